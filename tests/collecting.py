@@ -512,7 +512,7 @@ def from_build(folder: Path) -> None:
 def write(again: Collection[str] = ()) -> None:
     """Writes the best of what was met of each reason and finding that has no example, or is to have another."""
     from pipeline.benchmarks.registry import BENCHMARKS
-    from pipeline.rendering.reason_examples import SHARED, Example, everything, read_examples, write_examples
+    from pipeline.rendering.reason_examples import SHARED, ReasonExample, everything, read_examples, write_examples
 
     NOTED.test = ""
     there = read_examples(FOLDER)
@@ -528,7 +528,7 @@ def write(again: Collection[str] = ()) -> None:
             found = [one for one in found if not any(other in one[1]["met"] for other in others)]
             if found and (name not in of_group or name in again):
                 _, offer = max(found, key=lambda one: one[0])
-                of_group[name] = Example.model_validate(_kept(offer))
+                of_group[name] = ReasonExample.model_validate(_kept(offer))
                 added[group] += 1
         write_examples(FOLDER, group, of_group.values())
     print(f"\n{added.total()} examples: {dict(added)}")
@@ -536,9 +536,9 @@ def write(again: Collection[str] = ()) -> None:
 
 def _kept(offer: Offer) -> Offer:
     """What an example holds of an offer; numbers that are not finite are none."""
-    from pipeline.rendering.reason_examples import Example
+    from pipeline.rendering.reason_examples import ReasonExample
 
-    kept = {key: value for key, value in offer.items() if key in Example.model_fields and value is not None}
+    kept = {key: value for key, value in offer.items() if key in ReasonExample.model_fields and value is not None}
     for key in ("measured", "limit"):
         if key in kept and not math.isfinite(kept[key]):
             del kept[key]

@@ -22,7 +22,7 @@ from pipeline.reading.files import SceneFiles
 from pipeline.worlds.flight.samples.pilot import PLANS
 from pipeline.worlds.flight.samples.write import write_flights
 from pipeline.worlds.indoor.facts import IndoorScene, Observation, Room, Scan, SceneObject, Visibility
-from pipeline.worlds.indoor.samples.truth import Truth
+from pipeline.worlds.indoor.samples.truth import PlantedTruth
 from pipeline.worlds.indoor.samples.write import read_truth, write_samples
 from pipeline.worlds.indoor.view import IndoorView
 from pipeline.worlds.registry import READERS
@@ -78,7 +78,7 @@ class Samples(NamedTuple):
     """The sample scans and what was planted in them."""
 
     folder: Path
-    truth: Truth
+    truth: PlantedTruth
 
 
 @pytest.fixture(scope="session")

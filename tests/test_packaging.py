@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from flows.cli.app import main
-from pipeline.core.errors import EXTRAS, MissingExtraError, extra_of, need
+from pipeline.core.errors import EXTRAS, MissingExtraError, extra_of, require_extra
 from pipeline.engine.code import DISTRIBUTIONS
 from pipeline.llm.base import ModelSpec
 from pipeline.llm.providers import check_installed
@@ -54,13 +54,13 @@ def test_a_module_tells_its_extra(module: str, extra: str | None) -> None:
 
 
 def test_what_is_missing_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    need("scans", "reader scannet")
-    need(None, "reader vsi_meta")
+    require_extra("scans", "reader scannet")
+    require_extra(None, "reader vsi_meta")
     monkeypatch.setitem(sys.modules, "open3d", None)
     with pytest.raises(
         MissingExtraError, match=r"reader scannet needs open3d, .* extra \[scans\]. Run: .+'scan2qa\[scans\]'"
     ):
-        need("scans", "reader scannet")
+        require_extra("scans", "reader scannet")
 
 
 def test_a_model_without_its_package_or_weights_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -355,9 +355,9 @@ def check(
 ) -> None:
     """Says which VLN tasks of Embodied4C a log can be scored for, and what it earns in them."""
     configure_output(quiet=quiet, as_json=as_json)
-    from flows.cli.vln import Declared, check
+    from flows.cli.vln import DeclaredTrial, check
 
-    declared = Declared(leader, lane, map_file, stop_line)
+    declared = DeclaredTrial(leader, lane, map_file, stop_line)
     end(check(log, domain, task, target, seed, from_s, until_s, name, out, declared))
 
 

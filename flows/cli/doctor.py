@@ -13,7 +13,7 @@ from flows.orchestration.folders import BUILDS, OUTPUTS
 from flows.orchestration.forecast import COUNTED, READING, bounds_of, efforts, seconds_for
 from flows.orchestration.roots import roots_of
 from pipeline.benchmarks.registry import BENCHMARKS
-from pipeline.core.errors import need
+from pipeline.core.errors import require_extra
 from pipeline.core.mirrors import is_here, named
 from pipeline.engine.config import load_config
 from pipeline.engine.inputs import list_inputs
@@ -30,7 +30,7 @@ def doctor(roots: Sequence[str], workers: int) -> bool:
     sound = True
     for name, folder in roots_of(roots).items():
         reader, world = configured(name, {}), world_of(name)
-        need(reader.extra, f"reader {name}")
+        require_extra(reader.extra, f"reader {name}")
         inspection = inspect(reader, folder)
         stop_spinner()
         build_tables.show_inspection(name, named(folder), inspection)

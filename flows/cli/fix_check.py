@@ -12,7 +12,7 @@ from rich.text import Text
 from flows.cli.output.console import console
 from flows.cli.output.tables import print_table
 from pipeline.core.errors import ConfigError, RawDataError
-from pipeline.core.fixes import DROPPED, Entry
+from pipeline.core.fixes import DROPPED, FixEntry
 from pipeline.core.schema import AnyScene
 from pipeline.engine.inputs import HumanInput
 from pipeline.reading.files import SceneFiles
@@ -70,8 +70,8 @@ def _scenes(
 
 
 def _verdict(
-    entry: Entry,
-    entries: Sequence[Entry],
+    entry: FixEntry,
+    entries: Sequence[FixEntry],
     scenes: Mapping[tuple[str, str], AnyScene],
     datasets: set[str],
     faults: Mapping[str, str],

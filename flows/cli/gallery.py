@@ -13,10 +13,10 @@ from flows.cli.output.console import console
 from flows.cli.release_reader import ReleaseReader, open_build, sketch_of
 from flows.cli.show import by_id, details_of, near_misses
 from pipeline.core.errors import ConfigError
-from pipeline.core.files import TEMPORARY, explained
-from pipeline.core.spatial import Sketch
+from pipeline.core.files import TEMPORARY, translate_os_errors
+from pipeline.core.spatial import TopDownMap
 from pipeline.rendering.details import dropped
-from pipeline.rendering.gallery import INDEX, About, Refused, Shown, gallery, map_file
+from pipeline.rendering.gallery import INDEX, GalleryHeader, GalleryQuestion, GalleryRejection, gallery, map_file
 from pipeline.rendering.near_misses import nearest_refused, some_of_each
 from pipeline.rendering.reason_examples import glossary
 from pipeline.review.maps import map_after
@@ -38,7 +38,7 @@ def make_gallery(folder: Path, out: Path | None) -> None:
         raise ConfigError(f"{place} holds something else than a gallery: give another folder with --out")
     made = place.parent / f"{TEMPORARY}{place.name}"
     n, size = 0, 0
-    with explained(place):
+    with translate_os_errors(place):
         shutil.rmtree(made, ignore_errors=True)  # of a command that was killed
         try:
             for name, raw in files(opened, place):
@@ -70,7 +70,7 @@ def files(opened: ReleaseReader, place: Path) -> Iterator[tuple[str, bytes]]:
         if not pictures and (drawn := _map(sketches, row["scene"], row["operands"], row["from_s"], row["until_s"])):
             maps[f"maps/{row['id']}.svg"] = drawn
             pictures = [(f"maps/{row['id']}.svg", "Its scene from above, with what it names marked")]
-        shown.append(Shown(detail, pictures, places.get((row["scene"], row["task"]), "")))
+        shown.append(GalleryQuestion(detail, pictures, places.get((row["scene"], row["task"]), "")))
     words, replies = glossary(opened.benchmark.name), by_id(opened.of("blind", {row["id"] for row in refused}))
     lost = []
     for row in refused:
@@ -78,14 +78,14 @@ def files(opened: ReleaseReader, place: Path) -> Iterator[tuple[str, bytes]]:
         name = f"maps/{row['id']}.svg" if drawn else ""
         if drawn:
             maps[name] = drawn
-        lost.append(Refused(dropped(row, words, None, replies.get(row["id"], ())), name))
+        lost.append(GalleryRejection(dropped(row, words, None, replies.get(row["id"], ())), name))
     yield from maps.items()
-    about = About(opened.title, opened.benchmark.card.about, opened.read.name, reasons, EACH)
+    about = GalleryHeader(opened.title, opened.benchmark.card.about, opened.read.name, reasons, EACH)
     yield from gallery(about, shown, lost)
 
 
 def _map(
-    sketches: Mapping[str, Sketch],
+    sketches: Mapping[str, TopDownMap],
     scene: str,
     about: Sequence[str] | None,
     from_s: float | None = None,

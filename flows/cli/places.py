@@ -11,9 +11,9 @@ from rich.table import Table
 
 from flows.cli.output.console import console, errors, stop_spinner
 from flows.cli.output.tables import print_table
-from pipeline.core.errors import ConfigError, need
+from pipeline.core.errors import ConfigError, require_extra
 from pipeline.core.files import write_atomically
-from pipeline.places import City, Spot, as_csv, as_geojson, choose, country_codes, km_between, largest, read_cities
+from pipeline.places import PlaceCity, Spot, as_csv, as_geojson, choose, country_codes, km_between, largest, read_cities
 from pipeline.reading.maps.gazetteer import Gazetteer, read_gazetteer, stamped
 
 NEAREST: Final = 3  # cities that a message names
@@ -34,7 +34,7 @@ def places(
     Returns:
         Whether every map could be read.
     """
-    need("flights", "places")  # reads maps of OpenStreetMap and draws
+    require_extra("flights", "places")  # reads maps of OpenStreetMap and draws
     cities = largest(read_cities(table), top, country_codes(excluded))
     known, sound = _roads(maps)
     spots = [
@@ -67,13 +67,13 @@ def _roads(maps: Sequence[Path]) -> tuple[Gazetteer, bool]:
     return known, not any(finding.severity == "doubt" for finding in findings)
 
 
-def _on(cities: Sequence[City], known: Gazetteer, radius_km: float) -> list[City]:
+def _on(cities: Sequence[PlaceCity], known: Gazetteer, radius_km: float) -> list[PlaceCity]:
     """The cities with a road within their radius."""
     nodes = np.concatenate([road.lat_lon for road in known.roads])
     return [city for city in cities if (km_between(nodes, city.lat_deg, city.lon_deg) <= radius_km).any()]
 
 
-def _why_none(cities: Sequence[City], known: Gazetteer, radius_km: float) -> str:
+def _why_none(cities: Sequence[PlaceCity], known: Gazetteer, radius_km: float) -> str:
     lat, lon = np.concatenate([road.lat_lon for road in known.roads]).mean(0).tolist()
     away = km_between(np.array([(city.lat_deg, city.lon_deg) for city in cities]).reshape(-1, 2), lat, lon)
     near = ", ".join(f"{cities[i].name} ({away[i]:.0f} km)" for i in np.argsort(away)[:NEAREST].tolist())

@@ -16,7 +16,7 @@ from matplotlib.patches import Circle
 
 from pipeline.core.schema import Origin
 from pipeline.geometry.geodesy import to_enu
-from pipeline.places import City, Spot, class_score
+from pipeline.places import PlaceCity, Spot, class_score
 from pipeline.reading.maps.gazetteer import Gazetteer
 
 MOST: Final = 9  # cities that are drawn
@@ -50,7 +50,7 @@ def draw(spots: Sequence[Spot], known: Gazetteer, radius_m: float) -> bytes:
 
 
 def _city(
-    axis: Any, city: City, spots: Sequence[Spot], known: Gazetteer, radius_m: float, span: tuple[float, float]
+    axis: Any, city: PlaceCity, spots: Sequence[Spot], known: Gazetteer, radius_m: float, span: tuple[float, float]
 ) -> Any:
     origin = Origin(lat_deg=city.lat_deg, lon_deg=city.lon_deg, alt_m=None)
     lines, widths = [], []

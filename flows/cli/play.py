@@ -18,8 +18,8 @@ from rich.table import Table
 from flows.cli.output.console import console
 from flows.cli.trace import find
 from flows.orchestration.roots import roots_of
-from pipeline.benchmarks.cityeqa.released import Task, read_released
-from pipeline.core.errors import ConfigError, need
+from pipeline.benchmarks.cityeqa.released import ReleasedTask, read_released
+from pipeline.core.errors import ConfigError, require_extra
 from pipeline.core.files import write_atomically
 from pipeline.engine.manifest import read_manifest
 from pipeline.engine.stage import STORE
@@ -28,8 +28,8 @@ from pipeline.reading.files import SceneFiles
 from pipeline.stages.fix import FIX
 from pipeline.worlds.city.facts import City
 from pipeline.worlds.city.paths import FreeSpace
-from pipeline.worlds.city.render import Renderer, Shot, captioned
-from pipeline.worlds.city.walk import MOVE_M, TURN_DEG, Walk
+from pipeline.worlds.city.render import CityRenderer, RenderedView, captioned
+from pipeline.worlds.city.walk import MOVE_M, TURN_DEG, Walkway
 from pipeline.worlds.registry import configured, read_scene
 
 # What one types, and what it does.
@@ -66,7 +66,7 @@ def play(
         trajectory: JSON lines ``{"id", "steps", "answer"}``; a line of the same task is replaced.
         picture: PNG of what is seen at last, written anew at each step.
     """
-    need("scans", "scan2qa play")  # pictures are drawn with Open3D
+    require_extra("scans", "scan2qa play")  # pictures are drawn with Open3D
     if (questions is None) != (root is None):
         raise ConfigError("--questions and --root go together: tasks, and the cities that they are set in")
     if questions is not None and root is not None:
@@ -75,8 +75,8 @@ def play(
     else:
         task = _task(question, sorted((build / "release" / "data").glob("*.parquet")))
         city = _city_of_build(task, build)
-    walk = Walk(FreeSpace(city), task.initial)
-    renderer = Renderer(city)
+    walk = Walkway(FreeSpace(city), task.initial)
+    renderer = CityRenderer(city)
     console.print(f"\n{task.question}", style="bold", soft_wrap=True)
     console.print(HELP, soft_wrap=True)
     _show(renderer.shoot(np.array(walk.pose)), walk, picture)
@@ -112,7 +112,7 @@ def _typed() -> Iterator[str]:
             yield " ".join(line.split())
 
 
-def _task(question: str, paths: list[Path]) -> Task:
+def _task(question: str, paths: list[Path]) -> ReleasedTask:
     for path in paths:
         tasks, _ = read_released(path)
         found = next((task for task in tasks if str(task.id) == question), None)
@@ -122,7 +122,7 @@ def _task(question: str, paths: list[Path]) -> Task:
     raise ConfigError(f"no task {question} in {looked}")
 
 
-def _city_of_build(task: Task, build: Path) -> City:
+def _city_of_build(task: ReleasedTask, build: Path) -> City:
     scene = find(int(task.id), build) if str(task.id).isdigit() else None
     entry = read_manifest(build).get((FIX.name, scene)) if scene else None
     if entry is None or entry.output is None:
@@ -131,10 +131,10 @@ def _city_of_build(task: Task, build: Path) -> City:
     return _mapped(facts, task)
 
 
-def _city_of_root(task: Task, root: str) -> City:
+def _city_of_root(task: ReleasedTask, root: str) -> City:
     ((name, folder),) = roots_of([root]).items()
     reader = configured(name, {})
-    need(reader.extra, f"the reader {name}")
+    require_extra(reader.extra, f"the reader {name}")
     refs = reader.scenes(folder).scenes
     wanted = task.rest.get("city")
     chosen = [ref for ref in refs if wanted is None or wanted in {ref.id, ref.id.partition("/")[2]}]
@@ -146,13 +146,13 @@ def _city_of_root(task: Task, root: str) -> City:
     return _mapped(facts, task)
 
 
-def _mapped(facts: Any, task: Task) -> City:
+def _mapped(facts: Any, task: ReleasedTask) -> City:
     if not isinstance(facts, City) or facts.bounds is None:
         raise ConfigError(f"task {task.id} is set in a place without a map; play needs one")
     return facts
 
 
-def _show(shot: Shot, walk: Walk, picture: Path | None) -> None:
+def _show(shot: RenderedView, walk: Walkway, picture: Path | None) -> None:
     if console.color_system is not None:
         console.print(half_blocks(shot.color, min(SHOWN_COLUMNS, console.width)))
     x, y, z, _, pitch, yaw = walk.pose
@@ -178,7 +178,7 @@ def _side(column: int, width: int) -> str:
     return ("left", "ahead", "right")[min(2, 3 * column // width)]
 
 
-def _write(path: Path, task: Task, walk: Walk, answer: str) -> None:
+def _write(path: Path, task: ReleasedTask, walk: Walkway, answer: str) -> None:
     """Adds a line to a file of trajectories, in the place of one of the same task."""
     lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
     others = [line for line in lines if line.strip() and _id_of(path, line) != task.id]
@@ -196,7 +196,7 @@ def _id_of(path: Path, line: str) -> Any:
         ) from error
 
 
-def _end(task: Task, walk: Walk, answer: str, path: Path) -> None:
+def _end(task: ReleasedTask, walk: Walkway, answer: str, path: Path) -> None:
     away = float(np.linalg.norm(np.array(walk.pose[:3]) - np.array(task.target.place)))
     table = Table(show_header=False, box=None)
     facts = [("your answer", answer), ("truth", task.answer), ("category", task.category)]

@@ -12,10 +12,10 @@ import numpy as np
 from flows.cli.output.console import console
 from flows.cli.release_reader import ReleaseReader, sketch_of
 from flows.orchestration.saved_build import read_saved_build
-from pipeline.core.errors import ConfigError, RawDataError, need
-from pipeline.core.files import explained, new_temporary
+from pipeline.core.errors import ConfigError, RawDataError, require_extra
+from pipeline.core.files import new_temporary, translate_os_errors
 from pipeline.core.schema import AnyScene
-from pipeline.core.spatial import Boxes, Spatial, flat
+from pipeline.core.spatial import Spatial, SpatialBoxes, flat
 from pipeline.reading.files import SceneFiles
 from pipeline.rendering.details import Detail
 from pipeline.review.maps import spoken_of
@@ -31,7 +31,7 @@ TIMELINE: Final = "video"
 
 def record(opened: ReleaseReader, scene: AnyScene | None, questions: Sequence[Detail], path: Path) -> None:
     """Writes what `rerun FILE` opens. Raises ConfigError where the scene is not kept, or Rerun is not installed."""
-    need("rerun", "--rerun")
+    require_extra("rerun", "--rerun")
     if path.suffix != ".rrd":
         raise ConfigError(f"{path}: recordings of Rerun end in .rrd; give a name that ends so")
     if scene is None:
@@ -54,7 +54,7 @@ def write(path: Path, name: str, spatial: Spatial, marked: frozenset[str], told:
     """
     import rerun as rr
 
-    with explained(path.parent):
+    with translate_os_errors(path.parent):
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, temporary = new_temporary(path.parent)
         os.close(handle)
@@ -87,7 +87,7 @@ def write(path: Path, name: str, spatial: Spatial, marked: frozenset[str], told:
             temporary.unlink(missing_ok=True)
 
 
-def _boxes(rr: Any, boxes: Boxes, chosen: Sequence[int], colour: tuple[int, int, int], named: bool) -> Any:
+def _boxes(rr: Any, boxes: SpatialBoxes, chosen: Sequence[int], colour: tuple[int, int, int], named: bool) -> Any:
     """Boxes as Rerun has them: turned by quaternions, of half their sides."""
     from scipy.spatial.transform import Rotation
 

@@ -20,7 +20,7 @@ from pipeline.benchmarks.benchmark import Benchmark
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.errors import ConfigError, StoreError
 from pipeline.core.schema import AnyScene
-from pipeline.core.spatial import Sketch
+from pipeline.core.spatial import TopDownMap
 from pipeline.core.tables import CHECKSUMS, PART_SPLITS, check_files, check_version, sums_of
 from pipeline.engine.manifest import MANIFEST_FILE, read_manifest
 from pipeline.engine.rerun import last_outputs
@@ -118,7 +118,7 @@ class ReleaseReader:
                 yield int(row[key]), shown
 
 
-def sketch_of(scene: AnyScene) -> Sketch:
+def sketch_of(scene: AnyScene) -> TopDownMap:
     """A scene from above."""
     return WORLDS[scene.facts.world].sketch(scene)
 

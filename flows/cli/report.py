@@ -19,7 +19,7 @@ from pipeline.release.history import RELEASES, history
 from pipeline.rendering.examples import drawn, examples
 from pipeline.rendering.near_misses import nearest_refused
 from pipeline.rendering.reason_examples import glossary
-from pipeline.rendering.report import Told, page
+from pipeline.rendering.report import ReportInputs, page
 from pipeline.review.reviewed import Reviewed
 
 REPORT_FILE: Final = "report.html"
@@ -53,7 +53,7 @@ def report_page(folder: Path) -> bytes:
     maps = {name: sketch for name, sketch in sketches.items() if name in without}
     reviewed = opened.reviewed()
     changes, unread = _changes(folder, [one.name for one in history(folder)])
-    told = Told(
+    told = ReportInputs(
         title=opened.title,
         about=benchmark.card.about,
         name=opened.read.name,

@@ -32,9 +32,9 @@ from pipeline.release.media import pictures_of
 from pipeline.release.tables import removed_blind
 from pipeline.review import sheets
 from pipeline.review.database import AnsweredBeforeError, Database
-from pipeline.review.pack import Pack, make_pack, pack_tables, read_pack
+from pipeline.review.pack import ReviewBundle, make_review_bundle, pack_tables, read_review_bundle
 from pipeline.review.reviewed import Reviewed, review, states_of, verdicts_table
-from pipeline.review.sheets import LeftOut, read_rows, sheet, taken, verdict_sheet
+from pipeline.review.sheets import LeftOutRow, read_rows, sheet, taken, verdict_sheet
 from pipeline.review.verdicts import STATES, verdicts_of
 from pipeline.stages.review import FOLDER, SALT_FILE, VERDICTS_FILE
 from pipeline.stages.video import VIDEOS
@@ -92,7 +92,7 @@ def import_review(folder: Path, file: Path | None) -> bool:
     pack = pack_of(folder, benchmark_of(folder), salt)
     database = Database(place / DATABASE)
     try:
-        left_out: list[LeftOut] = []
+        left_out: list[LeftOutRow] = []
         if file is not None:
             items = {item.id: item for item in pack.items}
             now = datetime.now(UTC).isoformat(timespec="milliseconds")
@@ -169,7 +169,7 @@ def token_for(host: str) -> str | None:
     return token
 
 
-def pack_of(folder: Path, benchmark: str, salt: bytes) -> Pack:
+def pack_of(folder: Path, benchmark: str, salt: bytes) -> ReviewBundle:
     """The review pack of the last build, made again only where the build has changed."""
     place = folder / FOLDER
     outputs = last_outputs(read_manifest(folder))
@@ -192,7 +192,7 @@ def pack_of(folder: Path, benchmark: str, salt: bytes) -> Pack:
     store = Store(folder / STORE)
     scenes = {unit: read_scene(store.get(result)) for unit, result in observed.items()}
     maps = {unit: WORLDS[scene.facts.world].sketch(scene) for unit, scene in scenes.items()}
-    pack = make_pack(_questions(folder), maps, videos, BENCHMARKS[benchmark].map_before, salt)
+    pack = make_review_bundle(_questions(folder), maps, videos, BENCHMARKS[benchmark].map_before, salt)
     for name, table in pack_tables(pack).items():
         write_atomically(place / f"{name}.parquet", table_bytes(table.replace_schema_metadata({_MADE_FROM: made_from})))
     write_atomically(place / "sheet.csv", sheet(pack.items))
@@ -201,7 +201,7 @@ def pack_of(folder: Path, benchmark: str, salt: bytes) -> Pack:
     return pack
 
 
-def _read_pack(place: Path, made_from: bytes) -> Pack | None:
+def _read_pack(place: Path, made_from: bytes) -> ReviewBundle | None:
     """The pack that was made from the same; None where there is none, or a damaged one."""
     tables = {}
     for name in ("items", "truths", "maps"):
@@ -211,7 +211,7 @@ def _read_pack(place: Path, made_from: bytes) -> Pack | None:
             return None
         if (tables[name].schema.metadata or {}).get(_MADE_FROM) != made_from:
             return None
-    return read_pack(tables)
+    return read_review_bundle(tables)
 
 
 def _results(folder: Path, stage: str) -> Iterator[bytes]:
@@ -249,7 +249,7 @@ def _run(app: Starlette, host: str, port: int) -> None:
         raise ConfigError(f"port {port} of {host} cannot be used; give another with --port")
 
 
-def _show_left_out(file: Path | None, left_out: Sequence[LeftOut]) -> None:
+def _show_left_out(file: Path | None, left_out: Sequence[LeftOutRow]) -> None:
     if not left_out:
         return
     table = Table(title=f"Left out of {file}: {len(left_out)} rows")

@@ -20,7 +20,7 @@ from flows.cli.output.tables import FORMS, print_listing, table_writer
 from pipeline.benchmarks.registry import SCORES
 from pipeline.core.errors import ConfigError
 from pipeline.core.files import write_atomically
-from pipeline.core.tables import Listing
+from pipeline.core.tables import ReleaseListing
 from pipeline.engine.config import settings_of
 from pipeline.llm.base import ModelSpec, Reply, Request
 from pipeline.llm.budget import Money
@@ -30,7 +30,7 @@ from pipeline.llm.providers import record
 from pipeline.llm.session import Session
 from pipeline.questions.scoring_protocol import Ask, Metric, Score
 from pipeline.scoring.answered import COUNTED, LEFT_OUT
-from pipeline.scoring.figures import Row
+from pipeline.scoring.figures import ScoreRow
 from pipeline.scoring.score import Scored, scored, split_of
 
 # Behind the stem of --out: the judge's replies, as they are kept, and as provider `replay` reads them.
@@ -154,7 +154,7 @@ def show_score(found: Scored, score: Score[Any], has_blind: bool) -> None:
         console.print("No blind table (without_video.json of a release), so no figure above guessing.")
 
 
-def _figures(rows: Sequence[Row], metric: Metric, title: str) -> Listing:
+def _figures(rows: Sequence[ScoreRow], metric: Metric, title: str) -> ReleaseListing:
     """The figures of one metric, each with its interval and what guessing earns."""
     heads = ["", "n", "mean", "95% interval", *(["prior", "above"] if _has_prior(rows) else [])]
     cells = [
@@ -162,10 +162,10 @@ def _figures(rows: Sequence[Row], metric: Metric, title: str) -> Listing:
     ]
     whole = [cell for row, cell in zip(rows, cells, strict=True) if not row.figure.section]
     parts = [cell for row, cell in zip(rows, cells, strict=True) if row.figure.section]
-    return Listing(title, heads, parts + whole[:-1], whole[-1] if whole else ())
+    return ReleaseListing(title, heads, parts + whole[:-1], whole[-1] if whole else ())
 
 
-def _metrics(rows: Sequence[Row], metrics: Mapping[str, Metric], title: str) -> Listing:
+def _metrics(rows: Sequence[ScoreRow], metrics: Mapping[str, Metric], title: str) -> ReleaseListing:
     """All questions in each metric."""
     prior = _has_prior(rows)
     heads = ["all questions", "n", "mean", "95% interval", *(["prior", "above"] if prior else []), "deviation"]
@@ -173,10 +173,10 @@ def _metrics(rows: Sequence[Row], metrics: Mapping[str, Metric], title: str) -> 
     for row in rows:
         metric = metrics[row.metric]
         cells.append([metric.title, *_cells(row, metric, prior), _number(row.deviation, metric)])
-    return Listing(title, heads, cells)
+    return ReleaseListing(title, heads, cells)
 
 
-def _table(rows: Sequence[Row], metrics: Mapping[str, Metric], section: str) -> Listing:
+def _table(rows: Sequence[ScoreRow], metrics: Mapping[str, Metric], section: str) -> ReleaseListing:
     """One section in all metrics, mean and standard deviation as in table 2 of CityEQA's paper."""
     cells: dict[str, dict[str, str]] = {}
     for row in rows:
@@ -185,28 +185,28 @@ def _table(rows: Sequence[Row], metrics: Mapping[str, Metric], section: str) -> 
         cells.setdefault(row.figure.name, {})[row.metric] = f"{_number(row.value, metric)}{spread}"
         cells[row.figure.name].setdefault("n", str(row.n))
     heads = (section, "n", *(metric.title for metric in metrics.values()))
-    return Listing(
+    return ReleaseListing(
         f"By {section}: mean ± standard deviation",
         heads,
         [(name, own["n"], *(own.get(metric, "") for metric in metrics)) for name, own in cells.items()],
     )
 
 
-def _long_table(rows: Sequence[Row], metrics: Mapping[str, Metric], section: str) -> Listing:
+def _long_table(rows: Sequence[ScoreRow], metrics: Mapping[str, Metric], section: str) -> ReleaseListing:
     """One section in many metrics, a line each, as in table 2 of ERGeoBench's paper."""
     names = list(dict.fromkeys(row.figure.name for row in rows))
     cells = {(row.metric, row.figure.name): _number(row.value, metrics[row.metric]) for row in rows}
     lines = [(m.title, *(cells.get((key, name), "") for name in names)) for key, m in metrics.items()]
-    return Listing(f"By {section}", ("", *names), [line for line in lines if any(line[1:])])
+    return ReleaseListing(f"By {section}", ("", *names), [line for line in lines if any(line[1:])])
 
 
-def _cells(row: Row, metric: Metric, prior: bool) -> list[str]:
+def _cells(row: ScoreRow, metric: Metric, prior: bool) -> list[str]:
     low, high = _number(row.low, metric), _number(row.high, metric)
     guessed = [_number(row.prior, metric), "" if row.above is None else f"{row.above:+.{metric.digits}f}"]
     return [str(row.n), _number(row.value, metric), f"{low} - {high}" if low else "", *(guessed if prior else [])]
 
 
-def _has_prior(rows: Sequence[Row]) -> bool:
+def _has_prior(rows: Sequence[ScoreRow]) -> bool:
     return any(row.prior is not None for row in rows)
 
 
@@ -223,7 +223,7 @@ def _show_unusual(found: Scored, meaning: Mapping[str, str]) -> None:
         rows.append((why, str(n), _named(ids), "no answer is found in the reply"))
     if rows:
         heads = ("unusual", "n", "questions", "which means")
-        print_listing(Listing("What is unusual", heads, rows, sentences=("questions", "which means")))
+        print_listing(ReleaseListing("What is unusual", heads, rows, sentences=("questions", "which means")))
 
 
 def _named(ids: Sequence[str]) -> str:

@@ -20,14 +20,14 @@ from flows.cli.trace import print_evidence
 from pipeline.core.errors import ConfigError
 from pipeline.core.files import write_atomically
 from pipeline.core.schema import AnyScene, Finding
-from pipeline.core.spatial import Sketch
+from pipeline.core.spatial import TopDownMap
 from pipeline.engine.manifest import MANIFEST_FILE
-from pipeline.rendering.details import Detail, Dropped, Guessed, Seen, detail, dropped, seen
+from pipeline.rendering.details import BlindReplies, Detail, RejectionDetail, SceneDetail, detail, dropped, seen
 from pipeline.rendering.examples import examples
 from pipeline.rendering.gallery import Picture, one_page
-from pipeline.rendering.near_misses import Key, Near, nearest_refused
+from pipeline.rendering.near_misses import Key, NearMiss, nearest_refused
 from pipeline.rendering.reason_examples import glossary
-from pipeline.rendering.reason_pictures import near_picture
+from pipeline.rendering.reason_pictures import near_miss_figure
 from pipeline.rendering.report import embedded
 
 SHOWN: Final = "shown"  # folder of a build
@@ -52,7 +52,7 @@ def show(wanted: str, folders: Sequence[Path], page: bool | None, out: Path | No
     """
     folder = _folder_of(wanted, folders)
     opened = open_build(folder)
-    found = _Found(opened, wanted)
+    found = _FoundRow(opened, wanted)
     if rerun is not None:
         from flows.cli.recording import record
 
@@ -87,8 +87,8 @@ def details_of(opened: ReleaseReader, rows: Sequence[Mapping[str, Any]], maps: b
 def near_misses(
     opened: ReleaseReader,
     rows: Iterable[Mapping[str, Any]],
-    refused: Mapping[Key, Near],
-    sketches: Mapping[str, Sketch],
+    refused: Mapping[Key, NearMiss],
+    sketches: Mapping[str, TopDownMap],
 ) -> dict[Key, bytes]:
     """Pictures of what was refused most narrowly of some questions' scenes and tasks.
 
@@ -97,7 +97,7 @@ def near_misses(
     found = {}
     for key in {(row["scene"], row["task"]) for row in rows} & refused.keys():
         sketch = sketches.get(key[0]) if opened.benchmark.drawings else None
-        if (drawn := near_picture(refused[key], sketch)) is not None:
+        if (drawn := near_miss_figure(refused[key], sketch)) is not None:
             found[key] = drawn
     return found
 
@@ -110,7 +110,7 @@ def by_id(rows: Sequence[Mapping[str, Any]]) -> dict[int, list[Mapping[str, Any]
     return found
 
 
-class _Found:
+class _FoundRow:
     """What was asked for, read from a release."""
 
     def __init__(self, opened: ReleaseReader, wanted: str) -> None:
@@ -119,10 +119,10 @@ class _Found:
         self.provenance, refused = (opened.rows(table, where=where) for table in FOUND_IN)
         units = {row["scene"] for row in (*self.provenance, *refused)}
         self.scene: AnyScene | None = next(opened.scenes(units), None)
-        sketch: Sketch | None = sketch_of(self.scene) if self.scene else None
+        sketch: TopDownMap | None = sketch_of(self.scene) if self.scene else None
         self.questions: list[Detail] = []
-        self.refused: list[Dropped] = []
-        self.seen: list[Seen] = []
+        self.refused: list[RejectionDetail] = []
+        self.seen: list[SceneDetail] = []
         if wanted.isdecimal():
             self.questions = details_of(opened, self.provenance, maps=True)
             words, replies = glossary(opened.benchmark.name), opened.of("blind", {row["id"] for row in refused})
@@ -241,7 +241,7 @@ def _print_question(one: Detail, row: Mapping[str, Any]) -> None:
     print_pairs("What it was made from", one.made)
 
 
-def _print_dropped(lost: Dropped) -> None:
+def _print_dropped(lost: RejectionDetail) -> None:
     print_pairs(
         f"Dropped candidate {lost.id}: {lost.task}, {lost.scene}",
         [
@@ -255,7 +255,7 @@ def _print_dropped(lost: Dropped) -> None:
     _print_guesses(lost.guessed)
 
 
-def _print_scene(scene: Seen) -> None:
+def _print_scene(scene: SceneDetail) -> None:
     table = Table("task", title=f"Scene {scene.id}", title_justify="left")
     for name in ("asked", "dropped"):
         table.add_column(name, justify="right")
@@ -269,7 +269,7 @@ def _print_scene(scene: Seen) -> None:
     print_pairs("What it was read from", scene.made)
 
 
-def _print_guesses(rows: Sequence[Guessed]) -> None:
+def _print_guesses(rows: Sequence[BlindReplies]) -> None:
     if not rows:
         return
     table = Table("model", "asked for", title="Without the video", title_justify="left")

@@ -20,7 +20,7 @@ from pipeline.core.errors import ConfigError
 from pipeline.questions.published import Published, read_published
 
 if TYPE_CHECKING:
-    from pipeline.blind.items import Item
+    from pipeline.blind.items import BlindItem
     from pipeline.blind.text_only import Guessed
 
 GROUP: Final = "scene_name"
@@ -63,7 +63,7 @@ def stress_test(
     console.print(f"All rows: {out}")
 
 
-def _mixed(items: Sequence[Item]) -> dict[str, float]:
+def _mixed(items: Sequence[BlindItem]) -> dict[str, float]:
     """Task -> what the guess by name earns where folds part the questions of a group."""
     from pipeline.blind.items import folds_of
     from pipeline.blind.priors import by_name
@@ -75,7 +75,7 @@ def _mixed(items: Sequence[Item]) -> dict[str, float]:
     }
 
 
-def _read_items(path: Path, column: str) -> list[Item]:
+def _read_items(path: Path, column: str) -> list[BlindItem]:
     """The questions of a file, grouped by a column. Ids are all whole numbers or all texts."""
     from pipeline.blind.items import make_item
 

@@ -16,7 +16,7 @@ from rich.text import Text
 from flows.cli.output.console import console, errors, show_error
 from flows.cli.output.progress import progress_shown
 from flows.cli.output.tables import print_table
-from pipeline.core.errors import RawDataError, need
+from pipeline.core.errors import RawDataError, require_extra
 from pipeline.core.files import write_atomically
 from pipeline.core.parquet import table_bytes
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 def track(files: Sequence[Path], out: Path, log_format: str | None, plot: bool) -> bool:
     """Turns flight logs into unified tracks: per flight a Parquet file and what was found in the log, as JSON."""
     if plot:
-        need("flights", "track --plot")
+        require_extra("flights", "track --plot")
     from pipeline.formats.logs.registry import detect
     from pipeline.worlds.flight.tracks.read import read_tracks  # the formats' libraries take a second to start
 

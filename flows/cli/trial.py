@@ -14,7 +14,7 @@ from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.errors import ConfigError
 from pipeline.core.files import write_atomically
 from pipeline.questions.published import Published, read_published
-from pipeline.release.trial import Shown, answer_sheet, choose, key_sheet, marked, page, video_of
+from pipeline.release.trial import TrialMedia, answer_sheet, choose, key_sheet, marked, page, video_of
 from pipeline.stages.video import VIDEOS
 
 TRIAL: Final = "trial"
@@ -36,7 +36,7 @@ def trial(folder: Path, questions: int, answers: Path | None) -> None:
     )
 
 
-def _shown(folder: Path, question: Published) -> Shown:
+def _shown(folder: Path, question: Published) -> TrialMedia:
     """The video of a question, if it has one, and its pictures. Raises ConfigError where there is nothing to see."""
     drawn = [b.scene_pictures.folder for b in BENCHMARKS.values() if b.scene_pictures is not None]
     files = [*question.rest.get("images", ()), *(f"{name}/{question.id}.png" for name in drawn)]
@@ -44,7 +44,7 @@ def _shown(folder: Path, question: Published) -> Shown:
     video = folder / VIDEOS / video_of(question)
     if not video.exists() and not pictures:
         raise ConfigError(f"{video} is missing: a trial needs the videos; build without --no-video")
-    return Shown(f"../{VIDEOS}/{video_of(question)}" if video.exists() else None, pictures)
+    return TrialMedia(f"../{VIDEOS}/{video_of(question)}" if video.exists() else None, pictures)
 
 
 def _released(folder: Path) -> list[Published]:

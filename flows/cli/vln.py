@@ -13,14 +13,14 @@ from flows.cli.output.console import console, print_json
 from flows.cli.output.tables import print_listing
 from pipeline.core.errors import ConfigError
 from pipeline.core.files import write_atomically
-from pipeline.core.tables import Listing
+from pipeline.core.tables import ReleaseListing
 
 if TYPE_CHECKING:
-    from pipeline.benchmarks.embodied4c.vln.check import Outcome
+    from pipeline.benchmarks.embodied4c.vln.check import TrialOutcome
     from pipeline.core.arrays import FloatArray
 
 
-class Declared(NamedTuple):
+class DeclaredTrial(NamedTuple):
     """What people say of a drive, as it stands on the command line."""
 
     leader: str | None = None
@@ -39,13 +39,13 @@ def check(
     until_s: float | None,
     name: str | None,
     out: Path | None,
-    declared: Declared,
+    declared: DeclaredTrial,
 ) -> bool:
     """Scores a log; False where it can be scored for none of the tasks."""
     from pipeline.benchmarks.embodied4c.kinds import DOMAINS
     from pipeline.benchmarks.embodied4c.vln.check import checked
     from pipeline.benchmarks.embodied4c.vln.logs import trials_of  # the formats' libraries take a second to start
-    from pipeline.benchmarks.embodied4c.vln.roads import Told
+    from pipeline.benchmarks.embodied4c.vln.roads import KnownRoads
     from pipeline.benchmarks.embodied4c.vln.specification import specifications
 
     if domain not in DOMAINS:
@@ -56,7 +56,7 @@ def check(
         raise ConfigError(f"there is no task {', '.join(unknown)}; there are {', '.join(told)}")
     lanes = _named("--lane", declared.lanes, told)
     lines = {name: _line(name, numbers) for name, numbers in _named("--stop-line", declared.stop_lines, None).items()}
-    trials = trials_of(log, domain, Told(declared.leader, lanes, declared.map_file, lines), from_s or 0.0)
+    trials = trials_of(log, domain, KnownRoads(declared.leader, lanes, declared.map_file, lines), from_s or 0.0)
     chosen = name or next(iter(trials))
     if chosen not in trials or (name is None and len(trials) > 1):
         raise ConfigError(f"{log} holds {', '.join(trials)}; name one with --name")
@@ -116,7 +116,7 @@ def _places(targets: Sequence[str], known: Collection[str]) -> dict[str, FloatAr
     return places
 
 
-def _show(outcomes: Sequence[Outcome], log: str) -> None:
+def _show(outcomes: Sequence[TrialOutcome], log: str) -> None:
     rows = []
     for outcome in outcomes:
         measured = ", ".join(f"{k} {v:.2f}" for k, v in (outcome.measured or {}).items())
@@ -126,4 +126,6 @@ def _show(outcomes: Sequence[Outcome], log: str) -> None:
     scored = [outcome.points for outcome in outcomes if outcome.points is not None]
     foot = ("", f"{len(scored)} of {len(outcomes)} can be scored", f"{np.mean(scored):.1f}" if scored else "", "")
     heads = ("task", "instruction", "points", "measured, or why not")
-    print_listing(Listing(f"VLN tasks: {log}", heads, rows, foot, sentences=("instruction", "measured, or why not")))
+    print_listing(
+        ReleaseListing(f"VLN tasks: {log}", heads, rows, foot, sentences=("instruction", "measured, or why not"))
+    )

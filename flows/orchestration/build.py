@@ -15,7 +15,7 @@ from flows.orchestration.processes import Pool
 from flows.orchestration.roots import root_at, roots_of, sample_roots, written
 from flows.orchestration.saved_build import SavedBuild, read_saved_build, save_build
 from flows.remote.cluster import CLUSTERS, Cluster, check_runner
-from pipeline.core.errors import ConfigError, need
+from pipeline.core.errors import ConfigError, require_extra
 from pipeline.engine.change_causes import changes
 from pipeline.engine.config import BuildConfig, load_config
 from pipeline.engine.manifest import read_manifest
@@ -82,7 +82,7 @@ def resolve_build(request: BuildRequest, *, write: bool, needs_root: bool = True
     check_runner(request.runner, request.address)
     config, folder, saved, settings = _resolve_settings(request)
     given = roots_of(request.roots) or {name: root_at(root) for name, root in saved.roots.items()}
-    need("s3" if config.store else None, "--store")
+    require_extra("s3" if config.store else None, "--store")
     stop_spinner()
     _print_saved(request, saved, config, given)
     start_spinner("Looking for what has changed")

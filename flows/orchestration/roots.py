@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from flows.cli.output.console import console, errors, stop_spinner
 from pipeline.benchmarks.registry import BENCHMARKS
-from pipeline.core.errors import ConfigError, need
+from pipeline.core.errors import ConfigError, require_extra
 from pipeline.core.files import write_atomically
 from pipeline.core.mirrors import mirror_of
 from pipeline.engine.code import code_digest
@@ -39,7 +39,7 @@ def root_at(where: str) -> Path:
     url = _URL.fullmatch(where)
     if url is None:
         return Path(where)
-    need("s3", f"--root {where}")
+    require_extra("s3", f"--root {where}")
     from flows.remote.mirror import ObjectMirror
 
     return ObjectMirror(f"{url[1]}://{url[2].strip('/')}").shown().root

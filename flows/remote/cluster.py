@@ -16,7 +16,7 @@ from typing import Any, Final, Self
 
 from flows.orchestration.processes import RunJobs, ignore_signals
 from flows.remote.cluster_worker import work, work_from
-from pipeline.core.errors import ConfigError, StoreError, need
+from pipeline.core.errors import ConfigError, StoreError, require_extra
 from pipeline.engine.job import Job, JobResult
 from pipeline.engine.lease import LEASE_FILE
 
@@ -187,4 +187,4 @@ def check_runner(runner: str | None, address: str | None) -> None:
         raise ConfigError(
             f"unknown runner {runner!r}; there are {', '.join(CLUSTERS)}, or none for this machine's cores"
         )
-    need(runner, f"--runner {runner}")
+    require_extra(runner, f"--runner {runner}")

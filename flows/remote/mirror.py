@@ -27,7 +27,7 @@ from obstore import exceptions
 
 from flows.remote.object_store import REMEDY, connect, first_line
 from pipeline.core.errors import ConfigError, RawDataError, StoreError
-from pipeline.core.files import TEMPORARY, explained, write_atomically
+from pipeline.core.files import TEMPORARY, translate_os_errors, write_atomically
 from pipeline.core.identity import digest_of
 from pipeline.core.mirrors import READABLE, register
 
@@ -68,7 +68,7 @@ class ObjectMirror:
     def shown(self) -> ObjectMirror:
         """Makes the folder show what is there now. Raises ConfigError where it cannot be listed."""
         wanted = self._list()
-        with explained(self._home), _locked(self._home / "listing"):
+        with translate_os_errors(self._home), _locked(self._home / "listing"):
             self.root.mkdir(parents=True, exist_ok=True)
             self._new.mkdir(exist_ok=True)
             there = {
@@ -157,13 +157,13 @@ class ObjectMirror:
             got = self._store.get(name)
             if _facts(got.meta) != (facts.st_size, facts.st_mtime_ns):
                 raise self._changed(path)
-            with explained(self._new):
+            with translate_os_errors(self._new):
                 file = temporary.open("wb")
             with file:
                 for chunk in got.stream(min_chunk_size=CHUNK_BYTES):
-                    with explained(self._new):
+                    with translate_os_errors(self._new):
                         file.write(chunk)
-            with explained(self._new):
+            with translate_os_errors(self._new):
                 temporary.chmod(_SHOWN)
                 os.utime(temporary, ns=(time.time_ns(), facts.st_mtime_ns))
                 temporary.replace(path)

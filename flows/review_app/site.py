@@ -13,10 +13,10 @@ from typing import Any, Final, NamedTuple
 from pipeline.review.board import Board, Progress
 from pipeline.review.database import AnsweredBeforeError, Database
 from pipeline.review.maps import map_after, map_before, spoken_of
-from pipeline.review.pack import Item, Pack, Truth
+from pipeline.review.pack import ReviewBundle, ReviewItem, ReviewTruth
 from pipeline.review.reviewed import Agreement, agreements
 from pipeline.review.sheets import LONGEST_NOTE
-from pipeline.review.verdicts import REASONS, Event, Kind, Role, Standing, Verdict, matches, read_answer
+from pipeline.review.verdicts import REASONS, Consensus, Kind, ReviewEvent, ReviewVerdict, Role, matches, read_answer
 
 MOMENTS: Final = frozenset({"start", "end", "first_seen"})  # evidence that is a time of the video, not a duration
 
@@ -36,25 +36,25 @@ class Revealed(NamedTuple):
     """What is shown once a reviewer has answered, and not before."""
 
     answer: str
-    truth: Truth
+    truth: ReviewTruth
     agrees: bool
-    own: Verdict | None
-    others: list[Verdict]  # for who adjudicates
-    standing: Standing
+    own: ReviewVerdict | None
+    others: list[ReviewVerdict]  # for who adjudicates
+    standing: Consensus
     seeks: list[Seek]
 
 
-class View(NamedTuple):
+class PageView(NamedTuple):
     """All that a page about one item shows."""
 
-    item: Item
+    item: ReviewItem
     role: Role
     map: str | None
     proof: bool  # whether a drawing of what proves the answer stands above the map
     number: int  # of the item among all
     pictured: bool  # whether a picture goes with the question
     revealed: Revealed | None
-    flagged: Verdict | None  # before an answer: a flag was raised instead of one
+    flagged: ReviewVerdict | None  # before an answer: a flag was raised instead of one
 
 
 class Overview(NamedTuple):
@@ -83,7 +83,7 @@ class Site:
     def __init__(
         self,
         build: str,
-        pack: Pack,
+        pack: ReviewBundle,
         database: Database,
         videos: Path,
         pictures: Mapping[int, bytes] | None = None,
@@ -104,7 +104,7 @@ class Site:
     def __contains__(self, item: int) -> bool:
         return item in self._items
 
-    def view(self, item: int, reviewer: str, role: Role) -> View:
+    def view(self, item: int, reviewer: str, role: Role) -> PageView:
         """An item as this reviewer may see it: the truth only where their answer is stored."""
         with self._lock:
             shown = self._items[item]
@@ -114,7 +114,7 @@ class Site:
                 self._board.lease(item, reviewer, self._clock())
                 flagged = self._board.own(item, reviewer, role)
                 before = map_before(sketch, shown.map)
-                return View(shown, role, before, False, self._numbers[item], item in self._pictures, None, flagged)
+                return PageView(shown, role, before, False, self._numbers[item], item in self._pictures, None, flagged)
             truth = self._pack.truths[item]
             others = [v for v in self._board.reviews(item) if v.reviewer != reviewer] if role == "adjudicate" else []
             revealed = Revealed(
@@ -128,7 +128,7 @@ class Site:
             )
             drawn = map_after(sketch, truth.operands, truth.until_s, truth.from_s or 0.0)
             proof, pictured = item in self._drawings, item in self._pictures
-            return View(shown, role, drawn, proof, self._numbers[item], pictured, revealed, None)
+            return PageView(shown, role, drawn, proof, self._numbers[item], pictured, revealed, None)
 
     def picture(self, item: int) -> bytes | None:
         """PNG of what the question of an item names; None where it needs none."""
@@ -231,25 +231,25 @@ class Site:
         path = (self._videos / name).resolve() if name else None
         return path if path and path.is_relative_to(self._videos) and path.is_file() else None
 
-    def _checked(self, item: int, content: str) -> Item:
+    def _checked(self, item: int, content: str) -> ReviewItem:
         shown = self._items[item]
         if content != shown.content:
             raise RefusedError("The question has changed since this page was opened. Reload the page.")
         return shown
 
-    def _event(self, item: Item, reviewer: str, role: Role, kind: Kind, **told: Any) -> Event:
+    def _event(self, item: ReviewItem, reviewer: str, role: Role, kind: Kind, **told: Any) -> ReviewEvent:
         fields: dict[str, str | None] = {"answer": None, "reason": None, "note": None, **told}
         at = datetime.now(UTC).isoformat(timespec="milliseconds")
-        return Event(
+        return ReviewEvent(
             item.id, item.content, reviewer, kind, role, fields["answer"], fields["reason"], fields["note"], at
         )
 
-    def _store(self, events: list[Event]) -> None:
+    def _store(self, events: list[ReviewEvent]) -> None:
         self._database.append(events)
         for event in events:
             self._board.apply(event)
 
-    def _seeks(self, item: Item, truth: Truth) -> list[Seek]:
+    def _seeks(self, item: ReviewItem, truth: ReviewTruth) -> list[Seek]:
         """Moments of the evidence, or when what the question speaks of first appears; in order."""
         if item.video is None:
             return []

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from pydantic import BaseModel
 
-from pipeline.core.video_form import VideoForm
+from pipeline.core.video_form import VideoSpec
 
 if TYPE_CHECKING:  # this record is code of all stages that ask a benchmark; what it names is code of those that use it
     from pathlib import Path
@@ -125,14 +125,14 @@ class SceneViews:
     declared: Callable[[Any], Sequence[Any]] | None = None
 
 
-class Footage(Protocol):
+class DeliveredVideo(Protocol):
     """The delivered video of a scene.
 
     Attributes:
         form: what its pictures look like.
     """
 
-    form: VideoForm
+    form: VideoSpec
 
     def __call__(self, second: float) -> npt.NDArray[np.uint8]:
         """The picture (h, w, 3) at a second. Raises RawDataError where the video is damaged."""
@@ -150,7 +150,7 @@ class Drawings:
     """
 
     module: str
-    draw: Callable[[Any, Iterable[Mapping[str, Any]], Footage | None], Iterable[tuple[int, Sheet]]]
+    draw: Callable[[Any, Iterable[Mapping[str, Any]], DeliveredVideo | None], Iterable[tuple[int, Sheet]]]
 
 
 @dataclass(frozen=True)
@@ -201,7 +201,7 @@ class Benchmark(Generic[V, R]):
     view: Callable[[Any, R], V]
     columns: Columns
     card: Card
-    video: VideoForm = field(default_factory=VideoForm)
+    video: VideoSpec = field(default_factory=VideoSpec)
     pictures: Callable[[pa.Table, Callable[[], Iterable[Any]]], dict[str, bytes]] = no_pictures
     scene_pictures: ScenePictures | None = None
     views: SceneViews | None = None

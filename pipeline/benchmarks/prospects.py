@@ -134,7 +134,7 @@ def _observed(
     geometry = reader.geometry(files, scene)
     if geometry is None:
         return scene
-    return refuse_faults(WORLDS[scene.facts.world].observe(scene, geometry, terms.observe), files.folder)
+    return refuse_faults(WORLDS[scene.facts.world].observe(scene, geometry, terms.observe), files.path)
 
 
 def _count(benchmark: Benchmark[Any, Any], scene: AnyScene, terms: Terms, caps: Mapping[str, int]) -> _Count:

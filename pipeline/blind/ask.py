@@ -21,7 +21,7 @@ import numpy as np
 import pyarrow as pa
 
 from pipeline.blind.config import NO_OPTIONS, AskConfig
-from pipeline.blind.items import COLUMNS, LETTERS, Item, item_of
+from pipeline.blind.items import COLUMNS, LETTERS, BlindItem, item_of
 from pipeline.blind.totals import ModelTotals, totals_of
 from pipeline.blind.wording import Wording, orders_of, wordings
 from pipeline.core.errors import ConfigError, Scan2qaError
@@ -63,7 +63,7 @@ REPLIES: Final = pa.schema(
 
 
 @dataclass(frozen=True)
-class Asked:
+class AskedPanel:
     """The replies (`REPLIES`, by id and in order of the models), their totals, and what this run had to do for them.
 
     ``replies`` and ``totals`` are the same on a second run; ``run`` is not.
@@ -84,7 +84,7 @@ def ask(
     opener: Opener = open_provider,
     money: Money = NO_CAP,
     pictures: Mapping[int, bytes] | None = None,
-) -> Asked:
+) -> AskedPanel:
     """Asks every model every question (`pipeline.core.tables.QUESTIONS`), as far as the cache does not know the reply.
 
     ``keys`` are the API keys by the name of their environment variable (`ModelSpec.key_name`), ``pictures`` PNG of what
@@ -109,7 +109,7 @@ def ask(
         for wording in asked[name][n]
     ]
     replies = pa.Table.from_pylist(table, schema=REPLIES)
-    return Asked(replies, totals_of(models, replies, money), run)
+    return AskedPanel(replies, totals_of(models, replies, money), run)
 
 
 def requests_of(
@@ -232,7 +232,7 @@ def _row(wording: Wording, model: str, found: Mapping[str, Reply | ModelError], 
     return row | {"answer": answer, "unread": unread, "right": right, "score": float(right)}
 
 
-def number_chances(items: Sequence[Item], threshold: float) -> list[float]:
+def number_chances(items: Sequence[BlindItem], threshold: float) -> list[float]:
     """For each number, how often the answer of a random question of its task would count as right; 0 for options."""
     chances = [0.0] * len(items)
     tasks: dict[str, list[int]] = {}

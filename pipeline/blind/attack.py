@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from pipeline.blind.forest import Run
-from pipeline.blind.items import UNSEEN, Item
+from pipeline.blind.items import UNSEEN, BlindItem
 from pipeline.blind.priors import PRIORS
 from pipeline.blind.shortcut_attackers import SHORTCUT_ATTACKERS
 from pipeline.blind.stress_test import ForestScores, Prepared, scores_of, tasks_of
@@ -35,7 +35,7 @@ def guessed(groups: Sequence[str], scores: Mapping[str, FloatArray]) -> Guessed:
     )
 
 
-def summarise(items: Sequence[Item], scores: Mapping[str, FloatArray]) -> dict[str, Guessed]:
+def summarise(items: Sequence[BlindItem], scores: Mapping[str, FloatArray]) -> dict[str, Guessed]:
     """The figures of every task, in alphabetical order, from scores (n,) of `attack.attack`."""
     return {
         task: guessed([items[i].group for i in index], {name: found[index] for name, found in scores.items()})
@@ -59,7 +59,7 @@ def standard_error(scores: FloatArray, groups: Sequence[str]) -> float | None:
     return float(np.sqrt((sums**2).sum() * len(sums) / (len(sums) - 1)) / len(scores))
 
 
-def stress_table(items: Sequence[Item], fold: IntArray, scores: ForestScores, removed_in: IntArray) -> pa.Table:
+def stress_table(items: Sequence[BlindItem], fold: IntArray, scores: ForestScores, removed_in: IntArray) -> pa.Table:
     """One row per question, sorted by id; ``removed_in_round`` is null for those that stay."""
     order = sorted(range(len(items)), key=lambda i: items[i].id)
     return pa.table(
@@ -77,7 +77,7 @@ def stress_table(items: Sequence[Item], fold: IntArray, scores: ForestScores, re
 SCORES: Final = pa.map_(pa.string(), pa.float64())  # attacker -> score of one question; without those that have none
 
 
-def score_column(ids: Sequence[int], items: Sequence[Item], scores: Mapping[str, FloatArray]) -> pa.Array:
+def score_column(ids: Sequence[int], items: Sequence[BlindItem], scores: Mapping[str, FloatArray]) -> pa.Array:
     """Scores (n,) of items as a column (`SCORES`) for rows of given ids; null for ids that no item has."""
     names = list(scores)
     rows = {
@@ -90,7 +90,7 @@ def score_column(ids: Sequence[int], items: Sequence[Item], scores: Mapping[str,
 FEW: Final = 5_000  # questions; of more, one dealing is as exact as three of fewer
 
 
-def attack(items: Sequence[Item], run: Run, dealings: Sequence[str] = UNSEEN) -> dict[str, FloatArray]:
+def attack(items: Sequence[BlindItem], run: Run, dealings: Sequence[str] = UNSEEN) -> dict[str, FloatArray]:
     """Score (n,) of chance and each attacker on each question, the mean over several dealings of scenes to folds.
 
     NaN where an attacker has no guess. The dealings are those that nothing is chosen by, so that what filtering or
@@ -108,7 +108,7 @@ def attack(items: Sequence[Item], run: Run, dealings: Sequence[str] = UNSEEN) ->
     return scores
 
 
-def attack_in(items: Sequence[Item], fold: IntArray, forest: ForestScores) -> dict[str, FloatArray]:
+def attack_in(items: Sequence[BlindItem], fold: IntArray, forest: ForestScores) -> dict[str, FloatArray]:
     """Score (n,) of chance and each attacker on each question, in given folds (n,) and with the forest's scores."""
     scores = {name: np.zeros(len(items)) for name in (CHANCE, *ATTACKERS)}
     for index in tasks_of(items).values():
@@ -118,7 +118,7 @@ def attack_in(items: Sequence[Item], fold: IntArray, forest: ForestScores) -> di
     return scores
 
 
-def earned_by_all(items: Sequence[Item], fold: IntArray, forest: ForestScores) -> dict[str, FloatArray]:
+def earned_by_all(items: Sequence[BlindItem], fold: IntArray, forest: ForestScores) -> dict[str, FloatArray]:
     """Score (n,) of chance and each attacker on the questions of one task."""
     found = {CHANCE: forest.chance}
     for name, prior in PRIORS.items():

@@ -23,7 +23,7 @@ from typing import Final
 
 import numpy as np
 
-from pipeline.blind.items import Item
+from pipeline.blind.items import BlindItem
 from pipeline.core.arrays import FloatArray, IntArray
 
 SMOOTHING: Final = 2.0  # a key's mean counts this many answers of the mean of all
@@ -67,7 +67,7 @@ class Rows:
         )
 
 
-def rows_of(items: Sequence[Item]) -> Rows:
+def rows_of(items: Sequence[BlindItem]) -> Rows:
     """The rows of all questions of one task."""
     return _option_rows(items) if items[0].options else _number_rows(items)
 
@@ -123,7 +123,7 @@ def _means(sums: FloatArray, target: FloatArray, choice: bool) -> FloatArray:
     return np.stack(columns, axis=1)
 
 
-def _number_rows(items: Sequence[Item]) -> Rows:
+def _number_rows(items: Sequence[BlindItem]) -> Rows:
     names = [tuple(name for _, name in _named(item)) for item in items]
     keys: list[Keys] = [
         list(names),
@@ -139,7 +139,7 @@ def _number_rows(items: Sequence[Item]) -> Rows:
     )
 
 
-def _option_rows(items: Sequence[Item]) -> Rows:
+def _option_rows(items: Sequence[BlindItem]) -> Rows:
     pairs = [(item, place) for item in items for place in range(len(item.options))]
     sizes = np.array([len(item.options) for item in items])
     right = np.array([place == item.right for item, place in pairs], dtype=np.float64)
@@ -154,7 +154,7 @@ def _option_rows(items: Sequence[Item]) -> Rows:
     )
 
 
-def _option_keys(item: Item, place: int) -> tuple[tuple[Hashable, ...], ...]:
+def _option_keys(item: BlindItem, place: int) -> tuple[tuple[Hashable, ...], ...]:
     """The keys of one option, kind by kind."""
     option, elements, named = item.options[place], item.elements[place], _named(item)
     rivals = [rival for index, rival in enumerate(item.options) if index != place]
@@ -173,7 +173,7 @@ def _option_keys(item: Item, place: int) -> tuple[tuple[Hashable, ...], ...]:
     )
 
 
-def _option_columns(item: Item, place: int) -> list[float]:
+def _option_columns(item: BlindItem, place: int) -> list[float]:
     """What an option looks like beside the others, and the question's own numbers."""
     option, elements = item.options[place], item.elements[place]
     others = [other for index, other in enumerate(item.elements) if index != place]
@@ -194,18 +194,18 @@ def _option_columns(item: Item, place: int) -> list[float]:
     ]
 
 
-def _number_rank(item: Item, place: int) -> float:
+def _number_rank(item: BlindItem, place: int) -> float:
     """How many options are smaller numbers; 0 where they are no numbers."""
     if not all(_NUMERIC.fullmatch(option) for option in item.options):
         return 0.0
     return float(sum(float(other) < float(item.options[place]) for other in item.options))
 
 
-def _named(item: Item) -> list[tuple[str, str]]:
+def _named(item: BlindItem) -> list[tuple[str, str]]:
     return sorted(item.names.items())
 
 
-def _steps(item: Item) -> int:
+def _steps(item: BlindItem) -> int:
     return len(_STEP.findall(item.text))
 
 

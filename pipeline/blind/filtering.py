@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from pipeline.blind.attack import FOREST, SCORES, attack, guessed, score_column, standard_error
 from pipeline.blind.forest import on_all_cores
-from pipeline.blind.items import Item, items_of
+from pipeline.blind.items import BlindItem, items_of
 from pipeline.blind.rule import ANSWERED, BALANCE, VERDICTS, Verdict, verdict_table
 from pipeline.blind.stress_test import tasks_of
 from pipeline.blind.text_only import Guessed, TextOnly, Voter
@@ -61,13 +61,13 @@ def filtered(questions: pa.Table, verdicts: Sequence[Verdict]) -> pa.Table:
     return table
 
 
-def _unjudged(items: Sequence[Item]) -> pa.Table:
+def _unjudged(items: Sequence[BlindItem]) -> pa.Table:
     rows = [{"id": item.id, "task": item.task, "voters": 0, "right": 0} for item in items]
     return pa.Table.from_pylist(rows, schema=VERDICTS)
 
 
 def _check(
-    items: Sequence[Item], stays: BoolArray, before: dict[str, FloatArray], after: dict[str, FloatArray]
+    items: Sequence[BlindItem], stays: BoolArray, before: dict[str, FloatArray], after: dict[str, FloatArray]
 ) -> None:
     """Compares the forest, and the best attacker before with the best after: another may be the best by then."""
     place = np.cumsum(stays) - 1  # of a question among those that stay

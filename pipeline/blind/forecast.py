@@ -12,7 +12,7 @@ import pyarrow as pa
 from pipeline.blind.ask import requests_of
 from pipeline.blind.config import AskConfig
 from pipeline.blind.wording import orders_of
-from pipeline.llm.base import ModelSpec, Terms
+from pipeline.llm.base import ModelSpec, ProviderTerms
 from pipeline.llm.budget import Money, likely_input, most_usage
 from pipeline.llm.cache import known_keys, request_key, spent_in
 from pipeline.llm.usage import Usage
@@ -68,7 +68,7 @@ def forecasts(
         by_key = {request_key(model, request): request for request in asked[model.name].values()}
         kept = known_keys(cache, by_key) if model.provider != "replay" else set()
         rest = [request for key, request in by_key.items() if key not in kept]
-        terms = Terms(model.max_tokens)
+        terms = ProviderTerms(model.max_tokens)
         most = sum((most_usage(request, terms) for request in rest), Usage())
         known = spent.get(model.name)
         output = round(len(rest) * known.usage.output_tokens / known.requests) if known else None

@@ -47,7 +47,7 @@ _ANY_DEPTH: Final = 2**31 - 1  # as scikit-learn says that there is no limit
 
 
 @dataclass(frozen=True)
-class Fit:
+class FittedForest:
     """One fold of one task to be tested.
 
     Attributes:
@@ -65,14 +65,14 @@ class Fit:
     seed: int
 
 
-def score_fold(fit: Fit) -> tuple[FloatArray, FloatArray]:
+def score_fold(fit: FittedForest) -> tuple[FloatArray, FloatArray]:
     """Bias and score (t,) of the t tested questions, in their order (`stress_test.Scores`)."""
     train = fit.fold[fit.rows.question] != fit.test
     features = encode(fit.rows, fit.fold, fit.test)
     return _score_options(fit, features, train) if fit.rows.choice else _score_numbers(fit, features, train)
 
 
-def _score_options(fit: Fit, features: FloatArray, train: BoolArray) -> tuple[FloatArray, FloatArray]:
+def _score_options(fit: FittedForest, features: FloatArray, train: BoolArray) -> tuple[FloatArray, FloatArray]:
     options = np.bincount(fit.rows.question)[fit.rows.question]
     right = fit.rows.target + 1 / options > 1 / 2  # the target is right or not minus 1/k
     tried = max(1, math.isqrt(features.shape[1]))
@@ -88,7 +88,7 @@ def _score_options(fit: Fit, features: FloatArray, train: BoolArray) -> tuple[Fl
     return np.round(bias, _DECIMALS), top[correct] / np.bincount(question, top)
 
 
-def _score_numbers(fit: Fit, features: FloatArray, train: BoolArray) -> tuple[FloatArray, FloatArray]:
+def _score_numbers(fit: FittedForest, features: FloatArray, train: BoolArray) -> tuple[FloatArray, FloatArray]:
     trees = _grown(features[train], fit.rows.target[train], features.shape[1], fit.seed)
     ranks = np.linspace(0, 1, GUESSES + 2)[1:-1]
     guesses = np.unique(np.quantile(fit.truth[train], ranks, method="nearest"))
@@ -134,10 +134,10 @@ def _leaves(trees: Sequence[Tree], features: FloatArray) -> csr_array:
 
 
 WORTH_THREADS: Final = 4_000  # questions; the trees of fewer are grown so fast that threads wait for one another
-Run = Callable[[Sequence[Fit]], Iterable[tuple[FloatArray, FloatArray]]]
+Run = Callable[[Sequence[FittedForest]], Iterable[tuple[FloatArray, FloatArray]]]
 
 
-def run_here(fits: Sequence[Fit]) -> Iterable[tuple[FloatArray, FloatArray]]:
+def run_here(fits: Sequence[FittedForest]) -> Iterable[tuple[FloatArray, FloatArray]]:
     """Scores of each fit, one after the other in this thread."""
     return map(score_fold, fits)
 

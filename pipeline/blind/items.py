@@ -28,7 +28,7 @@ _LETTERED: Final = re.compile(r"\s*\(?([A-J])[.:)]\s*(.*?)\s*", re.DOTALL)
 
 
 @dataclass(frozen=True)
-class Item:
+class BlindItem:
     """One question.
 
     Attributes:
@@ -81,14 +81,14 @@ class Item:
 
 def make_item(
     id: int | str, task: str, group: str, text: str, options: Sequence[str] | None, ground_truth: str
-) -> Item:
+) -> BlindItem:
     """An item from the columns of a released benchmark. Raises ConfigError where the answer cannot be read."""
     truth = ground_truth.strip()
     if not options:
         number = _number(truth)
         if number is None:
             raise ConfigError(f"question {id} ({task}): it has no options, and its answer {truth!r} is no number")
-        return Item(id, task, group, text, (), None, number)
+        return BlindItem(id, task, group, text, (), None, number)
     letters = LETTERS[: len(options)]
     if len(options) > len(LETTERS):
         raise ConfigError(f"question {id} ({task}): {len(options)} options; at most {len(LETTERS)} have letters")
@@ -102,15 +102,17 @@ def make_item(
         raise ConfigError(
             f"question {id} ({task}): its options do not have the letters {', '.join(letters)}, once each"
         )
-    return Item(id, task, group, text, tuple(texts[letter] for letter in letters), letters.index(truth.upper()), None)
+    return BlindItem(
+        id, task, group, text, tuple(texts[letter] for letter in letters), letters.index(truth.upper()), None
+    )
 
 
-def items_of(questions: pa.Table) -> list[Item]:
+def items_of(questions: pa.Table) -> list[BlindItem]:
     """The items of a table (`pipeline.core.tables.QUESTIONS`), grouped by scene or by their own groups."""
     return [item_of(row) for row in questions.select(COLUMNS).to_pylist()]
 
 
-def item_of(row: Mapping[str, Any], *, among_choices: bool = False) -> Item:
+def item_of(row: Mapping[str, Any], *, among_choices: bool = False) -> BlindItem:
     """The item of a row in the columns `COLUMNS`.
 
     Words of one's own are guessed among the choices: what questions of the kind are answered with, at worst for us.

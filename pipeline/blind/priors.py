@@ -27,7 +27,7 @@ from typing import Final
 import numpy as np
 
 from pipeline.blind import shortcut_attackers
-from pipeline.blind.items import Item
+from pipeline.blind.items import BlindItem
 from pipeline.core.arrays import FloatArray, IntArray
 from pipeline.metrics.mra import mean_relative_accuracies
 
@@ -39,17 +39,17 @@ _DECIMALS: Final = 9
 _LEAST: Final = 3  # answers beside the same words that make a median of their own
 
 
-def by_words(items: Sequence[Item], fold: IntArray) -> FloatArray | None:
+def by_words(items: Sequence[BlindItem], fold: IntArray) -> FloatArray | None:
     """Options by the words of the question; numbers by the median beside the same words."""
     return _by_codes(items, fold, _beside) if items[0].options else _median(items, fold)
 
 
-def by_rivals(items: Sequence[Item], fold: IntArray) -> FloatArray | None:
+def by_rivals(items: Sequence[BlindItem], fold: IntArray) -> FloatArray | None:
     """Options by their own words against those of the others."""
     return _by_codes(items, fold, _against) if items[0].options else None
 
 
-def by_number(items: Sequence[Item], fold: IntArray) -> FloatArray | None:
+def by_number(items: Sequence[BlindItem], fold: IntArray) -> FloatArray | None:
     """Numbers as a multiple of a number in the text, of its inverse, or of the clip's length, whichever does best."""
     if items[0].options:
         return None
@@ -84,20 +84,20 @@ def _best_multiple(train: FloatArray, test: FloatArray, truth: FloatArray) -> Fl
 
 
 @lru_cache(_KEPT)
-def _sort(item: Item) -> tuple[str, int]:
+def _sort(item: BlindItem) -> tuple[str, int]:
     """The text without its numbers, and how many they are."""
     return _NUMBER.sub("#", item.text), len(_NUMBER.findall(item.text))
 
 
 @lru_cache(_KEPT)
-def _numbers(item: Item) -> tuple[float, ...]:
+def _numbers(item: BlindItem) -> tuple[float, ...]:
     """One, the clip's length, the numbers and their inverses."""
     found = [float(told) for told in _NUMBER.findall(item.text)]
     inverse = [1 / value if value else np.nan for value in found]
     return (1.0, item.seconds if item.seconds is not None else np.nan, *found, *inverse)
 
 
-def _median(items: Sequence[Item], fold: IntArray) -> FloatArray:
+def _median(items: Sequence[BlindItem], fold: IntArray) -> FloatArray:
     """By the median of the same text without its numbers, else of all."""
     truth = np.array([float(item.number or 0) for item in items])
     _, sort = np.unique([_sort(item)[0] for item in items], return_inverse=True)
@@ -124,7 +124,7 @@ def _code(*parts: str) -> int:
 
 
 @lru_cache(_KEPT)
-def _beside(item: Item) -> tuple[IntArray, IntArray]:
+def _beside(item: BlindItem) -> tuple[IntArray, IntArray]:
     """Rows (m,) of options and codes (m,): of the option, and of it beside each word of the question."""
     said = ("", *_words(item.text))
     codes = [_code(word, option) for option in item.options for word in said]
@@ -132,7 +132,7 @@ def _beside(item: Item) -> tuple[IntArray, IntArray]:
 
 
 @lru_cache(_KEPT)
-def _against(item: Item) -> tuple[IntArray, IntArray]:
+def _against(item: BlindItem) -> tuple[IntArray, IntArray]:
     """Rows (m,) of options and codes (m,): of any option, of each of its words, and of these against the others'."""
     own = [frozenset(_words(option)) for option in item.options]
     rows, codes = [], []
@@ -147,7 +147,9 @@ def _against(item: Item) -> tuple[IntArray, IntArray]:
     return np.array(rows, dtype=np.int64), np.array(codes, dtype=np.int64)
 
 
-def _by_codes(items: Sequence[Item], fold: IntArray, of: Callable[[Item], tuple[IntArray, IntArray]]) -> FloatArray:
+def _by_codes(
+    items: Sequence[BlindItem], fold: IntArray, of: Callable[[BlindItem], tuple[IntArray, IntArray]]
+) -> FloatArray:
     """Score (n,) of the option for which its codes speak most in the other folds; its first code tells what is usual.
 
     What each of the others says is the logarithm of how much oftener than usual it was right; they add up.
@@ -179,7 +181,7 @@ def _by_codes(items: Sequence[Item], fold: IntArray, of: Callable[[Item], tuple[
     return scores
 
 
-WORDS: Final[dict[str, Callable[[Sequence[Item], IntArray], FloatArray | None]]] = {
+WORDS: Final[dict[str, Callable[[Sequence[BlindItem], IntArray], FloatArray | None]]] = {
     "by words": by_words,
     "by rivals": by_rivals,
     "by number": by_number,
@@ -189,7 +191,7 @@ WORDS: Final[dict[str, Callable[[Sequence[Item], IntArray], FloatArray | None]]]
 WEIGHT_OF_ANY: Final = 0.5  # what is known of two options beside any names, against beside the same names
 
 
-def chance(items: Sequence[Item], fold: IntArray) -> FloatArray:
+def chance(items: Sequence[BlindItem], fold: IntArray) -> FloatArray:
     """Options: 1/k. Numbers: what the answer of a random question of the other folds earns, the mean over the task.
 
     The mean, since per question it would be high for frequent answers, and those are the bias to be found.
@@ -207,19 +209,19 @@ def chance(items: Sequence[Item], fold: IntArray) -> FloatArray:
     return np.full(len(items), earned.mean())
 
 
-def most_frequent(items: Sequence[Item], fold: IntArray) -> FloatArray:
+def most_frequent(items: Sequence[BlindItem], fold: IntArray) -> FloatArray:
     """Numbers: the most frequent one, the smallest of equals. Options: the one that was right most often."""
     if items[0].options:
         return _best_options(items, fold, _times_right)
     return _guess(items, fold, lambda values: float(Counter(sorted(values)).most_common(1)[0][0]))
 
 
-def task_median(items: Sequence[Item], fold: IntArray) -> FloatArray | None:
+def task_median(items: Sequence[BlindItem], fold: IntArray) -> FloatArray | None:
     """Numbers: the median. Options have none."""
     return None if items[0].options else _guess(items, fold, median)
 
 
-def by_name(items: Sequence[Item], fold: IntArray) -> FloatArray:
+def by_name(items: Sequence[BlindItem], fold: IntArray) -> FloatArray:
     """Numbers: the median for the same names (category medians). Options: the most often right beside the same names.
 
     That is, against each of the others offered: a name is right less often beside strong rivals. Names that the other
@@ -231,10 +233,10 @@ def by_name(items: Sequence[Item], fold: IntArray) -> FloatArray:
 
 
 def _guess(
-    items: Sequence[Item],
+    items: Sequence[BlindItem],
     fold: IntArray,
     guess: Callable[[list[float]], float],
-    key: Callable[[Item], Hashable] = lambda item: (),
+    key: Callable[[BlindItem], Hashable] = lambda item: (),
 ) -> FloatArray:
     """Scores of one guess per key; keys without answers get the guess of all."""
     values = _values(items)
@@ -255,7 +257,7 @@ def _guess(
 class _Seen:
     """How often options were right in the training folds, alone and where a rival was offered too."""
 
-    def __init__(self, items: Sequence[Item]) -> None:
+    def __init__(self, items: Sequence[BlindItem]) -> None:
         self.right: Counter[str] = Counter()
         self.beat: Counter[Hashable] = Counter()
         for item in items:
@@ -266,15 +268,15 @@ class _Seen:
                 self.beat[_names(item), best, rival] += 1
 
 
-def _names(item: Item) -> tuple[str, ...]:
+def _names(item: BlindItem) -> tuple[str, ...]:
     return tuple(sorted(item.names.values()))
 
 
-def _times_right(seen: _Seen, item: Item, option: str) -> float:
+def _times_right(seen: _Seen, item: BlindItem, option: str) -> float:
     return float(seen.right[option])
 
 
-def _odds(seen: _Seen, item: Item, option: str) -> float:
+def _odds(seen: _Seen, item: BlindItem, option: str) -> float:
     """Sum over the rivals of the log odds that the option is right and the rival is not, beside these names and any."""
     names, total = _names(item), 0.0
     for rival in item.options:
@@ -285,7 +287,9 @@ def _odds(seen: _Seen, item: Item, option: str) -> float:
     return round(total, 9)  # so that options of which the same is known are equal
 
 
-def _best_options(items: Sequence[Item], fold: IntArray, worth: Callable[[_Seen, Item, str], float]) -> FloatArray:
+def _best_options(
+    items: Sequence[BlindItem], fold: IntArray, worth: Callable[[_Seen, BlindItem, str], float]
+) -> FloatArray:
     scores = np.zeros(len(items))
     for test in range(int(fold.max()) + 1):
         seen = _Seen([items[index] for index in np.flatnonzero(fold != test).tolist()])
@@ -302,11 +306,11 @@ def tied_accuracy(worth: Sequence[float], right: int | None) -> float:
     return (right in equal) / len(equal)
 
 
-def _values(items: Sequence[Item]) -> FloatArray:
+def _values(items: Sequence[BlindItem]) -> FloatArray:
     return np.array([float(item.number or 0) for item in items])
 
 
-Prior = Callable[[Sequence[Item], IntArray], FloatArray | None]
+Prior = Callable[[Sequence[BlindItem], IntArray], FloatArray | None]
 PRIORS: Final[dict[str, Prior]] = {
     "most frequent": most_frequent,
     "median": task_median,

@@ -24,7 +24,7 @@ from pydantic import BaseModel, ValidationError
 from pipeline.blind.attack import CHANCE, FOREST, attack, earned_by_all, score_column, standard_error, stress_table
 from pipeline.blind.config import PruneConfig
 from pipeline.blind.forest import Run, on_all_cores, run_here
-from pipeline.blind.items import Item, folds_of, items_of
+from pipeline.blind.items import BlindItem, folds_of, items_of
 from pipeline.blind.priors import CONSTANTS
 from pipeline.blind.stress_test import ForestScores, Prepared, scores_of, stress_test, tasks_of
 from pipeline.core.arrays import FloatArray, IntArray
@@ -132,7 +132,7 @@ class _Pruning:
 
 
 def prune(
-    items: Sequence[Item],
+    items: Sequence[BlindItem],
     config: PruneConfig,
     run: Run = run_here,
     progress: Callable[[int, int], None] = lambda done, removed: None,
@@ -181,7 +181,7 @@ def prune(
     return removed_in
 
 
-def _begin(task: str, members: IntArray, items: Sequence[Item]) -> _Pruning:
+def _begin(task: str, members: IntArray, items: Sequence[BlindItem]) -> _Pruning:
     tested = Prepared.made_of(task, [items[i] for i in members])
     return _Pruning(tested, members, np.arange(len(members)), np.zeros(len(members)))
 

@@ -18,11 +18,11 @@ from typing import Final
 
 import numpy as np
 
-from pipeline.blind.items import Item
+from pipeline.blind.items import BlindItem
 from pipeline.core.arrays import FloatArray, IntArray
 
-Trait = Callable[[Item], Sequence[Hashable]]  # of every option of an item
-When = Callable[[Item], float | None]  # a time that an item tells, seconds since the start of its scene
+Trait = Callable[[BlindItem], Sequence[Hashable]]  # of every option of an item
+When = Callable[[BlindItem], float | None]  # a time that an item tells, seconds since the start of its scene
 _KEPT: Final = 1 << 17  # traits of so many items are remembered: pruning asks for them in every round
 _BINS: Final = 5  # of a scene's time
 _LIKE: Final = 0.5  # words that an option and a listed step have in common: more, and they are the same
@@ -31,52 +31,52 @@ _LIST: Final = re.compile(r"(?:[^.:?]*: )?([^.?:]*; [^.?]*)")
 _ENDING: Final = re.compile(r"(?:ing|es|s|ed)$")
 
 
-def by_length(items: Sequence[Item], fold: IntArray) -> FloatArray | None:
+def by_length(items: Sequence[BlindItem], fold: IntArray) -> FloatArray | None:
     """By the place that an option has among the others, the longest first."""
     return _by_trait(items, fold, _length)
 
 
-def by_letter(items: Sequence[Item], fold: IntArray) -> FloatArray | None:
+def by_letter(items: Sequence[BlindItem], fold: IntArray) -> FloatArray | None:
     """By its letter."""
     return _by_trait(items, fold, _letter)
 
 
-def by_likeness(items: Sequence[Item], fold: IntArray) -> FloatArray | None:
+def by_likeness(items: Sequence[BlindItem], fold: IntArray) -> FloatArray | None:
     """By how much it is like the other options: wrong ones are often made from the right one."""
     return _by_trait(items, fold, _likeness)
 
 
-def by_text(items: Sequence[Item], fold: IntArray) -> FloatArray | None:
+def by_text(items: Sequence[BlindItem], fold: IntArray) -> FloatArray | None:
     """By how much of it the question says, and whether it follows in a printed list on a step that is no option."""
     return _by_trait(items, fold, _said)
 
 
-def by_time(items: Sequence[Item], fold: IntArray) -> FloatArray | None:
+def by_time(items: Sequence[BlindItem], fold: IntArray) -> FloatArray | None:
     """By its words and the fifth of the scene's time in which the question is; None where no text has a time."""
     return _by_share(items, fold, _clock_s)
 
 
-def by_clip(items: Sequence[Item], fold: IntArray) -> FloatArray | None:
+def by_clip(items: Sequence[BlindItem], fold: IntArray) -> FloatArray | None:
     """The same by the length of its clip over that of the scene's longest; None where nothing is cut."""
     return _by_share(items, fold, _clip_s)
 
 
-def interpolated(items: Sequence[Item], fold: IntArray) -> FloatArray | None:
+def interpolated(items: Sequence[BlindItem], fold: IntArray) -> FloatArray | None:
     """By how far it is from the step of a printed list that the time tells; None where no text has a time."""
     return _by_place(items, fold, _clock_s)
 
 
-def clip_interpolated(items: Sequence[Item], fold: IntArray) -> FloatArray | None:
+def clip_interpolated(items: Sequence[BlindItem], fold: IntArray) -> FloatArray | None:
     """By how far it is from the step that the length of its clip tells; None where nothing is cut."""
     return _by_place(items, fold, _clip_s)
 
 
-def _by_share(items: Sequence[Item], fold: IntArray, when: When) -> FloatArray | None:
+def _by_share(items: Sequence[BlindItem], fold: IntArray, when: When) -> FloatArray | None:
     last = _last(items, when)
     if not last:
         return None
 
-    def trait(item: Item) -> Sequence[Hashable]:
+    def trait(item: BlindItem) -> Sequence[Hashable]:
         share = _share(item, last, when)
         part = -1 if share is None else min(int(share * _BINS), _BINS - 1)
         return [(part, option) for option in item.options]
@@ -84,12 +84,12 @@ def _by_share(items: Sequence[Item], fold: IntArray, when: When) -> FloatArray |
     return _by_trait(items, fold, trait)
 
 
-def _by_place(items: Sequence[Item], fold: IntArray, when: When) -> FloatArray | None:
+def _by_place(items: Sequence[BlindItem], fold: IntArray, when: When) -> FloatArray | None:
     last = _last(items, when)
     if not last:
         return None
 
-    def trait(item: Item) -> Sequence[Hashable]:
+    def trait(item: BlindItem) -> Sequence[Hashable]:
         share, steps = _share(item, last, when), _steps(item)
         if share is None or not steps:
             return [None] * len(item.options)
@@ -100,7 +100,7 @@ def _by_place(items: Sequence[Item], fold: IntArray, when: When) -> FloatArray |
     return _by_trait(items, fold, trait)
 
 
-def _by_trait(items: Sequence[Item], fold: IntArray, trait: Trait) -> FloatArray | None:
+def _by_trait(items: Sequence[BlindItem], fold: IntArray, trait: Trait) -> FloatArray | None:
     """Score (n,) of the option whose trait was right most often in the other folds; equals share the point."""
     if not items[0].options:
         return None
@@ -120,21 +120,21 @@ def _by_trait(items: Sequence[Item], fold: IntArray, trait: Trait) -> FloatArray
 
 
 @lru_cache(_KEPT)
-def _length(item: Item) -> tuple[int, ...]:
+def _length(item: BlindItem) -> tuple[int, ...]:
     return _ranks([len(option) for option in item.options])
 
 
-def _letter(item: Item) -> Sequence[Hashable]:
+def _letter(item: BlindItem) -> Sequence[Hashable]:
     return range(len(item.options))
 
 
 @lru_cache(_KEPT)
-def _likeness(item: Item) -> tuple[int, ...]:
+def _likeness(item: BlindItem) -> tuple[int, ...]:
     return _ranks([sum(_like(option, other) for other in item.options) for option in item.options])
 
 
 @lru_cache(_KEPT)
-def _said(item: Item) -> tuple[tuple[int, bool], ...]:
+def _said(item: BlindItem) -> tuple[tuple[int, bool], ...]:
     text = _stems(item.text)
     said = _ranks([len(_stems(option) & text) / max(len(_stems(option)), 1) for option in item.options])
     missing = [after for step, after in pairwise(_steps(item)) if max(_like(o, step) for o in item.options) < _LIKE]
@@ -148,7 +148,7 @@ def _ranks(values: Sequence[float]) -> tuple[int, ...]:
     return tuple(sum(other > value for other in rounded) for value in rounded)
 
 
-def _steps(item: Item) -> Sequence[str]:
+def _steps(item: BlindItem) -> Sequence[str]:
     """What the text lists with semicolons."""
     found = _LIST.search(item.text)
     return found[1].split("; ") if found else ()
@@ -165,18 +165,18 @@ def _like(a: str, b: str) -> float:
     return len(one & other) / max(min(len(one), len(other)), 1)
 
 
-def _clock_s(item: Item) -> int | None:
+def _clock_s(item: BlindItem) -> int | None:
     """The last time that a text tells, as minutes and seconds."""
     found = _CLOCK.findall(item.text)
     return 60 * int(found[-1][0]) + int(found[-1][1]) if found else None
 
 
-def _clip_s(item: Item) -> float | None:
+def _clip_s(item: BlindItem) -> float | None:
     """The length of what of the video goes with it, which anybody sees before watching."""
     return item.seconds
 
 
-def _last(items: Sequence[Item], when: When) -> dict[str, float]:
+def _last(items: Sequence[BlindItem], when: When) -> dict[str, float]:
     """The latest time that any question of a group tells."""
     last: dict[str, float] = {}
     for item in items:
@@ -186,12 +186,12 @@ def _last(items: Sequence[Item], when: When) -> dict[str, float]:
     return last
 
 
-def _share(item: Item, last: dict[str, float], when: When) -> float | None:
+def _share(item: BlindItem, last: dict[str, float], when: When) -> float | None:
     second = when(item)
     return None if second is None else second / max(last[item.group], 1.0)
 
 
-SHORTCUT_ATTACKERS: Final[dict[str, Callable[[Sequence[Item], IntArray], FloatArray | None]]] = {
+SHORTCUT_ATTACKERS: Final[dict[str, Callable[[Sequence[BlindItem], IntArray], FloatArray | None]]] = {
     "by length": by_length,
     "by letter": by_letter,
     "by likeness": by_likeness,

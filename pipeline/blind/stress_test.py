@@ -14,8 +14,8 @@ import numpy as np
 
 from pipeline.blind import priors
 from pipeline.blind.features import Rows, rows_of
-from pipeline.blind.forest import Fit, Run, run_here
-from pipeline.blind.items import Item, folds_of
+from pipeline.blind.forest import FittedForest, Run, run_here
+from pipeline.blind.items import BlindItem, folds_of
 from pipeline.core.arrays import FloatArray, IntArray
 from pipeline.core.errors import ConfigError
 from pipeline.core.identity import digest
@@ -41,12 +41,12 @@ class Prepared:
     """The questions of one task, made ready to be fitted again and again."""
 
     task: str
-    items: tuple[Item, ...]
+    items: tuple[BlindItem, ...]
     rows: Rows
     truth: FloatArray
 
     @classmethod
-    def made_of(cls, task: str, items: Sequence[Item]) -> Prepared:
+    def made_of(cls, task: str, items: Sequence[BlindItem]) -> Prepared:
         """Questions of one task, in the order of their ids."""
         return cls(task, tuple(items), rows_of(items), np.array([float(item.number or 0) for item in items]))
 
@@ -58,15 +58,15 @@ class Prepared:
         """A fold (n,) for each question, groups kept together."""
         return folds_of([item.group for item in self.items], dealing=dealing)
 
-    def fits(self, fold: IntArray) -> list[Fit]:
+    def fits(self, fold: IntArray) -> list[FittedForest]:
         """One per fold; none where there is no other fold to learn from."""
         tests = np.unique(fold).tolist() if len(fold) else []
         seeds = [int.from_bytes(digest("forest", self.task, str(test))[:4], "big") >> 1 for test in tests]
-        fits = [Fit(self.rows, self.truth, fold, test, seed) for test, seed in zip(tests, seeds, strict=True)]
+        fits = [FittedForest(self.rows, self.truth, fold, test, seed) for test, seed in zip(tests, seeds, strict=True)]
         return fits if len(fits) > 1 else []
 
 
-def stress_test(items: Sequence[Item], fold: IntArray, run: Run = run_here) -> ForestScores:
+def stress_test(items: Sequence[BlindItem], fold: IntArray, run: Run = run_here) -> ForestScores:
     """Scores of questions of any tasks, with the fold (n,) of each; equal whatever their order."""
     scores = ForestScores(*(np.zeros(len(items)) for _ in range(3)))
     index = tasks_of(items)
@@ -92,7 +92,7 @@ def scores_of(tested: Sequence[Prepared], folds: Sequence[IntArray], run: Run) -
     return scores
 
 
-def tasks_of(items: Sequence[Item]) -> dict[str, IntArray]:
+def tasks_of(items: Sequence[BlindItem]) -> dict[str, IntArray]:
     """Task -> indices of its questions in the order of their ids. Raises ConfigError where only some have options."""
     members: dict[str, list[int]] = defaultdict(list)
     for index in sorted(range(len(items)), key=lambda i: items[i].id):

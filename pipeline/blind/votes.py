@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
-from pipeline.blind.items import LETTERS, Item, items_of
+from pipeline.blind.items import LETTERS, BlindItem, items_of
 from pipeline.blind.stress_test import tasks_of
 from pipeline.core.arrays import BoolArray, IntArray
 from pipeline.metrics.mra import mean_relative_accuracies
@@ -62,7 +62,7 @@ class Votes:
     """
 
     task: str
-    items: tuple[Item, ...]
+    items: tuple[BlindItem, ...]
     kind: IntArray
     closed: BoolArray
     ballots: dict[str, ModelPredictions]
@@ -105,7 +105,7 @@ def votes_of(questions: pa.Table, replies: pa.Table, threshold: float) -> list[V
     return votes
 
 
-def _kinds(items: Sequence[Item]) -> tuple[IntArray, BoolArray]:
+def _kinds(items: Sequence[BlindItem]) -> tuple[IntArray, BoolArray]:
     """Kind (n,) of each question, and whether its options are a closed set."""
     sets = [tuple(sorted(item.options)) for item in items]
     seen = Counter(sets)
@@ -116,7 +116,7 @@ def _kinds(items: Sequence[Item]) -> tuple[IntArray, BoolArray]:
 
 
 def _ballot(
-    items: Sequence[Item],
+    items: Sequence[BlindItem],
     closed: BoolArray,
     choice: Mapping[int | str, str | None],
     said: Sequence[Sequence[Row]],
@@ -158,7 +158,7 @@ def _ballot(
     )
 
 
-def _meant(item: Item, by_text: bool, letter: str) -> Hashable:
+def _meant(item: BlindItem, by_text: bool, letter: str) -> Hashable:
     """What a letter stands for: in a closed set the option's text, else its place."""
     return item.options[LETTERS.index(letter)] if by_text else letter
 

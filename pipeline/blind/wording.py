@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from pipeline.blind.config import AskConfig
-from pipeline.blind.items import LETTERS, Item
+from pipeline.blind.items import LETTERS, BlindItem
 from pipeline.llm.base import Image, ModelSpec, Request, user
 from pipeline.llm.cache import request_digest
 from pipeline.llm.prompts import load_prompt
@@ -32,7 +32,7 @@ class Wording:
         digest: of the request; questions that share it are asked once.
     """
 
-    item: Item
+    item: BlindItem
     form: Form
     chance: float
     rotation: int = 0
@@ -55,7 +55,12 @@ def orders_of(config: AskConfig, model: ModelSpec) -> int | None:
 
 
 def wordings(
-    plain: Item, offered: Item, by_luck: float, model: ModelSpec, orders: int | None, picture: bytes | None = None
+    plain: BlindItem,
+    offered: BlindItem,
+    by_luck: float,
+    model: ModelSpec,
+    orders: int | None,
+    picture: bytes | None = None,
 ) -> list[Wording]:
     """A question as a model is asked it, one per rotation.
 
@@ -78,7 +83,7 @@ def wordings(
     return [_letter(plain, rotation, legend) for rotation in range(min(orders or options, options))]
 
 
-def _cloze(item: Item, by_luck: float) -> Wording:
+def _cloze(item: BlindItem, by_luck: float) -> Wording:
     if not item.options:
         return Wording(item, "cloze", by_luck)
     prompt = load_prompt(PROMPTS["cloze"])
@@ -86,7 +91,7 @@ def _cloze(item: Item, by_luck: float) -> Wording:
     return Wording(item, "cloze", 1 / len(item.options), request=request, digest=request_digest(request))
 
 
-def _letter(item: Item, rotation: int, legend: tuple[Image, ...]) -> Wording:
+def _letter(item: BlindItem, rotation: int, legend: tuple[Image, ...]) -> Wording:
     prompt, letters = load_prompt(PROMPTS["letter"]), list(LETTERS[: len(item.options)])
     shown = item.options[rotation:] + item.options[:rotation]
     lines = [f"{letter}. {option}" for letter, option in zip(letters, shown, strict=True)]

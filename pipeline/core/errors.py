@@ -82,7 +82,7 @@ EXTRAS: Final[dict[str, tuple[str, ...]]] = {
 }
 
 
-def need(extra: str | None, who: str) -> None:
+def require_extra(extra: str | None, who: str) -> None:
     """Raises MissingExtraError unless all of an extra is installed; ``who`` needs it."""
     for module in EXTRAS[extra] if extra else ():
         if not is_installed(module):

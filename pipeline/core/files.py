@@ -67,7 +67,7 @@ def write_atomically(path: Path, raw: bytes, mode: int = 0o666) -> None:
         mode: its rights, less those that whoever runs this takes from new files (umask).
     """
     temporary: Path | None = None
-    with explained(path.parent):
+    with translate_os_errors(path.parent):
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             handle, temporary = new_temporary(path.parent, mode)
@@ -88,7 +88,7 @@ def new_temporary(folder: Path, mode: int = 0o666) -> tuple[int, Path]:
 
 
 @contextmanager
-def explained(folder: Path) -> Iterator[None]:
+def translate_os_errors(folder: Path) -> Iterator[None]:
     """Turns what the disk says into one line for the user."""
     try:
         yield

@@ -133,7 +133,7 @@ class SettleDoubt(Fix):
 SHARED: Final[tuple[type[Fix], ...]] = (DropScene, SettleDoubt)
 
 
-class Entry(NamedTuple):
+class FixEntry(NamedTuple):
     """A fix, and where it stands."""
 
     fix: Any  # a `Fix` of one kind
@@ -157,9 +157,9 @@ class Entry(NamedTuple):
         return f"fix {self.fix.id} (line {self.line})"
 
 
-def collisions(entries: Iterable[Entry]) -> list[tuple[Entry, Entry]]:
+def collisions(entries: Iterable[FixEntry]) -> list[tuple[FixEntry, FixEntry]]:
     """Pairs of fixes of one scene that change the same value, or of which one takes away what the other changes."""
-    by_scene: dict[str, list[Entry]] = {}
+    by_scene: dict[str, list[FixEntry]] = {}
     for entry in entries:
         by_scene.setdefault(entry.scene, []).append(entry)
     found = []

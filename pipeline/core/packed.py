@@ -16,7 +16,7 @@ _UNKNOWN: Final = np.iinfo(np.int32).min  # stands for NaN in the bytes, and nev
 _LARGEST: Final = np.iinfo(np.int32).max
 
 
-class Packed(Model):
+class QuantizedSeries(Model):
     """A table of numbers (rows, columns), each a whole multiple of ``step``; NaN where one is not known.
 
     ``data`` is base64 of 32-bit little-endian integers, row after row. A table whose rows are all alike holds one.
@@ -28,7 +28,7 @@ class Packed(Model):
     data: str = Field(description="base64")
 
     @model_validator(mode="after")
-    def _whole(self) -> Packed:
+    def _whole(self) -> QuantizedSeries:
         try:
             count = len(base64.b64decode(self.data, validate=True)) / 4 / self.columns
         except binascii.Error as error:
@@ -48,7 +48,7 @@ class Packed(Model):
         return np.repeat(numbers, self.rows, axis=0) if len(numbers) == 1 else numbers
 
 
-def pack(numbers: FloatArray, step: float) -> Packed:
+def pack(numbers: FloatArray, step: float) -> QuantizedSeries:
     """A table (N,) or (N, k) to the nearest multiples of a step, NaN included.
 
     Raises ValueError where a number is infinite or too large for its step (2**31 of them).
@@ -65,4 +65,6 @@ def pack(numbers: FloatArray, step: float) -> Packed:
     if rows > 1 and (whole == whole[0]).all():
         whole = whole[:1]
     data = base64.b64encode(whole.tobytes()).decode()
-    return Packed.model_construct(rows=rows, columns=whole.shape[1], step=step, data=data)  # right by its making
+    return QuantizedSeries.model_construct(
+        rows=rows, columns=whole.shape[1], step=step, data=data
+    )  # right by its making

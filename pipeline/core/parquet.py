@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pipeline.core import files
-from pipeline.core.files import explained
+from pipeline.core.files import translate_os_errors
 
 ROW_GROUP: Final = 10_000
 _PARQUET: Final[dict[str, Any]] = {"compression": "zstd", "write_page_index": True, "store_schema": True}
@@ -48,7 +48,7 @@ class TableFile:
         self._finished = False
         self._waiting: list[pa.Table] = []
         self._sum = hashlib.sha256()
-        with explained(path.parent):
+        with translate_os_errors(path.parent):
             path.parent.mkdir(parents=True, exist_ok=True)
             self._handle, self._temporary = files.new_temporary(path.parent)
             try:
@@ -84,7 +84,7 @@ class TableFile:
         rest = pa.concat_tables([*self._waiting, self._schema.empty_table()])
         if rest.num_rows:
             self._put(rest)
-        with explained(self.path.parent):
+        with translate_os_errors(self.path.parent):
             self._writer.close()
             os.fsync(self._handle)
             os.close(self._handle)
@@ -93,11 +93,11 @@ class TableFile:
 
     def publish(self) -> None:
         """Puts the file in its place."""
-        with explained(self.path.parent):
+        with translate_os_errors(self.path.parent):
             self._temporary.replace(self.path)
 
     def _put(self, rows: pa.Table) -> None:
-        with explained(self.path.parent):
+        with translate_os_errors(self.path.parent):
             self._writer.write_table(rows.combine_chunks(), row_group_size=ROW_GROUP)
 
     # What Arrow asks of a file.

@@ -12,7 +12,7 @@ from pipeline.core.schema import Model
 
 
 @dataclass(frozen=True)
-class Boxes:
+class SpatialBoxes:
     """Boxes with names.
 
     Attributes:
@@ -40,21 +40,21 @@ class Spatial:
         faces: (f, 3) vertex indices.
     """
 
-    boxes: Boxes = Boxes()
+    boxes: SpatialBoxes = SpatialBoxes()
     lines: tuple[FloatArray, ...] = ()
     path: FloatArray = field(default_factory=lambda: np.empty((0, 4)))
     vertices: FloatArray = field(default_factory=lambda: np.empty((0, 3)))
     faces: IntArray = field(default_factory=lambda: np.empty((0, 3), dtype=np.intp))
 
 
-def flat(sketch: Sketch) -> Spatial:
+def flat(sketch: TopDownMap) -> Spatial:
     """A map laid on the ground: things as boxes without height about their outlines, axes along those of the map."""
     outlines = [np.array(thing.outline, dtype=np.float64) for thing in sketch.things]
     low = np.array([points.min(0) for points in outlines]).reshape(-1, 2)
     high = np.array([points.max(0) for points in outlines]).reshape(-1, 2)
     n = len(outlines)
     labels = tuple(thing.label for thing in sketch.things)
-    boxes = Boxes(labels, on_ground((low + high) / 2), on_ground(high - low), np.tile(np.eye(3), (n, 1, 1)))
+    boxes = SpatialBoxes(labels, on_ground((low + high) / 2), on_ground(high - low), np.tile(np.eye(3), (n, 1, 1)))
     closed = [*sketch.ground, *(thing.outline for thing in sketch.things if len(thing.outline) > 2)]
     lines = tuple(on_ground(np.array([*line, line[0]], dtype=np.float64)) for line in closed)
     path = np.array(sketch.path, dtype=np.float64).reshape(-1, 3)
@@ -69,7 +69,7 @@ def on_ground(points: FloatArray) -> FloatArray:
 Point = tuple[FiniteFloat, FiniteFloat]
 
 
-class Thing(Model):
+class MappedThing(Model):
     """Something with a place.
 
     Attributes:
@@ -83,7 +83,7 @@ class Thing(Model):
     seen_s: FiniteFloat | None = None
 
 
-class Sketch(Model):
+class TopDownMap(Model):
     """A scene from above: x to the right, y up, metres.
 
     Attributes:
@@ -93,5 +93,5 @@ class Sketch(Model):
     """
 
     ground: tuple[tuple[Point, ...], ...] = ()
-    things: tuple[Thing, ...] = ()
+    things: tuple[MappedThing, ...] = ()
     path: tuple[tuple[FiniteFloat, FiniteFloat, FiniteFloat], ...] = ()

@@ -160,7 +160,7 @@ def check_version(path: Path) -> None:
 
 
 @dataclass(frozen=True)
-class Listing:
+class ReleaseListing:
     """One table.
 
     Attributes:

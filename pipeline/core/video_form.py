@@ -11,7 +11,7 @@ _NAME_CHARS: Final = 16  # hex; 64 bits
 
 
 @dataclass(frozen=True)
-class VideoForm:
+class VideoSpec:
     """What the delivered videos of a benchmark look like.
 
     Attributes:

@@ -22,7 +22,7 @@ _BOLD: Final = frozenset({"name", "value", "bold", "digit"})  # classes of texts
 MONO: Final = "mono"
 
 
-class Box(NamedTuple):
+class CanvasBox(NamedTuple):
     """A rectangle: left, top, right, bottom."""
 
     left: float
@@ -30,18 +30,18 @@ class Box(NamedTuple):
     right: float
     bottom: float
 
-    def meets(self, other: Box) -> bool:
+    def meets(self, other: CanvasBox) -> bool:
         """Whether the two overlap."""
         return (
             self.left < other.right and other.left < self.right and self.top < other.bottom and other.top < self.bottom
         )
 
 
-class Photo(NamedTuple):
+class CanvasPhoto(NamedTuple):
     """A picture that fills a rectangle."""
 
     jpeg: bytes
-    box: Box
+    box: CanvasBox
 
     def element(self) -> str:
         """As SVG has it."""
@@ -84,10 +84,10 @@ class Canvas:
 
     def __init__(self, width: float, height: float) -> None:
         self.width, self.height = width, height
-        self._parts: list[str | Photo | Placed] = []
+        self._parts: list[str | CanvasPhoto | Placed] = []
         self._begun = 0  # so many parts were there when it was copied
         self._labels: list[str] = []  # above all else
-        self._taken: list[Box] = []
+        self._taken: list[CanvasBox] = []
         self._reaches_out = False
 
     def copy(self) -> Canvas:
@@ -113,10 +113,10 @@ class Canvas:
         """The parts that were put on it."""
         return (part for part in self._parts if isinstance(part, Placed))
 
-    def photos(self) -> Iterator[tuple[float, float, Photo]]:
+    def photos(self) -> Iterator[tuple[float, float, CanvasPhoto]]:
         """The pictures on it and on its parts, with their upper left corners."""
         for part in self._parts:
-            if isinstance(part, Photo):
+            if isinstance(part, CanvasPhoto):
                 yield part.box.left, part.box.top, part
             elif isinstance(part, Placed):
                 yield from ((part.at[0] + x, part.at[1] + y, photo) for x, y, photo in part.canvas.photos())
@@ -188,13 +188,13 @@ class Canvas:
         at_edge = min(box.left, self.width - box.right) < _WIDER * half
         self.text(kind, ((box.left + box.right) / 2, box.bottom - _PAD), words, "middle", size, at_edge)
 
-    def keep_free(self, box: Box) -> None:
+    def keep_free(self, box: CanvasBox) -> None:
         """No label is put there."""
         self._taken.append(box)
 
-    def image(self, jpeg: bytes, box: Box) -> None:
+    def image(self, jpeg: bytes, box: CanvasBox) -> None:
         """A picture."""
-        self._parts.append(Photo(jpeg, box))
+        self._parts.append(CanvasPhoto(jpeg, box))
 
     def put(
         self, other: Canvas, at: tuple[float, float], told: Mapping[str, str] | None = None, panel: bool = False
@@ -208,22 +208,22 @@ class Canvas:
         self._reaches_out |= bool((where < 0).any() or (where > [self.width, self.height]).any())
         return points_of(where)
 
-    def _within(self, middle: float, baseline: float, half: float, tall: float) -> Box:
+    def _within(self, middle: float, baseline: float, half: float, tall: float) -> CanvasBox:
         x = min(max(middle, half + _PAD), max(self.width - half - _PAD, half + _PAD))
         y = min(max(baseline, tall + 2 * _PAD), self.height - 2 * _PAD)
-        return Box(x - half, y - tall - _PAD, x + half, y + _PAD)
+        return CanvasBox(x - half, y - tall - _PAD, x + half, y + _PAD)
 
 
-def _whole(part: str | Photo | Placed) -> str:
+def _whole(part: str | CanvasPhoto | Placed) -> str:
     if isinstance(part, Placed):
         return part.ground() + part.element(part.canvas.elements())
-    return part.element() if isinstance(part, Photo) else part
+    return part.element() if isinstance(part, CanvasPhoto) else part
 
 
-def _above(part: str | Photo | Placed) -> str:
+def _above(part: str | CanvasPhoto | Placed) -> str:
     if isinstance(part, Placed):
         return part.element(part.canvas.rest())
-    return "" if isinstance(part, Photo) else part
+    return "" if isinstance(part, CanvasPhoto) else part
 
 
 def points_of(points: npt.ArrayLike) -> str:

@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from pipeline.core.arrays import FloatArray
-from pipeline.core.spatial import Sketch
-from pipeline.drawing.canvas import Box, Canvas
-from pipeline.drawing.sheet import WIDTH, Part
+from pipeline.core.spatial import TopDownMap
+from pipeline.drawing.canvas import Canvas, CanvasBox
+from pipeline.drawing.sheet import WIDTH, SheetPart
 
 MARGIN: Final = 30.0
 LEAST_M: Final = 2.0  # shown at least, so that a lone point is a map too
@@ -64,21 +64,21 @@ class Ground:
         left = right - length_m * self.per_m
         canvas.line("scale", [(left, y - 4), (left, y), (right, y), (right, y - 4)], {"metres": f"{length_m:g}"})
         canvas.text("small", ((left + right) / 2, y - 6), f"{length_m:g} m", "middle", 11)
-        canvas.keep_free(Box(left, y - 18, right, y + 4))
+        canvas.keep_free(CanvasBox(left, y - 18, right, y + 4))
 
     def told(self) -> dict[str, str]:
         """What a reader of the drawing measures by."""
         return {"part": "map", "per-m": f"{self.per_m:.9g}"}
 
 
-def points_to_show(sketch: Sketch) -> FloatArray:
+def points_to_show(sketch: TopDownMap) -> FloatArray:
     """All points (n, 2) of a sketch."""
     outlines = [*sketch.ground, *(thing.outline for thing in sketch.things)]
     path = [(x, y) for _, x, y in sketch.path]
     return np.array([*(point for outline in outlines for point in outline), *path], dtype=np.float64).reshape(-1, 2)
 
 
-def draw_sketch(canvas: Canvas, ground: Ground, sketch: Sketch, faint: Collection[str] = ()) -> None:
+def draw_sketch(canvas: Canvas, ground: Ground, sketch: TopDownMap, faint: Collection[str] = ()) -> None:
     """Ground, things and path of a scene, as every map of it begins; things with a label in ``faint`` are dashed."""
     canvas.shape("ground", [ground.at(outline) for outline in sketch.ground])
     for thing in sketch.things:
@@ -127,7 +127,7 @@ class Chart:
         told = {"fact": fact, "from-s": f"{from_s:g}", "until-s": f"{until_s:g}"}
         self.canvas.line("edge of", [corners[3], corners[2]], told)
 
-    def part(self, name: str) -> Part:
+    def part(self, name: str) -> SheetPart:
         """The chart with its curve and axes."""
         step = max(1, len(self._t_s) // _POINTS)
         known = np.isfinite(self._values[::step])
@@ -142,4 +142,4 @@ class Chart:
         for second in (0.0, self._end_s):
             self.canvas.text("small", (self.at(second, 0)[0], bottom + 16), f"{second:.0f} s", "middle", 11)
         self.canvas.text("note", (_LEFT + 6, 15), self._title, size=12)
-        return Part(self.canvas, {"part": name, "per-s": f"{self.per_s:.9g}", "per-m": f"{self.per_m:.9g}"})
+        return SheetPart(self.canvas, {"part": name, "per-s": f"{self.per_s:.9g}", "per-m": f"{self.per_m:.9g}"})

@@ -21,7 +21,7 @@ from PIL import Image
 
 from pipeline.core.arrays import FloatArray
 from pipeline.core.templates import load_table
-from pipeline.drawing.canvas import LINE, TEXT, Box, Canvas
+from pipeline.drawing.canvas import LINE, TEXT, Canvas, CanvasBox
 from pipeline.drawing.fonts import FAMILY, font_file, lines_of, shortened
 
 WIDTH: Final = 560.0  # of the parts
@@ -59,7 +59,7 @@ class Still:
 
 
 @dataclass(frozen=True)
-class Part:
+class SheetPart:
     """A map, a section or a chart, and what a reader of the drawing measures by."""
 
     canvas: Canvas
@@ -78,7 +78,7 @@ class Sheet:
     """
 
     title: str
-    parts: Sequence[Part]
+    parts: Sequence[SheetPart]
     notes: Sequence[str] = ()
     stills: Sequence[Still] = ()
 
@@ -141,7 +141,7 @@ def _drawn(still: Still, most: tuple[float, float]) -> Canvas:
     scale = min(most[0] / columns, most[1] / rows)
     width, height = round(columns * scale), round(rows * scale)
     canvas = Canvas(width, height + _CAPTION)
-    canvas.image(jpeg_of(still.picture, width, height), Box(0, 0, width, height))
+    canvas.image(jpeg_of(still.picture, width, height), CanvasBox(0, 0, width, height))
     shown = Canvas(width, height)
     for kind, lines, name in still.marks:
         placed = [np.asarray(line) * [width, height] for line in lines]

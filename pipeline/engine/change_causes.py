@@ -17,7 +17,7 @@ import yaml
 from pipeline.engine.inputs import FIX
 from pipeline.engine.manifest import RESULTS, Entry, Lineage, read_lineage, read_manifest
 from pipeline.engine.plan import WHOLE
-from pipeline.release.comparison import Asked, Change, Release
+from pipeline.release.comparison import QuestionChange, Release, ReleasedQuestion
 
 MODULES_SHOWN: Final = 3
 UNKNOWN: Final = "not known: no manifest of the older release is kept"
@@ -62,11 +62,11 @@ class Difference:
 
 
 def with_causes(
-    changes: Sequence[Change],
+    changes: Sequence[QuestionChange],
     before: tuple[Release, ReleaseLineage],
     after: tuple[Release, ReleaseLineage],
     stages: Sequence[str],
-) -> list[Change]:
+) -> list[QuestionChange]:
     """The changes with what brought them about.
 
     Args:
@@ -118,7 +118,9 @@ def _shortened(modules: Sequence[str]) -> str:
     return f"code: {', '.join(names[:MODULES_SHOWN])}{more}"
 
 
-def _relevant(asked: Asked, found: Sequence[Difference], fixes: Mapping[str, Mapping[str, object]]) -> list[str]:
+def _relevant(
+    asked: ReleasedQuestion, found: Sequence[Difference], fixes: Mapping[str, Mapping[str, object]]
+) -> list[str]:
     """What may have touched a question: of fixes those of what it names, if there are any; of templates its own."""
     about = {d.fix: d for d in found if d.fix}
     named = {name for name in about if _subjects(fixes.get(name or "")) & {"", *asked.operands}}
@@ -141,7 +143,7 @@ def _subjects(fix: Mapping[str, object] | None) -> set[str]:
     return set(subjects) if isinstance(subjects, list) else set()
 
 
-def _from_provenance(change: Change, one: Release, other: Release) -> tuple[str, ...]:
+def _from_provenance(change: QuestionChange, one: Release, other: Release) -> tuple[str, ...]:
     """What the provenance of both releases tells, of this question or of another one of its scene and task."""
     before = change.before or _beside(change.asked, one)
     after = change.after or _beside(change.asked, other)
@@ -158,7 +160,7 @@ def _from_provenance(change: Change, one: Release, other: Release) -> tuple[str,
     return tuple(causes) or (UNKNOWN,)
 
 
-def _beside(asked: Asked, release: Release) -> Asked | None:
+def _beside(asked: ReleasedQuestion, release: Release) -> ReleasedQuestion | None:
     there = [a for a in release.questions.values() if a.scene == asked.scene]
     return next((a for a in there if a.task == asked.task), there[0] if there else None)
 

@@ -18,7 +18,7 @@ from pipeline.benchmarks.benchmark import Benchmark
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.blind.config import BlindConfig, PruneConfig
 from pipeline.core.errors import ConfigError
-from pipeline.core.fixes import Entry
+from pipeline.core.fixes import FixEntry
 from pipeline.core.identity import digest_of
 from pipeline.core.schema import Model
 from pipeline.core.tables import PART_SPLITS
@@ -209,7 +209,7 @@ class BuildConfig(Model):
         repeats = self.generate.profile == self.of_benchmark().released
         return not repeats if self.fixes.apply is None else self.fixes.apply
 
-    def all_fixes(self) -> list[Entry]:
+    def all_fixes(self) -> list[FixEntry]:
         """All corrections, shipped or of one's own. Raises ConfigError for a file that is wrong."""
         if not self.applies_fixes():
             return []

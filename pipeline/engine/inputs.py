@@ -9,8 +9,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from pipeline.core.errors import ConfigError, RawDataError, need
-from pipeline.core.fixes import Entry
+from pipeline.core.errors import ConfigError, RawDataError, require_extra
+from pipeline.core.fixes import FixEntry
 from pipeline.core.identity import digest_of
 from pipeline.core.mirrors import Mirror, mirror_of
 from pipeline.engine.config import BuildConfig
@@ -45,7 +45,7 @@ def check_roots(config: BuildConfig) -> None:
     for name in {*config.roots, *config.readers}:
         configured(name, config.readers.get(name, {}))
     for name in sorted(config.roots):
-        need(READERS[name].extra, f"reader {name}")
+        require_extra(READERS[name].extra, f"reader {name}")
 
 
 def list_inputs(config: BuildConfig) -> InputListing:
@@ -103,16 +103,16 @@ def _known(config: BuildConfig) -> dict[str, list[Published]]:
     return questions
 
 
-def _fixes(config: BuildConfig) -> dict[str, list[Entry]]:
+def _fixes(config: BuildConfig) -> dict[str, list[FixEntry]]:
     """The corrections of a build by the id of their scene."""
-    found: dict[str, list[Entry]] = defaultdict(list)
+    found: dict[str, list[FixEntry]] = defaultdict(list)
     for entry in config.all_fixes():
         found[entry.scene].append(entry)
     return found
 
 
 def _without_scene(
-    config: BuildConfig, inputs: Mapping[str, RawInput], left: Mapping[str, Sequence[Entry]]
+    config: BuildConfig, inputs: Mapping[str, RawInput], left: Mapping[str, Sequence[FixEntry]]
 ) -> list[tuple[str, RawDataError]]:
     """Fixes of a folder of one's own whose dataset is here and whose scene is not.
 
@@ -150,7 +150,7 @@ class HumanInput:
 
     written: Mapping[str, Any] = field(default_factory=dict)
     known: tuple[Published, ...] = ()
-    fixes: tuple[Entry, ...] = ()
+    fixes: tuple[FixEntry, ...] = ()
 
     @property
     def parts(self) -> Parts:

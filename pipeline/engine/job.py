@@ -144,7 +144,7 @@ def _unexpected(error: Exception, context: StageContext, stage: str) -> Quaranti
     return Quarantine(
         unit=context.unit,
         stage=stage,
-        file=named(context.raw.files.folder) if context.raw else path,
+        file=named(context.raw.files.path) if context.raw else path,
         finding="unexpected_error",
         message=f"{type(error).__name__}: {error} ({Path(frame.filename).name}:{frame.lineno})",
         remedy="this is a fault of scan2qa: report it with the file",

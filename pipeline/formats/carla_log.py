@@ -80,7 +80,7 @@ class Added:
 
 
 @dataclass(frozen=True)
-class Table:
+class FrameTable:
     """All records of one kind of packet: (R,), and of each the index of its frame, (R,)."""
 
     frame: npt.NDArray[np.intp]
@@ -106,7 +106,7 @@ class CarlaLog:
     start_s: int
     elapsed_s: FloatArray
     added: tuple[Added, ...]
-    tables: dict[int, Table]
+    tables: dict[int, FrameTable]
     unknown: dict[int, int]
     damaged: dict[int, int]
     left_bytes: int
@@ -222,6 +222,6 @@ def _text(raw: bytes, at: int) -> tuple[str, int]:
     return raw[begin:end].decode(), end
 
 
-def _table(kind: int, parts: list[memoryview], frames: list[tuple[int, int]]) -> Table:
+def _table(kind: int, parts: list[memoryview], frames: list[tuple[int, int]]) -> FrameTable:
     at = np.array(frames, dtype=np.intp).reshape(-1, 2)
-    return Table(np.repeat(at[:, 0], at[:, 1]), np.frombuffer(b"".join(parts), dtype=TABLES[kind]))
+    return FrameTable(np.repeat(at[:, 0], at[:, 1]), np.frombuffer(b"".join(parts), dtype=TABLES[kind]))

@@ -22,7 +22,7 @@ class ColmapError(Exception):
 
 
 @dataclass(frozen=True)
-class Views:
+class ColmapViews:
     """Images with poses: ``names``, world_T_camera (N, 4, 4) in OpenCV axes, fx fy cx cy (N, 4), and sizes (N, 2).
 
     ``is_fisheye`` tells whether any camera is one: its pictures are no pinhole's before they are undistorted.
@@ -35,7 +35,7 @@ class Views:
     is_fisheye: bool
 
 
-def parse_views(cameras: str, images: str) -> Views:
+def parse_views(cameras: str, images: str) -> ColmapViews:
     """Reads the texts of ``cameras.txt`` and ``images.txt``; lens distortion is left out. Raises ColmapError.
 
     A line of an image is ``id qw qx qy qz tx ty tz camera name``, world-to-camera; the line after it holds its points.
@@ -65,7 +65,7 @@ def parse_views(cameras: str, images: str) -> Views:
         pose[:, :3, :3] = camera_R_world.transpose(0, 2, 1)
         pose[:, :3, 3] = -np.einsum("nji,nj->ni", camera_R_world, table[:, 4:7])
     lens = np.array(lenses, dtype=np.float64).reshape(-1, 6)
-    return Views(tuple(names), pose, lens[:, 2:], lens[:, :2], f" {FISHEYE} " in cameras)
+    return ColmapViews(tuple(names), pose, lens[:, 2:], lens[:, :2], f" {FISHEYE} " in cameras)
 
 
 def _camera(words: list[str]) -> tuple[int, tuple[float, ...]]:

@@ -27,7 +27,7 @@ class JsonFaultError(Exception):
 
 
 @dataclass(frozen=True)
-class Entry:
+class JsonEntry:
     """One scene: its name, its value, the bytes it takes in the file and their SHA-256."""
 
     name: str
@@ -44,7 +44,7 @@ def whole_number(digits: str) -> int | float:
 _DECODER: Final = json.JSONDecoder(parse_int=whole_number)
 
 
-def split_scenes(raw: bytes) -> Iterator[Entry]:
+def split_scenes(raw: bytes) -> Iterator[JsonEntry]:
     """The scenes of ``{"name": {…}, …}`` in file order. Raises JsonFaultError where the text stops being that."""
     text = raw.decode("utf-8", _ESCAPE)
     at = _skip(text, 1 if text.startswith(_BOM) else 0)
@@ -66,7 +66,7 @@ def split_scenes(raw: bytes) -> Iterator[Entry]:
             raise _broken(text, error, name) from error
         done_bytes += len(text[done_chars:at].encode("utf-8", _ESCAPE))
         body = text[at:end].encode("utf-8", _ESCAPE)
-        yield Entry(name, value, (done_bytes, done_bytes + len(body)), hashlib.sha256(body).hexdigest())
+        yield JsonEntry(name, value, (done_bytes, done_bytes + len(body)), hashlib.sha256(body).hexdigest())
         done_chars, done_bytes = end, done_bytes + len(body)
         at = _skip(text, end)
         if text.startswith(",", at):

@@ -44,7 +44,7 @@ class PickleError(Exception):
 
 
 @dataclass
-class Record:
+class PickledRecord:
     """An object of a class known by name alone; ``fields`` is what it was given."""
 
     kind: str
@@ -52,7 +52,7 @@ class Record:
 
 
 @dataclass(frozen=True)
-class Named:
+class PickledName:
     """A class or function that the pickle names. It is never looked up."""
 
     module: str
@@ -85,11 +85,11 @@ class Array:
 KNOWN: Final = {_ARRAY, _DTYPE, _ENCODE, _BYTES} | _RECONSTRUCT | _FROM_BUFFER | _SCALAR
 
 
-def called(function: Named, arguments: tuple[Any, ...]) -> Any:
+def called(function: PickledName, arguments: tuple[Any, ...]) -> Any:
     """What one of the known functions makes. Raises PickleError where they are asked for anything else."""
     if function.key == _DTYPE and arguments and isinstance(arguments[0], str):
         return Dtype(arguments[0])
-    if function.key in _RECONSTRUCT and arguments and arguments[0] == Named(*_ARRAY):
+    if function.key in _RECONSTRUCT and arguments and arguments[0] == PickledName(*_ARRAY):
         return Array()
     if function.key in _FROM_BUFFER and len(arguments) == _BUFFER_ARGUMENTS:
         buffer, dtype, shape, order = arguments
@@ -114,14 +114,16 @@ def finished(value: Any) -> Any:
 
 def data(value: Any) -> Any:
     """A value as it is handed on: no class, and nothing half made."""
-    if isinstance(value, Named | Dtype):
+    if isinstance(value, PickledName | Dtype):
         raise PickleError("foreign_pickle", f"it holds {kind_of(value)} in place of data")
     return finished(value)
 
 
 def kind_of(value: Any) -> str:
     """What a message calls a value."""
-    return str(value) if isinstance(value, Named) else f"a value of type {type(value).__name__.strip('_').lower()}"
+    return (
+        str(value) if isinstance(value, PickledName) else f"a value of type {type(value).__name__.strip('_').lower()}"
+    )
 
 
 def byte_order(state: Any) -> str:

@@ -16,9 +16,9 @@ from pipeline.formats.pickled import (
     NAME_MAX,
     Array,
     Dtype,
-    Named,
+    PickledName,
+    PickledRecord,
     PickleError,
-    Record,
     byte_order,
     called,
     data,
@@ -190,14 +190,14 @@ class _Machine:
         self._name(module, name)
 
     def _name(self, module: str, name: str) -> None:
-        named = Named(module, name)
+        named = PickledName(module, name)
         if named.key not in KNOWN and str(named) not in self._records:
             raise PickleError("foreign_pickle", f"it names {named}, which is no part of this data")
         self._stack.append(named)
 
     def reduce(self, argument: object) -> None:
         arguments, function = self._pop(), self._pop()
-        if not isinstance(function, Named) or not isinstance(arguments, tuple):
+        if not isinstance(function, PickledName) or not isinstance(arguments, tuple):
             raise PickleError("foreign_pickle", f"it calls {kind_of(function)}")
         if str(function) in self._records:
             self._record(function, arguments)
@@ -213,14 +213,14 @@ class _Machine:
         self._record(kind, arguments)
 
     def _record(self, kind: Any, arguments: Any) -> None:
-        if not isinstance(kind, Named) or str(kind) not in self._records or arguments != ():
+        if not isinstance(kind, PickledName) or str(kind) not in self._records or arguments != ():
             raise PickleError("foreign_pickle", f"it makes {kind_of(kind)} with arguments of its own")
-        self._part(Record(str(kind)), ())
+        self._part(PickledRecord(str(kind)), ())
 
     def build(self, argument: object) -> None:
         state = self._pop()
-        target = self._open(Record, Array, Dtype)
-        if isinstance(target, Record):
+        target = self._open(PickledRecord, Array, Dtype)
+        if isinstance(target, PickledRecord):
             if not isinstance(state, dict) or not all(isinstance(key, str) for key in state) or target.fields:
                 raise PickleError("foreign_pickle", f"the state of {target.kind} is {kind_of(state)}, not its fields")
             self._deepen(target, (state,))

@@ -35,7 +35,7 @@ class PlyError(Exception):
 
 
 @dataclass(frozen=True)
-class Mesh:
+class PlyMesh:
     """Vertices (V, 3) as stored, and triangles (F, 3) of vertex indices."""
 
     vertices: FloatArray
@@ -50,7 +50,7 @@ class _Element:
     lists: list[tuple[str, str, str, int]] = field(default_factory=list)  # name, count type, item type, place
 
 
-def parse_ply(raw: bytes) -> Mesh:
+def parse_ply(raw: bytes) -> PlyMesh:
     """The mesh of a PLY file. Raises PlyError.
 
     Every property besides x, y, z and the vertex indices is passed over. Faces of other than three corners are
@@ -68,7 +68,7 @@ def parse_ply(raw: bytes) -> Mesh:
     read = _read_ascii if not order else _read_binary
     tables = read(raw, start, order, elements)
     vertices, faces = _vertices(tables["vertex"]), _faces(tables["face"], vertex.count)
-    return Mesh(vertices, faces)
+    return PlyMesh(vertices, faces)
 
 
 def _vertices(table: dict[str, Any]) -> FloatArray:

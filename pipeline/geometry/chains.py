@@ -10,7 +10,7 @@ from pipeline.core.arrays import FloatArray
 
 
 @dataclass(frozen=True)
-class Chain:
+class RatioChain:
     """An arm of revolute joints, as its maker states it.
 
     Attributes:
@@ -49,7 +49,7 @@ class Chain:
 
 
 # Franka Emika, "Robot and interface specifications"; the flange at 0.107 m, the hand's point at 0.1034 m from there.
-PANDA = Chain(
+PANDA = RatioChain(
     model="Franka Emika Panda",
     a_m=(0.0, 0.0, 0.0, 0.0825, -0.0825, 0.0, 0.088),
     d_m=(0.333, 0.0, 0.316, 0.0, 0.384, 0.0, 0.0),
@@ -63,7 +63,7 @@ PANDA = Chain(
 
 
 @dataclass(frozen=True)
-class Fit:
+class ChainFit:
     """How an arm's angles go with where its hand was.
 
     Attributes:
@@ -85,14 +85,14 @@ _SHIFTS = np.radians(np.arange(-20, 20.1, 0.5))  # of a joint's zero: models of 
 _ROUNDS = 3  # each ten times as fine: to 0.005 degrees
 
 
-def fit(chain: Chain, angles: FloatArray, tip_m: FloatArray) -> Fit:
+def fit(chain: RatioChain, angles: FloatArray, tip_m: FloatArray) -> ChainFit:
     """The base from angles (N, J) and the tips' places (N, 3) in a frame whose z and x are the base's."""
     off = tip_m - chain.tip_m(angles)
     base = off.mean(0)
-    return Fit(base, _largest(off - base))
+    return ChainFit(base, _largest(off - base))
 
 
-def fit_zero(chain: Chain, angles: FloatArray, tip_m: FloatArray) -> Fit:
+def fit_zero(chain: RatioChain, angles: FloatArray, tip_m: FloatArray) -> ChainFit:
     """As `fit`, with that joint's zero moved which brings the hand nearest."""
     best = fit(chain, angles, tip_m)
     for joint in range(angles.shape[1]):
@@ -105,7 +105,7 @@ def fit_zero(chain: Chain, angles: FloatArray, tip_m: FloatArray) -> Fit:
             largest = np.sqrt(((off - base[:, None]) ** 2).sum(-1)).max(1)
             at = int(largest.argmin())
             if largest[at] < best.off_m:
-                best = Fit(base[at], float(largest[at]), joint, float(shifts[at]))
+                best = ChainFit(base[at], float(largest[at]), joint, float(shifts[at]))
             shifts = shifts[at] + (shifts[1] - shifts[0]) / 10 * np.arange(-10, 11)
     return best
 

@@ -71,7 +71,7 @@ class Sphere:
             self._render(part, view.yaw_deg, picture[part.pixels])
         return picture.reshape(view.height, view.width, 3)
 
-    def _render(self, part: Part, yaw_deg: float, picture: Picture) -> None:
+    def _render(self, part: SpherePart, yaw_deg: float, picture: Picture) -> None:
         """Fills in the pixels (n, 3) of a part."""
         packed = self._sampled(part.every, yaw_deg)
         if len(part.mixed):
@@ -191,7 +191,7 @@ def _average_rows(rows: Picture, pitch: FloatArray) -> None:
             rows[row] = (total[wide:] - total[:-wide] + reach) // wide
 
 
-class Level(NamedTuple):
+class PyramidLevel(NamedTuple):
     """One of the pictures of the sphere: its size, and where it lies among the packed pixels.
 
     Each row ends with its first pixel once more, and the last row stands twice, so that every pixel has neighbours.
@@ -207,14 +207,14 @@ class Level(NamedTuple):
         return self.width + 1
 
 
-def levels_of(width: int, height: int) -> tuple[Level, ...]:
+def levels_of(width: int, height: int) -> tuple[PyramidLevel, ...]:
     """The pictures of a sphere whose own is so large, the largest first; the smallest is packed first."""
     sizes = [(width, height)]
     while min(sizes[-1]) >= 2 * _LEAST_SIDE:
         sizes.append((-(-sizes[-1][0] // 2), -(-sizes[-1][1] // 2)))
     found, start = [], 0
     for size in reversed(sizes):
-        found.append(Level(*size, start))
+        found.append(PyramidLevel(*size, start))
         start += (size[0] + 1) * (size[1] + 1)
     return tuple(reversed(found))
 
@@ -237,7 +237,7 @@ class Lookup(NamedTuple):
     down: npt.NDArray[np.uint64]
 
 
-class Part(NamedTuple):
+class SpherePart(NamedTuple):
     """Where some pixels of a view, one behind the other, are looked up.
 
     Attributes:
@@ -264,7 +264,7 @@ class Lookups(NamedTuple):
         caps: whether any place is about a pole.
     """
 
-    parts: tuple[Part, ...]
+    parts: tuple[SpherePart, ...]
     used: tuple[int, ...]
     caps: bool
 
@@ -300,20 +300,20 @@ def lookups(pitch_deg: float, fov_deg: float, width: int, height: int, sphere: t
 
 
 def _part(
-    levels: tuple[Level, ...], pixels: slice, turn: FloatArray, fall: FloatArray, wanted: FloatArray | None
-) -> tuple[Part, set[int]]:
+    levels: tuple[PyramidLevel, ...], pixels: slice, turn: FloatArray, fall: FloatArray, wanted: FloatArray | None
+) -> tuple[SpherePart, set[int]]:
     """The lookups of some pixels, and the pictures that are looked into; wanted None: the sphere's own alone is."""
     none = np.empty(0, dtype=np.intp)
     level = np.zeros(1, dtype=np.intp) if wanted is None else (wanted + _CLEAR).astype(np.intp)
     if wanted is None or (wanted.max() <= level.min() + _CLEAR and level.min() == level.max()):
         every = _lookup(levels, level[:1], turn, fall)
-        return Part(pixels, every, none, every, np.empty(0, dtype=np.uint64)), {int(level[0])}
+        return SpherePart(pixels, every, none, every, np.empty(0, dtype=np.uint64)), {int(level[0])}
     share = np.rint((wanted - level - _CLEAR) * ((1 << SHARE_BITS) / (1 - 2 * _CLEAR)))
     mixed = np.flatnonzero(share > 0)
     every = _lookup(levels, level, turn, fall)
     coarser = _lookup(levels, level[mixed] + 1, turn[mixed], fall[mixed])
     used = {*range(int(level.min()), int(level.max()) + 1), *(np.unique(level[mixed]) + 1).tolist()}
-    return Part(pixels, every, mixed, coarser, share[mixed].astype(np.uint64)), used
+    return SpherePart(pixels, every, mixed, coarser, share[mixed].astype(np.uint64)), used
 
 
 def _mirrored(half: FloatArray, width: int) -> FloatArray:
@@ -321,7 +321,9 @@ def _mirrored(half: FloatArray, width: int) -> FloatArray:
     return np.concatenate([half[:, ::-1][:, : width // 2], half], axis=1).ravel()
 
 
-def _lookup(levels: tuple[Level, ...], level: npt.NDArray[np.intp], turn: FloatArray, fall: FloatArray) -> Lookup:
+def _lookup(
+    levels: tuple[PyramidLevel, ...], level: npt.NDArray[np.intp], turn: FloatArray, fall: FloatArray
+) -> Lookup:
     # Whole numbers below 2**53, which doubles hold exactly.
     wide, high, start = (np.array(part, dtype=np.float64).take(level) for part in zip(*levels, strict=True))
     steps = np.rint(np.clip(fall * high - 0.5, 0, high - 1) * (1 << SHARE_BITS)).astype(np.intp)

@@ -118,14 +118,14 @@ TOUCH_M: Final = 1e-6  # a body may touch; without it rounding would decide in r
 _CELLS: Final = 1 << 18  # pairs of places and sides at a time; bounds memory to about 30 MB
 
 
-class Standing(NamedTuple):
+class StandablePositions(NamedTuple):
     """Places beside n objects: ``place`` (n, P, 2) in metres, and whether one can be ``free`` (n, P) there."""
 
     place: FloatArray
     free: BoolArray
 
 
-def standing_places(boxes: Boxes, which: IntArray, radius_m: float, floor: Outlines | None) -> Standing:
+def standing_places(boxes: Boxes, which: IntArray, radius_m: float, floor: Outlines | None) -> StandablePositions:
     """Where a body of ``radius_m`` may stand beside the boxes ``which`` (n,).
 
     With the outlines of the ``floor`` a place is free where the body is on it and clear of every box at its height.
@@ -133,7 +133,7 @@ def standing_places(boxes: Boxes, which: IntArray, radius_m: float, floor: Outli
     """
     around = _ring(boxes, which, REACH_M[0])
     if floor is None:
-        return Standing(around, np.ones(around.shape[:2], dtype=bool))
+        return StandablePositions(around, np.ones(around.shape[:2], dtype=bool))
     solid = footprints(boxes, radius_m)
     free = _fits(around, solid, floor, radius_m)
     for reach_m in REACH_M[1:]:
@@ -142,7 +142,7 @@ def standing_places(boxes: Boxes, which: IntArray, radius_m: float, floor: Outli
             break
         around[crowded] = _ring(boxes, which[crowded], reach_m)
         free[crowded] = _fits(around[crowded], solid, floor, radius_m)
-    return Standing(around, free)
+    return StandablePositions(around, free)
 
 
 def _ring(boxes: Boxes, which: IntArray, reach_m: float) -> FloatArray:

@@ -112,7 +112,7 @@ class Request:
 
 
 @dataclass(frozen=True)
-class Terms:
+class ProviderTerms:
     """On what terms a request is sent: what may change from one attempt to the next.
 
     Attributes:
@@ -127,7 +127,7 @@ class Terms:
 class Provider(Protocol):
     """A model. Raises ModelError where there is no reply; asks once, retries are the client's."""
 
-    async def complete(self, request: Request, terms: Terms) -> Reply:
+    async def complete(self, request: Request, terms: ProviderTerms) -> Reply:
         """The model's reply; with a JSON schema, a text that should follow it."""
 
     async def score(self, prompt: str, options: Sequence[str]) -> Reply:

@@ -18,7 +18,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from pipeline.core.errors import ConfigError
-from pipeline.llm.base import Image, ModelSpec, Request, Terms, VideoPart
+from pipeline.llm.base import Image, ModelSpec, ProviderTerms, Request, VideoPart
 from pipeline.llm.cache import ReplyCache
 from pipeline.llm.failures import BUDGET, ModelError
 from pipeline.llm.prompts import PROMPTS_DIR
@@ -146,7 +146,7 @@ class BudgetGuard:
         )
 
 
-def most_usage(request: Request, terms: Terms) -> Usage:
+def most_usage(request: Request, terms: ProviderTerms) -> Usage:
     """The most tokens that a request can take: a token per byte of its words, and all the room for the reply."""
     tokens = FRAME_TOKENS
     for message in request.messages:

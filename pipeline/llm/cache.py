@@ -37,7 +37,7 @@ _SCHEMA: Final = (
 _SPENT: Final = "SELECT name, told, requests, input_tokens, output_tokens, usd FROM spending ORDER BY name, told DESC"
 
 
-class Row(NamedTuple):
+class ReplyRow(NamedTuple):
     """A stored reply with what is known of its request."""
 
     provider: str
@@ -116,14 +116,14 @@ class ReplyCache:
         rows = self._run("SELECT parameter FROM refused WHERE server = ?", _server(spec))
         return frozenset(parameter for (parameter,) in rows)
 
-    def rows(self) -> Iterator[Row]:
+    def rows(self) -> Iterator[ReplyRow]:
         """Everything stored, in order of the keys."""
         for provider, model, request, raw in self._run(
             "SELECT provider, model, request, reply FROM replies ORDER BY key"
         ):
             reply = reply_from_json(raw)
             if reply is not None:
-                yield Row(provider, model, request, reply)
+                yield ReplyRow(provider, model, request, reply)
 
     def _run(self, statement: str, *values: str | float) -> list[Any]:
         try:

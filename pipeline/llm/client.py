@@ -15,7 +15,7 @@ import stamina.instrumentation
 from aiolimiter import AsyncLimiter
 
 from pipeline.core.errors import Scan2qaError
-from pipeline.llm.base import JsonSchema, Message, ModelSpec, Provider, Reply, Request, Terms
+from pipeline.llm.base import JsonSchema, Message, ModelSpec, Provider, ProviderTerms, Reply, Request
 from pipeline.llm.budget import NO_CAP, BudgetGuard, likely_input, most_usage
 from pipeline.llm.cache import ReplyCache, request_key
 from pipeline.llm.failures import (
@@ -94,7 +94,7 @@ class Client:
         self._begun = asyncio.Semaphore(_BEGUN_PER_SLOT * spec.concurrency)
         self._limiter = RateLimiter(rate_limiter(spec.rpm, period_s) if spec.rpm else None)
         self._budget = budget or BudgetGuard(cache, [spec], NO_CAP)
-        self._terms = Terms(spec.max_tokens, cache.refused(spec))
+        self._terms = ProviderTerms(spec.max_tokens, cache.refused(spec))
         self._under_way: dict[str, asyncio.Lock] = {}
         self._is_kept = spec.provider != "replay"  # a recording is kept already, and may be changed
         # Retries are counted in the account; stamina would log each one, with the arguments of the call.
@@ -184,7 +184,7 @@ class Client:
                 elif failure.kind != UNSUPPORTED or not self._learn(failure, terms):
                     raise
 
-    def _learn(self, failure: ModelError, terms: Terms) -> bool:
+    def _learn(self, failure: ModelError, terms: ProviderTerms) -> bool:
         """Leaves out from now on what the server refuses; False where it was left out already."""
         parameter = failure.parameter
         if parameter is None or parameter in terms.without:
@@ -193,7 +193,7 @@ class Client:
         self._cache.refuse(self.spec, parameter)
         return True
 
-    async def _send(self, request: Request, terms: Terms) -> Reply:
+    async def _send(self, request: Request, terms: ProviderTerms) -> Reply:
         """Sends a request once. Whatever goes wrong leaves as a ModelError without the key and without a cause."""
         provider = self._opened()  # takes seconds the first time: before its turn, or the next comes right behind it
         most = most_usage(request, terms)
@@ -241,7 +241,7 @@ class Client:
             raise
         self._limiter.replied(ticket)
 
-    async def _answer(self, provider: Provider, request: Request, terms: Terms) -> Reply:
+    async def _answer(self, provider: Provider, request: Request, terms: ProviderTerms) -> Reply:
         try:
             async with asyncio.timeout(self.spec.timeout_s):
                 if request.options:

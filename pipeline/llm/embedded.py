@@ -23,7 +23,7 @@ from urllib.parse import urlsplit
 
 from pipeline.core.errors import ConfigError
 from pipeline.core.files import sha256_of_file
-from pipeline.llm.base import ModelSpec, Reply, Request, Terms
+from pipeline.llm.base import ModelSpec, ProviderTerms, Reply, Request
 from pipeline.llm.failures import ModelError, error_of
 from pipeline.llm.usage import Usage
 
@@ -62,7 +62,7 @@ class Embedded:
         for engine in self._engines:
             self._free.put_nowait(engine)
 
-    async def complete(self, request: Request, terms: Terms) -> Reply:
+    async def complete(self, request: Request, terms: ProviderTerms) -> Reply:
         """A generated reply, with a schema one that follows it. Raises ModelError."""
         return await self._run(lambda engine: engine.complete(request, terms))
 
@@ -111,7 +111,7 @@ class _Engine:
             self._http = http.client.HTTPConnection(urlsplit(self._server.listening_address).netloc)
         return self._http
 
-    def complete(self, request: Request, terms: Terms) -> Reply:
+    def complete(self, request: Request, terms: ProviderTerms) -> Reply:
         """The reply, as `Embedded.complete` gives it."""
         schema, logprobs = request.schema, request.logprobs
         body: dict[str, Any] = {

@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Final
 
-from pipeline.llm.base import Image, Message, ModelSpec, Part, Reply, Request, Terms, Text, VideoPart
+from pipeline.llm.base import Image, Message, ModelSpec, Part, ProviderTerms, Reply, Request, Text, VideoPart
 from pipeline.llm.failures import ModelError, error_of
 from pipeline.llm.usage import Usage
 
@@ -50,7 +50,7 @@ class Gemini:
         self._client = Client(vertexai=False, api_key=key, http_options=options)
         self._uploads: dict[str, asyncio.Task[tuple[str, str]]] = {}
 
-    async def complete(self, request: Request, terms: Terms) -> Reply:
+    async def complete(self, request: Request, terms: ProviderTerms) -> Reply:
         """One request. Raises ModelError."""
         try:
             contents = [await self._content(m) for m in request.messages if m.role != "system"]
@@ -85,7 +85,7 @@ class Gemini:
                 upload.cancel()
         await self._client.aio.aclose()
 
-    def _config(self, request: Request, terms: Terms) -> types.GenerateContentConfig:
+    def _config(self, request: Request, terms: ProviderTerms) -> types.GenerateContentConfig:
         spec = self._spec
         fields: dict[str, Any] = {"max_output_tokens": terms.max_tokens}
         if "temperature" not in terms.without:
@@ -184,7 +184,7 @@ class GeminiLegacy:
         sdk.configure(api_key=key, transport="rest", client_options=options)
         self._threads = ThreadPoolExecutor(max_workers=spec.concurrency, thread_name_prefix="gemini-legacy")
 
-    async def complete(self, request: Request, terms: Terms) -> Reply:
+    async def complete(self, request: Request, terms: ProviderTerms) -> Reply:
         """One request, in a thread. Raises ModelError."""
         return await asyncio.get_running_loop().run_in_executor(self._threads, self._complete, request, terms)
 
@@ -196,7 +196,7 @@ class GeminiLegacy:
         """Ends the threads; a request under way ends by its own time limit."""
         self._threads.shutdown(wait=False, cancel_futures=True)
 
-    def _complete(self, request: Request, terms: Terms) -> Reply:
+    def _complete(self, request: Request, terms: ProviderTerms) -> Reply:
         spec, messages = self._spec, request.messages
         fields: dict[str, Any] = {"max_output_tokens": terms.max_tokens}
         if "temperature" not in terms.without:

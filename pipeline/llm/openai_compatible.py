@@ -6,7 +6,7 @@ import base64
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from pipeline.llm.base import Image, Message, ModelSpec, Part, Reply, Request, Terms, Text
+from pipeline.llm.base import Image, Message, ModelSpec, Part, ProviderTerms, Reply, Request, Text
 from pipeline.llm.failures import ModelError, error_of
 from pipeline.llm.usage import Usage
 
@@ -31,7 +31,7 @@ class OpenAICompatible:
             max_retries=0,
         )
 
-    async def complete(self, request: Request, terms: Terms) -> Reply:
+    async def complete(self, request: Request, terms: ProviderTerms) -> Reply:
         """One request. Raises ModelError."""
         sdk, body = self._sdk, self._body(request, terms)
         try:
@@ -55,7 +55,7 @@ class OpenAICompatible:
         """Closes the connections."""
         await self._client.close()
 
-    def _body(self, request: Request, terms: Terms) -> dict[str, Any]:
+    def _body(self, request: Request, terms: ProviderTerms) -> dict[str, Any]:
         spec = self._spec
         body: dict[str, Any] = {
             "model": spec.model,

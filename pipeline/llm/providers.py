@@ -16,7 +16,7 @@ from typing import Final
 
 from pipeline.core.errors import ConfigError, MissingExtraError, extra_of, is_installed
 from pipeline.core.files import write_atomically
-from pipeline.llm.base import ModelSpec, Provider, Reply, Request, Terms, user
+from pipeline.llm.base import ModelSpec, Provider, ProviderTerms, Reply, Request, user
 from pipeline.llm.cache import ReplyCache, reply_from_json, reply_to_json, request_digest
 from pipeline.llm.embedded import PACKAGE, Embedded, packaged_weights
 from pipeline.llm.failures import ModelError
@@ -30,7 +30,7 @@ class Replay:
     def __init__(self, spec: ModelSpec, key: str | None = None) -> None:
         self._replies = _read(spec.recording) if spec.recording else {}
 
-    async def complete(self, request: Request, terms: Terms) -> Reply:
+    async def complete(self, request: Request, terms: ProviderTerms) -> Reply:
         """The recorded reply. Raises ModelError if there is none."""
         return self._find(request)
 

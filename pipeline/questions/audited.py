@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from pipeline.core.errors import ConfigError
 from pipeline.core.schema import Rejection
-from pipeline.core.tables import Listing
+from pipeline.core.tables import ReleaseListing
 from pipeline.questions.published import Published
 
 STATUSES: Final = ("reproduced", "differs", "not_askable", "ambiguous", "unsupported")
@@ -97,11 +97,11 @@ class Examined:
     """
 
     table: pa.Table
-    listings: Sequence[Listing]
+    listings: Sequence[ReleaseListing]
     left_out: Sequence[LeftOut] = ()
 
 
-def summaries(table: pa.Table, title: str, tolerances: Mapping[str, tuple[float, str]]) -> list[Listing]:
+def summaries(table: pa.Table, title: str, tolerances: Mapping[str, tuple[float, str]]) -> list[ReleaseListing]:
     """Of an `audit_table`: statuses per question type, then every reason with the ids that it holds for.
 
     ``tolerances``: question type -> by how much a number may differ to be as good as equal, and its unit.
@@ -111,21 +111,21 @@ def summaries(table: pa.Table, title: str, tolerances: Mapping[str, tuple[float,
     return [_statuses(rows, title, _nearness(rows, tolerances)), *([reasons] if reasons.rows else [])]
 
 
-def _statuses(rows: Sequence[Mapping[str, Any]], title: str, note: str) -> Listing:
+def _statuses(rows: Sequence[Mapping[str, Any]], title: str, note: str) -> ReleaseListing:
     """How many questions of each type have each status."""
     per_type: dict[str, Counter[str]] = defaultdict(Counter)
     for row in rows:
         per_type[row["question_type"]][row["status"]] += 1
     total = sum(per_type.values(), Counter[str]())
     cells = [(name, *_counts(counts)) for name, counts in sorted(per_type.items())]
-    return Listing(title, ("question type", "n", *STATUSES), cells, ("all", *_counts(total)), note=note)
+    return ReleaseListing(title, ("question type", "n", *STATUSES), cells, ("all", *_counts(total)), note=note)
 
 
 def _counts(counts: Counter[str]) -> list[str]:
     return [str(counts.total()), *(str(counts[status] or "") for status in STATUSES)]
 
 
-def _reasons(rows: Sequence[Mapping[str, Any]]) -> Listing:
+def _reasons(rows: Sequence[Mapping[str, Any]]) -> ReleaseListing:
     """The cases of each reason; those of questions that cannot be answered again are only counted."""
     reasons: dict[tuple[str, str, str], list[str]] = defaultdict(list)
     for row in rows:
@@ -136,7 +136,7 @@ def _reasons(rows: Sequence[Mapping[str, Any]]) -> Listing:
         for (status, reason, kind), cases in sorted(reasons.items())
     ]
     heads = ("reason", "status", "question type", "n", "cases")
-    return Listing("Why", heads, cells, words=("status", "question type", "n"), sentences=("cases",))
+    return ReleaseListing("Why", heads, cells, words=("status", "question type", "n"), sentences=("cases",))
 
 
 def named(cases: Sequence[str]) -> str:
@@ -186,7 +186,7 @@ class Coverage:
     contained: int = 0
 
 
-class Row(Protocol):
+class AuditRow(Protocol):
     """A published question with all columns of its row."""
 
     @property
@@ -198,7 +198,7 @@ class Row(Protocol):
         """Its row as it stands in the file."""
 
 
-def leakage(path: Path, column: str, questions: Sequence[Row], name: str, groups: Sequence[str]) -> Listing:
+def leakage(path: Path, column: str, questions: Sequence[AuditRow], name: str, groups: Sequence[str]) -> ReleaseListing:
     """Per split: its questions, and those of groups that other splits have too.
 
     Args:
@@ -220,10 +220,10 @@ def leakage(path: Path, column: str, questions: Sequence[Row], name: str, groups
         rows.append(_row(split, own, {group for group in own if len(where[group]) > 1}))
     total = _row("all", groups, {group for group, found in where.items() if len(found) > 1})
     heads = (column, "n", f"{name}s", "of other splits too", "n of these", "share")
-    return Listing(f"What the split leaks, by {name}", heads, rows, total)
+    return ReleaseListing(f"What the split leaks, by {name}", heads, rows, total)
 
 
-def _split(path: Path, column: str, question: Row) -> str:
+def _split(path: Path, column: str, question: AuditRow) -> str:
     value = question.rest.get(column)
     if not isinstance(value, str | int) or value == "":
         known = ", ".join(sorted(map(str, question.rest)))

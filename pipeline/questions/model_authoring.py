@@ -41,7 +41,7 @@ MODEL_ASSISTED: Final = "model_assisted"  # flag of everything that a model wrot
 _SPACE: Final = re.compile(r"[\s\x00-\x1f\x7f-\x9f]+")
 
 
-class RefusedError(Exception):
+class RefusedItemError(Exception):
     """There is no question, and why."""
 
     def __init__(self, rejection: Rejection) -> None:
@@ -74,8 +74,8 @@ def _reply_to(step: str, ask: Ask, shown: VisualInputs | None, schema: JsonSchem
         raise _refused(step, failure) from None
 
 
-def _refused(step: str, failure: ModelError) -> RefusedError:
-    return RefusedError(Rejection(reason=f"{step}_{failure.kind}", measured=1, limit=0, unit="failed calls"))
+def _refused(step: str, failure: ModelError) -> RefusedItemError:
+    return RefusedItemError(Rejection(reason=f"{step}_{failure.kind}", measured=1, limit=0, unit="failed calls"))
 
 
 def quoted(text: str) -> str:
@@ -132,7 +132,7 @@ GUESSES: Final = 2  # orders of the options in which who wrote an item guesses
 ANSWERED: Final = 3  # calls of `answered`: without the video, with it, and for all that may be called right
 
 
-class Written(Protocol):
+class WrittenItem(Protocol):
     """A question that a model wrote."""
 
     @property
@@ -166,7 +166,7 @@ class Second:
     steps: tuple[str, str] = (SECOND, SECOND_ALL)
 
 
-def answered(item: Written, purpose: str, second: Second) -> tuple[Measure, ...]:
+def answered(item: WrittenItem, purpose: str, second: Second) -> tuple[Measure, ...]:
     """Whether the second model answers right: without the video, which is told only, and with it, which must hold.
 
     Of what it has right with the video it is asked for all that may be called right, and whether the question holds.
@@ -198,7 +198,7 @@ def answered(item: Written, purpose: str, second: Second) -> tuple[Measure, ...]
     )
 
 
-def guessed(item: Written, purpose: str, model: Second) -> Measure:
+def guessed(item: WrittenItem, purpose: str, model: Second) -> Measure:
     """That a model which is shown nothing does not find the answer: not in each of `GUESSES` orders of the options.
 
     Who guesses with four options is right in two orders once in sixteen times. After a wrong guess it is asked no more.
@@ -211,7 +211,7 @@ def guessed(item: Written, purpose: str, model: Second) -> Measure:
 
 
 def proven(
-    item: Written, purpose: str, writer: Second, second: Second | None, told_by: int = 0, unit: str = "facts"
+    item: WrittenItem, purpose: str, writer: Second, second: Second | None, told_by: int = 0, unit: str = "facts"
 ) -> Iterator[Measure]:
     """What models make of an open question: who wrote it must not know its answer unseen, and a second one must agree.
 
@@ -235,7 +235,7 @@ def proven(
 class _Offered:
     """An item's options in an order that is drawn for a purpose; another turn gives each another letter."""
 
-    def __init__(self, item: Written, purpose: str, turn: int = 0) -> None:
+    def __init__(self, item: WrittenItem, purpose: str, turn: int = 0) -> None:
         options = (item.answer, *item.wrong)
         n = len(options)
         drawn = rng_for(purpose, item.question, "second").permutation(n).tolist()
@@ -258,7 +258,7 @@ def refusing(case: Case) -> Iterator[None]:
     """A call without an answer refuses the case."""
     try:
         yield
-    except RefusedError as refused:
+    except RefusedItemError as refused:
         case.refusal = refused.rejection
 
 
@@ -274,7 +274,7 @@ def examine(case: Case, measures: Iterable[Measure]) -> None:
 def needed(shown: VisualInputs | None, reason: str, unit: str) -> VisualInputs:
     """What a model is shown. Raises RefusedError where that is nothing."""
     if shown is None:
-        raise RefusedError(make_rejection(reason, 0, 1, unit))
+        raise RefusedItemError(make_rejection(reason, 0, 1, unit))
     return shown
 
 
@@ -435,7 +435,7 @@ class ModelAuthor(Generic[V, S, T]):
             schema, shown, fields = self.prompt_arguments(scene, target)
             found = take(self.step, scene.asks[0], schema, shown, **fields)["questions"]
             missing = make_rejection(self.missing, len(found), wanted, "questions")
-        except RefusedError as refused:
+        except RefusedItemError as refused:
             missing = refused.rejection
         if found:
             yield from self.validate(scene, target, found)

@@ -9,7 +9,7 @@ from pathlib import Path
 from pipeline.core.errors import RawDataError
 from pipeline.core.schema import AnyScene, Finding
 from pipeline.reading.files import SceneFiles, SceneRef
-from pipeline.reading.reader import Reader, Want
+from pipeline.reading.reader import ExpectedFile, Reader
 
 
 @dataclass(frozen=True)
@@ -19,12 +19,12 @@ class Inspection:
     Attributes:
         scenes: all that would be read.
         broken: what could not even be listed.
-        missing: part -> ids of the scenes that lack it, in the order of `Reader.wants`.
+        missing: part -> ids of the scenes that lack it, in the order of `Reader.expected_files`.
     """
 
     scenes: tuple[SceneRef, ...]
     broken: tuple[RawDataError, ...]
-    missing: dict[Want, tuple[str, ...]]
+    missing: dict[ExpectedFile, tuple[str, ...]]
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,9 @@ class Read:
 def inspect(reader: Reader, root: Path) -> Inspection:
     """Looks for every wanted file of every scene. Raises ConfigError as `Reader.scenes` does."""
     listing = reader.scenes(root)
-    missing = {want: tuple(ref.id for ref in listing.scenes if not _there(root, ref, want)) for want in reader.wants}
+    missing = {
+        want: tuple(ref.id for ref in listing.scenes if not _there(root, ref, want)) for want in reader.expected_files
+    }
     return Inspection(tuple(listing.scenes), listing.broken, missing)
 
 
@@ -63,7 +65,7 @@ def read_scenes(reader: Reader, root: Path, refs: Sequence[SceneRef], examined: 
     return Read(len(refs), tuple(broken), tuple(findings))
 
 
-def _there(root: Path, ref: SceneRef, want: Want) -> bool:
+def _there(root: Path, ref: SceneRef, want: ExpectedFile) -> bool:
     folder, own = root / ref.files[0], ref.files[1:]
     if own and want.recorded:
         return any(name.lower().endswith(want.recorded) for name in own)

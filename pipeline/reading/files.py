@@ -75,7 +75,7 @@ class SceneFiles:
         self.scene = ref.id
         self.dataset = ref.dataset
         self.name = ref.id.partition("/")[2]
-        self.folder = root / ref.files[0]
+        self.path = root / ref.files[0]
         self._digests: dict[str, str] = {}
         self._made: dict[str, tuple[Any, Findings]] = {}
 

@@ -17,7 +17,7 @@ from pydantic import ValidationError
 from pipeline.core.errors import ConfigError
 from pipeline.core.files import open_file
 from pipeline.core.findings import printable
-from pipeline.core.fixes import Entry, Fix, collisions, target_of
+from pipeline.core.fixes import Fix, FixEntry, collisions, target_of
 from pipeline.reading.folders import SAFE_NAME
 
 SHIPPED: Final = Path(__file__).resolve().parents[2] / "meta_schemas" / "fixes"
@@ -62,20 +62,20 @@ _Loader.yaml_implicit_resolvers = {
 }
 
 
-def read_fixes(folders: Sequence[Path], kinds: Iterable[type[Fix]]) -> list[Entry]:
+def read_fixes(folders: Sequence[Path], kinds: Iterable[type[Fix]]) -> list[FixEntry]:
     """All entries of all files of some folders, in order of dataset and line.
 
     Raises ConfigError, naming file, line and entry, for a folder that is missing, a file that is no list of sound
     entries, an id that two entries have, and two entries that change the same value.
     """
     known = {target_of(kind): kind for kind in kinds}
-    entries: list[Entry] = []
+    entries: list[FixEntry] = []
     for folder in folders:
         if not folder.is_dir():
             raise ConfigError(f"{folder}: no such folder of fixes; give one that holds DATASET.yaml files")
         for path in sorted({*folder.glob("*.yaml"), *folder.glob("*.yml")}):
             entries += _read(path, known)
-    by_id: dict[str, Entry] = {}
+    by_id: dict[str, FixEntry] = {}
     for entry in entries:
         first = by_id.setdefault(entry.fix.id, entry)
         if first is not entry:
@@ -88,14 +88,14 @@ def read_fixes(folders: Sequence[Path], kinds: Iterable[type[Fix]]) -> list[Entr
     return sorted(entries, key=lambda e: (e.dataset, str(e.file), e.line))
 
 
-def _read(path: Path, known: Mapping[str, type[Fix]]) -> list[Entry]:
+def _read(path: Path, known: Mapping[str, type[Fix]]) -> list[FixEntry]:
     if not SAFE_NAME.fullmatch(path.stem):
         raise ConfigError(f"{path}: name the file after the dataset that it is about, such as scannet.yaml")
     entries, faults = [], []
     for line, raw in _items(path):
         found = _entry(raw, known)
         if isinstance(found, Fix):
-            entries.append(Entry(found, path.stem, path, line))
+            entries.append(FixEntry(found, path.stem, path, line))
         else:
             faults += [f"line {line}: {fault}" for fault in found]
     if faults:

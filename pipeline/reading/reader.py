@@ -60,7 +60,7 @@ NO_DEPTH: Final = "visibility is not checked against measured depth"
 
 
 @dataclass(frozen=True)
-class Want:
+class ExpectedFile:
     """One part of a scene: any of some patterns below its folder ("{}" is the scene's name), and what it is for.
 
     Attributes:
@@ -91,7 +91,7 @@ class Reader(Protocol):
         ...
 
     @property
-    def wants(self) -> tuple[Want, ...]:
+    def expected_files(self) -> tuple[ExpectedFile, ...]:
         """The files that it looks for in a scene's folder, and what each one missing costs."""
         ...
 

@@ -20,7 +20,7 @@ from pipeline.core.identity import digest_of
 from pipeline.core.schema import SCHEMA_VERSION, AnyScene
 from pipeline.core.templates import load_table
 from pipeline.llm.base import UNPAID
-from pipeline.release.metadata import DTYPES, Part, configurations, header
+from pipeline.release.metadata import DTYPES, CroissantPart, configurations, header
 from pipeline.release.tables import columns_of, state_of
 from pipeline.release.terms import ALL_SAMPLES, TERMS_FILE, are_samples, passed_on, plain, terms_of, units_of
 from pipeline.review.reviewed import Reviewed
@@ -36,7 +36,7 @@ Row = Mapping[str, Any]
 
 
 def dataset_card(
-    parts: Sequence[Part],
+    parts: Sequence[CroissantPart],
     summary: Row,
     scenes: Sequence[AnyScene],
     settings: dict[str, Any],
@@ -116,7 +116,7 @@ def table(head: Iterable[str], rows: Iterable[Sequence[object]]) -> str:
     return "\n".join([*lines, *(f"| {' | '.join(map(str, row))} |" for row in rows)])
 
 
-def _of_tables(parts: Sequence[Part], benchmark: Benchmark[Any, Any]) -> dict[str, Any]:
+def _of_tables(parts: Sequence[CroissantPart], benchmark: Benchmark[Any, Any]) -> dict[str, Any]:
     """Tables and columns of a release; empty tables are no configurations for `datasets`."""
     columns = []
     for folder, schema in {part.folder: part.schema for part in parts}.items():
@@ -162,7 +162,7 @@ def _of_scenes(scenes: Sequence[AnyScene], settings: dict[str, Any], benchmark: 
         "readers": [f"`{name}` {number}" for name, number in readers],
         "rules": [(f"`{name}`", value, meanings.get(name, "")) for name, value in sorted(settings["rules"].items())],
         "corrections": [tuple(row) for row in fixes],
-        "sight": [line for world, own in of_world if own for line in world.sight(own)],
+        "sight": [line for world, own in of_world if own for line in world.visibility(own)],
         "terms": terms_of(scenes, settings, benchmark),
         "terms_file": TERMS_FILE,
         "cited": list(filter(None, cited)),

@@ -45,7 +45,7 @@ _MADE_FROM: Final = {  # columns of the provenance that differ where a question 
 
 
 @dataclass(frozen=True)
-class Asked:
+class ReleasedQuestion:
     """A question as it stands in a release."""
 
     scene: str
@@ -59,7 +59,7 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Change:
+class QuestionChange:
     """One question of which something changed.
 
     Attributes:
@@ -71,13 +71,13 @@ class Change:
 
     id: int
     kind: Kind
-    before: Asked | None
-    after: Asked | None
+    before: ReleasedQuestion | None
+    after: ReleasedQuestion | None
     reason: str = ""
     causes: tuple[str, ...] = ()
 
     @property
-    def asked(self) -> Asked:
+    def asked(self) -> ReleasedQuestion:
         """The question, as it stands or else stood."""
         asked = self.after or self.before
         if asked is None:
@@ -97,7 +97,7 @@ class Release:
 
     folder: Path
     name: str
-    questions: Mapping[int, Asked]
+    questions: Mapping[int, ReleasedQuestion]
     debiased: int | None
     fixes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
@@ -125,7 +125,7 @@ def read_release(folder: Path, columns: Sequence[Columns]) -> Release:
         options = (*(shown.options or ()), *(row["choices"] or ()))
         made = {name: row.get(column) for column, name in _MADE_FROM.items() if column in row}
         asked = (row["scene"], row["task"], tuple(row["operands"]), shown.question, options, row["answer"])
-        questions[row["id"]] = Asked(*asked, tuple(row.get("fixes") or ()), made)
+        questions[row["id"]] = ReleasedQuestion(*asked, tuple(row.get("fixes") or ()), made)
     fixes = _table(folder, FIXES)
     return Release(
         folder,
@@ -150,13 +150,13 @@ def _table(
         raise ConfigError(f"{paths[0]}: cannot be read: {error}") from error
 
 
-def compared(before: Release, after: Release) -> list[Change]:
+def compared(before: Release, after: Release) -> list[QuestionChange]:
     """All questions of which something changed, by scene, task and id; why one is not asked is not looked up."""
     found = [*_gone_and_new(before, after), *_changed(before, after)]
     return sorted(found, key=lambda c: (c.asked.scene, c.asked.task, c.id, list(KINDS).index(c.kind)))
 
 
-def with_reasons(changes: Sequence[Change], before: Release, after: Release) -> list[Change]:
+def with_reasons(changes: Sequence[QuestionChange], before: Release, after: Release) -> list[QuestionChange]:
     """The changes, with the reasons from the rejected candidates of both releases."""
     moved = [change for change in changes if change.before is None or change.after is None]
     old_rows, new_rows = _refused(before.folder, moved), _refused(after.folder, moved)
@@ -174,14 +174,14 @@ def with_reasons(changes: Sequence[Change], before: Release, after: Release) -> 
     return told
 
 
-def _gone_and_new(before: Release, after: Release) -> Iterator[Change]:
+def _gone_and_new(before: Release, after: Release) -> Iterator[QuestionChange]:
     for number in before.questions.keys() - after.questions.keys():
-        yield Change(number, "removed", before.questions[number], None)
+        yield QuestionChange(number, "removed", before.questions[number], None)
     for number in after.questions.keys() - before.questions.keys():
-        yield Change(number, "added", None, after.questions[number])
+        yield QuestionChange(number, "added", None, after.questions[number])
 
 
-def _changed(before: Release, after: Release) -> Iterator[Change]:
+def _changed(before: Release, after: Release) -> Iterator[QuestionChange]:
     for number in before.questions.keys() & after.questions.keys():
         one, other = before.questions[number], after.questions[number]
         kinds: dict[Kind, bool] = {
@@ -189,10 +189,10 @@ def _changed(before: Release, after: Release) -> Iterator[Change]:
             "wording changed": one.text != other.text,
             "options changed": one.options != other.options and one.answer == other.answer,
         }
-        yield from (Change(number, kind, one, other) for kind, changed in kinds.items() if changed)
+        yield from (QuestionChange(number, kind, one, other) for kind, changed in kinds.items() if changed)
 
 
-def _refused(folder: Path, changes: Collection[Change]) -> list[dict[str, Any]]:
+def _refused(folder: Path, changes: Collection[QuestionChange]) -> list[dict[str, Any]]:
     """The rejections of a release that may be about some questions: of themselves, or of a category in a role."""
     paths = sorted((folder / "rejected").glob("*.parquet"))
     if not changes or not paths:
@@ -206,7 +206,7 @@ def _refused(folder: Path, changes: Collection[Change]) -> list[dict[str, Any]]:
 
 
 def _reasons(
-    rows: Sequence[dict[str, Any]], others: Sequence[dict[str, Any]], changes: Collection[Change]
+    rows: Sequence[dict[str, Any]], others: Sequence[dict[str, Any]], changes: Collection[QuestionChange]
 ) -> dict[int, tuple[str, str]]:
     """Question id -> name and words of the reason for which one release has it not and the other has.
 
@@ -279,7 +279,7 @@ class Report:
     title: str
     before: Release
     after: Release
-    changes: Sequence[Change]
+    changes: Sequence[QuestionChange]
 
     @property
     def totals(self) -> dict[str, int]:
@@ -298,7 +298,7 @@ class Report:
     @property
     def causes(self) -> list[Cause]:
         """All causes, those of most changes first."""
-        of: dict[str, list[Change]] = {}
+        of: dict[str, list[QuestionChange]] = {}
         for change in self.changes:
             for name in change.causes:
                 of.setdefault(name, []).append(change)
@@ -380,7 +380,7 @@ def markdown(report: Report) -> bytes:
     return ("\n".join(lines) + "\n").encode()
 
 
-def _from_to(change: Change) -> str:
+def _from_to(change: QuestionChange) -> str:
     if change.before is None or change.after is None:
         return change.reason
     values: Mapping[str, tuple[str, str]] = {

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from pipeline.core.errors import StoreError
-from pipeline.core.files import TEMPORARY, explained, write_atomically
+from pipeline.core.files import TEMPORARY, translate_os_errors, write_atomically
 from pipeline.core.identity import digest_of
 from pipeline.core.tables import CHECKSUMS
 from pipeline.release.writer import checksums
@@ -31,23 +31,23 @@ HISTORY_FILE: Final = "history.jsonl"
 NAME_CHARS: Final = 12  # hex; as many as one can tell apart at a glance, and far more than releases
 
 
-class Published(NamedTuple):
+class PublishedRelease(NamedTuple):
     """A release and when it became the newest, UTC."""
 
     name: str
     at: str
 
 
-def history(build: Path) -> list[Published]:
+def history(build: Path) -> list[PublishedRelease]:
     """The releases of a build that are kept, the newest last; none where nothing was released."""
     try:
         lines = (build / RELEASES / HISTORY_FILE).read_text(encoding="utf-8").splitlines()
-        listed = [Published(row["release"], row["at"]) for row in map(json.loads, lines)]
+        listed = [PublishedRelease(row["release"], row["at"]) for row in map(json.loads, lines)]
     except (OSError, ValueError, TypeError, KeyError):  # gone or damaged: the folders are there all the same
         listed = []
     newest = _newest(build)
     if newest and newest not in [one.name for one in listed]:
-        listed.append(Published(newest, ""))
+        listed.append(PublishedRelease(newest, ""))
     return [one for one in listed if (build / RELEASES / one.name).is_dir()]
 
 
@@ -70,25 +70,25 @@ def publish(
     home, made = build / RELEASES, build / RELEASES / f"{TEMPORARY}release"
     _make_way(build)
     try:
-        with explained(home):
+        with translate_os_errors(home):
             shutil.rmtree(made, ignore_errors=True)  # of a build that was killed
             made.mkdir(parents=True)
         summary, files = write(made)
         name = _name_of(checksums(files))
         fence()
-        with explained(home):
+        with translate_os_errors(home):
             _place(made, home / name)
     finally:
         shutil.rmtree(made, ignore_errors=True)
     before = [one for one in history(build) if one.name != name]
     fence()
-    with explained(build):
+    with translate_os_errors(build):
         _point(build, name)
     kept = max(0, len(before) + 1 - keep)
     for old in before[:kept]:
         _remove(home / old.name)
     now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M")
-    rows = [{"release": one.name, "at": one.at} for one in (*before[kept:], Published(name, now))]
+    rows = [{"release": one.name, "at": one.at} for one in (*before[kept:], PublishedRelease(name, now))]
     write_atomically(home / HISTORY_FILE, "".join(json.dumps(row) + "\n" for row in rows).encode())
     return summary
 
@@ -157,7 +157,7 @@ def _point(build: Path, name: str) -> None:
 
 def _remove(release: Path) -> None:
     """Removes the files that a release lists, and its folders where nothing else is in them."""
-    with explained(release):
+    with translate_os_errors(release):
         sums = release / CHECKSUMS
         listed = [line.split("  ", 1)[1] for line in sums.read_text(encoding="utf-8").splitlines() if "  " in line]
         inside = [release / name for name in listed if (release / name).resolve().is_relative_to(release.resolve())]

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from pipeline.core.errors import StoreError
-from pipeline.core.files import explained, sha256_of_file
+from pipeline.core.files import sha256_of_file, translate_os_errors
 
 DRAWINGS: Final = "pictures"  # folder of a release
 FOLDER: Final = "pictures"  # of a build
@@ -63,12 +63,12 @@ def place_media(folder: Path, media: Iterable[Media], kept: Collection[int]) -> 
     for one in media:
         if one.of.isdisjoint(kept):
             continue
-        with explained(one.path.parent):
+        with translate_os_errors(one.path.parent):
             same = one.path.is_file() and sha256_of_file(one.path) == one.sha256
         if not same:
             raise StoreError(f"{one.path} is not the picture that was written: remove it and build again")
         target = folder / one.file
-        with explained(target.parent):
+        with translate_os_errors(target.parent):
             target.parent.mkdir(parents=True, exist_ok=True)
             try:
                 os.link(one.path, target)
@@ -79,7 +79,7 @@ def place_media(folder: Path, media: Iterable[Media], kept: Collection[int]) -> 
 
 
 @dataclass(frozen=True)
-class Picture:
+class ReleasedPicture:
     """The picture of a question.
 
     Attributes:
@@ -99,11 +99,11 @@ class Picture:
         return self.svg if frames_allowed else self.drawing
 
 
-def pictures_of(results: Iterable[bytes], build: Path) -> dict[int, Picture]:
+def pictures_of(results: Iterable[bytes], build: Path) -> dict[int, ReleasedPicture]:
     """What results of stage `figures` name, in a build's folder."""
     found = {}
     for raw in results:
         for one in json.loads(raw)["pictures"]:
             files = {kind: build / said["file"] for kind, said in one.items() if kind != "id"}
-            found[one["id"]] = Picture(one["id"], files["svg"], files.get("png"), files["drawing"])
+            found[one["id"]] = ReleasedPicture(one["id"], files["svg"], files.get("png"), files["drawing"])
     return found

@@ -19,7 +19,7 @@ DTYPES: Final = {"int64": "int64", "int32": "int32", "string": "string", "double
 
 
 @dataclass(frozen=True)
-class Part:
+class CroissantPart:
     """One table of a release: a split of a configuration."""
 
     folder: str
@@ -35,7 +35,7 @@ class Part:
 
 
 def header(
-    parts: Sequence[Part], settings: dict[str, Any], benchmark: Benchmark[Any, Any], was_reviewed: bool
+    parts: Sequence[CroissantPart], settings: dict[str, Any], benchmark: Benchmark[Any, Any], was_reviewed: bool
 ) -> dict[str, Any]:
     """What machines read of a release: its tables, and in which words of the hub it is described."""
     configs = _loadable(configurations(parts))
@@ -75,15 +75,15 @@ def header(
     }
 
 
-def _loadable(configs: Mapping[str, Mapping[str, Part]]) -> dict[str, Mapping[str, Part]]:
+def _loadable(configs: Mapping[str, Mapping[str, CroissantPart]]) -> dict[str, Mapping[str, CroissantPart]]:
     """Without empty splits: with one, `datasets` loads nothing of its configuration; `default` is always there."""
     filled = {name: {split: part for split, part in own.items() if part.num_rows} for name, own in configs.items()}
     return {name: own or configs[name] for name, own in filled.items() if own or name == "default"}
 
 
-def configurations(parts: Sequence[Part]) -> dict[str, dict[str, Part]]:
+def configurations(parts: Sequence[CroissantPart]) -> dict[str, dict[str, CroissantPart]]:
     """Split -> table, of every configuration. `full` and `debiased` are those that the public benchmark has."""
-    found: dict[str, dict[str, Part]] = {}
+    found: dict[str, dict[str, CroissantPart]] = {}
     for part in parts:
         found.setdefault("default" if part.folder == "data" else part.folder, {})[part.split] = part
     own = found["default"]
@@ -116,7 +116,11 @@ _CONTEXT: Final[dict[str, Any]] = load_table("card/croissant")
 
 
 def croissant(
-    title: str, card: Card, parts: Sequence[Part], said: Callable[[str], Mapping[str, str]], sums: Mapping[str, str]
+    title: str,
+    card: Card,
+    parts: Sequence[CroissantPart],
+    said: Callable[[str], Mapping[str, str]],
+    sums: Mapping[str, str],
 ) -> bytes:
     """The description as JSON-LD.
 
@@ -159,7 +163,7 @@ def croissant(
     return json.dumps(described, indent=1, ensure_ascii=False).encode() + b"\n"
 
 
-def _field(part: Part, field: pa.Field, said: Mapping[str, str]) -> dict[str, Any]:
+def _field(part: CroissantPart, field: pa.Field, said: Mapping[str, str]) -> dict[str, Any]:
     name = f"{part.folder}/{part.split}/{field.name}"
     source = {"fileObject": {"@id": part.file}, "extract": {"column": field.name}}
     described: dict[str, Any] = {"@type": "cr:Field", "@id": name, "name": name, "description": said[field.name]}

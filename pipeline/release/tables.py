@@ -14,7 +14,7 @@ from pipeline.core.identity import digest_of
 from pipeline.core.schema import SCHEMA_VERSION, AnyScene
 from pipeline.core.tables import REJECTIONS
 from pipeline.core.templates import load_table
-from pipeline.review.reviewed import Reviewed, Stand
+from pipeline.review.reviewed import QuestionStatus, Reviewed
 
 SCHEMA_METADATA: Final = {"scan2qa_schema_version": str(SCHEMA_VERSION)}
 FIXES: Final = "fixes"  # configuration of a release in which people corrected something
@@ -136,6 +136,6 @@ def accepted(asked: pa.Table, reviewed: Reviewed) -> pa.Table:
     return rows.set_column(place, rows.schema.field(place), pa.array(truths, pa.string()))
 
 
-def state_of(stands: Mapping[int, Stand], question: int) -> Stand:
+def state_of(stands: Mapping[int, QuestionStatus], question: int) -> QuestionStatus:
     """Where a question stands; waiting where nobody reviewed it."""
-    return stands.get(question) or Stand(id=question, state="waiting", answer=None, reviewers=0, reasons=())
+    return stands.get(question) or QuestionStatus(id=question, state="waiting", answer=None, reviewers=0, reasons=())

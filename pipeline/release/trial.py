@@ -28,7 +28,7 @@ ANSWERS: Final = ("number", "video", "question", "options", "answer")
 KEY: Final = ("number", "id", "task", "scene", "truth")
 
 
-class Shown(NamedTuple):
+class TrialMedia(NamedTuple):
     """What goes with a question, as addresses seen from the sheet; ``video`` is None where it has none."""
 
     video: str | None
@@ -93,7 +93,7 @@ def key_sheet(chosen: Sequence[Published]) -> bytes:
     return _csv(KEY, rows)
 
 
-def page(chosen: Sequence[Published], shown: Sequence[Shown]) -> bytes:
+def page(chosen: Sequence[Published], shown: Sequence[TrialMedia]) -> bytes:
     """The sheet as a page with what is ``shown`` for each of the chosen questions; it saves the answers as CSV."""
     rows: list[tuple[int, str, str | None, bool, Published, Sequence[str]]] = []
     before: tuple[str, str | None] | None = None

@@ -25,7 +25,7 @@ from pipeline.core.schema import AnyScene
 from pipeline.core.tables import CHECKSUMS, DEBIASED, QUESTIONS, REJECTIONS, TINY, WITHOUT_VIDEO, asked_in, rejected_in
 from pipeline.release.card import OVERVIEW_FILE, dataset_card
 from pipeline.release.media import Media, place_media
-from pipeline.release.metadata import CROISSANT_FILE, Part, croissant
+from pipeline.release.metadata import CROISSANT_FILE, CroissantPart, croissant
 from pipeline.release.tables import (
     FIXES,
     SCHEMA_METADATA,
@@ -130,8 +130,8 @@ def write_release(folder: Path, inputs: ReleaseInputs) -> tuple[bytes, dict[str,
         sorted_out = _sort_out(inputs.selected, removed_blind(inputs.blind.filtered), rejected)
         tables = _tables(sorted_out.kept, inputs)
         summary = _summary(sorted_out, tables, inputs)
-        parts = [Part(*key, table.schema, table.num_rows, table.nbytes) for key, table in tables.items()]
-        parts.append(Part("rejected", inputs.split, REJECTIONS, rejected.num_rows, rejected.nbytes))
+        parts = [CroissantPart(*key, table.schema, table.num_rows, table.nbytes) for key, table in tables.items()]
+        parts.append(CroissantPart("rejected", inputs.split, REJECTIONS, rejected.num_rows, rejected.nbytes))
         files = {_name(*key): table_bytes(table, ZSTD_LEVEL, SCHEMA_METADATA) for key, table in tables.items()}
         kept = set(sorted_out.kept["id"].to_pylist())
         files |= _question_files(sorted_out.kept, kept, tables, inputs)
@@ -168,7 +168,11 @@ def _question_files(
 
 
 def _texts(
-    asked: pa.Table, parts: Sequence[Part], summary: dict[str, Any], folders: Collection[str], inputs: ReleaseInputs
+    asked: pa.Table,
+    parts: Sequence[CroissantPart],
+    summary: dict[str, Any],
+    folders: Collection[str],
+    inputs: ReleaseInputs,
 ) -> dict[str, bytes]:
     """The card, the terms, and the table of what is guessed where there is one."""
     scenes, settings, benchmark = inputs.scenes, inputs.settings, inputs.benchmark
@@ -264,7 +268,7 @@ def checksums(sums: dict[str, str]) -> bytes:
 
 
 def _name(folder: str, split: str) -> str:
-    return Part(folder, split, pa.schema([]), 0, 0).file
+    return CroissantPart(folder, split, pa.schema([]), 0, 0).file
 
 
 def _tiny(asked: pa.Table) -> pa.Table:

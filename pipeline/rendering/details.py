@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from pipeline.core.schema import AnyScene, Finding
-from pipeline.core.spatial import Sketch
-from pipeline.rendering.examples import Example
+from pipeline.core.spatial import TopDownMap
+from pipeline.rendering.examples import ShownQuestion
 from pipeline.rendering.near_misses import told_apart
 from pipeline.review.maps import map_after
 from pipeline.review.verdicts import STATES
@@ -17,7 +17,7 @@ DOUBT: Final = "doubt"
 _NOT_REVIEWED: Final = "nobody reviewed it"
 
 
-class Guessed(NamedTuple):
+class BlindReplies(NamedTuple):
     """What a model answered without the video: in how many of so many ways of asking it was right."""
 
     model: str
@@ -42,12 +42,12 @@ class Detail(NamedTuple):
         review: where it stands.
     """
 
-    shown: Example
+    shown: ShownQuestion
     remarks: tuple[str, ...]
     doubts: tuple[Finding, ...]
     touched: int
     made: tuple[tuple[str, str], ...]
-    guessed: tuple[Guessed, ...]
+    guessed: tuple[BlindReplies, ...]
     bias: str
     review: str
 
@@ -58,7 +58,7 @@ class Detail(NamedTuple):
         return tuple(dict.fromkeys((*own, *self.remarks)))
 
 
-class Dropped(NamedTuple):
+class RejectionDetail(NamedTuple):
     """A candidate that was dropped; ``map`` is SVG with what it would have asked about marked, or None."""
 
     id: int
@@ -72,7 +72,7 @@ class Dropped(NamedTuple):
     limit: str
     unit: str
     map: str | None
-    guessed: tuple[Guessed, ...]
+    guessed: tuple[BlindReplies, ...]
 
     @property
     def told(self) -> str:
@@ -83,7 +83,7 @@ class Dropped(NamedTuple):
         return f"{self.measured}{unit}" + (f", limit {self.limit}{unit}" if self.limit else "")
 
 
-class Seen(NamedTuple):
+class SceneDetail(NamedTuple):
     """A scene: its questions and dropped candidates by task and reason, its findings, its files; ``map`` is SVG."""
 
     id: str
@@ -95,7 +95,7 @@ class Seen(NamedTuple):
 
 
 def detail(
-    shown: Example,
+    shown: ShownQuestion,
     row: Mapping[str, Any],
     scene: AnyScene | None,
     replies: Sequence[Mapping[str, Any]],
@@ -127,15 +127,15 @@ def detail(
 def dropped(
     row: Mapping[str, Any],
     words: Mapping[str, str],
-    sketch: Sketch | None,
+    sketch: TopDownMap | None,
     replies: Sequence[Mapping[str, Any]] = (),
-) -> Dropped:
+) -> RejectionDetail:
     """A row of a release's rejections; ``words``: `glossary.glossary`; the map is drawn where there is a sketch."""
     measured, limit = row["measured"], row["limit"]
     both = told_apart(measured, limit) if measured is not None and limit is not None else None
     one, other = both or ("" if measured is None else f"{measured:.6g}", "" if limit is None else f"{limit:.6g}")
     about = tuple(row["operands"] or ())
-    return Dropped(
+    return RejectionDetail(
         id=row["id"],
         scene=row["scene"],
         task=row["task"],
@@ -156,14 +156,14 @@ def seen(
     asked: Iterable[Mapping[str, Any]],
     refused: Iterable[Mapping[str, Any]],
     scene: AnyScene | None,
-    sketch: Sketch | None,
-) -> Seen:
+    sketch: TopDownMap | None,
+) -> SceneDetail:
     """A scene, from its rows of the provenance and of the rejections."""
     rows = list(asked)
     reasons: dict[str, Counter[str]] = {}
     for row in refused:
         reasons.setdefault(row["task"], Counter())[row["reason"]] += 1
-    return Seen(
+    return SceneDetail(
         scene_id,
         dict(sorted(Counter(row["task"] for row in rows).items())),
         {
@@ -194,13 +194,13 @@ def made_from(row: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     return tuple((name, value) for name, value in made if value)
 
 
-def guessed(replies: Sequence[Mapping[str, Any]]) -> tuple[Guessed, ...]:
+def guessed(replies: Sequence[Mapping[str, Any]]) -> tuple[BlindReplies, ...]:
     """What models answered without the video, by model and form."""
     by: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     for row in replies:
         by.setdefault((row["model"], row["form"]), []).append(row)
     return tuple(
-        Guessed(
+        BlindReplies(
             model,
             form,
             len(rows),

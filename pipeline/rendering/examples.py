@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from pipeline.core.identity import digest
-from pipeline.core.spatial import Sketch
-from pipeline.release.comparison import Asked
-from pipeline.rendering.near_misses import Key, Near, plain
+from pipeline.core.spatial import TopDownMap
+from pipeline.release.comparison import ReleasedQuestion
+from pipeline.rendering.near_misses import Key, NearMiss, plain
 from pipeline.review.maps import map_after
 
 DRAWN: Final = 24  # shown at once
@@ -22,10 +22,10 @@ _SEED: Final = "report"
 _OPTION: Final = re.compile(r"([A-Z])\. (.*)", re.DOTALL)
 
 
-class Refused(NamedTuple):
+class ShownRejection(NamedTuple):
     """The near miss of a question; ``picture`` is SVG: what it would have asked about, and its value at the limit."""
 
-    near: Near
+    near: NearMiss
     picture: bytes | None
 
 
@@ -37,7 +37,7 @@ class Option(NamedTuple):
     right: bool
 
 
-class Example(NamedTuple):
+class ShownQuestion(NamedTuple):
     """A question with all that shows why its answer is right.
 
     Attributes:
@@ -63,7 +63,7 @@ class Example(NamedTuple):
     proof: str | None
     map: str | None
     pictures: tuple[bytes, ...]
-    near: Refused | None
+    near: ShownRejection | None
 
 
 def drawn(tasks: Mapping[int, str]) -> list[int]:
@@ -78,12 +78,12 @@ def drawn(tasks: Mapping[int, str]) -> list[int]:
 
 def examples(
     rows: Iterable[Mapping[str, Any]],
-    asked: Mapping[int, Asked],
-    maps: Mapping[str, Sketch],
+    asked: Mapping[int, ReleasedQuestion],
+    maps: Mapping[str, TopDownMap],
     pictures: Mapping[int, Sequence[bytes]],
-    refused: Mapping[Key, Near],
+    refused: Mapping[Key, NearMiss],
     near_misses: Mapping[Key, bytes],
-) -> list[Example]:
+) -> list[ShownQuestion]:
     """The examples of some questions.
 
     Args:
@@ -102,12 +102,12 @@ def examples(
 
 def _example(
     row: Mapping[str, Any],
-    asked: Asked,
-    sketch: Sketch | None,
+    asked: ReleasedQuestion,
+    sketch: TopDownMap | None,
     pictures: Sequence[bytes],
-    refused: Mapping[Key, Near],
+    refused: Mapping[Key, NearMiss],
     near_misses: Mapping[Key, bytes],
-) -> Example:
+) -> ShownQuestion:
     evidence = row["evidence"] or []
     facts = _facts([e for e in evidence if e["limit"] is None])
     rules = [
@@ -119,7 +119,7 @@ def _example(
     near = refused.get(key)
     until_s, from_s = row.get("until_s"), row.get("from_s") or 0.0
     operands = tuple(row["operands"] or ())
-    return Example(
+    return ShownQuestion(
         id=row["id"],
         scene=row["scene"],
         task=row["task"],
@@ -133,7 +133,7 @@ def _example(
         proof=row.get("proof"),
         map=map_after(sketch, operands, until_s, from_s) if sketch else None,
         pictures=tuple(pictures),
-        near=Refused(near, near_misses.get(key)) if near else None,
+        near=ShownRejection(near, near_misses.get(key)) if near else None,
     )
 
 
@@ -153,7 +153,7 @@ def _facts(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, str, str]]:
     return facts
 
 
-def _options(asked: Asked, row: Mapping[str, Any]) -> tuple[Option, ...]:
+def _options(asked: ReleasedQuestion, row: Mapping[str, Any]) -> tuple[Option, ...]:
     """The options as they stand in the release, the right one marked; none of a question for a number or words.
 
     The four of ``choices`` are for evaluations that need letters, and for asking models without the video.

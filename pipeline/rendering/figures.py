@@ -28,7 +28,7 @@ CHOSEN: Final = CAPS | {TRIED, CLEARER}  # beside a benchmark's own (`Card.chose
 SPLITS: Final = ("asked", "released", "debiased")
 
 
-class Step(NamedTuple):
+class FunnelStep(NamedTuple):
     """A step of the funnel: what is left, and what was dropped on the way to it."""
 
     label: str
@@ -54,7 +54,7 @@ class Share(NamedTuple):
     n: int
 
 
-class Answers(NamedTuple):
+class AnswerFigure(NamedTuple):
     """The answers of a task.
 
     Attributes:
@@ -85,7 +85,7 @@ class Guess(NamedTuple):
     name: str
 
 
-class Finding(NamedTuple):
+class FindingFigure(NamedTuple):
     """A finding in the raw data: how often, in how many scenes, and one of them in words."""
 
     name: str
@@ -112,7 +112,7 @@ def reasons_of(
     return sorted(rows, key=lambda row: (row.task, -row.n, row.reason))
 
 
-def funnel(released: Released, debiased: int | None, chosen: Collection[str]) -> list[Step]:
+def funnel(released: Released, debiased: int | None, chosen: Collection[str]) -> list[FunnelStep]:
     """From all candidates to the release, and to `debiased` where there is such a split."""
     dropped: Counter[str] = Counter()
     for found in released.rejections.values():
@@ -122,18 +122,20 @@ def funnel(released: Released, debiased: int | None, chosen: Collection[str]) ->
     offered = asked + dropped[GUESSED]
     sound = offered + dropped[CHOICE]
     steps = [
-        Step("Candidates", sound + dropped[RULE], 0, "every question that the templates can form about these scenes"),
-        Step(
+        FunnelStep(
+            "Candidates", sound + dropped[RULE], 0, "every question that the templates can form about these scenes"
+        ),
+        FunnelStep(
             "Hold every rule", sound, dropped[RULE], "one true answer, with a margin, and what it is about can be seen"
         ),
-        Step("Chosen", offered, dropped[CHOICE], "a few per scene and task, spread over what they name"),
-        Step(
+        FunnelStep("Chosen", offered, dropped[CHOICE], "a few per scene and task, spread over what they name"),
+        FunnelStep(
             "Released", asked, dropped[GUESSED], "not answered by models that never saw the video, where any were asked"
         ),
     ]
     if debiased is not None:
         told = "a smaller split in which guessing from the words earns as little as possible"
-        steps.append(Step("Split debiased", debiased, asked - debiased, told))
+        steps.append(FunnelStep("Split debiased", debiased, asked - debiased, told))
     return steps
 
 
@@ -145,7 +147,7 @@ def sources(rows: Collection[Mapping[str, Any]]) -> tuple[list[str], dict[str, C
     return sorted({name for found in count.values() for name in found}), dict(sorted(count.items()))
 
 
-def answers_of(rows: Collection[Mapping[str, Any]]) -> list[Answers]:
+def answers_of(rows: Collection[Mapping[str, Any]]) -> list[AnswerFigure]:
     """The answers of each task; rows of the provenance."""
     found: dict[str, list[str]] = {}
     for row in rows:
@@ -153,13 +155,13 @@ def answers_of(rows: Collection[Mapping[str, Any]]) -> list[Answers]:
     return [_answers(task, answers) for task, answers in sorted(found.items())]
 
 
-def _answers(task: str, answers: Sequence[str]) -> Answers:
+def _answers(task: str, answers: Sequence[str]) -> AnswerFigure:
     count = Counter(answers)
     ordered = sorted((Share(*item) for item in count.items()), key=lambda share: (-share.n, share.label))
     bars = _histogram(answers) if len(count) > FEW_ANSWERS else ()
     shown = () if bars else tuple(ordered[:SHOWN_ANSWERS])
     rest = 0 if bars else len(answers) - sum(share.n for share in shown)
-    return Answers(task, len(answers), len(count), ordered[0], 1 / len(count), shown, rest, bars)
+    return AnswerFigure(task, len(answers), len(count), ordered[0], 1 / len(count), shown, rest, bars)
 
 
 def _histogram(answers: Sequence[str]) -> tuple[Share, ...]:
@@ -187,13 +189,13 @@ def guesses(row: TextOnly) -> list[Guess]:
     return found
 
 
-def findings_of(released: Released) -> list[Finding]:
+def findings_of(released: Released) -> list[FindingFigure]:
     """The findings in the raw data by name, the most frequent first."""
     found: dict[tuple[str, str], list[tuple[str, str]]] = {}
     for scene, name, severity, message, *_ in released.findings:
         found.setdefault((name, severity), []).append((scene, message))
     rows = [
-        Finding(name, severity, len(told), len({scene for scene, _ in told}), ": ".join(min(told)))
+        FindingFigure(name, severity, len(told), len({scene for scene, _ in told}), ": ".join(min(told)))
         for (name, severity), told in found.items()
     ]
     return sorted(rows, key=lambda row: (-row.n, row.name, row.severity))

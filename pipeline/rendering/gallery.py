@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 from markupsafe import Markup
 
 from pipeline.core.templates import load_table
-from pipeline.rendering.details import Detail, Dropped, Seen, doubts_of
+from pipeline.rendering.details import Detail, RejectionDetail, SceneDetail, doubts_of
 from pipeline.rendering.report import environment_of_pages, policy_hash
 
 INDEX: Final = "index.html"
@@ -23,7 +23,7 @@ TEXT_CHARS: Final = 280  # of a question in the list
 Picture = tuple[str, str]  # address, and what it shows
 
 
-class Shown(NamedTuple):
+class GalleryQuestion(NamedTuple):
     """A question in the gallery with its pictures, first its thumbnail; ``near``: address of that of its near miss."""
 
     detail: Detail
@@ -31,14 +31,14 @@ class Shown(NamedTuple):
     near: str = ""
 
 
-class Refused(NamedTuple):
+class GalleryRejection(NamedTuple):
     """A dropped candidate in the gallery; ``picture`` is an address, or empty."""
 
-    dropped: Dropped
+    dropped: RejectionDetail
     picture: str
 
 
-class About(NamedTuple):
+class GalleryHeader(NamedTuple):
     """What the gallery says of a release; ``reasons``: how many candidates each dropped, ``each``: shown of them."""
 
     title: str
@@ -54,8 +54,8 @@ def one_page(
     name: str,
     *,
     questions: Sequence[tuple[Detail, Sequence[Picture]]] = (),
-    dropped: Sequence[Dropped] = (),
-    scenes: Sequence[Seen] = (),
+    dropped: Sequence[RejectionDetail] = (),
+    scenes: Sequence[SceneDetail] = (),
 ) -> bytes:
     """One self-contained page; ``title`` and ``name`` are the release's."""
     environment = environment_of_pages()
@@ -73,7 +73,9 @@ def one_page(
     return page.encode()
 
 
-def gallery(about: About, questions: Sequence[Shown], refused: Sequence[Refused]) -> Iterator[tuple[str, bytes]]:
+def gallery(
+    about: GalleryHeader, questions: Sequence[GalleryQuestion], refused: Sequence[GalleryRejection]
+) -> Iterator[tuple[str, bytes]]:
     """File below the gallery's folder -> bytes, the page last: what it needs is there by then."""
     environment = environment_of_pages()
     macros: Any = environment.get_template("detail.html.jinja").module
@@ -84,9 +86,9 @@ def gallery(about: About, questions: Sequence[Shown], refused: Sequence[Refused]
     places = [{name: n for n, name in enumerate(names)} for names in (tasks, scenes, reasons, doubts)]
     of_task, of_scene, of_reason, of_doubt = places
 
-    def row_of(number: int, one: Shown | Refused) -> list[Any]:
+    def row_of(number: int, one: GalleryQuestion | GalleryRejection) -> list[Any]:
         file = _details_file(number // DETAILS)
-        if isinstance(one, Shown):
+        if isinstance(one, GalleryQuestion):
             shown = one.detail.shown
             picture = one.pictures[0][0] if one.pictures else ""
             own = [of_doubt[name] for name in one.detail.doubtful]
@@ -96,16 +98,16 @@ def gallery(about: About, questions: Sequence[Shown], refused: Sequence[Refused]
         head = [str(lost.id), of_task[lost.task], of_scene[lost.scene], of_reason[lost.reason]]
         return [*head, _cut(", ".join(lost.about)), lost.told, one.picture, [], file]
 
-    everything: list[Shown | Refused] = [*questions, *refused]
+    everything: list[GalleryQuestion | GalleryRejection] = [*questions, *refused]
     for number, part in enumerate(_parts(everything, DETAILS)):
         made = {
             (
                 str(one.detail.shown.id)
-                if isinstance(one, Shown)
+                if isinstance(one, GalleryQuestion)
                 else f"{one.dropped.id}.{of_reason[one.dropped.reason]}"
             ): (
                 macros.question(one.detail, one.pictures, one.near)
-                if isinstance(one, Shown)
+                if isinstance(one, GalleryQuestion)
                 else macros.dropped(one.dropped, one.picture)
             )
             for one in part

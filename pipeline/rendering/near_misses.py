@@ -17,7 +17,7 @@ _COLUMNS: Final = ["id", "scene", "task", "operands", "reason", "measured", "lim
 _DIGITS: Final = (3, 4, 6, 9, 12)
 
 
-class Near(NamedTuple):
+class NearMiss(NamedTuple):
     """A rejected candidate; ``about``: what it would have asked about."""
 
     about: tuple[str, ...]
@@ -30,8 +30,8 @@ class Near(NamedTuple):
 class Nearest(NamedTuple):
     """By scene and task, and by task and reason, the rejection that came nearest to its limit."""
 
-    of_scenes: dict[Key, Near]
-    of_reasons: dict[Key, Near]
+    of_scenes: dict[Key, NearMiss]
+    of_reasons: dict[Key, NearMiss]
 
 
 def nearest_refused(release: Path, chosen: Collection[str] = ()) -> Nearest:
@@ -74,14 +74,14 @@ def some_of_each(release: Path, each: int) -> tuple[list[dict[str, Any]], dict[s
     return rows, {str(reason): int(n) for reason, n in frame["reason"].value_counts(sort=False).items()}
 
 
-def _first(table: pa.Table, order: pa.Table, keys: tuple[str, str]) -> dict[Key, Near]:
+def _first(table: pa.Table, order: pa.Table, keys: tuple[str, str]) -> dict[Key, NearMiss]:
     rows = order.group_by(list(keys), use_threads=False).aggregate([("row", "first")])["row_first"]
     return {(row[keys[0]], row[keys[1]]): _near(row) for row in table.take(rows).to_pylist()}
 
 
-def _near(row: dict[str, Any]) -> Near:
+def _near(row: dict[str, Any]) -> NearMiss:
     measured, limit = told_apart(row["measured"], row["limit"])
-    return Near(tuple(row["operands"] or ()), row["reason"], measured, limit, row["unit"] or "")
+    return NearMiss(tuple(row["operands"] or ()), row["reason"], measured, limit, row["unit"] or "")
 
 
 def told_apart(one: float, other: float) -> tuple[str, str]:

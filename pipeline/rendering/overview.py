@@ -16,9 +16,9 @@ from PIL import Image, ImageChops, ImageDraw, ImageFont, ImageOps
 
 from pipeline.core.findings import printable
 from pipeline.core.identity import digest
-from pipeline.core.spatial import Point, Sketch
+from pipeline.core.spatial import Point, TopDownMap
 from pipeline.drawing.fonts import font as font_of
-from pipeline.rendering.figures import Answers, answers_of
+from pipeline.rendering.figures import AnswerFigure, answers_of
 from pipeline.review.maps import spoken_of
 
 SIZE: Final = (1200, 675)
@@ -44,7 +44,7 @@ def overview(
     title: str,
     told: str,
     asked: pa.Table,
-    sketch: Callable[[str], Sketch],
+    sketch: Callable[[str], TopDownMap],
     captioned: Callable[[int], bytes | None] = lambda question: None,
 ) -> bytes:
     """PNG of 1200 x 675 pixels, the same bytes every time.
@@ -97,7 +97,7 @@ def _captioned(asked: pa.Table, captioned: Callable[[int], bytes | None]) -> Ima
     return ImageOps.contain(picture, (_MAP[2] - _MAP[0], SIZE[1] - _MAP[1] - _BELOW), Image.Resampling.LANCZOS)
 
 
-def _chosen(asked: pa.Table, sketch: Callable[[str], Sketch]) -> tuple[Mapping[str, Any], Sketch] | None:
+def _chosen(asked: pa.Table, sketch: Callable[[str], TopDownMap]) -> tuple[Mapping[str, Any], TopDownMap] | None:
     """A question whose map shows what it speaks of, by nothing but the ids; None where none of the first has one."""
     sketch = cache(sketch)
     for row in asked.take(pa.array(_first(asked), pa.int64())).to_pylist():
@@ -112,7 +112,7 @@ def _chosen(asked: pa.Table, sketch: Callable[[str], Sketch]) -> tuple[Mapping[s
     return None
 
 
-def _map(picture: Image.Image, sketch: Sketch, marked: frozenset[str]) -> list[tuple[float, float, str]]:
+def _map(picture: Image.Image, sketch: TopDownMap, marked: frozenset[str]) -> list[tuple[float, float, str]]:
     """Draws a scene from above; gives the names of what is marked, with their places in the final picture."""
     path = [(x, y) for _, x, y in sketch.path]
     points = [point for outline in sketch.ground for point in outline] + path
@@ -171,7 +171,7 @@ def _places(both: bool) -> list[tuple[int, int, int]]:
     return [(left, right, _TOP + 42 * number) for left, right in columns for number in range(_ROWS)]
 
 
-def _bars(draw: ImageDraw.ImageDraw, answers: Sequence[Answers], places: Sequence[tuple[int, int, int]]) -> None:
+def _bars(draw: ImageDraw.ImageDraw, answers: Sequence[AnswerFigure], places: Sequence[tuple[int, int, int]]) -> None:
     """How the answers of each task are spread: parts of a bar, or a histogram of numbers."""
     for one, at in zip(answers, places, strict=False):
         left, right, top = at[0] * _FINE, at[1] * _FINE, (at[2] + 20) * _FINE
@@ -194,7 +194,7 @@ def _bars(draw: ImageDraw.ImageDraw, answers: Sequence[Answers], places: Sequenc
             draw.rectangle((x, top, right, top + height), fill=_INK["line"])
 
 
-def _names(draw: ImageDraw.ImageDraw, answers: Sequence[Answers], places: Sequence[tuple[int, int, int]]) -> None:
+def _names(draw: ImageDraw.ImageDraw, answers: Sequence[AnswerFigure], places: Sequence[tuple[int, int, int]]) -> None:
     for one, (left, right, top) in zip(answers, places, strict=False):
         _text(draw, (left, top - 3), _wrapped(one.task, 15, right - left - 90, 1)[0], 15, "ink")
         count = f"{one.n:,}"

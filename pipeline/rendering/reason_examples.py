@@ -19,7 +19,7 @@ from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.errors import ConfigError
 from pipeline.core.files import write_atomically
 from pipeline.core.schema import Model
-from pipeline.core.spatial import Sketch
+from pipeline.core.spatial import TopDownMap
 from pipeline.core.templates import TEMPLATES_DIR
 from pipeline.worlds.registry import WORLDS
 
@@ -50,7 +50,7 @@ SUFFIX: Final = ".jsonl"
 Pair = tuple[FiniteFloat, FiniteFloat]
 
 
-class Excerpt(Model):
+class FileExcerpt(Model):
     """What a file at fault holds, as an editor shows it.
 
     Attributes:
@@ -68,7 +68,7 @@ class Excerpt(Model):
     marked: int | None = None
 
 
-class Seen(Model):
+class SeenObject(Model):
     """Something in a panorama: degrees, yaw clockwise from its middle column, pitch upwards."""
 
     label: str
@@ -77,7 +77,7 @@ class Seen(Model):
     pitch_deg: Pair
 
 
-class Example(Model):
+class ReasonExample(Model):
     """One candidate that was refused, or one finding, as the code gave it.
 
     Attributes:
@@ -111,11 +111,11 @@ class Example(Model):
     severity: Literal["fault", "doubt", "note"] | None = None
     message: str | None = None
     remedy: str | None = None
-    sketch: Sketch | None = None
+    sketch: TopDownMap | None = None
     heights: tuple[Pair, ...] = ()
     stretches: tuple[Pair, ...] = ()
-    around: tuple[Seen, ...] = ()
-    file: Excerpt | None = None
+    around: tuple[SeenObject, ...] = ()
+    file: FileExcerpt | None = None
 
 
 def everything() -> dict[str, Mapping[str, str]]:
@@ -125,21 +125,21 @@ def everything() -> dict[str, Mapping[str, str]]:
     return {SHARED: shared, **reasons, **{f"findings/{w}": findings_of(w) for w in (ANY, *WORLDS)}}
 
 
-def read_examples(folder: Path) -> dict[str, dict[str, Example]]:
+def read_examples(folder: Path) -> dict[str, dict[str, ReasonExample]]:
     """Group -> name -> example. Raises ConfigError for a line that is none."""
-    found: dict[str, dict[str, Example]] = {}
+    found: dict[str, dict[str, ReasonExample]] = {}
     for path in sorted(folder.rglob(f"*{SUFFIX}")):
         group = path.relative_to(folder).with_suffix("").as_posix()
         for number, line in enumerate(path.read_text("utf-8").splitlines(), start=1):
             try:
-                example = Example.model_validate_json(line)
+                example = ReasonExample.model_validate_json(line)
             except ValidationError as error:
                 raise ConfigError(f"{path}: line {number} is no example: {error}; collect it again") from error
             found.setdefault(group, {})[example.name] = example
     return found
 
 
-def write_examples(folder: Path, group: str, examples: Iterable[Example]) -> None:
+def write_examples(folder: Path, group: str, examples: Iterable[ReasonExample]) -> None:
     """Writes those of one group, by name."""
     ordered = sorted(examples, key=lambda example: example.name)
     text = "".join(f"{example.model_dump_json(exclude_defaults=True)}\n" for example in ordered)

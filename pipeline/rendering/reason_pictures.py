@@ -11,13 +11,13 @@ import numpy as np
 import shapely
 
 from pipeline.core.arrays import FloatArray
-from pipeline.core.spatial import Sketch, Thing
-from pipeline.drawing.canvas import LINE, TEXT, Box, Canvas
+from pipeline.core.spatial import MappedThing, TopDownMap
+from pipeline.drawing.canvas import LINE, TEXT, Canvas, CanvasBox
 from pipeline.drawing.fonts import lines_of, width_of
 from pipeline.drawing.ground import Chart, Ground, draw_sketch, points_to_show
-from pipeline.drawing.sheet import WIDTH, Part, Sheet
-from pipeline.rendering.near_misses import Near, told_apart
-from pipeline.rendering.reason_examples import Example, Excerpt, Seen
+from pipeline.drawing.sheet import WIDTH, Sheet, SheetPart
+from pipeline.rendering.near_misses import NearMiss, told_apart
+from pipeline.rendering.reason_examples import FileExcerpt, ReasonExample, SeenObject
 from pipeline.review.maps import spoken_of
 
 MOST_BYTES: Final = 16_000
@@ -30,18 +30,18 @@ _USED: Final = re.compile(r'class="([^"]*)"')
 _MORE: Final = ".bold{font-weight:700}.mono{font-family:ui-monospace,'DejaVu Sans Mono','Noto Sans',monospace}"
 
 
-def picture(example: Example, meaning: str) -> bytes:
+def picture(example: ReasonExample, meaning: str) -> bytes:
     """The example of a reason or finding as SVG."""
     parts = [head(example.name, meaning), *_parts(example)]
     return sheet_of(f"{example.name}: {meaning}", parts)
 
 
-def sheet_of(title: str, parts: Sequence[Part]) -> bytes:
+def sheet_of(title: str, parts: Sequence[SheetPart]) -> bytes:
     """Parts below one another as SVG, with those colours alone that they need."""
     return _slim(Sheet(title, parts).svg()).encode()
 
 
-def _parts(example: Example) -> list[Part]:
+def _parts(example: ReasonExample) -> list[SheetPart]:
     parts = []
     rows = [("question", example.asked)] if example.asked else []
     rows = [*rows, *example.words]
@@ -106,17 +106,17 @@ _BEYOND: Final = {
 }
 
 
-def head(name: str, meaning: str) -> Part:
+def head(name: str, meaning: str) -> SheetPart:
     """The name, and what it means."""
     lines = lines_of(meaning, TEXT, WIDTH - 2 * _PAD)
     canvas = Canvas(WIDTH, 26 + LINE * len(lines) + 4)
     canvas.text("name", (_PAD, 20), name, size=16)
     for n, line in enumerate(lines):
         canvas.text("note", (_PAD, 40 + n * LINE), line)
-    return Part(canvas, {"part": "head"})
+    return SheetPart(canvas, {"part": "head"})
 
 
-def written(rows: Sequence[tuple[str, str]]) -> Part:
+def written(rows: Sequence[tuple[str, str]]) -> SheetPart:
     """What was written, each with its name before it."""
     left = max(width_of(name, 12) for name, _ in rows) + 2 * _PAD
     lines = [(name if n == 0 else "", line) for name, text in rows for n, line in enumerate(_some(text, left))]
@@ -125,7 +125,7 @@ def written(rows: Sequence[tuple[str, str]]) -> Part:
         y = 18 + n * LINE
         canvas.text("note", (_PAD, y), name, size=12)
         canvas.text("told", (left, y), line)
-    return Part(canvas, {"part": "written"})
+    return SheetPart(canvas, {"part": "written"})
 
 
 def _some(text: str, left: float, most: int = 5) -> list[str]:
@@ -133,7 +133,7 @@ def _some(text: str, left: float, most: int = 5) -> list[str]:
     return lines if len(lines) <= most else [*lines[: most - 1], "…"]
 
 
-def message(example: Example) -> Part:
+def message(example: ReasonExample) -> SheetPart:
     """A finding as doctor, report and quarantine tell it."""
     severity = example.severity or "note"
     told = lines_of(example.message or "", TEXT, (WIDTH - 2 * _PAD) / _BOLD)[:6]
@@ -147,10 +147,10 @@ def message(example: Example) -> Part:
         canvas.text("bold", (_PAD, 44 + n * LINE), line)
     for n, line in enumerate(helps, len(told)):
         canvas.text("note", (_PAD, 44 + n * LINE), line)
-    return Part(canvas, {"part": "message"})
+    return SheetPart(canvas, {"part": "message"})
 
 
-def excerpt(file: Excerpt) -> Part:
+def excerpt(file: FileExcerpt) -> SheetPart:
     """A file, and the line in it that is at fault."""
     canvas = Canvas(WIDTH, 26 + 15 * len(file.lines) + (8 if file.lines else 2))
     size = "is not there" if file.size is None else f"{file.size:,} bytes"
@@ -162,10 +162,10 @@ def excerpt(file: Excerpt) -> Part:
             canvas.shape("a", [[(4, y - 11), (WIDTH - 4, y - 11), (WIDTH - 4, y + 4), (4, y + 4)]])
         cut = line if len(line) <= _LETTERS else f"{line[: _LETTERS - 1]}…"
         canvas.text("mono", (_PAD, y), cut.replace(" ", "\u00a0"), size=_SMALL)  # else indents are lost
-    return Part(canvas, {"part": "file"})
+    return SheetPart(canvas, {"part": "file"})
 
 
-def gauge(measured: float, limit: float, unit: str, beyond: str) -> Part:
+def gauge(measured: float, limit: float, unit: str, beyond: str) -> SheetPart:
     """A value on a line with its limit, and what is said of values beyond it."""
     canvas = Canvas(WIDTH, 66)
     one, other = told_apart(measured, limit)
@@ -188,13 +188,13 @@ def gauge(measured: float, limit: float, unit: str, beyond: str) -> Part:
     canvas.line("tick", [(left, y), (right, y)])
     canvas.line("scale", [(at(limit), y - 13), (at(limit), y + 13)])
     canvas.dot("a dot", (at(measured), y), 6.5)
-    canvas.keep_free(Box(at(limit) - 2, y - 14, at(limit) + 2, y + 14))
+    canvas.keep_free(CanvasBox(at(limit) - 2, y - 14, at(limit) + 2, y + 14))
     canvas.label("name", (at(measured), y), f"{one} {unit}", 11, 12)
     canvas.label("value", (at(limit), y + 10), f"limit {other}", 14, 12)
-    return Part(canvas, {"part": "gauge", "measured": f"{measured:g}", "limit": f"{limit:g}"})
+    return SheetPart(canvas, {"part": "gauge", "measured": f"{measured:g}", "limit": f"{limit:g}"})
 
 
-def plan(example: Example, sketch: Sketch) -> Part:
+def plan(example: ReasonExample, sketch: TopDownMap) -> SheetPart:
     """The scene from above with what the example is about."""
     labels = spoken_of(sketch, example.about)
     order = {
@@ -216,10 +216,10 @@ def plan(example: Example, sketch: Sketch) -> Part:
     for thing in marked if len(marked) <= _MOST_NAMED else list({thing.label: thing for thing in marked}.values()):
         outline = ground.at(thing.outline)
         canvas.label("name", (outline[:, 0].mean(), outline[:, 1].min()), thing.label, 6.0)
-    return Part(canvas, ground.told())
+    return SheetPart(canvas, ground.told())
 
 
-def _asked_stretch(canvas: Canvas, ground: Ground, example: Example, sketch: Sketch) -> None:
+def _asked_stretch(canvas: Canvas, ground: Ground, example: ReasonExample, sketch: TopDownMap) -> None:
     """The part of the way that the question or the finding is about, and where the camera is at its end."""
     path = np.array(sketch.path, dtype=np.float64).reshape(-1, 3)
     if len(path) < 2:
@@ -243,7 +243,7 @@ def _asked_stretch(canvas: Canvas, ground: Ground, example: Example, sketch: Ske
                 canvas.arrow("nose", tip, tip + 26 * along / np.hypot(*along), 7.0)
 
 
-def _measure(canvas: Canvas, ground: Ground, example: Example, marked: Sequence[Thing]) -> None:
+def _measure(canvas: Canvas, ground: Ground, example: ReasonExample, marked: Sequence[MappedThing]) -> None:
     """The length that was measured, where it is one between two of the marked things; the ways between three."""
     first = {thing.label: thing for thing in reversed(marked)}
     things = [first[name] for name in example.about if name in first]
@@ -262,16 +262,16 @@ def _measure(canvas: Canvas, ground: Ground, example: Example, marked: Sequence[
                     return
 
 
-def _middle(thing: Thing) -> FloatArray:
+def _middle(thing: MappedThing) -> FloatArray:
     return np.asarray(thing.outline, dtype=np.float64).mean(0)
 
 
-def _closest(one: Thing, two: Thing) -> FloatArray:
+def _closest(one: MappedThing, two: MappedThing) -> FloatArray:
     shapes = [shapely.MultiPoint(t.outline).convex_hull for t in (one, two)]
     return np.array(shapely.shortest_line(*shapes).coords)
 
 
-def heights(example: Example) -> Part:
+def heights(example: ReasonExample) -> SheetPart:
     """How high a flight was, with the stretches that are meant."""
     t_s, metres = np.array(example.heights, dtype=np.float64).T
     chart = Chart("height above take-off", t_s - min(float(t_s.min()), 0.0), metres, float(np.ptp(t_s)) or 1.0, None)
@@ -283,7 +283,7 @@ def heights(example: Example) -> Part:
     return chart.part("heights")
 
 
-def around(example: Example, seen: Sequence[Seen]) -> Part:
+def around(example: ReasonExample, seen: Sequence[SeenObject]) -> SheetPart:
     """A panorama from left to right, all of its sphere, with what is known to be seen in it."""
     canvas = Canvas(WIDTH, _STRIP)
 
@@ -307,10 +307,10 @@ def around(example: Example, seen: Sequence[Seen]) -> Part:
                 canvas.shape(kind, [[at(left, high), at(right, high), at(right, low), at(left, low)]], one.label)
         if one.label in names:
             canvas.label("name", at(one.yaw_deg, one.pitch_deg[1]), one.label, 5.0, 12)
-    return Part(canvas, {"part": "around"})
+    return SheetPart(canvas, {"part": "around"})
 
 
-def near_picture(near: Near, sketch: Sketch | None) -> bytes | None:
+def near_miss_figure(near: NearMiss, sketch: TopDownMap | None) -> bytes | None:
     """SVG in the manner of a question's own drawing; None where there is nothing to be drawn of it.
 
     The map is left out where it would show nothing of what the candidate was about.
@@ -318,7 +318,7 @@ def near_picture(near: Near, sketch: Sketch | None) -> bytes | None:
     measured, limit = float(near.measured), float(near.limit)
     if not (math.isfinite(measured) and math.isfinite(limit)):
         return None
-    example = Example(
+    example = ReasonExample(
         name=near.reason, met="", about=near.about, measured=measured, limit=limit, unit=near.unit, sketch=sketch
     )
     parts = [plan(example, sketch)] if sketch and spoken_of(sketch, near.about) else []

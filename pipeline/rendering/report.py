@@ -17,8 +17,8 @@ from pipeline.release.card import figure
 from pipeline.release.comparison import Report, page_environment
 from pipeline.release.writer import Released
 from pipeline.rendering import figures
-from pipeline.rendering.examples import DRAWN, Example
-from pipeline.rendering.near_misses import Near
+from pipeline.rendering.examples import DRAWN, ShownQuestion
+from pipeline.rendering.near_misses import NearMiss
 from pipeline.review.reviewed import Reviewed
 from pipeline.review.verdicts import STATES
 
@@ -31,7 +31,7 @@ _LONGEST: Final = 90  # characters of an answer in a table
 
 
 @dataclass(frozen=True)
-class Told:
+class ReportInputs:
     """All that the page tells of a build.
 
     Attributes:
@@ -56,7 +56,7 @@ class Told:
     reviewed: Reviewed
     states: Mapping[str, int]
     quarantine: Sequence[Quarantine]
-    nearest: Mapping[tuple[str, str], Near]
+    nearest: Mapping[tuple[str, str], NearMiss]
     words: Mapping[str, str]
     chosen: Collection[str]
     changes: Report | None
@@ -64,7 +64,7 @@ class Told:
     fixes: int
 
 
-def page(told: Told, examples: Iterable[Example]) -> bytes:
+def page(told: ReportInputs, examples: Iterable[ShownQuestion]) -> bytes:
     """The page, with as many of the examples as it may hold (`LIMIT_BYTES`), in their order."""
     environment = environment_of_pages()
     style, script = (environment.get_template(f"report.{kind}").render() for kind in ("css", "js"))
@@ -79,7 +79,7 @@ def page(told: Told, examples: Iterable[Example]) -> bytes:
     def with_cards(cards: Sequence[Markup], tasks: Sequence[str]) -> str:
         return template.render(context, cards=cards, tasks=sorted(set(tasks)), drawn=DRAWN)
 
-    card: Callable[[Example], str] = environment.get_template("report_question.html.jinja").module.card  # type: ignore[attr-defined]
+    card: Callable[[ShownQuestion], str] = environment.get_template("report_question.html.jinja").module.card  # type: ignore[attr-defined]
     room = LIMIT_BYTES - len(with_cards([], []).encode()) - SPARE
     cards, of = [], []
     for example in examples:
@@ -92,7 +92,7 @@ def page(told: Told, examples: Iterable[Example]) -> bytes:
     return with_cards(cards, of).encode()
 
 
-def _context(told: Told) -> dict[str, Any]:
+def _context(told: ReportInputs) -> dict[str, Any]:
     released = told.released
     reasons = figures.reasons_of(released.rejections, told.words, told.chosen)
     sources, by_source = figures.sources(told.provenance)

@@ -18,7 +18,7 @@ import av.video
 import numpy as np
 import numpy.typing as npt
 
-from pipeline.core.video_form import VideoForm
+from pipeline.core.video_form import VideoSpec
 from pipeline.rendering.media_files import write_media
 
 Image = npt.NDArray[np.uint8]
@@ -37,7 +37,7 @@ class Encoded(NamedTuple):
     frames: int
 
 
-def encode(frames: Iterable[Image], fps: int, turn_deg: int, form: VideoForm) -> Encoded:
+def encode(frames: Iterable[Image], fps: int, turn_deg: int, form: VideoSpec) -> Encoded:
     """Encodes RGB frames (h, w, 3), turned clockwise by ``turn_deg``, in the form of a benchmark."""
     count = 0
     with tempfile.TemporaryDirectory() as folder:
@@ -62,7 +62,7 @@ def encode(frames: Iterable[Image], fps: int, turn_deg: int, form: VideoForm) ->
         return Encoded(path.read_bytes(), count)
 
 
-def fit(image: Image, form: VideoForm) -> Image:
+def fit(image: Image, form: VideoSpec) -> Image:
     """An image (h, w, 3) scaled to fit into the form's size, aspect kept to a pixel; with bars, centred on black."""
     rows, columns = image.shape[:2]
     left, top, wide, high = form.fitted(columns, rows)

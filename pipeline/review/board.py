@@ -9,8 +9,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
-from pipeline.review.pack import Item
-from pipeline.review.verdicts import REVIEWERS, Event, Role, Standing, Verdict, standing_of, with_event
+from pipeline.review.pack import ReviewItem
+from pipeline.review.verdicts import REVIEWERS, Consensus, ReviewEvent, ReviewVerdict, Role, consensus_of, with_event
 
 _LAST: Final = 3  # the least urgent rank
 LEASE_S: Final = 900.0  # an item that somebody opened is kept for them so long
@@ -30,41 +30,41 @@ class Progress(NamedTuple):
 class Board:
     """The items of a pack and what was said of them. Not for several threads at once: the page has a lock."""
 
-    def __init__(self, items: Sequence[Item], events: Iterable[Event]) -> None:
+    def __init__(self, items: Sequence[ReviewItem], events: Iterable[ReviewEvent]) -> None:
         self._items = {item.id: item for item in items}
-        self._verdicts: dict[int, dict[tuple[str, str, Role], Verdict]] = {item.id: {} for item in items}
+        self._verdicts: dict[int, dict[tuple[str, str, Role], ReviewVerdict]] = {item.id: {} for item in items}
         self._leases: dict[int, dict[str, float]] = {}
         self._order = list(self._items)
         for event in events:
             self.apply(event)
 
-    def apply(self, event: Event) -> None:
+    def apply(self, event: ReviewEvent) -> None:
         """Takes note of an event that is stored; one about an item that is gone is nobody's work."""
         if event.item not in self._items:
             return
         own, at = self._verdicts[event.item], (event.content, event.reviewer, event.role)
-        start = Verdict(event.item, event.content, event.reviewer, event.role)
+        start = ReviewVerdict(event.item, event.content, event.reviewer, event.role)
         own[at] = with_event(own.get(at, start), event)
         if own[at].decision or event.role == "adjudicate":
             self._leases.get(event.item, {}).pop(event.reviewer, None)
 
-    def verdicts(self, item: int) -> list[Verdict]:
+    def verdicts(self, item: int) -> list[ReviewVerdict]:
         """All verdicts on an item, also on what it was before."""
         return list(self._verdicts[item].values())
 
-    def standing(self, item: int) -> Standing:
+    def standing(self, item: int) -> Consensus:
         """Where an item stands."""
-        return standing_of(self.verdicts(item), self._items[item].content)
+        return consensus_of(self.verdicts(item), self._items[item].content)
 
     def answer(self, item: int, reviewer: str) -> str | None:
         """What a reviewer answered to the item as it is now; None before."""
         return next((v.answer for v in self._current(item) if v.reviewer == reviewer and v.answer is not None), None)
 
-    def own(self, item: int, reviewer: str, role: Role) -> Verdict | None:
+    def own(self, item: int, reviewer: str, role: Role) -> ReviewVerdict | None:
         """A reviewer's verdict on the item as it is now."""
         return self._verdicts[item].get((self._items[item].content, reviewer, role))
 
-    def reviews(self, item: int) -> list[Verdict]:
+    def reviews(self, item: int) -> list[ReviewVerdict]:
         """The reviewers' verdicts on the item as it is now, without adjudication."""
         return [verdict for verdict in self._current(item) if verdict.role == "review"]
 
@@ -122,7 +122,7 @@ class Board:
         """How many items a reviewer could look at now."""
         return sum(self._rank(item, reviewer, now) is not None for item in self._order)
 
-    def _current(self, item: int) -> list[Verdict]:
+    def _current(self, item: int) -> list[ReviewVerdict]:
         content = self._items[item].content
         return [verdict for (own, _, _), verdict in self._verdicts[item].items() if own == content]
 

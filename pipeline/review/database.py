@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from pipeline.core.errors import StoreError
-from pipeline.review.verdicts import KINDS, ROLES, Event
+from pipeline.review.verdicts import KINDS, ROLES, ReviewEvent
 
 BUSY_S: Final = 5.0
 _VERSION: Final = 1
@@ -31,8 +31,8 @@ CREATE UNIQUE INDEX one_answer ON events (item, content, reviewer) WHERE kind = 
 CREATE TRIGGER never_changed BEFORE UPDATE ON events BEGIN SELECT RAISE(ABORT, 'events are only appended'); END;
 CREATE TRIGGER never_removed BEFORE DELETE ON events BEGIN SELECT RAISE(ABORT, 'events are only appended'); END;
 """
-_COLUMNS: Final = ", ".join(Event._fields)
-_INSERT: Final = f"INSERT INTO events ({_COLUMNS}) VALUES ({', '.join('?' * len(Event._fields))})"  # noqa: S608
+_COLUMNS: Final = ", ".join(ReviewEvent._fields)
+_INSERT: Final = f"INSERT INTO events ({_COLUMNS}) VALUES ({', '.join('?' * len(ReviewEvent._fields))})"  # noqa: S608
 
 
 class AnsweredBeforeError(Exception):
@@ -58,7 +58,7 @@ class Database:
                 self._connection.close()
                 raise
 
-    def append(self, events: Sequence[Event]) -> None:
+    def append(self, events: Sequence[ReviewEvent]) -> None:
         """All of the events, or none. Raises AnsweredBeforeError where one is a second answer."""
         with self._lock, self._explained(), self._transaction():
             try:
@@ -68,11 +68,11 @@ class Database:
                     raise AnsweredBeforeError from error
                 raise
 
-    def events(self) -> list[Event]:
+    def events(self) -> list[ReviewEvent]:
         """All events, the earliest first."""
         with self._lock, self._explained():
             rows = self._connection.execute(f"SELECT {_COLUMNS} FROM events ORDER BY seq")  # noqa: S608
-            return [Event(*row) for row in rows]
+            return [ReviewEvent(*row) for row in rows]
 
     def back_up(self, path: Path) -> None:
         """A copy of the database as it is now, whole or not at all."""

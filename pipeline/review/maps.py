@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Sequence
 from html import escape
 from typing import Final, NamedTuple
 
-from pipeline.core.spatial import Point, Sketch, Thing
+from pipeline.core.spatial import MappedThing, Point, TopDownMap
 
 WIDTH: Final = 640.0  # of the view box
 _MARGIN: Final = 28.0
@@ -35,9 +35,9 @@ class _Frame(NamedTuple):
         return _MARGIN + (point[0] - self.left_m) * self.per_m, _MARGIN + (self.top_m - point[1]) * self.per_m
 
 
-def map_before(sketch: Sketch, layers: Collection[str]) -> str | None:
+def map_before(sketch: TopDownMap, layers: Collection[str]) -> str | None:
     """The layers that may be seen before the answer; None where these show nothing. The question takes no part."""
-    shown = Sketch(
+    shown = TopDownMap(
         ground=sketch.ground if "ground" in layers else (),
         things=sketch.things if "things" in layers else (),
         path=sketch.path if "path" in layers else (),
@@ -45,18 +45,18 @@ def map_before(sketch: Sketch, layers: Collection[str]) -> str | None:
     return _drawn(shown, frozenset(), (0.0, None), scale=False)
 
 
-def map_after(sketch: Sketch, operands: Collection[str], until_s: float | None, from_s: float = 0.0) -> str | None:
+def map_after(sketch: TopDownMap, operands: Collection[str], until_s: float | None, from_s: float = 0.0) -> str | None:
     """Everything, what the question speaks of marked; the path before and beyond its part of the video dashed."""
     return _drawn(sketch, spoken_of(sketch, operands), (from_s, until_s), scale=True)
 
 
-def spoken_of(sketch: Sketch, operands: Collection[str]) -> frozenset[str]:
+def spoken_of(sketch: TopDownMap, operands: Collection[str]) -> frozenset[str]:
     """The labels that a question speaks of: those that are operands, or else those that an operand names."""
     labels = {thing.label for thing in sketch.things if thing.label}
     return frozenset(labels & set(operands) or {label for label in labels if any(label in words for words in operands)})
 
 
-def _drawn(sketch: Sketch, marked: frozenset[str], part: Part, scale: bool) -> str | None:
+def _drawn(sketch: TopDownMap, marked: frozenset[str], part: Part, scale: bool) -> str | None:
     points = _centre_of_interest(sketch, marked) or [point for thing in sketch.things for point in thing.outline]
     if not points:
         return None
@@ -74,7 +74,7 @@ def _drawn(sketch: Sketch, marked: frozenset[str], part: Part, scale: bool) -> s
     return f'<svg class="map" viewBox="{size}" role="img" aria-label="{escape(name)}">{"".join(parts)}</svg>'
 
 
-def _centre_of_interest(sketch: Sketch, marked: frozenset[str]) -> list[Point]:
+def _centre_of_interest(sketch: TopDownMap, marked: frozenset[str]) -> list[Point]:
     """What a map must show: of a city not all of it, but the flight, what is marked, and something around them."""
     shown = [point for outline in sketch.ground for point in outline]
     shown += [point for thing in sketch.things if thing.label in marked for point in thing.outline]
@@ -104,7 +104,7 @@ def _points(points: Iterable[Point], frame: _Frame) -> str:
     return " ".join(f"{x:.1f},{y:.1f}" for x, y in map(frame.at, points))
 
 
-def _thing(thing: Thing, is_marked: bool, frame: _Frame) -> str:
+def _thing(thing: MappedThing, is_marked: bool, frame: _Frame) -> str:
     kind = "thing marked" if is_marked else "thing"
     if len(thing.outline) > 2:
         shape = f'<path class="{kind}" d="{_d([thing.outline], frame)}">'
@@ -115,7 +115,7 @@ def _thing(thing: Thing, is_marked: bool, frame: _Frame) -> str:
     return f"{shape}<title>{escape(thing.label)}</title>{closing}"
 
 
-def _labels(things: Sequence[Thing], marked: frozenset[str], frame: _Frame) -> Iterable[str]:
+def _labels(things: Sequence[MappedThing], marked: frozenset[str], frame: _Frame) -> Iterable[str]:
     """Names above or below what is marked; where nothing is, of everything as far as there is room."""
     taken: list[tuple[float, float, float]] = []  # left, right, baseline
     for thing in things:

@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
 
-from pipeline.core.spatial import Sketch
+from pipeline.core.spatial import TopDownMap
 from pipeline.core.tables import EVIDENCE
 from pipeline.core.video_form import video_file
 from pipeline.questions.choices import offered
@@ -48,7 +48,7 @@ CONTENT_CHARS: Final = 32  # hex; 128 bits
 
 
 @dataclass(frozen=True)
-class Item:
+class ReviewItem:
     """One question as a reviewer sees it before the answer; the columns of `ITEMS`."""
 
     id: int
@@ -62,7 +62,7 @@ class Item:
 
 
 @dataclass(frozen=True)
-class Truth:
+class ReviewTruth:
     """What is shown after the answer; the columns of `TRUTHS`."""
 
     id: int
@@ -74,12 +74,12 @@ class Truth:
     until_s: float | None
 
 
-class Pack(NamedTuple):
+class ReviewBundle(NamedTuple):
     """Everything that is reviewed, by scene and id; maps by scene."""
 
-    items: tuple[Item, ...]
-    truths: Mapping[int, Truth]
-    maps: Mapping[str, Sketch]
+    items: tuple[ReviewItem, ...]
+    truths: Mapping[int, ReviewTruth]
+    maps: Mapping[str, TopDownMap]
 
 
 def content_of(salt: bytes, row: Mapping[str, Any]) -> str:
@@ -97,13 +97,13 @@ def content_of(salt: bytes, row: Mapping[str, Any]) -> str:
     return hmac.new(salt, raw, hashlib.sha256).hexdigest()[:CONTENT_CHARS]
 
 
-def make_pack(
+def make_review_bundle(
     questions: Iterable[Mapping[str, Any]],
-    maps: Mapping[str, Sketch],
+    maps: Mapping[str, TopDownMap],
     videos: Collection[str],
     map_before: Mapping[str, Collection[str]],
     salt: bytes,
-) -> Pack:
+) -> ReviewBundle:
     """The pack of some questions (rows of `tables.QUESTIONS`).
 
     Args:
@@ -117,7 +117,7 @@ def make_pack(
     for row in map(offered, questions):
         film = video_file(row["scene"], row["until_s"], row["from_s"])
         items.append(
-            Item(
+            ReviewItem(
                 id=row["id"],
                 content=content_of(salt, row),
                 scene=row["scene"],
@@ -128,7 +128,7 @@ def make_pack(
                 map=tuple(map_before.get(row["task"], ())),
             )
         )
-        truths[row["id"]] = Truth(
+        truths[row["id"]] = ReviewTruth(
             id=row["id"],
             truth=row["ground_truth"],
             operands=tuple(row["operands"] or ()),
@@ -138,10 +138,12 @@ def make_pack(
             until_s=row["until_s"],
         )
     needed = sorted({item.scene for item in items})
-    return Pack(tuple(sorted(items, key=lambda i: (i.scene, i.id))), truths, {scene: maps[scene] for scene in needed})
+    return ReviewBundle(
+        tuple(sorted(items, key=lambda i: (i.scene, i.id))), truths, {scene: maps[scene] for scene in needed}
+    )
 
 
-def pack_tables(pack: Pack) -> dict[str, pa.Table]:
+def pack_tables(pack: ReviewBundle) -> dict[str, pa.Table]:
     """The tables of a pack: "items", "truths", "maps"."""
     maps = [{"scene": scene, "map": sketch.model_dump_json()} for scene, sketch in pack.maps.items()]
     return {
@@ -151,12 +153,12 @@ def pack_tables(pack: Pack) -> dict[str, pa.Table]:
     }
 
 
-def read_pack(tables: Mapping[str, pa.Table]) -> Pack:
+def read_review_bundle(tables: Mapping[str, pa.Table]) -> ReviewBundle:
     """The pack of `pack_tables`."""
-    items = [Item(**_tuples(row)) for row in tables["items"].to_pylist()]
-    truths = [Truth(**_tuples(row)) for row in tables["truths"].to_pylist()]
-    maps = {row["scene"]: Sketch.model_validate_json(row["map"]) for row in tables["maps"].to_pylist()}
-    return Pack(tuple(items), {truth.id: truth for truth in truths}, maps)
+    items = [ReviewItem(**_tuples(row)) for row in tables["items"].to_pylist()]
+    truths = [ReviewTruth(**_tuples(row)) for row in tables["truths"].to_pylist()]
+    maps = {row["scene"]: TopDownMap.model_validate_json(row["map"]) for row in tables["maps"].to_pylist()}
+    return ReviewBundle(tuple(items), {truth.id: truth for truth in truths}, maps)
 
 
 def _tuples(row: Mapping[str, Any]) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from pydantic import BaseModel
 
 from pipeline.questions.choices import offered
 from pipeline.review.pack import content_of
-from pipeline.review.verdicts import Verdict, by_item, standing_of
+from pipeline.review.verdicts import ReviewVerdict, by_item, consensus_of
 
 Metric = Literal["nominal", "interval"]
 
@@ -40,7 +40,7 @@ class Agreement(BaseModel):
 
 
 def agreements(
-    reviews: Mapping[int, Sequence[Verdict]], tasks: Mapping[int, str], numeric: Collection[str]
+    reviews: Mapping[int, Sequence[ReviewVerdict]], tasks: Mapping[int, str], numeric: Collection[str]
 ) -> list[Agreement]:
     """Per task, and "all" for verdicts, from the reviews of each question (no adjudication), in the order of tasks.
 
@@ -51,7 +51,7 @@ def agreements(
             estimates are too rare for the other figures to mean anything, so these are None.
     """
     rows = []
-    of_task: dict[str, list[Sequence[Verdict]]] = {}
+    of_task: dict[str, list[Sequence[ReviewVerdict]]] = {}
     for item, own in reviews.items():
         of_task.setdefault(tasks[item], []).append(own)
     for task in sorted(of_task):
@@ -70,11 +70,11 @@ def agreements(
     return rows
 
 
-def _kind(verdict: Verdict) -> str:
+def _kind(verdict: ReviewVerdict) -> str:
     return verdict.label.partition(" ")[0]
 
 
-def _in_order(own: Iterable[Verdict]) -> list[Verdict]:
+def _in_order(own: Iterable[ReviewVerdict]) -> list[ReviewVerdict]:
     """By name, so that one rater's answers stand in one column as far as pairs of reviewers allow."""
     return sorted(own, key=lambda verdict: verdict.reviewer)
 
@@ -148,7 +148,7 @@ VERDICTS: Final = pa.schema(
 )
 
 
-class Stand(BaseModel):
+class QuestionStatus(BaseModel):
     """Where a question stands that somebody reviewed (`standing.Standing`)."""
 
     id: int
@@ -169,25 +169,25 @@ class Reviewed(BaseModel):
         gone: verdicts on questions that the build no longer has.
     """
 
-    stands: tuple[Stand, ...] = ()
+    stands: tuple[QuestionStatus, ...] = ()
     agreements: tuple[Agreement, ...] = ()
     reviewers: int = 0
     adjudicated: int = 0
     gone: int = 0
 
 
-def verdicts_table(verdicts: Iterable[Verdict]) -> pa.Table:
+def verdicts_table(verdicts: Iterable[ReviewVerdict]) -> pa.Table:
     """Verdicts as they are kept (`VERDICTS`), by question and reviewer."""
     rows = sorted(verdicts, key=lambda v: (v.item, v.content, v.role, v.at, v.reviewer))
     return pa.Table.from_pylist([{**vars(v), "id": v.item} for v in rows], VERDICTS)
 
 
-def read_verdicts(table: pa.Table) -> list[Verdict]:
+def read_verdicts(table: pa.Table) -> list[ReviewVerdict]:
     """The verdicts of `verdicts_table`."""
-    return [Verdict(item=row.pop("id"), **row) for row in table.to_pylist()]
+    return [ReviewVerdict(item=row.pop("id"), **row) for row in table.to_pylist()]
 
 
-def review(questions: Iterable[Mapping[str, Any]], verdicts: Sequence[Verdict], salt: bytes) -> Reviewed:
+def review(questions: Iterable[Mapping[str, Any]], verdicts: Sequence[ReviewVerdict], salt: bytes) -> Reviewed:
     """Where every question with a verdict stands, and how far reviewers agree.
 
     Args:
@@ -200,8 +200,8 @@ def review(questions: Iterable[Mapping[str, Any]], verdicts: Sequence[Verdict], 
     stands, current = [], {}
     for item in sorted(rows):
         content = content_of(salt, rows[item])
-        standing = standing_of(on[item], content)
-        stands.append(Stand(id=item, **standing._asdict()))
+        standing = consensus_of(on[item], content)
+        stands.append(QuestionStatus(id=item, **standing._asdict()))
         current[item] = [v for v in on[item] if v.content == content]
     reviews = {item: own for item, all_own in current.items() if (own := [v for v in all_own if v.role == "review"])}
     numeric = {row["task"] for row in rows.values() if not row["options"]}

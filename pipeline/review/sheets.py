@@ -18,9 +18,9 @@ import pyarrow as pa
 
 from pipeline.core.errors import ConfigError
 from pipeline.core.parquet import read_table
-from pipeline.review.pack import Item, Truth
+from pipeline.review.pack import ReviewItem, ReviewTruth
 from pipeline.review.reviewed import VERDICTS
-from pipeline.review.verdicts import REASONS, ROLES, Event, Verdict, matches, read_answer
+from pipeline.review.verdicts import REASONS, ROLES, ReviewEvent, ReviewVerdict, matches, read_answer
 
 SHEET: Final = ("id", "content", "video", "task", "question", "options", "reviewer", "answer", "reason", "note")
 NEEDED: Final = ("id", "reviewer")
@@ -31,7 +31,7 @@ _BOMS: Final = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe
 _DECISIONS: Final = ("", "accept", "flag")
 
 
-class LeftOut(NamedTuple):
+class LeftOutRow(NamedTuple):
     """A row that was not taken."""
 
     line: int
@@ -42,12 +42,12 @@ class LeftOut(NamedTuple):
 class Taken(NamedTuple):
     """What a file comes to: events to append, how many rows say what is known already, and what was left out."""
 
-    events: list[Event]
+    events: list[ReviewEvent]
     known: int
-    left_out: list[LeftOut]
+    left_out: list[LeftOutRow]
 
 
-def sheet(items: Sequence[Item]) -> bytes:
+def sheet(items: Sequence[ReviewItem]) -> bytes:
     """A sheet to fill by hand, without any truth: CSV in UTF-8 with a byte order mark, as spreadsheets want it."""
     rows = (
         (i.id, i.content, i.video or "", i.task, i.question, " | ".join(i.options or ()), "", "", "", "") for i in items
@@ -55,7 +55,7 @@ def sheet(items: Sequence[Item]) -> bytes:
     return written(SHEET, rows)
 
 
-def verdict_sheet(verdicts: Iterable[Verdict]) -> bytes:
+def verdict_sheet(verdicts: Iterable[ReviewVerdict]) -> bytes:
     """All verdicts as CSV, in the columns of `VERDICTS`."""
     names = [name for name in VERDICTS.names if name != "id"]
     return written(VERDICTS.names, ((v.item, *(getattr(v, name) or "" for name in names)) for v in verdicts))
@@ -98,9 +98,9 @@ def read_rows(path: Path) -> list[tuple[int, dict[str, str]]]:
 
 def taken(
     rows: Iterable[tuple[int, Mapping[str, str]]],
-    items: Mapping[int, Item],
-    truths: Mapping[int, Truth],
-    known: Iterable[Verdict],
+    items: Mapping[int, ReviewItem],
+    truths: Mapping[int, ReviewTruth],
+    known: Iterable[ReviewVerdict],
     now: str,
 ) -> Taken:
     """The events of the rows of a file.
@@ -119,7 +119,7 @@ def taken(
     for line, row in rows:
         found = _verdict(row, items, truths)
         if isinstance(found, tuple):
-            left_out.append(LeftOut(line, *found))
+            left_out.append(LeftOutRow(line, *found))
             continue
         at = found.item, found.content, found.reviewer, found.role
         before = stored.get(at)
@@ -129,31 +129,31 @@ def taken(
         if before is not None and (at in lines or (found.answer and before.answer and found.answer != before.answer)):
             where = f"line {lines[at]}" if at in lines else "what is stored"
             finding = f"{found.reviewer} says otherwise on question {found.item} in {where}"
-            left_out.append(LeftOut(line, finding, "keep one of them"))
+            left_out.append(LeftOutRow(line, finding, "keep one of them"))
             continue
         stored[at], lines[at] = found, line
         events += _events(found, before, found.at or now)
     return Taken(events, same, left_out)
 
 
-def _said(verdict: Verdict) -> tuple[object, ...]:
+def _said(verdict: ReviewVerdict) -> tuple[object, ...]:
     return verdict.answer, verdict.decision, verdict.reason, verdict.note, verdict.correction
 
 
-def _events(verdict: Verdict, before: Verdict | None, at: str) -> list[Event]:
+def _events(verdict: ReviewVerdict, before: ReviewVerdict | None, at: str) -> list[ReviewEvent]:
     start = (verdict.item, verdict.content, verdict.reviewer)
     events = []
     if verdict.answer is not None and (before is None or before.answer is None):
-        events.append(Event(*start, "answer", verdict.role, verdict.answer, None, None, at))
+        events.append(ReviewEvent(*start, "answer", verdict.role, verdict.answer, None, None, at))
     if verdict.decision is not None:
         told = (verdict.correction, verdict.reason, verdict.note)
-        events.append(Event(*start, verdict.decision, verdict.role, *told, at))
+        events.append(ReviewEvent(*start, verdict.decision, verdict.role, *told, at))
     return events
 
 
 def _verdict(
-    row: Mapping[str, str], items: Mapping[int, Item], truths: Mapping[int, Truth]
-) -> Verdict | tuple[str, str]:
+    row: Mapping[str, str], items: Mapping[int, ReviewItem], truths: Mapping[int, ReviewTruth]
+) -> ReviewVerdict | tuple[str, str]:
     """A row's verdict, or what is wrong with it and the remedy."""
     said = {name: plain(cell.strip()) for name, cell in row.items()}
     if not said["id"].isdecimal():
@@ -165,10 +165,12 @@ def _verdict(
     reviewer, content = said["reviewer"], said.get("content", "") or item.content
     if problem := name_problem(reviewer):
         return problem, "fill the column reviewer"
-    return _judged(item, truths[item.id], Verdict(item.id, content, reviewer), said)
+    return _judged(item, truths[item.id], ReviewVerdict(item.id, content, reviewer), said)
 
 
-def _judged(item: Item, truth: Truth, verdict: Verdict, said: Mapping[str, str]) -> Verdict | tuple[str, str]:
+def _judged(
+    item: ReviewItem, truth: ReviewTruth, verdict: ReviewVerdict, said: Mapping[str, str]
+) -> ReviewVerdict | tuple[str, str]:
     reason, decision, role = _named(said.get("reason", "")), said.get("decision", ""), said.get("role", "") or "review"
     note = said.get("note", "")[:LONGEST_NOTE] or None
     if problem := _problem(reason, decision, role, note, said):
@@ -261,7 +263,7 @@ def _cells(path: Path, line: int, names: Sequence[str], row: Sequence[str]) -> t
 LETTERS: Final = "ABCDEFGH"
 
 
-def tasks(items: Sequence[Item], videos: str) -> bytes:
+def tasks(items: Sequence[ReviewItem], videos: str) -> bytes:
     """The items as a list of tasks, JSON; no truth is in it.
 
     ``videos`` is the address below which Label Studio finds the build's folder of videos, for example

@@ -32,7 +32,7 @@ REASONS: Final[dict[str, str]] = {
 CLOSE_MRA: Final = 0.5  # five of VSI-Bench's ten tolerances: an estimate off by 30% at most
 
 
-class Event(NamedTuple):
+class ReviewEvent(NamedTuple):
     """One thing that a reviewer did.
 
     Attributes:
@@ -57,7 +57,7 @@ class Event(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Verdict:
+class ReviewVerdict:
     """What one reviewer says of one question in one role, all of it.
 
     Attributes:
@@ -87,21 +87,21 @@ class Verdict:
         return "differs"  # another answer than the truth, and nothing said about it
 
 
-def verdicts_of(events: Iterable[Event]) -> list[Verdict]:
+def verdicts_of(events: Iterable[ReviewEvent]) -> list[ReviewVerdict]:
     """What events add up to, in the order of each verdict's first event; of two decisions the later one holds."""
-    found: dict[tuple[int, str, str, str], Verdict] = {}
+    found: dict[tuple[int, str, str, str], ReviewVerdict] = {}
     answers: dict[tuple[int, str, str], str | None] = {}
     for event in events:
         at = event.item, event.content, event.reviewer
         if event.kind == "answer":
             answers[at] = event.answer
-        start = Verdict(event.item, event.content, event.reviewer, event.role)
+        start = ReviewVerdict(event.item, event.content, event.reviewer, event.role)
         found[*at, event.role] = with_event(found.get((*at, event.role), start), event)
     # Whoever adjudicates after having reviewed answered once, as a reviewer.
     return [replace(v, answer=answers.get((v.item, v.content, v.reviewer))) for v in found.values()]
 
 
-def with_event(verdict: Verdict, event: Event) -> Verdict:
+def with_event(verdict: ReviewVerdict, event: ReviewEvent) -> ReviewVerdict:
     """A verdict after one more event."""
     if event.kind == "answer":
         return replace(verdict, answer=event.answer, at=event.at)
@@ -147,7 +147,7 @@ STATES: Final[dict[State, str]] = {
 _OF_DECISION: Final[dict[str, State]] = {"accept": "accepted", "reject": "rejected", "correct": "corrected"}
 
 
-class Standing(NamedTuple):
+class Consensus(NamedTuple):
     """Where a question stands.
 
     Attributes:
@@ -162,32 +162,32 @@ class Standing(NamedTuple):
     reasons: tuple[str, ...] = ()
 
 
-def standing_of(verdicts: Sequence[Verdict], content: str) -> Standing:
+def consensus_of(verdicts: Sequence[ReviewVerdict], content: str) -> Consensus:
     """Where a question stands, from all verdicts on it; those on another content are stale."""
     own = [verdict for verdict in verdicts if verdict.content == content]
     if not own:
-        return Standing("stale" if verdicts else "waiting")
+        return Consensus("stale" if verdicts else "waiting")
     reviews = [verdict for verdict in own if verdict.role == "review"]
     reasons = tuple(sorted({v.reason for v in own if v.decision == "flag" and v.reason}))
     settled = [v for v in own if v.role == "adjudicate" and v.decision]
     if settled:
         return _as(max(settled, key=lambda v: v.at).label, len(reviews), reasons)
     if len(reviews) < REVIEWERS:
-        return Standing("waiting", None, len(reviews), reasons)
+        return Consensus("waiting", None, len(reviews), reasons)
     labels = {verdict.label for verdict in reviews}
     if len(labels) > 1 or labels == {"differs"}:
-        return Standing("disputed", None, len(reviews), reasons)
+        return Consensus("disputed", None, len(reviews), reasons)
     return _as(labels.pop(), len(reviews), reasons)
 
 
-def _as(label: str, reviewers: int, reasons: tuple[str, ...]) -> Standing:
+def _as(label: str, reviewers: int, reasons: tuple[str, ...]) -> Consensus:
     decision, _, answer = label.partition(" ")
-    return Standing(_OF_DECISION[decision], answer or None, reviewers, reasons)
+    return Consensus(_OF_DECISION[decision], answer or None, reviewers, reasons)
 
 
-def by_item(verdicts: Iterable[Verdict]) -> dict[int, list[Verdict]]:
+def by_item(verdicts: Iterable[ReviewVerdict]) -> dict[int, list[ReviewVerdict]]:
     """The verdicts on each question."""
-    found: dict[int, list[Verdict]] = {}
+    found: dict[int, list[ReviewVerdict]] = {}
     for verdict in verdicts:
         found.setdefault(verdict.item, []).append(verdict)
     return found

@@ -39,7 +39,7 @@ _SIDES: Final = {"south": (0, -1), "east": (1, 0), "north": (0, 1), "west": (-1,
 FACING: Final = {"south": 180.0, "east": 90.0, "north": 0.0, "west": 270.0}
 
 
-class Plan(NamedTuple):
+class CityPlan(NamedTuple):
     """One sample city."""
 
     id: str
@@ -56,9 +56,9 @@ class Plan(NamedTuple):
 
 
 PLANS: Final = (
-    Plan("arden", 4, 3, Origin(lat_deg=52.0, lon_deg=4.36, alt_m=4.0), 0, True),
-    Plan("brookfield", 4, 4, Origin(lat_deg=40.4, lon_deg=-3.7, alt_m=650.0), 1, True),
-    Plan("corvale", 5, 5, Origin(lat_deg=-33.9, lon_deg=151.2, alt_m=30.0), 2, True),
+    CityPlan("arden", 4, 3, Origin(lat_deg=52.0, lon_deg=4.36, alt_m=4.0), 0, True),
+    CityPlan("brookfield", 4, 4, Origin(lat_deg=40.4, lon_deg=-3.7, alt_m=650.0), 1, True),
+    CityPlan("corvale", 5, 5, Origin(lat_deg=-33.9, lon_deg=151.2, alt_m=30.0), 2, True),
 )
 
 
@@ -95,7 +95,7 @@ class Line(NamedTuple):
     line: tuple[Vec2, ...]
 
 
-def streets(plan: Plan) -> tuple[Line, ...]:
+def streets(plan: CityPlan) -> tuple[Line, ...]:
     """The streets of a city, with a corner wherever two meet."""
     (east, north), at = plan.size_m, PITCH_M
     found = [
@@ -109,7 +109,7 @@ def streets(plan: Plan) -> tuple[Line, ...]:
     return tuple(found)
 
 
-def planted(plan: Plan) -> tuple[Planted, ...]:
+def planted(plan: CityPlan) -> tuple[Planted, ...]:
     """All that stands in a city, in one order."""
     rng = rng_for("sample city world", plan.id)
     cells = [(i, j) for j in range(plan.rows) for i in range(plan.columns)]
@@ -277,7 +277,7 @@ def _square(cell: tuple[int, int], rng: np.random.Generator) -> list[Planted]:
     return found
 
 
-def _streets(plan: Plan, rng: np.random.Generator) -> Iterator[Planted]:
+def _streets(plan: CityPlan, rng: np.random.Generator) -> Iterator[Planted]:
     """Crossings at some corners, and cars, trees and bus stops at the kerbs of the streets within the city."""
     for i in range(1, plan.columns):
         for j in range(1, plan.rows):

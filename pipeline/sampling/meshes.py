@@ -15,7 +15,7 @@ IntArray32 = npt.NDArray[np.int32]
 ColorArray = npt.NDArray[np.uint8]
 
 
-class Look(NamedTuple):
+class SurfaceLook(NamedTuple):
     """How faces look.
 
     Attributes:
@@ -33,7 +33,7 @@ class MeshPart(NamedTuple):
     vertices: FloatArray
     faces: npt.NDArray[np.intp]
     owner: int
-    look: Look
+    look: SurfaceLook
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class SampleMesh:
     colors: ColorArray
     owner: IntArray32
     segment: IntArray32
-    look: Look
+    look: SurfaceLook
 
     def face_owner(self) -> IntArray32:
         """Owner (F,) of each face."""
@@ -71,7 +71,7 @@ def join(parts: list[MeshPart], picture: ColorArray) -> SampleMesh:
     starts = np.concatenate([[0], np.cumsum(counts)[:-1]])
     vertices = np.concatenate([part.vertices for part in parts])
     faces = np.concatenate([part.faces + start for part, start in zip(parts, starts, strict=True)])
-    look = Look(*(np.concatenate([part.look[k] for part in parts]) for k in range(2)))
+    look = SurfaceLook(*(np.concatenate([part.look[k] for part in parts]) for k in range(2)))
     column, row = look.texels[..., 0].astype(int), look.texels[..., 1].astype(int)
     colors = np.zeros((len(vertices), 3), dtype=np.uint8)
     colors[faces] = (picture[row, column] * look.light[..., None]).astype(np.uint8)

@@ -15,7 +15,7 @@ from pipeline.core.arrays import FloatArray
 from pipeline.core.errors import ConfigError
 from pipeline.questions.published import Published
 from pipeline.questions.scoring_protocol import Answer
-from pipeline.scoring.predictions import Predictions, Said, unicode
+from pipeline.scoring.predictions import PredictionRow, Predictions, unicode
 
 NAMED: Final = 5  # ids in a message
 # What can be wrong with a row, and what becomes of it.
@@ -56,7 +56,7 @@ def answered(questions: Sequence[Published], predictions: Predictions, of: Path)
         twice = Counter(ids).most_common(1)[0][0]
         raise ConfigError(f"{of}: two questions have the id {twice}; give one of them another")
     found: dict[str, list[str]] = defaultdict(list)
-    rows: dict[str, Said] = {}
+    rows: dict[str, PredictionRow] = {}
     for row in predictions.rows:
         name = row.id if row.id is not None else _at(row, questions, of)
         if name not in known:
@@ -74,7 +74,7 @@ def answered(questions: Sequence[Published], predictions: Predictions, of: Path)
     return Answered(answers, dict(found))
 
 
-def _at(row: Said, questions: Sequence[Published], of: Path) -> str:
+def _at(row: PredictionRow, questions: Sequence[Published], of: Path) -> str:
     """The id of the question at a row's place, if its truth is that of the row."""
     if row.place is None or row.place >= len(questions):
         raise ConfigError(f"{row.where}: there is no row {row.place} in {of}: give the release or file that was asked")
@@ -87,7 +87,7 @@ def _at(row: Said, questions: Sequence[Published], of: Path) -> str:
     return str(question.id)
 
 
-def _answer(question: Published, row: Said | None, found: dict[str, list[str]]) -> Answer:
+def _answer(question: Published, row: PredictionRow | None, found: dict[str, list[str]]) -> Answer:
     reply = None if row is None else row.reply
     if row is not None and row.is_cut:
         found["cut_off"].append(str(question.id))
@@ -111,7 +111,7 @@ def _text(reply: str | float) -> str:
     return unicode(int(reply) if isinstance(reply, float) and reply.is_integer() else reply)
 
 
-def _steps(row: Said | None, question: Published, found: dict[str, list[str]]) -> FloatArray | None:
+def _steps(row: PredictionRow | None, question: Published, found: dict[str, list[str]]) -> FloatArray | None:
     if row is None or row.steps is None:
         return None
     if not _are_poses(row.steps):

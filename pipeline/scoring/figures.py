@@ -22,7 +22,7 @@ CHUNK: Final = 128  # samples that are sorted through at once: each needs a numb
 
 
 @dataclass(frozen=True)
-class Row:
+class ScoreRow:
     """One figure in one metric; None: there is nothing to tell.
 
     Attributes:
@@ -54,7 +54,7 @@ def rows_of(
     scenes: Sequence[str],
     priors: FloatArray | None = None,
     statistic: str = "mean",
-) -> list[Row]:
+) -> list[ScoreRow]:
     """Every figure in one metric.
 
     Args:
@@ -83,7 +83,7 @@ def composed(
     metric: str,
     parts: Sequence[Mapping[str, tuple[int, FloatArray]]],
     formula: Callable[[FloatArray], FloatArray],
-) -> list[Row]:
+) -> list[ScoreRow]:
     """Every figure in a metric that follows from others, given what those come to (`sampled`)."""
     rows = []
     for figure in figures:
@@ -110,14 +110,16 @@ def sampled(
     return known
 
 
-def _row(figure: Figure, metric: str, n: int, found: FloatArray, deviation: float | None, prior: float | None) -> Row:
+def _row(
+    figure: Figure, metric: str, n: int, found: FloatArray, deviation: float | None, prior: float | None
+) -> ScoreRow:
     value = _number(found[0])
     spread = found[1:][~np.isnan(found[1:])]
     low = high = None
     if value is not None and len(spread):
         tail = (1 - LEVEL) / 2
         low, high = (float(q) for q in np.quantile(spread, [tail, 1 - tail]))
-    return Row(figure, metric, n, value, low, high, deviation, prior)
+    return ScoreRow(figure, metric, n, value, low, high, deviation, prior)
 
 
 def _drawn(scenes: int) -> IntArray:

@@ -172,7 +172,7 @@ Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Said:
+class PredictionRow:
     """One row of a result file.
 
     Attributes:
@@ -199,13 +199,13 @@ class Predictions:
     """The rows of result files of one form."""
 
     form: str
-    rows: Sequence[Said]
+    rows: Sequence[PredictionRow]
 
 
 def read_predictions(paths: Sequence[Path]) -> Predictions:
     """What stands in result files. Raises ConfigError, naming file and row, also where they are of several forms."""
     found: dict[str, str] = {}  # form -> where it is first met
-    rows: list[Said] = []
+    rows: list[PredictionRow] = []
     for path in (file for given in paths for file in files_of(given)):
         raws = rows_of_file(path)
         if not raws:
@@ -238,13 +238,13 @@ def _form(raw: Any, where: str) -> str:
     raise ConfigError(f"{where}: {found}; give {_GOOD}")
 
 
-def _plain(raw: Row, where: str) -> Said:
+def _plain(raw: Row, where: str) -> PredictionRow:
     name = next(name for name in IDS if name in raw)
     reply = next((raw[name] for name in REPLIES if name in raw), None)
-    return Said(where, _id(raw[name], where, name), None, None, reply, raw.get("steps"))
+    return PredictionRow(where, _id(raw[name], where, name), None, None, reply, raw.get("steps"))
 
 
-def _lmms_eval(raw: Row, where: str) -> Said:
+def _lmms_eval(raw: Row, where: str) -> PredictionRow:
     """The id stands in the question as older versions keep it, or among metrics; else its place is known."""
     docs = [doc for doc in (raw.get("doc"), *raw.values()) if isinstance(doc, dict)]
     named = next(((doc[name], name) for doc in docs for name in IDS if name in doc), None)
@@ -252,16 +252,16 @@ def _lmms_eval(raw: Row, where: str) -> Said:
     while isinstance(replies, list) and len(replies) == 1:
         replies = replies[0]
     if named:
-        return Said(where, _id(*named[:1], where, named[1]), None, None, replies)
+        return PredictionRow(where, _id(*named[:1], where, named[1]), None, None, replies)
     place = raw["doc_id"]
     if isinstance(place, bool) or not isinstance(place, int) or place < 0:
         raise ConfigError(f"{where}: doc_id is {place!r}; give lmms-eval's samples as it wrote them")
-    return Said(where, None, place, str(raw["target"]), replies)
+    return PredictionRow(where, None, place, str(raw["target"]), replies)
 
 
-def _vlmevalkit(raw: Row, where: str) -> Said:
+def _vlmevalkit(raw: Row, where: str) -> PredictionRow:
     name = next((name for name in IDS if raw.get(name) is not None), "index")
-    return Said(where, _id(raw[name], where, name), None, None, raw["prediction"])
+    return PredictionRow(where, _id(raw[name], where, name), None, None, raw["prediction"])
 
 
 def _id(value: Any, where: str, name: str) -> str:
@@ -272,7 +272,7 @@ def _id(value: Any, where: str, name: str) -> str:
     return unicode(value)
 
 
-_READ: Final[dict[str, Callable[[Row, str], Said]]] = {
+_READ: Final[dict[str, Callable[[Row, str], PredictionRow]]] = {
     PLAIN: _plain,
     TRAJECTORIES: _plain,
     LMMS_EVAL: _lmms_eval,

@@ -21,7 +21,7 @@ from pipeline.core.tables import DEBIASED, PART_SPLITS, WITHOUT_VIDEO, check_fil
 from pipeline.questions.published import Published
 from pipeline.questions.scoring_protocol import Answer, Ask, Score, Scores
 from pipeline.scoring.answered import LEFT_OUT, answered
-from pipeline.scoring.figures import LEVEL, SAMPLES, Row, composed, rows_of, sampled
+from pipeline.scoring.figures import LEVEL, SAMPLES, ScoreRow, composed, rows_of, sampled
 from pipeline.scoring.predictions import read_predictions
 
 
@@ -90,7 +90,7 @@ class Scored:
     form: str
     answers: Sequence[Answer]
     marks: Scores
-    rows: Sequence[Row]
+    rows: Sequence[ScoreRow]
     found: Mapping[str, Sequence[str]]
     logged: Sequence[str] = ()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Final
 
-from pipeline.core.video_form import VideoForm, video_file
+from pipeline.core.video_form import VideoSpec, video_file
 from pipeline.engine.stage import Stage, StageContext
 from pipeline.rendering.video import encode, write_video
 from pipeline.stages.video import VIDEOS, is_whole, settings
@@ -19,19 +19,19 @@ if TYPE_CHECKING:
 def run(context: StageContext) -> bytes:
     """Writes the film; the result says, as JSON, what was written: {"video": null} where there is no need or no way."""
     scene = read_scene(context.needed("observe"))
-    draw = WORLDS[scene.facts.world].drawn
+    draw = WORLDS[scene.facts.world].bev_video
     film = draw(scene) if draw is not None and scene.video is None else None
     if film is None:
         return json.dumps({"video": None}).encode()
     fps = round(film.fps)
-    encoded = encode(film.frames(), fps, 0, VideoForm(**context.settings["form"]))
+    encoded = encode(film.frames(), fps, 0, VideoSpec(**context.settings["form"]))
     name = f"{VIDEOS}/{video_file(scene.id)}"
     return json.dumps({"video": name, "fps": fps} | write_video(context.folder, name, encoded)).encode()
 
 
 def uses(config: BuildConfig, reader: Reader | None) -> tuple[str, ...]:
     """What draws."""
-    return tuple(world.drawn.__module__ for world in config.of_benchmark().worlds if world.drawn is not None)
+    return tuple(world.bev_video.__module__ for world in config.of_benchmark().worlds if world.bev_video is not None)
 
 
 BEV_VIDEO: Final = Stage(

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.schema import AnyScene
-from pipeline.core.spatial import Sketch
+from pipeline.core.spatial import TopDownMap
 from pipeline.engine.stage import STORE, Stage, StageContext
 from pipeline.engine.store import Store
 from pipeline.release.history import RELEASE, RELEASES, publish
@@ -56,7 +56,7 @@ def run(context: StageContext) -> bytes:
     kept = dict(context.results.get("describe", ()))
     store = Store(context.folder / STORE)
 
-    def sketch(unit: str) -> Sketch:
+    def sketch(unit: str) -> TopDownMap:
         scene = read_scene(store.get(kept[unit]))
         return WORLDS[scene.facts.world].sketch(scene)
 
@@ -139,7 +139,7 @@ def settings(config: BuildConfig) -> dict[str, Any]:
 def uses(config: BuildConfig, reader: Reader | None) -> tuple[str, ...]:
     """The benchmark's columns, its card and its pictures, and the facts of its worlds."""
     benchmark = config.of_benchmark()
-    worlds = [part.__module__ for world in benchmark.worlds for part in (world.facts, world.sight, world.sketch)]
+    worlds = [part.__module__ for world in benchmark.worlds for part in (world.facts, world.visibility, world.sketch)]
     parts = (type(benchmark), benchmark.columns.table, benchmark.pictures, benchmark.harness)
     return (*(part.__module__ for part in parts), benchmark.card.module, *worlds)
 

@@ -22,16 +22,16 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from pipeline.core.video_form import VideoForm
+    from pipeline.core.video_form import VideoSpec
     from pipeline.engine.config import BuildConfig
     from pipeline.formats.videos import VideoPictures
     from pipeline.reading.reader import Reader
 
 
 class _Video:
-    """The delivered video of a scene, as drawings are given it (`Footage`)."""
+    """The delivered video of a scene, as drawings are given it (`DeliveredVideo`)."""
 
-    def __init__(self, video: VideoPictures, path: Path, film: dict[str, Any], form: VideoForm, unit: str) -> None:
+    def __init__(self, video: VideoPictures, path: Path, film: dict[str, Any], form: VideoSpec, unit: str) -> None:
         self.form = form
         self._video, self._path, self._film, self._unit = video, path, film, unit
         self._kept: dict[int, npt.NDArray[np.uint8]] = {}
@@ -78,7 +78,7 @@ def run(context: StageContext) -> bytes:
 
 
 @contextmanager
-def _video_of(context: StageContext, form: VideoForm) -> Iterator[_Video | None]:
+def _video_of(context: StageContext, form: VideoSpec) -> Iterator[_Video | None]:
     raw = context.bytes_of("video")
     film = json.loads(raw) if raw else {"video": None}
     if film["video"] is None:

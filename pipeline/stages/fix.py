@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.errors import RawDataError
-from pipeline.core.fixes import DROPPED, DropScene, Entry, SettleDoubt, UnexpectedError, target_of, with_applied
+from pipeline.core.fixes import DROPPED, DropScene, FixEntry, SettleDoubt, UnexpectedError, target_of, with_applied
 from pipeline.core.schema import AnyScene
 from pipeline.engine.stage import Stage, StageContext
 from pipeline.worlds.registry import WORLDS, examined, read_scene, world_of
@@ -55,16 +55,16 @@ def _against(benchmark: Benchmark[Any, Any]) -> FromMetadata | None:
     return benchmark.audit.metadata if benchmark.audit else None
 
 
-def _drop(scene: AnyScene, entries: Sequence[Entry]) -> None:
+def _drop(scene: AnyScene, entries: Sequence[FixEntry]) -> None:
     for entry in entries:
         if isinstance(entry.fix, DropScene):
             message = f"{entry.place} leaves it out: {entry.fix.why} ({entry.fix.who}, {entry.fix.date})"
             raise RawDataError(entry.file, DROPPED, message, "delete the fix to have it again", scene.id)
 
 
-def _check(scene: AnyScene, entries: Sequence[Entry]) -> None:
+def _check(scene: AnyScene, entries: Sequence[FixEntry]) -> None:
     """Raises RawDataError for the first fix that does not find what it expects, and names the others."""
-    faults: list[tuple[Entry, str]] = []
+    faults: list[tuple[FixEntry, str]] = []
     for entry in entries:
         if entry.fix.world != scene.facts.world:
             kinds = ", ".join(map(target_of, WORLDS[scene.facts.world].fixes))
@@ -77,7 +77,7 @@ def _check(scene: AnyScene, entries: Sequence[Entry]) -> None:
     _raise(scene, faults)
 
 
-def _settled(scene: AnyScene, entries: Sequence[Entry]) -> AnyScene:
+def _settled(scene: AnyScene, entries: Sequence[FixEntry]) -> AnyScene:
     """The scene without the doubts that somebody looked at."""
     faults = []
     for entry in entries:
@@ -91,7 +91,7 @@ def _settled(scene: AnyScene, entries: Sequence[Entry]) -> AnyScene:
     return with_applied(scene.model_copy(update={"findings": kept}), fixes) if fixes else scene
 
 
-def _raise(scene: AnyScene, faults: Sequence[tuple[Entry, str]]) -> None:
+def _raise(scene: AnyScene, faults: Sequence[tuple[FixEntry, str]]) -> None:
     if faults:
         first: Path = faults[0][0].file
         message = "; ".join(f"{entry.place}: {fault}" for entry, fault in faults)

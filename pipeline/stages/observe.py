@@ -25,7 +25,7 @@ def run(context: StageContext) -> bytes:
         return before
     world = WORLDS[scene.facts.world]
     config = world.config.model_validate(context.settings[world.name])
-    observed = refuse_faults(world.observe(scene, geometry, config), raw.files.folder)
+    observed = refuse_faults(world.observe(scene, geometry, config), raw.files.path)
     return observed.model_dump_json(indent=1).encode()
 
 

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from pipeline.core.video_form import VideoForm, video_file
+from pipeline.core.video_form import VideoSpec, video_file
 from pipeline.engine.stage import Stage, StageContext
 from pipeline.rendering.media_files import is_there
 from pipeline.rendering.video import at_pace, encode, write_video
@@ -26,7 +26,7 @@ def run(context: StageContext) -> bytes:
     footage = raw.reader.footage(raw.files, scene)
     if footage is None:
         return json.dumps({"video": None}).encode()
-    fps, form = raw.reader.video_fps, VideoForm(**context.settings["form"])
+    fps, form = raw.reader.video_fps, VideoSpec(**context.settings["form"])
     turn = scene.video.turn_deg if scene.video else 0
     encoded = encode(at_pace(footage.frames(), footage.fps, fps), fps, turn, form)
     name = f"{VIDEOS}/{video_file(scene.id)}"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from pipeline.core.errors import RawDataError
 from pipeline.core.fixes import Fix
 from pipeline.core.schema import Facts, Finding, Model, Scene
-from pipeline.core.spatial import Sketch, Spatial
+from pipeline.core.spatial import Spatial, TopDownMap
 from pipeline.reading.reader import Reader
 
 if TYPE_CHECKING:  # this record is code of all stages that name a world
@@ -57,9 +57,9 @@ def nothing_to_correct(scene: Scene[Any], operands: Sequence[str]) -> list[dict[
     return []
 
 
-def no_map(scene: Scene[Any]) -> Sketch:
+def no_map(scene: Scene[Any]) -> TopDownMap:
     """Of a world that has no ground to look down on."""
-    return Sketch()
+    return TopDownMap()
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ class World(Generic[F]):
     config: type[Model]
     observe: Callable[[Scene[F], Any, Any], Scene[F]]
     samples: Samples
-    sight: Callable[[Sequence[Scene[F]]], list[str]]
+    visibility: Callable[[Sequence[Scene[F]]], list[str]]
     read_written: Callable[[Path], tuple[dict[str, dict[str, Any]], list[RawDataError]]] | None = None
     examine: Callable[[Scene[F]], tuple[Finding, ...]] = nothing_unusual
     fixes: tuple[type[Fix], ...] = ()
@@ -129,8 +129,8 @@ class World(Generic[F]):
     drafts: Callable[[Scene[F], Sequence[str]], list[dict[str, Any]]] = nothing_to_correct
     quick: tuple[str, ...] = ()
     bulky: tuple[str, ...] = ()
-    sketch: Callable[[Scene[F]], Sketch] = no_map
+    sketch: Callable[[Scene[F]], TopDownMap] = no_map
     spatial: Callable[[Scene[F], Any], Spatial] | None = None
     pictures: Callable[[SceneFiles, Scene[F], Sequence[Any]], Iterable[bytes]] | None = None
     looker: Looker[F] | None = None
-    drawn: Callable[[Scene[F]], Footage | None] | None = None
+    bev_video: Callable[[Scene[F]], Footage | None] | None = None

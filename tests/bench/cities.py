@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from pipeline.benchmarks.cityeqa.benchmark import CITYEQA
-from pipeline.benchmarks.cityeqa.query import Leg, Way
+from pipeline.benchmarks.cityeqa.query import Hop, RouteQuery
 from pipeline.benchmarks.cityeqa.rules import CityRules
 from pipeline.benchmarks.cityeqa.view import CityView
 from pipeline.benchmarks.cityeqa.wording import Phrase
@@ -69,7 +69,9 @@ def proofs(view: CityView, count: int) -> int:
     for _ in range(count):
         x, y = rng.uniform(low, high).tolist()
         d, e = rng.integers(4, size=2).tolist()
-        ways.append(Way(x, y, (Leg(d, Phrase("building")), Leg(e, Phrase(nouns[int(rng.integers(len(nouns)))])))))
+        ways.append(
+            RouteQuery(x, y, (Hop(d, Phrase("building")), Hop(e, Phrase(nouns[int(rng.integers(len(nouns)))]))))
+        )
     return int((np.diff(view.query.lead(ways).maybe.indptr) == 1).sum())
 
 

@@ -26,7 +26,7 @@ from pipeline.benchmarks.urbanvideo.benchmark import URBANVIDEO
 from pipeline.benchmarks.urbanvideo.rules import UrbanRules
 from pipeline.blind.attack import CHANCE, attack, standard_error
 from pipeline.blind.forest import run_here
-from pipeline.blind.items import Item, item_of
+from pipeline.blind.items import BlindItem, item_of
 from pipeline.blind.priors import tied_accuracy
 from pipeline.blind.stress_test import tasks_of
 from pipeline.core.arrays import FloatArray
@@ -39,7 +39,7 @@ from tests.tables import candidates
 
 CAP: Final = 6  # per scene and task, as in flows/builds/urbanvideo.yaml
 Worth = Sequence[float]
-Rule = Callable[[Item], Worth]
+Rule = Callable[[BlindItem], Worth]
 
 _CLOCK: Final = re.compile(r"\b(\d+):(\d\d)\b")
 _ROUTE: Final = re.compile(r"Navigation route: (.*?)(?:\. (?:At|The|Which|Once)\b|$)")
@@ -67,7 +67,7 @@ def questions(flights: Iterable[int]) -> list[dict[str, Any]]:
     return found
 
 
-def items_of(rows: Iterable[Mapping[str, Any]]) -> list[Item]:
+def items_of(rows: Iterable[Mapping[str, Any]]) -> list[BlindItem]:
     """As someone without the video sees them."""
     return [item_of({"from_s": None, "until_s": None} | dict(row)) for row in rows]
 
@@ -81,7 +81,7 @@ def like(a: str, b: str) -> float:
     return len(one & other) / max(len(one | other), 1)
 
 
-def route_of(item: Item) -> list[str]:
+def route_of(item: BlindItem) -> list[str]:
     found = _ROUTE.search(item.text)
     return found[1].split("; ") if found else []
 
@@ -91,17 +91,17 @@ def says(*words: str) -> Rule:
     return lambda item: [float(any(re.search(word, o, re.IGNORECASE) for word in words)) for o in item.options]
 
 
-def votes(item: Item) -> Worth:
+def votes(item: BlindItem) -> Worth:
     """What most options say at each place."""
     parts = [re.split(r", then | and |, | near | / |(?<=[.*\dSE])(?=[.*\dSE])", o) for o in item.options]
     return [sum(sum(i < len(p) and p[i] == w for p in parts) for i, w in enumerate(mine)) for mine in parts]
 
 
-def alike(item: Item) -> Worth:
+def alike(item: BlindItem) -> Worth:
     return [sum(like(a, b) for b in item.options) for a in item.options]
 
 
-def printed(item: Item) -> Worth:
+def printed(item: BlindItem) -> Worth:
     """Movements that the printed route has."""
     route = route_of(item) or [item.text]
     return [max(like(option, step) for step in route) for option in item.options]
@@ -110,14 +110,14 @@ def printed(item: Item) -> Worth:
 def route_place(pick: Callable[[int], int]) -> Rule:
     """The step at a place of the route."""
 
-    def worth(item: Item) -> Worth:
+    def worth(item: BlindItem) -> Worth:
         route = route_of(item)
         return [like(option, route[pick(len(route))]) if route else 0.0 for option in item.options]
 
     return worth
 
 
-def after_missing(item: Item) -> Worth:
+def after_missing(item: BlindItem) -> Worth:
     """What follows in the route on a step that is no option."""
     route = route_of(item)
     total = [0.0] * len(item.options)
@@ -127,12 +127,12 @@ def after_missing(item: Item) -> Worth:
     return total
 
 
-def commonest_step(item: Item) -> Worth:
+def commonest_step(item: BlindItem) -> Worth:
     route = route_of(item)
     return [sum(like(option, step) >= 0.5 for step in route) for option in item.options]
 
 
-def mirror_offered(item: Item) -> Worth:
+def mirror_offered(item: BlindItem) -> Worth:
     """Options of which left for right, or up for down, is an option too."""
     pairs = (("left", "right"), ("ascend", "descend"), ("up", "down"), ("in front", "behind"), ("closer", "farther"))
 
@@ -147,16 +147,16 @@ def mirror_offered(item: Item) -> Worth:
     return [float(len(image(option) & offered)) for option in item.options]
 
 
-def part_of_another(item: Item) -> Worth:
+def part_of_another(item: BlindItem) -> Worth:
     words = [set(stems(option)) for option in item.options]
     return [sum(a < b for b in words) - sum(a > b for b in words) for a in words]
 
 
-def overlaps_text(item: Item) -> Worth:
+def overlaps_text(item: BlindItem) -> Worth:
     return [like(option, item.text) for option in item.options]
 
 
-def short_movements(item: Item) -> Worth:
+def short_movements(item: BlindItem) -> Worth:
     """Tilting, hovering and turning are short."""
     long = ("fly", "ascend", "descend", "turn", "hover", "tilt")
     asked = stems(item.text)
@@ -169,7 +169,7 @@ def short_movements(item: Item) -> Worth:
     )
 
 
-def second_named(item: Item) -> Worth:
+def second_named(item: BlindItem) -> Worth:
     """The movement that is named last in the question."""
     return [item.text.casefold().rfind(option.split(",")[0].casefold()) for option in item.options]
 
@@ -184,7 +184,7 @@ def _grid(option: str) -> tuple[np.ndarray, np.ndarray] | None:
     return path, marks
 
 
-def near_marks(item: Item) -> Worth:
+def near_marks(item: BlindItem) -> Worth:
     """Maps whose landmarks lie near the path."""
     worth = []
     for option in item.options:
@@ -198,28 +198,28 @@ def near_marks(item: Item) -> Worth:
     return worth
 
 
-def filled(item: Item) -> Worth:
+def filled(item: BlindItem) -> Worth:
     return [float(len(option) - option.count(".")) for option in item.options]
 
 
-def by_clock(item: Item) -> float | None:
+def by_clock(item: BlindItem) -> float | None:
     """The last clock of the text, or else the length of the clip; seconds."""
     found = _CLOCK.findall(item.text)
     return 60 * int(found[-1][0]) + int(found[-1][1]) if found else item.seconds
 
 
-def rules_of(items: Sequence[Item]) -> dict[str, Rule]:
+def rules_of(items: Sequence[BlindItem]) -> dict[str, Rule]:
     """All rules; those by time know the last clock of each scene, or the length of its longest clip."""
     end: dict[str, float] = defaultdict(float)
     for item in items:
         end[item.group] = max(end[item.group], by_clock(item) or 0.0)
 
-    def share(item: Item) -> float | None:
+    def share(item: BlindItem) -> float | None:
         t = by_clock(item)
         return None if t is None or not end[item.group] else t / end[item.group]
 
     def interpolated(shift: float) -> Rule:
-        def worth(item: Item) -> Worth:
+        def worth(item: BlindItem) -> Worth:
             s, route = share(item), route_of(item)
             if s is None or not route:
                 return [0.0] * len(item.options)
@@ -228,7 +228,7 @@ def rules_of(items: Sequence[Item]) -> dict[str, Rule]:
 
         return worth
 
-    def early_no(item: Item) -> Worth:
+    def early_no(item: BlindItem) -> Worth:
         s = share(item)
         return [float(("No" in o) == (s is not None and s < 0.5)) + 0.1 * ("middle" in o) for o in item.options]
 
@@ -283,7 +283,7 @@ def _letter(n: int) -> Rule:
     return lambda item: [float(i == n) for i in range(len(item.options))]
 
 
-def rule_scores(items: Sequence[Item]) -> dict[str, dict[str, FloatArray]]:
+def rule_scores(items: Sequence[BlindItem]) -> dict[str, dict[str, FloatArray]]:
     """Task -> rule -> which of the task's questions it has right."""
     rules = rules_of(items)
     found: dict[str, dict[str, FloatArray]] = {}

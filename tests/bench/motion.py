@@ -9,10 +9,10 @@ import numpy as np
 from scipy.signal import savgol_filter
 
 from pipeline.geometry.tracks import Buildings, Track
-from pipeline.worlds.flight.facts import Camera, Landmark
+from pipeline.worlds.flight.facts import FlightCamera, Landmark
 from pipeline.worlds.flight.observe.motion import MotionConfig, paths
 from pipeline.worlds.flight.observe.movements import segments
-from pipeline.worlds.flight.observe.views import Poses, Setting, views
+from pipeline.worlds.flight.observe.views import PosesAt, Setting, views
 from tests.worlds.flight.observe.planted import fly, logged, random_phases
 
 Row = tuple[str, float, str, float | None, float | None]
@@ -49,10 +49,10 @@ def rows() -> list[Row]:
         Landmark(name=f"place {i}", center=(float(x), float(y)), radius_m=11.3, base_m=-20.0, top_m=float(top))
         for i, ((x, y), top) in enumerate(zip(spread[:50], city.top_m[:50], strict=True))
     ]
-    camera = Camera(horizontal_fov_deg=80, width=1280, height=720)
+    camera = FlightCamera(horizontal_fov_deg=80, width=1280, height=720)
     start = time.process_time()
     tilt, part = np.full(len(path), -20.0), np.zeros(len(path), dtype=np.intp)
-    poses = Poses(path.t_s, path.enu_m, path.heading_deg, tilt, part)
+    poses = PosesAt(path.t_s, path.enu_m, path.heading_deg, tilt, part)
     seen = views(poses, landmarks, Setting(camera, 0.0, city, config))
     viewing = time.process_time() - start
     return [

@@ -23,8 +23,8 @@ from pipeline.blind import priors
 from pipeline.blind.attack import standard_error
 from pipeline.blind.config import PruneConfig
 from pipeline.blind.features import encode
-from pipeline.blind.forest import Fit, on_all_cores, score_fold
-from pipeline.blind.items import Item, folds_of, make_item
+from pipeline.blind.forest import FittedForest, on_all_cores, score_fold
+from pipeline.blind.items import BlindItem, folds_of, make_item
 from pipeline.blind.prune import prune
 from pipeline.blind.stress_test import Prepared, stress_test, tasks_of
 from pipeline.metrics.mra import mean_relative_accuracies
@@ -63,7 +63,7 @@ def rows() -> list[Row]:
     return [*_speed(items), *_figures(items)]
 
 
-def _speed(items: Sequence[Item]) -> list[Row]:
+def _speed(items: Sequence[BlindItem]) -> list[Row]:
     found: list[Row] = []
     for n, (one, pruned) in SIZES.items():
         many = _multiplied(items, n)
@@ -82,7 +82,7 @@ def _timed(name: str, seconds: float, most: float | None) -> Row:
     return name, seconds, "s", f"<= {most:g}" if most else None, most / seconds if most else None
 
 
-def _gradient_boosting(items: Sequence[Item]) -> list[Row]:
+def _gradient_boosting(items: Sequence[BlindItem]) -> list[Row]:
     """The attacker that was not chosen, on the tasks with options: mean score and time beside the forest's."""
     earned: dict[str, list[float]] = {"forest": [], "histogram gradient boosting": []}
     seconds = dict.fromkeys(earned, 0.0)
@@ -105,7 +105,7 @@ def _gradient_boosting(items: Sequence[Item]) -> list[Row]:
     ]
 
 
-def _boosted(fit: Fit) -> tuple[np.ndarray, np.ndarray]:
+def _boosted(fit: FittedForest) -> tuple[np.ndarray, np.ndarray]:
     train = fit.fold[fit.rows.question] != fit.test
     features = encode(fit.rows, fit.fold, fit.test)
     right = fit.rows.target > 0
@@ -119,7 +119,7 @@ def _boosted(fit: Fit) -> tuple[np.ndarray, np.ndarray]:
     return won, won
 
 
-def _figures(items: Sequence[Item]) -> list[Row]:
+def _figures(items: Sequence[BlindItem]) -> list[Row]:
     scores = stress_test(items, folds_of([item.group for item in items]))
     found: list[Row] = []
     for task, index in tasks_of(items).items():
@@ -147,13 +147,13 @@ def _figures(items: Sequence[Item]) -> list[Row]:
     return found
 
 
-def _dealt(prior: Callable[..., np.ndarray], items: Sequence[Item], mixed: bool) -> np.ndarray:
+def _dealt(prior: Callable[..., np.ndarray], items: Sequence[BlindItem], mixed: bool) -> np.ndarray:
     """Scores of a prior, the mean of several dealings of the groups to folds."""
     groups = [str(item.id) if mixed else item.group for item in items]
     return np.mean([prior(items, folds_of([f"{n} {group}" for group in groups])) for n in range(DEALINGS)], axis=0)
 
 
-def _multiplied(items: Sequence[Item], n: int) -> list[Item]:
+def _multiplied(items: Sequence[BlindItem], n: int) -> list[BlindItem]:
     """That many questions: copies in other scenes, half of them with another answer, numbers off by up to a factor 4.
 
     Copies with the same answers would be guessed right one from the other.

@@ -12,10 +12,10 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from pipeline.blind.ask import REPLIES, Asked, ask, requests_of
+from pipeline.blind.ask import REPLIES, AskedPanel, ask, requests_of
 from pipeline.blind.config import AskConfig
 from pipeline.core.errors import ConfigError, StoreError
-from pipeline.llm.base import Image, ModelSpec, Provider, Reply, Request, Terms
+from pipeline.llm.base import Image, ModelSpec, Provider, ProviderTerms, Reply, Request
 from pipeline.llm.budget import Money, PriceTable
 from pipeline.llm.failures import ModelError
 from pipeline.llm.usage import Usage
@@ -43,7 +43,7 @@ class Scripted:
         self.asked: list[str] = []
         self.closed = 0
 
-    async def complete(self, request: Request, terms: Terms) -> Reply:
+    async def complete(self, request: Request, terms: ProviderTerms) -> Reply:
         messages = request.messages
         self.asked.append(messages[-1].text)
         await asyncio.sleep(0)
@@ -67,7 +67,7 @@ def spec(name: str = "m", **fields: Any) -> ModelSpec:
     return ModelSpec.model_validate(raw | fields)
 
 
-def ask_one(model: Provider, questions: pa.Table, folder: Path, of: ModelSpec | None = None) -> Asked:
+def ask_one(model: Provider, questions: pa.Table, folder: Path, of: ModelSpec | None = None) -> AskedPanel:
     return ask(questions, [of or spec()], folder / "replies.sqlite", opener=lambda spec, key: model)
 
 

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 from pipeline.blind.features import encode, rows_of
-from pipeline.blind.items import Item, folds_of, make_item
+from pipeline.blind.items import BlindItem, folds_of, make_item
 from tests.blind.made import nearest_item, nearest_items, number_item, size_items
 
 KINDS = {"options": nearest_items(60, shortcut=False), "numbers": size_items(60, spread=0.5)}
 
 
-def relabelled(items: list[Item], chosen: np.ndarray) -> list[Item]:
+def relabelled(items: list[BlindItem], chosen: np.ndarray) -> list[BlindItem]:
     """The same questions, those chosen with other answers."""
     return [
         item

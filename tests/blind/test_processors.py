@@ -16,7 +16,7 @@ from typing import Final
 import pytest
 
 from pipeline.blind.features import encode, rows_of
-from pipeline.blind.items import Item, folds_of
+from pipeline.blind.items import BlindItem, folds_of
 from pipeline.blind.stress_test import stress_test
 from tests.blind.made import NAMES, nearest_items, number_item
 
@@ -29,7 +29,7 @@ PROCESSORS: Final = {
 }
 
 
-def distance_items(n: int) -> list[Item]:
+def distance_items(n: int) -> list[BlindItem]:
     """Distances of 0.2 to 9.9 m between two of nine things, two questions a scene."""
     return [
         number_item(

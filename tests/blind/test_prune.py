@@ -15,7 +15,7 @@ import pipeline.blind.prune
 from pipeline.blind.attack import attack, summarise
 from pipeline.blind.config import BATCH, PruneConfig
 from pipeline.blind.forest import Run, run_here
-from pipeline.blind.items import Item, make_item
+from pipeline.blind.items import BlindItem, make_item
 from pipeline.blind.prune import FLOOR, Rounds, prune
 from pipeline.blind.stress_test import ForestScores, Prepared
 from pipeline.core.arrays import IntArray
@@ -24,7 +24,7 @@ from tests.blind.made import nearest_items, size_items
 OPTIONS = ("lamp", "sofa", "tv", "door")
 
 
-def made(percents: Sequence[int], task: str = "nearest", first_id: int = 0) -> list[Item]:
+def made(percents: Sequence[int], task: str = "nearest", first_id: int = 0) -> list[BlindItem]:
     """Questions whose text says how guessable they are; right options and scenes tell nothing."""
     return [
         make_item(
@@ -45,7 +45,7 @@ def told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pipeline.blind.prune, "scores_of", as_said)
 
 
-def left_of(items: Sequence[Item], **config: float) -> tuple[list[int], list[Item]]:
+def left_of(items: Sequence[BlindItem], **config: float) -> tuple[list[int], list[BlindItem]]:
     rounds = prune(items, PruneConfig.model_validate({"tau": 0.0} | config)).tolist()
     return rounds, [item for item, number in zip(items, rounds, strict=True) if not number]
 
@@ -119,7 +119,7 @@ def test_every_round_is_scored_on_other_folds(monkeypatch: pytest.MonkeyPatch) -
     assert len(set(seen)) == len(seen)
 
 
-def planted() -> list[Item]:
+def planted() -> list[BlindItem]:
     """A hundred questions where the lamp is right and two hundred by chance."""
     items = [*nearest_items(100, shortcut=True), *nearest_items(200, shortcut=False, seed=1)]
     return [replace(item, id=n, group=f"scene{n // 4}") for n, item in enumerate(items)]

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from pipeline.blind.items import Item, make_item
+from pipeline.blind.items import BlindItem, make_item
 from pipeline.blind.priors import PRIORS, chance
 from pipeline.core.arrays import FloatArray
 from tests.blind.made import number_item
@@ -18,7 +18,7 @@ ROUTE = ("climb to 30 metres", "fly to the river", "turn left", "hover over the 
 Made = Callable[[np.random.Generator], tuple[str, Sequence[str], int]]
 
 
-def made(make: Made, n: int = 300) -> tuple[list[Item], FloatArray]:
+def made(make: Made, n: int = 300) -> tuple[list[BlindItem], FloatArray]:
     """Questions, five to a scene, the scenes dealt to five folds."""
     rng = np.random.default_rng(0)
     items = []
@@ -72,7 +72,7 @@ def late_yes(rng: np.random.Generator) -> tuple[str, Sequence[str], int]:
     return f"At {t // 60}:{t % 60:02d}, is it in view?", ["yes", "no", "perhaps"], 0 if t > 50 else 1
 
 
-def as_clip(item: Item) -> Item:
+def as_clip(item: BlindItem) -> BlindItem:
     """The time of the text as the length of a clip instead."""
     minutes, seconds = re.findall(r"(\d+):(\d\d)", item.text)[-1]
     return replace(item, text=re.sub(r"At \d+:\d\d", "Here", item.text), seconds=60.0 * int(minutes) + int(seconds))

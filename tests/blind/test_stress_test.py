@@ -10,7 +10,7 @@ import pytest
 from pipeline.blind import priors
 from pipeline.blind.attack import attack, standard_error, stress_table, summarise
 from pipeline.blind.forest import WORTH_THREADS, on_all_cores, run_here
-from pipeline.blind.items import Item, folds_of, make_item
+from pipeline.blind.items import BlindItem, folds_of, make_item
 from pipeline.blind.stress_test import ForestScores, stress_test, tasks_of
 from pipeline.blind.text_only import Guessed
 from pipeline.core.errors import ConfigError
@@ -19,7 +19,7 @@ from pipeline.questions.published import Published
 from tests.blind.made import nearest_item, nearest_items, number_item, size_items
 
 
-def scored(items: Sequence[Item]) -> tuple[np.ndarray, ForestScores]:
+def scored(items: Sequence[BlindItem]) -> tuple[np.ndarray, ForestScores]:
     fold = folds_of([item.group for item in items])
     return fold, stress_test(items, fold)
 
@@ -149,19 +149,19 @@ def test_table_is_sorted_by_id_and_null_where_a_question_stays() -> None:
 
 
 @pytest.fixture(scope="module")
-def released(real_questions: list[Published]) -> list[Item]:
+def released(real_questions: list[Published]) -> list[BlindItem]:
     return [
         make_item(q.id, q.question_type, q.scene_name, q.question, q.options, q.ground_truth) for q in real_questions
     ]
 
 
 @pytest.fixture(scope="module")
-def summaries(released: list[Item]) -> dict[str, Guessed]:
+def summaries(released: list[BlindItem]) -> dict[str, Guessed]:
     return summarise(released, attack(released, run_here))
 
 
 @pytest.mark.real_data
-def test_always_two_in_counting(released: list[Item]) -> None:
+def test_always_two_in_counting(released: list[BlindItem]) -> None:
     """blind.md, of all 5,130 questions: right in 53.5%, MRA 0.618."""
     truths = [item.number for item in released if item.task == "object_counting" and item.number is not None]
     right = np.array([truth == 2 for truth in truths])
@@ -183,7 +183,7 @@ def test_always_two_in_counting(released: list[Item]) -> None:
     ],
 )
 def test_published_priors(
-    released: list[Item], task: str, prior: Callable[..., np.ndarray], mixed: bool, published: float
+    released: list[BlindItem], task: str, prior: Callable[..., np.ndarray], mixed: bool, published: float
 ) -> None:
     """blind.md, of all 5,130 questions; ours are 2,203. Twenty dealings: one moves relative distance by 0.035."""
     items = [item for item in released if item.task == task]
@@ -195,7 +195,7 @@ def test_published_priors(
 
 @pytest.mark.slow
 @pytest.mark.real_data
-def test_folds_that_mix_scenes_make_relative_distance_look_easy(released: list[Item]) -> None:
+def test_folds_that_mix_scenes_make_relative_distance_look_easy(released: list[BlindItem]) -> None:
     items = [item for item in released if item.task == "object_rel_distance"]
     mixed, apart = (
         priors.by_name(items, folds_of(groups)).mean()

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from pipeline.blind.items import Item, make_item
+from pipeline.blind.items import BlindItem, make_item
 from pipeline.blind.priors import PRIORS
 from pipeline.core.arrays import FloatArray
 
@@ -17,13 +17,13 @@ GROUNDS = ("on the roadway", "on a crossing", "off the roadway")
 Made = Callable[[np.random.Generator], tuple[str, list[str], int]]
 
 
-def mean(name: str, items: list[Item]) -> float:
+def mean(name: str, items: list[BlindItem]) -> float:
     scores: FloatArray | None = PRIORS[name](items, np.arange(len(items)) // 5 % 5)
     assert scores is not None
     return float(scores.mean())
 
 
-def choices(make: Made, n: int = 400) -> list[Item]:
+def choices(make: Made, n: int = 400) -> list[BlindItem]:
     rng = np.random.default_rng(1)
     items = []
     for number in range(n):

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from pipeline.core.packed import Packed, pack
+from pipeline.core.packed import QuantizedSeries, pack
 
 NUMBERS = st.one_of(st.just(math.nan), st.floats(-200_000, 200_000))
 
@@ -19,7 +19,7 @@ NUMBERS = st.one_of(st.just(math.nan), st.floats(-200_000, 200_000))
 @given(st.lists(st.tuples(NUMBERS, NUMBERS), min_size=1, max_size=5))
 def test_numbers_come_back_to_the_nearest_step_and_nan_as_nan(rows: list[tuple[float, float]]) -> None:
     table = np.array(rows)
-    packed = Packed.model_validate_json(pack(table, 1e-4).model_dump_json())
+    packed = QuantizedSeries.model_validate_json(pack(table, 1e-4).model_dump_json())
     assert packed.array.shape == table.shape
     assert np.array_equal(np.isnan(packed.array), np.isnan(table))
     assert np.nanmax(np.abs(packed.array - table), initial=0) <= 0.5001e-4
@@ -42,6 +42,6 @@ def test_what_does_not_fit_is_refused() -> None:
     with pytest.raises(ValueError, match="inf is over"):
         pack(np.array([np.inf]), 1.0)
     with pytest.raises(ValidationError, match="data holds 2 rows of 1, not 3"):
-        Packed(rows=3, columns=1, step=1, data="AAAAAAAAAAA=")
+        QuantizedSeries(rows=3, columns=1, step=1, data="AAAAAAAAAAA=")
     with pytest.raises(ValidationError, match="no base64"):
-        Packed(rows=1, columns=1, step=1, data="***")
+        QuantizedSeries(rows=1, columns=1, step=1, data="***")

@@ -9,10 +9,10 @@ import pytest
 import resvg_py
 from PIL import Image
 
-from pipeline.drawing.canvas import Box, Canvas
+from pipeline.drawing.canvas import Canvas, CanvasBox
 from pipeline.drawing.fonts import FAMILY, font_file, lines_of, shortened, width_of
 from pipeline.drawing.ground import Ground
-from pipeline.drawing.sheet import Part, Sheet, Still, png_of
+from pipeline.drawing.sheet import Sheet, SheetPart, Still, png_of
 from tests.drawing.reading import measured, parts, texts
 
 HOSTILE = "a <b onload=\"x\">&amp;</b> 'chair' ]]>"
@@ -27,7 +27,7 @@ def sheet(name: str = "chair", stills: int = 0) -> Sheet:
     picture = np.full((48, 64, 3), (200, 10, 10), dtype=np.uint8)
     edge = np.array([(0.25, 0.5), (0.75, 0.5)])
     shown = [Still(float(n), picture, f"{n} s: {name}", [("a", [edge], name)]) for n in range(stills)]
-    return Sheet(name, [Part(canvas, ground.told())], [f"About {name}."], shown)
+    return Sheet(name, [SheetPart(canvas, ground.told())], [f"About {name}."], shown)
 
 
 def test_what_is_drawn_is_as_long_as_it_is() -> None:
@@ -67,7 +67,9 @@ def test_a_png_shows_what_the_svg_shows(stills: int) -> None:
     own = common.copy()
     own.shape("a", [[(10, 10), (90, 10), (90, 90)]])
     own.label("name", (40, 40), "table")
-    several = Sheet("two", [Part(own, {}), Part(Canvas(560, 40), {})], ["A note."], sheet(stills=stills).stills)
+    several = Sheet(
+        "two", [SheetPart(own, {}), SheetPart(Canvas(560, 40), {})], ["A note."], sheet(stills=stills).stills
+    )
     with Image.open(io.BytesIO(png_of(several))) as made, Image.open(io.BytesIO(_by_resvg(several.svg()))) as whole:
         pixels, expected = (np.asarray(image.convert("RGB"), dtype=np.int16) for image in (made, whole))
     assert pixels.shape == expected.shape
@@ -108,8 +110,8 @@ def test_labels_cover_one_another_only_where_there_is_no_room() -> None:
 
 
 def test_boxes_that_touch_do_not_meet() -> None:
-    assert not Box(0, 0, 1, 1).meets(Box(1, 0, 2, 1))
-    assert Box(0, 0, 1.01, 1).meets(Box(1, 0, 2, 1))
+    assert not CanvasBox(0, 0, 1, 1).meets(CanvasBox(1, 0, 2, 1))
+    assert CanvasBox(0, 0, 1.01, 1).meets(CanvasBox(1, 0, 2, 1))
 
 
 def test_long_texts_are_broken_and_cut() -> None:

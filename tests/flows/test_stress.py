@@ -14,7 +14,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from flows.cli.app import app
-from pipeline.blind.items import Item
+from pipeline.blind.items import BlindItem
 from pipeline.core.errors import ConfigError
 from tests.blind.made import nearest_items, size_items
 
@@ -30,7 +30,7 @@ def run(*arguments: object) -> Result:
     return result
 
 
-def released(items: Sequence[Item], first_id: int = 0) -> list[Row]:
+def released(items: Sequence[BlindItem], first_id: int = 0) -> list[Row]:
     """Rows in the released columns."""
     return [
         {

@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.formats import pickles
-from pipeline.formats.pickled import PickleError, Record
+from pipeline.formats.pickled import PickledRecord, PickleError
 from pipeline.formats.pickles import DEPTH_MAX, read_pickle
 
 DEMO = ("rlbench.demo.Demo", "rlbench.backend.observation.Observation")
@@ -279,6 +279,6 @@ def test_the_limit_of_depth_is_exact(deep: int, refused: bool) -> None:
 
 def test_records_are_known_by_name_alone() -> None:
     raw = b"\x80\x02crlbench.demo\nDemo\n)\x81}X\x01\x00\x00\x00aK\x07sb."
-    assert read_pickle(raw, DEMO) == Record("rlbench.demo.Demo", {"a": 7})
+    assert read_pickle(raw, DEMO) == PickledRecord("rlbench.demo.Demo", {"a": 7})
     with pytest.raises(PickleError, match="rlbench"):
         read_pickle(raw, ())

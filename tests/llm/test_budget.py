@@ -10,7 +10,7 @@ import pytest
 
 from pipeline.blind.ask import ask
 from pipeline.core.errors import ConfigError
-from pipeline.llm.base import ModelSpec, Request, Terms, user
+from pipeline.llm.base import ModelSpec, ProviderTerms, Request, user
 from pipeline.llm.budget import BudgetGuard, Money, PriceTable, most_usage
 from pipeline.llm.cache import ReplyCache
 from pipeline.llm.client import Client
@@ -35,7 +35,7 @@ def billed(records: list[dict[str, Any]]) -> float:
 
 def most_usd(model: ModelSpec) -> float:
     text = "Q100: which is it?" + "x" * 400  # more than the prompt has
-    return Price.model_validate(PRICE).cost_usd(most_usage(Request((user(text),)), Terms(model.max_tokens)))
+    return Price.model_validate(PRICE).cost_usd(most_usage(Request((user(text),)), ProviderTerms(model.max_tokens)))
 
 
 @pytest.mark.slow

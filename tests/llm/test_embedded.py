@@ -13,7 +13,7 @@ from urllib.request import urlopen
 import pytest
 
 from pipeline.core.errors import ConfigError
-from pipeline.llm.base import EMBEDDED_SHA256, ModelSpec, Reply, Request, Terms, user
+from pipeline.llm.base import EMBEDDED_SHA256, ModelSpec, ProviderTerms, Reply, Request, user
 from pipeline.llm.embedded import Embedded, packaged_weights, verify
 from pipeline.llm.failures import ModelError
 from pipeline.llm.replies import structured
@@ -100,7 +100,7 @@ def test_control_words_in_a_question_are_mere_text(model: Embedded) -> None:
 
 @pytest.mark.slow
 def test_a_text_is_generated_and_follows_a_schema(model: Embedded) -> None:
-    asked, room = Request((user("Say hello."),), logprobs=True), Terms(8)
+    asked, room = Request((user("Say hello."),), logprobs=True), ProviderTerms(8)
     reply = asyncio.run(model.complete(asked, room))
     assert reply.text
     assert reply.usage is not None

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.core.errors import ConfigError, StoreError
-from pipeline.llm.base import ModelSpec, Reply, Request, Terms, user
+from pipeline.llm.base import ModelSpec, ProviderTerms, Reply, Request, user
 from pipeline.llm.cache import reply_to_json, request_digest
 from pipeline.llm.failures import ModelError
 from pipeline.llm.session import Session
@@ -35,7 +35,7 @@ class Made:
         self.closed = False
         self.hang = threading.Event()
 
-    async def complete(self, request: Request, terms: Terms) -> Reply:
+    async def complete(self, request: Request, terms: ProviderTerms) -> Reply:
         messages = request.messages
         self.now += 1
         self.most = max(self.most, self.now)

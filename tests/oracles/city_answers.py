@@ -13,7 +13,7 @@ from typing import Any
 import shapely
 from shapely.ops import nearest_points
 
-from pipeline.worlds.city.facts import City, Thing
+from pipeline.worlds.city.facts import City, CityThing
 
 AXES = {"north": 0.0, "east": 90.0, "south": 180.0, "west": 270.0}
 FIRST_M, NEXT_M = 120.0, 60.0
@@ -39,7 +39,7 @@ CORNER_M = 25.0
 STREET_M = 40.0  # what is farther from every street lies on none
 
 
-def shape(thing: Thing) -> Any:
+def shape(thing: CityThing) -> Any:
     """Its footprint."""
     return shapely.Polygon(thing.outline) if thing.outline else shapely.Point(thing.center)
 
@@ -62,7 +62,7 @@ def streets(city: City) -> dict[str, Any]:
     return {name: shapely.union_all(lines) for name, lines in found.items()}
 
 
-def side_of(city: City, thing: Thing) -> tuple[str, float] | None:
+def side_of(city: City, thing: CityThing) -> tuple[str, float] | None:
     """The nearest street, and on which side of its nearest piece a thing lies: 1 or -1, 0 on its line.
 
     None: it lies on no street, since none is within `STREET_M`.
@@ -80,7 +80,7 @@ def side_of(city: City, thing: Thing) -> tuple[str, float] | None:
     return nearest.name or nearest.id, math.copysign(1, cross) if abs(cross) > 1e-9 else 0.0
 
 
-def front(city: City, thing: Thing) -> float | None:
+def front(city: City, thing: CityThing) -> float | None:
     """Compass bearing of a front: told, or towards the nearest street."""
     if thing.facing_deg is not None:
         return thing.facing_deg
@@ -90,7 +90,7 @@ def front(city: City, thing: Thing) -> float | None:
     return math.degrees(math.atan2(b.x - a.x, b.y - a.y)) % 360
 
 
-def about(city: City, one: Thing, other: Thing, relation: str) -> bool:
+def about(city: City, one: CityThing, other: CityThing, relation: str) -> bool:
     """Whether another thing lies in front of one, behind it, across the street from it or on the same side."""
     a, b = nearest_points(shape(one), shape(other))
     away, ahead = a.distance(b), front(city, one)
@@ -111,7 +111,7 @@ def about(city: City, one: Thing, other: Thing, relation: str) -> bool:
     return mine[1] != its[1] and at[0].distance(at[1]) <= 25.0
 
 
-def at_corner(city: City, thing: Thing) -> bool:
+def at_corner(city: City, thing: CityThing) -> bool:
     """Whether two streets pass it near, one before it and one beside it."""
     feet = []
     for name, line in streets(city).items():
@@ -123,7 +123,7 @@ def at_corner(city: City, thing: Thing) -> bool:
     return any(40 <= turn <= 140 for turn in turns)
 
 
-def fits(city: City, thing: Thing, phrase: str) -> bool:
+def fits(city: City, thing: CityThing, phrase: str) -> bool:
     """Whether a thing may be called so."""
     words = re.sub(r"^(?:an?|the) ", "", phrase)
     cornered = re.fullmatch(r"(.+?) at the corner of two streets", words)
@@ -145,7 +145,7 @@ def fits(city: City, thing: Thing, phrase: str) -> bool:
     return words in (thing.kind, thing.noun)
 
 
-def targets(city: City, text: str, at: tuple[float, float]) -> list[Thing]:
+def targets(city: City, text: str, at: tuple[float, float]) -> list[CityThing]:
     """All things that a text leads to from a place."""
     here = shapely.Point(at)
     first, most = _FIRST.match(text), _MOST.match(text)
@@ -167,20 +167,20 @@ def targets(city: City, text: str, at: tuple[float, float]) -> list[Thing]:
     return now
 
 
-def _is(city: City, one: Thing, other: Thing, relation: str) -> bool:
+def _is(city: City, one: CityThing, other: CityThing, relation: str) -> bool:
     if relation in AXES:
         return lies(shape(one), shape(other), relation, NEXT_M)
     return about(city, one, other, relation)
 
 
-def greatness(thing: Thing, word: str, here: Any) -> float:
+def greatness(thing: CityThing, word: str, here: Any) -> float:
     """What is compared: heights as far as they are known, areas, nearness."""
     if word == "tallest":
         return thing.top_m or thing.height_m or 2.5 * (thing.levels or 0.0)
     return shape(thing).area if word == "largest" else -shape(thing).distance(here)
 
 
-def answer(city: City, text: str, target: Thing) -> str | None:  # noqa: PLR0911, PLR0912 - a line per question
+def answer(city: City, text: str, target: CityThing) -> str | None:  # noqa: PLR0911, PLR0912 - a line per question
     """The answer to a text's question about its target; None for a question that this file does not know."""
     asked = text.partition(" Please tell me ")[2]
     inside = lambda kind, colour=None: [  # noqa: E731 - read where it is used
@@ -257,7 +257,7 @@ def answer(city: City, text: str, target: Thing) -> str | None:  # noqa: PLR0911
     return None
 
 
-def _before(target: Thing, thing: Thing) -> bool:
+def _before(target: CityThing, thing: CityThing) -> bool:
     """Whether a thing stands in the ten metres by twelve that a shop front looks at."""
     yaw = math.radians(target.facing_deg or 0.0)
     dx, dy = thing.center[0] - target.center[0], thing.center[1] - target.center[1]
@@ -265,20 +265,20 @@ def _before(target: Thing, thing: Thing) -> bool:
     return 0 <= ahead <= 12 and abs(across) <= 5
 
 
-def _only(city: City, target: Thing, phrase: str) -> Thing:
+def _only(city: City, target: CityThing, phrase: str) -> CityThing:
     """The one thing about a target that may be called so."""
     about = [t for t in city.things if t.id != target.id and shape(t).distance(shape(target)) <= 60]
     (found,) = [t for t in about if fits(city, t, phrase)]
     return found
 
 
-def _direction(city: City, target: Thing, phrase: str) -> str:
+def _direction(city: City, target: CityThing, phrase: str) -> str:
     other = _only(city, target, phrase)
     (found,) = [d for d in AXES if lies(shape(target), shape(other), d, 1e9)]
     return found
 
 
-def _beside(city: City, target: Thing, what: str, kind: str, side: str) -> str | None:
+def _beside(city: City, target: CityThing, what: str, kind: str, side: str) -> str | None:
     """Of the next thing along the front; who looks at the front has the front's right at the left."""
     yaw = math.radians(target.facing_deg or 0.0)
     right = (math.cos(yaw), -math.sin(yaw))  # of the front, seen from above, looking out of it

@@ -7,13 +7,13 @@ from bisect import bisect_right
 from itertools import pairwise
 
 from pipeline.core.schema import Origin
-from pipeline.worlds.flight.facts import FlightScene, Landmark, Motion, Sighting
+from pipeline.worlds.flight.facts import FlightMotion, FlightScene, Landmark, Sighting
 from pipeline.worlds.flight.samples.truth import (
     FlightTruth,
     PlantedLandmark,
     PlantedMove,
+    PlantedPoses,
     PlantedStep,
-    Poses,
     Solid,
 )
 
@@ -54,7 +54,7 @@ def truth_of_made(scene: FlightScene) -> FlightTruth:
         gap_s=None,
         no_fix_s=0.0,
         moves=_moves(motion),
-        poses=Poses.model_validate(
+        poses=PlantedPoses.model_validate(
             {
                 "t_s": motion.t_s,
                 "enu_m": motion.enu_m,
@@ -68,7 +68,7 @@ def truth_of_made(scene: FlightScene) -> FlightTruth:
     )
 
 
-def _moves(motion: Motion) -> tuple[PlantedMove, ...]:
+def _moves(motion: FlightMotion) -> tuple[PlantedMove, ...]:
     moves = []
     for segment in motion.segments:
         first, last = (bisect_right(motion.t_s, t + 1e-6) - 1 for t in (segment.start_s, segment.end_s))
@@ -87,7 +87,7 @@ def _moves(motion: Motion) -> tuple[PlantedMove, ...]:
     return tuple(moves)
 
 
-def _landmark(index: int, mark: Landmark, motion: Motion) -> PlantedLandmark:
+def _landmark(index: int, mark: Landmark, motion: FlightMotion) -> PlantedLandmark:
     views: tuple[Sighting, ...] = motion.views or ()
     spans = [span for view in views if view.landmark == index for span in view.intervals]
     ways = [2 * math.pi * k / CORNERS for k in range(CORNERS)]

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import yaml
 
-from pipeline.worlds.panorama.facts import Panorama, Seen
+from pipeline.worlds.panorama.facts import Panorama, PanoramaObject
 
 WORDINGS = Path(__file__).resolve().parents[2] / "templates" / "ergeobench"
 WIDTH, HEIGHT = 640, 480
@@ -53,32 +53,32 @@ def pixels(view: dict[str, float], vectors: Array) -> Array:
     return np.stack([WIDTH / 2 + focal * seen[..., 0] / ahead, HEIGHT / 2 - focal * seen[..., 2] / ahead], -1)
 
 
-def grid(thing: Seen) -> Array:
+def grid(thing: PanoramaObject) -> Array:
     """Pixels' worth of directions over an object (k, 3)."""
     yaw = thing.yaw_deg + np.linspace(-0.5, 0.5, 41) * thing.width_deg
     pitch = np.linspace(thing.pitch_low_deg, thing.pitch_high_deg, 41)
     return directions(*np.meshgrid(yaw, pitch)).reshape(-1, 3)
 
 
-def share(thing: Seen, view: dict[str, float]) -> float:
+def share(thing: PanoramaObject, view: dict[str, float]) -> float:
     """How much of an object's box a view shows."""
     x, y = pixels(view, grid(thing)).T
     with np.errstate(invalid="ignore"):
         return float(((x >= 0) & (x <= WIDTH) & (y >= 0) & (y <= HEIGHT)).mean())
 
 
-def middle(thing: Seen, view: dict[str, float]) -> Array:
+def middle(thing: PanoramaObject, view: dict[str, float]) -> Array:
     """Middle of an object's least box in a view, pixels (2,)."""
     found = pixels(view, grid(thing))
     return np.asarray((found.min(0) + found.max(0)) / 2)
 
 
-def shown(things: Sequence[Seen], view: dict[str, float]) -> list[Seen]:
+def shown(things: Sequence[PanoramaObject], view: dict[str, float]) -> list[PanoramaObject]:
     """What a view shows any of."""
     return [thing for thing in things if share(thing, view) > 0]
 
 
-def one(things: Sequence[Seen], view: dict[str, float]) -> Seen:
+def one(things: Sequence[PanoramaObject], view: dict[str, float]) -> PanoramaObject:
     """The one of some that a view shows, whole."""
     (found,) = shown(things, view)
     if share(found, view) < 1:
@@ -99,7 +99,7 @@ def answers(facts: Panorama, row: dict[str, Any]) -> list[str]:
     return [option for option in bare(row["options"]) if _RULES[row["task"]](facts, row, option)]
 
 
-def _of(facts: Panorama, label: str) -> list[Seen]:
+def _of(facts: Panorama, label: str) -> list[PanoramaObject]:
     return [thing for thing in facts.objects if thing.label == label]
 
 
@@ -174,7 +174,7 @@ def _cross_view(facts: Panorama, row: dict[str, Any], option: str) -> bool:
     return abs(turned(off - middle_of)) < 22.5
 
 
-def _needed(facts: Panorama, need: str, view: dict[str, float]) -> list[Seen]:
+def _needed(facts: Panorama, need: str, view: dict[str, float]) -> list[PanoramaObject]:
     table = yaml.safe_load((WORDINGS / "needs.yaml").read_text())
     (entry,) = [entry for entry in table if entry["need"] == need]
     found = shown([thing for thing in facts.objects if thing.kind in {*entry["serves"], *entry["may"]}], view)

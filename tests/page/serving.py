@@ -21,7 +21,7 @@ from starlette.applications import Starlette
 from flows.review_app.app import LOOPBACK, Pages
 from flows.review_app.site import Site
 from pipeline.review.database import Database
-from pipeline.review.pack import Pack
+from pipeline.review.pack import ReviewBundle
 from tests.review.made import SALT, pack_of, rooms
 
 DATABASE = Path("review") / "review.sqlite"
@@ -33,17 +33,17 @@ class Page(NamedTuple):
     """A page that is served, and what is behind it."""
 
     base: str
-    pack: Pack
+    pack: ReviewBundle
     database: Database
 
 
 def write_video(folder: Path) -> bytes:
     """A video of some seconds in a build's folder."""
-    from pipeline.core.video_form import VideoForm
+    from pipeline.core.video_form import VideoSpec
     from pipeline.rendering.video import encode
 
     frames = (np.full((120, 160, 3), 8 * n % 256, dtype=np.uint8) for n in range(24 * SECONDS))
-    raw = encode(frames, 24, 0, VideoForm(size=(160, 120))).raw
+    raw = encode(frames, 24, 0, VideoSpec(size=(160, 120))).raw
     path = folder / "videos" / VIDEO
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(raw)
@@ -52,7 +52,7 @@ def write_video(folder: Path) -> bytes:
 
 def app_of(
     folder: Path,
-    pack: Pack,
+    pack: ReviewBundle,
     host: str = "127.0.0.1",
     token: str | None = None,
     pictures: Mapping[int, bytes] | None = None,
@@ -65,7 +65,7 @@ def app_of(
 
 
 @contextlib.contextmanager
-def served(folder: Path, pack: Pack | None = None, port: int = 0) -> Iterator[Page]:
+def served(folder: Path, pack: ReviewBundle | None = None, port: int = 0) -> Iterator[Page]:
     """The page in a thread."""
     pack = pack or pack_of(rooms(8), VIDEO)
     app, database = app_of(folder, pack)

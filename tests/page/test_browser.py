@@ -11,7 +11,7 @@ from typing import Any, Final
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect, sync_playwright
 
-from pipeline.review.pack import Pack
+from pipeline.review.pack import ReviewBundle
 from pipeline.review.verdicts import verdicts_of
 from tests.page.serving import VIDEO, free_port, served, write_video
 from tests.review.made import EVIDENCE_NAME, PAYLOAD, pack_of, rooms
@@ -45,7 +45,7 @@ def chromium() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="module")
-def pack() -> Pack:
+def pack() -> ReviewBundle:
     rows = rooms(8)
     rows[2]["ground_truth"] = WIDE
     return pack_of(rows, VIDEO)
@@ -67,7 +67,7 @@ def opened(chromium: Browser, base: str, name: str, **more: Any) -> Page:
 
 
 def test_the_truth_is_in_nothing_that_the_server_sends_before_the_answer(
-    chromium: Browser, folder: Path, pack: Pack
+    chromium: Browser, folder: Path, pack: ReviewBundle
 ) -> None:
     with served(folder, pack) as site:
         page = opened(chromium, site.base, "ann")
@@ -108,7 +108,7 @@ def test_the_truth_is_in_nothing_that_the_server_sends_before_the_answer(
 
 
 def test_answer_reveal_seek_flag_and_adjudicate_by_keys_and_go_on_after_a_restart(
-    chromium: Browser, folder: Path, pack: Pack
+    chromium: Browser, folder: Path, pack: ReviewBundle
 ) -> None:
     port = free_port()
     with served(folder, pack, port) as site:
@@ -153,7 +153,7 @@ def test_answer_reveal_seek_flag_and_adjudicate_by_keys_and_go_on_after_a_restar
     assert [said for said in problems if "ERR_CONNECTION_REFUSED" not in said and not said.startswith("htmx:")] == []
 
 
-def test_text_of_others_runs_nowhere(chromium: Browser, folder: Path, pack: Pack) -> None:
+def test_text_of_others_runs_nowhere(chromium: Browser, folder: Path, pack: ReviewBundle) -> None:
     with served(folder, pack) as site:
         ann = opened(chromium, site.base, "<b onclick=alert(1)>ann")
         ann.goto("/items/2")
@@ -181,7 +181,7 @@ def test_text_of_others_runs_nowhere(chromium: Browser, folder: Path, pack: Pack
 
 
 def test_every_page_passes_wcag_aa_in_light_and_dark_on_desktop_and_phone(
-    chromium: Browser, folder: Path, pack: Pack
+    chromium: Browser, folder: Path, pack: ReviewBundle
 ) -> None:
     with served(folder, pack) as site:
         page = opened(chromium, site.base, "ann")

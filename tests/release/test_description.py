@@ -26,7 +26,7 @@ from pipeline.blind.priors import PRIORS
 from pipeline.core.schema import SCHEMA_VERSION
 from pipeline.core.tables import REJECTIONS
 from pipeline.release.card import ATTACKERS, known_weaknesses, remarks
-from pipeline.release.metadata import CROISSANT_FILE, Part, header
+from pipeline.release.metadata import CROISSANT_FILE, CroissantPart, header
 from pipeline.release.tables import COLUMN_DOCS, CORRECTIONS, REVIEW, columns_of
 from pipeline.release.terms import ALL_SAMPLES, NOT_STATED, PROCEDURAL, TERMS_FILE, licences, passed_on
 from pipeline.release.writer import TINY_PER_TASK, _tiny
@@ -64,9 +64,13 @@ def test_every_column_of_the_other_tables_is_said(schema: pa.Schema) -> None:
 
 def test_full_and_debiased_are_configurations_as_the_public_benchmark_has_them() -> None:
     schema = pa.schema([pa.field("id", pa.int64())])
-    parts = [Part("data", split, schema, n, 8 * n) for split, n in (("test", 20_000), ("debiased", 90), ("tiny", 5))]
+    parts = [
+        CroissantPart("data", split, schema, n, 8 * n) for split, n in (("test", 20_000), ("debiased", 90), ("tiny", 5))
+    ]
     settings = {"export": {"pretty_name": "x"}}
-    said = header([*parts, Part("rejected", "test", schema, 7, 56)], settings, BENCHMARKS["vsi"], was_reviewed=True)
+    said = header(
+        [*parts, CroissantPart("rejected", "test", schema, 7, 56)], settings, BENCHMARKS["vsi"], was_reviewed=True
+    )
     files = {c["config_name"]: {f["split"]: f["path"] for f in c["data_files"]} for c in said["configs"]}
     assert files["full"] == {"test": "data/test-*.parquet"}
     assert files["debiased"] == {"test": "data/debiased-*.parquet"}
@@ -82,12 +86,12 @@ def test_an_empty_split_is_no_configuration() -> None:
     """`datasets` loads nothing of a configuration one of whose splits is empty."""
     schema = pa.schema([pa.field("id", pa.int64())])
     rows = {("data", "test"): 9, ("data", "debiased"): 0, ("data", "tiny"): 9, ("rejected", "test"): 0}
-    parts = [Part(folder, split, schema, n, 8 * n) for (folder, split), n in rows.items()]
+    parts = [CroissantPart(folder, split, schema, n, 8 * n) for (folder, split), n in rows.items()]
     said = header(parts, {"export": {"pretty_name": "x"}}, BENCHMARKS["vsi"], was_reviewed=False)
     for key in ("configs", "dataset_info"):
         assert [one["config_name"] for one in said[key]] == ["default", "full"]
     assert [split["name"] for split in said["dataset_info"][0]["splits"]] == ["test", "tiny"]
-    nothing = [Part("data", "test", schema, 0, 0)]
+    nothing = [CroissantPart("data", "test", schema, 0, 0)]
     said = header(nothing, {"export": {"pretty_name": "x"}}, BENCHMARKS["vsi"], was_reviewed=False)
     assert [one["config_name"] for one in said["configs"]] == ["default"]
 

@@ -16,7 +16,7 @@ from flows.cli.app import app
 from pipeline.benchmarks.vsi.card import SCHEMA
 from pipeline.core.errors import ConfigError
 from pipeline.questions.published import Published
-from pipeline.release.trial import Shown, answer_sheet, choose, key_sheet, marked, page, scene_of, video_of
+from pipeline.release.trial import TrialMedia, answer_sheet, choose, key_sheet, marked, page, scene_of, video_of
 
 TURN = "left & <b>right</b>"
 
@@ -49,7 +49,7 @@ def test_what_is_handed_out_holds_no_truth_and_no_markup_of_its_own() -> None:
     assert {row["answer"] for row in rows} == {""}
     assert rows[0]["video"] == f"{scene_of(chosen[0])}.mp4"
     assert {row["options"] for row in rows} == {"", " | ".join(CHOICES)}
-    shown = page(chosen, [Shown(f"../videos/{video_of(q)}") for q in chosen]).decode()
+    shown = page(chosen, [TrialMedia(f"../videos/{video_of(q)}") for q in chosen]).decode()
     assert shown.count("<fieldset>") == 12
     assert shown.count("<video") == 3
     assert "../videos/made/room0.mp4" in shown
@@ -103,7 +103,7 @@ def test_of_flights_the_clips_are_shown() -> None:
     names = ["city/mill.mp4", "city/mill/25.mp4", "city/barn/31.mp4", "city/mill/25.mp4"]
     chosen = choose([Published(n, None, name, "goal", "?", CHOICES, "B") for n, name in enumerate(names)], 4)
     assert [scene_of(q) for q in chosen] == ["city/barn", *["city/mill"] * 3]
-    shown = page(chosen, [Shown(f"../videos/{video_of(q)}") for q in chosen]).decode()
+    shown = page(chosen, [TrialMedia(f"../videos/{video_of(q)}") for q in chosen]).decode()
     assert shown.count("<video") == 3  # two questions are of one clip
     assert all(f'"../videos/{name}"' in shown for name in names)
 
@@ -112,7 +112,7 @@ def test_pictures_of_a_question_stand_with_it_and_what_nobody_can_mark_is_not_as
     open_one = Published(9, "made", "square", "gps", "Where is it?", None, '{"lat": 1.0}')
     chosen = choose([Published(1, "made", "square", "turn", "?", CHOICES, "B"), open_one], 4)
     assert [q.id for q in chosen] == [1]
-    shown = page(chosen, [Shown(None, ("../release/views/a.jpg", '../release/views/".jpg'))]).decode()
+    shown = page(chosen, [TrialMedia(None, ("../release/views/a.jpg", '../release/views/".jpg'))]).decode()
     assert "<video controls" not in shown
     assert '<img src="../release/views/a.jpg" alt="picture 1 of question 1">' in shown
     assert "views/&#34;.jpg" in shown

@@ -19,7 +19,7 @@ from flows.orchestration.saved_build import save_build
 from pipeline.core.errors import ConfigError
 from pipeline.core.tables import CHECKSUMS
 from pipeline.rendering.details import dropped, guessed
-from pipeline.rendering.gallery import DETAILS, About, Refused, gallery, one_page
+from pipeline.rendering.gallery import DETAILS, GalleryHeader, GalleryRejection, gallery, one_page
 from pipeline.rendering.near_misses import some_of_each
 from pipeline.stages.builder import Builder
 from pipeline.worlds.indoor.samples.metadata import PLANS, sample_scene
@@ -294,7 +294,7 @@ def test_doubts_are_those_about_what_a_question_names(built: Path) -> None:
 def test_nothing_that_a_name_says_becomes_markup_or_ends_a_script() -> None:
     row = {"id": 7, "scene": MARKUP, "task": MARKUP, "role": None, "operands": [MARKUP], "reason": MARKUP}
     lost = dropped(row | {"measured": 1.0, "limit": 2.0, "unit": MARKUP}, {MARKUP: MARKUP}, None)
-    made = dict(gallery(About(MARKUP, MARKUP, MARKUP, {MARKUP: 1}, 1), [], [Refused(lost, "")]))
+    made = dict(gallery(GalleryHeader(MARKUP, MARKUP, MARKUP, {MARKUP: 1}, 1), [], [GalleryRejection(lost, "")]))
     page = one_page(MARKUP, MARKUP, MARKUP, dropped=[lost])
     assert b"<img src=x" not in page + made["index.html"]
     assert page.count(b"&lt;img src=x") > 5

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 from PIL import Image
 
-from pipeline.core.spatial import Sketch, Thing
+from pipeline.core.spatial import MappedThing, TopDownMap
 from pipeline.core.tables import CHECKSUMS, QUESTIONS
 from pipeline.release.card import OVERVIEW_FILE
 from pipeline.rendering.overview import SIZE, overview
@@ -19,12 +19,12 @@ from pipeline.worlds.indoor.samples.metadata import write_sample_metadata
 from tests.builds import build
 
 ORANGE: Final = (0xE1, 0x9A, 0x45)
-ROOM: Final = Sketch(
+ROOM: Final = TopDownMap(
     ground=(((0.0, 0.0), (8.0, 0.0), (8.0, 4.0), (0.0, 4.0)), ((2.0, 1.0), (3.0, 1.0), (3.0, 2.0), (2.0, 2.0))),
     things=(
-        Thing(label="bed", outline=((0.0, 0.0), (2.0, 0.0), (2.0, 2.0), (0.0, 2.0))),
-        Thing(label="lamp", outline=((7.0, 3.0), (8.0, 3.0), (8.0, 4.0), (7.0, 4.0))),
-        Thing(label="sofa", outline=((5.0, 0.0), (6.0, 0.0), (6.0, 1.0), (5.0, 1.0))),
+        MappedThing(label="bed", outline=((0.0, 0.0), (2.0, 0.0), (2.0, 2.0), (0.0, 2.0))),
+        MappedThing(label="lamp", outline=((7.0, 3.0), (8.0, 3.0), (8.0, 4.0), (7.0, 4.0))),
+        MappedThing(label="sofa", outline=((5.0, 0.0), (6.0, 0.0), (6.0, 1.0), (5.0, 1.0))),
     ),
     path=((0.0, 1.0, 1.0), (1.0, 4.0, 3.0)),
 )
@@ -35,7 +35,7 @@ def asked(*rows: dict[str, Any]) -> pa.Table:
     return pa.Table.from_pylist(whole, schema=QUESTIONS)
 
 
-def drawn(table: pa.Table, sketch: Sketch = ROOM) -> Any:
+def drawn(table: pa.Table, sketch: TopDownMap = ROOM) -> Any:
     raw = overview("Title", "told", table, lambda scene: sketch)
     assert raw == overview("Title", "told", table, lambda scene: sketch)
     picture = Image.open(io.BytesIO(raw))
@@ -76,10 +76,10 @@ def test_holes_of_the_ground_stay_white() -> None:
 
 def test_a_scene_without_floor_and_camera_is_drawn_as_far_as_its_things_reach() -> None:
     row = {"id": 7, "operands": ["bed", "lamp"], "text": "?", "answer": "5.1"}
-    picture = drawn(asked(row), Sketch(things=ROOM.things))
+    picture = drawn(asked(row), TopDownMap(things=ROOM.things))
     assert 4 < (picture == ORANGE).all(-1).sum() / (550 / 8) ** 2 <= 5
-    points = tuple(Thing(label=thing.label, outline=thing.outline[:1]) for thing in ROOM.things)
-    assert not (drawn(asked(row), Sketch(things=points)) == ORANGE).all(-1).any(), "places alone tell nothing"
+    points = tuple(MappedThing(label=thing.label, outline=thing.outline[:1]) for thing in ROOM.things)
+    assert not (drawn(asked(row), TopDownMap(things=points)) == ORANGE).all(-1).any(), "places alone tell nothing"
 
 
 def test_a_bar_is_divided_as_the_answers_are() -> None:

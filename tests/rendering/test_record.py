@@ -11,7 +11,7 @@ from rerun import dataframe
 
 from flows.cli.recording import write
 from flows.orchestration.saved_build import save_build
-from pipeline.core.spatial import Boxes, Sketch, Spatial, Thing, flat
+from pipeline.core.spatial import MappedThing, Spatial, SpatialBoxes, TopDownMap, flat
 from pipeline.geometry.scans import Frames, SceneGeometry
 from pipeline.stages.builder import Builder
 from pipeline.worlds.flight.drawn import spatial as flight_in_space
@@ -91,19 +91,21 @@ def test_a_flight_with_landmarks_at_their_heights(tmp_path: Path) -> None:
 
 def test_a_mirrored_box_is_turned_and_not_mirrored(tmp_path: Path) -> None:
     mirrored = np.diag([1.0, 1.0, -1.0])[None]
-    boxes = Boxes(("a",), np.zeros((1, 3)), np.ones((1, 3)), mirrored)
+    boxes = SpatialBoxes(("a",), np.zeros((1, 3)), np.ones((1, 3)), mirrored)
     write(tmp_path / "m.rrd", "m", Spatial(boxes), frozenset(), [])
     (turn,) = held(tmp_path / "m.rrd")["world/things:Boxes3D:quaternions"]
     assert np.allclose(np.abs(turn), [0.0, 0.0, 0.0, 1.0])
 
 
 def test_a_map_is_laid_flat() -> None:
-    sketch = Sketch(things=(Thing(label="a", outline=((0.0, 0.0), (2.0, 0.0), (2.0, 1.0))),), path=((3.0, 1.0, 2.0),))
+    sketch = TopDownMap(
+        things=(MappedThing(label="a", outline=((0.0, 0.0), (2.0, 0.0), (2.0, 1.0))),), path=((3.0, 1.0, 2.0),)
+    )
     space = flat(sketch)
     assert space.boxes.centers.tolist() == [[1.0, 0.5, 0.0]]
     assert space.boxes.lengths.tolist() == [[2.0, 1.0, 0.0]]
     assert space.path.tolist() == [[3.0, 1.0, 2.0, 0.0]]
-    assert flat(Sketch()).boxes.labels == ()
+    assert flat(TopDownMap()).boxes.labels == ()
 
 
 @pytest.mark.slow

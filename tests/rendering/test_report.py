@@ -18,14 +18,14 @@ from flows.cli.report import report, report_page
 from flows.orchestration.saved_build import save_build
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.errors import ConfigError, StoreError
-from pipeline.core.spatial import Sketch, Thing
+from pipeline.core.spatial import MappedThing, TopDownMap
 from pipeline.core.tables import REJECTIONS
 from pipeline.release.writer import Released
 from pipeline.rendering.examples import KEPT, drawn
 from pipeline.rendering.figures import funnel
-from pipeline.rendering.near_misses import Near, nearest_refused, plain, told_apart
+from pipeline.rendering.near_misses import NearMiss, nearest_refused, plain, told_apart
 from pipeline.rendering.reason_examples import glossary
-from pipeline.rendering.reason_pictures import near_picture
+from pipeline.rendering.reason_pictures import near_miss_figure
 from pipeline.stages.builder import Builder
 from pipeline.worlds.indoor.samples.metadata import PLANS, sample_scene
 from tests.builds import config_of, rows_of
@@ -178,22 +178,22 @@ def test_the_near_miss_is_measured_nearest_to_its_limit(tmp_path: Path) -> None:
 
 def test_the_near_miss_is_drawn_with_what_was_measured_and_its_limit() -> None:
     things = (
-        Thing(label="bed", outline=((0, 0), (1, 0), (1, 1), (0, 1))),
-        Thing(label=MARKUP, outline=((5, 0), (6, 0), (6, 1), (5, 1))),
+        MappedThing(label="bed", outline=((0, 0), (1, 0), (1, 1), (0, 1))),
+        MappedThing(label=MARKUP, outline=((5, 0), (6, 0), (6, 1), (5, 1))),
     )
-    near = Near(("bed", MARKUP), "objects_too_far_apart", "4", "3.5", "m")
-    drawn = near_picture(near, Sketch(things=things))
+    near = NearMiss(("bed", MARKUP), "objects_too_far_apart", "4", "3.5", "m")
+    drawn = near_miss_figure(near, TopDownMap(things=things))
     assert drawn is not None
     svg = drawn.decode()
     (line,) = measured(svg, "map", "objects_too_far_apart")
     assert line.length_m == pytest.approx(4.0, abs=1e-3)
     assert {"bed", MARKUP, "4 m", "limit 3.5"} <= set(texts(svg))
-    alone = near_picture(near, None)
+    alone = near_miss_figure(near, None)
     assert alone is not None
     assert not parts(alone.decode(), "map")
     (part,) = parts(alone.decode(), "gauge")
     assert (part.attrib["data-measured"], part.attrib["data-limit"]) == ("4", "3.5")
-    assert near_picture(near._replace(measured="inf"), None) is None
+    assert near_miss_figure(near._replace(measured="inf"), None) is None
 
 
 @pytest.mark.slow

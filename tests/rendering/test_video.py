@@ -11,12 +11,12 @@ import av
 import numpy as np
 import pytest
 
-from pipeline.core.video_form import VideoForm
+from pipeline.core.video_form import VideoSpec
 from pipeline.rendering.clip import clip
 from pipeline.rendering.video import at_pace, encode, fit
 
-BARS = VideoForm(size=(640, 480))
-CLIPS = VideoForm(size=(640, 360), bars=False, clips=True)
+BARS = VideoSpec(size=(640, 480))
+CLIPS = VideoSpec(size=(640, 360), bars=False, clips=True)
 
 
 def picture(number: int, width: int = 320, height: int = 240) -> np.ndarray:

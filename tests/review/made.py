@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from pipeline.core.parquet import table_bytes
-from pipeline.core.spatial import Sketch, Thing
-from pipeline.review.pack import Item, Pack, Truth, content_of
-from pipeline.review.verdicts import Event, Kind, Role
+from pipeline.core.spatial import MappedThing, TopDownMap
+from pipeline.review.pack import ReviewBundle, ReviewItem, ReviewTruth, content_of
+from pipeline.review.verdicts import Kind, ReviewEvent, Role
 
 SALT: Final = b"salt"
 AT: Final = "2026-01-01T00:00:00.000+00:00"
@@ -17,11 +17,11 @@ PAYLOAD: Final = "<img src=x onerror=\"document.title='run'\"><script>document.t
 OPTIONS: Final = ("A. lamp", "B. sofa", "C. stove", "D. table")
 # Nothing else on a page reads like it: the words are looked for in all that the server sends.
 EVIDENCE_NAME: Final = "proof_of_truth"
-ROOM: Final = Sketch(
+ROOM: Final = TopDownMap(
     ground=(((0.0, 0.0), (5.0, 0.0), (5.0, 4.0), (0.0, 4.0)),),
     things=(
-        Thing(label="lamp", outline=((1.0, 1.0), (1.5, 1.0), (1.5, 1.5), (1.0, 1.5)), seen_s=0.5),
-        Thing(label=PAYLOAD, outline=((3.0, 3.0),)),
+        MappedThing(label="lamp", outline=((1.0, 1.0), (1.5, 1.0), (1.5, 1.5), (1.0, 1.5)), seen_s=0.5),
+        MappedThing(label=PAYLOAD, outline=((3.0, 3.0),)),
     ),
     path=((0.0, 1.0, 3.0), (1.0, 2.0, 3.0), (2.0, 3.0, 1.0)),
 )
@@ -42,20 +42,22 @@ def question(number: int, **changes: Any) -> dict[str, Any]:
     return row | changes
 
 
-def item_of(row: Mapping[str, Any], video: str | None = None, layers: tuple[str, ...] = ("ground", "path")) -> Item:
+def item_of(
+    row: Mapping[str, Any], video: str | None = None, layers: tuple[str, ...] = ("ground", "path")
+) -> ReviewItem:
     options = tuple(row["options"]) if row["options"] else None
     content = content_of(SALT, row)
-    return Item(row["id"], content, row["scene"], row["task"], row["text"], options, video, layers)
+    return ReviewItem(row["id"], content, row["scene"], row["task"], row["text"], options, video, layers)
 
 
-def truth_of(row: Mapping[str, Any], operands: tuple[str, ...] = ("lamp",)) -> Truth:
+def truth_of(row: Mapping[str, Any], operands: tuple[str, ...] = ("lamp",)) -> ReviewTruth:
     number = {"name": EVIDENCE_NAME, "subject": "lamp", "value": 1.25, "relation": None, "limit": None, "unit": "s"}
-    return Truth(row["id"], row["ground_truth"], operands, (number,), None, row["from_s"], row["until_s"])
+    return ReviewTruth(row["id"], row["ground_truth"], operands, (number,), None, row["from_s"], row["until_s"])
 
 
-def pack_of(rows: list[dict[str, Any]], video: str | None = None) -> Pack:
+def pack_of(rows: list[dict[str, Any]], video: str | None = None) -> ReviewBundle:
     items = tuple(item_of(row, video) for row in rows)
-    return Pack(items, {row["id"]: truth_of(row) for row in rows}, {item.scene: ROOM for item in items})
+    return ReviewBundle(items, {row["id"]: truth_of(row) for row in rows}, {item.scene: ROOM for item in items})
 
 
 def rooms(n: int) -> list[dict[str, Any]]:
@@ -73,9 +75,13 @@ def rooms(n: int) -> list[dict[str, Any]]:
     return rows
 
 
-def event(item: Item, reviewer: str, kind: Kind, role: Role = "review", at: str = AT, **told: str | None) -> Event:
+def event(
+    item: ReviewItem, reviewer: str, kind: Kind, role: Role = "review", at: str = AT, **told: str | None
+) -> ReviewEvent:
     fields: dict[str, str | None] = {"answer": None, "reason": None, "note": None, **told}
-    return Event(item.id, item.content, reviewer, kind, role, fields["answer"], fields["reason"], fields["note"], at)
+    return ReviewEvent(
+        item.id, item.content, reviewer, kind, role, fields["answer"], fields["reason"], fields["note"], at
+    )
 
 
 def write_table(path: Path, table: Any) -> Path:

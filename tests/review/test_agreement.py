@@ -10,7 +10,7 @@ import pytest
 from sklearn.metrics import cohen_kappa_score
 
 from pipeline.review.reviewed import agreements, cohen_kappa, krippendorff_alpha, raw_agreement
-from pipeline.review.verdicts import Verdict
+from pipeline.review.verdicts import ReviewVerdict
 
 
 def test_kappa_of_the_textbook_table() -> None:
@@ -63,8 +63,8 @@ def test_undefined_where_all_say_one_thing_or_nobody_anything() -> None:
 
 
 def test_rows_per_task_are_of_pairs_ordered_by_reviewer() -> None:
-    def said(item: int, reviewer: str, answer: str, decision: str | None = "accept") -> Verdict:
-        return Verdict(item, "c", reviewer, answer=answer, decision=decision)  # type: ignore[arg-type]
+    def said(item: int, reviewer: str, answer: str, decision: str | None = "accept") -> ReviewVerdict:
+        return ReviewVerdict(item, "c", reviewer, answer=answer, decision=decision)  # type: ignore[arg-type]
 
     reviews = {
         1: [said(1, "bo", "A"), said(1, "ann", "A")],

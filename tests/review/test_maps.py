@@ -7,10 +7,10 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from pipeline.benchmarks.registry import BENCHMARKS
-from pipeline.core.spatial import Sketch, Thing
+from pipeline.core.spatial import MappedThing, TopDownMap
 from pipeline.review.maps import map_after, map_before, spoken_of
 from pipeline.worlds.flight.drawn import sketch as sketch_flight
-from pipeline.worlds.flight.facts import Flight, FlightScene, Landmark, Motion, Sighting
+from pipeline.worlds.flight.facts import Flight, FlightMotion, FlightScene, Landmark, Sighting
 from pipeline.worlds.indoor.sketch import sketch as sketch_scan
 from tests.conftest import make_scene
 from tests.review.made import PAYLOAD, ROOM
@@ -33,11 +33,11 @@ def test_before_the_answer_there_is_neither_a_scale_nor_a_mark_nor_what_is_held_
     drawn = map_before(ROOM, ("ground", "path"))
     assert classes(drawn) == ["map", "ground", "path", "start", "", "here", ""]
     # Moving, turning and renaming what is held back changes nothing.
-    other = ROOM.model_copy(update={"things": (Thing(label="rug", outline=((9.0, 9.0),)),)})
+    other = ROOM.model_copy(update={"things": (MappedThing(label="rug", outline=((9.0, 9.0),)),)})
     assert map_before(other, ("ground", "path")) == drawn
     assert map_before(ROOM, ()) is None
     # Nor does the size of the room: the outline alone is drawn, as large as the page has room.
-    half = Sketch(ground=tuple(tuple((x / 2, y / 2) for x, y in outline) for outline in ROOM.ground))
+    half = TopDownMap(ground=tuple(tuple((x / 2, y / 2) for x, y in outline) for outline in ROOM.ground))
     assert map_before(half, ("ground",)) == map_before(ROOM, ("ground",))
 
 
@@ -54,8 +54,11 @@ def test_after_the_answer_what_it_speaks_of_is_marked_and_all_text_is_escaped() 
 
 
 def test_landmarks_are_found_in_the_words_of_an_operand_where_none_is_one() -> None:
-    sketch = Sketch(
-        things=(Thing(label="the red church", outline=((0.0, 0.0),)), Thing(label="", outline=((1.0, 1.0),)))
+    sketch = TopDownMap(
+        things=(
+            MappedThing(label="the red church", outline=((0.0, 0.0),)),
+            MappedThing(label="", outline=((1.0, 1.0),)),
+        )
     )
     assert spoken_of(sketch, ("fly forward to the red church", "0:37")) == {"the red church"}
     assert spoken_of(ROOM, ("lamp", "the lamp")) == {"lamp"}
@@ -72,7 +75,7 @@ def test_a_scan_from_above_has_turned_footprints() -> None:
 def test_a_flight_from_above_begins_with_its_video() -> None:
     times = (-1.0, 0.0, 1.0)
     nothing = (None,) * 3
-    motion = Motion(
+    motion = FlightMotion(
         rate_hz=1.0,
         t_s=times,
         enu_m=((0.0, 0.0, 5.0), (1.0, 0.0, 5.0), (2.0, 3.0, 5.0)),
@@ -95,5 +98,5 @@ def test_a_flight_from_above_begins_with_its_video() -> None:
     )
     drawn = sketch_flight(scene)
     assert drawn.path == ((0.0, 1.0, 0.0), (1.0, 2.0, 3.0))
-    assert drawn.things == (Thing(label="the tower", outline=((5.0, 6.0),), seen_s=2.0),)
+    assert drawn.things == (MappedThing(label="the tower", outline=((5.0, 6.0),), seen_s=2.0),)
     assert drawn.ground == ()

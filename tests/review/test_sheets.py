@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.core.errors import ConfigError
-from pipeline.review.pack import pack_tables, read_pack
+from pipeline.review.pack import pack_tables, read_review_bundle
 from pipeline.review.sheets import interface, neutral, plain, read_rows, sheet, taken, tasks, verdict_sheet
-from pipeline.review.verdicts import REASONS, Verdict, verdicts_of
+from pipeline.review.verdicts import REASONS, ReviewVerdict, verdicts_of
 from tests.review.label_studio_schema import problems_of
 from tests.review.made import AT, EVIDENCE_NAME, pack_of, rooms, write_table
 
@@ -36,7 +36,7 @@ def path(tmp_path: Path) -> Path:
 
 def test_what_reviewers_open_holds_no_truth() -> None:
     tables = pack_tables(PACK)
-    assert read_pack(tables) == PACK
+    assert read_review_bundle(tables) == PACK
     assert not {"truth", "answer", "ground_truth", "evidence", "operands"} & set(tables["items"].column_names)
     for raw in (
         sheet(PACK.items),
@@ -110,10 +110,12 @@ def test_the_first_answer_stays_and_a_file_imported_twice_adds_nothing(path: Pat
 def test_verdicts_exported_and_imported_again_are_the_same(path: Path) -> None:
     content = ITEMS[1].content
     verdicts = [
-        Verdict(1, content, "=cmd|' /C calc'!A0", answer="B", decision="accept", at=AT),
-        Verdict(1, content, "bo", answer="A", decision="flag", reason="direction", note="'+x", correction="C", at=AT),
-        Verdict(1, content, "bo", "adjudicate", answer="A", decision="accept", at=AT),
-        Verdict(3, "before", "@bo", answer="-2", decision=None, note="\tx", at=AT),
+        ReviewVerdict(1, content, "=cmd|' /C calc'!A0", answer="B", decision="accept", at=AT),
+        ReviewVerdict(
+            1, content, "bo", answer="A", decision="flag", reason="direction", note="'+x", correction="C", at=AT
+        ),
+        ReviewVerdict(1, content, "bo", "adjudicate", answer="A", decision="accept", at=AT),
+        ReviewVerdict(3, "before", "@bo", answer="-2", decision=None, note="\tx", at=AT),
     ]
     raw = verdict_sheet(verdicts)
     cells = [cell for row in csv.reader(io.StringIO(raw.decode("utf-8-sig"))) for cell in row]

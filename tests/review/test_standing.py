@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 from pipeline.review.board import LEASE_S, Board
 from pipeline.review.pack import content_of
 from pipeline.review.reviewed import read_verdicts, review, states_of, verdicts_table
-from pipeline.review.verdicts import REASONS, REVIEWERS, Verdict, matches, read_answer, standing_of, verdicts_of
+from pipeline.review.verdicts import REASONS, REVIEWERS, ReviewVerdict, consensus_of, matches, read_answer, verdicts_of
 from tests.review.made import OPTIONS, SALT, event, item_of, question, rooms
 
 ITEM = item_of(question(1))
 
 
-def said(reviewer: str, decision: str | None, correction: str | None = None, **more: str) -> Verdict:
-    return Verdict(1, "now", reviewer, decision=decision, correction=correction, **more)  # type: ignore[arg-type]
+def said(reviewer: str, decision: str | None, correction: str | None = None, **more: str) -> ReviewVerdict:
+    return ReviewVerdict(1, "now", reviewer, decision=decision, correction=correction, **more)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -33,12 +33,12 @@ def said(reviewer: str, decision: str | None, correction: str | None = None, **m
         ([said("ann", "accept"), said("bo", "flag"), said("cy", "accept", role="adjudicate")], "accepted", None),
         ([said("ann", "accept"), said("bo", "flag"), said("cy", "flag", "B", role="adjudicate")], "corrected", "B"),
         ([said("ann", "accept"), said("bo", "flag"), said("cy", None, role="adjudicate")], "disputed", None),
-        ([Verdict(1, "before", "ann", decision="accept")], "stale", None),
-        ([Verdict(1, "before", "ann", decision="accept"), said("ann", "accept")], "waiting", None),
+        ([ReviewVerdict(1, "before", "ann", decision="accept")], "stale", None),
+        ([ReviewVerdict(1, "before", "ann", decision="accept"), said("ann", "accept")], "waiting", None),
     ],
 )
-def test_where_a_question_stands(verdicts: list[Verdict], state: str, answer: str | None) -> None:
-    found = standing_of(verdicts, "now")
+def test_where_a_question_stands(verdicts: list[ReviewVerdict], state: str, answer: str | None) -> None:
+    found = consensus_of(verdicts, "now")
     assert (found.state, found.answer) == (state, answer)
 
 

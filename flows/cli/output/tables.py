@@ -23,7 +23,7 @@ from flows.cli.output.console import console, without_controls
 from pipeline.core.errors import ConfigError
 from pipeline.core.files import write_atomically
 from pipeline.core.parquet import table_bytes
-from pipeline.core.tables import Listing
+from pipeline.core.tables import ReleaseListing
 
 SENTENCE: Final = 28  # columns that a cell that wraps has at least
 _GRID, _PLAIN = 3, 2  # what a column takes beside its cells, with lines and without
@@ -63,7 +63,7 @@ def print_pairs(title: str, rows: Iterable[tuple[str, str | None]]) -> None:
         print_table(table)
 
 
-def print_listing(listing: Listing, to: Console = console) -> None:
+def print_listing(listing: ReleaseListing, to: Console = console) -> None:
     """Prints a table of plain texts, in which nothing is markup."""
     table = Table(title=listing.title, title_justify="left")
     for number, head in enumerate(listing.heads):

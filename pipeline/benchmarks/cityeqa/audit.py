@@ -17,9 +17,9 @@ import pyarrow as pa
 
 from pipeline.benchmarks.benchmark import Audit
 from pipeline.benchmarks.cityeqa.raw import ANSWER_TYPES, answer_type
-from pipeline.benchmarks.cityeqa.released import AXES_DEG, CATEGORIES, Task, off_deg, read_released
-from pipeline.benchmarks.cityeqa.wording import Told, parse
-from pipeline.core.tables import Listing
+from pipeline.benchmarks.cityeqa.released import AXES_DEG, CATEGORIES, ReleasedTask, off_deg, read_released
+from pipeline.benchmarks.cityeqa.wording import TaskText, parse
+from pipeline.core.tables import ReleaseListing
 from pipeline.metrics.number_words import normalised
 from pipeline.questions.audited import Basis, Examined, LeftOut, leakage, named
 
@@ -76,11 +76,11 @@ class _Fault:
 
 
 @dataclass(frozen=True)
-class _Seen:
+class _AuditedTask:
     """A task with what is read and measured of it."""
 
-    task: Task
-    told: Told | None
+    task: ReleasedTask
+    told: TaskText | None
     kind: str
     target: str
     raw: str
@@ -110,10 +110,10 @@ def examine(path: Path, basis: Basis) -> Examined:
 AUDIT: Final = Audit(examine)
 
 
-def _seen(tasks: Sequence[Task]) -> list[_Seen]:
+def _seen(tasks: Sequence[ReleasedTask]) -> list[_AuditedTask]:
     targets = _numbered(tasks, lambda t: t.target.place, "t")
     raws = _numbered(tasks, lambda t: (t.target.place, t.observation, normalised(t.answer)), "r")
-    same_start: dict[Hashable, list[Task]] = defaultdict(list)
+    same_start: dict[Hashable, list[ReleasedTask]] = defaultdict(list)
     for task in tasks:
         same_start[_start(task)].append(task)
     found = []
@@ -123,21 +123,23 @@ def _seen(tasks: Sequence[Task]) -> list[_Seen]:
         start_m = math.dist(task.initial[:2], task.target[:2])
         faults = tuple(_faults(task, off, start_m, same_start[_start(task)]))
         kind = answer_type(told.question if told else task.question, task.answer)
-        found.append(_Seen(task, told, kind, target, raw, off, start_m, faults))
+        found.append(_AuditedTask(task, told, kind, target, raw, off, start_m, faults))
     return found
 
 
-def _start(task: Task) -> Hashable:
+def _start(task: ReleasedTask) -> Hashable:
     return " ".join(task.question.split()), task.initial
 
 
-def _numbered(tasks: Sequence[Task], key: Callable[[Task], Hashable], letter: str) -> list[str]:
+def _numbered(tasks: Sequence[ReleasedTask], key: Callable[[ReleasedTask], Hashable], letter: str) -> list[str]:
     """A name for each task's group, by the order in which groups come first."""
     number: dict[Hashable, int] = {}
     return [f"{letter}{number.setdefault(key(task), len(number) + 1)}" for task in tasks]
 
 
-def _faults(task: Task, off: float | None, start_m: float, same_start: Sequence[Task]) -> Iterable[_Fault]:
+def _faults(
+    task: ReleasedTask, off: float | None, start_m: float, same_start: Sequence[ReleasedTask]
+) -> Iterable[_Fault]:
     if off is None:
         yield _Fault("wording_not_recognised", "unsupported")
     elif off >= SECTOR_DEG:
@@ -151,7 +153,7 @@ def _faults(task: Task, off: float | None, start_m: float, same_start: Sequence[
         yield _Fault("asked_twice", "differs", len(others) + 1, 1, "tasks")
 
 
-def _table(seen: Sequence[_Seen], left_out: Sequence[LeftOut]) -> pa.Table:
+def _table(seen: Sequence[_AuditedTask], left_out: Sequence[LeftOut]) -> pa.Table:
     rows: list[dict[str, Any]] = [
         {"row": row.row, "id": row.id, "status": "left_out", "reason": row.finding, "findings": row.finding}
         for row in left_out
@@ -181,7 +183,7 @@ def _table(seen: Sequence[_Seen], left_out: Sequence[LeftOut]) -> pa.Table:
     return pa.Table.from_pylist(sorted(rows, key=lambda row: int(row["row"])), schema=_SCHEMA)
 
 
-def _checks(seen: Sequence[_Seen], left_out: int) -> Listing:
+def _checks(seen: Sequence[_AuditedTask], left_out: int) -> ReleaseListing:
     """What was checked of every task."""
     rows = []
     parsed = sum(s.told is not None for s in seen)
@@ -190,17 +192,17 @@ def _checks(seen: Sequence[_Seen], left_out: int) -> Listing:
         wrong = sum(fault.reason == reason for s in seen for fault in s.faults)
         rows.append((title, f"{n - wrong} of {n}", str(wrong or ""), str(len(seen) - n or "")))
     note = f"{left_out} rows were left out of all this; they are listed below." if left_out else ""
-    return Listing("Audit of the file by itself", ("check", "holds", "differs", "unsupported"), rows, note=note)
+    return ReleaseListing("Audit of the file by itself", ("check", "holds", "differs", "unsupported"), rows, note=note)
 
 
-def _unsupported(seen: Sequence[_Seen]) -> Listing:
+def _unsupported(seen: Sequence[_AuditedTask]) -> ReleaseListing:
     """What could not be checked of any task."""
     rows = [(name, str(len(seen)), needed) for name, needed in UNSUPPORTED.items()]
     title = "Not checked: the city is no part of the release"
-    return Listing(title, ("unsupported", "n", "it would take"), rows, words=("it would take",))
+    return ReleaseListing(title, ("unsupported", "n", "it would take"), rows, words=("it would take",))
 
 
-def _faulty(seen: Sequence[_Seen]) -> list[Listing]:
+def _faulty(seen: Sequence[_AuditedTask]) -> list[ReleaseListing]:
     """The questions behind each finding."""
     cases: dict[tuple[str, str], list[str]] = defaultdict(list)
     for s in seen:
@@ -209,22 +211,22 @@ def _faulty(seen: Sequence[_Seen]) -> list[Listing]:
             cases[fault.reason, fault.status].append(f"{s.task.id}{measured}")
     rows = [(reason, status, str(len(ids)), named(ids)) for (reason, status), ids in sorted(cases.items())]
     heads = ("finding", "status", "n", "questions")
-    return [Listing("Why", heads, rows, words=("status",), sentences=("questions",))] if rows else []
+    return [ReleaseListing("Why", heads, rows, words=("status",), sentences=("questions",))] if rows else []
 
 
-def _types(seen: Sequence[_Seen]) -> Listing:
+def _types(seen: Sequence[_AuditedTask]) -> ReleaseListing:
     """Table 4 of the paper."""
     counts = Counter((s.task.category, s.kind) for s in seen)
     rows = [(name, *_cells([counts[name, kind] for kind in ANSWER_TYPES])) for name in CATEGORIES]
     totals = _cells([sum(counts[name, kind] for name in CATEGORIES) for kind in ANSWER_TYPES])
-    return Listing("Answer types", ("category", *ANSWER_TYPES, "n"), rows, ("all", *totals))
+    return ReleaseListing("Answer types", ("category", *ANSWER_TYPES, "n"), rows, ("all", *totals))
 
 
 def _cells(counts: Sequence[int]) -> list[str]:
     return [*(str(n or "") for n in counts), str(sum(counts))]
 
 
-def _groups(seen: Sequence[_Seen]) -> Listing:
+def _groups(seen: Sequence[_AuditedTask]) -> ReleaseListing:
     """How many tasks have the same target, and the same raw task."""
     kinds: tuple[tuple[str, list[Hashable]], ...] = (
         ("targets", [s.target for s in seen]),
@@ -238,10 +240,12 @@ def _groups(seen: Sequence[_Seen]) -> Listing:
         spread = (str(sizes[0]), f"{median(sizes):g}", str(sizes[-1])) if sizes else ("", "", "")
         rows.append((name, str(len(sizes)), *spread))
     note = "Tasks of one target share what has to be known: split by target, never by row."
-    return Listing("Groups", ("of tasks with the same", "groups", "smallest", "median", "largest"), rows, note=note)
+    return ReleaseListing(
+        "Groups", ("of tasks with the same", "groups", "smallest", "median", "largest"), rows, note=note
+    )
 
 
-def _priors(seen: Sequence[_Seen]) -> Listing:
+def _priors(seen: Sequence[_AuditedTask]) -> ReleaseListing:
     """What answering without the city earns, per category."""
     rows, earned = [], Counter[str]()
     for category in CATEGORIES:
@@ -258,10 +262,12 @@ def _priors(seen: Sequence[_Seen]) -> Listing:
         "Right without the city: always the category's usual answer; the usual answer to the same words asked, of "
         "other targets; and of other tasks, as where a split by row leaks."
     )
-    return Listing("Priors", heads, rows, ("all", str(earned["n"]), "", *total), words=("usual answer",), note=note)
+    return ReleaseListing(
+        "Priors", heads, rows, ("all", str(earned["n"]), "", *total), words=("usual answer",), note=note
+    )
 
 
-def _as_asked(own: Sequence[_Seen], group: Callable[[_Seen], str]) -> int:
+def _as_asked(own: Sequence[_AuditedTask], group: Callable[[_AuditedTask], str]) -> int:
     """How many answers are the usual one to the same words, or else to all, among tasks of other groups."""
     said: dict[Hashable, Counter[str]] = defaultdict(Counter)  # by words, by group, by both, and of all
     for s in own:
@@ -274,7 +280,7 @@ def _as_asked(own: Sequence[_Seen], group: Callable[[_Seen], str]) -> int:
     return right
 
 
-def _asked(s: _Seen) -> str:
+def _asked(s: _AuditedTask) -> str:
     return " ".join((s.told.question if s.told else s.task.question).casefold().split())
 
 

@@ -26,7 +26,7 @@ CITYEQA: Final = Benchmark[CityView, CityRules](
     card=CARD,
     pictures=task_pictures,
     views=SceneViews(author.__name__, None, author.declared),
-    author=author.Author(),
+    author=author.CityAuthor(),
     audit=AUDIT,
     score=SCORE,
 )

@@ -13,14 +13,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pipeline.benchmarks.cityeqa.query import Leg
-from pipeline.benchmarks.cityeqa.raw import Raw
+from pipeline.benchmarks.cityeqa.query import Hop
+from pipeline.benchmarks.cityeqa.raw import RawQuestion
 from pipeline.benchmarks.cityeqa.view import CityView
 from pipeline.benchmarks.cityeqa.wording import RELATIONS, Phrase
 from pipeline.core.arrays import BoolArray, IntArray
 
 
-class Ends(NamedTuple):
+class HopSuffixes(NamedTuple):
     """Ends of one length.
 
     Attributes:
@@ -30,13 +30,13 @@ class Ends(NamedTuple):
         over: (L, K) sparse: landmarks of the second hop over which it surely goes on; None for shorter ends.
     """
 
-    legs: tuple[tuple[Leg, ...], ...]
+    legs: tuple[tuple[Hop, ...], ...]
     good: Any
     bad: Any
     over: Any = None
 
 
-class AllEnds:
+class AllHopSuffixes:
     """The ends of the texts of a raw task.
 
     Args:
@@ -46,7 +46,7 @@ class AllEnds:
         goes_on: whether there is a way on to where the answer is seen, by a landmark's index and a relation's.
     """
 
-    def __init__(self, view: CityView, raw: Raw, reach_m: float, goes_on: Callable[[int, int], bool]) -> None:
+    def __init__(self, view: CityView, raw: RawQuestion, reach_m: float, goes_on: Callable[[int, int], bool]) -> None:
         self.view, self.raw, self.goes_on = view, raw, goes_on
         rules = view.rules
         # A tenth beyond their reach relations are still possible.
@@ -55,18 +55,18 @@ class AllEnds:
         self.place = {int(i): n for n, i in enumerate(self.local)}
         self.banned = {raw.target, *raw.about, *raw.shown}
 
-    def of(self, hops: int) -> Ends:
+    def of(self, hops: int) -> HopSuffixes:
         """The ends of texts with so many hops: 1, 2 or 3."""
         return (self._none, self._one, self._two)[hops - 1]
 
     @cached_property
-    def _none(self) -> Ends:
+    def _none(self) -> HopSuffixes:
         """The first hop leads to the target: good is that alone, and all else is bad."""
         is_target = (self.local == self.raw.target)[:, None]
-        return Ends(((),), _sparse(is_target), _sparse(~is_target))
+        return HopSuffixes(((),), _sparse(is_target), _sparse(~is_target))
 
     @cached_property
-    def _one(self) -> Ends:
+    def _one(self) -> HopSuffixes:
         view, target = self.view, self.raw.target
         legs, good, bad = [], [], []
         for d, landmarks in enumerate(view.query.into(target)):
@@ -79,13 +79,13 @@ class AllEnds:
                 if not surely[self.place[target]] or not phrase.is_sayable:
                     continue
                 elsewhere = np.asarray(maybe @ (fits & (self.local != target)), dtype=bool)
-                legs.append((Leg(d, phrase),))
+                legs.append((Hop(d, phrase),))
                 good.append(leads & ~elsewhere)
                 bad.append(elsewhere)
         return self._ends(legs, good, bad)
 
     @cached_property
-    def _two(self) -> Ends:
+    def _two(self) -> HopSuffixes:
         from scipy.sparse import csr_array, hstack  # takes a moment, which builds of other benchmarks need not spend
 
         view, after = self.view, self._one
@@ -99,19 +99,19 @@ class AllEnds:
                     over.append(surely & good[:, k])
                     astray.append(fits & bad[:, k])
         if not legs:
-            return Ends((), after.good[:, :0], after.bad[:, :0], after.good[:, :0])
+            return HopSuffixes((), after.good[:, :0], after.bad[:, :0], after.good[:, :0])
         unbanned = self._rows([i for i in self.local.tolist() if i not in self.banned and view.query.is_landmark[i]])
         through, lost = (_sparse(_columns(own, len(self.local))) for own in (over, astray))
-        found: list[Ends] = []
+        found: list[HopSuffixes] = []
         for d in range(len(RELATIONS)):
             sure, maybe = (matrix[self.local][:, self.local] for matrix in view.query.steps(d))
             elsewhere = maybe @ lost
             leads = without(csr_array((sure @ through).multiply(unbanned[:, None])), elsewhere)
             keep = np.flatnonzero(np.diff(leads.tocsc().indptr))
-            own = tuple((Leg(d, legs[k][0]), legs[k][1]) for k in keep.tolist())
-            found.append(Ends(own, leads[:, keep], elsewhere[:, keep], through[:, keep]))
+            own = tuple((Hop(d, legs[k][0]), legs[k][1]) for k in keep.tolist())
+            found.append(HopSuffixes(own, leads[:, keep], elsewhere[:, keep], through[:, keep]))
         parts = [hstack([getattr(one, name) for one in found], "csr") for name in ("good", "bad", "over")]
-        return Ends(tuple(own for one in found for own in one.legs), *parts)
+        return HopSuffixes(tuple(own for one in found for own in one.legs), *parts)
 
     def phrases(self, chosen: BoolArray) -> list[Phrase]:
         """What any of some landmarks (L,) may be called."""
@@ -123,10 +123,12 @@ class AllEnds:
         found[[self.place[i] for i in things if i in self.place]] = True
         return found
 
-    def _ends(self, legs: Sequence[tuple[Leg, ...]], good: Sequence[BoolArray], bad: Sequence[BoolArray]) -> Ends:
+    def _ends(
+        self, legs: Sequence[tuple[Hop, ...]], good: Sequence[BoolArray], bad: Sequence[BoolArray]
+    ) -> HopSuffixes:
         keep = [k for k, own in enumerate(good) if own.any()]
         matrices = (_sparse(_columns([own[k] for k in keep], len(self.local))) for own in (good, bad))
-        return Ends(tuple(legs[k] for k in keep), *matrices)
+        return HopSuffixes(tuple(legs[k] for k in keep), *matrices)
 
 
 def _columns(vectors: Sequence[BoolArray], rows: int) -> BoolArray:

@@ -16,8 +16,8 @@ from typing import Final
 import numpy as np
 import shapely
 
-from pipeline.benchmarks.cityeqa.raw import Raw
-from pipeline.benchmarks.cityeqa.supplement import TURN_DEG, Chain, Start
+from pipeline.benchmarks.cityeqa.raw import RawQuestion
+from pipeline.benchmarks.cityeqa.supplement import TURN_DEG, Start, StartChain
 from pipeline.benchmarks.cityeqa.view import CityView
 from pipeline.benchmarks.cityeqa.wording import ACROSS, BEHIND, DIRECTIONS, RELATIONS
 from pipeline.core.arrays import FloatArray, IntArray
@@ -34,7 +34,7 @@ _FRONTAL_M: Final = 30.0  # how far a long thing is stepped back from at most
 
 
 @dataclass(frozen=True)
-class Observed:
+class ObservedTarget:
     """What a pose shows of the things that an answer rests on.
 
     Attributes:
@@ -51,9 +51,9 @@ class Observer:
 
     def __init__(self, view: CityView) -> None:
         self.view = view
-        self._found: dict[tuple[tuple[int, ...], int, float], Observed] = {}
+        self._found: dict[tuple[tuple[int, ...], int, float], ObservedTarget] = {}
 
-    def of_raw(self, raw: Raw) -> Observed:
+    def of_raw(self, raw: RawQuestion) -> ObservedTarget:
         """A pose for a raw task: that of the people who wrote it, or one that is looked for."""
         if raw.pose is None:
             return self.observe(raw.shown, raw.pixels_min, raw.z_min_m)
@@ -63,22 +63,22 @@ class Observer:
             rule("pose_not_free", float(self.view.free.free(pose[:, :3])[0]), ">=", 1, "free poses"),
             rule("not_visible", float(exact.pixels.min()), ">=", raw.pixels_min, "pixels"),
         )
-        return Observed(pose[0] if all(r.holds for r in rules) else None, rules)
+        return ObservedTarget(pose[0] if all(r.holds for r in rules) else None, rules)
 
-    def observe(self, shown: tuple[int, ...], pixels_min: int, z_min_m: float) -> Observed:
+    def observe(self, shown: tuple[int, ...], pixels_min: int, z_min_m: float) -> ObservedTarget:
         """A pose that shows all of some things; the first of them is the one it stands before."""
         key = (shown, pixels_min, z_min_m)
         if key not in self._found:
             self._found[key] = self._observe(*key)
         return self._found[key]
 
-    def _observe(self, shown: tuple[int, ...], pixels_min: int, z_min_m: float) -> Observed:
+    def _observe(self, shown: tuple[int, ...], pixels_min: int, z_min_m: float) -> ObservedTarget:
         view = self.view
         poses = self._poses(shown)
         poses = poses[poses[:, 2] >= z_min_m]
         poses = poses[view.free.free(poses[:, :3])] if len(poses) else poses
         if not len(poses):
-            return Observed(None, (rule("no_free_pose", 0, ">=", 1, "poses"),))
+            return ObservedTarget(None, (rule("no_free_pose", 0, ">=", 1, "poses"),))
         things = np.array(shown, dtype=np.intp)
         seen = view.sight.seen(poses, things, step=_SEARCH)
         least, cut = seen.pixels.min(1), seen.touches_border.any(1)
@@ -92,7 +92,7 @@ class Observer:
             rule("not_visible", best[0], ">=", pixels_min, "pixels"),
             rule("cut_by_the_border", best[1], "<=", 0, "things"),
         )
-        return Observed(best[2] if all(r.holds for r in rules) else None, rules)
+        return ObservedTarget(best[2] if all(r.holds for r in rules) else None, rules)
 
     def _poses(self, shown: tuple[int, ...]) -> FloatArray:
         """Poses (n, 6) about the first thing that look at the middle of all of them."""
@@ -149,7 +149,7 @@ class Oracle:
         self.view = view
         self._beside: dict[tuple[int, int, float], FloatArray | None] = {}
 
-    def solve(self, start: Start, chain: Chain, pose: FloatArray, pixels_min: int) -> Solved | None:
+    def solve(self, start: Start, chain: StartChain, pose: FloatArray, pixels_min: int) -> Solved | None:
         """What the agent does from a start with its yaw set; None where a landmark or the target cannot be reached.
 
         Args:

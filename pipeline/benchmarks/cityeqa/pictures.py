@@ -14,7 +14,7 @@ from pipeline.benchmarks.cityeqa.columns import way_of
 from pipeline.benchmarks.cityeqa.released import AXES
 from pipeline.core.arrays import FloatArray, IntArray
 from pipeline.drawing.fonts import font, lines_of, width_of
-from pipeline.worlds.city.facts import BUILDING, Thing
+from pipeline.worlds.city.facts import BUILDING, CityThing
 
 SIDE: Final = 560  # pixels
 MARGIN_M: Final = 25.0  # about all that a task names
@@ -52,7 +52,7 @@ def task_pictures(asked: pa.Table, scenes: Callable[[], Iterable[Any]]) -> dict[
     return found
 
 
-def _picture(row: Mapping[str, Any], things: Sequence[Thing], centers: FloatArray, radii: FloatArray) -> bytes:
+def _picture(row: Mapping[str, Any], things: Sequence[CityThing], centers: FloatArray, radii: FloatArray) -> bytes:
     facts = {(fact["name"], fact["subject"]): fact["value"] for fact in row["evidence"]}
     start, seen = (np.array([facts[name, axis] for axis in AXES]) for name in ("initial_pose", "observation_pose"))
     way = np.array(way_of(row["evidence"]), dtype=np.float64).reshape(-1, 2)

@@ -30,8 +30,8 @@ from pipeline.benchmarks.cityeqa.wording import (
     Phrase,
 )
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
-from pipeline.worlds.city.facts import BUILDING, City, Thing
-from pipeline.worlds.city.frontage import Frontage, frontage, lines_of
+from pipeline.worlds.city.facts import BUILDING, City, CityThing
+from pipeline.worlds.city.frontage import StreetFrontage, lines_of, street_frontage
 from pipeline.worlds.city.solids import height_bounds_m
 
 OVER_M: Final = 3.0  # from the middle of a shop's front to that of its signboard
@@ -43,7 +43,7 @@ UNTOLD: Final = 0  # number of a fact that is not told
 UNKNOWN: Final = -1  # of a word that nothing in the city is called by
 
 
-class Leg(NamedTuple):
+class Hop(NamedTuple):
     """One hop of a task as a query: where to look, and for what.
 
     Attributes:
@@ -56,15 +56,15 @@ class Leg(NamedTuple):
     most: str = ""
 
 
-class Way(NamedTuple):
+class RouteQuery(NamedTuple):
     """A task as a query: where it begins, and its hops; the last leads to the target."""
 
     x_m: float
     y_m: float
-    legs: tuple[Leg, ...]
+    legs: tuple[Hop, ...]
 
 
-class Limits(NamedTuple):
+class RouteLimits(NamedTuple):
     """What relations mean.
 
     Attributes:
@@ -78,7 +78,7 @@ class Limits(NamedTuple):
     next_m: float
 
 
-class Found(NamedTuple):
+class Reached(NamedTuple):
     """What n wordings lead to: matrices (n, T) of things that surely fit, and of those that may."""
 
     sure: Any
@@ -93,7 +93,7 @@ class Query:
         limits: what relations mean.
     """
 
-    def __init__(self, city: City, limits: Limits) -> None:
+    def __init__(self, city: City, limits: RouteLimits) -> None:
         self.city, self.limits = city, limits
         self.shapes = footprints(city)
         self.is_building: BoolArray = np.array([t.kind == BUILDING for t in city.things], dtype=bool)
@@ -107,26 +107,26 @@ class Query:
         """Indices of the things within a reach of a thing, itself included, ascending."""
         return np.sort(self.relations.tree.query(self.shapes[i], predicate="dwithin", distance=reach_m))
 
-    def lead(self, ways: Sequence[Way]) -> Found:
+    def lead(self, ways: Sequence[RouteQuery]) -> Reached:
         """Where wordings lead."""
         from scipy.sparse import vstack  # takes a moment, which builds of other benchmarks need not spend
 
         parts = [self._lead(ways[i : i + BATCH]) for i in range(0, len(ways), BATCH)] or [self._lead([])]
-        return Found(vstack([p.sure for p in parts], "csr"), vstack([p.maybe for p in parts], "csr"))
+        return Reached(vstack([p.sure for p in parts], "csr"), vstack([p.maybe for p in parts], "csr"))
 
     def first_pairs(self, places: FloatArray, among: IntArray) -> Pairs:
         """Where those of some things (k,) that are within reach of a first hop lie of places (n, 2)."""
         return self.relations.of_points(places, self.limits.first_m, among)
 
-    def first(self, pairs: Pairs, places: int, direction: int) -> Found:
+    def first(self, pairs: Pairs, places: int, direction: int) -> Reached:
         """What has one of `DIRECTIONS` to so many places, of which the pairs are given: matrices (places, T)."""
         sure, maybe = pairs.holds(direction, self.limits.margin_deg, self.limits.first_m)
         shape = (places, len(self.city.things))
-        return Found(*(_matrix(pairs.one[hit], pairs.other[hit], shape) for hit in (sure, maybe)))
+        return Reached(*(_matrix(pairs.one[hit], pairs.other[hit], shape) for hit in (sure, maybe)))
 
-    def most(self, found: Found, word: str, pairs: Pairs) -> Found:
+    def most(self, found: Reached, word: str, pairs: Pairs) -> Reached:
         """Of what a first hop finds from each place the one that is clearly so, and all that may be."""
-        return Found(*self._most(found, [word] * found.sure.shape[0], pairs))
+        return Reached(*self._most(found, [word] * found.sure.shape[0], pairs))
 
     def steps(self, direction: int) -> tuple[Any, Any]:
         """Matrices (T, T): what has surely, and what has possibly, one of `RELATIONS` to each landmark."""
@@ -146,9 +146,9 @@ class Query:
         return [self._steps[d][0].tocsc() for d in range(len(RELATIONS))]
 
     @cached_property
-    def fronts(self) -> Frontage:
+    def fronts(self) -> StreetFrontage:
         """On which streets its things lie, and where they have their fronts."""
-        return frontage(self.city, self.shapes, self.lines)
+        return street_frontage(self.city, self.shapes, self.lines)
 
     @cached_property
     def streetwise(self) -> Streetwise:
@@ -177,7 +177,7 @@ class Query:
             found.append(tuple(_matrix(pairs.one[hit], pairs.other[hit], (n, n)) for hit in hits))
         return found
 
-    def _lead(self, ways: Sequence[Way]) -> Found:
+    def _lead(self, ways: Sequence[RouteQuery]) -> Reached:
         things = len(self.city.things)
         starts = np.array([way[:2] for way in ways], dtype=np.float64).reshape(-1, 2)
         pairs = self.relations.of_points(starts, self.limits.first_m)
@@ -196,9 +196,9 @@ class Query:
             now = [self._keep(matrix, here, which) for which, matrix in enumerate(now)]
             if not hop:
                 now = self._most(now, [way.legs[0].most for way in ways], pairs)
-        return Found(*now)
+        return Reached(*now)
 
-    def _step(self, now: Any, here: Sequence[Leg | None], which: int) -> Any:
+    def _step(self, now: Any, here: Sequence[Hop | None], which: int) -> Any:
         """What lies in the direction of each task's leg of any landmark; tasks without a leg stay where they are."""
         direction = np.array([-1 if leg is None else leg.direction for leg in here])
         out = _rows(now, direction == -1)
@@ -240,7 +240,7 @@ class Query:
         near = 1.0 / np.maximum(pairs.distance_m[at], 0.1)
         return near, near
 
-    def _keep(self, now: Any, here: Sequence[Leg | None], which: int) -> Any:
+    def _keep(self, now: Any, here: Sequence[Hop | None], which: int) -> Any:
         """Only what fits each task's phrase."""
         phrases = sorted({leg.phrase for leg in here if leg is not None}, key=str)
         number = {p: i for i, p in enumerate(phrases)}
@@ -317,7 +317,7 @@ class Query:
     @cached_property
     def signs(self) -> dict[str, set[str]]:
         """Colours of the signboards that hang over shops, by the shops' ids: of the same building, and so near."""
-        boards: dict[str, list[Thing]] = {}
+        boards: dict[str, list[CityThing]] = {}
         for t in self.city.things:
             if t.kind == SIGNBOARD and t.on is not None and t.colour in COLOURS:
                 boards.setdefault(t.on, []).append(t)

@@ -40,7 +40,7 @@ NUMBERS: Final = ("zero", "one", "two", "three", "four", "five", "six", "seven",
 
 
 @dataclass(frozen=True)
-class Raw:
+class RawQuestion:
     """One question about one thing.
 
     Attributes:
@@ -111,19 +111,19 @@ class Raw:
         return load_template(f"cityeqa/parts/{self.part}").render({"target": called.definite, **self.fields})
 
 
-def in_turns(raws: Iterable[Raw], scene: str) -> list[Raw]:
+def in_turns(raws: Iterable[RawQuestion], scene: str) -> list[RawQuestion]:
     """Raw tasks in an order of which any beginning is varied and even: sorts of questions take turns, answers too.
 
     A block has one question of each answer to what `Raw.even` says, about the things that were asked about least; open
     questions, which have an answer each, are blocks of their own.
     """
     ranked = sorted(raws, key=lambda raw: digest("raw", scene, *raw.key))
-    groups: dict[tuple[str, str], dict[str, list[Raw]]] = {}
+    groups: dict[tuple[str, str], dict[str, list[RawQuestion]]] = {}
     for raw in ranked:
         answer = str(raw.key) if raw.answer_type == OPEN else raw.answer
         groups.setdefault((raw.kind, raw.even), {}).setdefault(answer, []).append(raw)
-    blocks: list[tuple[int, bytes, list[Raw]]] = []
-    of_kind: dict[str, list[tuple[int, bytes, list[Raw]]]] = {}
+    blocks: list[tuple[int, bytes, list[RawQuestion]]] = []
+    of_kind: dict[str, list[tuple[int, bytes, list[RawQuestion]]]] = {}
     used: Counter[str] = Counter()
     for (kind, even), by_answer in sorted(groups.items()):
         if next(iter(by_answer.values()))[0].answer_type == OPEN:
@@ -147,14 +147,14 @@ def in_turns(raws: Iterable[Raw], scene: str) -> list[Raw]:
     return [raw for _, _, block in sorted(blocks, key=lambda b: b[:2]) for raw in block]
 
 
-def evened(raws: Sequence[Raw], spare: int = 1) -> set[tuple[str, ...]]:
+def evened(raws: Sequence[RawQuestion], spare: int = 1) -> set[tuple[str, ...]]:
     """Keys of the raw tasks that stay when their answers are made even, the first of each answer.
 
     Of two answers each stays as often as the other, and of up to four that there may be; of more none over twice as
     often as the median. Counted within what `Raw.even` says. Of open kinds, whose answers things have but once, and of
     what people wrote, all stay. With ``spare`` so many times as many stay, where some will still be refused.
     """
-    groups: dict[tuple[str, str], dict[str, list[Raw]]] = {}
+    groups: dict[tuple[str, str], dict[str, list[RawQuestion]]] = {}
     for raw in raws:
         if raw.answer_type != OPEN and raw.told is None:
             groups.setdefault((raw.kind, raw.even), {}).setdefault(raw.answer, []).append(raw)

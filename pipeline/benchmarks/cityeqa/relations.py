@@ -19,7 +19,7 @@ import shapely
 from pipeline.benchmarks.cityeqa.wording import ACROSS, BEHIND, FRONT, SAME_SIDE
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.worlds.city.facts import City
-from pipeline.worlds.city.frontage import Frontage, Lines
+from pipeline.worlds.city.frontage import Lines, StreetFrontage
 
 QUARTER_DEG: Final = 45.0  # half of what a direction covers
 TOUCHING_M: Final = 1.0  # nearer, the nearest points tell no direction
@@ -129,7 +129,9 @@ class Streetwise:
         reach_m: how far what is across the street or on the same side may be; possibly a tenth farther.
     """
 
-    def __init__(self, shapes: np.ndarray, lines: Lines, fronts: Frontage, margin_deg: float, reach_m: float) -> None:
+    def __init__(
+        self, shapes: np.ndarray, lines: Lines, fronts: StreetFrontage, margin_deg: float, reach_m: float
+    ) -> None:
         self.shapes, self.lines, self.fronts = shapes, lines, fronts
         self.margin_deg, self.reach_m = margin_deg, reach_m
 

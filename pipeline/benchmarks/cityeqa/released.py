@@ -28,7 +28,7 @@ AXES_DEG: Final = {name: 90.0 * n for n, name in enumerate(DIRECTIONS)}  # clock
 _QUARTER_DEG: Final = 45.0  # to either side of an axis
 
 
-class Pose(NamedTuple):
+class ReleasedPose(NamedTuple):
     """Metres east, north and up of the city's origin; degrees, yaw clockwise from north, pitch positive upward."""
 
     x: float
@@ -44,12 +44,12 @@ class Pose(NamedTuple):
         return self[:3]
 
 
-AXES: Final = Pose._fields
+AXES: Final = ReleasedPose._fields
 UNITS: Final = ("m", "m", "m", "deg", "deg", "deg")
 
 
 @dataclass(frozen=True)
-class Task:
+class ReleasedTask:
     """One released row.
 
     Attributes:
@@ -62,9 +62,9 @@ class Task:
     question: str
     answer: str
     category: str
-    observation: Pose
-    target: Pose
-    initial: Pose
+    observation: ReleasedPose
+    target: ReleasedPose
+    initial: ReleasedPose
     rest: Mapping[str, Any]
 
 
@@ -72,7 +72,7 @@ class _BadRowError(Exception):
     """What is wrong with a row: finding, message, remedy."""
 
 
-def read_released(path: Path) -> tuple[list[Task], list[LeftOut]]:
+def read_released(path: Path) -> tuple[list[ReleasedTask], list[LeftOut]]:
     """The tasks of a .json, .jsonl or .parquet file, and the rows that cannot be used.
 
     Raises ConfigError where the file cannot be read or has no row at all.
@@ -80,9 +80,9 @@ def read_released(path: Path) -> tuple[list[Task], list[LeftOut]]:
     rows = read_rows(path)
     if not rows:
         raise ConfigError(f"{path}: holds no tasks; give a file in the columns {', '.join(COLUMNS)}")
-    tasks: list[Task] = []
+    tasks: list[ReleasedTask] = []
     left_out: list[LeftOut] = []
-    first: dict[int | str, Task] = {}
+    first: dict[int | str, ReleasedTask] = {}
     for number, raw in enumerate(rows, start=1):
         try:
             task = _task(number, raw)
@@ -97,7 +97,7 @@ def read_released(path: Path) -> tuple[list[Task], list[LeftOut]]:
     return tasks, left_out
 
 
-def pose_of(value: Any, name: str) -> Pose:
+def pose_of(value: Any, name: str) -> ReleasedPose:
     """A pose as released. Raises ValueError, in words, for anything else."""
     try:
         return _pose(value, name)
@@ -106,7 +106,7 @@ def pose_of(value: Any, name: str) -> Pose:
         raise ValueError(f"{finding}: {message}. Remedy: {remedy}") from None
 
 
-def _task(number: int, raw: Any) -> Task:
+def _task(number: int, raw: Any) -> ReleasedTask:
     if not isinstance(raw, dict):
         raise _BadRowError("not_a_row", f"it is {_short(raw)}", f"give an object with {', '.join(COLUMNS)}")
     missing = [name for name in COLUMNS if raw.get(name) is None]
@@ -122,7 +122,7 @@ def _task(number: int, raw: Any) -> Task:
         )
     observation, target, initial = (_pose(raw[name], name) for name in POSES)
     _refuse_radians(texts["question"], initial)
-    return Task(
+    return ReleasedTask(
         number, id_, texts["question"], texts["answer"], texts["category"], observation, target, initial, rest=raw
     )
 
@@ -135,20 +135,22 @@ def _text(value: Any, name: str) -> str:
     return value
 
 
-def _pose(value: Any, name: str) -> Pose:
-    if not isinstance(value, list | tuple) or len(value) != len(Pose._fields):
+def _pose(value: Any, name: str) -> ReleasedPose:
+    if not isinstance(value, list | tuple) or len(value) != len(ReleasedPose._fields):
         found = f"{len(value)} numbers" if isinstance(value, list | tuple) else _short(value)
         raise _BadRowError(
-            "pose_not_six_numbers", f"{name} has {found}", f"give [{', '.join(Pose._fields)}], metres and degrees"
+            "pose_not_six_numbers",
+            f"{name} has {found}",
+            f"give [{', '.join(ReleasedPose._fields)}], metres and degrees",
         )
-    for part, number in zip(Pose._fields, value, strict=True):
+    for part, number in zip(ReleasedPose._fields, value, strict=True):
         if isinstance(number, bool) or not isinstance(number, int | float):
             raise _BadRowError("pose_not_numbers", f"{part} of {name} is {_short(number)}", "give a number")
         if not math.isfinite(number):
             raise _BadRowError(
                 "pose_not_finite", f"{part} of {name} is {number}", "measure it again, or delete the row"
             )
-    pose = Pose(*map(float, value))
+    pose = ReleasedPose(*map(float, value))
     limits = {"roll": (-180, 180), "pitch": (-90, 90), "yaw": (-180, 360)}
     for part, (low, high) in limits.items():
         if not low <= getattr(pose, part) <= high:
@@ -160,7 +162,7 @@ def _pose(value: Any, name: str) -> Pose:
     return pose
 
 
-def _refuse_radians(question: str, initial: Pose) -> None:
+def _refuse_radians(question: str, initial: ReleasedPose) -> None:
     """A start yaw that agrees with the first hop only if it is meant in radians is one in radians."""
     told, turned = parse(question), math.degrees(initial.yaw)
     if told is None or initial.yaw.is_integer() or abs(initial.yaw) > math.tau + 1e-3:
@@ -179,7 +181,7 @@ def off_deg(one: float, other: float) -> float:
     return abs((one - other + 180) % 360 - 180)
 
 
-def _refuse_repeated(task: Task, first: Task) -> None:
+def _refuse_repeated(task: ReleasedTask, first: ReleasedTask) -> None:
     same = all(task.rest.get(name) == first.rest.get(name) for name in COLUMNS)
     raise _BadRowError(
         "repeated_row" if same else "id_taken",

@@ -14,7 +14,7 @@ import numpy as np
 from pydantic import Field
 
 from pipeline.benchmarks.cityeqa.raw import ANSWER_TYPES, answer_type
-from pipeline.benchmarks.cityeqa.released import CATEGORIES, Task, off_deg, pose_of, read_released
+from pipeline.benchmarks.cityeqa.released import CATEGORIES, ReleasedTask, off_deg, pose_of, read_released
 from pipeline.benchmarks.cityeqa.wording import parse
 from pipeline.core.arrays import FloatArray
 from pipeline.core.errors import ConfigError
@@ -78,7 +78,7 @@ METRICS: Final = {
 }
 
 
-class Settings(Model):
+class CityScoreSettings(Model):
     """What may be chosen."""
 
     within_m: float = Field(default=20.0, gt=0, description="success: so near to the target, as in AerialVLN")
@@ -99,11 +99,11 @@ def read(path: Path) -> list[Published]:
     ]
 
 
-def _group(task: Task) -> str:
+def _group(task: ReleasedTask) -> str:
     return str(task.rest.get("group") or " ".join(f"{x:g}" for x in task.target.place))
 
 
-def mark(answers: Sequence[Answer], settings: Settings, ask: Ask | None = None) -> Scores:
+def mark(answers: Sequence[Answer], settings: CityScoreSettings, ask: Ask | None = None) -> Scores:
     """Marks of all metrics; those that cannot be measured are NaN, and why is said."""
     values: dict[str, FloatArray] = {name: unmeasured(len(answers)) for name in METRICS}
     values[MATCH] = np.array([float(is_match(answer)) for answer in answers])
@@ -135,7 +135,7 @@ def is_match(answer: Answer) -> bool:
     return said == normalised(answer.question.ground_truth)
 
 
-def _measure(answers: Sequence[Answer], settings: Settings, values: dict[str, FloatArray]) -> list[str]:
+def _measure(answers: Sequence[Answer], settings: CityScoreSettings, values: dict[str, FloatArray]) -> list[str]:
     """Fills in what trajectories show; gives the questions whose trajectory begins elsewhere."""
     elsewhere = []
     for n, answer in enumerate(answers):
@@ -182,10 +182,10 @@ def _kind(answer: Answer) -> str:
     return answer_type(told.question if told else answer.question.question, answer.question.ground_truth)
 
 
-SCORE: Final = Score[Settings](
+SCORE: Final = Score[CityScoreSettings](
     read=read,
     metrics=METRICS,
-    settings=Settings,
+    settings=CityScoreSettings,
     mark=mark,
     figures=figures,
     judge=lambda settings: settings.judge,

@@ -14,12 +14,11 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from pipeline.benchmarks.cityeqa.ends import AllEnds, Ends, without
+from pipeline.benchmarks.cityeqa.ends import AllHopSuffixes, HopSuffixes, without
 from pipeline.benchmarks.cityeqa.oracle import Oracle, Solved
-from pipeline.benchmarks.cityeqa.query import Found as Reached
-from pipeline.benchmarks.cityeqa.query import Leg, Way
-from pipeline.benchmarks.cityeqa.raw import Raw
-from pipeline.benchmarks.cityeqa.supplement import Chain, Start, in_view, is_open, made, spread, turned, worded
+from pipeline.benchmarks.cityeqa.query import Hop, Reached, RouteQuery
+from pipeline.benchmarks.cityeqa.raw import RawQuestion
+from pipeline.benchmarks.cityeqa.supplement import Start, StartChain, in_view, is_open, made, spread, turned, worded
 from pipeline.benchmarks.cityeqa.view import CityView
 from pipeline.benchmarks.cityeqa.wording import DIRECTIONS, MOSTS, Phrase
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
@@ -35,19 +34,19 @@ _AT_ONCE: Final = (32, 128, 512)  # places; the last for all that follow
 
 
 @dataclass(frozen=True)
-class Found:
+class SolvedTask:
     """One task: a raw task from a start over a chain, and what an agent did to solve it."""
 
-    raw: Raw
+    raw: RawQuestion
     start: Start
-    chain: Chain
+    chain: StartChain
     solved: Solved
 
 
 class First(NamedTuple):
     """A first hop, and what it surely leads to (n, L) from places, sparse."""
 
-    leg: Leg
+    leg: Hop
     sure: Any
 
 
@@ -73,7 +72,13 @@ class Search:
     """
 
     def __init__(
-        self, view: CityView, oracle: Oracle, raw: Raw, pose: FloatArray, drawn: FloatArray, had: Sequence[Found]
+        self,
+        view: CityView,
+        oracle: Oracle,
+        raw: RawQuestion,
+        pose: FloatArray,
+        drawn: FloatArray,
+        had: Sequence[SolvedTask],
     ) -> None:
         self.view, self.oracle, self.raw, self.pose = view, oracle, raw, pose
         rules, z = view.rules, float(pose[2])
@@ -85,14 +90,14 @@ class Search:
         places = places[is_open(view, places)]
         length = view.ways(z).lengths(pose[:3], places[:, :3])
         there = np.isfinite(length)
-        self.found: list[Found] = []
+        self.found: list[SolvedTask] = []
         for one in had:
             if self._is_taken(one.start):
                 self.found.append(one)
         self.free, self.reached = len(had) + len(places), len(had) + int(there.sum())
         self.hidden = self.led = self.solved = len(had)
         self.starts = made(view, raw, places[there], length[there])
-        self.ends = AllEnds(view, raw, rules.start_max_m, self._goes_on)
+        self.ends = AllHopSuffixes(view, raw, rules.start_max_m, self._goes_on)
 
     def run(self) -> Measure | None:
         """Looks until there are starts enough; else what refuses the task, of which all places were counted."""
@@ -150,7 +155,7 @@ class Search:
         place = self.oracle.beside(landmark, direction, z)
         return place is not None and bool(np.isfinite(self.view.ways(z).lengths(self.pose[:3], place[None])[0]))
 
-    def _from(self, starts: Sequence[Start]) -> Iterator[Found]:
+    def _from(self, starts: Sequence[Start]) -> Iterator[SolvedTask]:
         """Those of some starts from which the task can be solved, as soon as a chain of theirs can be gone."""
         poses = np.array([start.pose for start in starts]).reshape(-1, 6)
         left = np.arange(len(starts))
@@ -171,7 +176,7 @@ class Search:
                     way = self.oracle.solve(ready, chain, self.pose, self.raw.pixels_min)
                     if way is not None:
                         solved[n] = True
-                        yield Found(self.raw, ready, chain, way)
+                        yield SolvedTask(self.raw, ready, chain, way)
                         break
             left = left[~solved]
             if not len(left):
@@ -197,7 +202,7 @@ class Search:
         place, first, end = np.concatenate(found, axis=1).astype(np.intp)
         return Led(firsts, place, first, end)
 
-    def _plain(self, poses: FloatArray, ends: Ends, hops: int) -> Iterator[tuple[Leg, Any, Any]]:
+    def _plain(self, poses: FloatArray, ends: HopSuffixes, hops: int) -> Iterator[tuple[Hop, Any, Any]]:
         """First hops, and what each leads to from places (n, 6), surely and possibly: (n, L), sparse."""
         query, local = self.view.query, self.ends.local
         phrases = self.ends.phrases(np.diff(ends.good.indptr) > 0) if hops > 1 else self._called
@@ -209,9 +214,9 @@ class Search:
             sure, maybe = (matrix[:, local] for matrix in query.first(pairs, len(poses), d))
             if sure.nnz:
                 for phrase, (is_one, may_be) in zip(phrases, fits, strict=True):
-                    yield Leg(d, phrase), _only(sure, is_one), _only(maybe, may_be)
+                    yield Hop(d, phrase), _only(sure, is_one), _only(maybe, may_be)
 
-    def _superlatives(self, poses: FloatArray, good: BoolArray) -> Iterator[tuple[Leg, Any, Any]]:
+    def _superlatives(self, poses: FloatArray, good: BoolArray) -> Iterator[tuple[Hop, Any, Any]]:
         """As `_plain`: to the tallest, the largest, the nearest building, if that may be a good landmark (L,)."""
         query, local = self.view.query, self.ends.local
         building = Phrase(BUILDING)
@@ -226,32 +231,32 @@ class Search:
             houses = Reached(_only(there.sure, is_one), there.maybe)
             for word in MOSTS:
                 most = query.most(houses, word, pairs)
-                yield Leg(d, building, word), most.sure[:, local], most.maybe[:, local]
+                yield Hop(d, building, word), most.sure[:, local], most.maybe[:, local]
 
     @property
     def _called(self) -> list[Phrase]:
         target = np.array([self.raw.target])
         return [p for p in self.raw.phrases if p.is_sayable and self.view.query.fit(p, target)[0].all()]
 
-    def chains(self, start: Start, texts: Led, n: int, hops: int) -> Iterator[Chain]:
+    def chains(self, start: Start, texts: Led, n: int, hops: int) -> Iterator[StartChain]:
         """The chains of a place, drawn among its texts, over each landmark that they surely lead over."""
         ends, local = self.ends.of(hops), self.ends.local
         own = np.flatnonzero(texts.place == n)
         rng = rng_for(self.view.scene.id, *self.raw.key, *(f"{v:.1f}" for v in start.pose[:2]), "search")
         for k in own[rng.permutation(len(own))].tolist():
             first, end = texts.firsts[texts.first[k]], int(texts.end[k])
-            way = Way(float(start.pose[0]), float(start.pose[1]), (first.leg, *ends.legs[end]))
+            way = RouteQuery(float(start.pose[0]), float(start.pose[1]), (first.leg, *ends.legs[end]))
             text = worded(way, self.raw)
             if text is None:
                 continue
             good = ends.good[:, [end]].toarray()[:, 0]
             for one in _of_row(first.sure, n, good):
                 if hops < 3:
-                    yield Chain(way, (self.raw.target,) if hops == 1 else (int(local[one]), self.raw.target), text)
+                    yield StartChain(way, (self.raw.target,) if hops == 1 else (int(local[one]), self.raw.target), text)
                     continue
                 on = self.view.query.steps(way.legs[1].direction)[0][[int(local[one])]][:, local]
                 for two in _of_row(on, 0, ends.over[:, [end]].toarray()[:, 0]):
-                    yield Chain(way, (int(local[one]), int(local[two]), self.raw.target), text)
+                    yield StartChain(way, (int(local[one]), int(local[two]), self.raw.target), text)
 
 
 def _of_row(matrix: Any, row: int, chosen: BoolArray) -> list[int]:
@@ -261,7 +266,7 @@ def _of_row(matrix: Any, row: int, chosen: BoolArray) -> list[int]:
     return found
 
 
-def _saying(ends: Ends) -> dict[Phrase, list[int]]:
+def _saying(ends: HopSuffixes) -> dict[Phrase, list[int]]:
     """The numbers of the ends that say a phrase: two things of one text are never called the same."""
     found: dict[Phrase, list[int]] = {}
     for number, legs in enumerate(ends.legs):

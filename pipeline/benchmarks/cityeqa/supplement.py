@@ -14,10 +14,10 @@ from typing import Final, NamedTuple
 import numpy as np
 import shapely
 
-from pipeline.benchmarks.cityeqa.query import MOST_TIMES, Leg, Way
-from pipeline.benchmarks.cityeqa.raw import Raw
+from pipeline.benchmarks.cityeqa.query import MOST_TIMES, Hop, RouteQuery
+from pipeline.benchmarks.cityeqa.raw import RawQuestion
 from pipeline.benchmarks.cityeqa.view import CityView
-from pipeline.benchmarks.cityeqa.wording import DIRECTIONS, RELATIONS, Hop, Phrase, Told, render
+from pipeline.benchmarks.cityeqa.wording import DIRECTIONS, RELATIONS, HopText, Phrase, TaskText, render
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.core.errors import TemplateError
 from pipeline.core.identity import rng_for
@@ -51,14 +51,14 @@ class Start:
 
 
 @dataclass(frozen=True)
-class Chain:
+class StartChain:
     """How the text leads from a start to the target.
 
     Attributes:
         landmarks: indices of the things that it leads over, the target last.
     """
 
-    way: Way
+    way: RouteQuery
     landmarks: tuple[int, ...]
     text: str
 
@@ -68,7 +68,7 @@ class Chain:
         return len(self.landmarks)
 
 
-def starts(view: CityView, raw: Raw, pose: FloatArray) -> tuple[list[Start], FloatArray]:
+def starts(view: CityView, raw: RawQuestion, pose: FloatArray) -> tuple[list[Start], FloatArray]:
     """Of the places (n, 6) that are drawn for a task those that lie right: free, reached, and without a view of it.
 
     Args:
@@ -95,7 +95,7 @@ def is_open(view: CityView, poses: FloatArray) -> BoolArray:
     return out
 
 
-def made(view: CityView, raw: Raw, poses: FloatArray, length_m: FloatArray) -> list[Start]:
+def made(view: CityView, raw: RawQuestion, poses: FloatArray, length_m: FloatArray) -> list[Start]:
     """Starts at places (n, 6) with ways of some lengths (n,) to where the answer is seen."""
     offset = poses[:, :2] - view.centers[raw.target]
     away = np.hypot(*offset.T)
@@ -103,7 +103,7 @@ def made(view: CityView, raw: Raw, poses: FloatArray, length_m: FloatArray) -> l
     return [Start(p, int(s), float(a), float(m)) for p, s, a, m in zip(poses, side, away, length_m, strict=True)]
 
 
-def _drawn(view: CityView, raw: Raw, z: float) -> FloatArray:
+def _drawn(view: CityView, raw: RawQuestion, z: float) -> FloatArray:
     """Poses (n, 6) about the target, one in each eighth of the compass and third of the distance, in decimetres."""
     rules, rng = view.rules, rng_for(view.scene.id, *raw.key, "starts")
     edges = np.linspace(rules.start_min_m, rules.start_max_m, RINGS + 1)
@@ -133,7 +133,7 @@ def in_view(view: CityView, poses: FloatArray, target: int) -> BoolArray:
     return seen
 
 
-def chains(view: CityView, raw: Raw, found: Sequence[Start]) -> list[list[Chain]]:
+def chains(view: CityView, raw: RawQuestion, found: Sequence[Start]) -> list[list[StartChain]]:
     """For each start a few chains that surely lead to the target, in the order in which they are to be tried."""
     places = np.array([start.pose[:2] for start in found]).reshape(-1, 2)
     pairs = view.query.relations.of_points(places, view.rules.first_reach_m)
@@ -153,7 +153,7 @@ def chains(view: CityView, raw: Raw, found: Sequence[Start]) -> list[list[Chain]
     for start, seen, best in zip(found, first, most, strict=True):
         rng = rng_for(view.scene.id, *raw.key, *(f"{v:.1f}" for v in start.pose[:2]), "chain")
         routes = _routes(view, raw.target, seen, last, banned)
-        tried: dict[str, Chain] = {}
+        tried: dict[str, StartChain] = {}
         for _ in range(2 * TRIES):
             hops = [n for n in rng.permutation(HOPS).tolist() if routes[n]]
             if not hops or len(tried) == TRIES:
@@ -180,7 +180,7 @@ def _mosts(view: CityView, things: IntArray, away_m: FloatArray) -> list[tuple[s
     return found
 
 
-class Route(NamedTuple):
+class StartRoute(NamedTuple):
     """Landmarks, the target last, and the relation (an index) of each to the one before."""
 
     landmarks: tuple[int, ...]
@@ -198,51 +198,51 @@ def _before(view: CityView, target: int) -> dict[int, list[int]]:
 
 def _routes(
     view: CityView, target: int, seen: dict[int, list[int]], last: dict[int, list[int]], banned: set[int]
-) -> dict[int, list[Route]]:
+) -> dict[int, list[StartRoute]]:
     """Every chain of landmarks by its hops: from what lies about the start to the target."""
     near = [i for i in seen if view.query.is_landmark[i] and i not in banned]
-    found: dict[int, list[Route]] = {1: [Route((target,), (d,)) for d in seen.get(target, ())]}
-    found[2] = [Route((i, target), (d, e)) for i in near for d in seen[i] for e in last.get(i, ())]
+    found: dict[int, list[StartRoute]] = {1: [StartRoute((target,), (d,)) for d in seen.get(target, ())]}
+    found[2] = [StartRoute((i, target), (d, e)) for i in near for d in seen[i] for e in last.get(i, ())]
     found[3] = []
     for middle, ends in last.items():
         if middle not in banned and view.query.is_landmark[middle]:
             for d, steps in enumerate(view.query.into(middle)):
                 for one in steps:
                     if one in seen and one not in banned and view.query.is_landmark[one]:
-                        found[3] += [Route((one, middle, target), (s, d, e)) for s in seen[one] for e in ends]
+                        found[3] += [StartRoute((one, middle, target), (s, d, e)) for s in seen[one] for e in ends]
     return found
 
 
 def _chain(
     view: CityView,
-    raw: Raw,
+    raw: RawQuestion,
     start: Start,
-    route: Route,
+    route: StartRoute,
     best: Mapping[tuple[int, int], Sequence[str]],
     rng: np.random.Generator,
-) -> Chain | None:
+) -> StartChain | None:
     """A route in words that are drawn for it; None where two of its landmarks would be called the same."""
     names = [view.landmark_phrases(i) for i in route.landmarks[:-1]]
     called = [options[int(rng.integers(len(options)))] for options in (*names, raw.phrases)]
     if len(set(called)) < len(called):
         return None
-    legs = tuple(Leg(d, phrase) for d, phrase in zip(route.directions, called, strict=True))
+    legs = tuple(Hop(d, phrase) for d, phrase in zip(route.directions, called, strict=True))
     words = ["", *best.get((route.landmarks[0], route.directions[0]), ())]
     word = words[int(rng.integers(len(words)))]
     if word and view.query.is_building[route.landmarks[0]] and (len(legs) == 1 or Phrase(BUILDING) not in called[1:]):
-        legs = (Leg(route.directions[0], Phrase(BUILDING), word), *legs[1:])
-    way = Way(float(start.pose[0]), float(start.pose[1]), legs)
+        legs = (Hop(route.directions[0], Phrase(BUILDING), word), *legs[1:])
+    way = RouteQuery(float(start.pose[0]), float(start.pose[1]), legs)
     text = worded(way, raw)
-    return None if text is None else Chain(way, route.landmarks, text)
+    return None if text is None else StartChain(way, route.landmarks, text)
 
 
-def worded(way: Way, raw: Raw) -> str | None:
+def worded(way: RouteQuery, raw: RawQuestion) -> str | None:
     """The wording; None where it would read in two ways, or calls the target by its answer."""
     if way.legs[-1].phrase not in raw.phrases and raw.gives_away(way.legs[-1].phrase):
         return None
     try:
-        hops = tuple(Hop(RELATIONS[leg.direction], str(leg.phrase), leg.most) for leg in way.legs)
-        return render(Told(hops, raw.question(way.legs[-1].phrase)))
+        hops = tuple(HopText(RELATIONS[leg.direction], str(leg.phrase), leg.most) for leg in way.legs)
+        return render(TaskText(hops, raw.question(way.legs[-1].phrase)))
     except TemplateError:
         return None
 
@@ -258,7 +258,7 @@ def spread(found: Sequence[Start]) -> list[int]:
     return [i for _, _, i in sorted(order)]
 
 
-def turned(view: CityView, raw: Raw, start: Start, way: Way) -> Start:
+def turned(view: CityView, raw: RawQuestion, start: Start, way: RouteQuery) -> Start:
     """The start with its yaw, drawn; never towards the first hop, which gives that away (as all 1,412 released do)."""
     rng = rng_for(view.scene.id, *raw.key, *(f"{v:.1f}" for v in start.pose[:2]), "yaw")
     yaws = np.arange(0.0, 360.0, TURN_DEG)

@@ -12,17 +12,17 @@ from typing import Final
 import numpy as np
 import shapely
 
-from pipeline.benchmarks.cityeqa.query import Limits, Query
+from pipeline.benchmarks.cityeqa.query import Query, RouteLimits
 from pipeline.benchmarks.cityeqa.rules import CityRules
 from pipeline.benchmarks.cityeqa.wording import BUS_STOP, COLOURS, SHOP, SIGNBOARD, Phrase
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.core.identity import digest
 from pipeline.core.templates import load_table
 from pipeline.questions.rules import Measure, rule
-from pipeline.worlds.city.facts import BUILDING, City, CityScene, Thing
+from pipeline.worlds.city.facts import BUILDING, City, CityScene, CityThing
 from pipeline.worlds.city.paths import FreeSpace, Paths
 from pipeline.worlds.city.sight import Sight
-from pipeline.worlds.city.solids import Solids
+from pipeline.worlds.city.solids import Occluders
 
 SHOWN_BY_NAME: Final = frozenset({SHOP, BUS_STOP})
 CORNERED: Final = frozenset({BUILDING, SHOP})  # of which one says that they are at a corner
@@ -40,7 +40,7 @@ class CityView:
     def __init__(self, scene: CityScene, rules: CityRules) -> None:
         self.scene, self.rules = scene, rules
         self.city: City = scene.facts
-        self.things: tuple[Thing, ...] = self.city.things
+        self.things: tuple[CityThing, ...] = self.city.things
         self._ways: dict[float, Paths] = {}
         self._landmarks: dict[int, tuple[Phrase, ...]] = {}
         self._drawn: dict[str, list[int]] = {}
@@ -51,12 +51,12 @@ class CityView:
     def query(self) -> Query:
         """The map, to be asked where wordings lead."""
         rules = self.rules
-        return Query(self.city, Limits(rules.margin_deg, rules.first_reach_m, rules.next_reach_m))
+        return Query(self.city, RouteLimits(rules.margin_deg, rules.first_reach_m, rules.next_reach_m))
 
     @cached_property
-    def solids(self) -> Solids:
+    def solids(self) -> Occluders:
         """What stands in the way."""
-        return Solids(self.city)
+        return Occluders(self.city)
 
     @cached_property
     def sight(self) -> Sight:

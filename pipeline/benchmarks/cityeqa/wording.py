@@ -131,7 +131,7 @@ _BETWEEN: Final = re.compile(
 
 
 @dataclass(frozen=True)
-class Hop:
+class HopText:
     """Something in a direction of the agent (the first) or of what the hop before leads to (all others).
 
     Attributes:
@@ -146,10 +146,10 @@ class Hop:
 
 
 @dataclass(frozen=True)
-class Told:
+class TaskText:
     """What a task's text says: the last hop leads to the target, which the question is about."""
 
-    hops: tuple[Hop, ...]
+    hops: tuple[HopText, ...]
     question: str
 
 
@@ -159,7 +159,7 @@ def definite(landmark: str) -> str:
     return f"the {rest}" if article in ("a", "an") else landmark
 
 
-def render(told: Told) -> str:
+def render(told: TaskText) -> str:
     """The text. Raises TemplateError where `parse` would read something else in it."""
     sentences = [_first(told.hops[0])]
     for before, hop in zip(told.hops, told.hops[1:], strict=False):
@@ -175,14 +175,14 @@ def render(told: Told) -> str:
     return text
 
 
-def _first(hop: Hop) -> str:
+def _first(hop: HopText) -> str:
     if not hop.most:
         return load_template(FIRST).render({"landmark": hop.landmark, "direction": hop.direction})
     bare = definite(hop.landmark).partition(" ")[2]
     return load_template(MOST).render({"most": hop.most, "landmark": bare, "direction": hop.direction})
 
 
-def parse(text: str) -> Told | None:
+def parse(text: str) -> TaskText | None:
     """What a text says; None for one that is of another form, or whose anchors are not what it introduced."""
     *sentences, last = _BETWEEN.split(" ".join(text.split()))
     asked = load_template(ASK).parse(last)
@@ -197,21 +197,21 @@ def parse(text: str) -> Told | None:
         if hop is None:
             return None
         hops.append(hop)
-    return Told(tuple(hops), str(asked["question"]))
+    return TaskText(tuple(hops), str(asked["question"]))
 
 
-def _read_first(sentence: str) -> Hop | None:
+def _read_first(sentence: str) -> HopText | None:
     found = load_template(FIRST).parse(sentence)
     if found is not None and found["direction"] in DIRECTIONS:
-        return Hop(str(found["direction"]), str(found["landmark"]))
+        return HopText(str(found["direction"]), str(found["landmark"]))
     found = load_template(MOST).parse(sentence)
     if found is None or found["direction"] not in DIRECTIONS or found["most"] not in MOSTS:
         return None
     bare = Noun(str(found["landmark"]))
-    return Hop(str(found["direction"]), f"{bare.a} {bare}", str(found["most"]))
+    return HopText(str(found["direction"]), f"{bare.a} {bare}", str(found["most"]))
 
 
-def _read_next(sentence: str, anchor: str) -> Hop | None:
+def _read_next(sentence: str, anchor: str) -> HopText | None:
     """A hop from what the text introduced before it."""
     found = load_template(NEXT).parse(sentence)
     relation = str(found["direction"]) if found is not None else ""
@@ -221,4 +221,4 @@ def _read_next(sentence: str, anchor: str) -> Hop | None:
                 break
     if found is None or found["anchor"] != anchor:
         return None
-    return Hop(relation, str(found["landmark"]))
+    return HopText(relation, str(found["landmark"]))

@@ -120,7 +120,7 @@ ABOUT: Final = {
 _EPS_S: Final = 0.05  # seconds of pictures are written with one decimal
 
 
-class Author(ModelAuthor[Exam, SceneAuthoring[Exam], Target]):
+class ExamAuthor(ModelAuthor[Exam, SceneAuthoring[Exam], Target]):
     """The author of logs, asked about each sub-capability; of a log without pictures it writes nothing."""
 
     authoring = SceneAuthoring[Exam]

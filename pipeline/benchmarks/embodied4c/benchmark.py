@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from pipeline.benchmarks.benchmark import Benchmark
-from pipeline.benchmarks.embodied4c.author import Author
+from pipeline.benchmarks.embodied4c.author import ExamAuthor
 from pipeline.benchmarks.embodied4c.card import CARD
 from pipeline.benchmarks.embodied4c.columns import COLUMNS
 from pipeline.benchmarks.embodied4c.drawings import DRAWINGS
@@ -14,7 +14,7 @@ from pipeline.benchmarks.embodied4c.rules import PROFILES, ExamRules
 from pipeline.benchmarks.embodied4c.score import SCORE
 from pipeline.benchmarks.embodied4c.tasks.registry import EXAM_TASKS
 from pipeline.benchmarks.embodied4c.view import Exam, exam
-from pipeline.core.video_form import VideoForm
+from pipeline.core.video_form import VideoSpec
 from pipeline.worlds.arm.world import ARM
 from pipeline.worlds.drive.world import DRIVE
 from pipeline.worlds.flight.world import FLIGHT
@@ -28,9 +28,9 @@ EMBODIED4C: Final = Benchmark[Exam, ExamRules](
     view=exam,
     columns=COLUMNS,
     card=CARD,
-    video=VideoForm(size=(640, 360), bars=False, clips=True, cut_s=0.5, drawn=True),
+    video=VideoSpec(size=(640, 360), bars=False, clips=True, cut_s=0.5, drawn=True),
     pictures=question_pictures,
-    author=Author(),
+    author=ExamAuthor(),
     drawings=DRAWINGS,
     score=SCORE,
 )

@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 import shapely
 
-from pipeline.benchmarks.benchmark import Drawings, Footage
+from pipeline.benchmarks.benchmark import DeliveredVideo, Drawings
 from pipeline.benchmarks.embodied4c.arm.view import ArmExam
 from pipeline.benchmarks.embodied4c.flight.view import FlightExam
 from pipeline.benchmarks.embodied4c.kinds import AERIAL, MANIPULATION
@@ -22,8 +22,8 @@ from pipeline.benchmarks.embodied4c.view import Exam
 from pipeline.core.arrays import FloatArray
 from pipeline.drawing.canvas import Canvas
 from pipeline.drawing.ground import Ground
-from pipeline.drawing.sheet import WIDTH, Part, Sheet, Still
-from pipeline.worlds.flight.places import Place
+from pipeline.drawing.sheet import WIDTH, Sheet, SheetPart, Still
+from pipeline.worlds.flight.places import NamedLandmark
 
 _TALL: Final = 150.0  # units of the part with heights
 _FOOT: Final = 26.0
@@ -33,7 +33,7 @@ BEARINGS: Final = frozenset({"air_lc"})
 LEVELS: Final = frozenset({"air_at_height", "air_rs"})
 
 
-def flight_parts(view: FlightExam, row: Mapping[str, Any]) -> list[Part]:
+def flight_parts(view: FlightExam, row: Mapping[str, Any]) -> list[SheetPart]:
     """The map, and the heights of the drone until then and of the landmarks that are named."""
     kind, _, *about = row["operands"]
     index = view.flight.index(row["until_s"])
@@ -67,10 +67,10 @@ def flight_parts(view: FlightExam, row: Mapping[str, Any]) -> list[Part]:
     if kind in BEARINGS and named and np.isfinite(heading):
         bearing = view.bearing_deg(view.flight.pool[places.index(named[0])], index)
         angle(canvas, at, 90 - float(heading), -bearing)
-    return [Part(canvas, ground.told()), _heights(view, index, named)]
+    return [SheetPart(canvas, ground.told()), _heights(view, index, named)]
 
 
-def outline(place: Place) -> FloatArray:
+def outline(place: NamedLandmark) -> FloatArray:
     """Its footprint (n, 2), or the circle that stands for it."""
     if place.outline is not None:
         return place.outline
@@ -78,7 +78,7 @@ def outline(place: Place) -> FloatArray:
     return place.center + max(place.radius_m, 1.0) * np.column_stack([np.cos(turn), np.sin(turn)])
 
 
-def nearest(place: Place, point: FloatArray) -> FloatArray:
+def nearest(place: NamedLandmark, point: FloatArray) -> FloatArray:
     """The point (2,) of its footprint that is nearest to another."""
     if place.outline is not None:
         line = shapely.LinearRing(place.outline)
@@ -88,7 +88,7 @@ def nearest(place: Place, point: FloatArray) -> FloatArray:
     return np.asarray(place.center + way * (place.radius_m / max(float(np.hypot(*way)), 1e-9)))
 
 
-def _heights(view: FlightExam, index: int, named: list[Place]) -> Part:
+def _heights(view: FlightExam, index: int, named: list[NamedLandmark]) -> SheetPart:
     """Heights over the time, and landmarks from foot to top beside it, to one scale."""
     t, height = view.flight.t_s[: index + 1], view.flight.enu_m[: index + 1, 2]
     known = [place for place in named if np.isfinite([place.base_m, place.top_m]).all()]
@@ -108,7 +108,7 @@ def _heights(view: FlightExam, index: int, named: list[Place]) -> Part:
         ends = [(x, up(place.base_m)), (x, up(place.top_m))]
         canvas.line(f"bar {colour}", ends, {"measure": f"{place.top_m - place.base_m:.9g}", "unit": "m"})
         canvas.label("value", ends[1], f"{place.top_m - place.base_m:.0f} m")
-    return Part(canvas, {"part": "heights", "per-m": f"{per_m:.9g}"})
+    return SheetPart(canvas, {"part": "heights", "per-m": f"{per_m:.9g}"})
 
 
 CM: Final = 100.0
@@ -121,7 +121,7 @@ _DIAL: Final = 78.0  # units from dial to dial
 _RADIUS: Final = 26.0
 
 
-def arm_parts(view: ArmExam, row: Mapping[str, Any]) -> list[Part]:
+def arm_parts(view: ArmExam, row: Mapping[str, Any]) -> list[SheetPart]:
     """From above (the robot looks up), from the side, and the dials where joints are asked about."""
     kind, _, *about = row["operands"]
     index = view.index(row["until_s"])
@@ -137,7 +137,7 @@ def _flat(places: FloatArray, side: bool) -> FloatArray:
     return places[..., [0, 2]] if side else np.stack([-places[..., 1], places[..., 0]], axis=-1)
 
 
-def _map(view: ArmExam, row: Mapping[str, Any], index: int, before: int | None, side: bool) -> Part | None:
+def _map(view: ArmExam, row: Mapping[str, Any], index: int, before: int | None, side: bool) -> SheetPart | None:
     kind, _, *about = row["operands"]
     things = [n for n in range(len(view.ids)) if np.isfinite(view.item_m[n, index]).all()]
     way = view.gripper_m[: index + 1]
@@ -180,7 +180,7 @@ def _map(view: ArmExam, row: Mapping[str, Any], index: int, before: int | None, 
             ahead, left = view.flat_m(named[0], index)
             angle(canvas, ground.at(_flat(gripper, side)), 90.0, float(np.degrees(np.arctan2(left, ahead))))
     canvas.text("small", (10, 16), "from the side" if side else "from above", size=11)
-    return Part(canvas, {**ground.told(), "part": "side" if side else "above"})
+    return SheetPart(canvas, {**ground.told(), "part": "side" if side else "above"})
 
 
 def _outline(view: ArmExam, row: int, middle: FloatArray, side: bool) -> FloatArray:
@@ -189,7 +189,7 @@ def _outline(view: ArmExam, row: int, middle: FloatArray, side: bool) -> FloatAr
     return middle + _CORNERS * half if np.isfinite(half).all() else middle[None]
 
 
-def _dials(view: ArmExam, index: int, asked: str) -> Part:
+def _dials(view: ArmExam, index: int, asked: str) -> SheetPart:
     """Each joint that turns: its zero is up, counter-clockwise is positive."""
     canvas = Canvas(WIDTH, 2 * _RADIUS + 44)
     turning = [
@@ -206,7 +206,7 @@ def _dials(view: ArmExam, index: int, asked: str) -> Part:
             canvas.line("measure" if joint.name == asked else "curve", [at, at + hand], told)
             canvas.text("small", (at[0], at[1] + _RADIUS + 28), f"{np.degrees(value):.0f}°", "middle", 11)
         canvas.text("name" if joint.name == asked else "small", (at[0], at[1] + _RADIUS + 14), joint.name, "middle", 11)
-    return Part(canvas, {"part": "dials"})
+    return SheetPart(canvas, {"part": "dials"})
 
 
 COLOURS: Final = ("a", "b", "c", "d", "e", "f")
@@ -235,13 +235,15 @@ def notes(row: Mapping[str, Any]) -> list[str]:
     return [f"{row['text']} [{row['answer']}]", *(["; ".join(told)] if told else [])]
 
 
-PARTS: Final[Mapping[str, Callable[[Any, Mapping[str, Any]], list[Part]]]] = {
+PARTS: Final[Mapping[str, Callable[[Any, Mapping[str, Any]], list[SheetPart]]]] = {
     AERIAL: flight_parts,
     MANIPULATION: arm_parts,
 }
 
 
-def draw(view: Exam, questions: Iterable[Mapping[str, Any]], footage: Footage | None) -> Iterator[tuple[int, Sheet]]:
+def draw(
+    view: Exam, questions: Iterable[Mapping[str, Any]], footage: DeliveredVideo | None
+) -> Iterator[tuple[int, Sheet]]:
     """Question -> what is drawn of it; what people or models wrote has no operands to draw."""
     for row in questions:
         if view.domain not in PARTS or row["until_s"] is None or not isinstance(EXAM_TASKS.get(row["task"]), ExamTask):

@@ -45,12 +45,12 @@ def question_pictures(asked: pa.Table, scenes: Callable[[], Iterable[Any]]) -> d
     for scene in scenes():
         rows = by_scene.get(scene.id, ())
         if rows and scene.facts.world == "drive":
-            drawn = Drawn(scene)
+            drawn = DrawnQuestion(scene)
             found |= {picture_of(row["id"]): drawn.picture(row) for row in rows}
     return found
 
 
-class Drawn:
+class DrawnQuestion:
     """A drive from above; our car in the middle, its heading upwards."""
 
     def __init__(self, scene: DriveScene) -> None:

@@ -22,7 +22,7 @@ ASKED: Final = frozenset({GEN, *(sub for subs in SUBS.values() for sub in subs)}
 Text = Annotated[str, Field(min_length=1, max_length=1000)]
 
 
-class Written(Model):
+class WrittenExam(Model):
     """One question of somebody's own."""
 
     log: Text
@@ -37,7 +37,7 @@ class Written(Model):
     until_s: Annotated[FiniteFloat, Field(gt=0)] | None = None
 
     @model_validator(mode="after")
-    def _has_form(self) -> Written:
+    def _has_form(self) -> WrittenExam:
         if self.sub_capability not in ASKED:
             raise ValueError(f"sub_capability {self.sub_capability!r} is none of {', '.join(sorted(ASKED))}")
         if self.unit is not None and not _is_number(self.answer):
@@ -65,7 +65,7 @@ def read_written(path: Path) -> list[dict[str, Any]]:
         if not line.strip():
             continue
         try:
-            one = Written.model_validate(json.loads(line))
+            one = WrittenExam.model_validate(json.loads(line))
         except (ValidationError, ValueError, RecursionError) as error:
             told = error.errors()[0]["msg"] if isinstance(error, ValidationError) else str(error)
             raise ValueError(f"{path}, line {number}: {told}") from error
@@ -132,7 +132,7 @@ class ExamRules(FlightRules):
     # Questions that are not about the log
     even_answers: bool = Field(default=True, description="of a kind and log none over twice as often as another")
     far_per_log: int = Field(default=12, ge=0, description="domain-far questions that are drawn for a log")
-    written: Annotated[tuple[Written, ...], BeforeValidator(_from_file)] = Field(
+    written: Annotated[tuple[WrittenExam, ...], BeforeValidator(_from_file)] = Field(
         default=(), description="questions that people wrote, or the name of a file of them, as JSON lines"
     )
 

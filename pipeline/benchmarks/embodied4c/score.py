@@ -138,7 +138,7 @@ LOGGED: Final = ("domain", "sensors", "modality", "capability", "sub_capability"
 TOTAL: Final = "E4C-S"
 
 
-class Settings(Model):
+class ExamScoreSettings(Model):
     """What may be chosen."""
 
     tolerance: float = Field(
@@ -170,7 +170,7 @@ def trials(ids: Collection[str]) -> list[Published]:
     ]
 
 
-def mark(answers: Sequence[Answer], settings: Settings, ask: Ask | None = None) -> Scores:
+def mark(answers: Sequence[Answer], settings: ExamScoreSettings, ask: Ask | None = None) -> Scores:
     """Marks of all metrics, 0 to 100; those that are not measured are NaN."""
     values: dict[str, FloatArray] = {name: unmeasured(len(answers)) for name in METRICS}
     unread: list[str | None] = [None] * len(answers)
@@ -209,7 +209,7 @@ def mark(answers: Sequence[Answer], settings: Settings, ask: Ask | None = None) 
     return Scores(values, unread, left_out, notes, words)
 
 
-def _number(reply: str | None, truth: float, unit: str | None, settings: Settings) -> Mark:
+def _number(reply: str | None, truth: float, unit: str | None, settings: ExamScoreSettings) -> Mark:
     return numeric(reply, truth, unit, settings.tolerance, as_judge=settings.as_judge)
 
 
@@ -274,10 +274,10 @@ def figures(answers: Sequence[Answer]) -> list[Figure]:
     return rows
 
 
-SCORE: Final = Score[Settings](
+SCORE: Final = Score[ExamScoreSettings](
     read=partial(read_own, columns=COLUMNS),
     metrics=METRICS,
-    settings=Settings,
+    settings=ExamScoreSettings,
     mark=mark,
     figures=figures,
     judge=lambda settings: settings.judge,

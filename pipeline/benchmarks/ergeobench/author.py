@@ -54,7 +54,7 @@ _SCHEMA: Final = record(
 
 
 @dataclass(frozen=True)
-class Item:
+class AuthoredItem:
     """A question as a model wrote it, about the view of a number."""
 
     picture: int
@@ -69,7 +69,7 @@ def declared(view: ErgeoView) -> Sequence[View]:
     return view.around[:VIEWS]
 
 
-class Author(ModelAuthor[ErgeoView, SceneAuthoring[ErgeoView], Target]):
+class GeoAuthor(ModelAuthor[ErgeoView, SceneAuthoring[ErgeoView], Target]):
     """The author of panoramas, asked about each slot."""
 
     authoring = SceneAuthoring[ErgeoView]
@@ -101,7 +101,9 @@ class Author(ModelAuthor[ErgeoView, SceneAuthoring[ErgeoView], Target]):
         views = declared(scene.view)
         for number, raw in enumerate(found, start=1):
             wrong = tuple(text.strip() for text in raw["wrong"])
-            item = Item(int(raw["picture"]), raw["question"].strip(), raw["answer"].strip(), wrong, raw["proof"])
+            item = AuthoredItem(
+                int(raw["picture"]), raw["question"].strip(), raw["answer"].strip(), wrong, raw["proof"]
+            )
             case = Case(MODEL_ASSISTED, str(number), item.question, wording=item.question)
             case.flags, case.proof = [MODEL_ASSISTED], item.proof
             _examine(case, item, len(views))
@@ -123,7 +125,7 @@ class Author(ModelAuthor[ErgeoView, SceneAuthoring[ErgeoView], Target]):
         return Case(MODEL_ASSISTED, str(number))
 
 
-def _examine(case: Case, item: Item, pictures: int) -> None:
+def _examine(case: Case, item: AuthoredItem, pictures: int) -> None:
     """What can be told of a written question without its view."""
     options = {option.casefold().strip() for option in (item.answer, *item.wrong)}
     is_statement = {item.answer, *item.wrong} == STATEMENT

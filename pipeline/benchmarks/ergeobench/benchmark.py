@@ -7,7 +7,7 @@ from typing import Final
 from pipeline.benchmarks.benchmark import Benchmark, SceneViews
 from pipeline.benchmarks.ergeobench import images
 from pipeline.benchmarks.ergeobench.agent import harness_files, source_lines
-from pipeline.benchmarks.ergeobench.author import Author, declared
+from pipeline.benchmarks.ergeobench.author import GeoAuthor, declared
 from pipeline.benchmarks.ergeobench.columns import CARD, COLUMNS
 from pipeline.benchmarks.ergeobench.rules import PROFILES, ErgeoRules
 from pipeline.benchmarks.ergeobench.score import SCORE
@@ -27,6 +27,6 @@ ERGEOBENCH: Final = Benchmark[ErgeoView, ErgeoRules](
     pictures=source_lines,
     harness=harness_files,
     views=SceneViews(images.__name__, images.pictures_of, declared),
-    author=Author(),
+    author=GeoAuthor(),
     score=SCORE,
 )

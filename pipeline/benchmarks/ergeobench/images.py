@@ -18,10 +18,10 @@ EMBODIED: Final = "embodied"  # flag of a question that is asked in an environme
 VIEW_FACTS: Final = ("view_yaw", "view_pitch", "view_fov")
 WHOLE: Final = Whole(long_side=LONG_SIDE)
 SOURCE: Final = Whole()  # as wide as it was read: environments render from it
-Shown = View | Whole
+PictureRef = View | Whole
 
 
-def show(case: Case, *shown: Shown) -> None:
+def show(case: Case, *shown: PictureRef) -> None:
     """Writes into a candidate what it shows, in order: views into its evidence, all else as flags."""
     case.flags += [EMBODIED if own == SOURCE else PANORAMA for own in shown if not isinstance(own, View)]
     for number, view in enumerate((own for own in shown if isinstance(own, View)), start=1):
@@ -29,10 +29,10 @@ def show(case: Case, *shown: Shown) -> None:
             case.fact(name, f"view {number}", value, "deg")
 
 
-def shown_in(row: Mapping[str, Any]) -> tuple[Shown, ...]:
+def shown_in(row: Mapping[str, Any]) -> tuple[PictureRef, ...]:
     """The pictures of a question (`tables.QUESTIONS`), in order: the whole panorama before its views."""
     flags = row["flags"] or ()
-    whole: list[Shown] = [SOURCE] if EMBODIED in flags else [WHOLE] if PANORAMA in flags else []
+    whole: list[PictureRef] = [SOURCE] if EMBODIED in flags else [WHOLE] if PANORAMA in flags else []
     found: dict[str, list[float]] = {}
     for fact in row["evidence"] or ():
         if fact["name"] in VIEW_FACTS:
@@ -41,12 +41,12 @@ def shown_in(row: Mapping[str, Any]) -> tuple[Shown, ...]:
     return (*whole, *views)
 
 
-def file_of(scene: str, shown: Shown) -> str:
+def file_of(scene: str, shown: PictureRef) -> str:
     """The picture's path in a release: it tells nothing, and equal views of a scene have one."""
     told = shown.model_dump_json()
     return f"{FOLDER}/{scene}/{digest(type(shown).__name__, scene, told).hex()[:NAME_CHARS]}.jpg"
 
 
-def pictures_of(row: Mapping[str, Any]) -> list[tuple[str, Shown]]:
+def pictures_of(row: Mapping[str, Any]) -> list[tuple[str, PictureRef]]:
     """The pictures of a question with their files."""
     return [(file_of(row["scene"], shown), shown) for shown in shown_in(row)]

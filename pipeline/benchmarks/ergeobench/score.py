@@ -107,13 +107,13 @@ COMPOSITES: Final = {
 }
 
 
-class Settings(Model):
+class GeoScoreSettings(Model):
     """What may be chosen."""
 
     required: tuple[Literal["country", "city", "street", "coordinates"], ...] = ("country", "city", "coordinates")
 
 
-def mark(answers: Sequence[Answer], settings: Settings, ask: Ask | None = None) -> Scores:
+def mark(answers: Sequence[Answer], settings: GeoScoreSettings, ask: Ask | None = None) -> Scores:
     """Marks of all metrics: of geo-localization in per cent and kilometres, of all else 0 or 1."""
     values: dict[str, FloatArray] = {name: unmeasured(len(answers)) for name in METRICS}
     unread: list[str | None] = [None] * len(answers)
@@ -217,10 +217,10 @@ def figures(answers: Sequence[Answer]) -> list[Figure]:
     return [*settings, *tasks, *dimensions, *whole]
 
 
-SCORE: Final = Score[Settings](
+SCORE: Final = Score[GeoScoreSettings](
     read=partial(read_own, columns=COLUMNS),
     metrics=METRICS,
-    settings=Settings,
+    settings=GeoScoreSettings,
     mark=mark,
     figures=figures,
     composites=COMPOSITES,

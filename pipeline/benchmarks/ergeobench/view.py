@@ -20,7 +20,7 @@ from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.core.identity import rng_for
 from pipeline.geometry.views import View, turned_deg
 from pipeline.questions.rules import Measure, rule
-from pipeline.worlds.panorama.facts import Panorama, PanoramaScene, Seen
+from pipeline.worlds.panorama.facts import Panorama, PanoramaObject, PanoramaScene
 
 TURNS: Final = 36  # level views of a panorama: questions share them, so that few pictures show much
 
@@ -36,7 +36,7 @@ class ErgeoView:
     def __init__(self, scene: PanoramaScene, rules: ErgeoRules) -> None:
         self.scene, self.rules = scene, rules
         self.facts: Panorama = scene.facts
-        self.objects: tuple[Seen, ...] = self.facts.objects
+        self.objects: tuple[PanoramaObject, ...] = self.facts.objects
         self._shows: dict[View, tuple[BoolArray, BoolArray]] = {}
 
     @cached_property

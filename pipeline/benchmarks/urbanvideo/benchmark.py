@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from pipeline.benchmarks.benchmark import Benchmark
-from pipeline.benchmarks.urbanvideo.authoring.author import Author
+from pipeline.benchmarks.urbanvideo.authoring.author import UrbanAuthor
 from pipeline.benchmarks.urbanvideo.card import CARD
 from pipeline.benchmarks.urbanvideo.columns import COLUMNS
 from pipeline.benchmarks.urbanvideo.drawings import DRAWINGS
@@ -14,7 +14,7 @@ from pipeline.benchmarks.urbanvideo.legends import LEGENDS, map_pictures
 from pipeline.benchmarks.urbanvideo.rules import PROFILES, UrbanRules, UrbanView
 from pipeline.benchmarks.urbanvideo.score import SCORE
 from pipeline.benchmarks.urbanvideo.tasks.registry import URBAN_TASKS
-from pipeline.core.video_form import VideoForm
+from pipeline.core.video_form import VideoSpec
 from pipeline.worlds.flight.view import FlightView
 from pipeline.worlds.flight.world import FLIGHT
 
@@ -27,12 +27,12 @@ URBANVIDEO: Final = Benchmark[UrbanView, UrbanRules](
     view=FlightView,
     columns=COLUMNS,
     card=CARD,
-    video=VideoForm(size=(640, 360), bars=False, clips=True),
+    video=VideoSpec(size=(640, 360), bars=False, clips=True),
     pictures=map_pictures,
     scene_pictures=LEGENDS,
     drawings=DRAWINGS,
     harness=harness_files,
-    author=Author(),
+    author=UrbanAuthor(),
     score=SCORE,
     # The track answers nearly every question, and where landmarks lie those about what is near or next.
     map_before=dict.fromkeys(("Trajectory Captioning", "Duration", "Action Generation"), ("things",)),

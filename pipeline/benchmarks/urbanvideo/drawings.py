@@ -8,23 +8,23 @@ from typing import Any, Final
 import numpy as np
 import shapely
 
-from pipeline.benchmarks.benchmark import Drawings, Footage
-from pipeline.benchmarks.urbanvideo.plan import Drawn, Named, Plan, facts, heights, nose, outline_of
+from pipeline.benchmarks.benchmark import DeliveredVideo, Drawings
+from pipeline.benchmarks.urbanvideo.plan import DrawnMap, MapDrawing, NamedMark, facts, heights, nose, outline_of
 from pipeline.benchmarks.urbanvideo.rules import UrbanView
 from pipeline.benchmarks.urbanvideo.tasks.maps import ROW_SEPARATOR
 from pipeline.core.arrays import FloatArray
 from pipeline.drawing.canvas import Canvas
 from pipeline.drawing.ground import Chart
-from pipeline.drawing.sheet import MOST_STILLS, WIDTH, Part, Sheet, Still
+from pipeline.drawing.sheet import MOST_STILLS, WIDTH, Sheet, SheetPart, Still
 from pipeline.geometry.bearings import picture_xy
-from pipeline.worlds.flight.places import Place, shot_of
+from pipeline.worlds.flight.places import NamedLandmark, shot_of
 
 _ARC: Final = 34.0
 _CELL: Final = 26.0
 _WEDGE: Final = 90.0  # units
 
 
-def position(plan: Plan, row: Mapping[str, Any], drawn: Drawn) -> None:
+def position(plan: MapDrawing, row: Mapping[str, Any], drawn: DrawnMap) -> None:
     """The nose, the way to the landmark, and the degrees between."""
     ((label, metres),), ((_, bearing),) = facts(row, "distance"), facts(row, "bearing")
     index = plan.view.index(row["until_s"])
@@ -45,7 +45,7 @@ def position(plan: Plan, row: Mapping[str, Any], drawn: Drawn) -> None:
     drawn.notes.append(f"{label} is {abs(bearing):.1f}° to the {side} of the nose, {metres:.1f} m away over ground.")
 
 
-def detection(plan: Plan, row: Mapping[str, Any], drawn: Drawn) -> None:
+def detection(plan: MapDrawing, row: Mapping[str, Any], drawn: DrawnMap) -> None:
     """What the camera's picture covers, and the goal."""
     index, camera = plan.view.index(row["until_s"]), plan.view.flight.camera
     if index is None or camera is None:
@@ -62,7 +62,7 @@ def detection(plan: Plan, row: Mapping[str, Any], drawn: Drawn) -> None:
     drawn.notes.append(f"{goal.label}: {told}; the wedge is what the picture covers over ground.")
 
 
-def ends(plan: Plan, row: Mapping[str, Any], drawn: Drawn) -> None:
+def ends(plan: MapDrawing, row: Mapping[str, Any], drawn: DrawnMap) -> None:
     """From both ends of the path to the landmarks nearest to them."""
     for name, second in (("start", plan.view.t_s[0]), ("end", row["until_s"])):
         ((label, metres),) = facts(row, f"{name}_to_nearest")
@@ -73,7 +73,7 @@ def ends(plan: Plan, row: Mapping[str, Any], drawn: Drawn) -> None:
         drawn.notes.append(f"{name.capitalize()}: {metres:.1f} m from {label}.")
 
 
-def beside(plan: Plan, row: Mapping[str, Any], drawn: Drawn) -> None:
+def beside(plan: MapDrawing, row: Mapping[str, Any], drawn: DrawnMap) -> None:
     """Between two footprints."""
     name = "gap_to_goal" if facts(row, "gap_to_goal") else "gap_to_nearest"
     ((label, metres),) = facts(row, name)
@@ -82,7 +82,7 @@ def beside(plan: Plan, row: Mapping[str, Any], drawn: Drawn) -> None:
     drawn.notes.append(f"{one.label} and {label}: {metres:.1f} m between their outlines.")
 
 
-def planning(plan: Plan, row: Mapping[str, Any], drawn: Drawn) -> None:
+def planning(plan: MapDrawing, row: Mapping[str, Any], drawn: DrawnMap) -> None:
     """The straight way to the goal."""
     ((goal, metres),) = facts(row, "distance")
     index = plan.view.index(row["until_s"])
@@ -93,7 +93,7 @@ def planning(plan: Plan, row: Mapping[str, Any], drawn: Drawn) -> None:
     drawn.notes.append(f"{goal} is {metres:.1f} m away; {row['answer']} comes first on the straight way.")
 
 
-def proximity(plan: Plan, row: Mapping[str, Any], drawn: Drawn) -> None:
+def proximity(plan: MapDrawing, row: Mapping[str, Any], drawn: DrawnMap) -> None:
     """The distance to the landmark over the seconds of the video, in the stretch and around it."""
     label, view = row["operands"][0], plan.view
     series = _named(drawn, label).place.distance_m(view.enu_m)
@@ -113,7 +113,7 @@ def proximity(plan: Plan, row: Mapping[str, Any], drawn: Drawn) -> None:
     drawn.parts.append(chart.part("distances"))
 
 
-def cells(plan: Plan, row: Mapping[str, Any], drawn: Drawn) -> None:
+def cells(plan: MapDrawing, row: Mapping[str, Any], drawn: DrawnMap) -> None:
     """The right map as it is offered."""
     grid = row["answer"].split(ROW_SEPARATOR)
     side = _CELL * len(grid)
@@ -130,20 +130,20 @@ def cells(plan: Plan, row: Mapping[str, Any], drawn: Drawn) -> None:
         canvas.text("note", (side + 30, 10 + 20 * number), f"{number} = {name}")
     ((_, metres),) = facts(row, "cell")
     canvas.text("note", (side + 30, side), f"a cell is {metres:.1f} m; the first way leads up")
-    drawn.parts.append(Part(canvas, {"part": "cells"}))
+    drawn.parts.append(SheetPart(canvas, {"part": "cells"}))
 
 
-def _named(drawn: Drawn, label: str) -> Named:
+def _named(drawn: DrawnMap, label: str) -> NamedMark:
     return next(one for one in drawn.named if one.place.label == label)
 
 
-def _length(drawn: Drawn, points: FloatArray, fact: str, subject: str, metres: float) -> None:
+def _length(drawn: DrawnMap, points: FloatArray, fact: str, subject: str, metres: float) -> None:
     line = drawn.ground.at(points)
     drawn.map.line("measure", line, {"fact": fact, "subject": subject})
     drawn.map.label("value", line.mean(0), f"{metres:.0f} m" if metres >= 10 else f"{metres:.1f} m")
 
 
-def _on(place: Place, point: FloatArray) -> FloatArray:
+def _on(place: NamedLandmark, point: FloatArray) -> FloatArray:
     """The point (2,) of a footprint that is nearest to a point."""
     if place.outline is None:
         offset = point - place.center
@@ -153,7 +153,7 @@ def _on(place: Place, point: FloatArray) -> FloatArray:
     return np.asarray(nearest.coords)[0]
 
 
-def _between(one: Place, other: Place) -> FloatArray:
+def _between(one: NamedLandmark, other: NamedLandmark) -> FloatArray:
     """The closest points (2, 2) of two footprints."""
     if other.outline is None:
         start = _on(one, other.center)
@@ -165,7 +165,7 @@ def _between(one: Place, other: Place) -> FloatArray:
     return np.asarray(line.coords)
 
 
-MEASURES: Final[dict[str, Callable[[Plan, Mapping[str, Any], Drawn], None]]] = {
+MEASURES: Final[dict[str, Callable[[MapDrawing, Mapping[str, Any], DrawnMap], None]]] = {
     "Landmark Position": position,
     "Goal Detection": detection,
     "Start/End Position": ends,
@@ -181,10 +181,10 @@ _MANY: Final = 60  # corners of an outline that are joined by upright lines; of 
 
 
 def draw(
-    view: UrbanView, questions: Iterable[Mapping[str, Any]], footage: Footage | None
+    view: UrbanView, questions: Iterable[Mapping[str, Any]], footage: DeliveredVideo | None
 ) -> Iterator[tuple[int, Sheet]]:
     """Question -> what is drawn of it."""
-    plan = Plan(view)
+    plan = MapDrawing(view)
     for row in questions:
         drawn = plan.drawn(row)
         if row["until_s"] is not None:
@@ -196,12 +196,12 @@ def draw(
             MEASURES[row["task"]](plan, row, drawn)
         steps = [f"{n} {s.words} ({s.start_s:.1f} to {s.end_s:.1f} s)" for n, s in enumerate(drawn.flown, start=1)]
         drawn.notes += [f"Movements: {'; '.join(steps)}."] if steps else []
-        parts = [Part(drawn.map, drawn.ground.told()), heights(plan, row, drawn.flown), *drawn.parts]
+        parts = [SheetPart(drawn.map, drawn.ground.told()), heights(plan, row, drawn.flown), *drawn.parts]
         stills = _stills(plan, drawn, footage) if footage else ()
         yield int(row["id"]), Sheet(f"{row['task']}: {row['text']}", parts, drawn.notes, stills)
 
 
-def _stills(plan: Plan, drawn: Drawn, footage: Footage) -> list[Still]:
+def _stills(plan: MapDrawing, drawn: DrawnMap, footage: DeliveredVideo) -> list[Still]:
     """The moments that are asked about, then the best picture of each landmark."""
     view = plan.view
     stills, shown = [], set()
@@ -220,11 +220,11 @@ def _stills(plan: Plan, drawn: Drawn, footage: Footage) -> list[Still]:
     return stills[:MOST_STILLS]
 
 
-def _frame(plan: Plan, footage: Footage, second: float) -> Any:
+def _frame(plan: MapDrawing, footage: DeliveredVideo, second: float) -> Any:
     return footage(min(max(second, 0.0), plan.view.end_s))
 
 
-def _prism(plan: Plan, one: Named, second: float) -> tuple[str, list[FloatArray], str] | None:
+def _prism(plan: MapDrawing, one: NamedMark, second: float) -> tuple[str, list[FloatArray], str] | None:
     """The edges of a landmark in the picture at a second; None where it is not in view, or its place not known."""
     view, place = plan.view, one.place
     index, camera = view.index(second), view.flight.camera
@@ -250,7 +250,7 @@ def _prism(plan: Plan, one: Named, second: float) -> tuple[str, list[FloatArray]
     return one.kind, lines, one.name
 
 
-def _number(plan: Plan, one: Named) -> int:
+def _number(plan: MapDrawing, one: NamedMark) -> int:
     return plan.view.places.index(one.place)
 
 

@@ -11,12 +11,12 @@ import numpy as np
 
 from pipeline.benchmarks.urbanvideo.rules import UrbanView
 from pipeline.core.arrays import FloatArray
-from pipeline.core.spatial import Sketch
+from pipeline.core.spatial import TopDownMap
 from pipeline.drawing.canvas import Canvas
 from pipeline.drawing.ground import BOTTOM, HIGH, TOP, Chart, Ground, draw_sketch
-from pipeline.drawing.sheet import WIDTH, Part
+from pipeline.drawing.sheet import WIDTH, SheetPart
 from pipeline.worlds.flight.drawn import sketch
-from pipeline.worlds.flight.places import Place
+from pipeline.worlds.flight.places import NamedLandmark
 
 KINDS: Final = "abcdef"  # classes of what a question names, in order
 _TALLEST: Final = 520.0
@@ -34,16 +34,16 @@ class Flown(NamedTuple):
     end_s: float
 
 
-class Named(NamedTuple):
+class NamedMark(NamedTuple):
     """A landmark that a question speaks of, as it is marked."""
 
-    place: Place
+    place: NamedLandmark
     kind: str
     name: str
 
 
 @dataclass
-class Drawn:
+class DrawnMap:
     """What was drawn of a question, before its pictures of the video.
 
     Attributes:
@@ -58,14 +58,14 @@ class Drawn:
 
     ground: Ground
     map: Canvas
-    named: Sequence[Named]
+    named: Sequence[NamedMark]
     flown: Sequence[Flown]
-    parts: list[Part] = field(default_factory=list)
+    parts: list[SheetPart] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     seconds: dict[float, str] = field(default_factory=dict)
 
 
-class Plan:
+class MapDrawing:
     """A flight under its rules, and the map that most of its questions begin with."""
 
     def __init__(self, view: UrbanView) -> None:
@@ -80,12 +80,12 @@ class Plan:
         )
         self._base = self._begun(())
 
-    def drawn(self, row: Mapping[str, Any]) -> Drawn:
+    def drawn(self, row: Mapping[str, Any]) -> DrawnMap:
         """A map with the stretch that is asked about, its movements, and what the question names."""
         named = self.named(row)
         inside = all(self._holds(one.place) for one in named)
         ground, canvas = (self._base[0], self._base[1].copy()) if inside else self._begun(named)
-        drawn = Drawn(ground, canvas, named, flown_in(row))
+        drawn = DrawnMap(ground, canvas, named, flown_in(row))
         for one in named:
             canvas.shape(one.kind, [ground.at(outline_of(one.place))], one.name)
         self._stretch(drawn, row)
@@ -94,14 +94,14 @@ class Plan:
             canvas.label("name", (outline[:, 0].mean(), outline[:, 1].min()), one.name, 6.0)
         return drawn
 
-    def named(self, row: Mapping[str, Any]) -> list[Named]:
+    def named(self, row: Mapping[str, Any]) -> list[NamedMark]:
         """The landmarks that are operands or the answer, in order; of a map's, their digits."""
         words = [*(row["operands"] or ()), row["answer"] or "", row["text"] or ""]
         places = [place for place in self.view.places if any(_says(text, place.label) for text in words)]
         within = {a.label for a in places for b in places if a is not b and _says(b.label, a.label)}
         kept = [p for p in places if p.label not in within or p.label in words]
         kept.sort(key=lambda place: min(n for n, text in enumerate(words) if _says(text, place.label)))
-        return [Named(place, KINDS[n % len(KINDS)], place.label) for n, place in enumerate(kept)]
+        return [NamedMark(place, KINDS[n % len(KINDS)], place.label) for n, place in enumerate(kept)]
 
     def at_s(self, seconds: Iterable[float]) -> FloatArray:
         """Where the drone is (n, 3), between the samples."""
@@ -114,7 +114,7 @@ class Plan:
         step = max(1, len(within) // _POINTS)
         return self.at_s([from_s, *within[::step], until_s])[:, :2]
 
-    def _stretch(self, drawn: Drawn, row: Mapping[str, Any]) -> None:
+    def _stretch(self, drawn: DrawnMap, row: Mapping[str, Any]) -> None:
         """The part of the way that is asked about, the headings along it, and the movements in it."""
         until_s = row["until_s"]
         ends = [0.0 if row["from_s"] is None else row["from_s"], self.view.end_s if until_s is None else until_s]
@@ -134,7 +134,7 @@ class Plan:
             middle = drawn.ground.at(self.at_s([(step.start_s + step.end_s) / 2])[0])
             drawn.map.label("name", middle, str(number + 1), 7.0)
 
-    def _noses(self, drawn: Drawn, from_s: float, until_s: float) -> None:
+    def _noses(self, drawn: DrawnMap, from_s: float, until_s: float) -> None:
         """Where the nose points, a few times along a stretch."""
         for second in np.linspace(from_s, until_s, _NOSES):
             index = self.view.index(second)
@@ -142,18 +142,18 @@ class Plan:
                 at = drawn.ground.at(self.view.enu_m[index])
                 drawn.map.arrow("nose", at, at + _NOSE * nose(self.view.heading_deg[index]), 6.0)
 
-    def _holds(self, place: Place) -> bool:
+    def _holds(self, place: NamedLandmark) -> bool:
         """Whether the map that most questions share shows a landmark."""
         points, ground = self._base[0].at(outline_of(place)), self._base[0]
         return bool(((points >= 0) & (points <= [ground.width, ground.height])).all())
 
-    def _begun(self, named: Sequence[Named]) -> tuple[Ground, Canvas]:
+    def _begun(self, named: Sequence[NamedMark]) -> tuple[Ground, Canvas]:
         """A map of the flight and some landmarks, with all that lies about."""
         ground = Ground(np.concatenate([self._shown, *(outline_of(one.place) for one in named)]), WIDTH, _TALLEST)
         canvas = ground.canvas()
         corners = [np.array(thing.outline) for thing in self._sketch.things]
         near = tuple(t for t, c in zip(self._sketch.things, corners, strict=True) if _meets(ground, ground.at(c)))
-        draw_sketch(canvas, ground, Sketch(things=near, path=self._sketch.path))
+        draw_sketch(canvas, ground, TopDownMap(things=near, path=self._sketch.path))
         canvas.arrow("aid", (18, 40), (18, 14), 7.0)
         canvas.text("small", (26, 24), "N", size=11)
         return ground, canvas
@@ -175,7 +175,7 @@ def facts(row: Mapping[str, Any], name: str) -> list[tuple[str, float]]:
     ]
 
 
-def outline_of(place: Place) -> FloatArray:
+def outline_of(place: NamedLandmark) -> FloatArray:
     """The footprint (k, 2) of a landmark; a circle where that is what is known."""
     if place.outline is not None:
         return place.outline
@@ -206,7 +206,7 @@ def _says(text: str, label: str) -> bool:
     return re.search(rf"(?<!\w){re.escape(label)}(?!\w)", text, re.IGNORECASE) is not None
 
 
-def heights(plan: Plan, row: Mapping[str, Any], flown: Sequence[Flown]) -> Part:
+def heights(plan: MapDrawing, row: Mapping[str, Any], flown: Sequence[Flown]) -> SheetPart:
     """Height above take-off, with the stretch that is asked about and its movements."""
     view = plan.view
     chart = Chart("height above take-off", view.t_s, view.height_m, view.end_s, None)

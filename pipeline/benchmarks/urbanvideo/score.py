@@ -32,11 +32,11 @@ from pipeline.questions.scoring_protocol import (
 ACCURACY: Final = "accuracy"
 
 
-class Settings(Model):
+class UrbanScoreSettings(Model):
     """Nothing can be chosen."""
 
 
-def mark(answers: Sequence[Answer], settings: Settings, ask: Ask | None = None) -> Scores:
+def mark(answers: Sequence[Answer], settings: UrbanScoreSettings, ask: Ask | None = None) -> Scores:
     """1 for the right letter, else 0."""
     read = [_letter(answer) for answer in answers]
     right = [letter == a.question.ground_truth.strip().upper() for (letter, _), a in zip(read, answers, strict=True)]
@@ -60,10 +60,10 @@ def figures(answers: Sequence[Answer]) -> list[Figure]:
     return [*tasks, *categories, Figure("all", members=tuple(range(len(answers))))]
 
 
-SCORE: Final = Score[Settings](
+SCORE: Final = Score[UrbanScoreSettings](
     read=partial(read_own, columns=COLUMNS),
     metrics={ACCURACY: Metric("accuracy", is_guessed=True)},
-    settings=Settings,
+    settings=UrbanScoreSettings,
     mark=mark,
     figures=figures,
 )

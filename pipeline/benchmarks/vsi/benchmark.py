@@ -12,7 +12,7 @@ from pipeline.benchmarks.vsi.rules import PROFILES, Rules, ScanView
 from pipeline.benchmarks.vsi.score import SCORE
 from pipeline.benchmarks.vsi.tasks.measures import RoomSize
 from pipeline.benchmarks.vsi.tasks.registry import TASKS
-from pipeline.core.video_form import VideoForm
+from pipeline.core.video_form import VideoSpec
 from pipeline.worlds.indoor.view import IndoorView
 from pipeline.worlds.indoor.world import INDOOR
 
@@ -25,7 +25,7 @@ VSI: Final = Benchmark[ScanView, Rules](
     view=IndoorView,
     columns=COLUMNS,
     card=CARD,
-    video=VideoForm(size=(640, 480)),  # appendix B.1
+    video=VideoSpec(size=(640, 480)),  # appendix B.1
     drawings=DRAWINGS,
     harness=harness_files,
     score=SCORE,

@@ -15,10 +15,10 @@ import numpy.typing as npt
 
 from pipeline.benchmarks.vsi.rules import ScanView
 from pipeline.core.arrays import FloatArray
-from pipeline.core.video_form import VideoForm
+from pipeline.core.video_form import VideoSpec
 from pipeline.drawing.canvas import Canvas
 from pipeline.drawing.ground import Ground, draw_sketch, points_to_show
-from pipeline.drawing.sheet import WIDTH, Part
+from pipeline.drawing.sheet import WIDTH, SheetPart
 from pipeline.worlds.indoor.projection import Cameras
 from pipeline.worlds.indoor.sketch import sketch
 
@@ -27,7 +27,7 @@ _TALLEST: Final = 560.0
 
 
 @dataclass(frozen=True)
-class Named:
+class NamedBox:
     """An object that a question speaks of, as it is marked.
 
     Attributes:
@@ -44,7 +44,7 @@ class Named:
 
 
 @dataclass
-class Drawn:
+class DrawnScene:
     """What was drawn of a question, before its pictures of the video.
 
     Attributes:
@@ -55,15 +55,15 @@ class Drawn:
     """
 
     map: Canvas
-    named: list[Named] = field(default_factory=list)
-    parts: list[Part] = field(default_factory=list)
+    named: list[NamedBox] = field(default_factory=list)
+    parts: list[SheetPart] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
 
-class Plan:
+class SceneDrawing:
     """A scan under its rules, and the map that all of its questions begin with."""
 
-    def __init__(self, view: ScanView, form: VideoForm) -> None:
+    def __init__(self, view: ScanView, form: VideoSpec) -> None:
         self.view = view
         self.sketch = sketch(view.scene)
         self.ground = Ground(points_to_show(self.sketch), WIDTH, _TALLEST)
@@ -71,9 +71,9 @@ class Plan:
         self._map = self.ground.canvas()
         draw_sketch(self._map, self.ground, self.sketch)
 
-    def drawn(self) -> Drawn:
+    def drawn(self) -> DrawnScene:
         """A map on which nothing is marked yet."""
-        return Drawn(self._map.copy())
+        return DrawnScene(self._map.copy())
 
     @cached_property
     def corners(self) -> FloatArray:
@@ -99,7 +99,7 @@ class Plan:
         """The middle (3,) of a box."""
         return np.asarray(self.view.boxes.center[index])
 
-    def mark(self, drawn: Drawn, index: int, kind: str, name: str, *, first: bool = False) -> None:
+    def mark(self, drawn: DrawnScene, index: int, kind: str, name: str, *, first: bool = False) -> None:
         """Marks a box on the map, and notes that it is to be shown; ``first``: as it appears first."""
         sight = self.view.objects[index].visibility
         second = None if sight is None else sight.first_seen_s if first else sight.best_s
@@ -109,7 +109,7 @@ class Plan:
         else:
             drawn.map.dot(f"{kind} dot", outline[0], 4.5, name)
         drawn.map.label("name", self._beside(outline), name, 6.0)
-        drawn.named.append(Named(index, kind, name, second))
+        drawn.named.append(NamedBox(index, kind, name, second))
 
     def _beside(self, outline: FloatArray) -> FloatArray:
         return np.array([outline[:, 0].mean(), outline[:, 1].min()])
@@ -144,8 +144,8 @@ _LEVEL_M: Final = 1e-6  # what is shorter over ground has no direction there
 
 
 def section(
-    plan: Plan, boxes: Sequence[tuple[int, str, str]], ends: npt.ArrayLike, fact: str, subject: str, words: str
-) -> Part:
+    plan: SceneDrawing, boxes: Sequence[tuple[int, str, str]], ends: npt.ArrayLike, fact: str, subject: str, words: str
+) -> SheetPart:
     """Boxes (index, class, name) from the side, and the line between two ends (2, 3) whose length is a fact."""
     start, end = np.asarray(ends, dtype=np.float64)
     across = end[:2] - start[:2]
@@ -168,10 +168,10 @@ def section(
     for at in line:
         canvas.dot("a dot", at, 3.0)
     canvas.label("value", line.mean(0), words)
-    return Part(canvas, ground.told() | {"part": "section"})
+    return SheetPart(canvas, ground.told() | {"part": "section"})
 
 
-def _longest_side(plan: Plan, index: int) -> FloatArray:
+def _longest_side(plan: SceneDrawing, index: int) -> FloatArray:
     """The direction (2,) over ground of the longest of a box's sides that has one."""
     sides = plan.view.boxes.axes[index] * plan.view.boxes.half[index][:, None]
     over_ground = np.hypot(sides[:, 0], sides[:, 1])

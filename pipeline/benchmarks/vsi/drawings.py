@@ -7,21 +7,21 @@ from typing import Any, Final
 
 import numpy as np
 
-from pipeline.benchmarks.benchmark import Drawings, Footage
-from pipeline.benchmarks.vsi.drawing_plan import KINDS, Drawn, Named, Plan, facts, rule, section, told
+from pipeline.benchmarks.benchmark import DeliveredVideo, Drawings
+from pipeline.benchmarks.vsi.drawing_plan import KINDS, DrawnScene, NamedBox, SceneDrawing, facts, rule, section, told
 from pipeline.benchmarks.vsi.rules import ScanView
 from pipeline.benchmarks.vsi.tasks.rel_direction import LEVELS
 from pipeline.core.arrays import FloatArray
-from pipeline.core.video_form import VideoForm
+from pipeline.core.video_form import VideoSpec
 from pipeline.drawing.canvas import Canvas
-from pipeline.drawing.sheet import MOST_STILLS, WIDTH, Part, Sheet, Still
+from pipeline.drawing.sheet import MOST_STILLS, WIDTH, Sheet, SheetPart, Still
 from pipeline.geometry.floors import footprints
 
 _TIMELINE_EDGE: Final = 30.0
 _TIMELINE_HEIGHT: Final = 84.0
 
 
-def order(plan: Plan, row: Mapping[str, Any]) -> Drawn:
+def order(plan: SceneDrawing, row: Mapping[str, Any]) -> DrawnScene:
     """Where the camera is when each first appears, and when that is."""
     drawn = plan.drawn()
     first = sorted(facts(row, "first_seen"), key=lambda one: one[1])
@@ -42,7 +42,7 @@ def order(plan: Plan, row: Mapping[str, Any]) -> Drawn:
     return drawn
 
 
-def _shown_first(plan: Plan, name: str) -> int:
+def _shown_first(plan: SceneDrawing, name: str) -> int:
     """Of a category's boxes the one that the video shows first."""
     seen = {
         int(index): sight.first_seen_s
@@ -52,7 +52,7 @@ def _shown_first(plan: Plan, name: str) -> int:
     return min(seen, key=lambda index: seen[index])
 
 
-def _timeline(first: list[tuple[str, float]], end: float) -> Part:
+def _timeline(first: list[tuple[str, float]], end: float) -> SheetPart:
     """The video from its begin to its end, with the second of each."""
     per_s = (WIDTH - 2 * _TIMELINE_EDGE) / max(end, 1e-9)
     canvas = Canvas(WIDTH, _TIMELINE_HEIGHT)
@@ -65,13 +65,13 @@ def _timeline(first: list[tuple[str, float]], end: float) -> Part:
         canvas.line(f"bar {kind}", [(_TIMELINE_EDGE, y), (x, y)], told("first_seen", name))
         canvas.dot(f"{kind} dot", (x, y), 5.0)
         canvas.label("name", (x, y), f"{name} {second:.1f} s", 8.0)
-    return Part(canvas, {"part": "times", "per-s": f"{per_s:.9g}"})
+    return SheetPart(canvas, {"part": "times", "per-s": f"{per_s:.9g}"})
 
 
 _TURN_ARC: Final = 20.0
 
 
-def route(plan: Plan, row: Mapping[str, Any]) -> Drawn:
+def route(plan: SceneDrawing, row: Mapping[str, Any]) -> DrawnScene:
     """The way from object to object, each leg in its length, and the degrees of every turn."""
     drawn = plan.drawn()
     start, facing, *passed = row["operands"]
@@ -104,7 +104,7 @@ def route(plan: Plan, row: Mapping[str, Any]) -> Drawn:
     return drawn
 
 
-def _leaves(plan: Plan, start: str, heading: FloatArray) -> float:
+def _leaves(plan: SceneDrawing, start: str, heading: FloatArray) -> float:
     """How far from the middle of the start one stands: beside it, as a body does."""
     grown = footprints(plan.view.boxes, plan.view.rules.body_radius_m)
     index = np.array([plan.only(start)])
@@ -119,7 +119,7 @@ _BAR: Final = 24.0  # units from one bar to the next
 _BESIDE: Final = 180.0  # units for names and values
 
 
-def distance(plan: Plan, row: Mapping[str, Any]) -> Drawn:
+def distance(plan: SceneDrawing, row: Mapping[str, Any]) -> DrawnScene:
     """The line between the closest points of two boxes, from above, and from the side in its true length."""
     drawn = plan.drawn()
     first, second = row["operands"]
@@ -136,7 +136,7 @@ def distance(plan: Plan, row: Mapping[str, Any]) -> Drawn:
     return drawn
 
 
-def nearest(plan: Plan, row: Mapping[str, Any]) -> Drawn:
+def nearest(plan: SceneDrawing, row: Mapping[str, Any]) -> DrawnScene:
     """Lines from an object to the nearest of each choice, and all of them as bars of one scale."""
     drawn = plan.drawn()
     primary, *choices = row["operands"]
@@ -158,7 +158,7 @@ def nearest(plan: Plan, row: Mapping[str, Any]) -> Drawn:
     return drawn
 
 
-def _bars(plan: Plan, rows: list[tuple[str, str, str, float]]) -> Part:
+def _bars(plan: SceneDrawing, rows: list[tuple[str, str, str, float]]) -> SheetPart:
     """Distances as bars, those of the map's scale as far as they fit."""
     longest = max(value for *_, value in rows)
     per_m = min(plan.ground.per_m, (WIDTH - 2 * _BESIDE) / max(longest, 1e-9))
@@ -168,10 +168,10 @@ def _bars(plan: Plan, rows: list[tuple[str, str, str, float]]) -> Part:
         canvas.text("name", (_BESIDE - 8, y + 4), name, "end")
         canvas.line(f"bar {kind}", [(_BESIDE, y), (_BESIDE + value * per_m, y)], told("distance", subject))
         canvas.text("small", (_BESIDE + value * per_m + 8, y + 4), f"{value:.3f} m")
-    return Part(canvas, {"part": "bars", "per-m": f"{per_m:.9g}"})
+    return SheetPart(canvas, {"part": "bars", "per-m": f"{per_m:.9g}"})
 
 
-def size(plan: Plan, row: Mapping[str, Any]) -> Drawn:
+def size(plan: SceneDrawing, row: Mapping[str, Any]) -> DrawnScene:
     """The longest side of a box, from above and from the side in its true length."""
     drawn = plan.drawn()
     (name,) = row["operands"]
@@ -190,7 +190,7 @@ def size(plan: Plan, row: Mapping[str, Any]) -> Drawn:
     return drawn
 
 
-def counts(plan: Plan, row: Mapping[str, Any]) -> Drawn:
+def counts(plan: SceneDrawing, row: Mapping[str, Any]) -> DrawnScene:
     """Every box of the category, numbered."""
     drawn = plan.drawn()
     (name,) = row["operands"]
@@ -202,7 +202,7 @@ def counts(plan: Plan, row: Mapping[str, Any]) -> Drawn:
     return drawn
 
 
-def area(plan: Plan, row: Mapping[str, Any]) -> Drawn:
+def area(plan: SceneDrawing, row: Mapping[str, Any]) -> DrawnScene:
     """The outline of the floor."""
     drawn = plan.drawn()
     ((_, square_m),) = facts(row, "room_area")
@@ -221,7 +221,7 @@ _BEARING_ARC: Final = 46.0
 _EDGE_LINE: Final = 78.0  # units of the lines between two sectors
 
 
-def direction(plan: Plan, row: Mapping[str, Any]) -> Drawn:
+def direction(plan: SceneDrawing, row: Mapping[str, Any]) -> DrawnScene:
     """Where one stands and faces, the way to what is asked for, the angle, and the edges of the sectors."""
     drawn = plan.drawn()
     standing, facing, asked = row["operands"]
@@ -256,7 +256,7 @@ def direction(plan: Plan, row: Mapping[str, Any]) -> Drawn:
     return drawn
 
 
-_OF_TASK: Final[dict[str, Callable[[Plan, Mapping[str, Any]], Drawn]]] = {
+_OF_TASK: Final[dict[str, Callable[[SceneDrawing, Mapping[str, Any]], DrawnScene]]] = {
     "object_counting": counts,
     "object_size_estimation": size,
     "room_size_estimation": area,
@@ -271,20 +271,20 @@ _OF_TASK: Final[dict[str, Callable[[Plan, Mapping[str, Any]], Drawn]]] = {
 
 
 def draw(
-    view: ScanView, questions: Iterable[Mapping[str, Any]], footage: Footage | None
+    view: ScanView, questions: Iterable[Mapping[str, Any]], footage: DeliveredVideo | None
 ) -> Iterator[tuple[int, Sheet]]:
     """Question -> what is drawn of it."""
-    plan = Plan(view, footage.form if footage else VideoForm())
+    plan = SceneDrawing(view, footage.form if footage else VideoSpec())
     for row in questions:
         drawn = _OF_TASK[row["task"]](plan, row)
-        parts = [Part(drawn.map, plan.ground.told()), *drawn.parts]
+        parts = [SheetPart(drawn.map, plan.ground.told()), *drawn.parts]
         stills = _stills(plan, drawn.named, footage) if footage else ()
         yield int(row["id"]), Sheet(f"{row['task']}: {row['text']}", parts, drawn.notes, stills)
 
 
-def _stills(plan: Plan, named: Sequence[Named], footage: Footage) -> list[Still]:
+def _stills(plan: SceneDrawing, named: Sequence[NamedBox], footage: DeliveredVideo) -> list[Still]:
     """The picture that shows each object best, those of one second as one; the first few."""
-    by_second: dict[float, list[Named]] = {}
+    by_second: dict[float, list[NamedBox]] = {}
     for one in dict.fromkeys(named):
         if one.second is not None:
             by_second.setdefault(one.second, []).append(one)

@@ -48,7 +48,7 @@ EIGHT: Final = (
 ALL: Final = "mean of 8"
 
 
-class Settings(Model):
+class VsiScoreSettings(Model):
     """How replies are read."""
 
     parse: Literal["released", "lmms_eval", "careful"] = Field(
@@ -109,7 +109,7 @@ def _bare(option: str) -> str:
 _READINGS: Final[Mapping[str, Callable[[Answer], float]]] = {"released": _released, "lmms_eval": _lmms_eval}
 
 
-def mark(answers: Sequence[Answer], settings: Settings, ask: Ask | None = None) -> Scores:
+def mark(answers: Sequence[Answer], settings: VsiScoreSettings, ask: Ask | None = None) -> Scores:
     """Marks in [0, 1]; what another way of reading would earn is said in a note."""
     with_care = [_careful(answer) for answer in answers]
     readings: dict[str, FloatArray] = {
@@ -143,10 +143,10 @@ def figures(answers: Sequence[Answer]) -> list[Figure]:
     return [*found, *others, *whole]
 
 
-SCORE: Final = Score[Settings](
+SCORE: Final = Score[VsiScoreSettings](
     read=read,
     metrics={SCORE_OF: Metric("accuracy, MRA", is_guessed=True)},
-    settings=Settings,
+    settings=VsiScoreSettings,
     mark=mark,
     figures=figures,
 )

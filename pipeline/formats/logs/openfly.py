@@ -29,7 +29,7 @@ TURN_AGREES_DEG: Final = 3.0  # a fifth of the smallest turn
 _ROUND: Final = 10.0 ** np.array([1, 1, 1, 0])  # two motions that are equal in these units count as the same
 
 
-class Action(NamedTuple):
+class OpenFlyAction(NamedTuple):
     """What one step does to a drone: metres ahead, to its left and up, degrees counter-clockwise."""
 
     label: str
@@ -42,34 +42,34 @@ class Action(NamedTuple):
 # OpenFly's evaluation script. It has no -1 and -2: in the released episodes they are the climb before the first and
 # the descent after the last action, 3 m a step (104 of 111 and 105 of 105 steps of the first 40 episodes).
 OPENFLY: Final = {
-    -2: Action("land, 3 m", up_m=-3.0),
-    -1: Action("take off, 3 m", up_m=3.0),
-    0: Action("stop"),
-    1: Action("forward 3 m", forward_m=3.0),
-    2: Action("turn left 30°", turn_deg=30.0),
-    3: Action("turn right 30°", turn_deg=-30.0),
-    4: Action("up 3 m", up_m=3.0),
-    5: Action("down 3 m", up_m=-3.0),
-    6: Action("left 3 m", left_m=3.0),
-    7: Action("right 3 m", left_m=-3.0),
-    8: Action("forward 6 m", forward_m=6.0),
-    9: Action("forward 9 m", forward_m=9.0),
+    -2: OpenFlyAction("land, 3 m", up_m=-3.0),
+    -1: OpenFlyAction("take off, 3 m", up_m=3.0),
+    0: OpenFlyAction("stop"),
+    1: OpenFlyAction("forward 3 m", forward_m=3.0),
+    2: OpenFlyAction("turn left 30°", turn_deg=30.0),
+    3: OpenFlyAction("turn right 30°", turn_deg=-30.0),
+    4: OpenFlyAction("up 3 m", up_m=3.0),
+    5: OpenFlyAction("down 3 m", up_m=-3.0),
+    6: OpenFlyAction("left 3 m", left_m=3.0),
+    7: OpenFlyAction("right 3 m", left_m=-3.0),
+    8: OpenFlyAction("forward 6 m", forward_m=6.0),
+    9: OpenFlyAction("forward 9 m", forward_m=9.0),
 }
 # AirVLN's simulator.
 AERIALVLN: Final = {
-    0: Action("stop"),
-    1: Action("forward 5 m", forward_m=5.0),
-    2: Action("turn left 15°", turn_deg=15.0),
-    3: Action("turn right 15°", turn_deg=-15.0),
-    4: Action("up 2 m", up_m=2.0),
-    5: Action("down 2 m", up_m=-2.0),
-    6: Action("left 5 m", left_m=5.0),
-    7: Action("right 5 m", left_m=-5.0),
+    0: OpenFlyAction("stop"),
+    1: OpenFlyAction("forward 5 m", forward_m=5.0),
+    2: OpenFlyAction("turn left 15°", turn_deg=15.0),
+    3: OpenFlyAction("turn right 15°", turn_deg=-15.0),
+    4: OpenFlyAction("up 2 m", up_m=2.0),
+    5: OpenFlyAction("down 2 m", up_m=-2.0),
+    6: OpenFlyAction("left 5 m", left_m=5.0),
+    7: OpenFlyAction("right 5 m", left_m=-5.0),
 }
 _BY_LABEL: Final = {action.label: action for action in (*OPENFLY.values(), *AERIALVLN.values())}
 
 
-class Agreement(NamedTuple):
+class ActionAgreement(NamedTuple):
     """How the steps of one label moved.
 
     Attributes:
@@ -83,11 +83,11 @@ class Agreement(NamedTuple):
     label: str
     steps: int
     agreeing: int
-    usual: Action
+    usual: OpenFlyAction
     usual_steps: int
 
 
-def agreement(logs: Sequence[Log]) -> tuple[Agreement, ...]:
+def agreement(logs: Sequence[Log]) -> tuple[ActionAgreement, ...]:
     """Labels against motion, over all logs that have labels, by label."""
     labels, motions = [], []
     for log in logs:
@@ -97,7 +97,7 @@ def agreement(logs: Sequence[Log]) -> tuple[Agreement, ...]:
     if not labels:
         return ()
     motion, label_of = np.concatenate(motions), np.array(labels, dtype=object)
-    unknown = Action("", np.nan, np.nan, np.nan, np.nan)
+    unknown = OpenFlyAction("", np.nan, np.nan, np.nan, np.nan)
     expected = np.array([_BY_LABEL.get(label, unknown)[1:] for label in labels])
     off = np.abs(motion - expected)
     off[:, 3] = np.minimum(off[:, 3], 360.0 - off[:, 3])
@@ -108,8 +108,8 @@ def agreement(logs: Sequence[Log]) -> tuple[Agreement, ...]:
         own = label_of == label
         kinds, counts = np.unique(rounded[own], axis=0, return_counts=True)
         most = int(counts.argmax())
-        usual = Action(label, *kinds[most].tolist())
-        found.append(Agreement(label, int(own.sum()), int(agrees[own].sum()), usual, int(counts[most])))
+        usual = OpenFlyAction(label, *kinds[most].tolist())
+        found.append(ActionAgreement(label, int(own.sum()), int(agrees[own].sum()), usual, int(counts[most])))
     return tuple(found)
 
 
@@ -128,7 +128,7 @@ LARGEST: Final = 1e6  # metres and radians; larger numbers are broken
 _REMEDY: Final = "follow the layout of the released episodes, or remove this one"
 
 
-class Episode(NamedTuple):
+class OpenFlyEpisode(NamedTuple):
     """One flight, with the words that describe it as they were written."""
 
     name: str
@@ -136,10 +136,10 @@ class Episode(NamedTuple):
     log: Log
 
 
-class Episodes(NamedTuple):
+class OpenFlyEpisodes(NamedTuple):
     """What a file holds: flights that can be used, and why the others cannot."""
 
-    good: tuple[Episode, ...]
+    good: tuple[OpenFlyEpisode, ...]
     broken: tuple[RawDataError, ...]
 
 
@@ -161,7 +161,7 @@ class OpenFly:
         return (replace(first, findings=found), *others)
 
 
-def read_episodes(path: Path) -> Episodes:
+def read_episodes(path: Path) -> OpenFlyEpisodes:
     """All episodes of a file. Raises RawDataError if there is none that can be used."""
     raw = file_bytes(path)
     try:
@@ -173,7 +173,7 @@ def read_episodes(path: Path) -> Episodes:
         items = content.get("episodes")
     if not isinstance(items, list):
         raise RawDataError(path, "no_episodes", "the file holds no list of episodes", "give the JSON file of episodes")
-    good: dict[str, Episode] = {}
+    good: dict[str, OpenFlyEpisode] = {}
     broken: list[RawDataError] = []
     for number, item in enumerate(items):
         try:
@@ -186,10 +186,12 @@ def read_episodes(path: Path) -> Episodes:
         first = f"; {broken[0].scene}: {broken[0].message}" if broken else ""
         message = f"none of {len(items)} episodes can be used{first}"
         raise RawDataError(path, "no_episodes", message, "give the JSON file of episodes")
-    return Episodes(tuple(good.values()), tuple(broken))
+    return OpenFlyEpisodes(tuple(good.values()), tuple(broken))
 
 
-def _episode(item: object, layout: Callable[[Mapping[str, Any]], Episode], earlier: Mapping[str, Episode]) -> Episode:
+def _episode(
+    item: object, layout: Callable[[Mapping[str, Any]], OpenFlyEpisode], earlier: Mapping[str, OpenFlyEpisode]
+) -> OpenFlyEpisode:
     if not isinstance(item, dict):
         raise ValueError("it is no object")  # noqa: TRY004 - not the caller's type, but the file's
     try:
@@ -201,7 +203,7 @@ def _episode(item: object, layout: Callable[[Mapping[str, Any]], Episode], earli
     return episode
 
 
-def _openfly(item: Mapping[str, Any]) -> Episode:
+def _openfly(item: Mapping[str, Any]) -> OpenFlyEpisode:
     place, yaw = _rows(item, "pos", (3, 4)), np.array([_number(one, "yaw") for one in _list(item, "yaw")])
     if len(place) == len(yaw) and (np.abs(place[:, 3] - yaw) > YAW_AGREES_RAD).any():
         raise ValueError("the fourth number of a position is not its yaw")
@@ -217,7 +219,7 @@ def _openfly(item: Mapping[str, Any]) -> Episode:
     )
 
 
-def _aerialvln(item: Mapping[str, Any]) -> Episode:
+def _aerialvln(item: Mapping[str, Any]) -> OpenFlyEpisode:
     pose = _rows(item, "reference_path", (6,))
     words = item["instruction"]
     if isinstance(words, dict):
@@ -238,8 +240,8 @@ def _flown(
     dialect: str,
     enu_m: FloatArray,
     heading_deg: FloatArray,
-    known: Mapping[int, Action],
-) -> Episode:
+    known: Mapping[int, OpenFlyAction],
+) -> OpenFlyEpisode:
     """One episode; ``names`` are the keys of its name, its instruction and its actions."""
     name, instruction = _text(item, names[0]), _text(item, names[1])
     codes = _list(item, names[2])
@@ -250,7 +252,9 @@ def _flown(
     steps = np.arange(len(codes), dtype=np.float64)
     labels = [known[code].label if code in known else f"action {code}" for code in codes]
     heading, label = Series(steps, heading_deg), np.array(labels, dtype=object)
-    return Episode(name, instruction, Log(name, dialect, "step", steps, enu_m=enu_m, heading=heading, label=label))
+    return OpenFlyEpisode(
+        name, instruction, Log(name, dialect, "step", steps, enu_m=enu_m, heading=heading, label=label)
+    )
 
 
 def _list(item: Mapping[str, Any], key: str) -> list[Any]:

@@ -37,7 +37,7 @@ _TYPES: Final = {
 }
 
 
-class Recording(NamedTuple):
+class UlogRecording(NamedTuple):
     """What was logged of the topics asked for.
 
     Attributes:
@@ -62,7 +62,7 @@ class _Subscription:
     starts: list[int] = field(default_factory=list)
 
 
-def read_topics(path: Path, wanted: Collection[str]) -> Recording:
+def read_topics(path: Path, wanted: Collection[str]) -> UlogRecording:
     """The wanted topics of a file; of a damaged one, all that can be told apart. Raises RawDataError."""
     raw = file_bytes(path)
     if not raw.startswith(MAGIC):
@@ -90,7 +90,7 @@ def read_topics(path: Path, wanted: Collection[str]) -> Recording:
             damages.append(Damage(min(at, stop), stop))
             after = search = stop + len(_SYNC)
         at = after
-    return Recording(definitions.tables(raw), definitions.dropouts_ms, damage_findings(end, damages))
+    return UlogRecording(definitions.tables(raw), definitions.dropouts_ms, damage_findings(end, damages))
 
 
 class _Definitions:

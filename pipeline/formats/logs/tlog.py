@@ -43,7 +43,7 @@ _SIGNED: Final = 1  # of the incompatibility flags of version 2
 _MAGIC: Final = re.compile(b"[\xfd\xfe]")
 
 
-class Table(NamedTuple):
+class MessageTable(NamedTuple):
     """All good messages of one kind: when they were received, by whom they were sent, and their fields (N,)."""
 
     t_s: FloatArray
@@ -51,16 +51,16 @@ class Table(NamedTuple):
     component: IntArray
     fields: Records
 
-    def take(self, keep: BoolArray) -> Table:
+    def take(self, keep: BoolArray) -> MessageTable:
         """Some of the messages."""
-        return Table(self.t_s[keep], self.system[keep], self.component[keep], self.fields[keep])
+        return MessageTable(self.t_s[keep], self.system[keep], self.component[keep], self.fields[keep])
 
     def columns(self, *names: str) -> FloatArray:
         """Fields side by side (N, k)."""
         return np.stack([self.fields[name].astype(np.float64) for name in names], axis=-1)
 
 
-def read_messages(raw: bytes, names: tuple[str, ...]) -> tuple[Mapping[str, Table], tuple[Finding, ...]]:
+def read_messages(raw: bytes, names: tuple[str, ...]) -> tuple[Mapping[str, MessageTable], tuple[Finding, ...]]:
     """The messages of these names whose checksum holds, in the order of the file, and findings about damage."""
     starts: dict[int, list[int]] = {_classes()[name].id: [] for name in names}
     damages: list[Damage] = []
@@ -105,7 +105,7 @@ def _next_packet(raw: bytes, start: int) -> int:
     return len(raw)
 
 
-def _table(raw: bytes, starts: list[int], message: Any) -> Table:
+def _table(raw: bytes, starts: list[int], message: Any) -> MessageTable:
     dtype = _layout(message)
     begin = np.array(starts)
     data = np.frombuffer(raw, dtype=np.uint8)
@@ -121,7 +121,7 @@ def _table(raw: bytes, starts: list[int], message: Any) -> Table:
     ]
     times = b"".join([raw[at : at + _TIME_BYTES] for at in begin[good].tolist()])
     system = (begin + _TIME_BYTES + np.where(two, 5, 3))[good]
-    return Table(
+    return MessageTable(
         np.frombuffer(times, ">u8").astype(np.int64) / 1e6,
         data[system].astype(np.intp),
         data[system + 1].astype(np.intp),
@@ -196,7 +196,7 @@ def with_boot_clock(log: Log, boot_ms: FloatArray) -> Log:
     return replace(log, begins=begins, findings=(*log.findings, *found), marks=marks)
 
 
-Tables = Mapping[str, Table]
+Tables = Mapping[str, MessageTable]
 GIMBALS: Final = ("GIMBAL_DEVICE_ATTITUDE_STATUS", "MOUNT_ORIENTATION", "MOUNT_STATUS")
 NO_HEADING: Final = 65535
 # MAV_TYPE of what sends positions without being the drone: antenna tracker, ground station, gimbal, ADS-B, camera, …
@@ -275,7 +275,7 @@ def _log(name: str, tables: Tables, findings: tuple[Finding, ...]) -> Log:
     )
 
 
-def _global(table: Table, tables: Tables) -> Log:
+def _global(table: MessageTable, tables: Tables) -> Log:
     """The estimator's position on WGS84."""
     fields, t_s = table.fields, table.t_s
     # ArduPilot sends the height of its barometer as altitude and as height until it has set its home; the two part by
@@ -296,13 +296,13 @@ def _global(table: Table, tables: Tables) -> Log:
     )
 
 
-def _receiver(table: Table, tables: Tables) -> Log:
+def _receiver(table: MessageTable, tables: Tables) -> Log:
     """The position of the satellite receiver."""
     place = table.columns("lat", "lon", "alt") * (1e-7, 1e-7, 1e-3)
     return Log("", "", "utc", table.t_s, lat_lon_alt=place, usable=_has_fix(tables, table.t_s))
 
 
-def _local(table: Table, _: Tables) -> Log:
+def _local(table: MessageTable, _: Tables) -> Log:
     """The estimator's local position, which needs no satellites."""
     enu, velocity = (enu_from_ned(table.columns(*names)) for names in (("x", "y", "z"), ("vx", "vy", "vz")))
     return Log("", "", "utc", table.t_s, enu_m=enu, velocity_mps=velocity)
@@ -322,7 +322,7 @@ def _grounded(tables: Tables) -> str | None:
     return None
 
 
-def _one_component(table: Table) -> Table:
+def _one_component(table: MessageTable) -> MessageTable:
     """The messages of the component that sent most; of equals the first, which is the autopilot."""
     return table.take(table.component == np.bincount(table.component).argmax())
 
@@ -370,7 +370,7 @@ def _gimbal(tables: Tables) -> Gimbal | None:
     return Gimbal(Series(table.t_s, pitch_deg(table.fields["q"].astype(np.float64))), ())
 
 
-_POSITIONS: Final[dict[str, Callable[[Table, Tables], Log]]] = {
+_POSITIONS: Final[dict[str, Callable[[MessageTable, Tables], Log]]] = {
     "GLOBAL_POSITION_INT": _global,
     "GPS_RAW_INT": _receiver,
     "LOCAL_POSITION_NED": _local,

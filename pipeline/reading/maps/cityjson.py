@@ -17,7 +17,7 @@ import shapely
 from pipeline.core.arrays import FloatArray
 from pipeline.core.findings import Findings
 from pipeline.reading.files import SceneFiles
-from pipeline.reading.maps.feature import Box, Feature, Tally, named, usable_name
+from pipeline.reading.maps.feature import Feature, MapBounds, Tally, named, usable_name
 
 if TYPE_CHECKING:
     import pyproj
@@ -45,14 +45,14 @@ class _System(NamedTuple):
     """
 
     to_wgs84: pyproj.Transformer
-    area: Box
+    area: MapBounds
     ground_unit_m: float
     height_unit_m: float
     above_sea: bool
 
 
 def read_cityjson(
-    files: SceneFiles, path: Path, value: dict[str, Any], box: Box, findings: Findings
+    files: SceneFiles, path: Path, value: dict[str, Any], box: MapBounds, findings: Findings
 ) -> tuple[Feature, ...]:
     """Those of a parsed file that lie in a box. A building of several parts gives one feature per part.
 
@@ -117,12 +117,14 @@ def _system(files: SceneFiles, path: Path, metadata: Any) -> _System:
     )
 
 
-def _area(crs: pyproj.CRS) -> Box:
+def _area(crs: pyproj.CRS) -> MapBounds:
     use = crs.area_of_use
     if use is None:
-        return Box(0.0, 0.0, 90.0, 180.0)
+        return MapBounds(0.0, 0.0, 90.0, 180.0)
     width = (use.east - use.west) % 360.0 or 360.0  # also across the 180th meridian
-    return Box((use.south + use.north) / 2, use.west + width / 2, (use.north - use.south) / 2 + 1.0, width / 2 + 1.0)
+    return MapBounds(
+        (use.south + use.north) / 2, use.west + width / 2, (use.north - use.south) / 2 + 1.0, width / 2 + 1.0
+    )
 
 
 def _vertices(files: SceneFiles, path: Path, value: dict[str, Any]) -> FloatArray:

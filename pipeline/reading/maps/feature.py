@@ -70,7 +70,7 @@ class Feature:
 
 
 @dataclass(frozen=True)
-class Box:
+class MapBounds:
     """Where a map matters: a rectangle in degrees about a place. It may lie across the 180th meridian."""
 
     lat_deg: float
@@ -85,13 +85,13 @@ class Box:
         return (north <= self.half_lat_deg + _BORDER_DEG) & (east <= self.half_lon_deg + _BORDER_DEG)
 
 
-def box_around(origin: Origin, enu_m: FloatArray, radius_m: float) -> Box:
+def box_around(origin: Origin, enu_m: FloatArray, radius_m: float) -> MapBounds:
     """The box that holds all within ``radius_m`` of a track (N, 3) about its origin, and at the corners some more."""
     east_m, north_m = np.abs(enu_m[:, :2]).max(0) + radius_m
     half_lat = north_m / METRES_PER_DEGREE
     edge_lat = min(abs(origin.lat_deg) + half_lat, 89.9)  # where the meridians are closest
     half_lon = min(east_m / METRES_PER_DEGREE / np.cos(np.radians(edge_lat)), 180.0)
-    return Box(origin.lat_deg, origin.lon_deg, float(half_lat), float(half_lon))
+    return MapBounds(origin.lat_deg, origin.lon_deg, float(half_lat), float(half_lon))
 
 
 class Tally:
@@ -134,7 +134,7 @@ def named(raw: object, who: str, tally: Tally) -> str | None:
     return None
 
 
-class Placed:
+class PlacedFeature:
     """Features with their outlines in ENU metres and their heights in the flight's frame.
 
     Heights are differences of altitude, without the curvature of the earth: 8 cm at 1 km.

@@ -34,7 +34,7 @@ _GEOJSON_MAX: Final = 1 << 30
 _KEYS: Final = ("highway", "boundary", "place", "border_type")
 
 
-class Near(NamedTuple):
+class NearbyRoads(NamedTuple):
     """A road near a place."""
 
     road: Road
@@ -63,7 +63,7 @@ class Gazetteer:
         self._lines = shapely.STRtree(lines)
         self._polygons = shapely.STRtree([area.polygon for area in self.areas])
 
-    def near(self, lat_deg: float, lon_deg: float, radius_m: float) -> list[Near]:
+    def near(self, lat_deg: float, lon_deg: float, radius_m: float) -> list[NearbyRoads]:
         """The roads within a radius, the nearest first; the distance is that to the middle line, 0 on a square."""
         high = radius_m / METRES_PER_DEGREE
         wide = min(high / max(np.cos(np.radians(min(abs(lat_deg) + high, 89.9))), 1e-3), 180.0)
@@ -76,7 +76,7 @@ class Gazetteer:
             enu = to_enu(np.column_stack([road.lat_lon, np.zeros(len(road.lat_lon))]), origin)[:, :2]
             away = 0.0 if road.is_area and inside_outline(_HERE, enu[:-1])[0] else distance_to_line(enu)
             if away <= radius_m:
-                found.append(Near(road, away))
+                found.append(NearbyRoads(road, away))
         return sorted(found, key=lambda near: (near.distance_m, near.road.id))
 
     def within(self, lat_deg: float, lon_deg: float, kind: Kind) -> list[Within]:

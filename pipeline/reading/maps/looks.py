@@ -36,7 +36,7 @@ Rgb = tuple[Channel, Channel, Channel]  # sRGB
 RoofShape = Literal["flat", "pitched", "pointed", "domed", "rounded"]
 
 
-class Look(Model):
+class Appearance(Model):
     """What anybody sees of a landmark, as far as its map tells. What the map does not tell is None, and is not said."""
 
     noun: Name = Field(description='what it looks like: "building", "church", "park"')
@@ -81,7 +81,7 @@ T = TypeVar("T")
 _SIGN_MAX: Final = 60  # characters: nobody reads more from the air
 
 
-def look_of(feature: Feature) -> Look | None:
+def look_of(feature: Feature) -> Appearance | None:
     """The look of a map's feature; None where nothing tells what it looks like, as of a shop within a house."""
     found = _noun(feature)
     if found is None:
@@ -98,7 +98,7 @@ def look_of(feature: Feature) -> Look | None:
     else:
         height = _first(tags, _LEVELS, _storeys, told, "height_m")
     sign = _first(tags, ("sign",), _readable, told, "sign")
-    return Look(noun=noun, walls=walls, roof=roof, roof_shape=shape, height_m=height, sign=sign, told_by=told)
+    return Appearance(noun=noun, walls=walls, roof=roof, roof_shape=shape, height_m=height, sign=sign, told_by=told)
 
 
 def rgb_of(text: str) -> Rgb | None:

@@ -21,7 +21,7 @@ from pipeline.core.arrays import FloatArray
 from pipeline.core.findings import Findings, note
 from pipeline.core.mirrors import here
 from pipeline.reading.files import SceneFiles
-from pipeline.reading.maps.feature import HEIGHT_MAX_M, NAME_MAX_CHARS, Box, Feature, Tally, named
+from pipeline.reading.maps.feature import HEIGHT_MAX_M, NAME_MAX_CHARS, Feature, MapBounds, Tally, named
 
 _PAIR: Final = re.compile(r'"((?:[^"\\]|\\.)*)"=>"((?:[^"\\]|\\.)*)"')
 _ESCAPED: Final = re.compile(r"\\(.)")
@@ -69,7 +69,7 @@ def height_of(tag: str | None) -> float:
 def read_osm(
     files: SceneFiles,
     path: Path,
-    box: Box,
+    box: MapBounds,
     findings: Findings,
     keys: Sequence[str] = KINDS,
     told: Sequence[str] = (),

@@ -9,7 +9,7 @@ from typing import Final
 from pipeline.core.findings import Findings
 from pipeline.reading.files import SceneFiles
 from pipeline.reading.maps.cityjson import read_cityjson
-from pipeline.reading.maps.feature import Box, Feature
+from pipeline.reading.maps.feature import Feature, MapBounds
 from pipeline.reading.maps.geojson import read_geojson
 from pipeline.reading.maps.osm import KINDS, read_osm
 from pipeline.reading.maps.streets import StreetLine, read_streets_of_osm, streets_of_geojson
@@ -20,7 +20,7 @@ OSM_SUFFIXES: Final = (".pbf", ".osm", ".osm.gz", ".osm.bz2")
 def read_context(
     files: SceneFiles,
     path: Path,
-    box: Box,
+    box: MapBounds,
     walls: bool,
     findings: Findings,
     keys: Sequence[str] = KINDS,
@@ -53,7 +53,7 @@ def read_context(
         raise files.fault(path, "too_deep", "the JSON is nested too deeply", "fetch the file again") from error
 
 
-def read_streets(files: SceneFiles, path: Path, box: Box, findings: Findings) -> tuple[StreetLine, ...]:
+def read_streets(files: SceneFiles, path: Path, box: MapBounds, findings: Findings) -> tuple[StreetLine, ...]:
     """The streets of a map file that was read before (`read_context`); CityJSON has none. Raises RawDataError."""
     if path.name.lower().endswith(OSM_SUFFIXES):
         return read_streets_of_osm(files, path, box)

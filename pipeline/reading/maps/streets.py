@@ -13,7 +13,7 @@ from pipeline.core.arrays import FloatArray
 from pipeline.core.findings import Findings, note
 from pipeline.reading.files import SceneFiles
 from pipeline.reading.maps.areas import fit_name, other_names
-from pipeline.reading.maps.feature import Box, mentioned
+from pipeline.reading.maps.feature import MapBounds, mentioned
 from pipeline.reading.maps.osm import osm_tags
 
 # Values of ``highway`` that are no way one could stand in, or not yet or no longer one.
@@ -101,7 +101,7 @@ class StreetLine:
     sure: bool
 
 
-def read_streets_of_osm(files: SceneFiles, path: Path, box: Box) -> tuple[StreetLine, ...]:
+def read_streets_of_osm(files: SceneFiles, path: Path, box: MapBounds) -> tuple[StreetLine, ...]:
     """The streets of an extract of which a part lies in a box, in the file's order. Squares are none.
 
     Raises RawDataError where the file cannot be read.

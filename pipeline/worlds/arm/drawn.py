@@ -13,11 +13,11 @@ import numpy.typing as npt
 
 from pipeline.core.arrays import FloatArray
 from pipeline.core.schema import Vec3
-from pipeline.core.spatial import Point, Sketch, Thing
+from pipeline.core.spatial import MappedThing, Point, TopDownMap
 from pipeline.drawing.raster import INK, Colour, Raster, colours_of
 from pipeline.geometry.angles import matrices, rotated
 from pipeline.reading.footage import Footage
-from pipeline.worlds.arm.facts import EpisodeScene, Item
+from pipeline.worlds.arm.facts import EpisodeScene, SceneItem
 from pipeline.worlds.arm.view import ArmView
 
 FPS: Final = 20
@@ -43,7 +43,7 @@ _FLAT, _TALL = [1, 0], [0, 2]  # axes of the two maps: across and up, of places 
 
 def drawn(scene: EpisodeScene) -> Footage | None:
     """Where gripper and things are, and how the joints stand; None where the log tells nothing of them."""
-    film = _Film(scene)
+    film = _ArmVideo(scene)
     view = film.view
     if not view.drawable:
         return None
@@ -56,7 +56,7 @@ def drawn(scene: EpisodeScene) -> Footage | None:
     return Footage(FPS, frames)
 
 
-class _Film:
+class _ArmVideo:
     """What the pictures of an episode share. The maps are as wide as what is there at the beginning needs."""
 
     def __init__(self, scene: EpisodeScene) -> None:
@@ -164,22 +164,22 @@ PATH_POINTS: Final = 400  # of a long episode, evenly spaced: more would not be 
 _DIGITS: Final = 4
 
 
-def sketch(scene: EpisodeScene) -> Sketch:
+def sketch(scene: EpisodeScene) -> TopDownMap:
     """The episode as a map, in the world's frame; things stand where they were first."""
     facts = scene.facts
     things = [thing for item in facts.items if (thing := _thing(item)) is not None]
     if facts.arm is not None and facts.arm.base_m is not None:
-        things.append(Thing(label="", outline=(_point(np.array(facts.arm.base_m)),)))
+        things.append(MappedThing(label="", outline=(_point(np.array(facts.arm.base_m)),)))
     if facts.gripper is None or facts.gripper.place_m is None:
-        return Sketch(things=tuple(things))
+        return TopDownMap(things=tuple(things))
     path = np.column_stack([facts.times_s, facts.gripper.place_m.array[:, :2]])
     path = path[~np.isnan(path).any(1)]
     step = max(1, -(-len(path) // PATH_POINTS))
     points = [*path[:-1:step].round(_DIGITS).tolist(), *path[-1:].round(_DIGITS).tolist()]
-    return Sketch(things=tuple(things), path=tuple((t, x, y) for t, x, y in points))
+    return TopDownMap(things=tuple(things), path=tuple((t, x, y) for t, x, y in points))
 
 
-def _thing(item: Item) -> Thing | None:
+def _thing(item: SceneItem) -> MappedThing | None:
     """Its footprint where size and turn are known, else a point; None where its place is not."""
     if item.place_m is None:
         return None
@@ -190,11 +190,11 @@ def _thing(item: Item) -> Thing | None:
     at = known[0]
     turn = None if item.turn_wxyz is None else item.turn_wxyz.array[at]
     if item.size_m is None or turn is None or np.isnan(turn).any():
-        return Thing(label=item.category, outline=(_point(place[at]),))
+        return MappedThing(label=item.category, outline=(_point(place[at]),))
     half = np.array(item.size_m) / 2
     corners = np.array([(1, 1, 0), (-1, 1, 0), (-1, -1, 0), (1, -1, 0)]) * half
     outline = place[at] + rotated(np.broadcast_to(matrices(turn), (4, 3, 3)), corners)
-    return Thing(label=item.category, outline=tuple(_point(corner) for corner in outline))
+    return MappedThing(label=item.category, outline=tuple(_point(corner) for corner in outline))
 
 
 def _point(place: FloatArray) -> Point:

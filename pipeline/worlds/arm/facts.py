@@ -11,7 +11,7 @@ from typing import Annotated, Final, Literal
 from pydantic import Field, FiniteFloat
 
 from pipeline.core.arrays import FloatArray
-from pipeline.core.packed import Packed
+from pipeline.core.packed import QuantizedSeries
 from pipeline.core.schema import Facts, Mat3, Model, Name, Scene, Vec3
 
 # Multiples of these are kept of what is measured: below the noise of every source.
@@ -45,9 +45,9 @@ class Arm(Model):
 
     model: Name | None = Field(default=None, description='maker and type: "Franka Emika Panda"')
     joints: tuple[Joint, ...] = Field(min_length=1, description="from the base on")
-    position: Packed = Field(description="(N, J)")
-    velocity: Packed | None = Field(default=None, description="(N, J), units per second, as recorded")
-    effort: Packed | None = Field(default=None, description="(N, J), N m or N, as recorded")
+    position: QuantizedSeries = Field(description="(N, J)")
+    velocity: QuantizedSeries | None = Field(default=None, description="(N, J), units per second, as recorded")
+    effort: QuantizedSeries | None = Field(default=None, description="(N, J), N m or N, as recorded")
     base_m: Vec3 | None = Field(default=None, description="foot of the arm in the world's frame")
     base_from: Name | None = Field(default=None, description='"declared", or "forward kinematics": fitted to the log')
     reach_m: Metres | None = Field(default=None, description="as its maker states it; None: not known")
@@ -57,27 +57,27 @@ class Gripper(Model):
     """The gripper, over all times."""
 
     point: Name = Field(description='what of it the track follows: "the point between the finger tips"')
-    place_m: Packed | None = Field(default=None, description="(N, 3)")
-    turn_wxyz: Packed | None = Field(default=None, description="(N, 4)")
-    opening: Packed | None = Field(default=None, description="(N, 1) share: 0 closed, 1 open")
+    place_m: QuantizedSeries | None = Field(default=None, description="(N, 3)")
+    turn_wxyz: QuantizedSeries | None = Field(default=None, description="(N, 4)")
+    opening: QuantizedSeries | None = Field(default=None, description="(N, 1) share: 0 closed, 1 open")
     opening_kind: Literal["share", "state"] | None = Field(
         default=None, description='"state": open or closed and nothing between'
     )
-    width_m: Packed | None = Field(default=None, description="(N, 1) between the fingers")
+    width_m: QuantizedSeries | None = Field(default=None, description="(N, 1) between the fingers")
     width_max_m: Metres | None = None
-    touch_n: Packed | None = Field(default=None, description="(N, 2) force on each finger")
+    touch_n: QuantizedSeries | None = Field(default=None, description="(N, 2) force on each finger")
 
 
 class Slide(Model):
     """How far a drawer, door or button was moved along its own joint."""
 
-    position: Packed = Field(description="(N, 1)")
+    position: QuantizedSeries = Field(description="(N, 1)")
     unit: Literal["m", "rad"]
     low: FiniteFloat
     high: FiniteFloat
 
 
-class Item(Model):
+class SceneItem(Model):
     """Something beside the robot."""
 
     id: Name
@@ -85,12 +85,12 @@ class Item(Model):
     attributes: dict[Name, Name] = Field(default_factory=dict, description='as declared: {"colour": "red"}')
     role: Name | None = Field(default=None, description='what it is to the task: "target"')
     size_m: tuple[Metres, Metres, Metres] | None = Field(default=None, description="along its own x, y, z")
-    place_m: Packed | None = Field(default=None, description="(N, 3) of its middle")
-    turn_wxyz: Packed | None = Field(default=None, description="(N, 4)")
+    place_m: QuantizedSeries | None = Field(default=None, description="(N, 3) of its middle")
+    turn_wxyz: QuantizedSeries | None = Field(default=None, description="(N, 4)")
     slide: Slide | None = Field(default=None, description="None: it has no joint, or none is recorded")
 
 
-class Camera(Model):
+class ArmCamera(Model):
     """A camera. Of one that moves with the gripper the pose is that of the first time."""
 
     name: Name
@@ -111,14 +111,14 @@ class Signal(Model):
 
     name: Name
     parts: tuple[Name, ...] = Field(description="names of the columns, as in the source")
-    values: Packed = Field(description="(N, K)")
+    values: QuantizedSeries = Field(description="(N, K)")
 
 
 class Episode(Facts):
     """The facts of an episode."""
 
     world: Literal["arm"] = "arm"
-    seconds: Packed = Field(description="(N, 1) times from 0 on, strictly increasing")
+    seconds: QuantizedSeries = Field(description="(N, 1) times from 0 on, strictly increasing")
     clock: Clock = Field(description="how the times are known")
     task: Name | None = Field(default=None, description='as the source calls it: "reach_target"')
     variation: int | None = None
@@ -126,9 +126,9 @@ class Episode(Facts):
     success: bool | None = Field(default=None, description="None: not declared")
     arm: Arm | None = None
     gripper: Gripper | None = Field(default=None, description="None: there is none, or nothing of it is recorded")
-    items: tuple[Item, ...] = Field(default=(), description="by id; those of which anything is known")
+    items: tuple[SceneItem, ...] = Field(default=(), description="by id; those of which anything is known")
     items_complete: bool = Field(default=False, description="whether these are all: else nothing can be counted")
-    cameras: tuple[Camera, ...] = ()
+    cameras: tuple[ArmCamera, ...] = ()
     signals: tuple[Signal, ...] = ()
 
     @property

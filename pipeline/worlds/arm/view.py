@@ -14,7 +14,7 @@ import numpy as np
 
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray, StrArray
 from pipeline.core.findings import doubt
-from pipeline.core.packed import Packed
+from pipeline.core.packed import QuantizedSeries
 from pipeline.core.schema import Finding
 from pipeline.geometry.angles import matrices, rate, rotated
 from pipeline.worlds.arm.facts import Episode, EpisodeScene
@@ -218,7 +218,7 @@ class ArmView:
 ON_MAX_M: Final = 0.005  # ours: gap or overlap of two things of which one lies on the other
 
 
-def _table(packed: Packed | None, rows: int, columns: int) -> FloatArray:
+def _table(packed: QuantizedSeries | None, rows: int, columns: int) -> FloatArray:
     """The numbers, or NaN where there are none."""
     return np.full((rows, columns), np.nan) if packed is None else packed.array
 

@@ -36,10 +36,10 @@ ARM: Final = World(
     config=ArmConfig,
     observe=observe_arm,
     samples=Samples(_write_samples, (LeRobot.name,)),
-    sight=sight,
+    visibility=sight,
     examine=examine,
     quick=(RLBench.name, LeRobot.name),
     bulky=BULKY,
     sketch=sketch,
-    drawn=drawn,
+    bev_video=drawn,
 )

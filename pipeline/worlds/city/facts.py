@@ -25,7 +25,7 @@ BUILDING = "building"  # the kind of all that is a building
 _GIVEN: Final[dict[frozenset[str], set[str]]] = {}  # fields that things were made with: few combinations
 
 
-class Thing(Model):
+class CityThing(Model):
     """Something with a place. What the map does not tell is None, and is not said."""
 
     id: Name = Field(description='stable within its city: "way/123", "b17"')
@@ -87,7 +87,7 @@ class RawTask(Model):
     p_tar: Pose | None = Field(default=None, description="as released")
 
 
-class Photo(Model):
+class CityPhoto(Model):
     """A picture that was taken from a pose. Its path is relative to the reader's root."""
 
     path: str
@@ -100,12 +100,12 @@ class City(Facts):
     world: Literal["city"] = "city"
     origin: Origin | None = Field(description="None: local coordinates alone, as of a released file")
     bounds: Ring | None = Field(description="what the map covers, counter-clockwise; None: there is no map")
-    things: tuple[Thing, ...] = Field(default=(), description="by id; no two have one")
+    things: tuple[CityThing, ...] = Field(default=(), description="by id; no two have one")
     streets: tuple[Street, ...] = Field(default=(), description="by id; what faces them is only known where they are")
     complete: tuple[Name, ...] = Field(default=(), description="kinds of which the map has all there are, as declared")
     slabs_m: tuple[FiniteFloat, ...] = Field(default=(5.0, 9.0), description="heights at which agents move")
     tasks: tuple[RawTask, ...] = ()
-    photos: tuple[Photo, ...] = ()
+    photos: tuple[CityPhoto, ...] = ()
 
 
 CityScene = Scene[City]

@@ -30,7 +30,7 @@ CORNER_MAY_DEG: Final = (25.0, 160.0)
 BETWEEN_DEG: Final = 8.0  # from either street to what surely stands between them
 
 
-class Frontage(NamedTuple):
+class StreetFrontage(NamedTuple):
     """Of T things.
 
     Attributes:
@@ -90,7 +90,7 @@ def lines_of(city: City) -> Lines:
     return Lines(np.array(shapes, dtype=object), np.array(sure, dtype=bool), *numbers)
 
 
-def frontage(city: City, shapes: np.ndarray, lines: Lines) -> Frontage:
+def street_frontage(city: City, shapes: np.ndarray, lines: Lines) -> StreetFrontage:
     """Where things lie.
 
     Args:
@@ -104,7 +104,7 @@ def frontage(city: City, shapes: np.ndarray, lines: Lines) -> Frontage:
     front, nearest, maybe = facing.copy(), np.full(count, np.inf), np.zeros(count, dtype=bool)
     no = np.zeros(count, dtype=bool)
     if not len(lines.shapes) or not count:
-        return Frontage(best, maybe, side, front, nearest, no, no.copy())
+        return StreetFrontage(best, maybe, side, front, nearest, no, no.copy())
     thing, line = shapely.STRtree(lines.shapes).query(shapes, predicate="dwithin", distance=FAR_M)
     away = shapely.distance(shapes[thing], lines.shapes[line])
     maybe[thing] = True
@@ -120,7 +120,7 @@ def frontage(city: City, shapes: np.ndarray, lines: Lines) -> Frontage:
     outward = np.degrees(np.arctan2(ends[:, 2] - ends[:, 0], ends[:, 3] - ends[:, 1])) % 360
     told = np.isnan(facing[own])
     front[own[sure & told]] = outward[sure & told]
-    return Frontage(best, maybe, side, front, nearest, *_corners(shapes, lines))
+    return StreetFrontage(best, maybe, side, front, nearest, *_corners(shapes, lines))
 
 
 def _clearest(

@@ -18,7 +18,7 @@ import shapely
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.geometry.grids import covered
 from pipeline.worlds.city.facts import City
-from pipeline.worlds.city.solids import Solids
+from pipeline.worlds.city.solids import Occluders
 
 CELL_M: Final = 1.0
 BODY_M: Final = 0.5  # radius of the agent's body, where none is asked for
@@ -66,9 +66,9 @@ class FreeSpace:
         solids: of the city, where they were made already.
     """
 
-    def __init__(self, city: City, body_m: float = BODY_M, solids: Solids | None = None) -> None:
+    def __init__(self, city: City, body_m: float = BODY_M, solids: Occluders | None = None) -> None:
         self.city, self.body_m = city, body_m
-        self._solids = solids or Solids(city)
+        self._solids = solids or Occluders(city)
         self._bounds = shapely.Polygon(city.bounds) if city.bounds else shapely.Polygon()
         self._tree = shapely.STRtree(self._solids.polygons)
         self.slab = lru_cache(maxsize=4)(self._slab)

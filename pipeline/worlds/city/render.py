@@ -13,9 +13,9 @@ import numpy.typing as npt
 import shapely
 
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
-from pipeline.worlds.city.facts import BUILDING, City, Thing
+from pipeline.worlds.city.facts import BUILDING, City, CityThing
 from pipeline.worlds.city.sight import GROUND_M, HEIGHT, WIDTH, pixel_rays
-from pipeline.worlds.city.solids import USUAL_RGB, Solids, prism_mesh
+from pipeline.worlds.city.solids import USUAL_RGB, Occluders, prism_mesh
 
 Picture = npt.NDArray[np.uint8]
 Rgb = tuple[int, int, int]
@@ -45,7 +45,7 @@ class Sign(NamedTuple):
     row: int
 
 
-class Shot(NamedTuple):
+class RenderedView(NamedTuple):
     """A picture (height, width, 3), the index of the thing (height, width) that each pixel shows, and what it says."""
 
     color: Picture
@@ -53,13 +53,13 @@ class Shot(NamedTuple):
     signs: tuple[Sign, ...]
 
 
-class Renderer:
+class CityRenderer:
     """Draws a city."""
 
     def __init__(self, city: City) -> None:
         import open3d as o3d  # takes a second and 100 MiB
 
-        solids = Solids(city, GUESSED_M)
+        solids = Occluders(city, GUESSED_M)
         mesh = prism_mesh(solids, GROUND_M)
         self._city, self._solids, self._mesh = city, solids, mesh
         self._tensor: Any = o3d.core.Tensor.from_numpy
@@ -75,7 +75,7 @@ class Renderer:
         self._kind = np.array([t.kind for t in city.things] or [""])
         self._bounds = shapely.Polygon(city.bounds or ())
 
-    def shoot(self, pose: FloatArray, width: int = WIDTH, height: int = HEIGHT) -> Shot:
+    def shoot(self, pose: FloatArray, width: int = WIDTH, height: int = HEIGHT) -> RenderedView:
         """What a pose (6,) shows, 90 degrees wide whatever the size."""
         rays = pixel_rays(pose, width, height)
         hit = self._scene.cast_rays(self._tensor(rays))
@@ -91,7 +91,7 @@ class Renderer:
         prism = np.where(seen, self._mesh.prism[face], len(self._solids.prisms))
         thing = np.append(self._solids.thing, -1)[prism].reshape(height, width)
         picture = color.clip(0, 255).astype(np.uint8).reshape(height, width, 3)
-        return Shot(picture, thing, self._signs(thing))
+        return RenderedView(picture, thing, self._signs(thing))
 
     def _solid(self, point: FloatArray, face: IntArray, away_m: FloatArray) -> FloatArray:
         """Colours (n, 3) of points (n, 3) on faces (n,)."""
@@ -135,7 +135,7 @@ class Renderer:
         return tuple(sorted(found, key=lambda sign: (sign.column, sign.words)))
 
 
-def captioned(shot: Shot) -> Picture:
+def captioned(shot: RenderedView) -> Picture:
     """The picture with the words of its signs written where they are."""
     from PIL import Image, ImageDraw
 
@@ -148,7 +148,7 @@ def captioned(shot: Shot) -> Picture:
     return np.asarray(image)
 
 
-def _rgb(thing: Thing) -> Rgb:
+def _rgb(thing: CityThing) -> Rgb:
     return thing.rgb or USUAL_RGB.get(thing.kind, _OTHER)
 
 

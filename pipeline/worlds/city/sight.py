@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.worlds.city.facts import City
-from pipeline.worlds.city.solids import PrismMesh, Solids, prism_mesh
+from pipeline.worlds.city.solids import Occluders, PrismMesh, prism_mesh
 
 WIDTH: Final = 640
 HEIGHT: Final = 480
@@ -29,7 +29,7 @@ GROUND_M: Final = 5000.0
 Rays = npt.NDArray[np.float32]
 
 
-class Views(NamedTuple):
+class CityViews(NamedTuple):
     """What n poses show of T things.
 
     Attributes:
@@ -43,7 +43,7 @@ class Views(NamedTuple):
     touches_border: BoolArray
 
 
-class Shown(NamedTuple):
+class PairVisibility(NamedTuple):
     """As `Views`, of n pairs of a pose and a thing: arrays (n,)."""
 
     pixels: IntArray
@@ -59,10 +59,10 @@ class Sight:
         solids: of the city, where they were made already.
     """
 
-    def __init__(self, city: City, solids: Solids | None = None) -> None:
+    def __init__(self, city: City, solids: Occluders | None = None) -> None:
         import open3d as o3d  # takes a second and 100 MiB
 
-        self.city, self.solids = city, solids or Solids(city)
+        self.city, self.solids = city, solids or Occluders(city)
         self._tensor: Any = o3d.core.Tensor.from_numpy
         self._make: Any = o3d.t.geometry.RaycastingScene
         mesh = prism_mesh(self.solids, GROUND_M)
@@ -71,7 +71,7 @@ class Sight:
         self._sure = self._all if sure.all() else self._scene(mesh, sure)
         self._corners, self._first = _corners(self.solids, len(city.things))
 
-    def seen(self, poses: FloatArray, things: IntArray | None = None, step: int = SEARCH_STEP) -> Views:
+    def seen(self, poses: FloatArray, things: IntArray | None = None, step: int = SEARCH_STEP) -> CityViews:
         """What poses (n, 6) show of all things, or of those with some indices (T,).
 
         Args:
@@ -101,9 +101,9 @@ class Sight:
         border = np.zeros(pixels.shape, dtype=bool)
         pose, thing = np.nonzero(possible)
         border[pose, thing] = ~self._windows(poses[pose], chosen[thing]).whole
-        return Views(pixels, possible, border)
+        return CityViews(pixels, possible, border)
 
-    def shown(self, poses: FloatArray, things: IntArray, most: int | None = MOST_RAYS) -> Shown:
+    def shown(self, poses: FloatArray, things: IntArray, most: int | None = MOST_RAYS) -> PairVisibility:
         """What each of some poses (n, 6) shows of the thing with the index beside it (n,).
 
         Rays are cast through the pixels where the thing can be, all of them where these are at most ``most`` (so all of
@@ -138,7 +138,7 @@ class Sight:
             for out, shows in ((pixels, surely == own), (possible, (maybe == own) | (behind == own))):
                 out[begin:end] = np.bincount(pair[shows] - begin, minlength=end - begin) * step[begin:end] ** 2
             begin = end
-        return Shown(pixels, possible, (possible > 0) & ~window.whole)
+        return PairVisibility(pixels, possible, (possible > 0) & ~window.whole)
 
     # Rays
 
@@ -240,7 +240,7 @@ def _toward(column: npt.NDArray[Any], row: npt.NDArray[Any]) -> tuple[Rays, Rays
     return x.astype(np.float32), y.astype(np.float32)
 
 
-def _corners(solids: Solids, things: int) -> tuple[FloatArray, IntArray]:
+def _corners(solids: Occluders, things: int) -> tuple[FloatArray, IntArray]:
     """Corners (C, 3) of the sure and possible prisms of each thing, in order of things, and where each begins."""
     rings = [
         np.concatenate([np.c_[p.ring, np.full(len(p.ring), z)] for z in (p.base_m, p.top_m)]) for p in solids.prisms

@@ -17,7 +17,7 @@ import shapely
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.core.templates import load_table
 from pipeline.reading.maps.looks import STOREY_M
-from pipeline.worlds.city.facts import BUILDING, City, Thing
+from pipeline.worlds.city.facts import BUILDING, City, CityThing
 
 UNBOUNDED_M: Final = 300.0  # top of what may be there above a building of which no height is known
 FLAT_M: Final = 0.05  # top of what lies on the ground
@@ -63,7 +63,7 @@ class Prism(NamedTuple):
     sure: bool = True
 
 
-class Solids:
+class Occluders:
     """The prisms of a city.
 
     Args:
@@ -95,7 +95,7 @@ class Solids:
         return shapely.polygons(shapely.linearrings(np.concatenate([p.ring for p in self.prisms]), indices=of))
 
 
-def _prisms(index: int, thing: Thing, unbounded_m: float) -> list[Prism]:
+def _prisms(index: int, thing: CityThing, unbounded_m: float) -> list[Prism]:
     if thing.kind == BUILDING and thing.outline is not None:
         return _building(index, thing, np.array(thing.outline), unbounded_m)
     if thing.kind == TREE and thing.outline is None:
@@ -113,7 +113,7 @@ def _prisms(index: int, thing: Thing, unbounded_m: float) -> list[Prism]:
     return [Prism(index, ring, base, base + (thing.height_m or size.height_m))]
 
 
-def _tree(index: int, thing: Thing) -> list[Prism]:
+def _tree(index: int, thing: CityThing) -> list[Prism]:
     """A trunk and a crown."""
     size, center, base = SIZES[TREE], np.array(thing.center), thing.base_m or 0.0
     top = base + (thing.height_m or size.height_m)
@@ -123,7 +123,7 @@ def _tree(index: int, thing: Thing) -> list[Prism]:
     return [Prism(index, box_ring(center, 0.4, 0.4, 0.0), base, fork), Prism(index, crown, fork, top)]
 
 
-def _building(index: int, thing: Thing, ring: FloatArray, unbounded_m: float) -> list[Prism]:
+def _building(index: int, thing: CityThing, ring: FloatArray, unbounded_m: float) -> list[Prism]:
     """From the ground up, also where its foot lies higher: below a house on a slope is the slope."""
     low, high = height_bounds_m(thing, unbounded_m)
     if thing.parts:  # one of them is as high as the building; of all else no more is sure than that it is one
@@ -133,7 +133,7 @@ def _building(index: int, thing: Thing, ring: FloatArray, unbounded_m: float) ->
     return [*found, Prism(index, ring, low, high, sure=False)] if high > low else found
 
 
-def height_bounds_m(thing: Thing, unbounded_m: float = UNBOUNDED_M) -> tuple[float, float]:
+def height_bounds_m(thing: CityThing, unbounded_m: float = UNBOUNDED_M) -> tuple[float, float]:
     """Least and greatest height of a building's top above the city's ground."""
     if thing.top_m is not None:
         return thing.top_m, thing.top_m
@@ -167,7 +167,7 @@ class PrismMesh(NamedTuple):
     prism: IntArray
 
 
-def prism_mesh(solids: Solids, ground_m: float) -> PrismMesh:
+def prism_mesh(solids: Occluders, ground_m: float) -> PrismMesh:
     """Walls, roofs and floors of all prisms, and a square of ground that reaches so far from the middle."""
     by_corners: dict[int, list[int]] = defaultdict(list)
     for number, prism in enumerate(solids.prisms):

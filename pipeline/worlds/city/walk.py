@@ -33,7 +33,7 @@ CLIMBS: Final[Mapping[str, int]] = {"rise": 1, "sink": -1}  # by a slab
 ACTIONS: Final = (*MOVES, *TURNS, *CLIMBS)
 
 
-class Walk:
+class Walkway:
     """A way that begins at a pose.
 
     Args:

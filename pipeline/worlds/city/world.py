@@ -10,19 +10,19 @@ import numpy as np
 from PIL import Image
 
 from pipeline.core.schema import Model
-from pipeline.core.spatial import Sketch, Thing
+from pipeline.core.spatial import MappedThing, TopDownMap
 from pipeline.formats.images import decode_color, jpeg_bytes
 from pipeline.reading.files import SceneFiles
-from pipeline.worlds.city.facts import City, CityScene, Photo
+from pipeline.worlds.city.facts import City, CityPhoto, CityScene
 from pipeline.worlds.city.readers.city import Cities
 from pipeline.worlds.world import Samples, World
 
 
-def sketch(scene: CityScene) -> Sketch:
+def sketch(scene: CityScene) -> TopDownMap:
     """The city as a map: east to the right, north up."""
     city = scene.facts
-    things = tuple(Thing(label=t.name or t.noun, outline=t.outline or (t.center,)) for t in city.things)
-    return Sketch(ground=(city.bounds,) if city.bounds else (), things=things)
+    things = tuple(MappedThing(label=t.name or t.noun, outline=t.outline or (t.center,)) for t in city.things)
+    return TopDownMap(ground=(city.bounds,) if city.bounds else (), things=things)
 
 
 UNITS: Final = "cities"
@@ -40,7 +40,7 @@ def sight(scenes: Sequence[CityScene]) -> list[str]:
 LONG_SIDE: Final = 1024  # pixels of what is shown
 
 
-def photographs(files: SceneFiles, scene: CityScene, wanted: Sequence[Photo]) -> Iterator[bytes]:
+def photographs(files: SceneFiles, scene: CityScene, wanted: Sequence[CityPhoto]) -> Iterator[bytes]:
     """JPEG of each of some photographs, in order. Raises RawDataError for one that cannot be decoded."""
     for photo in wanted:
         path = files.root / photo.path
@@ -75,7 +75,7 @@ CITY: Final = World(
     config=CityConfig,
     observe=observe_city,
     samples=Samples(_write_samples, (Cities.name,)),
-    sight=sight,
+    visibility=sight,
     quick=(Cities.name,),
     bulky=BULKY,
     sketch=sketch,

@@ -35,7 +35,7 @@ _MIDDLE: Final = np.array([WIDE, SIZE[1]]) / 2
 
 def drawn(scene: DriveScene) -> Footage | None:
     """Our car in the middle, its heading upwards; None where it is not known at any time where it was."""
-    film = _Film(scene)
+    film = _DriveVideo(scene)
     if not film.view.drawable:
         return None
     times_s = film.view.times_s
@@ -48,7 +48,7 @@ def drawn(scene: DriveScene) -> Footage | None:
     return Footage(FPS, frames)
 
 
-class _Film:
+class _DriveVideo:
     """What the pictures of a drive share."""
 
     def __init__(self, scene: DriveScene) -> None:

@@ -13,7 +13,7 @@ from typing import Annotated, Final, Literal
 from pydantic import Field, FiniteFloat
 
 from pipeline.core.arrays import FloatArray
-from pipeline.core.packed import Packed
+from pipeline.core.packed import QuantizedSeries
 from pipeline.core.schema import Facts, Model, Name, Scene, Vec3
 from pipeline.core.templates import load_table
 
@@ -35,16 +35,16 @@ Lamp = Literal[
 ]  # fmt: skip
 
 
-class Track(Model):
+class ActorTrack(Model):
     """Where something was, for each of the drive's times from ``first`` on; NaN where the log does not say.
 
     Tables of one length N. They hold multiples of the steps above.
     """
 
     first: Annotated[int, Field(ge=0)] = Field(description="index among the drive's times")
-    place_m: Packed = Field(description="(N, 3)")
-    yaw_deg: Packed = Field(description="(N, 1); NaN also where only the heading is not known")
-    velocity_mps: Packed | None = Field(default=None, description="(N, 3), drive's frame; None: not recorded")
+    place_m: QuantizedSeries = Field(description="(N, 3)")
+    yaw_deg: QuantizedSeries = Field(description="(N, 1); NaN also where only the heading is not known")
+    velocity_mps: QuantizedSeries | None = Field(default=None, description="(N, 3), drive's frame; None: not recorded")
 
     def __len__(self) -> int:
         return self.place_m.rows
@@ -69,7 +69,7 @@ class Colour(Model):
     colour: LightColour
 
 
-class Box(Model):
+class VehicleBox(Model):
     """How large something is, and where its box lies about the point that its track follows."""
 
     size_m: Size = Field(description="length, width, height")
@@ -79,19 +79,19 @@ class Box(Model):
 class Controls(Model):
     """What a driver did, (N, 1) each, at the times of the track."""
 
-    throttle: Packed = Field(description="0 to 1")
-    brake: Packed = Field(description="0 to 1")
-    steering: Packed = Field(description="-1 to 1, positive to the left")
-    gear: Packed = Field(description="negative: reverse")
-    handbrake: Packed | None = Field(default=None, description="1: set, 0: released; None: not recorded")
+    throttle: QuantizedSeries = Field(description="0 to 1")
+    brake: QuantizedSeries = Field(description="0 to 1")
+    steering: QuantizedSeries = Field(description="-1 to 1, positive to the left")
+    gear: QuantizedSeries = Field(description="negative: reverse")
+    handbrake: QuantizedSeries | None = Field(default=None, description="1: set, 0: released; None: not recorded")
 
 
 class Ego(Model):
     """Our car, from which the log was recorded."""
 
-    track: Track
+    track: ActorTrack
     point: str = Field(description='what of the car its track follows: "the middle of the rear axle"')
-    box: Box | None = Field(default=None, description="None: the log does not say how large it is")
+    box: VehicleBox | None = Field(default=None, description="None: the log does not say how large it is")
     lamps: tuple[Lamps, ...] | None = Field(default=None, description="None: not recorded")
     controls: Controls | None = None
     attributes: dict[Name, Name] = Field(default_factory=dict, description="as an actor's")
@@ -103,18 +103,20 @@ class Actor(Model):
     id: Name = Field(description="as in the source; no two have one")
     category: Name = Field(description="common word, one of `CATEGORIES`")
     source_category: Name = Field(description="the source's own word")
-    box: Box | None = Field(default=None, description="None: not recorded; never guessed from the category")
-    track: Track
+    box: VehicleBox | None = Field(default=None, description="None: not recorded; never guessed from the category")
+    track: ActorTrack
     attributes: dict[Name, Name] = Field(
         default_factory=dict, description='what the log declares of it: {"colour": "16,16,16", "model": "…"}'
     )
     lamps: tuple[Lamps, ...] | None = Field(default=None, description="None: not recorded")
     controls: Controls | None = None
-    points: Packed | None = Field(default=None, description="(N, 1) lidar points within its box")
-    occluded: Packed | None = Field(
+    points: QuantizedSeries | None = Field(default=None, description="(N, 1) lidar points within its box")
+    occluded: QuantizedSeries | None = Field(
         default=None, description="(N, 1) KITTI's levels: 0 whole, 1 partly, 2 largely hidden, 3 unknown"
     )
-    truncated: Packed | None = Field(default=None, description="(N, 1) share or level outside the picture, as declared")
+    truncated: QuantizedSeries | None = Field(
+        default=None, description="(N, 1) share or level outside the picture, as declared"
+    )
 
 
 class Lane(Model):
@@ -159,7 +161,7 @@ class Collision(Model):
     second: Name | None
 
 
-class Camera(Model):
+class DriveCamera(Model):
     """A camera on our car."""
 
     name: Name
@@ -180,7 +182,7 @@ class Drive(Facts):
     frame: Literal["world", "ego"] = Field(default="world", description="of all places; see above")
     map_name: Name | None = Field(default=None, description="of the town or city")
     start_ns: int | None = Field(default=None, description="Unix time or the source's clock at time 0; None: no date")
-    seconds: Packed = Field(description="(N, 1) times from 0 on, strictly increasing")
+    seconds: QuantizedSeries = Field(description="(N, 1) times from 0 on, strictly increasing")
     ego: Ego | None = Field(default=None, description="None: how our car moved is not known")
     ego_point: str | None = Field(default=None, description='where frame "ego" has its zero: "the left grey camera"')
     actors: tuple[Actor, ...] = Field(default=(), description="by id")
@@ -192,7 +194,7 @@ class Drive(Facts):
     drivable: tuple[Line, ...] = Field(default=(), description="outlines, not closed")
     lights: tuple[TrafficLight, ...] = ()
     collisions: tuple[Collision, ...] | None = Field(default=None, description="None: not recorded")
-    cameras: tuple[Camera, ...] = ()
+    cameras: tuple[DriveCamera, ...] = ()
 
     @property
     def times_s(self) -> FloatArray:

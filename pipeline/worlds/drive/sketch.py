@@ -7,14 +7,14 @@ from typing import Final
 
 import numpy as np
 
-from pipeline.core.spatial import Point, Sketch, Thing
+from pipeline.core.spatial import MappedThing, Point, TopDownMap
 from pipeline.worlds.drive.facts import DriveScene
 
 PATH_POINTS: Final = 400  # of a long drive, evenly spaced: more would not be seen
 _DIGITS: Final = 2  # centimetres
 
 
-def sketch(scene: DriveScene) -> Sketch:
+def sketch(scene: DriveScene) -> TopDownMap:
     """The drive as a map, about its own origin; actors stand where they were first seen."""
     facts = scene.facts
     times_s = facts.times_s
@@ -25,18 +25,18 @@ def sketch(scene: DriveScene) -> Sketch:
         if len(known):
             x, y, _ = place[known[0]].round(_DIGITS).tolist()
             seen_s = float(times_s[actor.track.first + known[0]])
-            things.append(Thing(label=actor.category, outline=((x, y),), seen_s=seen_s))
+            things.append(MappedThing(label=actor.category, outline=((x, y),), seen_s=seen_s))
     ground = tuple(_flat(outline) for outline in facts.drivable) or tuple(
         _flat((*lane.left, *lane.right[::-1])) for lane in facts.lanes
     )
     if facts.ego is None:
-        return Sketch(ground=ground, things=tuple(things))
+        return TopDownMap(ground=ground, things=tuple(things))
     track = facts.ego.track
     path = np.column_stack([times_s[track.first : track.stop], track.place_m.array[:, :2]])
     path = path[~np.isnan(path).any(1)]
     step = max(1, -(-len(path) // PATH_POINTS))
     points = [*path[:-1:step].round(_DIGITS).tolist(), *path[-1:].round(_DIGITS).tolist()]
-    return Sketch(ground=ground, things=tuple(things), path=tuple((t, x, y) for t, x, y in points))
+    return TopDownMap(ground=ground, things=tuple(things), path=tuple((t, x, y) for t, x, y in points))
 
 
 def _flat(line: tuple[tuple[float, float, float], ...]) -> tuple[Point, ...]:

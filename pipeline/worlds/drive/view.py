@@ -16,7 +16,7 @@ from pipeline.core.arrays import BoolArray, FloatArray, StrArray
 from pipeline.core.schema import Finding
 from pipeline.geometry.angles import rate, turn_rate_dps, turned_about_z, wrapped_deg
 from pipeline.geometry.footprints import Rectangles, gap_m
-from pipeline.worlds.drive.facts import Box, Drive, DriveScene, Track
+from pipeline.worlds.drive.facts import ActorTrack, Drive, DriveScene, VehicleBox
 
 EGO: Final = "ego"  # subject of findings about our own car
 SPEED_WINDOW_S: Final = 1.0  # ours: a noise of 5 cm in boxes is then 0.07 m/s
@@ -226,7 +226,7 @@ class DriveView:
         return said[-1] if said else None
 
 
-def _laid_out(track: Track, box: Box | None, count: int) -> tuple[FloatArray, FloatArray]:
+def _laid_out(track: ActorTrack, box: VehicleBox | None, count: int) -> tuple[FloatArray, FloatArray]:
     """A track over all times: middles (T, 3), yaw (T,)."""
     place, yaw = np.full((count, 3), np.nan), np.full(count, np.nan)
     rows = slice(track.first, track.stop)

@@ -39,10 +39,10 @@ DRIVE: Final = World(
     config=DriveConfig,
     observe=observe_drive,
     samples=Samples(_write_samples, (Argoverse2.name, Carla.name, KittiTracking.name)),
-    sight=sight,
+    visibility=sight,
     examine=examine,
     quick=(Argoverse2.name, Carla.name, KittiTracking.name),
     bulky=BULKY,
     sketch=sketch,
-    drawn=drawn,
+    bev_video=drawn,
 )

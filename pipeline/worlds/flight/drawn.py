@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from pipeline.core.arrays import FloatArray
-from pipeline.core.spatial import Boxes, Sketch, Spatial, Thing, on_ground
+from pipeline.core.spatial import MappedThing, Spatial, SpatialBoxes, TopDownMap, on_ground
 from pipeline.drawing.raster import INK, SIZE, Raster
 from pipeline.reading.footage import Footage
-from pipeline.worlds.flight.facts import FlightScene, Landmark, Motion
+from pipeline.worlds.flight.facts import FlightMotion, FlightScene, Landmark
 
 FPS: Final = 10
 WIDE: Final = 480  # pixels of the map; heights are beside it
@@ -34,16 +34,16 @@ def drawn(scene: FlightScene) -> Footage | None:
     motion = scene.facts.motion
     if motion is None or not scene.facts.drawable:
         return None
-    film = _Film(scene.facts.landmarks, motion)
+    film = _FlightVideo(scene.facts.landmarks, motion)
     ticks = np.arange(int(motion.t_s[-1] * FPS + 1e-6) + 1) / FPS
     shown = np.searchsorted(film.t_s, ticks + 1e-6, side="right") - 1
     return Footage(FPS, lambda: (film.at(*moment) for moment in zip(shown.tolist(), ticks.tolist(), strict=True)))
 
 
-class _Film:
+class _FlightVideo:
     """What the pictures of a flight share."""
 
-    def __init__(self, landmarks: Sequence[Landmark], motion: Motion) -> None:
+    def __init__(self, landmarks: Sequence[Landmark], motion: FlightMotion) -> None:
         self.t_s = np.array(motion.t_s)
         self.enu_m = np.array(motion.enu_m).reshape(-1, 3)
         self.height_m, self.heading_deg = (
@@ -130,7 +130,7 @@ PATH_POINTS: Final = 400  # of a long flight, evenly spaced: more would not be s
 _DIGITS: Final = 2  # centimetres
 
 
-def sketch(scene: FlightScene) -> Sketch:
+def sketch(scene: FlightScene) -> TopDownMap:
     """The flight as a map: east to the right, north up."""
     facts = scene.facts
     motion = facts.motion
@@ -140,7 +140,7 @@ def sketch(scene: FlightScene) -> Sketch:
         if view.intervals
     }
     things = tuple(
-        Thing(
+        MappedThing(
             label=mark.label or mark.name or "",
             outline=tuple((round(x, _DIGITS), round(y, _DIGITS)) for x, y in mark.outline or (mark.center,)),
             seen_s=seen.get(number),
@@ -148,12 +148,12 @@ def sketch(scene: FlightScene) -> Sketch:
         for number, mark in enumerate(facts.landmarks)
     )
     if motion is None:
-        return Sketch(things=things)
+        return TopDownMap(things=things)
     step = max(1, -(-len(motion.t_s) // PATH_POINTS))
     points = [(t, x, y) for t, (x, y, _) in zip(motion.t_s, motion.enu_m, strict=True) if t >= 0]
     thinned = [*points[:-1:step], *points[-1:]]
     path = tuple((round(t, _DIGITS), round(x, _DIGITS), round(y, _DIGITS)) for t, x, y in thinned)
-    return Sketch(things=things, path=path)
+    return TopDownMap(things=things, path=path)
 
 
 def spatial(scene: FlightScene, geometry: Any) -> Spatial:
@@ -163,7 +163,7 @@ def spatial(scene: FlightScene, geometry: Any) -> Spatial:
     low = np.array([points.min(0) for points in corners]).reshape(-1, 3)
     high = np.array([points.max(0) for points in corners]).reshape(-1, 3)
     labels = tuple(mark.label or mark.name or "" for mark in marks)
-    boxes = Boxes(labels, (low + high) / 2, high - low, np.tile(np.eye(3), (len(marks), 1, 1)))
+    boxes = SpatialBoxes(labels, (low + high) / 2, high - low, np.tile(np.eye(3), (len(marks), 1, 1)))
     rings = (half for mark, points in zip(marks, corners, strict=True) if mark.outline for half in np.split(points, 2))
     lines = tuple(np.concatenate([ring, ring[:1]]) for ring in rings)
     motion = scene.facts.motion

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field, FiniteFloat
 
 from pipeline.core.schema import Evidence, Facts, Model, Name, Origin, Rejection, Scene, Vec3
-from pipeline.reading.maps.looks import Look
+from pipeline.reading.maps.looks import Appearance
 
 Action = Literal[
     "ascend",
@@ -26,7 +26,7 @@ Action = Literal[
 ]
 
 
-class Camera(Model):
+class FlightCamera(Model):
     """The camera of a flight."""
 
     horizontal_fov_deg: Annotated[FiniteFloat, Field(gt=0, lt=180)]
@@ -51,7 +51,7 @@ class Landmark(Model):
 
     name: Name | None = Field(default=None, description="as in the source; may occur twice; None: it has none")
     kind: str | None = Field(default=None, description='for example "building", "park"')
-    look: Look | None = Field(default=None, description="None: the map tells nothing that anybody could see")
+    look: Appearance | None = Field(default=None, description="None: the map tells nothing that anybody could see")
     label: Name | None = Field(
         default=None, description="how to speak of it: what is seen of it and of nothing else near by; None: it is not"
     )
@@ -109,7 +109,7 @@ class Sighting(Model):
     shot: Shot | None = Field(default=None, description="that shows it best, of what has a name; None: none does well")
 
 
-class Motion(Model):
+class FlightMotion(Model):
     """What a flight does and sees (stage `observe`). Times are seconds from the start of the video.
 
     The path is resampled evenly within each part; lists are of one length.
@@ -138,7 +138,7 @@ class Flight(Facts):
     world: Literal["flight"] = "flight"
     log: str = Field(description="format of the flight log, as the reader calls it")
     origin: Origin | None = Field(description="None: local positions alone")
-    camera: Camera | None = None
+    camera: FlightCamera | None = None
     goal: Name | None = Field(default=None, description="where the pilot was sent; the label of a landmark, or words")
     route: tuple[Name, ...] = Field(default=(), description="the steps that the pilot was given, in order")
     video_offset_s: FiniteFloat = Field(default=0.0, description="time of the log at the start of the video")
@@ -147,7 +147,7 @@ class Flight(Facts):
     )
     nose_first: bool = Field(default=False, description="whoever flew it says that the nose pointed where it flew")
     landmarks: tuple[Landmark, ...] = ()
-    motion: Motion | None = Field(default=None, description="None: not observed yet")
+    motion: FlightMotion | None = Field(default=None, description="None: not observed yet")
 
     @property
     def drawable(self) -> bool:

@@ -31,7 +31,7 @@ Degrees = Annotated[FiniteFloat, Field(ge=-180, le=180)]
 Seconds = Annotated[FiniteFloat, Field(ge=-LONG_S, le=LONG_S)]
 
 
-class Place(Model):
+class PlaceFix(Model):
     """Where a landmark lies: east and north of the flight's origin, metres."""
 
     center_m: tuple[East, East]
@@ -82,7 +82,7 @@ class LandmarkFix(FlightFix):
 class _PlacedFix(LandmarkFix):
     """A correction of a landmark that is known by where it lies."""
 
-    expect: Place
+    expect: PlaceFix
 
     def check(self, scene: FlightScene) -> None:
         """Raises `UnexpectedError` where the landmark lies elsewhere."""
@@ -108,7 +108,7 @@ class LandmarkPlaceFix(_PlacedFix):
     """Where a landmark lies; its outline moves with it."""
 
     target: Literal["landmark_position"]
-    set: Place
+    set: PlaceFix
 
     @property
     def path(self) -> tuple[str, ...]:

@@ -23,7 +23,7 @@ _SURE: Final = 4.0  # and those up to so many times as far as the nearest: above
 
 
 @dataclass(frozen=True)
-class Place:
+class NamedLandmark:
     """A landmark that can be named.
 
     Attributes:
@@ -53,7 +53,7 @@ class Place:
         away = np.hypot(points[:, 0] - self.center[0], points[:, 1] - self.center[1])
         return np.maximum(away - self.radius_m, 0.0)
 
-    def gap_m(self, other: Place) -> float:
+    def gap_m(self, other: NamedLandmark) -> float:
         """Distance between two footprints that do not cross."""
         away = [
             b.distance_m(a.center[None]) - a.radius_m if a.outline is None else b.distance_m(a.outline)
@@ -61,14 +61,14 @@ class Place:
         ]
         return min(float(np.maximum(one, 0.0).min()) for one in away)
 
-    def bound_m(self, other: Place) -> float:
+    def bound_m(self, other: NamedLandmark) -> float:
         """Distance between the circles about the two: never more than `gap_m`."""
         return max(0.0, float(np.hypot(*(self.center - other.center))) - self.radius_m - other.radius_m)
 
 
-def place_of(index: int, mark: Landmark, label: str) -> Place:
+def place_of(index: int, mark: Landmark, label: str) -> NamedLandmark:
     """A landmark under a label."""
-    return Place(
+    return NamedLandmark(
         index=index,
         label=label,
         name=mark.name,
@@ -97,14 +97,14 @@ def nameable(landmarks: Sequence[Landmark], doubted: Collection[str]) -> Places:
     )
 
 
-class Places(tuple[Place, ...]):
+class Places(tuple[NamedLandmark, ...]):
     """Nameable landmarks, sorted by label.
 
     Cities have thousands of them. So distances are those of footprints where it matters, among the nearest, and those
     of the circles about them elsewhere, which are never greater.
     """
 
-    def __new__(cls, places: Iterable[Place]) -> Places:
+    def __new__(cls, places: Iterable[NamedLandmark]) -> Places:
         """Sorted."""
         return super().__new__(cls, sorted(places, key=lambda place: place.label))
 

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.core.schema import Finding, Rejection
 from pipeline.geometry.bearings import turn_between_deg
-from pipeline.worlds.flight.facts import Action, FlightScene, Motion, Segment
+from pipeline.worlds.flight.facts import Action, FlightMotion, FlightScene, Segment
 from pipeline.worlds.flight.places import by_name, nameable
 from pipeline.worlds.flight.steps import ALL, CLIMBS, GENERAL, RESTS, TILTS, Actions, Step
 
@@ -78,7 +78,7 @@ def without(spans: FloatArray, stretches: FloatArray) -> FloatArray:
 GROUND_M: Final = 0.5  # above take-off: lower, a drone that does not move stands on the ground
 GLIMPSE_S: Final = 1.0  # in view for less after a clip begins, a thing is hardly noticed
 _EPS_S: Final = 1e-6  # times are sums of steps
-_NO_MOTION: Final = Motion(
+_NO_MOTION: Final = FlightMotion(
     rate_hz=5.0, t_s=(), enu_m=(), height_m=(), heading_deg=(), course_deg=(), pitch_deg=(), part=(), segments=(),
     views=None,
 )  # fmt: skip

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from pipeline.core.errors import need
+from pipeline.core.errors import require_extra
 from pipeline.worlds.flight.drawn import drawn, sketch, spatial
 from pipeline.worlds.flight.facts import Flight, FlightScene
 from pipeline.worlds.flight.fixes import FIXES, drafts, fix_flight
 from pipeline.worlds.flight.observe.flight import observe_flight
 from pipeline.worlds.flight.observe.motion import MotionConfig
-from pipeline.worlds.flight.readers.episodes import Episodes
+from pipeline.worlds.flight.readers.episodes import OpenFly
 from pipeline.worlds.flight.readers.flights import Flights
 from pipeline.worlds.world import Looker, Samples, World
 
@@ -30,7 +30,7 @@ def sight(scenes: Sequence[FlightScene]) -> list[str]:
 
 
 def _write_samples(folder: Path) -> None:
-    need("scans", "writing sample flights")  # they are drawn with Open3D
+    require_extra("scans", "writing sample flights")  # they are drawn with Open3D
     from pipeline.worlds.flight.samples.write import write_flights  # with Open3D: seconds
 
     write_flights(folder / Flights.name)
@@ -67,19 +67,19 @@ FLIGHT: Final = World(
     facts=Flight,
     readers=(
         Flights(),
-        Episodes(),
+        OpenFly(),
     ),
     config=MotionConfig,
     observe=observe_flight,
     samples=Samples(_write_samples, (Flights.name,)),
-    sight=sight,
+    visibility=sight,
     fixes=FIXES,
     fix=fix_flight,
     drafts=drafts,
-    quick=(Flights.name, Episodes.name),
+    quick=(Flights.name, OpenFly.name),
     bulky=BULKY,
     sketch=sketch,
     spatial=spatial,
-    drawn=drawn,
+    bev_video=drawn,
     looker=Looker("pipeline.worlds.flight.look.look", _prompts, _look, _calls, _is_whole),
 )

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pipeline.core.arrays import FloatArray
-from pipeline.core.video_form import VideoForm
+from pipeline.core.video_form import VideoSpec
 from pipeline.geometry.boxes import Boxes
 from pipeline.worlds.indoor.facts import FrameCamera, IndoorScene
 
@@ -24,7 +24,7 @@ class Cameras:
         form: of the delivered video.
     """
 
-    def __init__(self, scene: IndoorScene, form: VideoForm) -> None:
+    def __init__(self, scene: IndoorScene, form: VideoSpec) -> None:
         seen = scene.facts.observation
         self._by_second = {camera.second: camera for camera in seen.cameras} if seen else {}
         self._turn = (scene.video.turn_deg if scene.video else 0) // 90 % 4

@@ -11,7 +11,7 @@ from itertools import product
 import numpy as np
 
 from pipeline.core.schema import OrientedBox
-from pipeline.core.spatial import Boxes, Point, Sketch, Spatial, Thing, flat
+from pipeline.core.spatial import MappedThing, Point, Spatial, SpatialBoxes, TopDownMap, flat
 from pipeline.geometry.areas import hull
 from pipeline.geometry.scans import SceneGeometry
 from pipeline.worlds.indoor.facts import IndoorScene
@@ -20,11 +20,11 @@ _CORNERS = np.array(list(product((-0.5, 0.5), repeat=3)))
 _DIGITS = 3  # millimetres
 
 
-def sketch(scene: IndoorScene) -> Sketch:
+def sketch(scene: IndoorScene) -> TopDownMap:
     """The scan as a map."""
     facts = scene.facts
     things = [
-        Thing(
+        MappedThing(
             label=item.category,
             outline=_footprint(item.box),
             seen_s=item.visibility.first_seen_s if item.visibility else None,
@@ -32,7 +32,7 @@ def sketch(scene: IndoorScene) -> Sketch:
         for item in facts.objects
     ]
     path = facts.observation.camera_path if facts.observation else ()
-    return Sketch(ground=facts.room.floor or (), things=tuple(things), path=path)
+    return TopDownMap(ground=facts.room.floor or (), things=tuple(things), path=path)
 
 
 def _footprint(box: OrientedBox) -> tuple[Point, ...]:
@@ -47,7 +47,7 @@ def _footprint(box: OrientedBox) -> tuple[Point, ...]:
 def spatial(scene: IndoorScene, geometry: SceneGeometry | None) -> Spatial:
     """The scan; without its raw data there is no mesh, and the camera's way lies on the ground."""
     things = scene.facts.objects
-    boxes = Boxes(
+    boxes = SpatialBoxes(
         tuple(item.category for item in things),
         np.array([item.box.center for item in things], dtype=np.float64).reshape(-1, 3),
         np.array([item.box.lengths for item in things], dtype=np.float64).reshape(-1, 3),

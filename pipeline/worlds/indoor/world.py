@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from pipeline.core.errors import need
+from pipeline.core.errors import require_extra
 from pipeline.worlds.indoor.doubts import examine
 from pipeline.worlds.indoor.facts import BULKY, UNITS, Scan, sight
 from pipeline.worlds.indoor.fixes import FIXES, drafts, fix_scan
@@ -20,7 +20,7 @@ from pipeline.worlds.world import Samples, World
 
 
 def _write_samples(folder: Path) -> None:
-    need("scans", "writing sample scans")  # they are drawn with Open3D
+    require_extra("scans", "writing sample scans")  # they are drawn with Open3D
     from pipeline.worlds.indoor.samples.metadata import write_sample_metadata
     from pipeline.worlds.indoor.samples.write import write_samples  # with Open3D: seconds
 
@@ -41,7 +41,7 @@ INDOOR: Final = World(
     config=ObserveConfig,
     observe=observe,
     samples=Samples(_write_samples, ("scannet", "scannetpp", "arkitscenes")),
-    sight=sight,
+    visibility=sight,
     read_written=read_written_routes,
     examine=examine,
     fixes=FIXES,

@@ -36,7 +36,7 @@ _SLACK_DEG: Final = 1e-6  # sums of angles are not exact
 _TOLD: Final = ("structured_observation", "evidence_evaluation", "hypothesis_update", "next_action")  # section B.4
 
 
-class Pose(Model):
+class ViewPose(Model):
     """Where one looks."""
 
     yaw_deg: FiniteFloat = 0.0
@@ -44,7 +44,7 @@ class Pose(Model):
     zoom: FiniteFloat = Field(default=1.0, gt=0)
 
 
-class Limits(Model):
+class ViewLimits(Model):
     """What an agent may do (section 4.1)."""
 
     pitch_deg: tuple[FiniteFloat, FiniteFloat] = (-60.0, 60.0)
@@ -74,8 +74,8 @@ class Environment(Model):
 
     panorama: str
     picture: str
-    start: Pose = Field(default_factory=Pose)
-    limits: Limits = Field(default_factory=Limits)
+    start: ViewPose = Field(default_factory=ViewPose)
+    limits: ViewLimits = Field(default_factory=ViewLimits)
     fov: Fov = Field(default_factory=Fov)
     size: tuple[int, int] = (640, 480)
 
@@ -91,7 +91,7 @@ class Action(Model):
     zoom: FiniteFloat | None = Field(default=None, description="None: as it is")
 
 
-class Observation(NamedTuple):
+class ViewObservation(NamedTuple):
     """What is seen at a step: (height, width, 3) pixels, and where one looks."""
 
     step: int
@@ -102,7 +102,7 @@ class Observation(NamedTuple):
     picture: Picture
 
 
-class Record(Model):
+class StepRecord(Model):
     """A step of a trajectory, as appendix F.2 lists it: the four fields are the complete reply of section B.4."""
 
     step: int
@@ -135,7 +135,7 @@ class EmbodiedView:
     def __init__(self, sphere: Sphere, environment: Environment) -> None:
         self.environment = environment
         self._sphere = sphere
-        self._records: list[Record] = []
+        self._records: list[StepRecord] = []
         self._pictures: list[Picture] = []
         self._pose = self._checked(environment.start)
         self._is_over = False
@@ -154,20 +154,24 @@ class EmbodiedView:
             raise RawDataError(release / environment.picture, "unreadable_picture", message, remedy)
         return cls(Sphere(image), environment)
 
-    def reset(self) -> Observation:
+    def reset(self) -> ViewObservation:
         """Begins anew; gives what is seen at the start."""
         self._records, self._pictures, self._is_over = [], [], False
         self._pose = self._checked(self.environment.start)
         return self.observe()
 
-    def observe(self) -> Observation:
+    def observe(self) -> ViewObservation:
         """What is seen now."""
         pose, fov = self._pose, self.environment.fov.of(self._pose.zoom)
         width, height = self.environment.size
         view = View(yaw_deg=pose.yaw_deg, pitch_deg=pose.pitch_deg, fov_deg=fov, width=width, height=height)
-        return Observation(len(self._records), pose.yaw_deg, pose.pitch_deg, pose.zoom, fov, self._sphere.render(view))
+        return ViewObservation(
+            len(self._records), pose.yaw_deg, pose.pitch_deg, pose.zoom, fov, self._sphere.render(view)
+        )
 
-    def step(self, action: Action | Mapping[str, Any], reply: Mapping[str, Any] | None = None) -> Observation | None:
+    def step(
+        self, action: Action | Mapping[str, Any], reply: Mapping[str, Any] | None = None
+    ) -> ViewObservation | None:
         """Does what an agent says, and notes the step; gives what is seen then, None where it stops.
 
         Args:
@@ -187,7 +191,7 @@ class EmbodiedView:
         return None if asked.stop else self.observe()
 
     @property
-    def trajectory(self) -> tuple[Record, ...]:
+    def trajectory(self) -> tuple[StepRecord, ...]:
         """The steps so far."""
         return tuple(self._records)
 
@@ -206,10 +210,10 @@ class EmbodiedView:
         image = f"step_{step:03d}.jpg"
         self._pictures.append(self.observe().picture)
         self._records.append(
-            Record(step=step, yaw=pose.yaw_deg, pitch=pose.pitch_deg, zoom=pose.zoom, image=image, **told)
+            StepRecord(step=step, yaw=pose.yaw_deg, pitch=pose.pitch_deg, zoom=pose.zoom, image=image, **told)
         )
 
-    def _moved(self, action: Action) -> Pose:
+    def _moved(self, action: Action) -> ViewPose:
         turn = abs(turned_deg(action.delta_yaw_deg))
         least = self.environment.limits.yaw_step_min_deg
         if _SLACK_DEG < turn < least - _SLACK_DEG:
@@ -218,9 +222,9 @@ class EmbodiedView:
         pose = self._pose
         zoom = pose.zoom if action.zoom is None else action.zoom
         yaw, pitch = pose.yaw_deg + action.delta_yaw_deg, pose.pitch_deg + action.delta_pitch_deg
-        return self._checked(Pose.model_construct(yaw_deg=yaw, pitch_deg=pitch, zoom=zoom))
+        return self._checked(ViewPose.model_construct(yaw_deg=yaw, pitch_deg=pitch, zoom=zoom))
 
-    def _checked(self, pose: Pose) -> Pose:
+    def _checked(self, pose: ViewPose) -> ViewPose:
         """The pose with its yaw in [-180, 180). Raises ActionRefusedError where it is beyond the limits."""
         limits = self.environment.limits
         for reason, value, (low, high), unit in (
@@ -232,4 +236,4 @@ class EmbodiedView:
                 raise ActionRefusedError(reason, value, low if value < low else high, unit, remedy)
         pitch = min(max(pose.pitch_deg, limits.pitch_deg[0]), limits.pitch_deg[1])
         zoom = min(max(pose.zoom, limits.zoom[0]), limits.zoom[1])
-        return Pose(yaw_deg=turned_deg(pose.yaw_deg), pitch_deg=pitch, zoom=zoom)
+        return ViewPose(yaw_deg=turned_deg(pose.yaw_deg), pitch_deg=pitch, zoom=zoom)

@@ -28,7 +28,7 @@ Slot = Literal["Architecture", "Signage", "Vegetation", "Terrain", "Infrastructu
 """The slots of foundational perception (ERGeoBench, section 4.3)."""
 
 
-class Crop(Model):
+class SphereCrop(Model):
     """Where a picture lies in the whole sphere, pixels (GPano: FullPano…, CroppedArea…)."""
 
     full_width: Pixels = Field(description="of the whole sphere")
@@ -37,17 +37,17 @@ class Crop(Model):
     top: Annotated[int, Field(ge=0)] = Field(description="rows of the sphere above the picture")
 
 
-class Picture(Model):
+class PanoramaPicture(Model):
     """The panorama's picture. Its path is relative to the reader's root."""
 
     path: str
     width: Pixels
     height: Pixels
-    crop: Crop | None = Field(default=None, description="None: it is the whole sphere, twice as wide as high")
+    crop: SphereCrop | None = Field(default=None, description="None: it is the whole sphere, twice as wide as high")
     sha256: str = Field(description="of the file")
 
 
-class Depth(Model):
+class DepthSource(Model):
     """Distances from the camera's centre: a grey PNG of 16 bits, which covers what the picture covers."""
 
     path: str
@@ -56,7 +56,7 @@ class Depth(Model):
     height: Pixels
 
 
-class Seen(Model):
+class PanoramaObject(Model):
     """Something that is to be seen. What is not known of it is None, and is not said.
 
     It lies within ``width_deg`` about ``yaw_deg``, so that one that lies across the seam is one interval all the same.
@@ -117,7 +117,7 @@ class DeclaredView(Model):
     fov_deg: Annotated[FiniteFloat, Field(gt=0, lt=180)] = Field(default=90.0, description="from left to right")
 
 
-class Measured(Model):
+class MeasuredPicture(Model):
     """What was measured of a panorama's picture; the limits that it is held against are the build's (`observe`)."""
 
     pixels_per_degree: Annotated[FiniteFloat, Field(gt=0)]
@@ -134,15 +134,15 @@ class Panorama(Facts):
     """The facts of a panorama."""
 
     world: Literal["panorama"] = "panorama"
-    picture: Picture
+    picture: PanoramaPicture
     position: Origin | None = Field(default=None, description="WGS84; None: not known, or not believed")
     accuracy_m: Annotated[FiniteFloat, Field(gt=0)] | None = Field(default=None, description="of the position")
     heading_deg: Compass | None = Field(default=None, description="of the middle column; None: nothing needs north")
     camera_pitch_deg: Pitch | None = Field(default=None, description="of the middle column's middle; None: level")
     camera_roll_deg: Annotated[FiniteFloat, Field(ge=-180, le=180)] | None = None
     camera_height_m: Annotated[FiniteFloat, Field(gt=0)] | None = Field(default=None, description="above the ground")
-    depth: Depth | None = None
-    objects: tuple[Seen, ...] = Field(default=(), description="by id; no two have one")
+    depth: DepthSource | None = None
+    objects: tuple[PanoramaObject, ...] = Field(default=(), description="by id; no two have one")
     slots: dict[Slot, Annotated[str, Field(min_length=1, max_length=1000)]] = Field(
         default_factory=dict, description="what people say of each slot; a slot that they do not name is not known"
     )
@@ -150,7 +150,7 @@ class Panorama(Facts):
     views: tuple[DeclaredView, ...] = ()
     indoor: bool | None = Field(default=None, description="None: nobody said, and nothing shows it")
     place: Place | None = Field(default=None, description="None: not looked for, or the position is not known")
-    measured: Measured | None = None
+    measured: MeasuredPicture | None = None
     captured: datetime.date | None = None
     licence: Name | None = None
     author: Name | None = None

@@ -11,7 +11,7 @@ from typing import Final
 
 from PIL import Image
 
-from pipeline.core.spatial import Sketch, Thing
+from pipeline.core.spatial import MappedThing, TopDownMap
 from pipeline.formats.equirect import bare_jpeg, decoded
 from pipeline.formats.images import jpeg_bytes
 from pipeline.geometry.equirect import Sphere, whole_sphere
@@ -65,10 +65,10 @@ def _scaled(image: Image.Image, long_side: int | None) -> bytes:
     return out.getvalue()
 
 
-def sketch(scene: PanoramaScene) -> Sketch:
+def sketch(scene: PanoramaScene) -> TopDownMap:
     """The objects whose place is known, about the camera: east to the right, north up."""
-    return Sketch(
-        things=tuple(Thing(label=o.name or o.label, outline=(o.place,)) for o in scene.facts.objects if o.place)
+    return TopDownMap(
+        things=tuple(MappedThing(label=o.name or o.label, outline=(o.place,)) for o in scene.facts.objects if o.place)
     )
 
 

@@ -19,7 +19,7 @@ from pipeline.core.schema import Origin
 from pipeline.core.tables import asked_in
 from pipeline.questions.selection import select
 from pipeline.reading.files import SceneFiles
-from pipeline.sampling.city_plan import Plan
+from pipeline.sampling.city_plan import CityPlan
 from pipeline.worlds.city.facts import CityScene
 from pipeline.worlds.city.samples.write import write_cities
 from pipeline.worlds.city.world import CITY
@@ -56,7 +56,7 @@ def tasks_of(scene: CityScene, rules: CityRules, *categories: str) -> tuple[list
 
 def small(seed: int, busy: bool = True) -> CityScene:
     """A procedural city of four to nine blocks, another for each seed; see `Plan.busy`."""
-    plan = Plan(
+    plan = CityPlan(
         f"small{seed}", 2 + seed % 2, 2 + seed // 2 % 2, Origin(lat_deg=50.0, lon_deg=8.0, alt_m=100.0), busy=busy
     )
     with TemporaryDirectory() as folder:

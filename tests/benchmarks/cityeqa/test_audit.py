@@ -12,9 +12,9 @@ import pytest
 from pipeline.benchmarks.cityeqa.audit import UNSUPPORTED, examine
 from pipeline.benchmarks.cityeqa.raw import answer_type
 from pipeline.benchmarks.cityeqa.released import CATEGORIES, read_released
-from pipeline.benchmarks.cityeqa.wording import Hop, parse
+from pipeline.benchmarks.cityeqa.wording import HopText, parse
 from pipeline.core.errors import ConfigError
-from pipeline.core.tables import Listing
+from pipeline.core.tables import ReleaseListing
 from pipeline.metrics.number_words import normalised
 from pipeline.questions.audited import Basis, Examined
 from tests.benchmarks.cityeqa.made import task, written
@@ -23,11 +23,11 @@ from tests.conftest import REAL_DATA
 RELEASED = REAL_DATA / "cityeqa" / "CityEQA_EC_200.json"
 
 
-def listing(examined: Examined, title: str) -> Listing:
+def listing(examined: Examined, title: str) -> ReleaseListing:
     return next(found for found in examined.listings if found.title.startswith(title))
 
 
-def column(found: Listing, head: str) -> dict[str, str]:
+def column(found: ReleaseListing, head: str) -> dict[str, str]:
     return {row[0]: row[list(found.heads).index(head)] for row in found.rows}
 
 
@@ -241,5 +241,5 @@ def test_the_grammar_reads_every_released_question_in_full(released: Examined) -
         match, told = form.fullmatch(row["question"]), parse(row["question"])
         assert match
         assert told
-        assert told.hops == (Hop(match[1], "a building"), Hop(match[2], match[3]))
+        assert told.hops == (HopText(match[1], "a building"), HopText(match[2], match[3]))
         assert told.question == match[4]

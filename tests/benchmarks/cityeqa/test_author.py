@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from pipeline.benchmarks.cityeqa.authoring.author import TARGETS, TASK, Author, declared
+from pipeline.benchmarks.cityeqa.authoring.author import TARGETS, TASK, CityAuthor, declared
 from pipeline.benchmarks.cityeqa.authoring.check import facts, measures, told_by
 from pipeline.benchmarks.cityeqa.columns import COLUMNS
 from pipeline.benchmarks.cityeqa.rules import CityRules
@@ -29,7 +29,7 @@ from pipeline.llm.visual_inputs import VisualInputs
 from pipeline.questions.model_authoring import MODEL_ASSISTED
 from pipeline.questions.open_items import OpenItem, item_of
 from pipeline.questions.selection import select
-from pipeline.worlds.city.facts import City, CityScene, Photo, Thing
+from pipeline.worlds.city.facts import City, CityPhoto, CityScene, CityThing
 from tests.benchmarks.cityeqa.cities import small
 from tests.llm.asking import KEY, hosted
 from tests.llm.fake_server import running
@@ -47,8 +47,8 @@ def shop_of(sort: str, sign: str | None = "MIRAVEL") -> CityView:
     kind = "building" if sort in ("church", "mosque") else "shop"
     square = ((0.0, 0.0), (8.0, 0.0), (8.0, 8.0), (0.0, 8.0))
     things = (
-        Thing(id="b", kind="bench", noun="bench", center=(20.0, 0.0), radius_m=1),
-        Thing(id="t", kind=kind, noun=sort, center=(4.0, 4.0), radius_m=5.7, outline=square, sign=sign),
+        CityThing(id="b", kind="bench", noun="bench", center=(20.0, 0.0), radius_m=1),
+        CityThing(id="t", kind=kind, noun=sort, center=(4.0, 4.0), radius_m=5.7, outline=square, sign=sign),
     )
     city = City(origin=None, bounds=((-99.0, -99.0), (99.0, -99.0), (99.0, 99.0), (-99.0, 99.0)), things=things)
     source = Source(reader="made", reader_version=1, files=("map",), sha256="0" * 64)
@@ -152,7 +152,7 @@ def write(
     if second is not None:
         models.append(lambda request: Reply(second(request)))
     only = table.filter(pc.equal(table["group"], florist()))
-    found = Author().write(view, only, models, [TASK], [shown, shown][: len(models)], 2)
+    found = CityAuthor().write(view, only, models, [TASK], [shown, shown][: len(models)], 2)
     return found.to_pylist(), sent
 
 
@@ -191,7 +191,7 @@ def test_what_is_borne_out_is_asked_from_many_starts_and_its_words_lead_to_the_t
     assert {row["answer_type"] for row in public} == {"open text"}
     assert len(sent) == 2, "to write, and one guess, which was wrong"
     _, facts_alone = town()
-    assert Author().calls(facts_alone, [TASK], [False], 2)[0] >= len(sent)
+    assert CityAuthor().calls(facts_alone, [TASK], [False], 2)[0] >= len(sent)
 
 
 def test_the_map_alone_can_prove_an_answer_and_nothing_else_does_without_a_second_model() -> None:
@@ -264,7 +264,7 @@ def test_one_answer_is_given_twice_at_most_and_the_same_question_once() -> None:
         return Reply(json.dumps({"questions": three}) if request.schema else "no idea")
 
     only = table.filter(pc.equal(table["group"], florist()))
-    rows = Author().write(view, only, [writer], [TASK], [None], 3).to_pylist()
+    rows = CityAuthor().write(view, only, [writer], [TASK], [None], 3).to_pylist()
     assert [row["reason"] for row in rows].count("answered_so_before") == 1
 
 
@@ -287,7 +287,7 @@ def test_a_model_that_takes_pictures_is_shown_those_of_the_place() -> None:
     away = (math.sin(math.radians(facing)) * 12, math.cos(math.radians(facing)) * 12)
     toward = (thing.center[0] + away[0], thing.center[1] + away[1], 5.0, 0.0, 0.0, (facing + 180) % 360)
     behind = (*toward[:5], facing)
-    photos = tuple(Photo(path=f"{n}.jpg", pose=pose) for n, pose in enumerate((behind, toward)))
+    photos = tuple(CityPhoto(path=f"{n}.jpg", pose=pose) for n, pose in enumerate((behind, toward)))
     seen = CityView(view.scene.with_facts(photos=photos), view.rules)
     assert declared(seen) == photos
     parts = tuple(p for n in (1, 2) for p in (Text(f"Picture {n}:"), Image(bytes([n]), "image/jpeg")))
@@ -299,7 +299,7 @@ def test_a_model_that_takes_pictures_is_shown_those_of_the_place() -> None:
 
     _, table = town()
     only = table.filter(pc.equal(table["group"], florist()))
-    Author().write(seen, only, [writer], [TASK], [VisualInputs(parts, 2)], 2)
+    CityAuthor().write(seen, only, [writer], [TASK], [VisualInputs(parts, 2)], 2)
     assert [part.data for part in sent[0].messages[0].parts if isinstance(part, Image)] == [b"\x02"]
     assert "The 1 picture shows the place" in sent[0].messages[0].text
 
@@ -308,19 +308,19 @@ def test_calls_are_known_before_they_are_made_and_a_failed_one_is_made_again() -
     _, table = town()
     things = len(table.filter(pc.is_null(table["reason"]))["group"].unique())
     assert 0 < things <= TARGETS
-    assert Author().calls(table, [TASK], [False, False], 2) == (things + 2 * 2 * things, 3 * 2 * things)
-    assert Author().calls(table, ["Counting"], [False, False], 2) == (0, 0)
-    assert Author().calls(CANDIDATES.empty_table(), [TASK], [False], 2) == (0,)
+    assert CityAuthor().calls(table, [TASK], [False, False], 2) == (things + 2 * 2 * things, 3 * 2 * things)
+    assert CityAuthor().calls(table, ["Counting"], [False, False], 2) == (0, 0)
+    assert CityAuthor().calls(CANDIDATES.empty_table(), [TASK], [False], 2) == (0,)
 
     def fails(request: Request) -> Reply:
         raise ModelError("unexpected", "no")
 
     view, _ = town()
     only = table.filter(pc.equal(table["group"], florist()))
-    rows = Author().write(view, only, [fails], [TASK], [None], 2).to_pylist()
+    rows = CityAuthor().write(view, only, [fails], [TASK], [None], 2).to_pylist()
     assert [row["reason"] for row in rows] == ["city_unexpected"]
-    assert not Author().is_whole({"city_unexpected"})
-    assert Author().is_whole({"second_model_disagrees", "city_malformed"})
+    assert not CityAuthor().is_whole({"city_unexpected"})
+    assert CityAuthor().is_whole({"second_model_disagrees", "city_malformed"})
 
 
 @pytest.mark.slow
@@ -340,7 +340,7 @@ def test_over_the_real_protocols_the_same_is_asked_once(provider: str, tmp_path:
         for _ in range(2):
             with Session([spec, second], tmp_path / "c", {"PLANTED_KEY": KEY}) as session:
                 models = [lambda r, name=name: session.ask(name, r) for name in (spec.name, second.name)]
-                tables.append(Author().write(view, only, models, [TASK], [None, None], 1))
+                tables.append(CityAuthor().write(view, only, models, [TASK], [None, None], 1))
         sent = len(server.records())
     assert tables[0].equals(tables[1])
     assert {row["reason"] for row in tables[0].to_pylist()} == {None}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pipeline.benchmarks.cityeqa.query import Leg, Limits, Query, Way
+from pipeline.benchmarks.cityeqa.query import Hop, Query, RouteLimits, RouteQuery
 from pipeline.benchmarks.cityeqa.rules import CityRules
 from pipeline.benchmarks.cityeqa.view import CityView
 from pipeline.benchmarks.cityeqa.wording import RELATIONS, Phrase
@@ -23,9 +23,9 @@ def scene_of(facts: City) -> CityScene:
     return CityScene(id="city/here", dataset="city", name="here", source=source, facts=facts)
 
 
-def leads(facts: City, *legs: Leg) -> tuple[list[str], list[str]]:
+def leads(facts: City, *legs: Hop) -> tuple[list[str], list[str]]:
     """What a wording leads to from the middle of the southern border, surely and possibly."""
-    found = Query(facts, Limits(10.0, 120.0, 60.0)).lead([Way(50.0, 1.0, legs)])
+    found = Query(facts, RouteLimits(10.0, 120.0, 60.0)).lead([RouteQuery(50.0, 1.0, legs)])
     sure, maybe = ([facts.things[i].id for i in np.sort(m.indices)] for m in found)
     return sure, maybe
 
@@ -35,7 +35,7 @@ def test_a_statue_leads_to_what_lies_east_of_it() -> None:
         house("far", 80, 80, 8, 8), point("bench-1", "bench", 80.0, 50.0), point("bench-2", "bench", 20.0, 50.0),
         point("roon", "statue", 50.0, 50.0),
     )  # fmt: skip
-    assert leads(facts, Leg(NORTH, Phrase("statue")), Leg(EAST, Phrase("bench"))) == (["bench-1"], ["bench-1"])
+    assert leads(facts, Hop(NORTH, Phrase("statue")), Hop(EAST, Phrase("bench"))) == (["bench-1"], ["bench-1"])
 
 
 def test_a_memorial_of_unknown_looks_leads_nowhere_surely_and_may_be_the_statue() -> None:
@@ -44,7 +44,7 @@ def test_a_memorial_of_unknown_looks_leads_nowhere_surely_and_may_be_the_statue(
         point("roon", "statue", 50.0, 50.0),
         point("unclear", "statue", 50.0, 30.0, noun="memorial", doubt="what it looks like is not told"),
     )  # fmt: skip
-    sure, maybe = leads(facts, Leg(NORTH, Phrase("statue")), Leg(EAST, Phrase("bench")))
+    sure, maybe = leads(facts, Hop(NORTH, Phrase("statue")), Hop(EAST, Phrase("bench")))
     assert sure == ["bench-1"]
     assert maybe == ["bench-1", "bench-2"]
     assert not CityView(scene_of(facts), CityRules()).query.is_landmark[-1]
@@ -57,7 +57,7 @@ def test_a_shop_that_a_phrase_may_mean_leads_on_too() -> None:
         point("office", "shop", 40.0, 20.0, noun="bank"),
         point("bench-1", "bench", 80.0, 44.0), point("bench-2", "bench", 80.0, 20.0),
     )  # fmt: skip
-    _, maybe = leads(facts, Leg(NORTH, Phrase("bank")), Leg(EAST, Phrase("bench")))
+    _, maybe = leads(facts, Hop(NORTH, Phrase("bank")), Hop(EAST, Phrase("bench")))
     assert maybe == ["bench-1", "bench-2"]
 
 
@@ -66,7 +66,7 @@ def test_nothing_is_surely_in_front_of_a_square() -> None:
         house("far", 80, 80, 8, 8), point("bench-1", "bench", 50.0, 60.0),
         point("square", "square", 50.0, 50.0, facing_deg=0.0),
     )  # fmt: skip
-    sure, maybe = leads(facts, Leg(NORTH, Phrase("square")), Leg(FRONT, Phrase("bench")))
+    sure, maybe = leads(facts, Hop(NORTH, Phrase("square")), Hop(FRONT, Phrase("bench")))
     assert (sure, maybe) == ([], ["bench-1"])
 
 

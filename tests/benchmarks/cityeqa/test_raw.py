@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from pipeline.benchmarks.cityeqa.raw import CLOSED, Raw, evened, in_turns
+from pipeline.benchmarks.cityeqa.raw import CLOSED, RawQuestion, evened, in_turns
 from pipeline.benchmarks.cityeqa.rules import CityRules
 from pipeline.benchmarks.cityeqa.tasks.base import known_of
 from pipeline.benchmarks.cityeqa.tasks.recognition import ObjectRecognition
@@ -17,9 +17,11 @@ from tests.benchmarks.cityeqa.cities import sample, tasks_of
 DIRECTIONS = ("north", "east", "south", "west")
 
 
-def raw(number: int, answer: str, others: tuple[str, ...], kind: str = "k", even: str = "", **more: object) -> Raw:
+def raw(
+    number: int, answer: str, others: tuple[str, ...], kind: str = "k", even: str = "", **more: object
+) -> RawQuestion:
     facts = {"phrases": (Phrase("shop"),), "part": "ask_colour", "shown": (number,), "pixels_min": 1} | more
-    return Raw(
+    return RawQuestion(
         kind=kind, target=number, operands=(f"t{number}",), answer=answer, others=others, answer_type=CLOSED,
         even=even, **facts,  # type: ignore[arg-type]
     )  # fmt: skip

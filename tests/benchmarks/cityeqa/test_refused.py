@@ -10,7 +10,7 @@ import pytest
 from pipeline.benchmarks.cityeqa.oracle import Oracle
 from pipeline.benchmarks.cityeqa.rules import CityRules
 from pipeline.core.schema import Source
-from pipeline.worlds.city.facts import City, CityScene, RawTask, Thing
+from pipeline.worlds.city.facts import City, CityScene, CityThing, RawTask
 from tests.benchmarks.cityeqa.cities import tasks_of
 from tests.worlds.city.cities import city, house, point
 
@@ -23,12 +23,12 @@ def scene(facts: City) -> CityScene:
     return CityScene(id="city/here", dataset="city", name="here", source=source, facts=facts, findings=())
 
 
-def board(name: str, x: float, words: str, y: float = 59.9, facing_deg: float = 180.0, **facts: Any) -> Thing:
+def board(name: str, x: float, words: str, y: float = 59.9, facing_deg: float = 180.0, **facts: Any) -> CityThing:
     own = {"base_m": 3.0, "on": "wall"} | facts
     return point(name, "signboard", x, y, sign=words, facing_deg=facing_deg, **own)
 
 
-def shop(identity: str, x: float, called: str | None = None, y: float = 59.9, **facts: Any) -> Thing:
+def shop(identity: str, x: float, called: str | None = None, y: float = 59.9, **facts: Any) -> CityThing:
     own = {"noun": "bakery", "facing_deg": 180.0, "on": "wall"} | facts
     return point(identity, "shop", x, y, **own).model_copy(update={"name": called})
 

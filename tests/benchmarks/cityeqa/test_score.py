@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.benchmarks.cityeqa.score import SCORE, Settings, request
+from pipeline.benchmarks.cityeqa.score import SCORE, CityScoreSettings, request
 from pipeline.core.errors import ConfigError
 from pipeline.questions.scoring_protocol import Answer
 from pipeline.scoring.score import Scored, scored
@@ -20,7 +20,7 @@ START = [0, 100, 9, 0, 0, 180]  # of `task`; its target lies at [30, 40, 5]
 
 def score(tmp_path: Path, rows: list[dict[str, Any]], lines: list[dict[str, Any]], **settings: Any) -> Scored:
     files = file_of(tmp_path / "q.json", rows), file_of(tmp_path / "p.jsonl", lines)
-    return scored(SCORE, files[0], [files[1]], Settings.model_validate(settings))
+    return scored(SCORE, files[0], [files[1]], CityScoreSettings.model_validate(settings))
 
 
 def values(found: Scored, name: str = "all") -> dict[str, float | None]:
@@ -161,7 +161,9 @@ def test_matches(reply: str, answer: str, right: bool, tmp_path: Path) -> None:
 def test_gold_answers_of_the_released_file(tmp_path: Path) -> None:
     file = REAL_DATA / "cityeqa" / "CityEQA_EC_200.json"
     rows = json.loads(file.read_text())
-    found = scored(SCORE, file, [said(tmp_path / "p.jsonl", {r["question_id"]: r["answer"] for r in rows})], Settings())
+    found = scored(
+        SCORE, file, [said(tmp_path / "p.jsonl", {r["question_id"]: r["answer"] for r in rows})], CityScoreSettings()
+    )
     assert {row.value for row in found.rows} == {1.0}
     assert {row.figure.section for row in found.rows} == {"category", "answer type", ""}
     (whole,) = [row for row in found.rows if not row.figure.section]
@@ -173,7 +175,7 @@ def test_constant_answers_earn_their_share_and_agents_that_stay_their_distance(t
     file = REAL_DATA / "cityeqa" / "CityEQA_EC_200.json"
     rows = json.loads(file.read_text())
     lines = [{"id": r["question_id"], "steps": [r["initial_pose"]], "answer": "yes"} for r in rows]
-    found = scored(SCORE, file, [file_of(tmp_path / "p.jsonl", lines)], Settings())
+    found = scored(SCORE, file, [file_of(tmp_path / "p.jsonl", lines)], CityScoreSettings())
     assert values(found)["match"] == sum(r["answer"].lower() == "yes" for r in rows) / 200
     away = [math.dist(r["initial_pose"][:3], r["target_pose"][:3]) for r in rows]
     mean = sum(away) / 200

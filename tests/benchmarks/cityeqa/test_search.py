@@ -21,11 +21,11 @@ from hypothesis import strategies as st
 from pipeline.benchmarks.cityeqa import search as searching
 from pipeline.benchmarks.cityeqa.benchmark import CITYEQA
 from pipeline.benchmarks.cityeqa.oracle import Observer, Oracle
-from pipeline.benchmarks.cityeqa.query import Leg, Way
-from pipeline.benchmarks.cityeqa.raw import Raw
+from pipeline.benchmarks.cityeqa.query import Hop, RouteQuery
+from pipeline.benchmarks.cityeqa.raw import RawQuestion
 from pipeline.benchmarks.cityeqa.rules import CityRules
 from pipeline.benchmarks.cityeqa.search import STAGES, Search
-from pipeline.benchmarks.cityeqa.supplement import Chain, Start, starts, turned, worded
+from pipeline.benchmarks.cityeqa.supplement import Start, StartChain, starts, turned, worded
 from pipeline.benchmarks.cityeqa.view import CityView
 from pipeline.benchmarks.cityeqa.wording import DIRECTIONS, MOSTS, RELATIONS, Phrase
 from pipeline.worlds.city.facts import CityScene
@@ -43,7 +43,9 @@ ROUTED = 400  # texts along sure routes that are asked of the map, of each place
 pytestmark = pytest.mark.slow
 
 
-def observed(view: CityView, scene: CityScene, categories: tuple[str, ...]) -> dict[tuple[str, ...], tuple[Raw, Any]]:
+def observed(
+    view: CityView, scene: CityScene, categories: tuple[str, ...]
+) -> dict[tuple[str, ...], tuple[RawQuestion, Any]]:
     """The raw tasks of some categories that can be seen, with the pose that shows each."""
     observer, found = Observer(view), {}
     for name in categories:
@@ -55,7 +57,7 @@ def observed(view: CityView, scene: CityScene, categories: tuple[str, ...]) -> d
     return found
 
 
-def along_routes(view: CityView, raw: Raw, x: float, y: float) -> Iterator[tuple[Way, tuple[int, ...]]]:
+def along_routes(view: CityView, raw: RawQuestion, x: float, y: float) -> Iterator[tuple[RouteQuery, tuple[int, ...]]]:
     """Every text whose hops surely hold, of one to three, and the things that it leads over; superlatives too.
 
     A superlative leads over the building that surely is it, so over none that merely lies there.
@@ -70,7 +72,7 @@ def along_routes(view: CityView, raw: Raw, x: float, y: float) -> Iterator[tuple
     pairs = query.relations.of_points(np.array([[x, y]]), query.limits.first_m)
     for d in range(len(DIRECTIONS)):
         sure, _ = pairs.holds(d, query.limits.margin_deg, query.limits.first_m)
-        most = query.lead([Way(x, y, (Leg(d, Phrase("building"), word),)) for word in MOSTS]).sure.toarray()
+        most = query.lead([RouteQuery(x, y, (Hop(d, Phrase("building"), word),)) for word in MOSTS]).sure.toarray()
         for one in pairs.other[sure].tolist():
             assert shapely.distance(here, query.shapes[one]) <= query.limits.first_m
             routes: list[tuple[tuple[int, ...], tuple[int, ...]]] = [((one,), (d,))] if one == raw.target else []
@@ -83,19 +85,19 @@ def along_routes(view: CityView, raw: Raw, x: float, y: float) -> Iterator[tuple
             for things, relations in routes:
                 names = [view.landmark_phrases(i) for i in things[:-1]] + [raw.phrases]
                 for called in product(*names):
-                    legs = [Leg(r, p) for r, p in zip(relations, called, strict=True)]
+                    legs = [Hop(r, p) for r, p in zip(relations, called, strict=True)]
                     if len(set(called)) == len(called):
-                        yield Way(x, y, tuple(legs)), things
+                        yield RouteQuery(x, y, tuple(legs)), things
                 words = [word for word, is_it in zip(MOSTS, most[:, one].tolist(), strict=True) if is_it]
                 if view.query.is_building[one]:
                     for word, called in product(words, product(*names[1:])):
                         if Phrase("building") not in called and len(set(called)) == len(called):
-                            first = Leg(d, Phrase("building"), word)
-                            rest = (Leg(r, p) for r, p in zip(relations[1:], called, strict=True))
-                            yield Way(x, y, (first, *rest)), things
+                            first = Hop(d, Phrase("building"), word)
+                            rest = (Hop(r, p) for r, p in zip(relations[1:], called, strict=True))
+                            yield RouteQuery(x, y, (first, *rest)), things
 
 
-def proven(view: CityView, raw: Raw, ways: list[Way]) -> list[bool]:
+def proven(view: CityView, raw: RawQuestion, ways: list[RouteQuery]) -> list[bool]:
     """Whether texts lead to the target surely, and nowhere else possibly: one after the other."""
     found = view.query.lead(ways)
     out = []
@@ -123,7 +125,7 @@ def plain_lengths(free: np.ndarray, goal: tuple[int, int], most_m: float) -> dic
     return best
 
 
-def counted(view: CityView, raw: Raw, pose: np.ndarray) -> tuple[dict[str, int], set[int]]:
+def counted(view: CityView, raw: RawQuestion, pose: np.ndarray) -> tuple[dict[str, int], set[int]]:
     """Of the drawn places and those of the grid how many are free, reached and so on, and on which sides they lie."""
     rules, z, (cx, cy) = view.rules, float(pose[2]), view.things[raw.target].center
     reach = math.ceil(rules.start_max_m / GRID_M) + 1
@@ -158,7 +160,7 @@ def counted(view: CityView, raw: Raw, pose: np.ndarray) -> tuple[dict[str, int],
         count["starts_without_a_view"] += 1
         start = Start(looks[0], int(math.degrees(math.atan2(x - cx, y - cy)) % 360 // 45), 0.0, 0.0)
         if any(
-            oracle.solve(turned(view, raw, start, way), Chain(way, things, ""), pose, raw.pixels_min)
+            oracle.solve(turned(view, raw, start, way), StartChain(way, things, ""), pose, raw.pixels_min)
             for way, things in good
         ):
             count["starts"] += 1
@@ -203,7 +205,7 @@ def test_texts_are_all_that_lead_to_the_target_alone(seed: int, category: str) -
         search = Search(view, oracle, raw, pose, np.empty((0, 6)), [])
         chosen = np.random.default_rng(seed).permutation(len(search.starts))[:SAMPLED]
         for start in (search.starts[k] for k in chosen.tolist()):
-            texts: dict[str, Way] = {}
+            texts: dict[str, RouteQuery] = {}
             for hops, most in STAGES:
                 found = search.texts(start.pose[None], hops, most)
                 for chain in search.chains(start, found, 0, hops):

@@ -11,10 +11,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.benchmarks.cityeqa.query import Leg, Limits, Query, Way
-from pipeline.benchmarks.cityeqa.wording import COLOURS, DIRECTIONS, RELATIONS, Hop, Phrase, Told, parse, phrase, render
+from pipeline.benchmarks.cityeqa.query import Hop, Query, RouteLimits, RouteQuery
+from pipeline.benchmarks.cityeqa.wording import (
+    COLOURS,
+    DIRECTIONS,
+    RELATIONS,
+    HopText,
+    Phrase,
+    TaskText,
+    parse,
+    phrase,
+    render,
+)
 from pipeline.core.errors import TemplateError
-from pipeline.worlds.city.facts import City, Street, Thing
+from pipeline.worlds.city.facts import City, CityThing, Street
 from tests.conftest import REAL_DATA
 
 NOUNS = st.sampled_from(["building", "church", "parking lot", "hairdresser's", "university", "orange grower's"])
@@ -38,7 +48,7 @@ def test_a_phrase_reads_back_or_is_refused(said: Phrase) -> None:
 )
 def test_a_text_reads_back_or_is_refused(hops: list[tuple[str, Phrase]], question: str) -> None:
     try:
-        told = Told(tuple(Hop(d, str(p)) for d, p in hops), " ".join(question.split()))
+        told = TaskText(tuple(HopText(d, str(p)) for d, p in hops), " ".join(question.split()))
         text = render(told)
     except TemplateError:
         return
@@ -48,26 +58,26 @@ def test_a_text_reads_back_or_is_refused(hops: list[tuple[str, Phrase]], questio
 @pytest.mark.parametrize(
     ("hops", "text"),
     [
-        ((Hop("north", "a building", "tallest"),), "Find the tallest building to the north of you."),
-        ((Hop("east", "an orchard", "nearest"),), "Find the nearest orchard to the east of you."),
+        ((HopText("north", "a building", "tallest"),), "Find the tallest building to the north of you."),
+        ((HopText("east", "an orchard", "nearest"),), "Find the nearest orchard to the east of you."),
         (
-            (Hop("south", "a church"), Hop("front", "a car")),
+            (HopText("south", "a church"), HopText("front", "a car")),
             "There is a church to the south of you. In front of the church, there is a car.",
         ),
         (
-            (Hop("west", "a building at the corner of two streets"), Hop("behind", "a bakery")),
+            (HopText("west", "a building at the corner of two streets"), HopText("behind", "a bakery")),
             "There is a building at the corner of two streets to the west of you. "
             "Behind the building at the corner of two streets, there is a bakery.",
         ),
         (
-            (Hop("north", "a hotel", ""), Hop("across", "a bank"), Hop("same side", "a bar")),
+            (HopText("north", "a hotel", ""), HopText("across", "a bank"), HopText("same side", "a bar")),
             "There is a hotel to the north of you. Across the street from the hotel, there is a bank. "
             "On the same side of the street as the bank, there is a bar.",
         ),
     ],
 )
-def test_words_about_streets_and_superlatives(hops: tuple[Hop, ...], text: str) -> None:
-    told = Told(hops, "What is it?")
+def test_words_about_streets_and_superlatives(hops: tuple[HopText, ...], text: str) -> None:
+    told = TaskText(hops, "What is it?")
     assert render(told) == f"{text} Please tell me What is it?"
     assert parse(render(told)) == told
 
@@ -92,26 +102,26 @@ def test_anchors_must_be_what_was_introduced() -> None:
     assert parse(text.format("building")) is None
 
 
-def square(id: str, x: float, y: float, half: float = 5.0, kind: str = "building", **more: object) -> Thing:
+def square(id: str, x: float, y: float, half: float = 5.0, kind: str = "building", **more: object) -> CityThing:
     """A thing with a square footprint."""
     ring = ((x - half, y - half), (x + half, y - half), (x + half, y + half), (x - half, y + half))
     base = {"noun": kind} | more
-    return Thing(id=id, kind=kind, center=(x, y), radius_m=half * 2**0.5, outline=ring, **base)  # type: ignore[arg-type]
+    return CityThing(id=id, kind=kind, center=(x, y), radius_m=half * 2**0.5, outline=ring, **base)  # type: ignore[arg-type]
 
 
-def asked(*things: Thing, streets: tuple[Street, ...] = ()) -> Query:
+def asked(*things: CityThing, streets: tuple[Street, ...] = ()) -> Query:
     """A small map to be asked."""
     bounds = ((-300.0, -300.0), (300.0, -300.0), (300.0, 300.0), (-300.0, 300.0))
-    return Query(City(origin=None, bounds=bounds, things=things, streets=streets), Limits(10.0, 120.0, 60.0))
+    return Query(City(origin=None, bounds=bounds, things=things, streets=streets), RouteLimits(10.0, 120.0, 60.0))
 
 
 def found(query: Query, *legs: tuple[str, Phrase]) -> tuple[list[str], list[str]]:
     """Ids of what a wording from (0, 0) leads to surely, and possibly."""
-    way = Way(0.0, 0.0, tuple(Leg(DIRECTIONS.index(d), p) for d, p in legs))
+    way = RouteQuery(0.0, 0.0, tuple(Hop(DIRECTIONS.index(d), p) for d, p in legs))
     return ids(query, way)
 
 
-def ids(query: Query, way: Way) -> tuple[list[str], list[str]]:
+def ids(query: Query, way: RouteQuery) -> tuple[list[str], list[str]]:
     """Ids, in order, of what a way leads to surely, and possibly."""
     led = query.lead([way])
     names = [sorted(query.city.things[i].id for i in m.indices.tolist()) for m in (led.sure, led.maybe)]
@@ -173,16 +183,16 @@ ELM = Street(id="elm", name="Elm Street", line=((-100.0, 50.0), (0.0, 50.0), (10
 MILL = Street(id="mill", name="Mill Avenue", line=((0.0, 50.0), (0.0, 200.0)))
 
 
-def about(relation: str, *things: Thing, streets: tuple[Street, ...] = (ELM,)) -> tuple[list[str], list[str]]:
+def about(relation: str, *things: CityThing, streets: tuple[Street, ...] = (ELM,)) -> tuple[list[str], list[str]]:
     """Ids of what surely and possibly has a relation to the house, which lies north of (40, 0)."""
     query = asked(square("house", 40.0, 67.0), *things, streets=streets)
-    way = Way(40.0, 0.0, (Leg(0, BUILDING), Leg(RELATIONS.index(relation), Phrase("bank"))))
+    way = RouteQuery(40.0, 0.0, (Hop(0, BUILDING), Hop(RELATIONS.index(relation), Phrase("bank"))))
     return ids(query, way)
 
 
-def bank(name: str, x: float, y: float, **more: Any) -> Thing:
+def bank(name: str, x: float, y: float, **more: Any) -> CityThing:
     """A bank as a point."""
-    return Thing(id=name, kind="shop", noun="bank", center=(x, y), radius_m=0.0, **more)
+    return CityThing(id=name, kind="shop", noun="bank", center=(x, y), radius_m=0.0, **more)
 
 
 @pytest.mark.parametrize(
@@ -262,9 +272,9 @@ def test_a_roundabout_has_no_corner_of_two_streets_between_its_own_arms() -> Non
     assert (sure.tolist(), maybe.tolist()) == ([False], [True])
 
 
-def most(word: str, *things: Thing) -> tuple[list[str], list[str]]:
+def most(word: str, *things: CityThing) -> tuple[list[str], list[str]]:
     """Ids of what a superlative of buildings to the north leads to surely, and possibly."""
-    return ids(asked(*things), Way(0.0, 0.0, (Leg(0, BUILDING, word),)))
+    return ids(asked(*things), RouteQuery(0.0, 0.0, (Hop(0, BUILDING, word),)))
 
 
 def test_superlatives_need_a_margin_and_all_that_may_be_there() -> None:

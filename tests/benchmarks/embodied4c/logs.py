@@ -12,7 +12,17 @@ from pipeline.core.schema import AnyScene
 from pipeline.reading.files import SceneFiles
 from pipeline.worlds.arm.samples.write import write_samples
 from pipeline.worlds.drive.samples import argoverse2, carla
-from pipeline.worlds.drive.samples.plan import EGO_SIZE, LANE_M, SIZES, Mover, Pace, Plan, Road, Shift, placed
+from pipeline.worlds.drive.samples.plan import (
+    EGO_SIZE,
+    LANE_M,
+    SIZES,
+    DrivePlan,
+    Mover,
+    Pace,
+    PlannedRoad,
+    Shift,
+    placed,
+)
 from pipeline.worlds.drive.samples.plan import Path as Way
 from pipeline.worlds.registry import READERS
 from tests.benchmarks.urbanvideo.flights import random_flight
@@ -54,7 +64,7 @@ def episodes(count: int) -> list[AnyScene]:
         return [reader.read(SceneFiles(Path(folder), ref)) for ref in found]
 
 
-def random_plan(seed: int) -> Plan:
+def random_plan(seed: int) -> DrivePlan:
     """Our car with some changes of speed and lane, or a bend; others in lanes, at kerbs, on pavements and crossing."""
     rng = np.random.default_rng(seed)
     origin, yaw = (float(rng.uniform(-900, 900)), float(rng.uniform(-900, 900))), float(rng.uniform(0, 360))
@@ -90,12 +100,12 @@ def random_plan(seed: int) -> Plan:
     along = ((-120.0, 0.0), (400.0, 0.0))
     lines = [tuple((u, v) for u, _ in along) for v in LANES]
     roads = (
-        Road(1, lines[0], left_mark=marks[1], right_mark=marks[0], left=2),
-        Road(2, lines[1], left_mark=marks[2], right_mark=marks[1], right=1),
-        Road(3, lines[2][::-1], left_mark=marks[2], right_mark=marks[3]),
+        PlannedRoad(1, lines[0], left_mark=marks[1], right_mark=marks[0], left=2),
+        PlannedRoad(2, lines[1], left_mark=marks[2], right_mark=marks[1], right=1),
+        PlannedRoad(3, lines[2][::-1], left_mark=marks[2], right_mark=marks[3]),
     )
     crossings = tuple((u, u + 4.0, -10.0, 14.0) for u in (float(rng.uniform(10, 50)), float(rng.uniform(60, 120))))
-    return Plan(f"random{seed}", origin, yaw, lasts, ego, tuple(others), roads, crossings=crossings)
+    return DrivePlan(f"random{seed}", origin, yaw, lasts, ego, tuple(others), roads, crossings=crossings)
 
 
 def _pace(rng: np.random.Generator, most: float) -> Pace:

@@ -11,7 +11,7 @@ from pipeline.benchmarks.embodied4c.rules import ExamRules
 from pipeline.benchmarks.embodied4c.tasks.registry import EXAM_TASKS
 from pipeline.benchmarks.embodied4c.view import exam
 from pipeline.core.arrays import FloatArray
-from pipeline.core.packed import Packed, pack
+from pipeline.core.packed import QuantizedSeries, pack
 from pipeline.core.schema import AnyScene, Finding, Source
 from pipeline.worlds.arm import facts as arms
 from pipeline.worlds.drive import facts as drives
@@ -55,13 +55,13 @@ def drive(
     x = start[0] + np.concatenate([[0.0], np.cumsum(speed[:-1] * STEP_S)])
     place = np.column_stack([x, np.full(len(t), start[1]), np.zeros(len(t))])
     velocity = np.column_stack([speed, np.zeros((len(t), 2))])
-    track = drives.Track(
+    track = drives.ActorTrack(
         first=0,
         place_m=pack(place, drives.PLACE_STEP_M),
         yaw_deg=pack(np.zeros(len(t)), drives.YAW_STEP_DEG),
         velocity_mps=pack(velocity, drives.SPEED_STEP_MPS),
     )
-    ego = drives.Ego(track=track, point="the middle of the car", box=drives.Box(size_m=CAR))
+    ego = drives.Ego(track=track, point="the middle of the car", box=drives.VehicleBox(size_m=CAR))
     log = drives.Drive(seconds=pack(t, drives.TIME_STEP_S), ego=ego, actors=actors, **facts)
     return drives.DriveScene(id="made/drive", dataset="made", name="drive", source=SOURCE, video=None, facts=log)
 
@@ -72,12 +72,12 @@ def actor(
     """Somebody whose box is turned along x, and moves along x."""
     t = times(lasts_s)
     place = np.column_stack([x + vx * t, np.full(len(t), y), np.zeros(len(t))])
-    track = drives.Track(
+    track = drives.ActorTrack(
         first=0,
         place_m=pack(place, drives.PLACE_STEP_M),
         yaw_deg=pack(np.full(len(t), 180.0 if vx < 0 else 0.0), drives.YAW_STEP_DEG),
     )
-    size = drives.Box(size_m=SIZES.get(category, CAR))
+    size = drives.VehicleBox(size_m=SIZES.get(category, CAR))
     given = {"id": name, "category": category, "source_category": category, "box": size, "track": track}
     return drives.Actor.model_validate(given | more)
 
@@ -100,7 +100,7 @@ def every(lasts_s: float, *parts: float) -> FloatArray:
 
 
 def episode(
-    *items: arms.Item,
+    *items: arms.SceneItem,
     lasts_s: float = 2.0,
     gripper: tuple[float, float, float] = (0.3, 0.0, 0.5),
     arm: arms.Arm | None = None,
@@ -133,12 +133,12 @@ def item(
     *,
     moves_m: tuple[float, float, float] = (0.0, 0.0, 0.0),
     lasts_s: float = 2.0,
-) -> arms.Item:
+) -> arms.SceneItem:
     """A thing that moves evenly by so much in all."""
     share = (times(lasts_s) / lasts_s)[:, None]
     place = np.array(place_m) + share * np.array(moves_m)
     upright = pack(every(lasts_s, 1.0, 0.0, 0.0, 0.0), arms.TURN_STEP)
-    return arms.Item(
+    return arms.SceneItem(
         id=category, category=category, size_m=size_m, place_m=pack(place, arms.PLACE_STEP_M), turn_wxyz=upright
     )
 
@@ -151,7 +151,7 @@ def turning(
         key: None if deg is None else float(np.radians(deg)) for key, deg in (("low", low_deg), ("high", high_deg))
     }
     angle = np.radians(first_deg + dps * times(lasts_s))[:, None]
-    tables: dict[str, Packed] = {
+    tables: dict[str, QuantizedSeries] = {
         "position": pack(angle, arms.JOINT_STEP),
         "velocity": pack(every(lasts_s, float(np.radians(dps))), arms.RATE_STEP),
     }

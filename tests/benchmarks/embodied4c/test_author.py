@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from pipeline.benchmarks.embodied4c.author import ASSISTED, Author, measures
+from pipeline.benchmarks.embodied4c.author import ASSISTED, ExamAuthor, measures
 from pipeline.benchmarks.embodied4c.benchmark import EMBODIED4C
 from pipeline.benchmarks.embodied4c.columns import COLUMNS
 from pipeline.benchmarks.embodied4c.known import Moment, moments
@@ -166,7 +166,7 @@ def write(
     models: list[Callable[[Request], Reply]] = [writer]
     if second is not None:
         models.append(lambda request: Reply(second(request)))
-    found = Author().write(seen, facts_of(seen), models, ["M/P"], [shown] * len(models), 2)
+    found = ExamAuthor().write(seen, facts_of(seen), models, ["M/P"], [shown] * len(models), 2)
     return found.to_pylist(), sent
 
 
@@ -194,10 +194,12 @@ def test_a_log_without_pictures_is_refused_by_name_and_of_any_other_facts_tell_n
         table = facts_of(seen)
         assert table["reason"].to_pylist() == [reason] * 2
         wanted = (2 + 2 * 2 * 2, 3 * 2 * 2) if video else (0, 0)
-        assert Author().calls(table, ASSISTED, [True, True], 2) == wanted
-        assert Author().calls(table, ASSISTED, [True, False], 2) == (0, 0), "a second that sees nothing proves nothing"
-        assert Author().calls(table, ASSISTED, [True], 2) == (0,)
-        assert Author().calls(table, ["CL"], [True, True], 2) == (0, 0)
+        assert ExamAuthor().calls(table, ASSISTED, [True, True], 2) == wanted
+        assert ExamAuthor().calls(table, ASSISTED, [True, False], 2) == (0, 0), (
+            "a second that sees nothing proves nothing"
+        )
+        assert ExamAuthor().calls(table, ASSISTED, [True], 2) == (0,)
+        assert ExamAuthor().calls(table, ["CL"], [True, True], 2) == (0, 0)
     rows, sent = write([{"questions": [GOOD]}], agreeing(), own=view(video=None))
     assert (rows, sent) == ([], [])
 
@@ -278,7 +280,7 @@ def test_one_question_is_of_one_sub_capability_and_an_answer_is_given_twice_at_m
         return Reply(agreeing(next(answer for word, answer in answers.items() if word in told))(request))
 
     ask = [writer, second]
-    rows = Author().write(seen, facts_of(seen), ask, ASSISTED, [PICTURES] * 2, 4).to_pylist()
+    rows = ExamAuthor().write(seen, facts_of(seen), ask, ASSISTED, [PICTURES] * 2, 4).to_pylist()
     found = {(row["task"], row["wording"]): row["reason"] for row in rows}
     assert found["M/P", GOOD["question"]] is None
     assert [found["M/P", one["question"]] for one in again] == [None, "answered_so_before"]
@@ -348,7 +350,7 @@ def test_over_the_real_protocols_the_same_is_asked_once(provider: str, tmp_path:
         for _ in range(2):
             with Session([spec, second], tmp_path / "c", {"PLANTED_KEY": KEY}) as session:
                 models = [lambda r, name=name: session.ask(name, r) for name in (spec.name, second.name)]
-                tables.append(Author().write(seen, facts_of(seen), models, ["M/P"], [PICTURES] * 2, 1))
+                tables.append(ExamAuthor().write(seen, facts_of(seen), models, ["M/P"], [PICTURES] * 2, 1))
         sent = len(server.records())
     assert tables[0].equals(tables[1])
     assert tables[0]["reason"].to_pylist() == [None]

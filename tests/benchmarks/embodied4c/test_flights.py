@@ -10,7 +10,7 @@ import pytest
 from pipeline.benchmarks.embodied4c.rules import ExamRules
 from pipeline.benchmarks.embodied4c.tasks.registry import EXAM_TASKS
 from pipeline.benchmarks.embodied4c.view import exam
-from pipeline.reading.maps.looks import Look
+from pipeline.reading.maps.looks import Appearance
 from pipeline.worlds.flight.facts import FlightScene
 from tests.benchmarks.urbanvideo.flights import finding, flight, mark, motion
 from tests.oracles.exam_flights import Poses
@@ -29,7 +29,7 @@ MOVES = [
 
 
 def marks() -> list[Any]:
-    church = Look(noun="church")
+    church = Appearance(noun="church")
     found = [
         mark("the red church", 60.0, 140.0, 12.0, 38.0, look=church),
         mark("the brown house", -90.0, 60.0, 8.0, 14.0),

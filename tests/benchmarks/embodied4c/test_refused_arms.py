@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pipeline.core.findings import doubt
-from pipeline.reading.maps.looks import Look
+from pipeline.reading.maps.looks import Appearance
 from tests.benchmarks.embodied4c.planted import episode, item, of_kind, refusal, turning
 from tests.benchmarks.urbanvideo.flights import Move, flight, mark, motion
 
@@ -127,17 +127,17 @@ def test_a_camera_that_looks_up(pitch: float) -> None:
 def test_a_landmark_of_a_kind_that_the_log_does_not_tell() -> None:
     """The drone hovers over 0, 40; the thing without a kind is 10 m from there, the others are 55 and 75 m away."""
 
-    def nearest(look: Look | None) -> Any:
+    def nearest(look: Appearance | None) -> Any:
         marks = [
             mark("the first thing", 0.0, 55.0, look=look),
-            mark("the red church", 60.0, 40.0, look=Look(noun="church")),
-            mark("the white tower", -80.0, 40.0, look=Look(noun="tower")),
+            mark("the red church", 60.0, 40.0, look=Appearance(noun="church")),
+            mark("the white tower", -80.0, 40.0, look=Appearance(noun="tower")),
         ]
         scene = flight(motion([*MOVES, ("hover", 6.0, 0.0)], views={n: [(0.0, 18.0)] for n in range(3)}), marks)
         return of_kind(scene, "CL", "air_cl")["17.00",]
 
     assert refusal(nearest(None)) == ("kind_unnamed", 0, 1, "names")
-    assert nearest(Look(noun="statue"))["answer"] == "statue"
+    assert nearest(Appearance(noun="statue"))["answer"] == "statue"
 
 
 @pytest.mark.parametrize(("lasts_s", "asked"), [(2.4, False), (2.6, True)])

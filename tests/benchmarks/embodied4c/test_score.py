@@ -8,7 +8,16 @@ import numpy as np
 import pytest
 
 from pipeline.benchmarks.embodied4c.kinds import CAPABILITY, DOMAINS, GEN, SUBS, VLN
-from pipeline.benchmarks.embodied4c.score import SCORE, Settings, as_table_6, figures, mark, numeric, relative, request
+from pipeline.benchmarks.embodied4c.score import (
+    SCORE,
+    ExamScoreSettings,
+    as_table_6,
+    figures,
+    mark,
+    numeric,
+    relative,
+    request,
+)
 from pipeline.llm.base import Reply
 from pipeline.questions.published import Published
 from pipeline.questions.scoring_protocol import Answer
@@ -20,7 +29,7 @@ from tests.scoring.made import file_of, said
 
 def score(tmp_path: Path, rows: list[dict[str, Any]], replies: dict[Any, Any], **settings: Any) -> Scored:
     files = file_of(tmp_path / "q.jsonl", rows), said(tmp_path / "p.jsonl", replies)
-    return scored(SCORE, files[0], [files[1]], Settings.model_validate(settings))
+    return scored(SCORE, files[0], [files[1]], ExamScoreSettings.model_validate(settings))
 
 
 def values(found: Scored, metric: str = "match") -> dict[str, float | None]:
@@ -112,7 +121,7 @@ def test_the_judge_hears_words_and_numbers_are_counted() -> None:
         question(3, "ST", "on"),
     ]
     told = [Published(r["question_id"], None, "x", r["sub_capability"], "?", None, r["answer"], rest=r) for r in rows]
-    marks = mark([Answer(told[0], "12.5"), Answer(told[1], "a vehicle"), Answer(told[2])], Settings(), ask)
+    marks = mark([Answer(told[0], "12.5"), Answer(told[1], "a vehicle"), Answer(told[2])], ExamScoreSettings(), ask)
     assert marks.values["judged"].tolist() == [100.0, 63.8, 0.0]
     assert len(asked) == 1, "who says nothing is not judged"
     assert "Equally right: automobile" in str(request(Answer(told[1], "a vehicle")))

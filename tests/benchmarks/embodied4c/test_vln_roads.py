@@ -10,7 +10,7 @@ import pytest
 
 from pipeline.benchmarks.embodied4c.vln.check import checked
 from pipeline.benchmarks.embodied4c.vln.logs import Trial, trial_of_drive
-from pipeline.benchmarks.embodied4c.vln.roads import NEAREST, Told
+from pipeline.benchmarks.embodied4c.vln.roads import NEAREST, KnownRoads
 from pipeline.benchmarks.embodied4c.vln.specification import specifications
 from pipeline.core.errors import ConfigError
 from pipeline.formats import carla_log
@@ -53,7 +53,7 @@ def scored(trial: Trial, task: str, *place: float, **lanes: str) -> tuple[float 
 @pytest.mark.parametrize("leader", ["lead", NEAREST])
 def test_overtaking_by_the_lanes_of_a_map(tmp_path: Path, leader: str) -> None:
     scene = drive(tmp_path)
-    trial = trial_of_drive(scene, Told(leader=leader), 0.0)
+    trial = trial_of_drive(scene, KnownRoads(leader=leader), 0.0)
     assert list(trial.known("lane")) == ["1" if LEFT_S < t < BACK_S else "0" for t in trial.t_s]
     assert set(trial.known("leader_lane")) == {"0"}
     assert scored(trial, "D4.2") == (100.0, None)
@@ -64,13 +64,13 @@ def test_overtaking_by_the_lanes_of_a_map(tmp_path: Path, leader: str) -> None:
 
 
 def test_a_lane_is_left_where_its_border_is_crossed(tmp_path: Path) -> None:
-    trial = trial_of_drive(drive(tmp_path), Told(), 0.0)
+    trial = trial_of_drive(drive(tmp_path), KnownRoads(), 0.0)
     assert scored(trial, "D3.2") == (round(50 * 90 / 210, 2), None), "90 m in 6 s, then the left lane"
     assert trial.events["lane_invasion"].tolist() == []
 
 
 def test_a_solid_line_that_is_crossed_ends_a_task(tmp_path: Path) -> None:
-    trial = trial_of_drive(drive(tmp_path, "SOLID_WHITE"), Told(leader="lead"), 0.0)
+    trial = trial_of_drive(drive(tmp_path, "SOLID_WHITE"), KnownRoads(leader="lead"), 0.0)
     assert trial.events["lane_invasion"] == pytest.approx([6.1])
     assert scored(trial, "D4.2") == (10.0, "lane_invasion"), "the lane is to be changed without invading one"
     driven_m = 90 + float(np.hypot(1.5, 4))
@@ -78,7 +78,7 @@ def test_a_solid_line_that_is_crossed_ends_a_task(tmp_path: Path) -> None:
 
 
 def test_targets_lie_in_the_lane_that_holds_them(tmp_path: Path) -> None:
-    trial = trial_of_drive(drive(tmp_path), Told(), 0.0)
+    trial = trial_of_drive(drive(tmp_path), KnownRoads(), 0.0)
     assert scored(trial, "D2.4", 100.0, 380.0, 5.0) == (100.0, None)
     far = float(np.hypot(4, 180))
     assert scored(trial, "D2.4", 96.0, 380.0, 5.0) == (round(50 * (far - 4) / far, 2), None), "4 m away, beside it"
@@ -92,13 +92,13 @@ def test_a_red_light_counts_where_its_line_is_declared(tmp_path: Path) -> None:
     light = TrafficLight(id="5", place_m=(104.0, 246.0, 8.0), colours=shown)
     lit = scene.model_copy(update={"facts": scene.facts.model_copy(update={"lights": (light,)})})
     early, late = (np.array([(95.0, 200 + 15 * t), (105.0, 200 + 15 * t)]) for t in (2.95, 4.95))
-    trial = trial_of_drive(lit, Told(stop_lines={"5": early}), 0.0)
+    trial = trial_of_drive(lit, KnownRoads(stop_lines={"5": early}), 0.0)
     assert trial.events["red_light"] == pytest.approx([3.0])
     assert scored(trial, "D3.1") == (round(50 * 45 / 200, 2), "red_light")
-    assert trial_of_drive(lit, Told(stop_lines={"5": late}), 0.0).events["red_light"].tolist() == []
-    assert "red_light" not in trial_of_drive(lit, Told(), 0.0).events
+    assert trial_of_drive(lit, KnownRoads(stop_lines={"5": late}), 0.0).events["red_light"].tolist() == []
+    assert "red_light" not in trial_of_drive(lit, KnownRoads(), 0.0).events
     with pytest.raises(ConfigError, match="no such light; there are 5"):
-        trial_of_drive(lit, Told(stop_lines={"6": early}), 0.0)
+        trial_of_drive(lit, KnownRoads(stop_lines={"6": early}), 0.0)
 
 
 def test_a_lane_against_us_is_invaded(tmp_path: Path) -> None:
@@ -110,7 +110,7 @@ def test_a_lane_against_us_is_invaded(tmp_path: Path) -> None:
         for one in scene.facts.lanes
     )
     trial = trial_of_drive(
-        scene.model_copy(update={"facts": scene.facts.model_copy(update={"lanes": turned})}), Told(), 0.0
+        scene.model_copy(update={"facts": scene.facts.model_copy(update={"lanes": turned})}), KnownRoads(), 0.0
     )
     assert trial.events["lane_invasion"] == pytest.approx([6.1])
 
@@ -118,15 +118,15 @@ def test_a_lane_against_us_is_invaded(tmp_path: Path) -> None:
 def test_without_a_map_nobody_is_the_nearest_in_our_lane(tmp_path: Path) -> None:
     scene = drive(tmp_path)
     bare = scene.model_copy(update={"facts": scene.facts.model_copy(update={"lanes": ()})})
-    trial = trial_of_drive(bare, Told(leader="lead"), 0.0)
+    trial = trial_of_drive(bare, KnownRoads(leader="lead"), 0.0)
     assert trial.lane is None
     assert "lane_invasion" not in trial.events
     assert scored(trial, "D3.3")[0] is not None
     assert scored(trial, "D4.2")[0] is None
     for leader, said in ((NEAREST, "give --map"), ("nobody", "no such actor; there are beside, lead")):
         with pytest.raises(ConfigError, match=said):
-            trial_of_drive(bare, Told(leader=leader), 0.0)
-    given = trial_of_drive(bare, Told(NEAREST, map_file=next((tmp_path / "l1" / "map").glob("*.json"))), 0.0)
+            trial_of_drive(bare, KnownRoads(leader=leader), 0.0)
+    given = trial_of_drive(bare, KnownRoads(NEAREST, map_file=next((tmp_path / "l1" / "map").glob("*.json"))), 0.0)
     assert scored(given, "D4.2") == (100.0, None)
 
 
@@ -146,6 +146,6 @@ def test_the_handbrake_of_a_recording(tmp_path: Path) -> None:
         root = tmp_path / str(both)
         root.mkdir()
         (root / "one.log").write_bytes(raw)
-        trial = trial_of_drive(read(root, Carla()), Told(), 0.0)
+        trial = trial_of_drive(read(root, Carla()), KnownRoads(), 0.0)
         assert trial.known("handbrake").tolist() == [False] * 20 + [True] * 20
         assert scored(trial, "D1.1") == (points, None)

@@ -15,7 +15,7 @@ from pipeline.benchmarks.embodied4c.benchmark import EMBODIED4C
 from pipeline.benchmarks.embodied4c.columns import COLUMNS, SAID, SCHEMA
 from pipeline.benchmarks.embodied4c.pictures import question_pictures
 from pipeline.benchmarks.embodied4c.rules import ExamRules
-from pipeline.benchmarks.embodied4c.score import SCORE, Settings
+from pipeline.benchmarks.embodied4c.score import SCORE, ExamScoreSettings
 from pipeline.benchmarks.embodied4c.tasks.base import bank
 from pipeline.benchmarks.embodied4c.tasks.registry import EXAM_TASKS
 from pipeline.benchmarks.embodied4c.view import exam
@@ -94,7 +94,7 @@ def test_questions_of_ones_own_are_asked_and_gold_earns_all(drive: AnyScene, tmp
     file = tmp_path / "q.parquet"
     pq.write_table(table, file)
     gold = said(tmp_path / "gold.jsonl", {row["question_id"]: row["answer"] for row in table.to_pylist()})
-    found = scored(SCORE, file, [gold], Settings(tolerance=0.01))
+    found = scored(SCORE, file, [gold], ExamScoreSettings(tolerance=0.01))
     assert [row for row in found.table().to_pylist() if row["match"] != 100] == []
     assert {"driving VQA", "GEN", "PHY M/P"} <= {row.figure.name for row in found.rows}
 

@@ -13,10 +13,10 @@ from pipeline.benchmarks.ergeobench.view import ErgeoView
 from pipeline.core.schema import Origin, Source
 from pipeline.core.tables import asked_in
 from pipeline.questions.selection import select
-from pipeline.worlds.panorama.facts import Panorama, PanoramaScene, Picture, Place, Seen
+from pipeline.worlds.panorama.facts import Panorama, PanoramaObject, PanoramaPicture, PanoramaScene, Place
 
 SOURCE = Source(reader="panoramas", reader_version=1, files=(), sha256="0" * 64)
-PICTURE = Picture(path="pano.jpg", width=4096, height=2048, sha256="0" * 64)
+PICTURE = PanoramaPicture(path="pano.jpg", width=4096, height=2048, sha256="0" * 64)
 COLOURS = ("red", "blue", "green", "white")
 KINDS = ("pharmacy", "bakery", "cafe", "bank", "hotel", "books", "bar", "florist", "optician", "supermarket")
 UNIQUE = {
@@ -27,16 +27,16 @@ UNIQUE = {
 REPEATED = {"car": "Infrastructure", "tree": "Vegetation", "house": "Architecture", "lamp": "Infrastructure"}
 
 
-def seen(key: str, yaw_deg: float, label: str = "fountain", **changes: Any) -> Seen:
+def seen(key: str, yaw_deg: float, label: str = "fountain", **changes: Any) -> PanoramaObject:
     """An object 8 degrees wide about the horizon, 15 m away."""
     own: dict[str, Any] = {
         "id": key, "label": label, "slot": "Infrastructure", "yaw_deg": (yaw_deg + 180) % 360 - 180, "width_deg": 8.0,
         "pitch_low_deg": -4.0, "pitch_high_deg": 4.0, "distance_m": 15.0, "visible_share": 1.0,
     }  # fmt: skip
-    return Seen(**(own | changes))
+    return PanoramaObject(**(own | changes))
 
 
-def scene(*objects: Seen, name: str = "p1", **changes: Any) -> PanoramaScene:
+def scene(*objects: PanoramaObject, name: str = "p1", **changes: Any) -> PanoramaScene:
     """A panorama in Monaco of which all objects are known."""
     place = Place(
         country="Monaco", country_code="MC", country_border_m=300, city="Monaco", city_border_m=300,
@@ -56,7 +56,7 @@ FOUNTAIN = seen("a", 0.0)
 def street(seed: int) -> PanoramaScene:
     """A drawn street: things once, things several times in some colour, and places with signs; some hide others."""
     rng = np.random.default_rng(seed)
-    objects: list[Seen] = []
+    objects: list[PanoramaObject] = []
 
     def add(label: str, slot: str, **more: Any) -> None:
         width, height, middle = rng.uniform(3, 14), rng.uniform(3, 16), rng.uniform(-6, 8)

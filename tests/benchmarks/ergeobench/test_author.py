@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from pipeline.benchmarks.ergeobench.author import UNCHECKED, VIEWS, Author, declared
+from pipeline.benchmarks.ergeobench.author import UNCHECKED, VIEWS, GeoAuthor, declared
 from pipeline.benchmarks.ergeobench.images import shown_in
 from pipeline.benchmarks.ergeobench.rules import ErgeoRules
 from pipeline.benchmarks.ergeobench.tasks.registry import ERGEO_TASKS
@@ -46,7 +46,7 @@ def written(
     """What is written of slot Terrain, of which the facts gave nothing."""
     models = [asks(lambda request: json.dumps({"questions": questions})), *([asks(check)] if check else [])]
     shows = [PICTURES if shown else None] * len(models)
-    table = Author().write(own or view(), CANDIDATES.empty_table(), models, ["Terrain"], shows, 2)
+    table = GeoAuthor().write(own or view(), CANDIDATES.empty_table(), models, ["Terrain"], shows, 2)
     return table.to_pylist()
 
 
@@ -132,15 +132,15 @@ def test_without_a_checker_it_says_so_and_without_pictures_nothing_is_written() 
 def test_where_facts_answer_no_model_is_asked() -> None:
     facts = ERGEO_TASKS["Terrain"].candidates(view()).to_pylist()[0] | {"reason": None, "answer": "x", "wrong": ["y"]}
     table = pa.Table.from_pylist([facts], schema=CANDIDATES)
-    assert Author().calls(table, ["Terrain", "Signage"], [True, True], 2) == (1, 6)
-    assert Author().calls(table, ["Terrain"], [False], 2) == (0,)
+    assert GeoAuthor().calls(table, ["Terrain", "Signage"], [True, True], 2) == (1, 6)
+    assert GeoAuthor().calls(table, ["Terrain"], [False], 2) == (0,)
 
 
 def test_a_model_that_fails_is_told_and_asked_again() -> None:
     def fails(request: Request) -> Reply:
         raise ModelError("unexpected", "no")
 
-    rows = Author().write(view(), CANDIDATES.empty_table(), [fails], ["Terrain"], [PICTURES], 2).to_pylist()
+    rows = GeoAuthor().write(view(), CANDIDATES.empty_table(), [fails], ["Terrain"], [PICTURES], 2).to_pylist()
     assert [row["reason"] for row in rows] == ["declared_unexpected"]
-    assert not Author().is_whole({"declared_unexpected"})
-    assert Author().is_whole({"second_model_disagrees"})
+    assert not GeoAuthor().is_whole({"declared_unexpected"})
+    assert GeoAuthor().is_whole({"second_model_disagrees"})

@@ -10,7 +10,7 @@ import pytest
 
 from pipeline.benchmarks.ergeobench.hypothesis import FORMS, find_hypothesis, is_same
 from pipeline.benchmarks.ergeobench.rules import DIMENSIONS, SETTINGS
-from pipeline.benchmarks.ergeobench.score import FARTHEST_KM, SCORE, Settings, gls, great_circle_km
+from pipeline.benchmarks.ergeobench.score import FARTHEST_KM, SCORE, GeoScoreSettings, gls, great_circle_km
 from pipeline.core.arrays import FloatArray
 from pipeline.core.identity import rng_for
 from pipeline.scoring.score import Scored, scored
@@ -186,7 +186,7 @@ def choice(number: int, task: str, truth: str) -> dict[str, Any]:
 def score(folder: Path, rows: list[dict[str, Any]], replies: dict[int, str], **settings: Any) -> Scored:
     lines = [{"id": i, "answer": reply} for i, reply in replies.items()]
     files = file_of(folder / "q.json", rows), file_of(folder / "p.jsonl", lines)
-    return scored(SCORE, files[0], [files[1]], Settings.model_validate(settings))
+    return scored(SCORE, files[0], [files[1]], GeoScoreSettings.model_validate(settings))
 
 
 def values(found: Scored, figure: str) -> dict[str, float | None]:

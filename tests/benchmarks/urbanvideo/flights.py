@@ -13,7 +13,7 @@ from pipeline.benchmarks.urbanvideo.rules import UrbanRules
 from pipeline.benchmarks.urbanvideo.tasks.registry import URBAN_TASKS
 from pipeline.core.schema import Finding, Source, Video
 from pipeline.core.templates import load_template
-from pipeline.worlds.flight.facts import Camera, Flight, FlightScene, Landmark, Motion, Segment, Sighting
+from pipeline.worlds.flight.facts import Flight, FlightCamera, FlightMotion, FlightScene, Landmark, Segment, Sighting
 from pipeline.worlds.flight.view import FlightView
 from tests.tables import candidates
 
@@ -36,7 +36,7 @@ def motion(
     pitch: float | None = 0.0,
     margin: float = 2.0,
     views: Mapping[int, Sequence[tuple[float, float]]] | None = None,
-) -> Motion:
+) -> FlightMotion:
     """Movements flown one after another from ``start``, at even speed."""
     t, position, nose, tilt = 0.0, list(start), heading or 0.0, pitch or 0.0
     times, places, noses, tilts, segments = [0.0], [tuple(position)], [nose], [tilt], []
@@ -84,7 +84,7 @@ def motion(
             )
         t += seconds
     n = len(times)
-    return Motion(
+    return FlightMotion(
         rate_hz=RATE_HZ,
         t_s=tuple(times),
         enu_m=tuple((x, y, z) for x, y, z in places),
@@ -101,7 +101,7 @@ def motion(
 
 
 def flight(
-    moved: Motion | None,
+    moved: FlightMotion | None,
     landmarks: Sequence[Landmark] = (),
     goal: str | None = None,
     route: Sequence[str] = (),
@@ -121,7 +121,7 @@ def flight(
         facts=Flight(
             log="made",
             origin=None,
-            camera=Camera(horizontal_fov_deg=90.0, width=1280, height=720),
+            camera=FlightCamera(horizontal_fov_deg=90.0, width=1280, height=720),
             goal=goal,
             route=tuple(route),
             landmarks=tuple(landmarks),
@@ -237,7 +237,7 @@ def random_flight(seed: int) -> FlightScene:
     return flight(moved, marks, goal=_NAMES[seed % len(_NAMES)], route=route, name=f"random{seed}")
 
 
-def _in_view(moved: Motion, landmark: Landmark) -> list[tuple[float, float]]:
+def _in_view(moved: FlightMotion, landmark: Landmark) -> list[tuple[float, float]]:
     """When a level camera of 90 degrees would have its middle in the picture, nothing standing before it."""
     shown = []
     for (x, y, _), nose in zip(moved.enu_m, moved.heading_deg, strict=True):

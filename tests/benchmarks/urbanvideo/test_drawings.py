@@ -9,7 +9,7 @@ import pytest
 
 from pipeline.benchmarks.urbanvideo.drawings import DRAWINGS
 from pipeline.benchmarks.urbanvideo.tasks.registry import URBAN_TASKS
-from pipeline.core.video_form import VideoForm
+from pipeline.core.video_form import VideoSpec
 from pipeline.drawing.sheet import png_of
 from pipeline.worlds.flight.facts import FlightScene
 from pipeline.worlds.flight.view import FlightView
@@ -38,7 +38,7 @@ SCENE = flight(motion(MOVES, views=VIEWS), MARKS, goal="the tower <b>")
 
 
 class Blank:
-    form = VideoForm(size=(640, 360), bars=False, clips=True)
+    form = VideoSpec(size=(640, 360), bars=False, clips=True)
 
     def __call__(self, second: float) -> np.ndarray:
         return np.full((360, 640, 3), 128, dtype=np.uint8)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from pipeline.benchmarks.urbanvideo.rules import UrbanRules
-from pipeline.benchmarks.urbanvideo.tasks.captions import Leg, Way, misread, misreadings
+from pipeline.benchmarks.urbanvideo.tasks.captions import Passage, Reading, misread, misreadings
 from pipeline.benchmarks.urbanvideo.tasks.maps import Drawing
 from pipeline.questions.choices import draw_options
 from pipeline.worlds.flight.steps import ALL, flipped, mirrored, overlap
@@ -61,7 +61,7 @@ def flip(bit: int) -> Callable[[int], int]:
 
 
 def test_any_reading_has_all_others_for_its_misreadings() -> None:
-    ways = [Way(flip(bit)) for bit in (1, 2, 4, 8)]
+    ways = [Reading(flip(bit)) for bit in (1, 2, 4, 8)]
     for right in range(8):
         found = misreadings(right, ways, lambda n: True, lambda a, b: a == b)
         assert {right, *found} == set(range(8)), right
@@ -70,7 +70,7 @@ def test_any_reading_has_all_others_for_its_misreadings() -> None:
 def test_any_caption_has_all_others_for_its_misreadings() -> None:
     compared = 0
     for seed in range(40):
-        legs = [Leg(step.actions, None) for step in FlightView(random_flight(seed), UrbanRules()).steps]
+        legs = [Passage(step.actions, None) for step in FlightView(random_flight(seed), UrbanRules()).steps]
         for right in (tuple(legs[i : i + 4]) for i in range(len(legs) - 3)):
             kinds = [leg.actions | mirrored(leg.actions) | flipped(leg.actions) for leg in right]
             if any(overlap(a, b) for a, b in combinations(kinds, 2)):
@@ -84,10 +84,10 @@ def test_any_caption_has_all_others_for_its_misreadings() -> None:
 
 
 def test_ways_that_give_nothing_possible_or_nothing_new_are_left_out() -> None:
-    ways = [Way(flip(bit)) for bit in (1, 16, 3, 1, 2)]  # 3 and 1 before 2: 2 gives nothing new
+    ways = [Reading(flip(bit)) for bit in (1, 16, 3, 1, 2)]  # 3 and 1 before 2: 2 gives nothing new
     found = misreadings(0, ways, lambda n: n < 16, lambda a, b: a == b)
     assert set(found) == {1, 2, 3}
-    exchanges = [Way(flip(1 << i), frozenset((i, i + 1))) for i in range(3)]
+    exchanges = [Reading(flip(1 << i), frozenset((i, i + 1))) for i in range(3)]
     assert set(misreadings(0, exchanges, lambda n: True, lambda a, b: a == b)) == {1, 4, 5}
 
 

@@ -21,7 +21,7 @@ from pipeline.engine.config import BuildConfig, build_config
 from pipeline.engine.manifest import Outcome
 from pipeline.questions.selection import select
 from pipeline.stages.builder import Builder
-from pipeline.worlds.flight.facts import FlightScene, Motion, Segment
+from pipeline.worlds.flight.facts import FlightMotion, FlightScene, Segment
 from pipeline.worlds.flight.observe.flight import COMPASS
 from pipeline.worlds.flight.samples.pilot import PLANS
 from pipeline.worlds.flight.samples.truth import FlightTruth
@@ -104,7 +104,7 @@ def test_the_tasks_have_about_the_shares_of_the_paper(built: Built) -> None:
         assert fair // 3 <= built.capped[task] <= max(3 * fair, len(IDS)), (task, built.capped)
 
 
-def motion_of(built: Built, flight: str) -> Motion:
+def motion_of(built: Built, flight: str) -> FlightMotion:
     observed = built.scenes[flight].facts
     assert observed is not None
     assert observed.motion is not None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pipeline.worlds.flight.facts import Motion
+from pipeline.worlds.flight.facts import FlightMotion
 from tests.benchmarks.urbanvideo.flights import finding, flight, judged, mark, motion
 
 MOVES = [("fly forward", 10, 100), ("turn left", 5, 90), ("fly forward", 10, 100)]
@@ -23,7 +23,7 @@ def test_a_route_that_cannot_be_told_is_not_asked_about(name: str, task: str) ->
     assert name not in {r["reason"] for r in judged(plain, task)}
 
 
-def untracked(moved: Motion, start_s: float, end_s: float) -> Motion:
+def untracked(moved: FlightMotion, start_s: float, end_s: float) -> FlightMotion:
     """The same flight, of which nobody knows where it was for a while."""
     t_s = np.array(moved.t_s)
     kept = np.flatnonzero((t_s < start_s) | (t_s > end_s)).tolist()

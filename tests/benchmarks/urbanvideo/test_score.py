@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.benchmarks.urbanvideo.score import SCORE, Settings
+from pipeline.benchmarks.urbanvideo.score import SCORE, UrbanScoreSettings
 from pipeline.benchmarks.urbanvideo.tasks.registry import URBAN_TASKS
 from pipeline.scoring.score import Scored, scored
 from tests.scoring.made import file_of, said
@@ -20,7 +20,9 @@ def question(number: int, task: str, truth: str, video: str = "v1.mp4") -> dict[
 
 
 def score(tmp_path: Path, rows: list[dict[str, Any]], replies: dict[int, Any]) -> Scored:
-    return scored(SCORE, file_of(tmp_path / "q.json", rows), [said(tmp_path / "p.jsonl", replies)], Settings())
+    return scored(
+        SCORE, file_of(tmp_path / "q.json", rows), [said(tmp_path / "p.jsonl", replies)], UrbanScoreSettings()
+    )
 
 
 def test_the_categories_are_those_of_the_tasks() -> None:

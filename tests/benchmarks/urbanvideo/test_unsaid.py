@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from pipeline.benchmarks.urbanvideo.authoring.observed import Observed
+from pipeline.benchmarks.urbanvideo.authoring.observed import ObservedFacts
 from pipeline.benchmarks.urbanvideo.rules import UrbanRules
 from pipeline.core.schema import Rejection
 from pipeline.worlds.flight.view import FlightView
@@ -61,8 +61,8 @@ def test_a_model_is_not_told_names_that_no_video_shows() -> None:
     marks = [mark("the park", 30, 30, name="Green", look={"noun": "park"}, kind="common"), shop]
     unseen = finding("route_names_unseen", "route")
     given = flight(MOVED, marks, goal="shop", route=["fly to the Shop"], findings=[unseen])
-    told = Observed(FlightView(given, UrbanRules()))
+    told = ObservedFacts(FlightView(given, UrbanRules()))
     assert (told.names, told.kinds) == (("the park",), ("park",))
     assert not re.search("shop|Green|common", told.text(), re.IGNORECASE)
-    plain = Observed(FlightView(flight(MOVED, marks, goal="green", route=["fly on"]), UrbanRules()))
+    plain = ObservedFacts(FlightView(flight(MOVED, marks, goal="green", route=["fly on"]), UrbanRules()))
     assert plain.names == ("the park", "green", "fly on")

@@ -10,7 +10,7 @@ import pytest
 
 from pipeline.benchmarks.vsi.drawings import DRAWINGS
 from pipeline.benchmarks.vsi.rules import PROFILES, Rules
-from pipeline.core.video_form import VideoForm
+from pipeline.core.video_form import VideoSpec
 from pipeline.geometry.boxes import closest_distance_m, closest_points, point_distance_m, stack
 from pipeline.worlds.indoor.facts import FrameCamera, IndoorScene, Room
 from pipeline.worlds.indoor.view import IndoorView
@@ -24,7 +24,7 @@ FLOOR = (((0.0, 0.0), (6.0, 0.0), (6.0, 6.0), (0.0, 6.0)),)
 class Blank:
     """A video that is grey."""
 
-    form = VideoForm()
+    form = VideoSpec()
 
     def __call__(self, second: float) -> np.ndarray:
         return np.full((480, 640, 3), 128, dtype=np.uint8)

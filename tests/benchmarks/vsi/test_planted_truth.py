@@ -16,7 +16,7 @@ from pipeline.engine.manifest import Outcome
 from pipeline.geometry.boxes import closest_distance_m, stack
 from pipeline.stages.builder import Builder
 from pipeline.worlds.indoor.facts import IndoorScene
-from pipeline.worlds.indoor.samples.truth import SEEN_SHARE, SceneTruth, Truth
+from pipeline.worlds.indoor.samples.truth import SEEN_SHARE, PlantedTruth, SceneTruth
 from tests.builds import UNASKED, results_of
 from tests.conftest import Samples
 
@@ -26,7 +26,7 @@ FRAME_S = 1 / 3  # the samples' own pace; one frame a second is examined, the ot
 
 @dataclass
 class Built:
-    truth: Truth
+    truth: PlantedTruth
     outcome: Outcome
     scenes: dict[str, IndoorScene]
     questions: list[dict[str, Any]]

@@ -11,23 +11,23 @@ import pytest
 from pipeline.core.errors import RawDataError
 from pipeline.core.findings import Findings
 from pipeline.reading.files import SceneFiles, SceneRef
-from pipeline.reading.maps.feature import Box, Feature
+from pipeline.reading.maps.feature import Feature, MapBounds
 from pipeline.reading.maps.read import read_context
 
-DELFT = Box(52.011, 4.36, 0.02, 0.03)
-EVERYWHERE = Box(0.0, 0.0, 90.0, 180.0)
+DELFT = MapBounds(52.011, 4.36, 0.02, 0.03)
+EVERYWHERE = MapBounds(0.0, 0.0, 90.0, 180.0)
 
 
 def files_of(folder: Path) -> SceneFiles:
     return SceneFiles(folder, SceneRef("flights/a", (".",), ""))
 
 
-def read_file(path: Path, box: Box = EVERYWHERE, walls: bool = False) -> tuple[tuple[Feature, ...], Findings]:
+def read_file(path: Path, box: MapBounds = EVERYWHERE, walls: bool = False) -> tuple[tuple[Feature, ...], Findings]:
     findings = Findings()
     return read_context(files_of(path.parent), path, box, walls, findings), findings
 
 
-def read_value(folder: Path, value: Any, box: Box = EVERYWHERE, walls: bool = False) -> tuple[Any, Findings]:
+def read_value(folder: Path, value: Any, box: MapBounds = EVERYWHERE, walls: bool = False) -> tuple[Any, Findings]:
     """Features and findings of a value written as JSON."""
     path = folder / "map.json"
     path.write_text(json.dumps(value), encoding="utf-8")

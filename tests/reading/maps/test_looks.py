@@ -10,7 +10,7 @@ import pytest
 
 from pipeline.core.findings import Findings
 from pipeline.reading.files import SceneFiles, SceneRef
-from pipeline.reading.maps.feature import Box, Feature
+from pipeline.reading.maps.feature import Feature, MapBounds
 from pipeline.reading.maps.looks import look_of, rgb_of
 from pipeline.reading.maps.osm import read_osm
 from tests.conftest import REAL_DATA
@@ -115,7 +115,7 @@ def test_the_real_column_has_its_colours() -> None:
     if not folder.is_dir():
         pytest.skip(f"{folder} is absent: set SCAN2QA_REAL_DATA to the folder that holds city/")
     files = SceneFiles(Path(folder), SceneRef("flights/a", (".",), ""))
-    box = Box(52.5145, 13.3501, 0.01, 0.02)
+    box = MapBounds(52.5145, 13.3501, 0.01, 0.02)
     found = read_osm(files, folder / "berlin-siegessaeule.osm.gz", box, Findings())
     looks = [look for one in found if (look := look_of(one)) is not None]
     assert len(looks) >= 5

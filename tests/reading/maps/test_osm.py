@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from pipeline.core.errors import RawDataError
-from pipeline.reading.maps.feature import Box
+from pipeline.reading.maps.feature import MapBounds
 from pipeline.reading.maps.osm import height_of
 from tests.conftest import REAL_DATA
 from tests.reading.maps.opened import fault_of, names_of, read_file
@@ -93,7 +93,7 @@ def test_a_named_place_is_no_wall_and_a_street_is_no_place(tmp_path: Path) -> No
 
 def test_only_what_lies_in_the_box_is_given(tmp_path: Path) -> None:
     path = write(tmp_path, osm_text([(RING, {"building": "yes"})], [{"shop": "books", "name": "Far"}]))
-    found, _ = read_file(path, Box(52.0, 4.0, 0.01, 0.01))
+    found, _ = read_file(path, MapBounds(52.0, 4.0, 0.01, 0.01))
     assert [f.kind for f in found] == ["building"]
 
 
@@ -131,7 +131,7 @@ def real_extract() -> Path:
 @pytest.mark.real_data
 def test_the_real_extract() -> None:
     """2,219 outlines, 48 of them cut off at the edge; ten state levels, and none a height."""
-    found, findings = read_file(real_extract(), Box(60.53, 26.95, 0.1, 0.1))
+    found, findings = read_file(real_extract(), MapBounds(60.53, 26.95, 0.1, 0.1))
     walls = [f for f in found if f.solid]
     assert len(walls) == 2219 - 48
     assert all(np.isnan(f.height_m) for f in walls)
@@ -155,7 +155,7 @@ def test_an_extract_cut_or_spoilt_anywhere_is_refused_or_read(tmp_path: Path) ->
         spoilt = raw[:at] + bytes([raw[at] ^ 255]) + raw[at + 1 :] if trial % 2 else raw[:at]
         path.write_bytes(spoilt)
         try:
-            found, _ = read_file(path, Box(60.53, 26.95, 0.01, 0.01))
+            found, _ = read_file(path, MapBounds(60.53, 26.95, 0.01, 0.01))
         except RawDataError as error:
             outcomes.append(error.finding)
         else:

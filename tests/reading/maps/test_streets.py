@@ -9,11 +9,11 @@ import pytest
 
 from pipeline.core.findings import Findings
 from pipeline.reading.files import SceneFiles, SceneRef
-from pipeline.reading.maps.feature import Box
+from pipeline.reading.maps.feature import MapBounds
 from pipeline.reading.maps.streets import read_streets_of_osm, streets_of_geojson
 from tests.conftest import REAL_DATA
 
-EVERYWHERE = Box(0.0, 0.0, 90.0, 180.0)
+EVERYWHERE = MapBounds(0.0, 0.0, 90.0, 180.0)
 OSM = """<?xml version="1.0"?><osm version="0.6">
 <node id="1" lat="50" lon="8"/><node id="2" lat="50" lon="8.001"/><node id="3" lat="50.001" lon="8.001"/>
 {}</osm>"""

@@ -12,29 +12,29 @@ from pipeline.core.arrays import FloatArray
 from pipeline.core.schema import Origin
 from pipeline.geometry.geodesy import to_lat_lon_alt
 from pipeline.reading.files import SceneFiles
-from pipeline.worlds.city.facts import City, CityScene, Thing
+from pipeline.worlds.city.facts import City, CityScene, CityThing
 from pipeline.worlds.city.readers.city import Cities
 
 ORIGIN = Origin(lat_deg=50.0, lon_deg=8.0, alt_m=100.0)
 
 
-def city(*things: Thing, size_m: float = 100.0, **facts: Any) -> City:
+def city(*things: CityThing, size_m: float = 100.0, **facts: Any) -> City:
     """A city of things on a square whose south-west corner is the origin."""
     bounds = ((0.0, 0.0), (size_m, 0.0), (size_m, size_m), (0.0, size_m))
     return City(origin=ORIGIN, bounds=bounds, things=things, **facts)
 
 
-def house(name: str, x: float, y: float, w: float, d: float, height_m: float | None = 10.0, **facts: Any) -> Thing:
+def house(name: str, x: float, y: float, w: float, d: float, height_m: float | None = 10.0, **facts: Any) -> CityThing:
     """A house whose south-west corner is at x, y."""
     ring = ((x, y), (x + w, y), (x + w, y + d), (x, y + d))
-    return Thing(
+    return CityThing(
         id=name, kind="building", noun="building", center=(x + w / 2, y + d / 2), radius_m=float(np.hypot(w, d)) / 2,
         outline=ring, height_m=height_m, top_m=height_m, **facts,
     )  # fmt: skip
 
 
-def point(name: str, kind: str, x: float, y: float, **facts: Any) -> Thing:
-    return Thing(id=name, kind=kind, noun=facts.pop("noun", kind), center=(x, y), radius_m=0.0, **facts)
+def point(name: str, kind: str, x: float, y: float, **facts: Any) -> CityThing:
+    return CityThing(id=name, kind=kind, noun=facts.pop("noun", kind), center=(x, y), radius_m=0.0, **facts)
 
 
 def lon_lat(*points: tuple[float, float]) -> list[list[float]]:

@@ -12,12 +12,12 @@ from typing import Any
 import yaml
 
 from pipeline.core.schema import Origin
-from pipeline.sampling.city_plan import Plan
+from pipeline.sampling.city_plan import CityPlan
 from pipeline.worlds.city.samples.write import write_cities
 from tests.worlds.city.cities import block, feature, lon_lat, spot
 
 # That of `tests.worlds.city.cities`, so that its blocks and spots lie in the city's own metres.
-PLAN = Plan("sound", 3, 2, Origin(lat_deg=50.0, lon_deg=8.0, alt_m=100.0), busy=True)
+PLAN = CityPlan("sound", 3, 2, Origin(lat_deg=50.0, lon_deg=8.0, alt_m=100.0), busy=True)
 
 MAP, OBJECTS, TASKS = "map.geojson", "objects.geojson", "tasks.json"
 Spoil = Callable[[Path], None]

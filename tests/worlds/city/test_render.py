@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pipeline.worlds.city.render import Renderer, captioned
+from pipeline.worlds.city.render import CityRenderer, captioned
 from pipeline.worlds.city.sight import Sight
 from tests.worlds.city.cities import city, house, point
 
@@ -19,7 +19,7 @@ POSE = np.array([45.0, 12.0, 5.0, 0.0, 0.0, 0.0])
 
 
 def test_pixels_and_colours() -> None:
-    shot = Renderer(HERE).shoot(POSE)
+    shot = CityRenderer(HERE).shoot(POSE)
     counts = [int((shot.thing == i).sum()) for i in range(len(HERE.things))]
     assert counts == Sight(HERE).seen(POSE[None], step=1).pixels[0].tolist()
     assert min(counts) > 100
@@ -33,7 +33,7 @@ def test_pixels_and_colours() -> None:
 
 @pytest.mark.slow  # Open3D is loaded
 def test_signs_are_read_from_near_by_alone() -> None:
-    renderer = Renderer(HERE)
+    renderer = CityRenderer(HERE)
     (sign,) = renderer.shoot(POSE).signs
     assert sign.words == "BAKERY"
     assert abs(sign.column - 320) <= 1
@@ -44,12 +44,12 @@ def test_signs_are_read_from_near_by_alone() -> None:
 
 
 def test_a_smaller_picture_shows_the_same() -> None:
-    renderer = Renderer(HERE)
+    renderer = CityRenderer(HERE)
     large, small = renderer.shoot(POSE).thing, renderer.shoot(POSE, 160, 120).thing
     assert (large[2::4, 2::4] == small).mean() > 0.98
 
 
 def test_what_may_stand_above_a_house_is_drawn_as_a_chequer() -> None:
-    shot = Renderer(city(house("h", 40, 40, 10, 8, None))).shoot(POSE)
+    shot = CityRenderer(city(house("h", 40, 40, 10, 8, None))).shoot(POSE)
     colours = {tuple(c) for c in (shot.color[shot.thing == 0] // 32).tolist()}
     assert len(colours) > 1

@@ -5,18 +5,18 @@ from __future__ import annotations
 import pytest
 
 from pipeline.worlds.city.paths import FreeSpace
-from pipeline.worlds.city.walk import Walk
+from pipeline.worlds.city.walk import Walkway
 from tests.worlds.city.cities import city, house
 
 START = (45.0, 10.0, 5.0, 0.0, 0.0, 0.0)
 
 
 @pytest.fixture
-def walk() -> Walk:
-    return Walk(FreeSpace(city(house("h", 40, 40, 10, 10))), START)
+def walk() -> Walkway:
+    return Walkway(FreeSpace(city(house("h", 40, 40, 10, 10))), START)
 
 
-def test_moves_follow_the_nose(walk: Walk) -> None:
+def test_moves_follow_the_nose(walk: Walkway) -> None:
     for action in ("forward", "turn right", "turn right", "turn right", "forward", "left", "right", "back"):
         assert walk.act(action) is None
     places = [pose[:2] for pose in walk.steps]
@@ -25,7 +25,7 @@ def test_moves_follow_the_nose(walk: Walk) -> None:
     assert walk.length_m == 50.0
 
 
-def test_walls_and_the_end_of_the_map_stop_a_move(walk: Walk) -> None:
+def test_walls_and_the_end_of_the_map_stop_a_move(walk: Walkway) -> None:
     assert walk.act("forward") is None
     assert walk.act("forward") is None
     stopped = walk.act("forward")
@@ -38,14 +38,14 @@ def test_walls_and_the_end_of_the_map_stop_a_move(walk: Walk) -> None:
     assert walk.act("back") is not None
 
 
-def test_heights_are_those_of_the_city(walk: Walk) -> None:
+def test_heights_are_those_of_the_city(walk: Walkway) -> None:
     assert walk.act("rise") is None
     assert walk.pose[2] == 9.0
     assert walk.act("rise") == "agents move at 5, 9 m"
     assert walk.act("sink") is None
 
 
-def test_the_camera_tilts_so_far(walk: Walk) -> None:
+def test_the_camera_tilts_so_far(walk: Walkway) -> None:
     assert [walk.act("look up") for _ in range(3)] == [None, None, "the camera tilts by 60 degrees at most"]
     assert walk.pose[4] == 60.0
     assert walk.act("look down") is None

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from pipeline.core.findings import doubt
-from pipeline.worlds.drive.facts import Box, DriveScene, Lamps
+from pipeline.worlds.drive.facts import DriveScene, Lamps, VehicleBox
 from pipeline.worlds.drive.readers.argoverse2 import Argoverse2
 from pipeline.worlds.drive.sketch import sketch
 from pipeline.worlds.drive.view import DriveView
@@ -85,7 +85,7 @@ def test_what_moves_about_a_car_of_unknown_movement_has_no_speed(scene: DriveSce
 def test_lamps_hold_until_they_change_and_boxes_lie_about_their_points(scene: DriveScene) -> None:
     first = scene.facts.actors[0]
     lamps = (Lamps(index=0, lit=()), Lamps(index=4, lit=("brake",)))
-    moved = Box(size_m=(4.0, 2.0, 1.5), middle_m=(1.0, 0.5, 0.75))
+    moved = VehicleBox(size_m=(4.0, 2.0, 1.5), middle_m=(1.0, 0.5, 0.75))
     actors = (first.model_copy(update={"lamps": lamps, "box": moved}), *scene.facts.actors[1:])
     view = DriveView(scene.with_facts(actors=actors))
     assert [view.lit_at("a", index) for index in (0, 3, 4, 20)] == [(), (), ("brake",), ("brake",)]

@@ -7,14 +7,14 @@ import numpy as np
 from pipeline.core.schema import Scene, Source
 from pipeline.drawing.raster import INK
 from pipeline.worlds.flight.drawn import FOOT, FPS, GAUGE_X, PX_PER_M, WIDE, drawn
-from pipeline.worlds.flight.facts import Flight, FlightScene, Landmark, Motion
+from pipeline.worlds.flight.facts import Flight, FlightMotion, FlightScene, Landmark
 
 
 def flight(seconds: float = 4.0) -> FlightScene:
     """Due east at 5 m/s, climbing at 10 m/s; a square tower 40 m north of the start."""
     t = np.round(np.arange(0, seconds + 0.1, 0.2), 6)
     n = len(t)
-    motion = Motion(
+    motion = FlightMotion(
         rate_hz=5.0,
         t_s=tuple(t.tolist()),
         enu_m=tuple((5 * s, 0.0, 10 * s) for s in t.tolist()),

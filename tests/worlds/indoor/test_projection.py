@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import shapely
 
-from pipeline.core.video_form import VideoForm
+from pipeline.core.video_form import VideoSpec
 from pipeline.geometry.boxes import Boxes, stack
 from pipeline.reading.files import SceneFiles
 from pipeline.sampling.camera import Lens
@@ -21,7 +21,7 @@ from pipeline.worlds.indoor.samples.rooms import PLANS
 from pipeline.worlds.registry import READERS
 from tests.conftest import Samples
 
-FORM = VideoForm()  # 640 x 480, with bars
+FORM = VideoSpec()  # 640 x 480, with bars
 NEAR_PX = 3.0
 INSIDE_PX = 1.0  # a box has all of its object in it
 FILLED = 0.97  # of the box's picture: a thing of such a share is a box, and nothing stands before it

@@ -23,7 +23,7 @@ from pipeline.worlds.panorama.embodied import (
     EmbodiedView,
     Environment,
     Fov,
-    Pose,
+    ViewPose,
 )
 from tests.worlds.panorama.panoramas import jpeg, texture
 
@@ -46,7 +46,7 @@ def sphere() -> Sphere:
 
 
 def test_a_step_shows_what_the_view_shows(sphere: Sphere) -> None:
-    view = EmbodiedView(sphere, environment(start=Pose(yaw_deg=100)))
+    view = EmbodiedView(sphere, environment(start=ViewPose(yaw_deg=100)))
     first = view.reset()
     assert (first.step, first.yaw_deg, first.pitch_deg, first.zoom, first.fov_deg) == (0, 100, 0, 1, pytest.approx(90))
     seen = view.step({"delta_yaw_deg": 90, "delta_pitch_deg": 20, "zoom": 2, "goal": "look closer"})
@@ -140,7 +140,7 @@ def test_a_trajectory_is_as_the_paper_lists_it(sphere: Sphere, tmp_path: Path) -
 def test_an_environment_of_a_release(tmp_path: Path) -> None:
     (tmp_path / "views").mkdir()
     (tmp_path / "views" / "p.jpg").write_bytes(jpeg(np.full((64, 128, 3), 90, dtype=np.uint8)))
-    (tmp_path / "e.json").write_text(environment(start=Pose(pitch_deg=-5)).model_dump_json())
+    (tmp_path / "e.json").write_text(environment(start=ViewPose(pitch_deg=-5)).model_dump_json())
     view = EmbodiedView.open(tmp_path, "e.json")
     assert view.reset().pitch_deg == -5
     assert (view.observe().picture == 90).all()

@@ -22,7 +22,7 @@ from pipeline.benchmarks.cityeqa.raw import ANSWER_TYPES, OPEN
 from pipeline.benchmarks.cityeqa.tasks.registry import CITY_TASKS
 from pipeline.benchmarks.cityeqa.tasks.world_knowledge import WorldKnowledge
 from pipeline.benchmarks.cityeqa.view import CityView
-from pipeline.benchmarks.cityeqa.wording import Phrase, Told, parse, phrase, render
+from pipeline.benchmarks.cityeqa.wording import Phrase, TaskText, parse, phrase, render
 from pipeline.core.identity import digest
 from pipeline.llm.base import Text
 from pipeline.llm.visual_inputs import VisualInputs
@@ -41,7 +41,7 @@ from pipeline.questions.model_authoring import (
 )
 from pipeline.questions.open_items import SAME_ANSWERS, OpenItem, item_of, items_schema, leaks
 from pipeline.questions.rules import Measure, rule
-from pipeline.worlds.city.facts import Photo
+from pipeline.worlds.city.facts import CityPhoto
 
 TASK: Final = WorldKnowledge.name
 KIND: Final = "authored"  # first operand of what a model wrote
@@ -53,13 +53,13 @@ PHOTOS_OF_ONE: Final = 2
 Row = Mapping[str, Any]
 
 
-def declared(view: CityView) -> Sequence[Photo]:
+def declared(view: CityView) -> Sequence[CityPhoto]:
     """The pictures of a city, of which a model is shown those of what it writes about."""
     return view.city.photos[:PHOTOS]
 
 
 @dataclass(frozen=True)
-class Thing(Target):
+class AuthoredThing(Target):
     """Something that a model writes about.
 
     Attributes:
@@ -71,7 +71,7 @@ class Thing(Target):
     proofs: list[list[Row]]
 
 
-class Author(ModelAuthor[CityView, SceneAuthoring[CityView], Thing]):
+class CityAuthor(ModelAuthor[CityView, SceneAuthoring[CityView], AuthoredThing]):
     """The author of cities: each question is asked from all starts of a task of the facts about the same thing."""
 
     authoring = SceneAuthoring[CityView]
@@ -81,7 +81,7 @@ class Author(ModelAuthor[CityView, SceneAuthoring[CityView], Thing]):
     guessing = True
     unseen = ANSWERED  # it is told the facts
 
-    def targets(self, candidates: pa.Table, tasks: Sequence[str]) -> list[Thing]:
+    def targets(self, candidates: pa.Table, tasks: Sequence[str]) -> list[AuthoredThing]:
         """Things of which tasks were proven that do not say what they are, in an order that is drawn."""
         asked = candidates.filter(pc.is_null(candidates["reason"])).to_pylist() if TASK in tasks else []
         found: dict[str, dict[tuple[str, ...], list[Row]]] = {}
@@ -89,9 +89,9 @@ class Author(ModelAuthor[CityView, SceneAuthoring[CityView], Thing]):
             if row["operands"][0] in UNSORTED:
                 found.setdefault(row["group"], {}).setdefault(tuple(row["operands"][:-2]), []).append(row)
         drawn = sorted(found, key=lambda thing: digest("author", asked[0]["scene"], thing))[:TARGETS]
-        return [Thing(TASK, thing, [own for _, own in sorted(found[thing].items())]) for thing in drawn]
+        return [AuthoredThing(TASK, thing, [own for _, own in sorted(found[thing].items())]) for thing in drawn]
 
-    def prompt_arguments(self, scene: SceneAuthoring[CityView], target: Thing) -> PromptArguments:
+    def prompt_arguments(self, scene: SceneAuthoring[CityView], target: AuthoredThing) -> PromptArguments:
         """What the map says of the thing, what it may be called, and its pictures."""
         view, i = scene.view, scene.view.index[target.id]
         called_so = [p.definite for p in view.unsorted_phrases(i)]
@@ -99,7 +99,7 @@ class Author(ModelAuthor[CityView, SceneAuthoring[CityView], Thing]):
         return items_schema(scene.count), _pictures(view, i, scene.shows[0]), fields
 
     def validate(
-        self, scene: SceneAuthoring[CityView], target: Thing, found: Sequence[dict[str, Any]]
+        self, scene: SceneAuthoring[CityView], target: AuthoredThing, found: Sequence[dict[str, Any]]
     ) -> Iterator[Case]:
         """Each question from each start of a task; of one that is refused, one candidate alone."""
         view, i = scene.view, scene.view.index[target.id]
@@ -121,7 +121,7 @@ class Author(ModelAuthor[CityView, SceneAuthoring[CityView], Thing]):
                 placed = list(_placed(view, i, item, case, target.proofs[number % len(target.proofs)]))
             yield from placed or [case]
 
-    def unwritten(self, target: Thing, number: int) -> Case:
+    def unwritten(self, target: AuthoredThing, number: int) -> Case:
         """A candidate without a question."""
         return Case(KIND, target.id)
 
@@ -155,7 +155,7 @@ def _placed(view: CityView, i: int, item: OpenItem, proof: Case, rows: Sequence[
         if told is None or not isinstance(target, Phrase):
             raise ValueError(f"{row['wording']!r} is no text of a task")
         asked = called(item, target).question
-        case = _case(view, i, item, render(Told(told.hops, asked)), *row["operands"][-2:])
+        case = _case(view, i, item, render(TaskText(told.hops, asked)), *row["operands"][-2:])
         case.flags += [flag for flag in row["flags"] or () if flag not in (*ANSWER_TYPES, MODEL_ASSISTED)]
         case.evidence = [
             *proof.evidence,

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from pipeline.benchmarks.cityeqa.view import CityView
-from pipeline.benchmarks.cityeqa.wording import COLOURS, Hop, Phrase, Told, render
+from pipeline.benchmarks.cityeqa.wording import COLOURS, HopText, Phrase, TaskText, render
 from pipeline.core.errors import TemplateError
 from pipeline.core.templates import load_table
 from pipeline.metrics.number_words import normalised
@@ -130,7 +130,7 @@ def _within(one: str, other: str) -> bool:
 
 def _reads_otherwise(question: str, phrase: Phrase) -> bool:
     try:
-        render(Told((Hop("north", str(phrase)),), question))
+        render(TaskText((HopText("north", str(phrase)),), question))
     except TemplateError:
         return True
     return False

@@ -8,11 +8,11 @@ from typing import Any, Final
 
 from pipeline.benchmarks.cityeqa import wording
 from pipeline.benchmarks.cityeqa.oracle import Observer, Oracle
-from pipeline.benchmarks.cityeqa.raw import NUMBER, NUMBERS, OPEN, YES_OR_NO, Raw, answer_type, evened, in_turns
+from pipeline.benchmarks.cityeqa.raw import NUMBER, NUMBERS, OPEN, YES_OR_NO, RawQuestion, answer_type, evened, in_turns
 from pipeline.benchmarks.cityeqa.raw import YES_NO as ANSWERS
 from pipeline.benchmarks.cityeqa.released import AXES, CATEGORIES, POSES, UNITS
-from pipeline.benchmarks.cityeqa.search import Found, Search
-from pipeline.benchmarks.cityeqa.supplement import Chain, Start, chains, others, spread, starts, turned
+from pipeline.benchmarks.cityeqa.search import Search, SolvedTask
+from pipeline.benchmarks.cityeqa.supplement import Start, StartChain, chains, others, spread, starts, turned
 from pipeline.benchmarks.cityeqa.view import CityView
 from pipeline.benchmarks.cityeqa.wording import COLOURS, Phrase
 from pipeline.core.arrays import FloatArray
@@ -69,7 +69,7 @@ OTHERS: Final = 9  # other answers that are offered to who guesses
 DEFAULT: Final = "Object Recognition"  # of a task whose category nobody told
 
 
-def written(view: CityView, category: str) -> Iterator[Raw]:
+def written(view: CityView, category: str) -> Iterator[RawQuestion]:
     """The tasks of a category; those of one that is none are refused with the tasks of `DEFAULT`."""
     for task in view.city.tasks:
         known = task.category is None or task.category in CATEGORIES
@@ -77,13 +77,13 @@ def written(view: CityView, category: str) -> Iterator[Raw]:
             yield _raw(view, task, known)
 
 
-def _raw(view: CityView, task: RawTask, sorted_in: bool) -> Raw:
+def _raw(view: CityView, task: RawTask, sorted_in: bool) -> RawQuestion:
     known = task.target is not None and task.target in view.index
     i = view.index.get(task.target or "", 0)
     answer = task.answer.casefold()
     phrases = tuple(p for p in view.phrases(i) if known and not _says(p, answer))
     kind = answer_type(task.question, task.answer)
-    return Raw(
+    return RawQuestion(
         kind=WRITTEN,
         target=i,
         operands=(task.target or "unknown", task.id),
@@ -131,10 +131,10 @@ PROVEN: Final = "possible_targets"  # the rule that a text leads to one thing
 
 
 @dataclass(frozen=True)
-class Seen:
+class ObservedTask:
     """A raw task, the pose that shows its answer, and what was measured there."""
 
-    raw: Raw
+    raw: RawQuestion
     pose: FloatArray
     rules: tuple[Measure, ...]
 
@@ -148,7 +148,7 @@ class EqaTask(CaseTask[CityView]):
     parts = wording.PARTS
     about: frozenset[str] | None = None  # kinds of the things that it asks about; None: all
 
-    def raws(self, view: CityView) -> Iterator[Raw]:
+    def raws(self, view: CityView) -> Iterator[RawQuestion]:
         """Every raw task of a city."""
         raise NotImplementedError
 
@@ -163,7 +163,7 @@ class EqaTask(CaseTask[CityView]):
         """Every raw task with its starts, or what refuses it."""
         for kind, drawn in view.left_out(view.kinds if self.about is None else self.about):
             yield _refused_as(drawn, kind)
-        asked: list[Raw] = []
+        asked: list[RawQuestion] = []
         for raw in (*self.raws(view), *written(view, self.name)):
             unseen = [i for i in raw.shown if i not in view.solid_things]
             if raw.broken is not None:
@@ -179,7 +179,7 @@ class EqaTask(CaseTask[CityView]):
         ordered = in_turns((raw for raw in asked if raw.key in even and raw.told is None), view.scene.id)
         most = view.rules.tried_per_category
         observer = Observer(view)
-        seen: list[Seen] = []
+        seen: list[ObservedTask] = []
         people = [raw for raw in asked if raw.told is not None]
         for place, raw in enumerate((*people, *ordered), start=1 - len(people)):
             if place > SPARE * most or (place > 0 and sum(one.raw.told is None for one in seen) >= most):
@@ -189,13 +189,13 @@ class EqaTask(CaseTask[CityView]):
             if observed.pose is None:
                 yield _refused(raw, next(r for r in observed.rules if not r.holds))
             else:
-                seen.append(Seen(raw, observed.pose, observed.rules))
+                seen.append(ObservedTask(raw, observed.pose, observed.rules))
         yield from self._supplemented(view, sorted(seen, key=_tile))
 
-    def _supplemented(self, view: CityView, seen: Sequence[Seen]) -> Iterator[Case]:
+    def _supplemented(self, view: CityView, seen: Sequence[ObservedTask]) -> Iterator[Case]:
         """Cases of raw tasks that can be observed, a few at a time: shortest ways to them are kept so long."""
         oracle = Oracle(view)
-        solved: dict[tuple[str, ...], list[Found]] = {}
+        solved: dict[tuple[str, ...], list[SolvedTask]] = {}
         for first in range(0, len(seen), AT_ONCE):
             part = seen[first : first + AT_ONCE]
             places: list[list[Start]] = []
@@ -221,7 +221,9 @@ class EqaTask(CaseTask[CityView]):
         yield from _asked(view, [one for one in seen if one.raw.key in solved], solved)
 
 
-def _asked(view: CityView, seen: Sequence[Seen], solved: Mapping[tuple[str, ...], Sequence[Found]]) -> Iterator[Case]:
+def _asked(
+    view: CityView, seen: Sequence[ObservedTask], solved: Mapping[tuple[str, ...], Sequence[SolvedTask]]
+) -> Iterator[Case]:
     """Cases of what can be solved from enough starts, even over the answers."""
     raws = [one.raw for one in seen]
     kept = evened(raws)
@@ -233,18 +235,20 @@ def _asked(view: CityView, seen: Sequence[Seen], solved: Mapping[tuple[str, ...]
             yield from (_case(view, found, one) for found in solved[one.raw.key])
 
 
-def _is_enough(view: CityView, found: Sequence[Found]) -> bool:
+def _is_enough(view: CityView, found: Sequence[SolvedTask]) -> bool:
     sides = {own.start.side for own in found}
     return len(found) >= view.rules.starts_min and len(sides) >= view.rules.sides_min
 
 
-def _tile(one: Seen) -> tuple[float, float, float, tuple[str, ...]]:
+def _tile(one: ObservedTask) -> tuple[float, float, float, tuple[str, ...]]:
     """Raw tasks of one part of the city follow one another: they share the ways of its grid."""
     x, y, z = (float(v) for v in one.pose[:3])
     return z, y // TILE_M, x // TILE_M, one.raw.key
 
 
-def _proofs(view: CityView, seen: Sequence[Seen], tried: Sequence[list[list[Chain]]]) -> list[list[list[list[int]]]]:
+def _proofs(
+    view: CityView, seen: Sequence[ObservedTask], tried: Sequence[list[list[StartChain]]]
+) -> list[list[list[list[int]]]]:
     """Per task, start and chain the things that its text may lead to, `UNSURE` beside them where not surely to its own.
 
     All of them are asked of the map together.
@@ -273,17 +277,17 @@ def _row(matrix: Any, row: int) -> list[int]:
 def _solved(
     view: CityView,
     oracle: Oracle,
-    one: Seen,
+    one: ObservedTask,
     places: Sequence[Start],
-    tried: Sequence[Sequence[Chain]],
+    tried: Sequence[Sequence[StartChain]],
     proofs: Sequence[Sequence[list[int]]],
-) -> tuple[list[Found], list[tuple[str, Case]]]:
+) -> tuple[list[SolvedTask], list[tuple[str, Case]]]:
     """Up to as many starts as are asked, each with the first chain that leads to the target alone and can be gone.
 
     Also the cases of those that are refused, with their places.
     """
     raw = one.raw
-    mine: list[Found] = []
+    mine: list[SolvedTask] = []
     refused: list[tuple[str, Case]] = []
     for m in spread(places):
         if len(mine) >= view.rules.starts_max:
@@ -294,7 +298,7 @@ def _solved(
                 start = turned(view, raw, places[m], chain.way)
                 way = oracle.solve(start, chain, one.pose, raw.pixels_min)
                 if way is not None:
-                    mine.append(Found(raw, start, chain, way))
+                    mine.append(SolvedTask(raw, start, chain, way))
                     break
                 unproven.append(rule("no_way_along_the_chain", 0, ">=", 1, "ways"))
             else:
@@ -312,7 +316,7 @@ def _place(start: Start) -> str:
     return f"{x:.1f} {y:.1f} {z:g}"
 
 
-def _refused(raw: Raw, why: Measure, *more: str) -> Case:
+def _refused(raw: RawQuestion, why: Measure, *more: str) -> Case:
     return _refused_as(why, *raw.key, *more)
 
 
@@ -322,11 +326,11 @@ def _refused_as(why: Measure, *operands: str) -> Case:
     return case
 
 
-def _surplus(raws: Sequence[Raw], kept: Collection[tuple[str, ...]]) -> Measure:
+def _surplus(raws: Sequence[RawQuestion], kept: Collection[tuple[str, ...]]) -> Measure:
     return rule("answer_more_frequent", len(raws), "<=", len(kept), "raw tasks")
 
 
-def _case(view: CityView, found: Found, one: Seen) -> Case:
+def _case(view: CityView, found: SolvedTask, one: ObservedTask) -> Case:
     raw, start, chain, solved = found.raw, found.start, found.chain, found.solved
     target = view.things[raw.target]
     over = " > ".join(view.things[i].id for i in chain.landmarks)

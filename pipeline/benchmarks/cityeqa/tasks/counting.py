@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 import shapely
 
-from pipeline.benchmarks.cityeqa.raw import NUMBER, NUMBERS, YES_NO, YES_OR_NO, Raw
+from pipeline.benchmarks.cityeqa.raw import NUMBER, NUMBERS, YES_NO, YES_OR_NO, RawQuestion
 from pipeline.benchmarks.cityeqa.tasks.base import EqaTask, numbers_to, parts, plural
 from pipeline.benchmarks.cityeqa.view import CityView
 from pipeline.benchmarks.cityeqa.wording import COLOURS, KINDS, Phrase
@@ -136,7 +136,7 @@ class Counting(EqaTask):
     about = frozenset({*ASKED, BUILDING})
     parts = parts("ask_count_in", "ask_count_near", "ask_count_front", "ask_levels")
 
-    def raws(self, view: CityView) -> Iterator[Raw]:
+    def raws(self, view: CityView) -> Iterator[RawQuestion]:
         """Every place with what is counted there; every building of which the storeys are known."""
         for found in gathered(view):
             if found.things or found.checks[0].holds:
@@ -146,11 +146,11 @@ class Counting(EqaTask):
                 yield _storeys(view, i)
 
 
-def _count(view: CityView, found: Gathered) -> Raw:
+def _count(view: CityView, found: Gathered) -> RawQuestion:
     place, n, most = view.things[found.at], len(found.things), view.rules.count_max
     near = found.near_m is not None
     fields = {"things": plural(found.kind)} | ({"metres": str(found.near_m)} if near else {})
-    return Raw(
+    return RawQuestion(
         kind=f"{plural(found.kind)} {'in front of' if found.front else found.where} a {place.kind}",
         target=found.at,
         operands=(place.id, found.kind, str(found.near_m or found.where)),
@@ -172,10 +172,10 @@ def _count(view: CityView, found: Gathered) -> Raw:
     )
 
 
-def _storeys(view: CityView, i: int) -> Raw:
+def _storeys(view: CityView, i: int) -> RawQuestion:
     thing = view.things[i]
     levels = thing.levels or 0.0
-    return Raw(
+    return RawQuestion(
         kind="storeys",
         target=i,
         operands=(thing.id,),
@@ -200,7 +200,7 @@ class Existence(EqaTask):
     about = ASKED
     parts = parts("ask_exists_in", "ask_exists_near", "ask_exists_front")
 
-    def raws(self, view: CityView) -> Iterator[Raw]:
+    def raws(self, view: CityView) -> Iterator[RawQuestion]:
         """Every place with every kind, and every colour that things of the kind have somewhere in the city."""
         seen = {(t.kind, t.colour) for t in view.things if t.colour in COLOURS}
         colours = {kind: sorted(colour for of, colour in seen if of == kind and colour) for kind, _ in seen}
@@ -209,12 +209,12 @@ class Existence(EqaTask):
                 yield _exists(view, found, Phrase(found.kind, colour))
 
 
-def _exists(view: CityView, found: Gathered, asked: Phrase) -> Raw:
+def _exists(view: CityView, found: Gathered, asked: Phrase) -> RawQuestion:
     place, near = view.things[found.at], found.near_m is not None
     said = str(asked).partition(" ")[2]
     those = [i for i in found.things if asked.colour is None or view.things[i].colour == asked.colour]
     unknown = [i for i in found.things if asked.colour is not None and view.things[i].colour is None]
-    return Raw(
+    return RawQuestion(
         kind="any",
         target=found.at,
         operands=(place.id, said, str(found.near_m or found.where)),

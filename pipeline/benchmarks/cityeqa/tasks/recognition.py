@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from pipeline.benchmarks.cityeqa.raw import CLOSED, OPEN, Raw
+from pipeline.benchmarks.cityeqa.raw import CLOSED, OPEN, RawQuestion
 from pipeline.benchmarks.cityeqa.tasks.base import EqaTask, colours_of, known_of, others_of, parts
 from pipeline.benchmarks.cityeqa.tasks.counting import CENTRES, COUNTED, FRONTED, PLACES, complete, in_front
 from pipeline.benchmarks.cityeqa.view import SHOWN_BY_NAME, CityView
@@ -27,7 +27,7 @@ class ObjectRecognition(EqaTask):
     about = frozenset({SHOP, SIGNBOARD})
     parts = parts("ask_sign", "ask_noun")
 
-    def raws(self, view: CityView) -> Iterator[Raw]:
+    def raws(self, view: CityView) -> Iterator[RawQuestion]:
         """Of every shop its sort, of every signboard what is written there."""
         shops = view.of_kind(SHOP).tolist()
         names = {i: view.read(i) for i in shops}
@@ -36,7 +36,7 @@ class ObjectRecognition(EqaTask):
             thing = view.things[i]
             flags = () if thing.sign else ("name_as_sign",)
             if thing.noun != SHOP:
-                yield Raw(
+                yield RawQuestion(
                     kind="sort",
                     target=i,
                     operands=(thing.id,),
@@ -59,7 +59,7 @@ class ObjectRecognition(EqaTask):
         written = known_of(view.read(i) for i in boards)
         for i in view.targets(SIGNBOARD):
             text = view.read(i)
-            yield Raw(
+            yield RawQuestion(
                 kind="sign",
                 target=i,
                 operands=(view.things[i].id,),
@@ -95,7 +95,7 @@ class AttributeRecognition(EqaTask):
         "ask_roof_shape",
     )
 
-    def raws(self, view: CityView) -> Iterator[Raw]:
+    def raws(self, view: CityView) -> Iterator[RawQuestion]:
         """Of shops the name, of all things whose colour may be known the colour, of buildings what their roofs are."""
         for kind in sorted(SHOWN_BY_NAME):
             yield from _names(view, kind)
@@ -118,7 +118,7 @@ class AttributeRecognition(EqaTask):
                 yield _roof(view, i, "roof shape", "ask_roof_shape", thing.roof_shape, SHAPES)
 
 
-def _names(view: CityView, kind: str) -> Iterator[Raw]:
+def _names(view: CityView, kind: str) -> Iterator[RawQuestion]:
     """The name of every shop that is called by its sort, and of other things that show theirs."""
     shops = view.of_kind(kind).tolist()
     names = known_of(view.read(i) for i in shops)
@@ -129,7 +129,7 @@ def _names(view: CityView, kind: str) -> Iterator[Raw]:
     for i in view.targets(kind):
         thing, name = view.things[i], view.read(i)
         alike = alike_of[thing.noun]
-        yield Raw(
+        yield RawQuestion(
             kind="name" if kind == SHOP else f"name of a {kind}",
             target=i,
             operands=(thing.id,),
@@ -149,7 +149,7 @@ def _names(view: CityView, kind: str) -> Iterator[Raw]:
         )
 
 
-def _boards(view: CityView) -> Iterator[Raw]:
+def _boards(view: CityView) -> Iterator[RawQuestion]:
     """The colour of the signboard over every shop that has one."""
     boards = view.of_kind(SIGNBOARD).tolist()
     colours = colours_of(view, boards)
@@ -163,7 +163,7 @@ def _boards(view: CityView) -> Iterator[Raw]:
             continue
         over = [j for j in of_wall[thing.on] if view.things[j].colour in own]
         board = min(over, key=lambda j: math.dist(view.things[j].center, thing.center))
-        yield Raw(
+        yield RawQuestion(
             kind="colour of a board",
             target=i,
             operands=(thing.id,),
@@ -181,7 +181,7 @@ def _boards(view: CityView) -> Iterator[Raw]:
         )
 
 
-def _beside_places(view: CityView, kind: str) -> Iterator[Raw]:
+def _beside_places(view: CityView, kind: str) -> Iterator[RawQuestion]:
     """The colour of the only thing of a kind in a place, and of the one that is clearly the nearest to something."""
     colours = colours_of(view, view.of_kind(kind).tolist())
     if len(colours) < 2:
@@ -211,7 +211,7 @@ def _beside_places(view: CityView, kind: str) -> Iterator[Raw]:
         else:
             ratio = min(second_m / max(float(away[order[0]]), 1.0), 99.0)
             checks.append(rule("as_near", ratio, ">=", view.rules.nearer_ratio_min, "ratio"))
-        yield Raw(
+        yield RawQuestion(
             kind=f"colour of the {kind} {'in' if inside else 'nearest to'} a {place.kind}",
             target=i,
             operands=(place.id, view.things[first].id),
@@ -228,7 +228,7 @@ def _beside_places(view: CityView, kind: str) -> Iterator[Raw]:
         )
 
 
-def _in_front(view: CityView, kind: str) -> Iterator[Raw]:
+def _in_front(view: CityView, kind: str) -> Iterator[RawQuestion]:
     """The colour of the only thing of a kind in front of a shop."""
     colours = colours_of(view, view.of_kind(kind).tolist())
     if len(colours) < 2:
@@ -240,7 +240,7 @@ def _in_front(view: CityView, kind: str) -> Iterator[Raw]:
         if not found.things:
             continue
         first = found.things[0]
-        yield Raw(
+        yield RawQuestion(
             kind=f"colour of the {kind} in front of a {view.things[i].kind}",
             target=i,
             operands=(view.things[i].id, view.things[first].id),
@@ -261,9 +261,9 @@ def _in_front(view: CityView, kind: str) -> Iterator[Raw]:
         )
 
 
-def _colour(view: CityView, i: int, colours: tuple[str, ...]) -> Raw:
+def _colour(view: CityView, i: int, colours: tuple[str, ...]) -> RawQuestion:
     thing = view.things[i]
-    return Raw(
+    return RawQuestion(
         kind=f"colour of a {thing.kind}",
         target=i,
         operands=(thing.id,),
@@ -281,10 +281,10 @@ def _colour(view: CityView, i: int, colours: tuple[str, ...]) -> Raw:
     )
 
 
-def _roof(view: CityView, i: int, kind: str, part: str, answer: str, others: tuple[str, ...]) -> Raw:
+def _roof(view: CityView, i: int, kind: str, part: str, answer: str, others: tuple[str, ...]) -> RawQuestion:
     thing = view.things[i]
     top_m = thing.top_m if thing.top_m is not None else (thing.height_m or float("inf"))
-    return Raw(
+    return RawQuestion(
         kind=kind,
         target=i,
         operands=(thing.id,),

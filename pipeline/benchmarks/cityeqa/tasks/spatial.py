@@ -9,7 +9,7 @@ from typing import Final
 
 import numpy as np
 
-from pipeline.benchmarks.cityeqa.raw import CLOSED, OPEN, Raw
+from pipeline.benchmarks.cityeqa.raw import CLOSED, OPEN, RawQuestion
 from pipeline.benchmarks.cityeqa.tasks.base import EqaTask, colours_of, known_of, others_of, parts
 from pipeline.benchmarks.cityeqa.tasks.street import across, street_questions, tallest
 from pipeline.benchmarks.cityeqa.view import CityView
@@ -41,7 +41,7 @@ class SpatialReasoning(EqaTask):
         "ask_tallest",
     )
 
-    def raws(self, view: CityView) -> Iterator[Raw]:
+    def raws(self, view: CityView) -> Iterator[RawQuestion]:
         """All of these, for things that have one name in their surroundings."""
         for kind in (SIGNBOARD, SHOP):
             yield from self._beside(view, kind)
@@ -60,7 +60,7 @@ class SpatialReasoning(EqaTask):
             yield from tallest(view, i)
         yield from across(view)
 
-    def _beside(self, view: CityView, kind: str) -> Iterator[Raw]:
+    def _beside(self, view: CityView, kind: str) -> Iterator[RawQuestion]:
         own = [i for i in view.of_kind(kind).tolist() if view.things[i].facing_deg is not None]
         colours = colours_of(view, own)
         names = known_of(view.read(i) for i in own)
@@ -69,7 +69,7 @@ class SpatialReasoning(EqaTask):
                 yield from _side(view, i, side, colours, names)
 
 
-def _side(view: CityView, i: int, side: str, colours: tuple[str, ...], names: tuple[str, ...]) -> Iterator[Raw]:
+def _side(view: CityView, i: int, side: str, colours: tuple[str, ...], names: tuple[str, ...]) -> Iterator[RawQuestion]:
     """What the next thing of the kind to a side is like; nothing where there is none."""
     thing = view.things[i]
     near = view.among(view.around(i, 2 * view.rules.side_gap_max_m), thing.kind)
@@ -106,7 +106,7 @@ def _side(view: CityView, i: int, side: str, colours: tuple[str, ...], names: tu
         ),
     )
     text = view.read(j)
-    named = Raw(
+    named = RawQuestion(
         kind=f"{thing.kind} beside",
         target=i,
         operands=(thing.id, side, other.id),
@@ -159,12 +159,12 @@ def _lone(view: CityView, i: int, near: list[int]) -> dict[int, Phrase]:
     return found
 
 
-def _bearing(view: CityView, i: int, j: int, called: Phrase) -> Raw:
+def _bearing(view: CityView, i: int, j: int, called: Phrase) -> RawQuestion:
     pairs = view.query.relations.between(i, np.array([j], dtype=np.intp))
     off = [float(pairs.off_axis_deg(d)[0]) for d in range(len(DIRECTIONS))]
     best = int(np.argmin(off))
     low, high = view.rules.bearing_gap_m
-    return Raw(
+    return RawQuestion(
         kind="direction",
         target=i,
         operands=(view.things[i].id, view.things[j].id),
@@ -185,7 +185,7 @@ def _bearing(view: CityView, i: int, j: int, called: Phrase) -> Raw:
     )
 
 
-def _nearer(view: CityView, i: int, near: list[int], lone: dict[int, Phrase]) -> Iterator[Raw]:
+def _nearer(view: CityView, i: int, near: list[int], lone: dict[int, Phrase]) -> Iterator[RawQuestion]:
     """Which of two is nearer. Each of a pair is so as often as the other, and a pair is always said in one order.
 
     So neither a word nor a place in the question tells anything: one thing that is asked of lies by either of them.
@@ -205,7 +205,7 @@ def _nearer(view: CityView, i: int, near: list[int], lone: dict[int, Phrase]) ->
         pair = sorted(said)
         swap = bool(rng_for(view.scene.id, *pair, "order").integers(2))
         fields = dict(zip(("one", "other"), pair[::-1] if swap else pair, strict=True))
-        yield Raw(
+        yield RawQuestion(
             kind="nearer",
             target=i,
             operands=(view.things[i].id, *sorted(ids)),

@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 
 from pipeline.benchmarks.cityeqa.query import MOST_TIMES
-from pipeline.benchmarks.cityeqa.raw import CLOSED, OPEN, YES_NO, YES_OR_NO, Raw
+from pipeline.benchmarks.cityeqa.raw import CLOSED, OPEN, YES_NO, YES_OR_NO, RawQuestion
 from pipeline.benchmarks.cityeqa.supplement import others as named
 from pipeline.benchmarks.cityeqa.tasks.base import known_of, others_of
 from pipeline.benchmarks.cityeqa.tasks.counting import complete
@@ -23,7 +23,7 @@ AROUND_M: Final = 50.0  # about a thing, of which the tallest building is asked
 NAMES: Final = 3  # other names that are offered to who guesses
 
 
-def across(view: CityView) -> Iterator[Raw]:
+def across(view: CityView) -> Iterator[RawQuestion]:
     """The name of the only shop across the street from a shop, where all shops are known."""
     shops = view.of_kind(SHOP)
     names = known_of(view.read(j) for j in shops.tolist())
@@ -38,7 +38,7 @@ def across(view: CityView) -> Iterator[Raw]:
         j = int(near[np.argmin(np.where(sure, pairs.distance_m, np.inf))])
         text = view.read(j)
         unit = f"shops: {named(view, near[maybe].tolist())}"
-        yield Raw(
+        yield RawQuestion(
             kind="across",
             target=i,
             operands=(view.things[i].id, view.things[j].id),
@@ -61,7 +61,7 @@ def across(view: CityView) -> Iterator[Raw]:
         )
 
 
-def street_questions(view: CityView, i: int, near: list[int], lone: Mapping[int, Phrase]) -> Iterator[Raw]:
+def street_questions(view: CityView, i: int, near: list[int], lone: Mapping[int, Phrase]) -> Iterator[RawQuestion]:
     """Whether things about are on the same side of the street, and whether they lie in front or behind."""
     if not near or not len(view.query.lines.shapes):
         return
@@ -101,8 +101,8 @@ def _raw(
     answer: str,
     others: tuple[str, ...],
     checks: tuple[Measure, ...],
-) -> Raw:
-    return Raw(
+) -> RawQuestion:
+    return RawQuestion(
         kind=kind,
         target=i,
         operands=(view.things[i].id, view.things[j].id),
@@ -119,7 +119,7 @@ def _raw(
     )
 
 
-def tallest(view: CityView, i: int) -> Iterator[Raw]:
+def tallest(view: CityView, i: int) -> Iterator[RawQuestion]:
     """In which direction the tallest building about a thing lies. Heights that are not known are named."""
     about: IntArray = view.around(i, AROUND_M + view.rules.near_margin_m)
     about = about[view.query.is_building[about]]
@@ -135,7 +135,7 @@ def tallest(view: CityView, i: int) -> Iterator[Raw]:
     edge = abs(float(pairs.distance_m[first]) - AROUND_M)
     nearest, farthest = view.rules.bearing_gap_m
     j = int(about[first])
-    yield Raw(
+    yield RawQuestion(
         kind="direction of the tallest",
         target=i,
         operands=(view.things[i].id, view.things[j].id),

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from pipeline.benchmarks.cityeqa.raw import YES_NO, YES_OR_NO, Raw
+from pipeline.benchmarks.cityeqa.raw import YES_NO, YES_OR_NO, RawQuestion
 from pipeline.benchmarks.cityeqa.tasks.base import EqaTask, parts
 from pipeline.benchmarks.cityeqa.view import CityView
 from pipeline.benchmarks.cityeqa.wording import NO_SHOPS, SHOP
@@ -28,14 +28,14 @@ class WorldKnowledge(EqaTask):
     about = frozenset({SHOP})
     parts = parts("ask_use")
 
-    def raws(self, view: CityView) -> Iterator[Raw]:
+    def raws(self, view: CityView) -> Iterator[RawQuestion]:
         """Every shop of a known sort with every use that it surely has or has not."""
         for i in view.targets(SHOP):
             thing, text = view.things[i], view.read(i)
             for use, (has, may) in USES.items():
                 if thing.noun == SHOP or thing.noun in may:
                     continue
-                yield Raw(
+                yield RawQuestion(
                     kind="use",
                     target=i,
                     operands=(thing.id, use),

@@ -37,7 +37,7 @@ LONG: Final = VEHICLES | {"vehicle", "bicycle", "cyclist"}
 
 
 @dataclass(frozen=True)
-class Ref:
+class ObjectReference:
     """One thing at one moment.
 
     Attributes:
@@ -90,7 +90,7 @@ def kinds_of(view: DriveExam) -> list[str]:
     return [kind for kind, names in KINDS.items() if len(there & names) > (1 if len(names) > 1 else 0)]
 
 
-def refs(view: DriveExam, moment: int, *, sides: bool = True) -> list[Ref]:
+def refs(view: DriveExam, moment: int, *, sides: bool = True) -> list[ObjectReference]:
     """The nearest of each kind at a moment, all around, and with ``sides`` on each side where something lies.
 
     Where things were labelled in a picture alone, the nearest in that, and none on a side.
@@ -100,7 +100,7 @@ def refs(view: DriveExam, moment: int, *, sides: bool = True) -> list[Ref]:
     return [ref for ref in view.refs[moment] if sides or not ref.side]
 
 
-def _refs(view: DriveExam, moment: int) -> Iterator[Ref]:
+def _refs(view: DriveExam, moment: int) -> Iterator[ObjectReference]:
     for kind in kinds_of(view):
         members = of_kind(view, kind) & view.there[:, moment]
         if members.any():
@@ -114,7 +114,9 @@ def _refs(view: DriveExam, moment: int) -> Iterator[Ref]:
                 yield _nearest(view, moment, kind, side, surely, maybe)
 
 
-def _nearest(view: DriveExam, moment: int, kind: str, side: str, surely: BoolArray, maybe: BoolArray) -> Ref:
+def _nearest(
+    view: DriveExam, moment: int, kind: str, side: str, surely: BoolArray, maybe: BoolArray
+) -> ObjectReference:
     rules = view.rules
     gap = view.near_m[:, moment]
     actor = int(np.where(surely, gap, np.inf).argmin())
@@ -129,7 +131,7 @@ def _nearest(view: DriveExam, moment: int, kind: str, side: str, surely: BoolArr
     told.append(all_sure(view, of_kind(view, kind), moment))
     if np.isfinite(second):
         told.append(rule("another_as_near", second - float(gap[actor]), ">=", needed, "m", kind))
-    return Ref(actor, moment, kind, side, float(gap[actor]), view.scope, tuple(told))
+    return ObjectReference(actor, moment, kind, side, float(gap[actor]), view.scope, tuple(told))
 
 
 def all_sure(view: DriveExam, kinds: BoolArray, moment: int) -> Measure:
@@ -166,7 +168,7 @@ RESTS: Final = (
 
 
 def case(
-    view: DriveExam, kind: str, moment: int, operands: Iterable[str] = (), /, *about: Ref, **fields: str
+    view: DriveExam, kind: str, moment: int, operands: Iterable[str] = (), /, *about: ObjectReference, **fields: str
 ) -> ExamCase:
     """A case of a kind at a moment, with the rules of the things that it is about."""
     t_s = view.second(moment)
@@ -189,7 +191,7 @@ def mark(view: DriveExam, one: ExamCase, name: str, place: FloatArray) -> None:
     one.fact("y", name, float(place[1]), "m")
 
 
-def named(view: DriveExam, *, sides: bool = True) -> Iterator[tuple[int, Ref]]:
+def named(view: DriveExam, *, sides: bool = True) -> Iterator[tuple[int, ObjectReference]]:
     """Every thing that can be spoken of, with its moment."""
     for moment in range(len(view.moments)):
         for ref in refs(view, moment, sides=sides):

@@ -19,7 +19,7 @@ from pipeline.benchmarks.embodied4c.drive.refs import (
     KINDS,
     LONG,
     SIDES,
-    Ref,
+    ObjectReference,
     all_sure,
     case,
     mark,
@@ -190,12 +190,12 @@ AXES: Final = {"longer": 0, "taller": 2}
 RANKED: Final = 3
 
 
-def _plain(view: DriveExam, moment: int) -> list[Ref]:
+def _plain(view: DriveExam, moment: int) -> list[ObjectReference]:
     """The nearest of each single kind at a moment that may be spoken of."""
     return [ref for ref in refs(view, moment, sides=False) if len(KINDS[ref.kind]) == 1]
 
 
-def _order(view: DriveExam, moment: int, *found: Ref) -> list[Ref]:
+def _order(view: DriveExam, moment: int, *found: ObjectReference) -> list[ObjectReference]:
     """Things in an order that tells nothing: drawn from what they are."""
     time = f"{view.second(moment):.2f}"
     return sorted(found, key=lambda ref: digest(view.scene.id, time, ref.key))
@@ -224,7 +224,7 @@ def larger(view: DriveExam) -> Iterator[ExamCase]:
                 yield words(one, larger.words, (first.words, second.words), accepted)
 
 
-def _comparable(view: DriveExam, moment: int) -> list[tuple[Ref, Ref]]:
+def _comparable(view: DriveExam, moment: int) -> list[tuple[ObjectReference, ObjectReference]]:
     """The nearest of one kind on different sides: of a bus and a car anybody knows which is longer."""
     sided = [ref for ref in refs(view, moment) if ref.side]
     return [(a, b) for a, b in combinations(sided, 2) if a.kind == b.kind and a.actor != b.actor]

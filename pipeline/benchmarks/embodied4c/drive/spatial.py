@@ -13,7 +13,7 @@ from pipeline.benchmarks.embodied4c.drive.lanes import Lanes
 from pipeline.benchmarks.embodied4c.drive.refs import (
     KINDS,
     LONG,
-    Ref,
+    ObjectReference,
     all_sure,
     case,
     kinds_of,
@@ -101,7 +101,7 @@ def distance_between(view: DriveExam) -> Iterator[ExamCase]:
         yield number(one, gap, "m", 1)
 
 
-def _pairs(view: DriveExam) -> Iterator[tuple[int, Ref, Ref]]:
+def _pairs(view: DriveExam) -> Iterator[tuple[int, ObjectReference, ObjectReference]]:
     """Two things of different kinds, by kind; a family is not held against what belongs to it."""
     for moment in range(len(view.moments)):
         found = [ref for ref in refs(view, moment, sides=False) if len(KINDS[ref.kind]) == 1]

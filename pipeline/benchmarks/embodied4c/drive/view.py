@@ -13,7 +13,7 @@ from pipeline.benchmarks.embodied4c.case import about_log
 from pipeline.benchmarks.embodied4c.kinds import DOMAIN, DRIVING, SENSORS, flag, modality
 from pipeline.benchmarks.embodied4c.rules import ExamRules
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
-from pipeline.core.packed import Packed
+from pipeline.core.packed import QuantizedSeries
 from pipeline.core.schema import Rejection
 from pipeline.geometry.angles import rate, turned_about_z
 from pipeline.geometry.footprints import Rectangles, gap_m
@@ -164,7 +164,7 @@ class DriveExam(DriveView):
         """Shares; NaN where they are not declared."""
         return self._declared([actor.truncated for actor in self.facts.actors])
 
-    def _declared(self, tables: Sequence[Packed | None]) -> FloatArray:
+    def _declared(self, tables: Sequence[QuantizedSeries | None]) -> FloatArray:
         found = np.full((len(self.ids), len(self.times_s)), np.nan)
         for row, (actor, table) in enumerate(zip(self.facts.actors, tables, strict=True)):
             if table is not None:

@@ -15,7 +15,7 @@ from pipeline.benchmarks.embodied4c.case import ExamCase, part
 from pipeline.benchmarks.embodied4c.columns import VALUE
 from pipeline.benchmarks.embodied4c.even import make_even
 from pipeline.benchmarks.embodied4c.kinds import ACCEPTED, GEN, SUB, flag
-from pipeline.benchmarks.embodied4c.rules import Written
+from pipeline.benchmarks.embodied4c.rules import WrittenExam
 from pipeline.benchmarks.embodied4c.view import Exam
 from pipeline.core.errors import TemplateError
 from pipeline.core.identity import digest, rng_for
@@ -183,11 +183,11 @@ class OnesOwn(CaseTask[Exam]):
     def ask_once(self, view: Exam, cases: Iterable[Case]) -> None:
         """People ask what they want."""
 
-    def _is_of(self, one: Written, view: Exam) -> bool:
+    def _is_of(self, one: WrittenExam, view: Exam) -> bool:
         return one.log in (view.scene.id, view.scene.name) and (one.unit is not None) == self.numeric
 
 
-class Assisted(CaseTask[Exam]):
+class AssistedExamTask(CaseTask[Exam]):
     """A sub-capability of which no facts tell: a model that sees the log writes its questions (stage `author`)."""
 
     share = 54
@@ -209,7 +209,7 @@ class Assisted(CaseTask[Exam]):
         """The same words at another time are another question."""
 
 
-def _said(one: Written, every: Iterable[Written]) -> list[str]:
+def _said(one: WrittenExam, every: Iterable[WrittenExam]) -> list[str]:
     """What else people answered to questions of the same sub-capability and unit."""
     alike = [o.answer for o in every if (o.sub_capability, o.unit) == (one.sub_capability, one.unit)]
     return [answer for answer in alike if answer != one.answer][:OTHERS]

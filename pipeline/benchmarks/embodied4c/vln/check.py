@@ -34,7 +34,7 @@ OTHERS: Final = ("leader_m", "leader_lane")
 
 
 @dataclass(frozen=True)
-class Outcome:
+class TrialOutcome:
     """What one trial earns in one task.
 
     Attributes:
@@ -72,7 +72,7 @@ def checked(
     trial: Trial,
     places: Mapping[str, FloatArray] | None = None,
     lanes: Mapping[str, str] | None = None,
-) -> list[Outcome]:
+) -> list[TrialOutcome]:
     """What a trial earns in each task.
 
     Args:
@@ -96,11 +96,11 @@ def _aimed(
     return task if lane is None else task.model_copy(update={"target": {**task.target, "lane": lane}})
 
 
-def _checked(task: Specification, trial: Trial, places: Mapping[str, FloatArray]) -> Outcome:
+def _checked(task: Specification, trial: Trial, places: Mapping[str, FloatArray]) -> TrialOutcome:
     place = places.get(task.id, places.get(""))
     why_not = missing(task, trial, place)
     if why_not:
-        return Outcome(task, None, why_not)
+        return TrialOutcome(task, None, why_not)
     start = float(trial.t_s[0])
     ended_by, end = None, float(trial.t_s[-1])
     if end - start > task.timeout_s:
@@ -114,9 +114,9 @@ def _checked(task: Specification, trial: Trial, places: Mapping[str, FloatArray]
             ended_by, end = event
     cut = trial.between(start, end)
     if len(cut) < SAMPLES_MIN:
-        return Outcome(task, 0.0, None, {}, ended_by, tuple(notes))
+        return TrialOutcome(task, 0.0, None, {}, ended_by, tuple(notes))
     earned: Earned = RULES[task.rule](task, cut, place)
-    return Outcome(task, earned.points, None, earned.measured, ended_by, tuple(notes))
+    return TrialOutcome(task, earned.points, None, earned.measured, ended_by, tuple(notes))
 
 
 def missing(task: Specification, trial: Trial, place: FloatArray | None) -> str | None:

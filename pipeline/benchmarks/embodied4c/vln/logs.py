@@ -12,8 +12,8 @@ import numpy as np
 
 from pipeline.benchmarks.embodied4c.kinds import AERIAL, DRIVING, MANIPULATION
 from pipeline.benchmarks.embodied4c.vln.roads import (
+    KnownRoads,
     Roads,
-    Told,
     Ways,
     leader_row,
     middles_m,
@@ -21,7 +21,7 @@ from pipeline.benchmarks.embodied4c.vln.roads import (
 )
 from pipeline.core.arrays import BoolArray, FloatArray, StrArray
 from pipeline.core.errors import ConfigError, RawDataError
-from pipeline.core.packed import Packed
+from pipeline.core.packed import QuantizedSeries
 from pipeline.core.schema import AnyScene
 from pipeline.geometry.tracks import Track
 from pipeline.reading.files import SceneFiles, SceneRef
@@ -118,7 +118,7 @@ def trial_of_flight(track: Track) -> Trial:
     )
 
 
-def trial_of_drive(scene: AnyScene, told: Told, from_s: float) -> Trial:
+def trial_of_drive(scene: AnyScene, told: KnownRoads, from_s: float) -> Trial:
     """A drive: our own car's way, its controls, lamps and collisions where they are recorded.
 
     Lanes are those of a map; leaders and the lines of lights are known where they are declared, and only there.
@@ -200,13 +200,13 @@ def map_of(path: Path) -> tuple[tuple[Lane, ...], tuple[Crossing, ...], tuple[Li
     return read_map(files, path)
 
 
-def _column(table: Packed, first: int, n: int) -> Any:
+def _column(table: QuantizedSeries, first: int, n: int) -> Any:
     found = np.full(n, np.nan)
     found[first : first + table.rows] = table.array[:, 0]
     return found
 
 
-def _flights(path: Path, told: Told, from_s: float) -> dict[str, Callable[[], Trial]]:
+def _flights(path: Path, told: KnownRoads, from_s: float) -> dict[str, Callable[[], Trial]]:
     return {log.name or path.stem: partial(trial_of_flight, assembled.track) for log, assembled in read_tracks(path)}
 
 
@@ -229,21 +229,23 @@ def _read(reader: Reader, root: Path, ref: SceneRef, trial: Callable[[AnyScene],
     return trial(reader.read(SceneFiles(root, ref)))
 
 
-LOGS: Final[Mapping[str, Callable[[Path, Told, float], dict[str, Callable[[], Trial]]]]] = {
+LOGS: Final[Mapping[str, Callable[[Path, KnownRoads, float], dict[str, Callable[[], Trial]]]]] = {
     AERIAL: _flights,
     DRIVING: lambda path, told, from_s: _of_world(DRIVE, lambda scene: trial_of_drive(scene, told, from_s), path),
     MANIPULATION: lambda path, told, from_s: _of_world(ARM, trial_of_episode, path),
 }
 
 
-def trials_of(path: Path, domain: str, told: Told | None = None, from_s: float = 0.0) -> dict[str, Callable[[], Trial]]:
+def trials_of(
+    path: Path, domain: str, told: KnownRoads | None = None, from_s: float = 0.0
+) -> dict[str, Callable[[], Trial]]:
     """What reads each trial of a log of an embodiment, by name. Raises RawDataError for what is none.
 
     ``told`` and when the trial begins (``from_s``) are those of a drive.
     """
-    return LOGS[domain](path, told or Told(), from_s)
+    return LOGS[domain](path, told or KnownRoads(), from_s)
 
 
-def read_trials(path: Path, domain: str, told: Told | None = None, from_s: float = 0.0) -> dict[str, Trial]:
+def read_trials(path: Path, domain: str, told: KnownRoads | None = None, from_s: float = 0.0) -> dict[str, Trial]:
     """All of them, read."""
     return {name: read() for name, read in trials_of(path, domain, told, from_s).items()}

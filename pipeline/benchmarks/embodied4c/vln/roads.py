@@ -28,7 +28,7 @@ AGAINST_DEG: Final = 180.0 - ALIGNED_DEG  # at least, between a lane and who dri
 
 
 @dataclass(frozen=True)
-class Told:
+class KnownRoads:
     """What people declare of a drive.
 
     Attributes:

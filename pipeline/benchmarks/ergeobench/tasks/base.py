@@ -13,7 +13,7 @@ from typing import Final
 
 from numpy.random import Generator
 
-from pipeline.benchmarks.ergeobench.images import Shown, show
+from pipeline.benchmarks.ergeobench.images import PictureRef, show
 from pipeline.benchmarks.ergeobench.view import ErgeoView
 from pipeline.core.errors import TemplateError
 from pipeline.core.identity import digest, rng_for
@@ -76,7 +76,7 @@ class SeenTask(CaseTask[ErgeoView]):
                 case.fact("distance", seen.id, seen.distance_m, "m")
         return case
 
-    def lay(self, view: ErgeoView, case: Case, *shots: Shown, members: Sequence[int] = ()) -> None:
+    def lay(self, view: ErgeoView, case: Case, *shots: PictureRef, members: Sequence[int] = ()) -> None:
         """Writes the views of a candidate, and where objects lie in the first that shows them."""
         show(case, *shots)
         for i in members:

@@ -149,7 +149,7 @@ class DualView(NeedTask):
             yield case.ask(f"{HALVES[half]} of {PICTURES[picture]}", options)
 
 
-class CrossView(NeedTask):
+class NeedCrossView(NeedTask):
     """Which of two places in two views that both serve a need is nearer."""
 
     name = "Cross-View"

@@ -29,7 +29,7 @@ class DistanceTask(SeenTask):
         return (rule("no_distance_known", int(np.isfinite(view.distances_m).sum()), ">=", 1, "objects"),)
 
 
-class Depth(DistanceTask):
+class DepthTask(DistanceTask):
     """How far the object in the middle of a view is: near, middle or far.
 
     Of objects of one label as many are asked in each bin as in any other, and bins in which there is none are not

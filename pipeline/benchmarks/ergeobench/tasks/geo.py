@@ -13,7 +13,7 @@ import numpy as np
 
 from pipeline.benchmarks.ergeobench.columns import OUT_OF_DISTRIBUTION
 from pipeline.benchmarks.ergeobench.hypothesis import PARTS, country
-from pipeline.benchmarks.ergeobench.images import SOURCE, WHOLE, Shown, show
+from pipeline.benchmarks.ergeobench.images import SOURCE, WHOLE, PictureRef, show
 from pipeline.benchmarks.ergeobench.tasks.base import worded
 from pipeline.benchmarks.ergeobench.view import ErgeoView, looking
 from pipeline.core.identity import rng_for
@@ -93,7 +93,7 @@ class GeoLocalization(CaseTask[ErgeoView]):
     def ask_once(self, view: ErgeoView, cases: Iterable[Case]) -> None:
         """There is one candidate."""
 
-    def _shown(self, view: ErgeoView) -> tuple[Shown, ...]:
+    def _shown(self, view: ErgeoView) -> tuple[PictureRef, ...]:
         if self.shows == "panorama":
             return (WHOLE,)
         if self.shows == "embodied":

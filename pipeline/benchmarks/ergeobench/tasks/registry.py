@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from pipeline.benchmarks.ergeobench.rules import GEO, SLOTS
-from pipeline.benchmarks.ergeobench.tasks.common_sense import CrossView as NeedCrossView
-from pipeline.benchmarks.ergeobench.tasks.common_sense import DualView, SingleView
-from pipeline.benchmarks.ergeobench.tasks.distances import Depth, Distance
+from pipeline.benchmarks.ergeobench.tasks.common_sense import DualView, NeedCrossView, SingleView
+from pipeline.benchmarks.ergeobench.tasks.distances import DepthTask, Distance
 from pipeline.benchmarks.ergeobench.tasks.geo import GeoLocalization
 from pipeline.benchmarks.ergeobench.tasks.perception import Perception
 from pipeline.benchmarks.ergeobench.tasks.placing import CrossView, FrontBack, LeftRight, Positioning, YawEstimation
@@ -21,7 +20,7 @@ ERGEO_TASKS: Final[dict[str, CaseTask[ErgeoView]]] = {
         *map(Perception, SLOTS),
         YawEstimation(),
         Positioning(),
-        Depth(),
+        DepthTask(),
         Distance(),
         LeftRight(),
         FrontBack(),

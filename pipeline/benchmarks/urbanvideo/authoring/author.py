@@ -15,7 +15,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from pipeline.benchmarks.urbanvideo.authoring.check import measures, relative
-from pipeline.benchmarks.urbanvideo.authoring.observed import Observed
+from pipeline.benchmarks.urbanvideo.authoring.observed import ObservedFacts
 from pipeline.benchmarks.urbanvideo.authoring.words import tokens
 from pipeline.benchmarks.urbanvideo.authoring.writing import (
     Extract,
@@ -35,7 +35,7 @@ from pipeline.questions.model_authoring import (
     MODEL_ASSISTED,
     ModelAuthor,
     PromptArguments,
-    RefusedError,
+    RefusedItemError,
     SceneAuthoring,
     Second,
     Target,
@@ -55,29 +55,29 @@ class FlightAuthoring(SceneAuthoring[UrbanView]):
     """A flight that a model writes about, with what the first steps gave."""
 
     @cached_property
-    def facts(self) -> Observed:
+    def facts(self) -> ObservedFacts:
         """What is known without a model."""
-        return Observed(self.view)
+        return ObservedFacts(self.view)
 
     @cached_property
-    def _told(self) -> tuple[Sequence[Passage], Extract] | RefusedError:
+    def _told(self) -> tuple[Sequence[Passage], Extract] | RefusedItemError:
         """The narration and what was extracted from it, or why there is none; the model is asked once."""
         try:
             passages = narrate(self.facts, self.asks[0], self.shows[0])
             return passages, extract(self.facts, passages, self.asks[0], seen=self.shows[0] is not None)
-        except RefusedError as refused:
+        except RefusedItemError as refused:
             return refused
 
     def told(self) -> tuple[Sequence[Passage], Extract]:
         """The narration, and what was extracted from it. Raises RefusedError."""
         if self.view.scene.video is None:
-            raise RefusedError(_NO_VIDEO)
-        if isinstance(self._told, RefusedError):
+            raise RefusedItemError(_NO_VIDEO)
+        if isinstance(self._told, RefusedItemError):
             raise self._told
         return self._told
 
 
-class Author(ModelAuthor[UrbanView, FlightAuthoring, Target]):
+class UrbanAuthor(ModelAuthor[UrbanView, FlightAuthoring, Target]):
     """The author of flights. Where a step fails, all questions that depend on it are refused.
 
     Operands are the number within the task and, once there is one, the question.

@@ -23,7 +23,7 @@ from pipeline.benchmarks.urbanvideo.authoring.claims import (
     words_of,
 )
 from pipeline.benchmarks.urbanvideo.authoring.meaning import Asks, content, nearly_same, of_form, reads, says_all_of
-from pipeline.benchmarks.urbanvideo.authoring.observed import Observed
+from pipeline.benchmarks.urbanvideo.authoring.observed import ObservedFacts
 from pipeline.benchmarks.urbanvideo.authoring.timing import is_about_sight, is_shown_in, spans, timing
 from pipeline.benchmarks.urbanvideo.authoring.vocabulary import (
     BUILDINGS,
@@ -103,7 +103,7 @@ _SEVERAL: Final = re.compile(
 )
 
 
-def measures(item: WrittenItem, facts: Observed, known: Extract, asks: Asks = "why") -> Iterator[Measure]:
+def measures(item: WrittenItem, facts: ObservedFacts, known: Extract, asks: Asks = "why") -> Iterator[Measure]:
     """Every rule, in the order in which they are reported; those after one that is broken may make no sense.
 
     ``asks`` is the form of the task's questions.
@@ -147,7 +147,7 @@ def _pairs(
     return combinations(zip(said, offered, strict=True), 2)
 
 
-def hallucination(item: WrittenItem, facts: Observed, known: Extract) -> Measure:
+def hallucination(item: WrittenItem, facts: ObservedFacts, known: Extract) -> Measure:
     """Things that the question or its right option names, and that nobody has seen."""
     names = (*known.objects, *facts.kinds)
     named = [*things(item.question, names), *things(item.answer, names), *item.objects]
@@ -155,7 +155,7 @@ def hallucination(item: WrittenItem, facts: Observed, known: Extract) -> Measure
     return rule("hallucination_unknown_object", len(unknown), "<=", 0, "objects")
 
 
-def _unknown_head(answer: str, facts: Observed, known: Extract) -> int:
+def _unknown_head(answer: str, facts: ObservedFacts, known: Extract) -> int:
     """1 where an answer is a thing of a kind that nobody has seen, known to `things` or not ("a paddle steamer")."""
     found = _THING.match(plain(without(answer, known.objects)))
     if not found or "_" in found[0]:
@@ -175,13 +175,13 @@ def _general(thing: str, item: WrittenItem, names: Sequence[str]) -> bool:
     return head in PARTS or (head in {"building", "structure"} and not set(described_as) & _LOOKS)
 
 
-def direction(item: WrittenItem, facts: Observed) -> Measure:
+def direction(item: WrittenItem, facts: ObservedFacts) -> Measure:
     """Points of the compass left in question and options; `relative` takes out those that it can."""
     texts = (item.question, item.answer, *item.wrong)
     return rule("direction_absolute", sum(len(absolute(t, facts.names)) for t in texts), "<=", 0, "directions")
 
 
-def agreement(item: WrittenItem, facts: Observed, known: Extract, asks: Asks = "why") -> Iterator[Measure]:
+def agreement(item: WrittenItem, facts: ObservedFacts, known: Extract, asks: Asks = "why") -> Iterator[Measure]:
     """Question and right option against movements, places and views, as far as these were observed.
 
     A question that supposes ("if the drone flew lower") asks for what was not; of it only what it sets this against
@@ -218,7 +218,7 @@ def agreement(item: WrittenItem, facts: Observed, known: Extract, asks: Asks = "
     yield from timing(item, facts, known, asks)
 
 
-def _unseen(text: str, facts: Observed) -> set[int]:
+def _unseen(text: str, facts: ObservedFacts) -> set[int]:
     """Landmarks that a text speaks of as being there, and that no picture shows; the goal may be spoken of unseen."""
     plainly = plain(text)
     if UNREAL.search(plainly) or facts.views is None:
@@ -231,7 +231,7 @@ def _unseen(text: str, facts: Observed) -> set[int]:
     }
 
 
-def only_right(item: WrittenItem, facts: Observed, known: Extract) -> Iterator[Measure]:
+def only_right(item: WrittenItem, facts: ObservedFacts, known: Extract) -> Iterator[Measure]:
     """No wrong option that differs from the right one only in a side or in movements is as true as that one."""
     true = _also_there(item, facts) + _also_seen(item, facts, known)
     whole = bool(_DOES.search(plain(item.question))) and not movements(item.question)
@@ -258,7 +258,7 @@ def letters(item: WrittenItem) -> Iterator[Measure]:
     yield rule("choices_letter", lettered, "<=", 0, "options")
 
 
-def _also_there(item: WrittenItem, facts: Observed) -> int:
+def _also_there(item: WrittenItem, facts: ObservedFacts) -> int:
     """Wrong options that name a landmark, as the right one does, which is where the question asks, or in view then."""
     if len(described(item.answer, facts)) != 1 or not of_form(item.question, "what"):
         return 0
@@ -281,7 +281,7 @@ def _also_there(item: WrittenItem, facts: Observed) -> int:
     )
 
 
-def _also_seen(item: WrittenItem, facts: Observed, known: Extract) -> int:
+def _also_seen(item: WrittenItem, facts: ObservedFacts, known: Extract) -> int:
     """Wrong options that name an object of the video, where the question asks what it shows, at no time or place."""
     question = plain(item.question)
     if not of_form(question, "what") or sides(question) or item.time_s is not None:
@@ -320,7 +320,7 @@ def lengths(item: WrittenItem) -> Iterator[Measure]:
     yield rule("choices_right_stands_out", right, "<=", factor * longest_wrong + more, "words")
 
 
-def relative(item: WrittenItem, facts: Observed) -> WrittenItem:
+def relative(item: WrittenItem, facts: ObservedFacts) -> WrittenItem:
     """The question with compass points turned into directions from the drone where its heading tells them.
 
     The heading at the item's time must be known and steady, and the direction clear of the edges between two sides;

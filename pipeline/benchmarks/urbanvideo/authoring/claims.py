@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from pipeline.benchmarks.urbanvideo.authoring.observed import Observed
+from pipeline.benchmarks.urbanvideo.authoring.observed import ObservedFacts
 from pipeline.benchmarks.urbanvideo.authoring.vocabulary import (
     ANY_SIDE,
     CLAUSE,
@@ -81,7 +81,7 @@ _LEFT_OUT: Final = re.compile(
 )
 
 
-def claims(said: Sequence[str], facts: Observed, known: Extract) -> Iterator[Measure]:
+def claims(said: Sequence[str], facts: ObservedFacts, known: Extract) -> Iterator[Measure]:
     """What texts say was so, against what was. Nothing is held against what was not observed.
 
     Args:
@@ -134,7 +134,7 @@ def not_made(said: Sequence[str], made: Sequence[tuple[str, ...]]) -> int:
     return missing
 
 
-def observable(movement: str, facts: Observed) -> bool:
+def observable(movement: str, facts: ObservedFacts) -> bool:
     """Whether the log could tell of a movement: it has a gimbal, or a heading."""
     if not facts.segments or movement in {"ascend", "descend"}:
         return True
@@ -142,7 +142,7 @@ def observable(movement: str, facts: Observed) -> bool:
     return any((s.gimbal_deg if gimbal else s.turn_deg) is not None for s in facts.segments)
 
 
-def described(text: str, facts: Observed) -> list[int]:
+def described(text: str, facts: ObservedFacts) -> list[int]:
     """Landmarks that a text speaks of, by their label or by a description that fits one alone."""
     labels = [str(facts.flight.landmarks[n].label) for n in facts.landmarks]
     named = [n for n, label in zip(facts.landmarks, labels, strict=True) if without(text, [label]) != text]
@@ -153,7 +153,7 @@ def described(text: str, facts: Observed) -> list[int]:
     return named
 
 
-def side_off_deg(text: str, about: str, facts: Observed, time_s: float | None) -> float | None:
+def side_off_deg(text: str, about: str, facts: ObservedFacts, time_s: float | None) -> float | None:
     """By how much the sides at which a text puts landmarks miss them; None where it puts none.
 
     Clause by clause: a side is that of the landmark in its clause, else of the only one that text and question name.
@@ -175,18 +175,18 @@ def _clauses(text: str) -> list[str]:
     return [part for part in re.split(r"[,;.]\s|\b(?:and|while|but|as|because|since|when)\b", text) if part.strip()]
 
 
-def words_of(n: int, facts: Observed) -> str:
+def words_of(n: int, facts: ObservedFacts) -> str:
     """What a landmark is called, and what it is."""
     landmark = facts.flight.landmarks[n]
     return f"{landmark.label} {landmark.sort or ''}"
 
 
-def _runs(movement: str, facts: Observed) -> int:
+def _runs(movement: str, facts: ObservedFacts) -> int:
     does = [bool(set(MEANT[movement]) & set(segment.actions)) for segment in facts.segments]
     return sum(now and not before for before, now in zip([False, *does], does, strict=False))
 
 
-def _miscounted(said: Sequence[str], facts: Observed, known: Extract) -> int:
+def _miscounted(said: Sequence[str], facts: ObservedFacts, known: Extract) -> int:
     """Differences between the times that texts tell of a movement and those at which it was made."""
     off = 0
     for text in said:
@@ -199,7 +199,7 @@ def _miscounted(said: Sequence[str], facts: Observed, known: Extract) -> int:
     return off
 
 
-def mistimed_s(said: Sequence[str], facts: Observed, known: Extract) -> float:
+def mistimed_s(said: Sequence[str], facts: ObservedFacts, known: Extract) -> float:
     """How far a movement that is said to begin or to end the flight is from its first or last third."""
     end_s = max(segment.end_s for segment in facts.segments)
     off = 0.0
@@ -216,7 +216,7 @@ def mistimed_s(said: Sequence[str], facts: Observed, known: Extract) -> float:
     return off
 
 
-def _size_off(text: str, facts: Observed, known: Extract) -> float:
+def _size_off(text: str, facts: ObservedFacts, known: Extract) -> float:
     """Largest share by which a number with a unit misses all that was measured of its kind."""
     flat, worst = plain(without(text, known.objects)), 0.0
     end_s = max(segment.end_s for segment in facts.segments)
@@ -239,7 +239,7 @@ def _size_off(text: str, facts: Observed, known: Extract) -> float:
     return worst
 
 
-def _sizes(kind: str, near: Sequence[str], moment: bool, facts: Observed) -> list[float]:
+def _sizes(kind: str, near: Sequence[str], moment: bool, facts: ObservedFacts) -> list[float]:
     """What was measured of a kind: of the movements that are named beside the number, else of all."""
     wanted = {name for movement in near for name in MEANT[movement]}
     segments = [s for s in facts.segments if not wanted or wanted & set(s.actions)]
@@ -262,7 +262,7 @@ def _sizes(kind: str, near: Sequence[str], moment: bool, facts: Observed) -> lis
     return sizes + heights
 
 
-def _lengths(landmarks: Sequence[int], facts: Observed) -> list[float]:
+def _lengths(landmarks: Sequence[int], facts: ObservedFacts) -> list[float]:
     """Heights of landmarks, and their distances from the path."""
     found: list[float] = []
     for n in landmarks:
@@ -272,7 +272,7 @@ def _lengths(landmarks: Sequence[int], facts: Observed) -> list[float]:
     return found
 
 
-def _too_many(text: str, facts: Observed, known: Extract) -> int:
+def _too_many(text: str, facts: ObservedFacts, known: Extract) -> int:
     """Things beyond those that are known, of those that a text counts."""
     marks = [words_of(n, facts) for n in facts.landmarks]
     others = [name for name in known.objects if name not in facts.names]
@@ -299,7 +299,7 @@ def _number(word: str) -> float:
     return float(_TENS[word]) if word in _TENS else float(word)
 
 
-def _places(said: Sequence[str], facts: Observed) -> Iterator[Measure]:
+def _places(said: Sequence[str], facts: ObservedFacts) -> Iterator[Measure]:
     """Approaches, leavings, crossings and heights, against the path."""
     rules = facts.view.rules
     come, gone, above = 1.0, 1.0, 0.0
@@ -330,7 +330,7 @@ def _places(said: Sequence[str], facts: Observed) -> Iterator[Measure]:
     yield rule("invalid_or_ambiguous_not_below", low, "<=", 0, "m")
 
 
-def _blotted(clause: str, n: int, facts: Observed) -> str:
+def _blotted(clause: str, n: int, facts: ObservedFacts) -> str:
     """A clause with what names its landmark as underscores."""
     label = str(facts.flight.landmarks[n].label)
     hidden = without(clause, [label])

@@ -24,7 +24,7 @@ _NOT_KNOWN: Final = "not known"
 
 
 @dataclass(frozen=True)
-class Observed:
+class ObservedFacts:
     """A flight's facts, from the view that the tasks have of it. Without motion there are none but the names."""
 
     view: UrbanView

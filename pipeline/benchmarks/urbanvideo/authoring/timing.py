@@ -8,7 +8,7 @@ from typing import Final
 
 from pipeline.benchmarks.urbanvideo.authoring.claims import EARLY, LATE, PHASE, described, observable
 from pipeline.benchmarks.urbanvideo.authoring.meaning import Asks
-from pipeline.benchmarks.urbanvideo.authoring.observed import NOW_S, Observed
+from pipeline.benchmarks.urbanvideo.authoring.observed import NOW_S, ObservedFacts
 from pipeline.benchmarks.urbanvideo.authoring.vocabulary import ANY_SIDE, MEANT, MOVEMENT, NUMBERS, PHRASES, SEEN
 from pipeline.benchmarks.urbanvideo.authoring.words import movements, plain, without
 from pipeline.benchmarks.urbanvideo.authoring.writing import Extract, WrittenItem
@@ -50,7 +50,7 @@ _NUMBER: Final = re.compile(rf"\b(?P<n>\d+|{'|'.join(NUMBERS)}|once|twice|thrice
 _WORDS: Final = {"once": 1, "twice": 2, "thrice": 3, "never": 0}
 
 
-def timing(item: WrittenItem, facts: Observed, known: Extract, asks: Asks) -> Iterator[Measure]:
+def timing(item: WrittenItem, facts: ObservedFacts, known: Extract, asks: Asks) -> Iterator[Measure]:
     """The rules of time. Nothing is held against what was not observed.
 
     Args:
@@ -82,7 +82,7 @@ def timing(item: WrittenItem, facts: Observed, known: Extract, asks: Asks) -> It
         yield rule("hallucination_not_in_view_then", away, "<=", 0, "landmarks")
 
 
-def _later(question: str, known: Extract, facts: Observed) -> int:
+def _later(question: str, known: Extract, facts: ObservedFacts) -> int:
     """Movements that are said to follow directly on another one, and never do."""
     wrong = 0
     for sentence in re.split(r"[.;?]", question):
@@ -97,7 +97,7 @@ def _later(question: str, known: Extract, facts: Observed) -> int:
     return wrong
 
 
-def _misplaced(question: str, facts: Observed) -> int:
+def _misplaced(question: str, facts: ObservedFacts) -> int:
     """Movements that are said to come after, or before, the first, second or last of some others, and never do."""
     wrong = 0
     for sentence in re.split(r"[.;?]", question):
@@ -118,7 +118,7 @@ def _misplaced(question: str, facts: Observed) -> int:
     return wrong
 
 
-def _mispassed(question: str, facts: Observed) -> int:
+def _mispassed(question: str, facts: ObservedFacts) -> int:
     """Movements that are said to come before, or after, the drone passes a landmark, and never do."""
     found = _PASSED.search(question)
     marks = described(found["what"], facts) if found else []
@@ -135,7 +135,7 @@ def _mispassed(question: str, facts: Observed) -> int:
     return int(not any(b >= passed_s - NOW_S if follows else a <= passed_s + NOW_S for a, b in made))
 
 
-def _runs(what: str, facts: Observed) -> list[Span]:
+def _runs(what: str, facts: ObservedFacts) -> list[Span]:
     """When the movement that some words name is made, neighbours as one; empty where they name none or several."""
     meant = _meant(what)
     if meant is None or not observable(meant[0], facts):
@@ -161,13 +161,13 @@ def _follows(first: str, then: str, made: tuple[tuple[str, ...], ...]) -> bool:
     return any(a and (b or (n + 1 < len(does) and does[n + 1][1])) for n, (a, b) in enumerate(does))
 
 
-def _counted(what: str, facts: Observed) -> int | None:
+def _counted(what: str, facts: ObservedFacts) -> int | None:
     """How often a movement is made that a question names; None where it names none, or several."""
     meant = _meant(what)
     return len(_runs(what, facts)) if meant and observable(meant[0], facts) else None
 
 
-def spans(question: str, facts: Observed) -> list[Span]:
+def spans(question: str, facts: ObservedFacts) -> list[Span]:
     """The stretches of the flight that a question asks about, seconds; empty where it names none that is clear."""
     end_s = max(segment.end_s for segment in facts.segments)
     window = _WINDOW.search(question)
@@ -192,7 +192,7 @@ def spans(question: str, facts: Observed) -> list[Span]:
     return []
 
 
-def _named(clause: str, facts: Observed) -> list[Segment]:
+def _named(clause: str, facts: ObservedFacts) -> list[Segment]:
     """The segments of the one movement that a clause names."""
     made = [name for name in movements(clause) if name in PHRASES]
     if len(made) != 1:
@@ -205,7 +205,7 @@ def is_about_sight(question: str) -> bool:
     return bool(SEEN.search(question) or _SHOWN.search(question))
 
 
-def is_shown_in(landmark: int, when: list[Span], facts: Observed) -> bool:
+def is_shown_in(landmark: int, when: list[Span], facts: ObservedFacts) -> bool:
     """Whether a landmark is in the picture in one of some stretches, or nearly."""
     views = (facts.views or {}).get(landmark, ())
     return any(start <= end + NOW_S and begin <= stop + NOW_S for start, stop in views for begin, end in when)

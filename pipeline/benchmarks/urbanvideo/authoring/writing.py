@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, get_args
 
-from pipeline.benchmarks.urbanvideo.authoring.observed import Observed
+from pipeline.benchmarks.urbanvideo.authoring.observed import ObservedFacts
 from pipeline.benchmarks.urbanvideo.authoring.words import tokens
 from pipeline.benchmarks.urbanvideo.cases import UrbanTask
 from pipeline.core.identity import rng_for
@@ -22,7 +22,7 @@ from pipeline.llm.visual_inputs import VisualInputs
 from pipeline.questions.model_authoring import (
     Ask,
     PromptArguments,
-    RefusedError,
+    RefusedItemError,
     line,
     listed,
     quoted,
@@ -69,10 +69,10 @@ class Passage:
     text: str
 
 
-def narrate(facts: Observed, ask: Ask, shown: VisualInputs | None) -> tuple[Passage, ...]:
+def narrate(facts: ObservedFacts, ask: Ask, shown: VisualInputs | None) -> tuple[Passage, ...]:
     """The flight in passages, in order. Raises RefusedError, also where there is neither video nor movement to tell."""
     if shown is None and not facts.segments:
-        raise RefusedError(Rejection(reason="narrate_without_facts", measured=0, limit=1, unit="movements"))
+        raise RefusedItemError(Rejection(reason="narrate_without_facts", measured=0, limit=1, unit="movements"))
     most = min(MAX_PASSAGES, len(facts.segments) + _SPARE if facts.segments else MAX_PASSAGES)
     passage = record(start_s={"type": "number"}, end_s={"type": "number"}, text={"type": "string"})
     answer = take("narrate", ask, record(passages=listed(passage, 1, most)), shown, facts=facts.text(), most=most)
@@ -97,7 +97,7 @@ class Extract:
     objects: tuple[str, ...]
 
 
-def extract(facts: Observed, passages: Sequence[Passage], ask: Ask, seen: bool) -> Extract:
+def extract(facts: ObservedFacts, passages: Sequence[Passage], ask: Ask, seen: bool) -> Extract:
     """Movements and objects of a narration. Raises RefusedError.
 
     An object counts if the narration speaks of it. Where the narrator has ``seen`` nothing, the facts alone count:
@@ -136,7 +136,7 @@ class WrittenItem:
 
 def compose_arguments(
     task: UrbanTask,
-    facts: Observed,
+    facts: ObservedFacts,
     passages: Sequence[Passage],
     known: Extract,
     shown: VisualInputs | None,

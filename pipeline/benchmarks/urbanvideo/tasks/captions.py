@@ -45,7 +45,7 @@ Reading = TypeVar("Reading")
 
 
 @dataclass(frozen=True)
-class Way(Generic[Reading]):
+class Misreading(Generic[Reading]):
     """One way to misread.
 
     Attributes:
@@ -59,7 +59,7 @@ class Way(Generic[Reading]):
 
 def misreadings(
     right: Reading,
-    ways: Iterable[Way[Reading]],
+    ways: Iterable[Misreading[Reading]],
     possible: Callable[[Reading], bool],
     alike: Callable[[Reading, Reading], bool],
 ) -> list[Reading]:
@@ -80,7 +80,7 @@ def misreadings(
     return readings[1:]
 
 
-class Leg(NamedTuple):
+class Passage(NamedTuple):
     """A movement in a caption, with the landmark that it goes towards, if any."""
 
     actions: Actions
@@ -91,7 +91,7 @@ class Leg(NamedTuple):
         return phrase(self.actions, "third") + (f" towards {self.toward}" if self.toward else "")
 
 
-Told = tuple[tuple[int, Leg], ...]  # movements as told, each with its place among those flown
+Told = tuple[tuple[int, Passage], ...]  # movements as told, each with its place among those flown
 Change = Callable[[Actions], Actions]
 
 _AT_REST: Final[Actions] = TILTS | RESTS  # what a drone on the ground can do too
@@ -134,12 +134,12 @@ class TrajectoryCaptioning(UrbanTask):
             case.follows(view, before, after)
         repeated = sum(a.actions == b.actions for a, b in pairwise(steps))
         case.require("movement_split", repeated, "<=", 0, "times")
-        legs = tuple(Leg(step.actions, _toward(view, step, case)) for step in steps)
+        legs = tuple(Passage(step.actions, _toward(view, step, case)) for step in steps)
         grounded = _on_ground(view, steps[0].start_s) and _begins_upwards([step.actions for step in steps])
         return case.ask(_caption(legs), map(_caption, misread(legs, view.known_actions, grounded)))
 
 
-def _caption(legs: Sequence[Leg]) -> str:
+def _caption(legs: Sequence[Passage]) -> str:
     return f"It {', then '.join(leg.words() for leg in legs)}."
 
 
@@ -176,7 +176,7 @@ def _toward(view: UrbanView, step: Step, case: FlightCase) -> str | None:
     return label
 
 
-def misread(legs: Sequence[Leg], known: Actions, grounded: bool) -> list[tuple[Leg, ...]]:
+def misread(legs: Sequence[Passage], known: Actions, grounded: bool) -> list[tuple[Passage, ...]]:
     """The wrong captions: as `misreadings` has them.
 
     Args:
@@ -189,25 +189,25 @@ def misread(legs: Sequence[Leg], known: Actions, grounded: bool) -> list[tuple[L
     return [tuple(leg for _, leg in told) for told in wrong]
 
 
-def _ways(legs: Sequence[Leg]) -> list[Way[Told]]:
+def _ways(legs: Sequence[Passage]) -> list[Misreading[Told]]:
     """Movements as their opposites, and such in a row exchanged; two of those and one of these before all others.
 
     A single flight over ground may have gone any of four ways. Their order is the same for every caption that comes of
     them.
     """
     if len(legs) == 1 and len(legs[0].actions) == 1 and opposed(legs[0].actions) != legs[0].actions:
-        return [Way(partial(_opposite, 0, opposed)), Way(partial(_opposite, 0, quartered))]
+        return [Misreading(partial(_opposite, 0, opposed)), Misreading(partial(_opposite, 0, quartered))]
     opposites = [
-        Way(partial(_opposite, i, change))
+        Misreading(partial(_opposite, i, change))
         for i in sorted(range(len(legs)), key=lambda i: _kind(legs[i]))
         for change in _CHANGES
         if change(legs[i].actions) != legs[i].actions
     ]
-    exchanges = [Way(partial(_exchanged, i), frozenset((i, i + 1))) for i in range(len(legs) - 1)]
+    exchanges = [Misreading(partial(_exchanged, i), frozenset((i, i + 1))) for i in range(len(legs) - 1)]
     return [*opposites[:2], *exchanges, *opposites[2:]]
 
 
-def _kind(leg: Leg) -> tuple[list[Action], str]:
+def _kind(leg: Passage) -> tuple[list[Action], str]:
     """What a movement and its opposites have in common."""
     return sorted(leg.actions.union(*(change(leg.actions) for change in _CHANGES))), leg.toward or ""
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from pipeline.benchmarks.urbanvideo.cases import FlightCase, UrbanTask, clock, cuts
 from pipeline.benchmarks.urbanvideo.rules import UrbanView
-from pipeline.benchmarks.urbanvideo.tasks.captions import Way, misreadings
+from pipeline.benchmarks.urbanvideo.tasks.captions import Misreading, misreadings
 from pipeline.core.arrays import FloatArray, IntArray
 from pipeline.core.templates import Operands
 
@@ -139,15 +139,15 @@ def _cells(points: FloatArray, k: int) -> tuple[IntArray, float]:
     return np.stack([k - 1 - up, column], axis=1), side
 
 
-def _ways(n_marks: int, k: int) -> Iterator[Way[Drawing]]:
+def _ways(n_marks: int, k: int) -> Iterator[Misreading[Drawing]]:
     """The whole map mirrored, and two landmarks in each other's place.
 
     On all of them the drone first flies upwards: else the words alone would tell the wrong ones. And on all of them the
     path goes by the landmarks as near as it did: those on a map are the nearest to the path, as anybody may guess.
     """
-    yield Way(partial(_mirrored, k))
+    yield Misreading(partial(_mirrored, k))
     for pair in combinations(range(n_marks), 2):
-        yield Way(partial(_exchanged, pair), frozenset(pair))
+        yield Misreading(partial(_exchanged, pair), frozenset(pair))
 
 
 def _mirrored(k: int, drawing: Drawing) -> Drawing:

@@ -44,7 +44,7 @@ _SAMPLES: Final = 150  # of a stretch: half a minute at 5 Hz
 _STILL_RATE: Final = 0.1  # of the mean rate at which a distance changes: below it the distance counts as constant
 
 
-class Change(NamedTuple):
+class DistanceChange(NamedTuple):
     """How distances (..., n) change.
 
     Attributes:
@@ -56,7 +56,7 @@ class Change(NamedTuple):
     share: FloatArray
 
 
-class Stretch(NamedTuple):
+class FlightStretch(NamedTuple):
     """A stretch of a flight: some movements, or all of it up to a second.
 
     Attributes:
@@ -141,7 +141,7 @@ class Proximity(EvenTask):
         case.ask(COURSES[course[0]], COURSES)
 
 
-def change_of(series: FloatArray, change_min: float, still_max: float) -> Change:
+def change_of(series: FloatArray, change_min: float, still_max: float) -> DistanceChange:
     """Courses of distances (..., n): each must be followed steadily, up to ``still_max`` of the distance."""
     first, last, low, high = _four(series)
     falling = series / np.minimum.accumulate(series, axis=-1) - 1 <= still_max
@@ -176,7 +176,7 @@ def change_of(series: FloatArray, change_min: float, still_max: float) -> Change
     chosen = order[fits[..., order].argmax(-1)]
     course = np.where(fits.any(-1), chosen, np.where(spread <= still_max, _STILL, -1))
     picked = np.take_along_axis(share, np.maximum(chosen, 0)[..., None], -1)[..., 0]
-    return Change(course.astype(np.intp), np.where(fits.any(-1), picked, spread))
+    return DistanceChange(course.astype(np.intp), np.where(fits.any(-1), picked, spread))
 
 
 def still_share(series: FloatArray, t_s: FloatArray) -> FloatArray:
@@ -208,7 +208,7 @@ def _to_center(view: UrbanView) -> tuple[FloatArray, FloatArray]:
     return over_ground, np.hypot(over_ground, view.enu_m[None, :, 2] - foot[:, None])
 
 
-def _case(view: UrbanView, place: int, stretch: Stretch) -> FlightCase:
+def _case(view: UrbanView, place: int, stretch: FlightStretch) -> FlightCase:
     """About one landmark; the movements that the question counts are clear, and it is known when they begin."""
     case = FlightCase(view.places[place].label, stretch.when, clock(stretch.end), until_s=stretch.end)
     first = view.steps.index(stretch.steps[0]) if stretch.steps else 0
@@ -221,12 +221,12 @@ def _case(view: UrbanView, place: int, stretch: Stretch) -> FlightCase:
     return case
 
 
-def _stretches(view: UrbanView) -> list[Stretch]:
+def _stretches(view: UrbanView) -> list[FlightStretch]:
     """In order of their ends, then of their begins."""
     steps, ends = view.steps, cuts(view)
     runs = [steps[i : i + length] for length in _RUNS for i in range(len(steps) - length + 1)]
-    found = [Stretch(latest(len(run)), max(0.0, run[0].start_s), last_second(view, run[-1]), run) for run in runs]
-    found += [Stretch(SO_FAR, 0.0, cut) for cut in ends]
+    found = [FlightStretch(latest(len(run)), max(0.0, run[0].start_s), last_second(view, run[-1]), run) for run in runs]
+    found += [FlightStretch(SO_FAR, 0.0, cut) for cut in ends]
     found = [stretch for stretch in found if stretch.end in ends]
     return sorted(
         (one for one in found if one.end - one.start_s >= view.rules.window_min_s),
@@ -238,7 +238,7 @@ TWICE: Final = 2.0
 _TIMES: Final = ("first", "second", "third")
 
 
-class Event(NamedTuple):
+class NearnessEvent(NamedTuple):
     """A movement and what it is called: "turning left", or "turning left for the second time".
 
     Attributes:
@@ -277,7 +277,7 @@ class Duration(UrbanTask):
             for first, second in pairs:
                 yield self._case(view, first, second)
 
-    def _case(self, view: UrbanView, first: Event, second: Event) -> FlightCase:
+    def _case(self, view: UrbanView, first: NearnessEvent, second: NearnessEvent) -> FlightCase:
         rules = view.rules
         case = FlightCase(first.words, second.words)
         case.require("movements_unknown", view.untracked_s, "<=", rules.untracked_max_s, "s")
@@ -301,14 +301,14 @@ class Duration(UrbanTask):
         return case.ask(words[longer][0 if ratio > TWICE else 1], (*words[first], *words[second]))
 
 
-def _events(view: UrbanView) -> dict[Actions, list[Event]]:
+def _events(view: UrbanView) -> dict[Actions, list[NearnessEvent]]:
     """The movements by kind, each with what it is called; of every kind the first three."""
     places: dict[Actions, list[int]] = {}
     for place, step in enumerate(view.steps):
         places.setdefault(step.actions, []).append(place)
     return {
         kind: [
-            Event(_called(view.steps[place], time if len(found) > 1 else None), place, view.steps[place])
+            NearnessEvent(_called(view.steps[place], time if len(found) > 1 else None), place, view.steps[place])
             for time, place in zip(_TIMES, found, strict=False)
         ]
         for kind, found in places.items()
@@ -319,9 +319,9 @@ def _called(step: Step, time: str | None) -> str:
     return step.says("ing") + (f" for the {time} time" if time else "")
 
 
-def _more(event: Event) -> str:
+def _more(event: NearnessEvent) -> str:
     return f"{sentence(event.words)}, more than twice as long"
 
 
-def _less(event: Event) -> str:
+def _less(event: NearnessEvent) -> str:
     return f"{sentence(event.words)}, but less than twice as long"

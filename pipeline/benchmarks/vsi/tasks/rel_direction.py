@@ -12,7 +12,7 @@ from pipeline.benchmarks.vsi.rules import ScanView
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.core.schema import Rejection
 from pipeline.geometry.angles import leftward_deg, margin_below_deg, margin_deg
-from pipeline.geometry.floors import Standing, footprints, standing_places
+from pipeline.geometry.floors import StandablePositions, footprints, standing_places
 from pipeline.questions.arrays import Answers, ArrayTask, CandidateSampler, untried
 from pipeline.questions.rules import Check, Fact, check
 
@@ -21,12 +21,12 @@ FULL_TURN_DEG: Final = 360.0
 CEILING: Final = "ceiling"  # what hangs there says so: ceiling light, ceiling fan
 OVERHEAD_M: Final = 2.0  # height of a door: one walks below what begins higher
 EDGE_DEG: Final = 1e-6  # a place on the very boundary, as in rooms built on a grid, is on neither side
-_BESIDE: Final[WeakKeyDictionary[ScanView, tuple[Standing, IntArray]]] = WeakKeyDictionary()  # all levels ask
+_BESIDE: Final[WeakKeyDictionary[ScanView, tuple[StandablePositions, IntArray]]] = WeakKeyDictionary()  # all levels ask
 _CHUNK: Final = 4096  # triples at a time, seen from every place; bounds memory
 
 
 @dataclass(frozen=True)
-class Level:
+class DirectionLevel:
     """A difficulty: counter-clockwise sector edges from the facing direction, the sectors' names, and what is offered.
 
     ``sectors[i]`` lies between ``edges[i]`` and the next edge. A sector that is not offered rejects the question.
@@ -39,9 +39,9 @@ class Level:
 
 
 LEVELS: Final = {
-    "easy": Level("easy", (0.0, 135.0, 225.0), ("left", "back", "right"), ("left", "right")),
-    "medium": Level("medium", (0.0, 135.0, 225.0), ("left", "back", "right"), ("left", "right", "back")),
-    "hard": Level(
+    "easy": DirectionLevel("easy", (0.0, 135.0, 225.0), ("left", "back", "right"), ("left", "right")),
+    "medium": DirectionLevel("medium", (0.0, 135.0, 225.0), ("left", "back", "right"), ("left", "right", "back")),
+    "hard": DirectionLevel(
         "hard",
         (0.0, 90.0, 180.0, 270.0),
         ("front-left", "back-left", "back-right", "front-right"),
@@ -149,7 +149,7 @@ class RelDirection(ArrayTask[ScanView]):
         return self.level.offered
 
 
-def _beside(view: ScanView) -> tuple[Standing, IntArray]:
+def _beside(view: ScanView) -> tuple[StandablePositions, IntArray]:
     """Places beside every object that one may stand by, and the row (C,) of each category in them; once per scene."""
     if view not in _BESIDE:
         unique = view.usable("unique")

@@ -31,7 +31,7 @@ TOUCH_M: Final = 1e-6
 _CHUNK: Final = 4096  # routes at a time; bounds memory
 
 
-class Walk(NamedTuple):
+class WalkedRoute(NamedTuple):
     """What a batch of n routes meets on its legs, (n, legs) each; NaN where there is no leg or no turn."""
 
     turn_deg: FloatArray  # signed, left positive
@@ -180,7 +180,7 @@ class RoutePlanning(ArrayTask[ScanView]):
         """The objects of the steps, also of routes that people worded (`parse_steps`)."""
         return parse_steps(fields)
 
-    def _walk(self, view: ScanView, operands: IntArray) -> Walk:
+    def _walk(self, view: ScanView, operands: IntArray) -> WalkedRoute:
         plan, bare = (footprints(view.boxes, radius) for radius in (view.rules.body_radius_m, 0.0))
         floor = free_floor(view.scene.facts.room.floor or ())
         box = np.where(operands >= 0, view.first[operands], 0)
@@ -202,7 +202,7 @@ class RoutePlanning(ArrayTask[ScanView]):
             heading = np.where(there[:, None], direction, heading)
             at = np.where(there, target, at)
         table = np.stack(columns, axis=1).reshape(len(operands), len(columns) // 4, 4)
-        return Walk(*np.moveaxis(table, 2, 0))
+        return WalkedRoute(*np.moveaxis(table, 2, 0))
 
     def _written(self, view: ScanView) -> dict[tuple[str, ...], Route]:
         """Routes written by people by their operands, if those are all unique here and no more than ours have."""

@@ -18,7 +18,7 @@ from pydantic import Field, FiniteFloat, ValidationError, model_validator
 
 from pipeline.core.arrays import FloatArray
 from pipeline.core.findings import Findings, doubt, note
-from pipeline.core.packed import Packed, pack
+from pipeline.core.packed import QuantizedSeries, pack
 from pipeline.core.schema import Model, Name, Vec3
 from pipeline.reading.files import SceneFiles
 from pipeline.worlds.arm.facts import (
@@ -28,9 +28,9 @@ from pipeline.worlds.arm.facts import (
     TURN_STEP,
     Arm,
     Gripper,
-    Item,
     Joint,
     Metres,
+    SceneItem,
     Slide,
 )
 from pipeline.worlds.arm.readers.series import LARGEST, UNIT_TOLERANCE, known, turns_wxyz
@@ -77,7 +77,7 @@ class GripperColumns(Model):
     width_max_m: Metres | None = None
 
 
-class Declared(Model):
+class DeclaredFacts(Model):
     """``arm.yaml``."""
 
     model: Name | None = None
@@ -96,7 +96,7 @@ class Declared(Model):
         return names
 
 
-def declared_arm(said: Declared, columns: Mapping[str, FloatArray], findings: Findings) -> Arm | None:
+def declared_arm(said: DeclaredFacts, columns: Mapping[str, FloatArray], findings: Findings) -> Arm | None:
     """The arm as it is declared; degrees become radians. Columns (N,) by name, all there."""
     if not said.joints:
         return None
@@ -140,7 +140,7 @@ def undeclared_arm(columns: Mapping[str, FloatArray], findings: Findings) -> Arm
     return Arm(joints=joints, position=pack(position, JOINT_STEP))
 
 
-def declared_gripper(said: Declared, columns: Mapping[str, FloatArray], findings: Findings) -> Gripper | None:
+def declared_gripper(said: DeclaredFacts, columns: Mapping[str, FloatArray], findings: Findings) -> Gripper | None:
     """The gripper as it is declared."""
     if said.gripper is None:
         findings.add(note("no_gripper", "gripper", "no gripper is declared", "declare it in arm.yaml"))
@@ -195,7 +195,7 @@ class ThingRow(Model):
     slide: SlideRow | None = None
 
 
-class Things(Model):
+class DeclaredThings(Model):
     """The file."""
 
     complete: bool = False
@@ -205,10 +205,10 @@ class Things(Model):
 
 def read_things(
     files: SceneFiles, path: Path, count: int, findings: Findings
-) -> tuple[tuple[Item, ...], bool, bool | None]:
+) -> tuple[tuple[SceneItem, ...], bool, bool | None]:
     """Items by id, whether they are all, and whether the episode succeeded; of ``count`` times."""
     try:
-        said = Things.model_validate(files.json(path))
+        said = DeclaredThings.model_validate(files.json(path))
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
@@ -222,8 +222,8 @@ def read_things(
     return tuple(_item(files, path, row, count, findings) for row in rows), said.complete, said.success
 
 
-def _item(files: SceneFiles, path: Path, row: ThingRow, count: int, findings: Findings) -> Item:
-    def table(values: object, what: str, step: float) -> Packed:
+def _item(files: SceneFiles, path: Path, row: ThingRow, count: int, findings: Findings) -> SceneItem:
+    def table(values: object, what: str, step: float) -> QuantizedSeries:
         numbers = np.array(values, dtype=np.float64)
         if len(numbers) not in {1, count}:
             message = f"{what} of {row.id} has {len(numbers)} rows, not 1 or {count}, one for each time"
@@ -245,7 +245,7 @@ def _item(files: SceneFiles, path: Path, row: ThingRow, count: int, findings: Fi
             raise files.fault(path, "bad_things", message, "give low and high")
         position = table(row.slide.position, "slide.position", JOINT_STEP)
         slide = Slide(position=position, unit=row.slide.unit, low=row.slide.low, high=row.slide.high)
-    return Item(
+    return SceneItem(
         **row.model_dump(exclude={"place_m", "turn_wxyz", "slide"}),
         place_m=None if row.place_m is None else table(row.place_m, "place_m", PLACE_STEP_M),
         turn_wxyz=None if turns is None else table(turns, "turn_wxyz", TURN_STEP),

@@ -26,10 +26,16 @@ from pipeline.formats.parquet_rows import ParquetError, columns_of, read_rows, r
 from pipeline.reading.files import Listing, SceneFiles, SceneRef
 from pipeline.reading.folders import SAFE_NAME, digest_files
 from pipeline.reading.footage import Footage, movie_facts, movie_footage
-from pipeline.reading.reader import NO_VIDEO, Reader, Want
+from pipeline.reading.reader import NO_VIDEO, ExpectedFile, Reader
 from pipeline.reading.settings import read_model
-from pipeline.worlds.arm.facts import EPISODE_MAX_S, JOINT_STEP, TIME_STEP_S, Camera, Episode, EpisodeScene, Signal
-from pipeline.worlds.arm.readers.declared import Declared, declared_arm, declared_gripper, read_things, undeclared_arm
+from pipeline.worlds.arm.facts import EPISODE_MAX_S, JOINT_STEP, TIME_STEP_S, ArmCamera, Episode, EpisodeScene, Signal
+from pipeline.worlds.arm.readers.declared import (
+    DeclaredFacts,
+    declared_arm,
+    declared_gripper,
+    read_things,
+    undeclared_arm,
+)
 from pipeline.worlds.arm.readers.series import LARGEST, check_name, list_episodes
 
 TASKS: Final = "meta/tasks.parquet"
@@ -69,7 +75,7 @@ def instructions(files: SceneFiles, row: dict[str, Any], numbers: FloatArray, fi
     """Those of the episode: by the numbers of its rows in ``meta/tasks.parquet``, or as its own row names them."""
     own = row.get("tasks")
     texts = [text for text in own if isinstance(text, str) and text.strip()] if isinstance(own, list) else []
-    path = files.folder / TASKS
+    path = files.path / TASKS
     if path.is_file():
         files.raw(path)
         try:
@@ -90,17 +96,17 @@ def instructions(files: SceneFiles, row: dict[str, Any], numbers: FloatArray, fi
 
 def cameras_of(
     files: SceneFiles, features: dict[str, dict[str, Any]], row: dict[str, Any], findings: Findings
-) -> tuple[tuple[Camera, ...], Video | None]:
+) -> tuple[tuple[ArmCamera, ...], Video | None]:
     """The cameras that the dataset names, and the first one's video, of which the episode is a part."""
-    cameras: list[Camera] = []
+    cameras: list[ArmCamera] = []
     video = None
     for key, feature in features.items():
         if str(feature.get("dtype")) not in {"video", "image"} or not SAFE_NAME.fullmatch(key):
             continue
         chunk, file = row.get(f"videos/{key}/chunk_index"), row.get(f"videos/{key}/file_index")
-        path = files.folder / VIDEO.format(key, chunk, file) if type(chunk) is int and type(file) is int else None
+        path = files.path / VIDEO.format(key, chunk, file) if type(chunk) is int and type(file) is int else None
         there = path is not None and path.is_file()
-        cameras.append(Camera(name=key.removeprefix("observation.images."), pictures=there))
+        cameras.append(ArmCamera(name=key.removeprefix("observation.images."), pictures=there))
         if feature["dtype"] == "video" and not there:
             message = f"the video of {key} is not there"
             findings.add(note("missing_video", "video", message, "fetch the dataset's videos"))
@@ -126,14 +132,16 @@ STEP_MIN_S: Final = 1e-4  # no robot is recorded as often
 UNEVEN_MAX: Final = 0.1  # share of a step by which times may differ from the declared rate
 EPISODES_MAX: Final = 1_000_000
 _NUMBERS: Final = ("float", "int", "bool", "uint")
-WANTS: Final = (
-    Want("info", (INFO,), "the dataset is left out", True),
-    Want("episodes", (f"{EPISODES}/*/*.parquet",), "the dataset is left out", True),
-    Want("data", ("data/*/*.parquet",), "the episodes are left out", True),
-    Want("tasks", (TASKS,), "instructions are those that the episodes name, if any"),
-    Want("videos", ("videos/*/*/*.mp4",), NO_VIDEO),
-    Want("columns", (DECLARED,), "units and meanings of columns are not known: hardly a question about movements"),
-    Want("things", ("things/*.json",), "nothing is known of what lies beside the robot"),
+EXPECTED_FILES: Final = (
+    ExpectedFile("info", (INFO,), "the dataset is left out", True),
+    ExpectedFile("episodes", (f"{EPISODES}/*/*.parquet",), "the dataset is left out", True),
+    ExpectedFile("data", ("data/*/*.parquet",), "the episodes are left out", True),
+    ExpectedFile("tasks", (TASKS,), "instructions are those that the episodes name, if any"),
+    ExpectedFile("videos", ("videos/*/*/*.mp4",), NO_VIDEO),
+    ExpectedFile(
+        "columns", (DECLARED,), "units and meanings of columns are not known: hardly a question about movements"
+    ),
+    ExpectedFile("things", ("things/*.json",), "nothing is known of what lies beside the robot"),
 )
 
 
@@ -143,7 +151,7 @@ class LeRobot(Reader):
     name = "lerobot"
     version = 1
     video_fps = 30
-    wants = WANTS
+    expected_files = EXPECTED_FILES
 
     def scenes(self, root: Path) -> Listing:
         """See `Reader.scenes`: one for each episode of each dataset at, or up to two folders below, the root."""
@@ -179,19 +187,19 @@ class LeRobot(Reader):
     def read(self, files: SceneFiles) -> EpisodeScene:
         """See `Reader.read`."""
         findings = Findings()
-        index, info = _index(files), files.json(files.folder / INFO)
+        index, info = _index(files), files.json(files.path / INFO)
         features = _features(files, info)
         row = _episode_row(files, index)
         times_s, columns, numbers = _columns(files, index, features, row, info, findings)
-        path = files.folder / DECLARED
-        said = read_model(files, path, Declared) if path.is_file() else None
+        path = files.path / DECLARED
+        said = read_model(files, path, DeclaredFacts) if path.is_file() else None
         unknown = sorted(said.columns() - columns.keys()) if said else []
         if unknown:
             message = f"no column is called {', '.join(unknown)}; there are {', '.join(columns)}"
             raise files.fault(path, "unknown_column", message, "name columns as FEATURE.PART")
         arm = undeclared_arm(columns, findings) if said is None else declared_arm(said, columns, findings)
-        gripper = declared_gripper(said or Declared(), columns, findings)
-        things = files.folder / THINGS.format(f"{index:06d}")
+        gripper = declared_gripper(said or DeclaredFacts(), columns, findings)
+        things = files.path / THINGS.format(f"{index:06d}")
         told = read_things(files, things, len(times_s), findings) if things.is_file() else ((), False, None)
         items, complete, success = told
         cameras, video = cameras_of(files, features, row, findings)
@@ -232,7 +240,7 @@ def _index(files: SceneFiles) -> int:
 
 def _features(files: SceneFiles, info: dict[str, Any]) -> dict[str, dict[str, Any]]:
     """Those of the dataset, from ``meta/info.json``."""
-    path, version, features = files.folder / INFO, info.get("codebase_version"), info.get("features")
+    path, version, features = files.path / INFO, info.get("codebase_version"), info.get("features")
     if not isinstance(version, str) or not re.fullmatch(r"v?3(\.\d+)*", version):
         message = f"the dataset is of version {str(version)[:20]}, not 3"
         raise files.fault(path, "other_version", message, "convert it with LeRobot's own script")

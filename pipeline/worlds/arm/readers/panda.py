@@ -17,7 +17,7 @@ from pipeline.core.findings import Findings, doubt, note
 from pipeline.core.packed import pack
 from pipeline.formats.images import size_of
 from pipeline.geometry.chains import PANDA, fit, fit_zero
-from pipeline.worlds.arm.facts import EFFORT_STEP, JOINT_STEP, RATE_STEP, Arm, Camera, Joint
+from pipeline.worlds.arm.facts import EFFORT_STEP, JOINT_STEP, RATE_STEP, Arm, ArmCamera, Joint
 from pipeline.worlds.arm.readers.series import stacked
 
 OFF_MAX_M: Final = 0.01  # ours: between the gripper as recorded and where the joints put it
@@ -99,7 +99,7 @@ _UNIT: Final = 1e-3
 _FLIP: Final = np.diag([-1.0, -1.0, 1.0])
 
 
-def cameras_of(rows: Sequence[Mapping[str, Any]], folder: Path) -> tuple[Camera, ...]:
+def cameras_of(rows: Sequence[Mapping[str, Any]], folder: Path) -> tuple[ArmCamera, ...]:
     """Those of which the log knows the pose or has pictures."""
     told = [row["misc"] if isinstance(row.get("misc"), dict) else {} for row in rows]
     found = []
@@ -115,7 +115,7 @@ def cameras_of(rows: Sequence[Mapping[str, Any]], folder: Path) -> tuple[Camera,
         rotation = None if not sound else sound[0][:3, :3] @ _FLIP
         pinhole = lens is not None and lens[0, 0] != 0 and lens[1, 1] != 0
         found.append(
-            Camera(
+            ArmCamera(
                 name=name,
                 width=size[0] if size else None,
                 height=size[1] if size else None,

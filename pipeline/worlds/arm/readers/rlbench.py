@@ -22,12 +22,12 @@ from pipeline.core.findings import Findings, doubt, note
 from pipeline.core.packed import pack
 from pipeline.core.schema import Video
 from pipeline.formats.images import color_file, size_of
-from pipeline.formats.pickled import PickleError, Record
+from pipeline.formats.pickled import PickledRecord, PickleError
 from pipeline.formats.pickles import read_pickle
 from pipeline.reading.files import Listing, SceneFiles, SceneRef
 from pipeline.reading.folders import digest_files
 from pipeline.reading.footage import Footage
-from pipeline.reading.reader import NO_VIDEO, Reader, Want
+from pipeline.reading.reader import NO_VIDEO, ExpectedFile, Reader
 from pipeline.worlds.arm.facts import (
     EFFORT_STEP,
     PLACE_STEP_M,
@@ -38,7 +38,7 @@ from pipeline.worlds.arm.facts import (
     Episode,
     EpisodeScene,
     Gripper,
-    Item,
+    SceneItem,
     Signal,
 )
 from pipeline.worlds.arm.readers.panda import CAMERAS, arm_of, cameras_of, placed
@@ -56,10 +56,10 @@ _SHORT: Final = 2  # parts of a path without the task: it is the root then
 _VARIATION: Final = re.compile(r"variation(\d{1,6})")
 _TOPS: Final = ("", "*/", "*/*/")
 _TARGET: Final = {"reach_target": ("target", "ball")}  # tasks whose low-dimensional state is a place, and of what
-WANTS: Final = (
-    Want("observations", (OBSERVATIONS,), "the episode is left out", True),
-    Want("descriptions", (DESCRIPTIONS, f"../../{DESCRIPTIONS}"), "no instruction is known"),
-    Want("pictures", tuple(f"{camera}_rgb/*.png" for camera in CAMERAS), NO_VIDEO),
+EXPECTED_FILES: Final = (
+    ExpectedFile("observations", (OBSERVATIONS,), "the episode is left out", True),
+    ExpectedFile("descriptions", (DESCRIPTIONS, f"../../{DESCRIPTIONS}"), "no instruction is known"),
+    ExpectedFile("pictures", tuple(f"{camera}_rgb/*.png" for camera in CAMERAS), NO_VIDEO),
 )
 
 
@@ -69,7 +69,7 @@ class RLBench(Reader):
     name = "rlbench"
     version = 1
     video_fps = 20
-    wants = WANTS
+    expected_files = EXPECTED_FILES
 
     def scenes(self, root: Path) -> Listing:
         """See `Reader.scenes`."""
@@ -97,16 +97,16 @@ class RLBench(Reader):
         """See `Reader.read`."""
         findings = Findings()
         rows = _observations(files)
-        within = files.folder.resolve().parents[1]  # of TASK/variationN/episodes/episodeN
+        within = files.path.resolve().parents[1]  # of TASK/variationN/episodes/episodeN
         task, variation = within.parent.name or None, _VARIATION.fullmatch(within.name)
         arm, position, velocity = arm_of(rows, findings)
         seconds, clock = _times(len(rows), position, velocity, findings)
         gripper = _gripper(rows, findings)
         if arm is None and gripper is None:
             message, remedy = "neither joints nor a gripper are recorded", "record low-dimensional observations"
-            raise files.fault(files.folder / OBSERVATIONS, "no_movement", message, remedy)
+            raise files.fault(files.path / OBSERVATIONS, "no_movement", message, remedy)
         tip = None if gripper is None or gripper.place_m is None else gripper.place_m.array
-        arm, cameras = placed(arm, position, tip, findings), cameras_of(rows, files.folder)
+        arm, cameras = placed(arm, position, tip, findings), cameras_of(rows, files.path)
         state = stacked(rows, "task_low_dim_state", findings)
         signals: tuple[Signal, ...] = ()
         if state is not None:
@@ -154,10 +154,10 @@ def _unpickled(files: SceneFiles, path: Path) -> Any:
 
 def _observations(files: SceneFiles) -> list[dict[str, Any]]:
     """The fields of all observations of a demonstration."""
-    path = files.folder / OBSERVATIONS
+    path = files.path / OBSERVATIONS
     demo = _unpickled(files, path)
-    listed = demo.fields.get("_observations") if isinstance(demo, Record) else demo
-    if not isinstance(listed, list) or not all(isinstance(one, Record) and one.kind != DEMO for one in listed):
+    listed = demo.fields.get("_observations") if isinstance(demo, PickledRecord) else demo
+    if not isinstance(listed, list) or not all(isinstance(one, PickledRecord) and one.kind != DEMO for one in listed):
         message = "it is no demonstration, which is a list of observations"
         raise files.fault(path, "not_a_demo", message, "give what RLBench saves")
     if not 1 < len(listed) <= OBSERVATIONS_MAX:
@@ -168,13 +168,13 @@ def _observations(files: SceneFiles) -> list[dict[str, Any]]:
 
 def _instructions(files: SceneFiles, findings: Findings) -> tuple[str, ...]:
     """The wordings of the task, from beside the episode or above all of its variation."""
-    for path in (files.folder / DESCRIPTIONS, files.folder.parent.parent / DESCRIPTIONS):
+    for path in (files.path / DESCRIPTIONS, files.path.parent.parent / DESCRIPTIONS):
         if not path.is_file():
             continue
         held = _unpickled(files, path)
         if isinstance(held, list) and held and all(isinstance(text, str) and text.strip() for text in held):
             return tuple(" ".join(text.split())[:2000] for text in held)
-        what = "a whole demonstration" if isinstance(held, Record) and held.kind == DEMO else "no list of texts"
+        what = "a whole demonstration" if isinstance(held, PickledRecord) and held.kind == DEMO else "no list of texts"
         message = f"{files.relative(path)} holds {what}, and so no instruction"
         findings.add(note("no_instructions", "instructions", message, "put a list of texts in its place"))
     return ()
@@ -230,18 +230,18 @@ def _gripper(rows: list[dict[str, Any]], findings: Findings) -> Gripper | None:
     )
 
 
-def _items(task: str | None, state: FloatArray | None) -> tuple[Item, ...]:
+def _items(task: str | None, state: FloatArray | None) -> tuple[SceneItem, ...]:
     """What a task's state is known to be; of most tasks the numbers have no names."""
     if task not in _TARGET or state is None or state.shape[1] != 3:
         return ()
     name, category = _TARGET[task]
-    return (Item(id=name, category=category, role="target", place_m=pack(state, PLACE_STEP_M)),)
+    return (SceneItem(id=name, category=category, role="target", place_m=pack(state, PLACE_STEP_M)),)
 
 
 def _video(files: SceneFiles, count: int, fps: float | None, findings: Findings) -> Video | None:
     """The pictures of the first camera that has one for each observation."""
     for camera in CAMERAS:
-        folder = files.folder / f"{camera}_rgb"
+        folder = files.path / f"{camera}_rgb"
         paths = [path for number in range(count) if (path := folder / f"{number}.png").is_file()]
         size = size_of(paths[0]) if paths else None
         if not paths:

@@ -71,7 +71,7 @@ THINGS: Final = (3, 6)  # beside the target and what lies on another
 
 
 @dataclass
-class Thing:
+class PlannedThing:
     """Something on the table, with its places over time."""
 
     id: str
@@ -84,7 +84,7 @@ class Thing:
 
 
 @dataclass
-class Plan:
+class EpisodePlan:
     """An episode with its truth.
 
     Attributes:
@@ -97,7 +97,7 @@ class Plan:
     kind: Kind
     instruction: str
     success: bool
-    things: list[Thing] = field(default_factory=list)
+    things: list[PlannedThing] = field(default_factory=list)
     tip_m: FloatArray = field(default_factory=lambda: np.zeros((0, 3)))
     opening: FloatArray = field(default_factory=lambda: np.zeros(0))
     joints: FloatArray = field(default_factory=lambda: np.zeros((0, 3)))
@@ -136,7 +136,7 @@ class _Pen:
         self.opening.append(np.full(rows, self.opening[-1][-1]))
 
 
-def plan(number: int) -> Plan:
+def plan(number: int) -> EpisodePlan:
     """The episode of a number: each kind in turn; every seventh stops short of what it was told to do."""
     kind, rng = KINDS[number % len(KINDS)], rng_for("sample arm", number)
     things = _laid(kind, rng)
@@ -144,7 +144,7 @@ def plan(number: int) -> Plan:
     target.role = "target"
     short = number % 7 == 6
     shuts = kind == "open" and number // len(KINDS) % 3 == 2
-    done = Plan(number, kind, _said("shut" if shuts else kind, target, number), not short, things)
+    done = EpisodePlan(number, kind, _said("shut" if shuts else kind, target, number), not short, things)
     pen = _Pen(rng)
     pen.wait(int(rng.integers(4, 14)))
     moved: slice | None = None
@@ -185,7 +185,7 @@ def plan(number: int) -> Plan:
     return done
 
 
-def _move(done: Plan, moved: slice | None) -> None:
+def _move(done: EpisodePlan, moved: slice | None) -> None:
     """Lays the things' places out over all rows; the target goes with the gripper in some of them."""
     count = len(done.tip_m)
     for thing in done.things:
@@ -202,7 +202,7 @@ def _move(done: Plan, moved: slice | None) -> None:
         target.place_m[:, 0] += way
 
 
-def _laid(kind: Kind, rng: np.random.Generator) -> list[Thing]:
+def _laid(kind: Kind, rng: np.random.Generator) -> list[PlannedThing]:
     """Things that touch nothing, the first to be acted on; on the second, and on nothing else, lies something."""
     first = "drawer" if kind == "open" else str(rng.choice(sorted(SHAPES)))
     more = rng.choice([*SHAPES, "cube"], int(rng.integers(*THINGS)))
@@ -226,11 +226,11 @@ def _laid(kind: Kind, rng: np.random.Generator) -> list[Thing]:
     things = []
     for number, (category, size, spot) in enumerate(zip(names, sizes, places, strict=True)):
         place = np.array([*spot, size[2] / 2])
-        things.append(Thing(f"{category} {number + 1}", category, colours[number], size, place))
+        things.append(PlannedThing(f"{category} {number + 1}", category, colours[number], size, place))
     below, category = things[1], str(rng.choice(sorted(SHAPES)))
     size = _size(category, rng)
     on = np.array([below.place_m[0], below.place_m[1], below.size_m[2] + size[2] / 2])
-    return [*things, Thing(f"{category} {len(names) + 1}", category, colours[-1], size, on)]
+    return [*things, PlannedThing(f"{category} {len(names) + 1}", category, colours[-1], size, on)]
 
 
 def _size(category: str, rng: np.random.Generator) -> tuple[float, float, float]:
@@ -241,7 +241,7 @@ def _size(category: str, rng: np.random.Generator) -> tuple[float, float, float]
     return x, y, z
 
 
-def _said(kind: str, target: Thing, number: int) -> str:
+def _said(kind: str, target: PlannedThing, number: int) -> str:
     name = f"the {target.colour} {target.category}"
     words = {
         "reach": (f"Reach {name}.", f"Move the gripper to {name}."),

@@ -11,7 +11,18 @@ import pyarrow as pa
 
 from pipeline.core.files import write_atomically
 from pipeline.core.parquet import table_bytes
-from pipeline.worlds.arm.samples.plans import FPS, HIGH, LOW, RATE_MAX, REACH_M, TRAVEL_M, Plan, Thing, plan, turn_xyzw
+from pipeline.worlds.arm.samples.plans import (
+    FPS,
+    HIGH,
+    LOW,
+    RATE_MAX,
+    REACH_M,
+    TRAVEL_M,
+    EpisodePlan,
+    PlannedThing,
+    plan,
+    turn_xyzw,
+)
 
 EPISODES: Final = 9
 DATASET: Final = "table"
@@ -76,7 +87,7 @@ def write_samples(folder: Path, episodes: int = EPISODES) -> None:
         _write(folder / "things" / f"episode_{one.number:06d}.json", _json(things))
 
 
-def _info(plans: list[Plan], said: list[str]) -> dict[str, Any]:
+def _info(plans: list[EpisodePlan], said: list[str]) -> dict[str, Any]:
     numbers = {"dtype": "float32", "shape": [len(STATE)], "names": list(STATE)}
     scalar = {"shape": [1], "names": None}
     return {
@@ -101,7 +112,7 @@ def _info(plans: list[Plan], said: list[str]) -> dict[str, Any]:
     }
 
 
-def _episodes(plans: list[Plan], rows: list[pa.Table]) -> pa.Table:
+def _episodes(plans: list[EpisodePlan], rows: list[pa.Table]) -> pa.Table:
     ends = np.cumsum([len(one.tip_m) for one in plans]).tolist()
     stats = [{name: _stats(own[name]) for name in own.column_names} for own in rows]
     found = pa.table(
@@ -131,7 +142,7 @@ def _stats(column: pa.ChunkedArray) -> dict[str, list[float]]:
     return told | {"count": [len(table)]}
 
 
-def _rows(one: Plan, said: list[str]) -> pa.Table:
+def _rows(one: EpisodePlan, said: list[str]) -> pa.Table:
     count = len(one.tip_m)
     state = np.column_stack([one.joints, one.tip_m, one.opening * _OPEN, turn_xyzw(one.joints)]).astype(np.float32)
     action = np.concatenate([state[1:], state[-1:]])  # what it is told is where it is next
@@ -153,7 +164,7 @@ def _rows(one: Plan, said: list[str]) -> pa.Table:
     )
 
 
-def _thing(thing: Thing) -> dict[str, Any]:
+def _thing(thing: PlannedThing) -> dict[str, Any]:
     places = thing.place_m.round(_DIGITS)
     still = bool((places == places[0]).all())
     told: dict[str, Any] = {

@@ -11,7 +11,7 @@ import shapely
 
 from pipeline.core.findings import Findings, doubt, note
 from pipeline.reading.maps.feature import mentioned
-from pipeline.worlds.city.facts import BUILDING, Ring, Thing
+from pipeline.worlds.city.facts import BUILDING, CityThing, Ring
 from pipeline.worlds.city.solids import SIZES
 
 STOREY_M: Final = (1.5, 8.0)  # a height per storey beyond this is no height in metres
@@ -40,9 +40,9 @@ class Faults:
             self._findings.add(doubt(name, self._file, message, remedy, float(len(who)), 0.0, unit))
 
 
-def unique(things: Sequence[Thing], file: str, findings: Findings) -> list[Thing]:
+def unique(things: Sequence[CityThing], file: str, findings: Findings) -> list[CityThing]:
     """Things by id: what is given twice stays once, and an id with two contents stands for nothing."""
-    found: dict[str, list[Thing]] = {}
+    found: dict[str, list[CityThing]] = {}
     for thing in things:
         found.setdefault(thing.id, []).append(thing)
     faults = Faults(findings, file)
@@ -57,7 +57,7 @@ def unique(things: Sequence[Thing], file: str, findings: Findings) -> list[Thing
     return kept
 
 
-def on_the_map(objects: Sequence[Thing], bounds: Ring, file: str, findings: Findings) -> list[Thing]:
+def on_the_map(objects: Sequence[CityThing], bounds: Ring, file: str, findings: Findings) -> list[CityThing]:
     """The objects that people added, without those that lie off the map."""
     if not objects:
         return []
@@ -71,7 +71,7 @@ def on_the_map(objects: Sequence[Thing], bounds: Ring, file: str, findings: Find
     return [thing for thing, off in zip(objects, away.tolist(), strict=True) if off <= OFF_MAP_M]
 
 
-def within(things: Sequence[Thing], bounds: Ring, file: str, findings: Findings) -> list[Thing]:
+def within(things: Sequence[CityThing], bounds: Ring, file: str, findings: Findings) -> list[CityThing]:
     """The things of which some part lies on the map: of what lies beyond its border it has some and lacks others."""
     shapes = [shapely.Point(t.center) if t.outline is None else shapely.Polygon(t.outline) for t in things]
     there = shapely.intersects(shapely.Polygon(bounds), np.array(shapes, dtype=object))
@@ -83,7 +83,7 @@ def within(things: Sequence[Thing], bounds: Ring, file: str, findings: Findings)
     return [thing for thing, inside in zip(things, there.tolist(), strict=True) if inside]
 
 
-def plausible(things: Sequence[Thing], file: str, findings: Findings) -> list[Thing]:
+def plausible(things: Sequence[CityThing], file: str, findings: Findings) -> list[CityThing]:
     """The things, without the heights that their storeys or their kind belie."""
     faults = Faults(findings, file)
     kept = []
@@ -107,7 +107,7 @@ def plausible(things: Sequence[Thing], file: str, findings: Findings) -> list[Th
     return kept
 
 
-def apart(things: Sequence[Thing], file: str, findings: Findings) -> list[Thing]:
+def apart(things: Sequence[CityThing], file: str, findings: Findings) -> list[CityThing]:
     """The things, without buildings given twice; what stands in another building stays in the way, and is in doubt."""
     houses = [i for i, thing in enumerate(things) if thing.kind == BUILDING and thing.outline]
     if not houses:
@@ -142,7 +142,7 @@ def apart(things: Sequence[Thing], file: str, findings: Findings) -> list[Thing]
     ]
 
 
-def heights_told(things: Sequence[Thing], file: str, findings: Findings) -> None:
+def heights_told(things: Sequence[CityThing], file: str, findings: Findings) -> None:
     """Says of how many buildings no height is known, and where the ground is not as flat as it is taken to be."""
     houses = [thing for thing in things if thing.kind == BUILDING]
     feet = [thing.base_m for thing in houses if thing.base_m is not None]

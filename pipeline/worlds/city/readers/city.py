@@ -18,12 +18,12 @@ from pipeline.core.schema import Origin
 from pipeline.geometry.geodesy import offsets_m, to_enu
 from pipeline.reading.files import Listing, SceneFiles, SceneRef
 from pipeline.reading.folders import SAFE, SAFE_NAME, digest_files
-from pipeline.reading.maps.feature import Box, Feature, Placed
+from pipeline.reading.maps.feature import Feature, MapBounds, PlacedFeature
 from pipeline.reading.maps.osm import KINDS, osm_bounds
 from pipeline.reading.maps.read import OSM_SUFFIXES, read_context, read_streets
 from pipeline.reading.maps.streets import StreetLine
-from pipeline.reading.reader import Reader, Want
-from pipeline.worlds.city.facts import City, CityScene, Street, Thing
+from pipeline.reading.reader import ExpectedFile, Reader
+from pipeline.worlds.city.facts import City, CityScene, CityThing, Street
 from pipeline.worlds.city.readers.checks import Faults, apart, heights_told, on_the_map, plausible, unique, within
 from pipeline.worlds.city.readers.city_files import (
     CITY_FILE,
@@ -43,15 +43,17 @@ from pipeline.worlds.city.readers.things import ALL_KINDS, KEYS, PART, TOLD, on_
 
 CITY_MAX_M: Final = 10_000.0  # from side to side: a grid of metres of more would take over half a gigabyte
 FAR_M: Final = 10_000.0  # from the middle of a map: a point there is a slip of the pen
-_EVERYWHERE: Final = Box(0.0, 0.0, 90.0, 180.0)
+_EVERYWHERE: Final = MapBounds(0.0, 0.0, 90.0, 180.0)
 _ORIGIN_DECIMALS: Final = 3  # degrees, of an origin that nobody stated: 100 m
 
-WANTS: Final = (
-    Want("map", tuple(f"*{suffix}" for suffix in MAP_SUFFIXES), "the city is left out", True),
-    Want("settings", (CITY_FILE,), "nothing is known to be complete: no counting, and no question with the answer no"),
-    Want("objects", (OBJECTS_FILE,), "no cars, benches or signboards but those of the map"),
-    Want("tasks", (TASKS_FILE,), "no tasks that people wrote"),
-    Want("photos", (PHOTOS_FILE,), "no photographs"),
+EXPECTED_FILES: Final = (
+    ExpectedFile("map", tuple(f"*{suffix}" for suffix in MAP_SUFFIXES), "the city is left out", True),
+    ExpectedFile(
+        "settings", (CITY_FILE,), "nothing is known to be complete: no counting, and no question with the answer no"
+    ),
+    ExpectedFile("objects", (OBJECTS_FILE,), "no cars, benches or signboards but those of the map"),
+    ExpectedFile("tasks", (TASKS_FILE,), "no tasks that people wrote"),
+    ExpectedFile("photos", (PHOTOS_FILE,), "no photographs"),
 )
 
 
@@ -62,7 +64,7 @@ class Cities(Reader):
     version = 1
     extra = "flights"
     video_fps = 1
-    wants = WANTS
+    expected_files = EXPECTED_FILES
 
     def scenes(self, root: Path) -> Listing:
         """See `Reader.scenes`. A ``city.yaml`` that is wrong costs its city when it is read."""
@@ -108,12 +110,12 @@ class Cities(Reader):
         features = read_context(files, path, box, False, findings, (*KINDS, *KEYS), TOLD)
         features = tuple(f for f in features if any(box.holds(outline).any() for outline in f.outlines))
         added: tuple[Feature, ...] = ()
-        if _has_folder(files) and (files.folder / OBJECTS_FILE).is_file():
-            added = read_context(files, files.folder / OBJECTS_FILE, _EVERYWHERE, False, findings)
+        if _has_folder(files) and (files.path / OBJECTS_FILE).is_file():
+            added = read_context(files, files.path / OBJECTS_FILE, _EVERYWHERE, False, findings)
         origin = _origin(files, path, settings, features, findings)
         name = files.relative(path)
         features = _near(features, origin, name, findings)
-        placed = Placed(features, origin, 0.0)
+        placed = PlacedFeature(features, origin, 0.0)
         things = with_parts(things_of(placed, name, findings), placed)
         if not things:
             raise files.fault(path, "empty_map", "the map has nothing to speak of", "is this the right extract?")
@@ -121,7 +123,7 @@ class Cities(Reader):
         things = within(unique(things, name, findings), bounds, name, findings)
         things = apart(plausible(things, name, findings), name, findings)
         heights_told(things, name, findings)
-        objects = things_of(Placed(added, origin, 0.0), OBJECTS_FILE, findings)
+        objects = things_of(PlacedFeature(added, origin, 0.0), OBJECTS_FILE, findings)
         objects = on_the_map(plausible(objects, OBJECTS_FILE, findings), bounds, OBJECTS_FILE, findings)
         things = on_facades(unique([*things, *objects], OBJECTS_FILE, findings))
         city = City(
@@ -160,22 +162,22 @@ def _map(files: SceneFiles, settings: CitySettings) -> Path:
     if not _has_folder(files):
         return files.root / files.ref.files[1]
     if settings.map is not None:
-        return files.folder / settings.map
-    there = maps_in(files.folder)
+        return files.path / settings.map
+    there = maps_in(files.path)
     if len(there) != 1:
         names = ", ".join(path.name for path in there)
         message = f"there are {names}, and which one is the city's map is not known" if there else "there is no map"
         finding = "several_maps" if there else "missing_map"
-        raise files.fault(files.folder, finding, message, f"name one as map in {CITY_FILE}, or keep one")
+        raise files.fault(files.path, finding, message, f"name one as map in {CITY_FILE}, or keep one")
     return there[0]
 
 
-def _box(settings: CitySettings) -> Box:
+def _box(settings: CitySettings) -> MapBounds:
     """What of a map is read: what the settings say that it covers, so that a city is cut out of a larger extract."""
     if settings.bounds is None:
         return _EVERYWHERE
     west, south, east, north = settings.bounds
-    return Box((south + north) / 2, (west + east) / 2, (north - south) / 2, (east - west) / 2)
+    return MapBounds((south + north) / 2, (west + east) / 2, (north - south) / 2, (east - west) / 2)
 
 
 def _known_kinds(files: SceneFiles, settings: CitySettings) -> None:
@@ -184,7 +186,7 @@ def _known_kinds(files: SceneFiles, settings: CitySettings) -> None:
     if unknown:
         message = f"complete names {', '.join(map(repr, unknown))}, which is no kind"
         remedy = f"the kinds are {', '.join(sorted(ALL_KINDS))}"
-        raise files.fault(files.folder / CITY_FILE, "unknown_kind", message, remedy)
+        raise files.fault(files.path / CITY_FILE, "unknown_kind", message, remedy)
 
 
 def _origin(
@@ -216,7 +218,7 @@ def _origin(
 
 
 def _bounds(
-    files: SceneFiles, path: Path, settings: CitySettings, origin: Origin, things: list[Thing]
+    files: SceneFiles, path: Path, settings: CitySettings, origin: Origin, things: list[CityThing]
 ) -> tuple[tuple[float, float], ...]:
     """What the map covers: as the settings or the extract say, else the hull of what is on it."""
     box = settings.bounds

@@ -71,7 +71,7 @@ def stem(path: Path) -> str:
 
 def read_settings(files: SceneFiles) -> CitySettings:
     """The folder's settings. Raises RawDataError where they are wrong."""
-    path = files.folder / CITY_FILE
+    path = files.path / CITY_FILE
     if not path.is_file():
         return CitySettings()
     return read_model(files, path, CitySettings)

@@ -21,10 +21,10 @@ import shapely
 from pipeline.core.findings import Findings, doubt
 from pipeline.reading.files import SceneFiles
 from pipeline.reading.maps.feature import usable_name
-from pipeline.worlds.city.facts import BUILDING, City, Photo, Pose, RawTask, Thing
+from pipeline.worlds.city.facts import BUILDING, City, CityPhoto, CityThing, Pose, RawTask
 from pipeline.worlds.city.readers.checks import Faults
 from pipeline.worlds.city.readers.city_files import PHOTOS_FILE, TASKS_FILE
-from pipeline.worlds.city.solids import Solids
+from pipeline.worlds.city.solids import Occluders
 
 NAMES: Final = ("x", "y", "z", "roll", "pitch", "yaw")
 _TURN_TOLERANCE: Final = 2e-3  # radians, within which an angle is a quarter turn
@@ -99,7 +99,7 @@ def read_tasks(files: SceneFiles, city: City, stated_origin: bool, findings: Fin
     return tuple(kept)
 
 
-def read_photos(files: SceneFiles, stated_origin: bool, findings: Findings) -> tuple[Photo, ...]:
+def read_photos(files: SceneFiles, stated_origin: bool, findings: Findings) -> tuple[CityPhoto, ...]:
     """The pictures that ``photos.json`` names: ``{"photos": [{"file": "1.jpg", "pose": [...]}]}``."""
     entries = _entries(files, PHOTOS_FILE, "photos", stated_origin, findings)
     faults, found = Faults(findings, PHOTOS_FILE), []
@@ -109,10 +109,10 @@ def read_photos(files: SceneFiles, stated_origin: bool, findings: Findings) -> t
         who = repr(name)[:80] if name else f"photo {place}"
         if isinstance(pose, str):
             faults.add("bad_pose", f"have a pose that {pose}, and were left out", REMEDIES["bad_pose"], who)
-        elif not isinstance(name, str) or "/" in name or not (files.folder / name).is_file():
+        elif not isinstance(name, str) or "/" in name or not (files.path / name).is_file():
             faults.add("missing_photo", "name no file of the folder, and were left out", REMEDIES["missing_photo"], who)
         else:
-            found.append(Photo(path=files.relative(files.folder / name), pose=pose))
+            found.append(CityPhoto(path=files.relative(files.path / name), pose=pose))
     faults.report(len(entries or ()), "photos")
     return tuple(sorted(found, key=lambda photo: photo.path))
 
@@ -130,15 +130,15 @@ class _Ground:
 
     def __init__(self, city: City) -> None:
         self.bounds = shapely.Polygon(city.bounds or ())
-        self.things: dict[str, Thing] = {thing.id: thing for thing in city.things}
-        self._solids = Solids(city)
+        self.things: dict[str, CityThing] = {thing.id: thing for thing in city.things}
+        self._solids = Occluders(city)
         self._tree = shapely.STRtree(self._solids.polygons)
         self._of = city.things
 
     def covers(self, point: Sequence[float]) -> bool:
         return bool(shapely.covers(self.bounds, shapely.Point(point[0], point[1])))
 
-    def within(self, point: Sequence[float], deep_m: float) -> Thing | None:
+    def within(self, point: Sequence[float], deep_m: float) -> CityThing | None:
         """The thing within which a point lies, so deep; a building first."""
         at = shapely.Point(point[0], point[1])
         hits = [
@@ -152,7 +152,7 @@ class _Ground:
 
 
 def _entries(files: SceneFiles, name: str, key: str, stated: bool, findings: Findings) -> list[Any] | None:
-    path = files.folder / name
+    path = files.path / name
     if not path.is_file():
         return None
     value = files.json_value(path)
@@ -220,7 +220,7 @@ def _placed(
     said: tuple[str, str, str],
     p_obs: Pose,
     p_tar: Pose | None,
-    thing: Thing | None,
+    thing: CityThing | None,
     ground: _Ground,
 ) -> RawTask:
     who, question, answer = said

@@ -22,10 +22,10 @@ from pipeline.core.findings import Findings, doubt, note
 from pipeline.core.templates import load_table
 from pipeline.geometry.bearings import compass_deg
 from pipeline.geometry.colours import margins
-from pipeline.reading.maps.feature import Feature, Placed, circle_about, mentioned
-from pipeline.reading.maps.looks import BUILT, CHRISTIAN, LEVELS_MAX, NOUN_OF, Look, look_of, rgb_of
+from pipeline.reading.maps.feature import Feature, PlacedFeature, circle_about, mentioned
+from pipeline.reading.maps.looks import BUILT, CHRISTIAN, LEVELS_MAX, NOUN_OF, Appearance, look_of, rgb_of
 from pipeline.reading.maps.osm import height_of
-from pipeline.worlds.city.facts import BUILDING, Thing
+from pipeline.worlds.city.facts import BUILDING, CityThing
 from pipeline.worlds.city.solids import FACING
 
 SHOP: Final = "shop"  # all premises that a passer-by would enter for what they sell or serve
@@ -137,9 +137,9 @@ _UNSPEAKABLE: Final = re.compile(r"[<>{}\[\]|\\\"`*_#]|https?:", re.IGNORECASE)
 _STOREY_M: Final = (1.5, 8.0)  # per storey, of a height that can be that of a building with so many
 
 
-def things_of(placed: Placed, file: str, findings: Findings) -> list[Thing]:
+def things_of(placed: PlacedFeature, file: str, findings: Findings) -> list[CityThing]:
     """What of some features one may speak of, and all buildings; features with several outlines give several things."""
-    found: list[Thing] = []
+    found: list[CityThing] = []
     unnamed: list[str] = []
     broken: list[str] = []
     for i, outlines in enumerate(placed.outlines):
@@ -170,14 +170,14 @@ def things_of(placed: Placed, file: str, findings: Findings) -> list[Thing]:
     return found
 
 
-def _thing(placed: Placed, i: int, outline: FloatArray, nth: int, unnamed: list[str]) -> Thing | None:
+def _thing(placed: PlacedFeature, i: int, outline: FloatArray, nth: int, unnamed: list[str]) -> CityThing | None:
     feature, is_point = placed.features[i], len(outline) < 3
     found = sort_of(feature.tags, feature.solid, is_point)
     if found is None:
         return None
     (kind, noun), source = found
     told = {"noun": source}
-    look = look_of(feature) or Look(noun=noun)
+    look = look_of(feature) or Appearance(noun=noun)
     told |= {fact: what for fact, what in look.told_by.items() if fact in {"walls", "roof", "roof_shape", "sign"}}
     if told.get("roof", "").startswith("colour="):
         del told["roof"]  # the colour of a house is that of its walls; its roof may have another
@@ -192,7 +192,7 @@ def _thing(placed: Placed, i: int, outline: FloatArray, nth: int, unnamed: list[
         foot, high = raised, high - raised
     height, base, top = _known(high), _known(foot), _known(placed.top_m[i])
     facing = _number(feature.tags.get("facing_deg"))
-    return Thing(
+    return CityThing(
         id=_id(feature, outline, kind, nth),
         kind=kind,
         noun=_plain(feature.tags.get("noun")) or noun,
@@ -217,7 +217,7 @@ def _thing(placed: Placed, i: int, outline: FloatArray, nth: int, unnamed: list[
     )
 
 
-def with_parts(things: Sequence[Thing], placed: Placed) -> list[Thing]:
+def with_parts(things: Sequence[CityThing], placed: PlacedFeature) -> list[CityThing]:
     """The things; a building is as high as the highest of its parts, and its footprint is not so all over.
 
     Which parts are a building's own is told by where they lie. Where it has no height of its own and a part has
@@ -307,7 +307,7 @@ def _known(value: float) -> float | None:
     return round(float(value), _DECIMALS) if np.isfinite(value) else None
 
 
-def on_facades(things: Sequence[Thing]) -> list[Thing]:
+def on_facades(things: Sequence[CityThing]) -> list[CityThing]:
     """The things, and of shops and signboards that are points: which building they are in or on, and where they face.
 
     A point fronts the nearest wall within `FACADE_M` that stands free; a declared facing and building stay.
@@ -318,7 +318,7 @@ def on_facades(things: Sequence[Thing]) -> list[Thing]:
     return [_fronting(t, walls, rings, tree) if t.kind in FACING and t.outline is None else t for t in things]
 
 
-def _fronting(thing: Thing, walls: Sequence[Thing], rings: np.ndarray, tree: shapely.STRtree) -> Thing:
+def _fronting(thing: CityThing, walls: Sequence[CityThing], rings: np.ndarray, tree: shapely.STRtree) -> CityThing:
     point = shapely.Point(thing.center)
     near = tree.query(point, predicate="dwithin", distance=FACADE_M)
     if thing.facing_deg is not None or not len(near):

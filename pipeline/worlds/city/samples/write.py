@@ -17,7 +17,7 @@ from pipeline.core.files import write_atomically
 from pipeline.core.schema import Origin
 from pipeline.geometry.geodesy import to_lat_lon_alt
 from pipeline.reading.maps.streets import STREET
-from pipeline.sampling.city_plan import PLANS, Line, Plan, Planted, planted, streets
+from pipeline.sampling.city_plan import PLANS, CityPlan, Line, Planted, planted, streets
 from pipeline.sampling.encode import json_bytes
 
 DATASET: Final = "sample_cities"
@@ -29,12 +29,12 @@ COMPLETE: Final = (
 _DECIMALS: Final = 8  # degrees: a millimetre
 
 
-def write_cities(root: Path, plans: tuple[Plan, ...] = PLANS) -> tuple[str, ...]:
+def write_cities(root: Path, plans: tuple[CityPlan, ...] = PLANS) -> tuple[str, ...]:
     """Writes the cities, the same bytes every time; returns their ids. Files of an earlier writing are replaced."""
     return tuple(_write_city(root, plan) for plan in plans)
 
 
-def _write_city(root: Path, plan: Plan) -> str:
+def _write_city(root: Path, plan: CityPlan) -> str:
     folder, things = root / plan.id, planted(plan)
     for name, wanted in (("map.geojson", False), ("objects.geojson", True)):
         features = [_feature(thing, plan.origin) for thing in things if (thing.kind in OBJECTS) is wanted]

@@ -21,8 +21,8 @@ from pipeline.geometry.angles import matrices, rotated, yaw_deg
 from pipeline.reading.files import Listing, SceneFiles
 from pipeline.reading.folders import Layout, list_scenes
 from pipeline.reading.footage import Footage
-from pipeline.reading.reader import Reader, Want
-from pipeline.worlds.drive.facts import ARGOVERSE2, TIME_STEP_S, Actor, Box, Drive, DriveScene, Ego
+from pipeline.reading.reader import ExpectedFile, Reader
+from pipeline.worlds.drive.facts import ARGOVERSE2, TIME_STEP_S, Actor, Drive, DriveScene, Ego, VehicleBox
 from pipeline.worlds.drive.readers.argoverse2_map import (
     CAMERAS,
     UNIT_TOLERANCE,
@@ -66,11 +66,11 @@ _BOX: Final[dict[str, type[np.generic] | None]] = {
     **dict.fromkeys(("length_m", "width_m", "height_m"), np.float64),
     "num_interior_pts": np.int64,
 }
-WANTS: Final = (
-    Want("annotations", ANNOTATIONS, "the log is left out", True),
-    Want("poses", (POSES,), "the log is left out", True),
-    Want("map", (MAP,), "no question about lanes and crossings"),
-    Want("cameras", (f"{CAMERAS}/*",), "no pictures: what the log knows is drawn from above"),
+EXPECTED_FILES: Final = (
+    ExpectedFile("annotations", ANNOTATIONS, "the log is left out", True),
+    ExpectedFile("poses", (POSES,), "the log is left out", True),
+    ExpectedFile("map", (MAP,), "no question about lanes and crossings"),
+    ExpectedFile("cameras", (f"{CAMERAS}/*",), "no pictures: what the log knows is drawn from above"),
 )
 
 
@@ -80,7 +80,7 @@ class Argoverse2(Reader):
     name = "argoverse2"
     version = 1
     video_fps = 10
-    wants = WANTS
+    expected_files = EXPECTED_FILES
 
     def scenes(self, root: Path) -> Listing:
         """See `Reader.scenes`."""
@@ -103,14 +103,14 @@ class Argoverse2(Reader):
         posed = poses["timestamp_ns"][np.minimum(at, len(poses["timestamp_ns"]) - 1)] == times_ns
         if not posed.any():
             message = f"none of {len(times_ns)} sweeps has a pose at its time"
-            raise files.fault(files.folder / POSES, "no_ego_pose", message, "are both files of one log?")
+            raise files.fault(files.path / POSES, "no_ego_pose", message, "are both files of one log?")
         if not posed.all():
             left_out = int((~posed).sum())
             message = f"{left_out} of {len(times_ns)} sweeps have no pose of our car, and were left out"
             findings.add(doubt("no_ego_pose", "log", message, "fetch the poses again", left_out, 0, "sweeps"))
         times_ns, at = times_ns[posed], at[posed]
         tracks = len(set(boxes["track_uuid"].tolist()))
-        check_span(files, files.folder / POSES, times_ns / 1e9, tracks)
+        check_span(files, files.path / POSES, times_ns / 1e9, tracks)
         rotation = matrices(table_of(poses, "qw", "qx", "qy", "qz")[at])
         origin_m = table_of(poses, *PLACE)[at]
         time = np.searchsorted(times_ns, boxes["timestamp_ns"])
@@ -119,7 +119,7 @@ class Argoverse2(Reader):
         own = np.asarray(boxes["category"] == EGO_CATEGORY, dtype=bool)
         ego_rows = {name: column[own] for name, column in boxes.items()}
         boxes = {name: column[~own] for name, column in boxes.items()}
-        maps = sorted(files.folder.glob(MAP))
+        maps = sorted(files.path.glob(MAP))
         lanes, crossings, drivable = read_map(files, maps[0]) if maps else ((), (), ())
         every = np.arange(len(times_ns))
         forward = rotation[..., :, 0]
@@ -135,7 +135,7 @@ class Argoverse2(Reader):
             drivable=drivable,
             cameras=read_cameras(files, findings),
         )
-        video = video_of(files, pictures_ahead(files.folder, times_ns[0]), drive.times_s[-1], self.video_fps)
+        video = video_of(files, pictures_ahead(files.path, times_ns[0]), drive.times_s[-1], self.video_fps)
         return files.scene_of(DriveScene, self, "annotated", drive, findings, video)
 
     def footage(self, files: SceneFiles, scene: DriveScene) -> Footage | None:
@@ -143,13 +143,13 @@ class Argoverse2(Reader):
         drive = scene.facts
         if scene.video is None or drive.start_ns is None:
             return None
-        pictures = pictures_ahead(files.folder, drive.start_ns)
+        pictures = pictures_ahead(files.path, drive.start_ns)
         return footage_of(files, pictures, drive.times_s[-1], self.video_fps)
 
 
 def _poses(files: SceneFiles, findings: Findings) -> Columns:
     """Poses of our car in order of time, one at each."""
-    path = files.folder / POSES
+    path = files.path / POSES
     poses = read_rows(files, path, _POSE)
     sound = _sound(poses, ()) & (np.abs(np.nan_to_num(table_of(poses, *PLACE), nan=np.inf)) <= PLACE_MAX_M).all(1)
     if not sound.all():
@@ -172,7 +172,7 @@ def _poses(files: SceneFiles, findings: Findings) -> Columns:
 
 def _boxes(files: SceneFiles, findings: Findings) -> Columns:
     """The usable rows of the annotations."""
-    path = next((p for name in ANNOTATIONS if (p := files.folder / name).is_file()), files.folder / ANNOTATIONS[-1])
+    path = next((p for name in ANNOTATIONS if (p := files.path / name).is_file()), files.path / ANNOTATIONS[-1])
     boxes = read_rows(files, path, _BOX)
     sound = _sound(boxes, ("length_m", "width_m", "height_m"))
     near = (np.abs(np.nan_to_num(table_of(boxes, *PLACE), nan=np.inf)) < REACH_MAX_M).all(1)
@@ -223,7 +223,7 @@ def _actors(
     return tuple(sorted(actors, key=lambda actor: actor.id))
 
 
-def _ego_box(rows: Columns, findings: Findings) -> Box | None:
+def _ego_box(rows: Columns, findings: Findings) -> VehicleBox | None:
     """Of our own car, where it is a track among the others; two of them say nothing."""
     tracks = sorted(set(rows["track_uuid"].tolist()))
     if not tracks:
@@ -234,7 +234,7 @@ def _ego_box(rows: Columns, findings: Findings) -> Box | None:
         return None
     box = steady_box(table_of(rows, "length_m", "width_m", "height_m"), "ego", findings)
     x, y, z = np.median(table_of(rows, *PLACE), axis=0).tolist()
-    return None if box is None else Box(size_m=box.size_m, middle_m=(x, y, z))
+    return None if box is None else VehicleBox(size_m=box.size_m, middle_m=(x, y, z))
 
 
 def _sound(rows: Columns, sizes: tuple[str, ...]) -> BoolArray:

@@ -14,7 +14,7 @@ from pipeline.core.findings import Findings, note
 from pipeline.formats.feather import Columns, FeatherError, read_feather
 from pipeline.geometry.angles import matrices
 from pipeline.reading.files import SceneFiles
-from pipeline.worlds.drive.facts import Camera, Crossing, Lane, Line
+from pipeline.worlds.drive.facts import Crossing, DriveCamera, Lane, Line
 from pipeline.worlds.drive.readers.tracking import Pictures, numbered, pictures_of
 
 # av2/map/lane_segment.py
@@ -23,13 +23,13 @@ _UNMARKED: Final = frozenset({"NONE", "UNKNOWN"})
 _DIGITS: Final = 4
 
 
-class _Raw(BaseModel):
+class _RawMap(BaseModel):
     """What else the map holds is not needed."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
 
-class _Point(_Raw):
+class _Point(_RawMap):
     x: FiniteFloat
     y: FiniteFloat
     z: FiniteFloat
@@ -38,7 +38,7 @@ class _Point(_Raw):
 _Points = Annotated[tuple[_Point, ...], Field(min_length=2)]
 
 
-class _Lane(_Raw):
+class _Lane(_RawMap):
     id: int
     is_intersection: bool
     lane_type: str
@@ -52,18 +52,18 @@ class _Lane(_Raw):
     left_neighbor_id: int | None
 
 
-class _Crossing(_Raw):
+class _Crossing(_RawMap):
     id: int
     edge1: _Points
     edge2: _Points
 
 
-class _Area(_Raw):
+class _Area(_RawMap):
     id: int
     area_boundary: Annotated[tuple[_Point, ...], Field(min_length=3)]
 
 
-class _Map(_Raw):
+class _Map(_RawMap):
     pedestrian_crossings: dict[str, _Crossing]
     lane_segments: dict[str, _Lane]
     drivable_areas: dict[str, _Area]
@@ -197,9 +197,9 @@ def pictures_ahead(folder: Path, start_ns: int) -> Pictures | None:
     return None
 
 
-def read_cameras(files: SceneFiles, findings: Findings) -> tuple[Camera, ...]:
+def read_cameras(files: SceneFiles, findings: Findings) -> tuple[DriveCamera, ...]:
     """Those whose calibration is there, by name."""
-    lenses_path, mounts_path = files.folder / INTRINSICS, files.folder / MOUNTS
+    lenses_path, mounts_path = files.path / INTRINSICS, files.path / MOUNTS
     if not (lenses_path.is_file() and mounts_path.is_file()):
         return ()
     lenses, mounts = read_rows(files, lenses_path, _LENS), read_rows(files, mounts_path, _MOUNT)
@@ -217,7 +217,7 @@ def read_cameras(files: SceneFiles, findings: Findings) -> tuple[Camera, ...]:
         a, b, c = (tuple(axis) for axis in matrices(turns[rows[name]]).round(9).tolist())
         x, y, z = places[rows[name]].round(6).tolist()
         found.append(
-            Camera(
+            DriveCamera(
                 name=name,
                 width=int(lens["width_px"]),
                 height=int(lens["height_px"]),

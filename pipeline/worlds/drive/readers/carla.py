@@ -21,12 +21,12 @@ from pipeline.formats import carla_log
 from pipeline.formats.carla_log import CarlaLog, CarlaLogError, read_carla_log
 from pipeline.reading.files import Listing, SceneFiles, SceneRef
 from pipeline.reading.folders import SAFE, SAFE_NAME
-from pipeline.reading.reader import Reader, Want
+from pipeline.reading.reader import ExpectedFile, Reader
 from pipeline.worlds.drive.facts import TIME_STEP_S, Drive, DriveScene
-from pipeline.worlds.drive.readers.carla_recording import Recording
+from pipeline.worlds.drive.readers.carla_recording import CarlaRecording
 from pipeline.worlds.drive.readers.tracking import check_span
 
-WANTS: Final = (Want("recording", ("*.log",), "the drive is left out", True, recorded=(".log",)),)
+EXPECTED_FILES: Final = (ExpectedFile("recording", ("*.log",), "the drive is left out", True, recorded=(".log",)),)
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Carla(Reader):
     name = "carla"
     version = 1
     video_fps = 20
-    wants = WANTS
+    expected_files = EXPECTED_FILES
 
     def settings(self) -> dict[str, str]:
         """See `Reader.settings`."""
@@ -82,7 +82,7 @@ class Carla(Reader):
             remedy = "give what client.start_recorder of CARLA 0.9.12 to 0.9.15 wrote"
             raise files.fault(path, error.finding, error.message, remedy) from error
         _tell_damage(log, findings)
-        read = Recording(log, _frames_in_order(log, findings), findings)
+        read = CarlaRecording(log, _frames_in_order(log, findings), findings)
         check_span(files, path, read.times_s, len(read.tracks))
         ego = read.hero(self.ego, files, path)
         drive = Drive(

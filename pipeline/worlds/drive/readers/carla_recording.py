@@ -16,7 +16,7 @@ from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.core.findings import Findings, doubt, note
 from pipeline.core.packed import pack
 from pipeline.formats import carla_log
-from pipeline.formats.carla_log import Added, CarlaLog, Records, Table
+from pipeline.formats.carla_log import Added, CarlaLog, FrameTable, Records
 from pipeline.geometry.angles import wrapped_deg
 from pipeline.reading.files import SceneFiles
 from pipeline.worlds.drive.facts import (
@@ -25,18 +25,18 @@ from pipeline.worlds.drive.facts import (
     CARLA_VEHICLES,
     SHARE_STEP,
     Actor,
-    Box,
-    Camera,
     Collision,
     Colour,
     Controls,
+    DriveCamera,
     Ego,
     Lamp,
     Lamps,
     LightColour,
     TrafficLight,
+    VehicleBox,
 )
-from pipeline.worlds.drive.readers.tracking import PLACE_MAX_M, Stretch, repeated, stretches, tell_repeated, within
+from pipeline.worlds.drive.readers.tracking import PLACE_MAX_M, TrackStretch, repeated, stretches, tell_repeated, within
 
 Whole = npt.NDArray[np.integer[Any]]
 
@@ -96,7 +96,7 @@ def attributes_of(actor: Added) -> dict[str, str]:
     return said
 
 
-def box_of(records: Records) -> Box | None:
+def box_of(records: Records) -> VehicleBox | None:
     """The median of the boxes (R,) of an actor; None where it has none, or one without an extent."""
     if not len(records):
         return None
@@ -106,7 +106,7 @@ def box_of(records: Records) -> Box | None:
         return None
     length, width, height = np.maximum((2 * extent / _CM).round(4), _THINNEST_M).tolist()
     x, y, z = (origin.round(4) + 0.0).tolist()
-    return Box(size_m=(length, width, height), middle_m=(x, y, z))
+    return VehicleBox(size_m=(length, width, height), middle_m=(x, y, z))
 
 
 def lamps_of(time: IntArray, lit: Whole) -> tuple[Lamps, ...]:
@@ -125,7 +125,7 @@ def colours_of(time: IntArray, state: Whole) -> tuple[Colour, ...]:
     )
 
 
-def camera_of(actor: Added) -> Camera | None:
+def camera_of(actor: Added) -> DriveCamera | None:
     """A camera; None where its picture's size or angle of view was not recorded."""
     said = actor.attributes
     try:
@@ -139,7 +139,7 @@ def camera_of(actor: Added) -> Camera | None:
     mounted = bool(np.abs(place).max() <= MOUNT_MAX_M)
     x, y, z = (place.round(4) + 0.0).tolist()
     rows = [tuple(row) for row in _camera_axes(actor.rotation).round(9).tolist()]
-    return Camera(
+    return DriveCamera(
         name=f"{said.get('role_name') or 'camera'}-{actor.id}",
         width=width,
         height=height,
@@ -172,7 +172,7 @@ CONTROL_MAX: Final = 100.0  # pedals run from 0 to 1, gears to 8
 POINT: Final = "the car's origin in CARLA, on the ground below its middle"
 
 
-class Recording:
+class CarlaRecording:
     """A recording by actor.
 
     Args:
@@ -196,7 +196,7 @@ class Recording:
         self.lamps = _by_id(self.tables[carla_log.LAMPS])
         self.states = _by_id(self.tables[carla_log.LIGHT])
 
-    def _tracks(self) -> dict[int, Stretch]:
+    def _tracks(self) -> dict[int, TrackStretch]:
         """Places, yaws, velocities and controls by id."""
         placed = self.tables[carla_log.POSITION]
         ids, rows = placed.records["id"].astype(np.intp), placed.records
@@ -317,7 +317,7 @@ class Recording:
     def _name(self, number: int, ego: int | None) -> str | None:
         return "ego" if number == ego else str(number) if number in self.tracks else None
 
-    def cameras(self, ego: int | None) -> tuple[Camera, ...]:
+    def cameras(self, ego: int | None) -> tuple[DriveCamera, ...]:
         """Those that were fixed to our car."""
         parents = self.tables[carla_log.PARENT].records
         ours = set(parents["id"][parents["parent"] == ego].tolist()) if ego is not None else set()
@@ -329,24 +329,24 @@ class Recording:
         return None if table is None else lamps_of(table.frame, table.records["lit"])
 
 
-def _in_time(table: Table, time: IntArray) -> Table:
+def _in_time(table: FrameTable, time: IntArray) -> FrameTable:
     """The records of frames that are kept, with the indices of their times."""
     index = time[table.frame]
     if (index >= 0).all():
-        return Table(index, table.records)
-    return Table(index[index >= 0], table.records[index >= 0])
+        return FrameTable(index, table.records)
+    return FrameTable(index[index >= 0], table.records[index >= 0])
 
 
-def _by_id(table: Table) -> Mapping[int, Table]:
+def _by_id(table: FrameTable) -> Mapping[int, FrameTable]:
     """The records of each actor, in order of time."""
     ids = table.records["id"]
     order = np.argsort(ids, kind="stable")
     starts = np.flatnonzero(np.diff(ids[order].astype(np.int64), prepend=-1))
     parts = np.split(order, starts[1:]) if len(order) else []
-    return {int(ids[rows[0]]): Table(table.frame[rows], table.records[rows]) for rows in parts}
+    return {int(ids[rows[0]]): FrameTable(table.frame[rows], table.records[rows]) for rows in parts}
 
 
-def _joined(ids: IntArray, time: IntArray, table: Table, values: FloatArray) -> FloatArray:
+def _joined(ids: IntArray, time: IntArray, table: FrameTable, values: FloatArray) -> FloatArray:
     """For each actor and time (R,) the values (R, k) that a table has of it; NaN where it has none."""
     out = np.full((len(ids), values.shape[1]), np.nan)
     if len(values) and len(ids):
@@ -360,7 +360,7 @@ def _joined(ids: IntArray, time: IntArray, table: Table, values: FloatArray) -> 
     return out
 
 
-def _controls(stretch: Stretch) -> Controls | None:
+def _controls(stretch: TrackStretch) -> Controls | None:
     said = stretch.tables["controls"]
     if np.isnan(said).all():
         return None

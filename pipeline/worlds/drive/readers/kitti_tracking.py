@@ -22,8 +22,8 @@ from pipeline.geometry.angles import rotated, yaw_deg
 from pipeline.reading.files import Listing, SceneFiles, SceneRef
 from pipeline.reading.folders import SAFE, SAFE_NAME, digest_files
 from pipeline.reading.footage import Footage
-from pipeline.reading.reader import Reader, Want
-from pipeline.worlds.drive.facts import KITTI, TIME_STEP_S, Actor, Camera, Drive, DriveScene, Ego
+from pipeline.reading.reader import ExpectedFile, Reader
+from pipeline.worlds.drive.facts import KITTI, TIME_STEP_S, Actor, Drive, DriveCamera, DriveScene, Ego
 from pipeline.worlds.drive.readers.kitti_poses import (
     BODY_FROM_CAMERA,
     Calibration,
@@ -56,11 +56,13 @@ POINT: Final = "the left grey camera"
 LEVEL_MAX: Final = 3.0  # of occlusion and truncation
 _SHOWN: Final = 5
 _LABELS, _CALIBRATION, _POSES, _PICTURES = "label_02", "calib", "oxts", "image_02"
-WANTS: Final = (
-    Want("labels", (f"{_LABELS}/*.txt",), "the sequence is left out", True),
-    Want("calibration", (f"{_CALIBRATION}/*.txt",), "no cameras; with oxts too, how our car moved is not known"),
-    Want("poses", (f"{_POSES}/*.txt",), "how our car moved is not known: no question about speeds over ground"),
-    Want("pictures", (f"{_PICTURES}/*",), "no cameras"),
+EXPECTED_FILES: Final = (
+    ExpectedFile("labels", (f"{_LABELS}/*.txt",), "the sequence is left out", True),
+    ExpectedFile(
+        "calibration", (f"{_CALIBRATION}/*.txt",), "no cameras; with oxts too, how our car moved is not known"
+    ),
+    ExpectedFile("poses", (f"{_POSES}/*.txt",), "how our car moved is not known: no question about speeds over ground"),
+    ExpectedFile("pictures", (f"{_PICTURES}/*",), "no cameras"),
 )
 
 
@@ -70,7 +72,7 @@ class KittiTracking(Reader):
     name = "kitti_tracking"
     version = 2
     video_fps = RATE_HZ
-    wants = WANTS
+    expected_files = EXPECTED_FILES
 
     def scenes(self, root: Path) -> Listing:
         """See `Reader.scenes`."""
@@ -102,12 +104,12 @@ class KittiTracking(Reader):
     def read(self, files: SceneFiles) -> DriveScene:
         """See `Reader.read`."""
         findings = Findings()
-        labels = _Labels(files, files.folder / _LABELS / f"{files.name}.txt", findings)
-        calibration_path = files.folder / _CALIBRATION / f"{files.name}.txt"
+        labels = _Labels(files, files.path / _LABELS / f"{files.name}.txt", findings)
+        calibration_path = files.path / _CALIBRATION / f"{files.name}.txt"
         calibration = Calibration({}, None)
         if calibration_path.is_file():
             calibration = read_calibration(files, calibration_path, findings)
-        oxts_path = files.folder / _POSES / f"{files.name}.txt"
+        oxts_path = files.path / _POSES / f"{files.name}.txt"
         poses = read_oxts(files, oxts_path, calibration, findings) if oxts_path.is_file() else None
         count = max(int(labels.frame.max(initial=0)) + 1, 0 if poses is None else len(poses.place_m))
         check_span(files, labels.path, np.arange(count) / RATE_HZ, len(set(labels.names.tolist())))
@@ -222,7 +224,7 @@ class _Labels:
 
 
 def _pictures(files: SceneFiles) -> Pictures | None:
-    folder = files.folder / _PICTURES / files.name
+    folder = files.path / _PICTURES / files.name
     entries = numbered(folder)
     return pictures_of(folder, entries, np.array([frame for frame, _ in entries]) / RATE_HZ)
 
@@ -258,7 +260,7 @@ def _ego(poses: CameraPoses) -> Ego:
     return Ego(track=stretches(np.zeros_like(every), every, tables)[0].track(), point=POINT)
 
 
-def _cameras(files: SceneFiles, calibration: Calibration) -> tuple[Camera, ...]:
+def _cameras(files: SceneFiles, calibration: Calibration) -> tuple[DriveCamera, ...]:
     """The left colour camera, where its projection is known and it has a picture."""
     projection = calibration.projections.get("P2")
     pictures = _pictures(files)
@@ -275,7 +277,7 @@ def _cameras(files: SceneFiles, calibration: Calibration) -> tuple[Camera, ...]:
     x, y, z = (centre.round(6) + 0.0).tolist()
     a, b, c = (tuple(row) for row in BODY_FROM_CAMERA.tolist())
     return (
-        Camera(
+        DriveCamera(
             name="image_02",
             width=size[0],
             height=size[1],

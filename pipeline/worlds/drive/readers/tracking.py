@@ -18,7 +18,7 @@ from pipeline.core.schema import Video
 from pipeline.formats.images import color_file, size_of
 from pipeline.reading.files import SceneFiles
 from pipeline.reading.footage import Footage, held_footage
-from pipeline.worlds.drive.facts import PLACE_STEP_M, SPEED_STEP_MPS, YAW_STEP_DEG, Box, Track
+from pipeline.worlds.drive.facts import PLACE_STEP_M, SPEED_STEP_MPS, YAW_STEP_DEG, ActorTrack, VehicleBox
 
 LASTS_MAX_S: Final = 20_000.0  # five and a half hours
 CELLS_MAX: Final = 20_000_000  # half a gigabyte of places; an hour of 250 things at 20 Hz has as many
@@ -28,7 +28,7 @@ SIZE_VARIES_M: Final = 0.05  # a thing's size is given anew with every box; the 
 
 
 @dataclass(frozen=True)
-class Stretch:
+class TrackStretch:
     """One thing from the first to the last time at which it has a row.
 
     Attributes:
@@ -39,11 +39,11 @@ class Stretch:
     first: int
     tables: Mapping[str, FloatArray]
 
-    def track(self) -> Track:
+    def track(self) -> ActorTrack:
         """From the tables ``place_m`` (N, 3), ``yaw_deg`` (N, 1) and, if there, ``velocity_mps`` (N, 3)."""
         recorded = self.tables.get("velocity_mps")
         velocity = None if recorded is None else within(recorded, SPEED_MAX_MPS)
-        return Track(
+        return ActorTrack(
             first=self.first,
             place_m=pack(self.tables["place_m"], PLACE_STEP_M),
             yaw_deg=pack(self.tables["yaw_deg"], YAW_STEP_DEG),
@@ -71,7 +71,7 @@ def check_span(files: SceneFiles, path: Path, times_s: FloatArray, things: int) 
         raise files.fault(path, "too_large", message, "cut the log into parts")
 
 
-def stretches(thing: IntArray, time: IntArray, tables: Mapping[str, FloatArray]) -> dict[int, Stretch]:
+def stretches(thing: IntArray, time: IntArray, tables: Mapping[str, FloatArray]) -> dict[int, TrackStretch]:
     """The rows of each thing, in order of time.
 
     Args:
@@ -89,7 +89,7 @@ def stretches(thing: IntArray, time: IntArray, tables: Mapping[str, FloatArray])
         for name, values in tables.items():
             whole[name] = np.full((stop - first, values.shape[1]), np.nan)
             whole[name][at] = values[rows]
-        found[int(thing[rows[0]])] = Stretch(first, whole)
+        found[int(thing[rows[0]])] = TrackStretch(first, whole)
     return found
 
 
@@ -128,7 +128,7 @@ def steady_words(
     return found
 
 
-def steady_box(size_m: FloatArray, name: str, findings: Findings) -> Box | None:
+def steady_box(size_m: FloatArray, name: str, findings: Findings) -> VehicleBox | None:
     """A box of the median of sizes (N, 3), NaN where there is none; None, with a doubt, where a side is not above 0."""
     known = size_m[~np.isnan(size_m).any(1)]
     if (known <= 0).any():
@@ -140,7 +140,7 @@ def steady_box(size_m: FloatArray, name: str, findings: Findings) -> Box | None:
         message = f"the box of {name} grows and shrinks by {spread:.2f} m; its median counts"
         findings.add(doubt("size_varies", name, message, "give one size", spread, SIZE_VARIES_M, "m"))
     length, width, height = np.median(known, axis=0).tolist()
-    return Box(size_m=(length, width, height))
+    return VehicleBox(size_m=(length, width, height))
 
 
 SUFFIXES: Final = (".jpg", ".jpeg", ".png")

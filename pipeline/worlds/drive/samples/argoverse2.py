@@ -13,7 +13,7 @@ from pipeline.core.arrays import FloatArray
 from pipeline.core.files import write_atomically
 from pipeline.geometry.angles import turned_about_z
 from pipeline.worlds.drive.facts import ARGOVERSE2
-from pipeline.worlds.drive.samples.plan import AXLE_M, LANE_M, Mover, Plan, Road
+from pipeline.worlds.drive.samples.plan import AXLE_M, LANE_M, DrivePlan, Mover, PlannedRoad
 
 RATE_HZ: Final = 10
 START_NS: Final = 1_700_000_000_000_000_000
@@ -29,19 +29,19 @@ _WORDS: Final = {
 }
 
 
-def times_of(plan: Plan, rate_hz: float = RATE_HZ) -> FloatArray:
+def times_of(plan: DrivePlan, rate_hz: float = RATE_HZ) -> FloatArray:
     """Times (T,) of a drive's sweeps, seconds."""
     return np.arange(round(plan.lasts_s * rate_hz) + 1) / rate_hz
 
 
-def axle_of(plan: Plan, times_s: FloatArray) -> tuple[FloatArray, FloatArray]:
+def axle_of(plan: DrivePlan, times_s: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Our rear axle's middle on the ground (T, 2), and our yaw (T,)."""
     motion = plan.ego.at(times_s)
     back = turned_about_z(np.array([-AXLE_M, 0.0]), motion.yaw_deg)
     return motion.place_m + back, motion.yaw_deg
 
 
-def write_log(folder: Path, plan: Plan) -> None:
+def write_log(folder: Path, plan: DrivePlan) -> None:
     """Writes the log of a drive as a folder of its name."""
     times_s = times_of(plan)
     stamps = START_NS + np.round(times_s * 1e9).astype(np.int64)
@@ -107,7 +107,7 @@ def _feather(path: Path, columns: dict[str, Any]) -> None:
     write_atomically(path, sink.getvalue())
 
 
-def _map(plan: Plan) -> dict[str, Any]:
+def _map(plan: DrivePlan) -> dict[str, Any]:
     """As `log_map_archive_*.json` has it."""
     before: dict[int, list[int]] = {}
     for road in plan.roads:
@@ -124,7 +124,7 @@ def _map(plan: Plan) -> dict[str, Any]:
     }
 
 
-def _lane(plan: Plan, road: Road, before: list[int]) -> dict[str, Any]:
+def _lane(plan: DrivePlan, road: PlannedRoad, before: list[int]) -> dict[str, Any]:
     line = np.array(road.line)
     step = np.gradient(line, axis=0)
     aside = np.stack([-step[:, 1], step[:, 0]], axis=-1) / np.hypot(step[:, 0], step[:, 1])[:, None] * LANE_M / 2
@@ -143,6 +143,6 @@ def _lane(plan: Plan, road: Road, before: list[int]) -> dict[str, Any]:
     }
 
 
-def _points(plan: Plan, points: tuple[tuple[float, ...], ...]) -> list[dict[str, float]]:
+def _points(plan: DrivePlan, points: tuple[tuple[float, ...], ...]) -> list[dict[str, float]]:
     places = [plan.placed(u, v) for u, v in points]
     return [{"x": round(x, 6), "y": round(y, 6), "z": 0.0} for x, y in places]

@@ -14,7 +14,7 @@ from pipeline.core.files import write_atomically
 from pipeline.formats import carla_log
 from pipeline.formats.carla_log import MAGIC, TABLES, VERSION, Added, Records
 from pipeline.worlds.drive.readers.carla_recording import COLOURS, LAMPS
-from pipeline.worlds.drive.samples.plan import Light, Mover, Plan
+from pipeline.worlds.drive.samples.plan import DrivePlan, Light, Mover
 
 RATE_HZ: Final = 20
 START_S: Final = 1_700_000_000
@@ -34,7 +34,7 @@ _BLUEPRINTS: Final = {
 _CAMERA: Final = {"image_size_x": "1280", "image_size_y": "720", "fov": "90.0", "role_name": "front"}
 
 
-def write_log(folder: Path, plan: Plan) -> None:
+def write_log(folder: Path, plan: DrivePlan) -> None:
     """Writes the recording of a drive as ``folder/NAME.log``."""
     times_s = np.arange(round(plan.lasts_s * RATE_HZ) + 1) / RATE_HZ
     movers = {EGO_ID + number: mover for number, mover in enumerate((plan.ego, *plan.others))}
@@ -107,7 +107,7 @@ def _mover(number: int, mover: Mover) -> Added:
     return Added(0, number, kind, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), blueprint, said)
 
 
-def _light(plan: Plan, light: Light) -> Added:
+def _light(plan: DrivePlan, light: Light) -> Added:
     x, y = plan.placed(light.u, light.v)
     return Added(
         0, light.id, 3, (100 * x, -100 * y, 0.0), (0.0, 0.0, -plan.yaw_deg - 180.0), "traffic.traffic_light", {}

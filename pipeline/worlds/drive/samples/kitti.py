@@ -11,7 +11,7 @@ from pipeline.core.arrays import FloatArray
 from pipeline.core.files import write_atomically
 from pipeline.worlds.drive.readers.kitti_poses import EARTH_M
 from pipeline.worlds.drive.samples.argoverse2 import axle_of, seen_from, times_of
-from pipeline.worlds.drive.samples.plan import AXLE_M, Mover, Plan
+from pipeline.worlds.drive.samples.plan import AXLE_M, DrivePlan, Mover
 
 ORIGIN: Final = (49.0, 8.4)  # latitude and longitude of where we start
 CAMERA_M: Final = (AXLE_M + 0.3, 0.0, 1.65)  # from the rear axle's middle on the ground, where the IMU is
@@ -27,7 +27,7 @@ _WORDS: Final = {"pedestrian": "Pedestrian", "cyclist": "Cyclist", "motorcyclist
 _CORNERS: Final = np.array([[i, j, k] for i in (-0.5, 0.5) for j in (-0.5, 0.5) for k in (0.0, 1.0)])
 
 
-def write_log(folder: Path, plan: Plan) -> None:
+def write_log(folder: Path, plan: DrivePlan) -> None:
     """Writes ``label_02``, ``calib`` and ``oxts`` of a drive, each as ``NAME.txt``."""
     times_s = times_of(plan)
     axle_m, yaw_deg = axle_of(plan, times_s)
@@ -88,7 +88,7 @@ def _calibration() -> list[str]:
     return [f"{key} {' '.join(f'{number + 0.0:.9e}' for number in table.ravel())}" for key, table in tables.items()]
 
 
-def _oxts(plan: Plan, times_s: FloatArray, axle_m: FloatArray, yaw_deg: FloatArray) -> list[str]:
+def _oxts(plan: DrivePlan, times_s: FloatArray, axle_m: FloatArray, yaw_deg: FloatArray) -> list[str]:
     """Of the 30 numbers of a line those up to the velocities; zeros for the rest."""
     velocity = plan.ego.at(times_s).velocity_mps
     scale = np.cos(np.radians(ORIGIN[0]))

@@ -105,7 +105,7 @@ class Shift:
 
 
 @dataclass(frozen=True)
-class Motion:
+class PlannedMotion:
     """Everything of one mover at N times.
 
     Attributes:
@@ -121,7 +121,7 @@ class Motion:
     acceleration_mps2: FloatArray
 
 
-def move(path: Path, pace: Pace, shifts: tuple[Shift, ...], times_s: FloatArray) -> Motion:
+def move(path: Path, pace: Pace, shifts: tuple[Shift, ...], times_s: FloatArray) -> PlannedMotion:
     """Where something is at some times (N,), which way it looks, how fast it is."""
     along, speed, acceleration = pace.at(times_s)
     middle, yaw = path.at(along)
@@ -133,7 +133,7 @@ def move(path: Path, pace: Pace, shifts: tuple[Shift, ...], times_s: FloatArray)
         aside, drift = aside + more, drift + faster
     velocity = ahead * speed[:, None] + left * drift[:, None]
     looks = np.where(speed > 0, yaw + np.arctan2(drift, np.maximum(speed, 1e-9)), yaw)
-    return Motion(
+    return PlannedMotion(
         place_m=middle + left * aside[:, None],
         yaw_deg=(np.degrees(looks) + 180.0) % 360.0 - 180.0,
         velocity_mps=velocity,
@@ -182,7 +182,7 @@ class Mover:
     blinks: tuple[tuple[float, float, Lamp], ...] = ()
     colour: str | None = None
 
-    def at(self, times_s: FloatArray) -> Motion:
+    def at(self, times_s: FloatArray) -> PlannedMotion:
         """Where it is at some times (N,)."""
         return move(self.path, self.pace, self.shifts, times_s)
 
@@ -203,7 +203,7 @@ class Mover:
 
 
 @dataclass(frozen=True)
-class Road:
+class PlannedRoad:
     """A lane of the map, as its middle line in the road frame, 3.5 m wide."""
 
     id: int
@@ -228,7 +228,7 @@ class Light:
 
 
 @dataclass(frozen=True)
-class Event:
+class PlannedEvent:
     """What happens: planted truth."""
 
     what: str
@@ -238,7 +238,7 @@ class Event:
 
 
 @dataclass(frozen=True)
-class Plan:
+class DrivePlan:
     """One drive.
 
     Attributes:
@@ -257,10 +257,10 @@ class Plan:
     lasts_s: float
     ego: Mover
     others: tuple[Mover, ...]
-    roads: tuple[Road, ...]
+    roads: tuple[PlannedRoad, ...]
     lights: tuple[Light, ...] = ()
     crossings: tuple[tuple[float, float, float, float], ...] = ()
-    events: tuple[Event, ...] = ()
+    events: tuple[PlannedEvent, ...] = ()
     hits: tuple[tuple[float, str, str], ...] = ()
 
     def placed(self, u: float, v: float) -> tuple[float, float]:
@@ -287,12 +287,12 @@ def _mover(name: str, plan: Mapping[str, Any], category: str, at: tuple[float, f
     )
 
 
-def _plans() -> dict[str, Plan]:
+def _plans() -> dict[str, DrivePlan]:
     raw = yaml.safe_load(FilePath(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
     plans = {}
     for name, plan in raw.items():
         ego, *others = (_mover(who, plan, **said) for who, said in plan.pop("movers").items())
-        plans[name] = TypeAdapter(Plan).validate_python({"name": name, "ego": ego, "others": others, **plan})
+        plans[name] = TypeAdapter(DrivePlan).validate_python({"name": name, "ego": ego, "others": others, **plan})
     return plans
 
 

@@ -16,10 +16,10 @@ import numpy as np
 from pipeline.core.arrays import FloatArray
 from pipeline.core.files import write_atomically
 from pipeline.worlds.drive.samples import argoverse2, carla, kitti
-from pipeline.worlds.drive.samples.plan import PLANS, Mover, Plan
+from pipeline.worlds.drive.samples.plan import PLANS, DrivePlan, Mover
 
 # Lanes are in logs of Argoverse 2 alone; lights, lamps and collisions in recordings of CARLA alone.
-WRITERS: Final[dict[str, tuple[Callable[[Path, Plan], None], tuple[str, ...]]]] = {
+WRITERS: Final[dict[str, tuple[Callable[[Path, DrivePlan], None], tuple[str, ...]]]] = {
     "argoverse2": (argoverse2.write_log, ("overtaking", "junction", "braking")),
     "carla": (carla.write_log, ("junction", "braking")),
     "kitti_tracking": (kitti.write_log, ("overtaking",)),
@@ -39,7 +39,7 @@ _RATE_HZ: Final = 10
 _DIGITS: Final = 6
 
 
-def truth_of(plan: Plan) -> dict[str, Any]:
+def truth_of(plan: DrivePlan) -> dict[str, Any]:
     """The facts of a drive in closed form, as JSON: middles of boxes, metres; yaw in degrees; speeds in m/s.
 
     ``lit``: the indices of times at which each lamp is.

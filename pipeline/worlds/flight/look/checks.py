@@ -21,9 +21,9 @@ from pipeline.llm.failures import CLOSED, ModelError
 from pipeline.llm.prompts import load_prompt
 from pipeline.llm.replies import structured
 from pipeline.questions.rules import Measure, rule
-from pipeline.reading.maps.looks import BUILT, COLOURED, TOWER, Look, may_be
+from pipeline.reading.maps.looks import BUILT, COLOURED, TOWER, Appearance, may_be
 from pipeline.worlds.flight.facts import Landmark
-from pipeline.worlds.flight.look.survey import NAMES, ROOF_LIGHT, WALL_LIGHT, Crop, Measured, fits
+from pipeline.worlds.flight.look.survey import NAMES, ROOF_LIGHT, WALL_LIGHT, LandmarkCrop, MeasuredColour, fits
 
 Ask = Callable[[Request], Reply]
 Answer = dict[str, str]
@@ -88,12 +88,12 @@ _DECIMALS: Final = 3
 
 
 @dataclass
-class Believed:
+class CheckedLook:
     """What of the words is believed.
 
     Attributes:
         words: fact of the look -> the word.
-        changes: of the `Look`.
+        changes: of the `Appearance`.
         evidence: numbers that bear the words out.
         refused: why other words are not believed.
     """
@@ -114,7 +114,9 @@ class Believed:
         return True
 
 
-def believed(mark: Landmark, look: Look, crops: Sequence[Crop], answers: Sequence[Answer], margin: float) -> Believed:
+def believed(
+    mark: Landmark, look: Appearance, crops: Sequence[LandmarkCrop], answers: Sequence[Answer], margin: float
+) -> CheckedLook:
     """What of the answers about the crops of a thing is believed.
 
     Args:
@@ -124,7 +126,7 @@ def believed(mark: Landmark, look: Look, crops: Sequence[Crop], answers: Sequenc
         answers: one for each.
         margin: CIELAB; by which a colour must be nearer to its word than to any other.
     """
-    found = Believed()
+    found = CheckedLook()
     gates = [_kind(look, one) for one in answers]
     if mark.top_m is not None:
         gates += [_proportions(mark, one) for one in answers]
@@ -142,7 +144,7 @@ def believed(mark: Landmark, look: Look, crops: Sequence[Crop], answers: Sequenc
     return found
 
 
-def _kind(look: Look, said: Answer) -> Measure:
+def _kind(look: Appearance, said: Answer) -> Measure:
     """Somebody who sees the one thing might call it the other, or the reverse."""
     kind = said["kind"]
     same = kind == UNCLEAR or (kind != ELSE and (kind in may_be(look.noun) or look.noun in may_be(kind)))
@@ -167,7 +169,7 @@ def ratio_of(mark: Landmark) -> tuple[float, float]:
     return rise / max(2 * mark.radius_m, 1e-6), rise / max(narrow, 1e-6)
 
 
-def _agreed(found: Believed, fact: str, answers: Sequence[Answer]) -> str | None:
+def _agreed(found: CheckedLook, fact: str, answers: Sequence[Answer]) -> str | None:
     """The word that all pictures have for a fact; None where one tells none, or another."""
     words = {one[fact] for one in answers}
     if UNCLEAR in words:
@@ -176,10 +178,10 @@ def _agreed(found: Believed, fact: str, answers: Sequence[Answer]) -> str | None
 
 
 def _colour(
-    found: Believed,
+    found: CheckedLook,
     part: str,
-    look: Look,
-    crops: Sequence[Crop],
+    look: Appearance,
+    crops: Sequence[LandmarkCrop],
     answers: Sequence[Answer],
     margin: float,
     light: tuple[float, ...],
@@ -200,11 +202,11 @@ def _colour(
     measures = [rule("colour_not_in_picture", round(share, _DECIMALS), ">=", SHARE_MIN, "share", f"{word} {part}")]
     measures.append(rule("colour_doubtful", round(fit, _DECIMALS), ">=", margin, "Lab", f"{word} {part}"))
     if found.holds(measures):
-        best: Measured = max(measured, key=lambda one: one.share)
+        best: MeasuredColour = max(measured, key=lambda one: one.share)
         found.words[part], found.changes[part] = word, best.rgb
 
 
-def _shape(found: Believed, look: Look, crops: Sequence[Crop], answers: Sequence[Answer]) -> None:
+def _shape(found: CheckedLook, look: Appearance, crops: Sequence[LandmarkCrop], answers: Sequence[Answer]) -> None:
     word = _agreed(found, "roof_shape", answers)
     if word is None:
         return

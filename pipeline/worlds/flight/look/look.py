@@ -15,11 +15,11 @@ from typing import Final, NamedTuple
 from pipeline.core.findings import note
 from pipeline.core.schema import Finding, Rejection
 from pipeline.geometry.tracks import FlightGeometry
-from pipeline.reading.maps.looks import BUILT, Look
+from pipeline.reading.maps.looks import BUILT, Appearance
 from pipeline.worlds.flight.facts import Flight, FlightScene, Landmark, Pictured
 from pipeline.worlds.flight.look.checks import ROOFLESS, UNANSWERED, Answer, Ask, UnansweredError, answer, believed
-from pipeline.worlds.flight.look.painted import Things, things_of
-from pipeline.worlds.flight.look.survey import CROPS, Crop, PictureAt, Survey, chosen, crop, survey
+from pipeline.worlds.flight.look.painted import PaintedThings, things_of
+from pipeline.worlds.flight.look.survey import CROPS, LandmarkCrop, PictureAt, Survey, chosen, crop, survey
 from pipeline.worlds.flight.observe.flight import ground_m, observe_flight, video_seconds
 from pipeline.worlds.flight.observe.motion import MotionConfig
 
@@ -54,26 +54,26 @@ def look_at_flight(
     return answered(before, geometry, config, pictured(observed, geometry, picture_at, most), ask)
 
 
-class Shown(NamedTuple):
+class PicturedThings(NamedTuple):
     """What the video shows of the landmarks: ``things``, their survey, and the crops of those that are asked about."""
 
-    things: Things
+    things: PaintedThings
     seen: Survey
-    crops: tuple[tuple[int, tuple[Crop, ...]], ...]
+    crops: tuple[tuple[int, tuple[LandmarkCrop, ...]], ...]
 
 
-def pictured(observed: FlightScene, geometry: FlightGeometry, picture_at: PictureAt, most: int) -> Shown:
+def pictured(observed: FlightScene, geometry: FlightGeometry, picture_at: PictureAt, most: int) -> PicturedThings:
     """The pictures of the landmarks that a model is to be asked about, as in `look_at_flight`."""
     flight, end_s = observed.facts, video_seconds(observed)
     if flight.motion is None or flight.camera is None or end_s is None:
         raise ValueError(obstacle(observed))
     things = things_of(flight.landmarks, geometry.buildings, ground_m(geometry.track))
     seen = survey(flight.motion, flight.camera, things.prisms, len(things.landmarks), picture_at, end_s)
-    return Shown(things, seen, _crops(flight, things, seen, picture_at, most))
+    return PicturedThings(things, seen, _crops(flight, things, seen, picture_at, most))
 
 
 def answered(
-    before: FlightScene, geometry: FlightGeometry, config: MotionConfig, shown: Shown, ask: Ask
+    before: FlightScene, geometry: FlightGeometry, config: MotionConfig, shown: PicturedThings, ask: Ask
 ) -> FlightScene:
     """The scene observed with what is believed of a model's answers, as in `look_at_flight`."""
     marks = list(before.facts.landmarks)
@@ -121,15 +121,15 @@ def obstacle(scene: FlightScene) -> str:
     return "" if video_seconds(scene) is not None else "there is no video"
 
 
-def _missing(look: Look) -> list[str]:
+def _missing(look: Appearance) -> list[str]:
     """What a map does not tell of a look, and pictures might."""
     facts = ["walls", "roof", *(["roof_shape"] if look.noun in BUILT - ROOFLESS else [])]
     return [fact for fact in facts if getattr(look, fact) is None]
 
 
 def _crops(
-    flight: Flight, things: Things, seen: Survey, picture_at: PictureAt, most: int
-) -> tuple[tuple[int, tuple[Crop, ...]], ...]:
+    flight: Flight, things: PaintedThings, seen: Survey, picture_at: PictureAt, most: int
+) -> tuple[tuple[int, tuple[LandmarkCrop, ...]], ...]:
     """The things to ask about with their pictures, those shown largest first."""
     found = {}
     for thing, index in enumerate(things.landmarks):
@@ -140,7 +140,7 @@ def _crops(
         if len(best) == CROPS:
             found[thing] = best
     largest = sorted(found, key=lambda thing: (-round(found[thing][0].size, 6), thing))[:most]
-    taken: dict[int, list[Crop]] = defaultdict(list)
+    taken: dict[int, list[LandmarkCrop]] = defaultdict(list)
     for moment in sorted({glimpse.moment for thing in largest for glimpse in found[thing]}):
         second = float(seen.t_s[moment])
         frame = picture_at(second)
@@ -151,7 +151,7 @@ def _crops(
     return tuple((thing, tuple(taken[thing])) for thing in largest)
 
 
-def _looked_at(mark: Landmark, crops: Sequence[Crop], ask: Ask, margin: float) -> Landmark:
+def _looked_at(mark: Landmark, crops: Sequence[LandmarkCrop], ask: Ask, margin: float) -> Landmark:
     """A landmark with what is believed of what a model says of it."""
     look, seconds = mark.look, tuple(one.second for one in crops)
     if look is None:

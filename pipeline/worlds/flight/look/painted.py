@@ -20,7 +20,7 @@ from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.geometry.bearings import picture_xy
 from pipeline.geometry.tracks import Buildings
 from pipeline.reading.maps.looks import COLOURED
-from pipeline.worlds.flight.facts import Camera, Landmark
+from pipeline.worlds.flight.facts import FlightCamera, Landmark
 from pipeline.worlds.flight.observe.views import TALLEST_M, raised
 
 Size = tuple[int, int]  # width and height of a picture, pixels
@@ -37,7 +37,7 @@ class Eye:
     enu_m: FloatArray
     heading_deg: float
     pitch_deg: float
-    camera: Camera
+    camera: FlightCamera
 
     def pixels(self, points: FloatArray, size: Size) -> FloatArray:
         """Pixels (n, 2), right and down from the upper left corner, of points (n, 3); NaN behind the camera."""
@@ -204,14 +204,14 @@ def area(ring: FloatArray) -> float:
     return float(abs((x * v - u * y).sum()) / 2)
 
 
-class Things(NamedTuple):
+class PaintedThings(NamedTuple):
     """Landmarks by their indices, and the prisms of all that stands, theirs first."""
 
     landmarks: tuple[int, ...]
     prisms: Prisms
 
 
-def things_of(landmarks: Sequence[Landmark], buildings: Buildings, ground_m: float) -> Things:
+def things_of(landmarks: Sequence[Landmark], buildings: Buildings, ground_m: float) -> PaintedThings:
     """What may be asked about, and what may hide it; what has no known foot stands on the ground at take-off."""
     asked = tuple(i for i, mark in enumerate(landmarks) if _is_askable(mark, ground_m))
     marks = [landmarks[i] for i in asked]
@@ -221,7 +221,7 @@ def things_of(landmarks: Sequence[Landmark], buildings: Buildings, ground_m: flo
     own_base = [ground_m if mark.base_m is None else mark.base_m for mark in marks]
     own_top = [np.nan if mark.top_m is None else mark.top_m for mark in marks]
     heights = np.concatenate([own_base, base]), np.concatenate([own_top, buildings.top_m[rest]])
-    return Things(asked, Prisms(outlines, *heights, TALLEST_M))
+    return PaintedThings(asked, Prisms(outlines, *heights, TALLEST_M))
 
 
 def _is_askable(mark: Landmark, ground_m: float) -> bool:

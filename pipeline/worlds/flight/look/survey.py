@@ -15,7 +15,7 @@ from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.formats.images import jpeg_bytes
 from pipeline.geometry.bearings import turn_between_deg
 from pipeline.geometry.colours import WORDS, margins
-from pipeline.worlds.flight.facts import Camera, Motion
+from pipeline.worlds.flight.facts import FlightCamera, FlightMotion
 from pipeline.worlds.flight.look.painted import UNSURE, Eye, Prisms, area, filled, painted, shrunk
 
 NAMES: Final = tuple(WORDS)
@@ -28,7 +28,7 @@ _TOP: Final = 255.0
 Pixels = npt.NDArray[np.uint8]  # (n, 3), sRGB
 
 
-class Measured(NamedTuple):
+class MeasuredColour(NamedTuple):
     """How well a word fits some pixels.
 
     Attributes:
@@ -42,17 +42,17 @@ class Measured(NamedTuple):
     rgb: tuple[int, int, int] | None
 
 
-def fits(word: str, pixels: Pixels, light: tuple[float, ...] = WALL_LIGHT) -> Measured:
+def fits(word: str, pixels: Pixels, light: tuple[float, ...] = WALL_LIGHT) -> MeasuredColour:
     """How well a word for a colour fits pixels (n, 3), n > 0, in some light."""
     may = may_be(pixels, light)[:, NAMES.index(word)]
     if not may.any():
-        return Measured(0.0, float("nan"), None)
+        return MeasuredColour(0.0, float("nan"), None)
     middle = np.median(pixels[may], axis=0)
     lit = np.minimum(middle * np.array(light)[:, None], _TOP)
     by_light = margins(lit)[word]
     best = int(by_light.argmax())
     red, green, blue = (round(float(part)) for part in lit[best])
-    return Measured(float(may.mean()), float(by_light[best]), (red, green, blue))
+    return MeasuredColour(float(may.mean()), float(by_light[best]), (red, green, blue))
 
 
 def may_be(pixels: Pixels, light: tuple[float, ...] = WALL_LIGHT) -> npt.NDArray[np.bool_]:
@@ -126,7 +126,7 @@ class Survey:
         return tuple(name for name, share in zip(NAMES, self.most[thing], strict=True) if share < UNLIKE_MAX)
 
 
-def eyes_of(motion: Motion, camera: Camera, end_s: float) -> tuple[FloatArray, tuple[Eye, ...]]:
+def eyes_of(motion: FlightMotion, camera: FlightCamera, end_s: float) -> tuple[FloatArray, tuple[Eye, ...]]:
     """Moments (M,) of the video at which pose and picture belong together, and the camera at each."""
     t_s, part = np.array(motion.t_s), np.array(motion.part)
     heading, pitch = (np.array(v, dtype=np.float64) for v in (motion.heading_deg, motion.pitch_deg))
@@ -153,7 +153,9 @@ def _steady(t_s: FloatArray, heading: FloatArray, part: IntArray) -> npt.NDArray
     return np.asarray(swing <= STEADY_MAX_DEG)
 
 
-def survey(motion: Motion, camera: Camera, prisms: Prisms, things: int, picture_at: PictureAt, end_s: float) -> Survey:
+def survey(
+    motion: FlightMotion, camera: FlightCamera, prisms: Prisms, things: int, picture_at: PictureAt, end_s: float
+) -> Survey:
     """What a video shows of the first so many prisms.
 
     Args:
@@ -213,7 +215,7 @@ _LINE: Final = 2
 
 
 @dataclass(frozen=True)
-class Crop:
+class LandmarkCrop:
     """One thing in one picture.
 
     Attributes:
@@ -247,7 +249,7 @@ def chosen(glimpses: Sequence[Glimpse], seconds: Sequence[float]) -> list[Glimps
     return found
 
 
-def crop(frame: Frame, eye: Eye, prisms: Prisms, thing: int, glimpse: Glimpse, second: float) -> Crop:
+def crop(frame: Frame, eye: Eye, prisms: Prisms, thing: int, glimpse: Glimpse, second: float) -> LandmarkCrop:
     """A thing in a picture of the video."""
     height, width = frame.shape[:2]
     size = (width, height)
@@ -264,7 +266,7 @@ def crop(frame: Frame, eye: Eye, prisms: Prisms, thing: int, glimpse: Glimpse, s
     upper = own & ~region(0.0, _UPPER)
     if not is_known:
         walls = roof = filled(shrunk(prisms.ring(thing, eye, size), _CROP_INNER), size)
-    return Crop(
+    return LandmarkCrop(
         second=round(second, 3),
         size=round(glimpse.size, 4),
         shown=round(min(1.0, glimpse.shown), 3),

@@ -20,7 +20,7 @@ from pipeline.core.schema import Evidence, Model, Rejection
 from pipeline.geometry.colours import WORDS, margins
 from pipeline.reading.maps.looks import COLOURED, SLIM, TOWER, may_be
 from pipeline.worlds.flight.facts import Landmark
-from pipeline.worlds.flight.places import BESIDE, Place, place_of
+from pipeline.worlds.flight.places import BESIDE, NamedLandmark, place_of
 
 _ROOFS: Final = {"pitched": "a pitched roof", "pointed": "a pointed roof", "domed": "a dome", "rounded": "a round roof"}
 # Roofs that may be taken for one another.
@@ -47,7 +47,7 @@ class DescriptionConfig(Model):
     apart_min_m: float = Field(default=60.0, gt=0, description="from there to the nearest thing that looks like it")
 
 
-class Said(NamedTuple):
+class ReferringExpression(NamedTuple):
     """What became of one landmark: a label and what proves it, or why there is none."""
 
     label: str | None
@@ -79,7 +79,9 @@ class Words(NamedTuple):
         return " ".join(["the", *before, self.noun]) + told + last
 
 
-def describe(landmarks: Sequence[Landmark], path: FloatArray, config: DescriptionConfig) -> tuple[Said, ...]:
+def describe(
+    landmarks: Sequence[Landmark], path: FloatArray, config: DescriptionConfig
+) -> tuple[ReferringExpression, ...]:
     """What to call each landmark.
 
     Args:
@@ -88,12 +90,13 @@ def describe(landmarks: Sequence[Landmark], path: FloatArray, config: Descriptio
         config: margins.
     """
     around = _around(landmarks, path, config.around_m)
-    things = Things([landmarks[i] for i in around.tolist()], config)
+    things = SceneThings([landmarks[i] for i in around.tolist()], config)
     found = {around[row]: said for row, said in enumerate(things.said())}
     hidden = Rejection(reason="looks_unknown", measured=None, limit=None, unit=None)
     far = Rejection(reason=NOT_NEAR, measured=None, limit=config.around_m, unit="m")
     return tuple(
-        found.get(i, Said(None, unsaid=hidden if mark.look is None else far)) for i, mark in enumerate(landmarks)
+        found.get(i, ReferringExpression(None, unsaid=hidden if mark.look is None else far))
+        for i, mark in enumerate(landmarks)
     )
 
 
@@ -110,7 +113,7 @@ def _around(landmarks: Sequence[Landmark], path: FloatArray, within_m: float) ->
     return seen[near]
 
 
-class Things:
+class SceneThings:
     """All that may be seen from a flight, of which each has a look; arrays are of their number n.
 
     Attributes:
@@ -136,7 +139,7 @@ class Things:
         }
         self._fitting: dict[Words, BoolArray] = {}  # what `may_fit` has answered: many things are alike
 
-    def said(self) -> list[Said]:
+    def said(self) -> list[ReferringExpression]:
         """First what looks tell, then what stands beside something that they tell."""
         alone = [self._by_look(i) for i in range(len(self.marks))]
         anchors = [place_of(i, self.marks[i], said.label) for i, said in enumerate(alone) if said.label]
@@ -191,7 +194,7 @@ class Things:
         )
         return next(fitting, None)
 
-    def _by_look(self, i: int) -> Said:
+    def _by_look(self, i: int) -> ReferringExpression:
         """A label from what is seen of a thing itself."""
         tried = [(words, np.flatnonzero(self.may_fit(words))) for words in self._words(i)]
         for words, may in tried:
@@ -205,7 +208,9 @@ class Things:
         if sign and self._signs[sign.casefold()] == 1:
             return _say(next(self._words(i)).text(last=f' with the sign "{sign}"'), ())
         fewest = min((len(may) for _, may in tried), default=0)
-        return Said(None, unsaid=Rejection(reason="looks_like_another", measured=fewest, limit=1, unit="things"))
+        return ReferringExpression(
+            None, unsaid=Rejection(reason="looks_like_another", measured=fewest, limit=1, unit="things")
+        )
 
     def _height_word(self, i: int, others: IntArray) -> tuple[str, Evidence] | None:
         """The word "tallest" or "lowest" among others of which every height is known, by a margin."""
@@ -225,7 +230,7 @@ class Things:
             return None
         return "largest", _shown("area_ratio", "largest", float(self._area_m2[i] / next_m2), ">=", limit, "ratio")
 
-    def _beside(self, i: int, anchors: Sequence[Place]) -> Said | None:
+    def _beside(self, i: int, anchors: Sequence[NamedLandmark]) -> ReferringExpression | None:
         """A label from what a thing stands beside, and nothing like it does; None where there is no such thing."""
         most, apart = self.config.beside_max_m, self.config.apart_min_m
         own = place_of(i, self.marks[i], "")
@@ -242,7 +247,7 @@ class Things:
                     return _say(words.text(last=f"{BESIDE}{label}"), proof)
         return None
 
-    def _least_gap_m(self, rivals: IntArray, anchor: Place, enough_m: float) -> float:
+    def _least_gap_m(self, rivals: IntArray, anchor: NamedLandmark, enough_m: float) -> float:
         """Distance of the nearest of some things to an anchor, as far as it is less than enough."""
         bound = np.hypot(*(self._center - anchor.center).T)[rivals] - self._radius_m[rivals] - anchor.radius_m
         least = float(bound[bound >= enough_m].min(initial=_FAR_M))
@@ -270,11 +275,11 @@ def _fit(colours: Sequence[tuple[int, int, int] | None]) -> dict[str, FloatArray
     return margins(np.array([rgb or (np.nan,) * 3 for rgb in colours], dtype=np.float64).reshape(-1, 3))
 
 
-def _say(text: str, proof: tuple[Evidence, ...]) -> Said:
+def _say(text: str, proof: tuple[Evidence, ...]) -> ReferringExpression:
     if len(text) <= _MAX_LABEL:
-        return Said(text, proof)
+        return ReferringExpression(text, proof)
     too_long = Rejection(reason="label_too_long", measured=len(text), limit=_MAX_LABEL, unit="characters")
-    return Said(None, unsaid=too_long)
+    return ReferringExpression(None, unsaid=too_long)
 
 
 def _shown(

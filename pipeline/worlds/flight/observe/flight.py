@@ -17,11 +17,11 @@ from pipeline.core.findings import doubt, note
 from pipeline.core.schema import Finding
 from pipeline.geometry.bearings import compass_deg
 from pipeline.geometry.tracks import FlightGeometry, Track
-from pipeline.worlds.flight.facts import Flight, FlightScene, Landmark, Motion, Segment, Sighting
+from pipeline.worlds.flight.facts import Flight, FlightMotion, FlightScene, Landmark, Segment, Sighting
 from pipeline.worlds.flight.observe.descriptions import NOT_NEAR, describe
 from pipeline.worlds.flight.observe.motion import COURSE_ERROR_DEG, FlightPath, MotionConfig, paths
 from pipeline.worlds.flight.observe.movements import segments
-from pipeline.worlds.flight.observe.views import Poses, Setting, best_shot, views
+from pipeline.worlds.flight.observe.views import PosesAt, Setting, best_shot, views
 
 MIN_COVERAGE: Final = 0.9  # of the video that the log should tell of; less is worth a word
 _DECIMALS: Final = 3  # millimetres, thousandths of a degree: below what any log knows
@@ -71,7 +71,7 @@ def _motion(
     landmarks: tuple[Landmark, ...],
     geometry: FlightGeometry,
     config: MotionConfig,
-) -> Motion:
+) -> FlightMotion:
     def joined(name: str, *shape: int) -> FloatArray:
         return np.concatenate([np.empty((0, *shape)), *(getattr(path, name) for path in found)])
 
@@ -88,14 +88,14 @@ def _motion(
         # What has no label may be asked about by its name.
         far = [mark.unsaid is None or mark.unsaid.reason == NOT_NEAR for mark in landmarks]
         asked = [i for i, mark in enumerate(landmarks) if mark.label or (mark.name and not far[i])]
-        poses = Poses(t_s, enu, heading, pitch, part)
+        poses = PosesAt(t_s, enu, heading, pitch, part)
         found_in = []
         for view in views(poses, [landmarks[i] for i in asked], setting):
             mark = landmarks[asked[view.landmark]]
             shot = best_shot(poses, mark, view.intervals, setting) if mark.name else None
             found_in.append(view.model_copy(update={"landmark": asked[view.landmark], "shot": shot}))
         seen = tuple(found_in)
-    return Motion(
+    return FlightMotion(
         rate_hz=config.rate_hz,
         t_s=tuple(t_s.round(_DECIMALS).tolist()),
         enu_m=tuple(map(tuple, (enu.round(_DECIMALS) + 0.0).tolist())),
@@ -129,7 +129,7 @@ def ground_m(track: Track) -> float:
     return float(np.nanmedian(offset)) if np.isfinite(offset).any() else float("nan")
 
 
-def _coverage(motion: Motion, video_s: float | None, rate_hz: float) -> tuple[Finding, ...]:
+def _coverage(motion: FlightMotion, video_s: float | None, rate_hz: float) -> tuple[Finding, ...]:
     """Says so where the log tells of little of the video."""
     if video_s is None:
         return ()
@@ -141,7 +141,7 @@ def _coverage(motion: Motion, video_s: float | None, rate_hz: float) -> tuple[Fi
     return (doubt("video_beyond_log", "video", message, remedy, round(share, _DECIMALS), MIN_COVERAGE, "share"),)
 
 
-def _course(motion: Motion) -> tuple[Finding, ...]:
+def _course(motion: FlightMotion) -> tuple[Finding, ...]:
     """Says so where the heading is the course."""
     if not motion.heading_error_deg:
         return ()
@@ -176,7 +176,7 @@ COMPASS: Final = re.compile(
 )
 
 
-class Spoken(NamedTuple):
+class SpokenRoute(NamedTuple):
     """Goal and route as questions may say them, and what of the route they may not."""
 
     goal: str | None
@@ -184,7 +184,7 @@ class Spoken(NamedTuple):
     findings: tuple[Finding, ...] = ()
 
 
-def spoken(flight: Flight, landmarks: Sequence[Landmark]) -> Spoken:
+def spoken(flight: Flight, landmarks: Sequence[Landmark]) -> SpokenRoute:
     """Goal and route with the names of landmarks replaced by their labels.
 
     A route is doubted where a step still has the name of a landmark that has no label, or a point of the compass; a
@@ -216,7 +216,7 @@ def spoken(flight: Flight, landmarks: Sequence[Landmark]) -> Spoken:
         remedy = "give directions as left and right, or by what is seen"
         findings.append(doubt(BY_COMPASS, "route", message, remedy, float(compass), 0.0, "steps"))
     kept = tuple(new if len(new) <= STEP_MAX else old for new, old in zip(route, flight.route, strict=True))
-    return Spoken(goal or flight.goal, kept, tuple(findings))
+    return SpokenRoute(goal or flight.goal, kept, tuple(findings))
 
 
 def _replaced(step: str, ordered: Sequence[str], names: dict[str, str | None]) -> str:

@@ -72,7 +72,7 @@ class Run:
 
 
 @dataclass(frozen=True)
-class Change:
+class LevelChange:
     """One moment of change, from the ends of some runs: (number, 0 for its start and 1 for its end) of each."""
 
     time_s: float
@@ -80,11 +80,11 @@ class Change:
     window_s: float
     ends: tuple[tuple[int, int], ...]
 
-    def joined(self, other: Change) -> Change:
+    def joined(self, other: LevelChange) -> LevelChange:
         """Both as one, at their weighted mean."""
         weight = self.weight + other.weight
         time_s = (self.time_s * self.weight + other.time_s * other.weight) / weight
-        return Change(time_s, weight, max(self.window_s, other.window_s), self.ends + other.ends)
+        return LevelChange(time_s, weight, max(self.window_s, other.window_s), self.ends + other.ends)
 
 
 def channels(path: FlightPath, fits: Fits, config: MotionConfig, step_m: tuple[float, float]) -> list[Channel]:
@@ -191,9 +191,11 @@ def snapped(runs: list[Run], within_s: float) -> list[Run]:
     are joined first. Where they were blurred differently, the sharper ones say when it was.
     """
     ends = sorted((time, i, k) for i, r in enumerate(runs) for k, time in enumerate((r.start_s, r.end_s)))
-    groups = [Change(time, runs[i].channel.window_s ** -2, runs[i].channel.window_s, ((i, k),)) for time, i, k in ends]
+    groups = [
+        LevelChange(time, runs[i].channel.window_s ** -2, runs[i].channel.window_s, ((i, k),)) for time, i, k in ends
+    ]
 
-    def slack(a: Change, b: Change) -> float:
+    def slack(a: LevelChange, b: LevelChange) -> float:
         """By how much two neighbours are near enough to be one; negative where they are not."""
         if {i for i, _ in a.ends} & {i for i, _ in b.ends}:  # both ends of one run
             return -np.inf
@@ -218,7 +220,7 @@ _STEADY: Final = 0.01  # of what a hover may stray: less is as good as nothing
 
 
 @dataclass(frozen=True)
-class Piece:
+class MotionPiece:
     """A stretch between two changes, and the runs that go through the whole of it."""
 
     start_s: float
@@ -237,7 +239,7 @@ class Piece:
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredMotion:
     """One action within a piece: metres or degrees, and the least ratio of what it has to what it needs."""
 
     kind: Kind
@@ -279,7 +281,7 @@ def segments(
     return [segment for segment in found if segment is not None]
 
 
-def _pieces(runs: list[Run], first_s: float, last_s: float) -> list[Piece]:
+def _pieces(runs: list[Run], first_s: float, last_s: float) -> list[MotionPiece]:
     """The time from ``first_s`` to ``last_s``, cut at every change."""
     times = sorted({first_s, last_s, *(r.start_s for r in runs), *(r.end_s for r in runs)})
     waiting = sorted(runs, key=lambda r: r.start_s, reverse=True)
@@ -289,11 +291,11 @@ def _pieces(runs: list[Run], first_s: float, last_s: float) -> list[Piece]:
         going = [r for r in going if r.end_s > start]
         while waiting and waiting[-1].start_s <= start:
             going.append(waiting.pop())
-        found.append(Piece(start, end, tuple(going)))
+        found.append(MotionPiece(start, end, tuple(going)))
     return found
 
 
-def _reach(piece: Piece, runs: list[Run], *kinds: Kind) -> tuple[float, float]:
+def _reach(piece: MotionPiece, runs: list[Run], *kinds: Kind) -> tuple[float, float]:
     """From when to when the movements of some kinds are measured in a piece.
 
     A run that begins or ends with the piece is measured with its whole ramp. Where the piece has no such run, the ramps
@@ -316,7 +318,7 @@ def _change(path: FlightPath, values: FloatArray, start_s: float, end_s: float) 
     return float(after - before)
 
 
-def _measured(path: FlightPath, piece: Piece, config: MotionConfig) -> list[Measured]:
+def _measured(path: FlightPath, piece: MotionPiece, config: MotionConfig) -> list[MeasuredMotion]:
     """The actions of a piece."""
     found = []
     for action, run in {run.action: run for run in piece.runs}.items():
@@ -326,11 +328,11 @@ def _measured(path: FlightPath, piece: Piece, config: MotionConfig) -> list[Meas
         lo, hi = np.searchsorted(path.t_s, [start, end])
         peak = float((run.sign * channel.rate[lo : hi + 1]).max())
         ratio = min(amount / channel.needs.least, peak / channel.needs.start, piece.seconds / config.min_movement_s)
-        found.append(Measured(channel.kind, action, amount, ratio))
+        found.append(MeasuredMotion(channel.kind, action, amount, ratio))
     return found
 
 
-def _reduced(path: FlightPath, piece: Piece, config: MotionConfig) -> Piece:
+def _reduced(path: FlightPath, piece: MotionPiece, config: MotionConfig) -> MotionPiece:
     """The piece without runs that do not come to enough within it, and without mere drift beside the way it flies."""
     enough = {m.kind: m for m in _measured(path, piece, config) if m.ratio >= 1}
     ways = [enough[k].amount for k in ("along", "across") if k in enough]
@@ -338,19 +340,19 @@ def _reduced(path: FlightPath, piece: Piece, config: MotionConfig) -> Piece:
     return replace(piece, runs=tuple(r for r in piece.runs if r.channel.kind in kept))
 
 
-def _joined(pieces: list[Piece]) -> list[Piece]:
+def _joined(pieces: list[MotionPiece]) -> list[MotionPiece]:
     """Neighbours with the same actions as one."""
-    found: list[Piece] = []
+    found: list[MotionPiece] = []
     for piece in pieces:
         if found and found[-1].names == piece.names:
             runs = dict.fromkeys((*found[-1].runs, *piece.runs))
-            found[-1] = Piece(found[-1].start_s, piece.end_s, tuple(runs))
+            found[-1] = MotionPiece(found[-1].start_s, piece.end_s, tuple(runs))
         else:
             found.append(piece)
     return found
 
 
-def _hover(path: FlightPath, piece: Piece, runs: list[Run], config: MotionConfig) -> Segment | None:
+def _hover(path: FlightPath, piece: MotionPiece, runs: list[Run], config: MotionConfig) -> Segment | None:
     """A rest, if the piece is long enough and nothing strays in it once the ramps at its ends are over."""
     start, end = _reach(piece, runs, *ACTIONS)
     still = path.within(start, end)
@@ -370,7 +372,9 @@ def _hover(path: FlightPath, piece: Piece, runs: list[Run], config: MotionConfig
     return _segment(path, piece, runs, (rest,), ratio)
 
 
-def _segment(path: FlightPath, piece: Piece, runs: list[Run], actions: tuple[Action, ...], margin: float) -> Segment:
+def _segment(
+    path: FlightPath, piece: MotionPiece, runs: list[Run], actions: tuple[Action, ...], margin: float
+) -> Segment:
     flies = any(r.channel.kind in _WAYS for r in piece.runs)
     start, end = _reach(piece, runs, *_WAYS)
     if flies:

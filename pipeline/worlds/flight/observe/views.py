@@ -13,14 +13,14 @@ from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.geometry.bearings import distance_m, in_picture, picture_xy, turn_between_deg
 from pipeline.geometry.sight import bounds, is_clear, own_buildings, take, walls
 from pipeline.geometry.tracks import Buildings
-from pipeline.worlds.flight.facts import Camera, Landmark, Shot, Sighting
+from pipeline.worlds.flight.facts import FlightCamera, Landmark, Shot, Sighting
 from pipeline.worlds.flight.observe.motion import MotionConfig
 
 TALLEST_M: Final = 100.0  # as high as what has no known height may be: few buildings are higher
 
 
 @dataclass(frozen=True)
-class Poses:
+class PosesAt:
     """The camera of a flight at even times.
 
     Attributes:
@@ -50,7 +50,7 @@ class Setting:
         heading_error_deg: by which a heading may be off.
     """
 
-    camera: Camera
+    camera: FlightCamera
     ground_m: float
     buildings: Buildings
     config: MotionConfig
@@ -72,7 +72,7 @@ class Setting:
         return self.half_width * self.camera.height / self.camera.width
 
 
-def views(poses: Poses, landmarks: Sequence[Landmark], setting: Setting) -> tuple[Sighting, ...]:
+def views(poses: PosesAt, landmarks: Sequence[Landmark], setting: Setting) -> tuple[Sighting, ...]:
     """The views of the landmarks that may be seen at all, in their order.
 
     A landmark is in view where its centre is in the picture, it is within `MotionConfig.view_range_m` and not tiny, and
@@ -96,7 +96,7 @@ def views(poses: Poses, landmarks: Sequence[Landmark], setting: Setting) -> tupl
     return tuple(found)
 
 
-def _may_be_seen(poses: Poses, landmark: Landmark, setting: Setting) -> BoolArray:
+def _may_be_seen(poses: PosesAt, landmark: Landmark, setting: Setting) -> BoolArray:
     """Moments (G,) at which it cannot be ruled out that some part of a landmark is in the picture."""
     low, high = _foot(landmark, setting)
     high = high + TALLEST_M if landmark.top_m is None else landmark.top_m
@@ -120,7 +120,7 @@ def _foot(landmark: Landmark, setting: Setting) -> FloatArray:
     return setting.ground_m + setting.config.relief_m * np.array([-1.0, 1.0])
 
 
-def _seen(poses: Poses, landmark: Landmark, setting: Setting) -> BoolArray:
+def _seen(poses: PosesAt, landmark: Landmark, setting: Setting) -> BoolArray:
     """Moments (G,) at which a landmark is in view."""
     seen = np.zeros(len(poses.enu_m), dtype=bool)
     over_ground = distance_m(poses.enu_m, np.array(landmark.center))
@@ -132,7 +132,7 @@ def _seen(poses: Poses, landmark: Landmark, setting: Setting) -> BoolArray:
     return seen
 
 
-def _is_shown(poses: Poses, moments: IntArray, landmark: Landmark, setting: Setting) -> BoolArray:
+def _is_shown(poses: PosesAt, moments: IntArray, landmark: Landmark, setting: Setting) -> BoolArray:
     """Whether a landmark is in the picture at some moments (M,), large enough and near enough to be noticed."""
     camera, config = setting.camera, setting.config
     foot = _foot(landmark, setting)
@@ -180,7 +180,7 @@ def _height_seen_m(eyes: FloatArray, landmark: Landmark, foot: FloatArray, away:
     return np.asarray(flat + np.maximum(top - foot, 0.0).min() / 2)
 
 
-def _intervals(poses: Poses, seen: BoolArray, least_s: float, more_s: float = 0.0) -> tuple[tuple[float, float], ...]:
+def _intervals(poses: PosesAt, seen: BoolArray, least_s: float, more_s: float = 0.0) -> tuple[tuple[float, float], ...]:
     """First and last moment of each stretch of one part in which it is seen, of at least ``least_s``.
 
     ``more_s`` is added at both ends.
@@ -212,7 +212,7 @@ _DECIMALS: Final = 3
 
 
 def best_shot(
-    poses: Poses, landmark: Landmark, intervals: Sequence[tuple[float, float]], setting: Setting
+    poses: PosesAt, landmark: Landmark, intervals: Sequence[tuple[float, float]], setting: Setting
 ) -> Shot | None:
     """The best picture of a landmark within the intervals in which it is in view.
 
@@ -246,7 +246,7 @@ def best_shot(
     return None
 
 
-def _steady(poses: Poses) -> BoolArray:
+def _steady(poses: PosesAt) -> BoolArray:
     """Moments (G,) within a second of which the nose hardly turns."""
     step = float(np.median(np.diff(poses.t_s))) if len(poses.t_s) > 1 else 1.0
     around = max(1, round(1.0 / max(step, 1e-6)))
@@ -258,7 +258,7 @@ def _steady(poses: Poses) -> BoolArray:
     return np.asarray(swing <= STEADY_MAX_DEG)
 
 
-def _area(poses: Poses, moments: IntArray, points: FloatArray, setting: Setting) -> tuple[FloatArray, FloatArray]:
+def _area(poses: PosesAt, moments: IntArray, points: FloatArray, setting: Setting) -> tuple[FloatArray, FloatArray]:
     """Lower left and upper right (M, 2) of points (n, 3) in the picture."""
     xy = picture_xy(
         poses.enu_m[moments][:, None],

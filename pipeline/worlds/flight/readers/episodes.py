@@ -14,7 +14,7 @@ from typing import Final
 
 from pipeline.core.errors import ConfigError, RawDataError
 from pipeline.core.findings import Findings, note
-from pipeline.formats.logs.openfly import Episode, agreement, read_episodes
+from pipeline.formats.logs.openfly import OpenFlyEpisode, agreement, read_episodes
 from pipeline.geometry.tracks import FlightGeometry
 from pipeline.reading.files import Listing, SceneFiles, SceneRef
 from pipeline.reading.maps.feature import usable_name
@@ -29,14 +29,14 @@ _SENTENCE_END: Final = re.compile(r"(?<=[.!?;])\s+")
 _BEFORE_STOP: Final = re.compile(r"\s+(?=[.,;:!?](?:\s|$))")
 
 
-class Episodes:
+class OpenFly:
     """Episodes of vision-and-language navigation."""
 
     name = "openfly"
     version = 1
     extra = None
     video_fps = 30
-    wants = ()
+    expected_files = ()
 
     def settings(self) -> dict[str, str]:
         """See `Reader.settings`."""
@@ -85,7 +85,7 @@ class Episodes:
         route = steps_of(episode.instruction)
         if not route or not all(map(usable_name, route)):
             message = f"the instruction {episode.instruction[:80]!r} has no words, or control characters"
-            raise files.fault(files.folder, "unusable_instruction", message, "mend the instruction")
+            raise files.fault(files.path, "unusable_instruction", message, "mend the instruction")
         return FlightScene(
             id=files.scene,
             dataset=files.dataset,
@@ -121,7 +121,7 @@ def steps_of(instruction: str) -> tuple[str, ...]:
     return tuple(step for step in steps if any(c.isalnum() for c in step))
 
 
-def _read(path: Path) -> tuple[dict[str, Episode], list[RawDataError]]:
+def _read(path: Path) -> tuple[dict[str, OpenFlyEpisode], list[RawDataError]]:
     """The episodes of a file by scene id, and what cannot be used."""
     try:
         stat = path.stat()
@@ -132,9 +132,9 @@ def _read(path: Path) -> tuple[dict[str, Episode], list[RawDataError]]:
 
 
 @lru_cache(maxsize=1)  # or each of a file's thousands of scenes would parse all of it again
-def _parsed(path: Path, size: int, mtime_ns: int) -> tuple[dict[str, Episode], list[RawDataError]]:
+def _parsed(path: Path, size: int, mtime_ns: int) -> tuple[dict[str, OpenFlyEpisode], list[RawDataError]]:
     found = read_episodes(path)
-    episodes: dict[str, Episode] = {}
+    episodes: dict[str, OpenFlyEpisode] = {}
     broken = list(found.broken)
     for episode in found.good:
         # A name is a path of folders; as part of an id it may have no slash.
@@ -148,21 +148,21 @@ def _parsed(path: Path, size: int, mtime_ns: int) -> tuple[dict[str, Episode], l
     return episodes, broken
 
 
-def _episode(files: SceneFiles) -> Episode:
-    episode = _read(files.folder)[0].get(files.scene)
+def _episode(files: SceneFiles) -> OpenFlyEpisode:
+    episode = _read(files.path)[0].get(files.scene)
     if episode is None:
-        raise files.fault(files.folder, "changed_while_reading", "the episode is gone from the file", "build again")
+        raise files.fault(files.path, "changed_while_reading", "the episode is gone from the file", "build again")
     return episode
 
 
-def _track(files: SceneFiles, episode: Episode, findings: Findings) -> Assembled:
+def _track(files: SceneFiles, episode: OpenFlyEpisode, findings: Findings) -> Assembled:
     try:
-        return files.once("track", lambda _: assemble(files.folder, episode.log), findings)
+        return files.once("track", lambda _: assemble(files.path, episode.log), findings)
     except RawDataError as error:
         raise files.fault(error.path, error.finding, error.message, error.remedy) from error
 
 
-def _digest(episode: Episode) -> str:
+def _digest(episode: OpenFlyEpisode) -> str:
     """Digest of all that an episode says."""
     total = hashlib.sha256(f"{episode.name}\0{episode.instruction}".encode(errors="surrogateescape"))
     log = episode.log

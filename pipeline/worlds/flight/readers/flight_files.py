@@ -98,7 +98,7 @@ def read_settings(files: SceneFiles) -> FlightSettings | None:
     Raises:
         RawDataError: naming every wrong key with its value and what it takes.
     """
-    path = files.folder / FLIGHT_FILE
+    path = files.path / FLIGHT_FILE
     if not path.exists():
         return None
     return read_model(files, path, FlightSettings)
@@ -106,11 +106,11 @@ def read_settings(files: SceneFiles) -> FlightSettings | None:
 
 def find_file(files: SceneFiles, name: str) -> Path:
     """A file that the settings name: in the flight's folder, else in the root. Raises RawDataError."""
-    places = (files.folder / name, files.root / name)
+    places = (files.path / name, files.root / name)
     found = next((path for path in places if path.is_file()), None)
     if found is None:
         message = f"{name} of {FLIGHT_FILE} is neither in the flight's folder nor in the root"
-        raise files.fault(files.folder / FLIGHT_FILE, "missing_file", message, "put it there, or mend its name")
+        raise files.fault(files.path / FLIGHT_FILE, "missing_file", message, "put it there, or mend its name")
     return found
 
 
@@ -119,7 +119,7 @@ VIDEO_SUFFIXES: Final = (".mp4", ".mov")
 OWN_NAMES: Final = ("log", "video")  # stems of a folder that is a flight of its own
 
 
-class Recording(NamedTuple):
+class CardRecording(NamedTuple):
     """One recording of a card; without a video where only the subtitles were copied."""
 
     name: str
@@ -131,7 +131,7 @@ class Recording(NamedTuple):
         return (self.log,) if self.video is None else (self.log, self.video)
 
 
-def recordings(folder: Path, root: Path) -> tuple[Recording, ...]:
+def recordings(folder: Path, root: Path) -> tuple[CardRecording, ...]:
     """The recordings in a folder, sorted by name; none in a folder that is a flight of its own."""
     there = sorted(path for path in folder.iterdir() if path.is_file() and not path.name.startswith("."))
     if any(path.stem.lower() in OWN_NAMES for path in there):
@@ -139,7 +139,7 @@ def recordings(folder: Path, root: Path) -> tuple[Recording, ...]:
     videos = {path.stem.lower(): path for path in reversed(there) if path.suffix.lower() in VIDEO_SUFFIXES}
     prefix = "" if folder == root else f"{folder.name}."
     return tuple(
-        Recording(prefix + path.stem, path, videos.get(path.stem.lower()))
+        CardRecording(prefix + path.stem, path, videos.get(path.stem.lower()))
         for path in there
         if path.suffix.lower() in LOG_SUFFIXES
     )

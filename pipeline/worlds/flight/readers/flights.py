@@ -27,8 +27,8 @@ from pipeline.geometry.tracks import FlightGeometry, Track
 from pipeline.reading.files import Listing, SceneFiles, SceneRef
 from pipeline.reading.folders import SAFE, SAFE_NAME, Layout, digest_files, list_scenes
 from pipeline.reading.footage import Footage, movie_facts, movie_footage
-from pipeline.reading.reader import Want
-from pipeline.worlds.flight.facts import Camera, Flight, FlightScene
+from pipeline.reading.reader import ExpectedFile
+from pipeline.worlds.flight.facts import Flight, FlightCamera, FlightScene
 from pipeline.worlds.flight.readers.flight_files import (
     DEFAULT_DATASET,
     FLIGHT_FILE,
@@ -60,11 +60,11 @@ def _is_flight(folder: Path) -> bool:
     return any(next(folder.glob(pattern), None) is not None for pattern in (FLIGHT_FILE, LOG_FILES, VIDEO_FILES))
 
 
-WANTS: Final = (
-    Want("log", ("log.*",), "the flight is left out, unless flight.yaml names its log", True, LOG_SUFFIXES),
-    Want("settings", ("flight.yaml",), "no goal, no route, no camera"),
-    Want("video", ("video.*",), NO_VIDEO, recorded=VIDEO_SUFFIXES),
-    Want(
+EXPECTED_FILES: Final = (
+    ExpectedFile("log", ("log.*",), "the flight is left out, unless flight.yaml names its log", True, LOG_SUFFIXES),
+    ExpectedFile("settings", ("flight.yaml",), "no goal, no route, no camera"),
+    ExpectedFile("video", ("video.*",), NO_VIDEO, recorded=VIDEO_SUFFIXES),
+    ExpectedFile(
         "landmarks",
         ("*.geojson", "*.pbf", "*.osm", "*.osm.gz", "*.json"),
         "no question about landmarks, unless in the root",
@@ -89,7 +89,7 @@ class Flights:
     version = 1
     extra = "flights"
     video_fps = 30
-    wants = WANTS
+    expected_files = EXPECTED_FILES
 
     def settings(self) -> dict[str, str]:
         """See `Reader.settings`."""
@@ -235,10 +235,10 @@ def _one(files: SceneFiles, settings: FlightSettings, key: str) -> Path | None:
     name = settings.log if key == "log" else settings.video
     if name is not None:
         return find_file(files, name)
-    there = sorted(path for path in files.folder.glob(f"{key}.*") if path.is_file())
+    there = sorted(path for path in files.path.glob(f"{key}.*") if path.is_file())
     if len(there) > 1:
         message = f"there are {', '.join(path.name for path in there)}, and which one is meant is not known"
-        raise files.fault(files.folder, f"several_{key}s", message, f"name one as {key} in {FLIGHT_FILE}")
+        raise files.fault(files.path, f"several_{key}s", message, f"name one as {key} in {FLIGHT_FILE}")
     return there[0] if there else None
 
 
@@ -247,7 +247,7 @@ def _read_track(files: SceneFiles, settings: FlightSettings, findings: Findings)
     path = _one(files, settings, "log")
     if path is None:
         message = f"the folder has no {LOG_FILES}, and {FLIGHT_FILE} names none"
-        raise files.fault(files.folder, "missing_log", message, "put the flight's log there")
+        raise files.fault(files.path, "missing_log", message, "put the flight's log there")
     files.raw(path)  # digested
     try:
         log_format = settings.log_format or detect(path).name
@@ -269,7 +269,7 @@ def _read_track(files: SceneFiles, settings: FlightSettings, findings: Findings)
         raise files.fault(path, error.finding, error.message, error.remedy) from error
     except ConfigError as error:
         remedy = f"take the name of a known format, or leave log_format out of {FLIGHT_FILE}"
-        raise files.fault(files.folder / FLIGHT_FILE, "bad_setting", f"log_format: {error}", remedy) from error
+        raise files.fault(files.path / FLIGHT_FILE, "bad_setting", f"log_format: {error}", remedy) from error
     return log_format, assembled
 
 
@@ -307,7 +307,7 @@ def _video(files: SceneFiles, settings: FlightSettings, track: Track, findings: 
         length = f" and the video {seconds:.1f} s" if seconds else ""
         message = f"video_offset_s is {offset_s:g}, but the log lasts {log_s:.1f} s{length}: they do not overlap"
         remedy = "give the time of the log, 0 being its first sample, at the start of the video"
-        raise files.fault(files.folder / FLIGHT_FILE, "offset_beyond_log", message, remedy)
+        raise files.fault(files.path / FLIGHT_FILE, "offset_beyond_log", message, remedy)
     if not seconds:
         return video
     most, unseen, unlogged = LENGTH_TOLERANCE_S, log_s - offset_s - seconds, max(offset_s + seconds - log_s, -offset_s)
@@ -323,7 +323,7 @@ def _video(files: SceneFiles, settings: FlightSettings, track: Track, findings: 
     return video
 
 
-def _camera(settings: FlightSettings, video: Video | None, findings: Findings) -> Camera | None:
+def _camera(settings: FlightSettings, video: Video | None, findings: Findings) -> FlightCamera | None:
     """The camera, with the size of the video's pictures where the settings have none."""
     stated = settings.camera
     if stated is None:
@@ -339,6 +339,6 @@ def _camera(settings: FlightSettings, video: Video | None, findings: Findings) -
             message = f"pictures of {size[0]}x{size[1]} are not shaped like the video's {video.width}x{video.height}"
             remedy = "give the size of the video's pictures and the field of view that they show"
             findings.add(doubt("picture_shape_differs", "camera", message, remedy, off, ASPECT_TOLERANCE, "share"))
-    return Camera(
+    return FlightCamera(
         horizontal_fov_deg=stated.horizontal_fov_deg, width=size[0], height=size[1], pitch_deg=stated.pitch_deg
     )

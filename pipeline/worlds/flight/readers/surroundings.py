@@ -11,7 +11,7 @@ import shapely
 from pipeline.core.findings import Findings, doubt, note
 from pipeline.geometry.tracks import NO_BUILDINGS, Buildings
 from pipeline.reading.files import SceneFiles
-from pipeline.reading.maps.feature import Box, Feature, Placed, box_around, circle_about, mentioned
+from pipeline.reading.maps.feature import Feature, MapBounds, PlacedFeature, box_around, circle_about, mentioned
 from pipeline.reading.maps.looks import look_of
 from pipeline.reading.maps.read import read_context
 from pipeline.worlds.flight.facts import Landmark
@@ -53,20 +53,22 @@ def read_surroundings(
     known = np.flatnonzero(np.isfinite(track.height_m) & np.isfinite(track.enu_m[:, 2]))
     # Of the ground at take-off, by the first fix of known height.
     ground_m = float(track.enu_m[known[0], 2] - track.height_m[known[0]]) if len(known) else None
-    marks = landmarks(Placed(features, assembled.origin, ground_m), naming, findings)
+    marks = landmarks(PlacedFeature(features, assembled.origin, ground_m), naming, findings)
     if walls:
-        marks += others(marks, landmarks(Placed(walls, assembled.origin, ground_m), settings.buildings or "", findings))
+        marks += others(
+            marks, landmarks(PlacedFeature(walls, assembled.origin, ground_m), settings.buildings or "", findings)
+        )
     faceless = sum(mark.look is None for mark in marks)
     if faceless and settings.landmarks is not None:
         message = f"{naming}: of {faceless} of {len(marks)} landmarks it is not told what they look like"
         remedy = "give kind, colour, roof_shape, height_m or sign, to have them spoken of"
         findings.add(note("looks_unknown", naming, message, remedy, float(faceless), 0.0, "landmarks"))
-    placed = Placed((*features, *walls), assembled.origin, ground_m)
+    placed = PlacedFeature((*features, *walls), assembled.origin, ground_m)
     check_heights(placed, ground_m, findings)
     return Surroundings(marks, buildings(placed))
 
 
-def _features(files: SceneFiles, name: str, box: Box, walls: bool, findings: Findings) -> tuple[Feature, ...]:
+def _features(files: SceneFiles, name: str, box: MapBounds, walls: bool, findings: Findings) -> tuple[Feature, ...]:
     path = find_file(files, name)
     features = read_context(files, path, box, walls, findings)
     if not any(box.holds(outline).any() for f in features for outline in f.outlines):
@@ -83,7 +85,7 @@ SAME_SHARE: Final = 0.25  # of the larger one's radius: nearer than this, two ou
 SAME_SIZE: Final = 0.7  # of the larger one's radius is the smaller one's; a point has none
 
 
-def landmarks(placed: Placed, file: str, findings: Findings) -> tuple[Landmark, ...]:
+def landmarks(placed: PlacedFeature, file: str, findings: Findings) -> tuple[Landmark, ...]:
     """The features that have a name or a look and lie within 50 km; says which do not."""
     far = placed.distance_m > LANDMARK_MAX_M
     if far.any():
@@ -110,7 +112,7 @@ def others(marks: Sequence[Landmark], more: Sequence[Landmark]) -> tuple[Landmar
     return tuple(mark for mark in more if not is_there(mark))
 
 
-def buildings(placed: Placed) -> Buildings:
+def buildings(placed: PlacedFeature) -> Buildings:
     """Every polygon of the features that hide what stands behind them."""
     chosen = [i for i, f in enumerate(placed.features) if f.solid and placed.distance_m[i] <= LANDMARK_MAX_M]
     index = np.array([i for i in chosen for _ in placed.outlines[i]], dtype=np.intp)
@@ -118,7 +120,7 @@ def buildings(placed: Placed) -> Buildings:
     return Buildings(outlines, placed.ground_m[index], placed.top_m[index])
 
 
-def check_heights(placed: Placed, ground_m: float | None, findings: Findings) -> None:
+def check_heights(placed: PlacedFeature, ground_m: float | None, findings: Findings) -> None:
     """Says what is not known of the heights, what was assumed, and where they contradict the take-off."""
     solid = np.array([f.solid for f in placed.features], dtype=bool)
     unknown = solid & np.isnan(placed.top_m)
@@ -140,7 +142,7 @@ def check_heights(placed: Placed, ground_m: float | None, findings: Findings) ->
             findings.add(doubt("ground_differs", "buildings", message, remedy, off, GROUND_DIFFERENCE_M, "m"))
 
 
-def _landmark(placed: Placed, place: int) -> Landmark:
+def _landmark(placed: PlacedFeature, place: int) -> Landmark:
     feature, outlines = placed.features[place], placed.outlines[place]
     circle_center, radius = circle_about(np.concatenate(outlines))
     look, area = look_of(feature), sum(shapely.Polygon(outline).area for outline in outlines if len(outline) > 2)

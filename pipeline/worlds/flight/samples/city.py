@@ -330,7 +330,7 @@ class Block(NamedTuple):
         return np.array([[x, y], [far_x, y], [far_x, far_y], [x, far_y]])
 
 
-class Place(NamedTuple):
+class CityPlace(NamedTuple):
     """A thing to speak of: its block of the grid, the corner of its footprint in there, its size (x, y, height).
 
     ``said`` is what anybody would call it who sees it, and nothing else; None where something else looks the same.
@@ -350,7 +350,7 @@ class Place(NamedTuple):
     alone: bool = True  # nothing else stands in its block
 
 
-PLACES: Final = tuple(Place(**entry) for entry in sample_data("city")["places"])
+PLACES: Final = tuple(CityPlace(**entry) for entry in sample_data("city")["places"])
 _PARK: Final = ((3, 2), (4, 2))
 _YARD: Final = (6, 4)
 

@@ -19,7 +19,7 @@ from pipeline.core.identity import rng_for
 from pipeline.core.schema import Origin
 from pipeline.sampling.encode import lines_bytes
 from pipeline.worlds.flight.samples.city import to_enu, to_wgs84
-from pipeline.worlds.flight.samples.pilot import FlightPlan, Pose
+from pipeline.worlds.flight.samples.pilot import FlightPlan, PilotPose
 
 _MAGIC: Final = b"ULog\x01\x12\x35\x01"
 _NO_FLAGS: Final = bytes(8 + 8 + 3 * 8)  # compatible, incompatible, offsets of appended data
@@ -93,7 +93,7 @@ _NO_FIX, _FIX_3D = 1, 3
 _GIMBAL_FLAGS: Final = 4 | 8 | 32
 
 
-def with_estimator(plan: FlightPlan, pose: Pose) -> tuple[bytes, Origin]:
+def with_estimator(plan: FlightPlan, pose: PilotPose) -> tuple[bytes, Origin]:
     """A log with local, global and receiver's positions, and the origin that its first position gives."""
     at = _sampled(plan, pose, "position")
     t_us, place = _stamps(at), to_wgs84(at.xyz_m)
@@ -128,7 +128,7 @@ def with_estimator(plan: FlightPlan, pose: Pose) -> tuple[bytes, Origin]:
     return ulog_bytes(topics, _INFORMATION), origin
 
 
-def with_receiver(plan: FlightPlan, pose: Pose) -> tuple[bytes, Origin]:
+def with_receiver(plan: FlightPlan, pose: PilotPose) -> tuple[bytes, Origin]:
     """A log with the receiver's positions alone, in integers as of older versions."""
     at = _sampled(plan, pose, "gps_alone")
     noise = rng_for("sample flight", plan.id, "noise").normal(0.0, 1.0, (len(at.t_s), 6))
@@ -149,7 +149,7 @@ def with_receiver(plan: FlightPlan, pose: Pose) -> tuple[bytes, Origin]:
     return ulog_bytes(topics, _INFORMATION), _origin(np.array([lat[first], lon[first], alt[first]]) / [1e7, 1e7, 1e3])
 
 
-def _attitudes(plan: FlightPlan, pose: Pose) -> list[Topic]:
+def _attitudes(plan: FlightPlan, pose: PilotPose) -> list[Topic]:
     body, gimbal = _sampled(plan, pose, "attitude"), _sampled(plan, pose, "gimbal")
     half, zero = np.radians(gimbal.pitch_deg) / 2, np.zeros(len(gimbal.t_s))
     camera: dict[str, tuple[str, Any]] = {
@@ -162,7 +162,7 @@ def _attitudes(plan: FlightPlan, pose: Pose) -> list[Topic]:
     ]
 
 
-def _sampled(plan: FlightPlan, pose: Pose, topic: str) -> Pose:
+def _sampled(plan: FlightPlan, pose: PilotPose, topic: str) -> PilotPose:
     """The flight at the times of a topic's samples, less those that were lost; the first is always there."""
     rate = _HZ[topic]
     t = np.arange(int(pose.t_s[-1] * rate + 1e-6) + 1) / rate
@@ -171,7 +171,7 @@ def _sampled(plan: FlightPlan, pose: Pose, topic: str) -> Pose:
     return pose.at(t[kept])
 
 
-def _stamps(pose: Pose) -> npt.NDArray[np.int64]:
+def _stamps(pose: PilotPose) -> npt.NDArray[np.int64]:
     return BOOTED_US + np.rint(pose.t_s * 1e6).astype(np.int64)
 
 
@@ -194,7 +194,7 @@ _AIRSIM_COLUMNS: Final = "TimeStamp\tPOS_X\tPOS_Y\tPOS_Z\tQ_W\tQ_X\tQ_Y\tQ_Z\tIm
 _EXPOSURE: Final = "[iso: 100] [shutter: 1/800.0] [fnum: 2.8] [ev: 0]"
 
 
-def subtitles(plan: FlightPlan, pose: Pose) -> tuple[bytes, Origin]:
+def subtitles(plan: FlightPlan, pose: PilotPose) -> tuple[bytes, Origin]:
     """A DJI subtitle file, and the origin that its first fix gives."""
     rate = _CUES_HZ[plan.log]
     t = np.arange(int(pose.t_s[-1] * rate + 1e-6)) / rate
@@ -210,12 +210,12 @@ def subtitles(plan: FlightPlan, pose: Pose) -> tuple[bytes, Origin]:
     return lines_bytes(blocks), Origin(lat_deg=lat, lon_deg=lon, alt_m=None if plan.log == "dji_rtk" else alt)
 
 
-def _wrapped(pose: Pose) -> FloatArray:
+def _wrapped(pose: PilotPose) -> FloatArray:
     """Headings (N,) in degrees from -180 to 180."""
     return (pose.heading_deg + 180.0) % 360.0 - 180.0
 
 
-def _bracketed(at: Pose, place: FloatArray, t: FloatArray, step_ms: int, log: str) -> Iterable[str]:
+def _bracketed(at: PilotPose, place: FloatArray, t: FloatArray, step_ms: int, log: str) -> Iterable[str]:
     """Cues of the Mavic 3 and later; one of the two has the gimbal in it."""
     rows = np.column_stack([t, place, at.xyz_m[:, 2], _wrapped(at), at.pitch_deg])
     for i, (time, lat, lon, alt, height, nose, pitch) in enumerate(rows.tolist()):
@@ -228,7 +228,7 @@ def _bracketed(at: Pose, place: FloatArray, t: FloatArray, step_ms: int, log: st
         )
 
 
-def _rtk(at: Pose, place: FloatArray) -> Iterable[str]:
+def _rtk(at: PilotPose, place: FloatArray) -> Iterable[str]:
     """Cues of the Phantom 4 RTK: longitude first, then the number of satellites."""
     flown = np.hypot(*(at.xyz_m - at.xyz_m[0])[:, :2].T)
     speed = np.hypot(*at.velocity_mps[:, :2].T)
@@ -244,7 +244,7 @@ def _rtk(at: Pose, place: FloatArray) -> Iterable[str]:
         )
 
 
-def recording(plan: FlightPlan, pose: Pose) -> tuple[bytes, Origin]:
+def recording(plan: FlightPlan, pose: PilotPose) -> tuple[bytes, Origin]:
     """AirSim's recording, and where the zero of its local frame lies: on the ground where the drone began."""
     t = np.arange(int(pose.t_s[-1] * _AIRSIM_HZ + 1e-6) + 1) / _AIRSIM_HZ
     if plan.gap_s is not None:

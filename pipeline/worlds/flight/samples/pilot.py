@@ -12,7 +12,7 @@ from typing import Any, Final, Literal, cast
 import numpy as np
 
 from pipeline.core.arrays import FloatArray
-from pipeline.worlds.flight.facts import Action, Camera
+from pipeline.worlds.flight.facts import Action, FlightCamera
 from pipeline.worlds.flight.samples.city import sample_data
 
 STEP_S: Final = 0.005  # of the integration; every ramp begins and ends on a step
@@ -62,7 +62,7 @@ def lasting(total: float, rate: float, ramp: str = "forward") -> float:
 
 
 @dataclass(frozen=True)
-class Pose:
+class PilotPose:
     """The drone at times (N,).
 
     Attributes:
@@ -81,7 +81,7 @@ class Pose:
     lean_deg: FloatArray
     pitch_deg: FloatArray
 
-    def at(self, t_s: FloatArray) -> Pose:
+    def at(self, t_s: FloatArray) -> PilotPose:
         """The same flight at other times within it."""
 
         def between(values: FloatArray) -> FloatArray:
@@ -89,7 +89,7 @@ class Pose:
             return np.stack([np.interp(t_s, self.t_s, column) for column in columns], -1).reshape(-1, *values.shape[1:])
 
         others = (self.xyz_m, self.velocity_mps, self.heading_deg, self.lean_deg, self.pitch_deg)
-        return Pose(t_s, *map(between, others))
+        return PilotPose(t_s, *map(between, others))
 
     def quat_ned_wxyz(self) -> FloatArray:
         """Attitude (N, 4): body axes forward, right, down to north, east, down."""
@@ -106,7 +106,7 @@ class Pose:
         )
 
 
-def fly(moves: tuple[Move, ...], start_xy: tuple[float, float], heading_deg: float, pitch_deg: float) -> Pose:
+def fly(moves: tuple[Move, ...], start_xy: tuple[float, float], heading_deg: float, pitch_deg: float) -> PilotPose:
     """The flight of these moves from the ground, in steps of `STEP_S`."""
     ends = ends_s(moves)
     t = np.arange(round(ends[-1] / STEP_S) + 1) * STEP_S
@@ -123,7 +123,7 @@ def fly(moves: tuple[Move, ...], start_xy: tuple[float, float], heading_deg: flo
     ahead = np.gradient(forward, STEP_S) + spin * left + _DRAG_PER_S * forward
     right = -np.gradient(left, STEP_S) + spin * forward - _DRAG_PER_S * left
     lean = np.degrees(np.arctan2(np.stack([-_smooth(ahead), _smooth(right)], axis=1), _GRAVITY_M_S2))
-    return Pose(t, xyz, velocity, heading, lean, pitch_deg + _integral(tilt))
+    return PilotPose(t, xyz, velocity, heading, lean, pitch_deg + _integral(tilt))
 
 
 def ends_s(moves: tuple[Move, ...]) -> FloatArray:
@@ -183,7 +183,7 @@ class FlightPlan:
     heading_deg: float
     moves: tuple[Move, ...]
     goal: str
-    camera: Camera
+    camera: FlightCamera
     video_offset_s: float = 0.0
     noise_m: float = 0.0
     dropped: float = 0.0
@@ -201,6 +201,6 @@ def _move(entry: dict[str, Any]) -> Move:
 
 
 PLANS: Final = tuple(
-    FlightPlan(**entry | {"moves": tuple(map(_move, entry["moves"])), "camera": Camera(**entry["camera"])})
+    FlightPlan(**entry | {"moves": tuple(map(_move, entry["moves"])), "camera": FlightCamera(**entry["camera"])})
     for entry in sample_data("flights")["flights"]
 )

@@ -11,7 +11,7 @@ import open3d as o3d
 
 from pipeline.core.arrays import FloatArray
 from pipeline.sampling.camera import Lens
-from pipeline.worlds.flight.facts import Camera
+from pipeline.worlds.flight.facts import FlightCamera
 from pipeline.worlds.flight.samples.city import COLUMNS, PITCH_M, ROWS, STREET_M, Block, Color, Facet, facets
 
 Float32 = npt.NDArray[np.float32]
@@ -34,7 +34,7 @@ _WINDOWED_M: Final = 160.0  # farther windows are too small to be drawn
 _CAMERA_LEAST_M: Final = 0.2  # the drone stands on legs
 
 
-class Shot(NamedTuple):
+class RenderedFrame(NamedTuple):
     """What one frame shows.
 
     Attributes:
@@ -46,7 +46,7 @@ class Shot(NamedTuple):
     block: npt.NDArray[np.int32]
 
 
-def lens_of(camera: Camera) -> Lens:
+def lens_of(camera: FlightCamera) -> Lens:
     """The pinhole lens of a camera; its axis passes through the middle of the picture."""
     f = camera.width / 2 / math.tan(math.radians(camera.horizontal_fov_deg) / 2)
     return Lens(camera.width, camera.height, f, f, (camera.width - 1) / 2, (camera.height - 1) / 2)
@@ -59,7 +59,7 @@ def camera_axes(heading_deg: float, pitch_deg: float) -> tuple[FloatArray, Float
     return np.array([ch, -sh, 0.0]), np.array([sh * sp, ch * sp, -cp]), np.array([sh * cp, ch * cp, sp])
 
 
-class Renderer:
+class FlightRenderer:
     """Renders the city through one lens."""
 
     def __init__(self, blocks: tuple[Block, ...], lens: Lens) -> None:
@@ -72,7 +72,7 @@ class Renderer:
         self._x = ((np.arange(lens.width) - lens.cx) / lens.fx).astype(np.float32)
         self._y = ((np.arange(lens.height) - lens.cy) / lens.fy).astype(np.float32)
 
-    def shoot(self, xyz_m: FloatArray, heading_deg: float, pitch_deg: float) -> Shot:
+    def shoot(self, xyz_m: FloatArray, heading_deg: float, pitch_deg: float) -> RenderedFrame:
         """One frame from a place (3,) in the city."""
         eye = np.array([xyz_m[0], xyz_m[1], max(xyz_m[2], _CAMERA_LEAST_M)], dtype=np.float32)
         right, down, ahead = (axis.astype(np.float32) for axis in camera_axes(heading_deg, pitch_deg))
@@ -90,7 +90,7 @@ class Renderer:
         entries = self._entries(eye, toward, depth, row, np.append(self._mesh.glazed, np.int8(-1))[seen])
         color = self._palette[entries].view(np.uint8).reshape(*shape, 4)[..., :3]
         block = np.append(self._mesh.block, np.int32(-1))[seen]
-        return Shot(np.ascontiguousarray(color), block.reshape(shape))
+        return RenderedFrame(np.ascontiguousarray(color), block.reshape(shape))
 
     def _entries(
         self, eye: Float32, toward: tuple[Float32, ...], depth: Float32, facet: Int32, glazed: npt.NDArray[np.int8]

@@ -13,9 +13,9 @@ import numpy as np
 from pydantic import Field
 
 from pipeline.core.schema import Model, Origin, Vec3
-from pipeline.worlds.flight.facts import Action, Camera
+from pipeline.worlds.flight.facts import Action, FlightCamera
 from pipeline.worlds.flight.samples.city import PLACES, Block, to_enu
-from pipeline.worlds.flight.samples.pilot import FlightPlan, Pose, ends_s
+from pipeline.worlds.flight.samples.pilot import FlightPlan, PilotPose, ends_s
 
 POSE_HZ: Final = 5
 SHOWN_HZ: Final = 2
@@ -45,7 +45,7 @@ class PlantedStep(Model):
     end_s: float
 
 
-class Poses(Model):
+class PlantedPoses(Model):
     """The true flight at `POSE_HZ`; lists of one length."""
 
     t_s: tuple[float, ...]
@@ -89,7 +89,7 @@ class FlightTruth(Model):
     log: str = Field(description="name of the log file")
     log_format: str
     origin: Origin
-    camera: Camera
+    camera: FlightCamera
     has_heading: bool = Field(description="whether the log tells where the nose points")
     has_buildings: bool = Field(description="whether the flight's folder has the buildings")
     goal: str
@@ -103,13 +103,13 @@ class FlightTruth(Model):
     gap_s: tuple[float, float] | None
     no_fix_s: float = Field(description="time from the beginning without a fix of the receiver")
     moves: tuple[PlantedMove, ...]
-    poses: Poses
+    poses: PlantedPoses
     landmarks: tuple[PlantedLandmark, ...]
     buildings: tuple[Solid, ...] = Field(description="all of the city, those with a name included, but for the park")
     examined_s: tuple[float, ...] = Field(description="times of the log of the frames in which pixels were counted")
 
 
-def planted_moves(plan: FlightPlan, pose: Pose) -> tuple[PlantedMove, ...]:
+def planted_moves(plan: FlightPlan, pose: PilotPose) -> tuple[PlantedMove, ...]:
     """The moves of a plan as they were flown."""
     ends = ends_s(plan.moves)
     starts = np.concatenate([[0.0], ends[:-1]])
@@ -135,10 +135,10 @@ def planted_route(plan: FlightPlan) -> tuple[PlantedStep, ...]:
     )
 
 
-def poses_of(pose: Pose, origin: Origin) -> Poses:
+def poses_of(pose: PilotPose, origin: Origin) -> PlantedPoses:
     """The flight at `POSE_HZ`."""
     at = pose.at(np.arange(int(pose.t_s[-1] * POSE_HZ + 1e-6) + 1) / POSE_HZ)
-    return Poses.model_validate(
+    return PlantedPoses.model_validate(
         {
             "t_s": at.t_s.round(3).tolist(),
             "enu_m": (to_enu(at.xyz_m, origin).round(DECIMALS) + 0.0).tolist(),

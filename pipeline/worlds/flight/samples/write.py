@@ -16,10 +16,10 @@ import yaml
 from pipeline.core.files import write_atomically
 from pipeline.core.schema import Origin
 from pipeline.sampling.encode import VideoWriter, json_bytes
-from pipeline.worlds.flight.samples.city import PLACES, Block, Form, Place, blocks, to_wgs84
+from pipeline.worlds.flight.samples.city import PLACES, Block, CityPlace, Form, blocks, to_wgs84
 from pipeline.worlds.flight.samples.logs import recording, subtitles, with_estimator, with_receiver
-from pipeline.worlds.flight.samples.pilot import PLANS, FlightPlan, LogKind, Pose, fly
-from pipeline.worlds.flight.samples.render import Renderer, lens_of
+from pipeline.worlds.flight.samples.pilot import PLANS, FlightPlan, LogKind, PilotPose, fly
+from pipeline.worlds.flight.samples.render import FlightRenderer, lens_of
 from pipeline.worlds.flight.samples.truth import (
     SHOWN_HZ,
     FlightTruth,
@@ -43,7 +43,7 @@ ROOFS: Final[dict[Form, str]] = {
 }
 _THREADS: Final = 2  # flights at a time; rays are cast and videos packed outside of Python's lock
 _DEGREE_DECIMALS: Final = 8
-_LOGS: Final[dict[LogKind, tuple[str, str, Callable[[FlightPlan, Pose], tuple[bytes, Origin]]]]] = {
+_LOGS: Final[dict[LogKind, tuple[str, str, Callable[[FlightPlan, PilotPose], tuple[bytes, Origin]]]]] = {
     "px4": ("log.ulg", "px4_ulog", with_estimator),
     "px4_gps": ("log.ulg", "px4_ulog", with_receiver),
     "dji_gimbal": ("log.SRT", "dji_srt", subtitles),
@@ -109,10 +109,10 @@ def _write_flight(root: Path, plan: FlightPlan, city: tuple[Block, ...]) -> str:
     return plan.id
 
 
-def _film(plan: FlightPlan, frames: Pose, city: tuple[Block, ...]) -> tuple[bytes, list[float], Shown]:
+def _film(plan: FlightPlan, frames: PilotPose, city: tuple[Block, ...]) -> tuple[bytes, list[float], Shown]:
     """The video, the times of the frames in which pixels were counted, and what each place has there (time, pixels)."""
     camera, places = plan.camera, len(PLACES)
-    renderer = Renderer(city, lens_of(camera))
+    renderer = FlightRenderer(city, lens_of(camera))
     video = VideoWriter("mp4", FPS, camera.width, camera.height)
     examined: list[float] = []
     shown: Shown = [[] for _ in PLACES]
@@ -177,7 +177,7 @@ def _buildings(city: tuple[Block, ...]) -> dict[str, Any]:
     return {"type": "FeatureCollection", "features": features}
 
 
-def _look(thing: Place | Block) -> dict[str, str]:
+def _look(thing: CityPlace | Block) -> dict[str, str]:
     """Colour and, of what has a roof to speak of, its shape."""
     roof = {"roof_shape": ROOFS[thing.form]} if thing.form in ROOFS else {}
     return {"colour": "#" + bytes(thing.color).hex(), **roof}

@@ -25,7 +25,7 @@ from pipeline.geometry.tracks import Track
 from pipeline.worlds.flight.tracks.clock import GAP_S, about, straighten
 from pipeline.worlds.flight.tracks.fixes import (
     Fixes,
-    Refused,
+    RefusedSamples,
     distinct,
     leaps,
     place,
@@ -144,7 +144,7 @@ def _good_fixes(path: Path, log: Log, found: list[Finding]) -> tuple[Fixes, bool
     return _parted(fixes, found), local
 
 
-def _refused_fixes(refused: Refused, t_s: FloatArray) -> list[Finding]:
+def _refused_fixes(refused: RefusedSamples, t_s: FloatArray) -> list[Finding]:
     """How many positions were refused. Only between usable ones do they cast doubt: before and after, nothing is flown.
 
     Args:

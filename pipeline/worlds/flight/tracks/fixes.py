@@ -55,7 +55,7 @@ class Fixes:
         return Fixes(**{field.name: getattr(self, field.name)[keep] for field in fields(self)})
 
 
-class Refused(NamedTuple):
+class RefusedSamples(NamedTuple):
     """Fixes that cannot be used: (N,) which, and how many for each reason."""
 
     which: BoolArray
@@ -67,7 +67,7 @@ class Refused(NamedTuple):
         return ", ".join(f"{count} × {reason}" for reason, count in self.reasons.items())
 
 
-def refuse(log: Log, index: IntArray) -> Refused:
+def refuse(log: Log, index: IntArray) -> RefusedSamples:
     """Looks at the samples ``index`` (N,) of a log for positions that are none."""
     reasons: dict[str, BoolArray] = {}
     if log.usable is not None:
@@ -99,7 +99,7 @@ def refuse(log: Log, index: IntArray) -> Refused:
             far = ~which & (np.abs(metres - middle) > FARTHEST_M).any(1)
         counts["farther than 100 km from the middle of the log"] = int(far.sum())
         which |= far
-    return Refused(which, {reason: n for reason, n in counts.items() if n})
+    return RefusedSamples(which, {reason: n for reason, n in counts.items() if n})
 
 
 def bounded(values: FloatArray, limit: float) -> FloatArray:

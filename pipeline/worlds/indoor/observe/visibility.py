@@ -24,7 +24,7 @@ from pipeline.worlds.indoor.observe.closer import absent, first_frames
 from pipeline.worlds.indoor.observe.rays import LabelledMesh, PixelCounts, Sides, count_pixels
 
 
-class Limits(Model):
+class VisibilityLimits(Model):
     """Limits of what is believed. Shares of rays, and of the floor's area.
 
     In the seven sound sample scans 99.0% to 99.9% of the rays agree with the measured depth. With poses late by a third
@@ -41,12 +41,12 @@ class Limits(Model):
     )
 
 
-def verdicts(observation: Observation, limits: Limits) -> tuple[Finding, ...]:
+def verdicts(observation: Observation, limits: VisibilityLimits) -> tuple[Finding, ...]:
     """The findings about an observation, a fault where it makes the scene unusable."""
     return (*_depth(observation.depth_agreement, limits), *_mesh(observation.unscanned_share, limits))
 
 
-def _depth(agreement: float | None, limits: Limits) -> tuple[Finding, ...]:
+def _depth(agreement: float | None, limits: VisibilityLimits) -> tuple[Finding, ...]:
     if agreement is None or agreement >= limits.depth_agreement_min:
         return ()
     message = f"{agreement:.1%} of the rays into the mesh agree with the measured depth"
@@ -61,7 +61,7 @@ def _depth(agreement: float | None, limits: Limits) -> tuple[Finding, ...]:
     return (found.model_copy(update=_measures(agreement, limits.depth_agreement_unusable)),)
 
 
-def _mesh(share: float | None, limits: Limits) -> tuple[Finding, ...]:
+def _mesh(share: float | None, limits: VisibilityLimits) -> tuple[Finding, ...]:
     """The video shows what nobody annotated where the mesh lacks what the camera walked over."""
     if share is None or share <= limits.unscanned_max:
         return ()
@@ -79,7 +79,7 @@ def _measures(measured: float, limit: float) -> dict[str, float | str]:
     return {"measured": measured, "limit": limit, "unit": "share"}
 
 
-class ObserveConfig(Limits):
+class ObserveConfig(VisibilityLimits):
     """Which frames are examined and how closely, and what of that is believed."""
 
     frames_per_second: float = Field(default=2.0, gt=0, description="of the video that are examined")

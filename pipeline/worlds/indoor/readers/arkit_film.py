@@ -43,7 +43,7 @@ _STAMPED: Final = re.compile(r".+_(\d{1,12}(?:\.\d{1,9})?)", re.ASCII)
 
 
 @dataclass(frozen=True)
-class Film:
+class ArkitRecording:
     """What was filmed.
 
     Attributes:
@@ -61,14 +61,14 @@ class Film:
 
 def _frames_folder(files: SceneFiles) -> Path:
     """Where the frames lie, or where they should: ``<id>_frames``, or in the raw layout the scene's own folder."""
-    places = (files.folder / f"{files.name}_frames", files.folder)
+    places = (files.path / f"{files.name}_frames", files.path)
     parts = (*STREAMS, *(f"{stream}.zip" for stream in STREAMS), *TRAJECTORIES)
     return next((place for place in places if any((place / part).exists() for part in parts)), places[0])
 
 
-def open_film(files: SceneFiles, findings: Findings) -> Film | None:
+def open_film(files: SceneFiles, findings: Findings) -> ArkitRecording | None:
     """The film of a scene, not yet turned; None where there are neither frames nor a recording."""
-    folder, movie = _frames_folder(files), movie_path(files.root, files.folder)
+    folder, movie = _frames_folder(files), movie_path(files.root, files.path)
     streams = {name: _stamped(files, folder / name, ".png") for name in STREAMS}
     there = [name for name in STREAMS if streams[name]]
     empty = next((name for name in STREAMS if (folder / name).is_dir()), None)
@@ -84,7 +84,7 @@ def open_film(files: SceneFiles, findings: Findings) -> Film | None:
     if not there or trajectory is None:
         missing = STREAMS[0] if not there else " or ".join(TRAJECTORIES)
         _no_frames(f"{files.relative(folder)}/{missing}", findings)
-        return Film(video, path, pictures, None)
+        return ArkitRecording(video, path, pictures, None)
     table, clock_s = _table(files, folder, trajectory, there[0], streams[there[0]], findings), stamp - stamp[0]
     fps, frames = video.fps or FPS, video.frames or len(pictures)
     if movie is not None:
@@ -99,7 +99,7 @@ def open_film(files: SceneFiles, findings: Findings) -> Film | None:
     number = np.clip(number, 0, frames - 1)
     skipped = table.skipped | {"beyond_video": int(beyond.sum())}
     shown = replace(table, number=number, time_s=number / fps, usable=table.usable & ~beyond, skipped=skipped)
-    return Film(video, path, pictures, shown)
+    return ArkitRecording(video, path, pictures, shown)
 
 
 def _source_video(files: SceneFiles, movie: Path | None, folder: Path, pictures: Stamped) -> tuple[Video, Path]:

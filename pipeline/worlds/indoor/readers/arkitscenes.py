@@ -20,15 +20,15 @@ from pipeline.core.errors import ConfigError
 from pipeline.core.files import read_file
 from pipeline.core.findings import Findings, doubt, fault, note
 from pipeline.core.schema import Video
-from pipeline.formats.ply import Mesh
+from pipeline.formats.ply import PlyMesh
 from pipeline.geometry.scans import Frames, SceneGeometry
 from pipeline.reading.checks import BOX_KEYS, check_box
 from pipeline.reading.files import Listing, SceneFiles
 from pipeline.reading.folders import Layout, list_scenes
 from pipeline.reading.footage import Footage, movie_footage
-from pipeline.reading.reader import NO_DEPTH, NO_SCENE, NO_SIGHT, NO_VIDEO, Want
+from pipeline.reading.reader import NO_DEPTH, NO_SCENE, NO_SIGHT, NO_VIDEO, ExpectedFile
 from pipeline.worlds.indoor.facts import IndoorScene, Scan
-from pipeline.worlds.indoor.readers.arkit_film import FOLDS, Film, dataset_folders, movie_path, open_film
+from pipeline.worlds.indoor.readers.arkit_film import FOLDS, ArkitRecording, dataset_folders, movie_path, open_film
 from pipeline.worlds.indoor.readers.categories import Curation, load_curation
 from pipeline.worlds.indoor.readers.frames import Turn, check_frames, no_frames, picture_footage, upright_turn
 from pipeline.worlds.indoor.readers.meshes import load_mesh, measure_room
@@ -44,18 +44,18 @@ def _is_scene(folder: Path) -> bool:
     return bool(SCENE_NAME.fullmatch(name)) or any((folder / part.format(name)).exists() for part in parts)
 
 
-WANTS: Final = (
-    Want("mesh", ("{}_3dod_mesh.ply",), NO_SCENE, needed=True),
-    Want("annotation", ("{}_3dod_annotation.json",), NO_SCENE, needed=True),
-    Want(
+EXPECTED_FILES: Final = (
+    ExpectedFile("mesh", ("{}_3dod_mesh.ply",), NO_SCENE, needed=True),
+    ExpectedFile("annotation", ("{}_3dod_annotation.json",), NO_SCENE, needed=True),
+    ExpectedFile(
         "trajectory", ("{}_frames/lowres_wide.traj", "lowres_wide.traj", "{}_frames/color.traj", "color.traj"), NO_SIGHT
     ),
-    Want(
+    ExpectedFile(
         "intrinsics",
         ("{}_frames/*_intrinsics/*.pincam", "*_intrinsics/*.pincam", "{}_frames/*_intrinsics.zip"),
         NO_SIGHT,
     ),
-    Want(
+    ExpectedFile(
         "pictures",
         (
             "{}_frames/lowres_wide/*.png",
@@ -67,7 +67,9 @@ WANTS: Final = (
         ),
         NO_VIDEO,
     ),
-    Want("depth", ("{}_frames/lowres_depth/*.png", "lowres_depth/*.png", "{}_frames/lowres_depth.zip"), NO_DEPTH),
+    ExpectedFile(
+        "depth", ("{}_frames/lowres_depth/*.png", "lowres_depth/*.png", "{}_frames/lowres_depth.zip"), NO_DEPTH
+    ),
 )
 
 
@@ -96,7 +98,7 @@ class ARKitScenes:
     version = 1
     extra = "scans"
     video_fps = 30  # VSI-Bench, appendix B.1
-    wants = WANTS
+    expected_files = EXPECTED_FILES
 
     def __post_init__(self) -> None:
         if self.split is not None and self.split not in FOLDS:
@@ -157,16 +159,16 @@ class ARKitScenes:
         return metadata_row(root, folder.name).get("fold") == fold
 
 
-def _scan_of(files: SceneFiles, findings: Findings) -> tuple[Mesh, tuple[Instance, ...]]:
+def _scan_of(files: SceneFiles, findings: Findings) -> tuple[PlyMesh, tuple[Instance, ...]]:
     return files.once("scan", lambda found: _scan(files, load_curation(ARKitScenes.name), found), findings)
 
 
-def _film_of(files: SceneFiles, findings: Findings) -> Film | None:
+def _film_of(files: SceneFiles, findings: Findings) -> ArkitRecording | None:
     return files.once("film", lambda found: open_film(files, found), findings)
 
 
-def _scan(files: SceneFiles, curation: Curation, findings: Findings) -> tuple[Mesh, tuple[Instance, ...]]:
-    path = files.folder / ANNOTATION.format(files.name)
+def _scan(files: SceneFiles, curation: Curation, findings: Findings) -> tuple[PlyMesh, tuple[Instance, ...]]:
+    path = files.path / ANNOTATION.format(files.name)
     annotation = files.json(path)
     entries = annotation.get("data")
     if not isinstance(entries, list):
@@ -183,7 +185,7 @@ def _scan(files: SceneFiles, curation: Curation, findings: Findings) -> tuple[Me
             findings.add(fault("wrong_type", f"data[{place}]", f"the label of data[{place}] is {label!r}"))
         labels.append(str(label))
     files.raise_faults(path, findings)
-    mesh = load_mesh(files, files.folder / MESH.format(files.name), "fetch the scan's _3dod_mesh.ply")
+    mesh = load_mesh(files, files.path / MESH.format(files.name), "fetch the scan's _3dod_mesh.ply")
     instances = []
     for place, category in enumerate(curated(labels, curation, findings)):
         if category is not None:
@@ -205,7 +207,7 @@ def _box_of(entry: dict[str, Any]) -> Any:
     return {k: v for k, v in box.items() if k in BOX_KEYS} if isinstance(box, dict) else box
 
 
-def _checked_video(files: SceneFiles, mesh: Mesh, findings: Findings) -> Video | None:
+def _checked_video(files: SceneFiles, mesh: PlyMesh, findings: Findings) -> Video | None:
     """The source video with its turn; reports what is wrong with its frames."""
     film = _film_of(files, findings)
     if film is None:

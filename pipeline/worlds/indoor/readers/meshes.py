@@ -9,7 +9,7 @@ import numpy as np
 
 from pipeline.core.arrays import FloatArray
 from pipeline.core.findings import Findings, doubt
-from pipeline.formats.ply import Mesh, PlyError, parse_ply
+from pipeline.formats.ply import PlyError, PlyMesh, parse_ply
 from pipeline.geometry.areas import ROOM_ALPHA_PER_M, room_area
 from pipeline.reading.files import SceneFiles
 from pipeline.worlds.indoor.facts import Room
@@ -20,7 +20,7 @@ EXTENT_MIN_M: Final = 0.3  # a room in kilometres is shorter
 LEVEL_COSINE: Final = 0.95  # faces within 18 degrees of level are floors, ceilings and table tops
 
 
-def load_mesh(files: SceneFiles, path: Path, remedy: str) -> Mesh:
+def load_mesh(files: SceneFiles, path: Path, remedy: str) -> PlyMesh:
     """The mesh, in metres. Raises RawDataError."""
     try:
         mesh = parse_ply(files.raw(path, remedy))
@@ -42,7 +42,7 @@ def load_mesh(files: SceneFiles, path: Path, remedy: str) -> Mesh:
     return mesh
 
 
-def tilt_deg(mesh: Mesh) -> float | None:
+def tilt_deg(mesh: PlyMesh) -> float | None:
     """Angle between the vertical and the mean normal of the nearly level faces; None where there are none."""
     corners = mesh.vertices[mesh.faces]
     normal = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
@@ -55,11 +55,11 @@ def tilt_deg(mesh: Mesh) -> float | None:
     return float(np.degrees(np.arctan2(np.hypot(mean[0], mean[1]), mean[2])))
 
 
-def transformed(mesh: Mesh, world_T_scan: FloatArray) -> Mesh:
+def transformed(mesh: PlyMesh, world_T_scan: FloatArray) -> PlyMesh:
     """The mesh in another frame."""
     x, y, z = mesh.vertices.T
     rows = [x * row[0] + y * row[1] + z * row[2] + row[3] for row in world_T_scan[:3]]
-    return Mesh(np.stack(rows, axis=1), mesh.faces)
+    return PlyMesh(np.stack(rows, axis=1), mesh.faces)
 
 
 HOLES_MAX: Final = 0.25  # of the area; beyond it the scan is too incomplete to tell the size of the room

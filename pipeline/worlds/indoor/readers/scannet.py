@@ -20,13 +20,13 @@ from pipeline.core.arrays import FloatArray
 from pipeline.core.errors import RawDataError
 from pipeline.core.findings import Findings, doubt, note
 from pipeline.core.schema import Video
-from pipeline.formats.ply import Mesh
+from pipeline.formats.ply import PlyMesh
 from pipeline.geometry.scans import SceneGeometry
 from pipeline.reading.checks import DEGENERATE_M
 from pipeline.reading.files import Listing, SceneFiles
 from pipeline.reading.folders import Layout, list_scenes, split_names
 from pipeline.reading.footage import Footage
-from pipeline.reading.reader import NO_DEPTH, NO_SCENE, NO_SIGHT, NO_VIDEO, Want
+from pipeline.reading.reader import NO_DEPTH, NO_SCENE, NO_SIGHT, NO_VIDEO, ExpectedFile
 from pipeline.worlds.indoor.facts import IndoorScene, Scan
 from pipeline.worlds.indoor.readers.box_fit import BOX_FITS, BOX_METHODS, BoxFit
 from pipeline.worlds.indoor.readers.categories import Curation, load_curation
@@ -43,7 +43,14 @@ from pipeline.worlds.indoor.readers.objects import (
     parse_groups,
     segment_indices,
 )
-from pipeline.worlds.indoor.readers.scannet_frames import INFO, Film, alignment, exported_film, scan_info, sens_film
+from pipeline.worlds.indoor.readers.scannet_frames import (
+    INFO,
+    ScannetRecording,
+    alignment,
+    exported_film,
+    scan_info,
+    sens_film,
+)
 
 MESH: Final = "{}_vh_clean_2.ply"
 SEGMENTS: Final = "{}_vh_clean_2.0.010000.segs.json"
@@ -60,13 +67,13 @@ def _is_scene(folder: Path) -> bool:
     return bool(SCENE_NAME.fullmatch(name)) or any((folder / part.format(name)).is_file() for part in parts)
 
 
-WANTS: Final = (
-    Want("mesh", ("{}_vh_clean_2.ply",), NO_SCENE, needed=True),
-    Want("segments", ("{}_vh_clean_2.0.010000.segs.json",), NO_SCENE, needed=True),
-    Want("aggregation", ("{}.aggregation.json",), NO_SCENE, needed=True),
-    Want("scan facts", ("{}.txt",), "no axisAlignment: see what the reader says of the scene"),
-    Want("frames", ("{}.sens", "pose/*.txt", "exported/pose/*.txt"), f"{NO_SIGHT}; {NO_VIDEO}"),
-    Want("depth", ("{}.sens", "depth/*.png", "exported/depth/*.png"), NO_DEPTH),
+EXPECTED_FILES: Final = (
+    ExpectedFile("mesh", ("{}_vh_clean_2.ply",), NO_SCENE, needed=True),
+    ExpectedFile("segments", ("{}_vh_clean_2.0.010000.segs.json",), NO_SCENE, needed=True),
+    ExpectedFile("aggregation", ("{}.aggregation.json",), NO_SCENE, needed=True),
+    ExpectedFile("scan facts", ("{}.txt",), "no axisAlignment: see what the reader says of the scene"),
+    ExpectedFile("frames", ("{}.sens", "pose/*.txt", "exported/pose/*.txt"), f"{NO_SIGHT}; {NO_VIDEO}"),
+    ExpectedFile("depth", ("{}.sens", "depth/*.png", "exported/depth/*.png"), NO_DEPTH),
 )
 
 
@@ -83,7 +90,7 @@ LAYOUT: Final = Layout(
 class _Scan:
     """A scan in the world frame."""
 
-    mesh: Mesh
+    mesh: PlyMesh
     world_T_scan: FloatArray
     instances: tuple[Instance, ...]
     info: dict[str, str]
@@ -104,7 +111,7 @@ class ScanNet:
     version = 1
     extra = "scans"
     video_fps = 24  # VSI-Bench, appendix B.1
-    wants = WANTS
+    expected_files = EXPECTED_FILES
 
     def __post_init__(self) -> None:
         if self.box_fit not in BOX_FITS:
@@ -157,7 +164,7 @@ class ScanNet:
         return files.once("scan", lambda found: self._scan(files, load_curation(self.name), found), findings)
 
     def _scan(self, files: SceneFiles, curation: Curation, findings: Findings) -> _Scan:
-        folder, name = files.folder, files.name
+        folder, name = files.path, files.name
         path = folder / AGGREGATION.format(name)
         remedy = "fetch the file; ScanNet's test scans have none, and nothing can be asked about them"
         aggregation = files.json(path, remedy)
@@ -231,15 +238,15 @@ def _info_of(files: SceneFiles) -> dict[str, str]:
     return files.once("info", lambda _: scan_info(files), Findings())
 
 
-def _film_of(files: SceneFiles, info: dict[str, str], findings: Findings) -> Film | None:
+def _film_of(files: SceneFiles, info: dict[str, str], findings: Findings) -> ScannetRecording | None:
     return files.once("film", lambda found: _film(files, info, found), findings)
 
 
-def _film(files: SceneFiles, info: dict[str, str], findings: Findings) -> Film | None:
+def _film(files: SceneFiles, info: dict[str, str], findings: Findings) -> ScannetRecording | None:
     """The frames of a scan, from its .sens or else from exported folders; None where it has neither."""
-    folders = [files.folder / f"{prefix}pose" for prefix in EXPORTS]
+    folders = [files.path / f"{prefix}pose" for prefix in EXPORTS]
     exported = next((folder.parent for folder in folders if folder.is_dir()), None)
-    sens = files.folder / SENS.format(files.name)
+    sens = files.path / SENS.format(files.name)
     if sens.is_file():
         try:
             return sens_film(files, sens, findings)

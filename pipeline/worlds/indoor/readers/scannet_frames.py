@@ -17,7 +17,7 @@ import numpy.typing as npt
 from pipeline.core.arrays import FloatArray
 from pipeline.core.findings import Findings, note
 from pipeline.formats.images import color_file, depth_file, size_of
-from pipeline.formats.ply import Mesh
+from pipeline.formats.ply import PlyMesh
 from pipeline.formats.sens import SensError, open_sens
 from pipeline.formats.zips import bytes_of
 from pipeline.reading.files import SceneFiles
@@ -37,7 +37,7 @@ COLOR_SUFFIXES: Final = (".jpg", ".jpeg", ".png")
 
 
 @dataclass(frozen=True)
-class Film:
+class ScannetRecording:
     """The frames of a scan before they are brought into the world frame.
 
     Attributes:
@@ -55,7 +55,7 @@ class Film:
     table: Callable[[FloatArray], FrameTable]
 
 
-def sens_film(files: SceneFiles, path: Path, findings: Findings) -> Film:
+def sens_film(files: SceneFiles, path: Path, findings: Findings) -> ScannetRecording:
     """The frames of a .sens file. Raises RawDataError; a file cut in mid-frame gives those before it."""
     try:
         sens = open_sens(path)
@@ -100,10 +100,10 @@ def sens_film(files: SceneFiles, path: Path, findings: Findings) -> Film:
             load_depth=sens.depth_m,
         )
 
-    return Film(path, path, pictures, fps, table)
+    return ScannetRecording(path, path, pictures, fps, table)
 
 
-def exported_film(files: SceneFiles, folder: Path, info: dict[str, str], findings: Findings) -> Film:
+def exported_film(files: SceneFiles, folder: Path, info: dict[str, str], findings: Findings) -> ScannetRecording:
     """The frames of exported folders: ``pose/<n>.txt`` with ``color/<n>.jpg`` and ``depth/<n>.png``.
 
     ``info`` has the entries of the scan's .txt.
@@ -136,7 +136,7 @@ def exported_film(files: SceneFiles, folder: Path, info: dict[str, str], finding
             skipped={"no_pose": int(missing.sum()), "pose_unreadable": int(unreadable.sum())},
         )
 
-    return Film(folder / "pose", folder / kind, pictures or size, fps, table)
+    return ScannetRecording(folder / "pose", folder / kind, pictures or size, fps, table)
 
 
 def _numbered(folder: Path, suffixes: tuple[str, ...]) -> dict[int, Path]:
@@ -181,7 +181,7 @@ def _intrinsics(
     """fx, fy, cx, cy and the size of the image they belong to, from ``intrinsic/`` or else the scan's .txt."""
     path = folder / "intrinsic" / f"intrinsic_{kind}.txt"
     if not path.is_file():
-        path = files.folder / INFO.format(files.name)
+        path = files.path / INFO.format(files.name)
         try:
             pinhole = np.array([float(info[f"{key}_{kind}"]) for key in ("fx", "fy", "mx", "my")])
         except KeyError as error:
@@ -223,19 +223,19 @@ _LINE: Final = re.compile(r"^\s*(\w+)\s*=\s*(.*?)\s*$", re.MULTILINE)
 
 def scan_info(files: SceneFiles) -> dict[str, str]:
     """The entries of the scan's .txt; none where there is no such file."""
-    path = files.folder / INFO.format(files.name)
+    path = files.path / INFO.format(files.name)
     if not path.exists():
         return {}
     return dict(_LINE.findall(files.text(path, "fetch the scan's .txt, which holds its alignment")))
 
 
-def alignment(files: SceneFiles, info: dict[str, str], mesh: Mesh, findings: Findings) -> FloatArray:
+def alignment(files: SceneFiles, info: dict[str, str], mesh: PlyMesh, findings: Findings) -> FloatArray:
     """world_T_scan (4, 4); raises RawDataError where it is no rigid transform.
 
     Without the line the scan's own frame is the world, if its floors are level: turning about the vertical and
     shifting change no answer.
     """
-    path = files.folder / INFO.format(files.name)
+    path = files.path / INFO.format(files.name)
     if "axisAlignment" not in info:
         tilt = tilt_deg(mesh)
         found = "nothing in the scan is level" if tilt is None else f"the scan leans by {tilt:.2f} degrees"

@@ -16,13 +16,13 @@ from pathlib import Path
 from typing import Final
 
 from pipeline.core.findings import Findings, doubt
-from pipeline.formats.ply import Mesh
+from pipeline.formats.ply import PlyMesh
 from pipeline.geometry.scans import SceneGeometry
 from pipeline.reading.checks import BOX_KEYS, check_box
 from pipeline.reading.files import Listing, SceneFiles
 from pipeline.reading.folders import Layout, list_scenes, split_names
 from pipeline.reading.footage import Footage, movie_footage
-from pipeline.reading.reader import NO_DEPTH, NO_SCENE, NO_SIGHT, NO_VIDEO, Want
+from pipeline.reading.reader import NO_DEPTH, NO_SCENE, NO_SIGHT, NO_VIDEO, ExpectedFile
 from pipeline.worlds.indoor.facts import IndoorScene, Scan
 from pipeline.worlds.indoor.readers.categories import Curation, benchmark_map, load_curation, map_bytes
 from pipeline.worlds.indoor.readers.frames import check_frames, check_upright, no_frames
@@ -40,7 +40,7 @@ from pipeline.worlds.indoor.readers.objects import (
     parse_groups,
     segment_indices,
 )
-from pipeline.worlds.indoor.readers.scannetpp_film import DEPTH, POSES, VIDEOS, Film, open_film
+from pipeline.worlds.indoor.readers.scannetpp_film import DEPTH, POSES, VIDEOS, ScannetppRecording, open_film
 
 MESH: Final = "scans/mesh_aligned_0.05.ply"
 SEGMENTS: Final = "scans/segments.json"
@@ -53,13 +53,17 @@ def _is_scene(folder: Path) -> bool:
     return bool(SCENE_NAME.fullmatch(folder.name)) or any((folder / part).is_file() for part in parts)
 
 
-WANTS: Final = (
-    Want("mesh", ("scans/mesh_aligned_0.05.ply",), NO_SCENE, needed=True),
-    Want("segments", ("scans/segments.json",), NO_SCENE, needed=True),
-    Want("annotation", ("scans/segments_anno.json",), NO_SCENE, needed=True),
-    Want("poses", ("iphone/pose_intrinsic_imu.json", "iphone/colmap/images.txt", "dslr/colmap/images.txt"), NO_SIGHT),
-    Want("video", ("iphone/rgb.mp4", "iphone/rgb.mkv", "iphone/rgb/*", "dslr/resized_undistorted_images/*"), NO_VIDEO),
-    Want("depth", ("iphone/depth.bin", "iphone/depth/*"), NO_DEPTH),
+EXPECTED_FILES: Final = (
+    ExpectedFile("mesh", ("scans/mesh_aligned_0.05.ply",), NO_SCENE, needed=True),
+    ExpectedFile("segments", ("scans/segments.json",), NO_SCENE, needed=True),
+    ExpectedFile("annotation", ("scans/segments_anno.json",), NO_SCENE, needed=True),
+    ExpectedFile(
+        "poses", ("iphone/pose_intrinsic_imu.json", "iphone/colmap/images.txt", "dslr/colmap/images.txt"), NO_SIGHT
+    ),
+    ExpectedFile(
+        "video", ("iphone/rgb.mp4", "iphone/rgb.mkv", "iphone/rgb/*", "dslr/resized_undistorted_images/*"), NO_VIDEO
+    ),
+    ExpectedFile("depth", ("iphone/depth.bin", "iphone/depth/*"), NO_DEPTH),
 )
 
 
@@ -85,7 +89,7 @@ class ScanNetPP:
     version = 1
     extra = "scans"
     video_fps = 30  # VSI-Bench, appendix B.1
-    wants = WANTS
+    expected_files = EXPECTED_FILES
 
     def settings(self) -> dict[str, str]:
         """What a result depends on besides the raw data and the code."""
@@ -139,21 +143,21 @@ class ScanNetPP:
         return movie_footage(files, film.path, film.video.fps)
 
 
-def _scan_of(files: SceneFiles, findings: Findings) -> tuple[Mesh, tuple[Instance, ...]]:
+def _scan_of(files: SceneFiles, findings: Findings) -> tuple[PlyMesh, tuple[Instance, ...]]:
     return files.once("scan", lambda found: _scan(files, load_curation(ScanNetPP.name), found), findings)
 
 
-def _film_of(files: SceneFiles, findings: Findings) -> Film | None:
+def _film_of(files: SceneFiles, findings: Findings) -> ScannetppRecording | None:
     return files.once("film", lambda found: open_film(files, found), findings)
 
 
-def _scan(files: SceneFiles, curation: Curation, findings: Findings) -> tuple[Mesh, tuple[Instance, ...]]:
-    path = files.folder / ANNOTATION
+def _scan(files: SceneFiles, curation: Curation, findings: Findings) -> tuple[PlyMesh, tuple[Instance, ...]]:
+    path = files.path / ANNOTATION
     annotation = files.json(path, "fetch the file; scenes of the hidden test split have none")
     groups = parse_groups(annotation, "id", findings)
     files.raise_faults(path, findings)
-    mesh = load_mesh(files, files.folder / MESH, "fetch the scene's mesh_aligned_0.05.ply")
-    segments_path = files.folder / SEGMENTS
+    mesh = load_mesh(files, files.path / MESH, "fetch the scene's mesh_aligned_0.05.ply")
+    segments_path = files.path / SEGMENTS
     segments = segment_indices(files.json(segments_path), len(mesh.vertices), findings)
     files.raise_faults(segments_path, findings)
     if segments is None:

@@ -15,7 +15,7 @@ import numpy as np
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.core.findings import Findings, note
 from pipeline.core.schema import Video
-from pipeline.formats.colmap import ColmapError, Views, parse_views
+from pipeline.formats.colmap import ColmapError, ColmapViews, parse_views
 from pipeline.formats.depth_stream import open_depth
 from pipeline.formats.images import color_file, depth_file, size_of
 from pipeline.formats.videos import VideoPictures
@@ -42,7 +42,7 @@ NATIVE: Final[Size] = (1920, 1440)  # of the phone's video, which its intrinsics
 
 
 @dataclass(frozen=True)
-class Film:
+class ScannetppRecording:
     """The frames of a scene, the facts of the video that they belong to, the pictures' folder or the video, the poses.
 
     ``is_movie`` tells whether ``path`` is a video file.
@@ -56,7 +56,7 @@ class Film:
 
 
 @dataclass(frozen=True)
-class _Shown:
+class _ShownFrames:
     """What of the poses' frames (N,) the video shows: number in it, picture, and whether it is there."""
 
     path: Path
@@ -69,11 +69,11 @@ class _Shown:
     is_movie: bool = False
 
 
-def open_film(files: SceneFiles, findings: Findings) -> Film | None:
+def open_film(files: SceneFiles, findings: Findings) -> ScannetppRecording | None:
     """The film of a scene; None, with a note, where no camera's poses are here. Raises RawDataError."""
     rows = phone_poses(files, findings)
     if rows is not None:
-        movie = next((p for name in VIDEOS if (p := files.folder / name).is_file()), None)
+        movie = next((p for name in VIDEOS if (p := files.path / name).is_file()), None)
         shown = _movie(files, rows, movie, findings) if movie else _pictures(files, rows, findings)
         return _film(files, rows, shown, _depth(files, rows), (NATIVE,), findings)
     dslr = dslr_poses(files)
@@ -81,7 +81,7 @@ def open_film(files: SceneFiles, findings: Findings) -> Film | None:
         rows, names = dslr
         nothing: tuple[BoolArray, Load] = np.zeros(len(names), dtype=bool), lambda _: None
         return _film(files, rows, _photographs(files, rows, names), nothing, (), findings)
-    fisheye = (files.folder / DSLR_COLMAP / "images.txt").is_file()
+    fisheye = (files.path / DSLR_COLMAP / "images.txt").is_file()
     message = f"neither {POSES} nor {COLMAP}/images.txt is here"
     message += ", and of the DSLR camera only fisheye pictures" if fisheye else ""
     remedy = "fetch the folder iphone/, or undistort the DSLR pictures; without frames nothing is known to be seen"
@@ -92,11 +92,11 @@ def open_film(files: SceneFiles, findings: Findings) -> Film | None:
 def _film(
     files: SceneFiles,
     rows: PoseRows,
-    shown: _Shown,
+    shown: _ShownFrames,
     depth: tuple[BoolArray, Load],
     stated: tuple[Size, ...],
     findings: Findings,
-) -> Film:
+) -> ScannetppRecording:
     size = shown.size
     if rows.usable.any():
         middle = np.median(rows.intrinsics[rows.usable], axis=0)
@@ -117,22 +117,22 @@ def _film(
     )
     width, height = shown.size
     video = Video(path=files.relative(shown.path), fps=shown.fps, frames=shown.frames, width=width, height=height)
-    return Film(table, video, shown.path, shown.is_movie, rows.path)
+    return ScannetppRecording(table, video, shown.path, shown.is_movie, rows.path)
 
 
-def _movie(files: SceneFiles, rows: PoseRows, movie: Path, findings: Findings) -> _Shown:
+def _movie(files: SceneFiles, rows: PoseRows, movie: Path, findings: Findings) -> _ShownFrames:
     """The video; a frame's number is its place in it."""
     facts = movie_facts(files, movie)
     fps = facts.fps or frame_rate(rows.clock_s) or FPS
     check_clock(files.relative(rows.path), rows.clock_s, rows.number, fps, findings)
     decode, number, size = VideoPictures(movie), rows.number, (facts.width, facts.height)
     there = number < facts.frames
-    return _Shown(movie, size, fps, facts.frames, number, there, lambda i: decode(int(number[i])), is_movie=True)
+    return _ShownFrames(movie, size, fps, facts.frames, number, there, lambda i: decode(int(number[i])), is_movie=True)
 
 
-def _pictures(files: SceneFiles, rows: PoseRows, findings: Findings) -> _Shown:
+def _pictures(files: SceneFiles, rows: PoseRows, findings: Findings) -> _ShownFrames:
     """Extracted pictures: the video is what was extracted, and that may be every tenth frame."""
-    folder, number = files.folder / PICTURES, rows.number
+    folder, number = files.path / PICTURES, rows.number
     pictures = _numbered(folder)
     known = frame_rate(rows.clock_s) is not None
     clock_s: FloatArray = rows.clock_s - rows.clock_s[0] if known else (number - number[0]) / FPS
@@ -140,24 +140,24 @@ def _pictures(files: SceneFiles, rows: PoseRows, findings: Findings) -> _Shown:
     check_clock(files.relative(rows.path), clock_s, place, fps, findings)
     size = next((s for p in pictures.values() if (s := size_of(p)) is not None), None) or _size_by_lens(files, rows)
     there = np.isin(number, list(pictures))
-    return _Shown(folder, size, fps, len(number), place, there, lambda i: color_file(pictures[int(number[i])]))
+    return _ShownFrames(folder, size, fps, len(number), place, there, lambda i: color_file(pictures[int(number[i])]))
 
 
-def _photographs(files: SceneFiles, rows: PoseRows, names: tuple[str, ...]) -> _Shown:
+def _photographs(files: SceneFiles, rows: PoseRows, names: tuple[str, ...]) -> _ShownFrames:
     """The undistorted pictures of the DSLR camera, in order of their names."""
-    folders = [files.folder / name for name in DSLR_PICTURES]
+    folders = [files.path / name for name in DSLR_PICTURES]
     folder = next((f for f in folders if f.is_dir()), folders[0])
     paths = [folder / Path(name).name for name in names]
     size = next((s for p in paths if p.is_file() and (s := size_of(p)) is not None), None)
     there = np.array([p.is_file() for p in paths])
     place = np.arange(len(names))
     load: Load = lambda i: color_file(paths[i])  # noqa: E731  (a reader's own loader, as everywhere else)
-    return _Shown(folder, size or _size_by_lens(files, rows), DSLR_FPS, len(names), place, there, load)
+    return _ShownFrames(folder, size or _size_by_lens(files, rows), DSLR_FPS, len(names), place, there, load)
 
 
 def _depth(files: SceneFiles, rows: PoseRows) -> tuple[BoolArray, Load]:
     """Which frames (N,) have depth, and how to load it: single images, else the packed file."""
-    depths, packed, number = _numbered(files.folder / DEPTH_IMAGES), files.folder / DEPTH, rows.number
+    depths, packed, number = _numbered(files.path / DEPTH_IMAGES), files.path / DEPTH, rows.number
     if depths or not packed.is_file():
         return np.isin(number, list(depths)), lambda i: depth_file(depths[int(number[i])])
     stream = open_depth(packed)
@@ -211,10 +211,10 @@ class PoseRows:
 
 def phone_poses(files: SceneFiles, findings: Findings) -> PoseRows | None:
     """The poses of the phone; None where there are none. Raises RawDataError."""
-    path = files.folder / POSES
+    path = files.path / POSES
     if path.is_file():
         return _from_json(files, path, findings)
-    path = files.folder / COLMAP / "images.txt"
+    path = files.path / COLMAP / "images.txt"
     return _rows(files, path, _views(files, path)) if path.is_file() else None
 
 
@@ -224,7 +224,7 @@ def dslr_poses(files: SceneFiles) -> tuple[PoseRows, tuple[str, ...]] | None:
     Its lens is a fisheye: only pictures that the dataset's toolbox undistorted, with the lens that it then wrote to
     ``transforms_undistorted.json``, fit the pinhole camera that visibility is found with.
     """
-    path, lens = files.folder / DSLR_COLMAP / "images.txt", files.folder / DSLR_LENS
+    path, lens = files.path / DSLR_COLMAP / "images.txt", files.path / DSLR_LENS
     if not (path.is_file() and lens.is_file()):
         return None
     views = _views(files, path)
@@ -253,7 +253,7 @@ def _from_json(files: SceneFiles, path: Path, findings: Findings) -> PoseRows:
     return _built(path, np.array([n for n, _ in numbered], dtype=np.intp), pose, pinhole, posed, _clock(rows))
 
 
-def _views(files: SceneFiles, path: Path) -> Views:
+def _views(files: SceneFiles, path: Path) -> ColmapViews:
     cameras = path.with_name("cameras.txt")
     try:
         return parse_views(files.text(cameras), files.text(path))
@@ -261,7 +261,7 @@ def _views(files: SceneFiles, path: Path) -> Views:
         raise files.fault(path, "bad_colmap", str(error), "fetch the folder colmap/ again") from error
 
 
-def _rows(files: SceneFiles, path: Path, views: Views) -> PoseRows:
+def _rows(files: SceneFiles, path: Path, views: ColmapViews) -> PoseRows:
     """The views whose names are ``…/frame_<number>.jpg``, by that number."""
     found = ((FRAME_NAME.fullmatch(Path(name).stem), i) for i, name in enumerate(views.names))
     numbered = dict(sorted((int(m[1]), i) for m, i in found if m))

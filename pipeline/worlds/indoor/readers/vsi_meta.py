@@ -36,7 +36,7 @@ class VsiMeta:
     version = 1
     extra = None
     video_fps = 30
-    wants = ()
+    expected_files = ()
 
     def settings(self) -> dict[str, str]:
         """See `Reader.settings`."""
@@ -71,7 +71,7 @@ class VsiMeta:
 
     def read(self, files: SceneFiles) -> IndoorScene:
         """See `Reader.read`. All faults of the scene are gathered into one error."""
-        path, ref = files.folder, files.ref
+        path, ref = files.path, files.ref
         raw = _read_span(path, ref)
         findings = Findings()
         scene = _parse(raw, ref, findings)

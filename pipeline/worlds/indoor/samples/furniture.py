@@ -14,7 +14,7 @@ from pipeline.sampling.shapes import Profile, Shape, box_shape, cushion_shape, r
 CYLINDER: Final[Profile] = ((0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (0.0, 1.0))
 
 
-class Part(NamedTuple):
+class FurniturePart(NamedTuple):
     """One part.
 
     Local axes of a piece: x to its right, y to its back, z up.
@@ -51,12 +51,12 @@ class Kind(NamedTuple):
 
     size_m: tuple[float, float, float]
     colors: tuple[tuple[str, str], ...]
-    parts: tuple[Part, ...]
+    parts: tuple[FurniturePart, ...]
     with_no: str | None = None
-    more: tuple[Part, ...] = ()
+    more: tuple[FurniturePart, ...] = ()
 
 
-def _parts(rows: list[dict[str, Any]]) -> tuple[Part, ...]:
+def _parts(rows: list[dict[str, Any]]) -> tuple[FurniturePart, ...]:
     """The parts of rows of the plan; a row with lists x, y or z is one part for each of their combinations."""
     found = []
     for row in rows:
@@ -69,7 +69,7 @@ def _parts(rows: list[dict[str, Any]]) -> tuple[Part, ...]:
             span = tuple(a + b for a, b in zip(row[form], off, strict=True))
             top = tuple(a + b for a, b in zip(row["top"], off[:4], strict=True)) if "top" in row else None
             axis = "xyz".index(row.get("axis", "z"))
-            found.append(Part(form, span, row["color"], top, profile, axis, row.get("squareness", 0.0)))
+            found.append(FurniturePart(form, span, row["color"], top, profile, axis, row.get("squareness", 0.0)))
     return tuple(found)
 
 
@@ -87,7 +87,7 @@ KINDS: Final[dict[str, Kind]] = {
 }
 
 
-def shape_of(part: Part, size_m: FloatArray, step_m: float) -> Shape:
+def shape_of(part: FurniturePart, size_m: FloatArray, step_m: float) -> Shape:
     """Triangles of a part of a piece of this size (3,); the origin is the lower front left corner of its box."""
     low, high = np.array(part.span[0::2]) * size_m, np.array(part.span[1::2]) * size_m
     if part.form == "turned":

@@ -22,7 +22,7 @@ GAP_M: Final = 0.25  # between neighbours on a wall
 
 
 @dataclass(frozen=True)
-class Plan:
+class BoxRoom:
     """One room: sides in metres, rotation of the whole scan in degrees, and what stands in it."""
 
     name: str
@@ -32,7 +32,7 @@ class Plan:
     furniture: tuple[str, ...]
 
 
-PLANS: Final = TypeAdapter(tuple[Plan, ...]).validate_python(_PLAN["rooms"])
+PLANS: Final = TypeAdapter(tuple[BoxRoom, ...]).validate_python(_PLAN["rooms"])
 
 
 def write_sample_metadata(folder: Path) -> None:
@@ -41,7 +41,7 @@ def write_sample_metadata(folder: Path) -> None:
     write_atomically(folder / "samples_meta_info.json", json.dumps(scenes, indent=1).encode())
 
 
-def sample_scene(plan: Plan) -> dict[str, Any]:
+def sample_scene(plan: BoxRoom) -> dict[str, Any]:
     """One room in the released layout: objects go round the walls, none overlapping, in an order of its own."""
     order = rng_for("sample", plan.name).permutation(len(plan.furniture))
     boxes: dict[str, list[dict[str, Any]]] = {}
@@ -69,7 +69,7 @@ def sample_scene(plan: Plan) -> dict[str, Any]:
     }
 
 
-def _walls(plan: Plan) -> list[tuple[np.ndarray, np.ndarray, np.ndarray, float]]:
+def _walls(plan: BoxRoom) -> list[tuple[np.ndarray, np.ndarray, np.ndarray, float]]:
     """Start corner, direction, inward normal and length of the four walls, counter-clockwise."""
     w, d = plan.width / 2, plan.depth / 2
     corners = [np.array(c) for c in ((-w, -d), (w, -d), (w, d), (-w, d))]
@@ -87,7 +87,12 @@ def _corner_clearance(boxes: dict[str, list[dict[str, Any]]]) -> float:
 
 
 def _box(
-    plan: Plan, center: np.ndarray, z: float, lengths: tuple[float, float, float], along: np.ndarray, inward: np.ndarray
+    plan: BoxRoom,
+    center: np.ndarray,
+    z: float,
+    lengths: tuple[float, float, float],
+    along: np.ndarray,
+    inward: np.ndarray,
 ) -> dict[str, Any]:
     turn = math.radians(plan.turn_deg)
     rotation = np.array([[math.cos(turn), -math.sin(turn)], [math.sin(turn), math.cos(turn)]])

@@ -15,12 +15,12 @@ import open3d as o3d
 
 from pipeline.core.arrays import FloatArray
 from pipeline.sampling.camera import TURN_BY_SKY, Lens, film, product
-from pipeline.sampling.meshes import ColorArray, Look, SampleMesh
+from pipeline.sampling.meshes import ColorArray, SampleMesh, SurfaceLook
 from pipeline.worlds.indoor.samples.rooms import Furnished, RoomPlan, furnish, world_T_plan
 from pipeline.worlds.indoor.samples.surfaces import surfaces
 
 
-class Shot(NamedTuple):
+class RoomFrame(NamedTuple):
     """What one frame shows.
 
     Attributes:
@@ -34,7 +34,7 @@ class Shot(NamedTuple):
     owner: npt.NDArray[np.int32]
 
 
-class Renderer:
+class RoomRenderer:
     """Renders one mesh (world frame) with any lens from any pose; ``picture`` (H, W, 3) holds its surfaces."""
 
     def __init__(self, mesh: SampleMesh, picture: ColorArray) -> None:
@@ -47,7 +47,7 @@ class Renderer:
         self._width, self._texels = picture.shape[1], np.ascontiguousarray(picture.reshape(-1, 3))
         self._looks = _looks(mesh.look)
 
-    def shoot(self, world_T_camera: FloatArray, lens: Lens) -> Shot:
+    def shoot(self, world_T_camera: FloatArray, lens: Lens) -> RoomFrame:
         """One frame from the pose (4, 4)."""
         depth, owner, face, uv = self._cast(world_T_camera, lens)
         looks = self._looks.take(face, axis=0)
@@ -58,7 +58,7 @@ class Renderer:
         color = np.empty_like(texels)
         np.multiply(texels, light[:, None], out=color, dtype=np.float32, casting="unsafe")
         shape = (lens.height, lens.width)
-        return Shot(color.reshape(*shape, 3), depth.reshape(shape), owner.reshape(shape))
+        return RoomFrame(color.reshape(*shape, 3), depth.reshape(shape), owner.reshape(shape))
 
     def depth_m(self, world_T_camera: FloatArray, lens: Lens) -> npt.NDArray[np.float32]:
         """Depth (h, w) alone, inf where nothing is."""
@@ -87,7 +87,7 @@ def _pixel_directions(lens: Lens) -> tuple[npt.NDArray[np.float32], npt.NDArray[
     return x.astype(np.float32), y.astype(np.float32)
 
 
-def _looks(look: Look) -> npt.NDArray[np.float32]:
+def _looks(look: SurfaceLook) -> npt.NDArray[np.float32]:
     """Column, row and light of the faces (F, 9): at the first corner, and what the second and third add to it."""
     values = np.concatenate([look.texels, look.light[..., None]], axis=2)
     first, second, third = (values[:, k] for k in range(3))
@@ -108,9 +108,9 @@ class SampleScan:
     plan: RoomPlan
     room: Furnished
     world_T_camera: FloatArray
-    renderer: Renderer
+    renderer: RoomRenderer
 
-    def shots(self, lens: Lens, pixels: npt.NDArray[np.int64]) -> Iterator[tuple[int, Shot]]:
+    def shots(self, lens: Lens, pixels: npt.NDArray[np.int64]) -> Iterator[tuple[int, RoomFrame]]:
         """All frames in order; the pixels of each piece in frame i are counted into ``pixels[i]``."""
         pieces = len(self.plan.pieces)
         for i, pose in enumerate(self.world_T_camera):
@@ -127,4 +127,4 @@ def scan(plan: RoomPlan) -> SampleScan:
     """Furnishes the rooms and walks the camera through them."""
     room = furnish(plan)
     poses = film(plan.views, plan.fps, TURN_BY_SKY[plan.sky], plan.name)
-    return SampleScan(plan, room, product(world_T_plan(plan), poses), Renderer(room.mesh, surfaces()[1]))
+    return SampleScan(plan, room, product(world_T_plan(plan), poses), RoomRenderer(room.mesh, surfaces()[1]))

@@ -21,7 +21,7 @@ from pipeline.core.identity import rng_for
 from pipeline.core.templates import load_table
 from pipeline.geometry.boxes import Boxes, stack
 from pipeline.sampling.camera import CameraView, moved, rigid
-from pipeline.sampling.meshes import Look, MeshPart, SampleMesh, join
+from pipeline.sampling.meshes import MeshPart, SampleMesh, SurfaceLook, join
 from pipeline.sampling.shapes import panel_shape
 from pipeline.worlds.indoor.samples.furniture import KINDS, shape_of
 from pipeline.worlds.indoor.samples.surfaces import (
@@ -57,7 +57,7 @@ class Rect(NamedTuple):
     y1: float
 
 
-class Piece(NamedTuple):
+class FurniturePiece(NamedTuple):
     """One piece of furniture.
 
     Attributes:
@@ -107,7 +107,7 @@ class RoomPlan:
     rooms: tuple[Rect, ...]
     doorways: tuple[Rect, ...]
     height_m: float
-    pieces: tuple[Piece, ...]
+    pieces: tuple[FurniturePiece, ...]
     views: tuple[CameraView, ...]
     world_turn_deg: float
     world_shift_m: tuple[float, float, float]
@@ -214,7 +214,7 @@ def _furniture(plan: RoomPlan, boxes: Boxes) -> list[MeshPart]:
                 light = facing(moved(turn, shape.normals.reshape(-1, 3)).reshape(corners.shape))
                 light = light * toward_foot(corners[..., 2] / size[2])
             extent = size * (np.array(part.span[1::2]) - part.span[0::2])
-            look = Look(texels_of(known[color], corners, shape.normals, extent), light)
+            look = SurfaceLook(texels_of(known[color], corners, shape.normals, extent), light)
             parts.append(MeshPart(moved(transform, shape.vertices), shape.faces, owner, look))
     return parts
 
@@ -246,7 +246,7 @@ def _structure(plan: RoomPlan, floor: BaseGeometry, boxes: Boxes) -> list[MeshPa
         shape = panel_shape(corner, u, v, STRUCTURE_STEP_M)
         left = beside_things(shape.vertices, boxes) * in_corners(shape.vertices, floor, plan.height_m)
         light = facing(shape.normals) * left[shape.faces]
-        look = Look(texels_of(known[surface], shape.vertices[shape.faces], shape.normals, np.zeros(3)), light)
+        look = SurfaceLook(texels_of(known[surface], shape.vertices[shape.faces], shape.normals, np.zeros(3)), light)
         parts.append(MeshPart(shape.vertices, shape.faces, len(plan.pieces) + kind, look))
     return parts
 

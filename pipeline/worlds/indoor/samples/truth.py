@@ -71,7 +71,7 @@ class SceneTruth(Model):
         return min(frames, default=None)
 
 
-class Truth(Model):
+class PlantedTruth(Model):
     """Everything planted in a folder of samples."""
 
     seen_share: float = SEEN_SHARE

@@ -8,13 +8,13 @@ from pathlib import Path
 from pipeline.core.files import write_atomically
 from pipeline.worlds.indoor.samples import arkitscenes, scannet, scannetpp
 from pipeline.worlds.indoor.samples.rooms import PLANS, RoomPlan
-from pipeline.worlds.indoor.samples.truth import SceneTruth, Truth
+from pipeline.worlds.indoor.samples.truth import PlantedTruth, SceneTruth
 
 _FORMATS = {"scannet": scannet, "scannetpp": scannetpp, "arkitscenes": arkitscenes}
 _THREADS = 2  # scenes at a time; rays, video and images are cast and packed outside of Python's lock
 
 
-def write_samples(folder: Path, plans: tuple[RoomPlan, ...] = PLANS) -> Truth:
+def write_samples(folder: Path, plans: tuple[RoomPlan, ...] = PLANS) -> PlantedTruth:
     """Writes ``<folder>/scannet``, ``scannetpp``, ``arkitscenes`` and ``truth.json``; the same bytes every time.
 
     ``truth.json`` comes last: where it is, the samples are whole. Files of an earlier writing are replaced.
@@ -27,11 +27,11 @@ def write_samples(folder: Path, plans: tuple[RoomPlan, ...] = PLANS) -> Truth:
         scenes = list(pool.map(write, plans))
     for dataset, layout in _FORMATS.items():
         layout.write_tables(folder / dataset, tuple(plan for plan in plans if plan.dataset == dataset))
-    truth = Truth(scenes={scene.id: scene for scene in scenes})
+    truth = PlantedTruth(scenes={scene.id: scene for scene in scenes})
     write_atomically(folder / "truth.json", truth.model_dump_json().encode())
     return truth
 
 
-def read_truth(folder: Path) -> Truth:
+def read_truth(folder: Path) -> PlantedTruth:
     """The truth that `write_samples` has left in a folder."""
-    return Truth.model_validate_json((folder / "truth.json").read_bytes())
+    return PlantedTruth.model_validate_json((folder / "truth.json").read_bytes())

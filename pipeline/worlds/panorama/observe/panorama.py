@@ -15,7 +15,7 @@ from pipeline.core.arrays import FloatArray
 from pipeline.core.findings import Findings, doubt, note
 from pipeline.core.schema import Finding
 from pipeline.reading.reader import PanoramaGeometry, Twin
-from pipeline.worlds.panorama.facts import Measured, Panorama, PanoramaConfig, PanoramaScene
+from pipeline.worlds.panorama.facts import MeasuredPicture, Panorama, PanoramaConfig, PanoramaScene
 from pipeline.worlds.panorama.observe.picture import (
     differing_bits,
     hash_of,
@@ -73,7 +73,7 @@ def _fault(found: Finding) -> Finding:
     return found.model_copy(update={"severity": "fault"})
 
 
-def _measure(facts: Panorama, color: Color, depth_m: FloatArray | None) -> Measured:
+def _measure(facts: Panorama, color: Color, depth_m: FloatArray | None) -> MeasuredPicture:
     picture = facts.picture
     whole = picture.crop is None
     across = picture.width if picture.crop is None else picture.crop.full_width
@@ -82,7 +82,7 @@ def _measure(facts: Panorama, color: Color, depth_m: FloatArray | None) -> Measu
         share = nadir_by_depth(depth_m, facts.camera_height_m)
     elif whole:
         share = nadir_by_colour(color)
-    return Measured(
+    return MeasuredPicture(
         pixels_per_degree=round(across / 360.0, 3),
         sharpness=round(sharpness_of(color), 1) if whole else None,
         nadir_share=None if share is None else round(share, 4),

@@ -15,8 +15,8 @@ from pipeline.core.arrays import FloatArray
 from pipeline.core.findings import Findings, doubt
 from pipeline.reading.maps.areas import CITY, COUNTRY, Kind
 from pipeline.reading.maps.feature import mentioned
-from pipeline.reading.maps.gazetteer import Gazetteer, Near
-from pipeline.worlds.panorama.facts import Crop, Panorama, PanoramaConfig, Place, Seen
+from pipeline.reading.maps.gazetteer import Gazetteer, NearbyRoads
+from pipeline.worlds.panorama.facts import Panorama, PanoramaConfig, PanoramaObject, Place, SphereCrop
 
 STREET: Final = "street"
 OTHERS_MAX: Final = 30
@@ -33,9 +33,9 @@ def find_place(facts: Panorama, gazetteer: Gazetteer, config: PanoramaConfig, fi
     return place if facts.place is None else _stated(facts.place, place, findings)
 
 
-def streets_near(near: list[Near]) -> list[Near]:
+def streets_near(near: list[NearbyRoads]) -> list[NearbyRoads]:
     """The nearest road of each name, the nearest first; capital letters do not part two names."""
-    found: dict[str, Near] = {}
+    found: dict[str, NearbyRoads] = {}
     for one in near:
         found.setdefault(one.road.name.casefold(), one)
     return list(found.values())
@@ -75,7 +75,7 @@ def _area(
     return place.model_copy(update=changes | ({"country_code": first.code} if kind == COUNTRY else {}))
 
 
-def _street(place: Place, near: list[Near], facts: Panorama, config: PanoramaConfig, found: Findings) -> Place:
+def _street(place: Place, near: list[NearbyRoads], facts: Panorama, config: PanoramaConfig, found: Findings) -> Place:
     streets = streets_near(near)
     if not streets:
         message = f"no road with a name lies within {config.street_search_m:g} m"
@@ -134,7 +134,7 @@ LEAST: Final = 9  # samples with a depth
 DEPTH: Final = "depth"
 
 
-def measure_objects(facts: Panorama, depth_m: FloatArray | None, findings: Findings) -> tuple[Seen, ...]:
+def measure_objects(facts: Panorama, depth_m: FloatArray | None, findings: Findings) -> tuple[PanoramaObject, ...]:
     """The objects with what depth, heading and position tell of them; what depth belies is in doubt.
 
     Args:
@@ -142,7 +142,9 @@ def measure_objects(facts: Panorama, depth_m: FloatArray | None, findings: Findi
         depth_m: (h, w) distances from the camera's centre, metres, NaN where not known.
         findings: gets one doubt for all objects that depth belies.
     """
-    crop = facts.picture.crop or Crop(full_width=facts.picture.width, full_height=facts.picture.height, left=0, top=0)
+    crop = facts.picture.crop or SphereCrop(
+        full_width=facts.picture.width, full_height=facts.picture.height, left=0, top=0
+    )
     found, belied = [], []
     for seen in facts.objects:
         measured = seen if depth_m is None else _measured(seen, level_distances(seen, depth_m, facts, crop))
@@ -156,7 +158,7 @@ def measure_objects(facts: Panorama, depth_m: FloatArray | None, findings: Findi
     return tuple(found)
 
 
-def level_distances(seen: Seen, depth_m: FloatArray, facts: Panorama, crop: Crop) -> FloatArray:
+def level_distances(seen: PanoramaObject, depth_m: FloatArray, facts: Panorama, crop: SphereCrop) -> FloatArray:
     """Distances over ground (`SAMPLES`, `SAMPLES`) from the camera to what is seen within an object's interval.
 
     The first axis goes down. NaN beyond the picture and where depth is not known.
@@ -173,7 +175,7 @@ def level_distances(seen: Seen, depth_m: FloatArray, facts: Panorama, crop: Crop
     return np.where(inside, found * np.cos(np.radians(pitch))[:, None], np.nan)
 
 
-def _measured(seen: Seen, level_m: FloatArray) -> Seen:
+def _measured(seen: PanoramaObject, level_m: FloatArray) -> PanoramaObject:
     """An object with the distance and the visible share that distances within its interval show."""
     changes: dict[str, object] = {}
     told = dict(seen.told_by)
@@ -211,7 +213,7 @@ def _tolerance_m(distance_m: float) -> float:
     return max(ALIKE_M, ALIKE_SHARE * distance_m)
 
 
-def _placed(seen: Seen, heading_deg: float | None) -> Seen:
+def _placed(seen: PanoramaObject, heading_deg: float | None) -> PanoramaObject:
     """An object with its place about the camera, where heading and distance are known."""
     if heading_deg is None or seen.distance_m is None:
         return seen

@@ -22,7 +22,15 @@ from pipeline.formats.picture_tags import BrokenTagsError, header_of, tags_of
 from pipeline.reading.files import SceneFiles
 from pipeline.worlds.panorama.readers.own_files import SIDECAR, OwnFiles, Sidecar, refuse_large
 from pipeline.worlds.panorama.readers.picture import MOST_PIXELS
-from pipeline.worlds.panorama.readers.told import Told, first, from_exif, heading_of, number_of, position_of, positive
+from pipeline.worlds.panorama.readers.told import (
+    SourceMetadata,
+    first,
+    from_exif,
+    heading_of,
+    number_of,
+    position_of,
+    positive,
+)
 
 # Doubts about values of single sources that were not used.
 NOT_USED: Final = frozenset(
@@ -40,10 +48,10 @@ _JSON_BYTES: Final = 16 << 20
 _HEAD_BYTES: Final = 1 << 18  # of a picture, in which its metadata stand
 
 
-def stated(sidecar: Sidecar, found: Findings) -> Told:
+def stated(sidecar: Sidecar, found: Findings) -> SourceMetadata:
     """What people say."""
     at = sidecar.position
-    return Told(
+    return SourceMetadata(
         by=SIDECAR,
         position=None if at is None else position_of(at.lat_deg, at.lon_deg, at.alt_m, SIDECAR, found),
         accuracy_m=sidecar.accuracy_m,
@@ -57,7 +65,7 @@ def stated(sidecar: Sidecar, found: Findings) -> Told:
     )
 
 
-def of_services(files: SceneFiles, own: OwnFiles, found: Findings) -> list[Told]:
+def of_services(files: SceneFiles, own: OwnFiles, found: Findings) -> list[SourceMetadata]:
     """What services of street pictures say.
 
     Raises:
@@ -152,7 +160,7 @@ def is_panoramax(value: dict[str, Any]) -> bool:
     return value.get("type") == "Feature" and isinstance(value.get("properties"), dict)
 
 
-def from_mapillary(value: dict[str, Any], found: Findings) -> list[Told]:
+def from_mapillary(value: dict[str, Any], found: Findings) -> list[SourceMetadata]:
     """What Mapillary says, computed before measured. Raises NoPanorama."""
     kind = value.get("camera_type")
     if value.get("is_pano") is False or (isinstance(kind, str) and kind.lower() not in _SPHERICAL):
@@ -172,7 +180,7 @@ def from_mapillary(value: dict[str, Any], found: Findings) -> list[Told]:
         heading = heading_of(number_of(value.get(f"{prefix}compass_angle")), by, found)
         pitch, roll = _tilt(value.get("computed_rotation")) if prefix else (None, None)
         told.append(
-            Told(
+            SourceMetadata(
                 by=by,
                 position=position,
                 heading_deg=heading,
@@ -184,7 +192,7 @@ def from_mapillary(value: dict[str, Any], found: Findings) -> list[Told]:
     return told
 
 
-def from_panoramax(value: dict[str, Any], found: Findings) -> list[Told]:
+def from_panoramax(value: dict[str, Any], found: Findings) -> list[SourceMetadata]:
     """What Panoramax says. Raises NoPanorama."""
     properties = value["properties"]
     optics = properties.get("pers:interior_orientation")
@@ -200,7 +208,7 @@ def from_panoramax(value: dict[str, Any], found: Findings) -> list[Told]:
     links = [link for link in _dicts(value.get("links")) if link.get("rel") == "self"]
     providers = [p for p in _dicts(value.get("providers")) if "producer" in (p.get("roles") or ())]
     return [
-        Told(
+        SourceMetadata(
             by=PANORAMAX,
             position=position_of(lat, lon, None, PANORAMAX, found),
             accuracy_m=positive(number_of(properties.get("quality:horizontal_accuracy"))),

@@ -19,7 +19,7 @@ from pipeline.core.schema import Model, Name
 from pipeline.reading.files import SceneFiles
 from pipeline.reading.maps.areas import fit_name
 from pipeline.reading.maps.feature import mentioned
-from pipeline.worlds.panorama.facts import Crop, Picture, Seen, Share, Slot
+from pipeline.worlds.panorama.facts import PanoramaObject, PanoramaPicture, Share, Slot, SphereCrop
 from pipeline.worlds.panorama.readers.own_files import OBJECTS_FILE, refuse_large
 
 DISTANCE_MAX_M: Final = 10_000.0  # beyond it nothing in a street has a distance: millimetres
@@ -31,7 +31,7 @@ _REMEDIES: Final = {
 }
 
 
-class _Raw(Model):
+class _RawObject(Model):
     id: Name
     label: Name
     slot: Slot | None = None
@@ -46,8 +46,8 @@ class _Raw(Model):
 
 
 def read_objects(
-    files: SceneFiles, path: Path, picture: Picture, findings: Findings
-) -> tuple[tuple[Seen, ...], tuple[str, ...]]:
+    files: SceneFiles, path: Path, picture: PanoramaPicture, findings: Findings
+) -> tuple[tuple[PanoramaObject, ...], tuple[str, ...]]:
     """The usable objects by id, and the labels of which they are all; what is wrong with single ones is a doubt.
 
     Raises:
@@ -61,7 +61,7 @@ def read_objects(
     if not isinstance(entries, list) or not isinstance(complete, list) or set(value) - {"objects", "complete"}:
         message = f'its keys are {", ".join(sorted(value))[:200]}, and not "objects" and "complete", both lists'
         raise files.fault(path, "bad_objects", message, _REMEDIES["unusable_object"])
-    found: dict[str, Seen] = {}
+    found: dict[str, PanoramaObject] = {}
     refused: dict[str, list[str]] = {}
     again: set[str] = set()
     for place, entry in enumerate(entries):
@@ -92,10 +92,10 @@ def read_objects(
     return tuple(found[key] for key in sorted(found)), tuple(sorted(set(labels)))
 
 
-def _seen(entry: Any, picture: Picture) -> Seen | str:
+def _seen(entry: Any, picture: PanoramaPicture) -> PanoramaObject | str:
     """An object, or why it is none."""
     try:
-        raw = _Raw.model_validate(entry)
+        raw = _RawObject.model_validate(entry)
     except ValidationError as error:
         first = error.errors()[0]
         return f"{'.'.join(map(str, first['loc'])) or 'entry'}: {first['msg']}"
@@ -105,7 +105,7 @@ def _seen(entry: Any, picture: Picture) -> Seen | str:
     if isinstance(angles, str):
         return angles
     (start, width), (low, high) = angles
-    return Seen(
+    return PanoramaObject(
         **raw.model_dump(exclude={"yaw_deg", "pitch_deg", "box_px"}),
         yaw_deg=(start + width / 2 + 180.0) % 360.0 - 180.0,
         width_deg=width,
@@ -115,7 +115,7 @@ def _seen(entry: Any, picture: Picture) -> Seen | str:
     )
 
 
-def _angles(raw: _Raw, picture: Picture) -> tuple[tuple[float, float], tuple[float, float]] | str:
+def _angles(raw: _RawObject, picture: PanoramaPicture) -> tuple[tuple[float, float], tuple[float, float]] | str:
     """First yaw and width, lowest and highest pitch, degrees; or why it has none."""
     if raw.box_px is not None and raw.yaw_deg is None and raw.pitch_deg is None:
         angles = angles_of(raw.box_px, picture)
@@ -134,13 +134,13 @@ def _angles(raw: _Raw, picture: Picture) -> tuple[tuple[float, float], tuple[flo
 
 
 def angles_of(
-    box_px: tuple[float, float, float, float], picture: Picture
+    box_px: tuple[float, float, float, float], picture: PanoramaPicture
 ) -> tuple[tuple[float, float], tuple[float, float]] | None:
     """First yaw and width, lowest and highest pitch of a box between pixels' edges, degrees; None: off the picture."""
     left, top, right, bottom = box_px
     if not (min(left, right) >= 0 and max(left, right) <= picture.width and 0 <= top < bottom <= picture.height):
         return None
-    crop = picture.crop or Crop(full_width=picture.width, full_height=picture.height, left=0, top=0)
+    crop = picture.crop or SphereCrop(full_width=picture.width, full_height=picture.height, left=0, top=0)
     across, down = 360.0 / crop.full_width, 180.0 / crop.full_height
     start = (left + crop.left) * across - 180.0
     width = ((right - left) * across) % 360.0 or (360.0 if right > left else 0.0)

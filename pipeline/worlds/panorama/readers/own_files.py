@@ -18,7 +18,7 @@ from pipeline.core.schema import Model, Name
 from pipeline.reading.files import SceneFiles
 from pipeline.reading.maps.areas import fit_name
 from pipeline.reading.settings import File, SafeName, read_model
-from pipeline.worlds.panorama.facts import Compass, Crop, DeclaredView, Pitch, Slot
+from pipeline.worlds.panorama.facts import Compass, DeclaredView, Pitch, Slot, SphereCrop
 
 SIDECAR: Final = "pano.yaml"
 OBJECTS_FILE: Final = "objects.json"
@@ -70,7 +70,7 @@ def own_files(files: SceneFiles, named: str | None = None) -> OwnFiles:
             picture.with_name(f"{stem}{_DEPTH}"),
             tuple(path for path in own if path.is_file()),
         )
-    folder = files.folder
+    folder = files.path
     usual = [path for name in PICTURES if (path := folder / name).is_file()]
     pictures = (folder / named,) if named is not None else tuple(usual[:1]) or pictures_in(folder)
     services = sorted(p for p in folder.glob("*.json") if p.is_file() and p.name != OBJECTS_FILE)
@@ -175,7 +175,9 @@ class Sidecar(Model):
     camera_height_m: Annotated[FiniteFloat, Field(gt=0, le=100)] | None = Field(
         default=None, description="metres above the ground, of over 0 to 100"
     )
-    crop: Crop | None = Field(default=None, description="full_width, full_height, left, top in pixels of the sphere")
+    crop: SphereCrop | None = Field(
+        default=None, description="full_width, full_height, left, top in pixels of the sphere"
+    )
     depth: DepthSettings | None = Field(default=None, description="path, metres_per_unit")
     place: DeclaredPlace | None = Field(
         default=None, description="country, country_code, city, street; they come before what maps say"

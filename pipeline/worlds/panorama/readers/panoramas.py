@@ -14,7 +14,7 @@ from typing import Final
 
 import numpy as np
 
-from pipeline.core.errors import ConfigError, RawDataError, need
+from pipeline.core.errors import ConfigError, RawDataError, require_extra
 from pipeline.core.findings import Findings
 from pipeline.core.schema import Origin
 from pipeline.formats.images import color_file, depth_file
@@ -24,7 +24,7 @@ from pipeline.reading.maps.areas import COUNTRIES
 from pipeline.reading.maps.gazetteer import SUFFIXES as MAP_SUFFIXES
 from pipeline.reading.maps.gazetteer import maps_in, read_gazetteer, stamped
 from pipeline.reading.maps.read import OSM_SUFFIXES
-from pipeline.reading.reader import PanoramaGeometry, Reader, Twin, Want
+from pipeline.reading.reader import ExpectedFile, PanoramaGeometry, Reader, Twin
 from pipeline.worlds.panorama.facts import Panorama, PanoramaScene, Place
 from pipeline.worlds.panorama.readers.metadata import of_services, say_what_is_missing, settle, stated, whereabouts
 from pipeline.worlds.panorama.readers.objects import read_objects
@@ -55,18 +55,20 @@ TOLD: Final = (
     "source_url",
 )
 # By which endings `doctor` knows the files of a panorama, in a folder and in the root.
-WANTS: Final = (
-    Want("picture", tuple(f"*{suffix}" for suffix in SUFFIXES), "the panorama is left out", True, SUFFIXES),
-    Want("sidecar", ("pano.yaml",), "only what picture or service say of position and heading", recorded=(".yaml",)),
-    Want(
+EXPECTED_FILES: Final = (
+    ExpectedFile("picture", tuple(f"*{suffix}" for suffix in SUFFIXES), "the panorama is left out", True, SUFFIXES),
+    ExpectedFile(
+        "sidecar", ("pano.yaml",), "only what picture or service say of position and heading", recorded=(".yaml",)
+    ),
+    ExpectedFile(
         "service",
         tuple(f"*{name}.json" for name in SERVICES),
         "nothing, where pano.yaml or the picture say the same",
         recorded=tuple(f"{name}.json" for name in SERVICES),
     ),
-    Want("depth", ("depth.png",), "no distances but those that people gave", recorded=("depth.png",)),
-    Want("objects", ("objects.json",), "no question about objects", recorded=("objects.json",)),
-    Want(
+    ExpectedFile("depth", ("depth.png",), "no distances but those that people gave", recorded=("depth.png",)),
+    ExpectedFile("objects", ("objects.json",), "no question about objects", recorded=("objects.json",)),
+    ExpectedFile(
         "maps",
         tuple(f"{up}{MAPS}/*{suffix}" for up in ("", "../") for suffix in MAP_SUFFIXES),
         "no country, city and street but those that pano.yaml states",
@@ -86,13 +88,13 @@ class Panoramas(Reader):
     name = "panoramas"
     version = 1
     video_fps = 1
-    wants = WANTS
+    expected_files = EXPECTED_FILES
 
     def scenes(self, root: Path) -> Listing:
         """See `Reader.scenes`. Raises ConfigError where maps need a package that is not installed."""
         maps = self._maps(root)
         if any(path.name.lower().endswith(OSM_SUFFIXES) for path in maps):
-            need("flights", f"reader {self.name} with a map of OpenStreetMap")
+            require_extra("flights", f"reader {self.name} with a map of OpenStreetMap")
         return list_panoramas(root, maps)
 
     def read(self, files: SceneFiles) -> PanoramaScene:
@@ -164,7 +166,7 @@ _EARTH_M: Final = 6_371_000.0
 
 
 @dataclass(frozen=True)
-class _Found:
+class _FoundPanoramas:
     """A panorama as it is listed."""
 
     ref: SceneRef
@@ -182,7 +184,7 @@ def list_panoramas(root: Path, maps: Sequence[Path]) -> Listing:
     if not root.is_dir():
         raise ConfigError(f"{root}: no such folder. Give a folder of panoramas")
     stamp = digest_files(root, [(path.name, path.stat()) for path in maps], b"").encode()
-    found: dict[str, list[_Found]] = {}
+    found: dict[str, list[_FoundPanoramas]] = {}
     broken: list[RawDataError] = []
     for path in sorted(root.iterdir()):
         if path.name.startswith(".") or not (_is_panorama(path) if path.is_dir() else is_picture(path)):
@@ -216,7 +218,7 @@ def _is_panorama(folder: Path) -> bool:
     return (folder / SIDECAR).is_file() or bool(pictures_in(folder))
 
 
-def _found(root: Path, path: Path, name: str, extra: bytes) -> _Found:
+def _found(root: Path, path: Path, name: str, extra: bytes) -> _FoundPanoramas:
     if path.is_dir():
         there = [p for p in sorted(path.iterdir()) if p.is_file() and not p.name.startswith(".")]
         folder = path
@@ -233,10 +235,10 @@ def _found(root: Path, path: Path, name: str, extra: bytes) -> _Found:
         sidecar = Sidecar()
     own = own_files(files, sidecar.picture)
     picture = own.pictures[0] if len(own.pictures) == 1 else None
-    return _Found(replace(ref, id=f"{sidecar.dataset}/{name}"), picture, whereabouts(files, own, sidecar))
+    return _FoundPanoramas(replace(ref, id=f"{sidecar.dataset}/{name}"), picture, whereabouts(files, own, sidecar))
 
 
-def _with_twins(root: Path, found: Sequence[_Found]) -> list[SceneRef]:
+def _with_twins(root: Path, found: Sequence[_FoundPanoramas]) -> list[SceneRef]:
     """The scenes, each with the pictures of those before it that were taken near it, or whose files are as long."""
     twins = _twins(found)
     refs = []
@@ -254,7 +256,7 @@ def _with_twins(root: Path, found: Sequence[_Found]) -> list[SceneRef]:
     return refs
 
 
-def _twins(found: Sequence[_Found]) -> dict[int, list[int]]:
+def _twins(found: Sequence[_FoundPanoramas]) -> dict[int, list[int]]:
     """For each panorama the numbers of those before it that may be the same, the nearest first."""
     pairs: dict[int, list[tuple[float, int]]] = {}
     by_size: dict[int, int] = {}

@@ -10,9 +10,9 @@ from pipeline.core.findings import Findings, doubt, note
 from pipeline.core.schema import Finding
 from pipeline.formats.picture_tags import BrokenTagsError, Exif, Header, header_of, tags_of
 from pipeline.reading.files import SceneFiles
-from pipeline.worlds.panorama.facts import Crop, Depth, Picture
+from pipeline.worlds.panorama.facts import DepthSource, PanoramaPicture, SphereCrop
 from pipeline.worlds.panorama.readers.own_files import SIDECAR, OwnFiles, Sidecar
-from pipeline.worlds.panorama.readers.told import Told, WrongGPano, from_exif, from_gpano
+from pipeline.worlds.panorama.readers.told import SourceMetadata, WrongGPano, from_exif, from_gpano
 
 MOST_PIXELS: Final = 89_000_000  # 13,341 x 6,670; more is what Pillow takes for a bomb
 MOST_BYTES: Final = 256 * 2**20
@@ -24,12 +24,12 @@ ASPECT_PX: Final = 2  # by which a width may differ from twice the height
 class Opened(NamedTuple):
     """A picture, and what it says of itself."""
 
-    picture: Picture
-    told: tuple[Told, ...]
+    picture: PanoramaPicture
+    told: tuple[SourceMetadata, ...]
     raw: bytes
 
 
-def open_picture(files: SceneFiles, own: OwnFiles, crop: Crop | None, findings: Findings) -> Opened:
+def open_picture(files: SceneFiles, own: OwnFiles, crop: SphereCrop | None, findings: Findings) -> Opened:
     """The picture of a panorama, with the crop that people stated, else the one that GPano has.
 
     Raises:
@@ -66,7 +66,7 @@ def open_picture(files: SceneFiles, own: OwnFiles, crop: Crop | None, findings: 
     if crop is not None:
         _say_crop(crop, size, path.name, findings)
     name = files.relative(path)
-    picture = Picture(
+    picture = PanoramaPicture(
         path=name, width=size[0], height=size[1], crop=crop, sha256=hashlib.sha256(raw).hexdigest()
     )  # fmt: skip
     return Opened(picture, tuple(told), raw)
@@ -75,11 +75,11 @@ def open_picture(files: SceneFiles, own: OwnFiles, crop: Crop | None, findings: 
 def _path(files: SceneFiles, own: OwnFiles) -> Path:
     if not own.pictures:
         message = "there is no picture"
-        raise files.fault(files.folder, "missing_picture", message, f"add pano.jpg, or name one in {SIDECAR}")
+        raise files.fault(files.path, "missing_picture", message, f"add pano.jpg, or name one in {SIDECAR}")
     if len(own.pictures) > 1:
         names = ", ".join(path.name for path in own.pictures[:5])
         message = f"there are {names}, and which one is the panorama is not known"
-        raise files.fault(files.folder, "several_pictures", message, f"name one as picture in {SIDECAR}, or keep one")
+        raise files.fault(files.path, "several_pictures", message, f"name one as picture in {SIDECAR}, or keep one")
     return own.pictures[0]
 
 
@@ -111,7 +111,7 @@ def _check_form(files: SceneFiles, path: Path, raw: bytes, header: Header | None
         raise files.fault(path, "truncated_picture", message, "fetch the picture again")
 
 
-def _check_shape(files: SceneFiles, path: Path, size: tuple[int, int], crop: Crop | None) -> None:
+def _check_shape(files: SceneFiles, path: Path, size: tuple[int, int], crop: SphereCrop | None) -> None:
     """Raises RawDataError for what is not a whole sphere, and no part of one whose place in it is known."""
     width, height = size
     if crop is None:
@@ -131,7 +131,7 @@ def _check_shape(files: SceneFiles, path: Path, size: tuple[int, int], crop: Cro
     raise files.fault(path, "crop_contradicts", message, f"mend crop in {SIDECAR}, in pixels of this picture")
 
 
-def _say_crop(crop: Crop, size: tuple[int, int], name: str, findings: Findings) -> None:
+def _say_crop(crop: SphereCrop, size: tuple[int, int], name: str, findings: Findings) -> None:
     share = size[0] * size[1] / (crop.full_width * crop.full_height)
     if size[0] < crop.full_width:
         across = 360.0 * size[0] / crop.full_width
@@ -148,14 +148,16 @@ FAR_M: Final = 10_000.0  # what the largest number of 16 bits may mean at most
 _UNITS: Final = 65_535
 
 
-def find_depth(files: SceneFiles, own: OwnFiles, sidecar: Sidecar, picture: Picture, found: Findings) -> Depth | None:
+def find_depth(
+    files: SceneFiles, own: OwnFiles, sidecar: Sidecar, picture: PanoramaPicture, found: Findings
+) -> DepthSource | None:
     """The depth that goes with a picture; None where there is none, or with a doubt none that can be used.
 
     Raises:
         RawDataError: where the sidecar names one that is not there.
     """
     stated = sidecar.depth
-    path = files.folder / stated.path if stated is not None and stated.path is not None else own.depth
+    path = files.path / stated.path if stated is not None and stated.path is not None else own.depth
     if stated is None:
         if path.is_file():
             message = f"{path.name}: how many metres a unit is was not said; it was not used"
@@ -169,12 +171,12 @@ def find_depth(files: SceneFiles, own: OwnFiles, sidecar: Sidecar, picture: Pict
         found.add(fault.model_copy(update={"message": f"{path.name}: {fault.message}; it was not used"}))
     if fault is not None or header is None:
         return None
-    return Depth(
+    return DepthSource(
         path=files.relative(path), metres_per_unit=stated.metres_per_unit, width=header.width, height=header.height
     )
 
 
-def _fault_of(header: Header | None, metres_per_unit: float, picture: Picture) -> Finding | None:
+def _fault_of(header: Header | None, metres_per_unit: float, picture: PanoramaPicture) -> Finding | None:
     """Why a depth cannot be used, or None."""
     if header is None:
         return doubt("unusable_depth", "depth", "it is no PNG", "write a grey PNG of 16 bits")

@@ -18,7 +18,7 @@ from pipeline.core.findings import Findings, doubt, note
 from pipeline.core.schema import Origin
 from pipeline.formats.picture_tags import Exif
 from pipeline.geometry.geodesy import offsets_m
-from pipeline.worlds.panorama.facts import Crop
+from pipeline.worlds.panorama.facts import SphereCrop
 
 APART_M: Final = 25.0  # between two sources of a position: GPS among houses is off by some 10 m
 TURNED_DEG: Final = 10.0  # between two sources of a heading: a compass is off by some degrees
@@ -27,7 +27,7 @@ NULL_ISLAND_DEG: Final = 0.001  # of 0, 0, where positions lie that were never s
 
 
 @dataclass(frozen=True)
-class Told:
+class SourceMetadata:
     """What one source says; None: nothing.
 
     Attributes:
@@ -50,7 +50,7 @@ class Told:
     heading_deg: float | None = None
     camera_pitch_deg: float | None = None
     camera_roll_deg: float | None = None
-    crop: Crop | None = None
+    crop: SphereCrop | None = None
     captured: datetime.date | None = None
     author: str | None = None
     licence: str | None = None
@@ -112,7 +112,7 @@ def heading_of(raw: float | None, by: str, found: Findings) -> float | None:
     return raw % 360.0
 
 
-def first(told: Sequence[Told], of: str, told_by: dict[str, str]) -> Any:
+def first(told: Sequence[SourceMetadata], of: str, told_by: dict[str, str]) -> Any:
     """The first source's word on something, and whose it is."""
     for source in told:
         value = getattr(source, of)
@@ -122,13 +122,13 @@ def first(told: Sequence[Told], of: str, told_by: dict[str, str]) -> Any:
     return None
 
 
-def accuracy_of(told: Sequence[Told], told_by: dict[str, str]) -> float | None:
+def accuracy_of(told: Sequence[SourceMetadata], told_by: dict[str, str]) -> float | None:
     """The accuracy that people state, else that of the source whose position is believed: no other's is about it."""
     placed = [source for source in told if source.position is not None]
     return first([*told[:1], *placed[:1]], "accuracy_m", told_by)
 
 
-def compare(told: Sequence[Told], found: Findings) -> None:
+def compare(told: Sequence[SourceMetadata], found: Findings) -> None:
     """Says where sources differ on position or heading, and where a heading is one in radians."""
     placed = [(t.by, t.position) for t in told if t.position is not None]
     if len(placed) > 1:
@@ -198,7 +198,7 @@ class WrongGPano(ValueError):  # noqa: N818 - what is wrong, not an error of a p
         self.finding, self.message, self.remedy = finding, message, remedy
 
 
-def from_exif(exif: Exif, found: Findings) -> Told:
+def from_exif(exif: Exif, found: Findings) -> SourceMetadata:
     """What EXIF says; a position without the letters for its hemispheres, and a magnetic heading, are in doubt."""
     if exif.orientation != 1:
         message = (
@@ -227,7 +227,7 @@ def from_exif(exif: Exif, found: Findings) -> Told:
         found.add(doubt("magnetic_heading", "heading", message, remedy, exif.heading_deg, None, "degrees"))
     else:
         heading = heading_of(exif.heading_deg, EXIF, found)
-    return Told(
+    return SourceMetadata(
         by=EXIF,
         position=position,
         accuracy_m=positive(exif.accuracy_m) if position else None,
@@ -238,7 +238,7 @@ def from_exif(exif: Exif, found: Findings) -> Told:
     )
 
 
-def from_gpano(gpano: dict[str, str], size: tuple[int, int], found: Findings) -> Told:
+def from_gpano(gpano: dict[str, str], size: tuple[int, int], found: Findings) -> SourceMetadata:
     """What GPano says of a picture of some width and height. Raises WrongGPano."""
     projection = gpano.get("ProjectionType", _PROJECTION)
     if projection.lower() != _PROJECTION:
@@ -252,7 +252,7 @@ def from_gpano(gpano: dict[str, str], size: tuple[int, int], found: Findings) ->
             found.add(doubt("pose_out_of_range", "heading", message, "give it in pano.yaml", value, most, "degrees"))
             value = None
         angles[name] = value
-    return Told(
+    return SourceMetadata(
         by=GPANO,
         heading_deg=heading_of(number_of(gpano.get("PoseHeadingDegrees")), GPANO, found),
         camera_pitch_deg=angles["PosePitchDegrees"],
@@ -261,7 +261,7 @@ def from_gpano(gpano: dict[str, str], size: tuple[int, int], found: Findings) ->
     )
 
 
-def _crop(gpano: dict[str, str], size: tuple[int, int], found: Findings) -> Crop | None:
+def _crop(gpano: dict[str, str], size: tuple[int, int], found: Findings) -> SphereCrop | None:
     """Where the picture lies in the sphere; None where it is the whole sphere, or nothing is said of that."""
     numbers = {key: number_of(gpano[name]) for key, name in _CROP.items() if name in gpano}
     if not numbers:
@@ -289,7 +289,7 @@ def _crop(gpano: dict[str, str], size: tuple[int, int], found: Findings) -> Crop
     if (whole["width"], whole["height"]) == (whole["full_width"], whole["full_height"]):
         return None
     full_height = round(scale * whole["full_height"])
-    return Crop(
+    return SphereCrop(
         full_width=2 * full_height,
         full_height=full_height,
         left=round(scale * whole["left"]),

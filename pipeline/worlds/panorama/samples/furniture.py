@@ -8,10 +8,10 @@ from typing import Final
 import numpy as np
 
 from pipeline.sampling.city_plan import Color
-from pipeline.worlds.panorama.samples.scene import GLASS, LEAVES, STRIPES, Scene
+from pipeline.worlds.panorama.samples.scene import GLASS, LEAVES, STRIPES, StreetScene
 from pipeline.worlds.panorama.samples.towns import COLORS, Town
 
-Put = Callable[[Scene, Town, np.random.Generator, float, float], None]
+Put = Callable[[StreetScene, Town, np.random.Generator, float, float], None]
 
 _TRUNK: Final[Color] = (104, 78, 54)
 _METAL: Final[Color] = (150, 152, 156)
@@ -19,7 +19,7 @@ _LEAVES: Final[dict[str, Color]] = {"broadleaf": (86, 132, 58), "conifer": (44, 
 _SPEEDS: Final = {"left": ("40", "50", "60"), "right": ("30", "50", "20")}
 
 
-def car(scene: Scene, color: str, along: float, across: float) -> None:
+def car(scene: StreetScene, color: str, along: float, across: float) -> None:
     """A parked car, lengthwise."""
     i = scene.thing("car", scene.street.at(along, across), colour=color)
     body = (across - 0.9, across + 0.9)
@@ -31,7 +31,7 @@ def car(scene: Scene, color: str, along: float, across: float) -> None:
         scene.block((along + end - 0.32, along + end + 0.32), wheels, (0.0, 0.64), "black", i)
 
 
-def tree(scene: Scene, form: str, along: float, across: float, height: float) -> None:
+def tree(scene: StreetScene, form: str, along: float, across: float, height: float) -> None:
     """A tree of one of three forms."""
     at = scene.street.at(along, across)
     i = scene.thing("tree", at, "Vegetation", form=form)
@@ -50,7 +50,7 @@ def tree(scene: Scene, form: str, along: float, across: float, height: float) ->
         scene.solids.lathe(at, [(1.5 * float(r), float(z)) for r, z in bulge], crown, (i,), LEAVES, 12)
 
 
-def lamp(scene: Scene, town: Town, rng: np.random.Generator, along: float, across: float) -> None:
+def lamp(scene: StreetScene, town: Town, rng: np.random.Generator, along: float, across: float) -> None:
     """A street lamp; its arm reaches over the road."""
     i = scene.thing("street lamp", scene.street.at(along, across), "Infrastructure", colour=town.lamp)
     scene.solids.lathe(scene.street.at(along, across), ((0.09, 0.0), (0.07, 5.4)), COLORS[town.lamp], (i,), sides=8)
@@ -59,7 +59,7 @@ def lamp(scene: Scene, town: Town, rng: np.random.Generator, along: float, acros
     scene.block((along - 0.22, along + 0.22), (across + 0.9 * side, across + 1.5 * side), (5.12, 5.3), "white", i)
 
 
-def bin_(scene: Scene, town: Town, rng: np.random.Generator, along: float, across: float) -> None:
+def bin_(scene: StreetScene, town: Town, rng: np.random.Generator, along: float, across: float) -> None:
     """A waste bin."""
     color = str(rng.choice(["green", "grey", "orange", "blue"]))
     at = scene.street.at(along, across)
@@ -67,7 +67,7 @@ def bin_(scene: Scene, town: Town, rng: np.random.Generator, along: float, acros
     scene.solids.lathe(at, ((0.3, 0.1), (0.36, 1.05), (0.2, 1.15)), COLORS[color], (i,))
 
 
-def post_box(scene: Scene, town: Town, rng: np.random.Generator, along: float, across: float) -> None:
+def post_box(scene: StreetScene, town: Town, rng: np.random.Generator, along: float, across: float) -> None:
     """A post box in the country's colour."""
     i = scene.thing("post box", scene.street.at(along, across), "Infrastructure", colour=town.post_box)
     scene.block((along - 0.32, along + 0.32), (across - 0.25, across + 0.25), (0.5, 1.5), town.post_box, i)
@@ -75,7 +75,7 @@ def post_box(scene: Scene, town: Town, rng: np.random.Generator, along: float, a
     scene.block((along - 0.22, along + 0.22), (across - 0.27, across + 0.27), (1.22, 1.3), "black", i)
 
 
-def phone_box(scene: Scene, town: Town, rng: np.random.Generator, along: float, across: float) -> None:
+def phone_box(scene: StreetScene, town: Town, rng: np.random.Generator, along: float, across: float) -> None:
     """A phone box."""
     color = str(rng.choice(["red", "blue", "grey"]))
     i = scene.thing("phone box", scene.street.at(along, across), "Infrastructure", colour=color)
@@ -86,7 +86,7 @@ def phone_box(scene: Scene, town: Town, rng: np.random.Generator, along: float, 
     scene.block((along - 0.48, along + 0.48), (across - 0.48, across + 0.48), (2.0, 2.4), color, i)
 
 
-def bench(scene: Scene, town: Town, rng: np.random.Generator, along: float, across: float) -> None:
+def bench(scene: StreetScene, town: Town, rng: np.random.Generator, along: float, across: float) -> None:
     """A bench."""
     color = str(rng.choice(["brown", "green", "grey"]))
     i = scene.thing("bench", scene.street.at(along, across), "Infrastructure", colour=color)
@@ -97,7 +97,7 @@ def bench(scene: Scene, town: Town, rng: np.random.Generator, along: float, acro
         scene.block((along + end - 0.05, along + end + 0.05), (across - 0.2, across + 0.2), (0.0, 0.4), _METAL, i)
 
 
-def bus_stop(scene: Scene, town: Town, rng: np.random.Generator, along: float, across: float) -> None:
+def bus_stop(scene: StreetScene, town: Town, rng: np.random.Generator, along: float, across: float) -> None:
     """A shelter."""
     color = str(rng.choice(["blue", "green", "red"]))
     i = scene.thing("bus stop", scene.street.at(along, across), "Infrastructure", kind="bus_stop", colour=color)
@@ -111,7 +111,7 @@ def bus_stop(scene: Scene, town: Town, rng: np.random.Generator, along: float, a
     scene.board(along, across - 0.66 * side, 2.46, (1.6, 0.5), "BUS", "white", color, faces, i)
 
 
-def hydrant(scene: Scene, town: Town, rng: np.random.Generator, along: float, across: float) -> None:
+def hydrant(scene: StreetScene, town: Town, rng: np.random.Generator, along: float, across: float) -> None:
     """A fire hydrant."""
     color = str(rng.choice(["red", "yellow"]))
     at = scene.street.at(along, across)
@@ -120,7 +120,7 @@ def hydrant(scene: Scene, town: Town, rng: np.random.Generator, along: float, ac
     scene.block((along - 0.34, along + 0.34), (across - 0.09, across + 0.09), (0.42, 0.58), color, i)
 
 
-def flower_bed(scene: Scene, town: Town, rng: np.random.Generator, along: float, across: float) -> None:
+def flower_bed(scene: StreetScene, town: Town, rng: np.random.Generator, along: float, across: float) -> None:
     """A box of flowers."""
     color = str(rng.choice(["red", "yellow", "white", "pink"]))
     i = scene.thing("flower bed", scene.street.at(along, across), "Vegetation", colour=color)
@@ -128,7 +128,7 @@ def flower_bed(scene: Scene, town: Town, rng: np.random.Generator, along: float,
     scene.block((along - 0.82, along + 0.82), (across - 0.34, across + 0.34), (0.4, 0.62), color, i, look=LEAVES)
 
 
-def hedge(scene: Scene, town: Town, rng: np.random.Generator, along: float, across: float) -> None:
+def hedge(scene: StreetScene, town: Town, rng: np.random.Generator, along: float, across: float) -> None:
     """A clipped hedge."""
     form = str(rng.choice(["round", "square"]))
     at = scene.street.at(along, across)
@@ -142,7 +142,7 @@ def hedge(scene: Scene, town: Town, rng: np.random.Generator, along: float, acro
         scene.block((along - 0.8, along + 0.8), (across - 0.4, across + 0.4), (0.0, 1.1), (58, 104, 52), i, look=LEAVES)
 
 
-def speed_sign(scene: Scene, town: Town, rng: np.random.Generator, along: float, across: float) -> None:
+def speed_sign(scene: StreetScene, town: Town, rng: np.random.Generator, along: float, across: float) -> None:
     """A sign with the highest speed, to be read on the way to the middle of the scene."""
     words = str(rng.choice(_SPEEDS[town.drives]))
     i = scene.thing("speed limit sign", scene.street.at(along, across), "Signage", words, number=words)
@@ -152,7 +152,7 @@ def speed_sign(scene: Scene, town: Town, rng: np.random.Generator, along: float,
     scene.board(along + 0.07 * inwards, across, 2.2, (0.84, 0.84), words, "black", "white", faces, i)
 
 
-def name_sign(scene: Scene, town: Town, name: str, along: float, across: float) -> None:
+def name_sign(scene: StreetScene, town: Town, name: str, along: float, across: float) -> None:
     """The sign with the street's name, to be read from the middle of the scene."""
     paint = {"Dutch": "blue", "Spanish": "white", "German": "white", "French": "blue"}.get(town.language, "green")
     ink = "black" if paint == "white" else "white"
@@ -162,7 +162,7 @@ def name_sign(scene: Scene, town: Town, name: str, along: float, across: float) 
     scene.board(along + 0.06 * inwards, across, 2.5, (2.6, 0.5), name, ink, paint, faces, i)
 
 
-def crossing(scene: Scene, along: float) -> None:
+def crossing(scene: StreetScene, along: float) -> None:
     """A pedestrian crossing with a traffic light on either side."""
     i = scene.thing("pedestrian crossing", scene.street.at(along, 0.0), "Infrastructure")
     scene.block((along - 1.6, along + 1.6), (-5.8, 5.8), (0.0, 0.015), "white", i, look=STRIPES)
@@ -180,7 +180,7 @@ def crossing(scene: Scene, along: float) -> None:
             scene.block((min(ends), max(ends)), (across - 0.15, across + 0.15), (low, low + 0.3), paint, k)
 
 
-def ground_patch(scene: Scene, what: str, along: float, across: float) -> None:
+def ground_patch(scene: StreetScene, what: str, along: float, across: float) -> None:
     """Something flat on the ground."""
     forms: dict[str, tuple[Color, float, float]] = {
         "puddle": ((96, 112, 128), 0.9, 0.5), "gravel patch": ((178, 164, 140), 1.3, 0.8),
@@ -198,7 +198,7 @@ def ground_patch(scene: Scene, what: str, along: float, across: float) -> None:
         scene.solids.lathe(at, ((half_along, 0.0), (half_along, 0.02), (0.0, 0.03)), color, (i,), sides=14)
 
 
-def hill(scene: Scene, cover: str, along: float, across: float, height: float) -> None:
+def hill(scene: StreetScene, cover: str, along: float, across: float, height: float) -> None:
     """A hill behind the town."""
     colors: dict[str, Color] = {"woods": (66, 96, 62), "grass": (128, 148, 92), "rock": (150, 138, 124)}
     at = scene.street.at(along, across)

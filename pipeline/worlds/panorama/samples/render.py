@@ -18,9 +18,9 @@ from pipeline.worlds.panorama.samples.scene import (
     PICTURE,
     ROOF,
     STRIPES,
-    Mesh,
     Picture,
-    Scene,
+    StreetMesh,
+    StreetScene,
     unit_normals,
 )
 from pipeline.worlds.panorama.samples.towns import Town
@@ -43,7 +43,7 @@ _ROAD: Final = {"asphalt": (96, 97, 101), "cobblestone": (132, 126, 118), "brick
 _LINES: Final = {"white": (232, 232, 226), "yellow": (226, 186, 52)}
 
 
-class Shot(NamedTuple):
+class RenderedPanorama(NamedTuple):
     """A panorama (H, W): colours (…, 3), metres to what is seen, NaN for the sky, and the index of its owners."""
 
     color: Picture
@@ -51,16 +51,16 @@ class Shot(NamedTuple):
     owners: IntArray
 
 
-class Renderer:
+class PanoramaRenderer:
     """Renders one scene."""
 
-    def __init__(self, scene: Scene, town: Town) -> None:
+    def __init__(self, scene: StreetScene, town: Town) -> None:
         import open3d as o3d  # takes a second and 100 MiB
 
         g = _GROUND_M
         corners = np.array([(-g, -g, 0.0), (g, -g, 0.0), (g, g, 0.0), (-g, g, 0.0)])
         scene.solids.add(corners, np.array([(0, 1, 2), (0, 2, 3)]), (0, 0, 0), (), GROUND)
-        self._mesh: Mesh = scene.solids.mesh()
+        self._mesh: StreetMesh = scene.solids.mesh()
         self.groups = self._mesh.groups
         self._worded = np.zeros(len(self.groups), dtype=bool)
         self._worded[self._mesh.owners[self._mesh.looks >= PICTURE]] = True
@@ -78,7 +78,7 @@ class Renderer:
             self._tensor(self._mesh.vertices.astype(np.float32)), self._tensor(self._mesh.faces.astype(np.uint32))
         )
 
-    def shoot(self, camera: Floats, heading_deg: float, width: int = WIDTH, height: int = HEIGHT) -> Shot:
+    def shoot(self, camera: Floats, heading_deg: float, width: int = WIDTH, height: int = HEIGHT) -> RenderedPanorama:
         """All around a place (3,); the middle column looks along a compass heading."""
         color = np.empty((height, width, 3), dtype=np.uint8)
         depth = np.empty((height, width), dtype=np.float32)
@@ -91,7 +91,7 @@ class Renderer:
             shape = (rows.stop - rows.start, width)
             color[rows] = shot.color.reshape(*shape, 3)
             depth[rows], owners[rows] = shot.depth_m.reshape(shape), shot.owners.reshape(shape)
-        return Shot(color, depth, owners)
+        return RenderedPanorama(color, depth, owners)
 
     def alone(self, camera: Floats, heading_deg: float, width: int, height: int, thing: int) -> int:
         """How many pixels of a panorama would show a thing if nothing stood before it."""
@@ -114,7 +114,7 @@ class Renderer:
         scene.add_triangles(self._tensor(vertices), self._tensor(np.arange(faces.size, dtype=np.uint32).reshape(-1, 3)))
         return int(np.isfinite(scene.cast_rays(self._tensor(_rays(camera, toward)))["t_hit"].numpy()).sum())
 
-    def _cast(self, camera: Floats, toward: Floats) -> Shot:
+    def _cast(self, camera: Floats, toward: Floats) -> RenderedPanorama:
         hit = self._rays.cast_rays(self._tensor(_rays(camera, toward)))
         far = hit["t_hit"].numpy()
         seen = np.isfinite(far)
@@ -123,9 +123,9 @@ class Renderer:
         point = camera.astype(np.float32) + toward[seen] * far[seen, None]
         color[seen] = self._lit(point, toward[seen], face[seen], far[seen])
         owners = np.where(seen, self._mesh.owners[face], 0)
-        return Shot(color.clip(0, 255).astype(np.uint8), np.where(seen, far, np.nan), owners)
+        return RenderedPanorama(color.clip(0, 255).astype(np.uint8), np.where(seen, far, np.nan), owners)
 
-    def _sharpen(self, shot: Shot, camera: Floats, toward: Floats, pixel: tuple[float, float]) -> None:
+    def _sharpen(self, shot: RenderedPanorama, camera: Floats, toward: Floats, pixel: tuple[float, float]) -> None:
         """Where pixels (n,) show words, and about what hangs before them, the mean of several rays of each."""
         shown = np.flatnonzero(self._worded[shot.owners])
         level = np.hypot(toward[shown, 0], toward[shown, 1])

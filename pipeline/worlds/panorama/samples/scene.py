@@ -17,7 +17,7 @@ from PIL import Image, ImageDraw, ImageFont
 
 from pipeline.core.arrays import FloatArray, IntArray
 from pipeline.sampling.city_plan import Color
-from pipeline.worlds.panorama.samples.towns import COLORS, Street
+from pipeline.worlds.panorama.samples.towns import COLORS, PlannedStreet
 
 PLAIN, FACADE, LEAVES, GLASS, STRIPES, ROOF, GROUND = range(7)  # looks; a picture's is PICTURE plus its number
 PICTURE: Final = 16
@@ -27,7 +27,7 @@ _BOX: Final = np.array(
 )  # fmt: skip
 
 
-class Mesh(NamedTuple):
+class StreetMesh(NamedTuple):
     """Triangles.
 
     Attributes:
@@ -50,7 +50,7 @@ class Mesh(NamedTuple):
     groups: tuple[tuple[int, ...], ...]
 
 
-class Solids:
+class StreetSolids:
     """Collects solids."""
 
     def __init__(self) -> None:
@@ -122,10 +122,10 @@ class Solids:
             faces = [(1, 2, 5), (1, 5, 4), (3, 0, 4), (3, 4, 5), (0, 1, 4), (2, 3, 5)]
         self.add(vertices, np.array(faces), color, of, ROOF)
 
-    def mesh(self) -> Mesh:
+    def mesh(self) -> StreetMesh:
         """All of them."""
         counts = [row[0] for row in self._rows]
-        return Mesh(
+        return StreetMesh(
             np.concatenate(self._vertices),
             np.concatenate(self._faces),
             np.repeat([row[1] for row in self._rows], counts),
@@ -136,7 +136,7 @@ class Solids:
         )
 
 
-def unit_normals(mesh: Mesh) -> FloatArray:
+def unit_normals(mesh: StreetMesh) -> FloatArray:
     """(F, 3), outwards."""
     a, b, c = (mesh.vertices[mesh.faces[:, k]] for k in range(3))
     normal = np.cross(b - a, c - a)
@@ -148,7 +148,7 @@ _TEXT_PX: Final = 44  # height of a sign's picture
 _MARGIN: Final = 0.86  # of a sign, that its words fill at most
 
 
-class Thing(NamedTuple):
+class StreetThing(NamedTuple):
     """Something that can be seen and asked about.
 
     Attributes:
@@ -164,7 +164,7 @@ class Thing(NamedTuple):
     attributes: tuple[tuple[str, str], ...] = ()
 
 
-class Scene:
+class StreetScene:
     """Collects the things and solids of one place.
 
     Args:
@@ -172,10 +172,10 @@ class Scene:
         middle: where on the street.
     """
 
-    def __init__(self, street: Street, middle: float) -> None:
+    def __init__(self, street: PlannedStreet, middle: float) -> None:
         self.street, self.middle = street, middle
-        self.solids = Solids()
-        self.things: list[Thing] = []
+        self.solids = StreetSolids()
+        self.things: list[StreetThing] = []
         self.pictures: list[Picture] = []
 
     def thing(
@@ -184,7 +184,7 @@ class Scene:
     ) -> int:  # fmt: skip
         """Notes a thing; gives its index, which its solids are to be given."""
         number = sum(one.label == label for one in self.things) + 1
-        made = Thing(f"{label} {number}", label, at, slot, name, kind, tuple(sorted(attributes.items())))
+        made = StreetThing(f"{label} {number}", label, at, slot, name, kind, tuple(sorted(attributes.items())))
         self.things.append(made)
         return len(self.things) - 1
 
@@ -219,7 +219,7 @@ class Scene:
         """Where a board at a place of the street faces that is to be read from the middle, and the sign of that way."""
         return ("back", -1.0) if along > self.middle else ("ahead", 1.0)
 
-    def far(self, camera: FloatArray, thing: Thing) -> float | None:
+    def far(self, camera: FloatArray, thing: StreetThing) -> float | None:
         """Metres over ground from the camera to the middle of a thing."""
         if thing.at is None:
             return None

@@ -9,14 +9,14 @@ import numpy as np
 from pipeline.core.identity import rng_for
 from pipeline.sampling.city_plan import ROOFS, Planted, planted
 from pipeline.worlds.panorama.samples.furniture import FURNITURE, car, crossing, ground_patch, hill, name_sign, tree
-from pipeline.worlds.panorama.samples.scene import FACADE, GLASS, LEAVES, Scene, spread
+from pipeline.worlds.panorama.samples.scene import FACADE, GLASS, LEAVES, StreetScene, spread
 from pipeline.worlds.panorama.samples.towns import (
     ALIKE,
     COLORS,
     KINDS,
     UNIT_M,
     WALL_M,
-    Spot,
+    PlantedSpot,
     Town,
     box,
     fronts,
@@ -33,9 +33,9 @@ _CAR_COLORS: Final = ("red", "white", "blue", "black", "yellow", "green", "orang
 _OTHER_TREE: Final = {"broadleaf": "conifer", "conifer": "broadleaf", "palm": "broadleaf"}
 
 
-def built(spot: Spot) -> Scene:
+def built(spot: PlantedSpot) -> StreetScene:
     """All that there is to be seen from a place."""
-    scene, town = Scene(spot.street, spot.along), spot.town
+    scene, town = StreetScene(spot.street, spot.along), spot.town
     rng = rng_for("sample panorama street", spot.id)
     if not spot.name:
         return _wild(scene, spot, rng)
@@ -49,7 +49,7 @@ def built(spot: Spot) -> Scene:
     return scene
 
 
-def _wild(scene: Scene, spot: Spot, rng: np.random.Generator) -> Scene:
+def _wild(scene: StreetScene, spot: PlantedSpot, rng: np.random.Generator) -> StreetScene:
     """Grassland: hills all around, single trees, a pond of gravel or two."""
     for n in range(5):
         turn, far = np.radians(72 * n + float(rng.uniform(-20, 20))), float(rng.uniform(220, 420))
@@ -65,7 +65,7 @@ def _wild(scene: Scene, spot: Spot, rng: np.random.Generator) -> Scene:
     return scene
 
 
-def _town(scene: Scene, town: Town) -> None:
+def _town(scene: StreetScene, town: Town) -> None:
     """Houses, lawns, and what stands on squares and in parks."""
     for thing in planted(town.plan):
         rng = rng_for("sample panorama looks", town.plan.id, thing.id)
@@ -87,7 +87,7 @@ def _town(scene: Scene, town: Town) -> None:
             scene.solids.box((x, y, 0.0), (u, v, 0.03), (104, 104, 108))
 
 
-def _house(scene: Scene, town: Town, house: Planted, rng: np.random.Generator) -> None:
+def _house(scene: StreetScene, town: Town, house: Planted, rng: np.random.Generator) -> None:
     wall = str(rng.choice(town.walls))
     levels = int(rng.integers(2, 6))
     top = levels * _LEVEL_M + 0.6
@@ -104,7 +104,7 @@ def _house(scene: Scene, town: Town, house: Planted, rng: np.random.Generator) -
         scene.solids.roof((x - 0.3, y - 0.3), (u + 0.3, v + 0.3), top, rise, ridge, ROOFS[paint], (i,))
 
 
-def _landmark(scene: Scene, thing: Planted) -> None:
+def _landmark(scene: StreetScene, thing: Planted) -> None:
     at = thing.center
     if thing.kind == "fountain":
         i = scene.thing("fountain", at, "Architecture")
@@ -122,7 +122,7 @@ def _landmark(scene: Scene, thing: Planted) -> None:
         scene.solids.roof((at[0] - 1.8, at[1] - 1.8), (at[0] + 1.8, at[1] + 1.8), 2.5, 1.0, 0.0, (150, 60, 50), (i,))
 
 
-def _shops(scene: Scene, spot: Spot, rng: np.random.Generator) -> None:
+def _shops(scene: StreetScene, spot: PlantedSpot, rng: np.random.Generator) -> None:
     """Shops on the ground floors of the walls about a place, no two of a kind, and two that serve one need."""
     units = []
     for front in fronts(houses(spot.town), spot.street, spot.along):
@@ -150,7 +150,7 @@ def _shops(scene: Scene, spot: Spot, rng: np.random.Generator) -> None:
 
 
 def _shop(
-    scene: Scene, town: Town, number: int, first: float, side: int, rng: np.random.Generator, is_plain: bool
+    scene: StreetScene, town: Town, number: int, first: float, side: int, rng: np.random.Generator, is_plain: bool
 ) -> None:
     kind, _, label = KINDS[number]
     name = town.names[int(rng.integers(len(town.names)))]
@@ -180,7 +180,7 @@ def _shop(
         scene.block((first + 1.6, last - 0.1), edge, (2.32, 2.6), "white", awning)
 
 
-def _furnish(scene: Scene, spot: Spot, rng: np.random.Generator) -> None:
+def _furnish(scene: StreetScene, spot: PlantedSpot, rng: np.random.Generator) -> None:
     """What stands at the kerbs: no two things in one place, and some of all kinds."""
     town = spot.town
     places = [

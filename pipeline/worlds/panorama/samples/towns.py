@@ -15,7 +15,7 @@ import yaml
 from pydantic import TypeAdapter
 
 from pipeline.core.identity import rng_for
-from pipeline.sampling.city_plan import PITCH_M, STREET_M, Color, Plan, Planted, planted
+from pipeline.sampling.city_plan import PITCH_M, STREET_M, CityPlan, Color, Planted, planted
 
 
 class Town(NamedTuple):
@@ -42,7 +42,7 @@ class Town(NamedTuple):
         post_box: colour of its post boxes.
     """
 
-    plan: Plan
+    plan: CityPlan
     name: str
     country: str
     code: str
@@ -60,7 +60,7 @@ class Town(NamedTuple):
     post_box: str
 
 
-class Street(NamedTuple):
+class PlannedStreet(NamedTuple):
     """A straight street: whether it runs north, and the other coordinate of its middle line."""
 
     is_north: bool
@@ -85,7 +85,7 @@ REACH_M: Final = 27.0  # along the street, to which it is furnished
 UNIT_M: Final = 6.4  # of a shop's front
 
 
-class Spot(NamedTuple):
+class PlantedSpot(NamedTuple):
     """A place where a panorama is taken.
 
     Attributes:
@@ -98,7 +98,7 @@ class Spot(NamedTuple):
 
     town: Town
     number: int
-    street: Street
+    street: PlannedStreet
     name: str
     along: float
     across: float
@@ -128,20 +128,20 @@ class Front(NamedTuple):
     last: float
 
 
-def streets(town: Town) -> Iterator[tuple[Street, str]]:
+def streets(town: Town) -> Iterator[tuple[PlannedStreet, str]]:
     """All streets of a town with their names, those that run north first."""
     lines = [(True, i) for i in range(town.plan.columns + 1)] + [(False, j) for j in range(town.plan.rows + 1)]
     for (is_north, number), name in zip(lines, town.streets, strict=True):
-        yield Street(is_north, number * PITCH_M), name
+        yield PlannedStreet(is_north, number * PITCH_M), name
 
 
-def spots() -> tuple[Spot, ...]:
+def spots() -> tuple[PlantedSpot, ...]:
     """The places of all towns: those with the most walls on the street, each in another; and two in the wilderness."""
-    found: list[Spot] = []
+    found: list[PlantedSpot] = []
     for town in TOWNS:
         rng = rng_for("sample panorama spots", town.plan.id)
         walls_of = houses(town)
-        ranked: list[tuple[float, int, Street, str, float]] = []
+        ranked: list[tuple[float, int, PlannedStreet, str, float]] = []
         blocks = (town.plan.rows, town.plan.columns)
         for number, (street, name) in enumerate(streets(town)):
             for block in range(blocks[0] if street.is_north else blocks[1]):
@@ -154,9 +154,9 @@ def spots() -> tuple[Spot, ...]:
                 taken.append(name)
                 side = -1.0 if town.drives == "left" else 1.0
                 across = round(side * float(rng.uniform(0.6, 2.4)), 2)
-                found.append(Spot(town, len(taken), street, name, along, across))
-    wild = Street(True, -700.0)
-    return (*found, *(Spot(town, 0, wild, "", -700.0, 0.0) for town in TOWNS[1::3]))
+                found.append(PlantedSpot(town, len(taken), street, name, along, across))
+    wild = PlannedStreet(True, -700.0)
+    return (*found, *(PlantedSpot(town, 0, wild, "", -700.0, 0.0) for town in TOWNS[1::3]))
 
 
 def houses(town: Town) -> list[Planted]:
@@ -170,7 +170,7 @@ def box(thing: Planted) -> tuple[tuple[float, float], tuple[float, float]]:
     return (min(xs), min(ys)), (max(xs), max(ys))
 
 
-def fronts(among: list[Planted], street: Street, along: float) -> list[Front]:
+def fronts(among: list[Planted], street: PlannedStreet, along: float) -> list[Front]:
     """Walls on a street within reach of a place on it."""
     found = []
     for house in among:

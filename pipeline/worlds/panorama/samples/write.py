@@ -23,10 +23,10 @@ from pipeline.core.files import write_atomically
 from pipeline.core.identity import rng_for
 from pipeline.geometry.geodesy import to_lat_lon_alt
 from pipeline.sampling.encode import json_bytes
-from pipeline.worlds.panorama.samples.render import HEIGHT, WIDTH, Renderer, Shot
-from pipeline.worlds.panorama.samples.scene import Scene, Thing
+from pipeline.worlds.panorama.samples.render import HEIGHT, WIDTH, PanoramaRenderer, RenderedPanorama
+from pipeline.worlds.panorama.samples.scene import StreetScene, StreetThing
 from pipeline.worlds.panorama.samples.street import CAMERA_M, built
-from pipeline.worlds.panorama.samples.towns import KINDS, TOWNS, Spot, Town, spots, streets
+from pipeline.worlds.panorama.samples.towns import KINDS, TOWNS, PlantedSpot, Town, spots, streets
 
 DATASET: Final = "sample_panoramas"
 METRES_PER_UNIT: Final = 0.01  # of depth
@@ -38,7 +38,7 @@ _THREADS: Final = 2
 
 
 def write_panoramas(
-    root: Path, chosen: Sequence[Spot] | None = None, size: tuple[int, int] = (WIDTH, HEIGHT)
+    root: Path, chosen: Sequence[PlantedSpot] | None = None, size: tuple[int, int] = (WIDTH, HEIGHT)
 ) -> tuple[str, ...]:
     """Writes panoramas, the same bytes every time; returns their ids. Files of an earlier writing are replaced."""
     chosen = spots() if chosen is None else chosen
@@ -54,10 +54,10 @@ def write_panoramas(
     return tuple(f"{DATASET}/{spot.id}" for spot in chosen)
 
 
-def _write(root: Path, spot: Spot, size: tuple[int, int]) -> tuple[Thing, ...]:
+def _write(root: Path, spot: PlantedSpot, size: tuple[int, int]) -> tuple[StreetThing, ...]:
     """Writes one panorama; gives the shops that it shows."""
     scene = built(spot)
-    renderer = Renderer(scene, spot.town)
+    renderer = PanoramaRenderer(scene, spot.town)
     heading = round(float(rng_for("sample panorama heading", spot.id).uniform(0, 359.9)), 1)
     camera = np.array([*spot.at, CAMERA_M])
     shot = renderer.shoot(camera, heading, *size)
@@ -104,7 +104,7 @@ def _write(root: Path, spot: Spot, size: tuple[int, int]) -> tuple[Thing, ...]:
 
 
 def _objects(
-    scene: Scene, shot: Shot, renderer: Renderer, camera: FloatArray, heading_deg: float
+    scene: StreetScene, shot: RenderedPanorama, renderer: PanoramaRenderer, camera: FloatArray, heading_deg: float
 ) -> tuple[list[dict[str, Any]], list[str]]:
     """All things that are seen, and their labels: of each, these are all."""
     found = []
@@ -130,7 +130,7 @@ def _objects(
     return found, sorted({entry["label"] for entry in found})
 
 
-def _slots(spot: Spot) -> dict[str, str]:
+def _slots(spot: PlantedSpot) -> dict[str, str]:
     """What is to be said of each slot."""
     town = spot.town
     if not spot.name:
@@ -144,7 +144,7 @@ def _slots(spot: Spot) -> dict[str, str]:
     }
 
 
-def _jpeg(shot: Shot, lat: float, lon: float, heading_deg: float) -> bytes:
+def _jpeg(shot: RenderedPanorama, lat: float, lon: float, heading_deg: float) -> bytes:
     """The picture, which tells where it was taken as a real one does: EXIF GPS, and XMP GPano."""
     height, width = shot.color.shape[:2]
     exif = Image.Exif()
@@ -178,7 +178,7 @@ def _sexagesimal(degrees: float) -> tuple[TiffImagePlugin.IFDRational, ...]:
     return tuple(TiffImagePlugin.IFDRational(*part) for part in whole)
 
 
-class Shown(NamedTuple):
+class VisibleObject(NamedTuple):
     """Where a thing is seen, degrees, at the outer edges of its pixels: its left and right yaw and its pitches.
 
     Yaw is clockwise from the middle column, in [-180, 180); the left one is the greater where the thing lies across the
@@ -192,7 +192,7 @@ class Shown(NamedTuple):
     pixels: int
 
 
-def shown(owners: IntArray, groups: tuple[tuple[int, ...], ...]) -> dict[int, Shown]:
+def shown(owners: IntArray, groups: tuple[tuple[int, ...], ...]) -> dict[int, VisibleObject]:
     """By thing, where it is seen; only those that are.
 
     Args:
@@ -210,7 +210,7 @@ def shown(owners: IntArray, groups: tuple[tuple[int, ...], ...]) -> dict[int, Sh
         if across.any():
             first, count = _arc(across > 0)
             down = np.flatnonzero(rows[own].sum(0))
-            found[thing] = Shown(
+            found[thing] = VisibleObject(
                 _yaw(first, width),
                 _yaw(first + count, width),
                 90.0 - (int(down[-1]) + 1) * 180.0 / height,
@@ -243,7 +243,7 @@ _COUNTRY_DEG: Final = 1.5  # from a town to the border of what is drawn of its c
 _DECIMALS: Final = 8  # degrees: a millimetre
 
 
-def town_map(town: Town, shops: tuple[Thing, ...]) -> bytes:
+def town_map(town: Town, shops: tuple[StreetThing, ...]) -> bytes:
     """A town as OSM XML; the shops are those that its panoramas show."""
     root = Xml.Element("osm", version="0.6", generator="scan2qa samples")
     numbers, ways = count(1), []

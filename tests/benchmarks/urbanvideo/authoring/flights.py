@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from pipeline.benchmarks.urbanvideo.authoring.observed import Observed
+from pipeline.benchmarks.urbanvideo.authoring.observed import ObservedFacts
 from pipeline.benchmarks.urbanvideo.authoring.writing import Extract
 from pipeline.worlds.flight.facts import Landmark, Segment, Sighting
 from tests.benchmarks.urbanvideo.authoring.made import facts, motion
@@ -93,11 +93,11 @@ _HARBOUR = facts(
 )  # fmt: skip
 
 
-def _seen(of: Observed, *objects: str) -> tuple[Observed, Extract]:
+def _seen(of: ObservedFacts, *objects: str) -> tuple[ObservedFacts, Extract]:
     return of, Extract(tuple(s.actions for s in of.segments), (*of.names, *objects))
 
 
-FLIGHTS: dict[str, tuple[Observed, Extract]] = {
+FLIGHTS: dict[str, tuple[ObservedFacts, Extract]] = {
     "east": _seen(facts()),
     "river": _seen(_RIVER, "lower houses", "streets", "river"),
     "harbour": _seen(_HARBOUR, "red harbour crane", "three sailing boats", "pier"),

@@ -10,8 +10,8 @@ from typing import Any, Literal
 import numpy as np
 import pyarrow as pa
 
-from pipeline.benchmarks.urbanvideo.authoring.author import Author
-from pipeline.benchmarks.urbanvideo.authoring.observed import Observed
+from pipeline.benchmarks.urbanvideo.authoring.author import UrbanAuthor
+from pipeline.benchmarks.urbanvideo.authoring.observed import ObservedFacts
 from pipeline.benchmarks.urbanvideo.cases import UrbanTask
 from pipeline.benchmarks.urbanvideo.rules import UrbanRules, UrbanView
 from pipeline.core.schema import Source, Video
@@ -19,7 +19,7 @@ from pipeline.llm.base import Reply, Request
 from pipeline.llm.failures import ModelError
 from pipeline.llm.visual_inputs import VisualInputs
 from pipeline.questions.model_authoring import Ask
-from pipeline.worlds.flight.facts import Flight, FlightScene, Landmark, Motion, Segment, Sighting
+from pipeline.worlds.flight.facts import Flight, FlightMotion, FlightScene, Landmark, Segment, Sighting
 from pipeline.worlds.flight.view import FlightView
 
 # 10 s up, 20 s east at 5 m/s, a turn to the left (the nose now to the north), 10 s north while sinking.
@@ -52,7 +52,7 @@ LANDMARKS = (
 VIEWS = tuple(Sighting(landmark=i, intervals=v, possible=v) for i, v in enumerate((((0, 30),), ((0, 8),), ())))
 
 
-def motion(**changes: Any) -> Motion:
+def motion(**changes: Any) -> FlightMotion:
     t_s = np.arange(0, 44.1, 0.5)
     east, north, up = (np.interp(t_s, CORNERS[0], c) for c in CORNERS[1:])
     heading = np.interp(t_s, [0, 30, 34], [90, 90, 0])
@@ -68,7 +68,7 @@ def motion(**changes: Any) -> Motion:
         "segments": SEGMENTS,
         "views": VIEWS,
     }
-    return Motion(**(values | changes))
+    return FlightMotion(**(values | changes))
 
 
 def flight_scene(name: str = "f1", **changes: Any) -> FlightScene:
@@ -94,8 +94,8 @@ def view(name: str = "f1", **changes: Any) -> UrbanView:
     return FlightView(flight_scene(name, **changes), UrbanRules())
 
 
-def facts(**changes: Any) -> Observed:
-    return Observed(view(**changes))
+def facts(**changes: Any) -> ObservedFacts:
+    return ObservedFacts(view(**changes))
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ def author(
     """What a model writes of some tasks, and a second one, with what it is shown, leaves."""
     known = {task.name: task for task in tasks}
 
-    class Made(Author):
+    class Made(UrbanAuthor):
         tasks = known
 
     asks, shows = zip((ask, shown), *([second] if second else []), strict=True)

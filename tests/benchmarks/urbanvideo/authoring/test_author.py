@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from pipeline.benchmarks.urbanvideo.authoring.author import Author
+from pipeline.benchmarks.urbanvideo.authoring.author import UrbanAuthor
 from pipeline.benchmarks.urbanvideo.rules import UrbanRules
 from pipeline.core.errors import RawDataError
 from pipeline.core.identity import question_ids
@@ -194,13 +194,13 @@ def test_calls_are_known_before_they_are_made(tmp_path: Path) -> None:
             model = Scripted(compose=OK)
             seen = visual_inputs(video, ("video",), 1) if video else None
             author(view(), table, model, [MadeTask("Causal"), MadeTask("Counterfactual")], seen)
-            calls, seconds = Author().calls(
+            calls, seconds = UrbanAuthor().calls(
                 table, ["Causal", "Duration", "Counterfactual"], [video is not None, True], 2
             )
             assert calls == len(model.requests), names
             assert seconds == 3 * 2 * len(names)
-    assert Author().calls(facts, ["Causal", "Duration"], [True, False], 2) == (0, 0)
-    assert Author().calls(NONE, ["Causal"], [True, False], 2) == (3, 2), "a second that sees nothing guesses alone"
+    assert UrbanAuthor().calls(facts, ["Causal", "Duration"], [True, False], 2) == (0, 0)
+    assert UrbanAuthor().calls(NONE, ["Causal"], [True, False], 2) == (3, 2), "a second that sees nothing guesses alone"
 
 
 def test_a_flight_without_facts_or_video_is_not_asked_about() -> None:

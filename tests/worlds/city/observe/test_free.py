@@ -8,9 +8,9 @@ import shapely
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.worlds.city.facts import Thing
+from pipeline.worlds.city.facts import CityThing
 from pipeline.worlds.city.paths import FreeSpace
-from pipeline.worlds.city.solids import Solids
+from pipeline.worlds.city.solids import Occluders
 from tests.worlds.city.cities import city, house, point
 
 
@@ -68,7 +68,7 @@ def test_without_a_map_nothing_is_free() -> None:
 
 
 @st.composite
-def houses(draw: st.DrawFn) -> list[Thing]:
+def houses(draw: st.DrawFn) -> list[CityThing]:
     whole = st.integers(0, 28)
     sides = st.integers(1, 12)
     heights = st.one_of(st.none(), st.floats(1, 12))
@@ -80,14 +80,14 @@ def houses(draw: st.DrawFn) -> list[Thing]:
 
 @settings(max_examples=30, deadline=None)
 @given(houses(), st.sampled_from([2.0, 5.0, 9.0]), st.sampled_from([0.3, 0.8]))
-def test_points_and_grid_are_as_shapely_says(things: list[Thing], z: float, body: float) -> None:
+def test_points_and_grid_are_as_shapely_says(things: list[CityThing], z: float, body: float) -> None:
     here = city(*things, size_m=30.0)
     space, slab = FreeSpace(here, body), FreeSpace(here, body).slab(z)
     rows, columns = np.indices(slab.free.shape).reshape(2, -1)
     points = slab.middles(np.column_stack([rows, columns]))
     expected = np.ones(len(points), dtype=bool)
     sure = np.ones(len(points), dtype=bool)
-    for prism in Solids(here).prisms:
+    for prism in Occluders(here).prisms:
         if prism.base_m - body < z < prism.top_m + body:
             away = shapely.distance(shapely.Polygon(prism.ring), shapely.points(points[:, :2]))
             expected &= away > body

@@ -11,14 +11,14 @@ import pytest
 
 from pipeline.core.errors import ConfigError, RawDataError
 from pipeline.reading.files import SceneFiles
-from pipeline.worlds.city.facts import CityScene, Thing
+from pipeline.worlds.city.facts import CityScene, CityThing
 from pipeline.worlds.city.readers.city import Cities
-from pipeline.worlds.city.solids import Solids
+from pipeline.worlds.city.solids import Occluders
 from tests.conftest import REAL_DATA
 from tests.worlds.city.cities import SETTINGS, block, feature, lon_lat, read, spot, write
 
 
-def things(scene: CityScene) -> dict[str, Thing]:
+def things(scene: CityScene) -> dict[str, CityThing]:
     return {thing.id: thing for thing in scene.facts.things}
 
 
@@ -166,7 +166,7 @@ def test_footprints_that_overlap_and_buildings_given_twice(tmp_path: Path) -> No
     assert [kept[i].doubt for i in ("again", "beside", "sharing a wall")] == [None] * 3
     assert "into it (in again)" in found(scene)["overlapping_footprints"]
     assert "large (as again)" in found(scene)["doubled_footprint"]
-    assert len(Solids(scene.facts).prisms) == 4  # what is in doubt stands in the way
+    assert len(Occluders(scene.facts).prisms) == 4  # what is in doubt stands in the way
 
 
 def test_outlines_that_cross_themselves_and_heights_that_are_not_known(tmp_path: Path) -> None:
@@ -186,7 +186,7 @@ def test_a_city_on_a_slope(tmp_path: Path) -> None:
     houses = [block(10 + 8 * i, 10, 5, 5, id=f"b{i}", height_m=9, base_m=2.0 * i - 4) for i in range(6)]
     scene = read(write(tmp_path, *houses))
     assert "differ by 9 m" in found(scene)["ground_not_flat"]
-    prisms = {scene.facts.things[p.thing].id: (p.base_m, p.top_m) for p in Solids(scene.facts).prisms}
+    prisms = {scene.facts.things[p.thing].id: (p.base_m, p.top_m) for p in Occluders(scene.facts).prisms}
     assert prisms["b0"] == (-4.0, 5.0)  # in a dip
     assert prisms["b5"] == (0.0, 15.0)  # below it is the hill
 

@@ -14,10 +14,10 @@ from xml.sax.saxutils import quoteattr
 import numpy as np
 import pytest
 
-from pipeline.benchmarks.cityeqa.query import Limits, Query
+from pipeline.benchmarks.cityeqa.query import Query, RouteLimits
 from pipeline.benchmarks.cityeqa.wording import Phrase
-from pipeline.worlds.city.facts import CityScene, Thing
-from pipeline.worlds.city.solids import Solids
+from pipeline.worlds.city.facts import CityScene, CityThing
+from pipeline.worlds.city.solids import Occluders
 from tests.conftest import REAL_DATA
 from tests.worlds.city.cities import lon_lat, read
 from tests.worlds.city.osm_as_geojson import Style, as_geojson, flat, nested, rarer
@@ -98,7 +98,7 @@ def test_a_memorial_of_which_nobody_tells_the_looks_may_be_the_statue(tmp_path: 
     town.way(180, 180, 20, 20, building="yes")
     town.node(100, 100, historic="memorial", memorial="statue")
     town.node(160, 100, historic="memorial")
-    query = Query(town.read(tmp_path).facts, Limits(10.0, 120.0, 60.0))
+    query = Query(town.read(tmp_path).facts, RouteLimits(10.0, 120.0, 60.0))
     sure, maybe = query.fit(Phrase("statue"), np.arange(len(query.city.things)))
     assert (int(sure.sum()), int(maybe.sum())) == (1, 2)
 
@@ -128,7 +128,7 @@ def test_a_building_is_as_high_as_its_highest_part_and_not_all_over(tmp_path: Pa
     assert (by_id[f"way/{column}"].height_m, by_id[f"way/{column}"].top_m) == (58.59, 58.59)
     assert by_id[f"way/{untold}"].height_m is None
     assert by_id[f"way/{told}"].height_m == 21.5
-    solids = Solids(scene.facts)
+    solids = Occluders(scene.facts)
     own = [p for p in solids.prisms if scene.facts.things[p.thing].id == f"way/{column}"]
     assert [(p.base_m, p.top_m, p.sure) for p in own] == [(0.0, 2.5, True), (2.5, 58.59, False)]
 
@@ -197,11 +197,11 @@ def test_an_extract_in_geojson_is_the_same_city(tmp_path: Path, style: Style) ->
         assert [thing.id for thing in again.things] == [thing.id for thing in plain.things]
 
 
-def _place(thing: Thing) -> tuple[float, float]:
+def _place(thing: CityThing) -> tuple[float, float]:
     return thing.center
 
 
-def _but_for_ids(thing: Thing) -> dict[str, Any]:
+def _but_for_ids(thing: CityThing) -> dict[str, Any]:
     return thing.model_dump(exclude={"id", "on", "told_by"})
 
 
@@ -224,5 +224,5 @@ def test_monaco_in_geojson_has_the_same_things_and_streets(tmp_path: Path, style
     )
 
 
-def _told(thing: Thing) -> str:
+def _told(thing: CityThing) -> str:
     return str(_but_for_ids(thing))

@@ -14,7 +14,7 @@ from pipeline.core.errors import ConfigError, RawDataError
 from pipeline.formats import carla_log
 from pipeline.formats.carla_log import TABLES, Added, CarlaLogError, read_carla_log
 from pipeline.reading.doctor import inspect
-from pipeline.worlds.drive.facts import DriveScene, Track
+from pipeline.worlds.drive.facts import ActorTrack, DriveScene
 from pipeline.worlds.drive.readers.carla import Carla
 from pipeline.worlds.drive.readers.carla_recording import camera_of, lamps_of
 from pipeline.worlds.drive.samples.carla import packet, recording_bytes
@@ -301,7 +301,7 @@ def _refusal(raw: bytes) -> CarlaLogError | None:
     return None
 
 
-def _at(track: Track, frames: list[int]) -> tuple[FloatArray, FloatArray]:
+def _at(track: ActorTrack, frames: list[int]) -> tuple[FloatArray, FloatArray]:
     """Places (N, 3) and yaws (N,) at some frames; NaN where the track has none."""
     place, yaw = np.full((847, 3), np.nan), np.full(847, np.nan)
     place[track.first : track.stop], yaw[track.first : track.stop] = track.place_m.array, track.yaw_deg.array[:, 0]

@@ -151,7 +151,7 @@ def test_tables_too_large_for_memory_are_refused(tmp_path: Path) -> None:
 def test_without_calibration_oxts_say_nothing_and_less_oxts_say_less(samples: Path, tmp_path: Path) -> None:
     root = tmp_path / "k"
     shutil.copytree(samples / "kitti_tracking", root)
-    assert not any(inspect(KittiTracking(), root).missing[want] for want in KittiTracking.wants[:3])
+    assert not any(inspect(KittiTracking(), root).missing[want] for want in KittiTracking.expected_files[:3])
     oxts = root / "oxts" / "overtaking.txt"
     lines = oxts.read_text().splitlines()
     oxts.write_text("\n".join([*lines[:100], "x y z", lines[101].replace(" ", " nan ", 1), *lines[102:200]]))

@@ -16,7 +16,7 @@ from pipeline.geometry.tracks import FlightGeometry
 from pipeline.reading.files import SceneFiles
 from pipeline.worlds.flight.facts import FlightScene, Landmark
 from pipeline.worlds.flight.look.checks import TALL, UNCLEAR, WIDE, Answer, ratio_of
-from pipeline.worlds.flight.look.look import Shown, pictured
+from pipeline.worlds.flight.look.look import PicturedThings, pictured
 from pipeline.worlds.flight.observe.flight import observe_flight
 from pipeline.worlds.flight.observe.motion import MotionConfig
 from pipeline.worlds.flight.samples.city import Block, Form, blocks
@@ -39,7 +39,7 @@ class Bare:
     before: FlightScene
     geometry: FlightGeometry
     observed: FlightScene
-    shown: Shown
+    shown: PicturedThings
     truth: FlightTruth
 
     def drawn(self, mark: Landmark) -> Block:

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from pipeline.worlds.flight.facts import Landmark
-from pipeline.worlds.flight.look.checks import EVEN, TALL, UNCLEAR, WIDE, Believed, believed, ratio_of
-from pipeline.worlds.flight.look.survey import Crop
+from pipeline.worlds.flight.look.checks import EVEN, TALL, UNCLEAR, WIDE, CheckedLook, believed, ratio_of
+from pipeline.worlds.flight.look.survey import LandmarkCrop
 
 RED, GREY, BACK = (200, 30, 30), (128, 128, 128), (90, 160, 70)
 HONEST = {"kind": "building", "proportions": WIDE, "walls": "red", "roof": "red", "roof_shape": "flat"}
@@ -21,9 +21,9 @@ def some(colour: tuple[int, int, int], share: float = 1.0, count: int = 100) -> 
     return np.array([colour] * of + [BACK] * (count - of), dtype=np.uint8).reshape(-1, 3)
 
 
-def crop(**parts: Any) -> Crop:
+def crop(**parts: Any) -> LandmarkCrop:
     own = {"walls": some(RED), "roof": some(RED), "upper": some(RED)} | parts
-    return Crop(second=1.0, size=0.1, shown=1.0, jpeg=b"", **own)
+    return LandmarkCrop(second=1.0, size=0.1, shown=1.0, jpeg=b"", **own)
 
 
 def thing(noun: str = "building", height: float = 10.0, **look: Any) -> Landmark:
@@ -32,13 +32,13 @@ def thing(noun: str = "building", height: float = 10.0, **look: Any) -> Landmark
     return Landmark.model_validate(raw | {"look": {"noun": noun, **look}})
 
 
-def judged(mark: Landmark | None = None, crops: Any = None, other: Any = None, **said: str) -> Believed:
+def judged(mark: Landmark | None = None, crops: Any = None, other: Any = None, **said: str) -> CheckedLook:
     mark, one = mark or thing(), HONEST | said
     assert mark.look is not None
     return believed(mark, mark.look, crops or (crop(), crop()), (one, one | (other or {})), 10.0)
 
 
-def reasons(found: Believed) -> list[str]:
+def reasons(found: CheckedLook) -> list[str]:
     return [refused.reason for refused in found.refused]
 
 
@@ -111,7 +111,7 @@ def test_proportions_that_the_map_rules_out_cost_all_words() -> None:
 
 
 def test_a_roof_fills_its_corners_or_leaves_them() -> None:
-    def shape(share: float, word: str, **look: Any) -> Believed:
+    def shape(share: float, word: str, **look: Any) -> CheckedLook:
         return judged(thing(**look), crops=(crop(upper=some(RED, share)),) * 2, roof_shape=word)
 
     assert "roof_shape" in shape(0.81, "flat").words

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pipeline.worlds.flight.facts import Camera
+from pipeline.worlds.flight.facts import FlightCamera
 from pipeline.worlds.flight.look.painted import UNSURE, Eye, Prisms, area, filled, hull, painted, shrunk
 
 SIZE = (200, 100)
-CAMERA = Camera(horizontal_fov_deg=90, width=200, height=100)
+CAMERA = FlightCamera(horizontal_fov_deg=90, width=200, height=100)
 EYE = Eye(np.array([0.0, 0.0, 10.0]), 0.0, 0.0, CAMERA)  # looks north, level
 
 

@@ -15,7 +15,7 @@ from pipeline.engine.manifest import Outcome
 from pipeline.questions.model_authoring import ANSWERED
 from pipeline.stages.builder import Builder
 from pipeline.stages.registry import STAGES
-from pipeline.worlds.flight.facts import Camera, FlightScene
+from pipeline.worlds.flight.facts import FlightCamera, FlightScene
 from pipeline.worlds.flight.look.checks import UNCLEAR
 from pipeline.worlds.flight.samples.pilot import FlightPlan, Move
 from pipeline.worlds.flight.samples.write import DATASET, write_flights
@@ -24,7 +24,7 @@ from tests.llm.asking import KEY
 from tests.llm.fake_server import running
 from tests.worlds.flight.look.bare import stripped
 
-CAMERA = Camera(horizontal_fov_deg=60, width=384, height=216, pitch_deg=-20)
+CAMERA = FlightCamera(horizontal_fov_deg=60, width=384, height=216, pitch_deg=-20)
 PLAN = FlightPlan(
     "museum",
     "px4",

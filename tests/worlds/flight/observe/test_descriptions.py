@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pipeline.geometry.colours import WORDS
 from pipeline.reading.maps.looks import may_be
 from pipeline.worlds.flight.facts import Landmark
-from pipeline.worlds.flight.observe.descriptions import DescriptionConfig, Said, describe
+from pipeline.worlds.flight.observe.descriptions import DescriptionConfig, ReferringExpression, describe
 from pipeline.worlds.flight.observe.flight import COMPASS
 
 CONFIG = DescriptionConfig()
@@ -36,7 +36,7 @@ def thing(
     return Landmark.model_validate({"center": at, "radius_m": radius, "look": {"noun": noun, **look}})
 
 
-def said(*things: Landmark) -> tuple[Said, ...]:
+def said(*things: Landmark) -> tuple[ReferringExpression, ...]:
     return describe(things, PATH, CONFIG)
 
 

@@ -12,8 +12,8 @@ from pydantic import ValidationError
 
 from pipeline.core.schema import Finding, Source, Video
 from pipeline.geometry.tracks import FlightGeometry, Track
-from pipeline.reading.maps.looks import Look
-from pipeline.worlds.flight.facts import Camera, Flight, FlightScene, Landmark, Motion
+from pipeline.reading.maps.looks import Appearance
+from pipeline.worlds.flight.facts import Flight, FlightCamera, FlightMotion, FlightScene, Landmark
 from pipeline.worlds.flight.observe.flight import observe_flight
 from pipeline.worlds.flight.observe.motion import MotionConfig, paths
 from pipeline.worlds.flight.observe.movements import segments
@@ -22,8 +22,8 @@ from tests.conftest import REAL_DATA
 from tests.worlds.flight.observe.planted import Phase, fly, logged
 
 CONFIG = MotionConfig()
-CAMERA = Camera(horizontal_fov_deg=80, width=1280, height=720)
-TOWER = Landmark(name="Tower", look=Look(noun="tower"), center=(0, 100), radius_m=5, base_m=0, top_m=20)
+CAMERA = FlightCamera(horizontal_fov_deg=80, width=1280, height=720)
+TOWER = Landmark(name="Tower", look=Appearance(noun="tower"), center=(0, 100), radius_m=5, base_m=0, top_m=20)
 PHASES = [Phase(6), Phase(5, up=2), Phase(8, forward=6), Phase(4, yaw=30), Phase(8, forward=6), Phase(6)]
 
 
@@ -46,7 +46,7 @@ def scene(**flight: object) -> FlightScene:
     )
 
 
-def motion(given: FlightScene, track: Track | None = None) -> Motion:
+def motion(given: FlightScene, track: Track | None = None) -> FlightMotion:
     out = observe_flight(given, FlightGeometry(log() if track is None else track), CONFIG)
     assert out.facts is not None
     assert out.facts.motion is not None
@@ -127,7 +127,7 @@ def test_the_camera_looks_as_logged_else_as_it_is_mounted_else_unknown():
 
 def test_landmarks_are_seen_and_labelled():
     shop = Landmark(name="Shop", center=(0, 100), radius_m=0)
-    other = Landmark(name="Garden", look=Look(noun="park"), center=(0, -300), radius_m=5)
+    other = Landmark(name="Garden", look=Appearance(noun="park"), center=(0, -300), radius_m=5)
     given = scene(camera=CAMERA, landmarks=[shop, TOWER, other], goal="tower", route=["fly to the Tower", "hover"])
     out = observe_flight(given, FlightGeometry(log()), CONFIG)
     assert [landmark.label for landmark in out.facts.landmarks] == [None, "the tower", "the park"]

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from pipeline.geometry.tracks import NO_BUILDINGS, Buildings
-from pipeline.worlds.flight.facts import Camera, Landmark, Shot
+from pipeline.worlds.flight.facts import FlightCamera, Landmark, Shot
 from pipeline.worlds.flight.observe.motion import MotionConfig
-from pipeline.worlds.flight.observe.views import Poses, Setting, best_shot
+from pipeline.worlds.flight.observe.views import PosesAt, Setting, best_shot
 from tests.benchmarks.urbanvideo.flights import mark
 
 # At 30 m, north at 10 m/s for 10 s; a level camera of 90 degrees, 16:9: w metres at d metres take w / 2d of the width.
-CAMERA = Camera(horizontal_fov_deg=90.0, width=1280, height=720)
+CAMERA = FlightCamera(horizontal_fov_deg=90.0, width=1280, height=720)
 
 
 def cube(north: float, size: float = 20.0, **more: object) -> Landmark:
@@ -32,7 +32,7 @@ def shot(
     t_s = np.arange(0, 10.01, 0.2)
     enu = np.column_stack([np.zeros(len(t_s)), 10 * t_s, np.full(len(t_s), 30.0)])
     heading = np.where(t_s >= turn_from_s, 10 * (t_s - turn_from_s), 0.0)
-    poses = Poses(t_s, enu, heading, np.zeros(len(t_s)), np.zeros(len(t_s), dtype=np.intp))
+    poses = PosesAt(t_s, enu, heading, np.zeros(len(t_s)), np.zeros(len(t_s), dtype=np.intp))
     return best_shot(poses, landmark, views, Setting(CAMERA, 0.0, buildings, MotionConfig(), error_deg))
 
 

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from pipeline.geometry.tracks import NO_BUILDINGS, Buildings
-from pipeline.worlds.flight.facts import Camera, Landmark
+from pipeline.worlds.flight.facts import FlightCamera, Landmark
 from pipeline.worlds.flight.observe.motion import MotionConfig
-from pipeline.worlds.flight.observe.views import Poses, Setting, views
+from pipeline.worlds.flight.observe.views import PosesAt, Setting, views
 
-CAMERA = Camera(horizontal_fov_deg=90, width=1600, height=900)
+CAMERA = FlightCamera(horizontal_fov_deg=90, width=1600, height=900)
 EMPTY = Setting(CAMERA, 0.0, NO_BUILDINGS, MotionConfig())
 SQUARE = ((-10.0, -10.0), (10.0, -10.0), (10.0, 10.0), (-10.0, 10.0))
 
@@ -39,11 +39,11 @@ class Shot:
     relief_m: float = 10.0
     error: float = 0.0
 
-    def sees(self, landmark: Landmark, buildings: Buildings = NO_BUILDINGS, camera: Camera = CAMERA) -> bool:
+    def sees(self, landmark: Landmark, buildings: Buildings = NO_BUILDINGS, camera: FlightCamera = CAMERA) -> bool:
         t = np.arange(0, 10.01, 0.2)
         full = np.ones(len(t))
         at = np.column_stack([self.east * full, self.north * full, self.up * full])
-        poses = Poses(t, at, self.heading * full, self.pitch * full, np.zeros(len(t), dtype=np.intp))
+        poses = PosesAt(t, at, self.heading * full, self.pitch * full, np.zeros(len(t), dtype=np.intp))
         setting = Setting(camera, self.ground, buildings, MotionConfig(relief_m=self.relief_m), self.error)
         found = views(poses, [landmark], setting)
         if not found or not found[0].intervals:
@@ -130,7 +130,7 @@ def test_views_are_intervals_of_parts_in_the_order_of_landmarks():
     heading = np.where((t > 5) & (t < 12), 0.0, 180.0)
     heading[(t > 20) & (t < 20.7)] = 0  # too short a glance
     part = (t > 8.5).astype(np.intp)
-    poses = Poses(t, np.tile([0.0, 0, 40], (len(t), 1)), heading, np.full(len(t), -10.0), part)
+    poses = PosesAt(t, np.tile([0.0, 0, 40], (len(t), 1)), heading, np.full(len(t), -10.0), part)
     found = views(poses, [tower(-100), tower(), tower(0, 400)], EMPTY)
     assert [view.landmark for view in found] == [0, 1]
     assert found[1].intervals == ((5.2, 8.4), (8.6, 11.8))
@@ -139,7 +139,7 @@ def test_views_are_intervals_of_parts_in_the_order_of_landmarks():
 
 def test_nothing_to_see():
     empty = np.empty(0)
-    poses = Poses(empty, np.empty((0, 3)), empty, empty, empty.astype(np.intp))
+    poses = PosesAt(empty, np.empty((0, 3)), empty, empty, empty.astype(np.intp))
     assert views(poses, [tower()], EMPTY) == ()
 
 
@@ -149,7 +149,7 @@ def possible(shot: Shot, landmark: Landmark) -> bool:
     full = np.ones(len(t))
     at = np.column_stack([shot.east * full, shot.north * full, shot.up * full])
     way, tilt, part = shot.heading * full, shot.pitch * full, np.zeros(len(t), dtype=np.intp)
-    found = views(Poses(t, at, way, tilt, part), [landmark], replace(EMPTY, ground_m=shot.ground))
+    found = views(PosesAt(t, at, way, tilt, part), [landmark], replace(EMPTY, ground_m=shot.ground))
     assert len(found) <= 1
     return bool(found)
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pipeline.core.findings import Findings
 from pipeline.core.schema import Origin
 from pipeline.geometry.geodesy import to_lat_lon_alt
-from pipeline.reading.maps.feature import Box, Feature, Placed, box_around
+from pipeline.reading.maps.feature import Feature, MapBounds, PlacedFeature, box_around
 from pipeline.worlds.flight.readers.surroundings import buildings, landmarks
 
 FIJI = Origin(lat_deg=-17.0, lon_deg=179.9995, alt_m=3.0)
@@ -28,19 +28,19 @@ def feature(origin: Origin, *east_north: tuple[float, float], **facts: Any) -> F
     return Feature((np.column_stack([places[:, 0], lon]),), **values)
 
 
-def marks(placed: Placed) -> Any:
+def marks(placed: PlacedFeature) -> Any:
     return landmarks(placed, "map.geojson", Findings())
 
 
 def test_a_landmark_across_the_date_line_lies_beside_the_flight() -> None:
     """A thousandth of a degree at 17° south is 106.5 m."""
     beyond = Feature((np.array([[-17.0, -179.9995]]),), "Reef", None, solid=False)
-    (mark,) = marks(Placed([beyond], FIJI, 0.0))
+    (mark,) = marks(PlacedFeature([beyond], FIJI, 0.0))
     assert mark.center == pytest.approx((106.5, 0.0), abs=0.2)
 
 
 def test_the_smallest_circle_about_a_rectangle() -> None:
-    (mark,) = marks(Placed([feature(FIJI, *SQUARE)], FIJI, 0.0))
+    (mark,) = marks(PlacedFeature([feature(FIJI, *SQUARE)], FIJI, 0.0))
     assert mark.center == pytest.approx((20.0, 15.0), abs=1e-3)
     assert mark.radius_m == pytest.approx(25.0, abs=1e-3)
     assert np.array(mark.outline) == pytest.approx(np.array(SQUARE), abs=1e-3)
@@ -49,7 +49,7 @@ def test_the_smallest_circle_about_a_rectangle() -> None:
 def test_a_landmark_of_two_polygons_shows_the_larger_and_hides_with_both() -> None:
     small, large = feature(FIJI, (0, 0), (0, 10), (10, 0)), feature(FIJI, (90, 0), (90, 30), (120, 0))
     both = Feature((*small.outlines, *large.outlines), "Halls", None, solid=True, height_m=5.0)
-    placed = Placed([both], FIJI, -2.0)
+    placed = PlacedFeature([both], FIJI, -2.0)
     (mark,) = marks(placed)
     assert mark.outline is not None
     assert np.array(mark.outline) == pytest.approx(np.array([[90, 0], [90, 30], [120, 0]]), abs=1e-3)
@@ -76,7 +76,7 @@ def test_feet_and_tops(
 ) -> None:
     """A height of 30 m, above what is known of its foot; nothing unknown becomes a 0."""
     origin = FIJI.model_copy(update={"alt_m": alt_m})
-    placed = Placed([feature(origin, *SQUARE, datum=datum, foot_m=foot_m, height_m=30.0)], origin, ground_m)
+    placed = PlacedFeature([feature(origin, *SQUARE, datum=datum, foot_m=foot_m, height_m=30.0)], origin, ground_m)
     (mark,) = marks(placed)
     assert (mark.base_m, mark.top_m) == (expected[0], expected[1])
     found = buildings(placed)
@@ -85,7 +85,7 @@ def test_feet_and_tops(
 
 
 def test_no_features_are_no_landmarks_and_no_buildings() -> None:
-    placed = Placed([], FIJI, 0.0)
+    placed = PlacedFeature([], FIJI, 0.0)
     assert marks(placed) == ()
     assert buildings(placed).outlines == ()
     assert len(buildings(placed).top_m) == 0
@@ -116,9 +116,9 @@ def test_a_box_ends_soon_after_its_radius() -> None:
 @given(st.floats(-89.0, 89.0), st.floats(-180.0, 180.0), st.floats(1e-4, 0.1))
 def test_a_box_holds_its_corners_however_they_are_rounded(south: float, west: float, side: float) -> None:
     south, west, north, east = (round(v, 7) for v in (south, west, south + side, west + side))
-    box = Box((south + north) / 2, (west + east) / 2, (north - south) / 2, (east - west) / 2)
+    box = MapBounds((south + north) / 2, (west + east) / 2, (north - south) / 2, (east - west) / 2)
     assert box.holds(np.array([[south, west], [south, east], [north, west], [north, east]])).all()
 
 
 def test_a_box_of_the_whole_world_holds_its_corners() -> None:
-    assert Box(0.0, 0.0, 90.0, 180.0).holds(np.array([[90.0, 180.0], [-90.0, -180.0], [0.0, 0.0]])).all()
+    assert MapBounds(0.0, 0.0, 90.0, 180.0).holds(np.array([[90.0, 180.0], [-90.0, -180.0], [0.0, 0.0]])).all()

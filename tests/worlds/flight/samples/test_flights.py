@@ -18,7 +18,7 @@ from pyulog import ULog
 
 from pipeline.core.schema import Origin
 from pipeline.worlds.flight.samples.city import PLACES, blocks
-from pipeline.worlds.flight.samples.pilot import PLANS, Move, Pose, fly, lasting
+from pipeline.worlds.flight.samples.pilot import PLANS, Move, PilotPose, fly, lasting
 from pipeline.worlds.flight.samples.truth import FlightTruth, Solid, planted_moves
 from pipeline.worlds.flight.samples.write import read_flight_truth, write_flights
 from tests.oracles.sample_flights import oracle_in_view, oracle_pixel, oracle_pose
@@ -34,7 +34,7 @@ def truth_of(flights: Path, flight: str) -> FlightTruth:
     return read_flight_truth(flights, flight)
 
 
-def flown(flight: str) -> Pose:
+def flown(flight: str) -> PilotPose:
     plan = BY_ID[flight]
     return fly(plan.moves, plan.start_xy, plan.heading_deg, plan.camera.pitch_deg or 0.0)
 

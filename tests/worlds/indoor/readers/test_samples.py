@@ -19,7 +19,7 @@ from pipeline.worlds.indoor.observe.rays import LabelledMesh, count_pixels
 from pipeline.worlds.indoor.observe.visibility import longest_sides
 from pipeline.worlds.indoor.readers.categories import load_curation, normal
 from pipeline.worlds.indoor.samples.rooms import PLANS
-from pipeline.worlds.indoor.samples.truth import ObjectTruth, SceneTruth, Truth
+from pipeline.worlds.indoor.samples.truth import ObjectTruth, PlantedTruth, SceneTruth
 from pipeline.worlds.indoor.samples.write import read_truth, write_samples
 from pipeline.worlds.registry import READERS
 from tests.worlds.indoor.readers.tiny_scans import NAMES
@@ -42,7 +42,7 @@ def samples(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def truth(samples: Path) -> Truth:
+def truth(samples: Path) -> PlantedTruth:
     return read_truth(samples)
 
 
@@ -67,7 +67,7 @@ def test_all_scenes_are_there(scenes: dict[str, IndoorScene]) -> None:
 
 
 @pytest.mark.parametrize("name", IDS)
-def test_counts_and_boxes(scenes: dict[str, IndoorScene], truth: Truth, name: str) -> None:
+def test_counts_and_boxes(scenes: dict[str, IndoorScene], truth: PlantedTruth, name: str) -> None:
     scene, planted_scene = scenes[name], truth.scenes[name]
     category = load_curation(scene.dataset).category
     labels = [normal(thing.label) for thing in planted_scene.objects]
@@ -81,7 +81,7 @@ def test_counts_and_boxes(scenes: dict[str, IndoorScene], truth: Truth, name: st
 
 
 @pytest.mark.parametrize("name", IDS)
-def test_room_video_and_findings(scenes: dict[str, IndoorScene], truth: Truth, name: str) -> None:
+def test_room_video_and_findings(scenes: dict[str, IndoorScene], truth: PlantedTruth, name: str) -> None:
     scene, planted_scene = scenes[name], truth.scenes[name]
     assert scene.facts.room.area_m2 == pytest.approx(planted_scene.outline_area_m2, rel=0.01)
     assert scene.video is not None
@@ -92,7 +92,7 @@ def test_room_video_and_findings(scenes: dict[str, IndoorScene], truth: Truth, n
 
 
 @pytest.mark.parametrize("name", IDS)
-def test_what_the_frames_show(samples: Path, scenes: dict[str, IndoorScene], truth: Truth, name: str) -> None:
+def test_what_the_frames_show(samples: Path, scenes: dict[str, IndoorScene], truth: PlantedTruth, name: str) -> None:
     scene, planted_scene = scenes[name], truth.scenes[name]
     root, reader = samples / scene.dataset, READERS[scene.dataset]
     ref = next(ref for ref in reader.scenes(root).scenes if ref.id == name)

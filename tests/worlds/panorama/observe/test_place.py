@@ -16,7 +16,7 @@ import shapely
 from pipeline.core.findings import Findings
 from pipeline.core.schema import Origin
 from pipeline.reading.maps.gazetteer import Gazetteer, maps_in, read_gazetteer, stamped
-from pipeline.worlds.panorama.facts import Panorama, PanoramaConfig, Picture, Place
+from pipeline.worlds.panorama.facts import Panorama, PanoramaConfig, PanoramaPicture, Place
 from pipeline.worlds.panorama.observe.place import find_place
 from tests.conftest import REAL_DATA
 from tests.torture import times
@@ -48,7 +48,7 @@ def gazetteer(folder: Path, *features: dict[str, Any], name: str = "map.geojson"
 
 def place(known: Gazetteer, lat: float, lon: float, **facts: Any) -> tuple[Place, dict[str, Any]]:
     """The place of a panorama there, and its findings by name."""
-    picture = Picture(path="p.jpg", width=256, height=128, sha256="0")
+    picture = PanoramaPicture(path="p.jpg", width=256, height=128, sha256="0")
     panorama = Panorama(picture=picture, position=Origin(lat_deg=lat, lon_deg=lon, alt_m=None), **facts)
     findings = Findings()
     found = find_place(panorama, known, CONFIG, findings)

@@ -15,7 +15,7 @@ import pytest
 from PIL import Image
 
 from pipeline.core.errors import RawDataError
-from pipeline.worlds.panorama.facts import Crop, PanoramaScene
+from pipeline.worlds.panorama.facts import PanoramaScene, SphereCrop
 from tests.worlds.panorama.panoramas import read, texture, write
 from tests.worlds.panorama.tagged import NICE, picture, with_thumbnail
 
@@ -112,7 +112,7 @@ def test_a_cropped_picture_lies_where_gpano_says(tmp_path: Path, crop: bool) -> 
     }  # fmt: skip
     scene = read(write(tmp_path, sidecar=None, picture=picture(NICE, gpano, (200, 50) if crop else (400, 100))))
     half = 2 if crop else 1
-    expected = Crop(full_width=400 // half, full_height=200 // half, left=0, top=50 // half)
+    expected = SphereCrop(full_width=400 // half, full_height=200 // half, left=0, top=50 // half)
     assert scene.facts.picture.crop == expected
     assert ("gpano_scaled" in {finding.name for finding in scene.findings}) == crop
 

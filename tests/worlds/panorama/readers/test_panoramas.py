@@ -15,7 +15,7 @@ from PIL import Image
 
 from pipeline.core.errors import ConfigError, RawDataError
 from pipeline.reading.doctor import inspect
-from pipeline.worlds.panorama.facts import Crop, Picture, Seen
+from pipeline.worlds.panorama.facts import PanoramaObject, PanoramaPicture, SphereCrop
 from pipeline.worlds.panorama.readers.objects import angles_of
 from pipeline.worlds.panorama.readers.panoramas import Panoramas
 from tests.conftest import REAL_DATA
@@ -36,7 +36,7 @@ OBJECTS = {
 }
 
 
-def objects(root: Path) -> dict[str, Seen]:
+def objects(root: Path) -> dict[str, PanoramaObject]:
     return {seen.id: seen for seen in read(root).facts.objects}
 
 
@@ -93,7 +93,7 @@ def test_names_of_all_scripts_can_be_asked_and_tricks_can_not(tmp_path: Path) ->
 @settings(max_examples=40)
 def test_pixels_and_angles_say_the_same(left: int, width: int, top: int, height: int) -> None:
     """A box of pixels of 360 / 256 degrees, which may lie across the seam, and the interval that it is."""
-    picture = Picture(path="p", width=256, height=128, sha256="0")
+    picture = PanoramaPicture(path="p", width=256, height=128, sha256="0")
     bottom = min(top + height, 128)
     degrees = 360 / 256
     right = left + width if left + width <= 256 else left + width - 256
@@ -104,7 +104,7 @@ def test_pixels_and_angles_say_the_same(left: int, width: int, top: int, height:
     assert wide == pytest.approx(width * degrees)
     assert (low, high) == (90 - bottom * degrees, 90 - top * degrees)
     # The same box of a picture that is the lower right quarter of a sphere of twice the size.
-    part = picture.model_copy(update={"crop": Crop(full_width=512, full_height=256, left=256, top=128)})
+    part = picture.model_copy(update={"crop": SphereCrop(full_width=512, full_height=256, left=256, top=128)})
     if left + width <= 256:
         shifted = angles_of((left, top, right, bottom), part)
         assert shifted is not None

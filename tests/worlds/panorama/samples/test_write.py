@@ -17,10 +17,10 @@ from pipeline.reading.files import SceneFiles
 from pipeline.worlds.panorama.facts import PanoramaScene
 from pipeline.worlds.panorama.observe.place import measure_objects
 from pipeline.worlds.panorama.readers.panoramas import Panoramas
-from pipeline.worlds.panorama.samples.render import Renderer
-from pipeline.worlds.panorama.samples.scene import Scene
+from pipeline.worlds.panorama.samples.render import PanoramaRenderer
+from pipeline.worlds.panorama.samples.scene import StreetScene
 from pipeline.worlds.panorama.samples.street import built
-from pipeline.worlds.panorama.samples.towns import KINDS, TOWNS, Street, spots
+from pipeline.worlds.panorama.samples.towns import KINDS, TOWNS, PlannedStreet, spots
 from pipeline.worlds.panorama.samples.write import DATASET, shown, write_panoramas
 
 SIZE = (1024, 512)
@@ -117,12 +117,12 @@ def test_the_same_bytes_again(root: Path, tmp_path: Path) -> None:
 
 
 def test_how_much_of_a_thing_is_hidden() -> None:
-    scene = Scene(Street(True, 0.0), 0.0)
+    scene = StreetScene(PlannedStreet(True, 0.0), 0.0)
     behind, before, beside = (scene.thing(label, (0.0, 0.0)) for label in ("behind", "before", "beside"))
     scene.solids.box((-2.0, 20.0, 1.5), (2.0, 20.1, 3.5), (9, 9, 9), (behind,))
     scene.solids.box((-1.0, 10.0, 0.0), (0.0, 10.1, 5.0), (9, 9, 9), (before,))  # its left half, twice as near
     scene.solids.box((-20.1, -1.0, 1.5), (-20.0, 3.0, 3.5), (9, 9, 9), (beside,))
-    renderer = Renderer(scene, TOWNS[0])
+    renderer = PanoramaRenderer(scene, TOWNS[0])
     camera = np.array([0.0, 0.0, 2.5])
     for heading in (0.0, 180.0, 271.3):  # also across the seam
         found = shown(renderer.shoot(camera, heading, 512, 256).owners, renderer.groups)

@@ -30,7 +30,7 @@ class BoxLists:
     version = 1
     extra = None
     video_fps = 30
-    wants = ()
+    expected_files = ()
 
     def settings(self) -> dict[str, str]:
         """See `Reader.settings`: there are no options."""
@@ -54,13 +54,13 @@ class BoxLists:
     def read(self, files: SceneFiles) -> IndoorScene:
         """See `Reader.read`. All faults of a scene are told at once."""
         findings = Findings()
-        raw = files.json(files.folder)
+        raw = files.json(files.path)
         check_keys(raw, SCENE_KEYS, "scene", findings)
         area = None if raw.get("area_m2") is None else finite_number(raw["area_m2"], "area_m2", findings)
         if area is not None and area <= 0:
             findings.add(fault("implausible_area", "area_m2", f"area_m2 is {area}", "measure it or write null"))
         objects = _objects(raw.get("boxes"), findings)
-        files.raise_faults(files.folder, findings)
+        files.raise_faults(files.path, findings)
         counts = Counter(item.category for item in objects)
         return IndoorScene(
             id=files.scene,
