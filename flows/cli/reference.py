@@ -9,8 +9,8 @@ from flows.cli.output.console import console
 from flows.orchestration.folders import BUILDS
 from pipeline.core.files import write_atomically
 from pipeline.engine.reference import PICTURES, references
+from pipeline.rendering.reason_docs import picture
 from pipeline.rendering.reason_examples import EXAMPLES, everything, read_examples
-from pipeline.rendering.reason_pictures import picture
 
 
 def reference(folder: Path) -> None:

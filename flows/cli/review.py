@@ -32,7 +32,7 @@ from pipeline.release.media import pictures_of
 from pipeline.release.tables import removed_blind
 from pipeline.review import sheets
 from pipeline.review.database import AnsweredBeforeError, Database
-from pipeline.review.pack import ReviewBundle, make_review_bundle, pack_tables, read_review_bundle
+from pipeline.review.review_bundle import ReviewBundle, make_review_bundle, pack_tables, read_review_bundle
 from pipeline.review.reviewed import Reviewed, review, states_of, verdicts_table
 from pipeline.review.sheets import LeftOutRow, read_rows, sheet, taken, verdict_sheet
 from pipeline.review.verdicts import STATES, verdicts_of
@@ -183,7 +183,7 @@ def pack_of(folder: Path, benchmark: str, salt: bytes) -> ReviewBundle:
         for stage in ("select", "observe", "describe", "filter")
         for u, r in sorted(outputs.get(stage, {}).items())
     ]
-    code = code_digest(("pipeline.review.pack", *(w.sketch.__module__ for w in BENCHMARKS[benchmark].worlds)))
+    code = code_digest(("pipeline.review.review_bundle", *(w.sketch.__module__ for w in BENCHMARKS[benchmark].worlds)))
     map_before = {task: sorted(layers) for task, layers in sorted(BENCHMARKS[benchmark].map_before.items())}
     made_from = digest_of([parts, sorted(videos), code, map_before, digest_of(salt)]).encode()
     known = _read_pack(place, made_from)

@@ -26,8 +26,8 @@ from pipeline.rendering.details import BlindReplies, Detail, RejectionDetail, Sc
 from pipeline.rendering.examples import examples
 from pipeline.rendering.gallery import Picture, one_page
 from pipeline.rendering.near_misses import Key, NearMiss, nearest_refused
+from pipeline.rendering.reason_docs import near_miss_figure
 from pipeline.rendering.reason_examples import glossary
-from pipeline.rendering.reason_pictures import near_miss_figure
 from pipeline.rendering.report import embedded
 
 SHOWN: Final = "shown"  # folder of a build

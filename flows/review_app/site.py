@@ -10,10 +10,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from pipeline.review.board import Board, Progress
 from pipeline.review.database import AnsweredBeforeError, Database
 from pipeline.review.maps import map_after, map_before, spoken_of
-from pipeline.review.pack import ReviewBundle, ReviewItem, ReviewTruth
+from pipeline.review.review_bundle import ReviewBundle, ReviewItem, ReviewTruth
+from pipeline.review.review_queue import Board, Progress
 from pipeline.review.reviewed import Agreement, agreements
 from pipeline.review.sheets import LONGEST_NOTE
 from pipeline.review.verdicts import REASONS, Consensus, Kind, ReviewEvent, ReviewVerdict, Role, matches, read_answer

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from pydantic import BaseModel
 
-from pipeline.core.video_form import VideoSpec
+from pipeline.core.video_spec import VideoSpec
 
 if TYPE_CHECKING:  # this record is code of all stages that ask a benchmark; what it names is code of those that use it
     from pathlib import Path

@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 
 from pipeline.core.errors import ConfigError
 from pipeline.core.identity import digest
-from pipeline.core.video_form import video_file
+from pipeline.core.video_spec import video_file
 from pipeline.metrics.letters import find_letter
 from pipeline.metrics.mra import mean_relative_accuracy
 from pipeline.metrics.numbers import asked_unit, find_number

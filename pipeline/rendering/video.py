@@ -18,7 +18,7 @@ import av.video
 import numpy as np
 import numpy.typing as npt
 
-from pipeline.core.video_form import VideoSpec
+from pipeline.core.video_spec import VideoSpec
 from pipeline.rendering.media_files import write_media
 
 Image = npt.NDArray[np.uint8]

@@ -16,7 +16,7 @@ import pyarrow as pa
 from pydantic import BaseModel
 
 from pipeline.questions.choices import offered
-from pipeline.review.pack import content_of
+from pipeline.review.review_bundle import content_of
 from pipeline.review.verdicts import ReviewVerdict, by_item, consensus_of
 
 Metric = Literal["nominal", "interval"]

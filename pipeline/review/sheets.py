@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from pipeline.core.errors import ConfigError
 from pipeline.core.parquet import read_table
-from pipeline.review.pack import ReviewItem, ReviewTruth
+from pipeline.review.review_bundle import ReviewItem, ReviewTruth
 from pipeline.review.reviewed import VERDICTS
 from pipeline.review.verdicts import REASONS, ROLES, ReviewEvent, ReviewVerdict, matches, read_answer
 

@@ -37,7 +37,7 @@ class ReviewEvent(NamedTuple):
 
     Attributes:
         item: the question's id.
-        content: what the question was then (`pipeline.review.pack.content_of`).
+        content: what the question was then (`pipeline.review.review_bundle.content_of`).
         kind: an answer given blind, the word that the truth is right, or a flag.
         role: "adjudicate" where it settles what reviewers disagree on.
         answer: a letter or a number; of a flag, what would be right instead, if that was said.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Final
 
-from pipeline.core.video_form import VideoSpec, video_file
+from pipeline.core.video_spec import VideoSpec, video_file
 from pipeline.engine.stage import Stage, StageContext
 from pipeline.rendering.video import encode, write_video
 from pipeline.stages.video import VIDEOS, is_whole, settings

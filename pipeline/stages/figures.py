@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from pipeline.core.video_form import VideoSpec
+    from pipeline.core.video_spec import VideoSpec
     from pipeline.engine.config import BuildConfig
     from pipeline.formats.videos import VideoPictures
     from pipeline.reading.reader import Reader

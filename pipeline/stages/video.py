@@ -7,7 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from pipeline.core.video_form import VideoSpec, video_file
+from pipeline.core.video_spec import VideoSpec, video_file
 from pipeline.engine.stage import Stage, StageContext
 from pipeline.rendering.media_files import is_there
 from pipeline.rendering.video import at_pace, encode, write_video

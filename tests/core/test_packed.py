@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from pipeline.core.packed import QuantizedSeries, pack
+from pipeline.core.quantized_series import QuantizedSeries, pack
 
 NUMBERS = st.one_of(st.just(math.nan), st.floats(-200_000, 200_000))
 

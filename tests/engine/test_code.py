@@ -251,7 +251,7 @@ SCANS = ("vsi_meta", "scannet", "scannetpp", "arkitscenes")
         ("pipeline.blind.ask", {("blind", None)}),
         ("pipeline.release.card", {("export", None)}),
         ("pipeline.worlds.indoor.fixes", of(("fix",), *SCANS)),
-        ("pipeline.worlds.indoor.doubts", of(("fix",), *SCANS)),
+        ("pipeline.worlds.indoor.quality_checks", of(("fix",), *SCANS)),
         ("pipeline.stages.unify", of(("unify",), *READERS)),
         ("pipeline.stages.registry", set()),
         ("pipeline.worlds.registry", set()),

@@ -19,6 +19,7 @@ from pipeline.engine import reference
 from pipeline.engine.config import config_model
 from pipeline.engine.reference import PICTURES, WITHOUT_FILE, references
 from pipeline.release.tables import COLUMN_DOCS
+from pipeline.rendering.reason_docs import MOST_BYTES, picture
 from pipeline.rendering.reason_examples import (
     ANY,
     EXAMPLES,
@@ -29,7 +30,6 @@ from pipeline.rendering.reason_examples import (
     findings_of,
     read_examples,
 )
-from pipeline.rendering.reason_pictures import MOST_BYTES, picture
 from pipeline.worlds.registry import WORLDS
 from tests.engine.findings_in_code import findings
 

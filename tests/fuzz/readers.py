@@ -30,7 +30,7 @@ from pipeline.formats.ply import PlyError, parse_ply
 from pipeline.formats.sens import SensError, open_sens
 from pipeline.formats.zips import zip_members
 from pipeline.worlds.flight.tracks.assemble import assemble
-from pipeline.worlds.panorama.readers.told import WrongGPano, from_exif, from_gpano
+from pipeline.worlds.panorama.readers.sources import WrongGPano, from_exif, from_gpano
 from tests.formats.logs.made_logs import dataflash, structured, tlog, ulog
 from tests.worlds.drive.readers.test_carla import recording
 from tests.worlds.indoor.readers.tiny_scans import ply, poses, sens

@@ -21,7 +21,7 @@ from starlette.applications import Starlette
 from flows.review_app.app import LOOPBACK, Pages
 from flows.review_app.site import Site
 from pipeline.review.database import Database
-from pipeline.review.pack import ReviewBundle
+from pipeline.review.review_bundle import ReviewBundle
 from tests.review.made import SALT, pack_of, rooms
 
 DATABASE = Path("review") / "review.sqlite"
@@ -39,7 +39,7 @@ class Page(NamedTuple):
 
 def write_video(folder: Path) -> bytes:
     """A video of some seconds in a build's folder."""
-    from pipeline.core.video_form import VideoSpec
+    from pipeline.core.video_spec import VideoSpec
     from pipeline.rendering.video import encode
 
     frames = (np.full((120, 160, 3), 8 * n % 256, dtype=np.uint8) for n in range(24 * SECONDS))

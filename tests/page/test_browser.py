@@ -11,7 +11,7 @@ from typing import Any, Final
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect, sync_playwright
 
-from pipeline.review.pack import ReviewBundle
+from pipeline.review.review_bundle import ReviewBundle
 from pipeline.review.verdicts import verdicts_of
 from tests.page.serving import VIDEO, free_port, served, write_video
 from tests.review.made import EVIDENCE_NAME, PAYLOAD, pack_of, rooms

@@ -24,8 +24,8 @@ from pipeline.release.writer import Released
 from pipeline.rendering.examples import KEPT, drawn
 from pipeline.rendering.figures import funnel
 from pipeline.rendering.near_misses import NearMiss, nearest_refused, plain, told_apart
+from pipeline.rendering.reason_docs import near_miss_figure
 from pipeline.rendering.reason_examples import glossary
-from pipeline.rendering.reason_pictures import near_miss_figure
 from pipeline.stages.builder import Builder
 from pipeline.worlds.indoor.samples.metadata import PLANS, sample_scene
 from tests.builds import config_of, rows_of

@@ -11,7 +11,7 @@ import av
 import numpy as np
 import pytest
 
-from pipeline.core.video_form import VideoSpec
+from pipeline.core.video_spec import VideoSpec
 from pipeline.rendering.clip import clip
 from pipeline.rendering.video import at_pace, encode, fit
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from pipeline.core.parquet import table_bytes
 from pipeline.core.spatial import MappedThing, TopDownMap
-from pipeline.review.pack import ReviewBundle, ReviewItem, ReviewTruth, content_of
+from pipeline.review.review_bundle import ReviewBundle, ReviewItem, ReviewTruth, content_of
 from pipeline.review.verdicts import Kind, ReviewEvent, Role
 
 SALT: Final = b"salt"

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.core.errors import ConfigError
-from pipeline.review.pack import pack_tables, read_review_bundle
+from pipeline.review.review_bundle import pack_tables, read_review_bundle
 from pipeline.review.sheets import interface, neutral, plain, read_rows, sheet, taken, tasks, verdict_sheet
 from pipeline.review.verdicts import REASONS, ReviewVerdict, verdicts_of
 from tests.review.label_studio_schema import problems_of

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.review.board import LEASE_S, Board
-from pipeline.review.pack import content_of
+from pipeline.review.review_bundle import content_of
+from pipeline.review.review_queue import LEASE_S, Board
 from pipeline.review.reviewed import read_verdicts, review, states_of, verdicts_table
 from pipeline.review.verdicts import REASONS, REVIEWERS, ReviewVerdict, consensus_of, matches, read_answer, verdicts_of
 from tests.review.made import OPTIONS, SALT, event, item_of, question, rooms

@@ -16,14 +16,14 @@ from typing import Final
 import numpy as np
 import shapely
 
+from pipeline.benchmarks.cityeqa.extra_starts import TURN_DEG, Start, StartChain
 from pipeline.benchmarks.cityeqa.raw import RawQuestion
-from pipeline.benchmarks.cityeqa.supplement import TURN_DEG, Start, StartChain
 from pipeline.benchmarks.cityeqa.view import CityView
 from pipeline.benchmarks.cityeqa.wording import ACROSS, BEHIND, DIRECTIONS, RELATIONS
 from pipeline.core.arrays import FloatArray, IntArray
 from pipeline.questions.rules import Measure, rule
+from pipeline.worlds.city.occluders import FACING
 from pipeline.worlds.city.paths import CELL_M, Slab
-from pipeline.worlds.city.solids import FACING
 
 AROUND: Final = 12  # directions from which a thing is looked at
 FRONT_DEG: Final = (0.0, -20.0, 20.0, -40.0, 40.0)  # from straight before what faces somewhere

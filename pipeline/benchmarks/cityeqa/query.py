@@ -31,8 +31,8 @@ from pipeline.benchmarks.cityeqa.wording import (
 )
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.worlds.city.facts import BUILDING, City, CityThing
-from pipeline.worlds.city.frontage import StreetFrontage, lines_of, street_frontage
-from pipeline.worlds.city.solids import height_bounds_m
+from pipeline.worlds.city.occluders import height_bounds_m
+from pipeline.worlds.city.street_frontage import StreetFrontage, lines_of, street_frontage
 
 OVER_M: Final = 3.0  # from the middle of a shop's front to that of its signboard
 # How many times as tall, as large on the ground, or as near it must be as all others there.

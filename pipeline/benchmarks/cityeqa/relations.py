@@ -19,7 +19,7 @@ import shapely
 from pipeline.benchmarks.cityeqa.wording import ACROSS, BEHIND, FRONT, SAME_SIDE
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.worlds.city.facts import City
-from pipeline.worlds.city.frontage import Lines, StreetFrontage
+from pipeline.worlds.city.street_frontage import Lines, StreetFrontage
 
 QUARTER_DEG: Final = 45.0  # half of what a direction covers
 TOUCHING_M: Final = 1.0  # nearer, the nearest points tell no direction

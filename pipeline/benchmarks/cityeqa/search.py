@@ -14,11 +14,11 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from pipeline.benchmarks.cityeqa.ends import AllHopSuffixes, HopSuffixes, without
+from pipeline.benchmarks.cityeqa.extra_starts import Start, StartChain, in_view, is_open, made, spread, turned, worded
+from pipeline.benchmarks.cityeqa.goal_positions import AllHopSuffixes, HopSuffixes, without
 from pipeline.benchmarks.cityeqa.oracle import Oracle, Solved
 from pipeline.benchmarks.cityeqa.query import Hop, Reached, RouteQuery
 from pipeline.benchmarks.cityeqa.raw import RawQuestion
-from pipeline.benchmarks.cityeqa.supplement import Start, StartChain, in_view, is_open, made, spread, turned, worded
 from pipeline.benchmarks.cityeqa.view import CityView
 from pipeline.benchmarks.cityeqa.wording import DIRECTIONS, MOSTS, Phrase
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray

@@ -20,9 +20,9 @@ from pipeline.core.identity import digest
 from pipeline.core.templates import load_table
 from pipeline.questions.rules import Measure, rule
 from pipeline.worlds.city.facts import BUILDING, City, CityScene, CityThing
+from pipeline.worlds.city.occluders import Occluders
 from pipeline.worlds.city.paths import FreeSpace, Paths
-from pipeline.worlds.city.sight import Sight
-from pipeline.worlds.city.solids import Occluders
+from pipeline.worlds.city.visibility import Sight
 
 SHOWN_BY_NAME: Final = frozenset({SHOP, BUS_STOP})
 CORNERED: Final = frozenset({BUILDING, SHOP})  # of which one says that they are at a corner

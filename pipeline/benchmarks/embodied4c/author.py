@@ -15,7 +15,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from pipeline.benchmarks.embodied4c.kinds import ACCEPTED, AERIAL, DRIVING, MANIPULATION, flag
-from pipeline.benchmarks.embodied4c.known import Moment, moments
+from pipeline.benchmarks.embodied4c.known_facts import Moment, moments
 from pipeline.benchmarks.embodied4c.tasks.base import ONLY_SEEN
 from pipeline.benchmarks.embodied4c.tasks.registry import EXAM_TASKS
 from pipeline.benchmarks.embodied4c.view import Exam

@@ -14,7 +14,7 @@ from pipeline.benchmarks.embodied4c.rules import PROFILES, ExamRules
 from pipeline.benchmarks.embodied4c.score import SCORE
 from pipeline.benchmarks.embodied4c.tasks.registry import EXAM_TASKS
 from pipeline.benchmarks.embodied4c.view import Exam, exam
-from pipeline.core.video_form import VideoSpec
+from pipeline.core.video_spec import VideoSpec
 from pipeline.worlds.arm.world import ARM
 from pipeline.worlds.drive.world import DRIVE
 from pipeline.worlds.flight.world import FLIGHT

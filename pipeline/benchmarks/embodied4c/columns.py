@@ -18,7 +18,7 @@ from pipeline.benchmarks.embodied4c.kinds import (
     SUB,
     of_flags,
 )
-from pipeline.core.video_form import video_file
+from pipeline.core.video_spec import video_file
 from pipeline.questions.published import Columns
 
 VALUE: Final = "answer"  # the fact that holds a numeric answer before it was rounded, with its unit

@@ -14,7 +14,7 @@ from pipeline.benchmarks.urbanvideo.legends import LEGENDS, map_pictures
 from pipeline.benchmarks.urbanvideo.rules import PROFILES, UrbanRules, UrbanView
 from pipeline.benchmarks.urbanvideo.score import SCORE
 from pipeline.benchmarks.urbanvideo.tasks.registry import URBAN_TASKS
-from pipeline.core.video_form import VideoSpec
+from pipeline.core.video_spec import VideoSpec
 from pipeline.worlds.flight.view import FlightView
 from pipeline.worlds.flight.world import FLIGHT
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from pipeline.core.video_form import video_file
+from pipeline.core.video_spec import video_file
 from pipeline.questions.published import Columns
 
 _FIRST_OPTION: Final = re.compile(r"\s*A[.:)]\s")

@@ -12,7 +12,7 @@ from pipeline.benchmarks.vsi.rules import PROFILES, Rules, ScanView
 from pipeline.benchmarks.vsi.score import SCORE
 from pipeline.benchmarks.vsi.tasks.measures import RoomSize
 from pipeline.benchmarks.vsi.tasks.registry import TASKS
-from pipeline.core.video_form import VideoSpec
+from pipeline.core.video_spec import VideoSpec
 from pipeline.worlds.indoor.view import IndoorView
 from pipeline.worlds.indoor.world import INDOOR
 

@@ -8,11 +8,20 @@ from typing import Any, Final
 import numpy as np
 
 from pipeline.benchmarks.benchmark import DeliveredVideo, Drawings
-from pipeline.benchmarks.vsi.drawing_plan import KINDS, DrawnScene, NamedBox, SceneDrawing, facts, rule, section, told
 from pipeline.benchmarks.vsi.rules import ScanView
+from pipeline.benchmarks.vsi.scene_drawing import (
+    KINDS,
+    DrawnScene,
+    NamedBox,
+    SceneDrawing,
+    facts,
+    rule,
+    section,
+    told,
+)
 from pipeline.benchmarks.vsi.tasks.rel_direction import LEVELS
 from pipeline.core.arrays import FloatArray
-from pipeline.core.video_form import VideoSpec
+from pipeline.core.video_spec import VideoSpec
 from pipeline.drawing.canvas import Canvas
 from pipeline.drawing.sheet import MOST_STILLS, WIDTH, Sheet, SheetPart, Still
 from pipeline.geometry.floors import footprints

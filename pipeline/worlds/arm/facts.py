@@ -11,7 +11,7 @@ from typing import Annotated, Final, Literal
 from pydantic import Field, FiniteFloat
 
 from pipeline.core.arrays import FloatArray
-from pipeline.core.packed import QuantizedSeries
+from pipeline.core.quantized_series import QuantizedSeries
 from pipeline.core.schema import Facts, Mat3, Model, Name, Scene, Vec3
 
 # Multiples of these are kept of what is measured: below the noise of every source.

@@ -14,7 +14,7 @@ import numpy as np
 
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray, StrArray
 from pipeline.core.findings import doubt
-from pipeline.core.packed import QuantizedSeries
+from pipeline.core.quantized_series import QuantizedSeries
 from pipeline.core.schema import Finding
 from pipeline.geometry.angles import matrices, rate, rotated
 from pipeline.worlds.arm.facts import Episode, EpisodeScene

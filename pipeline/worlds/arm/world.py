@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from pipeline.core.schema import Model
-from pipeline.worlds.arm.drawn import BULKY, UNITS, drawn, sight, sketch
+from pipeline.worlds.arm.bev_video import BULKY, UNITS, drawn, sight, sketch
 from pipeline.worlds.arm.facts import Episode, EpisodeScene
 from pipeline.worlds.arm.readers.lerobot import LeRobot
 from pipeline.worlds.arm.readers.rlbench import RLBench

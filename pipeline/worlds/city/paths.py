@@ -18,7 +18,7 @@ import shapely
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.geometry.grids import covered
 from pipeline.worlds.city.facts import City
-from pipeline.worlds.city.solids import Occluders
+from pipeline.worlds.city.occluders import Occluders
 
 CELL_M: Final = 1.0
 BODY_M: Final = 0.5  # radius of the agent's body, where none is asked for

@@ -14,8 +14,8 @@ import shapely
 
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.worlds.city.facts import BUILDING, City, CityThing
-from pipeline.worlds.city.sight import GROUND_M, HEIGHT, WIDTH, pixel_rays
-from pipeline.worlds.city.solids import USUAL_RGB, Occluders, prism_mesh
+from pipeline.worlds.city.occluders import USUAL_RGB, Occluders, prism_mesh
+from pipeline.worlds.city.visibility import GROUND_M, HEIGHT, WIDTH, pixel_rays
 
 Picture = npt.NDArray[np.uint8]
 Rgb = tuple[int, int, int]

@@ -13,7 +13,7 @@ from typing import Annotated, Final, Literal
 from pydantic import Field, FiniteFloat
 
 from pipeline.core.arrays import FloatArray
-from pipeline.core.packed import QuantizedSeries
+from pipeline.core.quantized_series import QuantizedSeries
 from pipeline.core.schema import Facts, Model, Name, Scene, Vec3
 from pipeline.core.templates import load_table
 

@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Final
 
 from pipeline.core.schema import Model
-from pipeline.worlds.drive.doubts import examine
-from pipeline.worlds.drive.drawn import drawn
+from pipeline.worlds.drive.bev_video import drawn
 from pipeline.worlds.drive.facts import Drive, DriveScene
+from pipeline.worlds.drive.quality_checks import examine
 from pipeline.worlds.drive.readers.argoverse2 import Argoverse2
 from pipeline.worlds.drive.readers.carla import Carla
 from pipeline.worlds.drive.readers.kitti_tracking import KittiTracking
-from pipeline.worlds.drive.sketch import BULKY, UNITS, sight, sketch
+from pipeline.worlds.drive.top_down_map import BULKY, UNITS, sight, sketch
 from pipeline.worlds.world import Samples, World
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field, FiniteFloat
 
 from pipeline.core.schema import Evidence, Facts, Model, Name, Origin, Rejection, Scene, Vec3
-from pipeline.reading.maps.looks import Appearance
+from pipeline.reading.maps.appearance import Appearance
 
 Action = Literal[
     "ascend",

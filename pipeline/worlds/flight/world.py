@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from pipeline.core.errors import require_extra
-from pipeline.worlds.flight.drawn import drawn, sketch, spatial
+from pipeline.worlds.flight.bev_video import drawn, sketch, spatial
 from pipeline.worlds.flight.facts import Flight, FlightScene
 from pipeline.worlds.flight.fixes import FIXES, drafts, fix_flight
 from pipeline.worlds.flight.observe.flight import observe_flight

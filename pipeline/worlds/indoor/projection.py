@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pipeline.core.arrays import FloatArray
-from pipeline.core.video_form import VideoSpec
+from pipeline.core.video_spec import VideoSpec
 from pipeline.geometry.boxes import Boxes
 from pipeline.worlds.indoor.facts import FrameCamera, IndoorScene
 

@@ -6,16 +6,16 @@ from pathlib import Path
 from typing import Final
 
 from pipeline.core.errors import require_extra
-from pipeline.worlds.indoor.doubts import examine
 from pipeline.worlds.indoor.facts import BULKY, UNITS, Scan, sight
 from pipeline.worlds.indoor.fixes import FIXES, drafts, fix_scan
 from pipeline.worlds.indoor.observe.visibility import ObserveConfig, observe
+from pipeline.worlds.indoor.quality_checks import examine
 from pipeline.worlds.indoor.readers.arkitscenes import ARKitScenes
 from pipeline.worlds.indoor.readers.scannet import ScanNet
 from pipeline.worlds.indoor.readers.scannetpp import ScanNetPP
 from pipeline.worlds.indoor.readers.vsi_meta import VsiMeta
 from pipeline.worlds.indoor.readers.written_routes import read_written_routes
-from pipeline.worlds.indoor.sketch import sketch, spatial
+from pipeline.worlds.indoor.top_down_map import sketch, spatial
 from pipeline.worlds.world import Samples, World
 
 

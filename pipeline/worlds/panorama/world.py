@@ -7,8 +7,8 @@ from typing import Final
 
 from pipeline.worlds.panorama.facts import Panorama, PanoramaConfig
 from pipeline.worlds.panorama.observe.panorama import observe_panorama
+from pipeline.worlds.panorama.pictures import BULKY, UNITS, rendered, sight, sketch
 from pipeline.worlds.panorama.readers.panoramas import Panoramas
-from pipeline.worlds.panorama.rendered import BULKY, UNITS, rendered, sight, sketch
 from pipeline.worlds.world import Samples, World
 
 

@@ -11,7 +11,7 @@ from scipy import ndimage
 
 from pipeline.worlds.city.facts import City
 from pipeline.worlds.city.paths import FreeSpace, Slab
-from pipeline.worlds.city.sight import Sight
+from pipeline.worlds.city.visibility import Sight
 from tests.oracles.city_answers import shape, targets
 
 LOOK_EVERY_M = 10  # as the paper's Explorer

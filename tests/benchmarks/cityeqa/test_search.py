@@ -20,12 +20,12 @@ from hypothesis import strategies as st
 
 from pipeline.benchmarks.cityeqa import search as searching
 from pipeline.benchmarks.cityeqa.benchmark import CITYEQA
+from pipeline.benchmarks.cityeqa.extra_starts import Start, StartChain, starts, turned, worded
 from pipeline.benchmarks.cityeqa.oracle import Observer, Oracle
 from pipeline.benchmarks.cityeqa.query import Hop, RouteQuery
 from pipeline.benchmarks.cityeqa.raw import RawQuestion
 from pipeline.benchmarks.cityeqa.rules import CityRules
 from pipeline.benchmarks.cityeqa.search import STAGES, Search
-from pipeline.benchmarks.cityeqa.supplement import Start, StartChain, starts, turned, worded
 from pipeline.benchmarks.cityeqa.view import CityView
 from pipeline.benchmarks.cityeqa.wording import DIRECTIONS, MOSTS, RELATIONS, Phrase
 from pipeline.worlds.city.facts import CityScene

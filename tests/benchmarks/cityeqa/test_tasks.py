@@ -22,7 +22,7 @@ from pipeline.benchmarks.cityeqa.wording import DIRECTIONS, parse, render
 from pipeline.metrics.number_words import normalised
 from pipeline.worlds.city.facts import CityScene, RawTask
 from pipeline.worlds.city.paths import FreeSpace
-from pipeline.worlds.city.sight import Sight
+from pipeline.worlds.city.visibility import Sight
 from tests.benchmarks.cityeqa.agents import Agent
 from tests.benchmarks.cityeqa.cities import ill_supplemented, sample, small, tasks_of
 from tests.oracles.city_answers import answer, shape, targets

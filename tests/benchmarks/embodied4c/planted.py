@@ -11,7 +11,7 @@ from pipeline.benchmarks.embodied4c.rules import ExamRules
 from pipeline.benchmarks.embodied4c.tasks.registry import EXAM_TASKS
 from pipeline.benchmarks.embodied4c.view import exam
 from pipeline.core.arrays import FloatArray
-from pipeline.core.packed import QuantizedSeries, pack
+from pipeline.core.quantized_series import QuantizedSeries, pack
 from pipeline.core.schema import AnyScene, Finding, Source
 from pipeline.worlds.arm import facts as arms
 from pipeline.worlds.drive import facts as drives

@@ -10,7 +10,7 @@ import pytest
 from pipeline.benchmarks.embodied4c.rules import ExamRules
 from pipeline.benchmarks.embodied4c.tasks.registry import EXAM_TASKS
 from pipeline.benchmarks.embodied4c.view import exam
-from pipeline.reading.maps.looks import Appearance
+from pipeline.reading.maps.appearance import Appearance
 from pipeline.worlds.flight.facts import FlightScene
 from tests.benchmarks.urbanvideo.flights import finding, flight, mark, motion
 from tests.oracles.exam_flights import Poses

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pipeline.core.findings import doubt
-from pipeline.reading.maps.looks import Appearance
+from pipeline.reading.maps.appearance import Appearance
 from tests.benchmarks.embodied4c.planted import episode, item, of_kind, refusal, turning
 from tests.benchmarks.urbanvideo.flights import Move, flight, mark, motion
 

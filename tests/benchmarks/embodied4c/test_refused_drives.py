@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pipeline.core.packed import pack
+from pipeline.core.quantized_series import pack
 from pipeline.worlds.drive import facts as drives
 from tests.benchmarks.embodied4c.planted import STEP_S, actor, drive, lane, of_kind, outline, refusal, times
 

@@ -13,7 +13,7 @@ from pipeline.benchmarks.urbanvideo.cases import FlightCase, route_told
 from pipeline.benchmarks.urbanvideo.rules import UrbanRules
 from pipeline.benchmarks.urbanvideo.tasks.registry import URBAN_TASKS
 from pipeline.core.tables import CANDIDATES, asked_in
-from pipeline.core.video_form import video_file
+from pipeline.core.video_spec import video_file
 from pipeline.questions.selection import select
 from pipeline.worlds.flight.view import FlightView
 from tests.benchmarks.urbanvideo.flights import flight, judged, mark, motion, random_flight, rows

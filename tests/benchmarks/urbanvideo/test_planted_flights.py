@@ -16,7 +16,7 @@ from pipeline.benchmarks.urbanvideo.tasks.registry import URBAN_TASKS, Assisted
 from pipeline.core.parquet import read_table
 from pipeline.core.tables import asked_in
 from pipeline.core.templates import load_template
-from pipeline.core.video_form import video_file
+from pipeline.core.video_spec import video_file
 from pipeline.engine.config import BuildConfig, build_config
 from pipeline.engine.manifest import Outcome
 from pipeline.questions.selection import select

@@ -10,7 +10,7 @@ import pytest
 
 from pipeline.benchmarks.vsi.drawings import DRAWINGS
 from pipeline.benchmarks.vsi.rules import PROFILES, Rules
-from pipeline.core.video_form import VideoSpec
+from pipeline.core.video_spec import VideoSpec
 from pipeline.geometry.boxes import closest_distance_m, closest_points, point_distance_m, stack
 from pipeline.worlds.indoor.facts import FrameCamera, IndoorScene, Room
 from pipeline.worlds.indoor.view import IndoorView

@@ -10,8 +10,8 @@ import pytest
 
 from pipeline.core.findings import Findings
 from pipeline.reading.files import SceneFiles, SceneRef
+from pipeline.reading.maps.appearance import look_of, rgb_of
 from pipeline.reading.maps.feature import Feature, MapBounds
-from pipeline.reading.maps.looks import look_of, rgb_of
 from pipeline.reading.maps.osm import read_osm
 from tests.conftest import REAL_DATA
 

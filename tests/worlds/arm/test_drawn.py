@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from pipeline.core.packed import pack
+from pipeline.core.quantized_series import pack
 from pipeline.drawing.raster import INK, SIZE
-from pipeline.worlds.arm.drawn import ABOVE, BESIDE, drawn
+from pipeline.worlds.arm.bev_video import ABOVE, BESIDE, drawn
 from pipeline.worlds.arm.facts import PLACE_STEP_M
 from pipeline.worlds.arm.view import ArmView
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from pipeline.geometry.angles import matrices, rotated
-from pipeline.worlds.arm.drawn import sketch
+from pipeline.worlds.arm.bev_video import sketch
 from pipeline.worlds.arm.readers.lerobot import LeRobot
 from pipeline.worlds.arm.samples.plans import plan
 from pipeline.worlds.arm.samples.write import write_samples

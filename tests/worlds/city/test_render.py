@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pipeline.worlds.city.render import CityRenderer, captioned
-from pipeline.worlds.city.sight import Sight
+from pipeline.worlds.city.visibility import Sight
 from tests.worlds.city.cities import city, house, point
 
 HERE = city(

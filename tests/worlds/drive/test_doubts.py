@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pipeline.worlds.drive.doubts import beyond, examine
+from pipeline.worlds.drive.quality_checks import beyond, examine
 from pipeline.worlds.drive.readers.argoverse2 import Argoverse2
 from pipeline.worlds.drive.readers.carla import Carla
 from pipeline.worlds.drive.readers.kitti_tracking import KittiTracking

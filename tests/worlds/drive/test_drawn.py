@@ -11,7 +11,7 @@ import pytest
 
 from pipeline.drawing.raster import INK
 from pipeline.reading.files import SceneFiles
-from pipeline.worlds.drive.drawn import COLOURS, PX_PER_M, WIDE, drawn
+from pipeline.worlds.drive.bev_video import COLOURS, PX_PER_M, WIDE, drawn
 from pipeline.worlds.drive.readers.argoverse2 import Argoverse2
 from pipeline.worlds.drive.readers.carla import Carla
 from pipeline.worlds.drive.samples.write import write_drives

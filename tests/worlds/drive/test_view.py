@@ -10,7 +10,7 @@ import pytest
 from pipeline.core.findings import doubt
 from pipeline.worlds.drive.facts import DriveScene, Lamps, VehicleBox
 from pipeline.worlds.drive.readers.argoverse2 import Argoverse2
-from pipeline.worlds.drive.sketch import sketch
+from pipeline.worlds.drive.top_down_map import sketch
 from pipeline.worlds.drive.view import DriveView
 from tests.worlds.drive.drives import box, lane, pose, read, write_log
 

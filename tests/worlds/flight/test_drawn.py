@@ -6,7 +6,7 @@ import numpy as np
 
 from pipeline.core.schema import Scene, Source
 from pipeline.drawing.raster import INK
-from pipeline.worlds.flight.drawn import FOOT, FPS, GAUGE_X, PX_PER_M, WIDE, drawn
+from pipeline.worlds.flight.bev_video import FOOT, FPS, GAUGE_X, PX_PER_M, WIDE, drawn
 from pipeline.worlds.flight.facts import Flight, FlightMotion, FlightScene, Landmark
 
 

@@ -12,8 +12,8 @@ import numpy as np
 
 from pipeline.core.templates import TEMPLATES_DIR
 from pipeline.reading.files import SceneFiles
-from pipeline.worlds.indoor.doubts import PUBLISHED_M, Typical
 from pipeline.worlds.indoor.facts import IndoorScene
+from pipeline.worlds.indoor.quality_checks import PUBLISHED_M, Typical
 from pipeline.worlds.registry import READERS
 
 OF_NORMAL: Final = 1.4826  # a median absolute deviation as a standard deviation

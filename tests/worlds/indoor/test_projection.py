@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import shapely
 
-from pipeline.core.video_form import VideoSpec
+from pipeline.core.video_spec import VideoSpec
 from pipeline.geometry.boxes import Boxes, stack
 from pipeline.reading.files import SceneFiles
 from pipeline.sampling.camera import Lens

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from pipeline.core.schema import Finding
-from pipeline.worlds.indoor.doubts import TYPICAL, Typical, factor_limit, implausible, upright_doubts
 from pipeline.worlds.indoor.facts import IndoorScene
+from pipeline.worlds.indoor.quality_checks import TYPICAL, Typical, factor_limit, implausible, upright_doubts
 from pipeline.worlds.registry import examined
 from tests.conftest import cube, make_scene
 from tests.conftest import rows_of as candidates_of

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from pipeline.benchmarks.cityeqa import wording
+from pipeline.benchmarks.cityeqa.extra_starts import Start, StartChain, chains, others, spread, starts, turned
 from pipeline.benchmarks.cityeqa.oracle import Observer, Oracle
 from pipeline.benchmarks.cityeqa.raw import NUMBER, NUMBERS, OPEN, YES_OR_NO, RawQuestion, answer_type, evened, in_turns
 from pipeline.benchmarks.cityeqa.raw import YES_NO as ANSWERS
 from pipeline.benchmarks.cityeqa.released import AXES, CATEGORIES, POSES, UNITS
 from pipeline.benchmarks.cityeqa.search import Search, SolvedTask
-from pipeline.benchmarks.cityeqa.supplement import Start, StartChain, chains, others, spread, starts, turned
 from pipeline.benchmarks.cityeqa.view import CityView
 from pipeline.benchmarks.cityeqa.wording import COLOURS, Phrase
 from pipeline.core.arrays import FloatArray

@@ -16,7 +16,7 @@ from pipeline.benchmarks.cityeqa.wording import COLOURS, KINDS, Phrase
 from pipeline.core.arrays import BoolArray, IntArray
 from pipeline.questions.rules import Measure, rule
 from pipeline.worlds.city.facts import BUILDING
-from pipeline.worlds.city.solids import box_ring
+from pipeline.worlds.city.occluders import box_ring
 
 PLACES, CENTRES, FRONTED = (tuple(KINDS[name]) for name in ("places", "centres", "fronted"))  # in, around, before which
 ASKED: Final = frozenset({*PLACES, *CENTRES, *FRONTED})  # whose surroundings are asked about

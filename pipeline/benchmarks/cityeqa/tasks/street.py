@@ -7,16 +7,16 @@ from typing import Final
 
 import numpy as np
 
+from pipeline.benchmarks.cityeqa.extra_starts import others as named
 from pipeline.benchmarks.cityeqa.query import MOST_TIMES
 from pipeline.benchmarks.cityeqa.raw import CLOSED, OPEN, YES_NO, YES_OR_NO, RawQuestion
-from pipeline.benchmarks.cityeqa.supplement import others as named
 from pipeline.benchmarks.cityeqa.tasks.base import known_of, others_of
 from pipeline.benchmarks.cityeqa.tasks.counting import complete
 from pipeline.benchmarks.cityeqa.view import CityView
 from pipeline.benchmarks.cityeqa.wording import ACROSS, BEHIND, DIRECTIONS, FRONT, SHOP, Phrase
 from pipeline.core.arrays import IntArray
 from pipeline.questions.rules import Measure, rule
-from pipeline.worlds.city.solids import UNBOUNDED_M
+from pipeline.worlds.city.occluders import UNBOUNDED_M
 
 ENDS: Final = ("in front of it", "behind it")
 AROUND_M: Final = 50.0  # about a thing, of which the tallest building is asked

@@ -13,7 +13,7 @@ from pipeline.benchmarks.embodied4c.case import about_log
 from pipeline.benchmarks.embodied4c.kinds import DOMAIN, DRIVING, SENSORS, flag, modality
 from pipeline.benchmarks.embodied4c.rules import ExamRules
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
-from pipeline.core.packed import QuantizedSeries
+from pipeline.core.quantized_series import QuantizedSeries
 from pipeline.core.schema import Rejection
 from pipeline.geometry.angles import rate, turned_about_z
 from pipeline.geometry.footprints import Rectangles, gap_m

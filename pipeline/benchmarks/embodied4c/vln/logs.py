@@ -21,7 +21,7 @@ from pipeline.benchmarks.embodied4c.vln.roads import (
 )
 from pipeline.core.arrays import BoolArray, FloatArray, StrArray
 from pipeline.core.errors import ConfigError, RawDataError
-from pipeline.core.packed import QuantizedSeries
+from pipeline.core.quantized_series import QuantizedSeries
 from pipeline.core.schema import AnyScene
 from pipeline.geometry.tracks import Track
 from pipeline.reading.files import SceneFiles, SceneRef
@@ -29,7 +29,7 @@ from pipeline.reading.reader import Reader
 from pipeline.worlds.arm.view import ArmView
 from pipeline.worlds.arm.world import ARM
 from pipeline.worlds.drive.facts import Crossing, Lane, Line
-from pipeline.worlds.drive.readers.argoverse2_map import read_map
+from pipeline.worlds.drive.readers.argoverse2_parts import read_map
 from pipeline.worlds.drive.view import DriveView
 from pipeline.worlds.drive.world import DRIVE
 from pipeline.worlds.flight.tracks.read import read_tracks

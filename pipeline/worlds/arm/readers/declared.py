@@ -18,7 +18,7 @@ from pydantic import Field, FiniteFloat, ValidationError, model_validator
 
 from pipeline.core.arrays import FloatArray
 from pipeline.core.findings import Findings, doubt, note
-from pipeline.core.packed import QuantizedSeries, pack
+from pipeline.core.quantized_series import QuantizedSeries, pack
 from pipeline.core.schema import Model, Name, Vec3
 from pipeline.reading.files import SceneFiles
 from pipeline.worlds.arm.facts import (

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from pipeline.core.arrays import FloatArray
 from pipeline.core.errors import RawDataError
 from pipeline.core.findings import Findings, doubt, note
-from pipeline.core.packed import pack
+from pipeline.core.quantized_series import pack
 from pipeline.core.schema import Video
 from pipeline.formats.parquet_rows import ParquetError, columns_of, read_rows, read_tables
 from pipeline.reading.files import Listing, SceneFiles, SceneRef

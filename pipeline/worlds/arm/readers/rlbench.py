@@ -19,7 +19,7 @@ import numpy.typing as npt
 from pipeline.core.arrays import FloatArray
 from pipeline.core.files import sha256_of_file
 from pipeline.core.findings import Findings, doubt, note
-from pipeline.core.packed import pack
+from pipeline.core.quantized_series import pack
 from pipeline.core.schema import Video
 from pipeline.formats.images import color_file, size_of
 from pipeline.formats.pickled import PickledRecord, PickleError
@@ -41,7 +41,7 @@ from pipeline.worlds.arm.facts import (
     SceneItem,
     Signal,
 )
-from pipeline.worlds.arm.readers.panda import CAMERAS, arm_of, cameras_of, placed
+from pipeline.worlds.arm.readers.rlbench_robot import CAMERAS, arm_of, cameras_of, placed
 from pipeline.worlds.arm.readers.series import FINGERS, check_name, list_episodes, stacked, step_of, turns_wxyz
 
 OBSERVATIONS: Final = "low_dim_obs.pkl"

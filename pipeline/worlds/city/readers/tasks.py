@@ -22,9 +22,9 @@ from pipeline.core.findings import Findings, doubt
 from pipeline.reading.files import SceneFiles
 from pipeline.reading.maps.feature import usable_name
 from pipeline.worlds.city.facts import BUILDING, City, CityPhoto, CityThing, Pose, RawTask
+from pipeline.worlds.city.occluders import Occluders
 from pipeline.worlds.city.readers.checks import Faults
 from pipeline.worlds.city.readers.city_files import PHOTOS_FILE, TASKS_FILE
-from pipeline.worlds.city.solids import Occluders
 
 NAMES: Final = ("x", "y", "z", "roll", "pitch", "yaw")
 _TURN_TOLERANCE: Final = 2e-3  # radians, within which an angle is a quarter turn

@@ -15,7 +15,7 @@ import numpy as np
 
 from pipeline.core.arrays import BoolArray, FloatArray
 from pipeline.core.findings import Findings, doubt, note
-from pipeline.core.packed import pack
+from pipeline.core.quantized_series import pack
 from pipeline.formats.feather import Columns
 from pipeline.geometry.angles import matrices, rotated, yaw_deg
 from pipeline.reading.files import Listing, SceneFiles
@@ -23,7 +23,7 @@ from pipeline.reading.folders import Layout, list_scenes
 from pipeline.reading.footage import Footage
 from pipeline.reading.reader import ExpectedFile, Reader
 from pipeline.worlds.drive.facts import ARGOVERSE2, TIME_STEP_S, Actor, Drive, DriveScene, Ego, VehicleBox
-from pipeline.worlds.drive.readers.argoverse2_map import (
+from pipeline.worlds.drive.readers.argoverse2_parts import (
     CAMERAS,
     UNIT_TOLERANCE,
     city_of,

@@ -16,7 +16,7 @@ from pipeline.core.arrays import IntArray
 from pipeline.core.errors import ConfigError, RawDataError
 from pipeline.core.files import open_file
 from pipeline.core.findings import Findings, doubt, note
-from pipeline.core.packed import pack
+from pipeline.core.quantized_series import pack
 from pipeline.formats import carla_log
 from pipeline.formats.carla_log import CarlaLog, CarlaLogError, read_carla_log
 from pipeline.reading.files import Listing, SceneFiles, SceneRef

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.core.findings import Findings, doubt, note
-from pipeline.core.packed import pack
+from pipeline.core.quantized_series import pack
 from pipeline.formats import carla_log
 from pipeline.formats.carla_log import Added, CarlaLog, FrameTable, Records
 from pipeline.geometry.angles import wrapped_deg

@@ -16,7 +16,7 @@ import numpy as np
 from pipeline.core.arrays import FloatArray, IntArray, StrArray
 from pipeline.core.errors import ConfigError, RawDataError
 from pipeline.core.findings import Findings, doubt, note
-from pipeline.core.packed import pack
+from pipeline.core.quantized_series import pack
 from pipeline.formats.images import size_of
 from pipeline.geometry.angles import rotated, yaw_deg
 from pipeline.reading.files import Listing, SceneFiles, SceneRef

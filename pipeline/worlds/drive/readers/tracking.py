@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray, StrArray
 from pipeline.core.findings import Findings, doubt
-from pipeline.core.packed import pack
+from pipeline.core.quantized_series import pack
 from pipeline.core.schema import Video
 from pipeline.formats.images import color_file, size_of
 from pipeline.reading.files import SceneFiles

@@ -21,7 +21,7 @@ from pipeline.llm.failures import CLOSED, ModelError
 from pipeline.llm.prompts import load_prompt
 from pipeline.llm.replies import structured
 from pipeline.questions.rules import Measure, rule
-from pipeline.reading.maps.looks import BUILT, COLOURED, TOWER, Appearance, may_be
+from pipeline.reading.maps.appearance import BUILT, COLOURED, TOWER, Appearance, may_be
 from pipeline.worlds.flight.facts import Landmark
 from pipeline.worlds.flight.look.survey import NAMES, ROOF_LIGHT, WALL_LIGHT, LandmarkCrop, MeasuredColour, fits
 

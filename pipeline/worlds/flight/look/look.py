@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 from pipeline.core.findings import note
 from pipeline.core.schema import Finding, Rejection
 from pipeline.geometry.tracks import FlightGeometry
-from pipeline.reading.maps.looks import BUILT, Appearance
+from pipeline.reading.maps.appearance import BUILT, Appearance
 from pipeline.worlds.flight.facts import Flight, FlightScene, Landmark, Pictured
 from pipeline.worlds.flight.look.checks import ROOFLESS, UNANSWERED, Answer, Ask, UnansweredError, answer, believed
 from pipeline.worlds.flight.look.painted import PaintedThings, things_of

@@ -19,7 +19,7 @@ from PIL import Image, ImageDraw
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.geometry.bearings import picture_xy
 from pipeline.geometry.tracks import Buildings
-from pipeline.reading.maps.looks import COLOURED
+from pipeline.reading.maps.appearance import COLOURED
 from pipeline.worlds.flight.facts import FlightCamera, Landmark
 from pipeline.worlds.flight.observe.views import TALLEST_M, raised
 

@@ -18,7 +18,7 @@ from pydantic import Field
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.core.schema import Evidence, Model, Rejection
 from pipeline.geometry.colours import WORDS, margins
-from pipeline.reading.maps.looks import COLOURED, SLIM, TOWER, may_be
+from pipeline.reading.maps.appearance import COLOURED, SLIM, TOWER, may_be
 from pipeline.worlds.flight.facts import Landmark
 from pipeline.worlds.flight.places import BESIDE, NamedLandmark, place_of
 

@@ -11,8 +11,8 @@ import shapely
 from pipeline.core.findings import Findings, doubt, note
 from pipeline.geometry.tracks import NO_BUILDINGS, Buildings
 from pipeline.reading.files import SceneFiles
+from pipeline.reading.maps.appearance import look_of
 from pipeline.reading.maps.feature import Feature, MapBounds, PlacedFeature, box_around, circle_about, mentioned
-from pipeline.reading.maps.looks import look_of
 from pipeline.reading.maps.read import read_context
 from pipeline.worlds.flight.facts import Landmark
 from pipeline.worlds.flight.readers.flight_files import FLIGHT_FILE, FlightSettings, find_file

@@ -22,7 +22,7 @@ from pipeline.formats.picture_tags import BrokenTagsError, header_of, tags_of
 from pipeline.reading.files import SceneFiles
 from pipeline.worlds.panorama.readers.own_files import SIDECAR, OwnFiles, Sidecar, refuse_large
 from pipeline.worlds.panorama.readers.picture import MOST_PIXELS
-from pipeline.worlds.panorama.readers.told import (
+from pipeline.worlds.panorama.readers.sources import (
     SourceMetadata,
     first,
     from_exif,

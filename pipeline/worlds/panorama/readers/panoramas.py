@@ -42,7 +42,7 @@ from pipeline.worlds.panorama.readers.own_files import (
     read_sidecar,
 )
 from pipeline.worlds.panorama.readers.picture import MOST_DEPTH_PIXELS, MOST_PIXELS, find_depth, open_picture
-from pipeline.worlds.panorama.readers.told import accuracy_of, compare, first
+from pipeline.worlds.panorama.readers.sources import accuracy_of, compare, first
 
 TOLD: Final = (
     "position",

@@ -12,7 +12,7 @@ from pipeline.formats.picture_tags import BrokenTagsError, Exif, Header, header_
 from pipeline.reading.files import SceneFiles
 from pipeline.worlds.panorama.facts import DepthSource, PanoramaPicture, SphereCrop
 from pipeline.worlds.panorama.readers.own_files import SIDECAR, OwnFiles, Sidecar
-from pipeline.worlds.panorama.readers.told import SourceMetadata, WrongGPano, from_exif, from_gpano
+from pipeline.worlds.panorama.readers.sources import SourceMetadata, WrongGPano, from_exif, from_gpano
 
 MOST_PIXELS: Final = 89_000_000  # 13,341 x 6,670; more is what Pillow takes for a bomb
 MOST_BYTES: Final = 256 * 2**20

@@ -8,7 +8,7 @@ import pytest
 from pipeline.core.arrays import FloatArray
 from pipeline.core.findings import Findings
 from pipeline.geometry.chains import PANDA
-from pipeline.worlds.arm.readers.panda import OFF_MAX_M, arm_of, placed
+from pipeline.worlds.arm.readers.rlbench_robot import OFF_MAX_M, arm_of, placed
 
 ANGLES: FloatArray = np.random.default_rng(5).uniform(-0.5, 0.5, (60, 7)) + np.array([0, 0, 0, -1.5, 0, 1.8, 0])
 TIPS = PANDA.tip_m(ANGLES)

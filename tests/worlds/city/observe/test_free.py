@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.worlds.city.facts import CityThing
+from pipeline.worlds.city.occluders import Occluders
 from pipeline.worlds.city.paths import FreeSpace
-from pipeline.worlds.city.solids import Occluders
 from tests.worlds.city.cities import city, house, point
 
 

@@ -9,7 +9,7 @@ import shapely
 from pipeline.core.arrays import FloatArray
 from pipeline.geometry.bearings import picture_xy
 from pipeline.worlds.city.facts import City
-from pipeline.worlds.city.sight import HEIGHT, WIDTH, Sight
+from pipeline.worlds.city.visibility import HEIGHT, WIDTH, Sight
 from tests.worlds.city.cities import city, house, point
 
 

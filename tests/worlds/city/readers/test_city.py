@@ -12,8 +12,8 @@ import pytest
 from pipeline.core.errors import ConfigError, RawDataError
 from pipeline.reading.files import SceneFiles
 from pipeline.worlds.city.facts import CityScene, CityThing
+from pipeline.worlds.city.occluders import Occluders
 from pipeline.worlds.city.readers.city import Cities
-from pipeline.worlds.city.solids import Occluders
 from tests.conftest import REAL_DATA
 from tests.worlds.city.cities import SETTINGS, block, feature, lon_lat, read, spot, write
 

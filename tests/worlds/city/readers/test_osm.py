@@ -17,7 +17,7 @@ import pytest
 from pipeline.benchmarks.cityeqa.query import Query, RouteLimits
 from pipeline.benchmarks.cityeqa.wording import Phrase
 from pipeline.worlds.city.facts import CityScene, CityThing
-from pipeline.worlds.city.solids import Occluders
+from pipeline.worlds.city.occluders import Occluders
 from tests.conftest import REAL_DATA
 from tests.worlds.city.cities import lon_lat, read
 from tests.worlds.city.osm_as_geojson import Style, as_geojson, flat, nested, rarer

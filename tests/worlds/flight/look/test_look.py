@@ -14,7 +14,7 @@ from pipeline.benchmarks.urbanvideo.tasks.registry import URBAN_TASKS
 from pipeline.llm.base import Reply, Request
 from pipeline.llm.failures import ModelError
 from pipeline.llm.session import Session
-from pipeline.reading.maps.looks import may_be
+from pipeline.reading.maps.appearance import may_be
 from pipeline.worlds.flight.facts import FlightScene, Landmark
 from pipeline.worlds.flight.look.checks import CHOICES, UNCLEAR, believed
 from pipeline.worlds.flight.look.look import answered, calls, is_whole, look_at_flight, obstacle

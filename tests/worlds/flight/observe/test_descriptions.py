@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.geometry.colours import WORDS
-from pipeline.reading.maps.looks import may_be
+from pipeline.reading.maps.appearance import may_be
 from pipeline.worlds.flight.facts import Landmark
 from pipeline.worlds.flight.observe.descriptions import DescriptionConfig, ReferringExpression, describe
 from pipeline.worlds.flight.observe.flight import COMPASS

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from pipeline.core.schema import Finding, Source, Video
 from pipeline.geometry.tracks import FlightGeometry, Track
-from pipeline.reading.maps.looks import Appearance
+from pipeline.reading.maps.appearance import Appearance
 from pipeline.worlds.flight.facts import Flight, FlightCamera, FlightMotion, FlightScene, Landmark
 from pipeline.worlds.flight.observe.flight import observe_flight
 from pipeline.worlds.flight.observe.motion import MotionConfig, paths

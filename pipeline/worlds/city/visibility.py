@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.worlds.city.facts import City
-from pipeline.worlds.city.solids import Occluders, PrismMesh, prism_mesh
+from pipeline.worlds.city.occluders import Occluders, PrismMesh, prism_mesh
 
 WIDTH: Final = 640
 HEIGHT: Final = 480

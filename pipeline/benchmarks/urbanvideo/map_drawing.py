@@ -15,7 +15,7 @@ from pipeline.core.spatial import TopDownMap
 from pipeline.drawing.canvas import Canvas
 from pipeline.drawing.ground import BOTTOM, HIGH, TOP, Chart, Ground, draw_sketch
 from pipeline.drawing.sheet import WIDTH, SheetPart
-from pipeline.worlds.flight.drawn import sketch
+from pipeline.worlds.flight.bev_video import sketch
 from pipeline.worlds.flight.places import NamedLandmark
 
 KINDS: Final = "abcdef"  # classes of what a question names, in order

@@ -22,7 +22,7 @@ from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.core.errors import TemplateError
 from pipeline.core.identity import rng_for
 from pipeline.worlds.city.facts import BUILDING
-from pipeline.worlds.city.sight import MOST_RAYS
+from pipeline.worlds.city.visibility import MOST_RAYS
 
 SIDES: Final = 8  # eighths of the compass
 RINGS: Final = 3  # thirds of the distance

@@ -14,7 +14,7 @@ import numpy as np
 
 from pipeline.core.arrays import FloatArray
 from pipeline.core.findings import Findings, doubt, note
-from pipeline.core.packed import pack
+from pipeline.core.quantized_series import pack
 from pipeline.formats.images import size_of
 from pipeline.geometry.chains import PANDA, fit, fit_zero
 from pipeline.worlds.arm.facts import EFFORT_STEP, JOINT_STEP, RATE_STEP, Arm, ArmCamera, Joint

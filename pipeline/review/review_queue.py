@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
-from pipeline.review.pack import ReviewItem
+from pipeline.review.review_bundle import ReviewItem
 from pipeline.review.verdicts import REVIEWERS, Consensus, ReviewEvent, ReviewVerdict, Role, consensus_of, with_event
 
 _LAST: Final = 3  # the least urgent rank

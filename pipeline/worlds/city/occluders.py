@@ -16,7 +16,7 @@ import shapely
 
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.core.templates import load_table
-from pipeline.reading.maps.looks import STOREY_M
+from pipeline.reading.maps.appearance import STOREY_M
 from pipeline.worlds.city.facts import BUILDING, City, CityThing
 
 UNBOUNDED_M: Final = 300.0  # top of what may be there above a building of which no height is known

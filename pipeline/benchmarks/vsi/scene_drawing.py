@@ -15,12 +15,12 @@ import numpy.typing as npt
 
 from pipeline.benchmarks.vsi.rules import ScanView
 from pipeline.core.arrays import FloatArray
-from pipeline.core.video_form import VideoSpec
+from pipeline.core.video_spec import VideoSpec
 from pipeline.drawing.canvas import Canvas
 from pipeline.drawing.ground import Ground, draw_sketch, points_to_show
 from pipeline.drawing.sheet import WIDTH, SheetPart
 from pipeline.worlds.indoor.projection import Cameras
-from pipeline.worlds.indoor.sketch import sketch
+from pipeline.worlds.indoor.top_down_map import sketch
 
 KINDS: Final = "abcdef"  # classes of what a question names, in order
 _TALLEST: Final = 560.0

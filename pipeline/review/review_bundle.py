@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from pipeline.core.spatial import TopDownMap
 from pipeline.core.tables import EVIDENCE
-from pipeline.core.video_form import video_file
+from pipeline.core.video_spec import video_file
 from pipeline.questions.choices import offered
 
 ITEMS: Final = pa.schema(
