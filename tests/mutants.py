@@ -115,7 +115,7 @@ def drawn(number: int, seed: int, only: str) -> list[Mutant]:
     return [mutant for _, mutant in sorted(ranked)[:number]]
 
 
-def tests_of(file: str) -> list[list[str]]:
+def nearest_tests(file: str) -> list[list[str]]:
     """The test files for a module, the nearest first: of its name, those that import it, all others of its room."""
     parts = Path(file).with_suffix("").parts[1:]
     room = next(
@@ -143,7 +143,7 @@ def killed(mutant: Mutant, folder: Path) -> bool:
     environment = os.environ | {"PYTHONPATH": str(folder), "SCAN2QA_REAL_DATA": str(REAL_DATA)}
     pytest = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-p", "no:randomly"]
     try:
-        for tests in tests_of(mutant.file):
+        for tests in nearest_tests(mutant.file):
             command = [*pytest, *tests]
             ended = subprocess.run(
                 command, check=False, cwd=folder, env=environment, capture_output=True, timeout=LONGEST_S

@@ -105,11 +105,11 @@ def load_template(name: str, root: Path = TEMPLATES_DIR) -> Template:
 
 @cache
 def load_table(name: str) -> Any:
-    """A table of words or numbers, ``templates/<name>.yaml``, as plain values; raises TemplateError.
+    """A table of words or numbers, ``templates/tables/<name>.yaml``, as plain values; raises TemplateError.
 
     The name stands in the call as a literal: so the file counts as code of every stage that imports the caller.
     """
-    path = TEMPLATES_DIR / f"{name}.yaml"
+    path = TEMPLATES_DIR / "tables" / f"{name}.yaml"
     try:
         return yaml.load(path.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)
     except (OSError, yaml.YAMLError) as error:

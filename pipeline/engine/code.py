@@ -85,7 +85,7 @@ def closure(roots: Iterable[str], folder: Path = FOLDER) -> dict[str, Module]:
 
 def tables(modules: Iterable[Module], folder: Path = FOLDER) -> dict[str, str]:
     """File below the folder -> digest of every table that modules load by name (`core.templates.load_table`)."""
-    names = {f"templates/{name}.yaml" for module in modules for name in module.tables}
+    names = {f"templates/tables/{name}.yaml" for module in modules for name in module.tables}
     return {name: digest_of((folder / name).read_bytes()) for name in sorted(names)}
 
 

@@ -1,6 +1,6 @@
 """The dataset card: YAML header of Hugging Face datasets, then what is in the release and how it was made.
 
-The words stand in ``templates/card/sections.yaml``; here is what they are filled with.
+The words stand in ``templates/tables/card/sections.yaml``; here is what they are filled with.
 """
 
 from __future__ import annotations

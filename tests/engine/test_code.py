@@ -140,10 +140,10 @@ def test_any_other_difference_is_one(one: str, other: str) -> None:
 
 def test_a_table_that_a_module_loads_by_name_is_code_of_who_imports_it(write: Write) -> None:
     folder = write(a="import pipeline.b", b="WORDS = load_table('city/words')", c="x = 'city/words'")
-    table = folder / "templates" / "city" / "words.yaml"
+    table = folder / "templates" / "tables" / "city" / "words.yaml"
     table.parent.mkdir(parents=True)
     table.write_text("a: b")
-    digests = [code_parts((f"pipeline.{name}",), folder).get("templates/city/words.yaml") for name in "abc"]
+    digests = [code_parts((f"pipeline.{name}",), folder).get("templates/tables/city/words.yaml") for name in "abc"]
     before = [code_digest.__wrapped__((f"pipeline.{name}",), folder) for name in "ac"]
     assert digests[0] == digests[1] is not None
     assert digests[2] is None

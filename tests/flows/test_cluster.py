@@ -157,7 +157,7 @@ def test_a_worker_that_is_not_fit_says_so(jobs: list[Job], monkeypatch: pytest.M
     with pytest.raises(StoreError, match="does not see /not/mounted: mount it there at the same path"):
         work([unmounted], "mine")
     step = job.steps[0]
-    older = dataclasses.replace(step, recipe=dataclasses.replace(step.spec, code="0"))
+    older = dataclasses.replace(step, spec=dataclasses.replace(step.spec, code="0"))
     with pytest.raises(StoreError, match=f"other code or libraries than this machine for stage {step.spec.stage}"):
         work([dataclasses.replace(job, steps=(older,))], "mine")
 

@@ -14,6 +14,7 @@ import pytest
 from obstore.store import from_url
 
 from flows.remote import mirror as mirrors
+from flows.remote import object_store
 from flows.remote.mirror import ObjectMirror
 from pipeline.core.errors import ConfigError, RawDataError, StoreError
 from pipeline.core.files import read_file
@@ -32,7 +33,7 @@ from tests.worlds.indoor.readers.broken_metadata import write_scenes
 def bucket(own_bucket: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """An empty bucket of one's own, and a cache."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(mirrors, "RETRIES", 0)
+    monkeypatch.setattr(object_store, "RETRIES", 0)
     _REGISTERED.clear()
     mirrors._store_at.cache_clear()
     return own_bucket

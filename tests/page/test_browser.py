@@ -123,7 +123,7 @@ def test_answer_reveal_seek_flag_and_adjudicate_by_keys_and_go_on_after_a_restar
         expect(ann.locator("#verdict")).to_contain_text("You confirmed it: reference is correct")
         ann.wait_for_function("document.getElementById('video').readyState >= 1")
         bo.keyboard.press("3")  # C
-        expect(bo.locator("#verdict")).to_contain_text("Look again")
+        expect(bo.locator("#verdict")).to_contain_text("Is the reference answer right after all?")
         bo.wait_for_function("document.getElementById('video').readyState >= 1")
         bo.keyboard.press("ArrowRight")
         assert bo.evaluate("document.getElementById('video').currentTime") == pytest.approx(2.0)

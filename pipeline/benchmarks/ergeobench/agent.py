@@ -1,8 +1,8 @@
 """Geo-localization as a harness of one's own asks it: prompts, the schema of replies (section B.4), environments.
 
 Of section B.4 the paper's text gives the four fields; what stands within them is in a figure, and here ours
-(templates/ergeobench/reply_schema.yaml). And ``panoramas.jsonl``: licence, author and source of each panorama that is
-asked about.
+(templates/tables/ergeobench/reply_schema.yaml). And ``panoramas.jsonl``: licence, author and source of each panorama
+that is asked about.
 """
 
 from __future__ import annotations

@@ -133,9 +133,9 @@ class UrbanTask(CaseTask[UrbanView]):
         return [*found, *told, *([HEADING_OF_COURSE] if rests else [])] or None
 
 
-def unsaid(view: UrbanView) -> Iterator[FlightCase]:
+def unnameable(view: UrbanView) -> Iterator[FlightCase]:
     """A refused candidate for each landmark near the path that no words tell from everything else."""
-    for name, rejection in view.unsaid.items():
+    for name, rejection in view.unnameable_reasons.items():
         case = FlightCase(name)
         case.refuse(rejection.reason, rejection.measured, rejection.limit, rejection.unit)
         yield case

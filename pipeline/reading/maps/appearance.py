@@ -50,7 +50,7 @@ class Appearance(Model):
         default=None, description="of its outline; None: a point"
     )
     sign: Name | None = Field(default=None, description="what can be read on it")
-    told_by: dict[str, str] = Field(
+    source_tags: dict[str, str] = Field(
         default_factory=dict, description='for each of these, what the map has: {"walls": "building:colour=red"}'
     )
     unlike: tuple[str, ...] = Field(
@@ -98,7 +98,7 @@ def look_of(feature: Feature) -> Appearance | None:
     else:
         height = _first(tags, _LEVELS, _storeys, told, "height_m")
     sign = _first(tags, ("sign",), _readable, told, "sign")
-    return Appearance(noun=noun, walls=walls, roof=roof, roof_shape=shape, height_m=height, sign=sign, told_by=told)
+    return Appearance(noun=noun, walls=walls, roof=roof, roof_shape=shape, height_m=height, sign=sign, source_tags=told)
 
 
 def rgb_of(text: str) -> Rgb | None:

@@ -53,7 +53,7 @@ class CityThing(Model):
     doubt: str | None = Field(
         default=None, description="why nothing is said or asked of it, though it stands in the way; None: all is well"
     )
-    told_by: dict[str, str] = Field(
+    source_tags: dict[str, str] = Field(
         default_factory=dict, description='for each fact, what the map has: {"colour": "building:colour=red"}'
     )
 

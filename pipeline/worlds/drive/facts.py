@@ -216,7 +216,7 @@ FURNITURE: Final = frozenset({"bollard", "traffic cone", "construction barrel", 
 ALONGSIDE: Final = frozenset({"stroller", "wheelchair", "animal", "wheeled device", "object"})
 CATEGORIES: Final = CARS | HEAVY | TWO_WHEELED | RIDERS | PEOPLE | VEHICLES | FURNITURE | ALONGSIDE
 
-# Words of the sources -> common words (templates/drive/categories.yaml).
+# Words of the sources -> common words (templates/tables/drive/categories.yaml).
 _TABLES: Final[dict[str, dict[str, str]]] = load_table("drive/categories")
 ARGOVERSE2, KITTI = _TABLES["argoverse2"], _TABLES["kitti"]
 CARLA_TYPES, CARLA_VEHICLES, CARLA_PROPS = (_TABLES[f"carla_{name}"] for name in ("types", "vehicles", "props"))

@@ -56,7 +56,7 @@ class Landmark(Model):
         default=None, description="how to speak of it: what is seen of it and of nothing else near by; None: it is not"
     )
     proof: tuple[Evidence, ...] = Field(default=(), description="by how much its label fits it and nothing else")
-    unsaid: Rejection | None = Field(default=None, description="why it has no label")
+    unnameable_reason: Rejection | None = Field(default=None, description="why it has no label")
     pictured: Pictured | None = Field(default=None, description="None: no model was asked about pictures of it")
     center: tuple[FiniteFloat, FiniteFloat]
     radius_m: Annotated[FiniteFloat, Field(ge=0)] = Field(description="of the smallest circle about it; 0 for a point")

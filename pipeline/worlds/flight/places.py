@@ -191,7 +191,7 @@ def by_name(flight: Flight, end_s: float, share_min: float) -> Flight:
     for index, mark in enumerate(flight.landmarks):
         refused = _refused(flight, index, end_s, share_min, count)
         name = mark.name if refused is None else None
-        landmarks.append(mark.model_copy(update={"label": name, "proof": (), "unsaid": refused}))
+        landmarks.append(mark.model_copy(update={"label": name, "proof": (), "unnameable_reason": refused}))
         if mark.label and name:
             names[mark.label] = name
     labels = sorted(names, key=lambda label: (-len(label), label))

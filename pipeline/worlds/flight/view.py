@@ -350,18 +350,21 @@ class FlightView(Generic[R]):
     def no_goal(self) -> str:
         """Why the goal, if it is not `goal`, cannot be asked about."""
         wanted = (self.flight.goal or "").strip().casefold()
-        unsaid = (mark.name or "" for mark in self.flight.landmarks if mark.label is None)
-        named = any(name.casefold() == wanted for name in unsaid)
+        unnamed = (mark.name or "" for mark in self.flight.landmarks if mark.label is None)
+        named = any(name.casefold() == wanted for name in unnamed)
         return "no_goal" if not wanted else "goal_not_described" if named else "goal_is_no_landmark"
 
     @cached_property
-    def unsaid(self) -> dict[str, Rejection]:
+    def unnameable_reasons(self) -> dict[str, Rejection]:
         """Why landmarks near the path, by name, cannot be spoken of: the nearest, as many as are asked about."""
         path = self.enu_m[:: max(1, round(self.motion.rate_hz)), :2]
         away = {
-            mark.name: (float(np.hypot(*(path - mark.center).T).min(initial=np.inf)) - mark.radius_m, mark.unsaid)
+            mark.name: (
+                float(np.hypot(*(path - mark.center).T).min(initial=np.inf)) - mark.radius_m,
+                mark.unnameable_reason,
+            )
             for mark in self.flight.landmarks
-            if mark.name and mark.unsaid
+            if mark.name and mark.unnameable_reason
         }
         near = sorted((round(m, 6), name) for name, (m, _) in away.items() if m <= self.rules.reach_m)
         return {name: away[name][1] for _, name in near[: self.rules.landmarks_max]}

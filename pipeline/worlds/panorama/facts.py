@@ -78,7 +78,7 @@ class PanoramaObject(Model):
     visible_share: Share | None = Field(default=None, description="of what would be seen with nothing before it")
     place: Vec2 | None = Field(default=None, description="of its middle, where heading and distance are known")
     doubt: str | None = Field(default=None, description="why nothing is asked of it; None: all is well")
-    told_by: dict[str, str] = Field(default_factory=dict, description="for each fact, who or what says so")
+    source_tags: dict[str, str] = Field(default_factory=dict, description="for each fact, who or what says so")
 
 
 class Place(Model):
@@ -103,7 +103,7 @@ class Place(Model):
     other_names: dict[str, tuple[Name, ...]] = Field(
         default_factory=dict, description='by "country", "city", "street": in other languages, short, official'
     )
-    told_by: dict[str, str] = Field(
+    source_tags: dict[str, str] = Field(
         default_factory=dict, description='for each name, who or what says so: {"street": "maps/monaco.osm way/12"}'
     )
 
@@ -156,7 +156,9 @@ class Panorama(Facts):
     author: Name | None = None
     source_url: Annotated[str, Field(min_length=1, max_length=1000)] | None = None
     tags: tuple[Name, ...] = Field(default=(), description='what users call it: "wilderness"')
-    told_by: dict[str, str] = Field(default_factory=dict, description='{"heading_deg": "XMP GPano:PoseHeadingDegrees"}')
+    source_tags: dict[str, str] = Field(
+        default_factory=dict, description='{"heading_deg": "XMP GPano:PoseHeadingDegrees"}'
+    )
 
 
 PanoramaScene = Scene[Panorama]

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 import pytest
 
 from pipeline.benchmarks.cityeqa.authoring.author import TARGETS, TASK, CityAuthor, declared
-from pipeline.benchmarks.cityeqa.authoring.check import facts, measures, told_by
+from pipeline.benchmarks.cityeqa.authoring.check import facts, measures, source_tags
 from pipeline.benchmarks.cityeqa.columns import COLUMNS
 from pipeline.benchmarks.cityeqa.rules import CityRules
 from pipeline.benchmarks.cityeqa.tasks.registry import CITY_TASKS
@@ -277,7 +277,7 @@ def test_names_from_maps_are_data_in_every_prompt() -> None:
 def test_a_sort_that_the_map_tells_is_proof() -> None:
     view = shop_of("flower shop")
     for answer, facts_of_map in (("a flower shop", 2), ("roses", 1), ("things for the table", 0)):
-        assert told_by(OpenItem("", answer, (), (), ""), view, view.index["t"]) == facts_of_map, answer
+        assert source_tags(OpenItem("", answer, (), (), ""), view, view.index["t"]) == facts_of_map, answer
 
 
 def test_a_model_that_takes_pictures_is_shown_those_of_the_place() -> None:

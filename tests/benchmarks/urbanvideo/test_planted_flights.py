@@ -216,7 +216,7 @@ def test_landmarks_are_where_they_were_planted(built: Built) -> None:
                 assert mark.base_m == pytest.approx(thing.solid.base_m, abs=0.2 + 3 * truth.noise_m)
                 assert mark.top_m == pytest.approx(thing.solid.top_m, abs=0.2 + 3 * truth.noise_m)
             assert mark.label == thing.said
-            assert (mark.unsaid is None) == (thing.said is not None)
+            assert (mark.unnameable_reason is None) == (thing.said is not None)
 
 
 @pytest.mark.parametrize("task", FACTS)

@@ -19,8 +19,8 @@ ALIKE = Rejection(reason="looks_like_another", measured=3, limit=1, unit="things
 
 @pytest.mark.parametrize("task", ["Landmark Position", "Object Recall", "Proximity"])
 def test_a_landmark_without_a_label_is_refused_by_name_and_with_its_number(task: str) -> None:
-    shop = mark("Shop", 20, 50).model_copy(update={"label": None, "unsaid": ALIKE})
-    far = mark("Inn", 20, 5000).model_copy(update={"label": None, "unsaid": ALIKE})
+    shop = mark("Shop", 20, 50).model_copy(update={"label": None, "unnameable_reason": ALIKE})
+    far = mark("Inn", 20, 5000).model_copy(update={"label": None, "unnameable_reason": ALIKE})
     found = judged(flight(MOVED, [mark("the park", 30, 30), shop, far]), task)
     refused = [(r["operands"], r["measured"], r["limit"], r["unit"]) for r in found if r["reason"] == ALIKE.reason]
     assert refused == [(["Shop"], 3.0, 1.0, "things")]
@@ -38,7 +38,7 @@ def test_what_is_told_by_something_else_is_asked_about_once_that_is_shown() -> N
 
 
 def test_without_any_label_the_task_says_so() -> None:
-    shop = mark("Shop", 20, 50).model_copy(update={"label": None, "unsaid": ALIKE})
+    shop = mark("Shop", 20, 50).model_copy(update={"label": None, "unnameable_reason": ALIKE})
     scene = flight(MOVED, [shop], goal="shop")
     assert {r["reason"] for r in judged(scene, "Proximity")} == {"no_landmark_described"}
     park = flight(MOVED, [mark("the park", 30, 30), shop], goal="shop")
@@ -57,7 +57,7 @@ def test_words_that_say_what_stands_beside_what_do_not_answer_that() -> None:
 
 
 def test_a_model_is_not_told_names_that_no_video_shows() -> None:
-    shop = mark("Shop", 20, 50).model_copy(update={"label": None, "unsaid": ALIKE})
+    shop = mark("Shop", 20, 50).model_copy(update={"label": None, "unnameable_reason": ALIKE})
     marks = [mark("the park", 30, 30, name="Green", look={"noun": "park"}, kind="common"), shop]
     unseen = finding("route_names_unseen", "route")
     given = flight(MOVED, marks, goal="shop", route=["fly to the Shop"], findings=[unseen])

@@ -130,9 +130,9 @@ def test_questions_go_to_the_scenes_they_name(changed: dict[str, Any], n: int, t
     questions = tmp_path.with_suffix(".jsonl")
     questions.write_text(json.dumps(rows(**changed)[0]), encoding="utf-8")
     (raw,) = list_inputs(config_of(tmp_path, known=str(questions))).inputs.values()
-    assert len(raw.said.known) == n
+    assert len(raw.human_input.known) == n
     (without,) = list_inputs(config_of(tmp_path)).inputs.values()
-    assert (raw.said.parts == without.said.parts) == (n == 0)
+    assert (raw.human_input.parts == without.human_input.parts) == (n == 0)
     assert raw.parts == without.parts
 
 

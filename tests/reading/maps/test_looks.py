@@ -54,7 +54,7 @@ def test_colours_as_maps_write_them() -> None:
 def test_nouns(tags: dict[str, str], noun: str, source: str) -> None:
     look = look_of(feature(solid="building" in tags, **tags))
     assert look is not None
-    assert (look.noun, look.told_by) == (noun, {"noun": source})
+    assert (look.noun, look.source_tags) == (noun, {"noun": source})
     assert (look.walls, look.roof, look.roof_shape, look.height_m, look.sign) == (None,) * 5
 
 
@@ -75,7 +75,7 @@ def test_all_that_is_told_with_its_source() -> None:
     look = look_of(feature(**told, building__levels="4"))
     assert look is not None
     assert (look.walls, look.roof, look.roof_shape, look.height_m) == ((255, 0, 0), (48, 48, 48), "pitched", (10, 25))
-    assert look.told_by == {
+    assert look.source_tags == {
         "noun": "building=yes",
         "walls": "building:colour=red",
         "roof": "roof:colour=#303030",
@@ -119,4 +119,4 @@ def test_the_real_column_has_its_colours() -> None:
     found = read_osm(files, folder / "berlin-siegessaeule.osm.gz", box, Findings())
     looks = [look for one in found if (look := look_of(one)) is not None]
     assert len(looks) >= 5
-    assert all(f"{look.told_by['noun']}" for look in looks)
+    assert all(f"{look.source_tags['noun']}" for look in looks)

@@ -33,7 +33,9 @@ def test_names_with_a_picture_are_labels_and_the_others_say_why() -> None:
     )
     named = by_name(facts, 10.0, 0.1)
     assert [m.label for m in named.landmarks] == ["Saint Anna", None, None, None, None, None, None]
-    assert [m.unsaid and (m.unsaid.reason, m.unsaid.measured) for m in named.landmarks] == [
+    assert [
+        m.unnameable_reason and (m.unnameable_reason.reason, m.unnameable_reason.measured) for m in named.landmarks
+    ] == [
         None,
         ("too_small_in_picture", 0.08),
         ("name_not_unique", 2),

@@ -50,7 +50,7 @@ if __name__ == "__main__":
 
     reader, root = READERS["vsi_meta"], REAL_DATA / "vsi" / "meta_info"
     real = [reader.read(SceneFiles(root, ref)) for ref in reader.scenes(root).scenes]
-    head, _, _ = (TEMPLATES_DIR / "indoor/sizes.yaml").read_text("utf-8").partition("typical:\n")
+    head, _, _ = (TEMPLATES_DIR / "tables" / "indoor" / "sizes.yaml").read_text("utf-8").partition("typical:\n")
     print(f"{head}typical:")
     for name, values in typical_sizes(real).items():
         print(f"  {name}: [{', '.join('null' if value is None else str(value) for value in values)}]")

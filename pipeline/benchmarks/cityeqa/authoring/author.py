@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipeline.benchmarks.cityeqa.authoring.check import GAP, called, facts, measures, told_by
+from pipeline.benchmarks.cityeqa.authoring.check import GAP, called, facts, measures, source_tags
 from pipeline.benchmarks.cityeqa.raw import ANSWER_TYPES, OPEN
 from pipeline.benchmarks.cityeqa.tasks.registry import CITY_TASKS
 from pipeline.benchmarks.cityeqa.tasks.world_knowledge import WorldKnowledge
@@ -134,7 +134,7 @@ class CityAuthor(ModelAuthor[CityView, SceneAuthoring[CityView], AuthoredThing])
         yield rule("answered_so_before", scene.kept[normalised(item.answer)], "<", SAME_ANSWERS, "questions")
         asked = called(item, view.unsorted_phrases(i)[0])
         writer = Second(scene.asks[0], None, self.check)
-        yield from proven(asked, view.scene.id, writer, second, told_by(item, view, i))
+        yield from proven(asked, view.scene.id, writer, second, source_tags(item, view, i))
 
 
 def _case(view: CityView, i: int, item: OpenItem, wording: str, *more: str) -> Case:

@@ -106,7 +106,7 @@ def measures(item: OpenItem, view: CityView, i: int) -> Iterator[Measure]:
     yield rule("wrong_option_is_true", sum(normalised(text) == sort for text in item.wrong), "<=", 0, "wrong options")
 
 
-def told_by(item: OpenItem, view: CityView, i: int) -> int:
+def source_tags(item: OpenItem, view: CityView, i: int) -> int:
     """How many facts of the map say the answer: its sort by its name, or what everybody gets in places of the sort."""
     thing = view.things[i]
     said = {normalised(text) for text in (thing.noun, thing.name, thing.sign) if text is not None}

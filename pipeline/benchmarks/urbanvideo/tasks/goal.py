@@ -11,7 +11,7 @@ from typing import Final
 
 import numpy as np
 
-from pipeline.benchmarks.urbanvideo.cases import TIME, EvenTask, FlightCase, UrbanTask, clipped, clock, cuts, unsaid
+from pipeline.benchmarks.urbanvideo.cases import TIME, EvenTask, FlightCase, UrbanTask, clipped, clock, cuts, unnameable
 from pipeline.benchmarks.urbanvideo.rules import UrbanView
 from pipeline.core.identity import digest
 from pipeline.geometry.bearings import picture_xy
@@ -226,7 +226,7 @@ class ObjectRecall(UrbanTask):
     def cases(self, view: UrbanView) -> Iterator[FlightCase]:
         """Every landmark that may be asked about."""
         rules, places = view.rules, view.places
-        yield from unsaid(view)
+        yield from unnameable(view)
         for landmark in sorted(view.pool):
             case = FlightCase(places[landmark].label)
             gap = places.gaps_m(landmark)

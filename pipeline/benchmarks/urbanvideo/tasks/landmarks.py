@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from pipeline.benchmarks.urbanvideo.cases import TIME, EvenTask, FlightCase, UrbanTask, clipped, clock, unsaid
+from pipeline.benchmarks.urbanvideo.cases import TIME, EvenTask, FlightCase, UrbanTask, clipped, clock, unnameable
 from pipeline.benchmarks.urbanvideo.rules import UrbanView
 from pipeline.core.arrays import FloatArray
 from pipeline.geometry.bearings import compass_deg, distance_m, relative_bearing_deg, turn_between_deg
@@ -38,7 +38,7 @@ class LandmarkPosition(EvenTask):
 
     def judged(self, view: UrbanView) -> Iterator[FlightCase]:
         """Every landmark that the video has shown, every few seconds."""
-        yield from unsaid(view)
+        yield from unnameable(view)
         for second, index in view.moments:
             for place in view.pool:
                 yield self._case(view, place, second, index)

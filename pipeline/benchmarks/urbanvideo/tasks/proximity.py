@@ -23,7 +23,7 @@ from pipeline.benchmarks.urbanvideo.cases import (
     last_second,
     latest,
     sentence,
-    unsaid,
+    unnameable,
 )
 from pipeline.benchmarks.urbanvideo.rules import UrbanView
 from pipeline.core.arrays import FloatArray
@@ -91,7 +91,7 @@ class Proximity(EvenTask):
 
     def judged(self, view: UrbanView) -> Iterator[FlightCase]:
         """Every landmark and stretch that ends with a movement: that one, the latest three, and the flight so far."""
-        yield from unsaid(view)
+        yield from unnameable(view)
         if not view.pool:
             return
         measured = np.stack([view.distance_m, *_to_center(view)])

@@ -1,7 +1,7 @@
 """Map features as the things of a city: what they are called, what is seen of them, on whose facade they are.
 
-Their kind is what a query names, their noun what a question says (templates/city/kinds.yaml). Keys and values are those
-of OpenStreetMap; the property ``kind`` of GeoJSON files may have any of the values, kinds or nouns. What is in no list
+Their kind is what a query names, their noun what a question says (templates/tables/city/kinds.yaml). Keys and values
+are those of OpenStreetMap; the property ``kind`` of GeoJSON files may have any of the values, kinds or nouns. What is in no list
 is not spoken of.
 """
 
@@ -178,7 +178,7 @@ def _thing(placed: PlacedFeature, i: int, outline: FloatArray, nth: int, unnamed
     (kind, noun), source = found
     told = {"noun": source}
     look = look_of(feature) or Appearance(noun=noun)
-    told |= {fact: what for fact, what in look.told_by.items() if fact in {"walls", "roof", "roof_shape", "sign"}}
+    told |= {fact: what for fact, what in look.source_tags.items() if fact in {"walls", "roof", "roof_shape", "sign"}}
     if told.get("roof", "").startswith("colour="):
         del told["roof"]  # the colour of a house is that of its walls; its roof may have another
     rgb = look.walls or rgb_of(feature.tags.get("colour", ""))
@@ -213,7 +213,9 @@ def _thing(placed: PlacedFeature, i: int, outline: FloatArray, nth: int, unnamed
         facing_deg=None if facing is None else facing % 360.0,
         on=_plain(feature.tags.get("on")),
         doubt=f"what it looks like is not told: {source}" if is_unclear(source) else None,
-        told_by={"colour" if key == "walls" else "roof_colour" if key == "roof" else key: v for key, v in told.items()},
+        source_tags={
+            "colour" if key == "walls" else "roof_colour" if key == "roof" else key: v for key, v in told.items()
+        },
     )
 
 
@@ -241,8 +243,8 @@ def with_parts(things: Sequence[CityThing], placed: PlacedFeature) -> list[CityT
             if len(own) and known and (thing.height_m is not None or len(known) == len(own)):
                 high = round(max(known), _DECIMALS)
                 top = round((thing.base_m or 0.0) + high, _DECIMALS)  # the ground is at 0
-                told = thing.told_by | {"height": f"the highest of {len(own)} parts"}
-                changes = {"height_m": high, "top_m": top, "parts": len(own), "told_by": told}
+                told = thing.source_tags | {"height": f"the highest of {len(own)} parts"}
+                changes = {"height_m": high, "top_m": top, "parts": len(own), "source_tags": told}
                 thing = thing.model_copy(update=changes)  # noqa: PLW2901
         found.append(thing)
     return found
@@ -329,9 +331,9 @@ def _fronting(thing: CityThing, walls: Sequence[CityThing], rings: np.ndarray, t
     if foot is None:
         return thing.model_copy(update={"on": walls[own].id})
     at, facing, away = foot
-    told = thing.told_by | {"facing_deg": f"the nearest free wall of {walls[own].id}, {away:.1f} m away"}
+    told = thing.source_tags | {"facing_deg": f"the nearest free wall of {walls[own].id}, {away:.1f} m away"}
     center = (round(float(at[0]), _DECIMALS), round(float(at[1]), _DECIMALS))
-    changes = {"on": walls[own].id, "facing_deg": round(facing, 1) % 360.0, "center": center, "told_by": told}
+    changes = {"on": walls[own].id, "facing_deg": round(facing, 1) % 360.0, "center": center, "source_tags": told}
     return thing.model_copy(update=changes)
 
 

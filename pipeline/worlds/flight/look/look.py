@@ -164,8 +164,8 @@ def _looked_at(mark: Landmark, crops: Sequence[LandmarkCrop], ask: Ask, margin: 
         return mark.model_copy(update={"pictured": Pictured(seconds=seconds, refused=(failed.rejection,))})
     found = believed(mark, look, crops, answers, margin)
     at = " and ".join(f"{second:.1f}" for second in seconds)
-    told_by = {fact: f"{word}, said by a model of the video at {at} s" for fact, word in found.words.items()}
-    changed = look.model_copy(update={**found.changes, "told_by": look.told_by | told_by})
+    source_tags = {fact: f"{word}, said by a model of the video at {at} s" for fact, word in found.words.items()}
+    changed = look.model_copy(update={**found.changes, "source_tags": look.source_tags | source_tags})
     told = Pictured(seconds=seconds, words=found.words, evidence=tuple(found.evidence), refused=tuple(found.refused))
     return mark.model_copy(update={"look": changed, "pictured": told})
 

@@ -52,7 +52,7 @@ class ReferringExpression(NamedTuple):
 
     label: str | None
     proof: tuple[Evidence, ...] = ()
-    unsaid: Rejection | None = None
+    unnameable_reason: Rejection | None = None
 
 
 class Words(NamedTuple):
@@ -95,7 +95,7 @@ def describe(
     hidden = Rejection(reason="looks_unknown", measured=None, limit=None, unit=None)
     far = Rejection(reason=NOT_NEAR, measured=None, limit=config.around_m, unit="m")
     return tuple(
-        found.get(i, ReferringExpression(None, unsaid=hidden if mark.look is None else far))
+        found.get(i, ReferringExpression(None, unnameable_reason=hidden if mark.look is None else far))
         for i, mark in enumerate(landmarks)
     )
 
@@ -209,7 +209,7 @@ class SceneThings:
             return _say(next(self._words(i)).text(last=f' with the sign "{sign}"'), ())
         fewest = min((len(may) for _, may in tried), default=0)
         return ReferringExpression(
-            None, unsaid=Rejection(reason="looks_like_another", measured=fewest, limit=1, unit="things")
+            None, unnameable_reason=Rejection(reason="looks_like_another", measured=fewest, limit=1, unit="things")
         )
 
     def _height_word(self, i: int, others: IntArray) -> tuple[str, Evidence] | None:
@@ -279,7 +279,7 @@ def _say(text: str, proof: tuple[Evidence, ...]) -> ReferringExpression:
     if len(text) <= _MAX_LABEL:
         return ReferringExpression(text, proof)
     too_long = Rejection(reason="label_too_long", measured=len(text), limit=_MAX_LABEL, unit="characters")
-    return ReferringExpression(None, unsaid=too_long)
+    return ReferringExpression(None, unnameable_reason=too_long)
 
 
 def _shown(

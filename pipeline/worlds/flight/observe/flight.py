@@ -44,7 +44,9 @@ def observe_flight(scene: FlightScene, geometry: FlightGeometry, config: MotionC
         found = [p for p in (path.within(0.0, end_s) for path in found) if len(p)]
     path = np.concatenate([np.empty((0, 3)), *(p.enu_m[:: max(1, round(config.rate_hz))] for p in found)])
     named = tuple(
-        landmark.model_copy(update={"label": said.label, "proof": said.proof, "unsaid": said.unsaid})
+        landmark.model_copy(
+            update={"label": said.label, "proof": said.proof, "unnameable_reason": said.unnameable_reason}
+        )
         for landmark, said in zip(flight.landmarks, describe(flight.landmarks, path, config.describe), strict=True)
     )
     task = spoken(flight, named)
@@ -86,7 +88,7 @@ def _motion(
     if flight.camera and landmarks and not np.isnan(heading + pitch).all():
         setting = Setting(flight.camera, ground_m(geometry.track), geometry.buildings, config, error)
         # What has no label may be asked about by its name.
-        far = [mark.unsaid is None or mark.unsaid.reason == NOT_NEAR for mark in landmarks]
+        far = [mark.unnameable_reason is None or mark.unnameable_reason.reason == NOT_NEAR for mark in landmarks]
         asked = [i for i, mark in enumerate(landmarks) if mark.label or (mark.name and not far[i])]
         poses = PosesAt(t_s, enu, heading, pitch, part)
         found_in = []

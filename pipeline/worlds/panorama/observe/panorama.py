@@ -150,4 +150,4 @@ def _indoor(facts: Panorama, depth_m: FloatArray | None, found: Findings) -> Pan
         message = f"{roofed:.0%} of what is above 60 degrees is nearer than {_ROOF_M:g} m: a ceiling, or trees"
         found.add(doubt("perhaps_indoor", "indoor", message, remedy, roofed, _ROOFED, "of what is above"))
         return facts
-    return facts.model_copy(update={"indoor": False, "told_by": facts.told_by | {"indoor": DEPTH}})
+    return facts.model_copy(update={"indoor": False, "source_tags": facts.source_tags | {"indoor": DEPTH}})

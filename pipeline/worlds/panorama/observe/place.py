@@ -70,7 +70,7 @@ def _area(
         kind: first.name,
         f"{kind}_border_m": round(border, 1),
         "other_names": place.other_names | ({kind: tuple(sorted(names)[:OTHERS_MAX])} if names else {}),
-        "told_by": place.told_by | {kind: first.by},
+        "source_tags": place.source_tags | {kind: first.by},
     }
     return place.model_copy(update=changes | ({"country_code": first.code} if kind == COUNTRY else {}))
 
@@ -103,7 +103,7 @@ def _street(place: Place, near: list[NearbyRoads], facts: Panorama, config: Pano
             "gap_m": None if gap is None else round(gap, 2),
             "searched_m": config.street_search_m,
             "other_names": place.other_names | others,
-            "told_by": place.told_by | {STREET: f"{first.road.by} {first.road.id}"},
+            "source_tags": place.source_tags | {STREET: f"{first.road.by} {first.road.id}"},
         }
     )
 
@@ -113,7 +113,7 @@ def _stated(stated: Place, mapped: Place, found: Findings) -> Place:
     changes: dict[str, Any] = {}
     for name in Place.model_fields:
         value = getattr(stated, name)
-        if value is None or name in {"other_names", "told_by"}:
+        if value is None or name in {"other_names", "source_tags"}:
             continue
         changes[name] = value
         own = getattr(mapped, name)
@@ -121,8 +121,8 @@ def _stated(stated: Place, mapped: Place, found: Findings) -> Place:
         if own is not None and value.casefold() not in {str(one).casefold() for one in known}:
             message = f"pano.yaml says {value!r}, the maps {own!r}; pano.yaml holds"
             found.add(doubt("place_disagrees", name, message, "find out which is right"))
-    told = mapped.told_by | stated.told_by
-    return mapped.model_copy(update=changes | {"told_by": told})
+    told = mapped.source_tags | stated.source_tags
+    return mapped.model_copy(update=changes | {"source_tags": told})
 
 
 SAMPLES: Final = 48  # a side, over the interval of an object
@@ -178,7 +178,7 @@ def level_distances(seen: PanoramaObject, depth_m: FloatArray, facts: Panorama, 
 def _measured(seen: PanoramaObject, level_m: FloatArray) -> PanoramaObject:
     """An object with the distance and the visible share that distances within its interval show."""
     changes: dict[str, object] = {}
-    told = dict(seen.told_by)
+    told = dict(seen.source_tags)
     known = level_m[np.isfinite(level_m)]
     distance = seen.distance_m
     if distance is None:
@@ -190,12 +190,12 @@ def _measured(seen: PanoramaObject, level_m: FloatArray) -> PanoramaObject:
     own = int((np.abs(known - distance) <= tolerance).sum())
     before = int((known < distance - tolerance).sum())
     if own + before < LEAST:
-        return seen.model_copy(update=changes | {"told_by": told}) if changes else seen
+        return seen.model_copy(update=changes | {"source_tags": told}) if changes else seen
     if not own and seen.doubt is None:
         changes["doubt"] = f"said to be {distance:g} m away, and depth shows nothing there at that distance"
     elif seen.visible_share is None:
         changes["visible_share"], told["visible_share"] = round(own / (own + before), 3), DEPTH
-    return seen.model_copy(update=changes | {"told_by": told})
+    return seen.model_copy(update=changes | {"source_tags": told})
 
 
 def _distance_of(known_m: FloatArray) -> float | None:

@@ -111,7 +111,7 @@ def _seen(entry: Any, picture: PanoramaPicture) -> PanoramaObject | str:
         width_deg=width,
         pitch_low_deg=low,
         pitch_high_deg=high,
-        told_by={key: OBJECTS_FILE for key in ("distance_m", "visible_share") if getattr(raw, key) is not None},
+        source_tags={key: OBJECTS_FILE for key in ("distance_m", "visible_share") if getattr(raw, key) is not None},
     )
 
 

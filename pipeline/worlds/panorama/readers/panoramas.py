@@ -106,11 +106,11 @@ class Panoramas(Reader):
         told = [stated(sidecar, findings), *of_services(files, own, findings), *opened.told]
         compare(told, findings)
         objects, complete = read_objects(files, own.objects, opened.picture, findings)
-        told_by = {name: SIDECAR for name in ("camera_height_m", "indoor") if getattr(sidecar, name) is not None}
+        source_tags = {name: SIDECAR for name in ("camera_height_m", "indoor") if getattr(sidecar, name) is not None}
         panorama = Panorama(
             picture=opened.picture,
-            **{name: first(told, name, told_by) for name in TOLD},
-            accuracy_m=accuracy_of(told, told_by),
+            **{name: first(told, name, source_tags) for name in TOLD},
+            accuracy_m=accuracy_of(told, source_tags),
             camera_height_m=sidecar.camera_height_m,
             depth=find_depth(files, own, sidecar, opened.picture, findings),
             objects=objects,
@@ -120,7 +120,7 @@ class Panoramas(Reader):
             indoor=sidecar.indoor,
             place=_stated_place(sidecar),
             tags=sidecar.tags,
-            told_by=told_by,
+            source_tags=source_tags,
         )
         say_what_is_missing(panorama.position, panorama.heading_deg, findings)
         known = {"position": panorama.position is not None, "heading": panorama.heading_deg is not None}
@@ -155,7 +155,7 @@ def _stated_place(sidecar: Sidecar) -> Place | None:
     words = {name: value for name, value in sidecar.place if value is not None}
     if "country_code" in words and "country" not in words:
         words["country"] = COUNTRIES.get(words["country_code"], words["country_code"])
-    return Place(**words, told_by={name: SIDECAR for name in words if name != "country_code"})
+    return Place(**words, source_tags={name: SIDECAR for name in words if name != "country_code"})
 
 
 NEAR_M: Final = 10.0  # within which near-duplicates are looked for

@@ -31,7 +31,7 @@ class SourceMetadata:
     """What one source says; None: nothing.
 
     Attributes:
-        by: its name, as messages and `Panorama.told_by` have it.
+        by: its name, as messages and `Panorama.source_tags` have it.
         position: WGS84; checked (`position_of`).
         accuracy_m: of the position.
         heading_deg: of the sphere's middle column, clockwise from true north; checked (`heading_of`).
@@ -112,20 +112,20 @@ def heading_of(raw: float | None, by: str, found: Findings) -> float | None:
     return raw % 360.0
 
 
-def first(told: Sequence[SourceMetadata], of: str, told_by: dict[str, str]) -> Any:
+def first(told: Sequence[SourceMetadata], of: str, source_tags: dict[str, str]) -> Any:
     """The first source's word on something, and whose it is."""
     for source in told:
         value = getattr(source, of)
         if value is not None:
-            told_by[of] = source.by
+            source_tags[of] = source.by
             return value
     return None
 
 
-def accuracy_of(told: Sequence[SourceMetadata], told_by: dict[str, str]) -> float | None:
+def accuracy_of(told: Sequence[SourceMetadata], source_tags: dict[str, str]) -> float | None:
     """The accuracy that people state, else that of the source whose position is believed: no other's is about it."""
     placed = [source for source in told if source.position is not None]
-    return first([*told[:1], *placed[:1]], "accuracy_m", told_by)
+    return first([*told[:1], *placed[:1]], "accuracy_m", source_tags)
 
 
 def compare(told: Sequence[SourceMetadata], found: Findings) -> None:

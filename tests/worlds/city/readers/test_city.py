@@ -47,7 +47,7 @@ def test_a_city_by_hand(tmp_path: Path) -> None:
     assert (house.kind, house.noun, house.name, house.colour) == ("building", "building", "Town Hall", "red")
     assert (house.height_m, house.top_m, house.levels, house.roof_shape) == (9.5, 9.5, 3.0, "domed")
     assert house.outline == ((10.0, 20.0), (22.0, 20.0), (22.0, 28.0), (10.0, 28.0))
-    assert house.told_by["colour"] == "colour=#b22222"
+    assert house.source_tags["colour"] == "colour=#b22222"
     assert (car.kind, car.colour, car.center, car.facing_deg) == ("car", "blue", (30.0, 40.0), 90.0)
     # The shop's point lies 2 m south of the house: it fronts its south wall, where it is put.
     assert (shop.kind, shop.noun, shop.sign, shop.on, shop.facing_deg) == ("shop", "bakery", "CRUMB", "b1", 180.0)

@@ -202,7 +202,7 @@ def _place(thing: CityThing) -> tuple[float, float]:
 
 
 def _but_for_ids(thing: CityThing) -> dict[str, Any]:
-    return thing.model_dump(exclude={"id", "on", "told_by"})
+    return thing.model_dump(exclude={"id", "on", "source_tags"})
 
 
 @pytest.mark.real_data

@@ -91,7 +91,7 @@ def test_labels_tell_what_the_map_did_not_and_fit_nothing_else_that_is_drawn(fli
         mark = seen.facts.landmarks[index]
         assert mark.look is not None
         assert mark.pictured is not None
-        assert "said by a model of the video at" in mark.look.told_by["walls"]
+        assert "said by a model of the video at" in mark.look.source_tags["walls"]
         assert {"colour_not_in_picture", "colour_doubtful"} <= {e.name for e in mark.proof}
         (word,) = (word for word in NAMES if f" {word} " in f" {label.partition(' beside ')[0]} ")
         plain = label == f"the {word} {mark.look.noun}"

@@ -110,7 +110,7 @@ def test_what_stands_beside_something_else_is_told_by_it(gap: float, other: floa
 def test_only_what_is_near_the_flight_counts() -> None:
     assert labels(thing("park"), thing("park", at=(0.0, 506.0)))[0] == "the park"
     assert labels(thing("park"), thing("park", at=(0.0, 504.0)))[0] is None
-    far = said(thing("park"), thing("park", at=(0.0, 506.0)))[1].unsaid
+    far = said(thing("park"), thing("park", at=(0.0, 506.0)))[1].unnameable_reason
     assert far is not None
     assert (far.reason, far.limit) == ("not_near_the_flight", 500.0)
 
@@ -118,7 +118,11 @@ def test_only_what_is_near_the_flight_counts() -> None:
 def test_why_there_is_no_label_is_said_with_numbers() -> None:
     nothing = Landmark(name="Shop", center=(0, 0), radius_m=0)
     found = said(thing(colour=RED), thing(colour=RED), thing(colour=RED), nothing)
-    reasons = [(one.unsaid.reason, one.unsaid.measured, one.unsaid.limit) for one in found if one.unsaid]
+    reasons = [
+        (one.unnameable_reason.reason, one.unnameable_reason.measured, one.unnameable_reason.limit)
+        for one in found
+        if one.unnameable_reason
+    ]
     assert reasons == [("looks_like_another", 3, 1)] * 3 + [("looks_unknown", None, None)]
     shown = said(thing(colour=RED), thing(colour=BLUE))[0].proof
     assert [(e.name, e.relation, e.limit) for e in shown] == [
@@ -209,7 +213,7 @@ def test_every_label_applies_to_one_thing_alone(city: tuple[Landmark, ...]) -> N
     by_label = {one.label: mark for one, mark in zip(found, city, strict=True) if one.label}
     assert len(by_label) == sum(one.label is not None for one in found)
     for one, mark in zip(found, city, strict=True):
-        assert (one.label is None) == (one.unsaid is not None)
+        assert (one.label is None) == (one.unnameable_reason is not None)
         if one.label:
             fits = [m for m in city if somebody_says(one.label, m, by_label, city)]
             assert fits == [mark], one.label
@@ -230,6 +234,10 @@ def test_what_takes_over_200_characters_is_not_said() -> None:
     """With "the " before them 197 characters are 201; with one less it is said."""
     (long,) = said(thing("x" * 197))
     assert long.label is None
-    assert long.unsaid is not None
-    assert (long.unsaid.reason, long.unsaid.measured, long.unsaid.limit) == ("label_too_long", 201, 200)
+    assert long.unnameable_reason is not None
+    assert (long.unnameable_reason.reason, long.unnameable_reason.measured, long.unnameable_reason.limit) == (
+        "label_too_long",
+        201,
+        200,
+    )
     assert labels(thing("x" * 196)) == [f"the {'x' * 196}"]

@@ -131,7 +131,7 @@ def test_landmarks_are_seen_and_labelled():
     given = scene(camera=CAMERA, landmarks=[shop, TOWER, other], goal="tower", route=["fly to the Tower", "hover"])
     out = observe_flight(given, FlightGeometry(log()), CONFIG)
     assert [landmark.label for landmark in out.facts.landmarks] == [None, "the tower", "the park"]
-    assert [landmark.unsaid is None for landmark in out.facts.landmarks] == [False, True, True]
+    assert [landmark.unnameable_reason is None for landmark in out.facts.landmarks] == [False, True, True]
     assert (out.facts.goal, out.facts.route) == ("the tower", ("fly to the tower", "hover"))
     views = {view.landmark: view for view in out.facts.motion.views}
     assert set(views) == {0, 1}, "the shop may be asked about by its name"

@@ -221,7 +221,7 @@ def test_depth_tells_distance_share_and_place(tmp_path: Path) -> None:
     scene = observed(write(tmp_path, sidecar=sidecar, objects=OBJECTS, depth__png=depth_png(metres)))
     seen: dict[str, Any] = {one.id: one for one in scene.facts.objects}
     assert seen["door"].distance_m == pytest.approx(10.0, abs=0.05)
-    assert (seen["door"].visible_share, seen["door"].told_by["distance_m"]) == (1.0, "depth")
+    assert (seen["door"].visible_share, seen["door"].source_tags["distance_m"]) == (1.0, "depth")
     compass = np.radians(37.5)
     assert seen["door"].place == pytest.approx((10 * np.sin(compass), 10 * np.cos(compass)), abs=0.05)
     assert seen["car"].visible_share == pytest.approx(0.5, abs=0.03)

@@ -76,7 +76,7 @@ def test_the_nearest_street_and_the_gap_to_the_next(tmp_path: Path) -> None:
     assert found.other_names["street"] == ("Main Street", "Old Street")
     assert (found.country, found.country_code, found.city) == ("Nowhere", None, "Null")
     assert found.city_border_m == pytest.approx(0.0499 * 111_320, rel=2e-3)
-    assert found.told_by["street"] == "map.geojson 0"
+    assert found.source_tags["street"] == "map.geojson 0"
 
 
 @pytest.mark.parametrize(
@@ -140,9 +140,9 @@ def test_a_place_in_the_sea_and_one_in_two_countries(tmp_path: Path) -> None:
 
 def test_what_people_state_holds_and_differences_are_told(tmp_path: Path) -> None:
     known = gazetteer(tmp_path, line("A", (8.0, -0.01), (8.0, 0.01)))
-    stated = Place(street="B", city="Null", told_by={"street": "pano.yaml", "city": "pano.yaml"})
+    stated = Place(street="B", city="Null", source_tags={"street": "pano.yaml", "city": "pano.yaml"})
     found, findings = place(known, 0.0, 8.0, place=stated)
-    assert (found.street, found.city, found.told_by["street"]) == ("B", "Null", "pano.yaml")
+    assert (found.street, found.city, found.source_tags["street"]) == ("B", "Null", "pano.yaml")
     assert findings["place_disagrees"].subject == "street"
 
 

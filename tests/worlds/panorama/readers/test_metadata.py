@@ -60,7 +60,7 @@ def test_exif_tells_place_and_heading(tmp_path: Path) -> None:
     assert (facts.position.lat_deg, facts.position.lon_deg) == pytest.approx((43.7396, 7.4273))
     assert (facts.position.alt_m, facts.accuracy_m, facts.heading_deg) == (52.5, 4.0, 37.5)
     assert (facts.author, facts.licence) == ("Ada", "CC0")
-    assert facts.told_by["position"] == facts.told_by["heading_deg"] == "EXIF"
+    assert facts.source_tags["position"] == facts.source_tags["heading_deg"] == "EXIF"
     assert found(scene) == {}
 
 
@@ -100,7 +100,7 @@ def test_a_whole_number_of_degrees_is_no_radians(tmp_path: Path) -> None:
 def test_gpano_tells_heading_and_tilt(tmp_path: Path) -> None:
     facts = read(write(tmp_path, sidecar=None, picture=picture(NICE, GPANO))).facts
     assert (facts.heading_deg, facts.camera_pitch_deg, facts.camera_roll_deg) == (37.0, 1.5, None)
-    assert facts.told_by["heading_deg"] == "XMP GPano"
+    assert facts.source_tags["heading_deg"] == "XMP GPano"
 
 
 @pytest.mark.parametrize("crop", [False, True])
@@ -188,7 +188,7 @@ def test_mapillary_computed_comes_before_measured(tmp_path: Path) -> None:
     assert facts.camera_pitch_deg == pytest.approx(0.0, abs=1e-9)
     assert facts.camera_roll_deg == pytest.approx(0.0, abs=1e-9)
     assert (facts.captured, facts.author, facts.licence) == (datetime.date(2024, 5, 17), "ada", "CC BY-SA 4.0")
-    assert facts.told_by["heading_deg"] == "Mapillary computed"
+    assert facts.source_tags["heading_deg"] == "Mapillary computed"
     assert found(scene) == {}
 
 

@@ -49,7 +49,7 @@ def test_a_panorama_by_hand(tmp_path: Path) -> None:
     assert (facts.position.lat_deg, facts.position.lon_deg, facts.accuracy_m) == (43.7396, 7.4273, 4.0)
     assert (facts.heading_deg, facts.camera_height_m, facts.captured) == (37.5, 2.5, datetime.date(2024, 5, 17))
     assert (facts.licence, facts.author, facts.tags) == ("CC BY-SA 4.0", "Ada", ("harbour",))
-    assert facts.told_by["heading_deg"] == "pano.yaml"
+    assert facts.source_tags["heading_deg"] == "pano.yaml"
     assert scene.source.files == ("p1/pano.jpg", "p1/pano.yaml")
 
 

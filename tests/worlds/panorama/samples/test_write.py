@@ -147,7 +147,7 @@ def test_depth_alone_tells_how_far_things_are(root: Path) -> None:
     (ref,) = (ref for ref in reader.scenes(root).scenes if ref.id.endswith("valdoro-1"))
     files = SceneFiles(root, ref)
     scene = reader.read(files)
-    bare = [seen.model_copy(update={"distance_m": None, "told_by": {}}) for seen in scene.facts.objects]
+    bare = [seen.model_copy(update={"distance_m": None, "source_tags": {}}) for seen in scene.facts.objects]
     depth_m = reader.geometry(files, scene).depth_m()
     told = measure_objects(scene.facts.model_copy(update={"objects": tuple(bare)}), depth_m, Findings())
     pairs = [
