@@ -50,7 +50,9 @@ def test_settings_are_yaml_and_the_last_one_holds() -> None:
 @pytest.mark.parametrize(
     ("setting", "said"),
     [
-        ("cap=3", ["unknown configuration key cap; known here: author, benchmark, blind, build, export"]),
+        ("cap=3", ["unknown configuration key cap; known here: author, benchmark, blind, build, describe, export"]),
+        ("look.model=null", ["configuration key look is now called describe"]),
+        ("pictures=false", ["configuration key pictures is now called figures"]),
         ("select.cap=3", ["unknown configuration key select.cap", "known here: per_scene_and_task"]),
         (
             "generate.rule=3",

@@ -7,8 +7,8 @@ two fields, a list, an object or one text, with N, S, E and W, and in degrees, m
 Names are compared with the truth's in one form. The paper compares labels by equality (equation 4) and does not say in
 which. Ours, for both sides: without case, accents, punctuation, brackets and leading article; of a list with commas its
 first part; countries through a table of names and ISO codes (templates/tables/ergeobench/countries.yaml); cities
-without "city of" and the like; streets with abbreviations written out and without a house number. A truth may have several
-names, parted by ";": any of them is right.
+without "city of" and the like; streets with abbreviations written out and without a house number. A truth may have
+several names, parted by ";": any of them is right.
 """
 
 from __future__ import annotations

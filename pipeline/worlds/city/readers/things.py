@@ -1,8 +1,8 @@
 """Map features as the things of a city: what they are called, what is seen of them, on whose facade they are.
 
 Their kind is what a query names, their noun what a question says (templates/tables/city/kinds.yaml). Keys and values
-are those of OpenStreetMap; the property ``kind`` of GeoJSON files may have any of the values, kinds or nouns. What is in no list
-is not spoken of.
+are those of OpenStreetMap; the property ``kind`` of GeoJSON files may have any of the values, kinds or nouns. What is
+in no list is not spoken of.
 """
 
 from __future__ import annotations
