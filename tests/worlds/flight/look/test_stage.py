@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from flows.orchestration.forecast import forecast_of, look_forecast
+from flows.orchestration.forecast import describe_forecast, forecast_of
 from pipeline.core.errors import ConfigError
 from pipeline.engine.config import BuildConfig, build_config
 from pipeline.engine.manifest import Outcome
@@ -66,7 +66,7 @@ def test_a_build_asks_once_and_only_what_it_has_no_answer_to(tmp_path: Path) -> 
     with running(replies={ASKED: "I see a house."}) as server:
         failed = build(config(root, server.address), out)
         assert {f.name for f in scene(out, failed).findings} >= {"look_malformed"}
-        assert [f.requests for f in look_forecast(config(root, server.address), out, [f"{DATASET}/museum"])] != [0]
+        assert [f.requests for f in describe_forecast(config(root, server.address), out, [f"{DATASET}/museum"])] != [0]
     with running(replies={ASKED: json.dumps(ORANGE)}) as server:
         outcome = build(config(root, server.address), out)
         found, sent = scene(out, outcome), len(server.records())
