@@ -65,13 +65,17 @@ class Template(BaseModel):
         """SHA-256 of everything that the template says."""
         return hashlib.sha256(self.model_dump_json().encode()).hexdigest()
 
+    def check_fields(self, operands: Operands) -> None:
+        """Raises TemplateError where the fields differ from those of the operands."""
+        if set(operands) != set(self.fields):
+            raise TemplateError(f"template {self.id} has fields {self.fields}, got {tuple(operands)}")
+
     def render(self, operands: Operands, *, mended: bool = False) -> str:
         """The question text as published, or in the mended wording where there is one.
 
         Raises TemplateError where the fields differ or parsing would not give them back.
         """
-        if set(operands) != set(self.fields):
-            raise TemplateError(f"template {self.id} has fields {self.fields}, got {tuple(operands)}")
+        self.check_fields(operands)
         joined = {k: Noun(v if isinstance(v, str) else LIST_SEPARATOR.join(v)) for k, v in operands.items()}
         text = (self.mended if mended and self.mended is not None else self.text).format_map(joined)
         if self.parse(text) != operands:

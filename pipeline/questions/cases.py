@@ -186,8 +186,10 @@ class CaseTask(Generic[V]):
         """A name that would make the question read in two ways, such as one that contains the words around it."""
         if case.wording is not None:
             return None
+        template, fields = load_template(self.template), self.fields(case.operands, None)
+        template.check_fields(fields)  # a mistake in the task or its wording, not in this name
         try:
-            load_template(self.template).render(self.fields(case.operands, None))
+            template.render(fields)
         except TemplateError:
             return make_rejection("reads_in_two_ways")
         return None

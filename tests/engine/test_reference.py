@@ -214,7 +214,9 @@ def test_a_picture_has_what_its_example_says(reference_pages: Path) -> None:
 def test_examples_of_a_benchmark_are_met_in_its_own_tests() -> None:
     examples = read_examples(PAGES / EXAMPLES)
     others = {name: [f"/{other}/" for other in BENCHMARKS if other != name] for name in BENCHMARKS}
-    strange = [(name, one.met) for name in BENCHMARKS for one in examples[name].values() if _in(one.met, others[name])]
+    strange = [
+        (name, one.met) for name in BENCHMARKS for one in examples.get(name, {}).values() if _in(one.met, others[name])
+    ]
     assert not strange
 
 

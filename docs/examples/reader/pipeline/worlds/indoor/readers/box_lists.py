@@ -17,24 +17,20 @@ from pipeline.core.findings import Findings, fault
 from pipeline.reading.checks import check_box, check_keys, check_name, finite_number
 from pipeline.reading.files import Listing, SceneFiles, SceneRef
 from pipeline.reading.folders import SAFE, SAFE_NAME
+from pipeline.reading.reader import Reader
 from pipeline.worlds.indoor.facts import IndoorScene, Room, Scan, SceneObject
 
 SCENE_KEYS: Final = frozenset({"area_m2", "boxes"})
 BOX_KEYS: Final = frozenset({"label", "center_m", "size_m", "turn_deg"})
 
 
-class BoxLists:
-    """Boxes and nothing else: no mesh, no camera, no video."""
+class BoxLists(Reader):
+    """Lists of boxes: no mesh, no camera, no video."""
 
     name = "box_lists"
     version = 1
-    extra = None
     video_fps = 30
     expected_files = ()
-
-    def settings(self) -> dict[str, str]:
-        """See `Reader.settings`: there are no options."""
-        return {}
 
     def scenes(self, root: Path) -> Listing:
         """See `Reader.scenes`."""
@@ -62,20 +58,8 @@ class BoxLists:
         objects = _objects(raw.get("boxes"), findings)
         files.raise_faults(files.path, findings)
         counts = Counter(item.category for item in objects)
-        return IndoorScene(
-            id=files.scene,
-            dataset=files.dataset,
-            name=files.name,
-            source=files.source(self.name, self.version, "annotated"),
-            facts=Scan(objects=tuple(objects), counts=dict(sorted(counts.items())), room=Room(area_m2=area)),
-            findings=tuple(findings.items),
-        )
-
-    def geometry(self, files: SceneFiles, scene: IndoorScene) -> None:
-        """See `Reader.geometry`: there is neither mesh nor camera."""
-
-    def footage(self, files: SceneFiles, scene: IndoorScene) -> None:
-        """See `Reader.footage`: there is no video."""
+        facts = Scan(objects=tuple(objects), counts=dict(sorted(counts.items())), room=Room(area_m2=area))
+        return files.scene_of(IndoorScene, self, "annotated", facts, findings)
 
 
 def _objects(raw: object, findings: Findings) -> list[SceneObject]:
