@@ -19,11 +19,11 @@ from pipeline.benchmarks.vsi.tasks.registry import TASKS
 from pipeline.core.schema import Finding, OrientedBox, Source
 from pipeline.questions.published import Published
 from pipeline.reading.files import SceneFiles
-from pipeline.worlds.flight.samples.pilot import PLANS
-from pipeline.worlds.flight.samples.write import write_flights
+from pipeline.samples.flight.pilot import PLANS
+from pipeline.samples.flight.write import write_flights
+from pipeline.samples.indoor.truth import PlantedTruth
+from pipeline.samples.indoor.write import read_truth, write_samples
 from pipeline.worlds.indoor.facts import IndoorScene, Observation, Room, Scan, SceneObject, Visibility
-from pipeline.worlds.indoor.samples.truth import PlantedTruth
-from pipeline.worlds.indoor.samples.write import read_truth, write_samples
 from pipeline.worlds.indoor.view import IndoorView
 from pipeline.worlds.registry import READERS
 from tests.tables import candidates, read_questions

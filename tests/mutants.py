@@ -109,7 +109,7 @@ def drawn(number: int, seed: int, only: str) -> list[Mutant]:
     ranked = []
     for path in sorted((REPOSITORY / "pipeline").rglob("*.py")):
         file = path.relative_to(REPOSITORY).as_posix()
-        if file.startswith(only) and "samples" not in path.parts and "sampling" not in path.parts:
+        if file.startswith(only) and "samples" not in path.parts:
             for mutant in mutants_of(file, path.read_text("utf-8")):
                 ranked.append((hashlib.sha256(f"{seed} {mutant}".encode()).digest(), mutant))
     return [mutant for _, mutant in sorted(ranked)[:number]]

@@ -9,8 +9,8 @@ from pathlib import Path
 from flows.cli.output import build_tables as show
 from flows.cli.output.console import console
 from pipeline.engine.config import load_config
+from pipeline.samples.indoor.write import write_samples
 from pipeline.stages.builder import Builder
-from pipeline.worlds.indoor.samples.write import write_samples
 
 PICTURE = Path(__file__).resolve().parents[1] / ".readme" / "build-vsi.svg"
 WIDTH = 120

@@ -13,7 +13,8 @@ from pipeline.core.errors import ConfigError, require_extra
 from pipeline.core.files import write_atomically
 from pipeline.core.mirrors import mirror_of
 from pipeline.engine.code import code_digest
-from pipeline.worlds.registry import READERS, WORLDS
+from pipeline.samples.registry import SAMPLES
+from pipeline.worlds.registry import READERS
 from pipeline.worlds.world import World
 
 SCHEMES: Final = ("s3", "gs", "az")
@@ -55,18 +56,21 @@ VERSION_FILE: Final = ".version"
 
 def samples(folder: Path) -> None:
     """Writes small procedural raw data of every world, and the truth that was planted in them."""
-    for world in WORLDS.values():
-        world.samples.write(folder)
-        roots = " ".join(f"--root {name}={folder / name}" for name in world.samples.readers)
+    for world, own in SAMPLES.items():
+        own.write(folder)
+        roots = " ".join(f"--root {name}={folder / name}" for name in own.readers)
         for benchmark in BENCHMARKS.values():
-            if world.name in {own.name for own in benchmark.worlds}:
+            if world in {of.name for of in benchmark.worlds}:
                 console.print(f"Try: scan2qa build {benchmark.name} {roots}", soft_wrap=True)
 
 
 def sample_roots(worlds: Sequence[World[Any]], folder: Path, write: bool) -> dict[str, Path]:
     """Roots of sample data of some worlds, which are written where this version of them is not there yet."""
     names = " and ".join(world.units for world in worlds)
-    version = code_digest(tuple(world.samples.write.__module__ for world in worlds))
+    if lacking := [world.units for world in worlds if world.name not in SAMPLES]:
+        raise ConfigError(f"there are no sample {' and '.join(lacking)}: give --root READER=DIR")
+    made = [SAMPLES[world.name] for world in worlds]
+    version = code_digest(tuple(own.module for own in made))
     mark = folder / VERSION_FILE
     if not mark.exists() or mark.read_text(encoding="utf-8") != version:
         if not write:
@@ -75,7 +79,7 @@ def sample_roots(worlds: Sequence[World[Any]], folder: Path, write: bool) -> dic
             )
         stop_spinner()
         with errors.status(f"writing sample {names} (no --root given)"):
-            for world in worlds:
-                world.samples.write(folder)
+            for own in made:
+                own.write(folder)
         write_atomically(mark, version.encode())
-    return {name: folder / name for world in worlds for name in world.samples.readers}
+    return {name: folder / name for own in made for name in own.readers}

@@ -115,7 +115,7 @@ def settings(config: BuildConfig) -> dict[str, Any]:
     """The part of the configuration that a release depends on: all but where things lie and how fast models are."""
     from pipeline.llm.budget import load_prices, price_of
 
-    left_out = {"roots", "samples", "written", "known", "video", "pictures", "limit_cost", "keep", "store", "fixes"}
+    left_out = {"roots", "samples", "written", "known", "video", "figures", "limit_cost", "keep", "store", "fixes"}
     settings = config.model_dump(exclude=left_out, mode="json")
     settings["blind"]["models"] = [model.identity() for model in config.blind.models]
     settings["describe"]["model"] = config.describe.model.identity() if config.describe.model else None

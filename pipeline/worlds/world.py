@@ -21,19 +21,6 @@ if TYPE_CHECKING:  # this record is code of all stages that name a world
 F = TypeVar("F", bound=Facts)
 
 
-@dataclass(frozen=True)
-class Samples:
-    """Procedural raw data of a world.
-
-    Attributes:
-        write: writes them below a folder, one folder per reader, the same bytes every time.
-        readers: the readers that they are written for, each the name of its folder.
-    """
-
-    write: Callable[[Path], object]
-    readers: tuple[str, ...]
-
-
 def refuse_faults(scene: Scene[Any], folder: Path) -> Scene[Any]:
     """The scene, if nothing that was observed makes it unusable. Raises RawDataError for the first that does."""
     for fault in scene.findings:
@@ -95,7 +82,6 @@ class World(Generic[F]):
         config: its part of a build's configuration, that of stage `observe`.
         observe: the scene with what was observed, from what `Reader.geometry` gave. A finding of severity "fault"
             leaves the scene out.
-        samples: what a build without data of one's own is made from.
         sight: for a dataset card, how far it is known what the videos of scenes show.
         read_written: reads a file of facts that people wrote: changes of facts by scene id, and what is wrong with it.
         examine: what is not as usual in a scene of any of its readers, and so in doubt before anything is asked.
@@ -120,7 +106,6 @@ class World(Generic[F]):
     readers: tuple[Reader, ...]
     config: type[Model]
     observe: Callable[[Scene[F], Any, Any], Scene[F]]
-    samples: Samples
     visibility: Callable[[Sequence[Scene[F]]], list[str]]
     read_written: Callable[[Path], tuple[dict[str, dict[str, Any]], list[RawDataError]]] | None = None
     examine: Callable[[Scene[F]], tuple[Finding, ...]] = nothing_unusual

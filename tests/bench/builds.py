@@ -33,7 +33,7 @@ from pipeline.geometry.boxes import Boxes, closest_distance_m
 from pipeline.geometry.grids import GRID_STEP_M, SampledBoxes
 from pipeline.questions.selection import select
 from pipeline.reading.files import SceneFiles
-from pipeline.worlds.indoor.samples.metadata import PLANS, sample_scene
+from pipeline.samples.indoor.metadata import PLANS, sample_scene
 from pipeline.worlds.indoor.view import IndoorView
 from pipeline.worlds.registry import READERS
 from tests.builds import build, perturbed, prefect_environment

@@ -23,11 +23,11 @@ from pipeline.formats import carla_log
 from pipeline.formats.carla_log import TABLES, Added, Records
 from pipeline.reading.files import SceneFiles
 from pipeline.reading.reader import Reader
+from pipeline.samples.drive.carla import recording_bytes
 from pipeline.worlds.drive.facts import DriveScene
 from pipeline.worlds.drive.quality_checks import examine
 from pipeline.worlds.drive.readers.argoverse2 import Argoverse2
 from pipeline.worlds.drive.readers.carla import Carla
-from pipeline.worlds.drive.samples.carla import recording_bytes
 from pipeline.worlds.registry import read_scene
 from tests.conftest import REAL_DATA
 

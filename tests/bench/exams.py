@@ -34,8 +34,8 @@ from pipeline.core.schema import AnyScene
 from pipeline.core.tables import asked_in
 from pipeline.questions.selection import select
 from pipeline.reading.files import SceneFiles
+from pipeline.samples.drive import argoverse2
 from pipeline.worlds.drive.readers.argoverse2 import Argoverse2
-from pipeline.worlds.drive.samples import argoverse2
 from tests.bench.leaks import chosen_elsewhere
 from tests.benchmarks.embodied4c import logs
 from tests.oracles import exam_flights

@@ -17,10 +17,10 @@ from pipeline.core.schema import OrientedBox, Source, Video
 from pipeline.engine.config import build_config
 from pipeline.engine.job import Job, JobResult, run_job
 from pipeline.geometry.scans import Frames, SceneGeometry
+from pipeline.samples.indoor.write import write_samples
 from pipeline.stages.builder import Builder
 from pipeline.worlds.indoor.facts import IndoorScene, Scan, SceneObject
 from pipeline.worlds.indoor.observe.visibility import ObserveConfig, observe
-from pipeline.worlds.indoor.samples.write import write_samples
 from tests.builds import UNASKED
 
 Row = tuple[str, float, str, float | None, float | None]

@@ -22,8 +22,8 @@ from pipeline.engine.manifest import read_manifest
 from pipeline.engine.rerun import last_outputs
 from pipeline.engine.stage import STORE, StageContext
 from pipeline.engine.store import Store
+from pipeline.samples.indoor.metadata import write_sample_metadata
 from pipeline.stages.figures import run
-from pipeline.worlds.indoor.samples.metadata import write_sample_metadata
 from tests.builds import build
 
 MOST_S = 60.0  # of two cores, for a thousand

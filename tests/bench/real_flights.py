@@ -23,7 +23,7 @@ from rich.table import Table
 from pipeline.benchmarks.urbanvideo.benchmark import URBAN_TASKS
 from pipeline.core.errors import RawDataError
 from pipeline.reading.files import SceneFiles
-from pipeline.sampling.encode import VideoWriter
+from pipeline.samples.common.encode import VideoWriter
 from pipeline.worlds.flight.facts import FlightScene
 from pipeline.worlds.flight.observe.flight import observe_flight
 from pipeline.worlds.flight.observe.motion import MotionConfig

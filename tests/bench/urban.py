@@ -17,8 +17,8 @@ from typing import Final
 
 from pipeline.engine.config import build_config
 from pipeline.engine.job import Job, JobResult, run_job
+from pipeline.samples.flight.write import write_flights
 from pipeline.stages.builder import Builder
-from pipeline.worlds.flight.samples.write import write_flights
 from tests.builds import UNASKED
 
 SIZES: Final = (250, 500, 1000)

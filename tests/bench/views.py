@@ -28,8 +28,8 @@ from PIL import Image
 from pipeline.formats.equirect import decoded
 from pipeline.geometry.equirect import Sphere
 from pipeline.geometry.views import View
-from pipeline.worlds.panorama.samples.towns import spots
-from pipeline.worlds.panorama.samples.write import place, write_panoramas
+from pipeline.samples.panorama.towns import spots
+from pipeline.samples.panorama.write import place, write_panoramas
 from tests.geometry.test_equirect import POSES
 from tests.oracles.sphere_dots import found_in, painted
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.worlds.indoor.samples.metadata import FURNITURE, PLANS, write_sample_metadata
+from pipeline.samples.indoor.metadata import FURNITURE, PLANS, write_sample_metadata
 from tests.builds import REPOSITORY, UNASKED_SETTINGS, rows_of
 
 EXAMPLES = REPOSITORY / "docs" / "examples"

@@ -14,7 +14,7 @@ ROOT: Final = Path(__file__).resolve().parents[2]
 # Calls with the name of a finding, and which argument it is. Errors of formats name it before they say more.
 MAKERS: Final = {"fault": 0, "doubt": 0, "note": 0, "RawDataError": 1, "_left_out": 2, "_Pictures": -1}
 ERRORS: Final = re.compile(r"(Json|Ply|Sens|Feather|Parquet|Pickle|CarlaLog|_Unusable)\w*Error$|WrongGPano$")
-ELSEWHERE: Final = ("benchmarks/cityeqa", "worlds/drive/samples")  # audits of files, and names of sample actors
+ELSEWHERE: Final = ("benchmarks/cityeqa", "samples/drive")  # audits of files, and names of sample actors
 # Where the name is worked out: the module, what the argument is there, and all that it can be. A name that was found
 # elsewhere and is passed on, or that stands as a constant in the same function, is found there.
 WORKED_OUT: Final[dict[tuple[str, str], tuple[str, ...]]] = {

@@ -25,9 +25,9 @@ from pipeline.llm.base import ModelSpec, Reply
 from pipeline.llm.cache import ReplyCache
 from pipeline.llm.failures import ModelError
 from pipeline.llm.providers import record
+from pipeline.samples.indoor.metadata import PLANS, sample_scene
 from pipeline.scoring.score import best_priors
 from pipeline.stages.builder import Builder
-from pipeline.worlds.indoor.samples.metadata import PLANS, sample_scene
 from tests.blind.test_ask import Scripted
 from tests.builds import RUN_STAGES, build, config_of, perturbed, release_of, rows_of, whys
 from tests.llm.fake_server import running

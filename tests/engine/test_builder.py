@@ -24,9 +24,9 @@ from pipeline.engine.job import Job, JobResult, batches_of, run_job
 from pipeline.engine.manifest import MANIFEST, Outcome, read_configured
 from pipeline.engine.plan import WHOLE
 from pipeline.engine.stage import StageContext
+from pipeline.samples.indoor.metadata import PLANS, sample_scene, write_sample_metadata
 from pipeline.stages.builder import Builder
 from pipeline.stages.registry import STAGES
-from pipeline.worlds.indoor.samples.metadata import PLANS, sample_scene, write_sample_metadata
 from pipeline.worlds.registry import READERS
 from tests.builds import RUN_STAGES, build, config_of, perturbed, release_of, rows_of, whys
 from tests.worlds.indoor.readers.broken_metadata import write_scenes

@@ -28,9 +28,9 @@ from pipeline.engine.code import (
 )
 from pipeline.engine.config import BuildConfig
 from pipeline.engine.stage import Stage, StageContext
+from pipeline.samples.indoor.metadata import PLANS, sample_scene
 from pipeline.stages.builder import Builder
 from pipeline.stages.registry import STAGES
-from pipeline.worlds.indoor.samples.metadata import PLANS, sample_scene
 from pipeline.worlds.registry import READERS
 from tests.builds import config_of
 from tests.worlds.indoor.readers.broken_metadata import write_scenes
@@ -258,7 +258,7 @@ SCANS = ("vsi_meta", "scannet", "scannetpp", "arkitscenes")
         ("pipeline.engine.run", set()),
         ("pipeline.engine.plan", set()),
         ("pipeline.reading.doctor", set()),
-        ("pipeline.worlds.indoor.samples.rooms", set()),
+        ("pipeline.samples.indoor.rooms", set()),
     ],
 )
 def test_a_changed_module_runs_its_stages_again_and_no_others(

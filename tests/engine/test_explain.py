@@ -9,8 +9,8 @@ import pytest
 
 from pipeline.engine.change_causes import UNKNOWN_INPUTS, changes, explained
 from pipeline.engine.manifest import Entry, Lineage
+from pipeline.samples.indoor.metadata import PLANS, sample_scene
 from pipeline.stages.builder import Builder
-from pipeline.worlds.indoor.samples.metadata import PLANS, sample_scene
 from tests.builds import build, config_of
 from tests.worlds.indoor.readers.broken_metadata import write_scenes
 

@@ -9,8 +9,8 @@ import pytest
 
 from pipeline.core.errors import ConfigError
 from pipeline.engine.manifest import Outcome, read_lineage, read_manifest
+from pipeline.samples.indoor.metadata import PLANS, sample_scene
 from pipeline.stages.builder import Builder
-from pipeline.worlds.indoor.samples.metadata import PLANS, sample_scene
 from tests.builds import build, config_of, release_of, rows_of
 from tests.worlds.indoor.readers.broken_metadata import write_scenes
 

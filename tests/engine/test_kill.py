@@ -21,8 +21,8 @@ import pipeline.core.files
 from flows.orchestration.saved_build import SAVED_FILE
 from pipeline.engine.job import Job, JobResult, run_job
 from pipeline.engine.run import run_here
+from pipeline.samples.indoor.metadata import PLANS, sample_scene
 from pipeline.stages.builder import Builder
-from pipeline.worlds.indoor.samples.metadata import PLANS, sample_scene
 from tests.builds import UNASKED_SETTINGS, build, config_of, perturbed, prefect_environment, release_of, rows_of
 from tests.torture import LONG, times
 from tests.worlds.indoor.readers.broken_metadata import write_scenes

@@ -21,8 +21,8 @@ from pipeline.core.identity import DIGEST_CHARS, digest_of
 from pipeline.core.parquet import read_table, table_bytes
 from pipeline.engine.store import Store
 from pipeline.release.history import HISTORY_FILE
+from pipeline.samples.indoor.metadata import write_sample_metadata
 from pipeline.stages.builder import Builder
-from pipeline.worlds.indoor.samples.metadata import write_sample_metadata
 from tests.builds import RUN_STAGES, build, config_of, release_of, whys
 from tests.torture import times
 

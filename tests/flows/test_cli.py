@@ -18,10 +18,11 @@ import pytest
 import pipeline.core.files
 from flows.cli import app as cli
 from pipeline.engine.reference import json_schemas
+from pipeline.samples.indoor.metadata import PLANS, sample_scene
+from pipeline.samples.registry import SAMPLES
 from pipeline.stages.builder import Builder
 from pipeline.stages.registry import STAGES
-from pipeline.worlds.indoor.samples.metadata import PLANS, sample_scene
-from pipeline.worlds.registry import READERS, WORLDS
+from pipeline.worlds.registry import READERS
 from tests.builds import (
     REPOSITORY,
     UNASKED_SETTINGS,
@@ -259,9 +260,8 @@ def _make_folders(readers: tuple[str, ...], folder: Path) -> None:
 
 
 def test_samples_say_how_to_build_them(scan2qa: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, world in WORLDS.items():
-        made = partial(_make_folders, world.samples.readers)
-        monkeypatch.setitem(WORLDS, name, replace(world, samples=replace(world.samples, write=made)))
+    for name, samples in SAMPLES.items():
+        monkeypatch.setitem(SAMPLES, name, replace(samples, write=partial(_make_folders, samples.readers)))
     run = scan2qa("samples", tmp_path / "samples")
     assert (run.code, run.err) == (0, "")
     (line,) = [line for line in run.out.splitlines() if line.startswith("Try: scan2qa build vsi --root ")]

@@ -22,6 +22,7 @@ from pipeline.core.mirrors import _REGISTERED, READABLE, is_here
 from pipeline.engine.config import build_config
 from pipeline.engine.job import Job, JobResult, run_job
 from pipeline.reading.files import SceneFiles
+from pipeline.samples.registry import SAMPLES
 from pipeline.stages.builder import Builder
 from pipeline.worlds.registry import READERS, WORLDS
 from tests.builds import UNASKED, UNASKED_SETTINGS, Cli, command_line, perturbed, release_of
@@ -86,7 +87,7 @@ def test_a_build_from_a_bucket_is_that_from_a_folder(bucket: str, scan2qa: Cli, 
 def samples(reader: str, folder: Path) -> Path:
     """The sample data that a world writes for a reader, all of the root and its scenes."""
     world = next(world for world in WORLDS.values() if reader in {one.name for one in world.readers})
-    world.samples.write(folder)
+    SAMPLES[world.name].write(folder)
     return folder / reader
 
 

@@ -13,8 +13,8 @@ from flows.cli.review import folder_of, import_review, pack_of, salt_of, serve
 from flows.orchestration.saved_build import save_build
 from pipeline.core.errors import ConfigError, StoreError
 from pipeline.review.database import Database
+from pipeline.samples.indoor.metadata import PLANS, sample_scene
 from pipeline.stages.builder import Builder
-from pipeline.worlds.indoor.samples.metadata import PLANS, sample_scene
 from tests.builds import config_of, release_of, rows_of, whys
 
 pytestmark = pytest.mark.slow

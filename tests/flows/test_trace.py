@@ -10,8 +10,8 @@ import pytest
 from flows.cli.trace import find, trace
 from pipeline.core.errors import ConfigError
 from pipeline.reading.fix_files import read_fixes
+from pipeline.samples.indoor.metadata import PLANS, sample_scene
 from pipeline.stages.registry import STAGES
-from pipeline.worlds.indoor.samples.metadata import PLANS, sample_scene
 from pipeline.worlds.registry import FIXES
 from tests.builds import Cli, build, command_line, rows_of
 from tests.worlds.indoor.readers.broken_metadata import write_scenes

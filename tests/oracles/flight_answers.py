@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Literal
 
-from pipeline.worlds.flight.samples.truth import FlightTruth, Solid
+from pipeline.samples.flight.truth import FlightTruth, Solid
 from tests.oracles.sample_flights import (
     SEEN_PIXELS,
     OracleSegment,

@@ -7,8 +7,7 @@ from bisect import bisect_right
 from itertools import pairwise
 
 from pipeline.core.schema import Origin
-from pipeline.worlds.flight.facts import FlightMotion, FlightScene, Landmark, Sighting
-from pipeline.worlds.flight.samples.truth import (
+from pipeline.samples.flight.truth import (
     FlightTruth,
     PlantedLandmark,
     PlantedMove,
@@ -16,6 +15,7 @@ from pipeline.worlds.flight.samples.truth import (
     PlantedStep,
     Solid,
 )
+from pipeline.worlds.flight.facts import FlightMotion, FlightScene, Landmark, Sighting
 
 CORNERS = 16  # of the polygon that stands for a round landmark: within 2% of its radius
 MANY_PIXELS, TALL = 1000, 100_000  # what is in view is well in view; the picture cuts nothing off above or below

@@ -15,7 +15,7 @@ from flows.cli.diff import diff, report_of, since_last
 from pipeline.core.errors import ConfigError
 from pipeline.release.comparison import QuestionChange, Release, ReleasedQuestion, Report, markdown, page
 from pipeline.release.history import history
-from pipeline.worlds.indoor.samples.metadata import PLANS, sample_scene
+from pipeline.samples.indoor.metadata import PLANS, sample_scene
 from tests.builds import build, rows_of
 from tests.worlds.indoor.readers.broken_metadata import write_scenes
 

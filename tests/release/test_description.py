@@ -30,7 +30,7 @@ from pipeline.release.metadata import CROISSANT_FILE, CroissantPart, header
 from pipeline.release.tables import COLUMN_DOCS, CORRECTIONS, REVIEW, columns_of
 from pipeline.release.terms import ALL_SAMPLES, NOT_STATED, PROCEDURAL, TERMS_FILE, licences, passed_on
 from pipeline.release.writer import TINY_PER_TASK, _tiny
-from pipeline.worlds.indoor.samples.metadata import PLANS, sample_scene, write_sample_metadata
+from pipeline.samples.indoor.metadata import PLANS, sample_scene, write_sample_metadata
 from tests.builds import build, rows_of
 
 with warnings.catch_warnings():

@@ -27,8 +27,8 @@ from pipeline.questions.choices import LETTERS
 from pipeline.questions.task import Number
 from pipeline.reading.files import SceneFiles
 from pipeline.release.writer import Released
+from pipeline.samples.indoor.metadata import PLANS, sample_scene
 from pipeline.stages.builder import Builder
-from pipeline.worlds.indoor.samples.metadata import PLANS, sample_scene
 from pipeline.worlds.registry import READERS
 from tests.builds import build, config_of, every, perturbed, release_of, rows_of, whys
 from tests.tables import read_questions

@@ -11,8 +11,8 @@ import pytest
 
 from pipeline.engine.config import build_config
 from pipeline.engine.run import run_here
+from pipeline.samples.drive.write import write_drives
 from pipeline.stages.builder import Builder
-from pipeline.worlds.drive.samples.write import write_drives
 
 
 def build(root: Path, out: Path) -> dict[str, bytes]:

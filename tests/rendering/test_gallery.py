@@ -21,8 +21,8 @@ from pipeline.core.tables import CHECKSUMS
 from pipeline.rendering.details import dropped, guessed
 from pipeline.rendering.gallery import DETAILS, GalleryHeader, GalleryRejection, gallery, one_page
 from pipeline.rendering.near_misses import some_of_each
+from pipeline.samples.indoor.metadata import PLANS, sample_scene
 from pipeline.stages.builder import Builder
-from pipeline.worlds.indoor.samples.metadata import PLANS, sample_scene
 from tests.builds import Cli, command_line, config_of, rows_of
 from tests.page.test_browser import ARGUMENTS, AXE, CHROMIUM, DESKTOP, PHONE, VIOLATIONS, WCAG_AA
 

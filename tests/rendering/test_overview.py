@@ -15,7 +15,7 @@ from pipeline.core.spatial import MappedThing, TopDownMap
 from pipeline.core.tables import CHECKSUMS, QUESTIONS
 from pipeline.release.card import OVERVIEW_FILE
 from pipeline.rendering.overview import SIZE, overview
-from pipeline.worlds.indoor.samples.metadata import write_sample_metadata
+from pipeline.samples.indoor.metadata import write_sample_metadata
 from tests.builds import build
 
 ORANGE: Final = (0xE1, 0x9A, 0x45)

@@ -13,10 +13,10 @@ from flows.cli.recording import write
 from flows.orchestration.saved_build import save_build
 from pipeline.core.spatial import MappedThing, Spatial, SpatialBoxes, TopDownMap, flat
 from pipeline.geometry.scans import Frames, SceneGeometry
+from pipeline.samples.indoor.metadata import PLANS, sample_scene
 from pipeline.stages.builder import Builder
 from pipeline.worlds.flight.bev_video import spatial as flight_in_space
 from pipeline.worlds.flight.facts import Flight, FlightScene, Landmark
-from pipeline.worlds.indoor.samples.metadata import PLANS, sample_scene
 from pipeline.worlds.indoor.top_down_map import spatial as scan_in_space
 from tests.builds import Cli, command_line, config_of, rows_of
 from tests.conftest import make_scene

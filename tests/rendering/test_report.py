@@ -26,8 +26,8 @@ from pipeline.rendering.figures import funnel
 from pipeline.rendering.near_misses import NearMiss, nearest_refused, plain, told_apart
 from pipeline.rendering.reason_docs import near_miss_figure
 from pipeline.rendering.reason_examples import glossary
+from pipeline.samples.indoor.metadata import PLANS, sample_scene
 from pipeline.stages.builder import Builder
-from pipeline.worlds.indoor.samples.metadata import PLANS, sample_scene
 from tests.builds import config_of, rows_of
 from tests.drawing.reading import measured, parts, texts
 from tests.page.test_browser import ARGUMENTS, AXE, CHROMIUM, PHONE, VIOLATIONS, WCAG_AA

@@ -12,10 +12,10 @@ from PIL import Image
 
 from pipeline.engine.config import BuildConfig, build_config
 from pipeline.engine.manifest import Outcome
+from pipeline.samples.panorama.towns import spots
+from pipeline.samples.panorama.write import write_panoramas
 from pipeline.stages.builder import Builder
 from pipeline.worlds.panorama.embodied import EmbodiedView
-from pipeline.worlds.panorama.samples.towns import spots
-from pipeline.worlds.panorama.samples.write import write_panoramas
 from tests.builds import UNASKED
 from tests.oracles.picture_tags import beside_pixels, tags
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Final
 
 from pipeline.core.schema import Model
@@ -10,9 +9,8 @@ from pipeline.worlds.arm.bev_video import BULKY, UNITS, drawn, sight, sketch
 from pipeline.worlds.arm.facts import Episode, EpisodeScene
 from pipeline.worlds.arm.readers.lerobot import LeRobot
 from pipeline.worlds.arm.readers.rlbench import RLBench
-from pipeline.worlds.arm.samples.write import write_samples
 from pipeline.worlds.arm.view import examine
-from pipeline.worlds.world import Samples, World
+from pipeline.worlds.world import World
 
 
 class ArmConfig(Model):
@@ -24,10 +22,6 @@ def observe_arm(scene: EpisodeScene, geometry: None, config: ArmConfig) -> Episo
     return scene
 
 
-def _write_samples(folder: Path) -> None:
-    write_samples(folder / LeRobot.name)
-
-
 ARM: Final = World(
     name="arm",
     units=UNITS,
@@ -35,7 +29,6 @@ ARM: Final = World(
     readers=(RLBench(), LeRobot()),
     config=ArmConfig,
     observe=observe_arm,
-    samples=Samples(_write_samples, (LeRobot.name,)),
     visibility=sight,
     examine=examine,
     quick=(RLBench.name, LeRobot.name),

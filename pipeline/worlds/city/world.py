@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Final
 
 import numpy as np
@@ -15,7 +14,7 @@ from pipeline.formats.images import decode_color, jpeg_bytes
 from pipeline.reading.files import SceneFiles
 from pipeline.worlds.city.facts import City, CityPhoto, CityScene
 from pipeline.worlds.city.readers.city import Cities
-from pipeline.worlds.world import Samples, World
+from pipeline.worlds.world import World
 
 
 def sketch(scene: CityScene) -> TopDownMap:
@@ -61,12 +60,6 @@ def observe_city(scene: CityScene, geometry: None, config: CityConfig) -> CitySc
     return scene
 
 
-def _write_samples(folder: Path) -> None:
-    from pipeline.worlds.city.samples.write import write_cities
-
-    write_cities(folder / Cities.name)
-
-
 CITY: Final = World(
     name="city",
     units=UNITS,
@@ -74,7 +67,6 @@ CITY: Final = World(
     readers=(Cities(),),
     config=CityConfig,
     observe=observe_city,
-    samples=Samples(_write_samples, (Cities.name,)),
     visibility=sight,
     quick=(Cities.name,),
     bulky=BULKY,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Final
 
 from pipeline.core.schema import Model
@@ -13,7 +12,7 @@ from pipeline.worlds.drive.readers.argoverse2 import Argoverse2
 from pipeline.worlds.drive.readers.carla import Carla
 from pipeline.worlds.drive.readers.kitti_tracking import KittiTracking
 from pipeline.worlds.drive.top_down_map import BULKY, UNITS, sight, sketch
-from pipeline.worlds.world import Samples, World
+from pipeline.worlds.world import World
 
 
 class DriveConfig(Model):
@@ -25,12 +24,6 @@ def observe_drive(scene: DriveScene, geometry: None, config: DriveConfig) -> Dri
     return scene
 
 
-def _write_samples(folder: Path) -> None:
-    from pipeline.worlds.drive.samples.write import write_drives  # with pyarrow's Feather
-
-    write_drives(folder)
-
-
 DRIVE: Final = World(
     name="drive",
     units=UNITS,
@@ -38,7 +31,6 @@ DRIVE: Final = World(
     readers=(Argoverse2(), Carla(), KittiTracking()),
     config=DriveConfig,
     observe=observe_drive,
-    samples=Samples(_write_samples, (Argoverse2.name, Carla.name, KittiTracking.name)),
     visibility=sight,
     examine=examine,
     quick=(Argoverse2.name, Carla.name, KittiTracking.name),

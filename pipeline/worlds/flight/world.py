@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, Final
 
-from pipeline.core.errors import require_extra
 from pipeline.worlds.flight.bev_video import drawn, sketch, spatial
 from pipeline.worlds.flight.facts import Flight, FlightScene
 from pipeline.worlds.flight.fixes import FIXES, drafts, fix_flight
@@ -14,7 +12,7 @@ from pipeline.worlds.flight.observe.flight import observe_flight
 from pipeline.worlds.flight.observe.motion import MotionConfig
 from pipeline.worlds.flight.readers.episodes import OpenFly
 from pipeline.worlds.flight.readers.flights import Flights
-from pipeline.worlds.world import Looker, Samples, World
+from pipeline.worlds.world import Looker, World
 
 UNITS: Final = "flights"
 BULKY: Final = ("motion",)  # long facts, which only questions are made from
@@ -27,13 +25,6 @@ def sight(scenes: Sequence[FlightScene]) -> list[str]:
         "  these do not tell what is in view, questions carry the remark `sight_unknown`. What a model wrote",
         "  carries `model_assisted`; where it looked at landmarks in pictures of the video, `look_from_pictures`.",
     ]
-
-
-def _write_samples(folder: Path) -> None:
-    require_extra("scans", "writing sample flights")  # they are drawn with Open3D
-    from pipeline.worlds.flight.samples.write import write_flights  # with Open3D: seconds
-
-    write_flights(folder / Flights.name)
 
 
 def _prompts() -> dict[str, str]:
@@ -71,7 +62,6 @@ FLIGHT: Final = World(
     ),
     config=MotionConfig,
     observe=observe_flight,
-    samples=Samples(_write_samples, (Flights.name,)),
     visibility=sight,
     fixes=FIXES,
     fix=fix_flight,

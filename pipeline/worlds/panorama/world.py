@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Final
 
 from pipeline.worlds.panorama.facts import Panorama, PanoramaConfig
 from pipeline.worlds.panorama.observe.panorama import observe_panorama
 from pipeline.worlds.panorama.pictures import BULKY, UNITS, rendered, sight, sketch
 from pipeline.worlds.panorama.readers.panoramas import Panoramas
-from pipeline.worlds.world import Samples, World
-
-
-def _write_samples(folder: Path) -> None:
-    from pipeline.worlds.panorama.samples.write import write_panoramas
-
-    write_panoramas(folder / Panoramas.name)
-
+from pipeline.worlds.world import World
 
 PANORAMA: Final = World(
     name="panorama",
@@ -25,7 +17,6 @@ PANORAMA: Final = World(
     readers=(Panoramas(),),
     config=PanoramaConfig,
     observe=observe_panorama,
-    samples=Samples(_write_samples, (Panoramas.name,)),
     visibility=sight,
     quick=(Panoramas.name,),
     bulky=BULKY,

@@ -19,10 +19,10 @@ from pipeline.core.schema import Origin
 from pipeline.core.tables import asked_in
 from pipeline.questions.selection import select
 from pipeline.reading.files import SceneFiles
-from pipeline.sampling.city_plan import CityPlan
+from pipeline.samples.city.write import write_cities
+from pipeline.samples.common.city_plan import CityPlan
+from pipeline.samples.registry import SAMPLES
 from pipeline.worlds.city.facts import CityScene
-from pipeline.worlds.city.samples.write import write_cities
-from pipeline.worlds.city.world import CITY
 from pipeline.worlds.registry import READERS
 from tests.oracles.city_answers import answer, shape, targets
 
@@ -31,7 +31,7 @@ from tests.oracles.city_answers import answer, shape, targets
 def sample(name: str) -> CityScene:
     """A sample city."""
     root = Path(mkdtemp())
-    CITY.samples.write(root)
+    SAMPLES["city"].write(root)
     reader = READERS["city"]
     (ref,) = [ref for ref in reader.scenes(root / "city").scenes if ref.id.endswith(f"/{name}")]
     return reader.read(SceneFiles(root / "city", ref))

@@ -10,9 +10,9 @@ import numpy as np
 
 from pipeline.core.schema import AnyScene
 from pipeline.reading.files import SceneFiles
-from pipeline.worlds.arm.samples.write import write_samples
-from pipeline.worlds.drive.samples import argoverse2, carla
-from pipeline.worlds.drive.samples.plan import (
+from pipeline.samples.arm.write import write_samples
+from pipeline.samples.drive import argoverse2, carla
+from pipeline.samples.drive.plan import (
     EGO_SIZE,
     LANE_M,
     SIZES,
@@ -23,7 +23,7 @@ from pipeline.worlds.drive.samples.plan import (
     Shift,
     placed,
 )
-from pipeline.worlds.drive.samples.plan import Path as Way
+from pipeline.samples.drive.plan import Path as Way
 from pipeline.worlds.registry import READERS
 from tests.benchmarks.urbanvideo.flights import random_flight
 

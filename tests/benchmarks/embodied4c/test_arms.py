@@ -8,7 +8,7 @@ import pytest
 
 from pipeline.core.schema import AnyScene
 from pipeline.reading.files import SceneFiles
-from pipeline.worlds.arm.world import ARM
+from pipeline.samples.registry import SAMPLES
 from pipeline.worlds.registry import READERS
 from tests.oracles.exam_check import every_question
 
@@ -16,7 +16,7 @@ from tests.oracles.exam_check import every_question
 @pytest.fixture(scope="module")
 def episodes(tmp_path_factory: pytest.TempPathFactory) -> list[AnyScene]:
     root = tmp_path_factory.mktemp("arms")
-    ARM.samples.write(root)
+    SAMPLES["arm"].write(root)
     reader = READERS["lerobot"]
     return [reader.read(SceneFiles(root / "lerobot", ref)) for ref in reader.scenes(root / "lerobot").scenes[:3]]
 

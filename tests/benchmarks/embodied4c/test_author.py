@@ -29,11 +29,11 @@ from pipeline.questions.model_authoring import MODEL_ASSISTED
 from pipeline.questions.open_items import OpenItem, item_of
 from pipeline.questions.selection import select
 from pipeline.reading.files import SceneFiles
-from pipeline.worlds.arm.world import ARM
+from pipeline.samples.drive.argoverse2 import write_log
+from pipeline.samples.drive.plan import PLANS
+from pipeline.samples.registry import SAMPLES
 from pipeline.worlds.drive.facts import DriveScene
 from pipeline.worlds.drive.readers.argoverse2 import Argoverse2
-from pipeline.worlds.drive.samples.argoverse2 import write_log
-from pipeline.worlds.drive.samples.plan import PLANS
 from pipeline.worlds.registry import READERS
 from tests.benchmarks.embodied4c.test_flights import scene as flown
 from tests.llm.asking import KEY, hosted
@@ -130,7 +130,7 @@ def drive() -> DriveScene:
 def arm() -> AnyScene:
     """A sample episode."""
     root = Path(mkdtemp())
-    ARM.samples.write(root)
+    SAMPLES["arm"].write(root)
     reader = READERS["lerobot"]
     return reader.read(SceneFiles(root / "lerobot", reader.scenes(root / "lerobot").scenes[0]))
 

@@ -9,8 +9,8 @@ import pytest
 
 from pipeline.core.schema import AnyScene
 from pipeline.reading.files import SceneFiles
-from pipeline.worlds.drive.samples import argoverse2
-from pipeline.worlds.drive.samples.plan import PLANS
+from pipeline.samples.drive import argoverse2
+from pipeline.samples.drive.plan import PLANS
 from pipeline.worlds.registry import READERS
 from tests.benchmarks.embodied4c import logs
 from tests.conftest import REAL_DATA

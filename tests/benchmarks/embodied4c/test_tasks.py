@@ -22,8 +22,8 @@ from pipeline.benchmarks.embodied4c.view import exam
 from pipeline.core.findings import doubt
 from pipeline.questions.task import Number
 from pipeline.reading.files import SceneFiles
+from pipeline.samples.drive.write import write_drives
 from pipeline.worlds.drive.readers.argoverse2 import Argoverse2
-from pipeline.worlds.drive.samples.write import write_drives
 from tests.oracles.exam_answers import Log
 from tests.oracles.exam_check import answered_again
 

@@ -13,9 +13,9 @@ from pipeline.benchmarks.embodied4c.vln.logs import Trial, read_trials
 from pipeline.benchmarks.embodied4c.vln.specification import Specification, specifications
 from pipeline.core.arrays import FloatArray
 from pipeline.core.errors import ConfigError, RawDataError
-from pipeline.worlds.arm.world import ARM
-from pipeline.worlds.drive.samples.argoverse2 import write_log
-from pipeline.worlds.drive.samples.plan import PLANS
+from pipeline.samples.drive.argoverse2 import write_log
+from pipeline.samples.drive.plan import PLANS
+from pipeline.samples.registry import SAMPLES
 
 
 def task(name: str, **target: Any) -> Specification:
@@ -209,7 +209,7 @@ def test_drives_and_episodes_are_trials(tmp_path: Path) -> None:
     assert points(task("Accelerate", speed_kmh=20), drive) == 100
     assert points(task("FollowLane"), drive) is not None, "its map has lanes"
     assert points(task("FollowVehicle"), drive) is None, "nobody said who the leader is"
-    ARM.samples.write(tmp_path / "arms")
+    SAMPLES["arm"].write(tmp_path / "arms")
     episodes = read_trials(tmp_path / "arms" / "lerobot", "manipulation")
     assert len(episodes) == 9
     verdicts = {points(task("PushButtons"), trial) for trial in episodes.values()}

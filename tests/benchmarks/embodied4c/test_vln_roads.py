@@ -15,10 +15,10 @@ from pipeline.benchmarks.embodied4c.vln.specification import specifications
 from pipeline.core.errors import ConfigError
 from pipeline.formats import carla_log
 from pipeline.formats.carla_log import TABLES, Added
+from pipeline.samples.drive.carla import recording_bytes
 from pipeline.worlds.drive.facts import Colour, DriveScene, TrafficLight
 from pipeline.worlds.drive.readers.argoverse2 import Argoverse2
 from pipeline.worlds.drive.readers.carla import Carla
-from pipeline.worlds.drive.samples.carla import recording_bytes
 from tests.worlds.drive.drives import box, lane, pose, read, write_log
 
 SWEEPS = 121

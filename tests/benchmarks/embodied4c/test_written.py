@@ -24,10 +24,10 @@ from pipeline.core.tables import asked_in
 from pipeline.metrics.number_words import normalised
 from pipeline.questions.selection import select
 from pipeline.reading.files import SceneFiles
+from pipeline.samples.drive.argoverse2 import write_log
+from pipeline.samples.drive.plan import PLANS
 from pipeline.scoring.score import scored
 from pipeline.worlds.drive.readers.argoverse2 import Argoverse2
-from pipeline.worlds.drive.samples.argoverse2 import write_log
-from pipeline.worlds.drive.samples.plan import PLANS
 from tests.scoring.made import file_of, said
 
 OWN = {"log": "braking", "sub_capability": "M/P", "question": "What is the road made of?", "answer": "asphalt"}

@@ -20,12 +20,12 @@ from pipeline.core.video_spec import video_file
 from pipeline.engine.config import BuildConfig, build_config
 from pipeline.engine.manifest import Outcome
 from pipeline.questions.selection import select
+from pipeline.samples.flight.pilot import PLANS
+from pipeline.samples.flight.truth import FlightTruth
+from pipeline.samples.flight.write import DATASET, read_flight_truth
 from pipeline.stages.builder import Builder
 from pipeline.worlds.flight.facts import FlightMotion, FlightScene, Segment
 from pipeline.worlds.flight.observe.flight import COMPASS
-from pipeline.worlds.flight.samples.pilot import PLANS
-from pipeline.worlds.flight.samples.truth import FlightTruth
-from pipeline.worlds.flight.samples.write import DATASET, read_flight_truth
 from tests.bench.leaks import CAP
 from tests.builds import UNASKED, release_of, results_of, rows_of
 from tests.oracles.flight_answers import JUDGES, Fields, actions, called, filmed, judge, until

@@ -13,8 +13,8 @@ from pipeline.core.errors import ConfigError
 from pipeline.engine.config import build_config
 from pipeline.engine.inputs import list_inputs
 from pipeline.questions.published import Published
+from pipeline.samples.indoor.metadata import PLANS, sample_scene
 from pipeline.worlds.indoor.facts import IndoorScene
-from pipeline.worlds.indoor.samples.metadata import PLANS, sample_scene
 from tests.builds import build, config_of, rows_of, whys
 from tests.conftest import cube, make_scene
 from tests.worlds.indoor.readers.broken_metadata import write_scenes

@@ -14,9 +14,9 @@ from pipeline.core.parquet import read_table
 from pipeline.engine.config import build_config
 from pipeline.engine.manifest import Outcome
 from pipeline.geometry.boxes import closest_distance_m, stack
+from pipeline.samples.indoor.truth import SEEN_SHARE, PlantedTruth, SceneTruth
 from pipeline.stages.builder import Builder
 from pipeline.worlds.indoor.facts import IndoorScene
-from pipeline.worlds.indoor.samples.truth import SEEN_SHARE, PlantedTruth, SceneTruth
 from tests.builds import UNASKED, results_of
 from tests.conftest import Samples
 

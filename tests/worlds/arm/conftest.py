@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.samples.arm.write import write_samples
 from pipeline.worlds.arm.readers.lerobot import LeRobot
-from pipeline.worlds.arm.samples.write import write_samples
 from pipeline.worlds.arm.view import ArmView
 from tests.worlds.arm.episodes import read
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from pipeline.geometry.angles import matrices, rotated
+from pipeline.samples.arm.plans import plan
+from pipeline.samples.arm.write import write_samples
 from pipeline.worlds.arm.bev_video import sketch
 from pipeline.worlds.arm.readers.lerobot import LeRobot
-from pipeline.worlds.arm.samples.plans import plan
-from pipeline.worlds.arm.samples.write import write_samples
 from pipeline.worlds.arm.view import ArmView
 from pipeline.worlds.registry import read_scene
 from tests.worlds.arm.episodes import read

@@ -12,8 +12,8 @@ from typing import Any
 import yaml
 
 from pipeline.core.schema import Origin
-from pipeline.sampling.city_plan import CityPlan
-from pipeline.worlds.city.samples.write import write_cities
+from pipeline.samples.city.write import write_cities
+from pipeline.samples.common.city_plan import CityPlan
 from tests.worlds.city.cities import block, feature, lon_lat, spot
 
 # That of `tests.worlds.city.cities`, so that its blocks and spots lie in the city's own metres.

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.worlds.drive.samples.write import write_drives
+from pipeline.samples.drive.write import write_drives
 
 
 @pytest.fixture(scope="package")

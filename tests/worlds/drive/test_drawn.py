@@ -11,10 +11,10 @@ import pytest
 
 from pipeline.drawing.raster import INK
 from pipeline.reading.files import SceneFiles
+from pipeline.samples.drive.write import write_drives
 from pipeline.worlds.drive.bev_video import COLOURS, PX_PER_M, WIDE, drawn
 from pipeline.worlds.drive.readers.argoverse2 import Argoverse2
 from pipeline.worlds.drive.readers.carla import Carla
-from pipeline.worlds.drive.samples.write import write_drives
 from tests.worlds.drive.drives import box, lane, pose, read, write_log
 
 Picture = npt.NDArray[np.uint8]

@@ -11,13 +11,13 @@ import shapely
 from pipeline.core.video_spec import VideoSpec
 from pipeline.geometry.boxes import Boxes, stack
 from pipeline.reading.files import SceneFiles
-from pipeline.sampling.camera import Lens
+from pipeline.samples.common.camera import Lens
+from pipeline.samples.indoor import arkitscenes, scannet, scannetpp
+from pipeline.samples.indoor.render import scan
+from pipeline.samples.indoor.rooms import PLANS
 from pipeline.worlds.indoor.facts import SceneObject
 from pipeline.worlds.indoor.observe.visibility import ObserveConfig, observe
 from pipeline.worlds.indoor.projection import Cameras
-from pipeline.worlds.indoor.samples import arkitscenes, scannet, scannetpp
-from pipeline.worlds.indoor.samples.render import scan
-from pipeline.worlds.indoor.samples.rooms import PLANS
 from pipeline.worlds.registry import READERS
 from tests.conftest import Samples
 

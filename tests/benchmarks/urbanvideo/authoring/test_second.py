@@ -17,7 +17,7 @@ from pipeline.core.tables import CANDIDATES
 from pipeline.llm.base import Image, ModelSpec, Reply, Request, Text
 from pipeline.llm.session import Session
 from pipeline.llm.visual_inputs import VisualInputs, visual_inputs
-from pipeline.sampling.encode import VideoWriter
+from pipeline.samples.common.encode import VideoWriter
 from tests.benchmarks.urbanvideo.authoring.made import (
     GOOD,
     LISTS,

@@ -19,8 +19,8 @@ from pipeline.core.errors import ConfigError, RawDataError
 from pipeline.formats import parquet_rows
 from pipeline.reading.doctor import inspect
 from pipeline.reading.files import SceneFiles, SceneRef
+from pipeline.samples.arm.plans import plan
 from pipeline.worlds.arm.readers.lerobot import LeRobot
-from pipeline.worlds.arm.samples.plans import plan
 from pipeline.worlds.arm.view import ArmView
 from tests.worlds.arm.episodes import found, read
 

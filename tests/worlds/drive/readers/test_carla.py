@@ -14,11 +14,11 @@ from pipeline.core.errors import ConfigError, RawDataError
 from pipeline.formats import carla_log
 from pipeline.formats.carla_log import TABLES, Added, CarlaLogError, read_carla_log
 from pipeline.reading.doctor import inspect
+from pipeline.samples.drive.carla import packet, recording_bytes
+from pipeline.samples.drive.plan import PLANS
 from pipeline.worlds.drive.facts import ActorTrack, DriveScene
 from pipeline.worlds.drive.readers.carla import Carla
 from pipeline.worlds.drive.readers.carla_recording import camera_of, lamps_of
-from pipeline.worlds.drive.samples.carla import packet, recording_bytes
-from pipeline.worlds.drive.samples.plan import PLANS
 from pipeline.worlds.drive.view import DriveView
 from pipeline.worlds.registry import configured, read_scene
 from tests.conftest import REAL_DATA

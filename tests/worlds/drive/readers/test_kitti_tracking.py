@@ -13,8 +13,8 @@ from PIL import Image
 from pipeline.core.errors import ConfigError, RawDataError
 from pipeline.reading.doctor import inspect
 from pipeline.reading.files import SceneFiles
+from pipeline.samples.drive.plan import PLANS
 from pipeline.worlds.drive.readers.kitti_tracking import KittiTracking
-from pipeline.worlds.drive.samples.plan import PLANS
 from pipeline.worlds.drive.view import DriveView
 from tests.conftest import REAL_DATA
 from tests.worlds.drive.drives import found, read

@@ -14,14 +14,14 @@ from pipeline.formats.videos import VideoPictures
 from pipeline.geometry.colours import margins
 from pipeline.geometry.tracks import FlightGeometry
 from pipeline.reading.files import SceneFiles
+from pipeline.samples.flight.city import Block, Form, blocks
+from pipeline.samples.flight.truth import FlightTruth
+from pipeline.samples.flight.write import FPS, read_flight_truth
 from pipeline.worlds.flight.facts import FlightScene, Landmark
 from pipeline.worlds.flight.look.checks import TALL, UNCLEAR, WIDE, Answer, ratio_of
 from pipeline.worlds.flight.look.look import PicturedThings, pictured
 from pipeline.worlds.flight.observe.flight import observe_flight
 from pipeline.worlds.flight.observe.motion import MotionConfig
-from pipeline.worlds.flight.samples.city import Block, Form, blocks
-from pipeline.worlds.flight.samples.truth import FlightTruth
-from pipeline.worlds.flight.samples.write import FPS, read_flight_truth
 from pipeline.worlds.registry import READERS
 
 DECLARED: Final = ("colour", "roof_shape")

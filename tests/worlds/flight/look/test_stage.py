@@ -13,12 +13,12 @@ from pipeline.core.errors import ConfigError
 from pipeline.engine.config import BuildConfig, build_config
 from pipeline.engine.manifest import Outcome
 from pipeline.questions.model_authoring import ANSWERED
+from pipeline.samples.flight.pilot import FlightPlan, Move
+from pipeline.samples.flight.write import DATASET, write_flights
 from pipeline.stages.builder import Builder
 from pipeline.stages.registry import STAGES
 from pipeline.worlds.flight.facts import FlightCamera, FlightScene
 from pipeline.worlds.flight.look.checks import UNCLEAR
-from pipeline.worlds.flight.samples.pilot import FlightPlan, Move
-from pipeline.worlds.flight.samples.write import DATASET, write_flights
 from tests.builds import UNASKED, results_of, whys
 from tests.llm.asking import KEY
 from tests.llm.fake_server import running

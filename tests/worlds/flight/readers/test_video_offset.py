@@ -11,7 +11,7 @@ from scipy.ndimage import zoom
 from pipeline.core.arrays import FloatArray
 from pipeline.core.errors import RawDataError
 from pipeline.geometry.tracks import Track
-from pipeline.sampling.encode import VideoWriter
+from pipeline.samples.common.encode import VideoWriter
 from pipeline.worlds.flight.readers.video_offset import Offset, find_offset, picture_shifts
 
 FOV_DEG, WIDTH, HEIGHT, FPS = 84.0, 192, 108, 12

@@ -14,7 +14,7 @@ from pipeline.core.errors import RawDataError
 from pipeline.core.schema import Finding
 from pipeline.geometry.tracks import FlightGeometry
 from pipeline.reading.files import SceneFiles, SceneRef
-from pipeline.sampling.encode import VideoWriter
+from pipeline.samples.common.encode import VideoWriter
 from pipeline.worlds.flight.facts import Flight, FlightScene
 from pipeline.worlds.flight.readers.flights import Flights
 

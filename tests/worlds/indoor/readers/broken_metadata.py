@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pipeline.worlds.indoor.samples.metadata import PLANS, sample_scene
+from pipeline.samples.indoor.metadata import PLANS, sample_scene
 
 NAMES = ("bedroom", "kitchen", "office")
 VICTIM = "kitchen"  # holds one stove, one microwave, three chairs

@@ -14,13 +14,13 @@ import numpy as np
 import pytest
 
 from pipeline.reading.files import SceneFiles
+from pipeline.samples.indoor.rooms import PLANS
+from pipeline.samples.indoor.truth import ObjectTruth, PlantedTruth, SceneTruth
+from pipeline.samples.indoor.write import read_truth, write_samples
 from pipeline.worlds.indoor.facts import IndoorScene, SceneObject
 from pipeline.worlds.indoor.observe.rays import LabelledMesh, count_pixels
 from pipeline.worlds.indoor.observe.visibility import longest_sides
 from pipeline.worlds.indoor.readers.categories import load_curation, normal
-from pipeline.worlds.indoor.samples.rooms import PLANS
-from pipeline.worlds.indoor.samples.truth import ObjectTruth, PlantedTruth, SceneTruth
-from pipeline.worlds.indoor.samples.write import read_truth, write_samples
 from pipeline.worlds.registry import READERS
 from tests.worlds.indoor.readers.tiny_scans import NAMES
 

@@ -12,9 +12,9 @@ from pipeline.benchmarks.vsi.rules import PROFILES
 from pipeline.core.errors import ConfigError, RawDataError
 from pipeline.formats.json_scenes import JsonFaultError, split_scenes
 from pipeline.reading.files import Listing, SceneFiles
+from pipeline.samples.indoor.metadata import PLANS, sample_scene
 from pipeline.worlds.indoor.facts import IndoorScene
 from pipeline.worlds.indoor.readers.vsi_meta import VsiMeta
-from pipeline.worlds.indoor.samples.metadata import PLANS, sample_scene
 from tests.builds import build, command_line, release_of, rows_of
 from tests.worlds.indoor.readers.broken_metadata import (
     BROKEN,

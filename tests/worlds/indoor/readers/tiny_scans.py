@@ -1,6 +1,6 @@
 """The smallest scans in the three raw layouts: a floor, a few boxes, a camera that goes along a wall.
 
-Made independently of `pipeline.worlds.indoor.samples`, in milliseconds, to be broken in every way by `broken_scans`.
+Made independently of `pipeline.samples.indoor`, in milliseconds, to be broken in every way by `broken_scans`.
 """
 
 from __future__ import annotations

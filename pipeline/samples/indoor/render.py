@@ -1,0 +1,130 @@
+"""Sample scans: a furnished plan and the camera's poses in it, and its images of colour, depth and instances.
+
+One ray per pixel goes into the mesh (Open3D's RaycastingScene).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import open3d as o3d
+
+from pipeline.core.arrays import FloatArray
+from pipeline.samples.common.camera import TURN_BY_SKY, Lens, film, product
+from pipeline.samples.common.meshes import ColorArray, SampleMesh, SurfaceLook
+from pipeline.samples.indoor.rooms import Furnished, RoomPlan, furnish, world_T_plan
+from pipeline.samples.indoor.surfaces import surfaces
+
+
+class RoomFrame(NamedTuple):
+    """What one frame shows.
+
+    Attributes:
+        color: (h, w, 3) RGB.
+        depth_m: (h, w) along the camera's z; inf where nothing is.
+        owner: (h, w) owner of the mesh that is seen, -1 where nothing is.
+    """
+
+    color: npt.NDArray[np.uint8]
+    depth_m: npt.NDArray[np.float32]
+    owner: npt.NDArray[np.int32]
+
+
+class RoomRenderer:
+    """Renders one mesh (world frame) with any lens from any pose; ``picture`` (H, W, 3) holds its surfaces."""
+
+    def __init__(self, mesh: SampleMesh, picture: ColorArray) -> None:
+        self._scene = o3d.t.geometry.RaycastingScene()
+        self._scene.add_triangles(
+            o3d.core.Tensor.from_numpy(mesh.vertices.astype(np.float32)),
+            o3d.core.Tensor.from_numpy(mesh.faces.astype(np.uint32)),
+        )
+        self._owner = mesh.face_owner()
+        self._width, self._texels = picture.shape[1], np.ascontiguousarray(picture.reshape(-1, 3))
+        self._looks = _looks(mesh.look)
+
+    def shoot(self, world_T_camera: FloatArray, lens: Lens) -> RoomFrame:
+        """One frame from the pose (4, 4)."""
+        depth, owner, face, uv = self._cast(world_T_camera, lens)
+        looks = self._looks.take(face, axis=0)
+        b, c = uv[:, 0], uv[:, 1]
+        column, row, light = (looks[:, k] + b * looks[:, k + 1] + c * looks[:, k + 2] for k in (0, 3, 6))
+        light[owner < 0] = 0.0
+        texels = self._texels.take(row.astype(np.int32) * self._width + column.astype(np.int32), axis=0)
+        color = np.empty_like(texels)
+        np.multiply(texels, light[:, None], out=color, dtype=np.float32, casting="unsafe")
+        shape = (lens.height, lens.width)
+        return RoomFrame(color.reshape(*shape, 3), depth.reshape(shape), owner.reshape(shape))
+
+    def depth_m(self, world_T_camera: FloatArray, lens: Lens) -> npt.NDArray[np.float32]:
+        """Depth (h, w) alone, inf where nothing is."""
+        return self._cast(world_T_camera, lens)[0].reshape(lens.height, lens.width)
+
+    def _cast(
+        self, pose: FloatArray, lens: Lens
+    ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.int32], npt.NDArray[np.intp], npt.NDArray[np.float32]]:
+        """Depth, owner, face and barycentric coordinates of each pixel, row by row."""
+        x, y = _pixel_directions(lens)
+        turn = pose[:3, :3].astype(np.float32)
+        rays = np.empty((lens.height, lens.width, 6), dtype=np.float32)
+        rays[..., :3] = pose[:3, 3]
+        for axis in range(3):
+            rays[..., 3 + axis] = turn[axis, 0] * x + (turn[axis, 1] * y + turn[axis, 2])[:, None]
+        hits = self._scene.cast_rays(o3d.core.Tensor.from_numpy(rays.reshape(-1, 6)))
+        depth = hits["t_hit"].numpy()
+        hit = np.isfinite(depth)
+        face = np.where(hit, hits["primitive_ids"].numpy(), 0).astype(np.intp)
+        return depth, np.where(hit, self._owner[face], -1).astype(np.int32), face, hits["primitive_uvs"].numpy()
+
+
+def _pixel_directions(lens: Lens) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
+    """Rays of the pixels in camera axes, of length 1 along z: x (w,) of the columns and y (h,) of the rows."""
+    x, y = (np.arange(lens.width) - lens.cx) / lens.fx, (np.arange(lens.height) - lens.cy) / lens.fy
+    return x.astype(np.float32), y.astype(np.float32)
+
+
+def _looks(look: SurfaceLook) -> npt.NDArray[np.float32]:
+    """Column, row and light of the faces (F, 9): at the first corner, and what the second and third add to it."""
+    values = np.concatenate([look.texels, look.light[..., None]], axis=2)
+    first, second, third = (values[:, k] for k in range(3))
+    return np.stack([first, second - first, third - first], axis=2).reshape(-1, 9).astype(np.float32)
+
+
+@dataclass(frozen=True)
+class SampleScan:
+    """A scan in the world frame.
+
+    Attributes:
+        plan: what it was made from.
+        room: the furnished rooms.
+        world_T_camera: (N, 4, 4) poses of the frames as stored.
+        renderer: of the rooms' mesh.
+    """
+
+    plan: RoomPlan
+    room: Furnished
+    world_T_camera: FloatArray
+    renderer: RoomRenderer
+
+    def shots(self, lens: Lens, pixels: npt.NDArray[np.int64]) -> Iterator[tuple[int, RoomFrame]]:
+        """All frames in order; the pixels of each piece in frame i are counted into ``pixels[i]``."""
+        pieces = len(self.plan.pieces)
+        for i, pose in enumerate(self.world_T_camera):
+            shot = self.renderer.shoot(pose, lens)
+            pixels[i] = np.bincount(shot.owner.ravel() + 1, minlength=pieces + 1)[1 : pieces + 1]
+            yield i, shot
+
+    def no_pixels(self) -> npt.NDArray[np.int64]:
+        """Zeros (frames, pieces) for `shots` to count into."""
+        return np.zeros((len(self.world_T_camera), len(self.plan.pieces)), dtype=np.int64)
+
+
+def scan(plan: RoomPlan) -> SampleScan:
+    """Furnishes the rooms and walks the camera through them."""
+    room = furnish(plan)
+    poses = film(plan.views, plan.fps, TURN_BY_SKY[plan.sky], plan.name)
+    return SampleScan(plan, room, product(world_T_plan(plan), poses), RoomRenderer(room.mesh, surfaces()[1]))

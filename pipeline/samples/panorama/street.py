@@ -1,0 +1,209 @@
+"""What there is to be seen from a place of a sample town: houses, shops with signs, and furniture."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from pipeline.core.identity import rng_for
+from pipeline.samples.common.city_plan import ROOFS, Planted, planted
+from pipeline.samples.panorama.furniture import FURNITURE, car, crossing, ground_patch, hill, name_sign, tree
+from pipeline.samples.panorama.scene import FACADE, GLASS, LEAVES, StreetScene, spread
+from pipeline.samples.panorama.towns import (
+    ALIKE,
+    COLORS,
+    KINDS,
+    UNIT_M,
+    WALL_M,
+    PlantedSpot,
+    Town,
+    box,
+    fronts,
+    houses,
+)
+
+CAMERA_M: Final = 2.5  # above the ground
+_GAP_M: Final = 1.0
+_NEAR_M: Final = 5.0  # along the street, to the nearer of two shops that serve one need
+_FAR_M: Final = 14.0  # to the farther one, across the street; its sign has one word, to be read from there
+_LEVEL_M: Final = 3.2
+_PARKED_M: Final = 4.9
+_CAR_COLORS: Final = ("red", "white", "blue", "black", "yellow", "green", "orange", "silver")
+_OTHER_TREE: Final = {"broadleaf": "conifer", "conifer": "broadleaf", "palm": "broadleaf"}
+
+
+def built(spot: PlantedSpot) -> StreetScene:
+    """All that there is to be seen from a place."""
+    scene, town = StreetScene(spot.street, spot.along), spot.town
+    rng = rng_for("sample panorama street", spot.id)
+    if not spot.name:
+        return _wild(scene, spot, rng)
+    _town(scene, town)
+    _shops(scene, spot, rng)
+    _furnish(scene, spot, rng)
+    covers = ["woods", "grass", "rock"]
+    for n, end in enumerate((-1.0, 1.0)):
+        cover = covers[int(rng.integers(3))]
+        hill(scene, cover, spot.along + end * (330.0 + 40 * n), float(rng.uniform(-18, 18)), float(rng.uniform(30, 46)))
+    return scene
+
+
+def _wild(scene: StreetScene, spot: PlantedSpot, rng: np.random.Generator) -> StreetScene:
+    """Grassland: hills all around, single trees, a pond of gravel or two."""
+    for n in range(5):
+        turn, far = np.radians(72 * n + float(rng.uniform(-20, 20))), float(rng.uniform(220, 420))
+        cover = ("woods", "grass", "rock")[int(rng.integers(3))]
+        height = float(rng.uniform(24, 60))
+        hill(scene, cover, spot.along + far * float(np.cos(turn)), spot.across + far * float(np.sin(turn)), height)
+    for _ in range(9):
+        turn, far = float(rng.uniform(0, 2 * np.pi)), float(rng.uniform(8, 60))
+        form = spot.town.tree if rng.random() < 0.7 else _OTHER_TREE[spot.town.tree]
+        along, across = spot.along + far * float(np.cos(turn)), spot.across + far * float(np.sin(turn))
+        tree(scene, form, along, across, float(rng.uniform(4, 9)))
+    ground_patch(scene, "gravel patch", spot.along + 6.0, spot.across - 4.0)
+    return scene
+
+
+def _town(scene: StreetScene, town: Town) -> None:
+    """Houses, lawns, and what stands on squares and in parks."""
+    for thing in planted(town.plan):
+        rng = rng_for("sample panorama looks", town.plan.id, thing.id)
+        if thing.kind == "building":
+            _house(scene, town, thing, rng)
+        elif thing.kind == "park":
+            (x, y), (u, v) = box(thing)
+            i = scene.thing("lawn", None, "Vegetation")
+            scene.solids.box((x, y, 0.0), (u, v, 0.05), (100, 140, 68), (i,), LEAVES)
+        elif thing.kind == "tree":
+            form = town.tree if rng.random() < 0.7 else _OTHER_TREE[town.tree]
+            (x, y), street = thing.center, scene.street
+            along, across = (y, x - street.line) if street.is_north else (x, street.line - y)
+            tree(scene, form, along, across, float(rng.uniform(4.5, 8.0)))
+        elif thing.kind in {"fountain", "statue", "kiosk"}:
+            _landmark(scene, thing)
+        elif thing.kind == "parking":
+            (x, y), (u, v) = box(thing)
+            scene.solids.box((x, y, 0.0), (u, v, 0.03), (104, 104, 108))
+
+
+def _house(scene: StreetScene, town: Town, house: Planted, rng: np.random.Generator) -> None:
+    wall = str(rng.choice(town.walls))
+    levels = int(rng.integers(2, 6))
+    top = levels * _LEVEL_M + 0.6
+    (x, y), (u, v) = box(house)
+    shape, paint = str(rng.choice(["gabled", "pyramidal", "flat"])), str(rng.choice(["red", "grey", "brown"]))
+    i = scene.thing("building", None, "Architecture", colour=wall, storeys=str(levels), roof=shape)
+    scene.solids.box((x, y, 0.0), (u, v, top), COLORS[wall], (i,), FACADE)
+    scene.solids.box((x - 0.15, y - 0.15, top - 0.35), (u + 0.15, v + 0.15, top), (206, 202, 194), (i,))
+    if shape == "flat":
+        scene.solids.box((x + 2.0, y + 2.0, top), (x + 4.4, y + 4.4, top + 1.6), (168, 166, 160), (i,))
+    else:
+        rise = 0.22 * min(u - x, v - y)
+        ridge = 0.55 if shape == "gabled" else 0.0
+        scene.solids.roof((x - 0.3, y - 0.3), (u + 0.3, v + 0.3), top, rise, ridge, ROOFS[paint], (i,))
+
+
+def _landmark(scene: StreetScene, thing: Planted) -> None:
+    at = thing.center
+    if thing.kind == "fountain":
+        i = scene.thing("fountain", at, "Architecture")
+        scene.solids.lathe(
+            at, ((2.4, 0.0), (2.4, 0.7), (2.1, 0.7), (2.1, 0.4), (0.0, 0.4)), (172, 170, 166), (i,), sides=20
+        )
+        scene.solids.lathe(at, ((0.3, 0.4), (0.25, 1.8), (0.9, 2.0), (0.0, 2.2)), (186, 200, 210), (i,), sides=14)
+    elif thing.kind == "statue":
+        i = scene.thing("statue", at, "Architecture")
+        scene.solids.box((at[0] - 0.8, at[1] - 0.8, 0.0), (at[0] + 0.8, at[1] + 0.8, 1.8), (158, 154, 146), (i,))
+        scene.solids.lathe(at, ((0.35, 1.8), (0.45, 2.9), (0.2, 3.3), (0.24, 3.6), (0.0, 3.9)), (92, 112, 98), (i,))
+    else:
+        i = scene.thing("kiosk", at, "Architecture", kind="kiosk")
+        scene.solids.box((at[0] - 1.4, at[1] - 1.4, 0.0), (at[0] + 1.4, at[1] + 1.4, 2.5), (60, 110, 90), (i,))
+        scene.solids.roof((at[0] - 1.8, at[1] - 1.8), (at[0] + 1.8, at[1] + 1.8), 2.5, 1.0, 0.0, (150, 60, 50), (i,))
+
+
+def _shops(scene: StreetScene, spot: PlantedSpot, rng: np.random.Generator) -> None:
+    """Shops on the ground floors of the walls about a place, no two of a kind, and two that serve one need."""
+    units = []
+    for front in fronts(houses(spot.town), spot.street, spot.along):
+        count = int((front.last - front.first + _GAP_M) // (UNIT_M + _GAP_M))
+        slack = (front.last - front.first - count * (UNIT_M + _GAP_M) + _GAP_M) / 2
+        units += [(front.side, front.first + slack + n * (UNIT_M + _GAP_M)) for n in range(count)]
+
+    def off(unit: tuple[int, float], meant: float) -> float:
+        return abs(abs(unit[1] + UNIT_M / 2 - spot.along) - meant)
+
+    kinds = [kind for kind, _, _ in KINDS]
+    group = ALIKE[int(rng.integers(len(ALIKE)))]
+    pair = [kinds.index(group[k]) for k in rng.permutation(len(group))[:2].tolist()]
+    others = [k for k in rng.permutation(len(kinds)).tolist() if kinds[k] not in group]
+    beside = [unit for unit in units if unit[0] * spot.across > 0]
+    near = min(beside or units, key=lambda unit: off(unit, _NEAR_M))
+    far = min((unit for unit in units if unit[0] != near[0]), key=lambda unit: off(unit, _FAR_M), default=None)
+    chosen = {near: pair[0]} | ({far: pair[1]} if far else {})
+    for unit in units:
+        if unit not in chosen and others and rng.random() < 0.95:
+            chosen[unit] = others.pop()
+    for side, first in units:
+        if (side, first) in chosen:
+            _shop(scene, spot.town, chosen[side, first], first, side, rng, is_plain=(side, first) == far)
+
+
+def _shop(
+    scene: StreetScene, town: Town, number: int, first: float, side: int, rng: np.random.Generator, is_plain: bool
+) -> None:
+    kind, _, label = KINDS[number]
+    name = town.names[int(rng.integers(len(town.names)))]
+    words = town.words[number] if is_plain else f"{town.words[number]} {name}"
+    paint = str(rng.choice(["red", "blue", "green", "black", "yellow", "white", "orange"]))
+    ink = "black" if paint in {"yellow", "white", "orange"} else "white"
+    middle, last = first + UNIT_M / 2, first + UNIT_M
+    wall, proud = side * WALL_M, side * (WALL_M - 0.15)
+    at = scene.street.at(middle, proud)
+    shop = scene.thing(label, at, None, words, kind)
+    sign = scene.thing("shop sign", at, "Signage", words, colour=paint, language=town.language)
+    scene.block((first, last), (proud, wall), (0.0, 0.5), (112, 108, 104), shop)
+    scene.block((first, last), (proud, wall), (0.5, 2.8), (70, 88, 100), shop, look=GLASS)
+    scene.block((first, last), (side * (WALL_M - 0.2), wall), (2.8, 3.9), paint, shop, sign)
+    faces = "left" if side > 0 else "right"
+    scene.board(middle, side * (WALL_M - 0.22), 2.86, (UNIT_M - 0.1, 0.98), words, ink, paint, faces, shop, sign)
+    color = str(rng.choice(["red", "green", "blue", "brown", "white"]))
+    door = scene.thing("door", scene.street.at(first + 0.8, proud), "Architecture", colour=color)
+    scene.block((first + 0.2, first + 1.4), (side * (WALL_M - 0.2), proud), (0.0, 2.4), color, shop, door)
+    if rng.random() < 0.35:
+        color = str(rng.choice(["red", "green", "blue", "yellow"]))
+        awning = scene.thing(
+            "awning", scene.street.at(middle + 0.8, side * (WALL_M - 0.7)), "Architecture", colour=color
+        )
+        scene.block((first + 1.6, last - 0.1), (side * (WALL_M - 1.2), proud), (2.56, 2.68), color, awning)
+        edge = (side * (WALL_M - 1.2), side * (WALL_M - 1.14))
+        scene.block((first + 1.6, last - 0.1), edge, (2.32, 2.6), "white", awning)
+
+
+def _furnish(scene: StreetScene, spot: PlantedSpot, rng: np.random.Generator) -> None:
+    """What stands at the kerbs: no two things in one place, and some of all kinds."""
+    town = spot.town
+    places = [
+        (spot.along + ahead + float(rng.uniform(-0.5, 0.5)), side * float(rng.uniform(6.7, 7.3)))
+        for side in (-1, 1)
+        for ahead in spread(-24.0, 24.0, 13)
+    ]
+    near = [place for place in places if np.hypot(place[0] - spot.along, place[1] - spot.across) >= 6.0]
+    order = [near[k] for k in rng.permutation(len(near)).tolist()]
+    name_sign(scene, town, spot.name, *min(order, key=lambda place: abs(abs(place[0] - spot.along) - 9.0)))
+    order.remove(min(order, key=lambda place: abs(abs(place[0] - spot.along) - 9.0)))
+    for put in FURNITURE:
+        put(scene, town, rng, *order.pop())
+    for form in (town.tree, _OTHER_TREE[town.tree], town.tree):
+        along, across = order.pop()
+        tree(scene, form, along, across, float(rng.uniform(4.0, 6.0)))
+    crossing(scene, spot.along + float(rng.choice([-1.0, 1.0])) * float(rng.uniform(13.0, 19.0)))
+    colors = [_CAR_COLORS[k] for k in rng.permutation(len(_CAR_COLORS)).tolist()]
+    for side in (-1.0, 1.0):
+        for ahead in (-20.0, -9.0, 8.0, 22.0):
+            if rng.random() < 0.45 and abs(side * _PARKED_M - spot.across) > 2.5:
+                car(scene, colors.pop(), spot.along + ahead + float(rng.uniform(-1, 1)), side * _PARKED_M)
+    for n, what in enumerate(("puddle", "gravel patch", "manhole cover", "grass verge")):
+        far = float(rng.uniform(5.0, 11.0)) * (-1 if rng.random() < 0.5 else 1)
+        across = {"manhole cover": 2.0, "puddle": -2.6}.get(what, 8.1 if n % 2 else -8.1)
+        ground_patch(scene, what, spot.along + far, across)
