@@ -8,20 +8,14 @@ from typing import Any, Final
 
 import pyarrow as pa
 
+from pipeline.core.templates import load_table
 from pipeline.core.video_spec import video_file
 from pipeline.questions.published import Columns
 
 _FIRST_OPTION: Final = re.compile(r"\s*A[.:)]\s")
-# The columns of the released UrbanVideo-Bench.
-SCHEMA: Final = pa.schema(
-    [
-        pa.field("Question_id", pa.int64()),
-        pa.field("video_id", pa.string()),
-        pa.field("question_category", pa.string()),
-        pa.field("question", pa.string()),
-        pa.field("answer", pa.string()),
-    ]
-)
+# Column of the released UrbanVideo-Bench -> its type, and what it holds.
+_TABLE: Final[dict[str, tuple[str, str]]] = load_table("urbanvideo/columns")
+SCHEMA: Final = pa.schema([(name, pa.type_for_alias(kind)) for name, (kind, _) in _TABLE.items()])
 
 
 def table(asked: pa.Table, pruned: Collection[int]) -> pa.Table:
@@ -59,11 +53,4 @@ def row(raw: dict[str, Any]) -> dict[str, Any] | None:
     }
 
 
-SAID: Final = {
-    "Question_id": "of the question; the key of all other tables",
-    "video_id": "path of its video below the build's folder of videos",
-    "question_category": "one of the sixteen of UrbanVideo-Bench",
-    "question": "its text, with the options as lines",
-    "answer": "the right letter",
-}
-COLUMNS: Final = Columns(SCHEMA, table, row, SAID)
+COLUMNS: Final = Columns(SCHEMA, table, row, {name: said for name, (_, said) in _TABLE.items()})

@@ -27,11 +27,11 @@ from pipeline.benchmarks.urbanvideo.authoring.observed import ObservedFacts
 from pipeline.benchmarks.urbanvideo.authoring.timing import is_about_sight, is_shown_in, spans, timing
 from pipeline.benchmarks.urbanvideo.authoring.vocabulary import (
     BUILDINGS,
-    COLOURS,
     COMPASS,
     FACING,
     FLOWN,
     FLOWN_AS,
+    LOOKS,
     MOVEMENT,
     PARTS,
     PLACED,
@@ -64,11 +64,6 @@ _LETTER: Final = re.compile(
     r"(?:(?:option|choice|answer) )?\(?[A-J]\)?[.:)]?|\(?(?:[A-J]|\d)[.):]\s.*", re.IGNORECASE | re.DOTALL
 )
 _LETTERED: Final = re.compile(r"(?:^|\s)\(?A[.):]\s.*\s\(?B[.):]\s", re.DOTALL)
-# Before a general word these say which one is meant: nobody has seen that.
-_LOOKS: Final = COLOURS | frozenset(
-    """brick glass stone wooden concrete steel metal marble round square oval cylindrical triangular domed curved old
-    new modern ancient ruined abandoned burning colourful colorful striped painted""".split()
-)
 # What happens in the flight, with no word of when.
 _DOES: Final = re.compile(
     r"\b(?:what|which)\b.*\b(?:(?:does|did) .*\bdo|happens?|movements?|man(?:oeuvre|euver)s?|actions?)\b"
@@ -172,7 +167,7 @@ def _general(thing: str, item: WrittenItem, names: Sequence[str]) -> bool:
         return False
     head = singular(thing)
     described_as = re.findall(rf"([\w-]+)\s+{re.escape(thing)}\b", plain(f"{item.question} {item.answer}"))
-    return head in PARTS or (head in {"building", "structure"} and not set(described_as) & _LOOKS)
+    return head in PARTS or (head in {"building", "structure"} and not set(described_as) & LOOKS)
 
 
 def direction(item: WrittenItem, facts: ObservedFacts) -> Measure:

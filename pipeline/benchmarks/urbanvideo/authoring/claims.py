@@ -14,8 +14,11 @@ from pipeline.benchmarks.urbanvideo.authoring.vocabulary import (
     CLAUSE,
     MEANT,
     MOVEMENT,
+    NUMBER_OF,
     NUMBERS,
     THINGS,
+    TIMES_OF,
+    UNITS,
     UNREAL,
 )
 from pipeline.benchmarks.urbanvideo.authoring.words import (
@@ -35,21 +38,12 @@ from pipeline.questions.rules import Measure, rule
 
 NUMBER_OFF_MAX: Final = 0.2  # share by which a told number may differ: people and models round
 PHASE: Final = 1 / 3  # of the flight is its beginning, as much its end
-_TENS: Final = {
-    "fifteen": 15, "twenty": 20, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "ninety": 90, "hundred": 100,
-}  # fmt: skip
-_NUMBER: Final = rf"(?P<n>\d+(?:\.\d+)?|{'|'.join([*NUMBERS[1:], *_TENS])})"
-_UNITS: Final[dict[str, tuple[str, float]]] = {
-    "m": ("m", 1), "metre": ("m", 1), "meter": ("m", 1), "km": ("m", 1000), "kilometre": ("m", 1000),
-    "kilometer": ("m", 1000), "ft": ("m", 0.3048), "feet": ("m", 0.3048), "foot": ("m", 0.3048),
-    "degree": ("deg", 1), "°": ("deg", 1), "s": ("s", 1), "sec": ("s", 1), "second": ("s", 1), "minute": ("s", 60),
-}  # fmt: skip
-_SIZE: Final = re.compile(rf"\b{_NUMBER}[ -]?(?P<unit>{'|'.join(sorted(_UNITS, key=len, reverse=True))})s?(?!\w)")
+_NUMBER: Final = rf"(?P<n>\d+(?:\.\d+)?|{'|'.join([*NUMBERS[1:], *NUMBER_OF])})"
+_SIZE: Final = re.compile(rf"\b{_NUMBER}[ -]?(?P<unit>{'|'.join(sorted(UNITS, key=len, reverse=True))})s?(?!\w)")
 _SINCE: Final = re.compile(r"\b(?:at|after|by|until|from|around|second) (?:about )?$")
 _STILL: Final = re.compile(r"turn|gimbal|hover|tilt")  # movements without metres: these are of what else is done
 _CLOCK: Final = re.compile(r"\b(?P<m>\d{1,2}):(?P<s>\d\d)\b")
 _TIMES: Final = re.compile(rf"\b(?:(?P<word>once|twice|thrice)|{_NUMBER} times)\b")
-_TIMES_WORDS: Final = {"once": 1, "twice": 2, "thrice": 3}
 _COUNTED: Final = re.compile(rf"\b{_NUMBER} (?P<things>(?:[\w-]+ ){{0,2}}[\w-]+)")
 EARLY: Final = re.compile(
     r"\b(?:at|in|from|near) the (?:very )?(?:beginning|start|outset|initial|early)\b|\binitial(?:ly)?\b|\bat first\b|"
@@ -194,7 +188,7 @@ def _miscounted(said: Sequence[str], facts: ObservedFacts, known: Extract) -> in
             made = [m for m in movements(sentence) if observable(m, facts)]
             times = _TIMES.search(sentence)
             if times and len(made) == 1:
-                count = _TIMES_WORDS[times["word"]] if times["word"] else _number(times["n"])
+                count = TIMES_OF[times["word"]] if times["word"] else _number(times["n"])
                 off += abs(int(count) - _runs(made[0], facts))
     return off
 
@@ -223,7 +217,7 @@ def _size_off(text: str, facts: ObservedFacts, known: Extract) -> float:
     for match in _CLOCK.finditer(flat):
         worst = max(worst, (int(match["m"]) * 60 + int(match["s"])) / end_s - 1)
     for match in _SIZE.finditer(flat):
-        kind, factor = _UNITS[match["unit"]]
+        kind, factor = UNITS[match["unit"]]
         value = _number(match["n"]) * factor
         before = CLAUSE.split(flat[: match.start()])[-1]
         clause = before + CLAUSE.split(flat[match.end() :])[0]
@@ -296,7 +290,7 @@ def _stated(name: str) -> int:
 def _number(word: str) -> float:
     if word in NUMBERS:
         return float(NUMBERS.index(word))
-    return float(_TENS[word]) if word in _TENS else float(word)
+    return float(NUMBER_OF[word]) if word in NUMBER_OF else float(word)
 
 
 def _places(said: Sequence[str], facts: ObservedFacts) -> Iterator[Measure]:

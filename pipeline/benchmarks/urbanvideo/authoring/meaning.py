@@ -12,27 +12,14 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Final, Literal
 
-from pipeline.benchmarks.urbanvideo.authoring.lexicon import (
-    EMPTY,
-    EVERYWHERE,
-    FOREIGN_WORDS,
-    FUNCTION_WORDS,
-    NEGATIONS,
-    PLACEHOLDERS,
-    SAME_AS,
-    TOPICS,
-)
 from pipeline.benchmarks.urbanvideo.authoring.vocabulary import ACTORS, COLOURS, MOVEMENT, NUMBERS, SUPPOSING, THINGS
 from pipeline.benchmarks.urbanvideo.authoring.words import movements, plain, singular, tokens, without
 from pipeline.benchmarks.urbanvideo.authoring.writing import WrittenItem
+from pipeline.core.templates import load_table
 from pipeline.questions.rules import Measure, rule
 
 SHARED_MIN: Final = 2  # words that carry meaning
 SHARED_SHARE: Final = 0.4  # of those of both: options of good questions differ by a thing or a side from there on
-SIDE_WORDS: Final = frozenset(
-    """front behind left right above abov below under over down up upsid forward backward ascend descend hover turn fly
-    nearer farther higher lower closer first second third last befor after again""".split()
-)
 # What follows tells where something is, or when: it is not what is spoken of.
 _RELATION: Final = re.compile(
     r"\b(?:beside|next to|near|behind|in front of|opposite|above|below|under|between|across from|on top of|"
@@ -42,66 +29,29 @@ _ORDER: Final = re.compile(
     r"\b(?:then|before|after|first|followed|from|beside|behind|above|below|between|towards?|next to|of)\b"
 )
 _ENDINGS: Final = ("ingly", "edly", "ing", "ied", "ies", "ed", "ly", "es", "s", "e")
-_PHRASES: Final = (
-    (re.compile(r"-hand\b"), ""),
-    (re.compile(r"\b(?:give|gives|gave|giving|make|makes|made|making) (?:way|room) (?:to|for)\b"), "yield"),
-    (re.compile(r"\b(?:let|lets|letting) (?P<who>[\w ]+?) (?:pass|by|through|go first)\b"), r"yield \g<who>"),
-    (re.compile(r"\b(?:look|looks|looked|looking) for\b"), "find"),
-    (re.compile(r"\bshopping (?:cent(?:er|re)|mall)\b"), "mall"),
-    (re.compile(r"\b(?:car park|parking (?:lot|area))\b"), "lot"),
-    (re.compile(r"\bblock of flats\b"), "building"),
-    (re.compile(r"\b(?:power|electric(?:al|ity)?) (?:line|cable|wire)s?\b"), "powerline"),
-    (re.compile(r"\bfac(?:e|es|ed|ing)\b"), "front"),
-    (
-        re.compile(
-            r"\b(?:keep|keeps|kept|keeping|stay|stays|stayed|staying) (?:away|off|out of the way)\b(?: from| of)?|"
-            r"\b(?:keep|keeps|keeping|maintain|maintains|maintaining) (?:a |its |some )?(?:safe )?distance from\b"
-        ),
-        "avoid",
-    ),
-    (re.compile(r"\b(?:run|runs|ran|running|bump|bumps|bumping|crash|crashes|crashing) into\b"), "collide"),
-    (re.compile(r"\b(?:big|ferris|giant|observation) wheel\b"), "ferriswheel"),
-    (
-        re.compile(
-            r"\b(?:at|from) (?:a )?(?:closer|shorter|short|nearer|close) (?:distance|range)\b|"
-            r"\bup close\b|\bfrom close (?:by|up)\b"
-        ),
-        "nearer",
-    ),
-    (re.compile(r"\b(?:closer|better|nearer) (?:look|view)\b"), "view nearer"),
-    (re.compile(r"\b(?:steers?|steering|keep|keeps|kept|keeping|stay|stays|stayed|staying) clear of\b"), "avoid"),
-    (re.compile(r"\b(?:goes|go|going|went) (?:a)?round\b"), "avoid"),
-    (re.compile(r"\b(?:in|stood in|stands in|standing in) the way\b"), "block"),
-    (re.compile(r"\b(?:can|could)(?: not|n't)\b|\bunable to\b"), "cannot"),
-    (re.compile(r"\b(?:come|comes|came|coming) to (?=the |its |an? )"), "reach "),
-    (re.compile(r"\bmiss(?:es|ed|ing)? (?=the |its )"), "not reach "),
-    (re.compile(r"\b(?:not (?:so |very )?(?:tall|high)|(?:of|with) (?:little|low|small) height)\b"), "low"),
-    (re.compile(r"\bnot (?:so |very )?(?:big|large)\b"), "small"),
-    (re.compile(r"\b(?:be|become|get|come) lower(?: than before)?\b|\blose (?:its |some )?height\b"), "descend"),
-    (
-        re.compile(r"\bfrom (?:farther|further|higher) (?:above|up)\b|\b(?:from|at) (?:a )?(?:greater|more) height\b"),
-        "higher",
-    ),
-    (re.compile(r"\bnot (?:so |very )?(?:far|distant)\b"), "near"),
-    (re.compile(r"\bout of (?:view|sight)\b"), "not view"),
-    (re.compile(r"\boff (?:its |the )?course\b|\boff (?:its|the) (?:way|path|route|track)\b"), "away way"),
-    (
-        re.compile(
-            r"\b(?:battery|power|charge|energy)\b(?: \w+){0,3} (?:empty|low|flat|dead|weak|exhausted)\b|"
-            r"\b(?:runs?|running|ran|short) (?:out of|low on|of) (?:battery|power|charge|energy)\b|"
-            r"\b(?:battery|power) (?:runs|ran|running|was running|is running) (?:out|low)\b"
-        ),
-        "battery-low",
-    ),
-    (
-        re.compile(
-            r"\b(?:head|mov|go|fly|fli|travel|proceed|steer|mak|set|sett)(?:e|es|s|ed|ing)? "
-            r"(?:(?:its |a )?course |out )?(?:for|to|towards?|in the direction of)\b"
-        ),
-        "reach",
-    ),
-    (re.compile(r"\b(?:come|comes|came|get|gets|got|getting|coming) (?:near(?:er)?|close|closer) to\b"), "approach"),
-)
+
+_TABLE: Final = load_table("urbanvideo/meanings")
+
+
+def _listed(name: str) -> frozenset[str]:
+    """The words of one list of the table."""
+    return frozenset(_TABLE[name].split())
+
+
+FUNCTION_WORDS: Final = _listed("function_words")
+FOREIGN_WORDS: Final[dict[str, frozenset[str]]] = {
+    tongue: frozenset(known.split()) for tongue, known in _TABLE["foreign_words"].items()
+}
+EMPTY: Final = _listed("empty")
+NEGATIONS: Final = _listed("negations")
+EVERYWHERE: Final = _listed("everywhere")
+PLACEHOLDERS: Final = _listed("placeholders")
+TOPICS: Final = _listed("topics")
+SIDE_WORDS: Final = _listed("sides")
+SAME_AS: Final[dict[str, str]] = {
+    word: line.split()[0] for line in _TABLE["same"].splitlines() for word in line.split()[1:]
+}
+_PHRASES: Final = tuple((re.compile("|".join(phrases)), word) for word, *phrases in _TABLE["phrases"])
 
 
 @cache

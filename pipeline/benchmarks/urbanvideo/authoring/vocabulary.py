@@ -1,63 +1,33 @@
-"""English words that the checks know: movements, directions, things of a town. More of them, stricter checks."""
+"""English words that the checks know: things of a town (a table), and movements and directions, as patterns."""
 
 from __future__ import annotations
 
 import re
 from typing import Final
 
-NUMBERS: Final = "zero one two three four five six seven eight nine ten eleven twelve".split()
-FILLERS: Final = frozenset("a an the its is are was were and then of that this".split())
-ACTORS: Final = frozenset("drone uav agent quadcopter aircraft it".split())
+from pipeline.core.templates import load_table
+
+_TABLE: Final = load_table("urbanvideo/words")
+
+
+def _listed(name: str) -> frozenset[str]:
+    """The words of one list of the table."""
+    return frozenset(_TABLE[name].split())
+
+
+NUMBERS: Final[list[str]] = _TABLE["numbers"].split()  # their place is their value
+NUMBER_OF: Final[dict[str, int]] = _TABLE["tens"]
+TIMES_OF: Final[dict[str, int]] = _TABLE["times"]
+UNITS: Final[dict[str, tuple[str, float]]] = {unit: tuple(one) for unit, one in _TABLE["units"].items()}
+FILLERS: Final = _listed("fillers")
+ACTORS: Final = _listed("actors")
+COLOURS: Final = _listed("colours")
+LOOKS: Final = COLOURS | _listed("looks")
+THINGS: Final = _listed("things")
+PARTS: Final = _listed("parts")
+BUILDINGS: Final = _listed("buildings")
+SAME_NOUN: Final[dict[str, str]] = _TABLE["same_noun"]
 DRONE: Final = r"(?:the |our )?(?:drone|uav|agent|quadcopter|aircraft)(?:'s)?"
-COLOURS: Final = frozenset("red blue green yellow white black gray grey brown orange purple pink golden silver".split())
-# Heads of noun phrases that name what a camera over a town may show, or may not.
-THINGS: Final = frozenset(
-    """airport antenna apartment arch balcony beach bench bicycle billboard boat bridge building bus cafe canal car
-    castle cathedral cemetery chimney church cinema court courtyard crane crosswalk dam dock dome factory farm
-    fence ferry field fountain garage garden grass greenhouse gym harbor harbour helipad hill hospital hotel
-    house intersection island kiosk lake lamp library lighthouse mall market mast monument mosque motorcycle
-    mountain museum office overpass pagoda palace panel park path pavilion pedestrian person pier plaza
-    playground pole pond pool railway restaurant river road roof rooftop roundabout ruin school sculpture sea
-    shed ship shop sidewalk silo stadium station statue store supermarket temple tent terrace theater theatre
-    tower train tram tree truck tunnel turbine university van viaduct villa warehouse waterfall windmill yard
-    abbey aqueduct aquarium arena bakery balloon barge barn barrier bird blimp bollard bonfire bookshop bookstore bush
-    camel campus canopy carousel carriage castle cat cattle caravan cliff clinic cloister coach column container convoy
-    cornfield cow crop cyclist deer ditch dog donkey dragon dumpster elephant elevator embankment escalator
-    excavator ferris fire firework flag flagpole flock flowerbed forest fort fortress forklift gallery gate gazebo
-    glacier graveyard greenery grove hangar haystack headquarters hedge helicopter horse hotdog hut igloo jetty kite
-    lagoon lamppost laundry locomotive lorry mansion marina marketplace meadow mill minaret monastery moat motorway
-    obelisk observatory orchard parade parliament pasture pavement pigeon planetarium plane playhouse pylon quarry raft
-    railroad ramp refinery reservoir rickshaw river rollercoaster runway sailboat sandpit scaffold scaffolding
-    scooter seagull sheep shrine sign silo skatepark ski skyscraper slide smokestack snowman spire stable staircase
-    stall station submarine swan swing synagogue taxi tank telescope tollbooth tractor trailer tramway tricycle trolley
-    ufo vineyard volcano wall watchtower well cable plant wharf
-    wheel woodland yacht zebra zoo""".split()
-)
-# Every building has them; who knows the building knows them.
-PARTS: Final = frozenset(
-    """roof rooftop facade window door entrance balcony wall floor storey story terrace corner antenna spire
-    column""".split()
-)
-BUILDINGS: Final = frozenset(
-    """airport apartment building castle cathedral church cinema court factory farm garage greenhouse gym hall
-    hospital hotel house
-    library lighthouse mall mill monastery mosque museum office pagoda palace pavilion restaurant school shop
-    silo stadium station store supermarket synagogue temple theater theatre tower university villa warehouse""".split()
-)
-SAME_NOUN: Final[dict[str, str]] = {
-    "street": "road",
-    "avenue": "road",
-    "highway": "road",
-    "skyscraper": "tower",
-    "high-rise": "tower",
-    "automobile": "car",
-    "vehicle": "car",
-    "footpath": "path",
-    "pavement": "sidewalk",
-    "colour": "color",
-    "grey": "gray",
-    "lawn": "grass",
-}
 
 _GO: Final = (
     r"(?:fl(?:y|ies|ew|own|ying)|mov(?:e|es|ed|ing)|head(?:s|ed|ing)?|go(?:es|ing)?|went|travel(?:s|led|ling)?|"
@@ -119,16 +89,8 @@ UNREAL: Final = re.compile(
 SUPPOSING: Final = re.compile(r"\b(?:if|instead|rather than|suppos(?:e|ed|ing)|imagine|would|could|should|might)\b")
 CLAUSE: Final = re.compile(r"[,.;:]|\b(?:and|but|then|because|so that|while)\b")
 
-COMPASS: Final[dict[str, float]] = {
-    "north": 0.0,
-    "northeast": 45.0,
-    "east": 90.0,
-    "southeast": 135.0,
-    "south": 180.0,
-    "southwest": 225.0,
-    "west": 270.0,
-    "northwest": 315.0,
-}
+_POINTS: Final = ("north", "northeast", "east", "southeast", "south", "southwest", "west", "northwest")
+COMPASS: Final = {point: 45.0 * n for n, point in enumerate(_POINTS)}
 _POINT: Final = r"(?P<point>(?:north|south)[- ]?(?:east|west)|north|south|east|west)"
 ABSOLUTE: Final = re.compile(rf"\b{_POINT}(?:ern|erly|wards?|bound)?\b", re.IGNORECASE)
 # Absolute directions that can be said from the drone: where something lies, and where the drone flies.
@@ -140,12 +102,7 @@ PLACED: Final = re.compile(
 FLOWN: Final = re.compile(rf"(?P<go>\b{_GO}) (?:(?:to|towards?) )?(?:the )?{_POINT}(?:wards?)?\b(?! of)", re.IGNORECASE)
 # Before a compass point: it is turned to, and not a place or a way flown.
 FACING: Final = re.compile(rf"\b(?:{_TURN}|{_TILT}|fac(?:e|es|ed|ing)|orient(?:s|ed|ing)?) *$", re.IGNORECASE)
-SIDES: Final[dict[str, float]] = {
-    "ahead": 0.0,
-    "right": 90.0,
-    "behind": 180.0,
-    "left": 270.0,
-}  # clockwise from the nose
+SIDES: Final = {"ahead": 0.0, "right": 90.0, "behind": 180.0, "left": 270.0}  # clockwise from the nose
 PLACED_AS: Final[dict[str, str]] = {
     "ahead": "ahead of the drone",
     "right": "to the right of the drone",
