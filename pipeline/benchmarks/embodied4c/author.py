@@ -14,11 +14,11 @@ from typing import Any, Final
 
 import pyarrow as pa
 
+from pipeline.benchmarks.embodied4c.case import Exam
 from pipeline.benchmarks.embodied4c.kinds import ACCEPTED, AERIAL, DRIVING, MANIPULATION, flag
 from pipeline.benchmarks.embodied4c.known_facts import Moment, moments
 from pipeline.benchmarks.embodied4c.tasks.base import ONLY_SEEN
 from pipeline.benchmarks.embodied4c.tasks.registry import EXAM_TASKS
-from pipeline.benchmarks.embodied4c.view import Exam
 from pipeline.llm.base import Text
 from pipeline.llm.visual_inputs import VisualInputs
 from pipeline.metrics.number_words import normalised

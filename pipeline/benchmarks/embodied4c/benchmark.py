@@ -7,13 +7,14 @@ from typing import Final
 from pipeline.benchmarks.benchmark import Benchmark
 from pipeline.benchmarks.embodied4c.author import ExamAuthor
 from pipeline.benchmarks.embodied4c.card import CARD
+from pipeline.benchmarks.embodied4c.case import Exam
 from pipeline.benchmarks.embodied4c.columns import COLUMNS
 from pipeline.benchmarks.embodied4c.drawings import DRAWINGS
 from pipeline.benchmarks.embodied4c.pictures import question_pictures
 from pipeline.benchmarks.embodied4c.rules import PROFILES, ExamRules
 from pipeline.benchmarks.embodied4c.score import SCORE
 from pipeline.benchmarks.embodied4c.tasks.registry import EXAM_TASKS
-from pipeline.benchmarks.embodied4c.view import Exam, exam
+from pipeline.benchmarks.embodied4c.view import exam
 from pipeline.core.video_spec import VideoSpec
 from pipeline.worlds.arm.world import ARM
 from pipeline.worlds.drive.world import DRIVE

@@ -1,4 +1,4 @@
-"""A case of the exam: what it carries, its wording and answer, what it rests on, and the video that goes with it.
+"""A case of the exam: what it carries, its wording and answer, what its answer needs, and the video that goes with it.
 
 A video's length must not tell how far the log has got, which much else goes with: what only asks about now has one of
 one length, and so has what asks about the last seconds. What asks about all that came before has all of it.
@@ -6,8 +6,10 @@ one length, and so has what asks about the last seconds. What asks about all tha
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
-from typing import Final
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import permutations
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple, Protocol
 
 import numpy as np
 
@@ -15,11 +17,36 @@ from pipeline.benchmarks.embodied4c.columns import VALUE
 from pipeline.benchmarks.embodied4c.kinds import ACCEPTED, flag
 from pipeline.benchmarks.embodied4c.rules import ExamRules
 from pipeline.core.identity import rng_for
-from pipeline.core.schema import Finding
-from pipeline.core.templates import load_template
+from pipeline.core.schema import Finding, Rejection
+from pipeline.core.templates import load_table, load_template
 from pipeline.questions.cases import Case
 
 FOLDER: Final = "embodied4c/parts/"
+
+
+class Wording(NamedTuple):
+    """One kind of wording, as `templates/tables/embodied4c/kinds.yaml` has it.
+
+    Attributes:
+        task: that uses it.
+        video: the rule (`ExamRules`) that says how long its video is; None: it begins with the log.
+        facts: what of the log as a whole its answer needs (of `ALL`), beside the place of our car at its time.
+        usual: answers that nearly every log has -> how many times less often they are asked.
+        open: whether its answers name things of their log, so that none is known from other logs.
+    """
+
+    task: str
+    video: str | None = None
+    facts: tuple[str, ...] = ()
+    usual: Mapping[str, int] = MappingProxyType({})
+    open: bool = False
+
+
+WORDINGS: Final = {
+    kind: Wording(task, **fields)
+    for task, kinds in load_table("embodied4c/kinds").items()
+    for kind, fields in kinds.items()
+}
 
 
 def part(kind: str) -> str:
@@ -27,7 +54,7 @@ def part(kind: str) -> str:
     return FOLDER + kind
 
 
-def worded(kind: str, identity: tuple[str, ...], **fields: str) -> str:
+def _worded(kind: str, identity: tuple[str, ...], fields: Mapping[str, str]) -> str:
     """A question in one of its wordings, which ``identity`` draws."""
     template = load_template(part(kind))
     wordings = (template.text, *template.also_parsed)
@@ -75,34 +102,50 @@ def about_log(findings: Iterable[Finding]) -> list[Finding]:
     return [one for one in findings if one.severity == "doubt" and one.subject == LOG and one.stretches is None]
 
 
-def require_sure(one: Case, doubts: Iterable[Finding], rests: Collection[str]) -> None:
-    """Refuses a case that rests on what a doubt about the log shakes, by the doubt's own name and numbers."""
-    for found in doubts:
-        if SHAKEN.get(found.name, frozenset(ALL)) & set(rests):
-            one.refuse(found.name, found.measured, found.limit, found.unit)
-
-
 CUT_S: Final = 0.5  # videos begin at multiples of this (`VideoForm.cut_s`)
-_LENGTHS: Final = {  # the rule that says how long a video is -> kinds of questions
-    "past_min_s": (
-        "cl_side cl_most cl_lane at_size at_marking st_motion st_lamps lc_sector lc_lane dt_near dt_between or_heading "
-        "or_facing tp_ground tp_next ct_near ct_ahead rs_size rp_place rd_rank mt_own_speed mt_speed md_state "
-        "md_acceleration md_sideways md_energy cs_stopping cs_time cs_time_to "
-        "air_st_height air_st_camera air_or air_or_compass air_mt air_md"
-    ),
-    "arm_past_s": (
-        "arm_cl arm_at arm_at_near arm_st arm_st_slide arm_lc arm_dt arm_tp arm_ct arm_ct_colour arm_ct_all arm_rs "
-        "arm_rp arm_rd arm_mt arm_md arm_md_joints arm_md_rate arm_cs_time arm_cs_reach arm_or arm_or_between"
-    ),
-    "shown_s": "air_cl air_at_height air_lc air_dt air_tp air_rs air_rp air_rd",
-}
-LENGTHS: Final = {kind: rule for rule, kinds in _LENGTHS.items() for kind in kinds.split()}
 
 
-def from_s(kind: str, until_s: float, rules: ExamRules, seconds: str | None = None) -> float | None:
+def _from_s(kind: str, until_s: float, rules: ExamRules, seconds: str | None) -> float | None:
     """Where the video of a question begins, which may say how many ``seconds`` it is about; None: with the log."""
-    told = seconds or (getattr(rules, LENGTHS[kind]) if kind in LENGTHS else None)
+    rule = WORDINGS[kind].video
+    told = seconds or (getattr(rules, rule) if rule else None)
     return None if told is None else max(0.0, round((until_s - float(told)) / CUT_S) * CUT_S)
+
+
+class Exam(Protocol):
+    """What the logs of all embodiments share, as tasks see them.
+
+    Attributes:
+        domain: the embodiment.
+        scene: with its id.
+        rules: of the benchmark.
+        flags: what each question carries.
+        log_doubts: about the log as a whole.
+    """
+
+    domain: str
+    scene: Any
+    rules: ExamRules
+    flags: list[str]
+    log_doubts: list[Finding]
+
+    @property
+    def obstacle(self) -> Rejection | None:
+        """Why nothing can be asked at all."""
+        ...
+
+
+def pose(view: Exam, kind: str, t_s: float, operands: Iterable[str], fields: Mapping[str, str]) -> ExamCase:
+    """A case of a kind at a time of the log, refused where a doubt about the log shakes what its answer needs."""
+    identity = (kind, f"{t_s:.2f}", *operands)
+    text = _worded(kind, (view.scene.id, *identity), fields)
+    begins_s = _from_s(kind, t_s, view.rules, fields.get("seconds"))
+    one = ExamCase(*identity, until_s=round(t_s, 3), from_s=begins_s, wording=text)
+    one.flags = list(view.flags)
+    for found in view.log_doubts:
+        if SHAKEN.get(found.name, frozenset(ALL)) & set(WORDINGS[kind].facts):
+            one.refuse(found.name, found.measured, found.limit, found.unit)
+    return one
 
 
 def number(one: ExamCase, value: float, unit: str, decimals: int) -> ExamCase:
@@ -124,3 +167,27 @@ def words(one: ExamCase, answer: str, others: Iterable[str], accepted: Iterable[
     """The case with a few words as its answer, what else it might have been, and other right ways to say it."""
     one.flags += [flag(ACCEPTED, form) for form in accepted]
     return one.ask(answer, others, least=1)
+
+
+def is_larger(
+    one: ExamCase,
+    quantity: str,
+    names: Sequence[str],
+    sizes_m: tuple[float, float],
+    least: float,
+    unit: str = "m",
+    per_m: float = 1.0,
+) -> bool:
+    """Whether the first of two things is the larger. Sizes become facts; their ratio is to be at least ``least``."""
+    a, b = sizes_m
+    one.fact(quantity, names[0], a * per_m, unit)
+    one.fact(quantity, names[1], b * per_m, unit)
+    one.require("sizes_alike", max(a / b, b / a) if min(a, b) > 0 else np.nan, ">=", least, "ratio")
+    return a > b
+
+
+def ranked(one: ExamCase, names: Sequence[str], order: Sequence[str], spoken: Iterable[str] | None = None) -> ExamCase:
+    """The case with an order of the named things as its answer; ``spoken``: their names in the other right form."""
+    others = [", ".join(some) for some in permutations(names)]
+    accepted = ", ".join([name.removeprefix("the ") for name in order] if spoken is None else spoken)
+    return words(one, ", ".join(order), others, (accepted,))

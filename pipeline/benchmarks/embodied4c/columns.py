@@ -18,29 +18,16 @@ from pipeline.benchmarks.embodied4c.kinds import (
     SUB,
     of_flags,
 )
+from pipeline.core.templates import load_table
 from pipeline.core.video_spec import video_file
 from pipeline.questions.published import Columns
 
 VALUE: Final = "answer"  # the fact that holds a numeric answer before it was rounded, with its unit
+_TABLE: Final[dict[str, tuple[str, str]]] = load_table("embodied4c/columns")
 SCHEMA: Final = pa.schema(
     [
-        pa.field("question_id", pa.int64()),
-        pa.field("log", pa.string()),
-        pa.field("domain", pa.string()),
-        pa.field("capability", pa.string()),
-        pa.field("sub_capability", pa.string()),
-        pa.field("question", pa.string()),
-        pa.field("answer", pa.string()),
-        pa.field("accepted", pa.list_(pa.string())),
-        pa.field("value", pa.float64()),
-        pa.field("unit", pa.string()),
-        pa.field("decimals", pa.int32()),
-        pa.field("from_s", pa.float64()),
-        pa.field("until_s", pa.float64()),
-        pa.field("sensors", pa.list_(pa.string())),
-        pa.field("modality", pa.string()),
-        pa.field("video", pa.string()),
-        pa.field("picture", pa.string()),
+        (name, pa.list_(pa.type_for_alias(kind[:-2])) if kind.endswith("[]") else pa.type_for_alias(kind))
+        for name, (kind, _) in _TABLE.items()
     ]
 )
 
@@ -102,23 +89,4 @@ def row(raw: dict[str, Any]) -> dict[str, Any] | None:
     }
 
 
-SAID: Final = {
-    "question_id": "of the question; the key of all other tables",
-    "log": "the log that it is about",
-    "domain": "embodiment: driving, aerial or manipulation",
-    "capability": "SEM, SPA, TEM, PHY, or GEN for what is not about the log",
-    "sub_capability": "one of the 18 of Embodied4C, or GEN",
-    "question": "its text; a numeric one names its reference points and its unit",
-    "answer": "the number, rounded as asked, or a few words",
-    "accepted": "other answers in words that are as right",
-    "value": "the number; null where the answer is in words",
-    "unit": "of the number",
-    "decimals": "that it is rounded to",
-    "from_s": "second of the log at which its video begins; null: at its start",
-    "until_s": "second of the log that the question stands at; null: its end",
-    "sensors": "cameras whose pictures the log has; none where it has none",
-    "modality": "RGB; drawn: no camera took pictures, and the video is drawn from the log; state: there is no video",
-    "video": "path of its video, `from_s` to `until_s`, below the build's folder of videos; null where there is none",
-    "picture": "of a question about a drive, a map of what was measured, with the answer: not for who is asked",
-}
-COLUMNS: Final = Columns(SCHEMA, table, row, SAID)
+COLUMNS: Final = Columns(SCHEMA, table, row, {name: said for name, (_, said) in _TABLE.items()})

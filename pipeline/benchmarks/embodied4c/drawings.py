@@ -14,11 +14,11 @@ import shapely
 
 from pipeline.benchmarks.benchmark import DeliveredVideo, Drawings
 from pipeline.benchmarks.embodied4c.arm.view import ArmExam
+from pipeline.benchmarks.embodied4c.case import Exam
 from pipeline.benchmarks.embodied4c.flight.view import FlightExam
 from pipeline.benchmarks.embodied4c.kinds import AERIAL, MANIPULATION
 from pipeline.benchmarks.embodied4c.tasks.base import ExamTask
 from pipeline.benchmarks.embodied4c.tasks.registry import EXAM_TASKS
-from pipeline.benchmarks.embodied4c.view import Exam
 from pipeline.core.arrays import FloatArray
 from pipeline.drawing.canvas import Canvas
 from pipeline.drawing.ground import Ground

@@ -7,32 +7,10 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from pipeline.benchmarks.embodied4c.case import ExamCase
+from pipeline.benchmarks.embodied4c.case import WORDINGS, ExamCase
 from pipeline.core.identity import digest
 from pipeline.questions.rules import Relation
 
-# Answers that nearly every log has, where most have few others: asked so many times less often than these. Measured on
-# 100 random logs of each embodiment and the real ones (tests/bench/exams.py).
-USUAL: Final[dict[str, dict[str, int]]] = {
-    "air_lc": {"ahead": 2},
-    "air_md": {"flying level without turning": 3, "hovering": 2},
-    "air_st_height": {"keeping its height": 2},
-    "air_sm_height": {"it stayed the same": 2},
-    "cl_side": {"car": 3, "pedestrian": 2},
-    "cl_most": {"car": 3},
-    "tp_next": {"car": 3, "pedestrian": 2},
-    "md_state": {"standing still": 2, "driving at constant speed straight ahead": 2},
-    "or_facing": {"the same direction": 2},
-    "st_motion": {"standing still": 2},
-    "sm_speed": {"it stood still": 2},
-    "arm_sm_grip": {"it stayed open": 2, "it stayed closed": 2},
-}
-# Kinds whose answers name things of their log, so that none is known from other logs: one answer is as good as many.
-_OPEN: Final = (
-    "rd_rank air_cl air_tp air_rs air_rd air_lm_steps arm_at arm_at_near arm_tp arm_rs arm_rd arm_ct_all arm_lm_moved "
-    "arm_sm_nearest"
-)
-OPEN: Final = frozenset(_OPEN.split())
 _ALL: Final = ""  # the trait of every case
 ENOUGH: Final = 60  # measured numbers of a kind that stay, where there are so many
 # Of one or two buses nobody is wrong by much: so many different counts are to be beside a trait of these kinds.
@@ -46,8 +24,9 @@ def make_even(cases: Iterable[ExamCase], purpose: str, *, measured: bool) -> Non
     """Refuses, for each kind (a case's first operand), what would make an answer more likely than another.
 
     Words and counts: no answer is given oftener than another by more than one, of all questions of a kind and of those
-    of each trait; `USUAL` ones more seldom. Of a closed set of which one answer is left none is asked. ``measured``
-    numbers are spread over magnitudes: of those within a quarter of one another as few stay as leave `ENOUGH`.
+    of each trait; usual ones (`Wording.usual`) more seldom. Of a closed set of which one answer is left none is asked.
+    ``measured`` numbers are spread over magnitudes: of those within a quarter of one another as few stay as leave
+    `ENOUGH`.
     """
     kinds: dict[str, list[ExamCase]] = {}
     for case in cases:
@@ -70,7 +49,7 @@ def _level(kind: str, own: Sequence[ExamCase], purpose: str) -> None:
         left = [case for case in left if not taken.take(case)]
     for case in left:
         case.require("answer_too_frequent", *taken.against(case), "candidates")
-    if kind in OPEN:
+    if WORDINGS[kind].open:
         return
     for case in reversed(own):
         few = min((len(taken.beside[trait]) for trait in case.traits), default=LEAST_COUNTS)
@@ -109,7 +88,7 @@ class _Taken:
 
     def against(self, case: ExamCase) -> tuple[int, Relation, int]:
         """What would be with a case: how often its usual answer is given, where that is too often, else its lead."""
-        odds = USUAL.get(self.kind, {}).get(case.guessed, 1)
+        odds = WORDINGS[self.kind].usual.get(case.guessed, 1)
         if odds > 1:
             others = max((n for other, n in self.beside[_ALL].items() if other != case.guessed), default=0)
             share = digest(self.purpose, self.kind, "share")[0] / 256  # so that half a question is in every second log

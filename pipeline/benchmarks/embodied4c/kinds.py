@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from pipeline.core.templates import load_table
+
 DRIVING, AERIAL, MANIPULATION = DOMAINS = ("driving", "aerial", "manipulation")
 SCORES_OF: Final = {DRIVING: "DS", AERIAL: "AS", MANIPULATION: "MS"}  # what table 2 calls S_b
 GEN, VLN = "GEN", "VLN"
@@ -20,59 +22,10 @@ SUBS: Final[dict[str, tuple[str, ...]]] = {
     "PHY": ("MD", "CS", "M/P", "E/E"),
 }
 CAPABILITY: Final[dict[str, str]] = {sub: name for name, subs in SUBS.items() for sub in subs} | {GEN: GEN, VLN: VLN}
-SAID: Final[dict[str, str]] = {
-    "CL": "classes",
-    "AT": "attributes",
-    "ST": "states",
-    "LC": "location",
-    "DT": "distance",
-    "OR": "orientation",
-    "TP": "topology",
-    "CT": "counting",
-    "R/S": "relative size",
-    "R/P": "relative position",
-    "R/D": "relative distance",
-    "M/T": "movement and time",
-    "S/M": "short-term memory",
-    "L/M": "long-term memory",
-    "MD": "model dynamics",
-    "CS": "constraints",
-    "M/P": "material properties",
-    "E/E": "environmental effects",
-    GEN: "domain-far",
-    VLN: "instructions carried out",
-}
-# Questions of each capability in the paper, by embodiment (section 6.1).
-PUBLISHED: Final[dict[str, dict[str, int]]] = {
-    DRIVING: {"SEM": 59, "SPA": 123, "TEM": 58, "PHY": 89, GEN: 54},
-    AERIAL: {"SEM": 71, "SPA": 143, "TEM": 54, "PHY": 49, GEN: 41},
-    MANIPULATION: {"SEM": 67, "SPA": 165, "TEM": 68, "PHY": 78, GEN: 30},
-}
-
-
-# Eighths of the circle, counter-clockwise from straight ahead.
-EIGHTHS: Final[dict[str, tuple[str, ...]]] = {
-    "ahead": ("in front", "front", "straight ahead", "directly ahead"),
-    "ahead on the left": ("front left", "front-left", "ahead left", "in front to the left"),
-    "on the left": ("left", "to the left"),
-    "behind on the left": ("rear left", "back left", "behind left", "behind to the left"),
-    "behind": ("rear", "back", "directly behind"),
-    "behind on the right": ("rear right", "back right", "behind right", "behind to the right"),
-    "on the right": ("right", "to the right"),
-    "ahead on the right": ("front right", "front-right", "ahead right", "in front to the right"),
-}
-# Eighths of the compass, clockwise from north.
-COMPASS: Final[dict[str, tuple[str, ...]]] = {
-    "north": ("N", "to the north"),
-    "north-east": ("NE", "northeast", "north east", "to the north-east"),
-    "east": ("E", "to the east"),
-    "south-east": ("SE", "southeast", "south east", "to the south-east"),
-    "south": ("S", "to the south"),
-    "south-west": ("SW", "southwest", "south west", "to the south-west"),
-    "west": ("W", "to the west"),
-    "north-west": ("NW", "northwest", "north west", "to the north-west"),
-}
-
+# Words for directions, and other right ways to say them: eighths of the circle, counter-clockwise from straight ahead,
+# and of the compass, clockwise from north.
+EIGHTHS: Final[dict[str, list[str]]] = load_table("embodied4c/directions")["eighths"]
+COMPASS: Final[dict[str, list[str]]] = load_table("embodied4c/directions")["compass"]
 
 DOMAIN, ACCEPTED, SENSORS, MODALITY, SUB = KEYS = ("domain", "accepted", "sensors", "modality", "sub-capability")
 RGB, DRAWN = SHOWN = ("RGB", "drawn")  # modalities that have a video

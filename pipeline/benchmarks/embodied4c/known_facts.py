@@ -9,11 +9,12 @@ from typing import Any, Final
 import numpy as np
 
 from pipeline.benchmarks.embodied4c.arm.view import ArmExam
+from pipeline.benchmarks.embodied4c.case import Exam
 from pipeline.benchmarks.embodied4c.drive.refs import refs
 from pipeline.benchmarks.embodied4c.drive.view import KMH, DriveExam
 from pipeline.benchmarks.embodied4c.flight.view import FlightExam
 from pipeline.benchmarks.embodied4c.kinds import AERIAL, DRIVING, MANIPULATION
-from pipeline.benchmarks.embodied4c.view import Exam
+from pipeline.core.templates import load_table
 from pipeline.geometry.colours import WORDS
 from pipeline.questions.model_authoring import quoted
 from pipeline.worlds.arm.view import CLOSED_MAX, OPEN_MIN
@@ -27,27 +28,8 @@ _ALSO: Final[Mapping[str, frozenset[str]]] = {
     "trailer": frozenset({"truck"}),
     **{ridden: RIDERS | TWO_WHEELED | {"pedestrian"} for ridden in TWO_WHEELED | RIDERS},
 }
-_SEEN_FROM_THE_AIR: Final = frozenset(
-    {"church", "mosque", "stadium", "tower", "lighthouse", "windmill", "chimney", "bridge", "storage tank", "cemetery"}
-)
-_ON_TABLES: Final = frozenset(
-    {
-        "cube",
-        "block",
-        "ball",
-        "sphere",
-        "drawer",
-        "button",
-        "cup",
-        "mug",
-        "bottle",
-        "door",
-        "lid",
-        "box",
-        "plate",
-        "peg",
-    }
-)
+_SEEN_FROM_THE_AIR: Final = frozenset(load_table("embodied4c/absent")["from_the_air"])
+_ON_TABLES: Final = frozenset(load_table("embodied4c/absent")["on_tables"])
 
 
 @dataclass(frozen=True)

@@ -3,27 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol
 
 from pipeline.benchmarks.embodied4c.arm.view import ArmExam
+from pipeline.benchmarks.embodied4c.case import Exam
 from pipeline.benchmarks.embodied4c.drive.view import DriveExam
 from pipeline.benchmarks.embodied4c.flight.view import FlightExam
 from pipeline.benchmarks.embodied4c.rules import ExamRules
-from pipeline.core.schema import AnyScene, Rejection
-
-
-class Exam(Protocol):
-    """What all embodiments share."""
-
-    domain: str
-    scene: Any
-    rules: ExamRules
-    flags: list[str]
-
-    @property
-    def obstacle(self) -> Rejection | None:
-        """Why nothing can be asked at all."""
-        ...
+from pipeline.core.schema import AnyScene
 
 
 def exam(scene: AnyScene, rules: ExamRules) -> Exam:

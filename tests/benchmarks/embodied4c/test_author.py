@@ -15,11 +15,12 @@ import pytest
 
 from pipeline.benchmarks.embodied4c.author import ASSISTED, ExamAuthor, measures
 from pipeline.benchmarks.embodied4c.benchmark import EMBODIED4C
+from pipeline.benchmarks.embodied4c.case import Exam
 from pipeline.benchmarks.embodied4c.columns import COLUMNS
 from pipeline.benchmarks.embodied4c.known_facts import Moment, moments
 from pipeline.benchmarks.embodied4c.rules import ExamRules
 from pipeline.benchmarks.embodied4c.tasks.registry import EXAM_TASKS
-from pipeline.benchmarks.embodied4c.view import Exam, exam
+from pipeline.benchmarks.embodied4c.view import exam
 from pipeline.core.schema import AnyScene, Video
 from pipeline.core.tables import CANDIDATES, asked_in
 from pipeline.llm.base import Image, Reply, Request, Text

@@ -12,7 +12,7 @@ import pytest
 from pydantic import ValidationError
 
 from pipeline.benchmarks.embodied4c.benchmark import EMBODIED4C
-from pipeline.benchmarks.embodied4c.columns import COLUMNS, SAID, SCHEMA
+from pipeline.benchmarks.embodied4c.columns import COLUMNS, SCHEMA
 from pipeline.benchmarks.embodied4c.pictures import question_pictures
 from pipeline.benchmarks.embodied4c.rules import ExamRules
 from pipeline.benchmarks.embodied4c.score import SCORE, ExamScoreSettings
@@ -80,7 +80,7 @@ def test_questions_of_ones_own_are_asked_and_gold_earns_all(drive: AnyScene, tmp
     questions = asked(drive, written=str(file_of(tmp_path / "own.jsonl", lines)))
     table = COLUMNS.table(questions, ())
     assert table.schema == SCHEMA
-    assert set(SAID) == set(SCHEMA.names)
+    assert set(COLUMNS.said) == set(SCHEMA.names)
     rows = {row["question"]: row for row in table.to_pylist()}
     own = rows[OWN["question"]]
     assert (own["capability"], own["sub_capability"], own["accepted"], own["until_s"]) == (

@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from pipeline.benchmarks.embodied4c.case import CLOCK, WAY, ExamCase, about_log, from_s, require_sure, worded
+from pipeline.benchmarks.embodied4c.case import ExamCase, about_log, pose
 from pipeline.benchmarks.embodied4c.kinds import DOMAIN, MANIPULATION, SENSORS, flag, modality
 from pipeline.benchmarks.embodied4c.rules import ExamRules
 from pipeline.core.arrays import FloatArray
@@ -72,25 +72,11 @@ NEAR_MIN_CM: Final = 3.0  # of a distance that is asked for
 GAP_MIN_CM: Final = 2.0  # between distances that are told apart
 WINDOWS_S: Final = ("1", "2", "3", "5")  # what the last seconds may be
 LASTED_OFF: Final = 0.02  # share by which the nearest times may lie nearer together or farther apart
-# What each kind rests on of the log as a whole.
-_CLOCK: Final = (
-    "arm_mt arm_sm arm_sm_net arm_sm_up arm_sm_grip arm_sm_nearest arm_or_turned arm_md arm_md_rate arm_md_joints "
-    "arm_cs_time"
-)
-_WAY: Final = "arm_lm arm_lm_net arm_lm_moved arm_sm arm_sm_grip"
-RESTS: Final = ((CLOCK, frozenset(_CLOCK.split())), (WAY, frozenset(_WAY.split())))
 
 
 def case(view: ArmExam, kind: str, index: int, about: Iterable[str] = (), /, **fields: str) -> ExamCase:
     """A case of a kind at one of the episode's times."""
-    t_s = float(view.times_s[index])
-    identity = (kind, f"{t_s:.2f}", *about)
-    text = worded(kind, (view.scene.id, *identity), **fields)
-    begins_s = from_s(kind, t_s, view.rules, fields.get("seconds"))
-    one = ExamCase(*identity, until_s=round(t_s, 3), from_s=begins_s, wording=text)
-    one.flags = list(view.flags)
-    require_sure(one, view.log_doubts, [what for what, kinds in RESTS if kind in kinds])
-    return one
+    return pose(view, kind, float(view.times_s[index]), about, fields)
 
 
 def named(view: ArmExam) -> Iterator[tuple[int, int, str, float]]:

@@ -7,12 +7,12 @@ Kinds of things and lanes (CL), sizes and markings (AT), what is parked, moves o
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import combinations, pairwise, permutations
+from itertools import combinations, pairwise
 from typing import Final
 
 import numpy as np
 
-from pipeline.benchmarks.embodied4c.case import ExamCase, number, words
+from pipeline.benchmarks.embodied4c.case import ExamCase, is_larger, number, ranked, words
 from pipeline.benchmarks.embodied4c.drive.lanes import Lanes
 from pipeline.benchmarks.embodied4c.drive.refs import (
     HALF_SIDE_DEG,
@@ -212,12 +212,10 @@ def larger(view: DriveExam) -> Iterator[ExamCase]:
                 a, b = (float(view.size_m[ref.actor, axis]) for ref in (first, second))
                 fields = {"thing": first.words, "other": second.words, "more": more}
                 one = case(view, "rs_size", moment, (first.key, second.key, more), first, second, **fields)
-                one.fact(more, first.words, a, "m")
-                one.fact(more, second.words, b, "m")
-                one.require("sizes_alike", max(a / b, b / a), ">=", view.rules.size_ratio_min, "ratio")
+                is_first = is_larger(one, more, (first.words, second.words), (a, b), view.rules.size_ratio_min)
                 for name, ref in (("asked", first), ("other", second)):
                     mark(view, one, name, view.place_m[ref.actor, view.moments[moment]])
-                larger = first if a > b else second
+                larger = first if is_first else second
                 one.traits, one.guess = (more, first.kind), larger.side
                 told = larger.side.removesuffix(" of the ego vehicle")
                 accepted = (f"the {larger.kind} {larger.side}", larger.side, told, f"the one {told}")
@@ -262,7 +260,7 @@ def ranking(view: DriveExam) -> Iterator[ExamCase]:
     for moment in range(len(view.moments)):
         for three in combinations(_plain(view, moment), RANKED):
             told = _order(view, moment, *three)
-            ranked = sorted(three, key=lambda ref: ref.gap_m)
+            closest = sorted(three, key=lambda ref: ref.gap_m)
             names = [ref.kind for ref in told]
             one = case(
                 view,
@@ -276,13 +274,11 @@ def ranking(view: DriveExam) -> Iterator[ExamCase]:
             )
             for ref in told:
                 one.fact("distance", ref.words, ref.gap_m, "m")
-            steps = np.diff([ref.gap_m for ref in ranked])
-            ratios = [b.gap_m / max(a.gap_m, 0.01) for a, b in pairwise(ranked)]
+            steps = np.diff([ref.gap_m for ref in closest])
+            ratios = [b.gap_m / max(a.gap_m, 0.01) for a, b in pairwise(closest)]
             one.require("distances_alike", float(min(ratios)), ">=", view.rules.distance_ratio_min, "ratio")
             one.require("distances_alike", float(steps.min()), ">=", view.rules.second_gap_m, "m")
             for ref in told:
                 mark(view, one, ref.kind, view.place_m[ref.actor, view.moments[moment]])
-            every = [", ".join(order) for order in permutations(names)]
-            answer = ", ".join(ref.kind for ref in ranked)
-            spoken = [f"the {a}, the {b}, the {c}" for a, b, c in [[ref.kind for ref in ranked]]]
-            yield words(one, answer, every, spoken)
+            order = [ref.kind for ref in closest]
+            yield ranked(one, names, order, (f"the {name}" for name in order))

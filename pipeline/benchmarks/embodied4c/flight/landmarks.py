@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from pipeline.benchmarks.embodied4c.case import ExamCase, number, words
+from pipeline.benchmarks.embodied4c.case import ExamCase, is_larger, number, ranked, words
 from pipeline.benchmarks.embodied4c.flight.view import FlightExam, bare, case, label_of, named, steady
 from pipeline.benchmarks.embodied4c.kinds import COMPASS, EIGHTHS
 from pipeline.core.identity import digest
@@ -97,11 +97,7 @@ def higher(view: FlightExam) -> Iterator[ExamCase]:
             names = [label_of(view, p) for p in (first, then)]
             one = case(view, "air_rs", second, names, first, then, thing=names[0], other=names[1])
             one.require("not_measured", float(np.isfinite([a, b]).all() and min(a, b) > 0), ">=", 1, "numbers")
-            ratio = max(a / b, b / a) if min(a, b) > 0 else np.nan
-            one.fact("height", names[0], a, "m")
-            one.fact("height", names[1], b, "m")
-            one.require("sizes_alike", ratio, ">=", view.rules.size_ratio_min, "ratio")
-            answer = names[0] if a > b else names[1]
+            answer = names[0] if is_larger(one, "height", names, (a, b), view.rules.size_ratio_min) else names[1]
             yield words(one, answer, names, bare(answer))
 
 
@@ -129,16 +125,14 @@ def ranking(view: FlightExam) -> Iterator[ExamCase]:
         for three in combinations(view.flight.pool, 3):
             told = sorted(three, key=lambda p: digest(view.scene.id, str(second), label_of(view, p)))
             names = [label_of(view, p) for p in told]
-            ranked = sorted(three, key=gaps.__getitem__)
+            closest = sorted(three, key=gaps.__getitem__)
             fields = dict(zip(("first", "second", "third"), names, strict=True))
             one = case(view, "air_rd", second, names, *told, **fields)
             for place in told:
                 one.fact("distance", label_of(view, place), gaps[place], "m")
-            ratio = min(gaps[b] / max(gaps[a], 1.0) for a, b in pairwise(ranked))
+            ratio = min(gaps[b] / max(gaps[a], 1.0) for a, b in pairwise(closest))
             one.require("distances_alike", ratio, ">=", view.rules.distance_ratio_min, "ratio")
-            answer = ", ".join(label_of(view, place) for place in ranked)
-            bare = ", ".join(label_of(view, place).removeprefix("the ") for place in ranked)
-            yield words(one, answer, [", ".join(order) for order in permutations(names)], (bare,))
+            yield ranked(one, names, [label_of(view, place) for place in closest])
 
 
 RADII_M: Final = (25, 50, 75, 100, 150, 200)

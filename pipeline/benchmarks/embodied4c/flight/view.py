@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from pipeline.benchmarks.embodied4c.case import LENGTHS, ExamCase, from_s, worded
+from pipeline.benchmarks.embodied4c.case import WORDINGS, ExamCase, about_log, pose
 from pipeline.benchmarks.embodied4c.kinds import AERIAL, DOMAIN, flag, modality
 from pipeline.benchmarks.embodied4c.rules import ExamRules
 from pipeline.core.arrays import FloatArray
@@ -28,6 +28,7 @@ class FlightExam:
         flight: the flight as its world sees it.
         moments: seconds of the video with the sample nearest to each.
         flags: what each of its questions carries.
+        log_doubts: about the log as a whole.
     """
 
     domain = AERIAL
@@ -35,6 +36,7 @@ class FlightExam:
     def __init__(self, scene: FlightScene, rules: ExamRules) -> None:
         self.scene, self.rules = scene, rules
         self.flight: FlightView[ExamRules] = FlightView(scene, rules)
+        self.log_doubts = about_log(scene.findings)
         self.flags = [flag(DOMAIN, AERIAL), modality(scene.video is not None, scene.facts.drawable)]
         known = [
             (second, index)
@@ -113,16 +115,13 @@ def case(
     view: FlightExam, kind: str, second: int, operands: Iterable[str] = (), /, *places: int, **fields: str
 ) -> ExamCase:
     """A case of a kind at a second of the video, about places that its video shows."""
-    identity = (kind, f"{second:.2f}", *operands)
-    text = worded(kind, (view.scene.id, *identity), **fields)
-    begins_s = from_s(kind, second, view.rules, fields.get("seconds"))
-    one = ExamCase(*identity, until_s=float(second), from_s=begins_s, wording=text)
-    one.flags = list(view.flags)
-    if LENGTHS.get(kind) == "shown_s":
+    one = pose(view, kind, float(second), operands, fields)
+    if WORDINGS[kind].video == "shown_s":
         one.require("clip_too_short", second, ">=", view.rules.shown_s, "s")
     for place in places:
         label = view.flight.places[place].label
-        one.require("not_seen_yet", float(view.flight.seen_by(place, second, begins_s or 0.0)), ">=", 1, "times", label)
+        seen = float(view.flight.seen_by(place, second, one.from_s or 0.0))
+        one.require("not_seen_yet", seen, ">=", 1, "times", label)
     return one
 
 

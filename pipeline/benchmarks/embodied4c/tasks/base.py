@@ -11,12 +11,11 @@ from typing import Any, Final, NamedTuple
 
 import yaml
 
-from pipeline.benchmarks.embodied4c.case import ExamCase, part
+from pipeline.benchmarks.embodied4c.case import Exam, ExamCase, part
 from pipeline.benchmarks.embodied4c.columns import VALUE
 from pipeline.benchmarks.embodied4c.even import make_even
 from pipeline.benchmarks.embodied4c.kinds import ACCEPTED, GEN, SUB, flag
 from pipeline.benchmarks.embodied4c.rules import WrittenExam
-from pipeline.benchmarks.embodied4c.view import Exam
 from pipeline.core.errors import TemplateError
 from pipeline.core.identity import digest, rng_for
 from pipeline.core.schema import Rejection

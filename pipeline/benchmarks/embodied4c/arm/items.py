@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from itertools import combinations, pairwise, permutations, product
+from itertools import combinations, pairwise, product
 from typing import Final
 
 import numpy as np
 
 from pipeline.benchmarks.embodied4c.arm.view import CM, GAP_MIN_CM, NEAR_MIN_CM, ArmExam, case, named, order
-from pipeline.benchmarks.embodied4c.case import ExamCase, number, words
+from pipeline.benchmarks.embodied4c.case import ExamCase, is_larger, number, ranked, words
 
 COLOURS: Final = ("red", "green", "blue", "yellow", "orange", "purple", "white", "black", "grey", "brown")
 
@@ -136,10 +136,8 @@ def larger(view: ArmExam) -> Iterator[ExamCase]:
                 continue
             names = view.names[first], view.names[then]
             one = case(view, "arm_rs", index, (*names, more), thing=names[0], other=names[1], more=more)
-            one.fact("size", names[0], a * CM, "cm")
-            one.fact("size", names[1], b * CM, "cm")
-            one.require("sizes_alike", max(a / b, b / a), ">=", view.rules.size_ratio_min, "ratio")
-            answer = names[0] if a > b else names[1]
+            is_first = is_larger(one, "size", names, (a, b), view.rules.size_ratio_min, "cm", CM)
+            answer = names[0] if is_first else names[1]
             yield words(one, answer, names, (answer.removeprefix("the "),))
 
 
@@ -165,13 +163,11 @@ def ranking(view: ArmExam) -> Iterator[ExamCase]:
         flat = {row: float(np.hypot(*view.flat_m(row, index))) * CM for row in view.names}
         for three in combinations([row for row, cm in flat.items() if np.isfinite(cm)], 3):
             names = [view.names[row] for row in order(view, index, three)]
-            ranked = sorted(three, key=flat.__getitem__)
+            closest = sorted(three, key=flat.__getitem__)
             fields = dict(zip(("first", "second", "third"), names, strict=True))
             one = case(view, "arm_rd", index, names, **fields)
             for row in three:
                 one.fact("distance", view.names[row], flat[row], "cm")
-            step = min(flat[b] - flat[a] for a, b in pairwise(ranked))
+            step = min(flat[b] - flat[a] for a, b in pairwise(closest))
             one.require("distances_alike", step, ">=", GAP_MIN_CM, "cm")
-            answer = ", ".join(view.names[row] for row in ranked)
-            bare = ", ".join(view.names[row].removeprefix("the ") for row in ranked)
-            yield words(one, answer, [", ".join(order) for order in permutations(names)], (bare,))
+            yield ranked(one, names, [view.names[row] for row in closest])
