@@ -157,70 +157,83 @@ def _sides(lines: np.ndarray, ends: FloatArray) -> IntArray:
 def _corners(shapes: np.ndarray, lines: Lines) -> tuple[BoolArray, BoolArray]:
     """Which things (T,) surely stand at the corner of two streets, and which may."""
     sure, maybe = np.zeros(len(shapes), dtype=bool), np.zeros(len(shapes), dtype=bool)
-    at, junction, bearing, line = _arms(lines)
-    if not len(at):
+    arms = _arms(lines)
+    if not len(arms.junctions):
         return sure, maybe
-    points = shapely.points(at)
-    thing, near = shapely.STRtree(points).query(shapes, predicate="dwithin", distance=CORNER_FAR_M)
-    ends = shapely.get_coordinates(shapely.shortest_line(points[near], shapes[thing])).reshape(-1, 4)
-    away = np.hypot(*(ends[:, 2:] - ends[:, :2]).T)
-    toward = np.degrees(np.arctan2(ends[:, 2] - ends[:, 0], ends[:, 3] - ends[:, 1])) % 360
-    begin = np.searchsorted(junction, np.arange(len(at) + 1))
+    # Every thing with every junction near it: P pairs.
+    points = shapely.points(arms.junctions)
+    thing, junction = shapely.STRtree(points).query(shapes, predicate="dwithin", distance=CORNER_FAR_M)
+    ends = shapely.get_coordinates(shapely.shortest_line(points[junction], shapes[thing])).reshape(-1, 4)
+    distance_m = np.hypot(*(ends[:, 2:] - ends[:, :2]).T)
+    bearing_deg = np.degrees(np.arctan2(ends[:, 2] - ends[:, 0], ends[:, 3] - ends[:, 1])) % 360
+    # The arms at the junction of each pair: (P, most), the last one repeated where there are fewer.
+    begin = np.searchsorted(arms.junction, np.arange(len(arms.junctions) + 1))
     most = int(np.diff(begin).max())
-    # Arms of each junction, padded with the first: (J, most).
-    pick = np.minimum(begin[:-1, None] + np.arange(most), begin[1:, None] - 1)
-    turn = (bearing[pick[near]] - toward[:, None]) % 360
-    right, left = turn.min(1), 360 - turn.max(1)  # to the next arm clockwise, and counter-clockwise
-    own = lines.street[line[pick[near]]]
-    beside = (np.take_along_axis(own, end(turn, 1)[:, None], 1) for end in (np.argmin, np.argmax))
-    two = np.not_equal(*beside)[:, 0]  # a roundabout is one street, however it bends
-    wide = right + left
-    apart = np.minimum(right, left)
-    whole = lines.sure[line[pick[near]]].all(1)
-    in_sure = (wide >= CORNER_DEG[0]) & (wide <= CORNER_DEG[1]) & (apart >= BETWEEN_DEG) & whole & two
-    in_maybe = (wide >= CORNER_MAY_DEG[0]) & (wide <= CORNER_MAY_DEG[1]) | ~whole
-    sure[thing[in_sure & (away <= CORNER_M) & (away > 0)]] = True
-    maybe[thing[in_maybe | (away == 0)]] = True
+    at_junction = np.minimum(begin[:-1, None] + np.arange(most), begin[1:, None] - 1)
+    near = at_junction[junction]
+    clockwise_deg = (arms.bearing_deg[near] - bearing_deg[:, None]) % 360
+    # The thing stands between two arms: the next one clockwise, and the next one counter-clockwise.
+    next_deg, previous_deg = clockwise_deg.min(1), 360 - clockwise_deg.max(1)
+    street, pair = lines.street[arms.line[near]], np.arange(len(thing))
+    # A roundabout is one street, however it bends.
+    two_streets = street[pair, clockwise_deg.argmin(1)] != street[pair, clockwise_deg.argmax(1)]
+    angle_deg = next_deg + previous_deg
+    to_nearer_deg = np.minimum(next_deg, previous_deg)
+    all_sure = lines.sure[arms.line[near]].all(1)
+    in_corner = (angle_deg >= CORNER_DEG[0]) & (angle_deg <= CORNER_DEG[1]) & (to_nearer_deg >= BETWEEN_DEG)
+    may_be_in_corner = (angle_deg >= CORNER_MAY_DEG[0]) & (angle_deg <= CORNER_MAY_DEG[1]) | ~all_sure
+    sure[thing[in_corner & all_sure & two_streets & (distance_m <= CORNER_M) & (distance_m > 0)]] = True
+    maybe[thing[may_be_in_corner | (distance_m == 0)]] = True
     return sure, maybe | sure
 
 
-def _arms(lines: Lines) -> tuple[FloatArray, IntArray, FloatArray, IntArray]:
-    """Where streets meet (J, 2); of each arm that leaves there the place (A,), ascending, its bearing, and its line.
+class _Arms(NamedTuple):
+    """Where streets meet, J junctions, and the A arms of streets that leave there, by junction and bearing.
 
-    Places are the corners of lines that two or more lines have, or that one passes twice; straight on is no meeting.
+    Attributes:
+        junctions: (J, 2) their places.
+        junction: (A,) index of the junction of each arm, ascending.
+        bearing_deg: (A,) compass bearing in which it leaves.
+        line: (A,) index of its line.
     """
-    corners, of = shapely.get_coordinates(lines.shapes, return_index=True)
-    first = np.flatnonzero(np.diff(of, prepend=-1))
-    last = np.append(first[1:], len(of)) - 1
-    cells = np.round(corners * 100).astype(np.int64)
-    _, place, uses = np.unique(cells, axis=0, return_inverse=True, return_counts=True)
-    place = place.ravel()
-    shared = uses[place] >= 2
-    rows = np.flatnonzero(shared)
-    where, toward, line, xy = [], [], [], []
-    along = shapely.line_locate_point(lines.shapes[of[rows]], shapely.points(corners[rows]))
-    length = shapely.length(lines.shapes)
-    for sign, ended in ((1.0, last), (-1.0, first)):
-        kept = np.isin(rows, ended, invert=True)
-        own = rows[kept]
-        goal = np.clip(along[kept] + sign * ARM_M, 0.0, length[of[own]])
-        tip = shapely.get_coordinates(shapely.line_interpolate_point(lines.shapes[of[own]], goal))
-        leg = tip - corners[own]
-        where.append(place[own])
-        toward.append(np.degrees(np.arctan2(leg[:, 0], leg[:, 1])) % 360)
-        line.append(of[own])
-        xy.append(corners[own])
-    at, bearing, lane, points = (np.concatenate(part) for part in (where, toward, line, xy))
-    order = np.lexsort((bearing, at))
-    at, bearing, lane, points = at[order], bearing[order], lane[order], points[order]
-    names, begin, number, arms = np.unique(at, return_index=True, return_inverse=True, return_counts=True)
-    meets = arms >= 3
-    if not meets.any() and not (arms == 2).any():
-        return np.empty((0, 2)), np.empty(0, dtype=np.intp), np.empty(0), np.empty(0, dtype=np.intp)
-    two = arms == 2
-    bend = np.zeros(len(names))
-    bend[two] = np.abs((bearing[begin[two] + 1] - bearing[begin[two]]) % 360 - 180)
-    meets |= two & (bend > TURN_DEG)  # two streets that meet end to end at an angle
-    chosen = meets[number.ravel()]
-    renumbered = np.cumsum(meets) - 1
-    return points[begin[meets]], renumbered[number.ravel()[chosen]], bearing[chosen], lane[chosen]
+
+    junctions: FloatArray
+    junction: IntArray
+    bearing_deg: FloatArray
+    line: IntArray
+
+
+def _arms(lines: Lines) -> _Arms:
+    """Junctions are vertices that two or more lines have, or that one passes twice; straight on is no junction."""
+    vertices, line_of = shapely.get_coordinates(lines.shapes, return_index=True)
+    first_vertex = np.flatnonzero(np.diff(line_of, prepend=-1))
+    last_vertex = np.append(first_vertex[1:], len(line_of)) - 1
+    centimetres = np.round(vertices * 100).astype(np.int64)
+    _, place_of, uses = np.unique(centimetres, axis=0, return_inverse=True, return_counts=True)
+    place_of = place_of.ravel()
+    shared = np.flatnonzero(uses[place_of] >= 2)
+    # At each shared vertex its line leaves forward unless it ends there, and backward unless it begins there.
+    along_m = shapely.line_locate_point(lines.shapes[line_of[shared]], shapely.points(vertices[shared]))
+    length_m = shapely.length(lines.shapes)
+    vertex_parts, tip_parts = [], []
+    for step_m, terminal in ((ARM_M, last_vertex), (-ARM_M, first_vertex)):
+        leaves = np.isin(shared, terminal, invert=True)
+        leaving = shared[leaves]
+        line = line_of[leaving]
+        tip_m = np.clip(along_m[leaves] + step_m, 0.0, length_m[line])
+        vertex_parts.append(leaving)
+        tip_parts.append(shapely.get_coordinates(shapely.line_interpolate_point(lines.shapes[line], tip_m)))
+    vertex = np.concatenate(vertex_parts)
+    offset = np.concatenate(tip_parts) - vertices[vertex]
+    bearing_deg = np.degrees(np.arctan2(offset[:, 0], offset[:, 1])) % 360
+    order = np.lexsort((bearing_deg, place_of[vertex]))
+    vertex, bearing_deg = vertex[order], bearing_deg[order]
+    _, begin, place, count = np.unique(place_of[vertex], return_index=True, return_inverse=True, return_counts=True)
+    # Three arms always meet; two do so where streets meet end to end at an angle.
+    two = begin[count == 2]
+    bend_deg = np.zeros(len(count))
+    bend_deg[count == 2] = np.abs((bearing_deg[two + 1] - bearing_deg[two]) % 360 - 180)
+    meets = (count >= 3) | (bend_deg > TURN_DEG)
+    kept = meets[place]
+    junction = (np.cumsum(meets) - 1)[place[kept]]
+    return _Arms(vertices[vertex[begin[meets]]], junction, bearing_deg[kept], line_of[vertex[kept]])
