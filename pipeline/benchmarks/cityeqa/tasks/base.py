@@ -9,7 +9,17 @@ from typing import Any, Final
 from pipeline.benchmarks.cityeqa import wording
 from pipeline.benchmarks.cityeqa.extra_starts import Start, StartChain, chains, others, spread, starts, turned
 from pipeline.benchmarks.cityeqa.oracle import Observer, Oracle
-from pipeline.benchmarks.cityeqa.raw import NUMBER, NUMBERS, OPEN, YES_OR_NO, RawQuestion, answer_type, evened, in_turns
+from pipeline.benchmarks.cityeqa.raw import (
+    CLOSED,
+    NUMBER,
+    NUMBERS,
+    OPEN,
+    YES_OR_NO,
+    RawQuestion,
+    answer_type,
+    evened,
+    in_turns,
+)
 from pipeline.benchmarks.cityeqa.raw import YES_NO as ANSWERS
 from pipeline.benchmarks.cityeqa.released import AXES, CATEGORIES, POSES, UNITS
 from pipeline.benchmarks.cityeqa.search import Search, SolvedTask
@@ -23,7 +33,7 @@ from pipeline.questions.arrays import WRITTEN
 from pipeline.questions.cases import Case, CaseTask
 from pipeline.questions.rules import Measure, rule
 from pipeline.questions.task import Form, FreeText
-from pipeline.worlds.city.facts import RawTask
+from pipeline.worlds.city.facts import CityThing, RawTask
 
 
 def parts(*asks: str) -> tuple[str, ...]:
@@ -51,6 +61,60 @@ def colours_of(view: CityView, things: Collection[int], roof: bool = False) -> t
     """The colours that some things have, in alphabetical order."""
     found = {view.things[i].roof_colour if roof else view.things[i].colour for i in things}
     return tuple(sorted(colour for colour in found if colour is not None))
+
+
+def question_about(
+    view: CityView,
+    i: int,
+    *,
+    operands: tuple[str, ...] | None = None,
+    phrases: tuple[Phrase, ...] | None = None,
+    answer_type: str = CLOSED,
+    about: tuple[int, ...] = (),
+    shown: tuple[int, ...] | None = None,
+    pixels_min: int | None = None,
+    **more: Any,
+) -> RawQuestion:
+    """A raw question whose target is a thing of the city; all arguments are attributes of `RawQuestion`.
+
+    Args:
+        view: of the city.
+        i: index of the target.
+        operands: those after the target; by default the ids of ``about``.
+        phrases: by default all that the target may be called.
+        answer_type: closed text by default.
+        about: indices of the things that the question names.
+        shown: by default the target and ``about``.
+        pixels_min: by default as many as an open answer, which is a name, is read by, or any other is seen by.
+        more: the other attributes.
+    """
+    if pixels_min is None:
+        pixels_min = view.rules.read_pixels_min if answer_type == OPEN else view.rules.pixels_min
+    return RawQuestion(
+        target=i,
+        operands=(view.things[i].id, *((view.things[j].id for j in about) if operands is None else operands)),
+        phrases=view.phrases(i) if phrases is None else phrases,
+        answer_type=answer_type,
+        about=about,
+        shown=(i, *about) if shown is None else shown,
+        pixels_min=pixels_min,
+        **more,
+    )
+
+
+def name_known(name: str | None) -> Measure:
+    """Whether there is a name to read."""
+    return rule("no_name_to_read", float(name is not None), ">=", 1, "names")
+
+
+def colour_known(thing: CityThing) -> Measure:
+    """Whether the colour of a thing is known."""
+    return rule("colour_unknown", float(thing.colour is not None), ">=", 1, "colours")
+
+
+def name_flags(thing: CityThing) -> tuple[str, ...]:
+    """The remark that the name of a thing stands for its sign, where the map has no sign."""
+    return () if thing.sign else ("name_as_sign",)
 
 
 def numbers_to(most: int) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ import numpy as np
 import shapely
 
 from pipeline.benchmarks.cityeqa.raw import NUMBER, NUMBERS, YES_NO, YES_OR_NO, RawQuestion
-from pipeline.benchmarks.cityeqa.tasks.base import EqaTask, numbers_to, parts, plural
+from pipeline.benchmarks.cityeqa.tasks.base import EqaTask, numbers_to, parts, plural, question_about
 from pipeline.benchmarks.cityeqa.view import CityView
 from pipeline.benchmarks.cityeqa.wording import COLOURS, KINDS, Phrase
 from pipeline.core.arrays import BoolArray, IntArray
@@ -150,18 +150,18 @@ def _count(view: CityView, found: Gathered) -> RawQuestion:
     place, n, most = view.things[found.at], len(found.things), view.rules.count_max
     near = found.near_m is not None
     fields = {"things": plural(found.kind)} | ({"metres": str(found.near_m)} if near else {})
-    return RawQuestion(
+    return question_about(
+        view,
+        found.at,
         kind=f"{plural(found.kind)} {'in front of' if found.front else found.where} a {place.kind}",
-        target=found.at,
-        operands=(place.id, found.kind, str(found.near_m or found.where)),
-        phrases=view.phrases(found.at),
+        operands=(found.kind, str(found.near_m or found.where)),
         part=f"ask_count_{found.where}",
         fields=fields,
         answer=NUMBERS[min(n, len(NUMBERS) - 1)],
         others=numbers_to(most),
         answer_type=NUMBER,
-        shown=(found.at, *found.things),
-        pixels_min=view.rules.pixels_min // 4,  # a thing is told from others by fewer than it is looked at by
+        # A thing is told from others by fewer pixels than it is looked at by.
+        pixels_min=view.rules.pixels_min // 4,
         about=found.things,
         checks=(
             *found.checks,
@@ -175,17 +175,14 @@ def _count(view: CityView, found: Gathered) -> RawQuestion:
 def _storeys(view: CityView, i: int) -> RawQuestion:
     thing = view.things[i]
     levels = thing.levels or 0.0
-    return RawQuestion(
+    return question_about(
+        view,
+        i,
         kind="storeys",
-        target=i,
-        operands=(thing.id,),
-        phrases=view.phrases(i),
         part="ask_levels",
         answer=NUMBERS[min(int(levels), len(NUMBERS) - 1)],
         others=numbers_to(view.rules.count_max),
         answer_type=NUMBER,
-        shown=(i,),
-        pixels_min=view.rules.pixels_min,
         checks=(
             rule("half_storeys", levels % 1, "<=", 0, "storeys"),
             rule("too_many", levels, "<=", view.rules.count_max, "storeys"),
@@ -214,11 +211,11 @@ def _exists(view: CityView, found: Gathered, asked: Phrase) -> RawQuestion:
     said = str(asked).partition(" ")[2]
     those = [i for i in found.things if asked.colour is None or view.things[i].colour == asked.colour]
     unknown = [i for i in found.things if asked.colour is not None and view.things[i].colour is None]
-    return RawQuestion(
+    return question_about(
+        view,
+        found.at,
         kind="any",
-        target=found.at,
-        operands=(place.id, said, str(found.near_m or found.where)),
-        phrases=view.phrases(found.at),
+        operands=(said, str(found.near_m or found.where)),
         part=f"ask_exists_{found.where}",
         fields={"thing": said} | ({"metres": str(found.near_m)} if near else {}),
         answer=YES_NO[0] if those else YES_NO[1],

@@ -8,8 +8,18 @@ from typing import Final
 
 import numpy as np
 
-from pipeline.benchmarks.cityeqa.raw import CLOSED, OPEN, RawQuestion
-from pipeline.benchmarks.cityeqa.tasks.base import EqaTask, colours_of, known_of, others_of, parts
+from pipeline.benchmarks.cityeqa.raw import OPEN, RawQuestion
+from pipeline.benchmarks.cityeqa.tasks.base import (
+    EqaTask,
+    colour_known,
+    colours_of,
+    known_of,
+    name_flags,
+    name_known,
+    others_of,
+    parts,
+    question_about,
+)
 from pipeline.benchmarks.cityeqa.tasks.counting import CENTRES, COUNTED, FRONTED, PLACES, complete, in_front
 from pipeline.benchmarks.cityeqa.view import SHOWN_BY_NAME, CityView
 from pipeline.benchmarks.cityeqa.wording import NO_SHOPS, SHOP, SIGNBOARD
@@ -34,19 +44,17 @@ class ObjectRecognition(EqaTask):
         nouns = sorted({view.things[i].noun for i in shops} - {SHOP} - NO_SHOPS)
         for i in view.targets(SHOP):
             thing = view.things[i]
-            flags = () if thing.sign else ("name_as_sign",)
+            flags = name_flags(thing)
             if thing.noun != SHOP:
-                yield RawQuestion(
+                yield question_about(
+                    view,
+                    i,
                     kind="sort",
-                    target=i,
-                    operands=(thing.id,),
                     phrases=view.unsorted_phrases(i),
                     part="ask_noun",
                     fields={"general": SHOP},
                     answer=thing.noun,
                     others=others_of(view, i, nouns, NOUNS, "noun"),
-                    answer_type=CLOSED,
-                    shown=(i,),
                     pixels_min=view.rules.read_pixels_min,
                     checks=(
                         rule("is_no_shop", float(thing.noun in NO_SHOPS), "<=", 0, "sorts"),
@@ -59,18 +67,15 @@ class ObjectRecognition(EqaTask):
         written = known_of(view.read(i) for i in boards)
         for i in view.targets(SIGNBOARD):
             text = view.read(i)
-            yield RawQuestion(
+            yield question_about(
+                view,
+                i,
                 kind="sign",
-                target=i,
-                operands=(view.things[i].id,),
-                phrases=view.phrases(i),
                 part="ask_sign",
                 answer=text or "",
                 others=others_of(view, i, written, 3, "sign"),
                 answer_type=OPEN,
-                shown=(i,),
-                pixels_min=view.rules.read_pixels_min,
-                checks=(rule("no_name_to_read", float(text is not None), ">=", 1, "names"),),
+                checks=(name_known(text),),
             )
 
 
@@ -129,23 +134,21 @@ def _names(view: CityView, kind: str) -> Iterator[RawQuestion]:
     for i in view.targets(kind):
         thing, name = view.things[i], view.read(i)
         alike = alike_of[thing.noun]
-        yield RawQuestion(
+        yield question_about(
+            view,
+            i,
             kind="name" if kind == SHOP else f"name of a {kind}",
-            target=i,
-            operands=(thing.id,),
             phrases=view.phrases(i, hide=("name",)),
             part="ask_name",
             answer=name or "",
             others=others_of(view, i, alike if len(alike) > NAMES else names, NAMES, "name"),
             answer_type=OPEN,
-            shown=(i,),
-            pixels_min=view.rules.read_pixels_min,
             checks=(
-                rule("no_name_to_read", float(name is not None), ">=", 1, "names"),
+                name_known(name),
                 rule("other_names", len({normalised(n) for n in names} - {normalised(name or "")}), ">=", 1, "names"),
                 rule("name_says_what_it_is", view.says(i), "<=", 0, "words"),
             ),
-            flags=() if thing.sign else ("name_as_sign",),
+            flags=name_flags(thing),
         )
 
 
@@ -163,17 +166,15 @@ def _boards(view: CityView) -> Iterator[RawQuestion]:
             continue
         over = [j for j in of_wall[thing.on] if view.things[j].colour in own]
         board = min(over, key=lambda j: math.dist(view.things[j].center, thing.center))
-        yield RawQuestion(
+        yield question_about(
+            view,
+            i,
             kind="colour of a board",
-            target=i,
-            operands=(thing.id,),
             phrases=view.phrases(i, hide=("sign", "colour")),
             part="ask_board",
             answer=min(own),
             others=colours,
-            answer_type=CLOSED,
             shown=(board,),
-            pixels_min=view.rules.pixels_min,
             checks=(
                 rule("two_boards", len(own), "<=", 1, "colours"),
                 rule("other_colours", len(colours) - 1, ">=", 1, "colours"),
@@ -204,23 +205,21 @@ def _beside_places(view: CityView, kind: str) -> Iterator[RawQuestion]:
             continue
         checks = [
             complete(view, kind),
-            rule("colour_unknown", float(view.things[first].colour is not None), ">=", 1, "colours"),
+            colour_known(view.things[first]),
         ]
         if inside:
             checks.append(rule("several_there", float((away <= view.rules.near_margin_m).sum()), "<=", 1, "things"))
         else:
             ratio = min(second_m / max(float(away[order[0]]), 1.0), 99.0)
             checks.append(rule("as_near", ratio, ">=", view.rules.nearer_ratio_min, "ratio"))
-        yield RawQuestion(
+        yield question_about(
+            view,
+            i,
             kind=f"colour of the {kind} {'in' if inside else 'nearest to'} a {place.kind}",
-            target=i,
-            operands=(place.id, view.things[first].id),
-            phrases=view.phrases(i),
             part="ask_colour_in" if inside else "ask_colour_nearest",
             fields={"thing": kind},
             answer=view.things[first].colour or "",
             others=colours,
-            answer_type=CLOSED,
             shown=(first,) if inside else (first, i),
             pixels_min=view.rules.pixels_min // 2,
             about=(first,),
@@ -240,42 +239,37 @@ def _in_front(view: CityView, kind: str) -> Iterator[RawQuestion]:
         if not found.things:
             continue
         first = found.things[0]
-        yield RawQuestion(
+        yield question_about(
+            view,
+            i,
             kind=f"colour of the {kind} in front of a {view.things[i].kind}",
-            target=i,
-            operands=(view.things[i].id, view.things[first].id),
-            phrases=view.phrases(i),
             part="ask_colour_front",
             fields={"thing": kind},
             answer=view.things[first].colour or "",
             others=colours,
-            answer_type=CLOSED,
             shown=(first,),
             pixels_min=view.rules.pixels_min // 2,
             about=(first,),
             checks=(
                 *found.checks,
                 rule("several_there", len(found.things), "<=", 1, "things"),
-                rule("colour_unknown", float(view.things[first].colour is not None), ">=", 1, "colours"),
+                colour_known(view.things[first]),
             ),
         )
 
 
 def _colour(view: CityView, i: int, colours: tuple[str, ...]) -> RawQuestion:
     thing = view.things[i]
-    return RawQuestion(
+    return question_about(
+        view,
+        i,
         kind=f"colour of a {thing.kind}",
-        target=i,
-        operands=(thing.id,),
         phrases=view.phrases(i, hide=("colour", "sign")),
         part="ask_colour",
         answer=thing.colour or "",
         others=colours,
-        answer_type=CLOSED,
-        shown=(i,),
-        pixels_min=view.rules.pixels_min,
         checks=(
-            rule("colour_unknown", float(thing.colour is not None), ">=", 1, "colours"),
+            colour_known(thing),
             rule("other_colours", len(set(colours) - {thing.colour}), ">=", 1, "colours"),
         ),
     )
@@ -284,17 +278,13 @@ def _colour(view: CityView, i: int, colours: tuple[str, ...]) -> RawQuestion:
 def _roof(view: CityView, i: int, kind: str, part: str, answer: str, others: tuple[str, ...]) -> RawQuestion:
     thing = view.things[i]
     top_m = thing.top_m if thing.top_m is not None else (thing.height_m or float("inf"))
-    return RawQuestion(
+    return question_about(
+        view,
+        i,
         kind=kind,
-        target=i,
-        operands=(thing.id,),
-        phrases=view.phrases(i),
         part=part,
         answer=answer,
         others=others,
-        answer_type=CLOSED,
-        shown=(i,),
-        pixels_min=view.rules.pixels_min,
         checks=(
             # The walls are all that is seen of a house from below its eaves.
             rule("roof_above_the_agent", max(view.city.slabs_m) - top_m, ">=", 0, "m"),

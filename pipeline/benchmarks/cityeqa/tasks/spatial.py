@@ -10,10 +10,21 @@ from typing import Final
 import numpy as np
 
 from pipeline.benchmarks.cityeqa.raw import CLOSED, OPEN, RawQuestion
-from pipeline.benchmarks.cityeqa.tasks.base import EqaTask, colours_of, known_of, others_of, parts
+from pipeline.benchmarks.cityeqa.tasks.base import (
+    EqaTask,
+    colour_known,
+    colours_of,
+    known_of,
+    name_flags,
+    name_known,
+    others_of,
+    parts,
+    question_about,
+)
 from pipeline.benchmarks.cityeqa.tasks.street import across, street_questions, tallest
 from pipeline.benchmarks.cityeqa.view import CityView
 from pipeline.benchmarks.cityeqa.wording import DIRECTIONS, KINDS, SHOP, SIGNBOARD, Phrase
+from pipeline.core.arrays import FloatArray
 from pipeline.core.identity import rng_for
 from pipeline.questions.rules import Measure, rule
 from pipeline.worlds.city.facts import BUILDING
@@ -71,57 +82,26 @@ class SpatialReasoning(EqaTask):
 
 def _side(view: CityView, i: int, side: str, colours: tuple[str, ...], names: tuple[str, ...]) -> Iterator[RawQuestion]:
     """What the next thing of the kind to a side is like; nothing where there is none."""
-    thing = view.things[i]
-    near = view.among(view.around(i, 2 * view.rules.side_gap_max_m), thing.kind)
-    others = np.array([j for j in near.tolist() if view.things[j].facing_deg is not None], dtype=np.intp)
-    if not len(others):
+    found = _next_beside(view, i, side)
+    if found is None:
         return
-    offset = view.centers[others] - view.centers[i]
-    # Who looks at a front has its left where the front has its right.
-    toward = (thing.facing_deg or 0.0) + (90.0 if side == "left" else -90.0)
-    bearing = np.degrees(np.arctan2(offset[:, 0], offset[:, 1]))
-    off = np.abs((bearing - toward + 180) % 360 - 180)
-    faces = np.array([view.things[j].facing_deg for j in others.tolist()], dtype=np.float64)
-    turned = np.abs((faces - (thing.facing_deg or 0.0) + 180) % 360 - 180)
-    away = np.hypot(*offset.T)
-    there = (off < 90) & (turned < 90) & (away <= 2 * view.rules.side_gap_max_m)
-    if not there.any():
-        return
-    beside = np.flatnonzero(there)
-    order = beside[np.argsort(away[beside], kind="stable")]
-    nearest = int(order[0])
-    second = float(away[order[1]]) if len(order) > 1 else np.inf
-    j = int(others[nearest])
-    other = view.things[j]
-    checks = (
-        rule("not_beside", float(off[nearest]), "<=", ACROSS_DEG, "deg"),
-        rule("other_front", float(turned[nearest]), "<=", SAME_FRONT_DEG, "deg"),
-        rule("too_far_aside", float(away[nearest]), "<=", view.rules.side_gap_max_m, "m"),
-        rule(
-            "two_beside",
-            min(second / max(float(away[nearest]), 1e-9), 99.0),
-            ">=",
-            view.rules.nearer_ratio_min,
-            "ratio",
-        ),
-    )
+    j, checks = found
+    thing, other = view.things[i], view.things[j]
     text = view.read(j)
-    named = RawQuestion(
+    named = question_about(
+        view,
+        i,
         kind=f"{thing.kind} beside",
-        target=i,
-        operands=(thing.id, side, other.id),
-        phrases=view.phrases(i),
+        operands=(side, other.id),
         part="ask_side_name",
         fields={"thing": other.kind, "side": side},
         answer=text or "",
         others=others_of(view, j, names, 3, "beside"),
         answer_type=OPEN,
-        shown=(i, j),
-        pixels_min=view.rules.read_pixels_min,
         about=(j,),
-        checks=(*checks, rule("no_name_to_read", float(text is not None), ">=", 1, "names")),
+        checks=(*checks, name_known(text)),
         even=side,
-        flags=() if other.sign else ("name_as_sign",),
+        flags=name_flags(other),
     )
     yield named
     if thing.kind == SIGNBOARD:
@@ -133,8 +113,50 @@ def _side(view: CityView, i: int, side: str, colours: tuple[str, ...], names: tu
             others=colours,
             answer_type=CLOSED,
             pixels_min=view.rules.pixels_min,
-            checks=(*checks, rule("colour_unknown", float(other.colour is not None), ">=", 1, "colours")),
+            checks=(*checks, colour_known(other)),
         )
+
+
+def _next_beside(view: CityView, i: int, side: str) -> tuple[int, tuple[Measure, ...]] | None:
+    """Index of the nearest thing of the kind to a side, with what proves that it is the next one; None: there is none.
+
+    Only things that face somewhere count, about the same way as the thing itself.
+    """
+    thing, rules = view.things[i], view.rules
+    reach_m = 2 * rules.side_gap_max_m
+    same_kind = view.among(view.around(i, reach_m), thing.kind)
+    others = np.array([j for j in same_kind.tolist() if view.things[j].facing_deg is not None], dtype=np.intp)
+    if not len(others):
+        return None
+    facing_deg = thing.facing_deg or 0.0
+    # Who looks at a front has its left where the front has its right.
+    side_deg = facing_deg + (90.0 if side == "left" else -90.0)
+    offset_m = view.centers[others] - view.centers[i]
+    bearing_deg = np.degrees(np.arctan2(offset_m[:, 0], offset_m[:, 1]))
+    off_side_deg = _between_deg(bearing_deg, side_deg)
+    fronts_deg = np.array([view.things[j].facing_deg for j in others.tolist()], dtype=np.float64)
+    turned_deg = _between_deg(fronts_deg, facing_deg)
+    distance_m = np.hypot(*offset_m.T)
+    beside = np.flatnonzero((off_side_deg < 90) & (turned_deg < 90) & (distance_m <= reach_m))
+    if not len(beside):
+        return None
+    by_distance = beside[np.argsort(distance_m[beside], kind="stable")]
+    nearest = int(by_distance[0])
+    nearest_m = float(distance_m[nearest])
+    second_m = float(distance_m[by_distance[1]]) if len(by_distance) > 1 else np.inf
+    ratio = min(second_m / max(nearest_m, 1e-9), 99.0)
+    checks = (
+        rule("not_beside", float(off_side_deg[nearest]), "<=", ACROSS_DEG, "deg"),
+        rule("other_front", float(turned_deg[nearest]), "<=", SAME_FRONT_DEG, "deg"),
+        rule("too_far_aside", nearest_m, "<=", rules.side_gap_max_m, "m"),
+        rule("two_beside", ratio, ">=", rules.nearer_ratio_min, "ratio"),
+    )
+    return int(others[nearest]), checks
+
+
+def _between_deg(bearings_deg: FloatArray, bearing_deg: float) -> FloatArray:
+    """Angles (n,) between bearings (n,) and another, 0 to 180 degrees."""
+    return np.abs((bearings_deg - bearing_deg + 180) % 360 - 180)
 
 
 def _has_a_name(view: CityView, i: int) -> bool:
@@ -164,18 +186,14 @@ def _bearing(view: CityView, i: int, j: int, called: Phrase) -> RawQuestion:
     off = [float(pairs.off_axis_deg(d)[0]) for d in range(len(DIRECTIONS))]
     best = int(np.argmin(off))
     low, high = view.rules.bearing_gap_m
-    return RawQuestion(
+    return question_about(
+        view,
+        i,
         kind="direction",
-        target=i,
-        operands=(view.things[i].id, view.things[j].id),
-        phrases=view.phrases(i),
         part="ask_bearing",
         fields={"other": called.definite},
         answer=DIRECTIONS[best],
         others=DIRECTIONS,
-        answer_type=CLOSED,
-        shown=(i, j),
-        pixels_min=view.rules.pixels_min,
         about=(j,),
         checks=(
             rule("near_a_diagonal", off[best], "<=", 45.0 - view.rules.margin_deg, "deg"),
@@ -205,17 +223,15 @@ def _nearer(view: CityView, i: int, near: list[int], lone: dict[int, Phrase]) ->
         pair = sorted(said)
         swap = bool(rng_for(view.scene.id, *pair, "order").integers(2))
         fields = dict(zip(("one", "other"), pair[::-1] if swap else pair, strict=True))
-        yield RawQuestion(
+        yield question_about(
+            view,
+            i,
             kind="nearer",
-            target=i,
-            operands=(view.things[i].id, *sorted(ids)),
-            phrases=view.phrases(i),
+            operands=tuple(sorted(ids)),
             part="ask_nearer",
             fields=fields,
             answer=said[0],
             others=said,
-            answer_type=CLOSED,
-            shown=(i, one, other),
             pixels_min=view.rules.pixels_min // 2,
             about=(one, other),
             checks=(

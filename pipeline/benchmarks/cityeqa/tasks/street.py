@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Final
 
 import numpy as np
 
 from pipeline.benchmarks.cityeqa.extra_starts import others as named
 from pipeline.benchmarks.cityeqa.query import MOST_TIMES
-from pipeline.benchmarks.cityeqa.raw import CLOSED, OPEN, YES_NO, YES_OR_NO, RawQuestion
-from pipeline.benchmarks.cityeqa.tasks.base import known_of, others_of
+from pipeline.benchmarks.cityeqa.raw import OPEN, YES_NO, YES_OR_NO, RawQuestion
+from pipeline.benchmarks.cityeqa.tasks.base import known_of, name_flags, name_known, others_of, question_about
 from pipeline.benchmarks.cityeqa.tasks.counting import complete
 from pipeline.benchmarks.cityeqa.view import CityView
 from pipeline.benchmarks.cityeqa.wording import ACROSS, BEHIND, DIRECTIONS, FRONT, SHOP, Phrase
@@ -38,26 +39,24 @@ def across(view: CityView) -> Iterator[RawQuestion]:
         j = int(near[np.argmin(np.where(sure, pairs.distance_m, np.inf))])
         text = view.read(j)
         unit = f"shops: {named(view, near[maybe].tolist())}"
-        yield RawQuestion(
+        yield question_about(
+            view,
+            i,
             kind="across",
-            target=i,
-            operands=(view.things[i].id, view.things[j].id),
-            phrases=view.phrases(i),
             part="ask_across_name",
             fields={"thing": SHOP},
             answer=text or "",
             others=others_of(view, j, names, NAMES, "across"),
             answer_type=OPEN,
             shown=(j,),  # it faces the other way
-            pixels_min=view.rules.read_pixels_min,
             about=(j,),
             checks=(
                 complete(view, SHOP),
                 rule("several_across", float(maybe.sum()), "<=", 1, unit),
-                rule("no_name_to_read", float(text is not None), ">=", 1, "names"),
+                name_known(text),
                 Measure("distance", float(pairs.distance_m[near == j][0]), "m", subject=view.things[j].id),
             ),
-            flags=() if view.things[j].sign else ("name_as_sign",),
+            flags=name_flags(view.things[j]),
         )
 
 
@@ -72,51 +71,39 @@ def street_questions(view: CityView, i: int, near: list[int], lone: Mapping[int,
     one_street = (fronts.line[others] == fronts.line[i]) & (fronts.line[i] >= 0)
     same = fronts.side[others] * fronts.side[i] > 0
     for k, j in enumerate(near):
-        about = (
-            rule("side_of_the_street_unsure", float((fronts.side[[i, j]] == 0).sum()), "<=", 0, "things"),
-            rule("no_one_street", float(one_street[k]), ">=", 1, "streets of both"),
-            Measure("distance", float(pairs.distance_m[k]), "m", subject=view.things[j].id),
+        ask = partial(
+            question_about,
+            view,
+            i,
+            fields={"other": lone[j].definite},
+            pixels_min=view.rules.pixels_min // 2,
+            about=(j,),
         )
-        yield _raw(
-            view, i, j, lone[j], "same side", "ask_same_side", YES_NO[0] if same[k] else YES_NO[1], YES_NO, about
+        yield ask(
+            kind="same side",
+            part="ask_same_side",
+            answer=YES_NO[0] if same[k] else YES_NO[1],
+            others=YES_NO,
+            answer_type=YES_OR_NO,
+            checks=(
+                rule("side_of_the_street_unsure", float((fronts.side[[i, j]] == 0).sum()), "<=", 0, "things"),
+                rule("no_one_street", float(one_street[k]), ">=", 1, "streets of both"),
+                Measure("distance", float(pairs.distance_m[k]), "m", subject=view.things[j].id),
+            ),
         )
         off = float(view.query.streetwise.off_front_deg(np.array([i]), pairs.bearing_deg[[k]])[0])
         sure = [bool(end[k]) for end in ahead_or_behind]
-        ahead = (
-            rule("front_unsure", float(np.isfinite(off)), ">=", 1, "fronts"),
-            rule("neither_before_nor_behind", float(sum(sure)), ">=", 1, "sides"),
-            Measure("off_front", off, "deg", subject=view.things[j].id),
+        yield ask(
+            kind="front or behind",
+            part="ask_front_or_behind",
+            answer=ENDS[0] if sure[0] else ENDS[1],
+            others=ENDS,
+            checks=(
+                rule("front_unsure", float(np.isfinite(off)), ">=", 1, "fronts"),
+                rule("neither_before_nor_behind", float(sum(sure)), ">=", 1, "sides"),
+                Measure("off_front", off, "deg", subject=view.things[j].id),
+            ),
         )
-        answer = ENDS[0] if sure[0] else ENDS[1]
-        yield _raw(view, i, j, lone[j], "front or behind", "ask_front_or_behind", answer, ENDS, ahead)
-
-
-def _raw(
-    view: CityView,
-    i: int,
-    j: int,
-    called: Phrase,
-    kind: str,
-    part: str,
-    answer: str,
-    others: tuple[str, ...],
-    checks: tuple[Measure, ...],
-) -> RawQuestion:
-    return RawQuestion(
-        kind=kind,
-        target=i,
-        operands=(view.things[i].id, view.things[j].id),
-        phrases=view.phrases(i),
-        part=part,
-        fields={"other": called.definite},
-        answer=answer,
-        others=others,
-        answer_type=YES_OR_NO if others == YES_NO else CLOSED,
-        shown=(i, j),
-        pixels_min=view.rules.pixels_min // 2,
-        about=(j,),
-        checks=checks,
-    )
 
 
 def tallest(view: CityView, i: int) -> Iterator[RawQuestion]:
@@ -135,18 +122,14 @@ def tallest(view: CityView, i: int) -> Iterator[RawQuestion]:
     edge = abs(float(pairs.distance_m[first]) - AROUND_M)
     nearest, farthest = view.rules.bearing_gap_m
     j = int(about[first])
-    yield RawQuestion(
+    yield question_about(
+        view,
+        i,
         kind="direction of the tallest",
-        target=i,
-        operands=(view.things[i].id, view.things[j].id),
-        phrases=view.phrases(i),
         part="ask_tallest",
         fields={"metres": f"{AROUND_M:g}"},
         answer=DIRECTIONS[best],
         others=DIRECTIONS,
-        answer_type=CLOSED,
-        shown=(i, j),
-        pixels_min=view.rules.pixels_min,
         about=(j,),
         checks=(
             rule("height_unknown", len(unknown), "<=", 0, f"buildings: {named(view, unknown.tolist())}"),

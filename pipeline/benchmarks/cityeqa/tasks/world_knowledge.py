@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from pipeline.benchmarks.cityeqa.raw import YES_NO, YES_OR_NO, RawQuestion
-from pipeline.benchmarks.cityeqa.tasks.base import EqaTask, parts
+from pipeline.benchmarks.cityeqa.tasks.base import EqaTask, name_flags, parts, question_about
 from pipeline.benchmarks.cityeqa.view import CityView
 from pipeline.benchmarks.cityeqa.wording import NO_SHOPS, SHOP
 from pipeline.core.templates import load_table
@@ -35,22 +35,22 @@ class WorldKnowledge(EqaTask):
             for use, (has, may) in USES.items():
                 if thing.noun == SHOP or thing.noun in may:
                     continue
-                yield RawQuestion(
+                yield question_about(
+                    view,
+                    i,
                     kind="use",
-                    target=i,
-                    operands=(thing.id, use),
+                    operands=(use,),
                     phrases=view.unsorted_phrases(i),
                     part="ask_use",
                     fields={"use": use},
                     answer=YES_NO[0] if thing.noun in has else YES_NO[1],
                     others=YES_NO,
                     answer_type=YES_OR_NO,
-                    shown=(i,),
                     pixels_min=view.rules.read_pixels_min,
                     even=use,
                     checks=(
                         rule("is_no_shop", float(thing.noun in NO_SHOPS), "<=", 0, "sorts"),
                         rule("shows_what_it_is", float(text is not None), ">=", 1, "names"),
                     ),
-                    flags=() if thing.sign else ("name_as_sign",),
+                    flags=name_flags(thing),
                 )
