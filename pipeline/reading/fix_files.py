@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import yaml
 from pydantic import ValidationError
@@ -19,47 +19,23 @@ from pipeline.core.files import open_file
 from pipeline.core.findings import printable
 from pipeline.core.fixes import Fix, FixEntry, collisions, target_of
 from pipeline.reading.folders import SAFE_NAME
+from pipeline.reading.settings import StrictLoader
 
 SHIPPED: Final = Path(__file__).resolve().parents[2] / "meta_schemas" / "fixes"
 BYTES_MAX: Final = 2_000_000
-DEPTH_MAX: Final = 10
 _PARSED: Final = 8  # files that are kept: a build reads its own more than once
 _FAULTS_SHOWN: Final = 5
 _VALUE_SHOWN: Final = 60
 
 
-class _Refused(yaml.YAMLError):
-    """Something that YAML allows and that no file of fixes needs."""
+class _Loader(StrictLoader):
+    """Dates stay text: one that no calendar has is told with its line, as any other wrong value."""
 
-
-class _Loader(yaml.SafeLoader):
-    """Refuses aliases (a few lines of them stand for gigabytes), deep nesting, and keys that are given twice."""
-
-    def compose_node(self, parent: Any, index: Any) -> Any:
-        event: Any = self.peek_event()  # type: ignore[no-untyped-call]
-        line = event.start_mark.line + 1
-        if isinstance(event, yaml.AliasEvent):
-            raise _Refused(f"line {line}: an alias (*{event.anchor}); write the value out")
-        self._depth = getattr(self, "_depth", 0) + 1
-        if self._depth > DEPTH_MAX:
-            raise _Refused(f"line {line}: nested more than {DEPTH_MAX} deep")
-        node = super().compose_node(parent, index)
-        self._depth -= 1
-        return node
-
-    def construct_mapping(self, node: Any, deep: bool = False) -> Any:
-        keys = [self.construct_object(key, deep=True) for key, _ in node.value]
-        for key, (at, _) in zip(keys, node.value, strict=True):
-            if keys.count(key) > 1:
-                raise _Refused(f"line {at.start_mark.line + 1}: the key {key!r} is given twice; keep one")
-        return super().construct_mapping(node, deep)
-
-
-# Dates stay text: one that no calendar has is told with its line, as any other wrong value.
-_Loader.yaml_implicit_resolvers = {
-    first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
-    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
-}
+    depth_max = 10
+    yaml_implicit_resolvers: ClassVar = {
+        first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
+        for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }
 
 
 def read_fixes(folders: Sequence[Path], kinds: Iterable[type[Fix]]) -> list[FixEntry]:
@@ -129,7 +105,7 @@ def _parsed(raw: bytes) -> list[tuple[int, Any]]:
         if node is None:
             return []
         if not isinstance(node, yaml.SequenceNode):
-            raise _Refused(f"line {node.start_mark.line + 1}: a file of fixes is a list; begin entries with '- '")
+            raise yaml.YAMLError(f"line {node.start_mark.line + 1}: a file of fixes is a list; begin entries with '- '")
         return [(item.start_mark.line + 1, loader.construct_document(item)) for item in node.value]
     finally:
         loader.dispose()

@@ -13,8 +13,10 @@ from typing import Final
 from pipeline.core.errors import ConfigError, RawDataError
 from pipeline.core.files import read_file
 from pipeline.reading.files import Listing, SceneRef
+from pipeline.reading.reader import Reader
 
 SAFE_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,98}")  # of a scene or dataset: part of file names and ids
+RENAME: Final = "rename it: it becomes part of file names"
 SAFE: Final = "1 to 99 letters, digits, dots, dashes and underscores, the first a letter or a digit"
 
 
@@ -88,6 +90,69 @@ def list_scenes(
             f"{root}: none of the {len(folders)} scenes here is of the split asked for; take another or all"
         )
     return Listing(tuple(refs), tuple(broken))
+
+
+def check_scene_name(path: Path, name: str, remedy: str) -> None:
+    """Raises RawDataError where a name is none that a scene may have."""
+    if not SAFE_NAME.fullmatch(name):
+        raise RawDataError(path, "unsafe_scene_name", f"the name {name!r} is not {SAFE}", remedy)
+
+
+class FolderReader(Reader):
+    """Reader whose scenes are found place by place: in folders below the root, or in files there.
+
+    Attributes:
+        expected_root: what the user should give, where there is no such folder.
+        expected_scenes: what is not there and what the user should give, where no place has a scene.
+        scene_word: what a scene is called whose id several places have: it is refused. None: that is not looked for.
+    """
+
+    expected_root: str
+    expected_scenes: str
+    scene_word: str | None = None
+
+    def places(self, root: Path) -> Iterable[Path]:
+        """The folders or files that hold scenes, in any order."""
+        raise NotImplementedError
+
+    def refs(self, root: Path, place: Path, shared: bytes) -> Iterable[SceneRef]:
+        """The scenes of a place. Raises RawDataError, which costs what comes after it there.
+
+        Args:
+            root: the reader's.
+            place: one of `places`.
+            shared: what `shared` gave.
+        """
+        raise NotImplementedError
+
+    def shared(self, root: Path) -> bytes:
+        """What all scenes of a root depend on beside their own files, as bytes for their stamps."""
+        return b""
+
+    def scenes(self, root: Path) -> Listing:
+        """See `Reader.scenes`."""
+        if not root.is_dir():
+            raise ConfigError(f"{root}: no such folder. Give {self.expected_root}")
+        shared = self.shared(root)
+        found: dict[str, list[SceneRef]] = {}
+        broken: list[RawDataError] = []
+        for place in sorted(set(self.places(root))):
+            try:
+                for ref in self.refs(root, place, shared):
+                    found.setdefault(ref.id, []).append(ref)
+            except RawDataError as error:
+                broken.append(error)
+        if not found and not broken:
+            raise ConfigError(f"{root}: {self.expected_scenes}")
+        for scene, several in found.items() if self.scene_word else ():
+            if len(several) > 1:
+                where = ", ".join(ref.files[-1] for ref in several)
+                message = f"the {self.scene_word} is there {len(several)} times, as {where}"
+                message += ", and which one is right is not known"
+                path = root / several[0].files[-1]
+                broken.append(RawDataError(path, "duplicate_scene", message, "keep one of them", scene))
+        kept = (refs for _, refs in sorted(found.items()) if len(refs) == 1 or not self.scene_word)
+        return Listing(tuple(ref for refs in kept for ref in refs), tuple(broken))
 
 
 def split_names(root: Path, places: Sequence[str], split: str) -> frozenset[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path, PurePosixPath
-from typing import Annotated, Any, Final, TypeVar
+from typing import Annotated, Any, ClassVar, Final, TypeVar
 
 import yaml
 from pydantic import AfterValidator, BaseModel, ValidationError
@@ -35,6 +35,35 @@ File = Annotated[str, AfterValidator(_below)]
 SafeName = Annotated[Name, AfterValidator(_safe)]
 
 
+class StrictLoader(yaml.SafeLoader):
+    """Refuses aliases, of which a few lines stand for gigabytes, keys that are given twice, and nesting too deep."""
+
+    depth_max: ClassVar[int | None] = None
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        """Refuses aliases and nesting. Raises YAMLError."""
+        event: Any = self.peek_event()  # type: ignore[no-untyped-call]
+        line = event.start_mark.line + 1
+        if isinstance(event, yaml.AliasEvent):
+            raise yaml.YAMLError(f"line {line}: an alias (*{event.anchor}); write the value out")
+        self._depth = getattr(self, "_depth", 0) + 1
+        if self.depth_max is not None and self._depth > self.depth_max:
+            raise yaml.YAMLError(f"line {line}: nested more than {self.depth_max} deep")
+        node = super().compose_node(parent, index)
+        self._depth -= 1
+        return node
+
+    def construct_mapping(self, node: Any, deep: bool = False) -> Any:
+        """Refuses a key that is given twice, of which YAML takes the last. Raises YAMLError."""
+        scalars = [key for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
+        values = [key.value for key in scalars]
+        for key in scalars:
+            if values.count(key.value) > 1:
+                line = key.start_mark.line + 1
+                raise yaml.YAMLError(f"line {line}: the key {key.value!r} is given twice; keep one")
+        return super().construct_mapping(node, deep)
+
+
 def read_model(files: SceneFiles, path: Path, model: type[M]) -> M:
     """A YAML file as a model.
 
@@ -42,7 +71,7 @@ def read_model(files: SceneFiles, path: Path, model: type[M]) -> M:
         RawDataError: naming every wrong key with its value and what it takes.
     """
     try:
-        raw = yaml.load(files.text(path), Loader=_Loader)  # noqa: S506  a SafeLoader
+        raw = yaml.load(files.text(path), Loader=StrictLoader)  # noqa: S506  a SafeLoader
     except (yaml.YAMLError, ValueError, RecursionError) as error:  # ValueError: a date that there is not
         message = f"cannot be read as YAML: {' '.join(str(error).split())[:300]}"
         raise files.fault(path, "bad_yaml", message, "mend the line it names") from error
@@ -55,22 +84,6 @@ def read_model(files: SceneFiles, path: Path, model: type[M]) -> M:
         first, *others = [_describe(e, model) for e in error.errors()]
         more = "".join(f"; also {message}" for message, _ in others[: _FAULTS_SHOWN - 1])
         raise files.fault(path, "bad_setting", first[0] + more, first[1]) from error
-
-
-class _Loader(yaml.SafeLoader):
-    """Refuses a key given twice, of which YAML would take the last without a word, and aliases, which can explode."""
-
-    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
-        if self.check_event(yaml.AliasEvent):
-            raise yaml.YAMLError("an alias (*) is of no use here")
-        return super().compose_node(parent, index)
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        keys = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
-        twice = sorted({key for key in keys if keys.count(key) > 1})
-        if twice:
-            raise yaml.YAMLError(f"{', '.join(twice)} given more than once{node.start_mark}")
-        return super().construct_mapping(node, deep)
 
 
 def _describe(error: Any, whole: type[BaseModel]) -> tuple[str, str]:

@@ -23,10 +23,10 @@ from pipeline.core.findings import Findings, doubt, note
 from pipeline.core.quantized_series import pack
 from pipeline.core.schema import Video
 from pipeline.formats.parquet_rows import ParquetError, columns_of, read_rows, read_tables
-from pipeline.reading.files import Listing, SceneFiles, SceneRef
-from pipeline.reading.folders import SAFE_NAME, digest_files
+from pipeline.reading.files import SceneFiles, SceneRef
+from pipeline.reading.folders import SAFE_NAME, FolderReader, digest_files
 from pipeline.reading.footage import Footage, movie_facts, movie_footage
-from pipeline.reading.reader import NO_VIDEO, ExpectedFile, Reader
+from pipeline.reading.reader import NO_VIDEO, ExpectedFile
 from pipeline.reading.settings import read_model
 from pipeline.worlds.arm.facts import EPISODE_MAX_S, JOINT_STEP, TIME_STEP_S, ArmCamera, Episode, EpisodeScene, Signal
 from pipeline.worlds.arm.readers.declared import (
@@ -36,7 +36,7 @@ from pipeline.worlds.arm.readers.declared import (
     read_things,
     undeclared_arm,
 )
-from pipeline.worlds.arm.readers.series import LARGEST, check_name, list_episodes
+from pipeline.worlds.arm.readers.series import LARGEST, check_name
 
 TASKS: Final = "meta/tasks.parquet"
 VIDEO: Final = "videos/{}/chunk-{:03d}/file-{:03d}.mp4"
@@ -145,43 +145,40 @@ EXPECTED_FILES: Final = (
 )
 
 
-class LeRobot(Reader):
+class LeRobot(FolderReader):
     """Datasets of LeRobot, version 3."""
 
     name = "lerobot"
     version = 1
     video_fps = 30
     expected_files = EXPECTED_FILES
+    expected_root = "a LeRobot dataset of version 3, or a folder of them"
+    expected_scenes = f"no {INFO} here. Give {expected_root}"
 
-    def scenes(self, root: Path) -> Listing:
-        """See `Reader.scenes`: one for each episode of each dataset at, or up to two folders below, the root."""
-        return list_episodes(
-            root,
-            lambda root: (path.parent.parent for top in ("", "*/", "*/*/") for path in root.glob(top + INFO)),
-            self._episodes,
-            missing=f"no {INFO} here",
-            wanted="Give a LeRobot dataset of version 3, or a folder of them",
-        )
+    def places(self, root: Path) -> Iterator[Path]:
+        """See `FolderReader.places`: datasets at, or up to two folders below, the root."""
+        return (path.parent.parent for top in ("", "*/", "*/*/") for path in root.glob(top + INFO))
 
-    def _episodes(self, root: Path, folder: Path) -> Iterator[SceneRef]:
-        dataset = ".".join(folder.relative_to(root).parts) or folder.resolve().name
-        check_name(folder, dataset, "dataset", example=".episode000000")
-        paths = sorted((folder / EPISODES).glob("chunk-*/file-*.parquet"))
+    def refs(self, root: Path, place: Path, shared: bytes) -> Iterator[SceneRef]:
+        """See `FolderReader.refs`: one for each episode of a dataset."""
+        dataset = ".".join(place.relative_to(root).parts) or place.resolve().name
+        check_name(place, dataset, "dataset", example=".episode000000")
+        paths = sorted((place / EPISODES).glob("chunk-*/file-*.parquet"))
         if not paths:
             message = f"no {EPISODES}/chunk-*/file-*.parquet: which episodes there are is not known"
             remedy = "fetch the dataset again; convert datasets of version 2 with LeRobot's own script"
-            raise RawDataError(folder / EPISODES, "missing_episodes", message, remedy)
-        shared = [folder / INFO, folder / TASKS, folder / DECLARED]
+            raise RawDataError(place / EPISODES, "missing_episodes", message, remedy)
+        of_all = [place / INFO, place / TASKS, place / DECLARED]
         for path in paths:
             rows = rows_of(path, ("episode_index", "data/chunk_index", "data/file_index"), None)
             for index, chunk, file in zip(*rows.values(), strict=True):
                 if not all(type(n) is int and 0 <= n < EPISODES_MAX for n in (index, chunk, file)):
                     message = f"an episode with the numbers {index}, {chunk}, {file}"
                     raise RawDataError(path, "wrong_columns", message, "fetch the dataset again")
-                data, things = folder / DATA.format(chunk, file), folder / THINGS.format(f"{index:06d}")
-                own = [(os.path.relpath(p, folder), p.stat()) for p in (*shared, path, data, things) if p.is_file()]
-                names = tuple(p.relative_to(root).as_posix() for p in (folder, data, path))
-                stamp = digest_files(folder, own, b"%d" % index)
+                data, things = place / DATA.format(chunk, file), place / THINGS.format(f"{index:06d}")
+                own = [(os.path.relpath(p, place), p.stat()) for p in (*of_all, path, data, things) if p.is_file()]
+                names = tuple(p.relative_to(root).as_posix() for p in (place, data, path))
+                stamp = digest_files(place, own, shared + b"%d" % index)
                 yield SceneRef(f"{self.name}/{dataset}.episode{index:06d}", names, stamp)
 
     def read(self, files: SceneFiles) -> EpisodeScene:

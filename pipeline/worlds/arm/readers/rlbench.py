@@ -24,10 +24,10 @@ from pipeline.core.schema import Video
 from pipeline.formats.images import color_file, size_of
 from pipeline.formats.pickled import PickledRecord, PickleError
 from pipeline.formats.pickles import read_pickle
-from pipeline.reading.files import Listing, SceneFiles, SceneRef
-from pipeline.reading.folders import digest_files
+from pipeline.reading.files import SceneFiles, SceneRef
+from pipeline.reading.folders import FolderReader, digest_files
 from pipeline.reading.footage import Footage
-from pipeline.reading.reader import NO_VIDEO, ExpectedFile, Reader
+from pipeline.reading.reader import NO_VIDEO, ExpectedFile
 from pipeline.worlds.arm.facts import (
     EFFORT_STEP,
     PLACE_STEP_M,
@@ -42,7 +42,7 @@ from pipeline.worlds.arm.facts import (
     Signal,
 )
 from pipeline.worlds.arm.readers.rlbench_robot import CAMERAS, arm_of, cameras_of, placed
-from pipeline.worlds.arm.readers.series import FINGERS, check_name, list_episodes, stacked, step_of, turns_wxyz
+from pipeline.worlds.arm.readers.series import FINGERS, check_name, stacked, step_of, turns_wxyz
 
 OBSERVATIONS: Final = "low_dim_obs.pkl"
 DESCRIPTIONS: Final = "variation_descriptions.pkl"
@@ -63,34 +63,31 @@ EXPECTED_FILES: Final = (
 )
 
 
-class RLBench(Reader):
+class RLBench(FolderReader):
     """Demonstrations of RLBench."""
 
     name = "rlbench"
     version = 1
     video_fps = 20
     expected_files = EXPECTED_FILES
+    expected_root = "a folder of RLBench's tasks"
+    expected_scenes = f"no TASK/variationN/episodes/episodeN here. Give {expected_root}"
 
-    def scenes(self, root: Path) -> Listing:
-        """See `Reader.scenes`."""
+    def places(self, root: Path) -> Iterator[Path]:
+        """See `FolderReader.places`."""
         patterns = [f"{top}{inner}/episodes/episode*" for top in _TOPS for inner in ("variation*", "all_variations")]
-        return list_episodes(
-            root,
-            lambda root: (folder for pattern in patterns for folder in root.glob(pattern) if folder.is_dir()),
-            self._episode,
-            missing="no TASK/variationN/episodes/episodeN here",
-            wanted="Give a folder of RLBench's tasks",
-        )
+        return (folder for pattern in patterns for folder in root.glob(pattern) if folder.is_dir())
 
-    def _episode(self, root: Path, folder: Path) -> Iterator[SceneRef]:
-        parts = [part for part in folder.relative_to(root).parts if part != "episodes"]
+    def refs(self, root: Path, place: Path, shared: bytes) -> Iterator[SceneRef]:
+        """See `FolderReader.refs`: an episode."""
+        parts = [part for part in place.relative_to(root).parts if part != "episodes"]
         name = ".".join(parts if len(parts) > _SHORT else [root.name, *parts])
-        check_name(folder, name, "episode")
-        own = [(path.relative_to(folder).as_posix(), path) for path in folder.rglob("*") if not path.is_dir()]
-        above = folder.parent.parent / DESCRIPTIONS
+        check_name(place, name, "episode")
+        own = [(path.relative_to(place).as_posix(), path) for path in place.rglob("*") if not path.is_dir()]
+        above = place.parent.parent / DESCRIPTIONS
         own += [(f"../../{DESCRIPTIONS}", above)] if above.exists() else []
-        stamp = digest_files(folder, [(inner, path.lstat()) for inner, path in sorted(own)], b"")
-        there = (folder, *(path for path in (folder / OBSERVATIONS,) if path.exists()))
+        stamp = digest_files(place, [(inner, path.lstat()) for inner, path in sorted(own)], shared)
+        there = (place, *(path for path in (place / OBSERVATIONS,) if path.exists()))
         yield SceneRef(f"{self.name}/{name}", tuple(path.relative_to(root).as_posix() for path in there), stamp)
 
     def read(self, files: SceneFiles) -> EpisodeScene:

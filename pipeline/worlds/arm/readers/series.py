@@ -1,17 +1,16 @@
-"""What readers of arms share: values over time as tables, clocks, turns; and the episodes of a root, by folder."""
+"""What readers of arms share: values over time as tables, clocks, turns, names of episodes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
 from pipeline.core.arrays import FloatArray
-from pipeline.core.errors import ConfigError, RawDataError
+from pipeline.core.errors import RawDataError
 from pipeline.core.findings import Findings, doubt
-from pipeline.reading.files import Listing, SceneRef
 from pipeline.reading.folders import SAFE, SAFE_NAME
 
 UNIT_TOLERANCE: Final = 1e-2  # of a quaternion's length; float32 is off by 1e-7
@@ -84,40 +83,6 @@ def step_of(position: FloatArray, velocity: FloatArray) -> tuple[float, float] |
 
 
 _MOVED_RAD: Final = 0.05  # root of all squares: less is a tremble
-
-
-def list_episodes(
-    root: Path,
-    folders: Callable[[Path], Iterable[Path]],
-    refs_of: Callable[[Path, Path], Iterable[SceneRef]],
-    *,
-    missing: str,
-    wanted: str,
-) -> Listing:
-    """All episodes, by id.
-
-    Args:
-        root: as given.
-        folders: root -> folders in which episodes are.
-        refs_of: root and folder -> its episodes; raises RawDataError.
-        missing: what is not there where nothing is.
-        wanted: what is to be given.
-
-    Raises:
-        ConfigError: there is no such folder, or nothing of the kind in it.
-    """
-    if not root.is_dir():
-        raise ConfigError(f"{root}: no such folder. {wanted}")
-    refs: list[SceneRef] = []
-    broken: list[RawDataError] = []
-    for folder in sorted(set(folders(root))):
-        try:
-            refs.extend(refs_of(root, folder))
-        except RawDataError as error:
-            broken.append(error)
-    if not refs and not broken:
-        raise ConfigError(f"{root}: {missing}. {wanted}")
-    return Listing(tuple(sorted(refs, key=lambda ref: ref.id)), tuple(broken))
 
 
 def check_name(folder: Path, name: str, what: str, *, example: str = "") -> None:

@@ -6,40 +6,94 @@ The root holds folders, each a city with one map (CityJSON, OpenStreetMap or Geo
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
+from typing import Annotated, Final
 
 import numpy as np
 import shapely
+from pydantic import Field, FiniteFloat
 
-from pipeline.core.errors import ConfigError, RawDataError
+from pipeline.core.errors import RawDataError
+from pipeline.core.files import open_file
 from pipeline.core.findings import Findings
-from pipeline.core.schema import Origin
+from pipeline.core.schema import Model, Name, Origin
 from pipeline.geometry.geodesy import offsets_m, to_enu
-from pipeline.reading.files import Listing, SceneFiles, SceneRef
-from pipeline.reading.folders import SAFE, SAFE_NAME, digest_files
+from pipeline.reading.files import SceneFiles, SceneRef
+from pipeline.reading.folders import RENAME, FolderReader, check_scene_name, digest_files
 from pipeline.reading.maps.feature import Feature, MapBounds, PlacedFeature
 from pipeline.reading.maps.osm import KINDS, osm_bounds
 from pipeline.reading.maps.read import OSM_SUFFIXES, read_context, read_streets
 from pipeline.reading.maps.streets import StreetLine
-from pipeline.reading.reader import ExpectedFile, Reader
+from pipeline.reading.reader import ExpectedFile
+from pipeline.reading.settings import File, SafeName, read_model
 from pipeline.worlds.city.facts import City, CityScene, CityThing, Street
 from pipeline.worlds.city.readers.checks import Faults, apart, heights_told, on_the_map, plausible, unique, within
-from pipeline.worlds.city.readers.city_files import (
-    CITY_FILE,
-    DEFAULT_DATASET,
-    MAP_SUFFIXES,
-    OBJECTS_FILE,
-    PHOTOS_FILE,
-    TASKS_FILE,
-    CitySettings,
-    is_map,
-    maps_in,
-    read_settings,
-    stem,
-)
-from pipeline.worlds.city.readers.tasks import read_photos, read_tasks
+from pipeline.worlds.city.readers.tasks import PHOTOS_FILE, TASKS_FILE, read_photos, read_tasks
 from pipeline.worlds.city.readers.things import ALL_KINDS, KEYS, PART, TOLD, on_facades, things_of, with_parts
+
+CITY_FILE: Final = "city.yaml"
+OBJECTS_FILE: Final = "objects.geojson"
+MAP_SUFFIXES: Final = (".osm", ".osm.gz", ".osm.bz2", ".pbf", ".geojson", ".json")
+DEFAULT_DATASET: Final = "city"
+_HEAD: Final = 4096  # bytes, in which a JSON file says what it is
+_MAPS: Final = (b"CityJSON", b"CityObjects", b"Overpass API", b"FeatureCollection")
+
+Latitude = Annotated[FiniteFloat, Field(ge=-90, le=90)]
+Longitude = Annotated[FiniteFloat, Field(ge=-180, le=180)]
+
+
+class CitySettings(Model):
+    """What the folder of a city may say in ``city.yaml``; all of it may be missing."""
+
+    dataset: SafeName = Field(
+        default=DEFAULT_DATASET, description="letters, digits, dots, dashes and underscores: first part of ids"
+    )
+    map: File | None = Field(default=None, description="name of the map file; else the only one in the folder")
+    origin: Origin | None = Field(default=None, description="of poses; needed with tasks.json, photos.json")
+    bounds: tuple[Longitude, Latitude, Longitude, Latitude] | None = Field(
+        default=None, description="west, south, east, north of what the map covers"
+    )
+    complete: tuple[Name, ...] = Field(default=(), description="kinds of which the map has all there are")
+    slabs_m: tuple[Annotated[FiniteFloat, Field(gt=0, le=300)], ...] = Field(
+        default=(5.0, 9.0), min_length=1, description="heights above the ground at which agents move, metres"
+    )
+
+
+def maps_in(folder: Path) -> list[Path]:
+    """The files of a folder that may be maps, by name."""
+    others = {OBJECTS_FILE, TASKS_FILE, PHOTOS_FILE}
+    return sorted(p for p in folder.iterdir() if is_map(p) and p.name not in others)
+
+
+def is_map(path: Path) -> bool:
+    """Whether a file has the ending of a map, and is not hidden; of other JSON, whether it says that it is one.
+
+    Overpass's own counts: reading it says what to ask Overpass for instead.
+    """
+    if path.name.startswith(".") or not path.name.lower().endswith(MAP_SUFFIXES) or not path.is_file():
+        return False
+    if not path.name.lower().endswith(".json"):
+        return True
+    with open_file(path) as file:
+        head = file.read(_HEAD)
+    return any(word in head for word in _MAPS)
+
+
+def stem(path: Path) -> str:
+    """The name of a map file without its endings."""
+    suffix = max((s for s in MAP_SUFFIXES if path.name.lower().endswith(s)), key=len)
+    name = path.name[: -len(suffix)]
+    return name.removesuffix(".osm").removesuffix(".city")
+
+
+def read_settings(files: SceneFiles) -> CitySettings:
+    """The folder's settings. Raises RawDataError where they are wrong."""
+    path = files.path / CITY_FILE
+    if not path.is_file():
+        return CitySettings()
+    return read_model(files, path, CitySettings)
+
 
 CITY_MAX_M: Final = 10_000.0  # from side to side: a grid of metres of more would take over half a gigabyte
 FAR_M: Final = 10_000.0  # from the middle of a map: a point there is a slip of the pen
@@ -57,7 +111,7 @@ EXPECTED_FILES: Final = (
 )
 
 
-class Cities(Reader):
+class Cities(FolderReader):
     """Cities in folders of the user."""
 
     name = "city"
@@ -65,40 +119,25 @@ class Cities(Reader):
     extra = "flights"
     video_fps = 1
     expected_files = EXPECTED_FILES
+    expected_root = "a folder of cities, or of map files"
+    expected_scenes = "no city here. Give a folder of cities, each with a map, or of map files"
+    scene_word = "city"
 
-    def scenes(self, root: Path) -> Listing:
-        """See `Reader.scenes`. A ``city.yaml`` that is wrong costs its city when it is read."""
-        if not root.is_dir():
-            raise ConfigError(f"{root}: no such folder. Give a folder of cities, or of map files")
-        found: dict[str, list[SceneRef]] = {}
-        broken: list[RawDataError] = []
-        for path in sorted(root.iterdir()):
-            folder = path if path.is_dir() else root
-            if path.name.startswith(".") or not (_is_city(path) if path.is_dir() else is_map(path)):
-                continue
-            name = path.name if path.is_dir() else stem(path)
-            if not SAFE_NAME.fullmatch(name):
-                message = f"the name {name!r} is not {SAFE}"
-                broken.append(
-                    RawDataError(path, "unsafe_scene_name", message, "rename it: it becomes part of file names")
-                )
-                continue
-            there = [p for p in sorted(path.iterdir()) if p.is_file()] if path.is_dir() else [path]
-            stamp = digest_files(folder, [(p.name, p.stat()) for p in there], b"")
-            dataset = _dataset(root, folder) if path.is_dir() else DEFAULT_DATASET
-            names = (folder, *there) if path.is_dir() else (folder, path)
-            ref = SceneRef(f"{dataset}/{name}", tuple(p.relative_to(root).as_posix() for p in names), stamp)
-            found.setdefault(ref.id, []).append(ref)
-        if not found and not broken:
-            raise ConfigError(f"{root}: no city here. Give a folder of cities, each with a map, or of map files")
-        for scene, refs in found.items():
-            if len(refs) > 1:
-                where = ", ".join(ref.files[-1] for ref in refs)
-                message = f"the city is there {len(refs)} times, as {where}, and which one is right is not known"
-                broken.append(
-                    RawDataError(root / refs[0].files[-1], "duplicate_scene", message, "keep one of them", scene)
-                )
-        return Listing(tuple(refs[0] for _, refs in sorted(found.items()) if len(refs) == 1), tuple(broken))
+    def places(self, root: Path) -> Iterator[Path]:
+        """See `FolderReader.places`: folders with a map or settings, and map files."""
+        for path in root.iterdir():
+            if not path.name.startswith(".") and (_is_city(path) if path.is_dir() else is_map(path)):
+                yield path
+
+    def refs(self, root: Path, place: Path, shared: bytes) -> Iterator[SceneRef]:
+        """See `FolderReader.refs`. A ``city.yaml`` that is wrong costs its city when it is read."""
+        name = place.name if place.is_dir() else stem(place)
+        check_scene_name(place, name, RENAME)
+        folder = place if place.is_dir() else root
+        there = [p for p in sorted(place.iterdir()) if p.is_file()] if place.is_dir() else [place]
+        stamp = digest_files(folder, [(p.name, p.stat()) for p in there], shared)
+        dataset = _dataset(root, folder) if place.is_dir() else DEFAULT_DATASET
+        yield SceneRef(f"{dataset}/{name}", tuple(p.relative_to(root).as_posix() for p in (folder, *there)), stamp)
 
     def read(self, files: SceneFiles) -> CityScene:
         """See `Reader.read`."""

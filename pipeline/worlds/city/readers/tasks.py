@@ -24,8 +24,9 @@ from pipeline.reading.maps.feature import usable_name
 from pipeline.worlds.city.facts import BUILDING, City, CityPhoto, CityThing, Pose, RawTask
 from pipeline.worlds.city.occluders import Occluders
 from pipeline.worlds.city.readers.checks import Faults
-from pipeline.worlds.city.readers.city_files import PHOTOS_FILE, TASKS_FILE
 
+TASKS_FILE: Final = "tasks.json"
+PHOTOS_FILE: Final = "photos.json"
 NAMES: Final = ("x", "y", "z", "roll", "pitch", "yaw")
 _TURN_TOLERANCE: Final = 2e-3  # radians, within which an angle is a quarter turn
 

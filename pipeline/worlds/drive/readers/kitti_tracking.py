@@ -8,21 +8,21 @@ Columns: devkit_tracking/readme.txt.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
 import numpy as np
 
 from pipeline.core.arrays import FloatArray, IntArray, StrArray
-from pipeline.core.errors import ConfigError, RawDataError
 from pipeline.core.findings import Findings, doubt, note
 from pipeline.core.quantized_series import pack
 from pipeline.formats.images import size_of
 from pipeline.geometry.angles import rotated, yaw_deg
-from pipeline.reading.files import Listing, SceneFiles, SceneRef
-from pipeline.reading.folders import SAFE, SAFE_NAME, digest_files
+from pipeline.reading.files import SceneFiles, SceneRef
+from pipeline.reading.folders import FolderReader, check_scene_name, digest_files
 from pipeline.reading.footage import Footage
-from pipeline.reading.reader import ExpectedFile, Reader
+from pipeline.reading.reader import ExpectedFile
 from pipeline.worlds.drive.facts import KITTI, TIME_STEP_S, Actor, Drive, DriveCamera, DriveScene, Ego
 from pipeline.worlds.drive.readers.kitti_poses import (
     BODY_FROM_CAMERA,
@@ -66,40 +66,36 @@ EXPECTED_FILES: Final = (
 )
 
 
-class KittiTracking(Reader):
+class KittiTracking(FolderReader):
     """Sequences of KITTI's tracking benchmark."""
 
     name = "kitti_tracking"
     version = 2
     video_fps = RATE_HZ
     expected_files = EXPECTED_FILES
+    expected_root = f"the folder that holds {_LABELS}"
+    expected_scenes = f"no labels of KITTI here. Give the folder that holds {_LABELS}/*.txt"
 
-    def scenes(self, root: Path) -> Listing:
-        """See `Reader.scenes`."""
-        if not root.is_dir():
-            raise ConfigError(f"{root}: no such folder. Give the folder that holds {_LABELS}")
+    def places(self, root: Path) -> Iterator[Path]:
+        """See `FolderReader.places`: files of labels."""
         folder = next((f for f in (root, root / "training") if (f / _LABELS).is_dir()), root)
-        refs: list[SceneRef] = []
-        broken: list[RawDataError] = []
-        for path in sorted((folder / _LABELS).glob("*.txt")):
-            if not SAFE_NAME.fullmatch(path.stem):
-                message = f"the name {path.stem!r} is not {SAFE}"
-                broken.append(RawDataError(path, "unsafe_scene_name", message, "rename the file"))
-                continue
-            beside = (folder / part / path.name for part in (_CALIBRATION, _POSES))
-            own = [path, *(p for p in beside if p.is_file())]
-            stamp = hashlib.sha256()
-            for place in own:
-                stat = place.stat()
-                stamp.update(f"{place.relative_to(folder)}\0{stat.st_size}\0{stat.st_mtime_ns}\n".encode())
-            names = tuple(place.relative_to(root).as_posix() for place in (folder, *own))
-            pictures = folder / _PICTURES / path.stem
-            listed = digest_files(pictures, ((p.name, p.stat()) for _, p in numbered(pictures)), b"")
-            stamp.update(listed.encode())  # changes whenever the pictures may have changed
-            refs.append(SceneRef(f"{self.name}/{path.stem}", names, stamp.hexdigest()))
-        if not refs and not broken:
-            raise ConfigError(f"{root}: no labels of KITTI here. Give the folder that holds {_LABELS}/*.txt")
-        return Listing(tuple(refs), tuple(broken))
+        return (folder / _LABELS).glob("*.txt")
+
+    def refs(self, root: Path, place: Path, shared: bytes) -> Iterator[SceneRef]:
+        """See `FolderReader.refs`."""
+        check_scene_name(place, place.stem, "rename the file")
+        folder = place.parents[1]
+        beside = (folder / part / place.name for part in (_CALIBRATION, _POSES))
+        own = [place, *(p for p in beside if p.is_file())]
+        stamp = hashlib.sha256(shared)
+        for path in own:
+            stat = path.stat()
+            stamp.update(f"{path.relative_to(folder)}\0{stat.st_size}\0{stat.st_mtime_ns}\n".encode())
+        names = tuple(path.relative_to(root).as_posix() for path in (folder, *own))
+        pictures = folder / _PICTURES / place.stem
+        listed = digest_files(pictures, ((p.name, p.stat()) for _, p in numbered(pictures)), b"")
+        stamp.update(listed.encode())  # changes whenever the pictures may have changed
+        yield SceneRef(f"{self.name}/{place.stem}", names, stamp.hexdigest())
 
     def read(self, files: SceneFiles) -> DriveScene:
         """See `Reader.read`."""

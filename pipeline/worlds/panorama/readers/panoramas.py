@@ -6,8 +6,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -19,12 +19,12 @@ from pipeline.core.findings import Findings
 from pipeline.core.schema import Origin
 from pipeline.formats.images import color_file, depth_file
 from pipeline.reading.files import Listing, SceneFiles, SceneRef
-from pipeline.reading.folders import SAFE, SAFE_NAME, digest_files
+from pipeline.reading.folders import RENAME, FolderReader, check_scene_name, digest_files
 from pipeline.reading.maps.areas import COUNTRIES
 from pipeline.reading.maps.gazetteer import SUFFIXES as MAP_SUFFIXES
 from pipeline.reading.maps.gazetteer import maps_in, read_gazetteer, stamped
 from pipeline.reading.maps.read import OSM_SUFFIXES
-from pipeline.reading.reader import ExpectedFile, PanoramaGeometry, Reader, Twin
+from pipeline.reading.reader import ExpectedFile, PanoramaGeometry, Twin
 from pipeline.worlds.panorama.facts import Panorama, PanoramaScene, Place
 from pipeline.worlds.panorama.readers.metadata import of_services, say_what_is_missing, settle, stated, whereabouts
 from pipeline.worlds.panorama.readers.objects import read_objects
@@ -77,7 +77,7 @@ EXPECTED_FILES: Final = (
 
 
 @dataclass(frozen=True)
-class Panoramas(Reader):
+class Panoramas(FolderReader):
     """Panoramas in folders of the user.
 
     Args:
@@ -89,13 +89,36 @@ class Panoramas(Reader):
     version = 1
     video_fps = 1
     expected_files = EXPECTED_FILES
+    expected_root = "a folder of panoramas"
+    expected_scenes = "no panorama here. Give a folder of panoramas: a folder or a picture for each"
+    scene_word = "panorama"
 
     def scenes(self, root: Path) -> Listing:
         """See `Reader.scenes`. Raises ConfigError where maps need a package that is not installed."""
-        maps = self._maps(root)
-        if any(path.name.lower().endswith(OSM_SUFFIXES) for path in maps):
+        if any(path.name.lower().endswith(OSM_SUFFIXES) for path in self._maps(root)):
             require_extra("flights", f"reader {self.name} with a map of OpenStreetMap")
-        return list_panoramas(root, maps)
+        listing = super().scenes(root)
+        return Listing(tuple(_with_twins(root, listing.scenes)), listing.broken)
+
+    def places(self, root: Path) -> Iterator[Path]:
+        """See `FolderReader.places`: folders with a picture or a sidecar, and pictures."""
+        for path in root.iterdir():
+            if not path.name.startswith(".") and (_is_panorama(path) if path.is_dir() else is_picture(path)):
+                yield path
+
+    def shared(self, root: Path) -> bytes:
+        """See `FolderReader.shared`: the maps."""
+        return digest_files(root, [(path.name, path.stat()) for path in self._maps(root)], b"").encode()
+
+    def refs(self, root: Path, place: Path, shared: bytes) -> Iterator[SceneRef]:
+        """See `FolderReader.refs`."""
+        name = place.name if place.is_dir() else place.stem
+        check_scene_name(place, name, RENAME)
+        try:
+            yield _found(root, place, name, shared)
+        except OSError as error:
+            message = f"{error.filename}: {error.strerror}"
+            raise RawDataError(place, "unreadable_file", message, "make its files readable") from error
 
     def read(self, files: SceneFiles) -> PanoramaScene:
         """See `Reader.read`."""
@@ -166,50 +189,11 @@ _EARTH_M: Final = 6_371_000.0
 
 
 @dataclass(frozen=True)
-class _FoundPanoramas:
-    """A panorama as it is listed."""
+class _ListedPanorama(SceneRef):
+    """A panorama as it is listed, with what its near-duplicates are found by."""
 
-    ref: SceneRef
-    picture: Path | None
-    position: Origin | None
-
-
-def list_panoramas(root: Path, maps: Sequence[Path]) -> Listing:
-    """All panoramas of a root, sorted by id. Raises ConfigError where there is none.
-
-    Args:
-        root: the folder of them.
-        maps: map files, of which all of them depend.
-    """
-    if not root.is_dir():
-        raise ConfigError(f"{root}: no such folder. Give a folder of panoramas")
-    stamp = digest_files(root, [(path.name, path.stat()) for path in maps], b"").encode()
-    found: dict[str, list[_FoundPanoramas]] = {}
-    broken: list[RawDataError] = []
-    for path in sorted(root.iterdir()):
-        if path.name.startswith(".") or not (_is_panorama(path) if path.is_dir() else is_picture(path)):
-            continue
-        name = path.name if path.is_dir() else path.stem
-        if not SAFE_NAME.fullmatch(name):
-            message, remedy = f"the name {name!r} is not {SAFE}", "rename it: it becomes part of file names"
-            broken.append(RawDataError(path, "unsafe_scene_name", message, remedy))
-            continue
-        try:
-            one = _found(root, path, name, stamp)
-            found.setdefault(one.ref.id, []).append(one)
-        except OSError as error:
-            message = f"{error.filename}: {error.strerror}"
-            broken.append(RawDataError(path, "unreadable_file", message, "make its files readable"))
-    if not found and not broken:
-        raise ConfigError(f"{root}: no panorama here. Give a folder of panoramas: a folder or a picture for each")
-    for scene, several in found.items():
-        if len(several) > 1:
-            where = ", ".join(one.ref.files[-1] for one in several)
-            message = f"the panorama is there {len(several)} times, as {where}, and which one is right is not known"
-            remedy = "keep one of them"
-            broken.append(RawDataError(root / several[0].ref.files[-1], "duplicate_scene", message, remedy, scene))
-    kept = [several[0] for _, several in sorted(found.items()) if len(several) == 1]
-    return Listing(tuple(_with_twins(root, kept)), tuple(broken))
+    picture: Path | None = None
+    position: Origin | None = None
 
 
 def _is_panorama(folder: Path) -> bool:
@@ -218,7 +202,7 @@ def _is_panorama(folder: Path) -> bool:
     return (folder / SIDECAR).is_file() or bool(pictures_in(folder))
 
 
-def _found(root: Path, path: Path, name: str, extra: bytes) -> _FoundPanoramas:
+def _found(root: Path, path: Path, name: str, extra: bytes) -> _ListedPanorama:
     if path.is_dir():
         there = [p for p in sorted(path.iterdir()) if p.is_file() and not p.name.startswith(".")]
         folder = path
@@ -235,28 +219,23 @@ def _found(root: Path, path: Path, name: str, extra: bytes) -> _FoundPanoramas:
         sidecar = Sidecar()
     own = own_files(files, sidecar.picture)
     picture = own.pictures[0] if len(own.pictures) == 1 else None
-    return _FoundPanoramas(replace(ref, id=f"{sidecar.dataset}/{name}"), picture, whereabouts(files, own, sidecar))
+    position = whereabouts(files, own, sidecar)
+    return _ListedPanorama(f"{sidecar.dataset}/{name}", ref.files, stamp, picture=picture, position=position)
 
 
-def _with_twins(root: Path, found: Sequence[_FoundPanoramas]) -> list[SceneRef]:
+def _with_twins(root: Path, listed: Sequence[SceneRef]) -> Iterator[SceneRef]:
     """The scenes, each with the pictures of those before it that were taken near it, or whose files are as long."""
+    found = [ref for ref in listed if isinstance(ref, _ListedPanorama)]
     twins = _twins(found)
-    refs = []
     for i, one in enumerate(found):
-        paths = [path for j in twins.get(i, ()) if (path := found[j].picture) is not None]
-        stamp = digest_files(
-            root, [(str(path.relative_to(root)), path.stat()) for path in paths], one.ref.stamp.encode()
-        )
-        others = tuple(
-            (found[j].ref.id, path.relative_to(root).as_posix())
-            for j in twins.get(i, ())
-            if (path := found[j].picture) is not None
-        )
-        refs.append(replace(one.ref, stamp=stamp, beside=others) if others else one.ref)
-    return refs
+        near = [(found[j].id, path) for j in twins.get(i, ()) if (path := found[j].picture) is not None]
+        beside = tuple((id, path.relative_to(root).as_posix()) for id, path in near)
+        named = [(str(path.relative_to(root)), path.stat()) for _, path in near]
+        stamp = digest_files(root, named, one.stamp.encode()) if near else one.stamp
+        yield SceneRef(one.id, one.files, stamp, beside=beside)
 
 
-def _twins(found: Sequence[_FoundPanoramas]) -> dict[int, list[int]]:
+def _twins(found: Sequence[_ListedPanorama]) -> dict[int, list[int]]:
     """For each panorama the numbers of those before it that may be the same, the nearest first."""
     pairs: dict[int, list[tuple[float, int]]] = {}
     by_size: dict[int, int] = {}

@@ -137,7 +137,7 @@ def test_two_maps_of_one_city(tmp_path: Path) -> None:
         ("origin: {lat_deg: 99, lon_deg: 0, alt_m: 0}", "bad_setting", "lat_deg"),
         ("slabs_m: [-5]", "bad_setting", "slabs_m"),
         ("dataset: a/b", "bad_setting", "dataset"),
-        ("a: 1\na: 2", "bad_yaml", "given more than once"),
+        ("a: 1\na: 2", "bad_yaml", "line 1: the key 'a' is given twice"),
         ("- 1", "bad_yaml", "not a mapping"),
         ("map: elsewhere.osm", "missing_file", "elsewhere.osm"),
         ("map: ../elsewhere.osm", "bad_setting", "map"),
