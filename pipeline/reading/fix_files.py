@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 import yaml
 from pydantic import ValidationError
@@ -29,13 +29,14 @@ _VALUE_SHOWN: Final = 60
 
 
 class _Loader(StrictLoader):
-    """Dates stay text: one that no calendar has is told with its line, as any other wrong value."""
-
     depth_max = 10
-    yaml_implicit_resolvers: ClassVar = {
-        first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
-        for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
-    }
+
+
+# Dates stay text: one that no calendar has is told with its line, as any other wrong value.
+_Loader.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
+    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
 
 
 def read_fixes(folders: Sequence[Path], kinds: Iterable[type[Fix]]) -> list[FixEntry]:
