@@ -22,7 +22,7 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeGuard
 
 from tests.builds import REPOSITORY
 from tests.conftest import REAL_DATA
@@ -54,7 +54,12 @@ class Mutant(NamedTuple):
 
 
 def mutants_of(file: str, source: str) -> Iterator[Mutant]:
-    """Every mutant of a module, in order of the text. Annotations, texts and calls of `Field` have none."""
+    """Every mutant of a module, in order of the text. Annotations, texts and calls of `Field` have none.
+
+    Nor has what changes nothing: half a turn is added or taken, ``(x + 180) % 360``.
+    """
+    tree = ast.parse(source)
+    half_turns = {node.left for node in ast.walk(tree) if _turns_by_half(node)}
     lines = [0, *(match.end() for match in re.finditer("\n", source))]
     raw = source.encode().splitlines(keepends=True)
 
@@ -80,7 +85,9 @@ def mutants_of(file: str, source: str) -> Iterator[Mutant]:
             case ast.BoolOp(_, values):
                 for one, other in pairwise(values):
                     yield from between(one, other, LOGICAL)
-            case ast.BinOp(left, _, right) if not isinstance(left, ast.Constant | ast.JoinedStr | ast.List):
+            case ast.BinOp(left, _, right) if (
+                not isinstance(left, ast.Constant | ast.JoinedStr | ast.List) and node not in half_turns
+            ):
                 yield from between(left, right, COMPUTED)
             case ast.UnaryOp(ast.USub() | ast.Not(), operand):
                 yield whole(node, f"({ast.unparse(operand)})")
@@ -101,7 +108,18 @@ def mutants_of(file: str, source: str) -> Iterator[Mutant]:
                     if isinstance(child, ast.AST):
                         yield from visit(child)
 
-    yield from visit(ast.parse(source))
+    yield from visit(tree)
+
+
+def _turns_by_half(node: ast.AST) -> TypeGuard[ast.BinOp]:
+    match node:
+        case ast.BinOp(
+            ast.BinOp(_, ast.Add() | ast.Sub(), ast.Constant(int() | float() as half)),
+            ast.Mod(),
+            ast.Constant(int() | float() as whole),
+        ):
+            return 2 * half == whole
+    return False
 
 
 def drawn(number: int, seed: int, only: str) -> list[Mutant]:

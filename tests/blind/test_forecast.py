@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
-from pipeline.blind.ask import ask
+from pipeline.blind.ask import REPLIES, ask
 from pipeline.blind.config import AskConfig
 from pipeline.blind.forecast import forecasts, mean_forecast
 from pipeline.blind.totals import no_verdict, totals_of
@@ -80,3 +81,24 @@ def test_a_panel_has_a_verdict_unless_a_model_failed_for_too_many(tmp_path: Path
         "no verdict: 2 of 2 models are missing"
     )
     assert totals_of([spec("one")], asked.replies, NO_CAP)[0].usage == Usage(200, 20)
+
+
+def test_totals_count_rows_by_hand_and_equal_requests_once() -> None:
+    def row(request: str, read: int | None, **more: object) -> dict[str, object]:
+        said = {"model": "one", "request": request, "right": False, "unread": None, "failure": None}
+        return said | {"input_tokens": read, "output_tokens": None if read is None else 3} | more
+
+    rows = [
+        row("a", 10, right=True),
+        row("a", 10, right=True),  # reads as the first: asked once
+        row("b", 20, unread="no_letter"),
+        row("c", None),  # the server told no tokens
+        row("d", None, failure="timeout"),
+        row("", None, failure="no_options"),
+        row("e", 40, model="another"),
+    ]
+    (found,) = totals_of([spec("one")], pa.Table.from_pylist(rows, schema=REPLIES), Money(PRICES))
+    assert (found.questions, found.right, found.unread) == (6, 2, {"no_letter": 1})
+    assert (found.failed, found.lost) == ({"no_options": 1, "timeout": 1}, 1)
+    assert (found.requests, found.unreported_usage) == (3, 1)
+    assert (found.input_tokens, found.output_tokens) == (30, 6)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -12,8 +13,8 @@ from PIL import Image
 from pipeline.drawing.canvas import Canvas, CanvasBox
 from pipeline.drawing.fonts import FAMILY, font_file, lines_of, shortened, width_of
 from pipeline.drawing.ground import Ground
-from pipeline.drawing.sheet import Sheet, SheetPart, Still, png_of
-from tests.drawing.reading import measured, parts, texts
+from pipeline.drawing.sheet import Sheet, SheetPart, Still, png_of, svg_of
+from tests.drawing.reading import SVG, measured, parts, texts
 
 HOSTILE = "a <b onload=\"x\">&amp;</b> 'chair' ]]>"
 
@@ -120,3 +121,35 @@ def test_long_texts_are_broken_and_cut() -> None:
     assert all(width_of(line, 13) <= 200 for line in lines)
     assert shortened("table", 13, 200) == "table"
     assert shortened("table " * 50, 13, 60).endswith("…")
+
+
+@pytest.mark.parametrize(
+    ("stills", "corners", "size"),
+    [
+        # Gaps of 12, parts of 560; a note is a line of 17. A picture of 64 x 48 becomes 400 x 300 with 20 below it.
+        (0, [], (584, 205)),
+        (1, [(584, 12)], (996, 344)),
+        (2, [(584, 12), (584, 344)], (996, 676)),
+        # Three are two in a row, each 280 x 210 with 20 below it.
+        (3, [(584, 12), (876, 12), (584, 254)], (1168, 496)),
+        (4, [(584, 12), (876, 12), (584, 254), (876, 254)], (1168, 496)),
+    ],
+)
+def test_where_everything_lies(stills: int, corners: list[tuple[int, int]], size: tuple[int, int]) -> None:
+    pictures = sheet(stills=stills).stills
+    two = [SheetPart(Canvas(560, 100), {}), SheetPart(Canvas(560, 40), {})]
+    body = Sheet("two", two, ["A note."], pictures).laid_out()
+    assert [part.at for part in body.placed()] == [(12, 12), (12, 124), (12, 176), *corners]
+    assert (body.width, body.height) == size
+    tall = Sheet("tall", [SheetPart(Canvas(560, 900), {})], (), pictures).laid_out()
+    assert (tall.width, tall.height) == (size[0], 936)  # two gaps where no note follows
+
+
+def test_lines_of_a_note_and_a_caption_stand_on_their_own() -> None:
+    def heights(words: str) -> list[float]:
+        return [float(e.attrib["y"]) for e in ElementTree.fromstring(svg).iter(f"{SVG}text") if e.text == words]  # noqa: S314
+
+    svg = Sheet("notes", [], ["one", "two"], sheet("mill", 1).stills).svg()
+    assert [*heights("one"), *heights("two")] == [13, 30]  # lines of 17, 4 above their lower edges
+    assert heights("0 s: mill") == [314]  # 6 above the lower edge of 300 and 20
+    assert 'width="22" height="32" viewBox="-6 -6 22 32"' in svg_of("", 10, 20, beyond=6)

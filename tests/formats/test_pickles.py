@@ -218,6 +218,21 @@ HOSTILE: dict[str, bytes] = {
 }  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"NNa",  # None is no list
+        b"]" + text("a") + b"Ns",  # nor is a list a dict
+        b"]\x94]\x94ah\x01Na0",  # a list that is already part of another
+        b"]\x94}\x94ah\x01" + text("a") + b"Ns0",
+    ],
+)
+def test_only_what_is_open_is_filled(body: bytes) -> None:
+    with pytest.raises(PickleError, match="which cannot be filled here") as refused:
+        read_pickle(four(body), DEMO)
+    assert refused.value.finding == "bad_pickle"
+
+
 def test_there_are_fifty_of_them() -> None:
     assert len(HOSTILE) >= 50
 

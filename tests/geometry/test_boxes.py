@@ -15,7 +15,7 @@ from scipy.spatial.transform import Rotation
 
 from pipeline.core.arrays import FloatArray
 from pipeline.geometry import boxes as module
-from pipeline.geometry.boxes import Boxes, closest_distance_m, point_distance_m, stack
+from pipeline.geometry.boxes import Boxes, closest_distance_m, closest_points, point_distance_m, stack
 
 TOLERANCE_M = 1e-6
 PROXIMAL_WEIGHT = 1e-4
@@ -322,3 +322,26 @@ def test_corners_and_points_of_a_turned_box() -> None:
 def test_nan_is_not_hidden() -> None:
     a, b = box((np.nan, 0, 0), (1, 1, 1)), box((3, 0, 0), (1, 1, 1))
     assert np.isnan(distance_m(a, b))
+
+
+def test_the_closest_points_of_two_boxes_by_hand() -> None:
+    """A corner before a side, also the other way round, and two edges that cross: each pair has but one answer."""
+    half_turn = np.array([[0.5**0.5, 0.5**0.5, 0.0], [-(0.5**0.5), 0.5**0.5, 0.0], [0.0, 0.0, 1.0]])
+    tilted = np.array([[1.0, 0.0, 0.0], [0.0, 0.5**0.5, 0.5**0.5], [0.0, -(0.5**0.5), 0.5**0.5]])
+    upright = np.array([[0.5**0.5, 0.0, 0.5**0.5], [0.0, 1.0, 0.0], [-(0.5**0.5), 0.0, 0.5**0.5]])
+    side = 2.0 * 0.5**0.5  # of a cube whose edges lie 1 m off its centre
+    # A flat square with a corner at x = 1, and a cube that begins at x = 4.
+    a = stack([[0.0, 0.0, 0.0], [5.0, 0.0, 0.0]], [[side, side, 0.0], [2.0, 2.0, 2.0]], [half_turn, np.eye(3)])
+    b = a.take(np.array([1, 0]))
+    on_a, on_b = closest_points(a, b)
+    assert on_a == pytest.approx(np.array([[1.0, 0.0, 0.0], [4.0, 0.0, 0.0]]))
+    assert on_b == pytest.approx(np.array([[4.0, 0.0, 0.0], [1.0, 0.0, 0.0]]))
+    # An edge along x on top of the one, 1 m over its centre, and an edge along y under the other, 1 m below its centre.
+    low, high = (
+        stack([[0.5, 2.0, 0.0]], [[8.0, side, side]], [tilted]),
+        stack([[2, 0, 5.0]], [[side, 8, side]], [upright]),
+    )
+    on_a, on_b = closest_points(low, high)
+    assert on_a == pytest.approx(np.array([[2.0, 2.0, 1.0]]))
+    assert on_b == pytest.approx(np.array([[2.0, 2.0, 4.0]]))
+    assert closest_distance_m(low, high) == pytest.approx([3.0])

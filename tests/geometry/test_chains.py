@@ -43,3 +43,11 @@ def test_a_joint_of_another_zero_is_named(joint: int, shift: float) -> None:
     assert found.shift == pytest.approx(shift, abs=1e-4)
     assert found.off_m < 2e-4
     assert fit(PANDA, recorded, PANDA.tip_m(motion())).off_m > 10 * found.off_m
+
+
+def test_the_limits_of_a_panda_are_those_of_its_data_sheet() -> None:
+    """Degrees of the joints from the handbook; rates as the control interface allows them, in radians a second."""
+    assert np.degrees(PANDA.low) == pytest.approx([-166, -101, -166, -176, -166, -1, -166], abs=0.01)
+    assert np.degrees(PANDA.high) == pytest.approx([166, 101, 166, -4, 166, 215, 166], abs=0.01)
+    assert PANDA.rate_max == (2.175, 2.175, 2.175, 2.175, 2.61, 2.61, 2.61)
+    assert PANDA.reach_m == 0.855

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from pipeline.benchmarks.urbanvideo.authoring.author import UrbanAuthor
+from pipeline.benchmarks.urbanvideo.authoring.writing import MAX_MOVEMENTS, MAX_OBJECTS, Extract, Passage, extract
 from pipeline.benchmarks.urbanvideo.rules import UrbanRules
 from pipeline.core.errors import RawDataError
 from pipeline.core.identity import question_ids
@@ -26,7 +28,7 @@ from pipeline.llm.failures import ModelError
 from pipeline.llm.session import Session
 from pipeline.llm.usage import Usage
 from pipeline.llm.visual_inputs import visual_inputs
-from pipeline.questions.model_authoring import value_of
+from pipeline.questions.model_authoring import RefusedItemError, value_of
 from pipeline.questions.selection import select
 from pipeline.release.tables import provenance_table
 from pipeline.stages.author import AUTHOR, is_blindfolded
@@ -38,6 +40,8 @@ from tests.benchmarks.urbanvideo.authoring.made import (
     MadeTask,
     Scripted,
     author,
+    facts,
+    motion,
     question,
     questions,
     view,
@@ -347,3 +351,26 @@ def test_a_value_is_the_whole_of_a_text() -> None:
     assert value_of(' {"a": 1} \n', {"type": "object"}) == {"a": 1.0}
     with pytest.raises(ModelError, match="malformed"):
         value_of('{"a": 1} x', {"type": "object"})
+
+
+def extracted(movements: Sequence[str], objects: Sequence[str]) -> Extract:
+    """Of a flight without movements of its own, from a narration of two words."""
+    reply = json.dumps({"movements": list(movements), "objects": list(objects)})
+    unmoved = facts(motion=motion(segments=()))
+    return extract(unmoved, [Passage(0, 5, "Brown barn.")], lambda request: Reply(reply), seen=True)
+
+
+def test_an_object_counts_if_all_of_its_words_are_narrated() -> None:
+    names = facts().names
+    assert extracted(["ascend"], ["barn", " brown barn ", "big barn", "?"]) == Extract(
+        (("ascend",),), (*names, "barn", "brown barn")
+    )
+    assert extracted([], []) == Extract((), names)
+
+
+@pytest.mark.parametrize(("movements", "objects"), [(MAX_MOVEMENTS + 1, 0), (0, MAX_OBJECTS + 1)])
+def test_no_more_is_extracted_than_was_asked_for(movements: int, objects: int) -> None:
+    with pytest.raises(RefusedItemError, match="extract_malformed"):
+        extracted(["ascend"] * movements, ["barn"] * objects)
+    found = extracted(["ascend"] * min(movements, MAX_MOVEMENTS), ["barn"] * min(objects, MAX_OBJECTS))
+    assert len(found.movements) == min(movements, MAX_MOVEMENTS)

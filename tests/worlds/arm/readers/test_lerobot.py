@@ -364,3 +364,17 @@ def test_an_episode_that_stands_twice_in_the_table_is_refused(copy: Path) -> Non
     pq.write_table(pa.concat_tables([table, table]), path)
     with pytest.raises(RawDataError, match="duplicate_episode"):
         LeRobot().read(SceneFiles(copy, ref))
+
+
+def test_seconds_count_from_the_first_row_whenever_the_clock_began(copy: Path) -> None:
+    table = pq.read_table(copy / "table" / DATA)
+    before = ArmView(read(copy, LeRobot(), SECOND)).times_s
+    seconds = table["timestamp"].to_numpy() + 2.5
+    at = table.schema.get_field_index("timestamp")
+    pq.write_table(
+        table.set_column(at, table.schema.field(at), pa.array(seconds, table.schema.field(at).type)),
+        copy / "table" / DATA,
+    )
+    after = ArmView(read(copy, LeRobot(), SECOND)).times_s
+    assert after[0] == 0
+    assert np.abs(after - before).max() < 1e-5

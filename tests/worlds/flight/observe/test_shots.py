@@ -74,3 +74,21 @@ def test_what_is_hidden_is_not_shown(top_m: float, second: float | None) -> None
     wall = np.array([(-40.0, 140.0), (40.0, 140.0), (40.0, 145.0), (-40.0, 145.0)])
     found = shot(cube(160), buildings=Buildings((wall,), np.zeros(1), np.array([top_m])))
     assert (found and found.second) == second
+
+
+@pytest.mark.parametrize(("turned_deg", "second"), [(5.0, 6.8), (5.1, 5.8)])
+def test_a_turn_of_five_degrees_within_a_second_is_steady_and_more_is_not(turned_deg: float, second: float) -> None:
+    """All of the turn lies between 6.8 s and 7 s, the view ends at 7.2 s: its last picture, or one a second before."""
+    t_s = np.arange(0, 10.01, 0.2)
+    enu = np.column_stack([np.zeros(len(t_s)), 10 * t_s, np.full(len(t_s), 30.0)])
+    heading = np.where(t_s >= 6.9, turned_deg, 0.0)
+    poses = PosesAt(t_s, enu, heading, np.zeros(len(t_s)), np.zeros(len(t_s), dtype=np.intp))
+    found = best_shot(poses, cube(160), ((0.0, 7.2),), Setting(CAMERA, 0.0, NO_BUILDINGS, MotionConfig()))
+    assert found is not None
+    assert found.second == pytest.approx(second)
+
+
+def test_one_moment_alone_shows_nothing() -> None:
+    one = np.zeros(1)
+    poses = PosesAt(one, np.array([[0.0, 0.0, 30.0]]), one, one, one.astype(np.intp))
+    assert best_shot(poses, cube(60), ((0.0, 0.0),), Setting(CAMERA, 0.0, NO_BUILDINGS, MotionConfig())) is None

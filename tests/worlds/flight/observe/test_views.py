@@ -178,3 +178,32 @@ def test_a_lawn_is_not_seen_from_the_lawn():
     lawn = {"base_m": 0.0, "top_m": 0.1}
     assert not Shot(up=0.05, pitch=0).sees(tower(**lawn))
     assert Shot(up=30, pitch=-15).sees(tower(**lawn))
+
+
+def test_the_range_is_reached_where_it_is_exact():
+    assert Shot(up=20).sees(tower(314))  # its middle at the eye's height, 300 m to its nearest part
+
+
+@pytest.mark.parametrize(("north", "may"), [(10, True), (11, False)])
+def test_who_stands_on_the_sphere_about_it_may_see_it_whichever_way_they_look(north, may):
+    disc = tower(north, base_m=40.0, top_m=40.0, radius_m=10.0, outline=None)
+    assert possible(Shot(heading=180, pitch=0), disc) is may
+
+
+@pytest.mark.parametrize(("end", "seen"), [(2, True), (1, False)])
+def test_a_view_lasts_at_least_as_long_as_it_must(end, seen):
+    """Moments of half of the least time: three of them last as long, two do not."""
+    least = MotionConfig().min_view_s
+    t = np.arange(12) * least / 2
+    heading = np.where(np.arange(12) <= end, 0.0, 180.0)
+    poses = PosesAt(t, np.tile([0.0, 0, 40], (12, 1)), heading, np.full(12, -10.0), np.zeros(12, dtype=np.intp))
+    (found,) = views(poses, [tower()], EMPTY)
+    assert bool(found.intervals) is seen
+
+
+def test_two_parts_of_a_flight_are_not_seen_as_one():
+    t = np.arange(0, 10.01, 0.2)
+    poses = PosesAt(t, np.tile([0.0, 0, 40], (len(t), 1)), 0 * t, 0 * t - 10, (t >= 5).astype(np.intp))
+    (found,) = views(poses, [tower()], EMPTY)
+    assert found.intervals == ((0.0, 4.8), (5.0, 10.0))
+    assert found.possible == ((-0.2, 5.0), (4.8, 10.2))
