@@ -5,6 +5,7 @@ from decimal import Decimal
 
 import pytest
 
+from pipeline.metrics.number_words import with_digits
 from pipeline.metrics.numbers import asked_unit, find_number
 
 FOUND = {
@@ -131,3 +132,18 @@ def test_long_replies_take_no_long_time(unit: str) -> None:
     started = time.process_time()
     find_number(unit * (100_000 // len(unit)))
     assert time.process_time() - started < 5
+
+
+@pytest.mark.parametrize(
+    ("text", "digits"),
+    [
+        ("十二", "12"),  # a scale without a digit before it counts once
+        ("二百五十", "250"),
+        ("三千零五", "3005"),
+        ("一二三", "123"),
+        ("二点五米", "2.5米"),
+        ("十", "10"),
+    ],
+)
+def test_chinese_numerals_become_digits(text, digits):
+    assert with_digits(text) == digits
