@@ -1,6 +1,6 @@
-"""The command `scan2qa`: what may be said on the command line, but for what `cli_released` and `options` hold.
+"""The command `scan2qa`: its commands and options, apart from those in `app_released` and `options`.
 
-What the commands do is imported when they run, so that help and typing mistakes are answered at once.
+The implementation of a command is imported when it runs, so that help and typing mistakes are answered at once.
 """
 
 from __future__ import annotations

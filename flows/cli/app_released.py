@@ -1,4 +1,4 @@
-"""Commands about what was built or published: to look at it, compare, audit and score it."""
+"""Commands on built or published questions: show, compare, audit and score them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The commands `scan2qa audit` and `scan2qa coverage`: published questions against the code that makes questions."""
+"""The commands `scan2qa audit` and `scan2qa coverage`: compare published questions with the generators."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The commands `scan2qa build` and `scan2qa stage`: run, or show what would run, and print what came of it."""
+"""The commands `scan2qa build` and `scan2qa stage`: run a build, or show the plan, and print the outcome."""
 
 from __future__ import annotations
 

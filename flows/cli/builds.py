@@ -1,4 +1,4 @@
-"""The command `scan2qa builds`: what lies in a folder of builds."""
+"""The command `scan2qa builds`: lists the builds of a folder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command `scan2qa diff`: what became of the questions of one release in the next, and why."""
+"""The command `scan2qa diff`: lists the questions that changed between two releases, and the causes."""
 
 from __future__ import annotations
 

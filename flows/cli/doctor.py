@@ -1,4 +1,4 @@
-"""The command `scan2qa doctor`: what lies in data folders, and what builds would make of it."""
+"""The command `scan2qa doctor`: checks data folders and estimates the questions that builds would give."""
 
 from __future__ import annotations
 

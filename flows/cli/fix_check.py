@@ -1,4 +1,4 @@
-"""The command `scan2qa fix check`: all corrections held against the data, without a build."""
+"""The command `scan2qa fix check`: checks all corrections against the data, without a build."""
 
 from __future__ import annotations
 

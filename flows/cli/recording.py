@@ -1,4 +1,4 @@
-"""A recording for Rerun: a scene in space with the question, for `scan2qa show --rerun`."""
+"""A recording for Rerun: a scene in 3D with its question, for `scan2qa show --rerun`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a build released, opened to be looked at: its newest release, and the scenes behind it."""
+"""Reads the release of a build: its newest release, and the scenes behind it."""
 
 from __future__ import annotations
 

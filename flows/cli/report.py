@@ -1,4 +1,4 @@
-"""The command `scan2qa report`: what a build released, told on one page to someone who did not build it."""
+"""The command `scan2qa report`: one page that explains a release to readers who did not build it."""
 
 from __future__ import annotations
 

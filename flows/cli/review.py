@@ -1,4 +1,4 @@
-"""The commands `scan2qa review` and `import-review`: a build's questions to its reviewers, and their verdicts back."""
+"""The commands `scan2qa review` and `import-review`: hand questions to reviewers and import their verdicts."""
 
 from __future__ import annotations
 

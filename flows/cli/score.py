@@ -1,4 +1,4 @@
-"""The command `scan2qa score`: what the replies of a model earn on a benchmark."""
+"""The command `scan2qa score`: scores the replies of a model to a benchmark."""
 
 from __future__ import annotations
 

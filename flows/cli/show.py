@@ -145,7 +145,7 @@ class _FoundRow:
         """One self-contained page."""
         heading = f"Scene {self._wanted}" if self.seen else f"Question {self._wanted}"
         return one_page(
-            heading if self.questions or self.seen else f"Dropped candidate {self._wanted}",
+            heading if self.questions or self.seen else f"Rejected candidate {self._wanted}",
             self._opened.title,
             self._opened.read.name,
             questions=[(one, self._pictures(one.shown.id)) for one in self.questions],
@@ -243,7 +243,7 @@ def _print_question(one: Detail, row: Mapping[str, Any]) -> None:
 
 def _print_dropped(lost: RejectionDetail) -> None:
     print_pairs(
-        f"Dropped candidate {lost.id}: {lost.task}, {lost.scene}",
+        f"Rejected candidate {lost.id}: {lost.task}, {lost.scene}",
         [
             ("not asked", lost.reason),
             ("which means", lost.means),
@@ -257,7 +257,7 @@ def _print_dropped(lost: RejectionDetail) -> None:
 
 def _print_scene(scene: SceneDetail) -> None:
     table = Table("task", title=f"Scene {scene.id}", title_justify="left")
-    for name in ("asked", "dropped"):
+    for name in ("asked", "rejected"):
         table.add_column(name, justify="right")
     table.add_column("most frequent reasons", overflow="fold")
     for task in sorted({*scene.questions, *scene.dropped}):

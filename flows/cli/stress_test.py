@@ -1,4 +1,4 @@
-"""The command `scan2qa stress-test`: what a released benchmark gives away without its videos."""
+"""The command `scan2qa stress-test`: measures how well a released benchmark can be answered without its videos."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command `scan2qa trace`: what one question came from, on the terminal."""
+"""The command `scan2qa trace`: traces one question back to its source, on the terminal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command `scan2qa track`: flight logs of any format as unified tracks."""
+"""The command `scan2qa track`: converts flight logs of any format to unified tracks."""
 
 from __future__ import annotations
 

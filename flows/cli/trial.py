@@ -1,4 +1,4 @@
-"""The command `scan2qa trial`: questions of a build for people to answer from the videos."""
+"""The command `scan2qa trial`: prepares questions of a build for people to answer from the videos."""
 
 from __future__ import annotations
 

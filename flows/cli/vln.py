@@ -1,4 +1,4 @@
-"""The command `scan2qa vln check`: which VLN tasks of Embodied4C a log can be scored for, and what it earns."""
+"""The command `scan2qa vln check`: lists the VLN tasks of Embodied4C that a log can be scored for, and their scores."""
 
 from __future__ import annotations
 

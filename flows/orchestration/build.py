@@ -1,4 +1,4 @@
-"""From a request on the command line to a build that can be run: its configuration, folder, roots and workers."""
+"""Resolves a request from the command line into a build: its configuration, folder, roots and workers."""
 
 from __future__ import annotations
 

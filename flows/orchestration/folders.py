@@ -1,4 +1,4 @@
-"""Where configurations and builds lie, and how they are named on the command line."""
+"""Folders of configurations and builds, and their names on the command line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a build will take and give, before it is run: questions at most, time, disk, and what models are asked."""
+"""Forecast of a build: the maximum number of questions, time, disk space and queries to models."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""What stands around a flow run: Prefect's temporary server, the run's artifacts, and how it is cancelled.
+"""The surroundings of a flow run: Prefect's temporary server, the run's artifacts, and cancellation.
 
-The temporary server is started so that it is known soon where it does not start: Prefect itself waits two minutes for
-one that has ended, and starts one that cannot use its database again and again, for ever.
+The temporary server is started here so that a failing start is noticed early: Prefect itself waits two minutes for a
+server that has ended, and restarts one that cannot use its database again and again.
 
-Runs of a deployment are cancelled by the worker or the server process that started them, with a signal; those that the
-command line started have nobody else.
+Runs of a deployment are cancelled with a signal by the worker or server process that started them; runs that the
+command line started have no such process.
 """
 
 from __future__ import annotations
@@ -140,13 +140,13 @@ def show_in_prefect(config: BuildConfig, folder: Path, outcome: Outcome, newest_
 
 
 def _questions(released: Released) -> list[dict[str, Any]]:
-    """A row for each task: what is asked, what was dropped, and the most frequent answer."""
+    """A row for each task: its questions, its rejected candidates, and the most frequent answer."""
     rows = []
     for task in sorted({*released.questions, *released.rejections}):
         answers, n = released.answers.get(task, {}), released.questions.get(task, 0)
         top = max(answers, key=lambda a: (answers[a], a)) if answers else ""
         dropped = sum(released.rejections.get(task, {}).values())
-        rows.append({"task": task, "questions": n, "dropped": dropped, "most frequent answer": top})
+        rows.append({"task": task, "questions": n, "rejected": dropped, "most frequent answer": top})
     return rows
 
 

@@ -1,6 +1,6 @@
-"""Whether a Prefect server is kept running, and whether there can be one, without importing Prefect.
+"""Checks whether a Prefect server is kept running and whether one can be started, without importing Prefect.
 
-That takes seconds, and Prefect itself looks for minutes before it gives up.
+The import takes seconds, and Prefect itself searches for minutes before it gives up.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """The processes of a build: its workers, and a clean stop that leaves none behind.
 
-Worker processes import this module, and so it does not import Prefect. Ctrl-C, a signal or a closed terminal end a
-build at once.
+Worker processes import this module, so it does not import Prefect. Ctrl-C, a signal or a closed terminal end a build
+at once.
 
-Results in the store are whole, and a file that is half written has a name of its own that the next build removes. So
-nothing is waited for, and the same command goes on where this one stopped, as after a kill.
+Results in the store are complete, and a partly written file has a temporary name that the next build removes. So
+nothing needs to be awaited, and the same command resumes where this one stopped, as after a kill.
 """
 
 from __future__ import annotations

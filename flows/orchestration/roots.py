@@ -1,4 +1,4 @@
-"""Data roots as they are said on the command line: `reader=folder`, or `reader=s3://bucket/prefix`."""
+"""Data roots as written on the command line: `reader=folder`, or `reader=s3://bucket/prefix`."""
 
 from __future__ import annotations
 

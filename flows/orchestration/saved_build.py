@@ -1,4 +1,4 @@
-"""What a build was started with, kept in its folder: whoever comes back needs not remember it."""
+"""The arguments of a build, saved in its folder: a later call of `scan2qa build` repeats them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command `scan2qa schedule`: serves a build to a Prefect server that is kept, which starts it by the clock."""
+"""The command `scan2qa schedule`: serves a build to a running Prefect server, which starts it on a schedule."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
-"""A small process that outlives the build's by a moment: ends what it left running, and tells Prefect how it ended.
+"""A small process that outlives the build briefly: ends the processes it left running, and reports its end to Prefect.
 
-A program of its own, with Python's standard library alone. It reads lines of JSON until the build's process is gone:
-``{"pid": 1}`` to be killed then, ``{"url": "…", "headers": {…}}`` where to tell it, ``{"state": {…}}`` what to tell. A
-process that was killed tells nothing: its run crashed. One that ends well kills this one first.
+A program of its own that uses Python's standard library alone. It reads lines of JSON until the build's process is
+gone: ``{"pid": 1}``: a process to kill then; ``{"url": "…", "headers": {…}}``: where to report; ``{"state": {…}}``: the
+state to report. A process that was killed reports nothing itself: its run crashed. One that ends well kills this one
+first.
 """
 
 from __future__ import annotations

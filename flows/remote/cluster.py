@@ -1,8 +1,8 @@
-"""Clusters that a build's scenes may go to: `--runner dask`, `--runner ray`.
+"""Clusters that run a build's scenes: `--runner dask`, `--runner ray`.
 
-Some scenes at a time are one task of the cluster. Only jobs are sent, and what became of them comes back: the results
-are in the store, and whatever a worker did before it was killed is done again by another, to the same bytes. Prefect
-stays in the build's process, where a batch is a task that waits for its scenes: workers need no server and no Prefect.
+A batch of scenes is one task of the cluster. Only jobs are sent and only their outcomes return: the results are in the
+store, and work of a worker that was killed is repeated by another, to the same bytes. Prefect stays in the build's
+process, where a batch is a task that waits for its scenes: workers need no server and no Prefect.
 """
 
 from __future__ import annotations

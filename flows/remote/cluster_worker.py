@@ -1,4 +1,4 @@
-"""Jobs of a build on a worker of a cluster. Workers import this module, and so it imports neither Prefect nor Dask."""
+"""Runs jobs of a build on a worker of a cluster. Workers import this module, so it imports neither Prefect nor Dask."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Raw data in an object store: `--root scannet=s3://bucket/scans`.
 
-A folder of this machine shows every object by its name and size. What is opened is fetched, unless it is here already,
-and held against what was listed; what was not used for longest is given up once the folder holds too much. A file's
-time of change is made of its ETag and size, so that a reader's stamps change where the object did.
+A local folder lists every object by its name and size. A file that is opened is fetched, unless it is here already,
+and checked against the listing; the least recently used files are evicted once the folder holds too much. A file's
+time of change is derived from its ETag and size, so that a reader's stamps change when the object did.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""An object store as a build uses it: objects below one prefix, and a lease that one builder at a time holds."""
+"""Access to an object store: objects below one prefix, and a lease that one builder at a time holds."""
 
 from __future__ import annotations
 

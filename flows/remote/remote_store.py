@@ -1,8 +1,8 @@
-"""A build that is kept in an object store too: `--store s3://bucket/prefix`.
+"""A copy of a build in an object store: `--store s3://bucket/prefix`.
 
-The folder of the build stays what it is, a folder of this machine. Before a build what is there is fetched, results go
-there as they are made, and at the end the store is what the folder is. Results are named by what they hold, so that
-their names say which are missing on which side; of all other files it is noted what they were when both were alike.
+The folder of the build stays a local folder. Existing results are fetched before a build, new results are uploaded as
+they are made, and at the end the store equals the folder. Results are named by their content, so that their names say
+which are missing on either side; for all other files the state is recorded at which both sides were equal.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The routes of the review page. Every form works without scripts too; with them, the video plays on."""
+"""The routes of the review page. Every form works without scripts; with scripts the video keeps playing."""
 
 from __future__ import annotations
 

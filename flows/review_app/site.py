@@ -1,4 +1,4 @@
-"""What the page may do: give out items, store what reviewers say, and show the truth to who has answered."""
+"""The rules of the review page: hands out items, stores answers, and shows the truth only after an answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a benchmark is: a set of tasks over one or more worlds, with its rules, its wording and its public columns."""
+"""The `Benchmark` record: a set of tasks over one or more worlds, with its rules, wording and public columns."""
 
 from __future__ import annotations
 

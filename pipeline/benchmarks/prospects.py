@@ -1,4 +1,4 @@
-"""How many questions scenes will give, and how many they miss for what their data lack, before anything is built."""
+"""Prospects of scenes before a build: the questions they will give, and those they miss for lack of data."""
 
 from __future__ import annotations
 

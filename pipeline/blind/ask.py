@@ -1,8 +1,8 @@
-"""Asks language models the questions without their video; every reply is kept, and every failure counted.
+"""Asks language models the questions without their video; keeps every reply and counts every failure.
 
 Three ways to ask (`pipeline.blind.wording`): for the letter, for the number, or (``cloze``) by the likelihood of each
 option's text; then a number is read from its four choices, and right is the right choice. Letters are asked with the
-options in rotated orders, a row each. Questions that read the same are asked once: without the video they are the same
+options in rotated orders, a row each. Questions with the same text are asked once: without the video they are the same
 question.
 """
 

@@ -1,4 +1,4 @@
-"""What every attacker without the video earns: chance, the priors and the forest, side by side."""
+"""Accuracy of every attacker without the video: chance, the priors and the forest, side by side."""
 
 from __future__ import annotations
 

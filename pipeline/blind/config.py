@@ -1,4 +1,4 @@
-"""What a build asks without the videos, and what it removes for it."""
+"""Configuration of the blind stages: the models to ask without the videos, filtering and pruning."""
 
 from __future__ import annotations
 

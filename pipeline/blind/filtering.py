@@ -1,8 +1,8 @@
-"""What blind filtering removes, and the proof that it leaves no more bias than it found.
+"""Applies blind filtering, and proves that it leaves no more bias than it found.
 
-To remove what guesses get right makes the rest guessable where the guesses are all alike: after the rights are gone,
-"left" is the answer. So every attacker is tried on the questions before and after, on folds that took no part in the
-choice, and a task that became easier to guess fails the stage.
+Removing the questions that guesses get right makes the rest guessable where the guesses are all alike: once the rights
+are gone, "left" is the answer. So every attacker is tried on the questions before and after, on folds that took no part
+in the choice, and a task that became easier to guess fails the stage.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What asking a panel will take: requests, tokens and money, before anything is sent."""
+"""Forecast of asking a panel: requests, tokens and money, before anything is sent."""
 
 from __future__ import annotations
 

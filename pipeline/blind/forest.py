@@ -5,14 +5,13 @@ for. On the released VSI-Bench they are as strong as the random forest of arXiv 
 histogram gradient boosting is no faster, and weaker where keys are many (`python -m tests.bench.stress`).
 
 Options are scored one by one, and divided by their sum: letters are shuffled, so a letter is no class, and an order of
-four names is none either. For a number the leaves say what each possible guess would have earned on the training
-questions in them, and the best guess is made. (The mean of what is there would be none: of answers that are 2 in half
+four names is none either. For a number the leaves hold the score that each possible guess would have had on the
+training questions in them, and the best guess is made. (Their mean would be a poor guess: of answers that are 2 in half
 the cases and up to 30 otherwise it is near 4.)
 
-Folds of the stress test on all cores: a fold of a task is fitted without regard to the others.
-
-In threads: trees grow without the interpreter's lock. Other processes would have to be handed the rows of a task for
-each of its folds, which takes longer than to fit them (5,130 questions: 2.5 s here, 5 to 10 s in two processes).
+Folds are fitted on all cores (`on_all_cores`), each without regard to the others, and in threads: trees grow without
+the interpreter's lock. Other processes would have to be sent the rows of a task for each of its folds, which takes longer
+than fitting them (5,130 questions: 2.5 s here, 5 to 10 s in two processes).
 """
 
 from __future__ import annotations

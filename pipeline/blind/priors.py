@@ -1,4 +1,4 @@
-"""What guessing earns: at random, the most frequent answer, medians, and what a name alone suggests.
+"""Priors, attackers that guess without a model: chance, the most frequent answer, medians, names, words and numbers.
 
 All are fitted on the other folds, so that with folds by scene nothing is known of the question's own scene. Every
 function takes the questions of one task with their folds (n,) and gives the score (n,) of its guess: right or not for
@@ -6,11 +6,9 @@ options, with equal guesses sharing the point, and mean relative accuracy for nu
 questions of this kind. `PRIORS` holds those that are tried on every task: a rule that answers a family of tasks from
 its text alone is one more entry.
 
-Guesses by words and numbers: what the words of a question say of its options, and its numbers of its number.
-
-They know no template: a word beside which an option was right oftener than elsewhere speaks for it, and so does a word
-of the option itself against the words of its rivals. Of numbers the median beside the same words is guessed, or a fixed
-multiple of a number in the text, or of the length of the clip.
+`WORDS` holds the guesses from words and numbers. They know no template: a word beside which an option was right more
+often than elsewhere speaks for it, and so does a word of the option itself against the words of its rivals. For numbers
+they guess the median beside the same words, or a fixed multiple of a number in the text, or of the length of the clip.
 """
 
 from __future__ import annotations

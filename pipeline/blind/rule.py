@@ -1,26 +1,22 @@
-"""Which questions are too easy without the video.
+"""Blind filtering: decides which questions are too easy without the video.
 
-UrbanVideo-Bench removes what all models answer right; so does the default here. A model has a vote in a task only where
-it has more right than its answers would have if truths were shuffled, and less than nearly always the same answer. With
-fewer than two such models nothing is removed: one alone is right about every fourth question by luck, and to remove
-these makes the rest guessable. A failed or unreadable reply counts as wrong and is counted: it can keep a question in,
-never take one out.
+UrbanVideo-Bench removes questions that all models answer right; so does the default here. A model votes in a task only
+if it has more right answers than it would have with shuffled truths, and does not give nearly always the same answer.
+With fewer than two such models nothing is removed: one model alone is right about every fourth question by chance, and
+removing these makes the rest guessable. A failed or unreadable reply counts as wrong and is counted: it can keep a
+question in, never remove one.
 
-Filtering takes the same share of every answer, so that none becomes the safe guess.
+Balance (`balanced`): filtering removes the same share of every answer of a closed set (left, right, back), per task and
+data set, so that none becomes the safe guess. A panel is not right equally often: of 186 left, 189 right and 60 back, a
+panel that prefers "right" would remove the rights. Where a panel answers more questions of one answer, questions of the
+other answers are rejected too, at most half as many as it answered; beyond that, answered questions stay.
 
-What a panel answers right is not spread evenly over the answers: of 186 left, 189 right and 60 back, a panel that
-likes "right" takes the rights, and left becomes the safe guess. So of each answer of a closed set (left, right, back)
-the same share stays, per task and data set. Where a panel answers more of one answer, questions of the others are
-dropped: at most half as many as it answered. Beyond that, answered questions stay: who answers nearly all rights and
-few lefts likes "right", and to remove every right would tell more than it hides.
+Rejected questions are not replaced: `select` comes before `blind`, and a candidate that a cap displaced would have to
+be worded, lettered and asked of the whole panel, again and again until none is answered.
 
-No other candidates are put in the place of what goes: `select` comes before `blind`, and one that a cap displaced would
-have to be worded, lettered and asked of the whole panel, again and again until none is answered.
-
-What a panel would get right by luck: its answers stay, and the truths are shuffled among questions of one kind.
-
-Independent guesses would not tell it: models that all answer "left" agree, and remove as many questions as there are
-lefts, whether they know anything or not.
+Chance (`right_by_luck`, `removed_by_luck`): the panel's answers stay, and the truths are shuffled among questions of
+one kind. Independent guesses would be no reference: models that all answer "left" agree, and remove as many questions as
+there are lefts, whether they know anything or not.
 """
 
 from __future__ import annotations

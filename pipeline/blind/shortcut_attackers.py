@@ -1,10 +1,8 @@
-"""Guesses from how a question is made, whatever it asks: what of its options, its text or its time tells the answer.
+"""Attackers that guess from the form of a question: its options, its text, its time, or the length of its clip.
 
-The length of its clip is a time too.
-
-A *trait* is what someone notices of an option without knowing what it means: that it is the longest, that it stands in
-the text, that it is the step of a printed route at the time of the question. How often options of a trait were right in
-the other folds is its worth; so nobody has to say beforehand whether the longest is right or the shortest.
+A *trait* is a property of an option that can be seen without understanding it: it is the longest, it occurs in the
+text, it is the step of a printed route at the time of the question. The share of options with a trait that were right in the
+other folds is its worth; so nobody has to state beforehand whether the longest is right or the shortest.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How well a forest answers from question and options alone (the stress test of arXiv 2511.04655).
+"""The stress test of arXiv 2511.04655: how well a forest answers from question and options alone.
 
 Per task and fold a forest (`pipeline.blind.forest`) is trained on the other folds.
 """

@@ -1,4 +1,4 @@
-"""What answering without the video earns, per task."""
+"""Accuracy without the video, per task: the rows of a release's blind table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What all replies of a model come to, whenever they were asked: the same on every run."""
+"""Totals of all replies of a model, independent of when they were asked: the same on every run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The array types that everything speaks of."""
+"""The array types of the whole project."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Errors that a user can act on: each names what was found, where, and the remedy."""
+"""Errors that a user can act on, and the optional dependencies (extras) of the package.
+
+Each error names the place, the finding and the remedy.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all."""
+"""Opens, reads and writes files: regular files only, written atomically."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What is wrong with raw data: what, where, by how much, and what to do (see `schema.Finding`).
+"""Findings in raw data: the problem, its place, its size and the remedy (see `schema.Finding`).
 
-`fault`, `doubt` and `note` make one finding each; what reads several files of a scene collects them in `Findings`.
+`fault`, `doubt` and `note` make one finding each; a reader of several files of a scene collects them in `Findings`.
 """
 
 from __future__ import annotations

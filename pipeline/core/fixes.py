@@ -1,7 +1,7 @@
-"""Corrections that people made to what a source says of a scene: entries of ``meta_schemas/fixes/<dataset>.yaml``.
+"""Corrections that people made to scenes as read: entries of ``meta_schemas/fixes/<dataset>.yaml``.
 
-Each kind of correction is a model (`Fix`), told apart by its ``target``; which there are is a matter of the worlds
-(`worlds/<world>/fixes.py`). Every entry speaks of the scene as it was read, whatever the others do, so that their order
+Each kind of correction is a model (`Fix`), told apart by its ``target``; the worlds define the kinds
+(`worlds/<world>/fixes.py`). Every entry refers to the scene as it was read, whatever the others do, so that their order
 changes nothing.
 """
 

@@ -1,6 +1,6 @@
-"""Roots that lie elsewhere: folders of this machine that show all their files, and hold the bytes of those in use.
+"""Mirrored roots: local folders that list all files of a remote root and hold the bytes of those in use.
 
-Readers see a folder like any other. Whoever opens a file of it by name calls `here` first (`core.files` does).
+Readers see a folder like any other. Code that opens a file of it by name calls `here` first (`core.files` does).
 """
 
 from __future__ import annotations

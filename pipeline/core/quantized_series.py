@@ -1,4 +1,4 @@
-"""Long series of numbers in the JSON of a scene: whole multiples of a step, so that a million cost one string."""
+"""Long series of numbers in the JSON of a scene: integer multiples of a step, encoded as one string."""
 
 from __future__ import annotations
 

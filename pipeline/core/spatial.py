@@ -1,4 +1,7 @@
-"""A scene in space, in a form that any world's facts can be brought into and that any viewer of space can be given."""
+"""A scene in space, independent of its world: boxes, lines and points in 3D (`Spatial`), and a `TopDownMap`.
+
+Worlds convert their facts to these forms; viewers and drawings read them.
+"""
 
 from __future__ import annotations
 

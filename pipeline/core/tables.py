@@ -1,4 +1,4 @@
-"""The tables that stages hand to one another, as Arrow schemas."""
+"""Arrow schemas of the tables that stages exchange, and the checks of a release's files against its checksums."""
 
 from __future__ import annotations
 

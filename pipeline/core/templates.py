@@ -1,7 +1,8 @@
-"""Question wording: format strings in ``templates/*/*.yaml`` that render and parse.
+"""Wording templates that render and parse questions, the tables under ``templates/tables``, and English nouns.
 
-``render(operands) -> text`` and ``parse(text) -> operands`` are inverse to each other: a published question can be
-taken apart into the operands it was made from. White space is free when parsing and exact when rendering.
+A template is format strings in ``templates/*/*.yaml``. ``render(operands) -> text`` and ``parse(text) -> operands`` are
+inverse to each other: a published question can be taken apart into the operands it was made from. White space is free
+when parsing and exact when rendering.
 """
 
 from __future__ import annotations

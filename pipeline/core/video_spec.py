@@ -1,4 +1,4 @@
-"""What delivered videos look like, and what they are called."""
+"""The format of delivered videos, and their file names."""
 
 from __future__ import annotations
 

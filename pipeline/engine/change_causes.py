@@ -1,8 +1,8 @@
-"""What brought a change of a release about: the manifests of both say which stage of which scene was made otherwise.
+"""The causes of the changes between two releases, found by comparing their manifests.
 
-A scene goes through its stages one behind the other. Where the result of a stage is the same in both builds nothing
-before it matters; where it differs, what differs in what it was made from, other than results of stages before it, is
-a cause: a fix, raw data, a setting, a module.
+A scene goes through its stages one after the other. Where the result of a stage is the same in both builds nothing
+before it matters; where it differs, every input that differs, other than results of stages before it, is a cause: a
+fix, raw data, a setting, a module.
 """
 
 from __future__ import annotations

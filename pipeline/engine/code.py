@@ -1,6 +1,6 @@
-"""What the code of a stage is: modules that it imports, the tables that they load, the versions of their libraries.
+"""The code of a stage: the modules that it imports, the tables that they load, the versions of their libraries.
 
-Modules are compared by their syntax trees without docstrings, so that a comment runs nothing again. There is no version
+Modules are compared by their syntax trees without docstrings, so that a comment reruns nothing. There is no version
 number that somebody could forget to raise; and a change that changes no result stops at the next stage.
 """
 

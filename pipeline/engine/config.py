@@ -1,7 +1,7 @@
 """Build configurations: YAML read into models that refuse unknown keys.
 
-What a key may hold depends on the benchmark: its tasks, its rules, its worlds' parts. So there is a model of the
-configuration for each benchmark (`config_model`), and the key ``benchmark`` tells which.
+The keys depend on the benchmark: its tasks, its rules, its worlds' parts. So there is a model of the configuration for
+each benchmark (`config_model`), and the key ``benchmark`` selects it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""The scenes of a build: which there are in its roots, and what could not even be listed."""
+"""The inputs of a build: the scenes in its roots, errors of listing them, and what people supplied about each scene.
+
+`list_inputs` lists the scenes; `RawScene` reads one of them for the stages, with its `HumanInput`: written facts,
+published questions and fixes.
+"""
 
 from __future__ import annotations
 

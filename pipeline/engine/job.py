@@ -1,4 +1,4 @@
-"""Stages of one unit, run one behind the other in any process."""
+"""A job: consecutive stages of one unit, run in any process; batches of jobs; and quarantine of units that fail."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Keeps builders of one folder apart: one works, the others say at once who does.
+"""Keeps builders of one folder apart: one works, the others report at once who does.
 
 On one machine a lock of the kernel does so, and a killed process gives it back at once. Machines that share the folder
 may not see one another's locks; they see a file that is created by one of them alone, and touched as long as it works.

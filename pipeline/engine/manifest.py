@@ -1,4 +1,4 @@
-"""What a build did, and why: ``manifest.parquet`` and ``quarantine.parquet``."""
+"""The record of a build: ``manifest.parquet`` (results, inputs) and ``quarantine.parquet`` (excluded units)."""
 
 from __future__ import annotations
 

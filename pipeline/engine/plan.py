@@ -1,4 +1,4 @@
-"""What must run, and why: worked out from what is there, without running anything."""
+"""Plans a build: decides from the store, without running anything, which stages must run for which units, and why."""
 
 from __future__ import annotations
 

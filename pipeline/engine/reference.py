@@ -1,4 +1,4 @@
-"""Reference pages of the documentation, generated from what the code itself goes by: ``docs/reference``."""
+"""Generates the reference pages of the documentation, ``docs/reference``, from the code's own tables and models."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One stage run again: which units, and what still holds of the builds before."""
+"""Reruns one stage: selects its units, checks that earlier results fit together, merges the outcome with the rest."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs what a plan says must run."""
+"""Runs the steps of a plan."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a stage is: one record, for a step per scene as for a step over the whole build."""
+"""The `Stage` record, of a step per scene or over the whole build, and the `StageContext` that a stage runs with."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""Results on disk: one file per stage and unit, named by what it was made from and by what it holds.
+"""Results on disk: one file per stage and unit, named by the digests of its inputs and of its content.
 
 ``<store>/<stage>/<dataset>/<unit>.<key>.<digest><suffix>``: the key is a digest of everything the result depends on,
-the digest is that of the file's bytes. So a listing of the folder says what is there, and a file that was cut or
-changed is noticed when it is read. Files are written to a temporary name, synced and renamed: after a kill at any
-point a result is there whole or not at all.
+the digest is that of the file's bytes. So a listing of the folder is its index, and a file that was cut or changed is
+noticed when it is read. Files are written to a temporary name, synced and renamed: after a kill at any point a result
+is there completely or not at all.
 """
 
 from __future__ import annotations

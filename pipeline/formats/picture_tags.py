@@ -1,10 +1,8 @@
-"""The metadata that pictures carry: EXIF (CIPA DC-008) and GPano (Photo Sphere XMP), as plain numbers and words.
+"""Metadata of pictures of untrusted origin: EXIF (CIPA DC-008), GPano (Photo Sphere XMP), and the file's header.
 
-All of it is of untrusted origin. What cannot be read is left out, never guessed.
-
-What the head of a JPEG or PNG says of itself, without decoding it: before anybody gives memory to its pixels.
-
-JPEG: ITU-T T.81, annex B; PNG: third edition, sections 5 and 11.
+Tags are plain numbers and words; unreadable ones are left out, never guessed. `header_of` reads size and kind from the
+head of a JPEG (ITU-T T.81, annex B) or PNG (third edition, sections 5 and 11) without decoding it, before any memory is
+given to its pixels.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What every model is asked with and answers with, and how a model is named in a build configuration."""
+"""The interface to language models: messages, requests, replies, and a model's specification in a configuration."""
 
 from __future__ import annotations
 

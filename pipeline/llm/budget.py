@@ -1,7 +1,7 @@
-"""Money that may be spent on models: a request is sent only if its most expensive outcome is still within the caps.
+"""Caps on spending for models: a request is sent only if its most expensive outcome is still within the caps.
 
-So a cap is never passed, and what is left of it at the end is less than one request could have cost. A request that
-does not fit while others are under way waits for what these really cost.
+So a cap is never exceeded, and the unspent rest at the end is less than one request could have cost. A request that
+does not fit while others are under way waits for their actual cost.
 """
 
 from __future__ import annotations

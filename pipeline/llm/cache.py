@@ -1,10 +1,9 @@
-"""Replies that were paid for once: SQLite beside the build, JSON values, committed one by one.
+"""The cache of replies, each paid for once: SQLite beside the build, JSON values, committed one by one.
 
 The key is a digest of all that a reply depends on: provider, model, endpoint, messages, parameters, schema, prompt
 version and the weights' sha256. Neither prompts nor API keys are stored, nor are failures: those are tried again.
-
-Beside the replies are kept what was spent, so that a cap on money holds over all runs, and which parameters a model's
-server refuses, so that it is not offered them again.
+The cache also keeps the spending, so that a cap on money holds over all runs, and the parameters that a model's server
+refuses, so that they are not sent again.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Asks one model: cache, limits, retries, accounting. Adapters send one request; all the rest happens here."""
+"""The client of one model: cache, limits, retries and accounting. Adapters send one request and do nothing else."""
 
 from __future__ import annotations
 

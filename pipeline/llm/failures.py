@@ -1,10 +1,9 @@
-"""Why a model gave no reply, told without ever showing a key.
+"""Failures of models: error kinds, redaction of keys, and the interpretation of the error bodies of today's APIs.
 
-What the errors of today's APIs mean, read from their bodies rather than from their words where that is possible.
-
-The bodies as they were seen in 2025: OpenAI's ``{"error": {"message", "type", "param", "code"}}``, which vLLM, Ollama,
-llama.cpp, OpenRouter and DeepSeek have taken over with fewer fields; and Google's ``{"error": {"code", "message",
-"status", "details": [{"@type": …QuotaFailure | …ErrorInfo | …RetryInfo}]}}``.
+Errors are read from structured bodies rather than from their words where that is possible. The bodies as of 2025:
+OpenAI's ``{"error": {"message", "type", "param", "code"}}``, which vLLM, Ollama, llama.cpp, OpenRouter and DeepSeek
+have adopted with fewer fields; and Google's ``{"error": {"code", "message", "status", "details": [{"@type": …QuotaFailure |
+…ErrorInfo | …RetryInfo}]}}``.
 """
 
 from __future__ import annotations

@@ -1,11 +1,12 @@
-"""Gemini through google-genai; a video is uploaded once and named in every request that shows it.
+"""The two Gemini adapters: `Gemini` through google-genai, and `GeminiLegacy` through google-generativeai 0.8.6.
 
-Gemini through google-generativeai 0.8.6, for those who still use it. Its support ended in November 2025.
+`Gemini` uploads a video once and names it in every request that shows it.
 
-It needs protobuf<6 and so an environment of its own (``pip install -e '.[gemini-legacy]'`` there). Its asynchronous
-calls are broken over REST: the plain call runs in a thread here. The SDK keeps one configuration per process, so two of
-these models in one build must share key and endpoint; and below it google-auth sends a request with a refused key three
-times. `gemini` has none of this and is to be preferred.
+`GeminiLegacy` is for those who still use the old SDK, whose support ended in November 2025. It needs protobuf<6 and so
+an environment of its own (``pip install -e '.[gemini-legacy]'`` there). Its asynchronous calls are broken over REST, so
+the plain call runs in a thread. The SDK keeps one configuration per process, so two of these models in one build must
+share key and endpoint; and google-auth below it sends a request with a refused key three times. Prefer `Gemini`, which
+has none of these defects.
 """
 
 from __future__ import annotations

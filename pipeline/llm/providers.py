@@ -1,9 +1,10 @@
-"""The adapters by name. Their packages are imported when a model is opened, not before.
+"""The adapters by name (`PROVIDERS`), and the replay of recorded answers (`Replay`, `record`).
 
-Recorded answers: for tests, for offline runs, and to score again what another machine asked.
+An adapter's packages are imported when a model is opened, not before.
 
-A recording is JSON lines, ``{"request": digest, "text": …, "usage": [in, out], "logprobs": …, "finish": …}``, made by
-`record` from a cache; the digest is `pipeline.llm.cache.request_digest`.
+Recorded answers serve tests, offline runs, and scoring again what another machine asked. A recording is JSON lines,
+``{"request": digest, "text": …, "usage": [in, out], "logprobs": …, "finish": …}``, made by `record` from a cache; the
+digest is `pipeline.llm.cache.request_digest`.
 """
 
 from __future__ import annotations

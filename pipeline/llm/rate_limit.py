@@ -1,11 +1,11 @@
-"""The rate limiter that all requests to a model pass: pauses, rate and circuit breaker are shared by all that wait.
+"""The rate limiter of a model: pauses, rate and circuit breaker, shared by all requests that wait.
 
-Without a configured rate the allowed one is found: a refusal ("too many requests") pauses everybody for as long as the
-server asks, then one request is a trial, and those behind it follow at no more than the rate that the run has
+Without a configured rate the allowed one is found: a refusal ("too many requests") pauses all requests for as long as
+the server asks, then one request is a trial, and those behind it follow at no more than the rate that the run has
 sustained so far, which every reply raises a little. So a quota of 60 a minute costs a few refused requests and not one
 per request and minute.
 
-The circuit breaker: after ten failures in a row the same pause and trial, longer each time; after six trials in vain
+The circuit breaker: after ten failures in a row the same pause and trial, longer each time; after six failed trials
 the model counts as down and nothing more is sent in this run.
 """
 

@@ -1,6 +1,6 @@
-"""What a reply must meet: it is whole, and where JSON was asked for it is JSON.
+"""Checks of a reply: it is complete and, where JSON was requested, it is JSON.
 
-Models put JSON into fences, and thoughts before it, whatever they are told.
+Models put JSON into fences, and reasoning before it, whatever the prompt says.
 """
 
 from __future__ import annotations

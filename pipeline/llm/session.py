@@ -1,4 +1,4 @@
-"""Models for code that is not asynchronous: one event loop in a thread, asked from as many threads as one likes."""
+"""Synchronous access to models: one event loop in a thread, called from any number of threads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tokens, and what they cost."""
+"""Token usage, and its cost."""
 
 from __future__ import annotations
 

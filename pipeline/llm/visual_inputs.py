@@ -1,4 +1,4 @@
-"""A video as a model is shown it: the file, or pictures of it where the model takes pictures but no video."""
+"""The visual inputs of a model: the video file, or frames of it where the model takes pictures but no video."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the strict parsers share: a reply without its thoughts, in plain form, and a reading with its reason."""
+"""Shared parts of the strict parsers: a reply without its reasoning, in plain form, and a reading with its reason."""
 
 from __future__ import annotations
 

@@ -1,13 +1,12 @@
-"""Tasks over arrays of operands: all combinations at once, answers as columns; they can be audited.
+"""Tasks over arrays of operands: all candidates of a scene are answered at once, as columns, and can be audited.
 
 Operands are indices into ``view.names`` (sorted), one row per candidate. A task enumerates them (`ArrayTask.operands`)
-and answers them (`ArrayTask.answer`); an audit hands operands of its own to the same `answer`.
+and answers them (`ArrayTask.answer`); an audit passes its own operands to the same `answer`.
 
-Operands by the tuple: all there are, or, where these are too many, so many that are drawn by what they name.
-
-Sets of four out of n things grow with the fourth power of n: of 60 categories there are 27 million relative distances,
-where six are asked. Beyond `MOST` each thing is therefore combined with some others alone, those with the lowest digest
-beside it: so a thing more displaces few, and nothing is left out altogether.
+`CandidateSampler` and `sets` form tuples of operands: all of them or, beyond `MOST`, a sample. Sets of four out of n
+things grow with the fourth power of n: 60 categories give 27 million relative distances, of which six are asked. So
+beyond `MOST` each thing is combined only with the things of the lowest digest beside it: one more thing in the scene
+displaces few tuples, and nothing is left out altogether.
 """
 
 from __future__ import annotations

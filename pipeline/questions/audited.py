@@ -1,4 +1,4 @@
-"""What comes of answering a published question file again."""
+"""The outcome of answering a published question file again: statuses, coverage and leakage, with their tables."""
 
 from __future__ import annotations
 

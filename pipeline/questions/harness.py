@@ -1,11 +1,11 @@
-"""Files that let lmms-eval ask a release as it lies there.
+"""Files with which lmms-eval and VLMEvalKit run a release as it is.
 
-``--include_path RELEASE/eval/lmms_eval --tasks NAME``, with the videos' folder in the environment variable `VIDEOS`.
+lmms-eval: ``--include_path RELEASE/eval/lmms_eval --tasks NAME``.
 
-Files that let VLMEvalKit ask a release as it lies there: a table of each split, and what makes it known to it.
+VLMEvalKit: a table of each split, and `python RELEASE/eval/vlmevalkit/scan2qa_run.py --data NAME_32frame --model …`,
+which is VLMEvalKit's own command line with the tables beside the file among its datasets.
 
-`python RELEASE/eval/vlmevalkit/scan2qa_run.py --data NAME_32frame --model …` is VLMEvalKit's own command line, with the
-tables beside the file among its datasets and the videos' folder in the environment variable `VIDEOS`.
+Both read the videos' folder from the environment variable `VIDEOS`.
 """
 
 from __future__ import annotations

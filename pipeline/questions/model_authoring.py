@@ -1,7 +1,8 @@
-"""Questions that a model writes where the facts gave none: the base of the authors, its calls, and the second model.
+"""Questions written by a model where the facts gave none: the base of the authors, its model calls, and the checker.
 
-A second model answers what was written, with what it is about and without, and examines it. What it gets wrong with the
-video or picture goes; so does what it finds several right options in, and what it says does not hold.
+A second model, the checker, answers each written question with and without its video or picture, and examines it. A
+question is rejected if the checker answers it wrong with the video or picture, finds several right options, or finds
+that it does not hold.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Open questions that a model wrote: what their words alone must meet, whatever they are about.
+"""Open questions written by a model: rules that their words must meet, whatever their subject.
 
-Each rule measures; the first that fails is the reason. What words cannot tell, whether an answer is true, is for facts
-and for a second model (`second`).
+Each rule measures; the first that fails is the reason. Whether an answer is true is left to the facts and to a second
+model (`questions.model_authoring`).
 """
 
 from __future__ import annotations

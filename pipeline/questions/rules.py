@@ -1,4 +1,4 @@
-"""Rules and evidence: numbers that were measured, the limits that bound them, and what becomes of a broken limit.
+"""Rules and evidence: measured numbers, the limits that bound them, and rejections where a limit is broken.
 
 There is one engine for both kinds of tasks. `Measure` is one number about one candidate; `Check` and `Fact` are the
 same about a whole batch, as arrays. Both become the same evidence (`tables.EVIDENCE`) and the same `Rejection`.

@@ -1,4 +1,4 @@
-"""What scoring replies to a benchmark means: answers in, marks out, and the figures that they come to."""
+"""The protocol of scoring a benchmark: replies in, scores per question out, and the figures computed from them."""
 
 from __future__ import annotations
 

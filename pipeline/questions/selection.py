@@ -1,8 +1,7 @@
-"""From candidates to questions: a cap per scene and task, balanced answers, letters and wording.
+"""Selects questions from candidates: a cap per scene and task, balanced answers, letters and wording.
 
-Which candidates of a scene are asked where one answer would give away another: spread over the things they name.
-
-Who stands by the door and faces the bed, with the tv to the left, needs no video to know on which side the bed is for
+`spread` selects, within a leak group, questions that name different things, since one answer can give away another:
+who stands by the door and faces the bed, with the tv to the left, needs no video to know on which side the bed is for
 one who faces the tv. So no two questions of one leak group share three of the things that they name.
 """
 

@@ -1,4 +1,4 @@
-"""What a task is to the engine: one type of question, its candidates, its wording, and the form of its answers."""
+"""The `Task` protocol: one type of question, with its candidates, its wording and the form of its answers."""
 
 from __future__ import annotations
 

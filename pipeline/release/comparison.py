@@ -1,4 +1,4 @@
-"""What became of the questions of one release in another: by id, that of scene, task, template and operands."""
+"""Compares two releases: questions are matched by id, which is that of scene, task, template and operands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What machines read of a release: the YAML header of its card, for Hugging Face datasets, and croissant.json."""
+"""Machine-readable metadata of a release: the YAML header of its card (Hugging Face) and croissant.json."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tables of a release: provenance, rejections and corrections, and what every column of them holds."""
+"""The tables of a release (provenance, rejections, corrections), with descriptions of their columns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""LICENSES.md: whose data a release rests on, and under which terms."""
+"""LICENSES.md: the sources of a release's data and their terms."""
 
 from __future__ import annotations
 

@@ -236,7 +236,7 @@ def _line(sorted_out: _SortedOut, scenes: Sequence[AnyScene]) -> str:
     """The release on one line."""
     asked, dropped = sorted_out.kept.num_rows, sum(sorted_out.reasons.values())
     about = f"{len(scenes):,} scene" + "s" * (len(scenes) != 1)
-    return f"{asked:,} questions about {about}; {dropped:,} candidates dropped, each with its reason"
+    return f"{asked:,} questions about {about}; {dropped:,} candidates rejected, each with its reason"
 
 
 def release_is_whole(folder: Path, summary: bytes) -> bool:

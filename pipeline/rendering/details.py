@@ -1,4 +1,4 @@
-"""All that a release tells of a question, of a rejected candidate, or of a scene, in words and numbers to be shown."""
+"""Details of a question, a rejected candidate or a scene: all that a release holds of it, ready to be shown."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Detail(NamedTuple):
 
 
 class RejectionDetail(NamedTuple):
-    """A candidate that was dropped; ``map`` is SVG with what it would have asked about marked, or None."""
+    """A rejected candidate; ``map`` is SVG that marks the things it would have asked about, or None."""
 
     id: int
     scene: str
@@ -84,7 +84,7 @@ class RejectionDetail(NamedTuple):
 
 
 class SceneDetail(NamedTuple):
-    """A scene: its questions and dropped candidates by task and reason, its findings, its files; ``map`` is SVG."""
+    """A scene: its questions and rejected candidates by task and reason, its findings, its files; ``map`` is SVG."""
 
     id: str
     questions: Mapping[str, int]

@@ -1,4 +1,4 @@
-"""The figures of the report, from what a release counted and from its tables."""
+"""The figures of the report, computed from the tables and counts of a release."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pipeline.core.schema import Quarantine
 from pipeline.release.comparison import CAPS
 from pipeline.release.writer import Released
 
-RULE: Final = "rule"  # what a candidate was dropped by; the others are `CHOICE` and `GUESSED`
+RULE: Final = "rule"  # what a candidate was rejected by; the others are `CHOICE` and `GUESSED`
 CHOICE: Final = "choice"
 GUESSED: Final = "guessed"
 SHOWN_ANSWERS: Final = 8  # of a task, the most frequent
@@ -29,7 +29,7 @@ SPLITS: Final = ("asked", "released", "debiased")
 
 
 class FunnelStep(NamedTuple):
-    """A step of the funnel: what is left, and what was dropped on the way to it."""
+    """A step of the funnel: how many candidates are left, and how many were rejected on the way to it."""
 
     label: str
     left: int
@@ -38,7 +38,7 @@ class FunnelStep(NamedTuple):
 
 
 class Reason(NamedTuple):
-    """Why candidates of a task were dropped; ``told`` says what the reason means, "" where nobody wrote that down."""
+    """A reason for which candidates of a task were rejected; ``told`` explains it, "" where no text does."""
 
     task: str
     reason: str

@@ -32,7 +32,7 @@ class GalleryQuestion(NamedTuple):
 
 
 class GalleryRejection(NamedTuple):
-    """A dropped candidate in the gallery; ``picture`` is an address, or empty."""
+    """A rejected candidate in the gallery; ``picture`` is an address, or empty."""
 
     dropped: RejectionDetail
     picture: str

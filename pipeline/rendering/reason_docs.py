@@ -1,4 +1,4 @@
-"""Example pictures of reasons and findings, for the documentation: what was met, drawn as in a build's own pictures."""
+"""Drawings for the documentation: an example picture of each reason and finding, and the figure of a near miss."""
 
 from __future__ import annotations
 

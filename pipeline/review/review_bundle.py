@@ -1,4 +1,4 @@
-"""The review pack: what reviewers are shown, apart from it what is true, and the maps of the scenes.
+"""The review bundle: the items that reviewers see and, apart from them, the truths and the maps of the scenes.
 
 Three tables. `ITEMS` is all that a reviewer may open. `TRUTHS` is for the server and the import alone; nor may the maps
 be opened, since boxes tell counts and sizes.

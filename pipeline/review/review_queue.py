@@ -1,6 +1,6 @@
-"""Who is to look at what: the state of a review in memory, kept up to date event by event.
+"""The queue of a review: assigns questions to reviewers; its state is in memory, updated event by event.
 
-Nobody is given what two others have or are just looking at; who has begun something is brought back to it.
+No question is assigned that two others have answered or are looking at; a reviewer who has begun one returns to it.
 """
 
 from __future__ import annotations

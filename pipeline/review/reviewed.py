@@ -1,4 +1,4 @@
-"""What a review comes to: the verdicts as they are kept with a build, where each question stands, and agreement.
+"""The result of a review: the verdicts as kept with a build, the status of each question, and agreement.
 
 Cohen, "A coefficient of agreement for nominal scales", 1960; Krippendorff, "Computing Krippendorff's
 alpha-reliability", 2011. Kappa is undefined where chance alone would agree always, alpha where all values are one;

@@ -1,6 +1,6 @@
-"""Verdicts as files that people fill: sheets and Label Studio's tasks that are written, CSV or Parquet read back.
+"""Verdicts as files: writes sheets and Label Studio tasks, reads CSV or Parquet back.
 
-A row that cannot be used is left out and told, with its line; a file that cannot be read is refused as a whole.
+A row that cannot be used is left out and reported with its line; a file that cannot be read is refused as a whole.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What reviewers say of a question: events, the verdict that they add up to, and where the question stands after it."""
+"""Verdicts of reviewers on a question: events, the verdict that they add up to, and the question's status after it."""
 
 from __future__ import annotations
 

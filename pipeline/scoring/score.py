@@ -1,4 +1,4 @@
-"""All of a score: questions and result files in, figures and what was unusual out."""
+"""Scores result files: questions and result files in; figures, and a list of irregularities, out."""
 
 from __future__ import annotations
 

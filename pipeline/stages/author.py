@@ -1,4 +1,4 @@
-"""Stage `author`: questions that a model writes where the facts gave none."""
+"""Stage `author`: a model writes questions where the facts gave none; each is checked."""
 
 from __future__ import annotations
 

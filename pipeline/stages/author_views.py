@@ -1,4 +1,4 @@
-"""Stage `author_views`: pictures that a model which writes questions is shown, beside the store."""
+"""Stage `author_views`: renders the views shown to the model that writes questions, beside the store."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stage `bev_video`: of a log without cameras a video of what it knows, drawn from above, beside the store."""
+"""Stage `bev_video`: draws a video from above of a log without cameras, beside the store."""
 
 from __future__ import annotations
 

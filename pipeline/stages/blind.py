@@ -1,4 +1,4 @@
-"""Stage `blind`: what all models answer without the video."""
+"""Stage `blind`: asks all models the questions without the video."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A build: finds out what must run, runs it stage by stage, and writes down why."""
+"""The builder: plans a build, runs it stage by stage, and records the outcome with its reasons."""
 
 from __future__ import annotations
 

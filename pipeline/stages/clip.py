@@ -1,4 +1,4 @@
-"""Stage `clip`: the parts of videos that questions are about, beside the store."""
+"""Stage `clip`: cuts the parts of videos that questions are about, beside the store."""
 
 from __future__ import annotations
 

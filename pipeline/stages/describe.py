@@ -1,4 +1,4 @@
-"""Stage `describe`: what a model sees in pictures of the video, as far as pixels and map bear it out."""
+"""Stage `describe`: a model describes pictures of the video; pixels and map confirm or reject each description."""
 
 from __future__ import annotations
 

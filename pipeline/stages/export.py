@@ -1,4 +1,4 @@
-"""Stage `export`: the release folder."""
+"""Stage `export`: writes the release folder."""
 
 from __future__ import annotations
 

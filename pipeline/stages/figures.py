@@ -1,4 +1,4 @@
-"""Stage `figures`: what proves each answer, drawn, beside the store."""
+"""Stage `figures`: draws the evidence for each answer, beside the store."""
 
 from __future__ import annotations
 

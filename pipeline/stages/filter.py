@@ -1,4 +1,4 @@
-"""Stage `filter`: which questions the models' replies remove, and what can be guessed before and after."""
+"""Stage `filter`: removes questions that models answer without the video, and measures attackers before and after."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stage `fix`: what people said of a scene is put into it, and what is unusual in it then is noted."""
+"""Stage `fix`: applies people's corrections to a scene, then records its doubts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stage `generate`: every candidate of a scene, a question or a reasoned rejection."""
+"""Stage `generate`: forms every candidate of a scene: a question, or a rejection with its reason."""
 
 from __future__ import annotations
 

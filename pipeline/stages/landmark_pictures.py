@@ -1,4 +1,4 @@
-"""Stage `landmark_pictures`: for questions that name what nobody knows by its name, pictures of it from the video."""
+"""Stage `landmark_pictures`: cuts pictures of landmarks from the video, for questions that call them by name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stage `observe`: what the video shows of a scene, and what a flight does and sees."""
+"""Stage `observe`: records which objects the video of a scene shows, and what a flight does and sees."""
 
 from __future__ import annotations
 

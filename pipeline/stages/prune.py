@@ -1,4 +1,4 @@
-"""Stage `prune`: which questions leave the split `debiased`, and in which round."""
+"""Stage `prune`: chooses the questions that leave the split `debiased`, each with its round."""
 
 from __future__ import annotations
 

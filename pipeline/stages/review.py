@@ -1,4 +1,4 @@
-"""Stage `review`: what people said of the questions, from the verdicts that lie beside the store."""
+"""Stage `review`: reads the verdicts of reviewers that lie beside the store."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stage `select`: of the candidates of a scene the questions that are asked, with their wording and options."""
+"""Stage `select`: selects the questions of a scene from its candidates, with wording and options."""
 
 from __future__ import annotations
 

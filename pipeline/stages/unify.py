@@ -1,4 +1,4 @@
-"""Stage `unify`: raw data become a `Scene` in the shared schema."""
+"""Stage `unify`: converts raw data to a `Scene` of the shared schema."""
 
 from __future__ import annotations
 

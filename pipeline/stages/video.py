@@ -1,4 +1,4 @@
-"""Stage `video`: the standardised video of a scene, beside the store."""
+"""Stage `video`: encodes the standardised video of a scene, beside the store."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stage `views`: pictures that selected questions show, beside the store."""
+"""Stage `views`: renders the pictures that selected questions show, beside the store."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ const filter = () => {
   found = rows.filter((r) => (r[3] >= 0) === dropped && (value.task === "" || r[1] === +value.task) && (value.scene === "" || r[2] === +value.scene)
     && (!dropped || value.reason === "" || r[3] === +value.reason)
     && (dropped || value.doubt === "" || (value.doubt === "any" ? r[7].length > 0 : r[7].includes(+value.doubt))) && words.every((w) => r.low.includes(w)));
-  at("found").textContent = `${found.length.toLocaleString("en")} ${dropped ? "dropped candidates" : "questions"}`;
+  at("found").textContent = `${found.length.toLocaleString("en")} ${dropped ? "rejected candidates" : "questions"}`;
   page = 0; draw();
 };
 const show = async (place) => {

@@ -86,7 +86,7 @@ def assert_one_line(run: Run, code: int, *said: str) -> None:
 def test_a_build_shows_what_ran_and_what_came_of_it(scan2qa: Cli, root: str, tmp_path: Path) -> None:
     run = scan2qa("build", "vsi", "--root", root, "--out", tmp_path / "out")
     assert (run.code, run.err) == (0, "")
-    for part in ("What ran, and why", "unify", "new", "Questions, and candidates dropped", "object_rel_distance"):
+    for part in ("What ran, and why", "unify", "new", "Questions and rejected candidates", "object_rel_distance"):
         assert part in run.out
     for part in ("Dropped, by reason", "over_cap", "Release: "):
         assert part in run.out
@@ -96,7 +96,7 @@ def test_a_build_shows_what_ran_and_what_came_of_it(scan2qa: Cli, root: str, tmp
     assert (again.code, again.err) == (0, "")
     assert "reused" in again.out
     assert "new" not in again.out.split()
-    assert "Questions, and candidates dropped" in again.out
+    assert "Questions and rejected candidates" in again.out
 
 
 def test_what_is_left_out_is_listed_word_for_word(scan2qa: Cli, root: str, meta: Path, tmp_path: Path) -> None:

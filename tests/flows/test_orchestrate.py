@@ -64,8 +64,8 @@ def test_the_state_says_how_a_build_ended(done: Outcome, name: str, told: str) -
 
 def test_what_is_shown_of_a_release_adds_up() -> None:
     counting, route, size = _questions(RELEASED)
-    assert counting == {"task": "counting", "questions": 3, "dropped": 3, "most frequent answer": "2"}
-    assert (route["questions"], size["dropped"]) == (0, 4)
+    assert counting == {"task": "counting", "questions": 3, "rejected": 3, "most frequent answer": "2"}
+    assert (route["questions"], size["rejected"]) == (0, 4)
     assert _funnel(RELEASED).splitlines()[2:] == [
         "| **all** | 12 |",
         "| over cap | −6 |",

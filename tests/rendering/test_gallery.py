@@ -183,7 +183,7 @@ def test_a_browser_filters_opens_and_goes_on_by_keys_and_axe_finds_nothing(built
         page.get_by_label("Scene").select_option(label="all")
         page.get_by_label("Show").select_option("dropped")
         page.get_by_label("Reason").select_option(index=1)
-        expect(found).to_contain_text("dropped candidates")
+        expect(found).to_contain_text("rejected candidates")
         page.locator("#cards a").first.click()
         expect(detail.locator(".near")).to_contain_text("Refused")
         page.goto("about:blank")

@@ -1,4 +1,4 @@
-"""What the user sees of a build, and of what it left out: tables."""
+"""Tables that show a build: its stages, questions, rejected candidates, findings and excluded scenes."""
 
 from __future__ import annotations
 
@@ -58,9 +58,9 @@ def _stages(counts: Mapping[str, Mapping[str, int]], title: str) -> Table:
 
 def _show_release(released: Released, words: Mapping[str, str]) -> None:
     tasks = sorted({*released.questions, *released.rejections})
-    table = Table("", "task", title="Questions, and candidates dropped", title_justify="left")
+    table = Table("", "task", title="Questions and rejected candidates", title_justify="left")
     table.add_column("questions", justify="right")
-    table.add_column("dropped", justify="right")
+    table.add_column("rejected", justify="right")
     table.add_column("most frequent answer\n(chance)")
     for number, task in enumerate(tasks, start=1):
         answers = released.answers.get(task, {})
@@ -114,7 +114,7 @@ def _show_silent(released: Released, words: Mapping[str, str]) -> None:
     """Of the first scenes of which nothing is asked: what most of their candidates were refused for, in words."""
     for scene, reasons in list(released.silent.items())[:SHOWN]:
         total = sum(reasons.values())
-        console.print(Text(scene, "yellow"), f": nothing is asked; of {total} candidates were dropped", sep="")
+        console.print(Text(scene, "yellow"), f": nothing is asked; all {total} candidates were rejected", sep="")
         for reason, n in sorted(reasons.items(), key=lambda row: (-row[1], row[0]))[:REASONS]:
             console.print(f"  {n:>5}  {reason}: {words.get(reason, reason.replace('_', ' '))}", soft_wrap=True)
     if len(released.silent) > SHOWN:

@@ -1,4 +1,4 @@
-"""Where the command prints, and the one clear line that it says for an error. Starts in a moment: rich and no more."""
+"""Consoles for output and errors, and the one line that reports an error. Imports rich alone, to start fast."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is shown before a build: questions at most, what models are asked, time and disk."""
+"""Tables shown before a build: the maximum number of questions, queries to models, time and disk space."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far a command is: bars on a terminal; elsewhere a line per stage that ended, and one now and then."""
+"""Progress of a command: bars on a terminal; elsewhere a line per finished stage, and one at intervals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Limits of Embodied4C's questions. The paper gives none: all are ours.
+"""Limits of Embodied4C's questions, and the form of questions that people wrote. The paper gives none: all are ours.
 
 Questions that people wrote are JSON lines: checked for form, asked at their log, scored like the rest. One object a
 line: ``log`` (a scene's id, or its name), ``sub_capability``, ``question``, ``answer``, and where wanted ``accepted``

@@ -1,6 +1,7 @@
-"""Legend pictures: what the landmarks that a question names look like, each cut from the video, with its name.
+"""Pictures for UrbanVideo-Bench's questions: legends of named landmarks, and the maps of Cognitive Map's options.
 
-Map pictures: the maps that Cognitive Map questions offer as text, one PNG per question, an option beside the other.
+A legend shows each landmark that a question names, cut from the video, with its name. A map picture shows the maps that
+a Cognitive Map question offers as text, one PNG per question, the options side by side.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""Goal Detection and Association: what the camera has in view of the goal, or of what is near it.
+"""Tasks about goal and recall: Goal Detection, Association, Start/End Position and Object Recall.
 
-Start/End Position and Object Recall: what is nearest.
+Goal Detection and Association ask for what the camera has in view of the goal, or of what is near it; Start/End
+Position and Object Recall ask for what is nearest.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""Proximity: how the distance to a landmark changes during a stretch of the flight.
+"""Tasks Proximity and Duration.
 
-Duration: which of two movements takes longer, and by how much.
+Proximity asks how the distance to a landmark changes during a stretch of the flight; Duration asks which of two
+movements takes longer, and by how much.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""Sequence Recall and Action Generation: the movement that comes next.
+"""Tasks Sequence Recall, Action Generation and Progress Evaluation.
 
-Progress Evaluation: the step of the given route that is being flown.
+The first two ask for the movement that comes next; Progress Evaluation asks for the step of the given route that is
+being flown.
 """
 
 from __future__ import annotations
