@@ -393,7 +393,7 @@ def _stored(url: str | None) -> list[str]:
 
 
 def _show_traceback(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-    """What nobody foresaw, readably; rich's tracebacks take a while to import, so only then."""
+    """Prints an unexpected error readably; rich's tracebacks take a while to import, so only then."""
     from rich.traceback import Traceback
 
     from flows.cli.output.console import errors

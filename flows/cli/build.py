@@ -89,7 +89,7 @@ def stage(request: BuildRequest, stage: str, scenes: Sequence[str], *, dry_run: 
 
 
 def _print_idle_models(config: BuildConfig) -> None:
-    """Which configured models are not asked in this build, and why."""
+    """Prints the configured models that are not asked in this build, and the reasons."""
     describe, author, lines = config.describe.model, config.author.model, []
     if describe is not None and not config.video:
         lines.append(f"{describe.name} looks at nothing: it is shown videos, and this build makes none.")
@@ -163,7 +163,7 @@ def _run_with_prefect(
 
 
 def _can_use_prefect(request: BuildRequest) -> bool:
-    """Whether Prefect can be used. Says why not; raises ConfigError where it was asked for."""
+    """Returns whether Prefect can be used. Prints why not; raises ConfigError where it was requested."""
     spare_loopback(os.environ)
     why = trouble()
     if why is not None:
@@ -182,7 +182,7 @@ def _go_without_prefect(request: BuildRequest, why: str) -> None:
 
 
 def summary(config: BuildConfig, folder: Path, outcome: Outcome) -> dict[str, Any]:
-    """What a build, a stage or a dry run did, as JSON-like values: what `--json` prints."""
+    """The outcome of a build, a stage or a dry run as JSON-like values: the output of `--json`."""
     released = outcome.released
     return {
         "build": config.build,
@@ -199,7 +199,7 @@ def summary(config: BuildConfig, folder: Path, outcome: Outcome) -> dict[str, An
 
 
 def plan_summary(found: BuildForecast) -> dict[str, Any]:
-    """What a dry run foresees, as JSON-like values."""
+    """The forecast of a dry run as JSON-like values."""
     return {
         "questions_at_most": dict(found.bounds.by_task),
         "for_lack_of": [asdict(cost) for cost in found.bounds.costs],

@@ -65,7 +65,7 @@ def report_of(before: Path, after: Path, title: str, *, reasons: bool = True) ->
 
 
 def _made(release: Release) -> ReleaseLineage:
-    """How a release was made: by the manifest that its build kept beside it."""
+    """The lineage of a release, from the manifest that its build kept beside it."""
     return read_release_lineage(release.folder.resolve().parent, beside(release.name, MANIFEST_FILE))
 
 
@@ -85,7 +85,7 @@ def _last_two(build: Path, since: str | None) -> tuple[Path, Path]:
 
 
 def _show(report: Report) -> None:
-    """What changed by kind and cause, then the first changes."""
+    """Prints the changes by kind and cause, then the first changes."""
     names = f"{report.before.name} -> {report.after.name}"
     console.print(f"{names}: {len(report.before.questions)} -> {len(report.after.questions)} questions")
     if not report.changes:

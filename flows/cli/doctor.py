@@ -26,7 +26,7 @@ READ_WITHIN_S: Final = 30.0  # by the table's rates
 
 
 def doctor(roots: Sequence[str], workers: int) -> bool:
-    """What lies below roots; where that is quickly told, what is wrong with it and what it will give; is all well?"""
+    """Prints the data below roots and, where quick, their findings and prospects; returns whether all is well."""
     sound = True
     for name, folder in roots_of(roots).items():
         reader, world = configured(name, {}), world_of(name)
@@ -56,7 +56,7 @@ def _read_quickly(reader: Reader, root: Path, inspection: Inspection) -> Read:
 
 
 def _show_prospects(name: str, reader: str, root: Path, workers: int) -> None:
-    """What a benchmark would make of a root, as its own configuration has it."""
+    """Prints the questions that a benchmark would make from a root, under its own configuration."""
     start_spinner("Counting questions")
     config = load_config(BUILDS / f"{name}.yaml", ()).model_copy(update={"roots": {reader: root}})
     inputs, title = list_inputs(config).inputs, config.of_benchmark().title

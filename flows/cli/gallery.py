@@ -97,5 +97,5 @@ def _map(
 
 
 def _way(place: Path, release: Path) -> str:
-    """From the gallery to the release, as an address."""
+    """The relative address of the release, seen from the gallery."""
     return quote(os.path.relpath(release.resolve(), place.resolve()))

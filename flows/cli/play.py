@@ -101,7 +101,7 @@ def play(
 
 
 def _typed() -> Iterator[str]:
-    """What is typed, line by line, until the input ends; blank lines are no commands."""
+    """Yields typed lines until the input ends; blank lines are no commands."""
     while True:
         if sys.stdin.isatty():
             console.print("> ", end="")

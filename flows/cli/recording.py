@@ -116,7 +116,7 @@ def _told(one: Detail) -> str:
 
 
 def _geometry(opened: ReleaseReader, scene: AnyScene) -> Any:
-    """What the raw data of a scene hold, where they are still there; None, and a word of it, where not."""
+    """The geometry in the raw data of a scene; None, with a message, where they are no longer there."""
     kept, source = read_saved_build(opened.folder), scene.source
     root = Path(kept.roots.get(source.reader) or opened.folder / SAMPLES / source.reader)
     try:

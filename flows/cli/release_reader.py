@@ -58,7 +58,7 @@ class ReleaseReader:
 
     @cached_property
     def store(self) -> Store:
-        """Where the results are."""
+        """The store of results."""
         return Store(self.folder / STORE)
 
     @cached_property
@@ -91,7 +91,7 @@ class ReleaseReader:
         return (read_scene(self.store.get(results[unit])) for unit in sorted(set(units)) if unit in results)
 
     def reviewed(self) -> Reviewed:
-        """What people said; nothing where nobody did."""
+        """The outcome of human review; empty where nobody reviewed."""
         results = self.outputs.get("review", {}).values()
         return next((Reviewed.model_validate_json(self.store.get(result)) for result in results), Reviewed())
 
@@ -161,7 +161,7 @@ def _alone(folder: Path) -> ReleaseReader:
 
 
 def _released(store: Store, exported: Mapping[str, Result], release: Path) -> Released:
-    """What the release counted, which is what lies there. Raises StoreError where a file is not what was written."""
+    """The counts of the release, checked against its files. Raises StoreError where a file was changed."""
     try:
         released = Released.model_validate_json(store.get(next(iter(exported.values()))))
     except ValidationError as error:

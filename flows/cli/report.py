@@ -75,7 +75,7 @@ def report_page(folder: Path) -> bytes:
 
 
 def _states(reviewed: Reviewed, questions: Mapping[int, Any]) -> Counter[str]:
-    """How many of the released questions stand where; empty where nobody reviewed."""
+    """The number of released questions by review status; empty where nobody reviewed."""
     if not reviewed.stands:
         return Counter()
     count = Counter(stand.state for stand in reviewed.stands if stand.id in questions)
@@ -84,7 +84,7 @@ def _states(reviewed: Reviewed, questions: Mapping[int, Any]) -> Counter[str]:
 
 
 def _changes(folder: Path, kept: Sequence[str]) -> tuple[Report | None, str]:
-    """What changed since the release before; else None and, where there is one that cannot be read, a word of it."""
+    """The changes since the release before; else None, with a message where there is one that cannot be read."""
     if len(kept) < 2:
         return None, ""
     home = folder / RELEASES

@@ -263,7 +263,7 @@ def _show_left_out(file: Path | None, left_out: Sequence[LeftOutRow]) -> None:
 
 
 def _show(reviewed: Reviewed, verdicts: int, items: int) -> None:
-    """Where the questions stand, and how far reviewers agree."""
+    """Prints the status of the questions and the agreement of reviewers."""
     states = states_of(reviewed)
     states["waiting"] += items - len(reviewed.stands)
     table = Table(title=f"{verdicts} verdicts on {len(reviewed.stands)} of {items} questions")

@@ -84,7 +84,7 @@ def score(
 
 @contextmanager
 def _judge(model: ModelSpec | None, out: Path | None, limit_cost: float | None) -> Iterator[Ask | None]:
-    """What asks the judge; its replies are kept and released beside the score. None where there is none."""
+    """Yields the function that asks the judge, whose replies are kept beside the score; None without a judge."""
     if model is None:
         yield None
         return
@@ -215,7 +215,7 @@ def _number(value: float | None, metric: Metric) -> str:
 
 
 def _show_unusual(found: Scored, meaning: Mapping[str, str]) -> None:
-    """What could not be used, and replies in which nothing was found."""
+    """Prints rows that could not be used, and replies without an answer."""
     rows = [(name, str(len(ids)), _named(ids), meaning[name]) for name, ids in found.found.items()]
     unread = Counter(why for why in found.unread() if why)
     for why, n in sorted(unread.items()):

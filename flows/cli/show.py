@@ -111,7 +111,7 @@ def by_id(rows: Sequence[Mapping[str, Any]]) -> dict[int, list[Mapping[str, Any]
 
 
 class _FoundRow:
-    """What was asked for, read from a release."""
+    """The requested question, candidate or scene, read from a release."""
 
     def __init__(self, opened: ReleaseReader, wanted: str) -> None:
         self._opened, self._wanted = opened, wanted
@@ -131,7 +131,7 @@ class _FoundRow:
             self.seen = [seen(wanted, self.provenance, refused, self.scene, sketch)]
 
     def print(self) -> None:
-        """To the terminal."""
+        """Prints it to the terminal."""
         for one in self.questions:
             row = next(row for row in self.provenance if row["id"] == one.shown.id)
             _print_question(one, row)
@@ -208,7 +208,7 @@ def _column(path: Path, column: str, where: pc.Expression | None = None) -> list
 
 
 def _has_display() -> bool:
-    """Whether a browser can be opened, and somebody sits at the terminal to see it."""
+    """Returns whether a browser can be opened and the terminal is interactive."""
     if not sys.stdout.isatty():
         return False
     return sys.platform in {"darwin", "win32"} or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))

@@ -130,7 +130,7 @@ _GENERAL: Final = {"target": "drop_scene"}
 
 @dataclass(frozen=True)
 class Trace:
-    """What is known of one question.
+    """The trace of one question.
 
     Attributes:
         row: of `tables.SELECTED`: a question, or a candidate that was refused.

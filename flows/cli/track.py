@@ -79,7 +79,7 @@ def _write(stem: Path, assembled: Assembled, found: dict[str, Any], plot: bool) 
 
 
 def _facts(log: Log, assembled: Assembled) -> dict[str, Any]:
-    """What the JSON says of a track, beside the file it is from."""
+    """The JSON record of a track, apart from its file."""
     t = assembled.track
     low, high = _range(t.height_m)
     return {
@@ -113,7 +113,7 @@ def _summary() -> Table:
 
 
 def _agreement(logs: Sequence[Log]) -> Table:
-    """How far the actions that logs name agree with how the drone moved."""
+    """Prints how far the actions named in logs agree with the drone's movements."""
     from pipeline.formats.logs.openfly import agreement
 
     table = Table("action", title="Actions as labelled, and as flown", title_justify="left")

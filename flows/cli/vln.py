@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class DeclaredTrial(NamedTuple):
-    """What people say of a drive, as it stands on the command line."""
+    """Declarations about a drive, as given on the command line."""
 
     leader: str | None = None
     lanes: Sequence[str] = ()

@@ -55,7 +55,7 @@ class BuildRequest:
 
     @property
     def name(self) -> str:
-        """As the configuration is called on the command line."""
+        """The configuration's name on the command line."""
         return self.path.stem if self.path.parent == BUILDS else str(self.path)
 
 
@@ -153,7 +153,7 @@ def start(resolved: ResolvedBuild, stage: str | None = None) -> dict[str, str]:
 
 
 def make_executor(request: BuildRequest, store: str | None) -> Pool | Cluster:
-    """What does the scenes of a build: processes of this machine, or a cluster."""
+    """The executor of a build's scenes: processes of this machine, or a cluster."""
     if request.runner is None:
         return Pool(request.workers)
     return CLUSTERS[request.runner](request.address, request.workers, store)

@@ -41,11 +41,11 @@ COUNTED: Final = 200  # scenes of a reader that are looked into; of more, the re
 
 @dataclass(frozen=True)
 class Bounds:
-    """How many questions there will be at most.
+    """The maximum number of questions.
 
     Attributes:
         by_task: task -> questions.
-        costs: what scenes lack, and what that costs.
+        costs: missing inputs of scenes, and the questions that each costs.
         unread: scenes of which the caps alone are known before they are read.
     """
 
@@ -55,13 +55,13 @@ class Bounds:
 
     @property
     def questions(self) -> int:
-        """Of all tasks."""
+        """The number of questions of all tasks."""
         return sum(self.by_task.values())
 
 
 @dataclass(frozen=True)
 class Effort:
-    """What a stage will take.
+    """The expected effort of a stage.
 
     Attributes:
         scenes: how many; None for a stage of the whole build.
@@ -79,7 +79,7 @@ class Effort:
 
 @dataclass(frozen=True)
 class BuildForecast:
-    """What is to be known before a build.
+    """The forecast of a build.
 
     Attributes:
         models: what hosted ones are asked; None: not known before stages that the author needs have run.
@@ -93,7 +93,7 @@ class BuildForecast:
 def build_forecast(
     config: BuildConfig, folder: Path, outcome: Outcome, inputs: Mapping[str, RawInput], workers: int
 ) -> BuildForecast:
-    """Of a dry run: exact for scenes whose questions are there, at most for the others."""
+    """Forecasts a dry run: exact for scenes whose questions exist, an upper bound for the others."""
     due: dict[str, list[str]] = defaultdict(list)
     for entry in outcome.manifest:
         if entry.why != "reused":
@@ -147,7 +147,7 @@ def bounds_of(config: BuildConfig, inputs: Mapping[str, RawInput]) -> Bounds:
 
 
 def _models_at_most(config: BuildConfig, found: Bounds) -> list[Forecast] | None:
-    """What the panel will be asked at most about questions that are not made yet; None where an author comes first."""
+    """An upper bound of the panel's queries about questions not made yet; None where an author comes first."""
     writers = (config.author.model, config.author.second)
     if any(model is not None and model.is_hosted for model in writers):
         return None
@@ -192,7 +192,7 @@ CALLS_OF_DESCRIBE: Final = 2  # of each thing, in a scene that is not observed y
 
 
 def describe_forecast(config: BuildConfig, folder: Path, due: Collection[str]) -> list[Forecast]:
-    """What looking at the videos of some scenes will take at most, by the last build's results."""
+    """An upper bound of stage `describe`'s queries about some scenes, from the last build's results."""
     model = config.describe.model
     if not due or model is None or not model.is_hosted or not DESCRIBE.is_wanted(config):
         return []
@@ -210,7 +210,7 @@ def describe_forecast(config: BuildConfig, folder: Path, due: Collection[str]) -
 
 
 def forecast_of(config: BuildConfig, folder: Path, due: Collection[str] = ()) -> list[Forecast] | None:
-    """What asking hosted models will take, by the last build's results; None where there are none yet.
+    """Forecasts the queries to hosted models from the last build's results; None where there are none yet.
 
     ``due`` are the scenes of which stage `author` must run.
     """
@@ -249,7 +249,7 @@ TABLE: Final = Path(__file__).with_name("rates.yaml")
 
 
 class Rate(NamedTuple):
-    """What a stage takes for one scene of a reader, or for one question of a build.
+    """The rate of a stage: its effort for one scene of a reader, or for one question of a build.
 
     Attributes:
         seconds: of one process.
@@ -291,7 +291,7 @@ def rates(benchmark: str, readers: Mapping[str, Collection[str]], folder: Path) 
 
 
 def seconds_for(reader: str, stages: Sequence[str]) -> float:
-    """What stages take for a scene of a reader, by the table."""
+    """The seconds of stages for a scene of a reader, from the table."""
     known = _table()["scenes"][reader]
     return float(sum(known[stage][0] for stage in stages))
 

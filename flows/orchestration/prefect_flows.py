@@ -87,7 +87,7 @@ Dones = SimpleQueue[JobResult | None]  # None: there are no more
 
 @dataclass
 class FlowContext:
-    """What is ready for a flow before it begins.
+    """The context of a flow, prepared before it begins.
 
     Attributes:
         resolved: the build.
@@ -216,7 +216,7 @@ def run_as_flow(
 
 
 def _is_of_prefect(error: Exception) -> bool:
-    """Whether Prefect raised it, or what it stands on: the last of our own functions behind it is one that calls it."""
+    """Returns whether Prefect or its libraries raised the error: our innermost function in the traceback calls them."""
     files = [Path(frame.filename) for frame in traceback.extract_tb(error.__traceback__)]
     ours = [number for number, file in enumerate(files) if any(file.is_relative_to(folder) for folder in _OURS)]
     last = files[ours[-1]] if ours else None
@@ -296,7 +296,7 @@ def _as_task(retries: int) -> LocalExecutor:
 
 
 def _may_heal(task: object, run: object, state: State[Any]) -> bool:
-    """Whether what failed may work when it is tried again."""
+    """Returns whether a retry may succeed."""
     return isinstance(state.result(raise_on_failure=False), NoSpaceError | _MayHealError)
 
 
@@ -357,7 +357,7 @@ def _name_run(name: str, benchmark: str) -> None:
 
 
 def _state(outcome: Outcome) -> State[Any]:
-    """How a run ends that has done its work."""
+    """The final state of a run that has finished its work."""
     questions = sum(outcome.released.questions.values()) if outcome.released else None
     told = "" if questions is None else f"; {questions} questions are released"
     units = len({fault.unit for fault in outcome.quarantine if fault.finding != DROPPED})

@@ -94,7 +94,7 @@ def _quietly(server: SubprocessASGIServer, said: IO[bytes]) -> Popen[Any]:
 
 
 def _answers(process: Popen[Any], url: str) -> bool:
-    """Whether the server answers before it ends. Raises LostPrefectError where it does neither."""
+    """Returns whether the server answers before it ends. Raises LostPrefectError where it does neither."""
     within_s = PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS.value()
     until = time.monotonic() + within_s
     with httpx.Client(trust_env=False) as client:  # no proxy
@@ -199,6 +199,6 @@ def _ask(client: SyncPrefectClient, run: UUID, watch: Watchdog, ended: threading
 
 
 def _headers(client: SyncPrefectClient) -> dict[str, str]:
-    """What the server wants to be told of whoever asks."""
+    """The headers that the server requires of a client."""
     known = client._client.headers  # there is no public way
     return {name: known[name] for name in ("authorization", "x-prefect-api-version") if name in known}

@@ -29,7 +29,7 @@ class LostPrefectError(Exception):
 
 
 def is_kept() -> bool:
-    """Whether the environment or Prefect's active profile names the address of a server."""
+    """Returns whether the environment or Prefect's active profile names the address of a server."""
     return kept_url() is not None
 
 
@@ -78,7 +78,7 @@ def _trouble_of(url: str) -> str | None:
 
 
 def _trouble_here() -> str | None:
-    """What a temporary server needs: a home that takes its database, and this machine's own address."""
+    """Checks the needs of a temporary server: a home for its database, and this machine's own address."""
     home = _home()
     try:
         home.mkdir(parents=True, exist_ok=True)

@@ -46,17 +46,17 @@ class Watchdog:
         self.process = process
 
     def name_children(self) -> None:
-        """To be called once children run that must not outlive this process, even if it is killed."""
+        """Registers children that must not outlive this process, even if it is killed; call once they run."""
         for child in psutil.Process().children(recursive=True):
             if child.pid != self.process.pid:
                 self._say({"pid": child.pid})
 
     def tell(self, url: str, headers: Mapping[str, str]) -> None:
-        """Where a Prefect server is told how this process ended, if it does not end well."""
+        """Sets where a Prefect server is told how this process ended, if it does not end well."""
         self._say({"url": url, "headers": dict(headers)})
 
     def stopped(self, why: str) -> None:
-        """To be called before this process ends itself."""
+        """Reports that this process was cancelled; call before it ends itself."""
         self._say({"state": {"type": "CANCELLED", "name": "Cancelled", "message": why}})
 
     def _say(self, what: Mapping[str, Any]) -> None:
@@ -139,7 +139,7 @@ class Pool:
         self._starting = threading.Lock()
 
     def job_runner(self, jobs: int) -> RunJobs | None:
-        """What does jobs in the pool; None where this process does so many itself."""
+        """The runner of jobs in the pool; None where this process runs so many itself."""
         if self._workers == 1 or (self._pool is None and jobs < POOL_FROM_JOBS):
             return None
         return partial(run_all, self._started())
@@ -156,7 +156,7 @@ class Pool:
             yield from self._helped(jobs)
 
     def _helped(self, jobs: list[Job]) -> Iterator[JobResult]:
-        """What became of a few jobs, in their order: this process begins, and if they take long, others end with it.
+        """Runs a few jobs, results in their order: this process begins; if they take long, others help from the end.
 
         A few scenes may take a second or an hour, which nobody knows before.
         """
@@ -213,14 +213,14 @@ class Pool:
 
 
 def run_all(pool: ProcessPoolExecutor, jobs: list[Job]) -> Iterable[JobResult]:
-    """What became of each job, in their order."""
+    """Runs the jobs; returns their results in their order."""
     with ignore_signals():  # the pool starts a worker with a job for which none is free
         return pool.map(run_job, jobs, chunksize=max(1, len(jobs) // CHUNKS))
 
 
 @contextmanager
 def ignore_signals() -> Iterator[None]:
-    """What is started within ignores Ctrl-C, which a terminal sends to all: this process ends it (`stop`)."""
+    """Processes started within the block ignore Ctrl-C, which a terminal sends to all; `stop` ends them."""
     resource_tracker.ensure_running()  # it would lift the mask again
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:

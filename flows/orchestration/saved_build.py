@@ -27,7 +27,7 @@ _HEAD: Final = (
 
 @dataclass(frozen=True)
 class SavedBuild:
-    """What was said on the command line, and what came of it.
+    """The arguments of a build from the command line, and the configuration they resolved to.
 
     Attributes:
         roots: reader -> absolute folder; empty: sample scenes.
@@ -50,14 +50,14 @@ class SavedBuild:
         return [f"{key}={value}" for key, value in settings.items()]
 
     def unsaid(self, roots: Sequence[str], settings: Sequence[str]) -> str:
-        """What holds without being said again, as one would say it."""
+        """The saved arguments that still apply, as written on the command line."""
         kept = [] if roots else [f"--root {name}={folder}" for name, folder in self.roots.items()]
         kept += [f"--set {setting}" for setting in self.with_settings(settings) if setting not in settings]
         return " ".join(kept)
 
 
 def read_saved_build(folder: Path) -> SavedBuild:
-    """What is kept in a build's folder; nothing where it is new. Raises ConfigError for a file that is damaged."""
+    """Reads the saved arguments of a build; empty where it is new. Raises ConfigError for a damaged file."""
     path = folder / SAVED_FILE
     try:
         found = yaml.safe_load(path.read_text(encoding="utf-8"))

@@ -52,7 +52,7 @@ class Cluster(ABC):
         self._is_started = False
 
     def job_runner(self, jobs: int) -> RunJobs:
-        """What runs jobs there. Raises ConfigError where the cluster cannot be reached."""
+        """The runner of jobs on the cluster. Raises ConfigError where it cannot be reached."""
         if not self._is_started:
             self._start()
             self._is_started = True

@@ -28,7 +28,7 @@ SEEN_WITHIN_S: Final = 30.0  # a folder of the network may show a new file late
 
 
 def work(jobs: list[Job], mark: str) -> list[JobResult]:
-    """What became of some jobs, in their order. Raises StoreError where this worker is not fit for them.
+    """Runs jobs; returns their results in order. Raises StoreError where this worker is not fit for them.
 
     Args:
         jobs: as for this process; all that they need lies in their folder and roots.

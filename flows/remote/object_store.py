@@ -30,7 +30,7 @@ def connect(url: str) -> Any:
 
 
 def first_line(error: Exception) -> str:
-    """What a store says of an error, without the XML behind it."""
+    """The first line of a store's error message, without the XML behind it."""
     return str(error).partition("\n")[0].partition(": <?xml")[0].rstrip() or type(error).__name__
 
 
@@ -76,7 +76,7 @@ class Bucket:
                 raise FileExistsError(path) from error
 
     def modified(self, path: str) -> datetime | None:
-        """When an object was written, by the clock of the store."""
+        """The time an object was written, by the clock of the store."""
         with self._told():
             try:
                 written: datetime = self._store.head(path)["last_modified"]
@@ -172,7 +172,7 @@ class BucketLease:
             self._tag = None
 
     def _now(self) -> bytes:
-        """What it holds: who has it, and a number that changes with each beat."""
+        """The lease's content: its holder, and a number that changes with each beat."""
         return f"{self._mark}\n{self._beats}".encode()
 
     def _is_expired(self) -> bool:

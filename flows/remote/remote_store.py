@@ -124,7 +124,7 @@ class RemoteBuildStore:
         self._alike[path] = [self._bucket.put(path, raw), *now]
 
     def _is_newer(self, path: str, tag: str) -> bool:
-        """Whether an object is to be fetched: there is no such file, or the object changed since both were alike."""
+        """Returns whether an object must be fetched: no such file, or the object changed since both were equal."""
         now = self._as_is(path)
         if now and path.startswith(f"{STORE}/"):  # it is what its name says, or that is noticed when it is read
             self._alike.setdefault(path, [tag, *now])
@@ -171,6 +171,6 @@ def _files(folder: Path) -> Iterator[Path]:
 
 
 def is_shared(path: str) -> bool:
-    """Whether a file or object belongs to both sides. Nothing is taken that would lie outside the folder."""
+    """Returns whether a file or object belongs to both sides. Names that lead outside the folder are refused."""
     parts = PurePosixPath(path).parts
     return bool(parts) and parts[0] in SHARED and ".." not in parts and not parts[-1].startswith(TEMPORARY)

@@ -79,7 +79,7 @@ class Pages:
         )
 
     def overview(self, request: Request) -> Response:
-        """How far the review is; or the form to sign in."""
+        """The progress of the review; or the form to sign in."""
         reviewer = self._reviewer(request)
         if reviewer is None:
             return self._page("sign_in.html", reviewer=None, needs_token=self._token is not None, problem=None)
@@ -278,7 +278,7 @@ class AuthMiddleware:
         self._only_loopback = only_loopback
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """As ASGI has it."""
+        """The ASGI interface."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -304,7 +304,7 @@ def _with_headers(send: Send) -> Callable[[Message], Awaitable[None]]:
 
 
 def _from_here(headers: Headers) -> bool:
-    """Whether a browser says that this site's own page sends it; where it says nothing it is refused."""
+    """Returns whether the request comes from this site's own page, by its headers; without them it is refused."""
     origin = headers.get("origin")
     if origin is not None:
         return urlsplit(origin).netloc == headers.get("host")

@@ -22,7 +22,7 @@ MOMENTS: Final = frozenset({"start", "end", "first_seen"})  # evidence that is a
 
 
 class RefusedError(Exception):
-    """What was sent cannot be taken; the text says why and what to do."""
+    """Raised for input that cannot be accepted; the text gives the reason and the remedy."""
 
 
 class Seek(NamedTuple):
@@ -33,7 +33,7 @@ class Seek(NamedTuple):
 
 
 class Revealed(NamedTuple):
-    """What is shown once a reviewer has answered, and not before."""
+    """The part of an item that is shown only after a reviewer has answered."""
 
     answer: str
     truth: ReviewTruth
@@ -58,7 +58,7 @@ class PageView(NamedTuple):
 
 
 class Overview(NamedTuple):
-    """How far the review is."""
+    """The progress of the review."""
 
     states: dict[str, Counter[str]]
     progress: list[Progress]
@@ -211,7 +211,7 @@ class Site:
             return next(iter([*later, *disputed]), None)
 
     def overview(self, reviewer: str) -> Overview:
-        """How far the review is, and what is left for a reviewer."""
+        """The progress of the review, and the questions left for a reviewer."""
         with self._lock:
             now = self._clock()
             reviews = {item: own for item in self._items if (own := self._board.reviews(item))}

@@ -10,8 +10,8 @@ training questions in them, and the best guess is made. (Their mean would be a p
 the cases and up to 30 otherwise it is near 4.)
 
 Folds are fitted on all cores (`on_all_cores`), each without regard to the others, and in threads: trees grow without
-the interpreter's lock. Other processes would have to be sent the rows of a task for each of its folds, which takes longer
-than fitting them (5,130 questions: 2.5 s here, 5 to 10 s in two processes).
+the interpreter's lock. Other processes would have to be sent the rows of a task for each of its folds, which takes
+longer than fitting them (5,130 questions: 2.5 s here, 5 to 10 s in two processes).
 """
 
 from __future__ import annotations

@@ -291,7 +291,7 @@ def debiased(
     progress: Callable[[int, int], None],
     rounds: Rounds | None = None,
 ) -> pa.Table:
-    """`summary.stress_table` of what filtering left, and for what stays the scores of attackers on unseen folds.
+    """`attack.stress_table` of what filtering left; questions that stay have scores of attackers on unseen folds.
 
     Args:
         questions: all that were selected (`core.tables.QUESTIONS`).

@@ -15,8 +15,8 @@ Rejected questions are not replaced: `select` comes before `blind`, and a candid
 be worded, lettered and asked of the whole panel, again and again until none is answered.
 
 Chance (`right_by_luck`, `removed_by_luck`): the panel's answers stay, and the truths are shuffled among questions of
-one kind. Independent guesses would be no reference: models that all answer "left" agree, and remove as many questions as
-there are lefts, whether they know anything or not.
+one kind. Independent guesses would be no reference: models that all answer "left" agree, and remove as many questions
+as there are lefts, whether they know anything or not.
 """
 
 from __future__ import annotations

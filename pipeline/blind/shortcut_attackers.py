@@ -1,8 +1,8 @@
 """Attackers that guess from the form of a question: its options, its text, its time, or the length of its clip.
 
 A *trait* is a property of an option that can be seen without understanding it: it is the longest, it occurs in the
-text, it is the step of a printed route at the time of the question. The share of options with a trait that were right in the
-other folds is its worth; so nobody has to state beforehand whether the longest is right or the shortest.
+text, it is the step of a printed route at the time of the question. The share of options with a trait that were
+right in the other folds is its worth; so nobody has to state beforehand whether the longest is right or the shortest.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ class NoSpaceError(StoreError):
 
 
 class BiasError(Scan2qaError):
-    """What a stage would leave is easier to guess without the video than what it was given."""
+    """Raised where a stage's output would be easier to guess without the video than its input."""
 
 
 class TemplateError(Scan2qaError):
@@ -108,7 +108,7 @@ def extra_of(module: str | None) -> str | None:
 
 
 def is_installed(module: str) -> bool:
-    """Whether a module can be imported, without importing it."""
+    """Returns whether a module can be imported, without importing it."""
     try:
         return find_spec(module) is not None
     except (ImportError, ValueError):  # the package around it is missing; or the module is None among `sys.modules`

@@ -67,12 +67,12 @@ class Fix(Model):
     @property
     @abstractmethod
     def subjects(self) -> tuple[str, ...]:
-        """What it is about, as operands of questions name it; `SCENE` for all of the scene."""
+        """The things it is about, as operands of questions name them; `SCENE` for all of the scene."""
 
     @property
     @abstractmethod
     def change(self) -> str:
-        """What it does, in a few words: "count of table 2 -> 3"."""
+        """The change in a few words: "count of table 2 -> 3"."""
 
 
 def target_of(kind: type[Fix]) -> str:
@@ -117,7 +117,7 @@ class SettleDoubt(Fix):
 
     @property
     def subjects(self) -> tuple[str, ...]:
-        """What the finding is about."""
+        """The subjects of the finding."""
         return (self.of,)
 
     @property
@@ -126,7 +126,7 @@ class SettleDoubt(Fix):
         return f"{self.expect} of {self.of}: looked at, right as it is"
 
     def settles(self, finding: Finding) -> bool:
-        """Whether this is the doubt."""
+        """Returns whether a finding is the doubt that this entry settles."""
         return finding.severity == "doubt" and (finding.subject, finding.name) == (self.of, self.expect)
 
 
@@ -148,12 +148,12 @@ class FixEntry(NamedTuple):
 
     @property
     def digest(self) -> str:
-        """Of all that it says: of the file and the line it does not depend."""
+        """The digest of the entry's content, independent of its file and line."""
         return digest_of(self.fix.model_dump(mode="json"))
 
     @property
     def place(self) -> str:
-        """For messages."""
+        """The entry's file and line, for messages."""
         return f"fix {self.fix.id} (line {self.line})"
 
 

@@ -17,7 +17,7 @@ class Mirror(Protocol):
 
     @property
     def url(self) -> str:
-        """Where the files are."""
+        """The URL of the remote root."""
         ...
 
     @property
@@ -34,11 +34,11 @@ class Mirror(Protocol):
         ...
 
     def is_as_listed(self) -> bool:
-        """Whether it shows what it showed the process that listed its scenes."""
+        """Returns whether its listing is still that of the process that listed its scenes."""
         ...
 
     def summary(self) -> str:
-        """How much there is, and how much of it is here, for people."""
+        """The total size and the size fetched so far, in words."""
         ...
 
 
@@ -64,7 +64,7 @@ def here(path: Path) -> Path:
 
 
 def is_here(path: Path) -> bool:
-    """Whether a file can be read without fetching it."""
+    """Returns whether a file can be read without fetching it."""
     return mirror_of(path) is None or (path.is_file() and bool(path.stat().st_mode & READABLE))
 
 

@@ -31,7 +31,7 @@ class Template(BaseModel):
     Attributes:
         text: with named fields. Where the question is a published one, its wording to the letter.
         mended: the same question in words of our own, for builds that need not repeat a published wording. Words that
-            follow a name are fields too (`nouns.Noun`): ``{asked.be} the {asked} to my left``.
+            follow a name are fields too (`Noun`): ``{asked.be} the {asked} to my left``.
         lists: fields that hold several names joined by ", ".
         also_parsed: further wordings of published files.
     """
@@ -58,7 +58,7 @@ class Template(BaseModel):
 
     @property
     def identity(self) -> str:
-        """What question ids are made with; it stays where the folder of a benchmark's wording is renamed."""
+        """The template's part in question ids; it stays when the folder of a benchmark's wording is renamed."""
         return self.id.replace(".", "/", 1)
 
     @property
@@ -181,7 +181,7 @@ class Noun(str):
 
     @property
     def s(self) -> str:
-        """What makes it a plural where one or more are meant."""
+        """The suffix that makes it a plural where one or more are meant."""
         return "" if self.is_plural else "(s)"
 
 

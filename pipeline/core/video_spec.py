@@ -12,7 +12,7 @@ _NAME_CHARS: Final = 16  # hex; 64 bits
 
 @dataclass(frozen=True)
 class VideoSpec:
-    """What the delivered videos of a benchmark look like.
+    """The format of a benchmark's delivered videos.
 
     Attributes:
         size: width and height, pixels.
@@ -29,7 +29,7 @@ class VideoSpec:
     drawn: bool = False
 
     def fitted(self, columns: int, rows: int) -> tuple[int, int, int, int]:
-        """Where an upright picture of ``columns`` x ``rows`` pixels lies in the video's: left, top, width, height.
+        """The rectangle of an upright picture of ``columns`` x ``rows`` pixels in the frame: left, top, width, height.
 
         With bars the video's pictures have the form's size, else the one given.
         """

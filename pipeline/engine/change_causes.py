@@ -25,14 +25,14 @@ UNKNOWN: Final = "not known: no manifest of the older release is kept"
 
 @dataclass(frozen=True)
 class ReleaseLineage:
-    """How a release was made: its manifest, and what is behind the digests in it."""
+    """The lineage of a release: its manifest, and the settings and modules behind its digests."""
 
     entries: Mapping[tuple[str, str], Entry] = field(default_factory=dict)
     made_of: Lineage = field(default_factory=Lineage)
 
 
 def read_release_lineage(folder: Path, file: str) -> ReleaseLineage:
-    """How a release was made; nothing where no manifest is kept."""
+    """Reads the lineage of a release; empty where no manifest is kept."""
     return ReleaseLineage(read_manifest(folder, file), read_lineage(folder, file))
 
 
@@ -51,7 +51,7 @@ class Difference:
 
     @property
     def words(self) -> str:
-        """For a report."""
+        """The cause in words, for a report."""
         if self.fix:
             return f"fix {self.fix}{' (taken back)' if self.text.endswith('is gone') else ''}"
         if self.text.startswith("input: "):
@@ -121,7 +121,7 @@ def _shortened(modules: Sequence[str]) -> str:
 def _relevant(
     asked: ReleasedQuestion, found: Sequence[Difference], fixes: Mapping[str, Mapping[str, object]]
 ) -> list[str]:
-    """What may have touched a question: of fixes those of what it names, if there are any; of templates its own."""
+    """The causes that may affect a question: fixes of the things it names, if there are any, and its own template."""
     about = {d.fix: d for d in found if d.fix}
     named = {name for name in about if _subjects(fixes.get(name or "")) & {"", *asked.operands}}
     kept = []
@@ -144,7 +144,7 @@ def _subjects(fix: Mapping[str, object] | None) -> set[str]:
 
 
 def _from_provenance(change: QuestionChange, one: Release, other: Release) -> tuple[str, ...]:
-    """What the provenance of both releases tells, of this question or of another one of its scene and task."""
+    """The causes told by the provenance of both releases, of this question or another of its scene and task."""
     before = change.before or _beside(change.asked, one)
     after = change.after or _beside(change.asked, other)
     scene = change.asked.scene
@@ -169,7 +169,7 @@ UNKNOWN_INPUTS: Final = "input: what it takes is made again first"
 
 
 class Explained(NamedTuple):
-    """What the plan says of one unit of a stage, and why in words."""
+    """The plan of one unit of a stage, with its reason in words."""
 
     entry: Entry
     reasons: tuple[str, ...]

@@ -55,7 +55,7 @@ def code_digest(roots: tuple[str, ...], folder: Path = FOLDER) -> str:
 
 
 def code_parts(roots: tuple[str, ...], folder: Path = FOLDER) -> dict[str, str]:
-    """What `code_digest` is the digest of: digests of modules and tables by files, versions of libraries by names."""
+    """The parts behind `code_digest`: digests of modules and tables by files, versions of libraries by names."""
     modules = closure(roots, folder)
     files = {sources_of(folder).paths[name].relative_to(folder).as_posix(): m.digest for name, m in modules.items()}
     files |= tables(modules.values(), folder)

@@ -205,7 +205,7 @@ class BuildConfig(Model):
         return digest_of(self.resolved())
 
     def applies_fixes(self) -> bool:
-        """Whether corrections are made: not where the build repeats what was published, mistakes included."""
+        """Whether corrections are applied: not where the build repeats a published release, mistakes included."""
         repeats = self.generate.profile == self.of_benchmark().released
         return not repeats if self.fixes.apply is None else self.fixes.apply
 

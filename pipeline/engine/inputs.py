@@ -80,7 +80,7 @@ def list_inputs(config: BuildConfig) -> InputListing:
 
 
 def _written(config: BuildConfig) -> tuple[dict[str, dict[str, Any]], list[RawDataError]]:
-    """What people wrote of scenes: changes of facts by scene id, and what of it cannot be used."""
+    """Facts that people wrote: changes by scene id, and errors of entries that cannot be used."""
     facts: dict[str, dict[str, Any]] = {}
     broken: list[RawDataError] = []
     readable = {world.name: world.read_written for world in config.of_benchmark().worlds if world.read_written}
@@ -144,7 +144,7 @@ Parts = dict[str, str]  # inputs of a result by name, and their digests
 
 @dataclass(frozen=True)
 class HumanInput:
-    """What people said of one scene.
+    """The input of people about one scene.
 
     Attributes:
         written: facts that they wrote.

@@ -51,7 +51,7 @@ class Job:
 
 @dataclass(frozen=True)
 class JobResult:
-    """What became of a job: an entry per stage that had its input, and why results are missing."""
+    """The result of a job: an entry per stage that had its input, and the reasons for missing results."""
 
     unit: str
     entries: tuple[Entry, ...]

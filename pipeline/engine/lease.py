@@ -41,7 +41,7 @@ class Lease:
         self._path, self._mark = path, mark
 
     def is_ours(self) -> bool:
-        """Whether nobody has taken it over, as happens to a machine that slept."""
+        """Whether the lease is still ours: another builder takes it over from a machine that slept."""
         return _read(self._path) == self._mark
 
     def check(self) -> None:
@@ -138,7 +138,7 @@ def _write_new(path: Path, text: str) -> None:
 
 
 def _is_gone(path: Path, mark: str, locks: bool) -> bool:
-    """Whether the holder of a lease does not work any more."""
+    """Returns whether the holder of a lease no longer works."""
     if locks and _parsed(mark).get("machine") == _machine():  # it would hold the kernel's lock
         return True
     with tempfile.NamedTemporaryFile(dir=path.parent, prefix=TEMPORARY) as probe, suppress(FileNotFoundError):
@@ -170,7 +170,7 @@ def _busy(path: Path) -> StoreError:
 
 
 def holder_told(mark: str | None) -> str:
-    """Who holds a lease, for a message."""
+    """The holder of a lease, in words for a message."""
     known = _parsed(mark or "")
     if not known:
         return ""
@@ -178,7 +178,7 @@ def holder_told(mark: str | None) -> str:
 
 
 def new_mark() -> str:
-    """Who we are, as JSON, and unlike any mark before."""
+    """A new mark of this process, as JSON, different from any before."""
     try:
         user = getpass.getuser()
     except (OSError, KeyError):  # a number without a name, as in containers
@@ -196,7 +196,7 @@ def new_mark() -> str:
 
 
 def is_dead(mark: str) -> bool:
-    """Whether the process that a mark names can be seen from here, and is not there any more."""
+    """Returns whether the process named by a mark would be visible from here and is gone."""
     known = _parsed(mark)
     if (known.get("machine"), known.get("space")) != (_machine(), _space()):
         return False
@@ -210,7 +210,7 @@ def is_dead(mark: str) -> bool:
 
 
 def _space() -> str:
-    """What tells the processes of a container from those of another."""
+    """An identifier of the container's process namespace."""
     try:
         return str(Path("/proc/self/ns/pid").readlink())
     except OSError:
@@ -218,7 +218,7 @@ def _space() -> str:
 
 
 def _machine() -> str:
-    """What tells a running kernel from all others."""
+    """An identifier of the running kernel."""
     try:
         return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
     except OSError:

@@ -68,7 +68,7 @@ class Entry:
 
 @dataclass
 class Lineage:
-    """What is behind the digests of a manifest, so that a change of them can be told by name.
+    """The settings and modules behind the digests of a manifest, so that changes can be named.
 
     Attributes:
         config: digest -> the settings.
@@ -85,7 +85,7 @@ class Lineage:
             self.code[code] = {name: value[:SHORT] for name, value in code_parts(roots).items()}
 
     def of(self, entries: Iterable[Entry], before: Lineage) -> Lineage:
-        """What of this, and else of an older one, stands behind some entries."""
+        """The part of this lineage, or else of an older one, that some entries refer to."""
         entries = list(entries)
         config, code = before.config | self.config, before.code | self.code
         return Lineage(
@@ -96,7 +96,7 @@ class Lineage:
 
 @dataclass
 class Outcome:
-    """What a build did."""
+    """The outcome of a build."""
 
     manifest: list[Entry] = field(default_factory=list)
     quarantine: list[Quarantine] = field(default_factory=list)
@@ -146,7 +146,7 @@ def write_outcome(
 
 
 def read_lineage(folder: Path, file: str = MANIFEST_FILE) -> Lineage:
-    """What is behind the digests of the last manifest; nothing where that is not known."""
+    """Reads the lineage of the last manifest; empty where it is not known."""
     table = _read_if_there(folder / file)
     try:
         return (

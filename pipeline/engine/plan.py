@@ -19,7 +19,7 @@ from pipeline.engine.store import Result, Store
 WHOLE: Final = "build/all"  # the unit of the stages of the whole build
 
 Outputs = Mapping[str, Mapping[str, Result | None]]  # stage -> unit -> result; None: not known before it is made
-StageInputs = dict[str, tuple[tuple[str, Result | None], ...]]  # `given.Results`, of which some may not be known yet
+StageInputs = dict[str, tuple[tuple[str, Result | None], ...]]  # `stage.Results`, of which some may not be known yet
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class StageSpec:
     modules: tuple[str, ...]
 
     def taken(self, unit: str, outputs: Outputs) -> StageInputs | None:
-        """What it is given of the results for a unit; None where one that it needs is missing."""
+        """The results that the stage receives for a unit; None where a required one is missing."""
         units = {unit} if not self.of_build else self._scenes(outputs)
         found = {}
         for name, source in (*self.takes, *self.may_take):
@@ -86,7 +86,7 @@ class Step:
     entry: Entry | None = None
 
     def decide(self, taken: StageInputs, raw: RawInput | None, folder: Path) -> Entry:
-        """What is to be done with these inputs: the entry has an output where there is a whole result for them."""
+        """Plans the step for these inputs: the entry has an output where the store has a complete result for them."""
         spec = self.spec
         if any(result is None for results in taken.values() for _, result in results):
             why: Why = "asked" if self.asked else "new" if self.before is None else "input"
@@ -112,12 +112,12 @@ class Step:
 
     @property
     def reused(self) -> bool:
-        """Whether its result is there."""
+        """Whether its result exists and is reused."""
         return self.entry is not None and self.entry.output is not None
 
     @property
     def fails_again(self) -> bool:
-        """Whether the same input was left out the last time, and so is expected to be again."""
+        """Whether the same input was quarantined the last time, and so is expected to be again."""
         before, entry = self.before, self.entry
         return bool(entry and entry.key and before and not before.output and before.key == entry.key)
 
@@ -239,5 +239,5 @@ def source_of(name: str, stages: Mapping[str, Stage], config: BuildConfig) -> st
 
 
 def known(steps: Mapping[str, Step]) -> dict[str, Result | None]:
-    """What is known of the results of a stage from its steps; of those that are expected to fail there is none."""
+    """The known results of a stage, from its steps; those expected to fail have none."""
     return {unit: step.entry.output for unit, step in steps.items() if step.entry and not step.fails_again}

@@ -146,7 +146,7 @@ def _keys(model: type[BaseModel], given: Mapping[str, Any], before: str = "") ->
 
 
 def _values(field: FieldInfo) -> Mapping[str, Any]:
-    """What the keys of a section are unless one sets them."""
+    """The default values of the keys of a section."""
     default = None if field.is_required() else field.get_default(call_default_factory=True, validated_data={})
     return dict(default) if isinstance(default, BaseModel) else {}
 

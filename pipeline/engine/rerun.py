@@ -68,7 +68,7 @@ def matching(units: Sequence[str], patterns: Sequence[str]) -> list[str]:
 def with_the_rest(
     stage: Stage, stages: Mapping[str, Stage], previous: Previous, outcome: Outcome, folder: Path
 ) -> Outcome:
-    """What a single stage did, together with what still holds of the builds before."""
+    """The outcome of a single stage, merged with the parts of earlier builds that still hold."""
     again = {(e.stage, e.unit) for e in outcome.manifest}
     failed = {e.unit for e in outcome.manifest if e.output is None}
     later = _behind(stage.name, stages.values())

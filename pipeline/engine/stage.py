@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 
 def nothing_beside(folder: Path) -> dict[str, str]:
-    """What a stage reads in the build's folder besides results that reads nothing there."""
+    """The default of `Stage.beside`: the stage reads nothing in the build's folder besides results."""
     return {}
 
 
 def whole(result: bytes, folder: Path) -> bool:
-    """Whether a stage's result is whole that is all the stage writes: it is."""
+    """The default of the completeness check, for stages whose result is all that they write: always complete."""
     return True
 
 
@@ -78,7 +78,7 @@ class Stage:
 
     @property
     def needs_roots(self) -> bool:
-        """Whether it looks at what is given of a scene, beyond the results of other stages."""
+        """Whether it reads a scene's raw inputs, beyond the results of other stages."""
         return self.reads_raw or self.hears
 
 
@@ -145,7 +145,7 @@ class StageContext:
 
     @property
     def required_human_input(self) -> HumanInput:
-        """What people said of the scene, for a stage that hears it."""
+        """The `HumanInput` of the scene, for a stage that uses it."""
         if self.human_input is None:
             raise ValueError("this stage takes what was said of a scene")
         return self.human_input

@@ -59,7 +59,7 @@ class Store:
         return raw
 
     def is_sound(self, result: Result) -> bool:
-        """Whether the file still holds what its name says."""
+        """Whether the file's content still matches the digest in its name."""
         try:
             self.get(result)
         except StoreError:

@@ -86,7 +86,7 @@ def video_part(path: Path, mime: str = "video/mp4") -> VideoPart:
 
 @dataclass(frozen=True)
 class Reply:
-    """What a model answered.
+    """The reply of a model.
 
     Attributes:
         usage: None where the server does not tell.
@@ -212,7 +212,7 @@ class ModelSpec(BaseModel):
         return self
 
     def identity(self) -> dict[str, Any]:
-        """What a reply depends on: neither how fast it is asked for nor where its files lie."""
+        """The settings that a reply depends on, without rate limits and file locations."""
         transport = {
             "frames",  # what is shown is part of the request
             "rpm",
@@ -232,7 +232,7 @@ class ModelSpec(BaseModel):
 
     @property
     def is_hosted(self) -> bool:
-        """Whether it is asked over the network, at a price; the others answer on this machine."""
+        """Whether it runs on a remote server, at a price; the others answer on this machine."""
         return self.provider not in UNPAID
 
     @property

@@ -46,7 +46,7 @@ class ReplyRow(NamedTuple):
 
 
 class Spent(NamedTuple):
-    """What a model cost over all runs; ``reported``: the tokens are the server's, else the most they can have been."""
+    """The cost of a model over all runs; ``reported``: the tokens are the server's, else an upper bound."""
 
     name: str
     reported: bool
@@ -165,7 +165,7 @@ def _peek(path: Path, statement: str) -> list[Any]:
 
 
 def request_key(spec: ModelSpec, request: Request) -> str:
-    """Under which the reply of a model to a request is kept."""
+    """The key under which the reply of a model to a request is kept."""
     return _sha256(
         {
             "version": _VERSION,

@@ -47,7 +47,7 @@ Opener = Callable[[ModelSpec, str | None], Provider]
 
 @dataclass
 class Account:
-    """What asking a model came to in this run."""
+    """The account of a model in this run."""
 
     asked: int = 0  # requests that ended with a reply of the model
     cached: int = 0  # requests answered from the cache
@@ -299,5 +299,5 @@ def rate_limiter(requests: int, period_s: float) -> AsyncLimiter:
 
 
 def _is_worth_another(error: Exception) -> bool:
-    """Whether stamina should try again. How long a server asks to wait is the rate limiter's: all wait for it."""
+    """Returns whether stamina should try again. Waits that a server requests are left to the rate limiter."""
     return isinstance(error, ModelError) and error.passing and error.kind not in {RATE_LIMITED, UNSUPPORTED}

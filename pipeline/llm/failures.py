@@ -2,8 +2,8 @@
 
 Errors are read from structured bodies rather than from their words where that is possible. The bodies as of 2025:
 OpenAI's ``{"error": {"message", "type", "param", "code"}}``, which vLLM, Ollama, llama.cpp, OpenRouter and DeepSeek
-have adopted with fewer fields; and Google's ``{"error": {"code", "message", "status", "details": [{"@type": …QuotaFailure |
-…ErrorInfo | …RetryInfo}]}}``.
+have adopted with fewer fields; and Google's ``{"error": {"code", "message", "status", "details":
+[{"@type": …QuotaFailure | …ErrorInfo | …RetryInfo}]}}``.
 """
 
 from __future__ import annotations

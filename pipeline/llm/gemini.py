@@ -132,7 +132,7 @@ class Gemini:
 
 
 def _reply(response: types.GenerateContentResponse, logprobs: bool) -> Reply:
-    """The reply; what a filter let through of it before it stepped in is judged by `finish.check_finish`."""
+    """The reply; what a filter let through of it before it stepped in is judged by `replies.check_finish`."""
     used = response.usage_metadata
     usage = (
         Usage(used.prompt_token_count, (used.candidates_token_count or 0) + (used.thoughts_token_count or 0))

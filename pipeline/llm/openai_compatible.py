@@ -122,7 +122,7 @@ def read_completion(completion: Any, logprobs: bool) -> Reply:
 
 
 def _read(choice: Any, usage: Usage | None, logprobs: bool) -> Reply:
-    """What a choice says, by whatever error Python raises where it is none."""
+    """Reads a choice of a response; raises any of Python's lookup and type errors where it is malformed."""
     refusal = getattr(choice.message, "refusal", None)
     if refusal:
         raise ModelError("refused", str(refusal), usage=usage)

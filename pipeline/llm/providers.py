@@ -110,7 +110,7 @@ def open_provider(spec: ModelSpec, key: str | None) -> Provider:
 
 
 def check_installed(spec: ModelSpec) -> None:
-    """What `open_provider` would say of packages and weights, without opening anything."""
+    """Raises the errors of `open_provider` about packages and weights, without opening anything."""
     for name in INSTALL[spec.provider]:
         if name == PACKAGE:
             try:

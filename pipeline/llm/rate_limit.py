@@ -32,14 +32,14 @@ _FREE_S: Final = 1e-3  # an interval that holds nobody up
 
 
 class Limiter(Protocol):
-    """What is needed of aiolimiter: it waits until one more is allowed."""
+    """The part of aiolimiter in use: it waits until one more request is allowed."""
 
     async def acquire(self, amount: float = 1) -> None:
         """Returns when it is."""
 
 
 class State(Enum):
-    """Whether requests to a model are sent."""
+    """The state of the circuit breaker: whether requests to a model are sent."""
 
     OPEN = "open"  # at the rate that was found
     PAUSED = "paused"  # none before the pause is over; the next one is a trial

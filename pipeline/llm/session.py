@@ -83,7 +83,7 @@ class Session:
             raise
 
     def account(self, model: str) -> Account:
-        """What asking a model came to so far in this session."""
+        """The account of a model so far in this session."""
         return self._clients[model].account
 
     def close(self) -> None:

@@ -31,5 +31,5 @@ class Price(BaseModel):
     output: float = Field(ge=0, description="US dollars per million tokens of replies")
 
     def cost_usd(self, usage: Usage) -> float:
-        """What so many tokens cost."""
+        """The cost of a number of tokens, in US dollars."""
         return (self.input * usage.input_tokens + self.output * usage.output_tokens) / 1e6

@@ -12,7 +12,7 @@ from pipeline.llm.base import Image, Part, Text, video_part
 
 @dataclass(frozen=True)
 class VisualInputs:
-    """What goes before the words of a message.
+    """The visual parts of a message, which precede its words.
 
     Attributes:
         parts: the video; or pictures, each after its second in the video.
@@ -24,7 +24,7 @@ class VisualInputs:
 
 
 def takes_visuals(inputs: Collection[str]) -> bool:
-    """Whether a model that takes such inputs is shown videos in any way."""
+    """Returns whether a model that takes such inputs is shown videos in any way."""
     return not {"video", "image"}.isdisjoint(inputs)
 
 

@@ -57,7 +57,7 @@ def select(
     Answers take turns: the candidates of each answer are ranked by id (a hash), and first ranks go before second
     ones. So the answers are as even as the candidates allow, and a new candidate displaces at most one other. Routes
     written by people go before all others. Candidates of tasks with a leak group are spread over what they name instead
-    (`spreading.spread`), where one new candidate may displace several, and even over `Task.guess_classes`.
+    (`spread`), where one new candidate may displace several, and even over `Task.guess_classes`.
 
     Args:
         candidates: of all tasks (`tables.CANDIDATES`).

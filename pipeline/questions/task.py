@@ -114,7 +114,7 @@ class Task(Protocol[V_contra]):
     def leak_group(self) -> str | None:
         """The tasks of whose answers one may give away another share a name; the number of their operands is one.
 
-        Their questions are spread over what they name (`spreading.spread`); None: they are not.
+        Their questions are spread over what they name (`selection.spread`); None: they are not.
         """
         ...
 

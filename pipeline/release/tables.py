@@ -32,7 +32,7 @@ CORRECTIONS: Final = pa.schema(
 REVIEW: Final = pa.schema(
     [
         pa.field("id", pa.int64()),
-        pa.field("state", pa.string()),  # of `standing.STATES`
+        pa.field("state", pa.string()),  # of `verdicts.STATES`
         pa.field("answer", pa.string()),  # the right letter or number of a corrected question
         pa.field("reviewers", pa.int32()),
         pa.field("reasons", pa.list_(pa.string())),  # of flags

@@ -149,7 +149,7 @@ VERDICTS: Final = pa.schema(
 
 
 class QuestionStatus(BaseModel):
-    """Where a question stands that somebody reviewed (`standing.Standing`)."""
+    """The status of a question that somebody reviewed (`review_queue.Consensus`)."""
 
     id: int
     state: str

@@ -187,7 +187,7 @@ def test_all_code_that_runs_in_a_stage_is_in_its_closure(tmp_path: Path, config:
         known = closure((*own, *stage.uses(config, reader if stage.needs_roots else None))).keys() | REGISTRIES
         files = {str(sources_of(FOLDER).paths[module]) for module in known}
         seen = {path for path in ran.get(name, ()) if path.startswith(str(FOLDER / "pipeline"))}
-        seen.discard(lease.__file__)  # `Given.fence`: ends a build, or says nothing
+        seen.discard(lease.__file__)  # `StageContext.fence`: ends a build, or says nothing
         assert seen <= files, name
     assert ran.keys() == {stage.name for stage in STAGES.values() if stage.is_wanted(config)}
 

@@ -86,7 +86,7 @@ def _show_release(released: Released, words: Mapping[str, str]) -> None:
 
 
 def show_findings(rows: Sequence[Sequence[str]], title: str) -> None:
-    """What is wrong with raw data and cost no scene, by name, doubts first: where it was found, and what helps.
+    """Prints findings in raw data that cost no scene, by name, doubts first, with their places and remedies.
 
     Args:
         rows: scene, name, severity, message and remedy of each finding.
@@ -111,7 +111,7 @@ def show_findings(rows: Sequence[Sequence[str]], title: str) -> None:
 
 
 def _show_silent(released: Released, words: Mapping[str, str]) -> None:
-    """Of the first scenes of which nothing is asked: what most of their candidates were refused for, in words."""
+    """Prints the first scenes without questions, with the most frequent reasons for rejection, in words."""
     for scene, reasons in list(released.silent.items())[:SHOWN]:
         total = sum(reasons.values())
         console.print(Text(scene, "yellow"), f": nothing is asked; all {total} candidates were rejected", sep="")
@@ -122,7 +122,7 @@ def _show_silent(released: Released, words: Mapping[str, str]) -> None:
 
 
 def _show_blind(rows: Sequence[TextOnly]) -> None:
-    """What answering without the video earns before and after what was removed for it, and who had a vote."""
+    """Prints accuracy without the video before and after filtering, and the models that had a vote."""
     from pipeline.blind.shortcut_attackers import SHORTCUT_ATTACKERS, best_guess
 
     if not rows:
@@ -210,14 +210,14 @@ def _show_left_out(rows: Sequence[tuple[str, str, str, str]]) -> None:
 
 
 def show_elsewhere(roots: Mapping[str, Path]) -> None:
-    """What is known of roots in an object store; nothing for folders."""
+    """Prints a summary of the roots in an object store; nothing for folders."""
     for mirror in map(mirror_of, roots.values()):
         if mirror is not None:
             console.print(mirror.summary(), soft_wrap=True)
 
 
 def show_inspection(reader: str, root: str, inspection: Inspection) -> None:
-    """What lies below a root, and what is missing."""
+    """Prints the contents of a root, and its missing files."""
     console.print(f"{reader} {root}: {len(inspection.scenes)} scenes")
     if inspection.missing:
         table = Table("part", "missing in", box=None)
@@ -232,7 +232,7 @@ def show_inspection(reader: str, root: str, inspection: Inspection) -> None:
 
 
 def show_read(read: Read, listed: int) -> None:
-    """What reading scenes brought to light."""
+    """Prints the findings of reading scenes."""
     show_broken(read.broken)
     show_findings(
         [(scene, f.name, f.severity, f.message, f.remedy) for scene, f in read.findings], "Findings in the raw data"
@@ -244,7 +244,7 @@ def show_read(read: Read, listed: int) -> None:
 
 
 def show_costs(costs: Sequence[Cost]) -> None:
-    """What each thing that scenes lack costs."""
+    """Prints the questions that each missing input of scenes costs."""
     if costs:
         table = Table("for lack of", title="What that costs", title_justify="left", box=None)
         for name in ("scenes", "questions lost"):
@@ -257,7 +257,7 @@ def show_costs(costs: Sequence[Cost]) -> None:
 
 
 def show_dry_run(outcome: Outcome) -> None:
-    """What a build would run."""
+    """Prints the stages that a build would run."""
     print_table(_stages(outcome.counts(), "What would run, and why (dry run)"))
     due = [entry for entry in outcome.manifest if entry.why != "reused"]
     named = len(due) if output_options.verbose else NAMED
@@ -269,7 +269,7 @@ def show_dry_run(outcome: Outcome) -> None:
 
 
 def show_asked(units: Sequence[str], stage: str) -> None:
-    """What a stage would be run for."""
+    """Prints the units that a stage would be run for."""
     for unit in units[:SHOWN]:
         console.print(f"would run {stage} {unit} (asked)")
     if len(units) > SHOWN:

@@ -44,7 +44,7 @@ errors: Console = PlainConsole(stderr=True)
 
 @dataclass
 class OutputOptions:
-    """How much the command says, and in which form.
+    """The amount and the form of the command's output.
 
     Attributes:
         quiet: nothing but errors, and what was left out.

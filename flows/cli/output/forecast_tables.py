@@ -109,7 +109,7 @@ UNKNOWN = "unknown"
 
 
 def forecast_table(rows: Sequence[Forecast], caps: str) -> Table:
-    """What the stages that ask would ask, in their order."""
+    """A table of the queries of the stages that ask models, in their order."""
     title = f"Models asked (dry run; prices of {load_prices().as_of}; {caps})"
     table = Table("model", "stage", title=title, title_justify="left")
     for name in ("requests", "kept", "to ask", "tokens\nread", "tokens\nwritten", "USD", "USD\nat most"):
@@ -123,7 +123,7 @@ def forecast_table(rows: Sequence[Forecast], caps: str) -> Table:
 
 
 def spending_table(config: BuildConfig, folder: Path) -> Table | None:
-    """What was paid in all builds of a folder; None where no hosted model was asked."""
+    """A table of the spending in all builds of a folder; None where no hosted model was asked."""
     models = {model.name: model for model in models_of(config) if model.is_hosted}
     spent = spent_in(folder / REPLIES_FILE)
     prices = load_prices()

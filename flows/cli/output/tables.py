@@ -81,7 +81,7 @@ def print_listing(listing: ReleaseListing, to: Console = console) -> None:
 
 
 def table_writer(path: Path) -> Callable[[pa.Table], None]:
-    """What writes a table to a file of this name: CSV or Parquet. Raises ConfigError for any other ending."""
+    """The function that writes a table to a file of this name: CSV or Parquet. Raises ConfigError for other endings."""
     if path.suffix not in FORMS:
         raise ConfigError(f"{path}: tables are written as .parquet or .csv; give a name that ends so")
 

@@ -51,7 +51,7 @@ class RawQuestion:
         part: template of the question, whose field ``target`` is the target as it was called.
         z_min_m: lowest height from which its answer is seen.
         fields: its other fields.
-        answer_type: see `answers.ANSWER_TYPES`.
+        answer_type: see `ANSWER_TYPES`.
         others: what else is answered to questions of the kind.
         shown: indices of the things that a pose must show whole for the answer to be seen there.
         pixels_min: of each of them.

@@ -5,8 +5,8 @@ plus that margin, or where two things touch and have no bearing at all. A wordin
 nowhere else even possibly, leads to one place.
 
 About streets a thing lies in front of another, behind it, across the street or on the same side of it. A front is where
-a shop or a sign faces, or the side towards the street that a thing surely lies on (`worlds.city.frontage`). Of what has
-no sure street or front all of this may be so of whatever is near: a wording that says it leads nowhere surely.
+a shop or a sign faces, or the side towards the street that a thing surely lies on (`worlds.city.street_frontage`). Of
+what has no sure street or front all of this may be so of whatever is near: a wording that says it leads nowhere surely.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Every place to start from and every chain of landmarks, for raw tasks of which too few drawn starts do.
+"""Exhaustive search for starts and chains of landmarks, for raw tasks of which too few drawn starts qualify.
 
 Places are those that were drawn and those of a grid of `GRID_M` over the city, as far from the target as starts may be.
-Of each every text of one to three hops is proven that landmarks and their names allow (`ends`), and gone by the oracle
-until one can be. So what refuses a task is true of all these places, and none of them is looked at longer than it takes
-to have starts enough.
+Of each, every text of one to three hops that landmarks and their names allow is proven (`goal_positions`), and followed
+by the oracle until it succeeds with one. So a reason for which a task is rejected holds at all these places, and no
+place is examined once there are starts enough.
 """
 
 from __future__ import annotations

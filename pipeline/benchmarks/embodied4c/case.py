@@ -102,7 +102,7 @@ def about_log(findings: Iterable[Finding]) -> list[Finding]:
     return [one for one in findings if one.severity == "doubt" and one.subject == LOG and one.stretches is None]
 
 
-CUT_S: Final = 0.5  # videos begin at multiples of this (`VideoForm.cut_s`)
+CUT_S: Final = 0.5  # videos begin at multiples of this (`VideoSpec.cut_s`)
 
 
 def _from_s(kind: str, until_s: float, rules: ExamRules, seconds: str | None) -> float | None:

@@ -1,7 +1,7 @@
 """What a driving task needs to know of the road: lanes over time, the vehicle ahead, red lights, lanes invaded.
 
 A recording tells places. Which lane one is in is read from a map; which vehicle is the leader, and where the line of a
-light is, nobody knows but who declares it (`Told`).
+light is, nobody knows but who declares it (`KnownRoads`).
 """
 
 from __future__ import annotations
