@@ -35,28 +35,28 @@ build-ergeo: $(READY) ## the same for panoramas [ARGS="--root panoramas=DIR"]
 build-embodied: $(READY) ## the same for drives, flights and arms [ARGS="--root argoverse2=DIR"]
 	$(BIN)/scan2qa build embodied4c $(ARGS)
 
-stage: need-BUILD need-STAGE $(READY) ## one stage again: BUILD=vsi STAGE=generate [SCENES="id id …" ARGS="--option …"]
+stage: need-BUILD need-STAGE $(READY) ## rerun one stage: BUILD=vsi STAGE=generate [SCENES="id id …" ARGS="--option …"]
 	$(BIN)/scan2qa stage "$(BUILD)" "$(STAGE)" $(if $(SCENES),--scenes "$(SCENES)") $(ARGS)
 
-review: need-BUILD $(READY) ## people answer and judge the questions of a build, on a page: BUILD=vsi
+review: need-BUILD $(READY) ## human review: people answer and judge the questions of a build on a page: BUILD=vsi
 	$(BIN)/scan2qa review "$(BUILD)" $(ARGS)
 
 schedule: $(READY) ## scheduled builds, with a running Prefect server [BUILD=vsi CRON="0 3 * * *" ARGS="--root …"]
 	$(BIN)/scan2qa schedule "$(or $(BUILD),vsi)" --cron "$(or $(CRON),0 3 * * *)" $(ARGS)
 
-diff: need-BUILD $(READY) ## what changed since the release before, and why: BUILD=vsi [SINCE=an older release]
+diff: need-BUILD $(READY) ## changes since the previous release, and their causes: BUILD=vsi [SINCE=an older release]
 	$(BIN)/scan2qa diff "$(BUILD)" $(if $(SINCE),--since "$(SINCE)")
 
-gallery: need-BUILD $(READY) ## all questions of a build with their pictures, to filter and open from disk: BUILD=vsi
+gallery: need-BUILD $(READY) ## all questions of a build with their pictures, as pages to filter: BUILD=vsi
 	$(BIN)/scan2qa gallery "$(BUILD)" $(ARGS)
 
-report: need-BUILD $(READY) ## a page that tells what a build released, funnel, figures and questions: BUILD=vsi
+report: need-BUILD $(READY) ## one page about a release: funnel, figures and questions: BUILD=vsi
 	$(BIN)/scan2qa report "$(BUILD)" $(ARGS)
 
-audit-vsi: need-META need-QUESTIONS $(READY) ## answer a published file again: META=… QUESTIONS=… [PROFILE=official OUT=….parquet]
+audit-vsi: need-META need-QUESTIONS $(READY) ## audit a published file: answer its questions again: META=… QUESTIONS=… [PROFILE=official OUT=….parquet]
 	$(BIN)/scan2qa audit vsi --meta "$(META)" --questions "$(QUESTIONS)" --profile "$(PROFILE)" --out "$(OUT)" $(ARGS)
 
-coverage-vsi: need-META need-QUESTIONS $(READY) ## what of a published file the generators also make: META=… QUESTIONS=… [PROFILE=official]
+coverage-vsi: need-META need-QUESTIONS $(READY) ## the share of a published file that the generators reproduce: META=… QUESTIONS=… [PROFILE=official]
 	$(BIN)/scan2qa coverage vsi --meta "$(META)" --questions "$(QUESTIONS)" --profile "$(PROFILE)"
 
 # Tests start the command again and again: with its bytecode kept, each start takes a second less.
@@ -65,10 +65,10 @@ test test-fast: export PYTHONDONTWRITEBYTECODE =
 test: $(READY) browser ## run the tests, in WORKERS=3 processes (0: in this one)
 	$(BIN)/pytest $(SHARED)
 
-test-fast: $(READY) ## those that take less than half a second or so each: under two minutes
+test-fast: $(READY) ## run only the fast tests (about half a second or less each): under two minutes
 	$(BIN)/pytest $(SHARED) -m "not slow"
 
-browser: ## the browser that the tests drive
+browser: ## install the browser that the tests drive
 	@.ci/browser
 
 lint: $(READY) ## rules, formatting, types and the direction of imports
@@ -77,7 +77,7 @@ lint: $(READY) ## rules, formatting, types and the direction of imports
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-# What the suite tries seldom, often: an hour and a half of two cores, most of it fuzzing (SECONDS for each reader).
+# Long runs of tests that the suite runs briefly: an hour and a half of two cores, most of it fuzzing (SECONDS for each reader).
 SECONDS ?= 600
 torture: export SCAN2QA_TORTURE = 1
 torture: $(READY) ## kills, stops, full disks, damage, races and fuzzing (needs atheris) at length: docs/reliability.md [SECONDS=600]
@@ -86,7 +86,7 @@ torture: $(READY) ## kills, stops, full disks, damage, races and fuzzing (needs 
 	$(BIN)/python -m tests.bench.stops 20
 	$(BIN)/python -m tests.fuzz all --seconds $(SECONDS)
 
-mutants: $(READY) ## changes drawn lines of pipeline/ one by one, and tells which the tests of their room miss [NUMBER=300 SEED=0]
+mutants: $(READY) ## change random lines of pipeline/ one by one, and list those that the tests of their package miss [NUMBER=300 SEED=0]
 	$(BIN)/python -m tests.mutants $(or $(NUMBER),300) --seed $(or $(SEED),0)
 
 bench: $(READY) ## measure speed (the model layer apart, twelve minutes: python -m tests.bench.llm)

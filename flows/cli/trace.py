@@ -133,7 +133,7 @@ class Trace:
     """The trace of one question.
 
     Attributes:
-        row: of `tables.SELECTED`: a question, or a candidate that was refused.
+        row: of `tables.SELECTED`: a question or a rejected candidate.
         refused: why it is not asked, in words; None: it is.
         released: its row in the release's provenance; None where it is in none.
         scene: as the stages behind `fix` see it.
@@ -181,7 +181,7 @@ def _entry(draft: dict[str, Any]) -> str:
 
 
 def find(number: int, folder: Path) -> str | None:
-    """The scene of a question in a build's release, asked or refused; None where it has no such question."""
+    """The scene of a question or rejected candidate in a build's release; None where it has neither."""
     row = _released(folder, "provenance", number) or _released(folder, "rejected", number)
     return None if row is None else str(row["scene"])
 
@@ -191,7 +191,7 @@ def trace(number: int, folder: Path) -> Trace:
     scene_id = find(number, folder)
     manifest = read_manifest(folder)
     if scene_id is None:
-        message = f"{folder}: no question {number}, neither asked nor refused"
+        message = f"{folder}: no question {number}, neither asked nor rejected"
         raise ConfigError(f"{message}; ids are in release/data and release/rejected")
     store = Store(folder / STORE)
 

@@ -322,5 +322,5 @@ def near_miss_figure(near: NearMiss, sketch: TopDownMap | None) -> bytes | None:
         name=near.reason, met="", about=near.about, measured=measured, limit=limit, unit=near.unit, sketch=sketch
     )
     parts = [plan(example, sketch)] if sketch and spoken_of(sketch, near.about) else []
-    title = f"Refused: {near.measured} {near.unit}, limit {near.limit}"
+    title = f"Rejected: {near.measured} {near.unit}, limit {near.limit}"
     return sheet_of(title, [*parts, gauge(measured, limit, near.unit, "refused")])

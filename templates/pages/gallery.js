@@ -26,7 +26,7 @@ const card = (row, place) => {
   add("small", name("task", row[1] + 1));
   add("text", row[4]);
   if (row[3] < 0) add("", "").append("Answer: ", Object.assign(document.createElement("b"), { textContent: row[5] }));
-  else add("refused", "").append(Object.assign(document.createElement("b"), { textContent: row[5] || "refused" }), ` ${name("reason", row[3] + 1).replace(/ \([\d,]+\)$/, "")}`);
+  else add("refused", "").append(Object.assign(document.createElement("b"), { textContent: row[5] || "rejected" }), ` ${name("reason", row[3] + 1).replace(/ \([\d,]+\)$/, "")}`);
   add("small", [name("scene", row[2] + 1), ...row[7].map((d) => name("doubt", d + 2))].join(" · "));
   link.append(words); item.append(link);
   return item;

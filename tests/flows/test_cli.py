@@ -88,7 +88,7 @@ def test_a_build_shows_what_ran_and_what_came_of_it(scan2qa: Cli, root: str, tmp
     assert (run.code, run.err) == (0, "")
     for part in ("What ran, and why", "unify", "new", "Questions and rejected candidates", "object_rel_distance"):
         assert part in run.out
-    for part in ("Dropped, by reason", "over_cap", "Release: "):
+    for part in ("Rejected by reason", "over_cap", "Release: "):
         assert part in run.out
     released = rows_of(tmp_path / "out" / "release" / "data" / "test-00000-of-00001.parquet")
     assert re.search(rf"all\W+{len(released)}\b", run.out)

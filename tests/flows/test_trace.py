@@ -76,7 +76,7 @@ def test_what_is_not_asked_can_be_traced_too(made: Path) -> None:
     found = trace(row["id"], made)
     assert found.refused == "boxes_missing (chair): 3 boxes, limit 5 boxes"
     assert find(1, made) is None
-    with pytest.raises(ConfigError, match="no question 1, neither asked nor refused"):
+    with pytest.raises(ConfigError, match="no question 1, neither asked nor rejected"):
         trace(1, made)
 
 

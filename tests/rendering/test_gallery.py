@@ -185,7 +185,7 @@ def test_a_browser_filters_opens_and_goes_on_by_keys_and_axe_finds_nothing(built
         page.get_by_label("Reason").select_option(index=1)
         expect(found).to_contain_text("rejected candidates")
         page.locator("#cards a").first.click()
-        expect(detail.locator(".near")).to_contain_text("Refused")
+        expect(detail.locator(".near")).to_contain_text("Rejected")
         page.goto("about:blank")
         page.goto(f"{address}#{asked[3]['id']}")
         expect(detail.locator("code").first).to_have_text(str(asked[3]["id"]))

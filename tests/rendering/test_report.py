@@ -199,7 +199,7 @@ def test_the_near_miss_is_drawn_with_what_was_measured_and_its_limit() -> None:
 @pytest.mark.slow
 def test_every_near_miss_of_the_page_is_drawn(page: str) -> None:
     cards = page.split('<article class="card"')[1:]
-    told = [card.split('class="near"')[1] for card in cards if "<b>Refused:" in card]
+    told = [card.split('class="near"')[1] for card in cards if "<b>Rejected:" in card]
     assert told
     assert all('src="data:image/svg+xml' in near for near in told)
 

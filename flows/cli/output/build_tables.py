@@ -73,7 +73,7 @@ def _show_release(released: Released, words: Mapping[str, str]) -> None:
     table.add_row("", "all", str(sum(released.questions.values())), str(total))
     print_table(table)
     reasons = sorted({reason for row in released.rejections.values() for reason in row})
-    matrix = Table(title="Dropped, by reason and task", title_justify="left")
+    matrix = Table(title="Rejected by reason and task", title_justify="left")
     matrix.add_column("reason", no_wrap=True)
     for number in range(1, len(tasks) + 1):
         matrix.add_column(str(number), justify="right")

@@ -134,7 +134,7 @@ class UrbanTask(CaseTask[UrbanView]):
 
 
 def unnameable(view: UrbanView) -> Iterator[FlightCase]:
-    """A refused candidate for each landmark near the path that no words tell from everything else."""
+    """A rejected candidate for each landmark near the path that no words tell from everything else."""
     for name, rejection in view.unnameable_reasons.items():
         case = FlightCase(name)
         case.refuse(rejection.reason, rejection.measured, rejection.limit, rejection.unit)
