@@ -1,4 +1,4 @@
-"""What can be answered without the video: priors, the stress test, and pruning of what it finds.
+"""Attacks without the video: priors, the stress test, model panels, and the removal of guessable questions.
 
 All of it takes plain questions (`items.Item`), knows a question's text and options alone, and scores it from questions
 of other scenes.

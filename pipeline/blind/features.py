@@ -1,4 +1,4 @@
-"""What the stress test knows of a question: numbers made of its text and options, and of answers in other folds.
+"""Features of a question for the stress test: numbers made of its text and options, and of answers in other folds.
 
 A question with options gives one row per option, since letters are shuffled and most options are a name or an order
 that no classifier has as a class; a number gives one row. Every row has *keys*: the names in it alone and in pairs

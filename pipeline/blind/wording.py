@@ -1,4 +1,4 @@
-"""How a question is put to a model without its video: for the letter, for the number, or by its options' likelihood.
+"""Prompts without the video: for the letter, for the number, or by the likelihood of the options.
 
 A model that likes the letter A is right about one question in four whatever it knows. So a question with k options is
 put k times, its options moved on by one each time (rotation r begins with option r): a letter means another option in

@@ -1,1 +1,1 @@
-"""What everything else stands on: the schema, identity, errors, tables, wording."""
+"""The foundation of all other packages: the schema, identity, errors, tables, wording."""

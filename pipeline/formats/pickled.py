@@ -1,4 +1,4 @@
-"""What a pickle may hold: records of classes known by name alone, and numpy's arrays of numbers from their bytes.
+"""Objects in a pickle: records of classes known by name alone, and numpy's arrays of numbers from their bytes.
 
 Nothing here looks up or calls what a pickle names (`formats/pickles.py`).
 """

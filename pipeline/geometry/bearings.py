@@ -1,4 +1,4 @@
-"""Where a point stands for someone in the air: bearing, place in the camera's picture, distance.
+"""Directions from an airborne observer to a point: bearing, place in the camera's picture, distance.
 
 Frame: ENU metres. Headings are compass angles of the nose, clockwise from north. All inputs broadcast over their
 leading dimensions, so that poses (N, 1, 3) against targets (T, 3) give (N, T). What is unknown (NaN) stays NaN.

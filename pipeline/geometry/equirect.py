@@ -10,9 +10,8 @@ Towards the poles, where the picture's columns crowd, its rows are averaged alon
 as wide as a pixel is high.
 Samples are taken in whole numbers, so that no processor's rounding shows in a picture.
 
-Where the pixels of views are looked up in pictures of a sphere: in which of those of half, quarter, … its size.
-
-What is worked out here depends on no yaw: views that differ in that alone share it.
+`lookups` finds, for the pixels of a view, their level (half, quarter, … the size) and their place in it. It does not
+depend on yaw: views that differ in yaw alone share it.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""What all readers of raw data share: the protocol, files, folders, maps."""
+"""Shared parts of all readers of raw data: the protocol, files, folders, maps."""

@@ -1,4 +1,4 @@
-"""What lies in a data folder, what each missing file costs, and what is wrong with what can be read quickly."""
+"""Inspects data folders: their contents, the cost of each missing file, and findings that are quick to read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a reader of raw data offers to the build, and what it looks for in a scene's folder."""
+"""The `Reader` protocol: a reader's interface to the build, and the files it expects in a scene's folder."""
 
 from __future__ import annotations
 

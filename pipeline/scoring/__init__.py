@@ -1,1 +1,1 @@
-"""What replies to a benchmark earn: result files read and joined with the questions, figures with their intervals."""
+"""Scoring of replies to a benchmark: result files joined with the questions, figures with their intervals."""

@@ -1,4 +1,4 @@
-"""What a world is: a kind of evidence, how it is read, what facts it has, and what can be observed in it."""
+"""The `World` record: a kind of evidence, its readers, its facts, and its observation."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What commands print: tables, progress, messages."""
+"""The output of commands: tables, progress, messages."""

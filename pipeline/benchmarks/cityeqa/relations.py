@@ -1,4 +1,4 @@
-"""Where things of a city lie of one another: distances and compass bearings between the nearest points of footprints.
+"""Relations of things of a city: distances and compass bearings between the nearest points of footprints.
 
 A bearing holds *surely* where it lies within 45 degrees less a margin of an axis, and *possibly* within 45 degrees
 plus that margin, or where two things touch and have no bearing at all. A wording that leads somewhere surely, and

@@ -1,4 +1,4 @@
-"""What Embodied4C says of itself in the dataset card."""
+"""The texts of Embodied4C for the dataset card."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a log says at the moments at which questions stand: what is there, and how we move; told to who writes."""
+"""The facts of a log at the moments of questions (surroundings and motion), as told to the writing model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a reply says that a panorama was taken: the ``hypothesis_update`` of its JSON object (section B.4).
+"""Reads the place that a reply names: the ``hypothesis_update`` of its JSON object (section B.4).
 
 Of several objects the first that names a place counts (F.3: "the first valid JSON object"); fences, thoughts before it
 and words after it are no matter. Names of fields are taken as models write them. Coordinates may be numbers or texts,

@@ -1,4 +1,4 @@
-"""What UrbanVideo-Bench says of itself in the dataset card."""
+"""The texts of UrbanVideo-Bench for the dataset card."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the flight tasks share: what a case asks of movements and landmarks, and the task itself.
+"""The base of the flight tasks: measurements of movements and landmarks for a case, and the task itself.
 
 Where a text must give nothing away, the options are the flight's own answers, each right equally often. Whoever has not
 seen the video knows of two moments of one flight the same text and the same options. So whatever rule he follows, he

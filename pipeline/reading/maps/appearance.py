@@ -1,4 +1,4 @@
-"""What is seen of a thing, from what its map says: no colour, shape, height or sign that it does not tell."""
+"""The appearance of a thing according to its map: only the colour, shape, height or sign that the map states."""
 
 from __future__ import annotations
 

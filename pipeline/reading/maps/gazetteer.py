@@ -1,4 +1,4 @@
-"""What a place is called: the country and the city whose polygons hold it, and the roads near it, from map files.
+"""Names of a place from map files: the country and city whose polygons contain it, and the roads near it.
 
 Map files are OpenStreetMap extracts and GeoJSON. Of GeoJSON, polygons of a file ``countries*.geojson`` are countries
 and those of ``cities*.geojson`` cities; else their properties tell, as the tags of OpenStreetMap do. Lines with

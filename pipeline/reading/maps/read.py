@@ -1,4 +1,4 @@
-"""What stands around a flight: landmarks and buildings from map files, placed in the flight's frame."""
+"""The surroundings of a flight: landmarks and buildings from map files, placed in the flight's frame."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What happens in a sample episode: things on a table, and a gripper that reaches, pushes or opens and shuts a drawer.
+"""The plan of a sample episode: things on a table, and a gripper that reaches, pushes or opens and shuts a drawer.
 
 What is there, of which kind, size and colour, how many things and how fast the arm is differ from episode to episode,
 so that nothing of one is known from others.

@@ -1,1 +1,1 @@
-"""What the sample worlds are drawn, filmed and packed with."""
+"""Tools to draw, film and encode the sample worlds."""

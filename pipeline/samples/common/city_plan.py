@@ -1,4 +1,4 @@
-"""What stands in a sample city: blocks of houses with shops, parks, car parks and parked cars along straight streets.
+"""The plan of a sample city: blocks of houses with shops, parks, car parks and parked cars along straight streets.
 
 City frame: ENU metres about the city's origin, which is the south-west corner; the ground at z = 0. Streets run along
 multiples of `PITCH_M`; block (column, row) lies between those of its numbers and the next.

@@ -1,4 +1,4 @@
-"""What a sample drive is made of, and how it moves: in closed form, no truth from differences of samples.
+"""The plan of a sample drive and its motion in closed form, so that no truth comes from differences of samples.
 
 Paths are straights and arcs, speeds change evenly. Metres, seconds, radians, counter-clockwise. The road frame: metres
 along the road (u) and to its left (v); turned and moved into the drive's frame, so that nothing lies along an axis.

@@ -1,4 +1,4 @@
-"""What surfaces look like: plain colours and small pictures that repeat, in one picture of all of them.
+"""Textures of surfaces: plain colours and small pictures that repeat, in one picture of all of them.
 
 Light falls from above and from one side, less of it in corners and close to furniture.
 

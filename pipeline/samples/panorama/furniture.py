@@ -1,4 +1,4 @@
-"""What stands in a sample street: cars, trees, lamps, boxes, stops, signs and what lies on its ground."""
+"""The furniture of a sample street: cars, trees, lamps, boxes, stops, signs and what lies on its ground."""
 
 from __future__ import annotations
 

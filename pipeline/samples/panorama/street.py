@@ -1,4 +1,4 @@
-"""What there is to be seen from a place of a sample town: houses, shops with signs, and furniture."""
+"""The view from a place of a sample town: houses, shops with signs, and furniture."""
 
 from __future__ import annotations
 

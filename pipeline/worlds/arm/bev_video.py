@@ -1,6 +1,6 @@
-"""An episode of which no camera took pictures, drawn: a film from above and from the side with the dials of the joints.
+"""Drawings of an episode: a film where no camera took pictures, a map from above, and text for the dataset card.
 
-And the episode as a map from above, and what a dataset card says of episodes.
+The film shows the episode from above and from the side, with the dials of the joints.
 """
 
 from __future__ import annotations

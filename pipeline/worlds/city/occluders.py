@@ -1,4 +1,4 @@
-"""What of a city stands in the way, and what of it can be seen: upright prisms, one or two per thing.
+"""Occluding and visible solids of a city: upright prisms, one or two per thing.
 
 A building whose height the map does not tell is a prism of the least height that it surely has, and above that one
 that may be there: it blocks every way and every view, and is no part of the building that anybody sees for sure.

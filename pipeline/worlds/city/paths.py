@@ -1,4 +1,4 @@
-"""Where an agent can be: free space between the solids of a city, exactly at points and on a grid of 1 m.
+"""Free space for an agent between the solids of a city, exactly at points and on a grid of 1 m, and shortest paths.
 
 Footprints are grown by the agent's body on all sides. A building of unknown height is in the way at every height.
 

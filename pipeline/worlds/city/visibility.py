@@ -1,4 +1,4 @@
-"""What a pose shows of a city: pixels per thing, by rays into the prisms of its things (Open3D's RaycastingScene).
+"""Visibility from a pose in a city: pixels per thing, by rays into their prisms (Open3D's RaycastingScene).
 
 The camera is that of the benchmark: 640 x 480 pixels, 90 degrees across, level rolls included. What is seen for sure is
 told apart from what may be seen, which differ where the map does not tell the height of a building: all that may stand

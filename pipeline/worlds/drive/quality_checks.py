@@ -1,4 +1,4 @@
-"""What cannot be in a drive, whatever its format: tracks that jump, vehicles in one another, a second car of ours."""
+"""Impossible values in a drive of any format: tracks that jump, overlapping vehicles, a second ego car."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A flight drawn: a map of its track and landmarks, its solids in space, and a film where there is no video."""
+"""Drawings of a flight: a map of its track and landmarks, its solids in space, and a film where there is no video."""
 
 from __future__ import annotations
 

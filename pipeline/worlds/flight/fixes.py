@@ -1,4 +1,4 @@
-"""What people can correct in a flight: landmarks of its map, its goal, the time of its video, its headings."""
+"""Corrections of a flight: landmarks of its map, its goal, the time of its video, its headings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What people can correct in a scan: counts, boxes, categories, objects, the room, the turn of the video."""
+"""Corrections of a scan: counts, boxes, categories, objects, the room, the turn of the video."""
 
 from __future__ import annotations
 

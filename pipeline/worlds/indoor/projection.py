@@ -1,4 +1,4 @@
-"""Where boxes of a scan lie in pictures of its delivered video."""
+"""Projects boxes of a scan into pictures of its delivered video."""
 
 from __future__ import annotations
 

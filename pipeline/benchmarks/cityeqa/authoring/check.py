@@ -1,4 +1,4 @@
-"""What a question about a thing of a city must meet, as far as the map tells, and what a model is told of the thing."""
+"""Checks of a written question about a thing of a city, as far as the map tells, and the facts given to the model."""
 
 from __future__ import annotations
 

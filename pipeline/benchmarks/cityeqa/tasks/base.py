@@ -1,4 +1,4 @@
-"""What all six categories have in common: from raw tasks to cases with a start, a chain and a proof."""
+"""The common base of the six categories: from raw tasks to cases with a start, a chain and a proof."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which VLN tasks a trial can be scored for, and what it earns: timeouts, what ends a task, and what a log lacks."""
+"""The VLN tasks that a trial can be scored for, and its score: timeouts, ends of tasks, and missing data of a log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a driving task needs to know of the road: lanes over time, the vehicle ahead, red lights, lanes invaded.
+"""The road as a driving task needs it: lanes over time, the vehicle ahead, red lights, lanes invaded.
 
 A recording tells places. Which lane one is in is read from a map; which vehicle is the leader, and where the line of a
 light is, nobody knows but who declares it (`KnownRoads`).

@@ -1,4 +1,4 @@
-"""What a trial earns: eq. 5, eq. 6, and what section 8 says of single scenarios.
+"""The score of a trial: eq. 5, eq. 6, and the rules of section 8 for single scenarios.
 
 Where the start is the target (d_init = 0), there is no progress to be made: the graded part of eq. 6 is 0.
 """

@@ -1,4 +1,4 @@
-"""What the tasks about what is seen share: wording by identity, views drawn after the answer, and named refusals.
+"""The common base of the visual tasks: wording by identity, views drawn after the answer, and named rejections.
 
 A text must not tell its answer. So, wherever a view can make any answer true, the answer is drawn first, by identity,
 and then a view in which it is true; and where it cannot, a question is asked only together with its counterparts: the

@@ -1,4 +1,4 @@
-"""What question and right option say of the flight, against what was observed: order, counts, sizes, places."""
+"""Checks claims of a question and its right option against the observed flight: order, counts, sizes, places."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a written item says, and how it reads.
+"""The meaning and the form of a written item.
 
 As far as words tell: whether two options say the same, or one says all that the other says; and whether an item is in
 English and without markup, about this flight, in the form of its task.

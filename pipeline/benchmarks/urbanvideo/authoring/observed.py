@@ -1,4 +1,4 @@
-"""What is known of a flight without a model: its movements, and where its landmarks are from the drone."""
+"""Facts of a flight known without a model: its movements, and the positions of landmarks relative to the drone."""
 
 from __future__ import annotations
 

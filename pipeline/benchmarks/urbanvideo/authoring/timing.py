@@ -1,4 +1,4 @@
-"""What a question and its right option say of when something is done or seen, and how often, against the flight."""
+"""Checks statements of time and frequency in a question and its right option against the flight."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a text says: its movements in order, its directions, the things it names, and whether two texts say the same."""
+"""Parses a text: its movements in order, its directions, the things it names, and whether two texts agree."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a model is asked of a flight, in three steps.
+"""The three steps in which a model writes questions about a flight.
 
 First the flight is told in order, from its video or, for models that see none, from the measured facts. Then the
 narration becomes lists of movements and objects, of which some are believed. At last, in the role of an examiner, the

@@ -1,4 +1,4 @@
-"""What people declare of a dataset: its columns in ``arm.yaml``, the things of an episode in a JSON file beside it.
+"""Declarations about a dataset: its columns in ``arm.yaml``, the things of an episode in a JSON file beside it.
 
 LeRobot's files name columns and give neither units nor meanings. A column is called FEATURE.PART, for example
 ``observation.state.shoulder_pan.pos``, or FEATURE.0 where its parts have no names. Things: ``{"complete": true,

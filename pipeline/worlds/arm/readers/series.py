@@ -1,4 +1,4 @@
-"""What readers of arms share: values over time as tables, clocks, turns, names of episodes."""
+"""Shared parts of the readers of arms: values over time as tables, clocks, turns, names of episodes."""
 
 from __future__ import annotations
 

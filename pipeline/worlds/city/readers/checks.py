@@ -1,4 +1,4 @@
-"""What is wrong with the things of a city: which are left out, and of which something is not believed."""
+"""Checks of the things of a city: things to leave out, and values to disregard."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where KITTI's left grey camera was, from its GPS and IMU (``oxts``) and the calibration.
+"""Poses of KITTI's left grey camera, from its GPS and IMU (``oxts``) and the calibration.
 
 Geiger et al., "Vision meets Robotics: The KITTI Dataset" (IJRR 2013), section IV, and the raw data's devkit
 (convertOxtsToPose.m): a Mercator projection at the first latitude, x east, y north, z up.

@@ -1,1 +1,1 @@
-"""What things look like by the pictures of a flight's video: a model says it, pixels and map must bear it out."""
+"""Appearances seen in a flight's video: a model describes them; pixels and map confirm or reject them."""

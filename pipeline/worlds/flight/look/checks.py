@@ -1,4 +1,4 @@
-"""What a model said of two pictures of a thing, held against the map and against the pixels of these pictures.
+"""Checks a model's descriptions of two pictures of a thing against the map and against the pixels.
 
 A kind or proportions that the map rules out say that the model, the map or the pose is wrong: then nothing is believed.
 Words on which the two pictures differ are left out. A colour must be that of the pixels where geometry has the walls

@@ -1,4 +1,4 @@
-"""Which thing each pixel of a picture shows, by map and pose: prisms painted over one another, the farthest first.
+"""The thing shown at each pixel of a picture, by map and pose: prisms painted over one another, farthest first.
 
 The order is that of their centres, which is exact for what stands in rows and about right elsewhere: what is read from
 such a picture is held to limits that leave room for it.

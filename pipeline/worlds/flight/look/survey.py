@@ -1,4 +1,4 @@
-"""How large a video shows each thing, which colours it surely has not, and the crops that show it best."""
+"""Survey of a video: the size of each thing in it, the colours it surely lacks, and the crops that show it best."""
 
 from __future__ import annotations
 

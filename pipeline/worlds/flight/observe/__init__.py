@@ -1,1 +1,1 @@
-"""What a flight does and sees."""
+"""Observation of a flight: its movements, landmarks and views."""

@@ -1,4 +1,4 @@
-"""How to speak of the landmarks of a flight: by what is seen of them, so that the words fit one thing alone.
+"""Descriptions of the landmarks of a flight by their appearance, worded so that they fit one thing alone.
 
 All rules of ambiguity stand here. Words are a noun and what is told of it: colour, roof, height, size, a sign, or what
 it stands beside. Of each thing it is asked whether they surely fit, and whether they may fit: what a map does not tell

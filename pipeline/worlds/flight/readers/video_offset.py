@@ -1,4 +1,4 @@
-"""How a video lies on its flight log: the time offset, found from the turns that both show.
+"""Alignment of a video with its flight log: the time offset, found from the turns that both show.
 
 When the drone turns, everything in the picture moves sideways. The log's turning rate and the sideways movement from
 picture to picture are therefore one curve, up to a factor (the field of view) and a shift in time: the offset. To find

@@ -1,4 +1,4 @@
-"""Which positions of a log are fixes, which repeat the one before or stray, and where they lie in ENU metres."""
+"""Position fixes of a log: tells them from repeats and strays, and converts them to ENU metres."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a track has beside positions: attitude, headings, camera angles, heights and speeds."""
+"""Series of a track beside its positions: attitude, headings, camera angles, heights and speeds."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What the video of a scan shows."""
+"""Observation of the video of a scan."""

@@ -1,4 +1,4 @@
-"""Which of a dataset's labels become categories of questions: ``meta_schemas/categories/<dataset>.yaml``.
+"""Maps a dataset's labels to categories of questions: ``meta_schemas/categories/<dataset>.yaml``.
 
 Of ScanNet++ also ``map_benchmark.csv``: which label stands for which class of its benchmark, and which for none.
 """

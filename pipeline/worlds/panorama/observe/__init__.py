@@ -1,1 +1,1 @@
-"""What can be observed in a panorama: whether its picture is fit, where it lies, how much of its objects shows."""
+"""Observation of a panorama: the fitness of its picture, its place, the visibility of its objects."""

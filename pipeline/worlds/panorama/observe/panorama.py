@@ -1,4 +1,4 @@
-"""What can be observed in a panorama: whether its picture is fit to be asked about, where it lies, how far things are.
+"""Observes a panorama: whether its picture is fit for questions, where it lies, how far things are.
 
 Filters: ERGeoBench, table 9, "Manual panorama filtering". Each is measured, and what fails one is left out with the
 measured value and the limit.

@@ -1,4 +1,4 @@
-"""What is measured of a panorama's picture: whether it is another one taken twice, how sharp it is, what its car hides.
+"""Measurements of a panorama's picture: near-duplicates, sharpness, the part hidden by its car.
 
 Likeness: pHash, of a small grey picture the lowest 8 x 8 cosine coefficients, each against their median (Zauner,
 "Implementation and Benchmarking of Perceptual Image Hash Functions", 2010), whichever way the camera stood.

@@ -1,4 +1,4 @@
-"""Where a panorama lies, in words, and where its objects stand.
+"""The place of a panorama in words, and the positions of its objects.
 
 Country and city by the polygons that hold it, the street by the nearest named road. What lies too near a border, too
 far from any street or about as near to two is in doubt, with what was measured. Of each object, by depth: how far it

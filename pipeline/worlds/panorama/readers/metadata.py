@@ -1,4 +1,4 @@
-"""What a panorama's sources say, in the order in which they are believed: people, services, the picture itself.
+"""Metadata of a panorama's sources, in order of trust: people, services, the picture itself.
 
 Services of street pictures: the JSON of Mapillary (API 4) and of Panoramax (a STAC item). Positions and headings that
 Mapillary computed from many pictures come before those of the device.

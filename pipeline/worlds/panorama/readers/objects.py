@@ -1,4 +1,4 @@
-"""What can be seen in a panorama, from ``objects.json``.
+"""The visible objects of a panorama, from ``objects.json``.
 
 ``{"objects": [{"id", "label", "yaw_deg": [from, to], "pitch_deg": [low, high]} …], "complete": [labels]}``: yaw
 clockwise from the middle column, so that [170, -170] is 20 degrees across the seam. In their place ``box_px``: [left,

@@ -1,4 +1,4 @@
-"""Which files of a root are a panorama's own, and what people say of it in ``pano.yaml``.
+"""The files of a root that belong to a panorama, and the declarations of people in ``pano.yaml``.
 
 A panorama is a folder, ``id/{pano.jpg, pano.yaml, depth.png, objects.json, mapillary.json …}``; or a picture in the
 root itself, ``id.jpg``, with ``id.yaml``, ``id.depth.png``, ``id.objects.json`` and ``id.mapillary.json`` or

@@ -1,4 +1,4 @@
-"""What the sources of a panorama's metadata say, and which of them is believed: the first that says something.
+"""The sources of a panorama's metadata, of which the first that states a value is believed.
 
 Where two differ, what they speak of is in doubt. A picture itself says EXIF, and GPano (Photo Sphere XMP metadata, as
 Google publishes it).
