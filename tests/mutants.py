@@ -133,13 +133,13 @@ def drawn(number: int, seed: int, only: str) -> list[Mutant]:
     return [mutant for _, mutant in sorted(ranked)[:number]]
 
 
-def nearest_tests(file: str) -> list[list[str]]:
+def nearest_tests(file: str, root: Path = REPOSITORY) -> list[list[str]]:
     """The test files for a module, the nearest first: of its name, those that import it, all others of its room."""
     parts = Path(file).with_suffix("").parts[1:]
     room = next(
         folder
         for depth in range(min(len(parts) - 1, 2), -1, -1)
-        if (folder := REPOSITORY.joinpath("tests", *parts[:depth])).is_dir()
+        if (folder := root.joinpath("tests", *parts[:depth])).is_dir()
     )
     module, inside = ".".join(("pipeline", *parts)), sorted(room.rglob("test_*.py"))
     named = [path for path in inside if path.stem == f"test_{parts[-1]}"]
@@ -147,7 +147,7 @@ def nearest_tests(file: str) -> list[list[str]]:
     groups: list[list[str]] = []
     seen: set[Path] = set()
     for group in (named, importing, inside):
-        fresh = [path.relative_to(REPOSITORY).as_posix() for path in group if path not in seen]
+        fresh = [path.relative_to(root).as_posix() for path in group if path not in seen]
         seen |= set(group)
         groups += [fresh] if fresh else []
     return groups
@@ -161,11 +161,13 @@ def killed(mutant: Mutant, folder: Path) -> bool:
     environment = os.environ | {"PYTHONPATH": str(folder), "SCAN2QA_REAL_DATA": str(REAL_DATA)}
     pytest = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-p", "no:randomly"]
     try:
-        for tests in nearest_tests(mutant.file):
+        for tests in nearest_tests(mutant.file, folder):
             command = [*pytest, *tests]
             ended = subprocess.run(
                 command, check=False, cwd=folder, env=environment, capture_output=True, timeout=LONGEST_S
             )
+            if ended.returncode == 4:  # pytest was called wrongly: nothing was tried
+                raise RuntimeError(ended.stderr.decode(errors="replace"))
             if ended.returncode not in {0, 5}:
                 return True
     except subprocess.TimeoutExpired:

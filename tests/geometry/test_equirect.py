@@ -116,6 +116,13 @@ def test_labels_are_never_mixed() -> None:
         assert (seen[:, 32:] == 903 - left).all()
 
 
+@pytest.mark.parametrize(("pitch", "row"), [(90, 0), (89, 0), (0, 5), (-89, 9), (-90, 9)])
+def test_straight_up_and_down_are_the_first_and_the_last_row(pitch: float, row: int) -> None:
+    rows = np.arange(10)[:, None].repeat(20, 1)
+    straight = View(yaw_deg=0, pitch_deg=pitch, fov_deg=2, width=1, height=1)
+    assert render_nearest(rows, straight).tolist() == [[row]]
+
+
 def test_wider_than_sixteen_bits() -> None:
     color = np.zeros((64, 70_000, 3), dtype=np.uint8)
     color[:, 69_000:] = 200
