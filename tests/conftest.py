@@ -26,6 +26,7 @@ from pipeline.samples.indoor.write import read_truth, write_samples
 from pipeline.worlds.indoor.facts import IndoorScene, Observation, Room, Scan, SceneObject, Visibility
 from pipeline.worlds.indoor.view import IndoorView
 from pipeline.worlds.registry import READERS
+from tests.environment import REAL_DATA
 from tests.tables import candidates, read_questions
 
 pytest_plugins = ["tests.cost"]
@@ -34,7 +35,6 @@ pytest_plugins = ["tests.cost"]
 settings.register_profile("scan2qa", deadline=None, derandomize=True, database=None)
 settings.load_profile("scan2qa")
 
-REAL_DATA = Path(os.environ.get("SCAN2QA_REAL_DATA") or Path(__file__).resolve().parents[2] / "shared" / "data")
 # The tasks that the unified metadata answer.
 DIRECTIONS = tuple(f"object_rel_direction_{level}" for level in ("easy", "medium", "hard"))
 METADATA_TASKS = (

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import pytest
 
-from tests.torture import LONG
+from tests.environment import LONG, REAL_DATA
 
 SLOW_S: Final = 0.5  # a test that takes longer is marked `slow`
 FAST_TOTAL_S: Final = 120.0  # all unmarked tests together: under two minutes of two idle cores
@@ -49,7 +49,10 @@ def complaint(spent_s: float, slow: bool) -> str | None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: DEAREST.index(name) if (name := item.path.stem) in DEAREST else len(DEAREST))
     for item in items:
-        item.user_properties += [("real_data", True)] if item.get_closest_marker("real_data") else []  # .ci/run looks
+        if item.get_closest_marker("real_data"):
+            item.user_properties.append(("real_data", True))  # .ci/run looks
+            if not REAL_DATA.is_dir():
+                item.add_marker(pytest.mark.skip(f"{REAL_DATA} is absent: set SCAN2QA_REAL_DATA"))
         if not SLOW_FIXTURES.isdisjoint(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.slow)
 

@@ -11,7 +11,7 @@ import pytest
 
 from tests.builds import UNASKED_SETTINGS, build, perturbed, prefect_environment, release_of
 from tests.engine.test_kill import COMMAND, REPOSITORY, SCENES
-from tests.torture import times
+from tests.environment import times
 from tests.worlds.indoor.readers.broken_metadata import write_scenes
 
 BUSY: Final = "another build is running in this folder"

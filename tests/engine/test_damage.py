@@ -12,7 +12,7 @@ import pytest
 from pipeline.core.identity import rng_for
 from tests.builds import build, release_of
 from tests.engine.test_kill import SCENES
-from tests.torture import times
+from tests.environment import times
 from tests.worlds.indoor.readers.broken_metadata import write_scenes
 
 EVERY: Final = times(9, 1)  # in the suite every ninth file, under torture all

@@ -24,7 +24,7 @@ from pipeline.engine.run import run_here
 from pipeline.samples.indoor.metadata import PLANS, sample_scene
 from pipeline.stages.builder import Builder
 from tests.builds import UNASKED_SETTINGS, build, config_of, perturbed, prefect_environment, release_of, rows_of
-from tests.torture import LONG, times
+from tests.environment import LONG, times
 from tests.worlds.indoor.readers.broken_metadata import write_scenes
 
 REPOSITORY = Path(__file__).resolve().parents[2]

@@ -16,7 +16,7 @@ import pytest
 from pipeline.core.errors import StoreError
 from pipeline.engine import lease
 from pipeline.engine.lease import EXPIRES_S, LEASE_FILE, leased
-from tests.torture import times
+from tests.environment import times
 
 ELSEWHERE = json.dumps({"id": "1", "user": "ann", "host": "far", "machine": "m", "process": 7, "since": "noon"})
 

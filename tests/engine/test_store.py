@@ -24,7 +24,7 @@ from pipeline.release.history import HISTORY_FILE
 from pipeline.samples.indoor.metadata import write_sample_metadata
 from pipeline.stages.builder import Builder
 from tests.builds import RUN_STAGES, build, config_of, release_of, whys
-from tests.torture import times
+from tests.environment import times
 
 KEY = "0" * DIGEST_CHARS
 HOLDS_LOCK = """

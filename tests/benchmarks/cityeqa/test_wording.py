@@ -88,6 +88,7 @@ def test_other_words_are_not_read() -> None:
     assert parse("There is a bank to the north of you. Behind the bar, there is a car. Please tell me What?") is None
 
 
+@pytest.mark.real_data
 def test_all_released_questions_read_back() -> None:
     for row in json.loads((REAL_DATA / "cityeqa" / "CityEQA_EC_200.json").read_text()):
         told = parse(row["question"])

@@ -76,6 +76,7 @@ def test_broken_lines_are_named(broken: Any) -> None:
     assert "street 1" in finding.message
 
 
+@pytest.mark.real_data
 def test_the_streets_of_monaco() -> None:
     folder = REAL_DATA / "city"
     files = SceneFiles(folder, SceneRef("city/monaco", (".", "monaco.osm.gz"), ""))

@@ -19,7 +19,7 @@ from pipeline.reading.maps.gazetteer import Gazetteer, maps_in, read_gazetteer, 
 from pipeline.worlds.panorama.facts import Panorama, PanoramaConfig, PanoramaPicture, Place
 from pipeline.worlds.panorama.observe.place import find_place
 from tests.conftest import REAL_DATA
-from tests.torture import times
+from tests.environment import times
 
 POINTS = times(50, 200)
 CONFIG = PanoramaConfig()

@@ -1,8 +1,9 @@
-"""How often a trial is made: seldom in the suite, often where one asks for it (`make torture`, docs/reliability.md)."""
+"""What the environment asks of the tests: trials at length (`make torture`), and where the real data lie."""
 
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import Final
 
 LONG: Final = os.environ.get("SCAN2QA_TORTURE", "") not in ("", "0")
@@ -11,3 +12,6 @@ LONG: Final = os.environ.get("SCAN2QA_TORTURE", "") not in ("", "0")
 def times(short: int, long: int) -> int:
     """How often: ``short`` in the suite, ``long`` under torture."""
     return long if LONG else short
+
+
+REAL_DATA: Final = Path(os.environ.get("SCAN2QA_REAL_DATA") or Path(__file__).resolve().parents[2] / "shared" / "data")
