@@ -6,9 +6,8 @@ from typing import Final
 
 from pipeline.benchmarks.benchmark import Benchmark
 from pipeline.benchmarks.embodied4c.author import ExamAuthor
-from pipeline.benchmarks.embodied4c.card import CARD
 from pipeline.benchmarks.embodied4c.case import Exam
-from pipeline.benchmarks.embodied4c.columns import COLUMNS
+from pipeline.benchmarks.embodied4c.columns import CARD, COLUMNS
 from pipeline.benchmarks.embodied4c.drawings import DRAWINGS
 from pipeline.benchmarks.embodied4c.pictures import question_pictures
 from pipeline.benchmarks.embodied4c.rules import PROFILES, ExamRules

@@ -24,7 +24,7 @@ from pipeline.questions.cases import Case
 FOLDER: Final = "embodied4c/parts/"
 
 
-class Wording(NamedTuple):
+class KindWording(NamedTuple):
     """One kind of wording, as `templates/tables/embodied4c/kinds.yaml` has it.
 
     Attributes:
@@ -43,7 +43,7 @@ class Wording(NamedTuple):
 
 
 WORDINGS: Final = {
-    kind: Wording(task, **fields)
+    kind: KindWording(task, **fields)
     for task, kinds in load_table("embodied4c/kinds").items()
     for kind, fields in kinds.items()
 }

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
+from pipeline.benchmarks.benchmark import Card
 from pipeline.benchmarks.embodied4c.kinds import (
     ACCEPTED,
     CAPABILITY,
@@ -90,3 +91,6 @@ def row(raw: dict[str, Any]) -> dict[str, Any] | None:
 
 
 COLUMNS: Final = Columns(SCHEMA, table, row, {name: said for name, (_, said) in _TABLE.items()})
+
+
+CARD: Final = Card(module=__name__, chosen=frozenset({"answer_too_frequent"}), **load_table("embodied4c/card"))

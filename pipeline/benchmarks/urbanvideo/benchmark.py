@@ -6,8 +6,7 @@ from typing import Final
 
 from pipeline.benchmarks.benchmark import Benchmark
 from pipeline.benchmarks.urbanvideo.authoring.author import UrbanAuthor
-from pipeline.benchmarks.urbanvideo.card import CARD
-from pipeline.benchmarks.urbanvideo.columns import COLUMNS
+from pipeline.benchmarks.urbanvideo.columns import CARD, COLUMNS
 from pipeline.benchmarks.urbanvideo.drawings import DRAWINGS
 from pipeline.benchmarks.urbanvideo.harness import harness_files
 from pipeline.benchmarks.urbanvideo.legends import LEGENDS, map_pictures

@@ -22,7 +22,7 @@ from pipeline.core.templates import Operands
 from pipeline.questions.cases import WRONG_MIN, Case, CaseTask
 from pipeline.questions.rules import make_rejection
 from pipeline.questions.task import Choice, Form
-from pipeline.worlds.flight.steps import GENERAL, Step, covers, overlap
+from pipeline.worlds.flight.steps import GENERAL, CaptionStep, covers, overlap
 from pipeline.worlds.flight.view import Need
 
 SO_FAR: Final = "over the flight so far"
@@ -36,7 +36,7 @@ SIGHT_UNKNOWN: Final = "sight_unknown"  # flag: it is not known whether the vide
 class FlightCase(Case):
     """A candidate about movements and landmarks of a flight. What is left and right in its words decides no draw."""
 
-    def step(self, view: UrbanView, step: Step) -> None:
+    def step(self, view: UrbanView, step: CaptionStep) -> None:
         """A movement that the question or its answer names: known, clear, and within the video."""
         rules, words = view.rules, step.says("ing")
         self.fact("start", words, step.start_s, "s")
@@ -53,12 +53,12 @@ class FlightCase(Case):
         if view.heading_error_deg:
             self.fact(HEADING_OF_COURSE, "heading", view.heading_error_deg, "deg")
 
-    def within(self, view: UrbanView, step: Step, second: int) -> None:
+    def within(self, view: UrbanView, step: CaptionStep, second: int) -> None:
         """The second lies in a movement, and not at its very begin or end."""
         inside = min(second - step.start_s, min(step.end_s, view.end_s) - second)
         self.require("step_too_short", inside, ">=", view.rules.cut_inside_min_s, "s", step.says("ing"))
 
-    def follows(self, view: UrbanView, before: Step, after: Step) -> None:
+    def follows(self, view: UrbanView, before: CaptionStep, after: CaptionStep) -> None:
         """Nothing unknown lies between two movements."""
         self.require("track_interrupted", after.part - before.part, "<=", 0, "parts")
         self.require("steps_apart", after.start_s - before.end_s, "<=", view.rules.step_gap_max_s, "s")
@@ -83,7 +83,7 @@ class FlightCase(Case):
         places = sum(all(map(overlap, run, seen)) for run in runs)
         self.require("clip_fits_elsewhere", places, "<=", 1, "places")
 
-    def once(self, view: UrbanView, step: Step) -> None:
+    def once(self, view: UrbanView, step: CaptionStep) -> None:
         """A movement is known by its name: no other does the same, or the same and more."""
         self.require("movements_unknown", view.untracked_s, "<=", view.rules.untracked_max_s, "s")
         times = sum(covers(step.actions, other.actions) for other in view.steps)
@@ -182,7 +182,7 @@ def clipped(view: UrbanView, *operands: str, until_s: int, draw: tuple[str, ...]
     return case
 
 
-def cut_in(view: UrbanView, step: Step, *purpose: str) -> int:
+def cut_in(view: UrbanView, step: CaptionStep, *purpose: str) -> int:
     """A whole second well within a movement, drawn for the purpose; where there is none, the one nearest its middle.
 
     Always the middle, or the begin, would tell with the length of the video which movement it is. Where a clip of the
@@ -198,7 +198,7 @@ def cut_in(view: UrbanView, step: Step, *purpose: str) -> int:
     return seconds[int(rng_for(view.scene.id, "cut", *purpose, clock(round(start))).integers(len(seconds)))]
 
 
-def last_second(view: UrbanView, step: Step) -> int:
+def last_second(view: UrbanView, step: CaptionStep) -> int:
     """The last whole second of a movement: at it the next has not begun."""
     return math.floor(min(step.end_s, view.end_s) + 1e-6)
 

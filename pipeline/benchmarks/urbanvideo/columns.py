@@ -8,8 +8,10 @@ from typing import Any, Final
 
 import pyarrow as pa
 
+from pipeline.benchmarks.benchmark import Card
 from pipeline.core.templates import load_table
 from pipeline.core.video_spec import video_file
+from pipeline.questions.harness import ABOUT, FOLDER
 from pipeline.questions.published import Columns
 
 _FIRST_OPTION: Final = re.compile(r"\s*A[.:)]\s")
@@ -54,3 +56,11 @@ def row(raw: dict[str, Any]) -> dict[str, Any] | None:
 
 
 COLUMNS: Final = Columns(SCHEMA, table, row, {name: said for name, (_, said) in _TABLE.items()})
+
+
+_WORDS: Final = load_table("urbanvideo/card")
+CARD: Final = Card(
+    module=__name__,
+    chosen=frozenset({"answer_too_frequent", "answer_too_rare"}),
+    **_WORDS | {"parts": {**_WORDS["parts"], FOLDER: ABOUT}},
+)

@@ -56,7 +56,7 @@ _STILL: Final = _swaps(("fly horizontally", "stay in place"))
 
 
 @dataclass(frozen=True)
-class Step:
+class CaptionStep:
     """One movement of a flight. Seconds from the start of the video.
 
     Attributes:

@@ -14,7 +14,7 @@ from pipeline.core.schema import Finding, Rejection
 from pipeline.geometry.bearings import turn_between_deg
 from pipeline.worlds.flight.facts import Action, FlightMotion, FlightScene, Segment
 from pipeline.worlds.flight.places import by_name, nameable
-from pipeline.worlds.flight.steps import ALL, CLIMBS, GENERAL, RESTS, TILTS, Actions, Step
+from pipeline.worlds.flight.steps import ALL, CLIMBS, GENERAL, RESTS, TILTS, Actions, CaptionStep
 
 # What an answer may rest on. "seconds": that durations are those of the flight.
 Need = Literal["steps", "seconds", "places", "height", "heading", "views", "goal", "route", "goal or route"]
@@ -229,7 +229,7 @@ class FlightView(Generic[R]):
             tells = ALL - TILTS
         return tells | TILTS if np.isfinite(self.pitch_deg).any() else tells
 
-    def _steps(self) -> tuple[Step, ...]:
+    def _steps(self) -> tuple[CaptionStep, ...]:
         steps = []
         for segment in sorted(self.motion.segments, key=lambda s: (s.start_s, s.end_s)):
             outside = segment.end_s <= 0 or segment.start_s >= self.end_s or not len(self.t_s)
@@ -239,7 +239,7 @@ class FlightView(Generic[R]):
             if actions <= RESTS and self._stands(segment):
                 continue
             steps.append(
-                Step(
+                CaptionStep(
                     actions=actions,
                     start_s=segment.start_s,
                     end_s=segment.end_s,
@@ -259,7 +259,7 @@ class FlightView(Generic[R]):
         height_m = np.median(self.height_m[within]) if within.any() else np.nan
         return bool(abs(height_m) < GROUND_M if segment.actions == ("stay in place",) else height_m < GROUND_M)
 
-    def beyond_s(self, step: Step) -> float:
+    def beyond_s(self, step: CaptionStep) -> float:
         """How much of a movement lies outside the video."""
         return max(0.0, -step.start_s, step.end_s - self.end_s)
 

@@ -10,7 +10,7 @@ from pipeline.worlds.flight.facts import Flight, FlightScene
 from pipeline.worlds.flight.fixes import FIXES, drafts, fix_flight
 from pipeline.worlds.flight.observe.flight import observe_flight
 from pipeline.worlds.flight.observe.motion import MotionConfig
-from pipeline.worlds.flight.readers.episodes import OpenFly
+from pipeline.worlds.flight.readers.episodes import OpenFlyReader
 from pipeline.worlds.flight.readers.flights import Flights
 from pipeline.worlds.world import Looker, World
 
@@ -58,7 +58,7 @@ FLIGHT: Final = World(
     facts=Flight,
     readers=(
         Flights(),
-        OpenFly(),
+        OpenFlyReader(),
     ),
     config=MotionConfig,
     observe=observe_flight,
@@ -66,7 +66,7 @@ FLIGHT: Final = World(
     fixes=FIXES,
     fix=fix_flight,
     drafts=drafts,
-    quick=(Flights.name, OpenFly.name),
+    quick=(Flights.name, OpenFlyReader.name),
     bulky=BULKY,
     sketch=sketch,
     spatial=spatial,

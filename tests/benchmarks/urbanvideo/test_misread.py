@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from pipeline.benchmarks.urbanvideo.rules import UrbanRules
-from pipeline.benchmarks.urbanvideo.tasks.captions import Passage, Reading, misread, misreadings
+from pipeline.benchmarks.urbanvideo.tasks.captions import CaptionPassage, Reading, misread, misreadings
 from pipeline.benchmarks.urbanvideo.tasks.maps import Drawing
 from pipeline.questions.choices import draw_options
 from pipeline.worlds.flight.steps import ALL, flipped, mirrored, overlap
@@ -70,7 +70,7 @@ def test_any_reading_has_all_others_for_its_misreadings() -> None:
 def test_any_caption_has_all_others_for_its_misreadings() -> None:
     compared = 0
     for seed in range(40):
-        legs = [Passage(step.actions, None) for step in FlightView(random_flight(seed), UrbanRules()).steps]
+        legs = [CaptionPassage(step.actions, None) for step in FlightView(random_flight(seed), UrbanRules()).steps]
         for right in (tuple(legs[i : i + 4]) for i in range(len(legs) - 3)):
             kinds = [leg.actions | mirrored(leg.actions) | flipped(leg.actions) for leg in right]
             if any(overlap(a, b) for a, b in combinations(kinds, 2)):

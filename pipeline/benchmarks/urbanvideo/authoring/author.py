@@ -18,9 +18,9 @@ from pipeline.benchmarks.urbanvideo.authoring.check import measures, relative
 from pipeline.benchmarks.urbanvideo.authoring.observed import ObservedFacts
 from pipeline.benchmarks.urbanvideo.authoring.words import tokens
 from pipeline.benchmarks.urbanvideo.authoring.writing import (
+    DraftItem,
     Extract,
     Passage,
-    WrittenItem,
     compose_arguments,
     extract,
     item_of,
@@ -102,7 +102,7 @@ class UrbanAuthor(ModelAuthor[UrbanView, FlightAuthoring, Target]):
     def validate(self, scene: FlightAuthoring, target: Target, found: Sequence[dict[str, Any]]) -> Iterator[Case]:
         """Each question with its directions mended, and the first rule that it breaks."""
         _, known = scene.told()
-        before: list[WrittenItem] = []
+        before: list[DraftItem] = []
         for number, raw in enumerate(found, start=1):
             item = item_of(raw)
             mended = relative(item, scene.facts)
@@ -145,7 +145,7 @@ class _Written(CaseTask[UrbanView]):
         """Rules see to it."""
 
 
-def _answer(case: Case, item: WrittenItem, scene: FlightAuthoring, steps: tuple[str, str]) -> None:
+def _answer(case: Case, item: DraftItem, scene: FlightAuthoring, steps: tuple[str, str]) -> None:
     """What the second model makes of an item. What it answers is kept also with what it refuses."""
     if len(scene.asks) < 2:
         return

@@ -54,7 +54,7 @@ from pipeline.benchmarks.urbanvideo.authoring.words import (
     tokens,
     without,
 )
-from pipeline.benchmarks.urbanvideo.authoring.writing import OPTIONS, Extract, WrittenItem
+from pipeline.benchmarks.urbanvideo.authoring.writing import OPTIONS, DraftItem, Extract
 from pipeline.questions.rules import Measure, rule
 
 QUESTION_WORDS: Final = (4, 150)  # a given route is part of the question
@@ -98,7 +98,7 @@ _SEVERAL: Final = re.compile(
 )
 
 
-def measures(item: WrittenItem, facts: ObservedFacts, known: Extract, asks: Asks = "why") -> Iterator[Measure]:
+def measures(item: DraftItem, facts: ObservedFacts, known: Extract, asks: Asks = "why") -> Iterator[Measure]:
     """Every rule, in the order in which they are reported; those after one that is broken may make no sense.
 
     ``asks`` is the form of the task's questions.
@@ -116,7 +116,7 @@ def measures(item: WrittenItem, facts: ObservedFacts, known: Extract, asks: Asks
     yield from leaks(item)
 
 
-def options(item: WrittenItem) -> Iterator[Measure]:
+def options(item: DraftItem) -> Iterator[Measure]:
     """Their number; one is right; no two say the same."""
     offered = (item.answer, *item.wrong)
     said = [tokens(option) for option in offered]
@@ -142,7 +142,7 @@ def _pairs(
     return combinations(zip(said, offered, strict=True), 2)
 
 
-def hallucination(item: WrittenItem, facts: ObservedFacts, known: Extract) -> Measure:
+def hallucination(item: DraftItem, facts: ObservedFacts, known: Extract) -> Measure:
     """Things that the question or its right option names, and that nobody has seen."""
     names = (*known.objects, *facts.kinds)
     named = [*things(item.question, names), *things(item.answer, names), *item.objects]
@@ -161,7 +161,7 @@ def _unknown_head(answer: str, facts: ObservedFacts, known: Extract) -> int:
     return int(not (head in seen or content(head) & seen or head in {"building", "structure", "landmark"}))
 
 
-def _general(thing: str, item: WrittenItem, names: Sequence[str]) -> bool:
+def _general(thing: str, item: DraftItem, names: Sequence[str]) -> bool:
     """Whether a thing is a part, or the general word, of something known: the roof, or the building, of a tower."""
     if not {word for name in names for word in tokens(name)} & BUILDINGS:
         return False
@@ -170,13 +170,13 @@ def _general(thing: str, item: WrittenItem, names: Sequence[str]) -> bool:
     return head in PARTS or (head in {"building", "structure"} and not set(described_as) & LOOKS)
 
 
-def direction(item: WrittenItem, facts: ObservedFacts) -> Measure:
+def direction(item: DraftItem, facts: ObservedFacts) -> Measure:
     """Points of the compass left in question and options; `relative` takes out those that it can."""
     texts = (item.question, item.answer, *item.wrong)
     return rule("direction_absolute", sum(len(absolute(t, facts.names)) for t in texts), "<=", 0, "directions")
 
 
-def agreement(item: WrittenItem, facts: ObservedFacts, known: Extract, asks: Asks = "why") -> Iterator[Measure]:
+def agreement(item: DraftItem, facts: ObservedFacts, known: Extract, asks: Asks = "why") -> Iterator[Measure]:
     """Question and right option against movements, places and views, as far as these were observed.
 
     A question that supposes ("if the drone flew lower") asks for what was not; of it only what it sets this against
@@ -226,7 +226,7 @@ def _unseen(text: str, facts: ObservedFacts) -> set[int]:
     }
 
 
-def only_right(item: WrittenItem, facts: ObservedFacts, known: Extract) -> Iterator[Measure]:
+def only_right(item: DraftItem, facts: ObservedFacts, known: Extract) -> Iterator[Measure]:
     """No wrong option that differs from the right one only in a side or in movements is as true as that one."""
     true = _also_there(item, facts) + _also_seen(item, facts, known)
     whole = bool(_DOES.search(plain(item.question))) and not movements(item.question)
@@ -247,13 +247,13 @@ def only_right(item: WrittenItem, facts: ObservedFacts, known: Extract) -> Itera
     yield rule("choices_wrong_is_true", true, "<=", 0, "options")
 
 
-def letters(item: WrittenItem) -> Iterator[Measure]:
+def letters(item: DraftItem) -> Iterator[Measure]:
     """The model gives texts; the letter is drawn later."""
     lettered = sum(bool(_LETTER.fullmatch(option)) for option in (item.answer, *item.wrong))
     yield rule("choices_letter", lettered, "<=", 0, "options")
 
 
-def _also_there(item: WrittenItem, facts: ObservedFacts) -> int:
+def _also_there(item: DraftItem, facts: ObservedFacts) -> int:
     """Wrong options that name a landmark, as the right one does, which is where the question asks, or in view then."""
     if len(described(item.answer, facts)) != 1 or not of_form(item.question, "what"):
         return 0
@@ -276,7 +276,7 @@ def _also_there(item: WrittenItem, facts: ObservedFacts) -> int:
     )
 
 
-def _also_seen(item: WrittenItem, facts: ObservedFacts, known: Extract) -> int:
+def _also_seen(item: DraftItem, facts: ObservedFacts, known: Extract) -> int:
     """Wrong options that name an object of the video, where the question asks what it shows, at no time or place."""
     question = plain(item.question)
     if not of_form(question, "what") or sides(question) or item.time_s is not None:
@@ -292,7 +292,7 @@ def _asks_of_sight(question: str) -> bool:
     return is_about_sight(question) or bool(_OF_FLIGHT.search(question))
 
 
-def leaks(item: WrittenItem) -> Iterator[Measure]:
+def leaks(item: DraftItem) -> Iterator[Measure]:
     """The question holds its right option and no other, or brings options of its own."""
     question = tokens(item.question)
     told = contains(question, tokens(item.answer)) or content(item.answer) <= content(item.question)
@@ -302,7 +302,7 @@ def leaks(item: WrittenItem) -> Iterator[Measure]:
     yield rule("invalid_or_ambiguous_options_in_question", float(listed), "<=", 0, "lists of options")
 
 
-def lengths(item: WrittenItem) -> Iterator[Measure]:
+def lengths(item: DraftItem) -> Iterator[Measure]:
     """A question, of so many words; a right option that is much the longest gives itself away."""
     least, most = QUESTION_WORDS
     asked, right = len(item.question.split()), len(item.answer.split())
@@ -315,7 +315,7 @@ def lengths(item: WrittenItem) -> Iterator[Measure]:
     yield rule("choices_right_stands_out", right, "<=", factor * longest_wrong + more, "words")
 
 
-def relative(item: WrittenItem, facts: ObservedFacts) -> WrittenItem:
+def relative(item: DraftItem, facts: ObservedFacts) -> DraftItem:
     """The question with compass points turned into directions from the drone where its heading tells them.
 
     The heading at the item's time must be known and steady, and the direction clear of the edges between two sides;

@@ -14,7 +14,7 @@ from typing import Final, Literal
 
 from pipeline.benchmarks.urbanvideo.authoring.vocabulary import ACTORS, COLOURS, MOVEMENT, NUMBERS, SUPPOSING, THINGS
 from pipeline.benchmarks.urbanvideo.authoring.words import movements, plain, singular, tokens, without
-from pipeline.benchmarks.urbanvideo.authoring.writing import WrittenItem
+from pipeline.benchmarks.urbanvideo.authoring.writing import DraftItem
 from pipeline.core.templates import load_table
 from pipeline.questions.rules import Measure, rule
 
@@ -154,7 +154,7 @@ _ORDERED: Final = frozenset(("left", "right", "up", "down", "again"))  # of move
 _GIBBERISH: Final = re.compile(r"[^aeiouyàâäáéèêëíïîóôöúüû]{6,}|(.)\1\1", re.IGNORECASE)
 
 
-def reads(item: WrittenItem, asks: Asks, names: Sequence[str]) -> Iterator[Measure]:
+def reads(item: DraftItem, asks: Asks, names: Sequence[str]) -> Iterator[Measure]:
     """The rules of form. ``names`` may be of any tongue and are not looked at."""
     texts = [without(text, names) for text in (item.question, item.answer, *item.wrong)]
     marks = sum(len(_MARKUP.findall(text)) for text in texts)

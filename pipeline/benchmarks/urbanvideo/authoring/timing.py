@@ -11,7 +11,7 @@ from pipeline.benchmarks.urbanvideo.authoring.meaning import Asks
 from pipeline.benchmarks.urbanvideo.authoring.observed import NOW_S, ObservedFacts
 from pipeline.benchmarks.urbanvideo.authoring.vocabulary import ANY_SIDE, MEANT, MOVEMENT, NUMBERS, PHRASES, SEEN
 from pipeline.benchmarks.urbanvideo.authoring.words import movements, plain, without
-from pipeline.benchmarks.urbanvideo.authoring.writing import Extract, WrittenItem
+from pipeline.benchmarks.urbanvideo.authoring.writing import DraftItem, Extract
 from pipeline.questions.rules import Measure, rule
 from pipeline.worlds.flight.facts import Segment
 
@@ -50,7 +50,7 @@ _NUMBER: Final = re.compile(rf"\b(?P<n>\d+|{'|'.join(NUMBERS)}|once|twice|thrice
 _WORDS: Final = {"once": 1, "twice": 2, "thrice": 3, "never": 0}
 
 
-def timing(item: WrittenItem, facts: ObservedFacts, known: Extract, asks: Asks) -> Iterator[Measure]:
+def timing(item: DraftItem, facts: ObservedFacts, known: Extract, asks: Asks) -> Iterator[Measure]:
     """The rules of time. Nothing is held against what was not observed.
 
     Args:

@@ -116,7 +116,7 @@ def extract(facts: ObservedFacts, passages: Sequence[Passage], ask: Ask, seen: b
 
 
 @dataclass(frozen=True)
-class WrittenItem:
+class DraftItem:
     """A question as a model wrote it.
 
     Attributes:
@@ -160,7 +160,7 @@ def compose_arguments(
     return record(questions=listed(_QUESTION, 0, count)), shown, fields
 
 
-def item_of(raw: Mapping[str, Any]) -> WrittenItem:
+def item_of(raw: Mapping[str, Any]) -> DraftItem:
     """A question of a reply."""
     question, answer, proof = (line(raw[name]) for name in ("question", "answer", "proof"))
-    return WrittenItem(question, answer, tuple(map(line, raw["wrong"])), tuple(raw["objects"]), raw["time_s"], proof)
+    return DraftItem(question, answer, tuple(map(line, raw["wrong"])), tuple(raw["objects"]), raw["time_s"], proof)

@@ -29,7 +29,7 @@ from pipeline.worlds.flight.steps import (
     RESTS,
     TILTS,
     Actions,
-    Step,
+    CaptionStep,
     flipped,
     mirrored,
     opposed,
@@ -80,7 +80,7 @@ def misreadings(
     return readings[1:]
 
 
-class Passage(NamedTuple):
+class CaptionPassage(NamedTuple):
     """A movement in a caption, with the landmark that it goes towards, if any."""
 
     actions: Actions
@@ -91,7 +91,7 @@ class Passage(NamedTuple):
         return phrase(self.actions, "third") + (f" towards {self.toward}" if self.toward else "")
 
 
-Told = tuple[tuple[int, Passage], ...]  # movements as told, each with its place among those flown
+Told = tuple[tuple[int, CaptionPassage], ...]  # movements as told, each with its place among those flown
 Change = Callable[[Actions], Actions]
 
 _AT_REST: Final[Actions] = TILTS | RESTS  # what a drone on the ground can do too
@@ -123,7 +123,7 @@ class TrajectoryCaptioning(UrbanTask):
         for first, last in dict.fromkeys(runs):
             yield self._case(view, view.steps[first:last])
 
-    def _case(self, view: UrbanView, steps: Sequence[Step]) -> FlightCase:
+    def _case(self, view: UrbanView, steps: Sequence[CaptionStep]) -> FlightCase:
         last, whole = last_second(view, steps[-1]), len(steps) == len(view.steps)
         case = FlightCase(SO_FAR if whole else latest(len(steps)), clock(last), until_s=last)
         if whole:
@@ -134,12 +134,12 @@ class TrajectoryCaptioning(UrbanTask):
             case.follows(view, before, after)
         repeated = sum(a.actions == b.actions for a, b in pairwise(steps))
         case.require("movement_split", repeated, "<=", 0, "times")
-        legs = tuple(Passage(step.actions, _toward(view, step, case)) for step in steps)
+        legs = tuple(CaptionPassage(step.actions, _toward(view, step, case)) for step in steps)
         grounded = _on_ground(view, steps[0].start_s) and _begins_upwards([step.actions for step in steps])
         return case.ask(_caption(legs), map(_caption, misread(legs, view.known_actions, grounded)))
 
 
-def _caption(legs: Sequence[Passage]) -> str:
+def _caption(legs: Sequence[CaptionPassage]) -> str:
     return f"It {', then '.join(leg.words() for leg in legs)}."
 
 
@@ -148,7 +148,7 @@ def _on_ground(view: UrbanView, t_s: float) -> bool:
     return at is not None and bool(view.height_m[at] <= view.rules.ground_max_m)
 
 
-def _toward(view: UrbanView, step: Step, case: FlightCase) -> str | None:
+def _toward(view: UrbanView, step: CaptionStep, case: FlightCase) -> str | None:
     """The landmark that a flight over ground leads to: seen by then, ahead of it, and nearer by a fifth at its end."""
     rules = view.rules
     start, end = view.index(max(0.0, step.start_s)), view.index(min(step.end_s, view.end_s))
@@ -176,7 +176,7 @@ def _toward(view: UrbanView, step: Step, case: FlightCase) -> str | None:
     return label
 
 
-def misread(legs: Sequence[Passage], known: Actions, grounded: bool) -> list[tuple[Passage, ...]]:
+def misread(legs: Sequence[CaptionPassage], known: Actions, grounded: bool) -> list[tuple[CaptionPassage, ...]]:
     """The wrong captions: as `misreadings` has them.
 
     Args:
@@ -189,7 +189,7 @@ def misread(legs: Sequence[Passage], known: Actions, grounded: bool) -> list[tup
     return [tuple(leg for _, leg in told) for told in wrong]
 
 
-def _ways(legs: Sequence[Passage]) -> list[Misreading[Told]]:
+def _ways(legs: Sequence[CaptionPassage]) -> list[Misreading[Told]]:
     """Movements as their opposites, and such in a row exchanged; two of those and one of these before all others.
 
     A single flight over ground may have gone any of four ways. Their order is the same for every caption that comes of
@@ -207,7 +207,7 @@ def _ways(legs: Sequence[Passage]) -> list[Misreading[Told]]:
     return [*opposites[:2], *exchanges, *opposites[2:]]
 
 
-def _kind(leg: Passage) -> tuple[list[Action], str]:
+def _kind(leg: CaptionPassage) -> tuple[list[Action], str]:
     """What a movement and its opposites have in common."""
     return sorted(leg.actions.union(*(change(leg.actions) for change in _CHANGES))), leg.toward or ""
 

@@ -13,7 +13,7 @@ from pipeline.core.arrays import FloatArray
 from pipeline.geometry.bearings import compass_deg, distance_m, relative_bearing_deg, turn_between_deg
 from pipeline.worlds.flight.facts import Action
 from pipeline.worlds.flight.places import LEAST_M
-from pipeline.worlds.flight.steps import Actions, Step
+from pipeline.worlds.flight.steps import Actions, CaptionStep
 
 SECTORS: Final = ("Ahead of the drone", "To the right of the drone", "Behind the drone", "To the left of the drone")
 _AND: Final = " and "
@@ -104,7 +104,7 @@ _TURNS: Final[dict[Action, int]] = {"turn right": 1, "turn left": -1}
 _AHEAD_DEG: Final = 45.0
 
 
-def require_nearer(view: UrbanView, case: FlightCase, step: Step, goal: int) -> None:
+def require_nearer(view: UrbanView, case: FlightCase, step: CaptionStep, goal: int) -> None:
     """A movement that was made brings the goal nearer by a fifth, or turns the nose to it by a clear margin."""
     rules = view.rules
     start, end = view.index(max(0.0, step.start_s)), view.index(min(step.end_s, view.end_s))

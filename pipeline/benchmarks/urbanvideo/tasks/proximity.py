@@ -29,7 +29,7 @@ from pipeline.benchmarks.urbanvideo.cases import (
 from pipeline.benchmarks.urbanvideo.rules import UrbanView
 from pipeline.core.arrays import FloatArray
 from pipeline.worlds.flight.places import LEAST_M
-from pipeline.worlds.flight.steps import Actions, Step, covers, mirrored
+from pipeline.worlds.flight.steps import Actions, CaptionStep, covers, mirrored
 
 COURSES: Final = (
     "It comes closer throughout",
@@ -70,7 +70,7 @@ class FlightStretch(NamedTuple):
     when: str
     start_s: float
     end: int
-    steps: tuple[Step, ...] = ()
+    steps: tuple[CaptionStep, ...] = ()
 
 
 class Proximity(EvenTask):
@@ -189,7 +189,7 @@ def still_share(series: FloatArray, t_s: FloatArray) -> FloatArray:
     return still
 
 
-def idle_share(steps: Sequence[Step], start_s: float, end_s: float) -> float:
+def idle_share(steps: Sequence[CaptionStep], start_s: float, end_s: float) -> float:
     """Share of a stretch in which the drone hovers or turns: a noisy track has it move a little then."""
     idle = [step for step in steps if not any(action.startswith(_MOVING) for action in step.actions)]
     overlap = [min(step.end_s, end_s) - max(step.start_s, start_s) for step in idle]
@@ -248,7 +248,7 @@ class NearnessEvent(NamedTuple):
 
     words: str
     place: int
-    step: Step
+    step: CaptionStep
 
 
 class Duration(UrbanTask):
@@ -316,7 +316,7 @@ def _events(view: UrbanView) -> dict[Actions, list[NearnessEvent]]:
     }
 
 
-def _called(step: Step, time: str | None) -> str:
+def _called(step: CaptionStep, time: str | None) -> str:
     return step.says("ing") + (f" for the {time} time" if time else "")
 
 

@@ -28,7 +28,7 @@ from pipeline.core.schema import Rejection
 from pipeline.core.templates import Operands
 from pipeline.questions.rules import make_rejection
 from pipeline.worlds.flight.facts import Action
-from pipeline.worlds.flight.steps import FOUR, RESTS, SEVEN, TILTS, Actions, Step, overlap, phrase
+from pipeline.worlds.flight.steps import FOUR, RESTS, SEVEN, TILTS, Actions, CaptionStep, overlap, phrase
 from pipeline.worlds.flight.view import Need
 
 GOAL, ROUTE = "Navigation goal", "Navigation route"
@@ -146,7 +146,7 @@ def _led_by(view: UrbanView) -> int | None:
     return None if route_told(view) else view.goal
 
 
-def _next(view: UrbanView, case: FlightCase, before: Step, after: Step) -> FlightCase:
+def _next(view: UrbanView, case: FlightCase, before: CaptionStep, after: CaptionStep) -> FlightCase:
     """Asks for the movement after another."""
     case.step(view, before)
     case.step(view, after)
@@ -250,14 +250,14 @@ def actions_of(words: str) -> Actions:
     return frozenset(found) if len(found) == 1 or _AT_ONCE.search(words) else frozenset()
 
 
-def ways_to_fly(told: Sequence[Actions], steps: Sequence[Step]) -> list[tuple[Step, ...]]:
+def ways_to_fly(told: Sequence[Actions], steps: Sequence[CaptionStep]) -> list[tuple[CaptionStep, ...]]:
     """In which ways the movements may be the steps of a route: none, the only one, or two of several.
 
     Every step is a movement that does what it asks for, in order; pauses and tilts of the camera may be left over.
     """
-    ways: dict[int, list[tuple[Step, ...]]] = {0: [()]}  # by the number of steps flown so far
+    ways: dict[int, list[tuple[CaptionStep, ...]]] = {0: [()]}  # by the number of steps flown so far
     for step in steps:
-        further: dict[int, list[tuple[Step, ...]]] = {}
+        further: dict[int, list[tuple[CaptionStep, ...]]] = {}
         for flown, found in ways.items():
             if step.actions <= _IDLE:
                 further.setdefault(flown, []).extend(found)

@@ -29,7 +29,7 @@ _SENTENCE_END: Final = re.compile(r"(?<=[.!?;])\s+")
 _BEFORE_STOP: Final = re.compile(r"\s+(?=[.,;:!?](?:\s|$))")
 
 
-class OpenFly:
+class OpenFlyReader:
     """Episodes of vision-and-language navigation."""
 
     name = "openfly"

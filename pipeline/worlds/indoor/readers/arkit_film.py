@@ -22,7 +22,7 @@ from pipeline.reading.files import SceneFiles
 from pipeline.reading.footage import movie_facts
 from pipeline.worlds.indoor.readers.frames import (
     CLOCK_TOLERANCE_S,
-    FrameTable,
+    RawFrameTable,
     check_clock,
     frame_rate,
     from_axis_angle,
@@ -56,7 +56,7 @@ class ArkitRecording:
     video: Video
     path: Path
     pictures: Stamped
-    table: FrameTable | None
+    table: RawFrameTable | None
 
 
 def _frames_folder(files: SceneFiles) -> Path:
@@ -130,7 +130,7 @@ def _picture_size(files: SceneFiles, folder: Path, pictures: Stamped) -> tuple[i
 
 def _table(
     files: SceneFiles, folder: Path, trajectory: Path, stream: str, images: Stamped, findings: Findings
-) -> FrameTable:
+) -> RawFrameTable:
     """The frames of a stream, numbered in their own order."""
     size = _picture_size(files, folder / stream, images)
     stamp, paths = np.array([t for t, _ in images]), [p for _, p in images]
@@ -140,7 +140,7 @@ def _table(
     fits = seen & (cameras[:, 0] == size[0]) & (cameras[:, 1] == size[1]) & (cameras[:, 2:] > 0).all(axis=1)
     depths = dict(_stamped(files, folder / "lowres_depth", ".png"))
     depth_paths = [depths.get(t) for t in stamp.tolist()]
-    return FrameTable(
+    return RawFrameTable(
         time_s=stamp - stamp[0],
         number=np.arange(len(stamp)),
         world_T_camera=pose,

@@ -32,7 +32,7 @@ Load = Callable[[int], Any]
 
 
 @dataclass(frozen=True)
-class FrameTable:
+class RawFrameTable:
     """All frames of a source in order of time, before any is left out; arrays as in `Frames`, over all N frames.
 
     Attributes:

@@ -24,7 +24,7 @@ from pipeline.reading.files import SceneFiles
 from pipeline.worlds.indoor.readers.frames import (
     POSITION_MAX_M,
     RIGID_TOLERANCE,
-    FrameTable,
+    RawFrameTable,
     camera_size,
     check_clock,
     check_pinhole,
@@ -52,7 +52,7 @@ class ScannetRecording:
     video_path: Path
     size: tuple[int, int]
     fps: float
-    table: Callable[[FloatArray], FrameTable]
+    table: Callable[[FloatArray], RawFrameTable]
 
 
 def sens_film(files: SceneFiles, path: Path, findings: Findings) -> ScannetRecording:
@@ -86,8 +86,8 @@ def sens_film(files: SceneFiles, path: Path, findings: Findings) -> ScannetRecor
         check_clock(where, clock_s, number, rate, findings)
     fps = rate or FPS
 
-    def table(world_T_scan: FloatArray) -> FrameTable:
-        return FrameTable(
+    def table(world_T_scan: FloatArray) -> RawFrameTable:
+        return RawFrameTable(
             time_s=number / fps,
             number=number,
             world_T_camera=_to_world(world_T_scan, sens.world_T_camera),
@@ -121,8 +121,8 @@ def exported_film(files: SceneFiles, folder: Path, info: dict[str, str], finding
     fps = frame_rate(clock_s) or FPS  # the video is what was exported, and that may be every tenth frame
     check_clock(files.relative(folder / kind), clock_s, number, fps, findings)
 
-    def table(world_T_scan: FloatArray) -> FrameTable:
-        return FrameTable(
+    def table(world_T_scan: FloatArray) -> RawFrameTable:
+        return RawFrameTable(
             time_s=number / fps,
             number=number,
             world_T_camera=_to_world(world_T_scan, matrices),

@@ -23,8 +23,8 @@ from pipeline.reading.files import SceneFiles
 from pipeline.reading.footage import movie_facts
 from pipeline.worlds.indoor.readers.frames import (
     OPENCV_FROM_OPENGL,
-    FrameTable,
     Load,
+    RawFrameTable,
     Size,
     camera_size,
     check_clock,
@@ -48,7 +48,7 @@ class ScannetppRecording:
     ``is_movie`` tells whether ``path`` is a video file.
     """
 
-    table: FrameTable
+    table: RawFrameTable
     video: Video
     path: Path
     is_movie: bool
@@ -102,7 +102,7 @@ def _film(
         middle = np.median(rows.intrinsics[rows.usable], axis=0)
         size = camera_size(files, rows.path, middle, shown.size, stated, findings)
     beyond = rows.usable & (shown.number >= shown.frames)
-    table = FrameTable(
+    table = RawFrameTable(
         time_s=shown.number / shown.fps,
         number=shown.number,
         world_T_camera=rows.pose,

@@ -8,7 +8,7 @@ import pytest
 
 from pipeline.benchmarks.urbanvideo.authoring.check import measures, relative
 from pipeline.benchmarks.urbanvideo.authoring.meaning import Asks
-from pipeline.benchmarks.urbanvideo.authoring.writing import Extract, WrittenItem
+from pipeline.benchmarks.urbanvideo.authoring.writing import DraftItem, Extract
 from tests.benchmarks.urbanvideo.authoring.made import GOOD, SEGMENTS, VIEWS, facts, motion
 
 FACTS = facts()
@@ -16,13 +16,13 @@ KNOWN = Extract(tuple(s.actions for s in SEGMENTS), (*FACTS.names, "red brick bu
 WRONG = GOOD["wrong"]
 
 
-def item(**changes: Any) -> WrittenItem:
+def item(**changes: Any) -> DraftItem:
     raw = {k: v for k, v in (GOOD | changes).items() if k != "proof"}
-    return WrittenItem(**(raw | {"wrong": tuple(raw["wrong"]), "objects": tuple(raw["objects"])}))
+    return DraftItem(**(raw | {"wrong": tuple(raw["wrong"]), "objects": tuple(raw["objects"])}))
 
 
 def refusal(
-    item: WrittenItem, facts: Any = FACTS, known: Extract = KNOWN, asks: Asks = "why"
+    item: DraftItem, facts: Any = FACTS, known: Extract = KNOWN, asks: Asks = "why"
 ) -> tuple[str, float, float, str] | None:
     broken = next((m for m in measures(item, facts, known, asks) if not m.holds), None)
     return broken and (broken.name, broken.value, broken.limit, broken.unit)

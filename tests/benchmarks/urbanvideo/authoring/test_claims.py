@@ -8,7 +8,7 @@ from pipeline.benchmarks.urbanvideo.authoring.check import only_right
 from pipeline.benchmarks.urbanvideo.authoring.claims import claims, described, side_off_deg, supposed_instead
 from pipeline.benchmarks.urbanvideo.authoring.meaning import Asks, content, of_form, says_all_of
 from pipeline.benchmarks.urbanvideo.authoring.words import sides, stories
-from pipeline.benchmarks.urbanvideo.authoring.writing import WrittenItem
+from pipeline.benchmarks.urbanvideo.authoring.writing import DraftItem
 from tests.benchmarks.urbanvideo.authoring.flights import FLIGHTS
 
 KEPT = None
@@ -125,7 +125,7 @@ def test_the_form_of_a_question(question: str, form: Asks) -> None:
 )
 def test_wrong_options_that_are_true(question: str, answer: str, wrong: str, time_s: float | None, true: int) -> None:
     facts, known = FLIGHTS["harbour"]
-    (measure,) = only_right(WrittenItem(question, answer, (wrong,), (), time_s), facts, known)
+    (measure,) = only_right(DraftItem(question, answer, (wrong,), (), time_s), facts, known)
     assert (measure.value, measure.holds) == (true, not true)
 
 

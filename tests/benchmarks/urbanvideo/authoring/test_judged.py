@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.benchmarks.urbanvideo.authoring.check import measures, relative
-from pipeline.benchmarks.urbanvideo.authoring.writing import WrittenItem
+from pipeline.benchmarks.urbanvideo.authoring.writing import DraftItem
 from pipeline.benchmarks.urbanvideo.tasks.registry import URBAN_TASKS
 from tests.benchmarks.urbanvideo.authoring.flights import FLIGHTS
 
@@ -27,7 +27,7 @@ MISTAKES_MAX = 0.1  # either way: 4 of 40
 
 def refusal(raw: dict[str, Any]) -> str | None:
     facts, known = FLIGHTS[raw["flight"]]
-    written = WrittenItem(raw["question"], raw["answer"], tuple(raw["wrong"]), tuple(raw["objects"]), raw["time_s"])
+    written = DraftItem(raw["question"], raw["answer"], tuple(raw["wrong"]), tuple(raw["objects"]), raw["time_s"])
     rules = measures(relative(written, facts), facts, known, URBAN_TASKS[raw["task"]].asks)
     broken = next((rule for rule in rules if not rule.holds), None)
     return f"{broken.name}: {broken.value:g} {broken.relation} {broken.limit}" if broken else None

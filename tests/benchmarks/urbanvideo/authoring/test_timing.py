@@ -7,7 +7,7 @@ import pytest
 from pipeline.benchmarks.urbanvideo.authoring.meaning import nearly_same
 from pipeline.benchmarks.urbanvideo.authoring.timing import spans, timing
 from pipeline.benchmarks.urbanvideo.authoring.words import plain
-from pipeline.benchmarks.urbanvideo.authoring.writing import WrittenItem
+from pipeline.benchmarks.urbanvideo.authoring.writing import DraftItem
 from tests.benchmarks.urbanvideo.authoring.flights import FLIGHTS
 
 # Up 0-12 s, camera down, forward 15-35, right, forward 39-55, right, down 59-69, hover 69-75.
@@ -33,7 +33,7 @@ FACTS, KNOWN = FLIGHTS["river"]
     ],
 )
 def test_what_is_said_of_time_holds(question: str, answer: str, broken: str | None) -> None:
-    item = WrittenItem(question, answer, ())
+    item = DraftItem(question, answer, ())
     asks = "why" if question.startswith("Why") else "what"
     assert next((m.name for m in timing(item, FACTS, KNOWN, asks) if not m.holds), None) == broken
 

@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.benchmarks.urbanvideo.authoring.writing import WrittenItem
+from pipeline.benchmarks.urbanvideo.authoring.writing import DraftItem
 from pipeline.core.identity import rng_for
 from pipeline.llm.base import Image, Reply, Request, Text
 from pipeline.llm.session import Session
@@ -37,8 +37,8 @@ SEEN = VisualInputs((Text("Second 1.0:"), Image(b"jpeg", "image/jpeg")), 1)
 BLIND, SEES, EXAMINES = "likely all the same.", "each after its second.", "that the video does not show."
 
 
-def written(raw: dict[str, Any]) -> WrittenItem:
-    return WrittenItem(raw["question"], raw["answer"], tuple(raw["wrong"]), (), raw["time_s"])
+def written(raw: dict[str, Any]) -> DraftItem:
+    return DraftItem(raw["question"], raw["answer"], tuple(raw["wrong"]), (), raw["time_s"])
 
 
 def honest(raw: dict[str, Any]) -> dict[str, str]:

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from pipeline.core.errors import ConfigError, RawDataError
 from pipeline.reading.files import SceneFiles
 from pipeline.worlds.flight.facts import FlightScene
-from pipeline.worlds.flight.readers.episodes import STEP_MAX_CHARS, OpenFly, steps_of
+from pipeline.worlds.flight.readers.episodes import STEP_MAX_CHARS, OpenFlyReader, steps_of
 from tests.conftest import REAL_DATA
 
-READER = OpenFly()
+READER = OpenFlyReader()
 
 
 def episode(name: str = "env_1/high/2025-1-9", **changes: Any) -> dict[str, Any]:
