@@ -175,7 +175,7 @@ def _cross_view(facts: Panorama, row: dict[str, Any], option: str) -> bool:
 
 
 def _needed(facts: Panorama, need: str, view: dict[str, float]) -> list[PanoramaObject]:
-    table = yaml.safe_load((WORDINGS / "needs.yaml").read_text())
+    table = yaml.safe_load((WORDINGS.parent / "tables" / "ergeobench" / "needs.yaml").read_text())
     (entry,) = [entry for entry in table if entry["need"] == need]
     found = shown([thing for thing in facts.objects if thing.kind in {*entry["serves"], *entry["may"]}], view)
     if any(thing.kind not in entry["serves"] for thing in found):

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from pipeline.benchmarks.urbanvideo.rules import UrbanRules
-from pipeline.benchmarks.urbanvideo.tasks.captions import CaptionPassage, Reading, misread, misreadings
+from pipeline.benchmarks.urbanvideo.tasks.captions import CaptionPassage, Misreading, misread, misreadings
 from pipeline.benchmarks.urbanvideo.tasks.maps import Drawing
 from pipeline.questions.choices import draw_options
 from pipeline.worlds.flight.steps import ALL, flipped, mirrored, overlap
@@ -61,7 +61,7 @@ def flip(bit: int) -> Callable[[int], int]:
 
 
 def test_any_reading_has_all_others_for_its_misreadings() -> None:
-    ways = [Reading(flip(bit)) for bit in (1, 2, 4, 8)]
+    ways = [Misreading(flip(bit)) for bit in (1, 2, 4, 8)]
     for right in range(8):
         found = misreadings(right, ways, lambda n: True, lambda a, b: a == b)
         assert {right, *found} == set(range(8)), right
@@ -84,10 +84,10 @@ def test_any_caption_has_all_others_for_its_misreadings() -> None:
 
 
 def test_ways_that_give_nothing_possible_or_nothing_new_are_left_out() -> None:
-    ways = [Reading(flip(bit)) for bit in (1, 16, 3, 1, 2)]  # 3 and 1 before 2: 2 gives nothing new
+    ways = [Misreading(flip(bit)) for bit in (1, 16, 3, 1, 2)]  # 3 and 1 before 2: 2 gives nothing new
     found = misreadings(0, ways, lambda n: n < 16, lambda a, b: a == b)
     assert set(found) == {1, 2, 3}
-    exchanges = [Reading(flip(1 << i), frozenset((i, i + 1))) for i in range(3)]
+    exchanges = [Misreading(flip(1 << i), frozenset((i, i + 1))) for i in range(3)]
     assert set(misreadings(0, exchanges, lambda n: True, lambda a, b: a == b)) == {1, 4, 5}
 
 
