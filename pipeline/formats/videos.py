@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from av.container import InputContainer
 
+from pipeline.core.errors import RawDataError
 from pipeline.core.files import size_of_file
 
 MAX_PIXELS: Final = 8192 * 4320  # of a picture: 100 MB as RGB
@@ -85,6 +86,14 @@ class VideoPictures:
         except (av.error.FFmpegError, OSError, ValueError, AttributeError, VideoError):
             self.close()
             return None
+
+    def at(self, second: float, number: int, scene: str) -> npt.NDArray[np.uint8]:
+        """The picture of that number, on screen at a second. Raises RawDataError where it cannot be decoded."""
+        picture = self(number)
+        if picture is None:
+            message = f"the picture at {second:.1f} s cannot be read"
+            raise RawDataError(self._path, "video_unreadable", message, "make the video again", scene)
+        return picture
 
     def close(self) -> None:
         """Lets go of the file; the next picture opens it again."""

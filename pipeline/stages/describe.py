@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final
 
-from pipeline.core.errors import RawDataError
 from pipeline.engine.stage import Stage, StageContext
 from pipeline.worlds.registry import WORLDS, read_scene, world_of
 
@@ -32,15 +31,10 @@ def run(context: StageContext) -> bytes:
     geometry = raw.reader.geometry(raw.files, before)
     if world.looker is None or film["video"] is None or geometry is None:
         return observed
-    path = context.folder / film["video"]
-    video = VideoPictures(path)
+    video = VideoPictures(context.folder / film["video"])
 
     def picture_at(second: float) -> npt.NDArray[np.uint8]:
-        picture = video(min(int(second * film["fps"]), film["frames"] - 1))
-        if picture is None:
-            message = f"the picture at {second:.1f} s cannot be read"
-            raise RawDataError(path, "video_unreadable", message, "make the video again", context.unit)
-        return picture
+        return video.at(second, min(int(second * film["fps"]), film["frames"] - 1), context.unit)
 
     (ask,) = context.asks
     config = world.config.model_validate(context.settings[world.name])

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from pipeline.benchmarks.registry import BENCHMARKS
-from pipeline.core.errors import RawDataError
 from pipeline.core.parquet import read_table
 from pipeline.core.tables import asked_in
 from pipeline.drawing.sheet import png_of
@@ -31,20 +30,16 @@ if TYPE_CHECKING:
 class _Video:
     """The delivered video of a scene, as drawings are given it (`DeliveredVideo`)."""
 
-    def __init__(self, video: VideoPictures, path: Path, film: dict[str, Any], form: VideoSpec, unit: str) -> None:
+    def __init__(self, video: VideoPictures, film: dict[str, Any], form: VideoSpec, unit: str) -> None:
         self.form = form
-        self._video, self._path, self._film, self._unit = video, path, film, unit
+        self._video, self._film, self._unit = video, film, unit
         self._kept: dict[int, npt.NDArray[np.uint8]] = {}
 
     def __call__(self, second: float) -> npt.NDArray[np.uint8]:
         # The first picture that is on screen at that second or after it.
         number = min(-int(-(second * self._film["fps"] - 1e-6) // 1), self._film["frames"] - 1)
         if number not in self._kept:
-            picture = self._video(number)
-            if picture is None:
-                message = f"the picture at {second:.1f} s cannot be read"
-                raise RawDataError(self._path, "video_unreadable", message, "make the video again", self._unit)
-            self._kept[number] = picture
+            self._kept[number] = self._video.at(second, number, self._unit)
         return self._kept[number]
 
 
@@ -89,7 +84,7 @@ def _video_of(context: StageContext, form: VideoSpec) -> Iterator[_Video | None]
     path = context.folder / film["video"]
     video = VideoPictures(path)
     try:
-        yield _Video(video, path, film, form, context.unit)
+        yield _Video(video, film, form, context.unit)
     finally:
         video.close()
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 
 from pipeline.benchmarks.registry import BENCHMARKS
-from pipeline.core.errors import RawDataError
 from pipeline.core.parquet import read_table, table_bytes
 from pipeline.core.tables import PICTURES, asked_in
 from pipeline.engine.stage import Stage, StageContext
@@ -33,15 +32,10 @@ def run(context: StageContext) -> bytes:
     view = benchmark.view(
         read_scene(context.needed("describe")), benchmark.rules.model_validate(context.settings["rules"])
     )
-    path = context.folder / film["video"]
-    video = VideoPictures(path)
+    video = VideoPictures(context.folder / film["video"])
 
     def frame_at(second: float) -> npt.NDArray[np.uint8]:
-        picture = video(min(int(second * film["fps"]), film["frames"] - 1))
-        if picture is None:
-            message = f"the picture at {second:.1f} s cannot be read"
-            raise RawDataError(path, "video_unreadable", message, "make the video again", context.unit)
-        return picture
+        return video.at(second, min(int(second * film["fps"]), film["frames"] - 1), context.unit)
 
     asked = asked_in(read_table(context.needed("select"))).to_pylist()
     drawn = pictures.draw(view, asked, frame_at)
