@@ -35,12 +35,17 @@ def open_file(path: Path) -> io.BufferedReader:
 
 
 def read_file(path: Path, most_bytes: int = MAX_FILE_BYTES) -> bytes:
-    """A whole file. Raises OSError, also for what is no file, or is larger than it may be."""
+    """A whole file. Raises OSError, also for what is no file, is larger than it may be, or grows meanwhile."""
     size = size_of_file(path)
     if size > most_bytes:
         raise OSError(errno.EFBIG, f"{size} bytes, over {most_bytes}", str(path))
     with open_file(path) as file:
-        return file.read(most_bytes)
+        raw = file.read(size + 1)  # as much memory is asked for as is named here
+    if len(raw) > size:
+        raise OSError(
+            errno.EBUSY, f"it grew beyond {size} bytes while it was read: is it still being written?", str(path)
+        )
+    return raw
 
 
 def sha256_of_file(path: Path) -> str:

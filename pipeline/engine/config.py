@@ -26,6 +26,7 @@ from pipeline.core.templates import load_template
 from pipeline.llm.base import ModelSpec
 from pipeline.questions.task import Task
 from pipeline.reading.fix_files import SHIPPED, read_fixes
+from pipeline.reading.settings import StrictLoader
 from pipeline.worlds.registry import FIXES
 
 M = TypeVar("M", bound=BaseModel)
@@ -268,8 +269,8 @@ def build_config(raw: dict[str, Any]) -> BuildConfig:
 def load_config(path: Path, settings: Sequence[str] = ()) -> BuildConfig:
     """A build configuration with ``a.b=value`` settings laid over it; values are YAML. Raises ConfigError."""
     try:
-        raw = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raw = yaml.load(path.read_text(encoding="utf-8"), Loader=StrictLoader)  # noqa: S506  a SafeLoader
+    except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
         raise ConfigError(f"{path}: cannot be read as YAML: {' '.join(str(error).split())}") from error
     if not isinstance(raw, dict):
         raise ConfigError(f"{path}: a build configuration is a mapping, not {type(raw).__name__}")
@@ -299,9 +300,9 @@ def _apply(raw: dict[str, Any], setting: str) -> None:
         if not isinstance(raw, dict):
             raise ConfigError(f"--set {setting}: {key} is a value and has no keys below it")
     try:
-        raw[keys[-1]] = yaml.safe_load(value)
-    except yaml.YAMLError as error:
-        raise ConfigError(f"--set {setting}: the value is not YAML") from error
+        raw[keys[-1]] = yaml.load(value, Loader=StrictLoader)  # noqa: S506  a SafeLoader
+    except (ValueError, RecursionError, yaml.YAMLError) as error:
+        raise ConfigError(f"--set {name}: the value is not YAML: {' '.join(str(error).split())[:200]}") from error
 
 
 def _describe(error: Any, model: type[BaseModel]) -> str:

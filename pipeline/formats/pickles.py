@@ -31,6 +31,7 @@ OPCODES_MAX: Final = 5_000_000  # an observation of RLBench takes 650
 PARTS_MAX: Final = 1_000_000  # lists, tuples, dicts, arrays and records: some 200 bytes each
 DEPTH_MAX: Final = 32  # a demonstration has 6
 DIGITS_MAX: Final = 64  # bytes of a whole number
+KEY_BITS_MAX: Final = 32  # of a whole number that is a key
 _TRUNCATED: Final = ("exhausted", "not enough data", "expected", "no newline")  # what `genops` says of a cut file
 
 _PLAIN: Final = {"NONE": None, "NEWTRUE": True, "NEWFALSE": False}
@@ -174,6 +175,8 @@ class _Machine:
         for key in keys:
             if not isinstance(key, str | int):
                 raise PickleError("foreign_pickle", f"a key is {kind_of(key)}, not text or a whole number")
+            if isinstance(key, int) and key.bit_length() > KEY_BITS_MAX:  # larger ones can all hash alike
+                raise PickleError("foreign_pickle", f"a key is a whole number of {key.bit_length()} bits")
         self._deepen(target, items[1::2])
         target.update(zip(keys, map(data, items[1::2]), strict=True))
 

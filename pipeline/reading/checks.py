@@ -20,6 +20,7 @@ DEGENERATE_M: Final = 1e-6  # a side below it is no side
 THIN_M: Final = 1e-3  # a side below it is doubtful
 EXTENT_TOLERANCE_M: Final = 0.01  # between the stated min/max and the box
 REPEAT_M: Final = 1e-3  # two boxes that agree to this are one box given twice
+REPEATS_NAMED: Final = 20  # pairs in a message
 # A category becomes part of a sentence and of a list separated by commas.
 CATEGORY: Final = re.compile(r"[^\W_](?:[^,;?()\[\]{}<>|\\\s\x00-\x1f\x7f\ud800-\udfff]| (?! ))*(?<! )")
 CATEGORY_MAX_CHARS: Final = 100
@@ -97,17 +98,31 @@ def check_repeats(category: str, boxes: list[OrientedBox], findings: Findings) -
     if len(boxes) < 2:
         return
     numbers = np.array([[*b.center, *b.lengths, *np.ravel(b.axes)] for b in boxes])
-    distance = np.abs(numbers[:, None] - numbers[None]).max(-1)
-    again = np.triu(distance < REPEAT_M, k=1)
-    if again.any():
-        pairs = [f"#{i} and #{j}" for i, j in zip(*np.nonzero(again), strict=True)]
+    order = np.argsort(numbers[:, 0], kind="stable")
+    numbers = numbers[order]
+    repeats: list[tuple[int, int]] = []
+    measured = 0.0
+    first, lag = np.arange(len(numbers) - 1), 1
+    while len(first):  # each box and the next along x that repeats it: a thousand equal boxes have half a million pairs
+        distance = np.abs(numbers[first] - numbers[first + lag]).max(1)
+        again = distance < REPEAT_M
+        if again.any():
+            measured = max(measured, float(distance[again].max()))
+            pairs = np.sort(np.stack([order[first[again]], order[first[again] + lag]], axis=1), axis=1)
+            repeats += map(tuple, pairs.tolist())
+        lag += 1
+        first = first[~again & (first + lag < len(numbers))]
+        first = first[numbers[first + lag, 0] - numbers[first, 0] < REPEAT_M]
+    if repeats:
+        named = [f"#{i} and #{j}" for i, j in sorted(repeats)[:REPEATS_NAMED]]
+        more = f" and {len(repeats) - REPEATS_NAMED} more" if len(repeats) > REPEATS_NAMED else ""
         findings.add(
             doubt(
                 "doubled_box",
                 category,
-                f"{category}: boxes {', '.join(pairs)} of {len(boxes)} are the same box",
+                f"{category}: boxes {', '.join(named)}{more} of {len(boxes)} are the same box",
                 "remove the doubled boxes and check the count",
-                float(distance[again].max()),
+                measured,
                 REPEAT_M,
                 "m",
             )

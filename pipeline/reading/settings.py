@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, ClassVar, Final, TypeVar
 
@@ -16,6 +17,8 @@ M = TypeVar("M", bound=BaseModel)
 
 _SHOWN: Final = 80  # characters of a wrong value in a message
 _FAULTS_SHOWN: Final = 5
+_NUMBERS: Final = frozenset({"tag:yaml.org,2002:int", "tag:yaml.org,2002:float"})
+_DIGITS_MAX: Final = 64  # characters of a number
 
 
 def _below(name: str) -> str:
@@ -56,12 +59,19 @@ class StrictLoader(yaml.SafeLoader):
     def construct_mapping(self, node: Any, deep: bool = False) -> Any:
         """Refuses a key that is given twice, of which YAML takes the last. Raises YAMLError."""
         scalars = [key for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
-        values = [key.value for key in scalars]
+        count = Counter(key.value for key in scalars)
         for key in scalars:
-            if values.count(key.value) > 1:
+            if count[key.value] > 1:
                 line = key.start_mark.line + 1
                 raise yaml.YAMLError(f"line {line}: the key {key.value!r} is given twice; keep one")
         return super().construct_mapping(node, deep)
+
+    def construct_object(self, node: Any, deep: bool = False) -> Any:
+        """Refuses numbers of more digits than any setting has: in base 60 they take hours. Raises YAMLError."""
+        if node.tag in _NUMBERS and len(node.value) > _DIGITS_MAX:
+            line = node.start_mark.line + 1
+            raise yaml.YAMLError(f"line {line}: a number of {len(node.value):,} characters, over {_DIGITS_MAX}")
+        return super().construct_object(node, deep)
 
 
 def read_model(files: SceneFiles, path: Path, model: type[M]) -> M:

@@ -29,7 +29,13 @@ def terms_of(
     stated = settings["export"]["terms"]
     per_dataset = Counter(scene.dataset for scene in scenes)
     known = dict.fromkeys(per_dataset, PROCEDURAL) if are_samples(settings) else dict(benchmark.card.terms)
-    return [(name, n, (known | stated).get(name, NOT_STATED)) for name, n in sorted(per_dataset.items())]
+    terms = {name: _in_cell(words) for name, words in (known | stated).items()}
+    return [(name, n, terms.get(name, NOT_STATED)) for name, n in sorted(per_dataset.items())]
+
+
+def _in_cell(markdown: str) -> str:
+    """Markdown for a cell of a table: on one line, without HTML, and without what ends the cell."""
+    return " ".join(markdown.split()).replace("<", "&lt;").replace("|", r"\|")
 
 
 def are_samples(settings: Mapping[str, Any]) -> bool:

@@ -15,22 +15,20 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
-from zipfile import BadZipFile
 
 import pandas as pd
-import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pipeline.core.errors import ConfigError
-from pipeline.core.files import MAX_FILE_BYTES, read_file
+from pipeline.core.files import read_file
 
 CELL_MOST: Final = 32_767  # characters of a cell of .xlsx; the rest is cut off
+TABLE_BYTES_MAX: Final = 128 * 2**20  # of a table, which takes some fifteen times as much memory
+ROWS_BYTES_MAX: Final = 2**30  # of lines of JSON
 GZIP: Final = ".gz"
 SAMPLES: Final = "*_samples_*.jsonl"  # as lmms-eval names them
 _NAMED: Final = 3  # files in a message
 _PICKLES: Final = frozenset({".pkl", ".pickle"})
-# What is wrong with a file is said by whatever reads it.
-_UNREADABLE: Final = (OSError, EOFError, ValueError, TypeError, KeyError, RecursionError, BadZipFile, pa.ArrowException)
 
 
 def files_of(path: Path) -> list[Path]:
@@ -67,9 +65,11 @@ def rows_of_file(path: Path) -> list[Any]:
             f"{path}: results are read as {', '.join(_READERS)}, also with {GZIP}; give a file that ends so"
         )
     try:
-        return read(_unpacked(read_file(path)) if path.suffix.lower() == GZIP else read_file(path))
-    except _UNREADABLE as error:
-        told = " ".join(str(error).split())
+        most = ROWS_BYTES_MAX if suffix == ".jsonl" else TABLE_BYTES_MAX
+        raw = read_file(path, most)
+        return read(_unpacked(raw, most) if path.suffix.lower() == GZIP else raw)
+    except Exception as error:  # of six libraries, which raise what they like for a damaged file
+        told = " ".join(str(error).split()) or type(error).__name__
         raise ConfigError(f"{path}: cannot be read as {suffix}: {told}") from error
 
 
@@ -89,11 +89,11 @@ def _suffix(path: Path) -> str:
     return next((suffix for suffix in reversed(suffixes) if suffix != GZIP), "")
 
 
-def _unpacked(raw: bytes) -> bytes:
+def _unpacked(raw: bytes, most: int) -> bytes:
     with gzip.open(io.BytesIO(raw)) as file:
-        found = file.read(MAX_FILE_BYTES + 1)
-    if len(found) > MAX_FILE_BYTES:
-        raise ValueError(f"more than {MAX_FILE_BYTES} bytes when unpacked")
+        found = file.read(most + 1)
+    if len(found) > most:
+        raise ValueError(f"more than {most} bytes when unpacked; split it into several files")
     return found
 
 

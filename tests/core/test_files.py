@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tracemalloc
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,8 +11,9 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from pipeline.core import files
 from pipeline.core.errors import StoreError
-from pipeline.core.files import write_atomically
+from pipeline.core.files import read_file, write_atomically
 from pipeline.core.parquet import TableFile
 
 
@@ -35,6 +37,27 @@ def test_files_have_the_rights_that_the_user_gives(tmp_path: Path, mask: int, ri
             file.publish()
     modes = {path.name: path.stat().st_mode & 0o777 for path in tmp_path.iterdir()}
     assert modes == {"a": rights, "t.parquet": rights, "salt": 0o600}
+
+
+@pytest.mark.parametrize("size", [0, 1, 70_000])
+def test_reading_asks_for_as_much_memory_as_the_file_has(tmp_path: Path, size: int) -> None:
+    (tmp_path / "a").write_bytes(b"x" * size)
+    tracemalloc.start()
+    try:
+        assert read_file(tmp_path / "a", most_bytes=4 * 2**30) == b"x" * size
+        assert tracemalloc.get_traced_memory()[1] < size + 300_000
+    finally:
+        tracemalloc.stop()
+    if size:
+        with pytest.raises(OSError, match=f"{size} bytes, over {size - 1}"):
+            read_file(tmp_path / "a", most_bytes=size - 1)
+
+
+def test_a_file_that_grows_while_it_is_read_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a").write_bytes(b"whole and more")
+    monkeypatch.setattr(files, "size_of_file", lambda _: 5)
+    with pytest.raises(OSError, match="it grew beyond 5 bytes"):
+        read_file(tmp_path / "a")
 
 
 def test_a_folder_in_a_files_place_is_named(tmp_path: Path) -> None:

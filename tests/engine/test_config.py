@@ -76,7 +76,13 @@ def test_settings_are_yaml_and_the_last_one_holds() -> None:
         ("select.per_scene_and_task", ["--set select.per_scene_and_task", "write it as key=value"]),
         ("=3", ["--set =3", "write it as key=value"]),
         ("select..x=3", ["--set select..x=3", "write it as key=value"]),
-        ("select.per_scene_and_task=[", ["--set select.per_scene_and_task=[", "not YAML"]),
+        ("select.per_scene_and_task=[", ["--set select.per_scene_and_task", "not YAML"]),
+        (
+            "select.per_scene_and_task=" + "[" * 3000,
+            ["--set select.per_scene_and_task: the value is not YAML: maximum"],
+        ),
+        ("export.contact=\udced", ["--set export.contact: the value is not YAML: unacceptable character"]),
+        ("select.per_scene_and_task=0x" + "f" * 5000, ["the value is not YAML: line 1: a number of 5,002 characters"]),
         ("benchmark.name.x=3", ["--set benchmark.name.x=3", "benchmark is a value and has no keys below it"]),
     ],
 )

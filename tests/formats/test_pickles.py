@@ -211,6 +211,9 @@ HOSTILE: dict[str, bytes] = {
     "a list within itself": four(b"]\x94h\x00a"),
     "a dict within itself": four(b"}\x94" + text("a") + b"h\x00s"),
     "a key that is a tuple": four(b"})" + b"\x85" * 20 + b"Ns"),
+    "keys that all hash alike": four(
+        b"}(" + b"".join(b"\x8a\x10" + (n * (2**61 - 1)).to_bytes(16, "little") + b"N" for n in range(1, 50_000)) + b"u"
+    ),
     "dup for ever": four(b"N" + b"2" * 10_000),
     "memo that was never filled": four(b"j" + struct.pack("<I", 2**31)),
     "stack that is empty": four(b"0"),

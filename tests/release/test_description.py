@@ -44,7 +44,7 @@ TEST = "test-00000-of-00001.parquet"
 def release(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("described")
     write_sample_metadata(folder / "meta")
-    stated = {"terms": {"samples": "CC0"}, "contact": "someone@example.org"}
+    stated = {"terms": {"samples": "CC0"}, "contact": "someone@example.org\n# <b>now</b>"}
     build(folder / "meta", folder / "out", export=stated)
     return (folder / "out" / "release").resolve()
 
@@ -106,7 +106,13 @@ def test_the_card_is_one_that_the_hub_reads(release: Path) -> None:
     for config in data["configs"]:
         for part in config["data_files"]:
             assert list(release.glob(part["path"])), part
-    for said in ("load_dataset(", "@article{yang2024think", "someone@example.org", "CC0", "No human review took place"):
+    for said in (
+        "load_dataset(",
+        "@article{yang2024think",
+        r"someone@example.org \# \<b\>now",
+        "CC0",
+        "No human review took place",
+    ):
         assert said in card.text
     for table in release.glob("*/*.parquet"):
         for name in pq.read_schema(table).names:
@@ -238,6 +244,9 @@ def test_names_are_no_markup() -> None:
     scene: Any = SimpleNamespace(dataset="<img src=x>|\n# mine")
     text = licences([scene], {"export": {"terms": {}}}, BENCHMARKS["vsi"], ())
     assert r"| \<img src=x\>\| \# mine | 1 | not stated" in text
+    stated = {scene.dataset: "[ours](https://x.org/a_b)\n\n<script> | all"}
+    text = licences([scene], {"export": {"terms": stated}}, BENCHMARKS["vsi"], ())
+    assert r" | 1 | [ours](https://x.org/a_b) &lt;script> \| all |" in text
 
 
 def test_terms_that_nobody_stated_are_asked_for(release: Path, tmp_path: Path) -> None:

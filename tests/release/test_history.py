@@ -103,9 +103,10 @@ def test_a_damaged_one_is_mended_in_its_place(tmp_path: Path) -> None:
     assert len(names(tmp_path)) == 1
 
 
-def test_without_its_history_nothing_but_dates_is_lost(tmp_path: Path) -> None:
+@pytest.mark.parametrize("damaged", ["{", "[" * 100_000, '{"release": 5, "at": ""}', '{"release": "../..", "at": ""}'])
+def test_without_its_history_nothing_but_dates_is_lost(tmp_path: Path, damaged: str) -> None:
     publish(tmp_path, writing("one"), 5)
-    (tmp_path / RELEASES / "history.jsonl").write_text("{")
+    (tmp_path / RELEASES / "history.jsonl").write_text(damaged)
     assert names(tmp_path) == [(tmp_path / RELEASE).readlink().name]
     publish(tmp_path, writing("two"), 5)
     assert len(names(tmp_path)) == 2

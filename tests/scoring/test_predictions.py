@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 
 from pipeline.core.errors import ConfigError
 from pipeline.questions.published import Published
+from pipeline.scoring import predictions
 from pipeline.scoring.answered import answered
 from pipeline.scoring.predictions import CELL_MOST, LMMS_EVAL, PLAIN, TRAJECTORIES, VLMEVALKIT, read_predictions
 from tests.scoring.made import file_of, said
@@ -140,6 +142,24 @@ def test_what_is_no_result_file(name: str, text: str, message: str, tmp_path: Pa
     with pytest.raises(ConfigError, match=message) as refused:
         read_predictions([tmp_path / name])
     assert name in str(refused.value)
+
+
+def test_a_damaged_spreadsheet_and_one_too_large_are_told_in_a_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = tmp_path / "whole.xlsx"
+    pd.DataFrame({"id": range(50), "answer": "B"}).to_excel(whole, index=False)
+    raw = bytearray(whole.read_bytes())
+    for at in range(60, len(raw) - 60, 97):
+        broken = raw[:at] + bytes(60) + raw[at + 60 :]
+        (tmp_path / "p.xlsx").write_bytes(broken)
+        with suppress(ConfigError):  # some bytes matter to nobody
+            read_predictions([tmp_path / "p.xlsx"])
+    monkeypatch.setattr(predictions, "TABLE_BYTES_MAX", 1000)
+    for name, text in {"p.csv": b"id,answer\n" * 200, "p.csv.gz": gzip.compress(b"id,answer\n" * 200)}.items():
+        (tmp_path / name).write_bytes(text)
+        with pytest.raises(ConfigError, match=r"p\.csv.*: cannot be read as \.csv: .*1000"):
+            read_predictions([tmp_path / name])
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
