@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from contextlib import ExitStack
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar
+from unittest import mock
 
 PACKAGES = Path(sys.prefix) / "harnesses"
 _ABSENT = """
@@ -68,3 +71,21 @@ def install() -> None:
     """Makes `lmms_eval` and `vlmeval` importable in this process."""
     sys.path.insert(0, str(PACKAGES))
     sys.meta_path.insert(0, _Finder())
+
+
+def one_file(path: str, *absent: str) -> Any:
+    """One module of a harness by its path in `PACKAGES`, in a process that is else free of them.
+
+    ``absent``: what it imports and does not use here, empty while it is loaded.
+    """
+    spec = spec_from_file_location(f"harness_{Path(path).stem}", PACKAGES / path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    with ExitStack() as loading:
+        loading.enter_context(mock.patch.object(sys, "path", [*sys.path, str(PACKAGES)]))
+        for name in absent:
+            sys.modules[name] = _Module(name)
+            loading.callback(sys.modules.pop, name)
+        spec.loader.exec_module(module)
+    return module

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from pipeline.metrics.letters import find_letter
 from pipeline.metrics.numbers import asked_unit, find_number
-from tests.oracles.reply_parsers import lmms_letter, lmms_number, vlmeval_letter, vlmeval_number
+from tests.oracles.reply_parsers import lmms, lmms_letter, vlmeval_letter, vlmeval_number
 
 FILE: Final = Path(__file__).with_name("replies_judged.jsonl")
 OPTIONS: Final = {"A": "chair", "B": "table", "C": "lamp", "D": "door"}
@@ -31,10 +31,10 @@ def parsed(row: dict[str, Any]) -> dict[str, str | None]:
     reply = row["reply"]
     if row["kind"] == "letter":
         ours = find_letter(reply, len(OPTIONS), tuple(OPTIONS.values())).value
-        theirs, lmms = vlmeval_letter(reply, OPTIONS), lmms_letter(reply)
-        return dict(zip(PARSERS, (ours, theirs, lmms if lmms in OPTIONS else None), strict=True))
+        theirs, first = vlmeval_letter(reply, OPTIONS), lmms_letter(reply)
+        return dict(zip(PARSERS, (ours, theirs, first if first in OPTIONS else None), strict=True))
     number = find_number(reply, asked_unit(row["question"])).value
-    values = (number, vlmeval_number(reply), lmms_number(reply))
+    values = (number, vlmeval_number(reply), lmms.extract_number(reply))
     return dict(zip(PARSERS, (None if value is None else shown(value) for value in values), strict=True))
 
 

@@ -12,7 +12,7 @@ from pipeline.questions.published import read_rows
 from pipeline.scoring.figures import ScoreRow
 from pipeline.scoring.score import Scored, scored
 from tests.conftest import REAL_DATA
-from tests.oracles import lmms_vsibench as lmms
+from tests.oracles.reply_parsers import lmms
 from tests.scoring.made import all_tasks, file_of, said, vsi
 
 
