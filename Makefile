@@ -83,31 +83,14 @@ torture: export SCAN2QA_TORTURE = 1
 torture: $(READY) ## kills, stops, full disks, damage, races and fuzzing (needs atheris) at length: docs/reliability.md [SECONDS=600]
 	$(BIN)/pytest -n 1 tests/engine/test_kill.py tests/engine/test_store.py tests/engine/test_damage.py tests/engine/test_lease.py \
 		tests/engine/test_at_once.py tests/blind/test_processors.py
-	$(BIN)/python -m tests.bench.stops 20
+	$(BIN)/python -m tests.bench stops 20
 	$(BIN)/python -m tests.fuzz all --seconds $(SECONDS)
 
 mutants: $(READY) ## change random lines of pipeline/ one by one, and list those that the tests of their package miss [NUMBER=300 SEED=0]
 	$(BIN)/python -m tests.mutants $(or $(NUMBER),300) --seed $(or $(SEED),0)
 
-bench: $(READY) ## measure speed (the model layer apart, twelve minutes: python -m tests.bench.llm)
-	$(BIN)/python -m tests.bench.builds
-	$(BIN)/python -m tests.bench.fixes
-	$(BIN)/python -m tests.bench.areas
-	$(BIN)/python -m tests.bench.readers
-	$(BIN)/python -m tests.bench.drives
-	$(BIN)/python -m tests.bench.observe
-	$(BIN)/python -m tests.bench.stress
-	$(BIN)/python -m tests.bench.flights
-	$(BIN)/python -m tests.bench.motion
-	$(BIN)/python -m tests.bench.urban
-	$(BIN)/python -m tests.bench.leaks
-	$(BIN)/python -m tests.bench.pictures
-	$(BIN)/python -m tests.bench.real_flights
-	$(BIN)/python -m tests.bench.reviewers
-	$(BIN)/python -m tests.bench.cities
-	$(BIN)/python -m tests.bench.views
-	$(BIN)/python -m tests.bench.export
-	$(BIN)/python -m tests.bench.reports
+bench: $(READY) ## measure speed (the model layer apart, twelve minutes: python -m tests.bench models)
+	$(BIN)/python -m tests.bench
 
 schemas: $(READY) ## write meta_schemas/*.schema.json from the shared models
 	$(BIN)/scan2qa schemas

@@ -2,7 +2,7 @@
 
 Extremely randomised trees (Geurts et al., 2006): as random forests, but a split is drawn at random instead of searched
 for. On the released VSI-Bench they are as strong as the random forest of arXiv 2511.04655 and take a sixth of its time;
-histogram gradient boosting is no faster, and weaker where keys are many (`python -m tests.bench.stress`).
+histogram gradient boosting is no faster, and weaker where keys are many (`python -m tests.bench stress`).
 
 Options are scored one by one, and divided by their sum: letters are shuffled, so a letter is no class, and an order of
 four names is none either. For a number the leaves hold the score that each possible guess would have had on the

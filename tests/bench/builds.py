@@ -1,112 +1,67 @@
-"""Speed and memory: `make bench`. Reports, never fails: what a machine can do is no matter for a test.
-
-On the released metadata, or on the samples where these are not there. Every figure stands beside its target and beside
-a baseline that was measured in the same run, since seconds mean little without the machine. Seconds are of processor
-time where one process works alone, so that other work on the machine does not count, and else by the clock.
-"""
+"""Candidates and whole builds: of the released metadata, or of the samples where these are absent."""
 
 from __future__ import annotations
 
 import json
 import os
-import resource
-import subprocess
+import shutil
 import sys
-import tempfile
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-from rich.console import Console
-from rich.table import Table
+import psutil
+import pyarrow as pa
+import pyarrow.parquet as pq
+import yaml
+from PIL import Image
 from scipy.spatial import cKDTree
 
+from flows.cli.diff import report_of
+from flows.cli.report import report_page
+from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.benchmarks.vsi.rules import PROFILES, STRICT
 from pipeline.benchmarks.vsi.tasks.registry import TASKS
 from pipeline.core.arrays import IntArray
+from pipeline.core.parquet import read_table, table_bytes
 from pipeline.core.schema import Scene
-from pipeline.engine.manifest import Outcome
+from pipeline.core.tables import asked_in
+from pipeline.engine.manifest import MANIFEST_FILE, read_manifest
+from pipeline.engine.stage import STORE
 from pipeline.geometry.boxes import Boxes, closest_distance_m
 from pipeline.geometry.grids import GRID_STEP_M, SampledBoxes
 from pipeline.questions.selection import select
 from pipeline.reading.files import SceneFiles
+from pipeline.release.history import HISTORY_FILE, history
+from pipeline.release.writer import ZSTD_LEVEL, ReleaseInputs, write_release
+from pipeline.samples.flight.write import write_flights
 from pipeline.samples.indoor.metadata import PLANS, sample_scene
+from pipeline.samples.indoor.write import write_samples
+from pipeline.samples.panorama.towns import spots
+from pipeline.samples.panorama.write import place, write_panoramas
+from pipeline.stages.export import settings
 from pipeline.worlds.indoor.view import IndoorView
-from pipeline.worlds.registry import READERS
-from tests.builds import build, perturbed, prefect_environment
-from tests.conftest import REAL_DATA
+from pipeline.worlds.registry import READERS, read_scene
+from tests.bench.measuring import Cost, Figure, command, costing, peak_mib, started, temporary, timed
+from tests.builds import build, config_of, perturbed, results_of, rows_of
+from tests.environment import REAL_DATA
 from tests.tables import candidates
 from tests.worlds.indoor.readers.broken_metadata import write_scenes
 
-SIZES: Final = (125, 250, 500, 1000)
 CAP: Final = 6
 PLAIN_PAIRS: Final = 300  # the plain grid method is timed on so many pairs
-MIB: Final = 1024.0  # ru_maxrss is in KiB
-REPOSITORY: Final = Path(__file__).resolve().parents[2]
-# Runs what stands behind it, then writes its peak memory and that of its largest child to a file.
-WITH_MEMORY: Final = """
-import json, resource, sys
-from pathlib import Path
-report, meta, out, workers = sys.argv[1:]
-if workers == "builder":
-    from tests.builds import build
-    build(Path(meta), Path(out))
-else:
-    from flows.cli import app as cli
-    from tests.builds import UNASKED_SETTINGS
-    sys.argv = ["scan2qa", "build", "vsi", "--root", f"vsi_meta={meta}", "--out", out, "--workers", workers]
-    sys.argv += UNASKED_SETTINGS
-    try:
-        cli.main()
-    except SystemExit as ended:
-        assert not ended.code, ended.code
-usage = [resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-Path(report).write_text(json.dumps(usage))
-"""
-
-console = Console(width=130)
-
-
-def main() -> None:
-    """Measures everything and prints a table per subject."""
-    scenes, source = raw_scenes()
-    console.print(f"{len(scenes)} scenes of {source}; {os.cpu_count()} cores\n")
-    with tempfile.TemporaryDirectory(prefix="scan2qa-bench-") as folder:
-        generation(scenes, Path(folder))
-        distances(scenes, Path(folder))
-        whole_builds(scenes, Path(folder))
 
 
 def raw_scenes() -> tuple[dict[str, Any], str]:
     """The scenes as JSON, and where they are from."""
-    files = sorted((REAL_DATA / "vsi" / "meta_info").glob("*.json"))
+    folder = REAL_DATA / "vsi" / "meta_info"
+    files = sorted(folder.glob("*.json"))
     if not files:
         return {plan.name: sample_scene(plan) for plan in PLANS}, "the samples"
-    return {name: scene for file in files for name, scene in json.loads(file.read_bytes()).items()}, str(
-        files[0].parent
-    )
-
-
-def timed(work: Callable[[], Any]) -> tuple[float, Any]:
-    """Seconds of processor time of a piece of work in this process, and its result."""
-    start = time.process_time()
-    result = work()
-    return time.process_time() - start, result
-
-
-def table(title: str, *columns: str) -> Table:
-    made = Table(*columns, title=title, title_justify="left")
-    for column in made.columns[1:]:
-        column.justify = "right"
-    return made
-
-
-def read_scenes(folder: Path) -> list[Scene]:
-    reader = READERS["vsi_meta"]
-    return [reader.read(SceneFiles(folder, ref)) for ref in reader.scenes(folder).scenes]
+    return {name: scene for file in files for name, scene in json.loads(file.read_bytes()).items()}, str(folder)
 
 
 def written(folder: Path, scenes: dict[str, Any]) -> Path:
@@ -115,91 +70,51 @@ def written(folder: Path, scenes: dict[str, Any]) -> Path:
     return folder
 
 
-# ---- candidates
+def read_scenes() -> list[Scene]:
+    with temporary() as folder:
+        written(folder, raw_scenes()[0])
+        reader = READERS["vsi_meta"]
+        return [reader.read(SceneFiles(folder, ref)) for ref in reader.scenes(folder).scenes]
 
 
-def generation(raw: dict[str, Any], folder: Path) -> None:
-    """All candidates of all tasks, in one process on one core."""
-    meta = written(folder / "given", raw)
-    with one_core():
-        reading_s, scenes = timed(lambda: read_scenes(meta))
-        shown = table(
-            f"All candidates of all tasks for {len(scenes)} scenes, one core, without start-up",
-            "what",
-            "CPU seconds",
-            "ms per scene",
-            "candidates",
-            "ratio to reading",
-            "target",
-        )
-        rows: list[tuple[str, float, int | None, str]] = [("read the scenes", reading_s, None, "")]
-        for profile, rules in PROFILES.items():
-            seconds, tables = timed(
-                lambda rules=rules: [candidates(IndoorView(s, rules), list(TASKS.values())) for s in scenes]
+# Candidates
+
+
+def generation() -> Iterator[Figure]:
+    """All candidates of all tasks, in one process."""
+    reading, scenes = timed(read_scenes)
+    yield Figure(f"read {len(scenes)} scenes", reading.cpu_s, "s")
+    tasks = {"all tasks": list(TASKS.values())} | {name: [task] for name, task in TASKS.items()}
+    for profile, rules in PROFILES.items():
+        for what, chosen in tasks.items():
+            cost, tables = timed(
+                lambda rules=rules, chosen=chosen: [candidates(IndoorView(s, rules), chosen) for s in scenes]
             )
-            rows.append((f"candidates, {profile}", seconds, sum(t.num_rows for t in tables), "<= 5 s (122 scenes)"))
-            choosing_s, _ = timed(lambda tables=tables: [select(t, TASKS, CAP) for t in tables])
-            rows.append((f"select, {profile}", choosing_s, None, ""))
-            for name, task in TASKS.items():
-                seconds, tables = timed(
-                    lambda rules=rules, task=task: [candidates(IndoorView(s, rules), [task]) for s in scenes]
-                )
-                if profile == "strict":
-                    rows.append((f"  {name} alone", seconds, sum(t.num_rows for t in tables), ""))
-    for name, seconds, n, target in rows:
-        per_scene = f"{seconds / len(scenes) * 1000:.2f}"
-        shown.add_row(
-            name, f"{seconds:.2f}", per_scene, "" if n is None else f"{n:,}", f"{seconds / reading_s:.1f}", target
-        )
-    console.print(shown)
+            rows = sum(table.num_rows for table in tables)
+            most = 5.0 if what == "all tasks" else None  # of 122 scenes
+            yield Figure(f"{profile}: {rows:,} candidates of {what}", cost.cpu_s, "s", most, baseline=reading.cpu_s)
+            if what == "all tasks":
+                choosing, _ = timed(lambda tables=tables: [select(table, TASKS, CAP) for table in tables])
+                yield Figure(f"{profile}: select", choosing.cpu_s, "s", baseline=reading.cpu_s)
 
 
-class one_core:  # noqa: N801
-    """Keeps this process on one core."""
-
-    def __enter__(self) -> None:
-        self._allowed = os.sched_getaffinity(0)
-        os.sched_setaffinity(0, {min(self._allowed)})
-
-    def __exit__(self, *exception: object) -> None:
-        os.sched_setaffinity(0, self._allowed)
-
-
-# ---- box distances
-
-
-def distances(raw: dict[str, Any], folder: Path) -> None:
-    """Exact distances against the distances of 5 cm grids, on the pairs of boxes that questions are about."""
-    pairs = [
-        (view.boxes, *asked_pairs(view)) for view in (IndoorView(s, STRICT) for s in read_scenes(folder / "given"))
-    ]
+def distances() -> Iterator[Figure]:
+    """Exact distances of boxes against those of 5 cm grids, on the pairs that questions are about."""
+    pairs = [(view.boxes, *_asked_pairs(view)) for view in (IndoorView(s, STRICT) for s in read_scenes())]
     n = sum(len(first) for _, first, _ in pairs)
-    with one_core():
-        plain_s, plain = timed(lambda: list(plain_distances(pairs, n)))
-        optimised_s, sampled = timed(lambda: [SampledBoxes(b).distance_m(i, j) for b, i, j in pairs])
-        exact_s, exact = timed(lambda: [closest_distance_m(b.take(i), b.take(j)) for b, i, j in pairs])
-    shown = table(
-        f"Distances of {n:,} pairs of boxes, one core",
-        "method",
-        "pairs per CPU second",
-        "ratio to plain",
-        "target",
-        "too long by (mean, most)",
-    )
-    flat_exact, flat_sampled = np.concatenate(exact), np.concatenate(sampled)
-    chosen = np.array([number for number, _ in plain])
-    excess = np.array([d for _, d in plain]) - flat_exact[chosen]
-    plain_rate, rows = len(plain) / plain_s, []
-    rows.append((f"5 cm grids, plain ({len(plain)} of the pairs)", plain_rate, "1", excess))
-    rows.append(("5 cm grids, as profile official has them", n / optimised_s, "", flat_sampled - flat_exact))
-    rows.append(("exact, batched", n / exact_s, ">= 30", None))
-    for name, rate, target, over in rows:
-        beyond = "" if over is None else f"{over.mean() * 100:.1f} cm, {over.max() * 100:.1f} cm"
-        shown.add_row(name, f"{rate:,.0f}", f"{rate / plain_rate:,.1f}", target, beyond)
-    console.print(shown)
+    plain_s, plain = timed(lambda: list(_plain_distances(pairs, n)))
+    grid_s, sampled = timed(lambda: np.concatenate([SampledBoxes(b).distance_m(i, j) for b, i, j in pairs]))
+    exact_s, exact = timed(lambda: np.concatenate([closest_distance_m(b.take(i), b.take(j)) for b, i, j in pairs]))
+    rate = len(plain) / plain_s.cpu_s
+    yield Figure(f"{n:,} pairs, 5 cm grids, plain ({len(plain)} of them)", rate, "pairs/s")
+    yield Figure("5 cm grids, as profile official has them", n / grid_s.cpu_s, "pairs/s", baseline=rate)
+    yield Figure("exact, batched", n / exact_s.cpu_s, "pairs/s", least=30 * rate, baseline=rate)
+    too_long = np.array([d for _, d in plain]) - exact[[number for number, _ in plain]]
+    for what, over in {"plain grids": too_long, "grids": sampled - exact}.items():
+        yield Figure(f"{what}: too long by {over.mean() * 100:.1f} cm in the mean, at most", over.max() * 100, "cm")
 
 
-def asked_pairs(view: IndoorView) -> tuple[IntArray, IntArray]:
+def _asked_pairs(view: IndoorView) -> tuple[IntArray, IntArray]:
     """Boxes of unique categories with all boxes of others, each unordered pair once."""
     unique = np.isin(view.category_of, view.usable("unique"))
     first, second = np.nonzero((unique[:, None] | unique[None]) & (view.category_of[:, None] != view.category_of[None]))
@@ -207,19 +122,16 @@ def asked_pairs(view: IndoorView) -> tuple[IntArray, IntArray]:
     return first[once], second[once]
 
 
-def plain_distances(pairs: list[tuple[Boxes, IntArray, IntArray]], n: int) -> Iterator[tuple[int, float]]:
+def _plain_distances(pairs: list[tuple[Boxes, IntArray, IntArray]], n: int) -> Iterator[tuple[int, float]]:
     """The method of the released benchmark as it is described: number and distance of some pairs, drawn at random."""
     drawn = set(np.random.default_rng(0).permutation(n)[:PLAIN_PAIRS].tolist())
-    number = 0
-    for boxes, first, second in pairs:
-        for i, j in zip(first, second, strict=True):
-            if number in drawn:
-                a, b = plain_cloud(boxes, int(i)), plain_cloud(boxes, int(j))
-                yield number, float(cKDTree(a).query(b)[0].min())
-            number += 1
+    every = ((boxes, int(i), int(j)) for boxes, first, second in pairs for i, j in zip(first, second, strict=True))
+    for number, (boxes, i, j) in enumerate(every):
+        if number in drawn:
+            yield number, float(cKDTree(_plain_cloud(boxes, i)).query(_plain_cloud(boxes, j))[0].min())
 
 
-def plain_cloud(boxes: Boxes, index: int) -> np.ndarray:
+def _plain_cloud(boxes: Boxes, index: int) -> np.ndarray:
     """Points (P, 3) on a 5 cm grid in a box, without the inner half, cropped to the box; metres."""
     center, lengths, axes = boxes.center[index], boxes.half[index] * 2, boxes.axes[index]
     sides = [np.linspace(-s / 2, s / 2, max(1, int(np.ceil(s / GRID_STEP_M)))) for s in lengths]
@@ -230,132 +142,307 @@ def plain_cloud(boxes: Boxes, index: int) -> np.ndarray:
     return kept if len(kept) else world
 
 
-# ---- whole builds
+# Builds of metadata
+
+SIZES: Final = (125, 250, 500, 1000)
+FIXED: Final = 3
 
 
-@dataclass(frozen=True)
-class Cost:
-    """What a process cost."""
-
-    clock_s: float
-    cpu_s: float  # of it and all its children
-    own_mib: float  # peak memory
-    child_mib: float  # peak memory of its largest child
+def _of_metadata(folder: Path, *more: object) -> tuple[object, ...]:
+    roots = ("--root", f"vsi_meta={folder / 'meta'}", "--set", f"fixes.folder={folder / 'fixes'}")
+    return ("build", "vsi", *roots, "--out", folder / "out", *more)
 
 
-def cost_of(place: Path, how: str) -> Cost:
-    """A build in a process of its own: by "builder", without an orchestrator, or by the command with n workers."""
-    report, start = place / "cost.json", time.perf_counter()
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run(
-        [sys.executable, "-c", WITH_MEMORY, str(report), str(place / "meta"), str(place / "out"), how],
-        check=True,
-        cwd=REPOSITORY,
-        env=prefect_environment(),
-        stdout=subprocess.DEVNULL,
-    )
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    cpu_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    own, child = json.loads(report.read_text())
-    return Cost(time.perf_counter() - start, cpu_s, own / MIB, child / MIB)
+def growing() -> Iterator[Figure]:
+    """First builds of growing size, one process, no orchestrator; then rebuilds of the largest, and three fixes."""
+    raw, _ = raw_scenes()
+    with temporary() as folder:
+        costs = []
+        for n in SIZES:
+            meta, fixes = written(folder / str(n) / "meta", perturbed(raw, n)), folder / str(n) / "fixes"
+            fixes.mkdir()
+            costs.append(command(*_of_metadata(meta.parent, "--workers", 1, "--no-prefect")))
+            yield Figure(f"{n} scenes, start-up included", costs[-1].cpu_s, "s", baseline=costs[0].cpu_s)
+            yield Figure(f"{n} scenes: largest process so far", costs[-1].child_mib, "MiB", 1024)
+        slope, constant = np.polyfit(SIZES, [cost.cpu_s for cost in costs], 1)
+        residual = np.abs(np.polyval((slope, constant), SIZES) - [cost.cpu_s for cost in costs]).max() / costs[-1].cpu_s
+        yield Figure(f"linear fit: {constant:.1f} s + {slope * 1000:.1f} ms a scene, off by", residual, "of the last")
+        first, place, largest = costs[-1].cpu_s, folder / str(n), _of_metadata(folder / str(n), "--no-prefect")
+        for what, change in {
+            "nothing": lambda: {},
+            f"{FIXED} scenes": lambda: _move_boxes(place / "meta"),
+            f"{FIXED} fixes": lambda: _write_fixes(json.loads((place / "meta" / "meta.json").read_bytes()), place),
+        }.items():
+            wanted = change()
+            cost = command(*largest, "--workers", 2)
+            ran = {(stage, unit) for (stage, unit), e in read_manifest(place / "out").items() if e.why != "reused"}
+            scenes = {unit for _, unit in ran if unit != "build/all"}
+            assert scenes == set(wanted), (what, scenes)
+            yield Figure(
+                f"{what} changed: {len(ran)} results computed", cost.cpu_s, "s", constant + 10.0, baseline=first
+            )
+        yield from _compared(place / "out", wanted)
 
 
-def whole_builds(raw: dict[str, Any], folder: Path) -> None:
-    """First builds of growing size, then what a rebuild costs, and the memory of it all."""
-    start_up = cost_of_imports()
-    shown = table(
-        f"First build of perturbed copies of {len(raw)} scenes, one process, its start-up ({start_up:.1f} s) taken off",
-        "scenes",
-        "CPU seconds",
-        "ms per scene",
-        "ratio to the smallest",
-        "peak memory, MiB",
-        "target",
-    )
-    costs = []
-    for n in SIZES:
-        place = folder / str(n)
-        written(place / "meta", perturbed(raw, n))
-        costs.append(cost_of(place, "builder"))
-    seconds = [cost.cpu_s - start_up for cost in costs]
-    for n, cpu_s, cost in zip(SIZES, seconds, costs, strict=True):
-        ratio = cpu_s / n / (seconds[0] / SIZES[0])
-        target = "linear, <= 1024 MiB" if n == SIZES[-1] else ""
-        shown.add_row(str(n), f"{cpu_s:.1f}", f"{cpu_s / n * 1000:.1f}", f"{ratio:.2f}", f"{cost.own_mib:.0f}", target)
-    slope, constant = np.polyfit(SIZES, seconds, 1)
-    residual = np.abs(np.polyval((slope, constant), SIZES) - seconds).max() / seconds[-1]
-    console.print(shown)
-    console.print(
-        f"Linear fit: {constant:.1f} s + {slope * 1000:.1f} ms per scene, off by {residual:.1%} of the last at most\n"
-    )
-    rebuilds(folder, seconds[-1])
-    the_command(folder, costs[-1])
-
-
-def cost_of_imports() -> float:
-    """CPU seconds of a process that imports the builder and does nothing."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run([sys.executable, "-c", "import tests.builds"], check=True, cwd=REPOSITORY)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-
-
-def rebuilds(folder: Path, first_s: float) -> None:
-    """The largest build again, in this process: with nothing changed, and with three scenes changed."""
-    n, place = SIZES[-1], folder / str(SIZES[-1])
-    shown = table(
-        f"Rebuild of {n} scenes, no orchestrator", "what", "CPU seconds", "of the first build", "computed", "target"
-    )
-
-    def again(what: str, target: str) -> None:
-        cpu_s, outcome = timed(lambda: build(place / "meta", place / "out"))
-        shown.add_row(what, f"{cpu_s:.2f}", f"{cpu_s / first_s:.1%}", computed(outcome), target)
-
-    again("nothing changed", "<= 3 s")
-    scenes = json.loads((place / "meta" / "meta.json").read_bytes())
-    for name in sorted(scenes)[:: n // 3][:3]:
+def _move_boxes(meta: Path) -> dict[str, str]:
+    """Moves a box of each of some scenes; ids of these scenes."""
+    scenes = json.loads((meta / "meta.json").read_bytes())
+    names = sorted(scenes)[:: len(scenes) // FIXED][:FIXED]
+    for name in names:
         next(iter(scenes[name]["object_bbox"].values()))[0]["centroid"][0] += 0.25
-    written(place / "meta", scenes)
-    again("3 scenes changed", "those 3 alone")
-    console.print(shown)
+    written(meta, scenes)
+    return {f"{scenes[name]['dataset']}/{name}": "" for name in names}
 
 
-def computed(outcome: Outcome) -> str:
-    """Units per stage that were not reused."""
-    counts = {stage: sum(n for why, n in row.items() if why != "reused") for stage, row in outcome.counts().items()}
-    return ", ".join(f"{stage} {n}" for stage, n in counts.items() if n) or "none"
+def _write_fixes(scenes: dict[str, Any], folder: Path) -> dict[str, str]:
+    """A fix for each of some scenes, spread over all, whose counts agree with their boxes: scene id -> fix id."""
+
+    def countable(scene: dict[str, Any]) -> list[tuple[str, int]]:
+        boxes = scene["object_bbox"]
+        return [(c, n) for c, n in sorted(scene["object_counts"].items()) if n >= 2 and n == len(boxes.get(c, ()))]
+
+    sound = [name for name in sorted(scenes) if countable(scenes[name])]
+    wanted: dict[str, str] = {}
+    for number, name in enumerate(sound[:: len(sound) // FIXED][:FIXED], start=1):
+        (category, count), *_ = countable(scenes[name])
+        dataset = scenes[name]["dataset"]
+        entry = {"id": f"bench-{number:04}", "scene": name, "target": "count", "of": category, "expect": count}
+        entry |= {"set": count + 1, "why": "counted again", "who": "the benchmark", "date": "2026-01-31"}
+        with (folder / "fixes" / f"{dataset}.yaml").open("a", encoding="utf-8") as file:
+            file.write(f"- {json.dumps(entry)}\n")
+        wanted[f"{dataset}/{name}"] = str(entry["id"])
+    return wanted
 
 
-def the_command(folder: Path, alone: Cost) -> None:
-    """The real command with Prefect and a worker per core, against one process without."""
-    n, workers = SIZES[-1], os.cpu_count() or 1
-    cost_of(written(folder / "few" / "meta", {"a": sample_scene(PLANS[0])}).parent, "1")  # makes Prefect's database
-    place = written(folder / "command" / "meta", perturbed(raw_scenes()[0], n)).parent
-    first, again = cost_of(place, str(workers)), cost_of(place, str(workers))
-    builder = cost_of(place, "builder")
-    shown = table(
-        f"The command with Prefect, {n} scenes, {workers} workers", "what", "figure", "ratio to one process", "target"
-    )
-    shown.add_row(
-        "first build, seconds by the clock", f"{first.clock_s:.1f}", f"{first.clock_s / alone.clock_s:.2f}", ""
-    )
-    shown.add_row("first build, CPU seconds", f"{first.cpu_s:.1f}", f"{first.cpu_s / alone.cpu_s:.2f}", "")
-    shown.add_row(
-        "nothing changed, seconds by the clock", f"{again.clock_s:.1f}", f"{again.clock_s / builder.clock_s:.1f}", ""
-    )
-    shown.add_row("  of which the start of Prefect", f"{again.clock_s - builder.clock_s:.1f}", "", "(beyond the 3 s)")
-    shown.add_row(
-        "peak memory of the command, MiB", f"{first.own_mib:.0f}", f"{first.own_mib / alone.own_mib:.2f}", "<= 1024"
-    )
-    shown.add_row(
-        "peak memory of its largest child, MiB",
-        f"{first.child_mib:.0f}",
-        f"{first.child_mib / alone.own_mib:.2f}",
-        "<= 1024",
-    )
-    console.print(shown)
-    console.print(f"Peak memory of this benchmark: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / MIB:.0f} MiB")
+def _compared(out: Path, wanted: Mapping[str, str]) -> Iterator[Figure]:
+    """The comparison of the last two releases names every question that differs, and the fix that changed it."""
+    one, other = (out / "releases" / name for name, _ in history(out)[-2:])
+    cost, report = timed(lambda: report_of(one, other, ""))
+    before, after = _questions(one), _questions(other)
+    expected = {i for i in before.keys() | after.keys() if before.get(i) != after.get(i)}
+    assert {change.id for change in report.changes} == expected
+    for change in report.changes:
+        assert change.causes == (f"fix {wanted[change.asked.scene]}",), change
+    yield Figure(f"comparison: {len(expected)} of {len(after)} questions differ", cost.cpu_s, "s")
 
 
-if __name__ == "__main__":
-    main()
+def _questions(release: Path) -> dict[int, tuple[Any, ...]]:
+    """Id -> all that anybody sees of a question, from the tables themselves."""
+    file = "test-00000-of-00001.parquet"
+    shown = {r["id"]: (r["question"], r["options"], r["ground_truth"]) for r in rows_of(release / "data" / file)}
+    return {r["id"]: (*shown[r["id"]], r["answer"], r["choices"]) for r in rows_of(release / "provenance" / file)}
+
+
+def orchestrated() -> Iterator[Figure]:
+    """The command with Prefect and a worker per core; baseline: without, in one process."""
+    with temporary() as folder:
+        for name, scenes in {
+            "few": {"a": sample_scene(PLANS[0])},
+            "all": perturbed(raw_scenes()[0], SIZES[-1]),
+        }.items():
+            written(folder / name / "meta", scenes)
+        command(*_of_metadata(folder / "few"))  # makes Prefect's database
+        alone = [command(*_of_metadata(folder / "all", "--workers", 1, "--no-prefect")) for _ in range(2)]
+        shutil.rmtree(folder / "all" / "out")
+        workers = os.cpu_count() or 1
+        for what, plain in zip((f"first build, {workers} workers", "nothing changed"), alone, strict=True):
+            cost = command(*_of_metadata(folder / "all", "--workers", workers))
+            yield Figure(f"{what}: by the clock", cost.clock_s, "s", baseline=plain.clock_s)
+            yield Figure(f"{what}: of the processors", cost.cpu_s, "s", baseline=plain.cpu_s)
+        yield Figure("largest process", cost.child_mib, "MiB", 1024)
+
+
+def cluster(runner: str = "dask", copies: str = "10") -> Iterator[Figure]:
+    """Two workers of a cluster (dask or ray) against two local processes; one worker is killed in a build of its own.
+
+    Ends with 1 where the releases or any result differ.
+    """
+    raw, _ = raw_scenes()
+    found = set()
+    with temporary() as folder:
+        written(folder / "meta", perturbed(raw, len(raw) * int(copies)))
+        costs: dict[str, list[Cost]] = {}
+        for way in ["local", runner, "local", runner, "killed"]:
+            shutil.rmtree(folder / "out", ignore_errors=True)
+            more = ["--workers", 2, "--no-prefect", "--quiet", *(() if way == "local" else ("--runner", runner))]
+            arguments = _of_metadata(folder, *more)
+            if way == "killed":
+                with costing() as cost:
+                    _build_and_kill(arguments, folder / "out" / STORE)
+                costs[way] = cost
+            else:
+                costs.setdefault(way, []).append(command(*arguments))
+            found.add(_digest(folder / "out"))
+    local = Cost(*map(min, zip(*costs["local"], strict=True)))
+    for way, took in costs.items():
+        fastest = Cost(*map(min, zip(*took, strict=True)))
+        yield Figure(f"{way}: by the clock", fastest.clock_s, "s", baseline=local.clock_s)
+        yield Figure(f"{way}: of the processors", fastest.cpu_s, "s", baseline=local.cpu_s)
+    if len(found) > 1:
+        sys.exit("results or releases differ")
+
+
+def _build_and_kill(arguments: tuple[object, ...], store: Path, files: int = 1000) -> None:
+    """A build of which one worker is killed in the midst of its scenes."""
+    died = False
+    with started(*arguments) as process:
+        while process.poll() is None:
+            if not died and store.is_dir() and sum(len(names) for _, _, names in os.walk(store)) > files:
+                for child in psutil.Process(process.pid).children(recursive=True):
+                    line = " ".join(child.cmdline())
+                    if "multiprocessing.spawn" in line or line.startswith("ray::work"):
+                        child.kill()
+                        died = True
+                        break
+            time.sleep(0.1)
+    if process.returncode or not died:
+        raise SystemExit(f"with {int(died)} workers killed, the build ended with {process.returncode}")
+
+
+def _digest(out: Path) -> str:
+    """Of all results and the release, by names and bytes, without what tells when, and how long it took."""
+    files = [p for place in (out / STORE, out / "releases") for p in sorted(place.rglob("*")) if p.is_file()]
+    files = [p for p in files if p.name != HISTORY_FILE and not p.name.endswith(MANIFEST_FILE)]
+    names = {p.relative_to(out).as_posix(): sha256(p.read_bytes()).hexdigest() for p in files}
+    return sha256(json.dumps(names, sort_keys=True).encode()).hexdigest()
+
+
+# Releases
+
+
+def exported() -> Iterator[Figure]:
+    """A release of 100,000 questions, copies under other ids; baseline: Parquet alone, of the public columns."""
+    raw, _ = raw_scenes()
+    with temporary() as folder:
+        meta = written(folder / "meta", raw)
+        results = results_of(folder / "out", build(meta, folder / "out"))
+        tables = {unit: read_table(raw) for (stage, unit), raw in results.items() if stage == "select"}
+        scenes = {unit: read_scene(raw) for (stage, unit), raw in results.items() if stage in ("unify", "observe")}
+        turns = -(-100_000 // sum(asked_in(table).num_rows for table in tables.values()))
+        names = {f"{unit}-{turn}": unit for unit in tables for turn in range(turns)}
+        listed = [scenes[of].model_copy(update={"id": name}) for name, of in names.items()]
+        copying, _ = timed(lambda: [None for _ in _copies(tables, names)])
+        inputs = ReleaseInputs(_copies(tables, names), listed, settings(config_of(meta)), BENCHMARKS["vsi"])
+        cost, _ = timed(lambda: write_release(folder / "release", inputs))
+        plain = pq.read_table(folder / "release" / "data" / "test-00000-of-00001.parquet")
+        baseline, _ = timed(lambda: table_bytes(plain, ZSTD_LEVEL))
+        size = sum(path.stat().st_size for path in (folder / "release").rglob("*") if path.is_file()) / 2**20
+        seconds = cost.cpu_s - copying.cpu_s
+        what = f"release of {plain.num_rows:,} questions, {size:.1f} MiB"
+        yield Figure(what, seconds, "s", 15.0, baseline=baseline.cpu_s)
+        yield Figure("peak", peak_mib(), "MiB", 1024)
+
+
+def _copies(tables: Mapping[str, pa.Table], names: Mapping[str, str]) -> Iterator[pa.Table]:
+    """The tables of copied scenes, one at a time; ids as digests would be."""
+    random = np.random.default_rng(0)
+    for name, unit in names.items():
+        ids = pa.array(random.integers(0, 2**53, tables[unit].num_rows))
+        scene = pa.array([name] * tables[unit].num_rows)
+        yield tables[unit].set_column(0, "id", ids).set_column(1, "scene", scene)
+
+
+def reported(*builds: str) -> Iterator[Figure]:
+    """The report of a release, of builds that are there or of one that is made; baseline: reading its tables alone."""
+    with temporary() as folder:
+        if not builds:
+            written(folder / "meta", raw_scenes()[0])
+            command(*_of_metadata(folder))
+        for place in map(Path, builds or [folder / "out"]):
+            tables = sorted((place / "release").glob("*/*.parquet"))
+            baseline, rows = timed(lambda tables=tables: {path: pq.read_table(path).num_rows for path in tables})
+            cost, page = timed(lambda place=place: report_page(place))
+            asked = sum(n for path, n in rows.items() if path.parent.name == "provenance")
+            yield Figure(f"report of {asked:,} questions", cost.cpu_s, "s", 20.0, baseline=baseline.cpu_s)
+            yield Figure("its page", len(page) / 1e6, "MB", 8.0)
+
+
+# Builds of other samples, many times over
+
+
+def copied_scans() -> Iterator[Figure]:
+    """Eight copies of each sample scan of ARKitScenes, built by one and by two processes."""
+    with temporary() as folder:
+        write_samples(folder / "samples")
+        root = folder / "samples" / "arkitscenes"
+        for scan in sorted((root / "3dod" / "Validation").iterdir()):
+            for copy in range(8):
+                there = scan.with_name(f"{copy}{scan.name}")
+                _linked(scan, there, lambda name, scan=scan, there=there: name.replace(scan.name, there.name))
+        arguments = ("build", "vsi", "--root", f"arkitscenes={root}", "--no-prefect", "--set", "video=false")
+        one, two = (command(*arguments, "--out", folder / str(n), "--workers", n) for n in (1, 2))
+        yield Figure("two workers; baseline: one", two.clock_s, "s", baseline=one.clock_s)
+        yield Figure("largest process", two.child_mib, "MiB", 2048)
+
+
+def copied_flights() -> Iterator[Figure]:
+    """Up to a thousand flights from logs to a release on two processes, without videos; is the cost linear?"""
+    with temporary() as folder:
+        flights = write_flights(folder / "samples")
+        for path in (folder / "samples").rglob("flight.yaml"):
+            path.write_text(path.read_text(encoding="utf-8").replace("video: video.mp4\n", ""), encoding="utf-8")
+        costs: list[Cost] = []
+        for size in (250, 500, 1000):
+            root = folder / f"flights{size}"
+            for number in range(size):
+                _linked(folder / "samples" / flights[number % len(flights)], root / f"{number:04}")
+            arguments = ("--root", f"flights={root}", "--out", folder / f"out{size}", "--workers", 2, "--no-prefect")
+            costs.append(command("build", "urbanvideo", *arguments, "--set", "video=false"))
+            # The questions of 1,000 flights, stages generate and select, have 60 s of it.
+            yield Figure(f"{size} flights", costs[-1].clock_s, "s", baseline=costs[0].clock_s)
+        yield Figure("largest process", costs[-1].child_mib, "MiB", 1024)
+
+
+def _linked(folder: Path, there: Path, renamed: Callable[[str], str] = str) -> None:
+    """A folder under another name, with links for its files; videos stay behind."""
+    for path in sorted(folder.rglob("*")):
+        if path.is_file() and path.suffix != ".mp4":
+            target = there / renamed(path.relative_to(folder).as_posix())
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.hardlink_to(path)
+
+
+def copied_panoramas(*counts: str) -> Iterator[Figure]:
+    """Releases of so many turned panoramas of 2048 x 1024, and again after one sidecar was changed."""
+    for count in map(int, counts or ("100",)):
+        with temporary() as folder:
+            root = folder / "raw"
+            _turned_panoramas(root, count)
+            arguments = ("build", "ergeobench", "--no-prefect", "--root", f"panoramas={root}", "--out", folder / "out")
+            # Turned copies are what they are.
+            first = command(*arguments, "--set", "observe.panorama.duplicate_bits=-1")
+            path = root / "p00000" / "pano.yaml"
+            path.write_text(path.read_text().replace("author: scan2qa samples", "author: somebody"))
+            again = command(*arguments)
+            pictures = sum(1 for _ in (folder / "out" / "release" / "views").rglob("*.jpg"))
+            yield Figure(f"{count} panoramas, {pictures} pictures", first.clock_s, "s")
+            yield Figure(f"{count} panoramas, one sidecar changed", again.clock_s, "s", baseline=first.clock_s)
+            yield Figure("largest process", again.child_mib, "MiB")
+
+
+def _turned_panoramas(root: Path, count: int) -> None:
+    """So many panoramas: samples turned by some columns, far enough apart, each with its twelve tallest objects."""
+    named = [spot for spot in spots() if spot.name]
+    chosen = named[:: len(named) // 6][:6]
+    with temporary() as made:
+        write_panoramas(made, chosen)
+        for number in range(count):
+            spot, turn = chosen[number % len(chosen)], 8 * (number // len(chosen))  # columns
+            own, new = made / spot.id, root / f"p{number:05d}"
+            new.mkdir(parents=True)
+            image = Image.fromarray(np.roll(np.asarray(Image.open(own / "pano.jpg")), turn, axis=1))
+            image.save(new / "pano.jpg", quality=90)
+            degrees = 360 * turn / image.width
+            found = json.loads((own / "objects.json").read_bytes())
+            found["objects"].sort(key=lambda o: -(o["pitch_deg"][1] - o["pitch_deg"][0]))
+            found["objects"] = found["objects"][:12]
+            for one in found["objects"]:
+                one["yaw_deg"] = [(edge + degrees + 180) % 360 - 180 for edge in one["yaw_deg"]]
+            (new / "objects.json").write_text(json.dumps(found))
+            told = yaml.safe_load((own / "pano.yaml").read_text())
+            east, north = divmod(number // len(chosen), 32)
+            lat, lon = place(spot.town, 45.0 * east, 45.0 * north)
+            told |= {"position": {"lat_deg": lat, "lon_deg": lon, "alt_m": None}, "heading_deg": (400 - degrees) % 360}
+            del told["depth"]
+            (new / "pano.yaml").write_text(yaml.safe_dump(told))
+        shutil.move(made / "maps", root / "maps")

@@ -1,4 +1,4 @@
-"""How far flight questions are answered from their text: `python -m tests.bench.leaks [FLIGHTS]` or `… FILE.jsonl`.
+"""How far flight questions are answered from their text.
 
 Beside the attackers of the stress test stand rules as somebody writes them after reading the questions: each gives the
 options of a question their worth. The best rule of each task, found on all of its questions at once, is flattered: the
@@ -11,15 +11,13 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-from rich.console import Console
 from rich.table import Table
 
 from pipeline.benchmarks.urbanvideo.benchmark import URBANVIDEO
@@ -329,16 +327,9 @@ def shown(rows: Sequence[Mapping[str, Any]]) -> Table:
     return table
 
 
-def main() -> None:
-    given = sys.argv[1] if len(sys.argv) > 1 else "200"
+def leaks(given: str = "200") -> Iterator[Table | str]:
+    """Of so many random flights, or of a file of questions."""
     path = Path(given)
-    rows = (
-        [json.loads(line) for line in path.read_text().splitlines()] if path.is_file() else questions(range(int(given)))
-    )
-    console = Console(width=160)
-    console.print(shown(rows))
-    console.print(dict(Counter(row["task"] for row in rows)))
-
-
-if __name__ == "__main__":
-    main()
+    rows = questions(range(int(given))) if not path.is_file() else [*map(json.loads, path.read_text().splitlines())]
+    yield shown(rows)
+    yield str(Counter(row["task"] for row in rows))

@@ -1,4 +1,4 @@
-"""Twenty reviewers at once for a minute, and a server that is killed meanwhile: python -m tests.bench.reviewers.
+"""Twenty reviewers at once for a minute, and a server that is killed meanwhile.
 
 Each reviewer is a thread with a connection of its own that takes the next question, reads it, answers, judges and goes
 on after a quarter of a second, twenty times as fast as a person. The server is a process of its own; in the middle it
@@ -8,26 +8,24 @@ twice.
 
 from __future__ import annotations
 
-import argparse
 import random
 import re
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 import httpx
 import numpy as np
-from rich.console import Console
-from rich.table import Table
 
 from pipeline.review.database import Database
+from tests.bench.measuring import Figure, temporary
 from tests.page.serving import DATABASE, free_port
 
 REVIEWERS: Final = 20
@@ -138,28 +136,16 @@ def _timed(
     return response
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seconds", type=float, default=60.0)
-    seconds = parser.parse_args().seconds
-    with tempfile.TemporaryDirectory() as place:
-        said = run(Path(place), seconds)
-        faults = check(Path(place), said)
-    table = Table(title=f"{REVIEWERS} reviewers, {seconds:g} s, one SIGKILL")
-    for name in ("what", "measured", "target"):
-        table.add_column(name, justify="left" if name == "what" else "right")
-    times = np.array(said.times_ms)
-    table.add_row("requests answered", f"{len(times)} ({len(times) / seconds:.0f} a second)", "")
-    table.add_row("requests lost to the kill", str(said.broken), "")
-    table.add_row("answers acknowledged", str(len(said.acknowledged)), "")
-    table.add_row("lost, doubled or refused", str(len(faults)), "0")
+def reviewers(seconds: str = "60") -> Iterator[Figure | str]:
+    """Twenty reviewers at once for so many seconds; the server is killed meanwhile."""
+    with temporary() as place:
+        said = run(place, float(seconds))
+        faults = check(place, said)
+    yield Figure("requests answered", len(said.times_ms))
+    yield Figure("requests lost to the kill", said.broken)
+    yield Figure("answers acknowledged", len(said.acknowledged))
+    yield Figure("lost, doubled or refused", len(faults), "", 0)
     for share in (50, 95, 99):
-        target = f"{TARGET_MS:g}" if share == 95 else ""
-        table.add_row(f"response, p{share}, ms", f"{np.percentile(times, share):.1f}", target)
-    Console().print(table)
-    for fault in faults[:20]:
-        Console().print(fault)
-
-
-if __name__ == "__main__":
-    main()
+        target = TARGET_MS if share == 95 else None
+        yield Figure(f"response, p{share}", float(np.percentile(said.times_ms, share)), "ms", target)
+    yield from faults[:20]

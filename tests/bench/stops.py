@@ -1,8 +1,8 @@
-"""Stops builds at random moments in each way there is, and says what became of them: `python -m tests.bench.stops 20`.
+"""Stops builds at random moments in each way there is, and says what became of them.
 
 Each build runs on a terminal of its own, with a Prefect server that is kept: Ctrl-C is typed, SIGTERM is sent, the
 terminal is closed, or the run is cancelled through Prefect's API. Stopped builds go on in the same folder; what comes
-of them must be the release of one that was left alone. Ends with 1 where something is not as it should be.
+of them must be the release of one that was left alone.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import time
 import urllib.request
 from collections import Counter
@@ -28,10 +27,9 @@ from pathlib import Path
 from typing import Any, Final
 
 import psutil
-from rich.console import Console
-from rich.table import Table
 
 from flows.orchestration.processes import SAID
+from tests.bench.measuring import Figure, temporary
 from tests.builds import UNASKED_SETTINGS, build, perturbed, prefect_environment, release_of
 from tests.engine.test_kill import SCENES, n_files
 from tests.worlds.indoor.readers.broken_metadata import write_scenes
@@ -103,19 +101,17 @@ class Build:
             self._terminal = -1
 
 
-def main() -> None:
-    """So many stops in each way."""
-    stops = int(sys.argv[1]) if len(sys.argv) > 1 else 20
+def stops(count: str = "20") -> Iterator[Figure]:
+    """So many stops in each way. Ends with 1 where something is not as it should be."""
     seen = {way: Seen() for way in WAYS}
     rng, releases = random.Random(13), Counter[bool]()  # noqa: S311
-    with tempfile.TemporaryDirectory() as name, _server(Path(name)) as (api, environment):
-        folder = Path(name)
+    with temporary() as folder, _server(folder) as (api, environment):
         meta, out, alone = folder / "meta", folder / "out", folder / "alone"
         meta.mkdir()
         write_scenes(meta / "meta.json", perturbed(SCENES, N_SCENES))
         build(meta, alone)
         n_all = n_files(alone)
-        while any(len(one.ended_s) < stops for one in seen.values()):
+        while any(len(one.ended_s) < int(count) for one in seen.values()):
             way = min(seen, key=lambda way: len(seen[way].ended_s))
             there = n_files(out) if out.is_dir() else 0
             if there > 0.8 * n_all:
@@ -123,10 +119,17 @@ def main() -> None:
                 there = 0
             _stop_one(Build(meta, out, environment), way, rng.randrange(there, n_all), api, seen[way])
         releases[_finished(meta, out, alone)] += 1
-    _show(seen, releases)
+    for way, one in seen.items():
+        counts = [" ".join(f"{key} x{n}" for key, n in some.items()) for some in (one.codes, one.states)]
+        yield Figure(f"{way}: {len(one.ended_s)} stops, exit codes {counts[0]}, {counts[1]}", max(one.ended_s), "s")
+        yield Figure(f"{way}: children gone", max(one.gone_s), "s", GONE_S)
+        yield Figure(f"{way}: children left", one.left, "", 0)
+        yield Figure(f"{way}: said so", one.lines)
+    yield Figure(f"of {releases.total()} releases unlike one left alone", releases[False], "", 0)
     expected = all(set(one.codes) == {WAYS[way]} and not one.left for way, one in seen.items())
     sound = all(set(one.states) == {"CANCELLED"} and max(one.gone_s) < GONE_S for one in seen.values())
-    sys.exit(not (expected and sound and not releases[False]))
+    if not (expected and sound and not releases[False]):
+        sys.exit("not as it should be")
 
 
 def _stop_one(running: Build, way: str, files: int, api: str, seen: Seen) -> None:
@@ -197,19 +200,3 @@ def _server(folder: Path) -> Iterator[tuple[str, dict[str, str]]]:
             yield api, environment | {"PREFECT_API_URL": api}
         finally:
             server.terminate()
-
-
-def _show(seen: dict[str, Seen], releases: Counter[bool]) -> None:
-    table = Table("stopped by", title="Builds stopped at random moments")
-    for name in ("stops", "ended after, slowest", "children gone, slowest", "left", "exit codes", "said so", "states"):
-        table.add_column(name, justify="right")
-    for way, one in seen.items():
-        slowest = [f"{max(one.ended_s):.2f} s", f"{max(one.gone_s):.2f} s"]
-        counts = [" ".join(f"{key} x{n}" for key, n in some.items()) for some in (one.codes, one.states)]
-        table.add_row(way, str(len(one.ended_s)), *slowest, str(one.left), counts[0], str(one.lines), counts[1])
-    Console(width=140).print(table)
-    Console().print(f"Releases equal to one left alone: {releases[True]} of {releases.total()}")
-
-
-if __name__ == "__main__":
-    main()

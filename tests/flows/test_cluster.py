@@ -1,4 +1,4 @@
-"""Builds whose scenes go to a real Dask cluster; what Ray does is seen by `python -m tests.bench.scale ray`."""
+"""Builds whose scenes go to a real Dask cluster; what Ray does is seen by `python -m tests.bench cluster ray`."""
 
 from __future__ import annotations
 

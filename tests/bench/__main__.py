@@ -1,0 +1,60 @@
+"""`python -m tests.bench NAME [ARGUMENT …]` measures one subject; without a name all that `make bench` measures.
+
+Each stands beside its function, whose docstring says what its arguments are.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+from tests.bench import answers, builds, guesses, models, reviewers, steps, stops
+from tests.bench.leaks import leaks
+from tests.bench.measuring import show
+
+ALL: Final[dict[str, Callable[..., Iterator[Any]]]] = {
+    "generation": builds.generation,
+    "distances": builds.distances,
+    "builds": builds.growing,
+    "orchestrated": builds.orchestrated,
+    "rooms": steps.rooms,
+    "scans": steps.scans,
+    "drives": steps.drives,
+    "visibility": steps.visibility,
+    "copied-scans": builds.copied_scans,
+    "logs": steps.logs,
+    "motion": steps.motion,
+    "copied-flights": builds.copied_flights,
+    "stress": guesses.stress,
+    "leaks": leaks,
+    "drawings": steps.drawings,
+    "real-flights": answers.real_flights,
+    "reviewers": reviewers.reviewers,
+    "cities": answers.cities,
+    "spheres": steps.spheres,
+    "export": builds.exported,
+    "report": builds.reported,
+}
+APART: Final[dict[str, Callable[..., Iterator[Any]]]] = {
+    "models": models.models,
+    "cluster": builds.cluster,
+    "copied-panoramas": builds.copied_panoramas,
+    "stops": stops.stops,
+    "oracle": answers.scans,
+    "oracle-panoramas": answers.panoramas,
+    "oracle-exams": answers.exams,
+    "oracle-city-starts": answers.city_starts,
+    "exams": guesses.exams,
+    "guess-panoramas": guesses.panoramas,
+    "guess-cities": guesses.cities,
+}
+
+if __name__ == "__main__":
+    if len(sys.argv) > 1:
+        work = (ALL | APART)[sys.argv[1]]
+        show(f"{sys.argv[1]}: {work.__doc__}", work(*sys.argv[2:]))
+    else:  # each in a process of its own, whose memory is then its own too
+        for name in ALL:
+            subprocess.run([sys.executable, "-m", "tests.bench", name], check=False)

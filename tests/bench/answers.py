@@ -1,0 +1,361 @@
+"""Questions answered again by oracles, which share no line with the benchmarks; and what real logs of flights give."""
+
+from __future__ import annotations
+
+import gzip
+import re
+import shutil
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import yaml
+from rich.table import Table
+
+from pipeline.benchmarks.cityeqa.benchmark import CITYEQA
+from pipeline.benchmarks.cityeqa.query import Hop, RouteQuery
+from pipeline.benchmarks.cityeqa.rules import CityRules
+from pipeline.benchmarks.cityeqa.view import CityView
+from pipeline.benchmarks.cityeqa.wording import Phrase
+from pipeline.benchmarks.ergeobench.columns import table
+from pipeline.benchmarks.ergeobench.rules import COMMON_SENSE, SPATIAL
+from pipeline.benchmarks.urbanvideo.benchmark import URBAN_TASKS
+from pipeline.benchmarks.vsi.rules import PROFILES
+from pipeline.benchmarks.vsi.tasks.registry import TASKS
+from pipeline.core.errors import RawDataError
+from pipeline.core.identity import digest
+from pipeline.core.schema import AnyScene
+from pipeline.core.tables import asked_in
+from pipeline.questions.selection import select
+from pipeline.reading.files import SceneFiles
+from pipeline.samples.common.encode import VideoWriter
+from pipeline.samples.drive import argoverse2
+from pipeline.worlds.city.facts import CityScene
+from pipeline.worlds.flight.facts import FlightScene
+from pipeline.worlds.flight.observe.flight import observe_flight
+from pipeline.worlds.flight.observe.motion import MotionConfig
+from pipeline.worlds.flight.readers.flights import Flights
+from pipeline.worlds.flight.tracks.read import read_tracks
+from pipeline.worlds.indoor.view import IndoorView
+from pipeline.worlds.panorama.facts import PanoramaScene
+from pipeline.worlds.registry import READERS, WORLDS
+from tests.bench.builds import CAP, raw_scenes, read_scenes
+from tests.bench.measuring import Figure, temporary, timed
+from tests.benchmarks.cityeqa.cities import ill_answered, ill_supplemented, sample, small, tasks_of
+from tests.benchmarks.embodied4c import logs
+from tests.benchmarks.ergeobench.made import selected, street
+from tests.benchmarks.urbanvideo.flights import rows
+from tests.environment import REAL_DATA
+from tests.oracles import exam_flights
+from tests.oracles.exam_answers import Log
+from tests.oracles.exam_arms import Episode
+from tests.oracles.exam_check import SLACK, answered_again, every_question
+from tests.oracles.panorama_answers import answers, bare
+from tests.oracles.scan_answers import SECTORS, OracleScene
+from tests.tables import candidates
+
+Shown = Iterator[Figure | Table | str]
+
+# Scans
+
+NEAR: Final = 0.1  # options closer to the truth than a tenth of it would be right too
+GRID_SLACK_M: Final = 0.1 + 1e-9  # a released distance hangs on the last bit of which points a crop keeps
+TALLIED: Final = ("candidates", "wrong", "two right", "a decimal off", "questions", "questions with two right",
+                  "questions with none right")  # fmt: skip
+
+
+def scans(count: str = "10000") -> Shown:
+    """Candidates of the released metadata, drawn by their ids evenly over the tasks, and all questions then asked.
+
+    How many answers are wrong, and how many questions have two right options; under `strict` also where one stands
+    elsewhere beside an object.
+    """
+    oracles = {name: OracleScene(raw) for name, raw in raw_scenes()[0].items()}
+    for profile in PROFILES:
+        tally: dict[str, Counter[str]] = defaultdict(Counter)
+        tables = list(_tables(profile))
+        for row in _drawn([row for found in tables for row in _kept(found)], int(count)):
+            tally[row["task"]]["candidates"] += 1
+            tally[row["task"]].update(_faults(oracles[row["scene"].split("/")[1]], row, profile))
+        for found in tables:
+            for row in asked_in(select(found, TASKS, CAP, as_released=profile == "official")).to_pylist():
+                tally[row["task"]]["questions"] += 1
+                tally[row["task"]].update(_two_right(oracles[row["scene"].split("/")[1]], row, profile))
+        shown = Table("task", *TALLIED, title=f"Profile {profile}, answered by the oracle", title_justify="left")
+        for task, counts in [*sorted(tally.items()), ("all", sum(tally.values(), Counter()))]:
+            shown.add_row(task, *(str(counts[name]) for name in TALLIED))
+        yield shown
+
+
+def _tables(profile: str) -> Iterator[Any]:
+    for scene in read_scenes():
+        yield candidates(IndoorView(scene, PROFILES[profile]), list(TASKS.values()))
+
+
+def _kept(table: Any) -> list[dict[str, Any]]:
+    columns = table.select(["id", "scene", "task", "operands", "answer", "reason"])
+    return [row for row in columns.to_pylist() if row["reason"] is None]
+
+
+def _drawn(rows: Iterable[dict[str, Any]], count: int) -> list[dict[str, Any]]:
+    """So many, as evenly over the tasks as they last, by the digests of their ids."""
+    waiting: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for row in sorted(rows, key=lambda row: digest("oracle", str(row["id"]))):
+        waiting[row["task"]].append(row)
+    drawn: list[dict[str, Any]] = []
+    for number, task in enumerate(sorted(waiting, key=lambda task: len(waiting[task]))):
+        drawn += waiting[task][: (count - len(drawn)) // (len(waiting) - number)]
+    return drawn
+
+
+def _faults(oracle: OracleScene, row: Mapping[str, Any], profile: str) -> list[str]:
+    """What is wrong with a candidate."""
+    right = oracle.answers(row["task"], row["operands"], grids=profile == "official")
+    if row["answer"] == right[0]:
+        level = row["task"].removeprefix("object_rel_direction_")
+        elsewhere = oracle.around(level, row["operands"]) if level in SECTORS and profile == "strict" else set()
+        return ["two right"] if len(right) > 1 or elsewhere - {right[0]} else []
+    near = row["task"] == "object_abs_distance" and profile == "official"
+    if near and abs(float(row["answer"]) - float(right[0])) <= GRID_SLACK_M:
+        return ["a decimal off"]
+    print(f"wrong: {profile} {row['scene']} {row['task']} {row['operands']}: {row['answer']}, not {right}")
+    return ["wrong"]
+
+
+def _two_right(oracle: OracleScene, row: Mapping[str, Any], profile: str) -> list[str]:
+    """Whether another option of a question is right too."""
+    right = oracle.answers(row["task"], row["operands"], grids=profile == "official")
+    if row["options"]:
+        offered = [option.split(". ", 1)[1] for option in row["options"]]
+        hits = [text for text in offered if text in right]
+    else:
+        truth = float(right[0])
+        numbers = [choice.split(". ", 1)[-1] for choice in row["choices"] or right]
+        hits = [text for text in numbers if abs(float(text) - truth) < NEAR * truth]
+    if len(hits) == 1:
+        return []
+    print(f"{len(hits)} right options: {profile} {row['scene']} {row['text']} {row['options'] or row['choices']}")
+    return ["questions with two right" if hits else "questions with none right"]
+
+
+# Panoramas
+
+
+def panorama_scenes(root: str, streets: int) -> Iterator[PanoramaScene]:
+    """The panoramas of a folder as they are observed; or drawn streets."""
+    if not root:
+        yield from map(street, range(streets))
+        return
+    reader, world = READERS["panoramas"], WORLDS["panorama"]
+    for ref in reader.scenes(Path(root)).scenes:
+        files = SceneFiles(Path(root), ref)
+        scene = reader.read(files)
+        yield world.observe(scene, reader.geometry(files, scene), world.config())
+
+
+def panoramas(root: str = "", cap: str = str(CAP)) -> Shown:
+    """Questions of drawn streets, until 2,000 of spatial awareness and common sense, or of a folder's panoramas."""
+    counts = Counter[str]()
+    wrong = 0
+    for scene in panorama_scenes(root, 1_000):
+        for row in table(asked_in(selected(scene, None, int(cap))), ()).to_pylist():
+            if not row["options"]:
+                continue
+            counts[row["task"]] += 1
+            truth = bare(row["options"])["ABCDEFGHIJ".index(row["ground_truth"])]
+            found = answers(scene.facts, row)
+            if found != [truth]:
+                wrong += 1
+                yield f"{scene.id}: {row['question']} {row['options']}: {truth}, and the oracle has {found}"
+        if not root and sum(counts[task] for task in (*SPATIAL, *COMMON_SENSE)) >= 2_000:
+            break
+    for task, n in counts.items():
+        yield Figure(task, n)
+    yield Figure(f"wrong of {counts.total()}", wrong, "", 0)
+
+
+# Exams
+
+
+def exams(count: str = "100") -> Shown:
+    """All that can be asked of so many random logs of each embodiment."""
+    found: dict[str, tuple[int, list[str]]] = defaultdict(lambda: (0, []))
+
+    def hold(what: str, scene: AnyScene, answer: Callable[..., str | float | None], slack: float = SLACK) -> None:
+        asked, wrong = answered_again(every_question(scene), answer, slack)
+        found[what] = found[what][0] + asked, found[what][1] + wrong
+
+    reader = READERS["argoverse2"]
+    for seed in range(int(count)):
+        with temporary() as folder:
+            argoverse2.write_log(folder, logs.random_plan(seed))
+            (ref,) = reader.scenes(folder).scenes
+            hold("drives", reader.read(SceneFiles(folder, ref)), Log(folder / ref.files[0]).answer)
+        flight = logs.flight(seed)
+        hold("flights", flight, exam_flights.Poses(flight).answer, exam_flights.SLACK)
+    for episode in logs.episodes(int(count)):
+        hold("arms", episode, Episode(episode).answer)
+    for what, (asked, wrong) in found.items():
+        yield from wrong[:5]
+        yield Figure(f"{what}: of {asked} questions answered otherwise", len(wrong), "", 0)
+
+
+# Cities
+
+PROOFS: Final = 10_000
+SAMPLES: Final = ("arden", "brookfield", "corvale")
+
+
+def monaco(path: Path) -> CityScene:
+    """The extract as a scene, nothing added."""
+    with temporary() as root:
+        shutil.copy(path, root / path.name)
+        reader = READERS["city"]
+        (ref,) = reader.scenes(root).scenes
+        return reader.read(SceneFiles(root, ref))
+
+
+def proofs(view: CityView, count: int) -> int:
+    """Asks the map where so many drawn wordings lead; gives how many lead to one thing."""
+    rng = np.random.default_rng(0)
+    low, high = view.centers.min(0), view.centers.max(0)
+    nouns = sorted({t.noun for t in view.things if t.kind == "shop"} | {"building", "bench", "fountain"})
+    ways = []
+    for _ in range(count):
+        x, y = rng.uniform(low, high).tolist()
+        d, e = rng.integers(4, size=2).tolist()
+        ways.append(
+            RouteQuery(x, y, (Hop(d, Phrase("building")), Hop(e, Phrase(nouns[int(rng.integers(len(nouns)))]))))
+        )
+    return int((np.diff(view.query.lead(ways).maybe.indptr) == 1).sum())
+
+
+def _told(what: str, tasks: list[dict[str, Any]], wrong: list[str]) -> Shown:
+    """How many tasks there are, by category and by the words that lead to them, and what is wrong."""
+    heads = (*(f"the {axis} of the" for axis in ("north", "east", "south", "west")), "In front of", "Behind", "Across",
+             "On the same side", "tallest", "largest", "nearest", "at the corner")  # fmt: skip
+    ways = [row["question"].partition("Please tell me")[0] for row in tasks]
+    yield f"{what}: {dict(Counter(row['category'] for row in tasks))}"
+    yield f"  words: { {head: sum(head in way for way in ways) for head in heads} }"
+    yield from wrong
+    yield Figure(f"{what}: wrong of {len(tasks)} tasks", len(wrong), "", 0)
+
+
+def cities(path: str = str(REAL_DATA / "city" / "monaco.osm.gz")) -> Shown:
+    """Tasks of Monaco, proofs of where drawn wordings lead, and tasks of three sample cities."""
+    reading, scene = timed(lambda: monaco(Path(path)))
+    yield Figure("Monaco read", reading.cpu_s, "s")
+    asking, (tasks, refused) = timed(lambda: tasks_of(scene, CityRules()))
+    yield Figure(f"its {len(tasks)} tasks, {len(refused)} refused", asking.cpu_s, "s")
+    yield from _told("Monaco", tasks, ill_answered(scene, tasks))
+    view = CityView(scene, CityRules())
+    yield Figure("relations of all its things", timed(lambda: view.query.steps(0))[0].cpu_s, "s")
+    for count in (PROOFS // 4, PROOFS):
+        cost, lone = timed(lambda count=count: proofs(view, count))
+        yield Figure(f"{count} proofs, {lone} lead to one thing", cost.cpu_s, "s")
+    for name in SAMPLES:
+        tasks = tasks_of(sample(name), CityRules(tried_per_category=140))[0]
+        yield from _told(name, tasks, ill_answered(sample(name), tasks))
+
+
+def city_starts(count: str = "1000", first: str = "0") -> Shown:
+    """Starts, texts and answers of tasks in random cities, two categories of each."""
+    tasks: list[dict[str, Any]] = []
+    wrong: list[str] = []
+    rules, names = CityRules(tried_per_category=2), tuple(CITYEQA.by_name())
+    for seed in range(int(first), int(first) + int(count)):
+        scene = small(seed)
+        own = tasks_of(scene, rules, *(names[(seed + turn) % len(names)] for turn in (0, 3)))[0]
+        tasks += own
+        wrong += [f"{scene.id}: {what}" for what in (*ill_supplemented(scene, own, rules), *ill_answered(scene, own))]
+    yield from _told(f"{count} cities", tasks, wrong)
+
+
+# Real logs of flights
+
+MOVEMENT: Final = ("Trajectory Captioning", "Sequence Recall", "Duration", "Action Generation")
+_PLACE: Final = re.compile(r'lat="([-\d.]+)" lon="([-\d.]+)"')
+FPS: Final = 2
+
+
+def real_flights(root: str = "") -> Shown:
+    """What is asked of each real log before any cap, and what is refused.
+
+    Each becomes a flight with a plain video as long as its track; with settings also with the map of Monaco, moved to
+    where it was flown.
+    """
+    shown = Table("log", "settings", "seconds", "movements", "movement questions", "all", "refused, most often")
+    with temporary() as made:
+        for kind in ("none", "map"):
+            for log in sorted((REAL_DATA / "flights").glob("*/*")):
+                if log.suffix == ".json":
+                    continue
+                place = Path(root or made) / kind
+                try:
+                    scene = observed(place, write(place, log, kind == "map"))
+                except RawDataError as error:
+                    shown.add_row(log.name, kind, "", "", "", "", f"left out: {error.finding}")
+                    continue
+                found, motion = rows(scene, *URBAN_TASKS), scene.facts.motion
+                asked = Counter(row["task"] for row in found if row["reason"] is None)
+                why = Counter(row["reason"] for row in found if row["reason"] is not None).most_common(4)
+                seconds = motion.t_s[-1] - motion.t_s[0] if motion and motion.t_s else 0.0
+                numbers = (len(motion.segments) if motion else 0, sum(asked[t] for t in MOVEMENT), asked.total())
+                told = ", ".join(f"{n} {reason}" for reason, n in why)
+                shown.add_row(log.name, kind, f"{seconds:.1f}", *map(str, numbers), told)
+    yield shown
+
+
+def moved_map(lat_deg: float, lon_deg: float) -> bytes:
+    """The map of Monaco with its middle at a place, packed."""
+    text = gzip.decompress((REAL_DATA / "city" / "monaco.osm.gz").read_bytes()).decode()
+    places = np.array([match.groups() for match in _PLACE.finditer(text)], dtype=np.float64)
+    middle = np.median(places, axis=0)
+    stretch = np.cos(np.radians(middle[0])) / np.cos(np.radians(lat_deg))
+    moved = (places - middle) * (1.0, stretch) + (lat_deg, lon_deg)
+    there = iter(moved.tolist())
+
+    def shifted(_: re.Match[str]) -> str:
+        lat, lon = next(there)
+        return f'lat="{lat:.7f}" lon="{lon:.7f}"'
+
+    return gzip.compress(_PLACE.sub(shifted, text).encode(), mtime=0)
+
+
+def write(root: Path, log: Path, with_settings: bool) -> str:
+    """One log as a flight folder; its name."""
+    name = log.stem.lower()
+    folder = root / name
+    folder.mkdir(parents=True)
+    (folder / f"log{log.suffix}").write_bytes(log.read_bytes())
+    track = read_tracks(log)[0][1].track
+    writer = VideoWriter("mp4", FPS, 64, 48)
+    for k in range(max(2, int((track.t_s[-1] - track.t_s[0]) * FPS) + 1)):
+        writer.add(np.full((48, 64, 3), k % 200, dtype=np.uint8))
+    (folder / "video.mp4").write_bytes(writer.finish())
+    settings: dict[str, object] = {}
+    if track.t_s[0] > 0:  # filmed from the first position on
+        settings["video_offset_s"] = float(track.t_s[0])
+    if not with_settings:
+        if settings:
+            (folder / "flight.yaml").write_text(yaml.safe_dump(settings))
+        return name
+    settings |= {"camera": {"horizontal_fov_deg": 80, "width": 64, "height": 48, "pitch_deg": -20}}
+    known = np.flatnonzero(np.isfinite(track.lat_lon_deg[:, 0]))
+    lat, lon = (47.0, 8.0) if not len(known) else track.lat_lon_deg[known[0]].tolist()
+    if not len(known):
+        settings["local_origin"] = {"lat_deg": lat, "lon_deg": lon, "alt_m": 0.0}
+    (folder / "city.osm.gz").write_bytes(moved_map(lat, lon))
+    (folder / "flight.yaml").write_text(yaml.safe_dump(settings | {"landmarks": "city.osm.gz"}))
+    return name
+
+
+def observed(root: Path, name: str) -> FlightScene:
+    """The flight of a folder, with its motion."""
+    reader = Flights()
+    (ref,) = (ref for ref in reader.scenes(root).scenes if ref.id == f"flights/{name}")
+    files = SceneFiles(root, ref)
+    scene = reader.read(files)
+    return observe_flight(scene, reader.geometry(files, scene), MotionConfig())
