@@ -13,6 +13,7 @@ from typing import Any, Final
 from tests.bench import answers, builds, guesses, models, reviewers, steps, stops
 from tests.bench.leaks import leaks
 from tests.bench.measuring import show
+from tests.bench.real_flights import real_flights
 
 ALL: Final[dict[str, Callable[..., Iterator[Any]]]] = {
     "generation": builds.generation,
@@ -30,7 +31,7 @@ ALL: Final[dict[str, Callable[..., Iterator[Any]]]] = {
     "stress": guesses.stress,
     "leaks": leaks,
     "drawings": steps.drawings,
-    "real-flights": answers.real_flights,
+    "real-flights": real_flights,
     "reviewers": reviewers.reviewers,
     "cities": answers.cities,
     "spheres": steps.spheres,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
-import re
 import shutil
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -11,7 +9,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-import yaml
 from rich.table import Table
 
 from pipeline.benchmarks.cityeqa.benchmark import CITYEQA
@@ -21,23 +18,15 @@ from pipeline.benchmarks.cityeqa.view import CityView
 from pipeline.benchmarks.cityeqa.wording import Phrase
 from pipeline.benchmarks.ergeobench.columns import table
 from pipeline.benchmarks.ergeobench.rules import COMMON_SENSE, SPATIAL
-from pipeline.benchmarks.urbanvideo.benchmark import URBAN_TASKS
 from pipeline.benchmarks.vsi.rules import PROFILES
 from pipeline.benchmarks.vsi.tasks.registry import TASKS
-from pipeline.core.errors import RawDataError
 from pipeline.core.identity import digest
 from pipeline.core.schema import AnyScene
 from pipeline.core.tables import asked_in
 from pipeline.questions.selection import select
 from pipeline.reading.files import SceneFiles
-from pipeline.samples.common.encode import VideoWriter
 from pipeline.samples.drive import argoverse2
 from pipeline.worlds.city.facts import CityScene
-from pipeline.worlds.flight.facts import FlightScene
-from pipeline.worlds.flight.observe.flight import observe_flight
-from pipeline.worlds.flight.observe.motion import MotionConfig
-from pipeline.worlds.flight.readers.flights import Flights
-from pipeline.worlds.flight.tracks.read import read_tracks
 from pipeline.worlds.indoor.view import IndoorView
 from pipeline.worlds.panorama.facts import PanoramaScene
 from pipeline.worlds.registry import READERS, WORLDS
@@ -46,7 +35,6 @@ from tests.bench.measuring import Figure, temporary, timed
 from tests.benchmarks.cityeqa.cities import ill_answered, ill_supplemented, sample, small, tasks_of
 from tests.benchmarks.embodied4c import logs
 from tests.benchmarks.ergeobench.made import selected, street
-from tests.benchmarks.urbanvideo.flights import rows
 from tests.environment import REAL_DATA
 from tests.oracles import exam_flights
 from tests.oracles.exam_answers import Log
@@ -271,91 +259,3 @@ def city_starts(count: str = "1000", first: str = "0") -> Shown:
         tasks += own
         wrong += [f"{scene.id}: {what}" for what in (*ill_supplemented(scene, own, rules), *ill_answered(scene, own))]
     yield from _told(f"{count} cities", tasks, wrong)
-
-
-# Real logs of flights
-
-MOVEMENT: Final = ("Trajectory Captioning", "Sequence Recall", "Duration", "Action Generation")
-_PLACE: Final = re.compile(r'lat="([-\d.]+)" lon="([-\d.]+)"')
-FPS: Final = 2
-
-
-def real_flights(root: str = "") -> Shown:
-    """What is asked of each real log before any cap, and what is refused.
-
-    Each becomes a flight with a plain video as long as its track; with settings also with the map of Monaco, moved to
-    where it was flown.
-    """
-    shown = Table("log", "settings", "seconds", "movements", "movement questions", "all", "refused, most often")
-    with temporary() as made:
-        for kind in ("none", "map"):
-            for log in sorted((REAL_DATA / "flights").glob("*/*")):
-                if log.suffix == ".json":
-                    continue
-                place = Path(root or made) / kind
-                try:
-                    scene = observed(place, write(place, log, kind == "map"))
-                except RawDataError as error:
-                    shown.add_row(log.name, kind, "", "", "", "", f"left out: {error.finding}")
-                    continue
-                found, motion = rows(scene, *URBAN_TASKS), scene.facts.motion
-                asked = Counter(row["task"] for row in found if row["reason"] is None)
-                why = Counter(row["reason"] for row in found if row["reason"] is not None).most_common(4)
-                seconds = motion.t_s[-1] - motion.t_s[0] if motion and motion.t_s else 0.0
-                numbers = (len(motion.segments) if motion else 0, sum(asked[t] for t in MOVEMENT), asked.total())
-                told = ", ".join(f"{n} {reason}" for reason, n in why)
-                shown.add_row(log.name, kind, f"{seconds:.1f}", *map(str, numbers), told)
-    yield shown
-
-
-def moved_map(lat_deg: float, lon_deg: float) -> bytes:
-    """The map of Monaco with its middle at a place, packed."""
-    text = gzip.decompress((REAL_DATA / "city" / "monaco.osm.gz").read_bytes()).decode()
-    places = np.array([match.groups() for match in _PLACE.finditer(text)], dtype=np.float64)
-    middle = np.median(places, axis=0)
-    stretch = np.cos(np.radians(middle[0])) / np.cos(np.radians(lat_deg))
-    moved = (places - middle) * (1.0, stretch) + (lat_deg, lon_deg)
-    there = iter(moved.tolist())
-
-    def shifted(_: re.Match[str]) -> str:
-        lat, lon = next(there)
-        return f'lat="{lat:.7f}" lon="{lon:.7f}"'
-
-    return gzip.compress(_PLACE.sub(shifted, text).encode(), mtime=0)
-
-
-def write(root: Path, log: Path, with_settings: bool) -> str:
-    """One log as a flight folder; its name."""
-    name = log.stem.lower()
-    folder = root / name
-    folder.mkdir(parents=True)
-    (folder / f"log{log.suffix}").write_bytes(log.read_bytes())
-    track = read_tracks(log)[0][1].track
-    writer = VideoWriter("mp4", FPS, 64, 48)
-    for k in range(max(2, int((track.t_s[-1] - track.t_s[0]) * FPS) + 1)):
-        writer.add(np.full((48, 64, 3), k % 200, dtype=np.uint8))
-    (folder / "video.mp4").write_bytes(writer.finish())
-    settings: dict[str, object] = {}
-    if track.t_s[0] > 0:  # filmed from the first position on
-        settings["video_offset_s"] = float(track.t_s[0])
-    if not with_settings:
-        if settings:
-            (folder / "flight.yaml").write_text(yaml.safe_dump(settings))
-        return name
-    settings |= {"camera": {"horizontal_fov_deg": 80, "width": 64, "height": 48, "pitch_deg": -20}}
-    known = np.flatnonzero(np.isfinite(track.lat_lon_deg[:, 0]))
-    lat, lon = (47.0, 8.0) if not len(known) else track.lat_lon_deg[known[0]].tolist()
-    if not len(known):
-        settings["local_origin"] = {"lat_deg": lat, "lon_deg": lon, "alt_m": 0.0}
-    (folder / "city.osm.gz").write_bytes(moved_map(lat, lon))
-    (folder / "flight.yaml").write_text(yaml.safe_dump(settings | {"landmarks": "city.osm.gz"}))
-    return name
-
-
-def observed(root: Path, name: str) -> FlightScene:
-    """The flight of a folder, with its motion."""
-    reader = Flights()
-    (ref,) = (ref for ref in reader.scenes(root).scenes if ref.id == f"flights/{name}")
-    files = SceneFiles(root, ref)
-    scene = reader.read(files)
-    return observe_flight(scene, reader.geometry(files, scene), MotionConfig())

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.bench.real_flights import MOVEMENT, REAL_DATA, observed, write
+from tests.bench.real_flights import MOVEMENT, observed, write
 from tests.benchmarks.urbanvideo.flights import rows
+from tests.environment import REAL_DATA
 
 
 @pytest.mark.real_data
