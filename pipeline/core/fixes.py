@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import datetime
 import re
-from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from itertools import combinations
 from pathlib import Path
@@ -47,9 +46,21 @@ class UnexpectedError(ValueError):
 
 
 class Fix(Model):
-    """One correction. Kinds add ``target``, what it is about, ``expect`` (the value as read) and ``set``."""
+    """One correction. Kinds add ``target``, what it is about, ``expect`` (the value as read) and ``set``.
 
-    world: ClassVar[str | None] = None  # whose scenes it can be about; None: any
+    Their texts name their own fields as `str.format` does: ``"count of {0.of}"``.
+
+    Attributes:
+        world: whose scenes it can be about; None: any.
+        path_parts: of `path`.
+        subject_parts: of `subjects`.
+        change_text: of `change`.
+    """
+
+    world: ClassVar[str | None] = None
+    path_parts: ClassVar[tuple[str, ...]]
+    subject_parts: ClassVar[tuple[str, ...]] = (SCENE,)
+    change_text: ClassVar[str]
 
     id: str = Field(pattern=ID, description="never changes and is never used again: reports and provenance name it")
     scene: Name = Field(description="name of the scene within its dataset")
@@ -60,19 +71,19 @@ class Fix(Model):
     date: Date
 
     @property
-    @abstractmethod
     def path(self) -> tuple[str, ...]:
         """The value that it changes: two fixes collide where one's path begins with the other's."""
+        return tuple(part.format(self) for part in self.path_parts)
 
     @property
-    @abstractmethod
     def subjects(self) -> tuple[str, ...]:
         """The things it is about, as operands of questions name them; `SCENE` for all of the scene."""
+        return tuple(part.format(self) for part in self.subject_parts)
 
     @property
-    @abstractmethod
     def change(self) -> str:
         """The change in a few words: "count of table 2 -> 3"."""
+        return self.change_text.format(self)
 
 
 def target_of(kind: type[Fix]) -> str:
@@ -84,46 +95,21 @@ def target_of(kind: type[Fix]) -> str:
 class DropScene(Fix):
     """Leaves a scene out of all builds."""
 
+    path_parts = ()
+    change_text = "scene left out"
     target: Literal["drop_scene"]
-
-    @property
-    def path(self) -> tuple[str, ...]:
-        """The whole scene."""
-        return ()
-
-    @property
-    def subjects(self) -> tuple[str, ...]:
-        """All of the scene."""
-        return (SCENE,)
-
-    @property
-    def change(self) -> str:
-        """See `Fix.change`."""
-        return "scene left out"
 
 
 class SettleDoubt(Fix):
     """Somebody looked, and what was in doubt is right as it is."""
 
+    path_parts = ("doubt", "{0.of}", "{0.expect}")
+    subject_parts = ("{0.of}",)
+    change_text = "{0.expect} of {0.of}: looked at, right as it is"
     target: Literal["doubt"]
     of: Name = Field(description='what the finding is about: a category, or "room"')
     expect: Name = Field(description="name of the finding, such as implausible_size")
     set: None
-
-    @property
-    def path(self) -> tuple[str, ...]:
-        """One finding."""
-        return ("doubt", self.of, self.expect)
-
-    @property
-    def subjects(self) -> tuple[str, ...]:
-        """The subjects of the finding."""
-        return (self.of,)
-
-    @property
-    def change(self) -> str:
-        """See `Fix.change`."""
-        return f"{self.expect} of {self.of}: looked at, right as it is"
 
     def settles(self, finding: Finding) -> bool:
         """Returns whether a finding is the doubt that this entry settles."""

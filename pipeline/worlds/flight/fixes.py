@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, Final, Literal
 from pydantic import AfterValidator, Field, FiniteFloat
 
 from pipeline.core.findings import printable
-from pipeline.core.fixes import SCENE, Fix, UnexpectedError, expected
+from pipeline.core.fixes import Fix, UnexpectedError, expected
 from pipeline.core.schema import Model, Name
 from pipeline.worlds.flight.facts import FlightScene, Landmark
 
@@ -40,29 +40,21 @@ class PlaceFix(Model):
 class FlightFix(Fix):
     """A correction of a flight. What it changes can be said of, or seen from, anywhere: all questions rest on it."""
 
-    world: ClassVar[str | None] = "flight"
-
-    @property
-    def path(self) -> tuple[str, ...]:
-        """The value that the target names."""
-        return (self.target,)
-
-    @property
-    def subjects(self) -> tuple[str, ...]:
-        """All of the flight: labels tell landmarks from all others near by."""
-        return (SCENE,)
+    world = "flight"
+    path_parts: ClassVar[tuple[str, ...]] = ("{0.target}",)
 
 
 class LandmarkFix(FlightFix):
     """A correction of one landmark."""
 
+    path_parts: ClassVar[tuple[str, ...]] = ("landmark", "{0.of}", "{0.number}")
     of: Said = Field(description="its name in the map")
     instance: int | None = Field(default=None, ge=0, strict=True, description="which of this name, in the map's order")
 
     @property
-    def path(self) -> tuple[str, ...]:
-        """The landmark."""
-        return ("landmark", self.of, str(self.instance or 0))
+    def number(self) -> int:
+        """Which of its name it is."""
+        return self.instance or 0
 
     @property
     def name(self) -> str:
@@ -74,9 +66,9 @@ class LandmarkFix(FlightFix):
         found = [i for i, mark in enumerate(scene.facts.landmarks) if mark.name == self.of]
         if self.instance is None and len(found) > 1:
             raise UnexpectedError(f"there are {len(found)} landmarks {self.of}: say which with instance")
-        if (self.instance or 0) >= len(found):
+        if self.number >= len(found):
             raise UnexpectedError(f"there is no landmark {self.name}; {len(found)} have this name")
-        return found[self.instance or 0]
+        return found[self.number]
 
 
 class _PlacedFix(LandmarkFix):
@@ -95,25 +87,17 @@ class _PlacedFix(LandmarkFix):
 class DropLandmark(_PlacedFix):
     """A landmark that is not there."""
 
+    change_text = "landmark {0.name} left out"
     target: Literal["drop_landmark"]
     set: None
-
-    @property
-    def change(self) -> str:
-        """See `Fix.change`."""
-        return f"landmark {self.name} left out"
 
 
 class LandmarkPlaceFix(_PlacedFix):
     """Where a landmark lies; its outline moves with it."""
 
+    path_parts = (*LandmarkFix.path_parts, "position")
     target: Literal["landmark_position"]
     set: PlaceFix
-
-    @property
-    def path(self) -> tuple[str, ...]:
-        """The landmark's position."""
-        return (*super().path, "position")
 
     @property
     def change(self) -> str:
@@ -130,14 +114,10 @@ class LandmarkPlaceFix(_PlacedFix):
 class LandmarkNameFix(LandmarkFix):
     """What a landmark is called; null: it has no name."""
 
+    path_parts = (*LandmarkFix.path_parts, "name")
     target: Literal["landmark_name"]
     expect: Said
     set: Said | None
-
-    @property
-    def path(self) -> tuple[str, ...]:
-        """The landmark's name."""
-        return (*super().path, "name")
 
     @property
     def change(self) -> str:
@@ -169,13 +149,7 @@ class GoalFix(FlightFix):
 class NumberFix(FlightFix):
     """A correction of one number of the flight, that which the target names."""
 
-    saying: ClassVar[str]
     near: ClassVar[float]  # an expected value may be off by this
-
-    @property
-    def change(self) -> str:
-        """See `Fix.change`."""
-        return self.saying.format(self)
 
     def check(self, scene: FlightScene) -> None:
         """Raises `UnexpectedError`."""
@@ -187,7 +161,7 @@ class NumberFix(FlightFix):
 class OffsetFix(NumberFix):
     """Time of the log at the start of the video, seconds."""
 
-    saying = "the video begins at {0.set:g} s of the log, not {0.expect:g}"
+    change_text = "the video begins at {0.set:g} s of the log, not {0.expect:g}"
     near = NEAR_S
     target: Literal["video_offset_s"]
     expect: Seconds
@@ -197,7 +171,7 @@ class OffsetFix(NumberFix):
 class HeadingFix(NumberFix):
     """By how much every heading of the log is off: a compass near metal, or true north for magnetic. Clockwise."""
 
-    saying = "{0.set:g} degrees are added to the log's headings, not {0.expect:g}"
+    change_text = "{0.set:g} degrees are added to the log's headings, not {0.expect:g}"
     near = NEAR_DEG
     target: Literal["heading_offset_deg"]
     expect: Degrees

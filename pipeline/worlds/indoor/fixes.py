@@ -73,31 +73,19 @@ class BoxPart(Model):
 class ScanFix(Fix):
     """A correction of a scan."""
 
-    world: ClassVar[str | None] = "indoor"
+    world = "indoor"
 
 
 class CountFix(ScanFix):
     """How many objects of a category there are. Where there are other boxes, only the count is asked about."""
 
+    path_parts = ("count", "{0.of}")
+    subject_parts = ("{0.of}",)
+    change_text = "count of {0.of} {0.expect} -> {0.set}"
     target: Literal["count"]
     of: Category
     expect: int = Field(ge=0, strict=True)
     set: int = Field(ge=0, le=10_000, strict=True)
-
-    @property
-    def path(self) -> tuple[str, ...]:
-        """The category's count."""
-        return ("count", self.of)
-
-    @property
-    def subjects(self) -> tuple[str, ...]:
-        """The category."""
-        return (self.of,)
-
-    @property
-    def change(self) -> str:
-        """See `Fix.change`."""
-        return f"count of {self.of} {self.expect} -> {self.set}"
 
     def check(self, scene: IndoorScene) -> None:
         """Raises `UnexpectedError`."""
@@ -107,6 +95,8 @@ class CountFix(ScanFix):
 class ObjectFix(ScanFix):
     """A correction of one object."""
 
+    path_parts: ClassVar[tuple[str, ...]] = ("object", "{0.of}", "{0.number}")
+    subject_parts: ClassVar[tuple[str, ...]] = ("{0.of}",)
     of: Category
     instance: int | None = Field(
         default=None, ge=0, strict=True, description="which of its category, as the metadata number them from 0"
@@ -114,14 +104,9 @@ class ObjectFix(ScanFix):
     expect: BoxPart
 
     @property
-    def path(self) -> tuple[str, ...]:
-        """The object."""
-        return ("object", self.of, str(self.instance or 0))
-
-    @property
-    def subjects(self) -> tuple[str, ...]:
-        """Its category."""
-        return (self.of,)
+    def number(self) -> int:
+        """Which of its category it is."""
+        return self.instance or 0
 
     @property
     def name(self) -> str:
@@ -133,7 +118,7 @@ class ObjectFix(ScanFix):
         there = {o.instance: o for o in scene.facts.objects if o.category == self.of}
         if self.instance is None and len(there) > 1:
             raise UnexpectedError(f"there are {len(there)} objects {self.of}: say which with instance")
-        item = there.get(self.instance or 0)
+        item = there.get(self.number)
         if item is None:
             raise UnexpectedError(f"there is no {self.name}; the scene has {len(there)} of this category")
         if not self.expect.fits(item.box):
@@ -146,6 +131,7 @@ class ObjectFix(ScanFix):
 class BoxFix(ObjectFix):
     """Where an object is, and how large."""
 
+    path_parts = (*ObjectFix.path_parts, "box")
     target: Literal["box"]
     set: BoxPart
 
@@ -154,11 +140,6 @@ class BoxFix(ObjectFix):
         if self.expect.given != self.set.given:
             raise ValueError(f"expect gives {', '.join(self.expect.given)}, set gives {', '.join(self.set.given)}")
         return self
-
-    @property
-    def path(self) -> tuple[str, ...]:
-        """The object's box."""
-        return (*super().path, "box")
 
     @property
     def change(self) -> str:
@@ -170,58 +151,30 @@ class BoxFix(ObjectFix):
 class CategoryFix(ObjectFix):
     """What an object is."""
 
+    path_parts = (*ObjectFix.path_parts, "category")
+    subject_parts = ("{0.of}", "{0.set}")
+    change_text = "{0.name} is a {0.set}"
     target: Literal["category"]
     set: Category
-
-    @property
-    def path(self) -> tuple[str, ...]:
-        """The object's category."""
-        return (*super().path, "category")
-
-    @property
-    def subjects(self) -> tuple[str, ...]:
-        """Both categories."""
-        return (self.of, self.set)
-
-    @property
-    def change(self) -> str:
-        """See `Fix.change`."""
-        return f"{self.name} is a {self.set}"
 
 
 class DropObject(ObjectFix):
     """An object that is none. The count of its category goes with it, where it was that of the boxes."""
 
+    change_text = "{0.name} left out"
     target: Literal["drop_object"]
     set: None
-
-    @property
-    def change(self) -> str:
-        """See `Fix.change`."""
-        return f"{self.name} left out"
 
 
 class RenameFix(ScanFix):
     """What a whole category of a scene is called."""
 
+    path_parts = ("name", "{0.expect}")
+    subject_parts = ("{0.expect}", "{0.set}")
+    change_text = "{0.expect} renamed {0.set}"
     target: Literal["rename"]
     expect: Category
     set: Category
-
-    @property
-    def path(self) -> tuple[str, ...]:
-        """The category's name."""
-        return ("name", self.expect)
-
-    @property
-    def subjects(self) -> tuple[str, ...]:
-        """Both names."""
-        return (self.expect, self.set)
-
-    @property
-    def change(self) -> str:
-        """See `Fix.change`."""
-        return f"{self.expect} renamed {self.set}"
 
     def check(self, scene: IndoorScene) -> None:
         """Raises `UnexpectedError`."""
@@ -233,19 +186,11 @@ class RenameFix(ScanFix):
 class RoomAreaFix(ScanFix):
     """The area of the room."""
 
+    path_parts = ("room",)
+    subject_parts = (SCENE, "room")  # limits of all questions depend on the room's size
     target: Literal["room_area"]
     expect: FiniteFloat | None = Field(description="m2; null: not measured")
     set: Annotated[FiniteFloat, Field(gt=0, le=AREA_MAX_M2)] | None
-
-    @property
-    def path(self) -> tuple[str, ...]:
-        """The room's area."""
-        return ("room",)
-
-    @property
-    def subjects(self) -> tuple[str, ...]:
-        """The room, and all of the scene: limits depend on the room's size."""
-        return (SCENE, "room")
 
     @property
     def change(self) -> str:
@@ -262,24 +207,11 @@ class RoomAreaFix(ScanFix):
 class RotationFix(ScanFix):
     """The turn that makes the video upright, degrees clockwise."""
 
+    path_parts = ("rotation",)
+    change_text = "video turned by {0.set} degrees, not {0.expect}"
     target: Literal["rotation"]
     expect: Turn
     set: Turn
-
-    @property
-    def path(self) -> tuple[str, ...]:
-        """The turn of the video."""
-        return ("rotation",)
-
-    @property
-    def subjects(self) -> tuple[str, ...]:
-        """All of the scene."""
-        return (SCENE,)
-
-    @property
-    def change(self) -> str:
-        """See `Fix.change`."""
-        return f"video turned by {self.set} degrees, not {self.expect}"
 
     def check(self, scene: IndoorScene) -> None:
         """Raises `UnexpectedError`."""
@@ -305,7 +237,7 @@ def fix_scan(scene: IndoorScene, fixes: Sequence[ScanFix]) -> IndoorScene:
     renamed = {fix.expect: fix.set for fix in fixes if isinstance(fix, RenameFix)}
     objects = {(o.category, o.instance): _named(o, renamed.get(o.category, o.category)) for o in facts.objects}
     for fix in fixes:
-        at = (fix.of, fix.instance or 0) if isinstance(fix, ObjectFix) else ("", 0)
+        at = (fix.of, fix.number) if isinstance(fix, ObjectFix) else ("", 0)
         if isinstance(fix, BoxFix):
             objects[at] = objects[at].model_copy(update={"box": fix.set.put_into(objects[at].box)})
         elif isinstance(fix, CategoryFix):
