@@ -122,15 +122,8 @@ class ARKitScenes:
             check_against_mesh(item, mesh.vertices, findings)
         objects, counts = assemble(instances, findings)
         video = _checked_video(files, mesh, findings)
-        return IndoorScene(
-            id=files.scene,
-            dataset=files.dataset,
-            name=files.name,
-            source=files.source(self.name, self.version, "annotated"),
-            video=video,
-            facts=Scan(objects=objects, counts=counts, room=measure_room(mesh.vertices, findings)),
-            findings=tuple(findings.items),
-        )
+        facts = Scan(objects=objects, counts=counts, room=measure_room(mesh.vertices, findings))
+        return files.scene_of(IndoorScene, self, "annotated", facts, findings, video)
 
     def geometry(self, files: SceneFiles, scene: IndoorScene) -> SceneGeometry:
         """See `Reader.geometry`."""

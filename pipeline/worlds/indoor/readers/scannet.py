@@ -136,15 +136,8 @@ class ScanNet:
         scan = self._scan_of(files, findings)
         objects, counts = assemble(scan.instances, findings)
         video = self._video(files, scan, findings)
-        return IndoorScene(
-            id=files.scene,
-            dataset=files.dataset,
-            name=files.name,
-            source=files.source(self.name, self.version, BOX_METHODS[self.box_fit]),
-            video=video,
-            facts=Scan(objects=objects, counts=counts, room=measure_room(scan.mesh.vertices, findings)),
-            findings=tuple(findings.items),
-        )
+        facts = Scan(objects=objects, counts=counts, room=measure_room(scan.mesh.vertices, findings))
+        return files.scene_of(IndoorScene, self, BOX_METHODS[self.box_fit], facts, findings, video)
 
     def geometry(self, files: SceneFiles, scene: IndoorScene) -> SceneGeometry:
         """See `Reader.geometry`."""

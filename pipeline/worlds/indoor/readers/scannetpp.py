@@ -115,15 +115,8 @@ class ScanNetPP:
             frames = film.table.frames()
             check_frames(files, film.poses, frames, mesh.vertices, findings)
             check_upright(film.video.path, frames, findings)
-        return IndoorScene(
-            id=files.scene,
-            dataset=files.dataset,
-            name=files.name,
-            source=files.source(self.name, self.version, "annotated"),
-            video=film.video if film else None,
-            facts=Scan(objects=objects, counts=counts, room=measure_room(mesh.vertices, findings)),
-            findings=tuple(findings.items),
-        )
+        facts = Scan(objects=objects, counts=counts, room=measure_room(mesh.vertices, findings))
+        return files.scene_of(IndoorScene, self, "annotated", facts, findings, film.video if film else None)
 
     def geometry(self, files: SceneFiles, scene: IndoorScene) -> SceneGeometry:
         """See `Reader.geometry`."""
