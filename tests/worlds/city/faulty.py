@@ -15,11 +15,12 @@ from pipeline.core.schema import Origin
 from pipeline.samples.city.write import write_cities
 from pipeline.samples.common.city_plan import CityPlan
 from tests.worlds.city.cities import block, feature, lon_lat, spot
+from tests.worlds.kinds import kinds_of
 
 # That of `tests.worlds.city.cities`, so that its blocks and spots lie in the city's own metres.
 PLAN = CityPlan("sound", 3, 2, Origin(lat_deg=50.0, lon_deg=8.0, alt_m=100.0), busy=True)
 
-MAP, OBJECTS, TASKS = "map.geojson", "objects.geojson", "tasks.json"
+MAP = "map.geojson"
 Spoil = Callable[[Path], None]
 
 
@@ -114,100 +115,26 @@ def _metres(folder: Path) -> None:
     (folder / "map.geojson").write_text(json.dumps({"type": "FeatureCollection", "features": [house]}))
 
 
-def _pose(x: float = 2.0, y: float = 2.0, z: float = 5.0, yaw: float = 90.0) -> list[float]:
-    return [x, y, z, 0.0, 0.0, yaw]
+def _feature(told: dict[str, Any]) -> dict[str, Any]:
+    """A feature of a row: a block, a spot, a ring in metres, or as GeoJSON has it."""
+    if "block" in told:
+        return block(*told.pop("block"), **told)
+    if "spot" in told:
+        return spot(*told.pop("spot"), **told)
+    if "ring" in told:
+        return feature({"type": "Polygon", "coordinates": [lon_lat(*told.pop("ring"))]}, told)
+    return feature(**told)
 
 
-HOUSE = block(1, 1, 8, 6, id="x-house", height_m=9)
-_BOW = lon_lat((1, 1), (5, 5), (5, 1), (1, 5), (1, 1))
-
-FAULTS: dict[str, Fault] = {
-    "overlapping footprints": Fault(
-        _added(MAP, block(1, 1, 6, 6, id="x-large", height_m=9), block(5, 3, 3, 3, id="x-into", height_m=9)),
-        MAP, "overlapping_footprints", "x-into (in x-large)", "draw one around the other",
-    ),
-    "self-crossing polygon": Fault(
-        _added(MAP, feature({"type": "Polygon", "coordinates": [_BOW]}, {"kind": "building", "id": "x-bow"})),
-        MAP, "unusable_outline", "x-bow", "draw the outlines again",
-    ),
-    "building without a height": Fault(
-        _added(MAP, block(1, 9, 3, 3, id="x-bare")), MAP, "heights_unknown", "x-bare", "add height or height_m",
-    ),
-    "height in feet": Fault(
-        _added(MAP, block(1, 14, 3, 3, id="x-feet", height_m=98.4, levels=10)),
-        MAP, "implausible_height", "x-feet", "not in feet",
-    ),
-    "car in centimetres": Fault(
-        _added(OBJECTS, spot("car", 2, 20, id="x-car", height_m=150)),
-        OBJECTS, "implausible_height", "x-car", "not in centimetres",
-    ),
-    "null island": Fault(
-        _unbounded(feature({"type": "Point", "coordinates": [0.0, 0.0]}, {"kind": "tree", "id": "x-null"})),
-        MAP, "far_from_the_map", "x-null", "mend their coordinates",
-    ),
-    "latitude first": Fault(
-        _added(OBJECTS, feature({"type": "Point", "coordinates": [50.0, 8.0]}, {"kind": "bench", "id": "x-swapped"})),
-        OBJECTS, "off_the_map", "x-swapped", "longitude first",
-    ),
-    "an object id with two contents": Fault(
-        _added(OBJECTS, spot("car", 2, 22, id="x-twice"), spot("bench", 2, 24, id="x-twice")),
-        OBJECTS, "duplicate_id", "x-twice", "an id of its own",
-    ),
-    "a name with markup": Fault(
-        _added(OBJECTS, spot("bakery", 2, 26, id="x-markup", name="<b>Crumb</b>[red]")),
-        OBJECTS, "unspeakable_name", "<b>Crumb</b>[red]", "give plain names",
-    ),
-    "a name of two lines": Fault(
-        _added(OBJECTS, spot("bakery", 2, 28, id="x-lines", name="Crumb\nand Sons")),
-        OBJECTS, "name_of_several_lines", "Crumb\\nand Sons", "in one line",
-    ),
-    "a target in a wall": Fault(
-        _each(_added(MAP, HOUSE), _asked(task("x-wall", target_pose=[4, 4, 3, 0, 0, 0], observation_pose=_pose(y=20)))),
-        TASKS, "target_in_a_wall", "x-wall", "or mend target_pose",
-    ),
-    "a target outside": Fault(
-        _asked(task("x-outside", target_pose=[-400, 2, 0, 0, 0, 0])),
-        TASKS, "task_off_the_map", "x-outside", "give metres about the city's origin",
-    ),
-    "poses in centimetres": Fault(
-        _asked(task("x-unreal", target_pose=[2000, 3000, 0, 0, 0, 0], observation_pose=[2500, 3000, 500, 0, 0, 0])),
-        TASKS, "task_off_the_map", "x-unreal", "are these centimetres?",
-    ),
-    "observed from a wall": Fault(
-        _each(_added(MAP, HOUSE), _asked(task("x-within", observation_pose=_pose(4, 4, 3)))),
-        TASKS, "pose_in_a_wall", "x-within", "in the open",
-    ),
-    "five numbers": Fault(
-        _asked(task("x-five", observation_pose=[1, 2, 3, 4, 5])), TASKS, "bad_pose", "x-five", "six numbers",
-    ),
-    "seven numbers": Fault(
-        _asked(task("x-seven", observation_pose=[1, 2, 3, 4, 5, 6, 7])), TASKS, "bad_pose", "x-seven", "six numbers",
-    ),
-    "yaw of 450": Fault(
-        _asked(task("x-450", observation_pose=_pose(yaw=450))),
-        TASKS, "bad_pose", "beyond 360 degrees", "between -360 and 360",
-    ),
-    "NaN": Fault(
-        _asked(task("x-nan", observation_pose=_pose(x=float("nan")))),
-        TASKS, "bad_pose", "no finite number as its x", "six numbers",
-    ),
-    "an empty answer": Fault(
-        _asked(task("x-empty", answer=" ")), TASKS, "bad_answer", "x-empty", "give one answer",
-    ),
-    "a list as answer": Fault(
-        _asked(task("x-list", answer=["red", "blue"])), TASKS, "bad_answer", "x-list", "give one answer",
-    ),
-    "a task id with two contents": Fault(
-        _asked(task("x-same", answer="red"), task("x-same", answer="blue")),
-        TASKS, "duplicate_id", "x-same", "an id of its own",
-    ),
-    "two maps": Fault(_other_map, "two-maps", "several_maps", "map.geojson, other.geojson", "name one as map", True),
-    "a map in metres": Fault(_metres, MAP, "not_wgs84", "", "longitude", True),
-    "radians": Fault(
-        _asked(*(task(f"x-{i}", observation_pose=_pose(yaw=1.5708 * i)) for i in range(4))),
-        TASKS, "angles_in_radians", "4 poses", "give degrees",
-    ),
-}  # fmt: skip
+WAYS: dict[str, Callable[..., Spoil]] = {
+    "added": lambda file, *features: _added(file, *map(_feature, features)),
+    "asked": lambda *tasks: _asked(*(task(**told) for told in tasks)),
+    "each": lambda *ways: _each(*(WAYS[way](*arguments) for way, *arguments in ways)),
+    "metres": lambda: _metres,
+    "other_map": lambda: _other_map,
+    "unbounded": lambda *features: _unbounded(*map(_feature, features)),
+}
+FAULTS: dict[str, Fault] = kinds_of(__file__, "faults", Fault, WAYS)
 
 
 def sound(root: Path) -> Path:

@@ -1,0 +1,20 @@
+"""Kinds of spoilt raw data, from a table beside the module that knows the ways of spoiling."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+
+def kinds_of(module: str, part: str, kind: type[Any], ways: Mapping[str, Callable[..., Any]]) -> dict[str, Any]:
+    """One part of ``<module>.yaml``, by name; ``spoil`` of a row is a way and its arguments."""
+    rows = yaml.safe_load(Path(module).with_suffix(".yaml").read_text(encoding="utf-8"))[part]
+    found = {}
+    for name, row in rows.items():
+        way, *arguments = row.pop("spoil")
+        told = {key: tuple(value) if isinstance(value, list) else value for key, value in row.items()}
+        found[name] = kind(spoil=ways[way](*arguments), **told)
+    return found
