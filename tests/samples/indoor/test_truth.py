@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import struct
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,6 +20,7 @@ from pipeline.samples.indoor.truth import (
     SceneTruth,
     turn_name,
 )
+from pipeline.samples.indoor.write import read_truth, write_samples
 from tests.conftest import Samples
 
 IDS = [f"{plan.dataset}/{plan.name}" for plan in PLANS]
@@ -169,3 +172,42 @@ def test_turns_have_the_names_that_a_walker_would_give_them(samples: Samples, sc
 )
 def test_names_of_turns(angle: float, name: str) -> None:
     assert turn_name(angle) == name
+
+
+MEGABYTE = 2**20
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+def test_the_second_writing_gives_the_same_bytes(samples: Samples, tmp_path: Path) -> None:
+    """In another order and company."""
+    again = (PLANS[3], PLANS[1])
+    truth = write_samples(tmp_path, again)
+    first = files(samples.folder)
+    written = {path: raw for path, raw in files(tmp_path).items() if any(plan.name in path for plan in again)}
+    assert len(written) > 200
+    assert {path for path in first if any(plan.name in path for plan in again)} == set(written)
+    assert [path for path, raw in written.items() if raw != first[path]] == []
+    assert truth == read_truth(tmp_path)
+    assert truth.scenes == {scene: samples.truth.scenes[scene] for scene in truth.scenes}
+
+
+def test_samples_are_small(samples: Samples) -> None:
+    assert sum(len(raw) for raw in files(samples.folder).values()) < 40 * MEGABYTE
+
+
+@pytest.mark.parametrize("pattern", ["**/*.mp4", "**/*.mov"])
+def test_videos_carry_no_time_of_day(samples: Samples, pattern: str) -> None:
+    paths = list(samples.folder.glob(pattern))
+    assert paths
+    for path in paths:
+        raw = path.read_bytes()
+        head = raw.index(b"mvhd") + 4
+        assert struct.unpack(">III", raw[head : head + 12]) == (0, 0, 0)  # version and flags, created, modified
+        assert b"creation_time" not in raw
+
+
+def test_no_temporary_file_is_left(samples: Samples) -> None:
+    assert not [path for path in samples.folder.rglob(".*") if path.is_file()]

@@ -15,7 +15,7 @@ from pipeline.worlds.city.facts import CityScene, CityThing
 from pipeline.worlds.city.occluders import Occluders
 from pipeline.worlds.city.readers.city import Cities
 from tests.conftest import REAL_DATA
-from tests.worlds.city.cities import SETTINGS, block, feature, lon_lat, read, spot, write
+from tests.worlds.city.cities import SETTINGS, block, feature, house, lon_lat, point, read, spot, write
 
 
 def things(scene: CityScene) -> dict[str, CityThing]:
@@ -390,3 +390,15 @@ def test_the_json_of_overpass_is_refused_with_what_to_ask_it_for(tmp_path: Path)
     with pytest.raises(RawDataError, match=r"Overpass's own JSON.*\[out:xml\]") as caught:
         read(tmp_path)
     assert caught.value.finding == "not_a_feature_collection"
+
+
+def test_things_share_the_sets_of_their_fields_and_change_on_their_own() -> None:
+    """The sets take half of a thing's memory. What is known of one is not written into another's."""
+    one, other = point("a", "car", 1, 2), point("b", "car", 3, 4)
+    assert one.model_fields_set is other.model_fields_set
+    assert one.model_fields_set == {"id", "kind", "noun", "center", "radius_m"}
+    red = one.model_copy(update={"colour": "red"})
+    assert "colour" in red.model_fields_set
+    assert "colour" not in other.model_fields_set
+    assert type(red).model_validate_json(red.model_dump_json()) == red
+    assert house("h", 0, 0, 5, 5).model_fields_set != one.model_fields_set

@@ -15,6 +15,7 @@ from pipeline.geometry.tracks import Track
 from pipeline.worlds.flight.facts import Segment
 from pipeline.worlds.flight.observe.motion import MotionConfig, paths
 from pipeline.worlds.flight.observe.movements import segments
+from pipeline.worlds.flight.steps import covers, opposed, phrase, quartered, stilled
 from tests.worlds.flight.observe.planted import Phase, Planted, fly, logged, random_phases
 
 CONFIG = MotionConfig()
@@ -287,3 +288,35 @@ def test_a_log_of_few_samples_says_nothing(samples):
     track, _ = fly([Phase(5, forward=5)], [])
     arrays = {name: value[:samples] for name, value in vars(track).items() if value is not None}
     assert observed(replace(track, **arrays)) == []
+
+
+@pytest.mark.parametrize(
+    ("general", "special", "holds"),
+    [
+        ({"fly horizontally"}, {"fly left"}, True),
+        ({"fly left"}, {"fly horizontally"}, False),
+        ({"fly horizontally", "ascend"}, {"fly left", "turn left", "ascend"}, True),
+        ({"fly horizontally"}, {"ascend"}, False),
+        ({"stay in place"}, {"hover"}, True),
+        ({"stay in place"}, {"turn left", "gimbal up"}, True),
+        ({"stay in place"}, {"turn left", "fly forward"}, False),
+        ({"stay in place"}, {"turn left", "ascend"}, False),
+        ({"ascend"}, {"ascend", "turn left"}, True),
+    ],
+)
+def test_what_may_be_said_of_a_movement(general, special, holds):
+    assert covers(frozenset(general), frozenset(special)) is holds
+
+
+def test_the_four_ways_of_flying_come_of_one_another():
+    ways = {frozenset({f"fly {way}"}) for way in ("forward", "backward", "left", "right")}
+    for way in ways:
+        assert {way, opposed(way), quartered(way), quartered(opposed(way))} == ways
+        assert quartered(opposed(way)) == opposed(quartered(way))
+
+
+def test_without_a_heading_the_words_are_those_of_the_others():
+    assert phrase({"ascend", "fly horizontally"}, "third") == "flies horizontally while ascending"
+    assert phrase({"stay in place"}, "ing") == "staying in place"
+    assert stilled(frozenset({"stay in place"})) == {"fly horizontally"}
+    assert stilled(frozenset({"fly horizontally", "ascend"})) == {"fly horizontally", "ascend"}

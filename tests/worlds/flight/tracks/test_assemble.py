@@ -14,8 +14,11 @@ from hypothesis import strategies as st
 from pipeline.core.errors import RawDataError
 from pipeline.core.parquet import read_table, table_bytes
 from pipeline.formats.logs.log import Log, Series
+from pipeline.reading.files import SceneFiles
+from pipeline.worlds.flight.readers.flights import Flights
 from pipeline.worlds.flight.tracks.assemble import Assembled, assemble
-from pipeline.worlds.flight.tracks.read import track_table
+from pipeline.worlds.flight.tracks.read import never_flew, track_table
+from tests.conftest import REAL_DATA
 from tests.formats.logs.fuzzing import check_track
 
 PATH = Path("flight.log")
@@ -442,3 +445,35 @@ def test_the_table_has_labels_where_the_log_has() -> None:
     label = np.array(["turn left", ""], dtype=object)
     track = assemble(PATH, local([0, 1], [[0, 0, 0], [0, 3, 0]], label=label)).track
     assert track_table(track)["label"].to_pylist() == ["turn left", ""]
+
+
+T = np.arange(20) * 0.5
+
+
+@pytest.mark.parametrize(
+    ("more", "grounded"),
+    [
+        ({"height_m": np.linspace(0.0, 0.9, 20)}, True),
+        ({"height_m": np.linspace(0.0, 1.1, 20)}, False),
+        ({"height_m": np.linspace(-4.7, -2.4, 20)}, False),  # flown below the place of take-off
+        ({}, False),  # heights from the first position: it may hover
+        ({"height_m": np.linspace(0.0, 50.0, 20), "grounded": "it is a rover"}, True),  # on a hill
+    ],
+)
+def test_height_and_kind_tell(more: dict[str, Any], grounded: bool) -> None:
+    log = fly(T, **more)
+    assert (never_flew(log, assemble(PATH, log).track) is not None) == grounded
+
+
+@pytest.mark.real_data
+def test_the_real_drone_that_was_never_armed_is_left_out_by_name(tmp_path: Path) -> None:
+    log = REAL_DATA / "flights" / "tlog" / "flight_first_600kB.tlog"
+    if not log.is_file():
+        pytest.skip(f"{log} is absent: set SCAN2QA_REAL_DATA")
+    (tmp_path / "one").mkdir()
+    (tmp_path / "one" / "log.tlog").write_bytes(log.read_bytes())
+    (ref,) = Flights().scenes(tmp_path).scenes
+    with pytest.raises(RawDataError) as error:
+        Flights().read(SceneFiles(tmp_path, ref))
+    assert error.value.finding == "never_flew"
+    assert "233 heartbeats" in error.value.message

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 import trimesh
 
 from pipeline.core.schema import OrientedBox, Source, Video
+from pipeline.engine.config import build_config
 from pipeline.geometry.scans import Frames, SceneGeometry
-from pipeline.worlds.indoor.facts import IndoorScene, Scan, SceneObject
+from pipeline.stages.builder import Builder
+from pipeline.worlds.indoor.facts import IndoorScene, Room, Scan, SceneObject
 from pipeline.worlds.indoor.observe.closer import Windows, count_pixels_in, windows
 from pipeline.worlds.indoor.observe.rays import (
     LabelledMesh,
@@ -18,7 +22,16 @@ from pipeline.worlds.indoor.observe.rays import (
     count_pixels,
     face_objects,
 )
-from pipeline.worlds.indoor.observe.visibility import ObserveConfig, examined_frames, observe, verdicts
+from pipeline.worlds.indoor.observe.visibility import (
+    REACH_M,
+    ObserveConfig,
+    examined_frames,
+    observe,
+    unscanned_below,
+    verdicts,
+)
+from tests.builds import UNASKED
+from tests.conftest import Samples
 
 FOCAL = 300.0
 SIZE = (640, 480)
@@ -358,3 +371,86 @@ def test_share_of_the_longest_side_that_is_shown(shift_m: float, share: float) -
     seen = observe(filmed, room, ObserveConfig()).facts.objects[0].visibility
     assert seen is not None
     assert seen.extent_seen == pytest.approx(share, abs=0.015)  # a pixel is 2.4 cm wide there
+
+
+SQUARE = ((0.0, 0.0), (10.0, 0.0), (10.0, 10.0), (0.0, 10.0))
+# A gap across the room, from wall to wall but for half a metre at each end.
+GAP = ((0.5, 4.0), (0.5, 6.0), (9.5, 6.0), (9.5, 4.0))
+WHOLE = Room(area_m2=100.0, floor=(SQUARE,))
+BROKEN = Room(area_m2=82.0, floor=(SQUARE, GAP))
+
+
+def straight(x0: float, y0: float, x1: float, y1: float) -> np.ndarray:
+    share = np.linspace(0, 1, 400)[:, None]
+    return np.hstack([np.array([[x0, y0]]) * (1 - share) + np.array([[x1, y1]]) * share, np.full((400, 1), 1.5)])
+
+
+def test_a_path_over_scanned_floor_misses_nothing() -> None:
+    found = unscanned_below(WHOLE, straight(1, 1, 9, 9))
+    assert found is not None
+    assert found.area_m2 == 0
+
+
+def test_a_path_across_a_gap_misses_a_strip_of_it() -> None:
+    # 2 m long and twice the reach wide; the raster of 5 cm adds at most a cell on every side.
+    found = unscanned_below(BROKEN, straight(5, 2, 5, 8))
+    assert found is not None
+    assert found.area_m2 == pytest.approx(2.0 * 2 * REACH_M, rel=0.1)
+    assert found.share == pytest.approx(found.area_m2 / 82.0)
+
+
+def test_a_gap_beside_the_path_does_not_count() -> None:
+    found = unscanned_below(BROKEN, straight(1, 3.4, 9, 3.4))
+    assert found is not None
+    assert found.area_m2 == 0
+
+
+def test_a_walk_out_of_the_scan_counts() -> None:
+    # 5 m beyond the wall, with a half circle of the reach at its end; the raster adds up to half a cell on every side.
+    found = unscanned_below(WHOLE, straight(5, 5, 15, 5))
+    assert found is not None
+    assert found.area_m2 == pytest.approx(5 * 2 * REACH_M + np.pi * REACH_M**2 / 2, abs=0.05 * 12)
+
+
+def test_standing_still_counts_once() -> None:
+    found = unscanned_below(BROKEN, np.tile([[5.0, 5.0, 1.5]], (500, 1)))
+    assert found is not None
+    assert found.area_m2 == pytest.approx(np.pi * REACH_M**2, rel=0.05)
+
+
+def test_broken_poses_are_left_out() -> None:
+    path = straight(1, 1, 9, 9)
+    path[10:20] = np.inf
+    assert unscanned_below(WHOLE, path) == unscanned_below(WHOLE, straight(1, 1, 9, 9))
+
+
+@pytest.mark.parametrize(
+    ("room", "path"),
+    [
+        (Room(), straight(1, 1, 9, 9)),
+        (Room(area_m2=100.0), straight(1, 1, 9, 9)),
+        (WHOLE, np.empty((0, 3))),
+        (WHOLE, np.full((3, 3), np.nan)),
+    ],
+)
+def test_without_floor_or_path_nothing_is_claimed(room: Room, path: np.ndarray) -> None:
+    assert unscanned_below(room, path) is None
+
+
+def test_a_scan_with_a_hole_below_the_camera_is_left_out(samples: Samples, tmp_path: Path) -> None:
+    """Of the sample scans scene9002_00 alone has a gap below the camera's path: 0.3% of its floor."""
+    sections = {
+        "build": "vsi",
+        "benchmark": "vsi",
+        "roots": {"scannet": samples.folder / "scannet"},
+        "video": False,
+        **UNASKED,
+    }
+    strict = build_config(sections | {"observe": {"indoor": {"unscanned_max": 0.001}}})
+    outcome = Builder(strict, tmp_path / "out").build()
+    (left_out,) = outcome.quarantine
+    assert (left_out.unit, left_out.stage, left_out.finding) == ("scannet/scene9002_00", "observe", "incomplete_mesh")
+    assert "0.3% of the floor's area" in left_out.message
+    assert "observe.indoor.unscanned_max" in left_out.remedy
+    assert {e.unit for e in outcome.manifest if e.stage == "select" and e.output} == {"scannet/scene9001_00"}
+    assert Builder(build_config(sections), tmp_path / "out").build().quarantine == []

@@ -15,6 +15,7 @@ from pipeline.reading.files import Listing, SceneFiles
 from pipeline.samples.indoor.metadata import PLANS, sample_scene
 from pipeline.worlds.indoor.facts import IndoorScene
 from pipeline.worlds.indoor.readers.vsi_meta import VsiMeta
+from pipeline.worlds.indoor.readers.written_routes import read_written_routes
 from tests.builds import build, command_line, release_of, rows_of
 from tests.worlds.indoor.readers.broken_metadata import (
     BROKEN,
@@ -293,3 +294,13 @@ def test_the_released_metadata_are_sound_but_for_known_doubts(real_vsi: Path) ->
     assert len(scenes) == 122
     found = Counter((f.name, f.severity) for scene in scenes.values() for f in scene.findings)
     assert found == {("count_differs_from_boxes", "doubt"): 8, ("doubled_box", "doubt"): 5}
+
+
+def test_a_line_that_is_no_route_costs_itself_alone(tmp_path: Path) -> None:
+    path = tmp_path / "routes.jsonl"
+    steps = '["Go forward until the sofa", "Turn left", "Go forward until the lamp"]'
+    whole = f'{{"scene": "r/1", "start": "bed", "facing": "sofa", "steps": {steps}, "destination": "lamp"}}'
+    path.write_text(f'{whole}\n{{"scene": "r/2", "start": "bed"}}\n')
+    routes, broken = read_written_routes(path)
+    assert list(routes) == ["r/1"]
+    assert [(one.finding, one.scene) for one in broken] == [("bad_route", "(line 2)")]
