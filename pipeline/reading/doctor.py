@@ -14,7 +14,7 @@ from pipeline.reading.reader import ExpectedFile, Reader
 
 @dataclass(frozen=True)
 class Inspection:
-    """What was found below one root.
+    """The findings below one root.
 
     Attributes:
         scenes: all that would be read.
@@ -29,7 +29,7 @@ class Inspection:
 
 @dataclass(frozen=True)
 class Read:
-    """What reading scenes brought to light.
+    """The result of reading scenes.
 
     Attributes:
         scenes: how many were read.

@@ -80,7 +80,7 @@ class SceneFiles:
         self._made: dict[str, tuple[Any, Findings]] = {}
 
     def once(self, name: str, make: Callable[[Findings], T], findings: Findings) -> T:
-        """What ``make`` made under this name, the first time that it was asked for; its findings are added each time.
+        """The value that ``make`` returned for this name on its first call; its findings are added on every call.
 
         So what several stages need of a scene's raw data is read once, and kept as long as these files are in use.
         """
@@ -160,7 +160,7 @@ class SceneFiles:
         self._digests[name] = hashlib.sha256(raw).hexdigest()
 
     def source(self, reader: str, version: int, box_method: str) -> Source:
-        """What was read, for the scene's provenance."""
+        """The provenance of the scene: the files that were read."""
         names = sorted(self._digests)
         total = hashlib.sha256("".join(f"{name}\0{self._digests[name]}\n" for name in names).encode())
         return Source(

@@ -126,7 +126,7 @@ class FolderReader(Reader):
         raise NotImplementedError
 
     def shared(self, root: Path) -> bytes:
-        """What all scenes of a root depend on beside their own files, as bytes for their stamps."""
+        """The data that all scenes of a root share beside their own files, as bytes for their stamps."""
         return b""
 
     def scenes(self, root: Path) -> Listing:

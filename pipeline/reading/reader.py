@@ -38,7 +38,7 @@ class Twin:
 
 @dataclass(frozen=True)
 class PanoramaGeometry:
-    """What a panorama is observed by.
+    """The raw data that a panorama is observed by.
 
     Attributes:
         color: (h, w, 3) uint8 RGB; None where it cannot be decoded.
@@ -96,7 +96,7 @@ class Reader(Protocol):
         ...
 
     def settings(self) -> dict[str, str]:
-        """What a result depends on besides the raw data and the code: options, digests of tables of categories."""
+        """The inputs of a result besides raw data and code: options, digests of tables of categories."""
         return {}
 
     def scenes(self, root: Path) -> Listing:
@@ -111,7 +111,7 @@ class Reader(Protocol):
         ...
 
     def geometry(self, files: SceneFiles, scene: AnyScene) -> SceneGeometry | FlightGeometry | PanoramaGeometry | None:
-        """What a scene that `read` gave is observed by, or None where the format has nothing of the kind.
+        """The raw data that a scene of `read` is observed by, or None where the format has nothing of the kind.
 
         Of a scan the labelled mesh and the camera's frames; of a flight its track and the buildings around it; of a
         panorama its pixels, its depth and the maps of the place.

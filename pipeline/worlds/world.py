@@ -40,7 +40,7 @@ def as_it_was(scene: Scene[Any], fixes: Sequence[Any]) -> Scene[Any]:
 
 
 def nothing_to_correct(scene: Scene[Any], operands: Sequence[str]) -> list[dict[str, Any]]:
-    """What might be corrected in a scene of such a world."""
+    """Drafts of corrections of a scene of such a world."""
     return []
 
 

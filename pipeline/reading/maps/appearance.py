@@ -37,7 +37,7 @@ RoofShape = Literal["flat", "pitched", "pointed", "domed", "rounded"]
 
 
 class Appearance(Model):
-    """What anybody sees of a landmark, as far as its map tells. What the map does not tell is None, and is not said."""
+    """The visible traits of a landmark that its map states. The others are None and appear in no text."""
 
     noun: Name = Field(description='what it looks like: "building", "church", "park"')
     walls: Rgb | None = None
@@ -134,7 +134,7 @@ def _noun(feature: Feature) -> tuple[str, str] | None:
 def _first(
     tags: Mapping[str, str], keys: Sequence[str], read: Callable[[str], T | None], told: dict[str, str], fact: str
 ) -> T | None:
-    """What the first of some keys says that can be read, noted in ``told``."""
+    """The value of the first key that can be parsed; its tag is recorded in ``told``."""
     for key in keys:
         value = read(tags[key]) if key in tags else None
         if value is not None:

@@ -56,7 +56,7 @@ class Area:
 
 
 def area_of(tags: Mapping[str, Any], polygon: Any, by: str, kind: Kind | None = None) -> Area | None:
-    """What a polygon with tags is; None for what is neither a country nor a city.
+    """The area that a tagged polygon stands for; None where it is neither a country nor a city.
 
     Args:
         tags: of OpenStreetMap, or the properties of a GeoJSON feature.
@@ -83,7 +83,7 @@ def fit_name(word: str) -> bool:
 
 
 def other_names(tags: Mapping[str, str], name: str) -> tuple[str, ...]:
-    """What else something is called, sorted, without its name; several in one tag are parted by semicolons."""
+    """Alternative names, sorted, without the name itself; a tag separates several by semicolons."""
     told = (part for key in _OTHER_KEYS for part in tags.get(key, "").split(";"))
     found = {" ".join(part.split()) for part in told if fit_name(part)} - {name}
     return tuple(sorted(found)[:OTHERS_MAX])

@@ -130,7 +130,7 @@ def maps_in(folder: Path) -> tuple[Path, ...]:
 
 @lru_cache(maxsize=2)  # a worker reads the maps of its root once
 def read_gazetteer(maps: tuple[Stamped, ...]) -> tuple[Gazetteer, tuple[Finding, ...]]:
-    """What some map files know, and what is wrong with them; one that cannot be read is left out with a doubt."""
+    """The gazetteer of some map files and its findings; a file that cannot be read is left out with a doubt."""
     roads: list[Road] = []
     areas: list[Area] = []
     found = Findings()

@@ -130,7 +130,7 @@ def _feature(
 
 
 def kind_of(tags: Mapping[str, str], keys: Sequence[str] = KINDS) -> str | None:
-    """What a thing is by the first of some keys that it has: "bakery" of shop=bakery; None: it has none of them."""
+    """The value of the first key that a thing has: "bakery" of shop=bakery; None where it has none of them."""
     key = next((k for k in keys if k in tags), None)
     if key is None:
         return None

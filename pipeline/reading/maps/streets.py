@@ -52,7 +52,7 @@ class Road:
 
 
 def classes_of(tags: Mapping[str, str]) -> tuple[str, ...]:
-    """What kinds of road it is; none for what is no road under the open sky. Several are parted by semicolons."""
+    """The kinds of a road; empty for anything but a road under the open sky. Semicolons separate several."""
     if any(tags.get(key) in values for key, values in _OUT_OF_SIGHT.items()):
         return ()
     found = (part.strip() for part in tags.get("highway", "").split(";"))

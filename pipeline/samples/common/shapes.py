@@ -60,7 +60,7 @@ def box_shape(low: FloatArray, high: FloatArray, step_m: float, top: FloatArray 
 
 
 def cushion_shape(low: FloatArray, high: FloatArray, step_m: float) -> Shape:
-    """What is stuffed, from ``low`` to ``high`` (3,): thickest in the middle, a seam all round at half its height."""
+    """A cushion from ``low`` to ``high`` (3,): thickest in the middle, a seam all round at half its height."""
     cells = 2 * np.maximum(np.ceil((high - low) / step_m / 1.8 - 1e-9), [3, 3, 1]).astype(
         int
     )  # even: one is the middle
@@ -76,7 +76,7 @@ def cushion_shape(low: FloatArray, high: FloatArray, step_m: float) -> Shape:
 def round_shape(
     low: FloatArray, high: FloatArray, step_m: float, profile: Profile, axis: int = 2, squareness: float = 0.0
 ) -> Shape:
-    """What a lathe turns about ``axis`` within the box from ``low`` to ``high`` (3,).
+    """A body of revolution about ``axis`` within the box from ``low`` to ``high`` (3,).
 
     ``profile``: (radius, height) as shares, from the lower end to the upper one; radius 0 closes the shape, and a
     profile that turns back inside makes a bowl. ``squareness`` 0 is round; towards 1 the outline becomes the rectangle.

@@ -229,7 +229,7 @@ class Light:
 
 @dataclass(frozen=True)
 class PlannedEvent:
-    """What happens: planted truth."""
+    """An event of a drive: planted truth."""
 
     what: str
     who: str

@@ -311,7 +311,7 @@ _MUTED: Final[tuple[Color, ...]] = (
 
 
 class Block(NamedTuple):
-    """What stands within an upright box, city frame.
+    """A building or place within an upright box, city frame.
 
     ``place`` is the index of the place that it is, None for any other building; ``form`` its shape; ``sign`` the words
     on its walls.

@@ -35,7 +35,7 @@ _CAMERA_LEAST_M: Final = 0.2  # the drone stands on legs
 
 
 class RenderedFrame(NamedTuple):
-    """What one frame shows.
+    """The content of one frame.
 
     Attributes:
         color: (h, w, 3) RGB.
@@ -132,7 +132,7 @@ def _is_window(along: Float32, up: Float32) -> npt.NDArray[np.bool_]:
 
 
 def _ground_kind(x: Float32, y: Float32) -> npt.NDArray[np.int32]:
-    """What the ground is at these points (N,), as an index of `_GROUND`: streets run between blocks of pavement."""
+    """The kind of ground at these points (N,), an index of `_GROUND`: streets run between blocks of pavement."""
     half = np.float32(PITCH_M / 2)
     from_x, from_y = (np.abs((at + half) % np.float32(PITCH_M) - half) for at in (x, y))  # the middle of the streets
     in_x, in_y = from_x < STREET_M / 2, from_y < STREET_M / 2

@@ -21,7 +21,7 @@ from pipeline.samples.indoor.surfaces import surfaces
 
 
 class RoomFrame(NamedTuple):
-    """What one frame shows.
+    """The content of one frame.
 
     Attributes:
         color: (h, w, 3) RGB.

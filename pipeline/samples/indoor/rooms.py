@@ -123,7 +123,7 @@ PLANS: Final = TypeAdapter(tuple[RoomPlan, ...]).validate_python(load_table("sam
 
 @dataclass(frozen=True)
 class Furnished:
-    """What a plan makes, in the world frame.
+    """A furnished plan in the world frame.
 
     Attributes:
         labels: of the pieces, in the plan's order.

@@ -175,12 +175,12 @@ def facing(normals: FloatArray) -> FloatArray:
 
 
 def toward_foot(height: FloatArray) -> FloatArray:
-    """What is left of the light at a share of a thing's height above its lower side."""
+    """Share of the light that remains at a share of a thing's height above its lower side."""
     return 1.0 - _FOOT * np.maximum(1.0 - height / 0.6, 0.0) ** 2
 
 
 def beside_things(points: FloatArray, boxes: Boxes) -> FloatArray:
-    """What is left of the light at points (N, 3) of floor, walls and ceiling beside boxes."""
+    """Share of the light that remains at points (N, 3) of floor, walls and ceiling beside boxes."""
     nearest = np.full(len(points), np.inf)
     for center, half, axes in zip(boxes.center, boxes.half, boxes.axes, strict=True):
         away = points - center
@@ -194,7 +194,7 @@ def beside_things(points: FloatArray, boxes: Boxes) -> FloatArray:
 
 
 def in_corners(points: FloatArray, floor: BaseGeometry, height_m: float) -> FloatArray:
-    """What is left of the light at points (N, 3) close to where walls, floor and ceiling meet."""
+    """Share of the light that remains at points (N, 3) close to where walls, floor and ceiling meet."""
     sideways = np.asarray(shapely.distance(shapely.points(points[:, :2]), floor.boundary))
     upright = np.minimum(points[:, 2], height_m - points[:, 2])
     off = np.where(sideways > 1e-6, sideways, np.abs(upright))

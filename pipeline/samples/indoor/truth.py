@@ -182,7 +182,7 @@ class _Walk(NamedTuple):
 
 
 class _Floor(NamedTuple):
-    """What a walk has to heed: outline, footprints, centres (N, 2), and whether a footprint is in the way."""
+    """The floor of a walk: outline, footprints, centres (N, 2), and whether a footprint is in the way."""
 
     outline: BaseGeometry
     footprints: npt.NDArray[np.object_]
@@ -224,7 +224,7 @@ def _route(labels: Sequence[str], walk: _Walk) -> SampleRoute:
 
 
 def turn_name(angle_deg: float) -> str:
-    """What a turn by this angle, counter-clockwise in (-180, 180], is called."""
+    """Name of a turn by this angle, counter-clockwise in (-180, 180]."""
     if abs(angle_deg) < STRAIGHT_UP_TO_DEG:
         return "straight"
     if abs(angle_deg) > BACK_FROM_DEG:

@@ -89,7 +89,7 @@ class StreetSolids:
         self, center: tuple[float, float], profile: Sequence[tuple[float, float]], color: Color, of: Sequence[int] = (),
         look: int = PLAIN, sides: int = 10,
     ) -> None:  # fmt: skip
-        """What is turned about an upright axis: (radius, height) from below."""
+        """A body of revolution about an upright axis; its profile: (radius, height) from below."""
         angle = 2 * math.pi * np.arange(sides) / sides
         ring = np.column_stack([np.cos(angle), np.sin(angle)])
         rows = [np.column_stack([center + radius * ring, np.full(sides, height)]) for radius, height in profile]

@@ -181,7 +181,7 @@ def _shop(
 
 
 def _furnish(scene: StreetScene, spot: PlantedSpot, rng: np.random.Generator) -> None:
-    """What stands at the kerbs: no two things in one place, and some of all kinds."""
+    """Furniture at the kerbs: no two things in one place, and some of all kinds."""
     town = spot.town
     places = [
         (spot.along + ahead + float(rng.uniform(-0.5, 0.5)), side * float(rng.uniform(6.7, 7.3)))

@@ -131,7 +131,7 @@ def _objects(
 
 
 def _slots(spot: PlantedSpot) -> dict[str, str]:
-    """What is to be said of each slot."""
+    """The description of each slot."""
     town = spot.town
     if not spot.name:
         return {"Terrain": "open grassland with hills at the horizon", "Vegetation": f"single {town.tree} trees"}

@@ -57,7 +57,7 @@ def drawn(scene: EpisodeScene) -> Footage | None:
 
 
 class _ArmVideo:
-    """What the pictures of an episode share. The maps are as wide as what is there at the beginning needs."""
+    """The shared parts of an episode's pictures. The maps are wide enough for all that is there at the beginning."""
 
     def __init__(self, scene: EpisodeScene) -> None:
         self.view = view = ArmView(scene)

@@ -76,7 +76,7 @@ class CityRenderer:
         self._bounds = shapely.Polygon(city.bounds or ())
 
     def shoot(self, pose: FloatArray, width: int = WIDTH, height: int = HEIGHT) -> RenderedView:
-        """What a pose (6,) shows, 90 degrees wide whatever the size."""
+        """The view from a pose (6,), 90 degrees wide whatever the size."""
         rays = pixel_rays(pose, width, height)
         hit = self._scene.cast_rays(self._tensor(rays))
         depth = hit["t_hit"].numpy()

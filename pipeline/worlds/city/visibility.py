@@ -30,7 +30,7 @@ Rays = npt.NDArray[np.float32]
 
 
 class CityViews(NamedTuple):
-    """What n poses show of T things.
+    """Visibility of T things from n poses.
 
     Attributes:
         pixels: (n, T) of the 640 x 480, that surely show it.
@@ -72,7 +72,7 @@ class Sight:
         self._corners, self._first = _corners(self.solids, len(city.things))
 
     def seen(self, poses: FloatArray, things: IntArray | None = None, step: int = SEARCH_STEP) -> CityViews:
-        """What poses (n, 6) show of all things, or of those with some indices (T,).
+        """Visibility of all things, or of those with some indices (T,), from poses (n, 6).
 
         Args:
             poses: x, y, z, roll, pitch, yaw.
@@ -104,7 +104,7 @@ class Sight:
         return CityViews(pixels, possible, border)
 
     def shown(self, poses: FloatArray, things: IntArray, most: int | None = MOST_RAYS) -> PairVisibility:
-        """What each of some poses (n, 6) shows of the thing with the index beside it (n,).
+        """Visibility from each of some poses (n, 6) of the thing with the index beside it (n,).
 
         Rays are cast through the pixels where the thing can be, all of them where these are at most ``most`` (so all of
         whatever is small), else every second, third … pixel each way; None: all of them always.

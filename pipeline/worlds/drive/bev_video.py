@@ -49,7 +49,7 @@ def drawn(scene: DriveScene) -> Footage | None:
 
 
 class _DriveVideo:
-    """What the pictures of a drive share."""
+    """The shared parts of a drive's pictures."""
 
     def __init__(self, scene: DriveScene) -> None:
         self.view = view = DriveView(scene)

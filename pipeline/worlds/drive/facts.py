@@ -63,7 +63,7 @@ class Lamps(Model):
 
 
 class Colour(Model):
-    """What a traffic light shows, from one of the drive's times until the next entry."""
+    """The colour of a traffic light, from one of the drive's times until the next entry."""
 
     index: Annotated[int, Field(ge=0)]
     colour: LightColour
@@ -77,7 +77,7 @@ class VehicleBox(Model):
 
 
 class Controls(Model):
-    """What a driver did, (N, 1) each, at the times of the track."""
+    """The controls of a driver, (N, 1) each, at the times of the track."""
 
     throttle: QuantizedSeries = Field(description="0 to 1")
     brake: QuantizedSeries = Field(description="0 to 1")

@@ -41,7 +41,7 @@ def drawn(scene: FlightScene) -> Footage | None:
 
 
 class _FlightVideo:
-    """What the pictures of a flight share."""
+    """The shared parts of a flight's pictures."""
 
     def __init__(self, landmarks: Sequence[Landmark], motion: FlightMotion) -> None:
         self.t_s = np.array(motion.t_s)

@@ -38,7 +38,7 @@ class FlightCamera(Model):
 
 
 class Pictured(Model):
-    """What a model said of pictures of a landmark (stage `describe`), as far as pixels and map bear it out."""
+    """A model's description of a landmark's pictures (stage `describe`), as far as pixels and map bear it out."""
 
     seconds: tuple[FiniteFloat, ...] = Field(description="of the video, at which the pictures were taken")
     words: dict[str, str] = Field(default_factory=dict, description='fact of the look -> the word: {"walls": "red"}')
@@ -66,7 +66,7 @@ class Landmark(Model):
 
     @property
     def sort(self) -> str | None:
-        """What sort of thing it is: what it looks like, or else its kind, where that is known."""
+        """The sort of thing: its noun as seen, or else its kind, where that is known."""
         return self.look.noun if self.look else self.kind
 
 
@@ -110,7 +110,7 @@ class Sighting(Model):
 
 
 class FlightMotion(Model):
-    """What a flight does and sees (stage `observe`). Times are seconds from the start of the video.
+    """Movements and sightings of a flight (stage `observe`). Times are seconds from the start of the video.
 
     The path is resampled evenly within each part; lists are of one length.
     """

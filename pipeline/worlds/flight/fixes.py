@@ -112,7 +112,7 @@ class LandmarkPlaceFix(_PlacedFix):
 
 
 class LandmarkNameFix(LandmarkFix):
-    """What a landmark is called; null: it has no name."""
+    """The name of a landmark; null: it has none."""
 
     path_parts = (*LandmarkFix.path_parts, "name")
     target: Literal["landmark_name"]

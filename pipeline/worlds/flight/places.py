@@ -138,7 +138,7 @@ class Places(tuple[NamedLandmark, ...]):
         return found[0] if len(found) == 1 else None
 
     def anchor(self, place: int) -> int | None:
-        """What the words for a place say that it stands beside, or None."""
+        """The thing that a place stands beside by its words, or None."""
         return self._anchors.get(place)
 
     @cached_property

@@ -223,7 +223,7 @@ class FlightView(Generic[R]):
 
     @cached_property
     def known_actions(self) -> Actions:
-        """What the log can tell: without a heading it is not known whether the drone turns or which way is forward."""
+        """The actions that the log can tell: without a heading, neither turns nor which way is forward are known."""
         tells = CLIMBS | GENERAL
         if np.isfinite(self.heading_deg).any():
             tells = ALL - TILTS

@@ -16,7 +16,7 @@ UPRIGHT: Final = "upright"  # subject of a doubt about all heights, distances an
 
 
 class Visibility(Model):
-    """What the delivered video shows of one object (stage `observe`).
+    """Visibility of one object in the delivered video (stage `observe`).
 
     An object that is not ``absent`` and that no frame shows well (``frames_seen`` 0) is in doubt: some see it, some do
     not.

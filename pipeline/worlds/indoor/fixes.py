@@ -149,7 +149,7 @@ class BoxFix(ObjectFix):
 
 
 class CategoryFix(ObjectFix):
-    """What an object is."""
+    """The category of an object."""
 
     path_parts = (*ObjectFix.path_parts, "category")
     subject_parts = ("{0.of}", "{0.set}")
@@ -167,7 +167,7 @@ class DropObject(ObjectFix):
 
 
 class RenameFix(ScanFix):
-    """What a whole category of a scene is called."""
+    """The name of a whole category of a scene."""
 
     path_parts = ("name", "{0.expect}")
     subject_parts = ("{0.expect}", "{0.set}")
@@ -282,7 +282,7 @@ def _counts(scene: IndoorScene, fixes: Sequence[ScanFix], renamed: Mapping[str, 
 def _findings(
     scene: IndoorScene, fixes: Sequence[ScanFix], touched: set[str], renamed: dict[str, str]
 ) -> tuple[Finding, ...]:
-    """What stays of the findings: none of those that corrected values were the reason of."""
+    """The findings that stay: none of those that corrected values were the reason of."""
     gone = {(name, category) for name in OF_A_BOX for category in touched}
     boxes = Counter(o.category for o in scene.facts.objects)
     gone |= {(name, f.of) for name in OF_A_COUNT for f in fixes if isinstance(f, CountFix)}
@@ -296,7 +296,7 @@ def _findings(
 
 
 def _looked_at_again(scene: IndoorScene, categories: set[str], counted: set[str]) -> list[Finding]:
-    """What counts and boxes of corrected categories are doubted for now; a count that somebody made is none of it."""
+    """The remaining doubts about counts and boxes of corrected categories; counts made by people are not doubted."""
     findings = Findings()
     findings.add(*count_doubts(scene.facts.counts, scene.facts.objects, categories - counted))
     for category in sorted(categories):

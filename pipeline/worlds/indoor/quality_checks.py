@@ -69,7 +69,7 @@ def _factor(size_m: float, usual_m: float) -> float:
 
 
 class Typical(NamedTuple):
-    """What is usual for a category, in metres.
+    """Usual sizes of a category, in metres.
 
     Attributes:
         boxes: how many boxes say so.

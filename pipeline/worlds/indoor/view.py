@@ -109,7 +109,7 @@ class IndoorView(Generic[R]):
 
     @property
     def names(self) -> StrArray:
-        """What can be an operand: the categories (C,)."""
+        """The possible operands: the categories (C,)."""
         return self.categories
 
     def problem(self, category: int, slot: str) -> Rejection | None:

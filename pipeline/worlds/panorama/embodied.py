@@ -45,7 +45,7 @@ class ViewPose(Model):
 
 
 class ViewLimits(Model):
-    """What an agent may do (section 4.1)."""
+    """The limits of an agent's actions (section 4.1)."""
 
     pitch_deg: tuple[FiniteFloat, FiniteFloat] = (-60.0, 60.0)
     zoom: tuple[FiniteFloat, FiniteFloat] = (1.0, 5.0)
@@ -81,7 +81,7 @@ class Environment(Model):
 
 
 class Action(Model):
-    """What an agent does next; an agent's own remarks beside it, such as its goal, are no matter here."""
+    """The next action of an agent; its own remarks, such as its goal, are ignored."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -92,7 +92,7 @@ class Action(Model):
 
 
 class ViewObservation(NamedTuple):
-    """What is seen at a step: (height, width, 3) pixels, and where one looks."""
+    """The view at a step: (height, width, 3) pixels, and where one looks."""
 
     step: int
     yaw_deg: float
@@ -161,7 +161,7 @@ class EmbodiedView:
         return self.observe()
 
     def observe(self) -> ViewObservation:
-        """What is seen now."""
+        """The current view."""
         pose, fov = self._pose, self.environment.fov.of(self._pose.zoom)
         width, height = self.environment.size
         view = View(yaw_deg=pose.yaw_deg, pitch_deg=pose.pitch_deg, fov_deg=fov, width=width, height=height)

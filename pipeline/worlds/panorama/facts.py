@@ -118,7 +118,7 @@ class DeclaredView(Model):
 
 
 class MeasuredPicture(Model):
-    """What was measured of a panorama's picture; the limits that it is held against are the build's (`observe`)."""
+    """Measurements of a panorama's picture; the limits that they are held against are the build's (`observe`)."""
 
     pixels_per_degree: Annotated[FiniteFloat, Field(gt=0)]
     sharpness: Annotated[FiniteFloat, Field(ge=0)] | None = Field(

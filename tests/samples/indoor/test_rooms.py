@@ -1,4 +1,4 @@
-"""Furnished rooms, their furniture and the camera in them: nothing overlaps, everything is inside, walls face the room."""
+"""Furnished rooms, their furniture and the camera: nothing overlaps, all is inside, walls face the room."""
 
 from __future__ import annotations
 

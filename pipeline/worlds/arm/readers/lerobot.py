@@ -63,7 +63,7 @@ def parts_of(names: Any, width: int) -> list[str]:
 
 
 def signals(actions: list[str], columns: dict[str, FloatArray]) -> tuple[Signal, ...]:
-    """What the robot was told to do; nothing where it is out of all bounds."""
+    """The commands to the robot; empty where a value is out of all bounds."""
     table = np.stack([columns[name] for name in actions], axis=-1) if actions else np.zeros((0, 0))
     if not table.size or not (np.abs(np.nan_to_num(table, nan=0.0)) <= LARGEST).all():
         return ()
@@ -251,7 +251,7 @@ def _features(files: SceneFiles, info: dict[str, Any]) -> dict[str, dict[str, An
 
 
 def _episode_row(files: SceneFiles, index: int) -> dict[str, Any]:
-    """What ``meta/episodes`` says of an episode, its statistics apart."""
+    """The row of an episode in ``meta/episodes``, without its statistics."""
     path = files.root / files.ref.files[2]
     try:
         names = tuple(name for name in columns_of(path) if not name.startswith("stats/"))

@@ -228,7 +228,7 @@ def _gripper(rows: list[dict[str, Any]], findings: Findings) -> Gripper | None:
 
 
 def _items(task: str | None, state: FloatArray | None) -> tuple[SceneItem, ...]:
-    """What a task's state is known to be; of most tasks the numbers have no names."""
+    """The items that a task's state is known to describe; for most tasks the numbers have no names."""
     if task not in _TARGET or state is None or state.shape[1] != 3:
         return ()
     name, category = _TARGET[task]

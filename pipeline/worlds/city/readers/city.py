@@ -44,7 +44,7 @@ Longitude = Annotated[FiniteFloat, Field(ge=-180, le=180)]
 
 
 class CitySettings(Model):
-    """What the folder of a city may say in ``city.yaml``; all of it may be missing."""
+    """The settings of a city's folder in ``city.yaml``; all of them are optional."""
 
     dataset: SafeName = Field(
         default=DEFAULT_DATASET, description="letters, digits, dots, dashes and underscores: first part of ids"
@@ -212,7 +212,7 @@ def _map(files: SceneFiles, settings: CitySettings) -> Path:
 
 
 def _box(settings: CitySettings) -> MapBounds:
-    """What of a map is read: what the settings say that it covers, so that a city is cut out of a larger extract."""
+    """The part of a map that is read: the bounds of the settings, so that a city is cut out of a larger extract."""
     if settings.bounds is None:
         return _EVERYWHERE
     west, south, east, north = settings.bounds
@@ -259,7 +259,7 @@ def _origin(
 def _bounds(
     files: SceneFiles, path: Path, settings: CitySettings, origin: Origin, things: list[CityThing]
 ) -> tuple[tuple[float, float], ...]:
-    """What the map covers: as the settings or the extract say, else the hull of what is on it."""
+    """The area that the map covers: as settings or extract state it, else the hull of its things."""
     box = settings.bounds
     if box is None and path.name.lower().endswith(OSM_SUFFIXES):
         box = osm_bounds(path)

@@ -127,7 +127,7 @@ class _UnusableError(ValueError):
 
 
 class _Ground:
-    """What tasks are held against."""
+    """The city that tasks are checked against."""
 
     def __init__(self, city: City) -> None:
         self.bounds = shapely.Polygon(city.bounds or ())
@@ -250,7 +250,7 @@ def _placed(
 
 
 def _remedy(entry: Mapping[str, Any], ground: _Ground) -> str:
-    """What may have happened: coordinates in centimetres, as in Unreal Engine, come onto the map by a hundredth."""
+    """The likely remedy: coordinates in centimetres, as in Unreal Engine, come onto the map by a hundredth."""
     poses = [entry.get(key) for key in ("observation_pose", "target_pose")]
     scaled = [[v / _CENTIMETRES for v in pose[:2]] for pose in poses if isinstance(pose, list)]
     if scaled and all(ground.covers(point) for point in scaled):

@@ -88,7 +88,7 @@ def sort_of(tags: Mapping[str, str], solid: bool, is_point: bool) -> tuple[Sort,
 
 
 def _narrower(tags: Mapping[str, str], sort: Sort, source: str) -> tuple[Sort, str] | None:
-    """What a thing is by a second key too; None where nobody sees it from afar."""
+    """The sort of a thing, narrowed by a second key; None where nobody sees it from afar."""
     if tags.get("public_transport") == STOP_POSITION:
         return None
     if source not in _WHICH:
@@ -138,7 +138,7 @@ _STOREY_M: Final = (1.5, 8.0)  # per storey, of a height that can be that of a b
 
 
 def things_of(placed: PlacedFeature, file: str, findings: Findings) -> list[CityThing]:
-    """What of some features one may speak of, and all buildings; features with several outlines give several things."""
+    """The things among some features, with all buildings; features with several outlines give several things."""
     found: list[CityThing] = []
     unnamed: list[str] = []
     broken: list[str] = []

@@ -24,7 +24,7 @@ _DIGITS: Final = 4
 
 
 class _RawMap(BaseModel):
-    """What else the map holds is not needed."""
+    """Base of the map's parts; their other keys are ignored."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 

@@ -87,7 +87,7 @@ def category_of(actor: Added) -> str:
 
 
 def attributes_of(actor: Added) -> dict[str, str]:
-    """What a recording declares of an actor."""
+    """The attributes that a recording declares of an actor."""
     said = {name: actor.attributes[key] for key, name in _KEPT.items() if actor.attributes.get(key)}
     if "mesh" in said:
         said["mesh"] = said["mesh"].rpartition(".")[2]
@@ -118,7 +118,7 @@ def lamps_of(time: IntArray, lit: Whole) -> tuple[Lamps, ...]:
 
 
 def colours_of(time: IntArray, state: Whole) -> tuple[Colour, ...]:
-    """What a light shows at times (R,), each time that it changes."""
+    """The colours of a light at times (R,), each time that it changes."""
     return tuple(
         Colour(index=index, colour=COLOURS[number] if number < len(COLOURS) else "unknown")
         for index, number in _changes(time, state)

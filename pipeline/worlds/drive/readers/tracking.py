@@ -149,7 +149,7 @@ _EPS_S: Final = 1e-6
 
 @dataclass(frozen=True)
 class Pictures:
-    """What one camera took, in order of time.
+    """The pictures of one camera in order of time.
 
     Attributes:
         folder: of the files.

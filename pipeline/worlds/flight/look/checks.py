@@ -65,7 +65,7 @@ def request(jpeg: bytes, backwards: bool) -> Request:
 
 
 def answer(ask: Ask, jpeg: bytes, backwards: bool) -> Answer:
-    """What a model says of a picture. Raises UnansweredError, or StoreError where the build was stopped."""
+    """A model's reply about a picture. Raises UnansweredError, or StoreError where the build was stopped."""
     try:
         return dict(structured(ask(request(jpeg, backwards))))
     except ModelError as failure:
@@ -89,7 +89,7 @@ _DECIMALS: Final = 3
 
 @dataclass
 class CheckedLook:
-    """What of the words is believed.
+    """The accepted words of a reply.
 
     Attributes:
         words: fact of the look -> the word.
@@ -117,7 +117,7 @@ class CheckedLook:
 def believed(
     mark: Landmark, look: Appearance, crops: Sequence[LandmarkCrop], answers: Sequence[Answer], margin: float
 ) -> CheckedLook:
-    """What of the answers about the crops of a thing is believed.
+    """The accepted part of the answers about the crops of a thing.
 
     Args:
         mark: with its outline.

@@ -55,7 +55,7 @@ def look_at_flight(
 
 
 class PicturedThings(NamedTuple):
-    """What the video shows of the landmarks: ``things``, their survey, and the crops of those that are asked about."""
+    """The landmarks in the video: ``things``, their survey, and the crops of those that are asked about."""
 
     things: PaintedThings
     seen: Survey
@@ -122,7 +122,7 @@ def obstacle(scene: FlightScene) -> str:
 
 
 def _missing(look: Appearance) -> list[str]:
-    """What a map does not tell of a look, and pictures might."""
+    """The traits of an appearance that a map leaves open and pictures might show."""
     facts = ["walls", "roof", *(["roof_shape"] if look.noun in BUILT - ROOFLESS else [])]
     return [fact for fact in facts if getattr(look, fact) is None]
 

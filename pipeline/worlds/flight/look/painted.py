@@ -98,7 +98,7 @@ class Prisms:
         return Prisms(tuple(self.outlines[i] for i in rows), base, base + self.hides_m)
 
     def hidden_by(self, eye: Eye, size: Size) -> dict[int, FloatArray]:
-        """What the prisms without a known top may hide of a picture, with what they show."""
+        """The part of a picture that prisms without a known top show or may hide."""
         rows = np.flatnonzero(~self.is_known)
         return {int(rows[i]): ring for i, ring in self._at_most.far_to_near(eye, size)} if len(rows) else {}
 
@@ -124,7 +124,7 @@ class Prisms:
         return found
 
     def ring(self, index: int, eye: Eye, size: Size, part: tuple[float, float] = (0.0, 1.0)) -> FloatArray:
-        """What a prism covers of a picture: corners (k, 2) of the hull, pixels.
+        """The outline of a prism in a picture: corners (k, 2) of the hull, pixels.
 
         Args:
             index: of the prism.
@@ -212,7 +212,7 @@ class PaintedThings(NamedTuple):
 
 
 def things_of(landmarks: Sequence[Landmark], buildings: Buildings, ground_m: float) -> PaintedThings:
-    """What may be asked about, and what may hide it; what has no known foot stands on the ground at take-off."""
+    """Prisms of things that may be asked about or hide others; ground at take-off is their foot if none is known."""
     asked = tuple(i for i, mark in enumerate(landmarks) if _is_askable(mark, ground_m))
     marks = [landmarks[i] for i in asked]
     rest = _others(marks, buildings)

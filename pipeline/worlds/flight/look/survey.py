@@ -103,7 +103,7 @@ class Glimpse(NamedTuple):
 
 @dataclass
 class Survey:
-    """What the moments of a flight show.
+    """The content of a flight's moments.
 
     Attributes:
         t_s: (M,) the moments.
@@ -156,7 +156,7 @@ def _steady(t_s: FloatArray, heading: FloatArray, part: IntArray) -> npt.NDArray
 def survey(
     motion: FlightMotion, camera: FlightCamera, prisms: Prisms, things: int, picture_at: PictureAt, end_s: float
 ) -> Survey:
-    """What a video shows of the first so many prisms.
+    """The survey of the first so many prisms in a video.
 
     Args:
         motion: of the flight.

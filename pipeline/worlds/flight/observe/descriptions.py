@@ -48,7 +48,7 @@ class DescriptionConfig(Model):
 
 
 class ReferringExpression(NamedTuple):
-    """What became of one landmark: a label and what proves it, or why there is none."""
+    """The outcome for one landmark: a label with its proof, or why there is none."""
 
     label: str | None
     proof: tuple[Evidence, ...] = ()
@@ -82,7 +82,7 @@ class Words(NamedTuple):
 def describe(
     landmarks: Sequence[Landmark], path: FloatArray, config: DescriptionConfig
 ) -> tuple[ReferringExpression, ...]:
-    """What to call each landmark.
+    """The referring expression of each landmark.
 
     Args:
         landmarks: all that the maps have about a flight.
@@ -178,7 +178,7 @@ class SceneThings:
     # Words
 
     def _words(self, i: int) -> Iterator[Words]:
-        """What may be told of a thing, first that by which it is recognised best."""
+        """The traits that may be told of a thing, first that by which it is recognised best."""
         noun = str(self._noun[i])
         paint, roof = self._paint_of(i) if noun in COLOURED else None, str(self._roof[i])
         told = Words(noun, paint, roof if roof in _ROOFS and noun in COLOURED else None)

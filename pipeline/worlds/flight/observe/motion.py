@@ -24,7 +24,7 @@ _EPS_S: Final = 1e-6  # log times are exact to the microsecond
 
 
 class Needs(Model):
-    """What a kind of movement needs. Rates per second, in metres or degrees.
+    """The thresholds of a kind of movement. Rates per second, in metres or degrees.
 
     A movement begins where its rate rises above ``start`` and lasts while it stays above ``stop``, so that a rate near
     one threshold does not flicker.
@@ -140,7 +140,7 @@ class FlightPath:
 
     @property
     def level_m(self) -> FloatArray:
-        """What climbs are measured on (G,): the height above take-off where the log has one, else z."""
+        """The heights (G,) that climbs are measured on: above take-off where the log has them, else z."""
         return self.enu_m[:, 2] if np.isnan(self.height_m).any() else self.height_m
 
     @property

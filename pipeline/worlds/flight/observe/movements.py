@@ -67,7 +67,7 @@ class Run:
 
     @property
     def action(self) -> Action:
-        """What it is called."""
+        """Its name."""
         return ACTIONS[self.channel.kind][0 if self.sign > 0 else 1]
 
 
@@ -120,7 +120,7 @@ def channels(path: FlightPath, fits: Fits, config: MotionConfig, step_m: tuple[f
 
 
 def summed(path: FlightPath, rate: FloatArray) -> FloatArray:
-    """What a rate (G,) comes to since the start of the path."""
+    """The integral of a rate (G,) since the start of the path."""
     from scipy.integrate import cumulative_trapezoid  # takes half a second
 
     return np.asarray(cumulative_trapezoid(rate, path.t_s, initial=0.0))

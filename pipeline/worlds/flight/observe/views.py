@@ -40,7 +40,7 @@ class PosesAt:
 
 @dataclass(frozen=True)
 class Setting:
-    """What a view depends on beside poses and landmark.
+    """The inputs of a view beside poses and landmark.
 
     Attributes:
         camera: field of view and shape of the picture.

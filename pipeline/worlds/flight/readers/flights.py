@@ -197,7 +197,7 @@ def _recorded(root: Path) -> Listing:
 
 
 def _shared(root: Path, folder: Path, settings: FlightSettings | RawDataError) -> bytes:
-    """What a flight depends on outside its folder: files in the root that its settings name."""
+    """The inputs of a flight outside its folder: files in the root that its settings name."""
     if isinstance(settings, RawDataError):
         return b""
     names = (settings.video, settings.log, settings.landmarks, settings.buildings)

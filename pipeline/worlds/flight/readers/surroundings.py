@@ -22,7 +22,7 @@ NEAR_M: Final = 1000.0  # of the track: what stands farther off hides nothing wo
 
 
 class Surroundings(NamedTuple):
-    """What a flight passes, and what can hide it."""
+    """The landmarks that a flight passes, and the buildings that can hide them."""
 
     landmarks: tuple[Landmark, ...]
     buildings: Buildings

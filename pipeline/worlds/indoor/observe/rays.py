@@ -22,7 +22,7 @@ Rays = npt.NDArray[np.float32]
 
 
 class Hits(NamedTuple):
-    """What rays meet first: the object's ``label``, -1 for none, and the depth along the camera's z, inf for none."""
+    """First hits of rays: the object's ``label``, -1 for none, and the depth along the camera's z, inf for none."""
 
     label: npt.NDArray[np.int32]
     depth_m: npt.NDArray[np.float32]
@@ -51,7 +51,7 @@ class LabelledMesh:
         self.extent = _extents(geometry, owner, objects)
 
     def cast(self, rays: Rays) -> Hits:
-        """What rays (..., 6) of `camera_rays` or `window_rays` hit."""
+        """First hits of rays (..., 6) of `camera_rays` or `window_rays`."""
         hit = self._scene.cast_rays(self._tensor(rays), nthreads=1)
         face = np.minimum(hit["primitive_ids"].numpy().astype(np.int64), len(self._labels) - 1)
         return Hits(self._labels[face], hit["t_hit"].numpy())

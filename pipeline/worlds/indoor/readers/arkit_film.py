@@ -44,7 +44,7 @@ _STAMPED: Final = re.compile(r".+_(\d{1,12}(?:\.\d{1,9})?)", re.ASCII)
 
 @dataclass(frozen=True)
 class ArkitRecording:
-    """What was filmed.
+    """The recording of a scene.
 
     Attributes:
         video: facts of the source video: a recording, else the pictures of the finest stream.

@@ -105,7 +105,7 @@ class ARKitScenes:
             raise ValueError(f"split is {self.split!r}; there are {', '.join(FOLDS)}")
 
     def settings(self) -> dict[str, str]:
-        """What a result depends on besides the raw data and the code."""
+        """See `Reader.settings`."""
         return {"categories": load_curation(self.name).sha256}
 
     def scenes(self, root: Path) -> Listing:
@@ -212,7 +212,7 @@ def _checked_video(files: SceneFiles, mesh: PlyMesh, findings: Findings) -> Vide
 
 
 def _beside(root: Path, folder: Path) -> bytes:
-    """What a scene depends on outside its folder: its row of ``metadata.csv``, and a recording in ``raw/``."""
+    """The inputs of a scene outside its folder: its row of ``metadata.csv``, and a recording in ``raw/``."""
     movie = movie_path(root, folder)
     stat = movie.stat() if movie is not None else None
     return row_bytes(root, folder.name) + (f"{stat.st_size} {stat.st_mtime_ns}".encode() if stat else b"")

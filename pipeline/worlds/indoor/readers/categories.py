@@ -52,7 +52,7 @@ class CategoryFile(BaseModel):
 
 @dataclass(frozen=True)
 class Curation:
-    """What becomes of each raw label; labels are compared without regard to case and blanks around them.
+    """The mapping of raw labels; they are compared without regard to case and blanks around them.
 
     Attributes:
         dataset: name of the dataset.

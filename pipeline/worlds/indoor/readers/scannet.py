@@ -118,7 +118,7 @@ class ScanNet:
             raise ValueError(f"box_fit is {self.box_fit!r}; there are {', '.join(BOX_FITS)}")
 
     def settings(self) -> dict[str, str]:
-        """What a result depends on besides the raw data and the code."""
+        """See `Reader.settings`."""
         return {"box_fit": self.box_fit, "categories": load_curation(self.name).sha256}
 
     def scenes(self, root: Path) -> Listing:

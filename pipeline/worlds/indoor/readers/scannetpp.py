@@ -92,7 +92,7 @@ class ScanNetPP:
     expected_files = EXPECTED_FILES
 
     def settings(self) -> dict[str, str]:
-        """What a result depends on besides the raw data and the code."""
+        """See `Reader.settings`."""
         return {"categories": load_curation(self.name).sha256}
 
     def scenes(self, root: Path) -> Listing:

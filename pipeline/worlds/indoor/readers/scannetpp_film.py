@@ -57,7 +57,7 @@ class ScannetppRecording:
 
 @dataclass(frozen=True)
 class _ShownFrames:
-    """What of the poses' frames (N,) the video shows: number in it, picture, and whether it is there."""
+    """The poses' frames (N,) in the video: number in it, picture, and whether it is there."""
 
     path: Path
     size: Size

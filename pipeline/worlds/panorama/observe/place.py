@@ -109,7 +109,7 @@ def _street(place: Place, near: list[NearbyRoads], facts: Panorama, config: Pano
 
 
 def _stated(stated: Place, mapped: Place, found: Findings) -> Place:
-    """What people stated, and the rest as the maps have it; where the two differ, that is in doubt no more but told."""
+    """The place as people stated it, the rest as the maps have it; where the two differ, a finding tells it."""
     changes: dict[str, Any] = {}
     for name in Place.model_fields:
         value = getattr(stated, name)

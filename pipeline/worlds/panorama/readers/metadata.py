@@ -49,7 +49,7 @@ _HEAD_BYTES: Final = 1 << 18  # of a picture, in which its metadata stand
 
 
 def stated(sidecar: Sidecar, found: Findings) -> SourceMetadata:
-    """What people say."""
+    """The metadata that people state."""
     at = sidecar.position
     return SourceMetadata(
         by=SIDECAR,
@@ -66,7 +66,7 @@ def stated(sidecar: Sidecar, found: Findings) -> SourceMetadata:
 
 
 def of_services(files: SceneFiles, own: OwnFiles, found: Findings) -> list[SourceMetadata]:
-    """What services of street pictures say.
+    """The metadata of services of street pictures.
 
     Raises:
         RawDataError: for JSON that cannot be read, or of a picture that is none in all directions.
@@ -161,7 +161,7 @@ def is_panoramax(value: dict[str, Any]) -> bool:
 
 
 def from_mapillary(value: dict[str, Any], found: Findings) -> list[SourceMetadata]:
-    """What Mapillary says, computed before measured. Raises NoPanorama."""
+    """The metadata of Mapillary, computed before measured. Raises NoPanorama."""
     kind = value.get("camera_type")
     if value.get("is_pano") is False or (isinstance(kind, str) and kind.lower() not in _SPHERICAL):
         raise NoPanorama(f"camera_type is {str(kind)[:40]!r}, is_pano {value.get('is_pano')!r}")
@@ -193,7 +193,7 @@ def from_mapillary(value: dict[str, Any], found: Findings) -> list[SourceMetadat
 
 
 def from_panoramax(value: dict[str, Any], found: Findings) -> list[SourceMetadata]:
-    """What Panoramax says. Raises NoPanorama."""
+    """The metadata of Panoramax. Raises NoPanorama."""
     properties = value["properties"]
     optics = properties.get("pers:interior_orientation")
     across = number_of(optics.get("field_of_view")) if isinstance(optics, dict) else None

@@ -134,7 +134,7 @@ class Position(Model):
 
 
 class DepthSettings(Model):
-    """What ``pano.yaml`` says of the depth."""
+    """The depth settings of ``pano.yaml``."""
 
     path: File | None = Field(default=None, description="name of the file, if it is not depth.png")
     metres_per_unit: Annotated[FiniteFloat, Field(gt=0)] = Field(description="metres of one unit; 0 units: not known")
@@ -152,7 +152,7 @@ class DeclaredPlace(Model):
 
 
 class Sidecar(Model):
-    """What ``pano.yaml`` may say; all of it may be missing, and what the picture or its JSON say holds then."""
+    """The contents of ``pano.yaml``, all optional; what is missing comes from the picture or its JSON."""
 
     dataset: SafeName = Field(
         default=DEFAULT_DATASET, description="letters, digits, dots, dashes and underscores: first part of ids"

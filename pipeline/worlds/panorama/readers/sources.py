@@ -28,7 +28,7 @@ NULL_ISLAND_DEG: Final = 0.001  # of 0, 0, where positions lie that were never s
 
 @dataclass(frozen=True)
 class SourceMetadata:
-    """What one source says; None: nothing.
+    """The metadata of one source; None: not stated.
 
     Attributes:
         by: its name, as messages and `Panorama.source_tags` have it.
@@ -191,7 +191,7 @@ PIXELS_MAX: Final = 1_000_000  # a side
 
 
 class WrongGPano(ValueError):  # noqa: N818 - what is wrong, not an error of a program
-    """What GPano says does not fit the picture: a name, a message, a remedy."""
+    """The picture contradicts its GPano metadata: a name, a message, a remedy."""
 
     def __init__(self, finding: str, message: str, remedy: str) -> None:
         super().__init__(finding, message, remedy)
@@ -199,7 +199,7 @@ class WrongGPano(ValueError):  # noqa: N818 - what is wrong, not an error of a p
 
 
 def from_exif(exif: Exif, found: Findings) -> SourceMetadata:
-    """What EXIF says; a position without the letters for its hemispheres, and a magnetic heading, are in doubt."""
+    """The metadata in EXIF; a position without hemisphere letters and a magnetic heading are in doubt."""
     if exif.orientation != 1:
         message = (
             f"{EXIF}: the picture is marked as turned or mirrored (Orientation {exif.orientation}), taken as it is"
@@ -239,7 +239,7 @@ def from_exif(exif: Exif, found: Findings) -> SourceMetadata:
 
 
 def from_gpano(gpano: dict[str, str], size: tuple[int, int], found: Findings) -> SourceMetadata:
-    """What GPano says of a picture of some width and height. Raises WrongGPano."""
+    """The GPano metadata of a picture of some width and height. Raises WrongGPano."""
     projection = gpano.get("ProjectionType", _PROJECTION)
     if projection.lower() != _PROJECTION:
         message = f"{GPANO}: the projection is {projection[:80]!r}, not {_PROJECTION}"
