@@ -20,7 +20,7 @@ from flows.orchestration.build import (
     remote_build,
     resolve_build,
     resolve_stage,
-    start,
+    started,
     synchronised,
 )
 from flows.orchestration.forecast import BuildForecast, build_forecast
@@ -118,8 +118,7 @@ def _print_changes(folder: Path, newest_before: str | None) -> None:
 def _run(request: BuildRequest, resolved: ResolvedBuild, action: str, options: dict[str, Any]) -> bool:
     """Runs a method of `Builder`, as a Prefect flow where that is asked for or worth its start, and shows its end."""
     config, folder, prefect = resolved.config, resolved.folder, request.prefect
-    with stoppable(), remote_build(config, folder) as remote:
-        keys = start(resolved, options.get("name"))
+    with stoppable(), remote_build(config, folder) as remote, started(resolved, options.get("name")) as keys:
         if prefect is None:
             prefect = is_kept() or Builder(config, folder).due(**options) >= PREFECT_FROM_SCENES
         outcome = None

@@ -12,11 +12,10 @@ from rich.table import Table
 
 from flows.cli.output.console import console
 from flows.cli.output.tables import print_table
-from flows.orchestration.saved_build import SAVED_FILE, SavedBuild, read_saved_build
+from flows.orchestration.saved_build import SAVED_FILE, UNFINISHED_FILE, SavedBuild, read_saved_build
 from pipeline.core.errors import ConfigError
-from pipeline.core.identity import digest_of
 from pipeline.engine.lease import LOCK_FILE
-from pipeline.engine.manifest import Entry, read_configured, read_manifest, read_quarantine
+from pipeline.engine.manifest import Entry, read_manifest, read_quarantine
 from pipeline.stages.registry import STAGES
 
 
@@ -26,8 +25,8 @@ def show_builds(folder: Path) -> None:
     for name in ("scenes", "questions"):
         table.add_column(name, justify="right")
     table.add_column("state")
-    for path in sorted(folder.glob(f"*/{SAVED_FILE}")):
-        table.add_row(*_row(path.parent))
+    for build in sorted({path.parent for name in (SAVED_FILE, UNFINISHED_FILE) for path in folder.glob(f"*/{name}")}):
+        table.add_row(*_row(build))
     if table.row_count:
         print_table(table)
     else:
@@ -36,7 +35,8 @@ def show_builds(folder: Path) -> None:
 
 def _row(folder: Path) -> tuple[str, ...]:
     try:
-        kept = read_saved_build(folder)
+        kept = read_saved_build(folder, UNFINISHED_FILE)
+        kept = kept if kept.at else read_saved_build(folder)
     except ConfigError:
         kept = SavedBuild(at="?")
     manifest = read_manifest(folder)
@@ -45,7 +45,7 @@ def _row(folder: Path) -> tuple[str, ...]:
     left_out = len({row.unit for row in read_quarantine(folder)})
     counted = "" if questions is None else f"{questions:,}"
     found = f"{len(scenes):,}" + (f" ({left_out:,} left out)" if left_out else "")
-    return folder.name, kept.at, found, counted, _state(folder, kept, manifest)
+    return folder.name, kept.at, found, counted, _state(folder, manifest)
 
 
 def questions_in(folder: Path) -> int | None:
@@ -56,7 +56,7 @@ def questions_in(folder: Path) -> int | None:
         return None
 
 
-def _state(folder: Path, kept: SavedBuild, manifest: Mapping[tuple[str, str], Entry]) -> str:
+def _state(folder: Path, manifest: Mapping[tuple[str, str], Entry]) -> str:
     try:
         with (folder / LOCK_FILE).open() as lock:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -66,8 +66,8 @@ def _state(folder: Path, kept: SavedBuild, manifest: Mapping[tuple[str, str], En
         return "not started"
     if not manifest:
         return "not finished"
-    if (made := read_configured(folder)) and kept.configured and made != digest_of(kept.configured):
-        return "started with other settings, not finished"
+    if (folder / UNFINISHED_FILE).exists():
+        return "last run not finished"
     ran = {stage for stage, _ in manifest}
     alone = {stage for (stage, _), entry in manifest.items() if entry.why == "asked"}
     last = ""

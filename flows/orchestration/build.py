@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,7 +13,13 @@ from flows.cli.output.console import console, start_spinner, stop_spinner
 from flows.orchestration.folders import BUILDS, OUTPUTS
 from flows.orchestration.processes import Pool
 from flows.orchestration.roots import root_at, roots_of, sample_roots, written
-from flows.orchestration.saved_build import SavedBuild, read_saved_build, save_build
+from flows.orchestration.saved_build import (
+    SAVED_FILE,
+    UNFINISHED_FILE,
+    SavedBuild,
+    read_saved_build,
+    save_if_successful,
+)
 from flows.remote.cluster import CLUSTERS, Cluster, check_runner
 from pipeline.core.errors import ConfigError, require_extra
 from pipeline.engine.change_causes import changes
@@ -36,7 +42,7 @@ class BuildRequest:
         roots: ``reader=folder`` each.
         settings: ``key=value`` each.
         out: its folder, if it was given.
-        forget: leave out what the build was started with before.
+        forget: ignore the saved arguments.
         workers: processes.
         prefect: as a Prefect flow or not; None: where that is worth it.
         runner: the kind of cluster that scenes go to; None: processes of this machine.
@@ -70,7 +76,7 @@ class ResolvedBuild:
 
 
 def resolve_build(request: BuildRequest, *, write: bool, needs_root: bool = True) -> ResolvedBuild:
-    """The build that a command asks for, with what it was started with before.
+    """The build that a command asks for, with the saved arguments of its folder.
 
     Args:
         request: what was said now.
@@ -105,16 +111,27 @@ def resolve_stage(request: BuildRequest, stage: str) -> ResolvedBuild:
 
 
 def _resolve_settings(request: BuildRequest) -> tuple[BuildConfig, Path, SavedBuild, list[str]]:
-    """Configuration and folder, what the folder was built with before, and the settings of then and now.
+    """Configuration and folder, the arguments saved there, and those settings with the new ones laid over them.
 
     Raises ConfigError where the folder holds a build of another name, or of another benchmark.
     """
     config = load_config(request.path, request.settings)
     folder = request.out or OUTPUTS / config.build
-    saved = SavedBuild() if request.forget else read_saved_build(folder)
+    saved, file = SavedBuild(), SAVED_FILE
+    if not request.forget:
+        saved, unfinished = read_saved_build(folder), read_saved_build(folder, UNFINISHED_FILE)
+        if not saved.at:  # nothing has succeeded yet
+            saved, file = unfinished, UNFINISHED_FILE
+        elif unfinished.at and unfinished.unsaid() != saved.unsaid():
+            stop_spinner()
+            said = f"The run started at {unfinished.at} UTC did not finish, and its arguments were not saved"
+            console.print(f"{said}: {unfinished.unsaid() or 'none'}", soft_wrap=True)
     settings = saved.with_settings(request.settings)
     _refuse_another(folder, saved, config, "benchmark")  # whose settings would not fit
-    config = load_config(request.path, settings)
+    try:
+        config = load_config(request.path, settings)
+    except ConfigError as error:  # those of the call alone are sound
+        raise ConfigError(f"{folder / file}: {error}; correct it there, or start without it: --forget") from error
     _refuse_another(folder, saved, config, "build")
     return config, folder, saved, settings
 
@@ -143,13 +160,20 @@ def _refuse_samples(folder: Path) -> None:
         raise ConfigError(f"{message}: give its --root again, or another folder with --out")
 
 
-def start(resolved: ResolvedBuild, stage: str | None = None) -> dict[str, str]:
-    """Says what is wrong at once, saves what the build is started with, and gives the API keys of its models."""
+def check(resolved: ResolvedBuild, stage: str | None = None) -> dict[str, str]:
+    """The API keys of the build's models. Raises ConfigError and StoreError for what would else be raised later."""
     names = {model.key_name for each in STAGES.values() for model in each.asks(resolved.config) if model.key_name}
     keys = {name: os.environ[name] for name in sorted(names) if os.environ.get(name)}
     Builder(resolved.config, resolved.folder, keys=keys).check(stage)
-    save_build(resolved.folder, resolved.config, resolved.settings, resolved.roots)
     return keys
+
+
+@contextmanager
+def started(resolved: ResolvedBuild, stage: str | None = None) -> Iterator[dict[str, str]]:
+    """Within the block a build is run, with the API keys of its models; its arguments are saved if it succeeds."""
+    keys = check(resolved, stage)
+    with save_if_successful(resolved.folder, resolved.config, resolved.settings, resolved.roots):
+        yield keys
 
 
 def make_executor(request: BuildRequest, store: str | None) -> Pool | Cluster:

@@ -50,7 +50,7 @@ from flows.orchestration.build import (
     remote_build,
     resolve_build,
     resolve_stage,
-    start,
+    started,
     synchronised,
 )
 from flows.orchestration.folders import CORES, configuration
@@ -241,9 +241,8 @@ def _request(
 
 def _run_alone(request: BuildRequest, resolved: ResolvedBuild, action: str, options: dict[str, Any]) -> State[Any]:
     """Runs a flow that nobody sits before: of a deployment, or of a schedule."""
-    with remote_build(resolved.config, resolved.folder) as remote:
-        context = FlowContext(resolved, start(resolved, options.get("name")), no_progress, remote)
-        return _run(request, context, RETRIES, action, options)
+    with remote_build(resolved.config, resolved.folder) as remote, started(resolved, options.get("name")) as keys:
+        return _run(request, FlowContext(resolved, keys, no_progress, remote), RETRIES, action, options)
 
 
 def _run(request: BuildRequest, context: FlowContext, retries: int, action: str, options: dict[str, Any]) -> State[Any]:

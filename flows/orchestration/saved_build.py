@@ -1,9 +1,10 @@
-"""The arguments of a build, saved in its folder: a later call of `scan2qa build` repeats them."""
+"""The arguments of a build, saved in its folder once it succeeds: a later call of `scan2qa build` repeats them."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -19,9 +20,11 @@ from pipeline.engine.change_causes import written as as_setting
 from pipeline.engine.config import BuildConfig
 
 SAVED_FILE: Final = "build.yaml"
+UNFINISHED_FILE: Final = "build.unfinished.yaml"  # of a run that is under way, was cancelled or failed
 _HEAD: Final = (
-    "# Kept by scan2qa: what this build was last started with. `scan2qa build` and `scan2qa stage` use it again;\n"
-    "# --root and --set change it, --forget leaves it out.\n"
+    "# Written by scan2qa: the arguments of this build's last run that succeeded (build.yaml), or of a run since then\n"
+    "# that did not (build.unfinished.yaml). `scan2qa build` and `scan2qa stage` repeat the former; --root and --set\n"
+    "# change them, --forget ignores them.\n"
 )
 
 
@@ -33,7 +36,7 @@ class SavedBuild:
         roots: reader -> absolute folder; empty: sample scenes.
         settings: key -> value as written after ``--set``, in the order in which they are laid over.
         configured: the whole configuration, for reading; empty where nothing is kept yet.
-        at: when a build or a stage was last started, UTC.
+        at: when that build or stage was started, UTC.
     """
 
     roots: Mapping[str, str] = field(default_factory=dict)
@@ -49,16 +52,16 @@ class SavedBuild:
             settings = {k: v for k, v in settings.items() if k != key and not k.startswith(f"{key}.")} | {key: value}
         return [f"{key}={value}" for key, value in settings.items()]
 
-    def unsaid(self, roots: Sequence[str], settings: Sequence[str]) -> str:
-        """The saved arguments that still apply, as written on the command line."""
+    def unsaid(self, roots: Sequence[str] = (), settings: Sequence[str] = ()) -> str:
+        """The saved arguments that still apply beside those given now, as written on the command line."""
         kept = [] if roots else [f"--root {name}={folder}" for name, folder in self.roots.items()]
         kept += [f"--set {setting}" for setting in self.with_settings(settings) if setting not in settings]
         return " ".join(kept)
 
 
-def read_saved_build(folder: Path) -> SavedBuild:
-    """Reads the saved arguments of a build; empty where it is new. Raises ConfigError for a damaged file."""
-    path = folder / SAVED_FILE
+def read_saved_build(folder: Path, file: str = SAVED_FILE) -> SavedBuild:
+    """Reads the saved arguments of a build; empty where there are none. Raises ConfigError for a damaged file."""
+    path = folder / file
     try:
         found = yaml.safe_load(path.read_text(encoding="utf-8"))
         settings = {key: value if isinstance(value, str) else as_setting(value) for key, value in found["set"].items()}
@@ -69,8 +72,16 @@ def read_saved_build(folder: Path) -> SavedBuild:
         raise ConfigError(f"{path}: cannot be read ({type(error).__name__}); correct it, or delete it") from error
 
 
-def save_build(folder: Path, config: BuildConfig, settings: Sequence[str], roots: Mapping[str, Path]) -> None:
-    """Writes what a build is started with, ``roots`` those that were given."""
+@contextmanager
+def save_if_successful(
+    folder: Path, config: BuildConfig, settings: Sequence[str], roots: Mapping[str, Path]
+) -> Iterator[None]:
+    """Saves the arguments of a build, ``roots`` those that were given, once the block ends without an error.
+
+    Until then, and if it is cancelled or fails, they stand in `UNFINISHED_FILE`; a call that is refused leaves nothing.
+    """
+    path = folder / UNFINISHED_FILE
+    before = path.read_bytes() if path.exists() else None
     told = {
         "at": datetime.now(UTC).strftime("%Y-%m-%d %H:%M"),
         "versions": {"scan2qa": version("scan2qa"), "python": ".".join(map(str, sys.version_info[:3]))},
@@ -78,4 +89,15 @@ def save_build(folder: Path, config: BuildConfig, settings: Sequence[str], roots
         "set": dict(setting.split("=", 1) for setting in settings),
         "configured": config.resolved(),
     }
-    write_atomically(folder / SAVED_FILE, (_HEAD + yaml.safe_dump(told, sort_keys=False, allow_unicode=True)).encode())
+    raw = (_HEAD + yaml.safe_dump(told, sort_keys=False, allow_unicode=True)).encode()
+    write_atomically(path, raw)
+    try:
+        yield
+    except ConfigError:
+        if before is None:
+            path.unlink(missing_ok=True)
+        else:
+            write_atomically(path, before)
+        raise
+    write_atomically(folder / SAVED_FILE, raw)
+    path.unlink(missing_ok=True)

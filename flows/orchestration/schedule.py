@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from flows.cli.output.console import console
-from flows.orchestration.build import BuildRequest, resolve_build, start
+from flows.orchestration.build import BuildRequest, check, resolve_build
 from flows.orchestration.prefect_server import is_kept, spare_loopback, trouble
 from flows.orchestration.roots import written
 from pipeline.core.errors import ConfigError
@@ -21,7 +21,7 @@ def schedule(request: BuildRequest, cron: str, zone: str) -> None:
         remedy = "run `prefect server start`, then `prefect config set PREFECT_API_URL=http://127.0.0.1:4200/api`"
         raise ConfigError(f"a schedule needs a Prefect server that is kept running: {remedy}")
     resolved = resolve_build(request, write=True)
-    start(resolved)
+    check(resolved)
     os.environ.setdefault("PREFECT_LOGGING_LEVEL", "INFO")  # of the processes that it starts
     from prefect.schedules import Cron
     from prefect.types.entrypoint import EntrypointType

@@ -15,7 +15,7 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path, PurePosixPath
 from typing import Final
 
-from flows.orchestration.saved_build import SAVED_FILE
+from flows.orchestration.saved_build import SAVED_FILE, UNFINISHED_FILE
 from flows.remote.object_store import Bucket, BucketLease
 from pipeline.core.errors import StoreError
 from pipeline.core.files import TEMPORARY, write_atomically
@@ -32,7 +32,7 @@ ALIKE_FILE: Final = ".alike.json"
 AT_ONCE: Final = 16  # requests
 # What of a build's folder is on both sides; nothing else is sent, fetched or removed.
 SHARED: Final = frozenset(
-    {STORE, RELEASES, RELEASE, REVIEW, MANIFEST_FILE, QUARANTINE_FILE, SAVED_FILE, REPLIES_FILE}
+    {STORE, RELEASES, RELEASE, REVIEW, MANIFEST_FILE, QUARANTINE_FILE, SAVED_FILE, UNFINISHED_FILE, REPLIES_FILE}
     | {folder for stage in STAGES.values() for folder in stage.folders}
 )
 

@@ -38,7 +38,6 @@ MANIFEST_FILE: Final = "manifest.parquet"
 MADE_OF: Final = "scan2qa_made_of"  # key of the file's metadata
 QUARANTINE_FILE: Final = "quarantine.parquet"
 SEAL: Final = "seal"  # key of the metadata: digest of all else that the file holds
-CONFIGURED: Final = "configured"  # of the manifest's metadata: `BuildConfig.digest`
 
 
 RESULTS: Final = "results of "  # before the name of a stage, among the inputs of another
@@ -111,15 +110,13 @@ class Outcome:
         return table
 
 
-def write_outcome(
-    folder: Path, outcome: Outcome, order: Sequence[str], configured: str, made_of: Lineage | None = None
-) -> None:
+def write_outcome(folder: Path, outcome: Outcome, order: Sequence[str], made_of: Lineage | None = None) -> None:
     """Writes both files of a build; rows in the order of the stages, then of the units.
 
-    ``configured`` is the digest of the configuration that it was made under, ``made_of`` what is behind its digests.
+    ``made_of`` is what is behind its digests.
     """
     behind = (made_of or Lineage()).of(outcome.manifest, read_lineage(folder))
-    about = {CONFIGURED: configured, MADE_OF: json.dumps(asdict(behind), sort_keys=True, ensure_ascii=False)}
+    about = {MADE_OF: json.dumps(asdict(behind), sort_keys=True, ensure_ascii=False)}
     rows = [
         {
             "stage": e.stage,
@@ -176,13 +173,6 @@ def read_manifest(folder: Path, file: str = MANIFEST_FILE) -> dict[tuple[str, st
         )
         for row in table.to_pylist()
     }
-
-
-def read_configured(folder: Path) -> str:
-    """The digest of the configuration that the last manifest was made under; empty where there is none."""
-    table = _read_if_there(folder / MANIFEST_FILE)
-    metadata = table.schema.metadata if table is not None else None
-    return (metadata or {}).get(CONFIGURED.encode(), b"").decode()
 
 
 def read_quarantine(folder: Path) -> list[Quarantine]:

@@ -11,7 +11,7 @@ from pipeline.core.errors import ConfigError, StoreError
 from pipeline.core.files import remove_temporary
 from pipeline.engine.change_causes import Explained, explained
 from pipeline.engine.config import RENAMED, BuildConfig
-from pipeline.engine.inputs import InputListing, RawInput, check_roots, list_inputs
+from pipeline.engine.inputs import InputListing, RawInput, list_inputs
 from pipeline.engine.job import quarantine_of
 from pipeline.engine.lease import Lease, leased
 from pipeline.engine.manifest import MANIFEST_FILE, Entry, Outcome, read_lineage, read_manifest, write_outcome
@@ -61,13 +61,15 @@ class Builder:
         self._listed: InputListing | None = None
 
     def check(self, name: str | None = None) -> None:
-        """Raises at once what would be raised after a start: an unknown stage, a missing root, no place to write.
+        """Raises at once what would be raised after a start: an unknown stage, an empty root, no place to write.
+
+        A call that is refused has written nothing.
 
         For a stage of the whole build also where what it would bring together is of different ages.
         """
         stage = None if name is None else self._named(name)
         if stage is None or stage.needs_roots or stage.unit == "build":
-            check_roots(self.config)
+            self._inputs(Outcome())
         self._check_models(self._stages.values() if stage is None else [stage])
         with self._leased():
             pass
@@ -82,7 +84,7 @@ class Builder:
             for group in groups_of(self._wanted(), self.config):
                 runner.run(group)
             lease.check()
-            write_outcome(self.out, outcome, list(self._stages), self.config.digest(), runner.planner.made_of)
+            write_outcome(self.out, outcome, list(self._stages), runner.planner.made_of)
             Store(self.out / STORE).prune(e.output.path for e in outcome.manifest if e.output)
             keep_beside(self.out, MANIFEST_FILE)
             remove_temporary(self.out, [*(f for s in self._stages.values() for f in s.folders), SAMPLES])
@@ -149,7 +151,7 @@ class Builder:
             runner.run([stage])
             lease.check()
             rest = with_the_rest(stage, self._stages, self._previous, outcome, self.out)
-            write_outcome(self.out, rest, list(self._stages), self.config.digest(), runner.planner.made_of)
+            write_outcome(self.out, rest, list(self._stages), runner.planner.made_of)
             return outcome
 
     def _named(self, name: str) -> Stage:

@@ -21,7 +21,7 @@ from pipeline.core.errors import ConfigError
 from pipeline.core.identity import digest_of
 from pipeline.core.parquet import read_table
 from pipeline.engine.job import Job, JobResult, batches_of, run_job
-from pipeline.engine.manifest import MANIFEST, Outcome, read_configured
+from pipeline.engine.manifest import MANIFEST, Outcome
 from pipeline.engine.plan import WHOLE
 from pipeline.engine.stage import StageContext
 from pipeline.samples.indoor.metadata import PLANS, sample_scene, write_sample_metadata
@@ -487,17 +487,6 @@ def test_export_brings_nothing_of_different_ages_together(meta: Path, out: Path,
     refused(r"1 of 5 of unify are out of date \(their raw data are gone\)", **fewer)
     written(meta, edited(office={"room_size": 33.0}))
     refused(r"1 of 5 of unify are out of date \(what they are made from changed\)", **fewer)
-
-
-@pytest.mark.slow
-def test_the_manifest_tells_under_which_configuration_it_was_made(meta: Path, out: Path) -> None:
-    config = config_of(meta)
-    Builder(config, out).build()
-    assert read_configured(out) == config.digest()
-    assert config.model_copy(update={"roots": {"vsi_meta": out}}).digest() == config.digest()
-    changed = config_of(meta, select={"per_scene_and_task": 2})
-    Builder(changed, out).stage("select")
-    assert read_configured(out) == changed.digest() != config.digest()
 
 
 @pytest.mark.slow

@@ -13,7 +13,6 @@ from pipeline.engine.manifest import (
     Entry,
     Lineage,
     Outcome,
-    read_configured,
     read_lineage,
     read_manifest,
     read_quarantine,
@@ -31,26 +30,25 @@ def _write(folder: Path) -> Outcome:
     ]
     left_out = Quarantine(unit="rooms/x", stage="unify", file="x.ply", finding="cut", message="short", remedy="again")
     outcome = Outcome(entries, [left_out])
-    write_outcome(folder, outcome, ["unify"], "settings", Lineage({ROW[2]: {"cap": 6}}, {ROW[3]: {"numpy": "2"}}))
+    write_outcome(folder, outcome, ["unify"], Lineage({ROW[2]: {"cap": 6}}, {ROW[3]: {"numpy": "2"}}))
     return outcome
 
 
 def _read(folder: Path) -> tuple[object, ...]:
-    return read_manifest(folder), read_quarantine(folder), read_configured(folder), read_lineage(folder)
+    return read_manifest(folder), read_quarantine(folder), read_lineage(folder)
 
 
 def test_what_was_written_is_read(tmp_path: Path) -> None:
     outcome = _write(tmp_path)
     assert list(read_manifest(tmp_path).values()) == sorted(outcome.manifest, key=lambda entry: entry.unit)
     assert read_quarantine(tmp_path) == outcome.quarantine
-    assert read_configured(tmp_path) == "settings"
     assert read_lineage(tmp_path).config == {ROW[2]: {"cap": 6}}
 
 
 def test_a_flipped_byte_is_never_read_as_another_value(tmp_path: Path) -> None:
     _write(tmp_path)
     whole = _read(tmp_path)
-    nothing = ({}, [], "", Lineage())
+    nothing = ({}, [], Lineage())
     rng, noticed = np.random.default_rng(1), 0
     for file in (MANIFEST_FILE, QUARANTINE_FILE):
         raw = (tmp_path / file).read_bytes()
@@ -61,7 +59,6 @@ def test_a_flipped_byte_is_never_read_as_another_value(tmp_path: Path) -> None:
             now = (
                 read_manifest(tmp_path),
                 read_quarantine(tmp_path),
-                read_configured(tmp_path),
                 read_lineage(tmp_path),
             )
             for found, was, none in zip(now, whole, nothing, strict=True):

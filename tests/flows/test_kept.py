@@ -1,17 +1,21 @@
-"""What a build was started with is kept with it, and used again."""
+"""The arguments of a build that succeeded are kept with it, and used again."""
 
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
 import yaml
 
-from flows.orchestration.saved_build import SAVED_FILE, SavedBuild
+from flows.orchestration.saved_build import SAVED_FILE, UNFINISHED_FILE, SavedBuild
 from pipeline.engine.change_causes import changes
-from tests.builds import Cli, command_line, rows_of
-from tests.worlds.indoor.readers.broken_metadata import write_sound
+from tests.builds import REPOSITORY, UNASKED_SETTINGS, Cli, command_line, perturbed, prefect_environment, rows_of
+from tests.engine.test_kill import SCENES, n_files
+from tests.worlds.indoor.readers.broken_metadata import write_scenes, write_sound
 
 COUNTING = ("--set", "generate.tasks=[object_counting]")
 
@@ -120,6 +124,64 @@ def test_a_stage_that_is_refused_keeps_nothing(scan2qa: Cli, root: str, out: Pat
     assert ((out / SAVED_FILE).read_bytes(), released(out)) == before
 
 
+def everything(folder: Path) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("argument", ["empty", "nowhere", "generate.tasks=[]"])
+def test_a_refused_build_changes_nothing(argument: str, scan2qa: Cli, root: str, out: Path, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    wrong = ("--set", argument) if "=" in argument else ("--root", f"vsi_meta={tmp_path / argument}")
+    assert scan2qa("build", "vsi", "--root", root, *wrong, "--out", out).code == 2
+    assert not out.exists()
+    scan2qa("build", "vsi", "--root", root, "--out", out)
+    before = everything(out)
+    assert scan2qa("build", "vsi", *wrong, "--out", out).code == 2
+    assert everything(out) == before
+
+
+@pytest.mark.slow
+def test_a_run_that_is_killed_keeps_its_arguments_apart(scan2qa: Cli, root: str, out: Path, tmp_path: Path) -> None:
+    scan2qa("build", "vsi", "--root", root, "--out", out)
+    kept = (out / SAVED_FILE).read_bytes()
+    (tmp_path / "more").mkdir()
+    write_scenes(tmp_path / "more" / "rooms.json", perturbed(SCENES, 24))
+    other = ("--root", f"vsi_meta={tmp_path / 'more'}", "--set", "generate.profile=official")
+    for folder in (out, tmp_path / "new"):
+        command = ["build", "vsi", *other, "--out", str(folder), "--workers", "1", "--no-prefect", *UNASKED_SETTINGS]
+        already = n_files(folder)
+        with subprocess.Popen(
+            [sys.executable, "-m", "scan2qa", *command], cwd=REPOSITORY, env=prefect_environment()
+        ) as process:
+            while process.poll() is None and n_files(folder) < already + 5:
+                time.sleep(0.01)
+            process.kill()
+        assert (folder / UNFINISHED_FILE).exists()
+    assert (out / SAVED_FILE).read_bytes() == kept
+    assert scan2qa("builds", tmp_path).out.count("last run not finished") == 1
+    run = scan2qa("build", "vsi", "--out", out)
+    told = re.search(r"The run started at .+ UTC did not finish, and its arguments were not saved: (.+)", run.out)
+    assert told
+    assert told[1].startswith(" ".join(other))
+    assert f"As last time: --root {root}" in run.out
+    assert {row["scene_name"] for row in released(out)} <= {"kitchen", "bedroom", "office"}
+    assert not (out / UNFINISHED_FILE).exists()
+    # Where nothing has succeeded yet there is nothing else to go on from.
+    assert f"As last time: {' '.join(other[:2])}" in scan2qa("build", "vsi", "--out", tmp_path / "new", "--dry-run").out
+
+
+def test_an_old_key_of_a_kept_build_is_told_with_its_file(scan2qa: Cli, root: str, out: Path) -> None:
+    scan2qa("build", "vsi", "--root", root, "--out", out)
+    text = (out / SAVED_FILE).read_text()
+    (out / SAVED_FILE).write_text(text.replace("set:\n", "set:\n  film: 'false'\n"))
+    run = scan2qa("build", "vsi", "--out", out)
+    assert (run.code, run.err) == (
+        2,
+        f"scan2qa: {out / SAVED_FILE}: configuration key film is now called video; correct it there, or start without "
+        "it: --forget\n",
+    )
+
+
 def test_a_dry_run_keeps_nothing(scan2qa: Cli, root: str, out: Path) -> None:
     assert scan2qa("build", "vsi", "--root", root, "--out", out, "--dry-run").code == 0
     assert not out.exists()
@@ -144,10 +206,6 @@ def test_builds_are_listed(scan2qa: Cli, root: str, tmp_path: Path) -> None:
     assert "stages behind generate not run" in scan2qa("builds", tmp_path).out
     scan2qa("stage", "vsi", "export", "--out", tmp_path / "mine")
     assert "stages behind generate not run" in scan2qa("builds", tmp_path).out, "select has not seen them"
-    kept = yaml.safe_load((tmp_path / "mine" / SAVED_FILE).read_text())
-    kept["configured"]["select"]["per_scene_and_task"] = 2
-    (tmp_path / "mine" / SAVED_FILE).write_text(yaml.safe_dump(kept))
-    assert "started with other settings, not finished" in scan2qa("builds", tmp_path).out
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 from datasets import load_dataset
 
 from flows.cli.review import folder_of, import_review, pack_of, salt_of, serve
-from flows.orchestration.saved_build import save_build
+from flows.orchestration.saved_build import save_if_successful
 from pipeline.core.errors import ConfigError, StoreError
 from pipeline.review.database import Database
 from pipeline.samples.indoor.metadata import PLANS, sample_scene
@@ -35,7 +35,8 @@ class Build:
     def build(self) -> Any:
         (self.meta / "made.json").write_text(json.dumps(self.scenes), encoding="utf-8")
         config = config_of(self.meta, **SECTIONS)
-        save_build(self.out, config, [], {"vsi_meta": self.meta})
+        with save_if_successful(self.out, config, [], {"vsi_meta": self.meta}):
+            pass
         return Builder(config, self.out).build()
 
     def pack(self) -> Any:

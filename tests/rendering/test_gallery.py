@@ -15,7 +15,7 @@ from playwright.sync_api import expect, sync_playwright
 from flows.cli.gallery import EACH, files, make_gallery
 from flows.cli.release_reader import open_build
 from flows.cli.show import details_of
-from flows.orchestration.saved_build import save_build
+from flows.orchestration.saved_build import save_if_successful
 from pipeline.core.errors import ConfigError
 from pipeline.core.tables import CHECKSUMS
 from pipeline.rendering.details import dropped, guessed
@@ -39,7 +39,8 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     scenes = json.dumps({plan.name: sample_scene(plan) for plan in PLANS[:4]})
     (folder / "meta" / "rooms.json").write_text(scenes.replace('"chair"', json.dumps(NAME)), encoding="utf-8")
     config = config_of(folder / "meta")
-    save_build(folder / "vsi", config, [], {"vsi_meta": folder / "meta"})
+    with save_if_successful(folder / "vsi", config, [], {"vsi_meta": folder / "meta"}):
+        pass
     assert Builder(config, folder / "vsi").build().released is not None
     return folder / "vsi"
 

@@ -10,7 +10,7 @@ import pytest
 from rerun import dataframe
 
 from flows.cli.recording import write
-from flows.orchestration.saved_build import save_build
+from flows.orchestration.saved_build import save_if_successful
 from pipeline.core.spatial import MappedThing, Spatial, SpatialBoxes, TopDownMap, flat
 from pipeline.geometry.scans import Frames, SceneGeometry
 from pipeline.samples.indoor.metadata import PLANS, sample_scene
@@ -113,7 +113,8 @@ def test_the_command_writes_one_of_a_build_and_refuses_a_release_alone(tmp_path:
     (tmp_path / "meta").mkdir()
     write_scenes(tmp_path / "meta" / "rooms.json", {"kitchen": sample_scene(PLANS[1])})
     config = config_of(tmp_path / "meta")
-    save_build(tmp_path / "out", config, [], {"vsi_meta": tmp_path / "meta"})
+    with save_if_successful(tmp_path / "out", config, [], {"vsi_meta": tmp_path / "meta"}):
+        pass
     Builder(config, tmp_path / "out").build()
     rows = rows_of(tmp_path / "out" / "release" / "provenance" / FILE)
     row = next(r for r in rows if r["task"] == "object_abs_distance")

@@ -15,7 +15,7 @@ import pytest
 from playwright.sync_api import expect, sync_playwright
 
 from flows.cli.report import report, report_page
-from flows.orchestration.saved_build import save_build
+from flows.orchestration.saved_build import save_if_successful
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.errors import ConfigError, StoreError
 from pipeline.core.spatial import MappedThing, TopDownMap
@@ -46,7 +46,8 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Released]:
         scenes = json.dumps({plan.name: sample_scene(plan) for plan in plans}).replace('"chair"', json.dumps(name))
         (folder / "meta" / f"{file}.json").write_text(scenes, encoding="utf-8")
     config = config_of(folder / "meta")
-    save_build(folder / "vsi", config, [], {"vsi_meta": folder / "meta"})
+    with save_if_successful(folder / "vsi", config, [], {"vsi_meta": folder / "meta"}):
+        pass
     outcome = Builder(config, folder / "vsi").build()
     assert outcome.released is not None
     return folder / "vsi", outcome.released
