@@ -46,6 +46,9 @@ def main() -> None:
     if said is not None:
         sys.stderr.write(f"scan2qa: {said}\n")
         sys.exit(EXIT_USAGE)
+    from flows.orchestration.signals import end_at_signals
+
+    end_at_signals()  # before the imports, which take a second
     from flows.cli.app import main as command
 
     command()

@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 from types import TracebackType
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
@@ -35,7 +35,10 @@ from flows.cli.options import (
 )
 from flows.cli.output.console import configure_output, console, show_error, start_spinner, stop_spinner
 from flows.orchestration.folders import CORES, OUTPUTS, configuration
+from flows.orchestration.signals import default_signals
 from pipeline.core.errors import ConfigError, Scan2qaError, extra_of, missing
+
+STOPPED_AT_ONCE: Final = frozenset({"build", "stage"})  # of which whatever is finished is kept
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -62,11 +65,14 @@ def _version(asked: bool) -> None:
 
 @app.callback()
 def scan2qa(
+    context: typer.Context,
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
     """Builds spatial question-answering benchmarks from 3D scans and drone flights, and audits published ones."""
+    if context.invoked_subcommand not in STOPPED_AT_ONCE:
+        default_signals()
 
 
 @app.command()

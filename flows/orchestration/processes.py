@@ -30,13 +30,11 @@ from typing import Any, Final, Self
 import psutil
 
 from flows.orchestration import watchdog
+from flows.orchestration.signals import EXIT_BASE, SIGNALS, say_stopped
 from pipeline.core.errors import StoreError
 from pipeline.engine.job import Job, JobResult, run_job
 
-SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-EXIT_BASE: Final = 128  # and the number of the signal, as a shell says it
-SAID: Final = b"scan2qa: stopped; finished work is kept, and the same command goes on from there\n"
-SHOW_CURSOR: Final = b"\r\x1b[K\x1b[?25h"  # which a progress bar hides
+TRACKER_QUIET: Final = "ignore:resource_tracker:UserWarning"  # as written after -W
 
 
 class Watchdog:
@@ -88,9 +86,7 @@ def stoppable(watched: Watchdog | None = None) -> Iterator[None]:
 
 def stop(number: int, why: str, watched: Watchdog | None = None) -> None:
     """Ends this process and its children now, from any thread."""
-    # Neither rich nor logging: whatever was interrupted may hold their locks.
-    with suppress(OSError):  # of a terminal that is closed
-        os.write(2, (SHOW_CURSOR if os.isatty(2) else b"") + SAID)
+    say_stopped()
     ours = watched.process.pid if watched else None
     end([child for child in psutil.Process().children(recursive=True) if child.pid != ours])
     if watched:
@@ -195,6 +191,7 @@ class Pool:
     def _started(self) -> ProcessPoolExecutor:
         with self._starting:
             if self._pool is None:
+                start_resource_tracker()
                 self._pool = ProcessPoolExecutor(
                     self._workers, mp_context=get_context("spawn"), initializer=end_with_parent
                 )
@@ -221,12 +218,21 @@ def run_all(pool: ProcessPoolExecutor, jobs: list[Job]) -> Iterable[JobResult]:
 @contextmanager
 def ignore_signals() -> Iterator[None]:
     """Processes started within the block ignore Ctrl-C, which a terminal sends to all; `stop` ends them."""
-    resource_tracker.ensure_running()  # it would lift the mask again
+    start_resource_tracker()  # it would lift the mask again
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def start_resource_tracker() -> None:
+    """Starts the process that removes semaphores of a process that was killed, without its warning about them."""
+    sys.warnoptions.append(TRACKER_QUIET)  # which it takes over
+    try:
+        resource_tracker.ensure_running()
+    finally:
+        sys.warnoptions.remove(TRACKER_QUIET)
 
 
 def end_with_parent() -> None:

@@ -28,7 +28,7 @@ from typing import Any, Final
 
 import psutil
 
-from flows.orchestration.processes import SAID
+from flows.orchestration.signals import SAID
 from tests.bench.measuring import Figure, temporary
 from tests.builds import UNASKED_SETTINGS, build, perturbed, prefect_environment, release_of
 from tests.engine.test_kill import SCENES, n_files

@@ -12,6 +12,7 @@ from prefect.logging import disable_run_logger
 
 from flows.orchestration.prefect_flows import UP_TO_DATE, WITH_QUARANTINE, _may_heal, _state, build_flow
 from flows.orchestration.prefect_run import _funnel, _questions
+from flows.orchestration.saved_build import SAVED_FILE
 from pipeline.core.errors import NoSpaceError, StoreError
 from pipeline.core.schema import Quarantine
 from pipeline.engine.lease import leased
@@ -122,7 +123,10 @@ def test_a_schedule_is_refused_for_what_is_wrong_before_it_is_served(
     assert wrong.code == 2
     assert "no such folder" in wrong.err
     (tmp_path / "meta").mkdir()
-    root = f"vsi_meta={tmp_path / 'meta'}"
-    wrong = scan2qa("schedule", "vsi", "--root", root, "--out", tmp_path / "out", "--cron", "at night")
-    assert wrong.code == 2
-    assert "--cron 'at night' in UTC" in wrong.err
+    asked = ("schedule", "vsi", "--root", f"vsi_meta={tmp_path / 'meta'}", "--out", tmp_path / "out")
+    wrong = scan2qa(*asked)
+    assert (wrong.code, "no *.json file here" in wrong.err) == (2, True)
+    write_scenes(tmp_path / "meta" / "meta.json", {"bedroom": SCENES["bedroom"]})
+    wrong = scan2qa(*asked, "--cron", "at night")
+    assert (wrong.code, "--cron 'at night' in UTC" in wrong.err) == (2, True)
+    assert not (tmp_path / "out" / SAVED_FILE).exists()

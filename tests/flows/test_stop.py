@@ -27,10 +27,44 @@ main()
 """
 
 
+STOPPED = "scan2qa: stopped; finished work is kept, and the same command goes on from there\n"
+IMPORTS = """
+import os, signal, sys
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
+module, number = sys.argv.pop(), int(sys.argv.pop())
+
+class Finder:
+    def find_spec(self, name, *rest):
+        if name == module:
+            os.kill(os.getpid(), number)
+
+sys.meta_path.insert(0, Finder())
+from scan2qa import main
+main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("number", "module"),
+    [(signal.SIGINT, "typer"), (signal.SIGINT, "pyarrow"), (signal.SIGTERM, "flows.cli.output.build_tables")],
+)
+def test_a_signal_ends_the_command_while_it_imports(number: signal.Signals, module: str) -> None:
+    process = subprocess.run(
+        [sys.executable, "-c", IMPORTS, "build", "vsi", str(number.value), module],
+        capture_output=True,
+        text=True,
+        cwd=REPOSITORY,
+        check=False,
+    )
+    assert (process.returncode, process.stdout, process.stderr) == (128 + number, "", STOPPED)
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_a_signal_to_the_whole_group_ends_the_command(number: signal.Signals, tmp_path: Path) -> None:
-    """As a terminal sends Ctrl-C."""
+    """As a terminal sends Ctrl-C. Who is killed says nothing, nor does Python's tracker of semaphores on its behalf."""
     meta, out = tmp_path / "meta", tmp_path / "out"
     meta.mkdir()
     write_scenes(meta / "meta.json", perturbed(SCENES, 24))
@@ -47,12 +81,12 @@ def test_a_signal_to_the_whole_group_ends_the_command(number: signal.Signals, tm
         while process.poll() is None and n_files(out) < 5:
             time.sleep(0.01)
         children = psutil.Process(process.pid).children(recursive=True)
-        os.killpg(process.pid, number)
+        (os.kill if number == signal.SIGKILL else os.killpg)(process.pid, number)
         sent = time.monotonic()
         _, said = process.communicate()
         took_s = time.monotonic() - sent
-    assert process.returncode == 128 + number
-    assert said == "scan2qa: stopped; finished work is kept, and the same command goes on from there\n"
+    is_killed = number == signal.SIGKILL
+    assert (process.returncode, said) == ((-number, "") if is_killed else (128 + number, STOPPED))
     assert took_s < 2
     assert len(children) >= 2
     assert psutil.wait_procs(children, timeout=5)[1] == []
