@@ -33,7 +33,7 @@ HERE: Final = Path(__file__).resolve().parent
 MAX_BODY: Final = 64 * 1024
 WRONG_TOKEN_S: Final = 1.0  # how long a wrong token waits for its answer
 A_YEAR_S: Final = 365 * 24 * 3600
-ACTIONS: Final = ("answer", "accept", "flag")
+ACTIONS: Final = ("answer", "accept", "flag", "undo")
 _SEE_OTHER: Final = 303
 
 
@@ -125,7 +125,7 @@ class Pages:
         return self._item_page("item.html", self._known(request), reviewer, role)
 
     async def act(self, request: Request) -> Response:
-        """Stores an answer, that the truth holds, or a flag."""
+        """Stores an answer, that the truth holds, or a flag; or takes the last of these two back."""
         reviewer, form = self._signed_in(request), await _form(request)
         item, role = self._known(request), _role(form.get("role"))
         action = request.url.path.rpartition("/")[2]
@@ -139,6 +139,8 @@ class Pages:
             site.answer(item, reviewer, role, content, form.get("answer", ""))
         elif action == "accept":
             site.accept(item, reviewer, role, content)
+        elif action == "undo":
+            site.undo(item, reviewer, role, content)
         else:
             told = (form.get(name, "") for name in ("reason", "note", "correction"))
             site.flag(item, reviewer, role, content, *told)

@@ -38,7 +38,6 @@ class Revealed(NamedTuple):
     answer: str
     truth: ReviewTruth
     agrees: bool
-    own: ReviewVerdict | None
     others: list[ReviewVerdict]  # for who adjudicates
     standing: Consensus
     seeks: list[Seek]
@@ -54,7 +53,8 @@ class PageView(NamedTuple):
     number: int  # of the item among all
     pictured: bool  # whether a picture goes with the question
     revealed: Revealed | None
-    flagged: ReviewVerdict | None  # before an answer: a flag was raised instead of one
+    own: ReviewVerdict | None  # before an answer: a flag was raised instead of one
+    undoable: bool  # whether there is a decision to take back; that by an answer which is the truth is none
 
 
 class Overview(NamedTuple):
@@ -109,26 +109,26 @@ class Site:
         with self._lock:
             shown = self._items[item]
             sketch = self._pack.maps[shown.scene]
-            answer = self._board.answer(item, reviewer)
+            answer, own = self._board.answer(item, reviewer), self._board.own(item, reviewer, role)
+            pictured = item in self._pictures
             if answer is None:
                 self._board.lease(item, reviewer, self._clock())
-                flagged = self._board.own(item, reviewer, role)
                 before = map_before(sketch, shown.map)
-                return PageView(shown, role, before, False, self._numbers[item], item in self._pictures, None, flagged)
+                return PageView(shown, role, before, False, self._numbers[item], pictured, None, own, own is not None)
             truth = self._pack.truths[item]
             others = [v for v in self._board.reviews(item) if v.reviewer != reviewer] if role == "adjudicate" else []
             revealed = Revealed(
                 answer=answer,
                 truth=truth,
-                agrees=matches(answer, truth.truth, shown.options, shown.question),
-                own=self._board.own(item, reviewer, role),
+                agrees=self._agrees(shown, answer),
                 others=others,
                 standing=self._board.standing(item),
                 seeks=self._seeks(shown, truth),
             )
             drawn = map_after(sketch, truth.operands, truth.until_s, truth.from_s or 0.0)
-            proof, pictured = item in self._drawings, item in self._pictures
-            return PageView(shown, role, drawn, proof, self._numbers[item], pictured, revealed, None)
+            undoable = self._is_undoable(shown, own)
+            proof = item in self._drawings
+            return PageView(shown, role, drawn, proof, self._numbers[item], pictured, revealed, own, undoable)
 
     def picture(self, item: int) -> bytes | None:
         """PNG of what the question of an item names; None where it needs none."""
@@ -144,20 +144,22 @@ class Site:
             return None
 
     def answer(self, item: int, reviewer: str, role: Role, content: str, given: str) -> None:
-        """Stores an answer; one that is the truth accepts it. A second answer changes nothing. Raises RefusedError."""
+        """Stores an answer; one that is the truth accepts what is not flagged. A second answer changes nothing.
+
+        Raises RefusedError.
+        """
         shown = self._checked(item, content)
         answer = read_answer(given[:LONGEST_NOTE], shown.options, shown.question)
         if answer is None:
             wanted = f"one of the letters A to {shown.options[-1][0]}" if shown.options else "a number, such as 2.5"
             raise RefusedError(f"This is no answer: give {wanted}.")
         events = [self._event(shown, reviewer, role, "answer", answer=answer)]
-        if matches(answer, self._pack.truths[item].truth, shown.options, shown.question):
-            events.append(self._event(shown, reviewer, role, "accept"))
-        if role == "adjudicate":
-            events = events[:1]  # it is for them to say what holds
         with self._lock:
             if self._board.answer(item, reviewer) is not None:
                 return
+            # Who adjudicates says what holds; and a flag that was raised before the answer stays.
+            if role == "review" and self._agrees(shown, answer) and self._board.own(item, reviewer, role) is None:
+                events.append(self._event(shown, reviewer, role, "accept"))
             try:
                 self._store(events)
             except AnsweredBeforeError:  # by another process
@@ -198,6 +200,14 @@ class Site:
             if said != ("flag", event.reason, event.note, event.answer):
                 self._store([event])
 
+    def undo(self, item: int, reviewer: str, role: Role, content: str) -> None:
+        """Takes a reviewer's last decision back: what it was before holds again. Raises RefusedError."""
+        shown = self._checked(item, content)
+        with self._lock:
+            if not self._is_undoable(shown, self._board.own(item, reviewer, role)):
+                raise RefusedError("There is nothing to undo: the answer itself stays.")
+            self._store([self._event(shown, reviewer, role, "undo")])
+
     def next_item(self, reviewer: str, after: int | None) -> int | None:
         """The next item for a reviewer; None where nothing is left for them."""
         with self._lock:
@@ -230,6 +240,16 @@ class Site:
         name = self._items[item].video
         path = (self._videos / name).resolve() if name else None
         return path if path and path.is_relative_to(self._videos) and path.is_file() else None
+
+    def _agrees(self, item: ReviewItem, answer: str) -> bool:
+        return matches(answer, self._pack.truths[item.id].truth, item.options, item.question)
+
+    def _is_undoable(self, item: ReviewItem, own: ReviewVerdict | None) -> bool:
+        """Whether there is a decision, and not the one that the answer made by itself."""
+        if own is None or own.previous is None:
+            return False
+        by_itself = own.role == "review" and own.answer is not None and self._agrees(item, own.answer)
+        return not (by_itself and own.decision == "accept" and own.previous.decision is None)
 
     def _checked(self, item: int, content: str) -> ReviewItem:
         shown = self._items[item]

@@ -13,7 +13,7 @@ from pipeline.core.errors import StoreError
 from pipeline.review.verdicts import KINDS, ROLES, ReviewEvent
 
 BUSY_S: Final = 5.0
-_VERSION: Final = 1
+_VERSION: Final = 2
 _SCHEMA: Final = f"""
 CREATE TABLE events (
     seq INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -30,6 +30,13 @@ CREATE TABLE events (
 CREATE UNIQUE INDEX one_answer ON events (item, content, reviewer) WHERE kind = 'answer';
 CREATE TRIGGER never_changed BEFORE UPDATE ON events BEGIN SELECT RAISE(ABORT, 'events are only appended'); END;
 CREATE TRIGGER never_removed BEFORE DELETE ON events BEGIN SELECT RAISE(ABORT, 'events are only appended'); END;
+"""
+# Version 1 knew no kind "undo"; a constraint cannot be changed, so the table is made again with all that stood in it.
+_BEFORE: Final = """
+DROP TRIGGER never_changed;
+DROP TRIGGER never_removed;
+DROP INDEX one_answer;
+ALTER TABLE events RENAME TO before;
 """
 _COLUMNS: Final = ", ".join(ReviewEvent._fields)
 _INSERT: Final = f"INSERT INTO events ({_COLUMNS}) VALUES ({', '.join('?' * len(ReviewEvent._fields))})"  # noqa: S608
@@ -100,8 +107,9 @@ class Database:
             (version,) = run("PRAGMA user_version").fetchone()
             if version > _VERSION:
                 raise StoreError(f"{self.path}: written by a newer scan2qa (its version is {version}); use that one")
-            if version == 0:
-                for statement in _statements(_SCHEMA):
+            if version < _VERSION:
+                taken = "INSERT INTO events SELECT * FROM before;\nDROP TABLE before;\n"
+                for statement in _statements(_SCHEMA if version == 0 else f"{_BEFORE}{_SCHEMA}{taken}"):
                     run(statement)
             run(f"PRAGMA user_version = {_VERSION}")  # a write: one that cannot be is told now, not at the first answer
 

@@ -1,6 +1,7 @@
 """The queue of a review: assigns questions to reviewers; its state is in memory, updated event by event.
 
-No question is assigned that two others have answered or are looking at; a reviewer who has begun one returns to it.
+No question is assigned that two others have judged or are looking at; a reviewer who has begun one returns to it. Who
+answers and then leaves keeps nobody waiting for longer than `LEASE_S`.
 """
 
 from __future__ import annotations
@@ -17,13 +18,13 @@ LEASE_S: Final = 900.0  # an item that somebody opened is kept for them so long
 
 
 class Progress(NamedTuple):
-    """How far one reviewer is, in items as they are now."""
+    """How far one reviewer is, in items as they are now: judged (accepted or flagged), answered and not judged yet."""
 
     reviewer: str
-    reviewed: int
+    judged: int
     accepted: int
     flagged: int
-    undecided: int
+    answered: int
     adjudicated: int
 
 
@@ -44,9 +45,11 @@ class Board:
             return
         own, at = self._verdicts[event.item], (event.content, event.reviewer, event.role)
         start = ReviewVerdict(event.item, event.content, event.reviewer, event.role)
-        own[at] = with_event(own.get(at, start), event)
-        if own[at].decision or event.role == "adjudicate":
+        verdict = own[at] = with_event(own.get(at, start), event)
+        if verdict.decision or event.role == "adjudicate":
             self._leases.get(event.item, {}).pop(event.reviewer, None)
+        if verdict.is_empty:
+            del own[at]
 
     def verdicts(self, item: int) -> list[ReviewVerdict]:
         """All verdicts on an item, also on what it was before."""
@@ -111,10 +114,9 @@ class Board:
                 if verdict.role == "adjudicate":
                     counts["adjudicated"] += verdict.decision is not None
                 else:
-                    counts["reviewed"] += 1
-                    counts[verdict.decision or "undecided"] += 1
+                    counts[verdict.decision or "answered"] += 1
         return [
-            Progress(name, n["reviewed"], n["accept"], n["flag"], n["undecided"], n["adjudicated"])
+            Progress(name, n["accept"] + n["flag"], n["accept"], n["flag"], n["answered"], n["adjudicated"])
             for name, n in sorted(own.items())
         ]
 
@@ -140,7 +142,8 @@ class Board:
         holders = self._holders(item, now)
         if reviewer in holders:
             return 1
-        others = {name for (own, name, role) in given if own == content and role == "review"} | holders
+        judged = {v.reviewer for (own, _, role), v in given.items() if own == content and role == "review" and v.label}
+        others = judged | holders
         if len(others) >= REVIEWERS:
             return None
         return 3 - len(others)

@@ -27,7 +27,7 @@ class Agreement(BaseModel):
 
     Attributes:
         about: "verdict" (accept, correct, reject) or "answer" (given blind).
-        items: questions that two or more reviewers spoke of.
+        items: questions that two or more reviewers have judged.
         raw: share of questions on which the first two agree.
     """
 
@@ -44,6 +44,8 @@ def agreements(
 ) -> list[Agreement]:
     """Per task, and "all" for verdicts, from the reviews of each question (no adjudication), in the order of tasks.
 
+    They rest on what is judged: an answer whose reviewer has not judged it yet is in none of the figures.
+
     Args:
         reviews: question -> its reviews, the earliest first.
         tasks: question -> its task.
@@ -53,7 +55,7 @@ def agreements(
     rows = []
     of_task: dict[str, list[Sequence[ReviewVerdict]]] = {}
     for item, own in reviews.items():
-        of_task.setdefault(tasks[item], []).append(own)
+        of_task.setdefault(tasks[item], []).append([verdict for verdict in own if verdict.label])
     for task in sorted(of_task):
         rows.append(_row(task, "verdict", [[_kind(v) for v in _in_order(own)] for own in of_task[task]]))
         answers = [[v.answer for v in _in_order(own) if v.answer is not None] for own in of_task[task]]
@@ -71,7 +73,7 @@ def agreements(
 
 
 def _kind(verdict: ReviewVerdict) -> str:
-    return verdict.label.partition(" ")[0]
+    return (verdict.label or "").partition(" ")[0]
 
 
 def _in_order(own: Iterable[ReviewVerdict]) -> list[ReviewVerdict]:

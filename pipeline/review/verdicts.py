@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Final, Literal, NamedTuple
 
@@ -11,9 +11,9 @@ from pipeline.metrics.letters import find_letter
 from pipeline.metrics.mra import mean_relative_accuracy
 from pipeline.metrics.numbers import asked_unit, find_number
 
-Kind = Literal["answer", "accept", "flag"]
+Kind = Literal["answer", "accept", "flag", "undo"]
 Role = Literal["review", "adjudicate"]
-KINDS: Final[tuple[Kind, ...]] = ("answer", "accept", "flag")
+KINDS: Final[tuple[Kind, ...]] = ("answer", "accept", "flag", "undo")
 ROLES: Final[tuple[Role, ...]] = ("review", "adjudicate")
 
 # A closed list, so that flags can be counted: name -> as people read it.
@@ -38,7 +38,7 @@ class ReviewEvent(NamedTuple):
     Attributes:
         item: the question's id.
         content: what the question was then (`pipeline.review.review_bundle.content_of`).
-        kind: an answer given blind, the word that the truth is right, or a flag.
+        kind: an answer given blind, the word that the truth is right, a flag, or that the last of these two is undone.
         role: "adjudicate" where it settles what reviewers disagree on.
         answer: a letter or a number; of a flag, what would be right instead, if that was said.
         reason: of a flag, one of `REASONS`.
@@ -62,8 +62,9 @@ class ReviewVerdict:
 
     Attributes:
         answer: given before the truth was seen; None where a flag was raised instead.
-        decision: None until it is decided; an answer that is the truth decides by itself.
+        decision: None until it is judged; an answer that is the truth judges by itself.
         correction: what would be right, with a flag.
+        previous: what it was before the decision, for undo.
     """
 
     item: int
@@ -76,15 +77,19 @@ class ReviewVerdict:
     note: str | None = None
     correction: str | None = None
     at: str = ""
+    previous: ReviewVerdict | None = field(default=None, repr=False, compare=False)
 
     @property
-    def label(self) -> str:
-        """What is compared between reviewers: accept, reject, correct and to what, or differs."""
-        if self.decision == "accept":
-            return "accept"
+    def label(self) -> str | None:
+        """What is compared between reviewers: accept, reject, or correct and to what; None until it is judged."""
         if self.decision == "flag":
             return f"correct {self.correction}" if self.correction else "reject"
-        return "differs"  # another answer than the truth, and nothing said about it
+        return self.decision
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is left of it: a flag without an answer was undone."""
+        return self.answer is None and self.decision is None
 
 
 def verdicts_of(events: Iterable[ReviewEvent]) -> list[ReviewVerdict]:
@@ -98,13 +103,16 @@ def verdicts_of(events: Iterable[ReviewEvent]) -> list[ReviewVerdict]:
         start = ReviewVerdict(event.item, event.content, event.reviewer, event.role)
         found[*at, event.role] = with_event(found.get((*at, event.role), start), event)
     # Whoever adjudicates after having reviewed answered once, as a reviewer.
-    return [replace(v, answer=answers.get((v.item, v.content, v.reviewer))) for v in found.values()]
+    return [replace(v, answer=answers.get((v.item, v.content, v.reviewer))) for v in found.values() if not v.is_empty]
 
 
 def with_event(verdict: ReviewVerdict, event: ReviewEvent) -> ReviewVerdict:
     """A verdict after one more event."""
     if event.kind == "answer":
         return replace(verdict, answer=event.answer, at=event.at)
+    if event.kind == "undo":
+        nothing = ReviewVerdict(verdict.item, verdict.content, verdict.reviewer, verdict.role)
+        return replace(verdict.previous or nothing, answer=verdict.answer, at=event.at)
     flag = event.kind == "flag"
     return replace(
         verdict,
@@ -113,6 +121,7 @@ def with_event(verdict: ReviewVerdict, event: ReviewEvent) -> ReviewVerdict:
         note=event.note,
         correction=event.answer if flag else None,
         at=event.at,
+        previous=verdict,
     )
 
 
@@ -135,13 +144,14 @@ def matches(answer: str, truth: str, options: Sequence[str] | None, question: st
 
 
 REVIEWERS: Final = 2  # per question, as in the CityEQA paper; then adjudication of disagreements
-State = Literal["accepted", "corrected", "rejected", "disputed", "waiting", "stale"]
+State = Literal["accepted", "corrected", "rejected", "disputed", "answered", "waiting", "stale"]
 STATES: Final[dict[State, str]] = {
     "accepted": "reviewers found the answer right",
     "corrected": "reviewers agreed on another answer",
     "rejected": "reviewers found the question bad",
     "disputed": "reviewers disagree, and nobody settled it yet",
-    "waiting": "fewer than two reviewers have looked at it",
+    "answered": "somebody has answered it and not judged it yet",
+    "waiting": "fewer than two reviewers have judged it",
     "stale": "it has changed since it was reviewed: it is to be reviewed again",
 }
 _OF_DECISION: Final[dict[str, State]] = {"accept": "accepted", "reject": "rejected", "correct": "corrected"}
@@ -152,7 +162,7 @@ class Consensus(NamedTuple):
 
     Attributes:
         answer: the right letter or number where it was corrected.
-        reviewers: who have reviewed it as it is now.
+        reviewers: who have judged it as it is now.
         reasons: of the flags, sorted.
     """
 
@@ -163,21 +173,24 @@ class Consensus(NamedTuple):
 
 
 def consensus_of(verdicts: Sequence[ReviewVerdict], content: str) -> Consensus:
-    """Where a question stands, from all verdicts on it; those on another content are stale."""
+    """Where a question stands, from all verdicts on it; those on another content are stale.
+
+    What is answered and not judged yet is no disagreement: it counts neither for nor against.
+    """
     own = [verdict for verdict in verdicts if verdict.content == content]
     if not own:
         return Consensus("stale" if verdicts else "waiting")
     reviews = [verdict for verdict in own if verdict.role == "review"]
+    labels = [verdict.label for verdict in reviews if verdict.label]
     reasons = tuple(sorted({v.reason for v in own if v.decision == "flag" and v.reason}))
-    settled = [v for v in own if v.role == "adjudicate" and v.decision]
+    settled = [(v.at, v.label) for v in own if v.role == "adjudicate" and v.label]
     if settled:
-        return _as(max(settled, key=lambda v: v.at).label, len(reviews), reasons)
-    if len(reviews) < REVIEWERS:
-        return Consensus("waiting", None, len(reviews), reasons)
-    labels = {verdict.label for verdict in reviews}
-    if len(labels) > 1 or labels == {"differs"}:
-        return Consensus("disputed", None, len(reviews), reasons)
-    return _as(labels.pop(), len(reviews), reasons)
+        return _as(max(settled)[1], len(labels), reasons)
+    if len(labels) < REVIEWERS:
+        return Consensus("waiting" if len(labels) == len(reviews) else "answered", None, len(labels), reasons)
+    if len(set(labels)) > 1:
+        return Consensus("disputed", None, len(labels), reasons)
+    return _as(labels[0], len(labels), reasons)
 
 
 def _as(label: str, reviewers: int, reasons: tuple[str, ...]) -> Consensus:

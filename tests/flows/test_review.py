@@ -66,7 +66,7 @@ def test_verdicts_come_into_the_release_with_agreement_and_a_rebuild_returns_wha
     made: Build, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pack = made.pack()
-    chosen = [i.id for i in pack.items if i.task == "object_rel_distance"][:4]
+    chosen = [i.id for i in pack.items if i.task == "object_rel_distance"][:5]
     number = next(i.id for i in pack.items if i.task == "object_abs_distance")
     truth = {i: pack.truths[i].truth for i in (*chosen, number)}
     wrong = {i: next(letter for letter in "ABCD" if letter != truth[i]) for i in chosen}
@@ -75,10 +75,11 @@ def test_verdicts_come_into_the_release_with_agreement_and_a_rebuild_returns_wha
         rows += [(chosen[0], name, truth[chosen[0]], "", ""), (number, name, truth[number], "", "")]
         rows += [(chosen[1], name, wrong[chosen[1]], "wrong answer", wrong[chosen[1]])]
         rows += [(chosen[2], name, "", "invalid wording", "")]
-    rows += [(chosen[3], "ann", truth[chosen[3]], "", ""), (chosen[3], "bo", wrong[chosen[3]], "", "")]
+    rows += [(i, "ann", truth[i], "", "") for i in chosen[3:]]
+    rows += [(chosen[3], "bo", wrong[chosen[3]], "direction", ""), (chosen[4], "bo", wrong[chosen[4]], "", "")]
     before = release_of(made.out)
     assert import_review(made.out, made.fill(rows))
-    assert "10 rows taken, 0 known already" in capsys.readouterr().out
+    assert "12 rows taken, 0 known already" in capsys.readouterr().out
     outcome = Builder(config_of(made.meta, **SECTIONS), made.out).stage("review")
     assert whys(outcome)["review"] == {"asked"}
     reasons = whys(made.build())
@@ -89,6 +90,7 @@ def test_verdicts_come_into_the_release_with_agreement_and_a_rebuild_returns_wha
         "corrected",
         "rejected",
         "disputed",
+        "answered",
         "accepted",
     ]
     assert states[chosen[1]]["answer"] == wrong[chosen[1]]
@@ -103,7 +105,7 @@ def test_verdicts_come_into_the_release_with_agreement_and_a_rebuild_returns_wha
     card = (made.out / "release" / "README.md").read_text()
     assert "No human review took place." not in card
     assert "2 people answered questions" in card
-    assert "| object_rel_distance | verdicts | 4 | 0.750 | 0.667 |" in card
+    assert "| object_rel_distance | verdicts | 4 | 0.750 | 0.636 |" in card
     assert "| object_abs_distance | verdicts | 1 | 1.000 | n/a | n/a |" in card
     assert release_of(made.out).items() - before.items()
     # A corrected scene: what it changed is to be reviewed again, what it did not is still accepted.

@@ -120,8 +120,9 @@ def test_two_disagree_a_third_settles_it_without_having_seen_more(app: Starlette
     ann.say(1, "answer", answer="B")
     bo.say(1, "answer", answer="C")
     assert "/next?role=adjudicate" in cy.get("/").text
-    assert cy.get("/next?role=adjudicate").headers["location"] == "/"  # bo has not decided, and looks at it
+    assert cy.get("/next?role=adjudicate").headers["location"] == "/"  # bo has not judged it: no disagreement yet
     bo.say(1, "flag", reason="other", note="<b>odd</b>")
+    assert re.search(r"7 of 8 questions are waiting for you\.</p>\s+<p>1 question on which", cy.get("/").text)
     assert cy.get("/next?role=adjudicate").headers["location"] == "/items/1?role=adjudicate"
     blind = cy.get("/items/1?role=adjudicate").text
     assert "odd" not in blind

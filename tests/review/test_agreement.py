@@ -68,8 +68,8 @@ def test_rows_per_task_are_of_pairs_ordered_by_reviewer() -> None:
 
     reviews = {
         1: [said(1, "bo", "A"), said(1, "ann", "A")],
-        2: [said(2, "ann", "B", None), said(2, "bo", "A")],
-        3: [said(3, "ann", "A")],
+        2: [said(2, "ann", "B", "flag"), said(2, "bo", "A")],
+        3: [said(3, "ann", "A"), said(3, "bo", "B", None)],  # not judged yet: no disagreement
         4: [said(4, "ann", "2.5"), said(4, "bo", "3")],
     }
     rows = {(row.task, row.about): row for row in agreements(reviews, {1: "t", 2: "t", 3: "t", 4: "n"}, {"n"})}

@@ -98,6 +98,24 @@ def test_a_file_of_something_else_and_one_of_a_newer_version(path: Path) -> None
         Database(path)
 
 
+def test_a_database_of_version_1_is_taken_over_with_all_that_stands_in_it(path: Path) -> None:
+    Database(path).append([ANSWER])
+    with sqlite3.connect(path) as connection:  # as it was: without the kind "undo"
+        connection.execute("PRAGMA writable_schema = ON")
+        connection.execute("UPDATE sqlite_schema SET sql = replace(sql, ?, ?)", (", 'undo'", ""))
+        connection.execute("PRAGMA user_version = 1")
+    connection.close()
+    database, undone = Database(path), event(ITEM, "ann", "undo")
+    database.append([undone])
+    assert database.events() == [ANSWER, undone]
+    with pytest.raises(AnsweredBeforeError):
+        database.append([ANSWER._replace(answer="C")])
+    database.close()
+    with sqlite3.connect(path) as connection, pytest.raises(sqlite3.IntegrityError, match="only appended"):
+        connection.execute("DELETE FROM events")
+    connection.close()
+
+
 def test_a_database_that_cannot_be_written(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # As root no permission holds, so SQLite itself is asked for a connection that only reads.
     Database(path).close()

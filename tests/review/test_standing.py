@@ -29,7 +29,9 @@ def said(reviewer: str, decision: str | None, correction: str | None = None, **m
         ([said("ann", "flag", "C"), said("bo", "flag", "C")], "corrected", "C"),
         ([said("ann", "flag", "C"), said("bo", "flag", "D")], "disputed", None),
         ([said("ann", "accept"), said("bo", "flag")], "disputed", None),
-        ([said("ann", None), said("bo", None)], "disputed", None),
+        ([said("ann", None), said("bo", None)], "answered", None),
+        ([said("ann", "accept"), said("bo", None)], "answered", None),
+        ([said("ann", "accept"), said("bo", None), said("cy", "accept")], "accepted", None),
         ([said("ann", "accept"), said("bo", "flag"), said("cy", "accept", role="adjudicate")], "accepted", None),
         ([said("ann", "accept"), said("bo", "flag"), said("cy", "flag", "B", role="adjudicate")], "corrected", "B"),
         ([said("ann", "accept"), said("bo", "flag"), said("cy", None, role="adjudicate")], "disputed", None),
@@ -53,6 +55,18 @@ def test_a_later_decision_of_the_same_reviewer_holds_and_the_answer_stays() -> N
     assert (reviewed.answer, reviewed.decision, reviewed.correction, reviewed.reason) == ("B", "flag", "C", "direction")
     assert (settled.role, settled.answer, settled.decision) == ("adjudicate", "B", "accept")
     assert read_verdicts(verdicts_table([reviewed, settled])) == [settled, reviewed]
+
+
+def test_undo_takes_back_one_decision_after_the_other_and_no_answer() -> None:
+    flag, undo = event(ITEM, "ann", "flag", reason="direction", note="!"), event(ITEM, "ann", "undo")
+    answer, accept = event(ITEM, "ann", "answer", answer="B"), event(ITEM, "ann", "accept")
+    told = [
+        [(v.answer, v.decision, v.reason, v.note) for v in verdicts_of(events)]
+        for events in ([flag, undo], [flag, answer, undo], [answer, accept, flag, undo], [accept, flag, undo, undo])
+    ]
+    assert told == [[], [("B", None, None, None)], [("B", "accept", None, None)], []]
+    board = Board([ITEM], [flag, undo])
+    assert (board.reviews(1), board.next_item("ann", 0.0)) == ([], 1)
 
 
 def test_answers_are_kept_in_one_form() -> None:
@@ -101,6 +115,24 @@ def test_two_look_at_each_question_and_what_one_has_begun_comes_back() -> None:
     board.apply(event(items[0], "ann", "accept"))
     assert board.next_item("dee", 1.0) == 4  # both others are taken
     assert board.next_item("dee", 2.0 + LEASE_S) == 1  # after a while they are free again
+
+
+def test_who_answers_and_leaves_keeps_nobody_waiting_and_may_come_back() -> None:
+    item = item_of(question(1))
+    board = Board([item], [])
+    for name in ("ann", "bo"):
+        assert board.next_item(name, 0.0) == 1
+        board.apply(event(item, name, "answer", answer="A"))
+    assert (board.standing(1).state, board.disputed("cy", 1.0), board.next_item("cy", 1.0)) == ("answered", [], None)
+    assert board.next_item("cy", LEASE_S + 1.0) == 1
+    for name in ("bo", "cy"):
+        board.apply(event(item, name, "accept"))
+    assert (board.standing(1).state, board.next_item("ann", 2.0 * LEASE_S + 2.0)) == ("accepted", 1)
+    assert [tuple(row) for row in board.progress()] == [
+        ("ann", 0, 0, 0, 1, 0),
+        ("bo", 1, 1, 0, 0, 0),
+        ("cy", 1, 1, 0, 0, 0),
+    ]
 
 
 def test_progress_and_disputes() -> None:

@@ -10,7 +10,24 @@ function problem(text) {
   box.hidden = !text;
 }
 
-document.addEventListener("htmx:beforeRequest", () => problem(""));
+// What was typed and no button has sent.
+const UNSENT = "What you typed is not stored yet. Go on without it?";
+const unsent = () => [...document.querySelectorAll("#work textarea, #work input:not([type=hidden])")]
+  .filter(field => field.value !== field.defaultValue);
+let leaving = false;
+
+window.addEventListener("pageshow", () => { leaving = false; });
+window.addEventListener("beforeunload", event => { if (!leaving && unsent().length) event.preventDefault(); });
+document.addEventListener("click", event => {
+  if (!event.target.closest("a[href]") || !unsent().length) return;
+  leaving = confirm(UNSENT);
+  if (!leaving) event.preventDefault();
+});
+document.addEventListener("htmx:beforeRequest", event => {
+  const form = event.detail.elt;
+  if (unsent().some(field => !form.contains(field)) && !confirm(UNSENT)) event.preventDefault();
+  else problem("");
+});
 document.addEventListener("htmx:responseError", event => problem(event.detail.xhr.responseText));
 document.addEventListener("htmx:sendError", () =>
   problem("The server does not answer: nothing was stored. Start it again, then repeat what you did."));
@@ -65,6 +82,16 @@ document.addEventListener("click", event => {
   if (video) video.scrollIntoView({ block: "nearest" });
 });
 
+// The reason "other" says nothing without a note.
+document.addEventListener("click", event => {
+  const other = event.target.closest("#flag [value=other]");
+  const note = at("note");
+  if (!other || note.value.trim()) return;
+  event.preventDefault();
+  problem("Say in the note what is wrong, then flag it as other.");
+  note.focus();
+});
+
 function press(element) {
   if (!element) return false;
   element.click();
@@ -83,17 +110,13 @@ function act(key) {
   if (key === "ArrowRight" && video) { seek(video.currentTime + STEP_S); return true; }
   if (key === "f" && flagging) {
     flagging.open = !flagging.open;
-    const first = flagging.querySelector("input[type=radio]");
-    if (flagging.open) { flagging.scrollIntoView({ block: "nearest" }); first.focus(); }
+    if (flagging.open) { flagging.scrollIntoView({ block: "nearest" }); at("reasons").focus(); }
     return true;
   }
   if (key === "n") return press(at("next"));
   if (key === "y") return press(at("accept"));
-  if (flagging && flagging.open && /^[0-9]$/.test(key)) {
-    const reason = flagging.querySelector(`[data-digit="${key}"]`);
-    if (reason) { reason.checked = true; reason.focus(); }
-    return true;
-  }
+  if (key === "u") return press(at("undo"));
+  if (flagging && flagging.open && /^[0-9]$/.test(key)) return press(flagging.querySelector(`[data-digit="${key}"]`));
   if (/^[a-e]$/.test(key)) return press(document.querySelector(`.option[data-key="${key}"]`));
   if (/^[1-9]$/.test(key)) return press(document.querySelector(`.option[data-digit="${key}"]`));
   return false;
@@ -104,12 +127,10 @@ document.addEventListener("keydown", event => {
   const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
   const field = event.target;
   if (key === "Escape" && field.blur) { field.blur(); return; }
-  const typing = field.matches("textarea, input:not([type=radio])");
   const number = field.id === "number";
-  if (typing && !(number && /^(f|n| )$/.test(key))) return;
+  if (field.matches("textarea, input") && !(number && /^(f|n|u| )$/.test(key))) return;
   // A focused button, link or video has keys of its own.
   if (field.matches("button, a, summary") && key === " ") return;
-  if (field.matches("input[type=radio]") && key.startsWith("Arrow")) return;
   if (field.matches("video") && (key === " " || key.startsWith("Arrow"))) return;
   if (event.repeat && !key.startsWith("Arrow")) return;
   if (act(key)) event.preventDefault();
