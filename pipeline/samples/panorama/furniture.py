@@ -1,34 +1,58 @@
-"""The furniture of a sample street: cars, trees, lamps, boxes, stops, signs and what lies on its ground."""
+"""The furniture of a sample street: cars, trees, lamps, boxes, stops, signs and things that lie on its ground.
+
+Pieces that are the same wherever they stand are data (templates/tables/samples/panorama_furniture.yaml).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
+from pipeline.core.templates import load_table
 from pipeline.samples.common.city_plan import Color
-from pipeline.samples.panorama.scene import GLASS, LEAVES, STRIPES, StreetScene
+from pipeline.samples.panorama.scene import GLASS, LEAVES, PLAIN, STRIPES, StreetScene
 from pipeline.samples.panorama.towns import COLORS, Town
-
-Put = Callable[[StreetScene, Town, np.random.Generator, float, float], None]
 
 _TRUNK: Final[Color] = (104, 78, 54)
 _METAL: Final[Color] = (150, 152, 156)
 _LEAVES: Final[dict[str, Color]] = {"broadleaf": (86, 132, 58), "conifer": (44, 92, 62), "palm": (112, 148, 66)}
 _SPEEDS: Final = {"left": ("40", "50", "60"), "right": ("30", "50", "20")}
+_LOOKS: Final = {"plain": PLAIN, "glass": GLASS, "leaves": LEAVES}
+_PIECES: Final[dict[str, dict[str, Any]]] = load_table("samples/panorama_furniture")
 
 
-def car(scene: StreetScene, color: str, along: float, across: float) -> None:
-    """A parked car, lengthwise."""
-    i = scene.thing("car", scene.street.at(along, across), colour=color)
-    body = (across - 0.9, across + 0.9)
-    scene.block((along - 2.1, along + 2.1), body, (0.35, 0.95), color, i)
-    scene.block((along - 1.3, along + 1.1), (across - 0.8, across + 0.8), (0.95, 1.4), (44, 52, 62), i, look=GLASS)
-    scene.block((along - 1.2, along + 1.0), (across - 0.75, across + 0.75), (1.4, 1.48), color, i)
-    for end in (-1.35, 1.35):
-        wheels = (across - 0.93, across + 0.93)
-        scene.block((along + end - 0.32, along + end + 0.32), wheels, (0.0, 0.64), "black", i)
+def piece(scene: StreetScene, name: str, along: float, across: float, colour: str | None = None) -> None:
+    """A piece of the table, lengthwise at a place of the street."""
+    made = _PIECES[name]
+    at, outward = scene.street.at(along, across), 1.0 if across > 0 else -1.0
+    attributes = {"colour": colour} if colour else {}
+    i = scene.thing(made["label"], at, made.get("slot"), kind=made.get("kind"), **attributes)
+    for part in made["parts"]:
+        paint, look = part.get("paint", colour), _LOOKS[part.get("look", "plain")]
+        if "lathe" in part:
+            rgb = COLORS[paint] if isinstance(paint, str) else paint
+            scene.solids.lathe(at, part["lathe"], rgb, (i,), look, part.get("sides", 10))
+        elif "board" in part:
+            shift, low, *size = part["board"]
+            faces = "left" if across > 0 else "right"  # to be read from the road
+            scene.board(along, across + shift * outward, low, size, part["words"], part["ink"], paint, faces, i)
+        else:
+            (back, ahead, near, far, low, high), side = part["box"], outward if part.get("outward") else 1.0
+            for end in part.get("ends", (0.0,)):
+                ends = (along + end + back, along + end + ahead)
+                scene.block(ends, (across + near * side, across + far * side), (low, high), paint, i, look=look)
+
+
+def put(scene: StreetScene, town: Town, rng: np.random.Generator, name: str, along: float, across: float) -> None:
+    """A piece of the table in one of its colours or the town's, or one of `_OTHERS`."""
+    if name in _OTHERS:
+        _OTHERS[name](scene, town, rng, along, across)
+        return
+    colours = _PIECES[name]["colour"]
+    colour = getattr(town, colours) if isinstance(colours, str) else str(rng.choice(colours))
+    piece(scene, name, along, across, colour)
 
 
 def tree(scene: StreetScene, form: str, along: float, across: float, height: float) -> None:
@@ -48,84 +72,6 @@ def tree(scene: StreetScene, form: str, along: float, across: float, height: flo
         low = 1.9
         bulge = [(np.sin(np.pi * t), low + (height - low) * (1 - np.cos(np.pi * t)) / 2) for t in np.linspace(0, 1, 8)]
         scene.solids.lathe(at, [(1.5 * float(r), float(z)) for r, z in bulge], crown, (i,), LEAVES, 12)
-
-
-def lamp(scene: StreetScene, town: Town, rng: np.random.Generator, along: float, across: float) -> None:
-    """A street lamp; its arm reaches over the road."""
-    i = scene.thing("street lamp", scene.street.at(along, across), "Infrastructure", colour=town.lamp)
-    scene.solids.lathe(scene.street.at(along, across), ((0.09, 0.0), (0.07, 5.4)), COLORS[town.lamp], (i,), sides=8)
-    side = -1.0 if across > 0 else 1.0
-    scene.block((along - 0.06, along + 0.06), (across, across + 1.2 * side), (5.3, 5.42), town.lamp, i)
-    scene.block((along - 0.22, along + 0.22), (across + 0.9 * side, across + 1.5 * side), (5.12, 5.3), "white", i)
-
-
-def bin_(scene: StreetScene, town: Town, rng: np.random.Generator, along: float, across: float) -> None:
-    """A waste bin."""
-    color = str(rng.choice(["green", "grey", "orange", "blue"]))
-    at = scene.street.at(along, across)
-    i = scene.thing("waste bin", at, "Infrastructure", colour=color)
-    scene.solids.lathe(at, ((0.3, 0.1), (0.36, 1.05), (0.2, 1.15)), COLORS[color], (i,))
-
-
-def post_box(scene: StreetScene, town: Town, rng: np.random.Generator, along: float, across: float) -> None:
-    """A post box in the country's colour."""
-    i = scene.thing("post box", scene.street.at(along, across), "Infrastructure", colour=town.post_box)
-    scene.block((along - 0.32, along + 0.32), (across - 0.25, across + 0.25), (0.5, 1.5), town.post_box, i)
-    scene.block((along - 0.08, along + 0.08), (across - 0.08, across + 0.08), (0.0, 0.5), _METAL, i)
-    scene.block((along - 0.22, along + 0.22), (across - 0.27, across + 0.27), (1.22, 1.3), "black", i)
-
-
-def phone_box(scene: StreetScene, town: Town, rng: np.random.Generator, along: float, across: float) -> None:
-    """A phone box."""
-    color = str(rng.choice(["red", "blue", "grey"]))
-    i = scene.thing("phone box", scene.street.at(along, across), "Infrastructure", colour=color)
-    scene.block((along - 0.45, along + 0.45), (across - 0.45, across + 0.45), (0.0, 0.5), color, i)
-    scene.block(
-        (along - 0.42, along + 0.42), (across - 0.42, across + 0.42), (0.5, 2.0), (120, 148, 160), i, look=GLASS
-    )
-    scene.block((along - 0.48, along + 0.48), (across - 0.48, across + 0.48), (2.0, 2.4), color, i)
-
-
-def bench(scene: StreetScene, town: Town, rng: np.random.Generator, along: float, across: float) -> None:
-    """A bench."""
-    color = str(rng.choice(["brown", "green", "grey"]))
-    i = scene.thing("bench", scene.street.at(along, across), "Infrastructure", colour=color)
-    side = 1.0 if across > 0 else -1.0
-    scene.block((along - 0.9, along + 0.9), (across - 0.25, across + 0.25), (0.4, 0.48), color, i)
-    scene.block((along - 0.9, along + 0.9), (across + 0.2 * side, across + 0.28 * side), (0.48, 0.95), color, i)
-    for end in (-0.75, 0.75):
-        scene.block((along + end - 0.05, along + end + 0.05), (across - 0.2, across + 0.2), (0.0, 0.4), _METAL, i)
-
-
-def bus_stop(scene: StreetScene, town: Town, rng: np.random.Generator, along: float, across: float) -> None:
-    """A shelter."""
-    color = str(rng.choice(["blue", "green", "red"]))
-    i = scene.thing("bus stop", scene.street.at(along, across), "Infrastructure", kind="bus_stop", colour=color)
-    side = 1.0 if across > 0 else -1.0
-    scene.block((along - 1.7, along + 1.7), (across - 0.65, across + 0.65), (2.3, 2.45), color, i)
-    scene.block((along - 1.6, along + 1.6), (across + 0.55 * side, across + 0.6 * side), (0.2, 2.3), (148, 174, 184), i,
-                look=GLASS)  # fmt: skip
-    for end in (-1.55, 1.55):
-        scene.block((along + end - 0.05, along + end + 0.05), (across - 0.6, across + 0.6), (0.0, 2.3), color, i)
-    faces = "left" if across > 0 else "right"  # to be read from the road
-    scene.board(along, across - 0.66 * side, 2.46, (1.6, 0.5), "BUS", "white", color, faces, i)
-
-
-def hydrant(scene: StreetScene, town: Town, rng: np.random.Generator, along: float, across: float) -> None:
-    """A fire hydrant."""
-    color = str(rng.choice(["red", "yellow"]))
-    at = scene.street.at(along, across)
-    i = scene.thing("fire hydrant", at, "Infrastructure", colour=color)
-    scene.solids.lathe(at, ((0.24, 0.0), (0.2, 0.6), (0.26, 0.62), (0.22, 0.8), (0.0, 0.95)), COLORS[color], (i,))
-    scene.block((along - 0.34, along + 0.34), (across - 0.09, across + 0.09), (0.42, 0.58), color, i)
-
-
-def flower_bed(scene: StreetScene, town: Town, rng: np.random.Generator, along: float, across: float) -> None:
-    """A box of flowers."""
-    color = str(rng.choice(["red", "yellow", "white", "pink"]))
-    i = scene.thing("flower bed", scene.street.at(along, across), "Vegetation", colour=color)
-    scene.block((along - 0.9, along + 0.9), (across - 0.4, across + 0.4), (0.0, 0.4), "brown", i)
-    scene.block((along - 0.82, along + 0.82), (across - 0.34, across + 0.34), (0.4, 0.62), color, i, look=LEAVES)
 
 
 def hedge(scene: StreetScene, town: Town, rng: np.random.Generator, along: float, across: float) -> None:
@@ -180,24 +126,6 @@ def crossing(scene: StreetScene, along: float) -> None:
             scene.block((min(ends), max(ends)), (across - 0.15, across + 0.15), (low, low + 0.3), paint, k)
 
 
-def ground_patch(scene: StreetScene, what: str, along: float, across: float) -> None:
-    """Something flat on the ground."""
-    forms: dict[str, tuple[Color, float, float]] = {
-        "puddle": ((96, 112, 128), 0.9, 0.5), "gravel patch": ((178, 164, 140), 1.3, 0.8),
-        "manhole cover": ((70, 68, 66), 0.45, 0.45), "grass verge": ((96, 136, 66), 2.4, 0.7),
-    }  # fmt: skip
-    color, half_along, half_across = forms[what]
-    at = scene.street.at(along, across)
-    i = scene.thing(what, at, "Infrastructure" if what == "manhole cover" else "Terrain")
-    if what == "grass verge":
-        scene.block((along - half_along, along + half_along), (across - half_across, across + half_across), (0.0, 0.05),
-                    color, i, look=LEAVES)  # fmt: skip
-    elif what == "manhole cover":
-        scene.solids.lathe(at, ((half_along, 0.0), (half_along, 0.02), (0.0, 0.025)), color, (i,), sides=16)
-    else:
-        scene.solids.lathe(at, ((half_along, 0.0), (half_along, 0.02), (0.0, 0.03)), color, (i,), sides=14)
-
-
 def hill(scene: StreetScene, cover: str, along: float, across: float, height: float) -> None:
     """A hill behind the town."""
     colors: dict[str, Color] = {"woods": (66, 96, 62), "grass": (128, 148, 92), "rock": (150, 138, 124)}
@@ -207,6 +135,11 @@ def hill(scene: StreetScene, cover: str, along: float, across: float, height: fl
     scene.solids.lathe(at, profile, colors[cover], (i,), LEAVES, 24)
 
 
-FURNITURE: Final[tuple[Put, ...]] = (
-    lamp, bin_, post_box, phone_box, bench, bus_stop, hydrant, flower_bed, hedge, speed_sign, lamp, bin_, flower_bed,
+_OTHERS: Final[dict[str, Callable[[StreetScene, Town, np.random.Generator, float, float], None]]] = {
+    "hedge": hedge,
+    "speed sign": speed_sign,
+}
+FURNITURE: Final = (
+    "lamp", "bin", "post box", "phone box", "bench", "bus stop", "hydrant", "flower bed", "hedge", "speed sign", "lamp",
+    "bin", "flower bed",
 )  # fmt: skip

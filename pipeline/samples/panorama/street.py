@@ -8,7 +8,7 @@ import numpy as np
 
 from pipeline.core.identity import rng_for
 from pipeline.samples.common.city_plan import ROOFS, Planted, planted
-from pipeline.samples.panorama.furniture import FURNITURE, car, crossing, ground_patch, hill, name_sign, tree
+from pipeline.samples.panorama.furniture import FURNITURE, crossing, hill, name_sign, piece, put, tree
 from pipeline.samples.panorama.scene import FACADE, GLASS, LEAVES, StreetScene, spread
 from pipeline.samples.panorama.towns import (
     ALIKE,
@@ -61,7 +61,7 @@ def _wild(scene: StreetScene, spot: PlantedSpot, rng: np.random.Generator) -> St
         form = spot.town.tree if rng.random() < 0.7 else _OTHER_TREE[spot.town.tree]
         along, across = spot.along + far * float(np.cos(turn)), spot.across + far * float(np.sin(turn))
         tree(scene, form, along, across, float(rng.uniform(4, 9)))
-    ground_patch(scene, "gravel patch", spot.along + 6.0, spot.across - 4.0)
+    piece(scene, "gravel patch", spot.along + 6.0, spot.across - 4.0)
     return scene
 
 
@@ -192,8 +192,8 @@ def _furnish(scene: StreetScene, spot: PlantedSpot, rng: np.random.Generator) ->
     order = [near[k] for k in rng.permutation(len(near)).tolist()]
     name_sign(scene, town, spot.name, *min(order, key=lambda place: abs(abs(place[0] - spot.along) - 9.0)))
     order.remove(min(order, key=lambda place: abs(abs(place[0] - spot.along) - 9.0)))
-    for put in FURNITURE:
-        put(scene, town, rng, *order.pop())
+    for name in FURNITURE:
+        put(scene, town, rng, name, *order.pop())
     for form in (town.tree, _OTHER_TREE[town.tree], town.tree):
         along, across = order.pop()
         tree(scene, form, along, across, float(rng.uniform(4.0, 6.0)))
@@ -202,8 +202,9 @@ def _furnish(scene: StreetScene, spot: PlantedSpot, rng: np.random.Generator) ->
     for side in (-1.0, 1.0):
         for ahead in (-20.0, -9.0, 8.0, 22.0):
             if rng.random() < 0.45 and abs(side * _PARKED_M - spot.across) > 2.5:
-                car(scene, colors.pop(), spot.along + ahead + float(rng.uniform(-1, 1)), side * _PARKED_M)
+                color = colors.pop()
+                piece(scene, "car", spot.along + ahead + float(rng.uniform(-1, 1)), side * _PARKED_M, color)
     for n, what in enumerate(("puddle", "gravel patch", "manhole cover", "grass verge")):
         far = float(rng.uniform(5.0, 11.0)) * (-1 if rng.random() < 0.5 else 1)
         across = {"manhole cover": 2.0, "puddle": -2.6}.get(what, 8.1 if n % 2 else -8.1)
-        ground_patch(scene, what, spot.along + far, across)
+        piece(scene, what, spot.along + far, across)
