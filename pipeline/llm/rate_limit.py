@@ -1,9 +1,11 @@
 """The rate limiter of a model: pauses, rate and circuit breaker, shared by all requests that wait.
 
-Without a configured rate the allowed one is found: a refusal ("too many requests") pauses all requests for as long as
-the server asks, then one request is a trial, and those behind it follow at no more than the rate that the run has
-sustained so far, which every reply raises a little. So a quota of 60 a minute costs a few refused requests and not one
-per request and minute.
+Without a configured rate the allowed one is found. After the first refusal ("too many requests") requests follow each
+other at the pace of the replies so far, and each window of requests tells whether the next one is to be faster or
+slower (`_Pace`). A time that the server names is waited for by all, then one request is a trial; where it names none,
+the third refusal in a row pauses all for a second, and each further one for twice as long. So a quota of 60 a minute
+costs a refused request in five at most, and refusals at random, as of a quota that others share, do not slow a run
+down without end.
 
 The circuit breaker: after ten failures in a row the same pause and trial, longer each time; after six failed trials
 the model counts as down and nothing more is sent in this run.
@@ -13,8 +15,9 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import deque
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Final, Protocol
 
@@ -25,9 +28,14 @@ BREAK_AFTER: Final = 10  # failures in a row
 TRIALS: Final = 6  # in vain, before a model counts as down
 FIRST_PAUSE_S: Final = 1.0  # doubled by every trial in vain
 LONGEST_PAUSE_S: Final = 30.0
-PATIENCE: Final = 10  # refusals in a row, each after the pause that was asked for
-SLOWER: Final = 2.0
-FASTER: Final = 1 - 1 / 32  # refusals at random are borne up to about two in a hundred
+PATIENCE: Final = 16  # refusals in a row, each after the pause that was asked for
+PATIENCE_S: Final = 180.0  # and for as long without a reply
+STEP: Final = 2**0.5  # between two paces
+WINDOW: Final = 16  # requests by which a pace is judged
+ALIKE: Final = 0.85  # of two paces as good as each other the slower one is taken
+FEW: Final = 4  # requests for each reply
+REMEMBERED: Final = 16  # windows
+BORNE: Final = 2  # refusals in a row without a pause: the pace alone answers them
 _FREE_S: Final = 1e-3  # an interval that holds nobody up
 
 
@@ -49,20 +57,57 @@ class State(Enum):
 
 @dataclass
 class _Pace:
-    """The rate that was found, times in seconds of the limiter's clock."""
+    """The rate that was found, by climbing; times in seconds of the limiter's clock.
+
+    Until the first refusal nobody is held up. From then on each window of requests is worth replies² / (requests x
+    seconds): what is refused for coming too fast makes a faster window worth less, what is refused at random does not.
+    The pace goes on in the direction in which that grows, and turns where it falls. No two requests are further apart
+    than two replies were in the best of the last windows, so that no run of refusals stretches it for good.
+    """
 
     interval_s: float = 0.0  # between two requests
     next: float = 0.0  # moment of the next request
-    began: float | None = None  # moment of the first
-    replies: int = 0
+    began: float | None = None  # moment of the window's first request
+    replies: int = 0  # of the run
+    sent: int = 0  # of the window, as are the next two
+    answered: int = 0
+    worth: float = 0.0  # of the window before
+    slower: bool = True  # the direction
+    found: bool = False  # whether it was turned so far: before, it takes larger steps
+    judged: deque[float] = field(default_factory=lambda: deque(maxlen=REMEMBERED))  # seconds a reply, by window
 
-    def sent(self, now: float) -> None:
+    def send(self, now: float) -> None:
         self.next = now + self.interval_s
         self.began = now if self.began is None else self.began
 
-    def sustained_s(self, now: float) -> float:
-        """Mean seconds per reply of this run."""
-        return (now - (now if self.began is None else self.began)) / max(self.replies, 1)
+    def ended(self, now: float, *, refused: bool) -> None:
+        """One request has a reply, or is refused."""
+        self.sent += 1
+        self.answered += not refused
+        self.replies += not refused
+        spent_s = max(now - (now if self.began is None else self.began), _FREE_S)
+        if not self.interval_s:
+            if refused and self.answered:
+                self.interval_s = spent_s / self.answered
+                self._next_window(now, 0.0)
+        elif self.sent >= WINDOW or (not self.found and self.sent - self.answered >= FEW):
+            worth = self.answered**2 / (self.sent * spent_s)
+            if self.answered == self.sent:
+                self.slower, self.found = False, True
+            elif self.answered * FEW < self.sent:
+                self.slower = True
+            elif worth < self.worth * (ALIKE if self.slower else 1 / ALIKE):
+                self.slower, self.found = not self.slower, True
+            coarse = not self.found or self.answered * FEW < self.sent
+            self.interval_s *= (STEP**2 if coarse else STEP) if self.slower else 1 / STEP
+            if self.answered and self.found:
+                self.judged.append(spent_s / self.answered)
+            self.interval_s = min(self.interval_s, min(self.judged) if self.judged else self.interval_s)
+            self.interval_s = 0.0 if self.interval_s < _FREE_S else self.interval_s
+            self._next_window(now, worth)
+
+    def _next_window(self, now: float, worth: float) -> None:
+        self.began, self.sent, self.answered, self.worth = now, 0, 0, worth
 
 
 class RateLimiter:
@@ -94,6 +139,8 @@ class RateLimiter:
         self._pauses = 0  # a ticket is their number: a request sent before the last pause has nothing to add
         self._failures = 0  # in a row
         self._vain = 0  # pauses in a row without a reply
+        self._refused = 0  # requests in a row
+        self._last_reply: float | None = None
 
     async def enter(self) -> int:
         """Waits for one's turn; gives a ticket for `replied`, `failed` or `left`. Raises ModelError if stopped."""
@@ -106,7 +153,7 @@ class RateLimiter:
                 await self._sleep(wait_s)
             elif self._limiter is None or await self._allowed(self._limiter):
                 break
-        self._pace.sent(self._clock())
+        self._pace.send(self._clock())
         if self._state is State.PAUSED:
             self._go(State.TRIAL)
         return self._pauses
@@ -118,13 +165,9 @@ class RateLimiter:
 
     def replied(self, ticket: int) -> None:
         """There is a reply."""
-        pace = self._pace
-        pace.replies += 1
-        pace.interval_s *= FASTER
-        if pace.interval_s < _FREE_S:
-            pace.interval_s = 0.0
-        elif self._vain and ticket == self._pauses:
-            pace.interval_s = max(pace.interval_s, pace.sustained_s(self._clock()))
+        self._pace.ended(self._clock(), refused=False)
+        self._refused = 0
+        self._last_reply = self._clock()
         self._answered(ticket)
 
     def failed(self, ticket: int, failure: ModelError) -> None:
@@ -155,15 +198,20 @@ class RateLimiter:
 
     def _slow_down(self, ticket: int, failure: ModelError) -> None:
         now, wait_s = self._clock(), failure.retry_after_s
+        self._pace.ended(now, refused=True)
+        if self._last_reply is None:
+            self._last_reply = now
         if ticket == self._pauses:
-            self._vain += 1
-            if self._vain > PATIENCE:
+            self._refused += 1
+            if self._refused > PATIENCE and now - self._last_reply >= PATIENCE_S:
                 self._stop(failure)
                 return
-            self._pace.interval_s = max(self._pace.interval_s * SLOWER, self._pace.sustained_s(now))
-            self._pause()
+            if wait_s is None and self._refused > BORNE:
+                wait_s = min(FIRST_PAUSE_S * 2.0 ** (self._refused - BORNE - 1), LONGEST_PAUSE_S)
             if wait_s is None:
-                wait_s = self._pause_s()
+                self.left(ticket)
+            else:
+                self._pause()
         self._resume = max(self._resume, now + (wait_s or 0.0))
 
     def _break(self, ticket: int, failure: ModelError) -> None:

@@ -7,10 +7,11 @@ import heapq
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+import numpy as np
 import pytest
 
 from pipeline.llm.failures import ModelError
-from pipeline.llm.rate_limit import BREAK_AFTER, TRIALS, RateLimiter
+from pipeline.llm.rate_limit import BREAK_AFTER, PATIENCE, TRIALS, RateLimiter
 
 LATENCY_S = 0.3
 
@@ -125,6 +126,29 @@ def test_a_quota_of_60_a_minute_costs_200_questions_260_requests_at_most(
     assert clock.now_s <= (200 if told else 1200)  # the quota alone takes 140 to 180 seconds
 
 
+class Shared:
+    """A bucket that refuses some of the others at random, too, as one that others draw from."""
+
+    def __init__(self, share: float, told: bool) -> None:
+        self.share, self.told, self.bucket = share, told, Bucket(60, told)
+        self.random = np.random.default_rng(1)
+
+    def __call__(self, now: float) -> ModelError | None:
+        if self.random.random() < self.share:
+            return ModelError("rate_limited", "slow down", True, 1.0 if self.told else None)
+        return self.bucket(now)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("told", [True, False])
+@pytest.mark.parametrize(("share", "longest"), [(0.03, 1.5), (0.05, 1.5), (0.2, 1.5), (0.5, 4.0)])
+def test_refusals_at_random_do_not_slow_a_run_down_without_end(share: float, longest: float, told: bool) -> None:
+    """A doubled interval at each refusal took 100 times as long at one in twenty, and 10^50 times at one in five."""
+    server, clock = run(Shared(share, told), 500)
+    assert server.done == 500
+    assert clock.now_s <= longest * (500 - 60), "60 at once, then one a second"
+
+
 def test_all_wait_as_long_as_the_server_asks_of_one() -> None:
     times: list[float] = []
 
@@ -221,7 +245,7 @@ def test_a_server_that_wants_an_hour_is_not_waited_for() -> None:
 def test_an_endless_slow_down_ends() -> None:
     server, clock = run(lambda now: ModelError("rate_limited", "slow down", True), 100, concurrency=4)
     assert server.done == 0
-    assert len(server.sent) < 20
+    assert len(server.sent) <= PATIENCE + 4
     assert clock.now_s < 600
 
 
