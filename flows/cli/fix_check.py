@@ -24,8 +24,12 @@ FITS, NO_SCENE, NO_DATA = "fits", "no such scene", "no data given"
 
 
 def check(roots: Mapping[str, Path], folder: Path | None) -> bool:
-    """Holds all entries against the scenes below some roots, and says what each does; whether all that could be fit."""
+    """Holds all entries against the scenes below some roots, and says what each does; whether all that could be fit.
+
+    Those of ``folder`` come before the shipped ones.
+    """
     entries = read_fixes([SHIPPED, *([folder] if folder else [])], FIXES)
+    entries.sort(key=lambda entry: entry.file.parent == SHIPPED)
     scenes, datasets, faults = _scenes(roots, {entry.scene for entry in entries})
     rows = [(entry, _verdict(entry, entries, scenes, datasets, faults)) for entry in entries]
     table = Table(title="Fixes", title_justify="left")

@@ -34,6 +34,7 @@ from pipeline.stages.unify import UNIFY
 from pipeline.worlds.registry import FIXES, WORLDS, read_scene
 
 SHOWN = 10  # siblings of each operand
+OWN_FIXES: Final = Path("fixes")  # proposed where a build has no folder of fixes yet
 
 
 def show_trace(number: int, folders: Sequence[Path]) -> None:
@@ -115,13 +116,15 @@ def _siblings(found: Trace) -> None:
 
 def _paste(found: Trace, kept: SavedBuild) -> None:
     fixes: dict[str, Any] = kept.configured.get("fixes") or {}
-    own = [Path(fixes["folder"])] if fixes.get("folder") else []
-    taken = [entry.fix.id for entry in read_fixes([SHIPPED, *own], FIXES)]
-    file = (own[0] if own else SHIPPED) / f"{found.read.dataset}.yaml"
+    folder = Path(fixes.get("folder") or OWN_FIXES).resolve()
+    taken = [entry.fix.id for entry in read_fixes([SHIPPED, *([folder] if folder.is_dir() else [])], FIXES)]
+    file = folder / f"{found.read.dataset}.yaml"
     hint = "target box, with the right box under set, corrects a box, category a category; docs/fixes.md has them all"
     console.print(f"\nTo correct the source, put one of these into {file} ({hint}):\n", soft_wrap=True)
     today = datetime.now(UTC).date().isoformat()
     console.print(found.drafts(taken, today), soft_wrap=True)
+    if not fixes.get("folder"):
+        console.print(f"\nThen build again with --set fixes.folder={folder}, which is saved.", soft_wrap=True)
 
 
 ASKED: Final = "asked"
@@ -155,18 +158,19 @@ class Trace:
     siblings: Mapping[str, Sequence[Mapping[str, Any]]]
 
     def drafts(self, taken: Iterable[str], date: str) -> str:
-        """Entries to paste into a file of fixes, with a free id; they change nothing before ``set`` is another."""
+        """Entries to paste into a file of fixes, each with a free id; they change nothing before ``set`` is another."""
         dataset, name = self.read.dataset, self.read.name
+        prefix = f"{dataset.lower()}-own-"  # which no entry has that comes with scan2qa, or will come
         known = {
-            int(i.rpartition("-")[2]) for i in taken if i.startswith(f"{dataset}-") and i.rpartition("-")[2].isdigit()
+            int(i.removeprefix(prefix)) for i in taken if i.startswith(prefix) and i.removeprefix(prefix).isdigit()
         }
         first = max(known, default=0) + 1
         found = [*WORLDS[self.read.facts.world].drafts(self.read, tuple(self.row["operands"])), dict(_GENERAL)]
         told = [
-            {"id": f"{dataset.lower()}-{first:04}", "reader": self.read.source.reader, "scene": name}
+            {"id": f"{prefix}{number:04}", "reader": self.read.source.reader, "scene": name}
             | draft
             | {"why": "what is wrong, and how you know", "who": "your name", "date": date}
-            for draft in found
+            for number, draft in enumerate(found, first)
         ]
         return "\n".join(_entry(draft) for draft in told)
 

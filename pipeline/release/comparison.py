@@ -33,7 +33,7 @@ KINDS: Final[dict[Kind, str]] = {
     "displaced by a cap": "could be asked, but others were chosen",
 }
 CAPS: Final = frozenset({OVER_CAP, SHARES})
-_PROVENANCE: Final = ("id", "scene", "task", "operands", "answer", "choices", "fixes")
+_PROVENANCE: Final = ("id", "scene", "task", "operands", "answer", "fixes")
 _MADE_FROM: Final = {  # columns of the provenance that differ where a question was made otherwise, and what that tells
     "source_sha256": "raw data",
     "reader": "reader",
@@ -46,7 +46,7 @@ _MADE_FROM: Final = {  # columns of the provenance that differ where a question 
 
 @dataclass(frozen=True)
 class ReleasedQuestion:
-    """A question as it stands in a release."""
+    """A question as it stands in a release; ``options``: those that a reader of the release is given."""
 
     scene: str
     task: str
@@ -122,9 +122,8 @@ def read_release(folder: Path, columns: Sequence[Columns]) -> Release:
     questions = {}
     for row in [] if provenance is None else provenance.to_pylist():
         shown = published[row["id"]]
-        options = (*(shown.options or ()), *(row["choices"] or ()))
         made = {name: row.get(column) for column, name in _MADE_FROM.items() if column in row}
-        asked = (row["scene"], row["task"], tuple(row["operands"]), shown.question, options, row["answer"])
+        asked = (row["scene"], row["task"], tuple(row["operands"]), shown.question, shown.options or (), row["answer"])
         questions[row["id"]] = ReleasedQuestion(*asked, tuple(row.get("fixes") or ()), made)
     fixes = _table(folder, FIXES)
     return Release(

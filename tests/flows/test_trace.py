@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 
 from flows.cli.trace import find, trace
+from flows.orchestration.saved_build import save_if_successful
 from pipeline.core.errors import ConfigError
 from pipeline.reading.fix_files import read_fixes
 from pipeline.samples.indoor.metadata import PLANS, sample_scene
 from pipeline.stages.registry import STAGES
 from pipeline.worlds.registry import FIXES
-from tests.builds import Cli, build, command_line, rows_of
+from tests.builds import Cli, build, command_line, config_of, rows_of
 from tests.worlds.indoor.readers.broken_metadata import write_scenes
 
 FIX = (
@@ -57,14 +58,14 @@ def test_a_question_leads_back_to_all_it_came_from(made: Path) -> None:
 @pytest.mark.slow
 def test_entries_to_paste_are_sound_fit_and_change_nothing(made: Path, tmp_path: Path, scan2qa: Cli) -> None:
     found = trace(released(made, "object_abs_distance", "stove")["id"], made)
-    entries = found.drafts(["samples-0007", "other-0100"], "2026-02-01").split("\n- ")
+    entries = found.drafts(["samples-0009", "samples-own-0007", "other-own-0100"], "2026-02-01").split("\n- ")
     assert len(entries) >= 4
     for number, text in enumerate(entries):
         folder = tmp_path / f"one{number}"
         folder.mkdir()
         (folder / "samples.yaml").write_text("- " + text.removeprefix("- ") + "\n", encoding="utf-8")
         (entry,) = read_fixes([folder], FIXES)
-        assert entry.fix.id == "samples-0008"
+        assert entry.fix.id == f"samples-own-{8 + number:04}"
         run = scan2qa("fix", "check", "--root", f"vsi_meta={tmp_path / 'meta'}", "--folder", str(folder))
         assert (run.code, "1 fits" in run.out) == (0, True), run.out
 
@@ -99,6 +100,14 @@ def test_on_the_terminal(made: Path, scan2qa: Cli) -> None:
         "vsi.object_counting",
     ):
         assert part in run.out
+    own = Path("fixes").resolve()
+    assert f"put one of these into {own / 'samples.yaml'}" in run.out
+    assert run.out.endswith(f"Then build again with --set fixes.folder={own}, which is saved.\n")
+    with save_if_successful(made, config_of(made, fixes={"folder": made.parent / "fixes"}), [], {}):
+        pass
+    run = scan2qa("trace", number, "--build", str(made))
+    assert f"put one of these into {made.parent / 'fixes' / 'samples.yaml'}" in run.out
+    assert "fixes.folder" not in run.out
     wrong = scan2qa("trace", "12", "--build", str(made))
     assert (wrong.code, "no question 12" in wrong.err) == (2, True)
 
@@ -108,6 +117,7 @@ def test_fixes_are_held_against_the_data(made: Path, tmp_path: Path, scan2qa: Cl
     root, folder = f"vsi_meta={tmp_path / 'meta'}", tmp_path / "fixes"
     run = scan2qa("fix", "check", "--root", root, "--folder", str(folder))
     assert (run.code, "11 fixes: 1 fits, 10 no data given" in run.out) == (0, True), run.out
+    assert run.out.index("samples-0007") < run.out.index("scannet-0001"), "one's own come first"
     (folder / "samples.yaml").write_text(
         FIX.replace("expect: 3", "expect: 4") + FIX.replace("kitchen", "attic").replace("0007", "0008"),
         encoding="utf-8",

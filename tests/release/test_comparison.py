@@ -48,6 +48,11 @@ def last(out: Path) -> Report:
     return report_of(out / "releases" / one.name, out / "releases" / other.name, "made")
 
 
+def published(release: Release) -> dict[int, tuple[object, ...]]:
+    rows = rows_of(release.folder / "data" / "test-00000-of-00001.parquet")
+    return {row["id"]: (row["question"], row["options"], row["ground_truth"]) for row in rows}
+
+
 def kinds(report: Report) -> dict[str, int]:
     return {kind: n for kind, n in report.totals.items() if n}
 
@@ -68,6 +73,24 @@ def test_a_fix_is_the_cause_of_what_it_changed_and_of_nothing_else(made: Made) -
     assert report.causes[0].told == "samples/kitchen: count of chair 3 -> 7. counted (me, 2026-01-31)"
     made()
     assert {c.causes for c in last(out).changes} == {("fix samples-0001 (taken back)",)}
+
+
+@pytest.mark.slow
+def test_what_no_reader_of_a_release_sees_is_no_change(made: Made) -> None:
+    """Numeric questions are released without the four numbers that blind baselines choose among."""
+    out = made()
+    made(
+        "- {id: samples-0001, scene: kitchen, target: drop_object, of: microwave, expect: {center_m: [1.681, -0.963,"
+        " 1.05]}, set: null, why: drawn, who: me, date: 2026-01-31}\n"
+    )
+    report = last(out)
+    (one, hidden), (other, hidden_after) = (
+        (published(release), {row["id"]: row["choices"] for row in _provenance(release)})
+        for release in (report.before, report.after)
+    )
+    differ = {i for i in one.keys() & other.keys() if one[i] != other[i]}
+    assert {c.id for c in report.changes if c.before and c.after} == differ != set()
+    assert {i for i in one.keys() & other.keys() if hidden[i] != hidden_after[i]} - differ != set()
 
 
 @pytest.mark.slow
