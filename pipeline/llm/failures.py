@@ -19,6 +19,7 @@ from pipeline.core.errors import Scan2qaError
 from pipeline.llm.usage import Usage
 
 MAX_CHARS: Final = 300  # of a server's own words
+BODY_BYTES_MAX: Final = 16 * 2**20  # of a reply, unpacked; one with log-probabilities takes some hundred kB
 MIN_SECRET_CHARS: Final = 6  # shorter "keys" are placeholders such as "none"; words would be cut out of replies
 RATE_LIMITED: Final = "rate_limited"
 UNSUPPORTED: Final = "unsupported"  # the server refuses a parameter, and says which
@@ -75,6 +76,26 @@ class ModelError(Scan2qaError):
         """The same without a secret, and without a cause: an SDK's exception holds its request, and that the key."""
         words = redact(self.message, secret)
         return ModelError(self.kind, words, self.passing, self.retry_after_s, self.parameter, self.usage)
+
+
+async def check_response(response: Any) -> None:
+    """Reads the body of a response of httpx or httpx2, as an event hook of the client.
+
+    Raises ModelError for a body of over `BODY_BYTES_MAX`, and for a redirection: the prompt would go to another server,
+    and its reply would count as the model's.
+    """
+    if response.is_redirect:
+        there = response.headers.get("location", "")
+        raise ModelError("not_found", f"the server sends the request on to {there!r}; set base_url, if that is right")
+    parts: list[bytes] = []
+    size = 0
+    async for part in response.aiter_bytes():
+        parts.append(part)
+        size += len(part)
+        if size > BODY_BYTES_MAX:
+            await response.aclose()
+            raise ModelError("malformed", f"the reply has over {BODY_BYTES_MAX} bytes")
+    response._content = b"".join(parts)  # what `aread` sets and gives
 
 
 def redact(text: str, secret: str | None) -> str:

@@ -18,7 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Final
 
 from pipeline.llm.base import Image, Message, ModelSpec, Part, ProviderTerms, Reply, Request, Text, VideoPart
-from pipeline.llm.failures import ModelError, error_of
+from pipeline.llm.failures import ModelError, check_response, error_of
 from pipeline.llm.usage import Usage
 
 if TYPE_CHECKING:
@@ -46,7 +46,11 @@ class Gemini:
             timeout=round(spec.timeout_s * 1000),
             # One attempt, said outright: without it the SDK sends again by itself where aiohttp is installed.
             retry_options=types.HttpRetryOptions(attempts=1),
-            async_client_args={"limits": limits},
+            async_client_args={
+                "limits": limits,
+                "follow_redirects": False,
+                "event_hooks": {"response": [check_response]},
+            },
         )
         self._client = Client(vertexai=False, api_key=key, http_options=options)
         self._uploads: dict[str, asyncio.Task[tuple[str, str]]] = {}

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from pipeline.llm.base import Image, Message, ModelSpec, Part, ProviderTerms, Reply, Request, Text
-from pipeline.llm.failures import ModelError, error_of
+from pipeline.llm.failures import ModelError, check_response, error_of
 from pipeline.llm.usage import Usage
 
 if TYPE_CHECKING:
@@ -29,6 +29,9 @@ class OpenAICompatible:
             base_url=spec.base_url or "https://api.openai.com/v1",  # never from the environment
             timeout=spec.timeout_s,
             max_retries=0,
+            http_client=openai.DefaultAsyncHttpxClient(
+                follow_redirects=False, event_hooks={"response": [check_response]}
+            ),
         )
 
     async def complete(self, request: Request, terms: ProviderTerms) -> Reply:
@@ -42,6 +45,8 @@ class OpenAICompatible:
         except sdk.APITimeoutError:
             raise ModelError("timeout", f"no reply within {self._spec.timeout_s:g} s", passing=True) from None
         except sdk.APIConnectionError as error:
+            if isinstance(error.__cause__, ModelError):  # of `check_response`
+                raise error.__cause__ from None
             raise ModelError("connection", f"{error} {error.__cause__ or ''}", passing=True) from None
         except (sdk.APIError, ValueError, AttributeError, TypeError, IndexError) as error:
             raise ModelError("malformed", f"the server's reply cannot be read: {error}", passing=True) from None

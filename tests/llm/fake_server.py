@@ -295,6 +295,8 @@ _BEHAVIOURS: dict[str, Callable[[Asked], Said]] = {
     "spent-later": _after(_plain, 20, _error(402, bodies.NO_BALANCE, bodies.GEMINI_DAY)),
     "tomorrow": _error(429, bodies.RATE_LIMIT, bodies.GEMINI_MINUTE, Retry_After="86400"),
     "bad": _error(400, bodies.VLLM_BAD, bodies.GEMINI_BAD),
+    "moved": _error(307, {}, Location="http://127.0.0.1:1/elsewhere"),
+    "huge": lambda asked: Said("B" * (17 * 2**20)),
     "error-200": _error(200, bodies.openai("The upstream model is asleep", None)),
 }
 

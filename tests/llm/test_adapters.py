@@ -159,12 +159,22 @@ def test_a_reply_that_breaks_its_schema_is_asked_again_and_never_kept(provider: 
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
-@pytest.mark.parametrize(("model", "kind"), [("filtered", "refused"), ("bad", "bad_request"), ("gone", "not_found")])
+@pytest.mark.parametrize(
+    ("model", "kind"),
+    [
+        ("filtered", "refused"),
+        ("bad", "bad_request"),
+        ("gone", "not_found"),
+        ("moved", "not_found"),
+        ("huge", "malformed"),
+    ],
+)
 def test_what_will_not_pass_is_not_tried_again(provider: str, model: str, kind: str, tmp_path: Path) -> None:
     with running() as server:
         with pytest.raises(ModelError) as caught:
             complete(hosted(server.address, provider, model=model), tmp_path, [user("Q1?")])
         assert caught.value.kind == kind
+        assert {"moved": "127.0.0.1:1/elsewhere", "huge": "16777216 bytes"}.get(model, "") in str(caught.value)
         assert len(server.records()) == 1
 
 
