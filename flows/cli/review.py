@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import os
 import secrets
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,11 +17,13 @@ from rich.table import Table
 
 from flows.cli.output.console import console
 from flows.orchestration.folders import OUTPUTS
+from pipeline.benchmarks.benchmark import Benchmark
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.errors import ConfigError, StoreError
 from pipeline.core.files import write_atomically
 from pipeline.core.identity import digest_of
 from pipeline.core.parquet import read_table, table_bytes
+from pipeline.core.schema import AnyScene
 from pipeline.core.tables import asked_in, pictures_in
 from pipeline.engine.code import code_digest
 from pipeline.engine.manifest import read_manifest
@@ -28,7 +31,8 @@ from pipeline.engine.rerun import last_outputs
 from pipeline.engine.stage import STORE
 from pipeline.engine.store import Store
 from pipeline.release.card import figure
-from pipeline.release.media import pictures_of
+from pipeline.release.history import RELEASE
+from pipeline.release.media import media_of, pictures_of
 from pipeline.release.tables import removed_blind
 from pipeline.review import sheets
 from pipeline.review.database import AnsweredBeforeError, Database
@@ -49,7 +53,9 @@ TOKEN: Final = "SCAN2QA_REVIEW_TOKEN"  # noqa: S105 - the name of the environmen
 LEAST_TOKEN: Final = 16  # characters
 SALT_BYTES: Final = 32
 SHOWN_ROWS: Final = 20
-LOCAL_FILES: Final = "/data/local-files/?d=videos"  # where Label Studio serves a mounted folder
+LOCAL_FILES: Final = "/data/local-files/?d="  # where Label Studio serves the build's folder, once it is mounted
+PICTURES: Final = "pictures"  # folder of a review
+NAME_CHARS: Final = 32  # hex; 128 bits
 _MADE_FROM: Final = b"made_from"
 
 
@@ -73,10 +79,12 @@ def serve(folder: Path, host: str, port: int, pack_only: bool) -> None:
             shown = f"[{host}]" if ":" in host else host
             console.print(f"{len(pack.items)} questions. http://{shown}:{port} (Ctrl-C ends it)")
             console.print(f"What is said goes to {place / DATABASE}; scan2qa import-review --from-page takes it over.")
-            pictures = pictures_in(map(read_table, _results(folder, "landmark_pictures")))
             figures = pictures_of(_results(folder, "figures"), folder)  # reviewers see the videos in any case
             drawings = {number: picture.svg for number, picture in figures.items()}
-            site = Site(folder.resolve().name, pack, database, folder / VIDEOS, pictures, drawings)
+            if captioned := BENCHMARKS[benchmark].card.captioned:
+                files = {item.id: folder / RELEASE / captioned / f"{item.id}.png" for item in pack.items}
+                drawings |= {number: file for number, file in files.items() if file.is_file()}
+            site = Site(folder.resolve().name, pack, database, folder, drawings)
             _run(Pages(site, salt, token).app(only_loopback=host in LOOPBACK), host, port)
         finally:
             database.close()
@@ -180,11 +188,13 @@ def pack_of(folder: Path, benchmark: str, salt: bytes) -> ReviewBundle:
     videos = frozenset(path.relative_to(root).as_posix() for path in root.rglob("*.mp4"))
     parts = [
         [u, r.digest]
-        for stage in ("select", "observe", "describe", "filter")
+        for stage in ("select", "observe", "describe", "filter", "views", "landmark_pictures")
         for u, r in sorted(outputs.get(stage, {}).items())
     ]
-    code = code_digest(("pipeline.review.review_bundle", *(w.sketch.__module__ for w in BENCHMARKS[benchmark].worlds)))
-    map_before = {task: sorted(layers) for task, layers in sorted(BENCHMARKS[benchmark].map_before.items())}
+    own = BENCHMARKS[benchmark]
+    drawing = (own.blind_map.__module__, *(w.sketch.__module__ for w in own.worlds))
+    code = code_digest(("pipeline.review.review_bundle", *drawing))
+    map_before = {task: sorted(layers) for task, layers in sorted(own.map_before.items())}
     made_from = digest_of([parts, sorted(videos), code, map_before, digest_of(salt)]).encode()
     known = _read_pack(place, made_from)
     if known is not None:
@@ -192,13 +202,47 @@ def pack_of(folder: Path, benchmark: str, salt: bytes) -> ReviewBundle:
     store = Store(folder / STORE)
     scenes = {unit: read_scene(store.get(result)) for unit, result in observed.items()}
     maps = {unit: WORLDS[scene.facts.world].sketch(scene) for unit, scene in scenes.items()}
-    pack = make_review_bundle(_questions(folder), maps, videos, BENCHMARKS[benchmark].map_before, salt)
+    questions = _questions(folder)
+    pictures = _place_pictures(folder, own, questions, scenes)
+    pack = make_review_bundle(questions, maps, videos, own.map_before, salt, pictures)
     for name, table in pack_tables(pack).items():
         write_atomically(place / f"{name}.parquet", table_bytes(table.replace_schema_metadata({_MADE_FROM: made_from})))
     write_atomically(place / "sheet.csv", sheet(pack.items))
-    write_atomically(place / "label_studio.json", sheets.tasks(pack.items, LOCAL_FILES))
-    write_atomically(place / "label_studio.xml", sheets.interface())
+    write_atomically(place / "label_studio.json", sheets.tasks(pack.items, LOCAL_FILES, VIDEOS))
+    write_atomically(place / "label_studio.xml", sheets.interface(pack.items))
     return pack
+
+
+def _place_pictures(
+    folder: Path, benchmark: Benchmark[Any, Any], questions: Sequence[Mapping[str, Any]], scenes: Mapping[str, AnyScene]
+) -> dict[int, list[str]]:
+    """Puts what questions show into the review's folder, under names that tell nothing; the files of each question.
+
+    The pictures in their order (views, whole panoramas), those of what a question names, and the map without marks.
+    """
+    place, found = folder / FOLDER / PICTURES, dict[int, list[str]]()
+    views = {one.file: one for one in media_of(_results(folder, "views"), folder)}
+    named = pictures_in(map(read_table, _results(folder, "landmark_pictures")))
+    kept: set[Path] = set()
+
+    def put(number: int, raw: bytes, suffix: str) -> None:
+        path = place / f"{hashlib.sha256(raw).hexdigest()[:NAME_CHARS]}{suffix}"
+        if path not in kept and not path.exists():
+            write_atomically(path, raw)
+        kept.add(path)
+        found.setdefault(number, []).append(path.relative_to(folder).as_posix())
+
+    for row in questions:
+        shown = benchmark.views.of(row) if benchmark.views and benchmark.views.of else ()
+        for file in (file for file, _ in shown if file in views and views[file].path.is_file()):
+            put(row["id"], views[file].path.read_bytes(), Path(file).suffix)
+        if row["id"] in named:
+            put(row["id"], named[row["id"]], ".png")
+        if (drawn := benchmark.blind_map(row, scenes[row["scene"]])) is not None:
+            put(row["id"], drawn, ".png")
+    for path in set(place.glob("*.*")) - kept:
+        path.unlink()
+    return found
 
 
 def _read_pack(place: Path, made_from: bytes) -> ReviewBundle | None:

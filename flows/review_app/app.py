@@ -6,6 +6,7 @@ import asyncio
 import base64
 import hashlib
 import hmac
+import re
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, Final, cast
@@ -69,7 +70,7 @@ class Pages:
                 Route("/next", self.next_item),
                 Route("/items/{item:int}", self.item),
                 Route("/items/{item:int}/video", self.video),
-                Route("/items/{item:int}/picture", self.picture),
+                Route("/items/{item:int}/pictures/{number:int}", self.picture),
                 Route("/items/{item:int}/drawing", self.drawing),
                 *(Route(f"/items/{{item:int}}/{action}", self.act, methods=["POST"]) for action in ACTIONS),
                 Mount("/static", StaticFiles(directory=HERE / "static")),
@@ -158,20 +159,20 @@ class Pages:
         return FileResponse(path, media_type="video/mp4", headers={"cache-control": "private, no-cache"})
 
     def picture(self, request: Request) -> Response:
-        """The picture that goes with the question of an item."""
+        """A picture that the question of an item shows."""
         self._signed_in(request)
-        raw = self._site.picture(self._known(request))
-        if raw is None:
+        path = self._site.picture(self._known(request), request.path_params["number"])
+        if path is None:
             raise HTTPException(404)
-        return Response(raw, media_type="image/png", headers={"cache-control": "private, no-cache"})
+        return FileResponse(path, headers={"cache-control": "private, no-cache"})
 
     def drawing(self, request: Request) -> Response:
         """The drawing of what proves the answer to an item, once this reviewer has answered."""
         reviewer = self._signed_in(request)
-        raw = self._site.drawing(self._known(request), reviewer)
-        if raw is None:
+        path = self._site.drawing(self._known(request), reviewer)
+        if path is None:
             raise HTTPException(404)
-        return Response(raw, media_type="image/svg+xml", headers={"cache-control": "private, no-cache"})
+        return FileResponse(path, headers={"cache-control": "private, no-cache"})
 
     def _item_page(self, template: str, item: int, reviewer: str, role: Role) -> HTMLResponse:
         view = self._site.view(item, reviewer, role)
@@ -197,12 +198,12 @@ class Pages:
 
     async def _http_error(self, request: Request, error: Exception) -> Response:
         status = cast(HTTPException, error).status_code
-        if status == 401 and request.method == "GET" and not request.url.path.endswith(_MEDIA):
+        if status == 401 and request.method == "GET" and not _MEDIA.search(request.url.path):
             return RedirectResponse("/", _SEE_OTHER)
         return PlainTextResponse(_ERRORS.get(status, f"The page cannot do that ({status})."), status)
 
 
-_MEDIA: Final = ("/video", "/picture", "/drawing")
+_MEDIA: Final = re.compile(r"/(video|pictures/\d+|drawing)$")
 _ERRORS: Final = {
     401: "Sign in first: open the first page.",
     404: "There is nothing here. The question may be gone since the build was made again.",

@@ -17,6 +17,7 @@ from pipeline.review.review_queue import Board, Progress
 from pipeline.review.reviewed import Agreement, agreements
 from pipeline.review.sheets import LONGEST_NOTE
 from pipeline.review.verdicts import REASONS, Consensus, Kind, ReviewEvent, ReviewVerdict, Role, matches, read_answer
+from pipeline.stages.video import VIDEOS
 
 MOMENTS: Final = frozenset({"start", "end", "first_seen"})  # evidence that is a time of the video, not a duration
 
@@ -51,7 +52,6 @@ class PageView(NamedTuple):
     map: str | None
     proof: bool  # whether a drawing of what proves the answer stands above the map
     number: int  # of the item among all
-    pictured: bool  # whether a picture goes with the question
     revealed: Revealed | None
     own: ReviewVerdict | None  # before an answer: a flag was raised instead of one
     undoable: bool  # whether there is a decision to take back; that by an answer which is the truth is none
@@ -74,9 +74,8 @@ class Site:
         build: its name.
         pack: what is reviewed.
         database: where events are kept.
-        videos: the build's folder of videos.
-        pictures: PNG of what questions name, by their ids.
-        drawings: SVG files of what proves answers, by the questions' ids.
+        folder: of the build: what the pack names is below it, videos in their own folder.
+        drawings: files (SVG or PNG) of what proves answers, by the questions' ids.
         clock: seconds that only rise, for what is kept for whom.
     """
 
@@ -85,14 +84,13 @@ class Site:
         build: str,
         pack: ReviewBundle,
         database: Database,
-        videos: Path,
-        pictures: Mapping[int, bytes] | None = None,
+        folder: Path,
         drawings: Mapping[int, Path] | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.build = build
-        self._pack, self._database, self._videos, self._clock = pack, database, videos.resolve(), clock
-        self._pictures, self._drawings = pictures or {}, drawings or {}
+        self._pack, self._database, self._folder, self._clock = pack, database, folder.resolve(), clock
+        self._drawings = drawings or {}
         self._items = {item.id: item for item in pack.items}
         self._numbers = {item.id: number for number, item in enumerate(pack.items, start=1)}
         self._board = Board(pack.items, database.events())
@@ -110,11 +108,10 @@ class Site:
             shown = self._items[item]
             sketch = self._pack.maps[shown.scene]
             answer, own = self._board.answer(item, reviewer), self._board.own(item, reviewer, role)
-            pictured = item in self._pictures
             if answer is None:
                 self._board.lease(item, reviewer, self._clock())
                 before = map_before(sketch, shown.map)
-                return PageView(shown, role, before, False, self._numbers[item], pictured, None, own, own is not None)
+                return PageView(shown, role, before, False, self._numbers[item], None, own, own is not None)
             truth = self._pack.truths[item]
             others = [v for v in self._board.reviews(item) if v.reviewer != reviewer] if role == "adjudicate" else []
             revealed = Revealed(
@@ -128,20 +125,18 @@ class Site:
             drawn = map_after(sketch, truth.operands, truth.until_s, truth.from_s or 0.0)
             undoable = self._is_undoable(shown, own)
             proof = item in self._drawings
-            return PageView(shown, role, drawn, proof, self._numbers[item], pictured, revealed, own, undoable)
+            return PageView(shown, role, drawn, proof, self._numbers[item], revealed, own, undoable)
 
-    def picture(self, item: int) -> bytes | None:
-        """PNG of what the question of an item names; None where it needs none."""
-        return self._pictures.get(item)
+    def picture(self, item: int, number: int) -> Path | None:
+        """A picture that the question of an item shows, counted from 1; None where it shows no such picture."""
+        names = self._items[item].pictures
+        return self._below(self._folder, names[number - 1]) if 1 <= number <= len(names) else None
 
-    def drawing(self, item: int, reviewer: str) -> bytes | None:
-        """SVG of what proves the truth of an item; None where there is none, or this reviewer has not answered yet."""
+    def drawing(self, item: int, reviewer: str) -> Path | None:
+        """The drawing of what proves the truth of an item; None where there is none, or before an answer."""
         with self._lock:
             path = self._drawings.get(item) if self._board.answer(item, reviewer) is not None else None
-        try:
-            return path.read_bytes() if path else None
-        except FileNotFoundError:  # the build was made again
-            return None
+        return path if path and path.is_file() else None  # the build may have been made again
 
     def answer(self, item: int, reviewer: str, role: Role, content: str, given: str) -> None:
         """Stores an answer; one that is the truth accepts what is not flagged. A second answer changes nothing.
@@ -238,8 +233,12 @@ class Site:
     def video(self, item: int) -> Path | None:
         """The video of an item; None where there is none. Nothing outside the folder of videos."""
         name = self._items[item].video
-        path = (self._videos / name).resolve() if name else None
-        return path if path and path.is_relative_to(self._videos) and path.is_file() else None
+        return self._below(self._folder / VIDEOS, name) if name else None
+
+    @staticmethod
+    def _below(folder: Path, name: str) -> Path | None:
+        path = (folder / name).resolve()
+        return path if path.is_relative_to(folder.resolve()) and path.is_file() else None
 
     def _agrees(self, item: ReviewItem, answer: str) -> bool:
         return matches(answer, self._pack.truths[item.id].truth, item.options, item.question)

@@ -69,6 +69,11 @@ def no_pictures(asked: pa.Table, scenes: Callable[[], Iterable[Any]]) -> dict[st
     return {}
 
 
+def no_blind_map(row: Mapping[str, Any], scene: Any) -> bytes | None:
+    """The map of a benchmark whose reviewers see pictures, or a map of layers (`Benchmark.map_before`)."""
+    return None
+
+
 def no_harness(split: str, file: str, table: pa.Table) -> dict[str, bytes]:
     """The files for public harnesses of a benchmark that none of them asks."""
     return {}
@@ -188,6 +193,8 @@ class Benchmark(Generic[V, R]):
         author: who writes questions that facts cannot answer.
         audit: how its published questions are examined.
         score: what replies to its questions earn.
+        blind_map: of a question (a row of `tables.QUESTIONS`) and its observed scene: PNG of a map that reviewers see
+            before they answer, and that does not tell the answer; None: there is none.
         map_before: task -> what of a scene's map its reviewers may see before they answer: "ground", "things", "path".
             Of a task that is not named nothing, since a map may give the answer away.
         released: the profile that repeats the published benchmark in its wording and in what of a scene is asked too.
@@ -210,6 +217,7 @@ class Benchmark(Generic[V, R]):
     author: ModelAuthor[V, Any, Any] | None = None
     audit: Audit | None = None
     score: Score[Any] | None = None
+    blind_map: Callable[[Mapping[str, Any], Any], bytes | None] = no_blind_map
     map_before: Mapping[str, Collection[str]] = field(default_factory=dict)
     released: str | None = None
 

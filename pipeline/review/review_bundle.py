@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
@@ -29,6 +29,7 @@ ITEMS: Final = pa.schema(
         pa.field("question", pa.string()),
         pa.field("options", pa.list_(pa.string())),  # null: a number is asked for
         pa.field("video", pa.string()),  # below the build's folder of videos; null: there is none
+        pa.field("pictures", pa.list_(pa.string())),  # in the order of the question, below the build's folder
         pa.field("map", pa.list_(pa.string())),  # what of the map may be seen before the answer
     ]
 )
@@ -58,6 +59,7 @@ class ReviewItem:
     question: str
     options: tuple[str, ...] | None
     video: str | None
+    pictures: tuple[str, ...]
     map: tuple[str, ...]
 
 
@@ -103,6 +105,7 @@ def make_review_bundle(
     videos: Collection[str],
     map_before: Mapping[str, Collection[str]],
     salt: bytes,
+    pictures: Mapping[int, Sequence[str]] | None = None,
 ) -> ReviewBundle:
     """The pack of some questions (rows of `tables.QUESTIONS`).
 
@@ -112,6 +115,7 @@ def make_review_bundle(
         videos: the files below the build's folder of videos.
         map_before: as in `Benchmark`.
         salt: as in `content_of`.
+        pictures: that questions show, files below the build's folder whose names tell nothing, by the questions' ids.
     """
     items, truths = [], {}
     for row in map(offered, questions):
@@ -125,6 +129,7 @@ def make_review_bundle(
                 question=row["text"],
                 options=tuple(row["options"]) if row["options"] else None,
                 video=film if film in videos else None,
+                pictures=tuple((pictures or {}).get(row["id"], ())),
                 map=tuple(map_before.get(row["task"], ())),
             )
         )

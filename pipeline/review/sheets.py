@@ -22,7 +22,9 @@ from pipeline.review.review_bundle import ReviewItem, ReviewTruth
 from pipeline.review.reviewed import VERDICTS
 from pipeline.review.verdicts import REASONS, ROLES, ReviewEvent, ReviewVerdict, matches, read_answer
 
-SHEET: Final = ("id", "content", "video", "task", "question", "options", "reviewer", "answer", "reason", "note")
+_SHOWN: Final = ("id", "content", "video", "pictures", "task", "question", "options")
+_BLANK: Final = ("reviewer", "answer", "reason", "note")  # to be filled
+SHEET: Final = (*_SHOWN, *_BLANK)
 NEEDED: Final = ("id", "reviewer")
 LONGEST_NOTE: Final = 2_000  # characters
 LONGEST_NAME: Final = 40
@@ -50,9 +52,10 @@ class Taken(NamedTuple):
 def sheet(items: Sequence[ReviewItem]) -> bytes:
     """A sheet to fill by hand, without any truth: CSV in UTF-8 with a byte order mark, as spreadsheets want it."""
     rows = (
-        (i.id, i.content, i.video or "", i.task, i.question, " | ".join(i.options or ()), "", "", "", "") for i in items
+        (i.id, i.content, i.video or "", " | ".join(i.pictures), i.task, i.question, " | ".join(i.options or ()))
+        for i in items
     )
-    return written(SHEET, rows)
+    return written(SHEET, ((*row, *("" for _ in _BLANK)) for row in rows))
 
 
 def verdict_sheet(verdicts: Iterable[ReviewVerdict]) -> bytes:
@@ -263,20 +266,26 @@ def _cells(path: Path, line: int, names: Sequence[str], row: Sequence[str]) -> t
 LETTERS: Final = "ABCDEFGH"
 
 
-def tasks(items: Sequence[ReviewItem], videos: str) -> bytes:
-    """The items as a list of tasks, JSON; no truth is in it.
+def tasks(items: Sequence[ReviewItem], build: str, videos: str) -> bytes:
+    """The items as a list of tasks, JSON; no truth is in it, nor a scene's name, which may tell a place.
 
-    ``videos`` is the address below which Label Studio finds the build's folder of videos, for example
-    ``/data/local-files/?d=videos``.
+    Args:
+        items: of the pack.
+        build: the address below which Label Studio finds the build's folder, for example ``/data/local-files/?d=``.
+        videos: the folder of videos in it.
     """
+    most = _most_pictures(items)
     listed = [
         {
             "data": {
                 "id": item.id,
                 "content": item.content,
                 "task": item.task,
-                "scene": item.scene,
-                "video": f"{videos}/{item.video}" if item.video else "",
+                "video": f"{build}{videos}/{item.video}" if item.video else "",
+                **{
+                    f"picture_{n}": f"{build}{item.pictures[n - 1]}" if n <= len(item.pictures) else ""
+                    for n in range(1, most + 1)
+                },
                 "question": item.question,
                 "options": "\n".join(item.options or ("Give a number.",)),
             }
@@ -286,11 +295,18 @@ def tasks(items: Sequence[ReviewItem], videos: str) -> bytes:
     return json.dumps(listed, ensure_ascii=False, indent=1).encode()
 
 
-def interface() -> bytes:
-    """The labelling interface: the video, the question, a letter or a number, and flags from the closed list."""
+def _most_pictures(items: Sequence[ReviewItem]) -> int:
+    return max((len(item.pictures) for item in items), default=0)
+
+
+def interface(items: Sequence[ReviewItem]) -> bytes:
+    """The labelling interface: what the items show, the question, a letter or a number, flags from the closed list."""
     view = ET.Element("View")
     ET.SubElement(view, "Header", value="$question")
-    ET.SubElement(view, "Video", name="video", value="$video")
+    if any(item.video for item in items):
+        ET.SubElement(view, "Video", name="video", value="$video")
+    for n in range(1, _most_pictures(items) + 1):
+        ET.SubElement(view, "Image", name=f"picture_{n}", value=f"$picture_{n}")
     ET.SubElement(view, "Text", name="options", value="$options")
     letters = ET.SubElement(view, "Choices", name="answer", toName="options", choice="single", showInline="true")
     for letter in LETTERS:

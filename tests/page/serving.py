@@ -55,12 +55,11 @@ def app_of(
     pack: ReviewBundle,
     host: str = "127.0.0.1",
     token: str | None = None,
-    pictures: Mapping[int, bytes] | None = None,
     drawings: Mapping[int, Path] | None = None,
 ) -> tuple[Starlette, Database]:
     """The application over a database below a folder."""
     database = Database(folder / DATABASE)
-    site = Site("vsi", pack, database, folder / "videos", pictures, drawings)
+    site = Site("vsi", pack, database, folder, drawings)
     return Pages(site, SALT, token).app(only_loopback=host in LOOPBACK), database
 
 

@@ -228,11 +228,13 @@ def test_a_name_that_leads_out_of_the_folder_of_videos_is_not_followed(folder: P
     write_video(folder)
     (folder / "secret.mp4").write_bytes(b"secret")
     rows = [question(n) for n in (1, 2)]
-    items = (item_of(rows[0], "../secret.mp4"), item_of(rows[1], None))
+    items = (item_of(rows[0], "../secret.mp4", pictures=("../secret.mp4", "gone.png")), item_of(rows[1], None))
     app, database = app_of(folder, pack_of(rows)._replace(items=items))
     ann = Browser(app)
-    assert [ann.get(f"/items/{n}/video").status_code for n in (1, 2)] == [404, 404]
-    assert "This build has no video of made/room0." in ann.get("/items/2").text
+    (folder.parent / "secret.mp4").write_bytes(b"secret")
+    paths = ("1/video", "2/video", *(f"1/pictures/{n}" for n in range(4)))
+    assert {ann.get(f"/items/{path}").status_code for path in paths} == {404}
+    assert "This build has no video and no picture for this question." in ann.get("/items/2").text
     database.close()
 
 
@@ -297,19 +299,28 @@ def test_after_a_restart_everybody_goes_on_where_they_were(folder: Path) -> None
     database.close()
 
 
-def test_a_picture_goes_with_the_question_that_needs_one_and_with_no_other(folder: Path) -> None:
-    first, second, *_ = (item.id for item in PACK.items)
-    made, database = app_of(folder, PACK, pictures={first: b"PNG"})
-    browser, shown = Browser(made), f'src="/items/{first}/picture"'
-    assert shown in browser.get(f"/items/{first}").text
-    assert "/picture" not in browser.get(f"/items/{second}").text
-    found = browser.get(f"/items/{first}/picture")
-    assert (found.status_code, found.headers["content-type"], found.content) == (200, "image/png", b"PNG")
-    assert "private" in found.headers["cache-control"]
-    assert browser.get(f"/items/{second}/picture").status_code == 404
-    assert Browser(made, name=None).get(f"/items/{first}/picture").status_code == 401
-    browser.say(first, "answer", answer="1")
-    assert shown in browser.get(f"/items/{first}").text
+def test_a_question_shows_its_pictures_in_order_before_the_answer_and_no_other_does(folder: Path) -> None:
+    rows, names = [question(n) for n in (1, 2)], ("review/pictures/b.png", "review/pictures/a.jpg")
+    for name in names:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(name.encode())
+    items = (item_of(rows[0], None, (), names), item_of(rows[1], VIDEO))
+    made, database = app_of(folder, pack_of(rows)._replace(items=items))
+    browser, stranger = Browser(made), Browser(made, name=None)
+    for path in ("/items/1", "/items/1?role=adjudicate"):
+        page = browser.get(path).text
+        assert re.findall(r'<img src="([^"]*)"', page) == ["/items/1/pictures/1", "/items/1/pictures/2"]
+        assert "no video" not in page
+        assert "made/room0" not in page  # the name of a scene may tell a place
+    assert "/pictures/" not in browser.get("/items/2").text
+    for number, kind in ((1, "image/png"), (2, "image/jpeg")):
+        found = browser.get(f"/items/1/pictures/{number}")
+        assert (found.status_code, found.headers["content-type"]) == (200, kind)
+        assert found.text == names[number - 1]
+        assert "private" in found.headers["cache-control"]
+        assert stranger.get(f"/items/1/pictures/{number}").status_code == 401
+    browser.say(1, "answer", answer="A")
+    assert "made/room0" in browser.get("/items/1").text
     database.close()
 
 

@@ -43,11 +43,14 @@ def question(number: int, **changes: Any) -> dict[str, Any]:
 
 
 def item_of(
-    row: Mapping[str, Any], video: str | None = None, layers: tuple[str, ...] = ("ground", "path")
+    row: Mapping[str, Any],
+    video: str | None = None,
+    layers: tuple[str, ...] = ("ground", "path"),
+    pictures: tuple[str, ...] = (),
 ) -> ReviewItem:
     options = tuple(row["options"]) if row["options"] else None
     content = content_of(SALT, row)
-    return ReviewItem(row["id"], content, row["scene"], row["task"], row["text"], options, video, layers)
+    return ReviewItem(row["id"], content, row["scene"], row["task"], row["text"], options, video, pictures, layers)
 
 
 def truth_of(row: Mapping[str, Any], operands: tuple[str, ...] = ("lamp",)) -> ReviewTruth:

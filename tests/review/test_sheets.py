@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -40,8 +41,8 @@ def test_what_reviewers_open_holds_no_truth() -> None:
     assert not {"truth", "answer", "ground_truth", "evidence", "operands"} & set(tables["items"].column_names)
     for raw in (
         sheet(PACK.items),
-        tasks(PACK.items, "/videos"),
-        interface(),
+        tasks(PACK.items, "/", "videos"),
+        interface(PACK.items),
         str(tables["items"].to_pylist()).encode(),
     ):
         assert EVIDENCE_NAME.encode() not in raw
@@ -164,10 +165,20 @@ def test_parquet_is_read_too(tmp_path: Path) -> None:
 
 
 def test_label_studio_takes_the_tasks_and_the_interface() -> None:
-    listed = json.loads(tasks(PACK.items, "/data/local-files/?d=videos"))
-    assert problems_of(interface().decode(), listed) == []
-    assert listed[0]["data"]["video"] == "/data/local-files/?d=videos/made/room.mp4"
-    assert all(words in interface().decode() for words in REASONS.values())
-    broken = interface().decode().replace('toName="options"', 'toName="nowhere"')
-    assert problems_of(broken, listed) != []
-    assert problems_of(interface().decode(), [{"data": {"question": "?"}}]) != []
+    one, two, *_ = PACK.items
+    shown = [replace(one, video=None, pictures=("review/pictures/b.jpg", "review/pictures/a.png")), two]
+    for items in (PACK.items, shown):
+        listed, xml = json.loads(tasks(items, "/data/local-files/?d=", "videos")), interface(items).decode()
+        assert problems_of(xml, listed) == []
+        assert all(words in xml for words in REASONS.values())
+        assert problems_of(xml.replace('toName="options"', 'toName="nowhere"'), listed) != []
+        assert problems_of(xml, [{"data": {"question": "?"}}]) != []
+        assert not any(item.scene in json.dumps(task["data"]) for item, task in zip(items, listed, strict=True))
+    told = [[task["data"][name] for name in ("video", "picture_1", "picture_2")] for task in listed]
+    below = "/data/local-files/?d="
+    assert told == [
+        ["", f"{below}review/pictures/b.jpg", f"{below}review/pictures/a.png"],
+        [f"{below}videos/made/room.mp4", "", ""],
+    ]
+    rows = list(csv.DictReader(io.StringIO(sheet(shown).decode("utf-8-sig"))))
+    assert [row["pictures"] for row in rows] == ["review/pictures/b.jpg | review/pictures/a.png", ""]

@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from PIL import Image
 
+from flows.cli.review import pack_of
 from pipeline.engine.config import BuildConfig, build_config
 from pipeline.engine.manifest import Outcome
 from pipeline.samples.panorama.towns import spots
@@ -55,6 +56,19 @@ def test_every_picture_that_is_named_is_there_and_tells_nothing(built: Path) -> 
     assert {name: found for name, raw in written.items() if (found := beside_pixels(raw))} == {}
     sums = dict(line.split("  ")[::-1] for line in (release / "checksums.sha256").read_text().splitlines())
     assert {name: sums[name] for name in written} == {n: hashlib.sha256(raw).hexdigest() for n, raw in written.items()}
+
+
+def test_reviewers_see_every_picture_of_a_question_in_its_order_and_no_name_of_a_place(built: Path) -> None:
+    out = built / "out"
+    (table,) = (out / "release" / "data").glob("test*.parquet")
+    images = {row["id"]: row["images"] for row in pq.read_table(table, columns=["id", "images"]).to_pylist()}
+    pack = pack_of(out, "ergeobench", b"salt")
+    assert pack_of(out, "ergeobench", b"salt") == pack
+    for item in pack.items:
+        seen = [(out / name).read_bytes() for name in item.pictures]
+        assert seen == [(out / "release" / name).read_bytes() for name in images[item.id]]
+        assert not any(name in path for path in item.pictures for name in IDS)
+    assert {len(item.pictures) for item in pack.items} == {1, 2}
 
 
 def test_environments_of_the_release_open(built: Path) -> None:

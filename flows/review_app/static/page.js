@@ -19,7 +19,7 @@ let leaving = false;
 window.addEventListener("pageshow", () => { leaving = false; });
 window.addEventListener("beforeunload", event => { if (!leaving && unsent().length) event.preventDefault(); });
 document.addEventListener("click", event => {
-  if (!event.target.closest("a[href]") || !unsent().length) return;
+  if (!event.target.closest("a[href]:not([target])") || !unsent().length) return;
   leaving = confirm(UNSENT);
   if (!leaving) event.preventDefault();
 });

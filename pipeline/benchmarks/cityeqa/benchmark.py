@@ -8,7 +8,7 @@ from pipeline.benchmarks.benchmark import Benchmark, SceneViews
 from pipeline.benchmarks.cityeqa.audit import AUDIT
 from pipeline.benchmarks.cityeqa.authoring import author
 from pipeline.benchmarks.cityeqa.columns import CARD, COLUMNS
-from pipeline.benchmarks.cityeqa.pictures import task_pictures
+from pipeline.benchmarks.cityeqa.pictures import start_map, task_pictures
 from pipeline.benchmarks.cityeqa.rules import PROFILES, CityRules
 from pipeline.benchmarks.cityeqa.score import SCORE
 from pipeline.benchmarks.cityeqa.tasks.registry import CITY_TASKS
@@ -28,5 +28,6 @@ CITYEQA: Final = Benchmark[CityView, CityRules](
     views=SceneViews(author.__name__, None, author.declared),
     author=author.CityAuthor(),
     audit=AUDIT,
+    blind_map=start_map,
     score=SCORE,
 )

@@ -1,9 +1,12 @@
-"""Pictures of tasks: the map with start, landmarks, target, where the answer is seen and the oracle's way."""
+"""Pictures of tasks: the map with start, landmarks, target, where the answer is seen and the oracle's way.
+
+And the map that reviewers see before they answer: what stands around the start, without a name, a mark or a way.
+"""
 
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -14,10 +17,11 @@ from pipeline.benchmarks.cityeqa.columns import way_of
 from pipeline.benchmarks.cityeqa.released import AXES
 from pipeline.core.arrays import FloatArray, IntArray
 from pipeline.drawing.fonts import font, lines_of, width_of
-from pipeline.worlds.city.facts import BUILDING, CityThing
+from pipeline.worlds.city.facts import BUILDING, CityScene, CityThing
 
 SIDE: Final = 560  # pixels
 MARGIN_M: Final = 25.0  # about all that a task names
+AROUND_M: Final = 225.0  # about a start, whose target lies within 200 m (section 2.2)
 _TEXT: Final = 18  # pixels of a line
 _SIZE: Final = 13  # of letters
 _GREYS: Final = 16  # between ink and paper, for the edges of letters
@@ -52,17 +56,29 @@ def task_pictures(asked: pa.Table, scenes: Callable[[], Iterable[Any]]) -> dict[
     return found
 
 
-def _picture(row: Mapping[str, Any], things: Sequence[CityThing], centers: FloatArray, radii: FloatArray) -> bytes:
+def start_map(row: Mapping[str, Any], scene: CityScene) -> bytes:
+    """PNG of what stands around the start of a task: the same for all questions that start there."""
+    centers = np.array([t.center for t in scene.facts.things], dtype=np.float64).reshape(-1, 2)
+    radii = np.array([t.radius_m for t in scene.facts.things], dtype=np.float64)
+    return _picture(row, scene.facts.things, centers, radii, blind=True)
+
+
+def _picture(
+    row: Mapping[str, Any], things: Sequence[CityThing], centers: FloatArray, radii: FloatArray, blind: bool = False
+) -> bytes:
+    """PNG of a task's map; ``blind``: with nothing but its start."""
     facts = {(fact["name"], fact["subject"]): fact["value"] for fact in row["evidence"]}
     start, seen = (np.array([facts[name, axis] for axis in AXES]) for name in ("initial_pose", "observation_pose"))
     way = np.array(way_of(row["evidence"]), dtype=np.float64).reshape(-1, 2)
-    landmarks = set(row["operands"][-1].split(" > ")[:-1])
-    named = [t.center for t in things if t.id in landmarks or t.id == row["group"]]
+    landmarks, target = set(row["operands"][-1].split(" > ")[:-1]), row["group"]
+    named = [t.center for t in things if t.id in landmarks or t.id == target]
     around = np.concatenate([way, np.array(named).reshape(-1, 2), start[None, :2], seen[None, :2]])
     low, high = around.min(0) - MARGIN_M, around.max(0) + MARGIN_M
+    if blind:
+        low, high, landmarks, target, way = start[:2] - AROUND_M, start[:2] + AROUND_M, set(), None, way[:0]
     scale = SIDE / float((high - low).max())
     low = (low + high) / 2 - SIDE / scale / 2
-    lines = lines_of(f"{row['text']} [{row['answer']}]", _SIZE, SIDE - 12)
+    lines = [] if blind else lines_of(f"{row['text']} [{row['answer']}]", _SIZE, SIDE - 12)
 
     def at(point: Sequence[float] | FloatArray) -> tuple[float, float]:
         return (float(point[0]) - low[0]) * scale, SIDE - (float(point[1]) - low[1]) * scale
@@ -74,7 +90,7 @@ def _picture(row: Mapping[str, Any], things: Sequence[CityThing], centers: Float
     near = (centers + radii[:, None] >= low).all(1) & (centers - radii[:, None] <= low + SIDE / scale).all(1)
     for i in sorted(np.flatnonzero(near).tolist(), key=lambda i: (things[i].kind != BUILDING, -radii[i])):
         thing = things[i]
-        ink = "target" if thing.id == row["group"] else "landmark" if thing.id in landmarks else None
+        ink = "target" if thing.id == target else "landmark" if thing.id in landmarks else None
         fill = _NUMBER[ink or ("building" if thing.kind == BUILDING else "other")]
         if thing.outline is not None:
             draw.polygon([at(p) for p in thing.outline], fill=fill, outline=_NUMBER["edge"])
@@ -84,11 +100,12 @@ def _picture(row: Mapping[str, Any], things: Sequence[CityThing], centers: Float
         draw.line([at(p) for p in way], fill=_NUMBER["way"], width=2)
         for stop in way:
             draw.circle(at(stop), 2.5, fill=_NUMBER["way"])
-    _arrow(draw, at(seen), float(seen[5]), "seen")
+    if not blind:
+        _arrow(draw, at(seen), float(seen[5]), "seen")
     _arrow(draw, at(start), float(start[5]), "start")
     bar = 50 * scale
     draw.line((12, SIDE - 12, 12 + bar, SIDE - 12), fill=_NUMBER["start"], width=3)
-    _caption(picture, lines)
+    _caption(picture, lines, ("start",) if blind else tuple(_LEGEND))
     raw = io.BytesIO()
     picture.save(raw, "PNG", optimize=False)
     return raw.getvalue()
@@ -102,7 +119,7 @@ def _arrow(draw: ImageDraw.ImageDraw, at: tuple[float, float], yaw_deg: float, i
     draw.circle(at, 6, fill=_NUMBER[ink])
 
 
-def _caption(picture: Image.Image, lines: Sequence[str]) -> None:
+def _caption(picture: Image.Image, lines: Sequence[str], inks: Collection[str]) -> None:
     """The question with its answer below the map, what the colours mean, and the length of the bar."""
     paper = Image.new("L", (SIDE, picture.height - SIDE), _INK["paper"][0])
     draw, letters = ImageDraw.Draw(paper), font(_SIZE)
@@ -110,7 +127,7 @@ def _caption(picture: Image.Image, lines: Sequence[str]) -> None:
     for n, line in enumerate(lines):
         draw.text((6, 2 + n * _TEXT), line, fill=_INK["start"][0], font=letters)
     dots, left = {}, 14.0
-    for ink, words in _LEGEND.items():
+    for ink, words in ((ink, _LEGEND[ink]) for ink in inks):
         dots[ink] = left
         draw.text((left + 9, last), words, fill=_INK["start"][0], font=letters)
         left += 9 + width_of(words, _SIZE) + 24
