@@ -16,10 +16,10 @@ from pipeline.core.errors import ConfigError
 from pipeline.core.files import TEMPORARY, translate_os_errors
 from pipeline.core.spatial import TopDownMap
 from pipeline.rendering.details import dropped
-from pipeline.rendering.gallery import INDEX, GalleryHeader, GalleryQuestion, GalleryRejection, gallery, map_file
+from pipeline.rendering.gallery import INDEX, GalleryHeader, GalleryQuestion, GalleryRejection, gallery
 from pipeline.rendering.near_misses import nearest_refused, some_of_each
 from pipeline.rendering.reason_examples import glossary
-from pipeline.review.maps import map_after
+from pipeline.review.maps import map_after, map_file
 
 FOLDER: Final = "gallery"
 MARK: Final = "data/rows-0000.js"  # of a gallery

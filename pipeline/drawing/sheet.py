@@ -198,7 +198,7 @@ def png_of(sheet: Sheet) -> bytes:
 @lru_cache(maxsize=_ABOVE)
 def _above(elements: str, width: float, height: float, beyond: int) -> Image.Image:
     """A part's lines and texts, and what of them is so many pixels beyond its edges."""
-    drawn = _pixels(svg_of(elements, width, height, beyond=beyond))
+    drawn = pixels_of(svg_of(elements, width, height, beyond=beyond))
     drawn.load()
     return drawn
 
@@ -208,12 +208,12 @@ def _ground(elements: str, width: float, height: float) -> Image.Image:
     """A part's panel with what it has in common with others."""
     page = Image.new("RGB", (round(width), round(height)), PANEL)
     if elements:
-        drawn = _pixels(svg_of(elements, width, height))
+        drawn = pixels_of(svg_of(elements, width, height))
         page.paste(drawn, (0, 0), drawn)
     return page
 
 
-def _pixels(svg: str) -> Image.Image:
+def pixels_of(svg: str) -> Image.Image:
     """A drawing on transparent ground, RGBA."""
     import resvg_py
 

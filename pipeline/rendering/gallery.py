@@ -12,7 +12,6 @@ from typing import Any, Final, NamedTuple
 
 from markupsafe import Markup
 
-from pipeline.core.templates import load_table
 from pipeline.rendering.details import Detail, RejectionDetail, SceneDetail, doubts_of
 from pipeline.rendering.report import environment_of_pages, policy_hash
 
@@ -156,12 +155,3 @@ def _parts(items: Sequence[Any], size: int) -> Iterable[Sequence[Any]]:
 
 def _cut(text: str) -> str:
     return text if len(text) <= TEXT_CHARS else f"{text[:TEXT_CHARS]}…"
-
-
-STYLE: Final[str] = load_table("drawings/style")["map"].replace("\n", "")
-
-
-def map_file(drawn: str) -> bytes:
-    """SVG of `review.maps` as a file."""
-    head, rest = drawn.split(">", 1)
-    return head.replace("<svg", '<svg xmlns="http://www.w3.org/2000/svg"', 1).encode() + f">{STYLE}{rest}".encode()

@@ -12,32 +12,28 @@ from heapq import nsmallest
 from typing import Any, Final
 
 import pyarrow as pa
-from PIL import Image, ImageChops, ImageDraw, ImageFont, ImageOps
+from PIL import Image, ImageDraw, ImageOps
 
 from pipeline.core.findings import printable
 from pipeline.core.identity import digest
-from pipeline.core.spatial import Point, TopDownMap
+from pipeline.core.spatial import TopDownMap
 from pipeline.drawing.fonts import font as font_of
+from pipeline.drawing.fonts import lines_of, shortened, width_of
+from pipeline.drawing.sheet import pixels_of
 from pipeline.rendering.figures import AnswerFigure, answers_of
-from pipeline.review.maps import spoken_of
+from pipeline.review.maps import map_after, map_file, spoken_of
 
 SIZE: Final = (1200, 675)
 TRIED: Final = 100  # questions, until one has a map with things marked
 _MARKED: Final = (2, 5)  # things that its map marks
 _ROWS: Final = 12  # tasks
-_FINE: Final = 2  # shapes are drawn so many times as large, and reduced
 _MAP: Final = (40, 128, 590, 488)
 _BELOW: Final = 12  # a picture that has its own words
 _COLUMNS: Final = ((40, 560), (640, 1160))  # of tasks: the right one, or both where there is no map
 _TOP: Final = 132
 _TEXT_MOST: Final = 240  # characters of the question
-_LABEL_MOST: Final = 26
 _SHADES: Final = ("#1d5c63", "#3f8f97", "#7db8bd", "#b5d8da", "#d97706", "#eab26b", "#8a6d3b", "#c4ad86")
-_INK: Final = {"paper": "#ffffff", "ink": "#22282b", "soft": "#565f63", "line": "#d9d7d0", "ground": "#efece4"}
-_INK_OF_MAP: Final = {"thing": "#d3cfc3", "edge": "#8a908b", "marked": "#e19a45", "path": "#3f7f88"}
-Box = tuple[int, int, int, int]
-_LEAST_M: Final = 2.0
-_AROUND: Final = 0.25  # of the path's extent, where there is no ground
+_INK: Final = {"paper": "#ffffff", "ink": "#22282b", "soft": "#565f63", "line": "#d9d7d0"}
 
 
 def overview(
@@ -57,21 +53,17 @@ def overview(
         captioned: PNG of a question's map with its words, by its id, where the benchmark draws one: better than ours.
     """
     own = _captioned(asked, captioned)
-    shapes = Image.new("RGB", (SIZE[0] * _FINE, SIZE[1] * _FINE), _INK["paper"])
     chosen = _chosen(asked, sketch) if own is None else None
-    words: list[tuple[float, float, str]] = []
-    if chosen is not None:
-        words = _map(shapes, chosen[1], spoken_of(chosen[1], chosen[0]["operands"] or ()))
     answers = answers_of(asked.select(["task", "answer"]).to_pylist())
     places = _places(both=chosen is None and own is None)
-    _bars(ImageDraw.Draw(shapes), answers, places)
-    picture = shapes.resize(SIZE, Image.Resampling.BOX)
+    picture = Image.new("RGB", SIZE, _INK["paper"])
     draw = ImageDraw.Draw(picture)
+    _bars(draw, answers, places)
     _text(draw, (40, 30), title, 34, "ink")
     _text(draw, (40, 80), told, 18, "soft")
-    for x, y, name in words:
-        _label(draw, x, y, name)
     if chosen is not None:
+        part = _map(chosen[1], chosen[0]["operands"] or ())
+        picture.paste(part, (_MAP[0], (_MAP[1] + _MAP[3] - part.height) // 2), part)
         _question(draw, chosen[0])
     if own is not None:
         picture.paste(own, _MAP[:2])
@@ -112,48 +104,10 @@ def _chosen(asked: pa.Table, sketch: Callable[[str], TopDownMap]) -> tuple[Mappi
     return None
 
 
-def _map(picture: Image.Image, sketch: TopDownMap, marked: frozenset[str]) -> list[tuple[float, float, str]]:
-    """Draws a scene from above; gives the names of what is marked, with their places in the final picture."""
-    path = [(x, y) for _, x, y in sketch.path]
-    points = [point for outline in sketch.ground for point in outline] + path
-    alone = not points  # of released metadata, which have neither floor nor camera
-    points += [point for thing in sketch.things if alone or thing.label in marked for point in thing.outline]
-    (left, right), (low, high) = ((min(v), max(v)) for v in zip(*points, strict=True))
-    room = 0.0 if sketch.ground or alone else _AROUND * max(right - left, high - low)
-    left, right, low, high = left - room, right + room, low - room, high + room
-    x0, y0, x1, y1 = (side * _FINE for side in _MAP)
-    scale = min((x1 - x0) / max(right - left, _LEAST_M), (y1 - y0) / max(high - low, _LEAST_M))
-    dx, dy = ((x1 - x0) - scale * (right - left)) / 2, ((y1 - y0) - scale * (high - low)) / 2
-
-    def at(point: Point) -> tuple[float, float]:
-        return dx + (point[0] - left) * scale, dy + (high - point[1]) * scale
-
-    part = Image.new("RGB", (x1 - x0, y1 - y0), _INK["paper"])
-    mask = Image.new("1", part.size)
-    for outline in sketch.ground:  # by the even-odd rule
-        one = Image.new("1", part.size)
-        ImageDraw.Draw(one).polygon([at(point) for point in outline], fill=1)
-        mask = ImageChops.logical_xor(mask, one)
-    part.paste(_INK["ground"], mask=mask)
-    draw, words = ImageDraw.Draw(part), []
-    for thing in sorted(sketch.things, key=lambda thing: thing.label in marked):
-        is_marked = thing.label in marked
-        corners = [at(point) for point in thing.outline]
-        fill = _INK_OF_MAP["marked" if is_marked else "thing"]
-        if len(corners) > 2:
-            draw.polygon(corners, fill=fill, outline=_INK["ink"] if is_marked else _INK_OF_MAP["edge"], width=_FINE)
-        else:
-            draw.circle(corners[0], 5 * _FINE, fill=fill, outline=_INK["ink"])
-        if is_marked:
-            middle = sum(x for x, _ in corners) / len(corners)
-            name = thing.label if len(thing.label) <= _LABEL_MOST else f"{thing.label[: _LABEL_MOST - 1]}…"
-            words.append(((middle + x0) / _FINE, (min(y for _, y in corners) + y0) / _FINE - 4, name))
-    if len(path) > 1:
-        draw.line([at(point) for point in path], fill=_INK_OF_MAP["path"], width=2 * _FINE, joint="curve")
-    if path:
-        draw.circle(at(path[0]), 6 * _FINE, fill=_INK["paper"], outline=_INK_OF_MAP["path"], width=2 * _FINE)
-    picture.paste(part, (x0, y0))
-    return words
+def _map(sketch: TopDownMap, operands: Sequence[str]) -> Image.Image:
+    """A scene from above, what is spoken of marked, as large as there is room."""
+    drawn = pixels_of(map_file(map_after(sketch, operands, None) or "").decode())
+    return ImageOps.contain(drawn, (_MAP[2] - _MAP[0], _MAP[3] - _MAP[1]), Image.Resampling.LANCZOS)
 
 
 def _question(draw: ImageDraw.ImageDraw, row: Mapping[str, Any]) -> None:
@@ -174,8 +128,8 @@ def _places(both: bool) -> list[tuple[int, int, int]]:
 def _bars(draw: ImageDraw.ImageDraw, answers: Sequence[AnswerFigure], places: Sequence[tuple[int, int, int]]) -> None:
     """How the answers of each task are spread: parts of a bar, or a histogram of numbers."""
     for one, at in zip(answers, places, strict=False):
-        left, right, top = at[0] * _FINE, at[1] * _FINE, (at[2] + 20) * _FINE
-        height, width = 12 * _FINE, right - left
+        left, right, top = at[0], at[1], at[2] + 20
+        height, width = 12, right - left
         if one.bars:
             most = max(bar.n for bar in one.bars)
             step = width / len(one.bars)
@@ -183,12 +137,12 @@ def _bars(draw: ImageDraw.ImageDraw, answers: Sequence[AnswerFigure], places: Se
                 tall = height * bar.n / most
                 x = left + place * step
                 if bar.n:
-                    draw.rectangle((x, top + height - tall, x + step - _FINE, top + height), fill=_SHADES[0])
+                    draw.rectangle((x, top + height - tall, x + step - 1, top + height), fill=_SHADES[0])
             continue
         x = float(left)
         for place, share in enumerate(one.shares):
             end = x + width * share.n / one.n
-            draw.rectangle((x, top, max(end - _FINE, x), top + height), fill=_SHADES[place % len(_SHADES)])
+            draw.rectangle((x, top, max(end - 1, x), top + height), fill=_SHADES[place % len(_SHADES)])
             x = end
         if one.rest:
             draw.rectangle((x, top, right, top + height), fill=_INK["line"])
@@ -198,7 +152,7 @@ def _names(draw: ImageDraw.ImageDraw, answers: Sequence[AnswerFigure], places: S
     for one, (left, right, top) in zip(answers, places, strict=False):
         _text(draw, (left, top - 3), _wrapped(one.task, 15, right - left - 90, 1)[0], 15, "ink")
         count = f"{one.n:,}"
-        _text(draw, (right - font_of(15).getlength(count), top - 3), count, 15, "ink")
+        _text(draw, (right - width_of(count, 15), top - 3), count, 15, "ink")
     left, _, top = places[0]
     _text(draw, (left, top - 30), "Questions of each task, and how their answers are spread", 15, "soft")
     if len(answers) > len(places):
@@ -206,34 +160,12 @@ def _names(draw: ImageDraw.ImageDraw, answers: Sequence[AnswerFigure], places: S
         _text(draw, (left, top + 42), f"and {len(answers) - len(places)} more", 15, "soft")
 
 
-def _label(draw: ImageDraw.ImageDraw, x: float, y: float, name: str) -> None:
-    """A name above what it is of, within the map."""
-    half = font_of(15).getlength(name) / 2
-    x = min(max(x, _MAP[0] + half), _MAP[2] - half)
-    y = max(y, _MAP[1] + 14)
-    ink, paper = _INK["ink"], _INK["paper"]
-    draw.text((x, y), printable(name), font=font_of(15), anchor="ms", fill=ink, stroke_width=3, stroke_fill=paper)
-
-
 def _wrapped(text: str, size: int, width: float, most: int) -> list[str]:
     """A text in lines that fit, the last one cut where there would be more."""
-    lines, font = [""], font_of(size)
-    for word in printable(text).split(" "):
-        longer = f"{lines[-1]} {word}".strip()
-        if font.getlength(longer) <= width or not lines[-1]:
-            lines[-1] = longer
-        else:
-            lines.append(word)
-    if len(lines) > most:
-        lines = [*lines[: most - 1], f"{lines[most - 1]} …"]
-    return [_cut(line, font, width) for line in lines]
-
-
-def _cut(line: str, font: ImageFont.FreeTypeFont, width: float) -> str:
-    while font.getlength(line) > width:
-        line = f"{line[:-2]}…"
-    return line
+    lines = lines_of(printable(text), size, width)
+    return lines if len(lines) <= most else [*lines[: most - 1], shortened(f"{lines[most - 1]} …", size, width)]
 
 
 def _text(draw: ImageDraw.ImageDraw, at: tuple[float, float], text: str, size: int, ink: str) -> None:
-    draw.text(at, _cut(printable(text), font_of(size), SIZE[0] - 40 - at[0]), fill=_INK[ink], font=font_of(size))
+    words = shortened(printable(text), size, SIZE[0] - 40 - at[0])
+    draw.text(at, words, fill=_INK[ink], font=font_of(size))

@@ -11,6 +11,7 @@ from html import escape
 from typing import Final, NamedTuple
 
 from pipeline.core.spatial import MappedThing, Point, TopDownMap
+from pipeline.core.templates import load_table
 
 WIDTH: Final = 640.0  # of the view box
 _MARGIN: Final = 28.0
@@ -166,3 +167,12 @@ def _scale(frame: _Frame) -> str:
         f'<path class="scale" d="M{right - width:.1f},{y:.1f}h{width:.1f}"/>'
         f'<text class="label" x="{right - width - 6:.1f}" y="{y + 4:.1f}" text-anchor="end">{length_m:g} m</text>'
     )
+
+
+STYLE: Final[str] = load_table("drawings/style")["map"].replace("\n", "")
+
+
+def map_file(drawn: str) -> bytes:
+    """A map as an SVG file of its own."""
+    head, rest = drawn.split(">", 1)
+    return head.replace("<svg", '<svg xmlns="http://www.w3.org/2000/svg"', 1).encode() + f">{STYLE}{rest}".encode()
