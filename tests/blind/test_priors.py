@@ -15,7 +15,6 @@ def test_numbers_are_guessed_from_the_other_folds() -> None:
     fold = np.array([0, 0, 0, 0, 1, 1])
     assert priors.most_frequent(items, fold).tolist() == [0, 0, 0, 0, 0, 0], "9 is guessed for 2 and 4, 2 for 9 and 20"
     median = priors.task_median(items, fold)
-    assert median is not None
     assert median.tolist() == [0, 0, 0, 0, 0, 0], "14.5 is the median of 9 and 20"
     fold = np.array([0, 1, 1, 0, 0, 0])
     assert priors.most_frequent(items, fold).tolist() == [1, 1, 1, 0.1, 0, 0], "2; of equals the smallest"

@@ -155,7 +155,6 @@ def test_every_reply_is_kept_and_told_of(selected: tuple[Path, pa.Table], tmp_pa
     )
     assert len(replies) == 2 * len(made.questions)
     assert {r["model"] for r in replies if r["right"]} == {"sure"}
-    assert outcome.released is not None
     rows = outcome.released.blind
     assert sum(row.asked.n for row in rows) == len(made.questions)
     for row in rows:
@@ -210,7 +209,6 @@ def test_without_a_panel_nothing_is_removed_and_the_card_says_so(many: Path, tmp
     folder = tmp_path / "out" / "release"
     reasons = {row["reason"] for row in rows_of(folder / "rejected" / "test-00000-of-00001.parquet")}
     assert not reasons & {"answered_blind", "blind_balance"}
-    assert outcome.released is not None
     assert all(row.asked == row.released and row.debiased is not None for row in outcome.released.blind)
     assert "Nobody was asked without the video: no question was removed for that." in (folder / "README.md").read_text()
 
@@ -339,20 +337,16 @@ def test_what_hosted_models_cost_is_told_and_capped(selected: tuple[Path, pa.Tab
         sent = len(server.records())
         assert 0.04 * sent <= 1.0
         forecast = forecast_of(config, tmp_path / "out")
-        assert forecast is not None
         assert (forecast[0].requests, forecast[0].kept) == (questions.num_rows, sent)
         assert forecast[0].output_tokens == 2 * forecast[0].asked
         before = forecast[0].most_usd
         outcome = build(meta, tmp_path / "out", **sections)
-        assert outcome.released is not None
         (told,) = outcome.released.models
         assert (told.requests, told.cost_usd) == (questions.num_rows, pytest.approx(0.04 * questions.num_rows))
-        assert before is not None
         assert before >= 0.04 * (questions.num_rows - sent)
     card = (tmp_path / "out" / "release" / "README.md").read_text()
     assert f"- plain: {questions.num_rows} replies, {20 * questions.num_rows} tokens read" in card
     table = spending_table(config, tmp_path / "out")
-    assert table is not None
     assert table.row_count == 1
 
 

@@ -104,7 +104,6 @@ class Victim:
         self._process = process
 
     def _line(self) -> int:
-        assert self._process.stdout is not None
         return int(self._process.stdout.readline())
 
     def build(
@@ -135,7 +134,6 @@ def victim() -> Iterator[Victim]:
         [sys.executable, "-c", SERVE], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=REPOSITORY
     ) as process:
         yield Victim(process)
-        assert process.stdin is not None
         process.stdin.close()
 
 

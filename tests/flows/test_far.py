@@ -71,7 +71,6 @@ def test_workers_that_share_no_folder_work_through_the_store(meta: Path, url: st
             yield from work_from(batch, url)
 
     with remote_build_store(url, out) as far:
-        assert far is not None
         Builder(config, out, far.fetching(elsewhere), here=far.sending_here(lambda label, work: work())).build()
     build(meta, tmp_path / "alone")
     assert release_of(out) == release_of(tmp_path / "alone")
@@ -104,7 +103,6 @@ def test_a_dead_builders_lease_expires(url: str, monkeypatch: pytest.MonkeyPatch
             mine.check()
     assert EXPIRES_S > 0
     there = bucket.get(LEASE_FILE)
-    assert there is not None
     assert there[0].decode() == ELSEWHERE, "it is theirs"
 
 
@@ -143,7 +141,6 @@ def test_what_was_said_here_between_builds_is_kept(url: str, tmp_path: Path) -> 
     with remote_build_store(url, out) as far:
         assert isinstance(far, RemoteBuildStore)
     got = Bucket(url).get("review/verdicts.parquet")
-    assert got is not None
     assert got[0] == b"second"
 
 

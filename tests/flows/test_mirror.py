@@ -235,7 +235,6 @@ def test_a_worker_elsewhere_has_a_folder_of_its_own(
     faults = [(fault.finding, fault.file, fault.message) for fault in outcome.quarantine]
     told = "the scene changed after the build was planned"
     assert faults == [("changed_while_reading", f"{bucket}/raw/{first}.json", told)]
-    assert outcome.released is not None
     assert len(outcome.released.files) > 5
 
 

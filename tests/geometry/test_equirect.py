@@ -61,7 +61,6 @@ def test_directions_and_pixels_are_inverse(yaw: float, pitch: float, fov: float,
 def test_a_box_across_the_seam_is_one_box() -> None:
     view = View(yaw_deg=-180)
     box = box_in(view, 180, 20, -5, 10)
-    assert box is not None
     assert (box.left + box.right) / 2 == pytest.approx(320)
     assert box.right - box.left == pytest.approx(2 * view.focal_px * math.tan(math.radians(10)))
     assert box.bottom == pytest.approx(240 + view.focal_px * math.tan(math.radians(5)) / math.cos(math.radians(10)))

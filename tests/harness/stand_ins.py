@@ -79,8 +79,6 @@ def one_file(path: str, *absent: str) -> Any:
     ``absent``: what it imports and does not use here, empty while it is loaded.
     """
     spec = spec_from_file_location(f"harness_{Path(path).stem}", PACKAGES / path)
-    assert spec is not None
-    assert spec.loader is not None
     module = module_from_spec(spec)
     with ExitStack() as loading:
         loading.enter_context(mock.patch.object(sys, "path", [*sys.path, str(PACKAGES)]))

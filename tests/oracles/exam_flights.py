@@ -17,7 +17,6 @@ class Poses:
 
     def __init__(self, made: FlightScene) -> None:
         moved = made.facts.motion
-        assert moved is not None
         self.t, self.place, self.nose = moved.t_s, moved.enu_m, moved.heading_deg
         self.places = {one.label: one for one in made.facts.landmarks}
         self.segments = moved.segments

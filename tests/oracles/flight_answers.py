@@ -115,7 +115,6 @@ def _moves_of(truth: FlightTruth, fields: Fields) -> list[OracleSegment]:
         return shown
     assert abs(shown[-1].end_s - end) <= ROUNDED_S + 0.5
     told = re.fullmatch(r"during the latest (?:(\w+) movements|movement)", fields["when"])
-    assert told is not None
     return shown[-("two", "three", "four", "five", "six").index(told[1]) - 2 :] if told[1] else shown[-1:]
 
 
@@ -182,7 +181,6 @@ def _duration(truth: FlightTruth, fields: Fields) -> Callable[[str], Verdict]:
     lasted: dict[str, float] = {}
     for words in (fields["first"], fields["second"]):
         named = re.fullmatch(r"(.+?)(?: for the (first|second|third) time)?", words)
-        assert named is not None
         same = [m for m in filmed(truth) if actions(named[1]) <= set(m.actions)]
         place = ("first", "second", "third").index(named[2]) if named[2] else 0
         move, alike = same[place], same[: place + 1]
@@ -290,7 +288,6 @@ def _ends(truth: FlightTruth, fields: Fields) -> Callable[[str], Verdict]:
 
     def option_of(option: str) -> Verdict:
         both = re.fullmatch(r"It starts near (.+) and ends near (.+)", option)
-        assert both is not None
         chosen = [distance[called(truth, label)] for distance, label in zip(far, both.groups(), strict=True)]
         return _verdict(
             all(d == min(distance) for d, distance in zip(chosen, far, strict=True)),

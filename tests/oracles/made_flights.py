@@ -27,10 +27,7 @@ def truth_of_made(scene: FlightScene) -> FlightTruth:
     Raises AssertionError for a flight without one of these.
     """
     flight = scene.facts
-    assert flight is not None
-    assert flight.camera is not None
     motion = flight.motion
-    assert motion is not None
     assert len(flight.route) == len(motion.segments)
     return FlightTruth(
         id=scene.name,

@@ -44,7 +44,6 @@ def test_of_many_each_thing_has_its_share(ordered: bool) -> None:
     assert (np.bincount(found[:, 0]) == len(found) // 30).all()
     assert len(np.unique(found)) == 30
     rejection = untried(among.total, among.formed)
-    assert rejection is not None
     assert (rejection.reason, rejection.measured, rejection.limit) == ("more_than_are_tried", among.total, len(found))
 
 

@@ -136,7 +136,6 @@ def test_a_build_ends_with_what_changed(made: Made, tmp_path: Path) -> None:
     made(COUNT.format(set=7))
     newest = history(out)[-1].name
     line, report = since_last(out, name)
-    assert report is not None
     assert [change.kind for change in report.changes] == ["answer changed"]
     assert line.startswith(f"since the last release ({name} -> {newest}): 1 answer changed")
     assert line.endswith("(fix samples-0001)")

@@ -180,7 +180,6 @@ def test_what_is_borne_out_is_asked_from_many_starts_and_its_words_lead_to_the_t
         assert "TARGET" not in row["wording"]
         assert "flower" not in row["wording"].casefold()
         told = parse(row["wording"])
-        assert told is not None
         assert told.question.startswith("What would people mainly buy at the ")
         facts_of = {(fact["name"], fact["subject"]): fact["value"] for fact in row["evidence"]}
         assert facts_of["second_model_disagrees", "rule"] == 1

@@ -46,7 +46,6 @@ def flight(seed: int) -> AnyScene:
     """A flight of 4 to 9 movements among 8 landmarks, without a video; between 5 and 120 m above the start at first."""
     made = random_flight(seed)
     motion = made.facts.motion
-    assert motion is not None
     up = float(np.exp(np.random.default_rng(seed).uniform(np.log(5), np.log(120)))) - motion.enu_m[0][2]
     up = max(up, 4.0 - min(z for _, _, z in motion.enu_m))
     raised = {"enu_m": tuple((x, y, z + up) for x, y, z in motion.enu_m)}

@@ -126,7 +126,6 @@ def test_coordinates_in_any_form(coordinates: str) -> None:
         '"next_action": {"stop": true}}\n```\nHope it helps {x}. {"country": "Italy", "city": "x", "lat": 1, "lon": 2}'
     )
     found = find_hypothesis(reply, REQUIRED).value
-    assert found is not None
     assert (found.country, found.city, found.street) == ("Monaco", "Monaco", "Bd")
     assert (found.lat_deg, found.lon_deg) == (pytest.approx(43.7347, abs=1e-6), pytest.approx(7.4206, abs=1e-6))
 

@@ -95,7 +95,6 @@ def test_a_view_is_aimed_so_that_a_direction_lies_where_it_shall(yaw: float, pit
     view = aimed(yaw, pitch, x, y)
     assert view is not None
     box = box_in(view, yaw, 0.001, pitch - 0.0005, pitch + 0.0005)
-    assert box is not None
     assert 2 * box.left / 640 - 1 == pytest.approx(x, abs=0.002)  # views are told to hundredths of a degree
     assert 1 - 2 * box.top / 480 == pytest.approx(y, abs=0.002)
 
@@ -108,7 +107,6 @@ def test_extents_are_those_of_the_renderer_s_geometry() -> None:
         view = looking(yaw, tilt)
         box = box_in(view, yaw + off, 12.0, -5.0, 9.0)
         (found,) = extents(outlines(*(np.array([v]) for v in (yaw + off, 12.0, -5.0, 9.0))), view)
-        assert box is not None
         expected = [2 * box.left / 640 - 1, 2 * box.right / 640 - 1, 1 - 2 * box.bottom / 480, 1 - 2 * box.top / 480]
         assert found == pytest.approx(expected, abs=0.002)
     behind = extents(outlines(*(np.array([v]) for v in (100.0, 30.0, -5.0, 9.0))), looking(0.0))
@@ -239,7 +237,6 @@ def test_the_truth_of_geo_localization() -> None:
 
 def test_what_is_not_sure_is_not_said() -> None:
     place = scene().facts.place
-    assert place is not None
     near = place.model_copy(update={"gap_m": 7.0, "city_border_m": 10.0})
     row = geo(scene(seen("a", 0), place=near))
     told = json.loads(row["ground_truth"])
@@ -309,7 +306,6 @@ def test_public_columns_and_what_a_harness_is_given() -> None:
     rows = {row["id"]: row for row in public.to_pylist()}
     assert {row["form"] for row in rows.values()} == {"open", "choice", "true_false"}
     benchmark = BENCHMARKS["ergeobench"]
-    assert benchmark.views is not None
     for row in own.to_pylist():
         files = [file for file, _ in benchmark.views.of(row)]
         assert files == rows[row["id"]]["images"]
@@ -340,5 +336,4 @@ def test_a_reply_of_the_agent_s_schema_is_read() -> None:
     }  # fmt: skip
     jsonschema.validate(reply, load_table("ergeobench/reply_schema"))
     found = find_hypothesis(json.dumps(reply), ("country", "city", "street", "coordinates")).value
-    assert found is not None
     assert (found.lat_deg, found.lon_deg) == (43.7, 7.4)

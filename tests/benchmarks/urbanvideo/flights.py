@@ -173,7 +173,6 @@ def words_of(found: Mapping[str, Any]) -> dict[str, str]:
     task = URBAN_TASKS[found["task"]]
     template = load_template(task.template)
     fields = template.parse(template.render(task.fields(tuple(found["operands"]), None)))
-    assert fields is not None
     until = found["until_s"]
     return {name: str(value) for name, value in fields.items()} | {"until": "" if until is None else str(until)}
 

@@ -156,5 +156,4 @@ def test_every_task_is_drawn_with_and_without_its_video(task: str) -> None:
 
 def where(seconds: list[float]) -> np.ndarray:
     facts = SCENE.facts.motion
-    assert facts is not None
     return np.stack([np.interp(seconds, facts.t_s, np.array(facts.enu_m)[:, axis]) for axis in (0, 1)], axis=1)

@@ -23,7 +23,6 @@ SEEDS = st.integers(0, 10_000)
 def changed(scene: FlightScene, place: Any, heading: Any, action: Any = lambda a: a) -> FlightScene:
     """The flight with every (east, north), heading, and action changed; route steps as their actions."""
     flight = scene.facts
-    assert flight is not None
     assert flight.motion is not None
     motion = flight.motion
     segments = [s.model_copy(update={"actions": tuple(map(action, s.actions))}) for s in motion.segments]
@@ -83,9 +82,6 @@ def test_mirroring_the_world_swaps_left_and_right(seed: int) -> None:
 def test_the_order_of_landmarks_is_of_no_matter(seed: int, shuffle: int) -> None:
     scene = random_flight(seed)
     flight = scene.facts
-    assert flight is not None
-    assert flight.motion is not None
-    assert flight.motion.views is not None
     order = np.random.default_rng(shuffle).permutation(len(flight.landmarks)).tolist()
     views = [v.model_copy(update={"landmark": order.index(v.landmark)}) for v in flight.motion.views]
     motion = flight.motion.model_copy(update={"views": tuple(views[::-1])})
@@ -122,9 +118,7 @@ def test_broken_flights_are_refused_and_never_fail(seed: int, damage: int) -> No
     rng = np.random.default_rng(damage)
     scene = random_flight(seed)
     flight = scene.facts
-    assert flight is not None
     motion = flight.motion
-    assert motion is not None
     n = len(motion.t_s)
     kept = np.sort(rng.permutation(n)[: int(rng.integers(0, n))]) if rng.random() < 0.5 else np.arange(n)
     lost = rng.random(n) < rng.choice([0.0, 0.2, 1.0], 1)

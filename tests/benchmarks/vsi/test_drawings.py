@@ -145,13 +145,11 @@ def seen(scene: IndoorScene) -> IndoorScene:
     shown = watched(scene, {})
     objects, seconds = [], []
     for n, item in enumerate(shown.facts.objects):
-        assert item.visibility is not None
         first, best = 1.0 + 2.5 * n, 2.0 + 2.5 * n
         seconds += [first, best]
         visibility = item.visibility.model_copy(update={"first_seen_s": first, "best_s": best})
         objects.append(item.model_copy(update={"visibility": visibility}))
     cameras = tuple(camera(second) for second in seconds)
-    assert shown.facts.observation is not None
     path = tuple((second, 3.0, second / 20) for second in seconds)
     more = {"picture": (640, 480), "cameras": cameras, "camera_path": path}
     return shown.with_facts(objects=tuple(objects), observation=shown.facts.observation.model_copy(update=more))

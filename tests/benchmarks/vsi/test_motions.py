@@ -116,7 +116,5 @@ def test_the_camera_sees_the_same_in_a_turned_scan(filmed: tuple[IndoorScene, Sc
     there = SceneGeometry(geometry.vertices @ matrix.T + shift, geometry.faces, geometry.vertex_object, frames)
     seen = observe(moved(scene, matrix, shift), there, ObserveConfig())
     for one, other in zip(scene.facts.objects, seen.facts.objects, strict=True):
-        assert one.visibility is not None
-        assert other.visibility is not None
         assert one.visibility.first_seen_s == other.visibility.first_seen_s
         assert abs(one.visibility.largest_pixels - other.visibility.largest_pixels) <= 3  # rays are float32

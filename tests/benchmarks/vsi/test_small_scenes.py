@@ -66,5 +66,4 @@ def test_a_scan_without_its_film_is_asked_about_all_the_same(
     config = build_config({"benchmark": "vsi", "roots": {reader: tmp_path / "root"}} | UNASKED)
     outcome = Builder(config, tmp_path / "out", run_here).build()
     assert outcome.quarantine == []
-    assert outcome.released is not None
     assert outcome.released.questions["object_size_estimation"] >= min(n, 2)

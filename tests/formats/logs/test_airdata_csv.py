@@ -47,7 +47,6 @@ def check_line(assembled: Assembled) -> None:
     assert track.t_s == pytest.approx(ROWS[:, 0])
     assert track.enu_m == pytest.approx(np.outer(ROWS[:, 0], [0.0, 4.0, 0.5]), abs=0.01)
     assert track.height_m == pytest.approx(ROWS[:, 4], abs=1e-3)
-    assert assembled.origin is not None
     assert assembled.origin.alt_m == pytest.approx(540.0, abs=1e-3)
 
 

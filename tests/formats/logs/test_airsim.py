@@ -42,7 +42,6 @@ def test_real_recording() -> None:
         pytest.skip(f"{path} is absent: set SCAN2QA_REAL_DATA")
     (log,) = AirSim().read(path)
     assert (log.name, log.clock, len(log.t_s), log.findings) == ("", "simulated", 158, ())
-    assert log.enu_m is not None
     assert log.enu_m[0] == pytest.approx([-0.0884584, -0.0859381, 2.83123])
     track = assemble(path, log).track
     assert track.t_s[-1] == pytest.approx(235.364)
@@ -53,8 +52,6 @@ def test_real_recording() -> None:
 @pytest.mark.parametrize("start", [b"", b"\xef\xbb\xbf"])
 def test_units_and_frames(tmp_path: Path, end: str, start: bytes) -> None:
     (log,) = read_all(start + written([row(i) for i in range(N)], end=end), tmp_path)
-    assert log.enu_m is not None
-    assert log.attitude is not None
     assert log.t_s[:2].tolist() == [0.5, 1.5]
     assert log.enu_m[3].tolist() == [2, 103, 10]
     np.testing.assert_allclose(log.attitude.value[0], [1, 0, 0, 0], atol=1e-6)

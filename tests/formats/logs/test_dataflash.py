@@ -84,7 +84,6 @@ def test_every_number_is_as_pymavlink_reads_it(second: Path) -> None:
 def test_estimator_before_receiver(tmp_path: Path) -> None:
     log = read(dataflash({"GPS": gps(), "POS": POS, "ATT": ATT}), tmp_path)
     assert log.dialect == "POS"
-    assert log.lat_lon_alt is not None
     assert log.lat_lon_alt[1] == pytest.approx([-35.3626288, 149.1653055, 584.5])
     assert log.t_s[:2] == pytest.approx([5.0, 5.1])
     assembled = assemble(tmp_path / "made.bin", log)
@@ -100,9 +99,6 @@ def test_fix_of_the_receiver_holds_for_the_estimator(tmp_path: Path) -> None:
 
 def test_receiver_alone(tmp_path: Path) -> None:
     log = read(dataflash({"GPS": gps(np.where(np.arange(N) < 10, 1, 4))}), tmp_path)
-    assert log.lat_lon_alt is not None
-    assert log.usable is not None
-    assert log.velocity_mps is not None
     assert log.lat_lon_alt[0, 2] == 584.5
     assert log.usable.sum() == N - 10
     np.testing.assert_allclose(log.velocity_mps[0], [5, 0, 1], atol=1e-9)  # course 90, climbing
@@ -112,8 +108,6 @@ def test_local_position_without_satellites(tmp_path: Path) -> None:
     columns = {"TimeUS": BOOT_US, "PN": np.arange(N), "PE": np.zeros(N), "PD": np.full(N, -3.0)}
     velocity = {"VN": np.full(N, 10.0), "VE": np.zeros(N), "VD": np.full(N, 1.0)}
     log = read(dataflash({"XKF1": ("Qffffff", columns | velocity)}), tmp_path)
-    assert log.enu_m is not None
-    assert log.velocity_mps is not None
     assert log.enu_m[2].tolist() == [0, 2, 3]
     assert log.velocity_mps[0].tolist() == [0, 10, -1]
 
@@ -123,8 +117,6 @@ def test_first_core_of_an_estimator_and_gimbal(tmp_path: Path) -> None:
     columns = {"TimeUS": BOOT_US, "C": core, "PN": np.where(core, 500.0, 1.0), "PE": np.zeros(N), "PD": np.zeros(N)}
     mount = {"TimeUS": BOOT_US, "I": np.zeros(N), "Pitch": np.full(N, -45.0)}
     log = read(dataflash({"XKF1": ("QBfff", columns), "MNT": ("QBf", mount)}), tmp_path)
-    assert log.enu_m is not None
-    assert log.gimbal_pitch is not None
     assert len(log.t_s) == N // 2
     assert set(log.enu_m[:, 1]) == {1.0}
     assert set(log.gimbal_pitch.value) == {-45.0}
@@ -137,8 +129,6 @@ def test_old_clocks(tmp_path: Path) -> None:
     heights = {"RelAlt": np.full(N, 250), "Alt": np.full(N, 58_450), "T": boot_ms}
     old_att = {"TimeMS": boot_ms, "Roll": np.zeros(N), "Pitch": np.zeros(N), "Yaw": np.full(N, 18_000)}
     log = read(dataflash({"GPS": ("BILLeeI", old_gps | heights), "ATT": ("IccC", old_att)}), tmp_path)
-    assert log.attitude is not None
-    assert log.height_m is not None
     assert log.t_s[0] == log.attitude.t_s[0] == 5.0
     assert log.height_m[0] == 2.5
     assert assemble(tmp_path / "made.bin", log).track.heading_deg[0] == pytest.approx(180)
@@ -157,7 +147,6 @@ def test_text_form_says_the_same(tmp_path: Path) -> None:
     text = read(text_log() + b"POS, 1, 2\nPOS, 9000000, -35.36", tmp_path)
     binary = read(dataflash({"POS": POS}), tmp_path)
     assert text.lat_lon_alt is not None
-    assert text.gimbal_pitch is not None
     assert binary.lat_lon_alt is not None
     np.testing.assert_allclose(text.lat_lon_alt, binary.lat_lon_alt, rtol=1e-12)
     np.testing.assert_allclose(text.t_s, binary.t_s)

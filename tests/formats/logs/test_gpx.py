@@ -34,7 +34,6 @@ def test_segments_are_parts(segments: int, tmp_path: Path) -> None:
     assert a.track.part[-1] + 1 == segments
     assert a.track.enu_m == pytest.approx(np.outer(ROWS[:, 0], [0.0, 4.0, 0.5]), abs=0.01)
     assert a.track.height_m == pytest.approx(ROWS[:, 4], abs=2e-3)
-    assert a.origin is not None
     assert a.origin.alt_m == 540.0
 
 
@@ -98,10 +97,8 @@ def test_a_real_track_is_what_gpxpy_reads() -> None:
     segments = [segment.points for track in theirs.tracks for segment in track.segments]
     points = [point for segment in segments for point in segment]
     ((log, a),) = read_tracks(path)
-    assert log.lat_lon_alt is not None
     assert log.lat_lon_alt.tolist() == [[p.latitude, p.longitude, p.elevation] for p in points]
     assert log.t_s.tolist() == [p.time.timestamp() for p in points if p.time]
-    assert log.begins is not None
     assert log.begins.sum() == sum(1 for segment in segments if segment)
     check_track(a.track, 7200)
     gaps = np.diff(a.track.t_s) > 5

@@ -33,14 +33,12 @@ def test_a_timed_track(tmp_path: Path) -> None:
     assert a.track.t_s == pytest.approx(ROWS[:, 0])
     assert a.track.enu_m == pytest.approx(np.outer(ROWS[:, 0], [0.0, 4.0, 0.5]), abs=0.01)
     assert a.track.heading_deg == pytest.approx((350 + ROWS[:, 0]) % 360)
-    assert a.origin is not None
     assert a.origin.alt_m == 540.0
 
 
 def test_altitudes_above_ground_are_heights_in_doubt(tmp_path: Path) -> None:
     ((_, a),) = read_tracks(write(tmp_path / "a.kml", kml(ROWS, "relativeToGround")))
     assert a.track.height_m == pytest.approx(ROWS[:, 4])
-    assert a.origin is not None
     assert a.origin.alt_m is None
     assert "altitude_reference" in {f.name for f in a.findings if f.severity == "doubt"}
 

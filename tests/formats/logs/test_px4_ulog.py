@@ -61,7 +61,6 @@ def test_real_hop(hop: Path) -> None:
     assert log.t_s[-1] - log.t_s[0] == pytest.approx(31.2, abs=0.2)
     track = assemble(hop, log).track
     first = log.t_s[0]
-    assert log.enu_m is not None
     assert log.enu_m[:, 2].max() == pytest.approx(2.16, abs=0.01)
     aloft = log.t_s[log.enu_m[:, 2] > 0.3] - first
     assert 19 < aloft[0] < 21
@@ -75,7 +74,6 @@ def test_real_place_is_the_estimators_own(hop: Path) -> None:
     """The last local position lies where the topic of global positions says, to a millimetre."""
     (log,) = PX4Ulog().read(hop)
     last = ULog(str(hop)).get_dataset("vehicle_global_position").data
-    assert log.lat_lon_alt is not None
     assert log.lat_lon_alt[-1, :2] == pytest.approx([last["lat"][-1], last["lon"][-1]], abs=1e-8)
     assert log.lat_lon_alt[-1, 2] == pytest.approx(last["alt"][-1], abs=1e-3)
 
@@ -102,11 +100,9 @@ def test_every_topic_is_as_pyulog_reads_it(hop: Path) -> None:
 
 def test_local_positions(tmp_path: Path) -> None:
     log = read(ulog({(LOCAL, 0): local(heading=np.full(N, np.pi / 2, np.float32))}), tmp_path)
-    assert log.enu_m is not None
     np.testing.assert_allclose(log.enu_m[3], [0, 3, 2])
     assert log.t_s[:2] == pytest.approx([5.0, 5.1])
     assert log.lat_lon_alt is None
-    assert log.heading is not None
     assert log.heading.value[0] == pytest.approx(90)
     assert assemble(tmp_path / "made.ulg", log).track.enu_m[-1] == pytest.approx([0, N - 1, 0])
 
@@ -114,13 +110,11 @@ def test_local_positions(tmp_path: Path) -> None:
 def test_invalid_positions_are_refused(tmp_path: Path) -> None:
     valid = np.arange(N) >= 10
     log = read(ulog({(LOCAL, 0): local(xy_valid=valid)}), tmp_path)
-    assert log.usable is not None
     assert log.usable.tolist() == valid.tolist()
 
 
 def test_older_name_of_the_heading(tmp_path: Path) -> None:
     log = read(ulog({(LOCAL, 0): local(yaw=np.full(N, -np.pi / 2, np.float32))}), tmp_path)
-    assert log.heading is not None
     assert log.heading.value[0] == pytest.approx(270)
 
 
@@ -172,8 +166,6 @@ def test_receiver_in_both_layouts(tmp_path: Path, newer: bool) -> None:
             fix_type=fix,
         )
     log = read(ulog({("vehicle_gps_position", 0): rows}), tmp_path)
-    assert log.lat_lon_alt is not None
-    assert log.usable is not None
     assert log.lat_lon_alt[7] == pytest.approx([47.00007, 8.5, 488.5])
     assert log.usable.sum() == N - 5
 
@@ -185,7 +177,6 @@ def test_estimator_without_a_valid_local_position(tmp_path: Path) -> None:
     topics = {(LOCAL, 0): local(xy_valid=np.zeros(N, bool)), ("vehicle_global_position", 0): place}
     log = read(ulog(topics), tmp_path)
     assert log.dialect == "vehicle_global_position"
-    assert log.lat_lon_alt is not None
     assert log.lat_lon_alt[1] == pytest.approx([47.00001, 8.5, 500])
 
 
@@ -199,7 +190,6 @@ def test_a_valid_local_height_is_used_though_the_place_over_ground_is_not_valid(
         ("vehicle_global_position", 0): place,
     }
     log = read(ulog(topics), tmp_path)
-    assert log.height_m is not None
     assert log.height_m[10:] == pytest.approx(np.arange(N - 10))  # from where the height was first valid
     wait_s = (TIME[10] - TIME) / 1e6
     assert np.isnan(log.height_m[:10]).tolist() == (wait_s[:10] > 1.0).tolist()
@@ -226,7 +216,6 @@ def test_the_instance_with_most_messages_is_read(tmp_path: Path) -> None:
     few = b"".join(ulog_message(b"D", b"\x07\x00" + row.tobytes()) for row in local(x=np.full(N, 99, np.float32))[:5])
     content = ulog({(LOCAL, 1): local()}) + ulog_message(b"A", b"\x00\x07\x00" + LOCAL.encode()) + few
     log = read(content, tmp_path)
-    assert log.enu_m is not None
     assert len(log.t_s) == N
     assert log.enu_m[:, 1].max() == N - 1
 

@@ -70,11 +70,9 @@ def test_real_flight_up_to_the_cut(flight: Path) -> None:
     assert names["truncated"].measured == 3
     assert names["clocks_apart"].measured == pytest.approx(2.01, abs=0.01)
     assert names["gimbal_in_body"].measured == pytest.approx(-0.997, abs=0.001)
-    assert log.gimbal_pitch is not None
     level_deg = log.gimbal_pitch.value - np.median(log.gimbal_pitch.value)
     assert np.quantile(np.abs(level_deg), 0.9) < 1.0  # the mount holds the camera, whatever the body does
     assert log.t_s[-1] == pytest.approx(1436056233.819156, abs=1e-6)
-    assert log.lat_lon_alt is not None
     assert log.usable is not None
     assert (log.lat_lon_alt[log.usable, 0] < -35).all()  # 148 positions without a fix are (0, 0)
     assembled = assemble(flight, log)
@@ -108,10 +106,6 @@ def test_every_message_is_as_pymavlink_reads_it(flight: Path) -> None:
 @pytest.mark.parametrize("version", [1, 2])
 def test_units_and_frames(tmp_path: Path, version: int) -> None:
     log = read(tlog([place(i) for i in range(N)], version), tmp_path)
-    assert log.lat_lon_alt is not None
-    assert log.height_m is not None
-    assert log.velocity_mps is not None
-    assert log.heading is not None
     assert log.lat_lon_alt[1] == pytest.approx([47.00001, 8.5, 520.0])
     assert log.height_m[0] == 20
     assert log.velocity_mps[0].tolist() == [1, 11, 0.5]
@@ -123,7 +117,6 @@ def test_units_and_frames(tmp_path: Path, version: int) -> None:
 
 def test_unknown_heading(tmp_path: Path) -> None:
     log = read(tlog([place(i, hdg=65535) for i in range(N)]), tmp_path)
-    assert log.heading is not None
     assert np.isnan(log.heading.value).all()
 
 
@@ -179,7 +172,6 @@ def test_two_drones_are_two_flights(tmp_path: Path) -> None:
     logs = read_all(tlog(sent), tmp_path)
     assert [log.name for log in logs] == ["system 3", "system 7"]
     for log, system in zip(logs, (3, 7), strict=True):
-        assert log.lat_lon_alt is not None
         np.testing.assert_allclose(log.lat_lon_alt[:, 1], 8.5 + system * 1e-7, rtol=1e-14)
 
 
@@ -188,8 +180,6 @@ def test_local_positions(tmp_path: Path) -> None:
         return START_S + i, 1, mav.MAVLink_local_position_ned_message(1000 * i, i, 2.0, -3.0, 1.0, 0.0, -0.5)
 
     log = read(tlog([local(i) for i in range(N)]), tmp_path)
-    assert log.enu_m is not None
-    assert log.velocity_mps is not None
     assert log.enu_m[4].tolist() == [2, 4, 3]
     assert log.velocity_mps[4].tolist() == [0, 1, 0.5]
 
@@ -207,7 +197,6 @@ def test_local_positions(tmp_path: Path) -> None:
 def test_gimbal_looks_down(tmp_path: Path, message: Any) -> None:
     sent = [*(place(i) for i in range(N)), attitude(0, 0.0), (START_S, 1, message)]  # level: all frames are one
     log = read(tlog(sent, version=2), tmp_path)
-    assert log.gimbal_pitch is not None
     assert log.gimbal_pitch.value[0] == pytest.approx(-30, abs=1e-4)
 
 

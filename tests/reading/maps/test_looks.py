@@ -53,7 +53,6 @@ def test_colours_as_maps_write_them() -> None:
 )
 def test_nouns(tags: dict[str, str], noun: str, source: str) -> None:
     look = look_of(feature(solid="building" in tags, **tags))
-    assert look is not None
     assert (look.noun, look.source_tags) == (noun, {"noun": source})
     assert (look.walls, look.roof, look.roof_shape, look.height_m, look.sign) == (None,) * 5
 
@@ -73,7 +72,6 @@ def test_a_point_is_seen_where_it_is_slim() -> None:
 def test_all_that_is_told_with_its_source() -> None:
     told = {"building": "yes", "building__colour": "red", "roof__colour": "#303030", "roof__shape": "gabled"}
     look = look_of(feature(**told, building__levels="4"))
-    assert look is not None
     assert (look.walls, look.roof, look.roof_shape, look.height_m) == ((255, 0, 0), (48, 48, 48), "pitched", (10, 25))
     assert look.source_tags == {
         "noun": "building=yes",
@@ -83,10 +81,8 @@ def test_all_that_is_told_with_its_source() -> None:
         "height_m": "building:levels=4",
     }
     measured = look_of(feature(height=12.5, **told, building__levels="4", height__="x"))
-    assert measured is not None
     assert measured.height_m == (12.5, 12.5)
     whole = look_of(feature(kind="building", colour="white", sign=" GRAND\n HOTEL "))
-    assert whole is not None
     assert (whole.walls, whole.roof, whole.sign) == ((255, 255, 255), (255, 255, 255), "GRAND HOTEL")
 
 
@@ -104,7 +100,6 @@ def test_all_that_is_told_with_its_source() -> None:
 )
 def test_what_cannot_be_read_is_not_told(tags: dict[str, Any]) -> None:
     look = look_of(feature(building="yes", **tags))
-    assert look is not None
     assert (look.walls, look.roof_shape, look.height_m, look.sign) == (None,) * 4
 
 

@@ -162,7 +162,6 @@ def cues_of(path: Path) -> list[tuple[float, float, str]]:
         head, times, text = block.split("\n", 2)
         assert int(head) == number
         found = re.fullmatch(f"{clock} --> {clock}", times)
-        assert found is not None
         h, m, s, ms, *end = map(int, found.groups())
         eh, em, es, ems = end
         cues.append((h * 3600 + m * 60 + s + ms / 1000, eh * 3600 + em * 60 + es + ems / 1000, text))
@@ -240,7 +239,6 @@ def test_the_recording_of_the_simulator_says_what_was_flown(flights: Path) -> No
     assert gap_m(truth, t, np.stack([rows[:, 2], rows[:, 1], -rows[:, 3]], axis=1)).max() < 0.01
     assert turned(heading_of_ned(rows[:, 4:]), headings_at(truth, t)) < 0.1
     waits = np.diff(t)
-    assert truth.gap_s is not None
     assert t[np.argmax(waits)] == pytest.approx(truth.gap_s[0] - 0.1)
     assert t[np.argmax(waits) + 1] == pytest.approx(truth.gap_s[1] + 0.1)
     assert np.sort(waits)[-2] == pytest.approx(0.1)

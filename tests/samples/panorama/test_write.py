@@ -105,7 +105,6 @@ def test_reader_and_maps_tell_the_planted_place(root: Path) -> None:
         assert (planted["street"], planted["city"], planted["country"]) == (street, city, "Spain")
         scene = read(root, name)
         assert scene.facts.heading_deg == planted["heading_deg"]
-        assert scene.facts.position is not None
         assert scene.facts.position.lat_deg == pytest.approx(planted["lat_deg"], abs=1e-7)
         assert ("wilderness" in scene.facts.tags) == (street is None)
 

@@ -36,7 +36,6 @@ def test_a_gripper_that_jumps_is_unknown_while_it_does(step_m: float, jumps: boo
 @pytest.mark.parametrize("over", [-0.001, 0.001])
 def test_joints_beyond_their_limits_are_told_to_the_hundredth(over: float, views: list[ArmView]) -> None:
     scene, arm = views[0].scene, views[0].facts.arm
-    assert arm is not None
     top = float(arm.position.array[:, 0].max())
     joint = arm.joints[0].model_copy(update={"high": top - BEYOND_MAX - over})
     changed = scene.with_facts(arm=arm.model_copy(update={"joints": (joint, *arm.joints[1:])}))
@@ -52,7 +51,6 @@ def test_closings_and_openings_are_rows_of_change(tmp_path: Path) -> None:
     assert (view.closings.tolist(), view.openings.tolist()) == ([12], [20])
     assert [view.state_at(row) for row in (9, 11, 12, 20)] == ["open", None, "closed", "open"]
     assert view.width_m[0] == pytest.approx(0.08)
-    assert view.facts.gripper is not None
     assert view.facts.gripper.opening_kind == "share"
 
 

@@ -63,7 +63,6 @@ def pictured(unit: str, samples: Samples) -> Iterator[tuple[np.ndarray, np.ndarr
     centers = np.array([one.box.center for one in truth.objects])
     for item in scene.facts.objects:
         sight = item.visibility
-        assert sight is not None
         if sight.best_s is None:
             continue
         index = truth.objects[int(np.linalg.norm(centers - item.box.center, axis=1).argmin())].index

@@ -50,7 +50,6 @@ def test_a_step_shows_what_the_view_shows(sphere: Sphere) -> None:
     first = view.reset()
     assert (first.step, first.yaw_deg, first.pitch_deg, first.zoom, first.fov_deg) == (0, 100, 0, 1, pytest.approx(90))
     seen = view.step({"delta_yaw_deg": 90, "delta_pitch_deg": 20, "zoom": 2, "goal": "look closer"})
-    assert seen is not None
     assert (seen.step, seen.yaw_deg, seen.pitch_deg, seen.zoom) == (1, -170, 20, 2)
     fov = 2 * math.degrees(math.atan(0.5))
     assert seen.fov_deg == pytest.approx(fov)
@@ -98,7 +97,6 @@ def test_what_is_allowed(sphere: Sphere, turn: float) -> None:
     view = EmbodiedView(sphere, environment())
     view.reset()
     seen = view.step(Action(delta_yaw_deg=turn, delta_pitch_deg=60, zoom=5))
-    assert seen is not None
     assert (seen.yaw_deg - turn) % 360 == 0
 
 

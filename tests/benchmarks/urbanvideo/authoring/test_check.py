@@ -127,7 +127,6 @@ def test_each_rule_with_its_measure(changes: dict[str, Any], expected: tuple[str
     if expected is None:
         assert found is None
     else:
-        assert found is not None
         assert (found[0], found[2:]) == (expected[0], expected[2:])
         assert found[1] == pytest.approx(expected[1], abs=0.01)
 

@@ -53,7 +53,6 @@ def video(tmp_path: Path) -> Path:
 
 def test_pictures_are_spread_over_the_video_and_say_when_they_are(video: Path) -> None:
     found = visual_inputs(video, ("text", "image"), 4)
-    assert found is not None
     assert found.pictures == 4
     assert [part.text for part in found.parts if isinstance(part, Text)] == [
         f"Second {s}:" for s in ("0.2", "0.7", "1.2", "1.7")

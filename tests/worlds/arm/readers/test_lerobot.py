@@ -71,7 +71,6 @@ def test_a_dataset_that_lerobot_itself_wrote(tmp_path: Path) -> None:
         assert scene.facts.signals[0].parts == ("shoulder.pos", "elbow.pos", "lift.pos")
         (ref,) = (ref for ref in LeRobot().scenes(root).scenes if ref.id == scene.id)
         footage = LeRobot().footage(SceneFiles(root, ref), scene)
-        assert footage is not None
         frames = list(footage.frames())
         assert len(frames) == rows
         # Each row of the video is as grey as four times its number; the first columns are light, more in the second.
@@ -91,7 +90,6 @@ def test_without_declarations_columns_have_no_units_and_there_is_no_gripper(copy
     (copy / "table" / "arm.yaml").unlink()
     scene = read(copy, LeRobot(), SECOND)
     assert scene.facts.gripper is None
-    assert scene.facts.arm is not None
     assert {joint.unit for joint in scene.facts.arm.joints} == {None}
     assert {"undeclared_columns", "no_gripper"} <= found(scene).keys()
 
@@ -123,11 +121,9 @@ def test_the_footage_is_the_episodes_part_of_the_video(copy: Path) -> None:
     (ref,) = (ref for ref in LeRobot().scenes(copy).scenes if ref.id.endswith(SECOND))
     files = SceneFiles(copy, ref)
     scene = LeRobot().read(files)
-    assert scene.video is not None
     assert (scene.video.frames, scene.video.fps, scene.video.width) == (50, 20, 64)
     assert [(camera.name, camera.pictures) for camera in scene.facts.cameras] == [("front", True)]
     footage = LeRobot().footage(files, scene)
-    assert footage is not None
     bright = [float(picture.mean()) for picture in footage.frames()]
     assert np.abs(np.array(bright) - (20 + 2 * np.arange(30, 80))).max() < 4
     (copy / "table" / "videos" / key / "chunk-000" / "file-000.mp4").unlink()

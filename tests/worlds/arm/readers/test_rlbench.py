@@ -40,11 +40,7 @@ def real(root: Path) -> EpisodeScene:
 def test_a_real_episode_is_what_it_holds(root: Path, real: EpisodeScene) -> None:
     facts = real.facts
     raw = observations_of(next(root.rglob("low_dim_obs.pkl")))
-    assert facts.arm is not None
     assert facts.arm.velocity is not None
-    assert facts.gripper is not None
-    assert facts.gripper.place_m is not None
-    assert facts.gripper.turn_wxyz is not None
     for packed, key in ((facts.arm.position, "joint_positions"), (facts.arm.velocity, "joint_velocities")):
         assert np.abs(packed.array - np.array([row[key] for row in raw])).max() <= 0.5e-6
     pose = np.array([row["gripper_pose"] for row in raw])
@@ -54,7 +50,6 @@ def test_a_real_episode_is_what_it_holds(root: Path, real: EpisodeScene) -> None
     assert (facts.task, facts.variation, len(facts.times_s)) == ("reach_target", 0, 70)
     assert (facts.clock, facts.times_s[-1]) == ("from rates", 3.45)
     (target,) = facts.items
-    assert target.place_m is not None
     assert np.linalg.norm(target.place_m.array[-1] - facts.gripper.place_m.array[-1]) < 0.001, "it was reached"
     assert read_scene(real.model_dump_json().encode()) == real
 
@@ -63,8 +58,6 @@ def test_a_real_episode_is_what_it_holds(root: Path, real: EpisodeScene) -> None
 def test_forward_kinematics_of_a_real_episode_differs_by_the_zero_of_one_joint(real: EpisodeScene) -> None:
     """The published parameters once more, as 4 x 4 matrices; the foot of the arm is not recorded."""
     facts = real.facts
-    assert facts.arm is not None
-    assert facts.gripper is not None
     assert facts.gripper.place_m is not None
     a, d = [0, 0, 0, 0.0825, -0.0825, 0, 0.088, 0], [0.333, 0, 0.316, 0, 0.384, 0, 0, 0.107 + 0.1034]
     alpha = np.radians([0, -90, 90, 90, -90, 90, 90, 0])
@@ -94,7 +87,6 @@ def test_forward_kinematics_of_a_real_episode_differs_by_the_zero_of_one_joint(r
     finding = found(real)["joint_zero_differs"]
     assert finding.subject == "joint 4"
     assert finding.measured == pytest.approx(off_m(0), abs=1e-6)
-    assert finding.measured is not None
     assert finding.measured > 0.01
     assert "3.81 degrees" in finding.message
     assert off_m(3.81) < 0.001, "with that zero it is within 1 cm, and better"
@@ -109,15 +101,10 @@ def test_the_front_camera_of_a_real_episode_sees_the_red_target_where_it_is(root
     """So pose and focal length are understood, and the pictures are those of the times."""
     camera = next(camera for camera in real.facts.cameras if camera.name == "front")
     (target,) = real.facts.items
-    assert camera.place_m is not None
     assert camera.world_from_camera is not None
-    assert camera.focal_px is not None
-    assert camera.centre_px is not None
-    assert target.place_m is not None
     x, y, z = np.array(camera.world_from_camera).T @ (target.place_m.array[0] - camera.place_m)
     column, row = camera.focal_px[0] * x / z + camera.centre_px[0], camera.focal_px[1] * y / z + camera.centre_px[1]
     footage = RLBench().footage(SceneFiles(root, RLBench().scenes(root).scenes[0]), real)
-    assert footage is not None
     pictures = list(footage.frames())
     assert (len(pictures), footage.fps) == (70, pytest.approx(20))
     red, green, blue = pictures[0].astype(int).transpose(2, 0, 1)
@@ -142,7 +129,6 @@ def test_pictures_that_are_not_all_there_make_no_video(tmp_path: Path) -> None:
     assert found(scene)["pictures_missing"].measured == 2
     Image.fromarray(np.zeros((4, 6, 3), np.uint8)).save(folder / "front_rgb" / "2.png")
     whole = read(tmp_path, RLBench()).video
-    assert whole is not None
     assert (whole.frames, whole.width, whole.height) == (3, 6, 4)
 
 
@@ -182,9 +168,6 @@ def test_values_that_cannot_be_are_unknown_then(tmp_path: Path) -> None:
     write_demo(tmp_path, changed(slice(3, 5), gripper_pose=bad, gripper_open=7.0))
     scene = read(tmp_path, RLBench())
     gripper = scene.facts.gripper
-    assert gripper is not None
-    assert gripper.place_m is not None
-    assert gripper.opening is not None
     assert np.flatnonzero(np.isnan(gripper.place_m.array[:, 0])).tolist() == [3, 4]
     assert np.flatnonzero(np.isnan(gripper.opening.array[:, 0])).tolist() == [3, 4]
     assert found(scene)["unusable_values"].measured == 2

@@ -58,7 +58,6 @@ def test_around_a_wall_and_not_between_two_that_touch() -> None:
     # The two walls touch by a corner, so the way goes around in the east, with one diagonal that no wall is beside.
     assert lengths[0] == pytest.approx(8 + np.sqrt(2))
     way = paths.path(start, goals[0])
-    assert way is not None
     assert way[0].tolist() == [0.5, 0.5, 5.0]
     assert way[-1].tolist() == [0.5, 2.5, 5.0]
 
@@ -80,7 +79,6 @@ def test_from_one_side_of_a_house_to_the_other() -> None:
     length = paths.lengths(np.array([40.5, 15.5]), np.array([[40.5, 34.5]]))[0]
     assert 19.0 + 2 * 10 < length < 19.0 + 2 * 20.5  # around an end
     way = paths.path(np.array([40.5, 15.5]), np.array([40.5, 34.5]))
-    assert way is not None
     assert np.hypot(*np.diff(way[:, :2], axis=0).T).sum() == pytest.approx(length)
 
 
@@ -101,7 +99,6 @@ def test_as_a_plain_search_says(seed: int, tile: int) -> None:
         assert lengths == pytest.approx(expected)
         for (r, c), length in list(oracle.items())[::9]:
             way = paths.path(np.array([6.5, 4.5]), np.array([c + 0.5, r + 0.5]))
-            assert way is not None
             assert all(np.hypot(*(b - a)[:2]) < 1.5 for a, b in pairwise(way))
             assert slab.is_free(way).all()
             assert np.hypot(*np.diff(way[:, :2], axis=0).T).sum() == pytest.approx(length)

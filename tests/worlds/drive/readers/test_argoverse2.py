@@ -56,8 +56,6 @@ def test_every_box_of_a_real_log_stands_where_scipy_puts_it(av2: Path, real: Dri
         yaw = np.radians(actor.track.yaw_deg.array[rows, 0])
         level = ahead[mine, :2] / np.linalg.norm(ahead[mine, :2], axis=1, keepdims=True)
         assert np.abs(np.stack([np.cos(yaw), np.sin(yaw)], axis=-1) - level).max() < 1e-6
-        assert actor.box is not None
-        assert actor.points is not None
         assert actor.box.size_m == tuple(boxes[mine][["length_m", "width_m", "height_m"]].iloc[0])
         assert actor.points.array[rows, 0].tolist() == boxes[mine].num_interior_pts.tolist()
         seen += len(rows)
@@ -72,7 +70,6 @@ def test_a_real_log_has_its_map_and_comes_back_from_its_json(real: DriveScene) -
     assert facts.times_s[-1] == 15.49987
     assert real.findings == ()
     assert read_scene(real.model_dump_json().encode()) == real
-    assert facts.ego is not None
     speed = np.linalg.norm(np.diff(facts.ego.track.place_m.array, axis=0), axis=1) / np.diff(facts.times_s)
     assert 0 <= speed.min() <= speed.max() < 20  # m/s, in a city
 
@@ -81,7 +78,6 @@ def test_a_box_ahead_of_us_is_to_the_north_where_we_look_north(tmp_path: Path) -
     boxes = [box(0), box(2, ty_m=3.0, qw=np.sqrt(0.5), qz=np.sqrt(0.5)), box(1, track="b", category="BOLLARD")]
     scene = read(write_log(tmp_path, boxes, [pose(2), pose(0), pose(1), pose(9)], [lane(1)]), Argoverse2())
     ego, (a, b) = scene.facts.ego, scene.facts.actors
-    assert ego is not None
     assert ego.track.place_m.array.tolist() == [[100.0, 200.0, 5.0], [100.0, 201.0, 5.0], [100.0, 202.0, 5.0]]
     assert ego.track.yaw_deg.array.tolist() == [[90.0], [90.0], [90.0]]
     places, yaw = a.track.place_m.array, a.track.yaw_deg.array[:, 0]
@@ -132,8 +128,6 @@ def test_our_own_car_among_the_tracks_tells_its_size(tmp_path: Path) -> None:
     own = [box(s, track="e", category="EGO_VEHICLE", tx_m=1.4, length_m=4.9) for s in (0, 1)]
     scene = read(write_log(tmp_path, [box(0), *own], [pose(0), pose(1)]), Argoverse2())
     ego = scene.facts.ego
-    assert ego is not None
-    assert ego.box is not None
     assert (ego.box.size_m, ego.box.middle_m) == ((4.9, 2.0, 1.5), (1.4, 0.0, 0.75))
     assert [actor.id for actor in scene.facts.actors] == ["a"]
 
@@ -192,7 +186,6 @@ def test_a_column_given_twice_is_refused(tmp_path: Path) -> None:
 def test_numbers_beyond_measure_are_not_known_or_refused(tmp_path: Path) -> None:
     scene = read(write_log(tmp_path, [box(0, num_interior_pts=2**40), box(1)], [pose(0), pose(1)]), Argoverse2())
     points = scene.facts.actors[0].points
-    assert points is not None
     assert np.isnan(points.array[:, 0]).tolist() == [True, False]
     far = read(write_log(tmp_path / "far", [box(0), box(1)], [pose(0), pose(1, tx_m=1e9)]), Argoverse2())
     assert found(far)["unusable_pose"].measured == 1
@@ -224,10 +217,8 @@ def test_the_camera_ahead_films_from_the_first_sweep_to_the_last(tmp_path: Path)
     (ref,) = Argoverse2().scenes(tmp_path).scenes
     files = SceneFiles(tmp_path, ref)
     scene = Argoverse2().read(files)
-    assert scene.video is not None
     assert (scene.video.frames, scene.video.fps, scene.video.width, scene.video.height) == (11, 10, 40, 30)
     footage = Argoverse2().footage(files, scene)
-    assert footage is not None
     shades = [round(int(frame[15, 20, 0]) / 40) for frame in footage.frames()]
     assert shades == [0, 1, 1, 1, 2, 2, 2, 3, 3, 3, 3]  # the last picture taken by each tenth of a second
     (camera,) = scene.facts.cameras

@@ -49,7 +49,6 @@ def test_every_place_of_a_real_recording_is_that_of_another_parser(real: DriveSc
     facts = real.facts
     assert len(parsed.elapsed_s) == len(facts.times_s) == 847
     assert np.abs(facts.times_s - np.array(parsed.elapsed_s)).max() < 1e-5
-    assert facts.ego is not None
     tracks = {actor.id: actor.track for actor in facts.actors} | {"174": facts.ego.track}
     names = parsed.added | {174: "ours"}
     assert {int(name) for name in tracks} == {n for n, what in names.items() if n in parsed.places[0]} - {1}
@@ -70,8 +69,6 @@ def test_every_place_of_a_real_recording_is_that_of_another_parser(real: DriveSc
 @pytest.mark.real_data
 def test_recorded_speeds_are_those_of_differences_of_places(real: DriveScene) -> None:
     ego, times_s = real.facts.ego, real.facts.times_s
-    assert ego is not None
-    assert ego.track.velocity_mps is not None
     place_m = ego.track.place_m.array
     velocity = ego.track.velocity_mps.array
     times_s = times_s[: len(place_m)]
@@ -88,8 +85,6 @@ def test_recorded_speeds_are_those_of_differences_of_places(real: DriveScene) ->
 @pytest.mark.real_data
 def test_what_else_a_real_recording_says(recordings: Path, real: DriveScene) -> None:
     facts = real.facts
-    assert facts.ego is not None
-    assert facts.ego.box is not None
     assert facts.map_name == "Town01"
     assert facts.ego.box.size_m == pytest.approx((4.9017, 2.1283, 1.5107), abs=1e-3)  # a Lincoln MKZ of 2017
     assert facts.ego.attributes["colour"] == "16,16,16"
@@ -101,7 +96,6 @@ def test_what_else_a_real_recording_says(recordings: Path, real: DriveScene) -> 
     (camera,) = facts.cameras
     assert (camera.width, camera.height, camera.focal_px) == (1280, 720, (640.0, 640.0))
     assert camera.place_m == (-5.9017, 0.0, 2.5107)
-    assert facts.ego.lamps is not None
     assert {lamp for lamps in facts.ego.lamps for lamp in lamps.lit} <= {"brake"}
     assert [f.name for f in real.findings] == ["hidden_under_ground"]
     assert read_scene(real.model_dump_json().encode()) == real
@@ -169,7 +163,6 @@ def test_right_is_negative_and_angles_turn_round(tmp_path: Path) -> None:
     assert other.box is None  # never guessed
     assert other.lamps is None
     assert other.controls is None
-    assert facts.ego is not None
     assert facts.ego.track.place_m.array[:, 0].tolist() == [0.0, 1.0]
 
 
@@ -198,7 +191,6 @@ def test_what_is_odd_in_a_recording_is_told(tmp_path: Path) -> None:
     scene = read_bytes(tmp_path, recording(np.array([0.0, 0.2, 0.1, 0.2, 0.3])))
     assert found(scene)["times_run_backwards"].measured == 2
     assert scene.facts.times_s.tolist() == [0.0, 0.2, 0.3]
-    assert scene.facts.ego is not None
     assert scene.facts.ego.track.place_m.array[:, 0].tolist() == [0.0, 1.0, 4.0]
     twice = [[(1, (0, 0, 0), (0, 0, 0)), (2, (0, 0, 0), (0, 0, 0)), (2, (9, 0, 0), (0, 0, 0))]]
     once = [[(1, (0, 0, 0), (0, 0, 0)), (2, (0, 0, 0), (0, 0, 0)), (7, (np.nan, 0, 0), (0, 0, 0))]]
@@ -257,7 +249,6 @@ def test_collisions_lamps_and_boxes_by_hand(tmp_path: Path) -> None:
         (5, "2", None),
     ]
     (other,) = facts.actors
-    assert other.box is not None
     assert (other.box.size_m, other.box.middle_m) == ((4.0, 1.8, 1.4), (0.1, -0.2, 0.7))
     assert [(lamps.index, lamps.lit) for lamps in other.lamps or ()] == [
         (0, ()),
@@ -271,7 +262,6 @@ def test_collisions_lamps_and_boxes_by_hand(tmp_path: Path) -> None:
 def test_a_camera_that_looks_down_to_the_right() -> None:
     said = {"image_size_x": "800", "image_size_y": "600", "fov": "90"}
     camera = camera_of(Added(0, 5, 5, (100.0, 50.0, 200.0), (0.0, -30.0, 90.0), "sensor.camera.rgb", said))
-    assert camera is not None
     assert camera.place_m == (1.0, -0.5, 2.0)
     axes = np.array(camera.ego_from_camera)
     assert np.allclose(axes[:, 2], [0, -np.cos(np.pi / 6), -0.5])  # forward

@@ -65,8 +65,6 @@ def test_every_label_of_a_real_sequence_is_where_its_line_says(kitti: Path, name
         assert np.abs(middle + length / 2 * np.array([np.cos(yaw), np.sin(yaw)]) - (front_z, -front_x)).max() < 2e-4
         assert view.size_m[row].tolist() == pytest.approx([length, width, height])
         actor = scene.facts.actors[row]
-        assert actor.occluded is not None
-        assert actor.truncated is not None
         assert actor.occluded.array[at - actor.track.first, 0] == float(occluded)
         assert actor.truncated.array[at - actor.track.first, 0] == float(truncated)
         assert actor.source_category == word
@@ -99,7 +97,6 @@ def test_what_is_to_the_right_of_the_camera_is_to_the_right(tmp_path: Path) -> N
     assert car.track.place_m.array[0].tolist() == [10.0, -2.0, -1.7]
     assert car.track.yaw_deg.array[[0, 2], 0].tolist() == [0.0, -90.0]
     assert np.isnan(car.track.place_m.array[1]).all()
-    assert car.box is not None
     assert (car.box.size_m, car.box.middle_m) == ((4.0, 1.8, 1.5), (0.0, 0.0, 0.75))
     assert scene.facts.times_s.tolist() == [0.0, 0.1, 0.2]
     assert scene.facts.cameras == ()
@@ -174,13 +171,11 @@ def test_a_camera_is_known_where_it_has_pictures(samples: Path, tmp_path: Path) 
     (root / "image_02" / "overtaking").mkdir(parents=True)
     Image.new("L", (1242, 375)).save(root / "image_02" / "overtaking" / "000000.png")
     scene = read(root, KittiTracking())
-    assert scene.video is not None
     assert (scene.video.path, scene.video.frames) == ("image_02/overtaking", len(scene.facts.times_s))
     (ref,) = KittiTracking().scenes(root).scenes
     (before,) = KittiTracking().scenes(samples / "kitti_tracking").scenes
     assert ref.stamp != before.stamp
     footage = KittiTracking().footage(SceneFiles(root, ref), scene)
-    assert footage is not None
     assert next(iter(footage.frames())).shape == (375, 1242, 3)
     (camera,) = scene.facts.cameras
     assert (camera.width, camera.height) == (1242, 375)

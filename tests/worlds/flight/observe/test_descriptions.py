@@ -111,7 +111,6 @@ def test_only_what_is_near_the_flight_counts() -> None:
     assert labels(thing("park"), thing("park", at=(0.0, 506.0)))[0] == "the park"
     assert labels(thing("park"), thing("park", at=(0.0, 504.0)))[0] is None
     far = said(thing("park"), thing("park", at=(0.0, 506.0)))[1].unnameable_reason
-    assert far is not None
     assert (far.reason, far.limit) == ("not_near_the_flight", 500.0)
 
 
@@ -159,7 +158,6 @@ def somebody_says(label: str, mark: Landmark, by_label: dict[str, Landmark], all
     found = _LABEL.fullmatch(label)
     assert found is not None, label
     look = mark.look
-    assert look is not None
     slim = look.noun in may_be("building") and (look.height_m is None or look.height_m[1] >= 2.4 * mark.radius_m)
     wrong = [look.noun not in may_be(found["noun"]) and not (found["noun"] == "tower" and slim)]
     if found["colour"] and look.walls is not None:
@@ -234,7 +232,6 @@ def test_what_takes_over_200_characters_is_not_said() -> None:
     """With "the " before them 197 characters are 201; with one less it is said."""
     (long,) = said(thing("x" * 197))
     assert long.label is None
-    assert long.unnameable_reason is not None
     assert (long.unnameable_reason.reason, long.unnameable_reason.measured, long.unnameable_reason.limit) == (
         "label_too_long",
         201,

@@ -48,7 +48,6 @@ def test_an_episode_is_a_flight_without_video(tmp_path: Path) -> None:
     scene = read(write(tmp_path, episode()))
     assert (scene.id, scene.dataset, scene.facts.world) == ("openfly/env_1.high.2025-1-9", "openfly", "flight")
     assert scene.video is None
-    assert scene.facts is not None
     assert scene.facts.log == "openfly"
     assert scene.facts.goal is None
     assert scene.facts.route == ("Fly straight to the tower.", "Then, turn left.")
@@ -170,5 +169,4 @@ def test_the_real_episodes(tmp_path: Path) -> None:
         places = np.array([place[:3] for place in item["pos"]])
         assert track.enu_m == pytest.approx(places - places[0], abs=1e-6)
         assert len(track) == len(item["action"])
-        assert scene.facts is not None
         assert len(scene.facts.route) >= 1

@@ -52,7 +52,6 @@ def test_a_whole_flight(tmp_path: Path) -> None:
     scene, flight, geometry = read(tmp_path)
     assert (scene.id, scene.dataset, scene.name, scene.facts.world) == ("delft/one", "delft", "one", "flight")
     assert scene.source.files == ("one/flight.yaml", "one/landmarks.geojson", "one/log.srt", "one/video.mp4")
-    assert scene.video is not None
     assert scene.video.model_dump() == {
         "path": "one/video.mp4",
         "fps": FPS,
@@ -66,9 +65,7 @@ def test_a_whole_flight(tmp_path: Path) -> None:
     assert flight.route == ("take off and climb", "fly to the Water Tower")
     assert flight.video_offset_s == 2.5
     assert flight.motion is None
-    assert flight.camera is not None
     assert flight.camera.model_dump() == {"horizontal_fov_deg": 84.0, "width": 64, "height": 48, "pitch_deg": -20.0}
-    assert flight.origin is not None
     assert flight.origin.model_dump() == pytest.approx({"lat_deg": LAT, "lon_deg": LON, "alt_m": ALT})
     (landmark,) = flight.landmarks
     assert (landmark.name, landmark.kind, landmark.label) == ("City Hall", "town hall", None)
@@ -84,7 +81,6 @@ def test_frames_of_the_video_are_given(tmp_path: Path) -> None:
     write_flight(tmp_path, {}, video_s=2)
     ref = only_ref(tmp_path)
     footage = READER.footage(SceneFiles(tmp_path, ref), READER.read(SceneFiles(tmp_path, ref)))
-    assert footage is not None
     assert footage.fps == FPS
     assert [frame.shape for frame in footage.frames()] == [(48, 64, 3)] * 2 * FPS
 
@@ -171,7 +167,6 @@ def test_a_camera_of_another_shape_than_the_video_is_doubted(tmp_path: Path) -> 
     camera = {"horizontal_fov_deg": 60, "width": 1280, "height": 720}
     write_flight(tmp_path, {"camera": camera}, video_s=20)
     scene, flight, _ = read(tmp_path)
-    assert flight.camera is not None
     assert (flight.camera.width, flight.camera.height) == (1280, 720)
     assert finding(scene, "picture_shape_differs").measured == pytest.approx(1280 * 48 / (720 * 64) - 1)
 
@@ -277,7 +272,6 @@ def test_a_local_log_is_placed_by_where_its_zero_lies(tmp_path: Path) -> None:
     folder = write_local(tmp_path, {"local_origin": zero, **MAP})
     write_map(folder / "landmarks.geojson", point_feature(place(100, 30), name="Pier"))
     _, flight, geometry = read(tmp_path)
-    assert flight.origin is not None
     assert flight.origin.lat_deg == pytest.approx(LAT + 30 / NORTH_M, abs=1e-7)
     assert flight.origin.lon_deg == pytest.approx(LON, abs=1e-7)
     assert flight.origin.alt_m == pytest.approx(9.0, abs=0.01)
@@ -289,7 +283,6 @@ def test_a_local_log_is_placed_by_where_its_zero_lies(tmp_path: Path) -> None:
 def test_a_zero_of_unknown_altitude_leaves_it_unknown(tmp_path: Path) -> None:
     write_local(tmp_path, {"local_origin": {"lat_deg": LAT, "lon_deg": LON, "alt_m": None}})
     _, flight, _ = read(tmp_path)
-    assert flight.origin is not None
     assert flight.origin.alt_m is None
 
 
@@ -307,7 +300,6 @@ def test_landmarks_of_a_log_that_lies_nowhere_are_not_used(tmp_path: Path) -> No
 def test_an_origin_for_a_log_that_has_one_is_not_used(tmp_path: Path) -> None:
     write_flight(tmp_path, {"local_origin": {"lat_deg": 1.0, "lon_deg": 1.0, "alt_m": 0.0}})
     scene, flight, _ = read(tmp_path)
-    assert flight.origin is not None
     assert flight.origin.lat_deg == pytest.approx(LAT)
     assert finding(scene, "local_origin_unused").severity == "note"
 
@@ -322,7 +314,6 @@ def test_a_map_in_the_root_serves_several_flights_and_its_change_changes_their_s
     write_map(tmp_path / "landmarks.geojson", point_feature(place(1, 1), name="Mill"))
     before = READER.scenes(tmp_path).scenes
     scene = READER.read(SceneFiles(tmp_path, before[0]))
-    assert scene.facts is not None
     assert [m.name for m in scene.facts.landmarks] == ["Mill"]
     assert "landmarks.geojson" in scene.source.files
     write_map(tmp_path / "landmarks.geojson", point_feature(place(1, 1), name="Old Mill"))

@@ -177,7 +177,6 @@ def test_without_an_altitude_a_city_stands_on_the_ground_of_take_off(tmp_path: P
     folder = write_flight(tmp_path, {"buildings": "city.json"}, log=log)
     (folder / "city.json").write_text(json.dumps(cityjson_here(13.0)))
     scene, flight, geometry = read(tmp_path)
-    assert flight.origin is not None
     assert flight.origin.alt_m is None
     assert geometry.buildings.top_m - geometry.buildings.base_m == pytest.approx([8.0])
     ground = geometry.track.enu_m[0, 2] - geometry.track.height_m[0]

@@ -70,7 +70,6 @@ def test_the_planted_offset_is_found(tmp_path: Path, offset_s: float, seconds: f
     assert found.offset_s == pytest.approx(offset_s, abs=0.1)
     assert found.correlation > 0.9
     assert found.clear
-    assert found.runner_up is not None
     assert found.runner_up < found.correlation - 0.3
 
 
@@ -100,7 +99,6 @@ def test_the_same_turn_again_and_again_is_not_clear(tmp_path: Path) -> None:
     found = find_offset(film(tmp_path / "video.mp4", 16.0, again(times)), track_of(again(np.arange(0, 48.0, 0.1))))
     assert found.correlation > 0.8
     assert not found.clear
-    assert found.runner_up_s is not None
     assert (found.runner_up_s - found.offset_s + 4.0) % 8.0 - 4.0 == pytest.approx(0.0, abs=0.2)
 
 

@@ -64,7 +64,6 @@ def test_a_line_to_the_north() -> None:
     assert np.isnan(track.quat_wxyz).all()
     assert np.isnan(track.heading_deg).all()
     assert set(track.part) == {0}
-    assert a.origin is not None
     assert (a.origin.lat_deg, a.origin.lon_deg, a.origin.alt_m) == (LAT, LON, 540.0)
     assert set(findings(a)) == {"no_heading", "no_gimbal", "height_from_first_fix"}
 
@@ -85,7 +84,6 @@ def test_a_line_to_the_north() -> None:
 )
 def test_what_is_no_fix_is_refused_and_counted(bad: tuple[float, float], why: str) -> None:
     log = fly(np.arange(40) * 0.5)
-    assert log.lat_lon_alt is not None
     log.lat_lon_alt[[0, 7], :2] = bad
     a = assemble(PATH, log)
     assert findings(a)["refused_fixes"] == ("note", 0.05)
@@ -228,7 +226,6 @@ def test_a_hover_is_kept_and_the_turn_in_it_too() -> None:
 def test_steps_that_were_taken_on_the_spot_are_kept() -> None:
     label = np.array(["turn left"] * 3 + ["fly forward", ""], dtype=object)
     a = assemble(PATH, local(range(5), [[0, 0, 0]] * 4 + [[0, 9, 0]], label=label, clock="step"))
-    assert a.track.label is not None
     assert a.track.label.tolist() == label.tolist()
     assert "step_clock" in findings(a)
 
@@ -237,7 +234,6 @@ def test_steps_that_were_taken_on_the_spot_are_kept() -> None:
 def test_coarse_coordinates_are_said(decimals: int, step_m: float, severity: str) -> None:
     t = np.arange(600) * 0.1
     log = fly(t)
-    assert log.lat_lon_alt is not None
     log.lat_lon_alt[:, :2] = np.round(log.lat_lon_alt[:, :2], decimals)
     a = assemble(PATH, log)
     assert findings(a)["quantised"] == (severity, pytest.approx(step_m, rel=0.01))
@@ -248,7 +244,6 @@ def test_coarse_coordinates_are_said(decimals: int, step_m: float, severity: str
 def test_what_was_logged_leaves_no_gap() -> None:
     """Coordinates of four decimals at 1 m/s stay the same for 11 s, and the track does not wait so long."""
     log = fly(np.arange(60.0), north=np.arange(60.0))
-    assert log.lat_lon_alt is not None
     log.lat_lon_alt[:, :2] = np.round(log.lat_lon_alt[:, :2], 4)
     a = assemble(PATH, log)
     assert np.diff(a.track.t_s).max() <= 5
@@ -326,7 +321,6 @@ def test_local_positions_make_the_path_and_wgs84_places_it() -> None:
     a = assemble(PATH, fly(t, north=NORTH * t + noise, enu_m=enu))
     assert a.track.enu_m[:, 1] == pytest.approx(NORTH * t)
     assert a.track.enu_m[:, [0, 2]] == pytest.approx(0.0)
-    assert a.origin is not None
     assert a.origin.lat_deg == pytest.approx(LAT - 1.5 * DEG)
     assert a.track.height_m == pytest.approx(0.0)
 
@@ -354,7 +348,6 @@ def test_heights() -> None:
     assert "height_from_first_fix" not in findings(logged)
     barometer = assemble(PATH, fly(t, alt=np.nan, height_m=10 + t))
     assert barometer.track.enu_m[:, 2] == pytest.approx(t, abs=1e-4)
-    assert barometer.origin is not None
     assert barometer.origin.alt_m is None
     flat = assemble(PATH, fly(t, alt=0.0))
     assert findings(flat)["no_altitude"][0] == "doubt"

@@ -102,8 +102,6 @@ def test_pixels_of_a_face_seen_straight_on() -> None:
 def test_what_is_behind_something_else_is_not_seen() -> None:
     seen = observe(scene(2), geometry([(2, 0, 0, 0.5), (3, 0, 0, 0.3)], frames([0])), ObserveConfig())
     front, behind = (o.visibility for o in seen.facts.objects)
-    assert front is not None
-    assert behind is not None
     assert (front.frames_seen, front.first_seen_s) == (1, 0.0)
     assert (behind.frames_seen, behind.largest_pixels, behind.first_seen_s) == (0, 0, None)
 
@@ -116,7 +114,6 @@ def test_first_time_is_that_of_the_first_frame_over_the_threshold() -> None:
     # The third cube is in view from the start, but with 0.05 / 1.975 * 75 = 1.9 pixels a side it never counts.
     assert first == [2.0, 1.0, None]
     largest = seen.facts.objects[2].visibility
-    assert largest is not None
     assert 0 < largest.largest_pixels < 20
 
 
@@ -146,7 +143,6 @@ def test_depth_that_disagrees_costs_what_needs_sight_and_far_off_the_scene(
     agreement: float | None, expected: list[str]
 ) -> None:
     seen = observe(scene(1), geometry([(2, 0, 0, 0.5)], frames([0])), ObserveConfig()).facts.observation
-    assert seen is not None
     found = verdicts(seen.model_copy(update={"depth_agreement": agreement}), ObserveConfig())
     assert [f.severity for f in found] == expected
     assert all((f.name, f.subject, f.measured) == ("depth_disagrees", "sight", agreement) for f in found)
@@ -200,7 +196,6 @@ def test_budgets_know_what_they_miss() -> None:
     cubes = [(2, 0, 0, 0.5), (0, 2, 0, 0.5)]
     seen = observe(scene(2, 101), geometry(cubes, frames(yaws, fps=10)), ObserveConfig(budgets=(4, 101)))
     glimpse = seen.facts.objects[1].visibility
-    assert glimpse is not None
     assert glimpse.budgets[4] == 0
     assert glimpse.budgets[101] >= 20
 
@@ -230,8 +225,6 @@ def test_turning_and_moving_room_and_camera_changes_nothing(turn: float) -> None
     )
     here, there = (observe(scene(3), g, ObserveConfig()) for g in (base, moved))
     for one, other in zip(here.facts.objects, there.facts.objects, strict=True):
-        assert one.visibility is not None
-        assert other.visibility is not None
         assert one.visibility.first_seen_s == other.visibility.first_seen_s
         assert one.visibility.largest_pixels == pytest.approx(other.visibility.largest_pixels, abs=2)  # float32 rays
 
@@ -273,7 +266,6 @@ def test_first_times_are_those_of_all_frames(fps: float) -> None:
     seen = observe(scene(len(THREE), 180), room, ObserveConfig(frames_per_second=fps, budgets=(4,)))
     assert [o.visibility.first_seen_s for o in seen.facts.objects if o.visibility] == expected
     assert len({t for t in expected if t is not None and t * fps % 1}) >= 3  # between the samples
-    assert seen.facts.observation is not None
     assert 0 < seen.facts.observation.frames_refined < 120
 
 
@@ -282,7 +274,6 @@ def test_a_glimpse_between_two_examined_frames_is_the_first_appearance() -> None
     yaws = np.r_[np.full(45, 180.0), np.full(15, 0.0)]
     yaws[7] = 0.0
     seen = observe(scene(1, 60), geometry([(2, 0, 0, 0.5)], sweep(yaws)), ObserveConfig(budgets=())).facts
-    assert seen.objects[0].visibility is not None
     assert seen.objects[0].visibility.first_seen_s == 0.233
 
 
@@ -291,8 +282,6 @@ def test_two_appearances_that_samples_put_a_second_apart() -> None:
     room = geometry([(2, 0, 0, 0.5), (1.23, 1.576, 0, 0.5)], sweep(np.clip(np.arange(120.0) * 2 - 110, -180, 90)))
     seen = observe(scene(2, 120), room, ObserveConfig(frames_per_second=1, budgets=()))
     one, other = (o.visibility.first_seen_s for o in seen.facts.objects if o.visibility)
-    assert one is not None
-    assert other is not None
     assert 0 < other - one < 1
     assert one % 1
     assert other % 1
@@ -302,7 +291,6 @@ def test_first_times_in_a_budget_are_those_of_its_frames() -> None:
     room = geometry([(2, 0, 0, 0.5), (1.23, 1.576, 0, 0.5)], sweep(np.clip(np.arange(121.0) * 2 - 110, -180, 90)))
     seen = observe(scene(2, 121), room, ObserveConfig(budgets=(3, 121)))
     for item in seen.facts.objects:
-        assert item.visibility is not None
         assert item.visibility.first_in_budget_s[3] == 2.0  # of the frames 0, 60 and 120
         assert item.visibility.first_in_budget_s[121] == item.visibility.first_seen_s
         assert item.visibility.first_seen_s != 2.0
@@ -318,7 +306,6 @@ def test_absent_is_what_no_frame_shows_at_the_delivered_size(shown_at: int | Non
     if shown_at is not None:
         yaws[shown_at] = 0.0
     seen = observe(scene(1, 60), geometry([SPECK], sweep(yaws)), ObserveConfig(budgets=())).facts.objects[0].visibility
-    assert seen is not None
     assert (seen.largest_pixels, seen.frames_seen, seen.absent) == (0, 0, absent)
 
 
@@ -326,7 +313,6 @@ def test_what_stands_behind_something_all_the_time_is_absent() -> None:
     camera = frames([0, 5, 10, 350])
     for cubes, absent in (([(2, 0, 0, 0.5), (3, 0, 0, 0.3)], True), ([(2, 0, 0, 0.5), (3, 0.6, 0, 0.3)], False)):
         seen = observe(scene(2), geometry(cubes, camera), ObserveConfig()).facts.objects[1].visibility
-        assert seen is not None
         assert seen.absent == absent
 
 
@@ -334,7 +320,6 @@ def test_what_measured_depth_alone_hides_is_in_doubt() -> None:
     """The mesh shows the cube; something before it, which the mesh lacks, was measured."""
     camera = frames([0.0], depth_m=lambda _: np.full((60, 80), 1.0))
     seen = observe(scene(1), geometry([(2, 0, 0, 0.5)], camera), ObserveConfig()).facts.objects[0].visibility
-    assert seen is not None
     assert (seen.largest_pixels, seen.frames_seen, seen.absent) == (0, 0, False)
 
 
@@ -355,7 +340,6 @@ def test_thinned_windows_meet_all_pixels_in_turn(step: int) -> None:
 
 def test_an_object_without_a_surface_in_the_mesh_is_not_absent() -> None:
     seen = observe(scene(2), geometry([(2, 0, 0, 0.5)], frames([0])), ObserveConfig()).facts.objects[1].visibility
-    assert seen is not None
     assert (seen.largest_pixels, seen.absent, seen.extent_seen) == (0, False, 0.0)
 
 
@@ -369,7 +353,6 @@ def test_share_of_the_longest_side_that_is_shown(shift_m: float, share: float) -
     (only,) = scene(1).facts.objects
     filmed = scene(1).with_facts(objects=(only.model_copy(update={"box": box}),))
     seen = observe(filmed, room, ObserveConfig()).facts.objects[0].visibility
-    assert seen is not None
     assert seen.extent_seen == pytest.approx(share, abs=0.015)  # a pixel is 2.4 cm wide there
 
 

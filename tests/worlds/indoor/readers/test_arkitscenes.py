@@ -59,7 +59,6 @@ def test_annotated_boxes_are_taken_as_they_are(tiny: Path) -> None:
 def test_frames(tiny: Path) -> None:
     root = tiny / "arkitscenes"
     scene = read_only("arkitscenes", root)
-    assert scene.video is not None
     assert scene.video.path == f"3dod/Validation/{ARKIT}/{ARKIT}_frames/lowres_wide"
     assert (scene.video.fps, scene.video.frames, scene.video.turn_deg) == (10.0, 6, 0)
     frames = geometry_of(root, scene).frames
@@ -68,8 +67,6 @@ def test_frames(tiny: Path) -> None:
     np.testing.assert_array_equal(frames.intrinsics, np.tile([48.0, 48, 24, 18], (6, 1)))
     assert frames.size == (48, 36)
     color, depth = frames.color(3), frames.depth_m(3)
-    assert color is not None
-    assert depth is not None
     assert color.mean() == 35
     assert depth[5, 5] == pytest.approx(1.03)
     assert np.isnan(depth[0, 0])
@@ -103,7 +100,6 @@ def test_turns(tmp_path: Path, word: str) -> None:
     write_arkitscenes(tmp_path, sky=word, turn_deg=turn)
     scene = read_only("arkitscenes", tmp_path)
     assert scene.findings == ()
-    assert scene.video is not None
     assert scene.video.turn_deg == turn
     up = {"Up": (0, -1), "Left": (-1, 0), "Down": (0, 1), "Right": (1, 0)}[word]
     frames = geometry_of(tmp_path, scene).frames
@@ -126,7 +122,6 @@ def test_where_metadata_and_poses_disagree_the_poses_are_believed(
 ) -> None:
     write_arkitscenes(tmp_path, sky=word, turn_deg=turn_deg)
     scene = read_only("arkitscenes", tmp_path)
-    assert scene.video is not None
     assert scene.video.turn_deg == used
     assert [f.name for f in scene.findings] == ["no_sky_direction" if word == "NA" else "sky_direction_differs"]
 
@@ -135,7 +130,6 @@ def test_without_poses_the_metadata_are_believed(tmp_path: Path) -> None:
     folder = write_arkitscenes(tmp_path, sky="Left")
     remove("lowres_wide.traj")(folder)
     scene = read_only("arkitscenes", tmp_path)
-    assert scene.video is not None
     assert scene.video.turn_deg == 90
     assert len(geometry_of(tmp_path, scene).frames.time_s) == 0
 
@@ -177,13 +171,11 @@ def test_a_recording_in_raw_is_the_video(copied: Copied) -> None:
     put(root / "raw" / "Validation" / ARKIT / f"{ARKIT}.mov", movie(15, (64, 48), fps=30))
     scene = read_only("arkitscenes", root)
     video = scene.video
-    assert video is not None
     assert video.path == f"raw/Validation/{ARKIT}/{ARKIT}.mov"
     assert (video.fps, video.frames, video.width, video.height) == (30.0, 15, 64, 48)
     frames = geometry_of(root, scene).frames
     np.testing.assert_array_equal(frames.number, [0, 3, 6, 9, 12, 14])  # of the recording; the last one is its last
     footage = ARKitScenes().footage(SceneFiles(root, only_scene(ARKitScenes(), root)), scene)
-    assert footage is not None
     assert (footage.fps, sum(1 for _ in footage.frames())) == (30.0, 15)
 
 
@@ -193,7 +185,6 @@ def test_a_recording_beside_the_root_is_the_video(copied: Copied, top: str) -> N
     put(root / "raw" / "Validation" / ARKIT / f"{ARKIT}.mov", movie(15, (64, 48), fps=30))
     ref = only_scene(ARKitScenes(), root / top)
     video = ARKitScenes().read(SceneFiles(root / top, ref)).video
-    assert video is not None
     assert video.path == f"{'../' * (1 + top.count('/'))}raw/Validation/{ARKIT}/{ARKIT}.mov"
     assert (video.frames, video.width) == (15, 64)
     put(root / "raw" / "Validation" / ARKIT / f"{ARKIT}.mov", movie(16, (64, 48), fps=30))
@@ -236,7 +227,6 @@ def test_zipped_streams_are_read_as_folders_are(copied: Copied, tiny: Path) -> N
     np.testing.assert_array_equal(here.color(3), there.color(3))
     np.testing.assert_array_equal(here.depth_m(3), there.depth_m(3))
     footage = ARKitScenes().footage(SceneFiles(root, only_scene(ARKitScenes(), root)), scene)
-    assert footage is not None
     assert sum(1 for _ in footage.frames()) == 6
 
 
@@ -248,7 +238,6 @@ def test_wide_pictures_and_a_trajectory_named_color(copied: Copied) -> None:
     (folder / "lowres_wide_intrinsics").rename(folder / "wide_intrinsics")
     scene = read_only("arkitscenes", root)
     assert scene.findings == ()
-    assert scene.video is not None
     assert scene.video.path.endswith("/wide")
     np.testing.assert_allclose(geometry_of(root, scene).frames.world_T_camera, poses(6), atol=1e-6)
 
@@ -288,7 +277,6 @@ def test_vga_pictures_are_the_video_and_lowres_ones_the_frames(copied: Copied) -
         put(folder / "vga_wide" / f"{ARKIT}_{2000 + i / 20:.3f}.png", encoded(picture(i, (64, 48)), "PNG"))
     scene = read_only("arkitscenes", root)
     video = scene.video
-    assert video is not None
     assert (video.path.rsplit("/", 1)[1], video.fps, video.frames, video.width) == ("vga_wide", 20.0, 12, 64)
     frames = geometry_of(root, scene).frames
     np.testing.assert_array_equal(frames.number, [0, 2, 4, 6, 8, 10])

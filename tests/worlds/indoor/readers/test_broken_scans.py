@@ -65,7 +65,6 @@ def test_findings_stay_with_the_scene(copied: Copied, kind: str) -> None:
         assert found[0].measured == pytest.approx(expected.measured, abs=0.02)
     assert sum(scene.facts.counts.values()) == len(scene.facts.objects)
     geometry = READERS[expected.layout].geometry(SceneFiles(root, only_scene(READERS[expected.layout], root)), scene)
-    assert geometry is not None
     assert len(geometry.vertex_object) == len(geometry.vertices)
 
 
@@ -78,7 +77,6 @@ def test_broken_frames_cost_only_themselves(copied: Copied, kind: str) -> None:
     ref = only_scene(reader, root)
     scene = reader.read(SceneFiles(root, ref))
     geometry = reader.geometry(SceneFiles(root, ref), scene)
-    assert geometry is not None
     frames = geometry.frames
     for _ in range(2):  # a frame asked for twice is counted once
         for i in range(len(frames.time_s)):
@@ -86,7 +84,6 @@ def test_broken_frames_cost_only_themselves(copied: Copied, kind: str) -> None:
             frames.depth_m(i)
     assert frames.skipped == {lost.reason: lost.count}
     footage = reader.footage(SceneFiles(root, ref), scene)
-    assert footage is not None
     assert sum(1 for _ in footage.frames()) == 6  # time goes on
 
 
@@ -128,7 +125,6 @@ def test_no_random_damage_is_unexpected(copied: Copied, seed: int) -> None:
     with suppress(RawDataError):
         scene = reader.read(SceneFiles(root, ref))
         geometry = reader.geometry(SceneFiles(root, ref), scene)
-        assert geometry is not None
         for i in range(len(geometry.frames.time_s)):
             geometry.frames.color(i)
             geometry.frames.depth_m(i)

@@ -84,7 +84,6 @@ def test_counts_and_boxes(scenes: dict[str, IndoorScene], truth: PlantedTruth, n
 def test_room_video_and_findings(scenes: dict[str, IndoorScene], truth: PlantedTruth, name: str) -> None:
     scene, planted_scene = scenes[name], truth.scenes[name]
     assert scene.facts.room.area_m2 == pytest.approx(planted_scene.outline_area_m2, rel=0.01)
-    assert scene.video is not None
     assert scene.video.turn_deg == planted_scene.turn_deg
     assert scene.video.frames == len(planted_scene.frame_time_s)
     assert [f for f in scene.findings if f.severity != "note"] == []
@@ -97,7 +96,6 @@ def test_what_the_frames_show(samples: Path, scenes: dict[str, IndoorScene], tru
     root, reader = samples / scene.dataset, READERS[scene.dataset]
     ref = next(ref for ref in reader.scenes(root).scenes if ref.id == name)
     geometry = reader.geometry(SceneFiles(root, ref), scene)
-    assert geometry is not None
     frames = geometry.frames
     kept = [i for i in range(len(planted_scene.frame_time_s)) if i not in planted_scene.lost_frames]
     np.testing.assert_array_equal(frames.number, kept)

@@ -72,7 +72,6 @@ def test_room_and_video(tiny: Path) -> None:
     assert scene.facts.room.floor
     assert scene.facts.room.floor[0][0] == scene.facts.room.floor[0][-1]
     video = scene.video
-    assert video is not None
     assert video.path == f"scans/{SCANNET}/{SCANNET}.sens"
     assert (video.fps, video.frames, video.width, video.height, video.turn_deg) == (10.0, 6, 48, 36, 0)
 
@@ -105,8 +104,6 @@ def test_frames_in_the_world_frame(tiny: Path) -> None:
     np.testing.assert_array_equal(frames.intrinsics, np.tile([48.0, 48, 24, 18], (6, 1)))
     assert frames.size == (48, 36)
     color, depth = frames.color(4), frames.depth_m(4)
-    assert color is not None
-    assert depth is not None
     assert color.mean() == pytest.approx(40, abs=2)
     assert depth.shape == (24, 32)
     assert depth[3, 3] == pytest.approx(1.04)
@@ -143,7 +140,6 @@ def test_exported_folders_give_the_same_as_the_sens(copied: Copied, tiny: Path) 
     export(root / "scans" / SCANNET)
     here, there = read_only("scannet", root), read_only("scannet", tiny / "scannet")
     assert here.facts.objects == there.facts.objects
-    assert here.video is not None
     assert here.video.path == f"scans/{SCANNET}/color"
     # Every third frame was exported, which makes ten of the thirty in a second; the video is what was exported.
     assert (here.video.fps, here.video.frames) == (10.0, 6)
@@ -164,7 +160,6 @@ def test_exported_folders_stand_in_for_a_broken_sens(copied: Copied) -> None:
     export(folder)
     put(folder / f"{SCANNET}.sens", b"\x03\0\0\0")
     scene = read_only("scannet", root)
-    assert scene.video is not None
     assert scene.video.path.endswith("/color")
     assert [f.name for f in scene.findings] == ["sens_version"]
 
@@ -183,7 +178,6 @@ def test_footage_has_every_frame_poses_or_not(copied: Copied) -> None:
     reader = ScanNet()
     ref = only_scene(reader, root)
     footage = reader.footage(SceneFiles(root, ref), reader.read(SceneFiles(root, ref)))
-    assert footage is not None
     assert footage.fps == 10.0
     brightness = [image.mean() for image in footage.frames()]
     assert brightness == pytest.approx([20, 25, 30, 35, 40, 45], abs=2)
@@ -201,7 +195,6 @@ def test_times_are_those_of_the_video_where_frames_are_missing(copied: Copied) -
     scene = read_only("scannet", root)
     frames = geometry_of(root, scene).frames
     footage = ScanNet().footage(SceneFiles(root, only_scene(ScanNet(), root)), scene)
-    assert footage is not None
     delivered_s = sum(1 for _ in footage.frames()) / footage.fps
     assert frames.time_s[-1] == pytest.approx(0.5)
     assert delivered_s == pytest.approx(0.6)
@@ -242,7 +235,6 @@ def test_intrinsics_of_resized_pictures(
     matrix = f"{focal} 0 {focal / 2} 0\n0 {focal} {focal * 3 / 8} 0\n0 0 1 0\n0 0 0 1\n"
     exported_with(tmp_path, stated, matrix, pictures)
     scene = read_only("scannet", tmp_path)
-    assert scene.video is not None
     assert (scene.video.width, scene.video.height) == pictures
     assert geometry_of(tmp_path, scene).frames.size == belongs
     assert [f.name for f in scene.findings] == (["pictures_resized"] if told else [])

@@ -67,7 +67,6 @@ def test_video_and_frames(tiny: Path) -> None:
     root = tiny / "scannetpp"
     scene = read_only("scannetpp", root)
     video = scene.video
-    assert video is not None
     assert video.path == f"data/{SCANNETPP}/iphone/rgb.mp4"
     assert (video.fps, video.frames, video.width, video.height, video.turn_deg) == (10.0, 6, 48, 36, 0)
     geometry = geometry_of(root, scene)
@@ -78,8 +77,6 @@ def test_video_and_frames(tiny: Path) -> None:
     assert frames.size == (48, 36)
     for i in (5, 0, 3, 4, 1):
         color, depth = frames.color(i), frames.depth_m(i)
-        assert color is not None
-        assert depth is not None
         assert color.mean() == pytest.approx(20 + 5 * i, abs=3)
         assert depth.shape == (192, 256)
         assert depth[9, 9] == pytest.approx(1 + 0.01 * i)
@@ -105,7 +102,6 @@ def test_frames_without_a_video(copied: Copied) -> None:
         put(folder / "depth" / f"frame_{i:06d}.png", encoded(depth_mm(i), "PNG"))
     scene = read_only("scannetpp", root)
     video = scene.video
-    assert video is not None
     assert (video.path, video.fps, video.frames) == (f"data/{SCANNETPP}/iphone/rgb", 10.0, 6)
     assert (video.width, video.height) == (96, 72)
     frames = geometry_of(root, scene).frames
@@ -113,12 +109,9 @@ def test_frames_without_a_video(copied: Copied) -> None:
     assert frames.size == (48, 36)  # what the intrinsics belong to; the pictures are twice as large
     assert [f.name for f in scene.findings] == ["pictures_resized"]
     color, depth = frames.color(2), frames.depth_m(2)
-    assert color is not None
-    assert depth is not None
     assert color.shape == (72, 96, 3)
     assert depth[4, 4] == pytest.approx(1.02)
     footage = ScanNetPP().footage(SceneFiles(root, only_scene(ScanNetPP(), root)), scene)
-    assert footage is not None
     assert (footage.fps, sum(1 for _ in footage.frames())) == (10.0, 6)
 
 
@@ -164,12 +157,10 @@ def test_undistorted_pictures_of_the_dslr_camera_stand_in_for_a_missing_phone(co
     for i, name in enumerate(names):
         put(folder / "dslr" / "resized_undistorted_images" / name, encoded(picture(i), "JPEG"))
     scene = read_only("scannetpp", root)
-    assert scene.video is not None
     assert (scene.video.fps, scene.video.frames, scene.video.width) == (1.0, 3, 48)
     frames = geometry_of(root, scene).frames
     np.testing.assert_allclose(frames.world_T_camera, poses(3)[[1, 0, 2]], atol=1e-9)  # in order of their names
     color = frames.color(0)
-    assert color is not None
     assert color.mean() == pytest.approx(25, abs=2)
 
 
@@ -177,7 +168,6 @@ def test_poses_alone_tell_the_size_of_the_pictures(copied: Copied) -> None:
     root = copied("scannetpp")
     remove("rgb.mp4")(root / "data" / SCANNETPP)
     scene = read_only("scannetpp", root)
-    assert scene.video is not None
     assert (scene.video.width, scene.video.height) == (48, 36)
     assert geometry_of(root, scene).frames.color(0) is None
     assert ScanNetPP().footage(SceneFiles(root, only_scene(ScanNetPP(), root)), scene) is None
@@ -186,7 +176,6 @@ def test_poses_alone_tell_the_size_of_the_pictures(copied: Copied) -> None:
 def test_footage_is_the_video(tiny: Path) -> None:
     root = tiny / "scannetpp"
     footage = ScanNetPP().footage(SceneFiles(root, only_scene(ScanNetPP(), root)), read_only("scannetpp", root))
-    assert footage is not None
     assert [image.mean() for image in footage.frames()] == pytest.approx([20, 25, 30, 35, 40, 45], abs=3)
 
 
@@ -312,7 +301,6 @@ def test_pictures_of_a_video_by_number(tmp_path: Path) -> None:
     pictures = VideoPictures(tmp_path / "a.mp4")
     for number in (0, 1, 7, 19, 3, 3, 12):
         image = pictures(number)
-        assert image is not None
         assert image.mean() == pytest.approx(20 + 5 * number, abs=3)
     assert pictures(20) is None
     assert pictures(-1) is None

@@ -61,9 +61,7 @@ def test_what_is_measured_of_a_good_picture(tmp_path: Path) -> None:
         pixels_per_degree_min=2.0))  # fmt: skip
     measured = scene.facts.measured
     assert scene.findings == ()
-    assert measured is not None
     assert measured.pixels_per_degree == 2.0
-    assert measured.sharpness is not None
     assert measured.sharpness > 100
     assert measured.nadir_share == pytest.approx(0.0, abs=0.02)
 
@@ -102,7 +100,6 @@ def test_a_real_panorama_is_sharp_and_hides_nothing() -> None:
     blurred = np.asarray(Image.fromarray(color).filter(ImageFilter.GaussianBlur(2.5)))
     assert sharpness_of(blurred) < 5
     share = nadir_by_colour(color)
-    assert share is not None
     assert share < 0.05
     assert differing_bits(thumbnail(color), thumbnail(np.roll(color, 700, axis=1))) <= 2
     assert differing_bits(thumbnail(color), thumbnail(color[:, ::-1])) > 6
@@ -153,7 +150,6 @@ def test_one_place_taken_twice_stays_once(tmp_path: Path) -> None:
     twice = {name: found(observed(tmp_path, name)).get("near_duplicate") for name in ("p1", "p2", "p3", "p4")}
     assert [name for name, finding in twice.items() if finding] == ["p2"]
     finding = twice["p2"]
-    assert finding is not None
     assert (finding.severity, finding.limit, finding.unit) == ("fault", 6.0, "bits")
     assert "panoramas/p1" in finding.message
     assert "near_duplicate" not in found(observed(tmp_path, "p2", SMALL.model_copy(update={"duplicate_bits": -1})))
@@ -230,7 +226,6 @@ def test_depth_tells_distance_share_and_place(tmp_path: Path) -> None:
     assert "60 m away" in seen["ghost"].doubt
     assert found(scene)["depth_belies_objects"].measured == 1.0
     assert scene.facts.indoor is False
-    assert scene.facts.measured is not None
     assert scene.facts.measured.nadir_share == 0.0
 
 
@@ -238,7 +233,6 @@ def test_a_part_of_a_sphere_is_not_held_against_what_is_about_the_whole(tmp_path
     crop = OUTSIDE + "crop: {full_width: 256, full_height: 128, left: 0, top: 32}\n"
     scene = observed(write(tmp_path, sidecar=crop, picture=jpeg(texture(256, 64)), objects=OBJECTS))
     measured = scene.facts.measured
-    assert measured is not None
     assert (measured.pixels_per_degree, measured.sharpness, measured.nadir_share) == (0.711, None, None)
     assert [f.name for f in scene.findings] == ["cropped"]
 

@@ -56,7 +56,6 @@ def found(scene: PanoramaScene) -> dict[str, str]:
 def test_exif_tells_place_and_heading(tmp_path: Path) -> None:
     scene = read(write(tmp_path, sidecar=None, picture=picture(NICE, tags={0x013B: "Ada", 0x8298: "CC0"})))
     facts = scene.facts
-    assert facts.position is not None
     assert (facts.position.lat_deg, facts.position.lon_deg) == pytest.approx((43.7396, 7.4273))
     assert (facts.position.alt_m, facts.accuracy_m, facts.heading_deg) == (52.5, 4.0, 37.5)
     assert (facts.author, facts.licence) == ("Ada", "CC0")
@@ -67,7 +66,6 @@ def test_exif_tells_place_and_heading(tmp_path: Path) -> None:
 def test_south_and_west_are_negative(tmp_path: Path) -> None:
     root = write(tmp_path, sidecar=None, picture=picture(NICE | {1: "S", 3: "W", 5: b"\1"}))
     at = read(root).facts.position
-    assert at is not None
     assert (at.lat_deg, at.lon_deg, at.alt_m) == pytest.approx((-43.7396, -7.4273, -52.5))
 
 
@@ -183,7 +181,6 @@ def test_mapillary_computed_comes_before_measured(tmp_path: Path) -> None:
     root = write(tmp_path, sidecar=None, mapillary__json=json.dumps(MAPILLARY).encode())
     scene = read(root)
     facts = scene.facts
-    assert facts.position is not None
     assert (facts.position.lat_deg, facts.position.lon_deg, facts.heading_deg) == (43.73962, 7.42735, 33.25)
     assert facts.camera_pitch_deg == pytest.approx(0.0, abs=1e-9)
     assert facts.camera_roll_deg == pytest.approx(0.0, abs=1e-9)

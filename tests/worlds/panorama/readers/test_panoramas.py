@@ -45,7 +45,6 @@ def test_a_panorama_by_hand(tmp_path: Path) -> None:
     facts = scene.facts
     assert scene.id == "panoramas/p1"
     assert (facts.picture.path, facts.picture.width, facts.picture.height) == ("p1/pano.jpg", 256, 128)
-    assert facts.position is not None
     assert (facts.position.lat_deg, facts.position.lon_deg, facts.accuracy_m) == (43.7396, 7.4273, 4.0)
     assert (facts.heading_deg, facts.camera_height_m, facts.captured) == (37.5, 2.5, datetime.date(2024, 5, 17))
     assert (facts.licence, facts.author, facts.tags) == ("CC BY-SA 4.0", "Ada", ("harbour",))
@@ -98,7 +97,6 @@ def test_pixels_and_angles_say_the_same(left: int, width: int, top: int, height:
     degrees = 360 / 256
     right = left + width if left + width <= 256 else left + width - 256
     angles = angles_of((left, top, right, bottom), picture)
-    assert angles is not None
     (start, wide), (low, high) = angles
     assert start == left * degrees - 180
     assert wide == pytest.approx(width * degrees)
@@ -107,7 +105,6 @@ def test_pixels_and_angles_say_the_same(left: int, width: int, top: int, height:
     part = picture.model_copy(update={"crop": SphereCrop(full_width=512, full_height=256, left=256, top=128)})
     if left + width <= 256:
         shifted = angles_of((left, top, right, bottom), part)
-        assert shifted is not None
         assert shifted[0] == pytest.approx((left * degrees / 2, width * degrees / 2))
         assert shifted[1] == pytest.approx((-bottom * degrees / 2, -top * degrees / 2))
 
