@@ -149,6 +149,7 @@ FIXED: Final = 3
 
 
 def _of_metadata(folder: Path, *more: object) -> tuple[object, ...]:
+    (folder / "fixes").mkdir(exist_ok=True)
     roots = ("--root", f"vsi_meta={folder / 'meta'}", "--set", f"fixes.folder={folder / 'fixes'}")
     return ("build", "vsi", *roots, "--out", folder / "out", *more)
 
@@ -159,8 +160,7 @@ def growing() -> Iterator[Figure]:
     with temporary() as folder:
         costs = []
         for n in SIZES:
-            meta, fixes = written(folder / str(n) / "meta", perturbed(raw, n)), folder / str(n) / "fixes"
-            fixes.mkdir()
+            meta = written(folder / str(n) / "meta", perturbed(raw, n))
             costs.append(command(*_of_metadata(meta.parent, "--workers", 1, "--no-prefect")))
             yield Figure(f"{n} scenes, start-up included", costs[-1].cpu_s, "s", baseline=costs[0].cpu_s)
             yield Figure(f"{n} scenes: largest process so far", costs[-1].child_mib, "MiB", 1024)

@@ -121,8 +121,6 @@ def test_the_format_can_be_said(tmp_path: Path) -> None:
 @pytest.mark.real_data
 def test_every_flight_of_a_file_has_its_own_name(tmp_path: Path) -> None:
     episodes = REAL_DATA / "flights" / "openfly" / "first_40_episodes.json"
-    if not episodes.is_file():
-        pytest.skip(f"{episodes} is absent: set SCAN2QA_REAL_DATA to the folder that holds flights/")
     run(episodes, "--out", tmp_path)
     tables = sorted(tmp_path.glob("*.parquet"))
     assert len(tables) == 40

@@ -24,8 +24,6 @@ from tests.environment import REAL_DATA
 )
 def test_a_log_alone_gives_questions_of_its_movements(log: str, least: int, tmp_path: Path) -> None:
     path = REAL_DATA / "flights" / log
-    if not path.exists():
-        pytest.skip(f"{path} is absent: set SCAN2QA_REAL_DATA to the folder that holds flights/")
     asked = [row for row in rows(observed(tmp_path, write(tmp_path, path, False)), *MOVEMENT) if row["reason"] is None]
     assert len(asked) >= least
     if log.startswith("dji_srt/mavic"):

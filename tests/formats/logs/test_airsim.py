@@ -38,8 +38,6 @@ def read_all(content: bytes, folder: Path) -> tuple[Log, ...]:
 @pytest.mark.real_data
 def test_real_recording() -> None:
     path = REAL_DATA / "flights" / "airsim" / "airsim_rec.txt"
-    if not path.is_file():
-        pytest.skip(f"{path} is absent: set SCAN2QA_REAL_DATA")
     (log,) = AirSim().read(path)
     assert (log.name, log.clock, len(log.t_s), log.findings) == ("", "simulated", 158, ())
     assert log.enu_m[0] == pytest.approx([-0.0884584, -0.0859381, 2.83123])

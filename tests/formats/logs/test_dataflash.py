@@ -42,20 +42,15 @@ def read(content: bytes, folder: Path) -> Log:
     return log
 
 
-@pytest.fixture(scope="module")
-def second() -> Path:
-    path = REAL_DATA / "flights" / "dataflash" / "test.BIN"
-    if not path.is_file():
-        pytest.skip(f"{path} is absent: set SCAN2QA_REAL_DATA")
-    return path
+SECOND = REAL_DATA / "flights" / "dataflash" / "test.BIN"
 
 
 @pytest.mark.real_data
-def test_real_second(second: Path) -> None:
-    (log,) = DataFlash().read(second)
+def test_real_second() -> None:
+    (log,) = DataFlash().read(SECOND)
     assert (log.dialect, log.clock, len(log.t_s)) == ("POS", "boot", 23)
     assert [finding.name for finding in log.findings] == ["truncated"]
-    track = assemble(second, log).track
+    track = assemble(SECOND, log).track
     assert track.t_s[-1] < 1
     assert np.abs(track.enu_m).max() < 0.5  # it stands
     assert track.heading_deg[0] == pytest.approx(337.1, abs=0.05)
@@ -63,13 +58,13 @@ def test_real_second(second: Path) -> None:
 
 
 @pytest.mark.real_data
-def test_every_number_is_as_pymavlink_reads_it(second: Path) -> None:
+def test_every_number_is_as_pymavlink_reads_it() -> None:
     expected: dict[str, list[dict[str, object]]] = {}
-    reader = DFReader_binary(str(second))
+    reader = DFReader_binary(str(SECOND))
     while (message := reader.recv_msg()) is not None:
         expected.setdefault(message.get_type(), []).append(message.to_dict())
     reader.close()
-    tables = read_binary(second.read_bytes(), set(expected) - {"FMT"}).tables
+    tables = read_binary(SECOND.read_bytes(), set(expected) - {"FMT"}).tables
     assert set(tables) == set(expected) - {"FMT"}
     compared = 0
     for name, columns in tables.items():

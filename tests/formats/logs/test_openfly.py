@@ -35,18 +35,13 @@ def written(content: object, folder: Path) -> Path:
     return path
 
 
-@pytest.fixture(scope="module")
-def forty() -> Path:
-    path = REAL_DATA / "flights" / "openfly" / "first_40_episodes.json"
-    if not path.is_file():
-        pytest.skip(f"{path} is absent: set SCAN2QA_REAL_DATA")
-    return path
+FORTY = REAL_DATA / "flights" / "openfly" / "first_40_episodes.json"
 
 
 @pytest.mark.real_data
-def test_real_labels_against_motion(forty: Path) -> None:
+def test_real_labels_against_motion() -> None:
     """Counted by hand from the file: what the labels promise is often not what was flown."""
-    good, broken = read_episodes(forty)
+    good, broken = read_episodes(FORTY)
     assert (len(good), broken) == (40, ())
     found = {row.label: row for row in agreement([one.log for one in good])}
     assert {label: (row.agreeing, row.steps) for label, row in found.items()} == {
@@ -66,11 +61,11 @@ def test_real_labels_against_motion(forty: Path) -> None:
 
 
 @pytest.mark.real_data
-def test_real_episodes_become_tracks(forty: Path) -> None:
-    logs = OpenFly().read(forty)
+def test_real_episodes_become_tracks() -> None:
+    logs = OpenFly().read(FORTY)
     assert len({log.name for log in logs}) == 40
     for log in logs:
-        track = assemble(forty, log).track
+        track = assemble(FORTY, log).track
         assert len(track) == len(log.t_s)
         assert np.isfinite(track.heading_deg).all()
         assert np.abs(track.enu_m).max() < 300

@@ -22,12 +22,7 @@ TIME = np.arange(N, dtype=np.uint64) * 100_000 + 5_000_000
 LOCAL = "vehicle_local_position"
 
 
-@pytest.fixture(scope="module")
-def hop() -> Path:
-    path = REAL_DATA / "flights" / "ulog" / "sample_px4_events.ulg"
-    if not path.is_file():
-        pytest.skip(f"{path} is absent: set SCAN2QA_REAL_DATA")
-    return path
+HOP = REAL_DATA / "flights" / "ulog" / "sample_px4_events.ulg"
 
 
 def local(**changes: object) -> np.ndarray:
@@ -55,11 +50,11 @@ def names(log: Log) -> list[str]:
 
 
 @pytest.mark.real_data
-def test_real_hop(hop: Path) -> None:
-    (log,) = PX4Ulog().read(hop)
+def test_real_hop() -> None:
+    (log,) = PX4Ulog().read(HOP)
     assert (log.dialect, log.clock, len(log.t_s), names(log)) == (LOCAL, "boot", 313, [])
     assert log.t_s[-1] - log.t_s[0] == pytest.approx(31.2, abs=0.2)
-    track = assemble(hop, log).track
+    track = assemble(HOP, log).track
     first = log.t_s[0]
     assert log.enu_m[:, 2].max() == pytest.approx(2.16, abs=0.01)
     aloft = log.t_s[log.enu_m[:, 2] > 0.3] - first
@@ -70,18 +65,18 @@ def test_real_hop(hop: Path) -> None:
 
 
 @pytest.mark.real_data
-def test_real_place_is_the_estimators_own(hop: Path) -> None:
+def test_real_place_is_the_estimators_own() -> None:
     """The last local position lies where the topic of global positions says, to a millimetre."""
-    (log,) = PX4Ulog().read(hop)
-    last = ULog(str(hop)).get_dataset("vehicle_global_position").data
+    (log,) = PX4Ulog().read(HOP)
+    last = ULog(str(HOP)).get_dataset("vehicle_global_position").data
     assert log.lat_lon_alt[-1, :2] == pytest.approx([last["lat"][-1], last["lon"][-1]], abs=1e-8)
     assert log.lat_lon_alt[-1, 2] == pytest.approx(last["alt"][-1], abs=1e-3)
 
 
 @pytest.mark.real_data
-def test_every_topic_is_as_pyulog_reads_it(hop: Path) -> None:
-    expected = ULog(str(hop)).data_list
-    recording = read_topics(hop, {data.name for data in expected})
+def test_every_topic_is_as_pyulog_reads_it() -> None:
+    expected = ULog(str(HOP)).data_list
+    recording = read_topics(HOP, {data.name for data in expected})
     assert recording.findings == ()
     compared = 0
     for name, records in recording.topics.items():

@@ -22,12 +22,7 @@ START_S = 1_700_000_000.0
 Sent = tuple[float, int, Any]
 
 
-@pytest.fixture(scope="module")
-def flight() -> Path:
-    path = REAL_DATA / "flights" / "tlog" / "flight_first_600kB.tlog"
-    if not path.is_file():
-        pytest.skip(f"{path} is absent: set SCAN2QA_REAL_DATA")
-    return path
+FLIGHT = REAL_DATA / "flights" / "tlog" / "flight_first_600kB.tlog"
 
 
 def place(i: int, system: int = 1, **changes: int) -> Sent:
@@ -62,8 +57,8 @@ def read(content: bytes, folder: Path) -> Log:
 
 
 @pytest.mark.real_data
-def test_real_flight_up_to_the_cut(flight: Path) -> None:
-    (log,) = Tlog().read(flight)
+def test_real_flight_up_to_the_cut() -> None:
+    (log,) = Tlog().read(FLIGHT)
     assert (log.name, log.dialect, log.clock, len(log.t_s)) == ("", "GLOBAL_POSITION_INT", "utc", 624)
     names = {finding.name: finding for finding in log.findings}
     assert set(names) == {"truncated", "gimbal_in_body", "clocks_apart"}
@@ -75,7 +70,7 @@ def test_real_flight_up_to_the_cut(flight: Path) -> None:
     assert log.t_s[-1] == pytest.approx(1436056233.819156, abs=1e-6)
     assert log.usable is not None
     assert (log.lat_lon_alt[log.usable, 0] < -35).all()  # 148 positions without a fix are (0, 0)
-    assembled = assemble(flight, log)
+    assembled = assemble(FLIGHT, log)
     track = assembled.track
     (refused,) = (finding for finding in assembled.findings if finding.name == "refused_fixes")
     assert (refused.severity, refused.stretches) == ("note", None)  # all of them before the first usable one
@@ -86,13 +81,13 @@ def test_real_flight_up_to_the_cut(flight: Path) -> None:
 
 
 @pytest.mark.real_data
-def test_every_message_is_as_pymavlink_reads_it(flight: Path) -> None:
+def test_every_message_is_as_pymavlink_reads_it() -> None:
     expected: dict[str, list[Any]] = {}
-    connection = mavutil.mavlink_connection(str(flight))
+    connection = mavutil.mavlink_connection(str(FLIGHT))
     while (message := connection.recv_match(type=list(MESSAGES))) is not None:
         expected.setdefault(message.get_type(), []).append(message)
     connection.close()
-    tables, _ = read_messages(flight.read_bytes(), MESSAGES)
+    tables, _ = read_messages(FLIGHT.read_bytes(), MESSAGES)
     assert set(tables) == set(expected)
     for name, table in tables.items():
         assert len(table.t_s) == len(expected[name]) > 450

@@ -236,23 +236,19 @@ def test_anything_anywhere_gives_features_or_an_error_of_ours(
     assert all(np.isfinite(outline).all() for f in found for outline in f.outlines)
 
 
-def real_city() -> Path:
-    path = REAL_DATA / "city" / "delft.json"
-    if not path.is_file():
-        pytest.skip(f"{path} is absent: set SCAN2QA_REAL_DATA to the folder that holds city/")
-    return path
+CITY = REAL_DATA / "city" / "delft.json"
 
 
 @pytest.mark.slow
 @pytest.mark.real_data
 def test_the_real_city() -> None:
     """The file states each building's height and lowest point beside its geometry."""
-    everything, findings = read_file(real_city(), DELFT)
+    everything, findings = read_file(CITY, DELFT)
     kinds = Counter((f.kind, f.solid) for f in everything)
     assert kinds == {("building", True): 160, ("bridge", False): 3, ("water", False): 3}
     found = [f for f in everything if f.solid]
     assert findings.items == []
-    stated = [t["attributes"] for t in json.loads(real_city().read_text())["CityObjects"].values()]
+    stated = [t["attributes"] for t in json.loads(CITY.read_text())["CityObjects"].values()]
     stated = [s for s in stated if "measuredHeight" in s]
     assert len(stated) == 160
     off = [f.foot_m + f.height_m - s["measuredHeight"] for f, s in zip(found, stated, strict=True)]
@@ -268,7 +264,7 @@ def test_the_real_city() -> None:
 @pytest.mark.slow
 @pytest.mark.real_data
 def test_a_cut_city_is_refused(tmp_path: Path) -> None:
-    raw = real_city().read_bytes()
+    raw = CITY.read_bytes()
     path = tmp_path / "cut.city.json"
     for share in (0.01, 0.3, 0.9, 0.999):
         path.write_bytes(raw[: int(len(raw) * share)])

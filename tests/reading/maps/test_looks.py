@@ -107,8 +107,6 @@ def test_what_cannot_be_read_is_not_told(tags: dict[str, Any]) -> None:
 def test_the_real_column_has_its_colours() -> None:
     """Berlin's column of victory: parts with colours and heights."""
     folder = REAL_DATA / "city"
-    if not folder.is_dir():
-        pytest.skip(f"{folder} is absent: set SCAN2QA_REAL_DATA to the folder that holds city/")
     files = SceneFiles(Path(folder), SceneRef("flights/a", (".",), ""))
     box = MapBounds(52.5145, 13.3501, 0.01, 0.02)
     found = read_osm(files, folder / "berlin-siegessaeule.osm.gz", box, Findings())

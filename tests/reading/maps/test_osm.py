@@ -121,17 +121,13 @@ def test_a_broken_extract_is_refused(tmp_path: Path, name: str, raw: bytes, expe
     assert fault_of(path).finding == expected
 
 
-def real_extract() -> Path:
-    path = REAL_DATA / "city" / "test.osm.pbf"
-    if not path.is_file():
-        pytest.skip(f"{path} is absent: set SCAN2QA_REAL_DATA to the folder that holds city/")
-    return path
+EXTRACT = REAL_DATA / "city" / "test.osm.pbf"
 
 
 @pytest.mark.real_data
 def test_the_real_extract() -> None:
     """2,219 outlines, 48 of them cut off at the edge; ten state levels, and none a height."""
-    found, findings = read_file(real_extract(), MapBounds(60.53, 26.95, 0.1, 0.1))
+    found, findings = read_file(EXTRACT, MapBounds(60.53, 26.95, 0.1, 0.1))
     walls = [f for f in found if f.solid]
     assert len(walls) == 2219 - 48
     assert all(np.isnan(f.height_m) for f in walls)
@@ -146,7 +142,7 @@ def test_the_real_extract() -> None:
 
 @pytest.mark.real_data
 def test_an_extract_cut_or_spoilt_anywhere_is_refused_or_read(tmp_path: Path) -> None:
-    raw = real_extract().read_bytes()
+    raw = EXTRACT.read_bytes()
     rng = np.random.default_rng(5)
     path = tmp_path / "cut.osm.pbf"
     outcomes = []
@@ -177,7 +173,5 @@ def test_packed_extracts_are_read(tmp_path: Path) -> None:
 @pytest.mark.real_data
 def test_a_packed_real_extract_has_named_places() -> None:
     path = REAL_DATA / "city" / "monaco.osm.gz"
-    if not path.is_file():
-        pytest.skip(f"{path} is absent: set SCAN2QA_REAL_DATA")
     found, _ = read_file(path)
     assert sum(f.name is not None for f in found) > 100

@@ -22,24 +22,18 @@ from pipeline.worlds.registry import read_scene
 from tests.conftest import REAL_DATA
 from tests.worlds.arm.episodes import demo_bytes, found, observations_of, read, rows, write_demo
 
-
-@pytest.fixture(scope="module")
-def root() -> Path:
-    folder = REAL_DATA / "manipulation" / "rlbench"
-    if not folder.is_dir():
-        pytest.skip(f"{folder} is absent: set SCAN2QA_REAL_DATA to the folder that holds manipulation/")
-    return folder
+ROOT = REAL_DATA / "manipulation" / "rlbench"
 
 
 @pytest.fixture(scope="module")
-def real(root: Path) -> EpisodeScene:
-    return read(root, RLBench())
+def real() -> EpisodeScene:
+    return read(ROOT, RLBench())
 
 
 @pytest.mark.real_data
-def test_a_real_episode_is_what_it_holds(root: Path, real: EpisodeScene) -> None:
+def test_a_real_episode_is_what_it_holds(real: EpisodeScene) -> None:
     facts = real.facts
-    raw = observations_of(next(root.rglob("low_dim_obs.pkl")))
+    raw = observations_of(next(ROOT.rglob("low_dim_obs.pkl")))
     assert facts.arm.velocity is not None
     for packed, key in ((facts.arm.position, "joint_positions"), (facts.arm.velocity, "joint_velocities")):
         assert np.abs(packed.array - np.array([row[key] for row in raw])).max() <= 0.5e-6
@@ -97,14 +91,14 @@ def test_forward_kinematics_of_a_real_episode_differs_by_the_zero_of_one_joint(r
 
 
 @pytest.mark.real_data
-def test_the_front_camera_of_a_real_episode_sees_the_red_target_where_it_is(root: Path, real: EpisodeScene) -> None:
+def test_the_front_camera_of_a_real_episode_sees_the_red_target_where_it_is(real: EpisodeScene) -> None:
     """So pose and focal length are understood, and the pictures are those of the times."""
     camera = next(camera for camera in real.facts.cameras if camera.name == "front")
     (target,) = real.facts.items
     assert camera.world_from_camera is not None
     x, y, z = np.array(camera.world_from_camera).T @ (target.place_m.array[0] - camera.place_m)
     column, row = camera.focal_px[0] * x / z + camera.centre_px[0], camera.focal_px[1] * y / z + camera.centre_px[1]
-    footage = RLBench().footage(SceneFiles(root, RLBench().scenes(root).scenes[0]), real)
+    footage = RLBench().footage(SceneFiles(ROOT, RLBench().scenes(ROOT).scenes[0]), real)
     pictures = list(footage.frames())
     assert (len(pictures), footage.fps) == (70, pytest.approx(20))
     red, green, blue = pictures[0].astype(int).transpose(2, 0, 1)

@@ -22,23 +22,17 @@ from pipeline.worlds.registry import read_scene
 from tests.conftest import REAL_DATA
 from tests.worlds.drive.drives import START_NS, box, found, lane, pose, read, write_feather, write_log
 
-
-@pytest.fixture(scope="module")
-def av2() -> Path:
-    folder = REAL_DATA / "driving" / "av2"
-    if not folder.is_dir():
-        pytest.skip(f"{folder} is absent: set SCAN2QA_REAL_DATA to the folder that holds driving/")
-    return folder
+AV2 = REAL_DATA / "driving" / "av2"
 
 
 @pytest.fixture(scope="module")
-def real(av2: Path) -> DriveScene:
-    return read(av2, Argoverse2())
+def real() -> DriveScene:
+    return read(AV2, Argoverse2())
 
 
 @pytest.mark.real_data
-def test_every_box_of_a_real_log_stands_where_scipy_puts_it(av2: Path, real: DriveScene) -> None:
-    (folder,) = av2.iterdir()
+def test_every_box_of_a_real_log_stands_where_scipy_puts_it(real: DriveScene) -> None:
+    (folder,) = AV2.iterdir()
     boxes = pd.read_feather(folder / "annotations.feather")
     poses = pd.read_feather(folder / "city_SE3_egovehicle.feather").set_index("timestamp_ns").loc[boxes.timestamp_ns]
     turn = Rotation.from_quat(poses[["qx", "qy", "qz", "qw"]].to_numpy())

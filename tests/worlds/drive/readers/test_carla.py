@@ -25,23 +25,17 @@ from tests.conftest import REAL_DATA
 from tests.oracles.carla_parser import Parsed, parse
 from tests.worlds.drive.drives import found, read
 
-
-@pytest.fixture(scope="module")
-def recordings() -> Path:
-    folder = REAL_DATA / "driving" / "carla"
-    if not folder.is_dir():
-        pytest.skip(f"{folder} is absent: set SCAN2QA_REAL_DATA to the folder that holds driving/")
-    return folder
+RECORDINGS = REAL_DATA / "driving" / "carla"
 
 
 @pytest.fixture(scope="module")
-def real(recordings: Path) -> DriveScene:
-    return read(recordings, Carla())
+def real() -> DriveScene:
+    return read(RECORDINGS, Carla())
 
 
 @pytest.fixture(scope="module")
-def parsed(recordings: Path) -> Parsed:
-    return parse((recordings / "DistanceBetweenVehicles.log").read_bytes())
+def parsed() -> Parsed:
+    return parse((RECORDINGS / "DistanceBetweenVehicles.log").read_bytes())
 
 
 @pytest.mark.real_data
@@ -83,7 +77,7 @@ def test_recorded_speeds_are_those_of_differences_of_places(real: DriveScene) ->
 
 
 @pytest.mark.real_data
-def test_what_else_a_real_recording_says(recordings: Path, real: DriveScene) -> None:
+def test_what_else_a_real_recording_says(real: DriveScene) -> None:
     facts = real.facts
     assert facts.map_name == "Town01"
     assert facts.ego.box.size_m == pytest.approx((4.9017, 2.1283, 1.5107), abs=1e-3)  # a Lincoln MKZ of 2017
@@ -99,7 +93,7 @@ def test_what_else_a_real_recording_says(recordings: Path, real: DriveScene) -> 
     assert {lamp for lamps in facts.ego.lamps for lamp in lamps.lit} <= {"brake"}
     assert [f.name for f in real.findings] == ["hidden_under_ground"]
     assert read_scene(real.model_dump_json().encode()) == real
-    inspected = inspect(Carla(), recordings)
+    inspected = inspect(Carla(), RECORDINGS)
     assert [scene.id for scene in inspected.scenes] == ["carla/DistanceBetweenVehicles"]
     assert not any(inspected.missing.values())
 

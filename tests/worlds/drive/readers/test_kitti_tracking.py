@@ -34,20 +34,15 @@ def write(root: Path, *lines: str) -> Path:
     return root
 
 
-@pytest.fixture(scope="module")
-def kitti() -> Path:
-    folder = REAL_DATA / "driving" / "kitti"
-    if not folder.is_dir():
-        pytest.skip(f"{folder} is absent: set SCAN2QA_REAL_DATA to the folder that holds driving/")
-    return folder
+REAL_KITTI = REAL_DATA / "driving" / "kitti"
 
 
 @pytest.mark.real_data
 @pytest.mark.parametrize(("name", "tracks"), [("0003", 9), ("0012", 4)])
-def test_every_label_of_a_real_sequence_is_where_its_line_says(kitti: Path, name: str, tracks: int) -> None:
-    scene = read(kitti, KittiTracking(), name)
+def test_every_label_of_a_real_sequence_is_where_its_line_says(name: str, tracks: int) -> None:
+    scene = read(REAL_KITTI, KittiTracking(), name)
     view = DriveView(scene)
-    lines = [line.split() for line in (kitti / "label_02" / f"{name}.txt").read_text().splitlines()]
+    lines = [line.split() for line in (REAL_KITTI / "label_02" / f"{name}.txt").read_text().splitlines()]
     labels = [line for line in lines if line[2] != "DontCare"]
     assert scene.findings == ()
     assert len(view.ids) == tracks

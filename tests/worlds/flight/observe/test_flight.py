@@ -170,12 +170,7 @@ def test_it_is_the_same_twice_and_survives_json():
     assert re.search(r"-0\.0\b", out.model_dump_json()) is None
 
 
-@pytest.fixture
-def real_flights() -> Path:
-    folder = REAL_DATA / "flights"
-    if not folder.is_dir():
-        pytest.skip(f"{folder} is absent: set SCAN2QA_REAL_DATA to the folder that holds flights/")
-    return folder
+FLIGHTS = REAL_DATA / "flights"
 
 
 def seen_in(file: Path) -> list[tuple[tuple[str, ...], float, float, float]]:
@@ -185,8 +180,8 @@ def seen_in(file: Path) -> list[tuple[tuple[str, ...], float, float, float]]:
 
 
 @pytest.mark.real_data
-def test_the_hop_of_a_simulated_px4(real_flights):
-    found = seen_in(real_flights / "ulog/sample_px4_events.ulg")
+def test_the_hop_of_a_simulated_px4():
+    found = seen_in(FLIGHTS / "ulog/sample_px4_events.ulg")
     assert [f[0] for f in found] == [("hover",), ("ascend",), ("descend",), ("hover",)]
     assert found[1][1] == pytest.approx(19.3, abs=0.5)  # it leaves the ground at 19 s and is down at 27 s
     assert found[1][3] == pytest.approx(2.1, abs=0.2)
@@ -194,8 +189,8 @@ def test_the_hop_of_a_simulated_px4(real_flights):
 
 
 @pytest.mark.real_data
-def test_a_recording_of_airsim(real_flights):
-    found = seen_in(real_flights / "airsim/airsim_rec.txt")
+def test_a_recording_of_airsim():
+    found = seen_in(FLIGHTS / "airsim/airsim_rec.txt")
     assert found[0][0] == ("ascend",)
     assert found[0][3] == pytest.approx(31, abs=1)
     assert found[1][0][0] == "fly forward"
@@ -205,8 +200,8 @@ def test_a_recording_of_airsim(real_flights):
 
 
 @pytest.mark.real_data
-def test_a_dji_without_heading_is_said_to_climb_fly_and_stay(real_flights):
-    said = {a for actions, *_ in seen_in(real_flights / "dji_srt/mavic3_first_60s.srt") for a in actions}
+def test_a_dji_without_heading_is_said_to_climb_fly_and_stay():
+    said = {a for actions, *_ in seen_in(FLIGHTS / "dji_srt/mavic3_first_60s.srt") for a in actions}
     assert said == {"descend", "fly horizontally", "stay in place"}
 
 

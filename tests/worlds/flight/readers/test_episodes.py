@@ -155,8 +155,6 @@ def test_steps_hold_every_word_in_order(text: str) -> None:
 @pytest.mark.real_data
 def test_the_real_episodes(tmp_path: Path) -> None:
     path = REAL_DATA / "flights" / "openfly" / "first_40_episodes.json"
-    if not path.is_file():
-        pytest.skip(f"{path} is absent: set SCAN2QA_REAL_DATA to the folder that holds flights/")
     shutil.copy(path, tmp_path)
     listing = READER.scenes(tmp_path)
     assert len(listing.scenes) == 40
