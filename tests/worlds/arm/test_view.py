@@ -68,7 +68,6 @@ def test_things_lie_to_scale_from_above_and_from_the_side(views: list[ArmView]) 
     """The grey dot of the foot and the gripper's dot: as far apart, in both maps, as the log says."""
     view = views[0]
     footage = drawn(view.scene)
-    assert footage is not None
     first = next(iter(footage.frames()))
     assert first.shape == (SIZE[1], SIZE[0], 3)
     bar = (first[296, 266:400] == INK["text"]).all(1)
@@ -96,8 +95,6 @@ def test_no_picture_knows_what_comes_later(views: list[ArmView]) -> None:
     )
     facts = view.facts.model_copy(update={"items": items})
     changed = drawn(view.scene.model_copy(update={"facts": facts}))
-    assert whole is not None
-    assert changed is not None
     pairs = list(zip(whole.frames(), changed.frames(), strict=True))
     same = [bool((a == b).all()) for a, b in pairs]
     first = int(np.searchsorted(np.arange(len(pairs)) / whole.fps, view.times_s[half] - 1e-6))

@@ -239,7 +239,6 @@ def placed_of(tip_m: FloatArray) -> tuple[str | None, dict[str, float]]:
     findings = Findings()
     arm, position, _ = arm_of([{"joint_positions": row} for row in ANGLES], findings)
     arm = placed(arm, position, tip_m, findings)
-    assert arm is not None
     return arm.model, {f.name: f.measured for f in findings.items if f.measured is not None}
 
 

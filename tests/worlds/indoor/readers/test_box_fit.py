@@ -202,7 +202,6 @@ def test_area_outline_and_centre() -> None:
     room = measure_room(floor(), findings)
     assert room.area_m2 == pytest.approx(16.0)
     assert room.center == pytest.approx((2.0, 2.0, 1.25))
-    assert room.floor is not None
     (ring,) = room.floor
     assert ring[0] == ring[-1]
     assert (min(ring), max(ring)) == ((0.0, 0.0), (4.0, 4.0))
