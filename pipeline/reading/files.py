@@ -30,15 +30,14 @@ class SceneRef:
         stamp: changes whenever the scene's raw data may have changed: a digest of its bytes, or where those are too
             many to read each time, of names, sizes and modification times.
         span: first and one-past-last byte, for scenes that share a file.
-        beside: ids and files, relative to the root, of other scenes with which it is compared; ``stamp`` changes with
-            them.
+        beside: other scenes of the root with which it is compared; ``stamp`` changes with theirs.
     """
 
     id: str
     files: tuple[str, ...]
     stamp: str
     span: tuple[int, int] | None = None
-    beside: tuple[tuple[str, str], ...] = ()
+    beside: tuple[SceneRef, ...] = ()
 
     @property
     def dataset(self) -> str:

@@ -29,11 +29,11 @@ class Twin:
 
     Attributes:
         id: of its scene.
-        color: (h, w, 3) uint8 RGB; None where it cannot be decoded.
+        read: its facts and what it is observed by; None where it cannot be read.
     """
 
     id: str
-    color: Color
+    read: Callable[[], tuple[AnyScene, PanoramaGeometry] | None]
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from pipeline.core.arrays import FloatArray
 from pipeline.core.findings import Findings, doubt, note
-from pipeline.core.schema import Finding
+from pipeline.core.schema import AnyScene, Finding
 from pipeline.reading.reader import PanoramaGeometry, Twin
 from pipeline.worlds.panorama.facts import MeasuredPicture, Panorama, PanoramaConfig, PanoramaScene
 from pipeline.worlds.panorama.observe.picture import (
@@ -47,10 +47,8 @@ def observe_panorama(scene: PanoramaScene, geometry: PanoramaGeometry, config: P
     if facts.depth is not None and depth_m is None:
         message = f"{facts.depth.path} cannot be decoded; it was not used"
         findings.add(doubt("broken_depth", DEPTH, message, "write it again"))
-    facts = facts.model_copy(update={"measured": _measure(facts, color, depth_m)})
-    _filter(facts, config, findings)
+    facts = _judge(facts, color, depth_m, config, findings)
     _compare(facts.picture.path, color, geometry.twins, config, findings)
-    facts = _indoor(facts, depth_m, findings)
     tilt = max(abs(facts.camera_pitch_deg or 0.0), abs(facts.camera_roll_deg or 0.0))
     if tilt > TILT_DEG:
         message = f"the camera leaned by {tilt:.1f} degrees, over {TILT_DEG:g}, and the picture may not be level"
@@ -63,6 +61,15 @@ def observe_panorama(scene: PanoramaScene, geometry: PanoramaGeometry, config: P
         facts = facts.model_copy(update={"place": find_place(facts, gazetteer, config, findings)})
     facts = facts.model_copy(update={"objects": measure_objects(facts, depth_m, findings)})
     return _with(scene, facts, findings)
+
+
+def _judge(
+    facts: Panorama, color: Color, depth_m: FloatArray | None, config: PanoramaConfig, findings: Findings
+) -> Panorama:
+    """The facts with what its own pixels tell; a finding of severity "fault" leaves it out."""
+    facts = facts.model_copy(update={"measured": _measure(facts, color, depth_m)})
+    _filter(facts, config, findings)
+    return _indoor(facts, depth_m, findings)
 
 
 def _with(scene: PanoramaScene, facts: Panorama, findings: Findings) -> PanoramaScene:
@@ -113,22 +120,35 @@ def _filter(facts: Panorama, config: PanoramaConfig, found: Findings) -> None:
 
 
 def _compare(name: str, color: Color, twins: tuple[Twin, ...], config: PanoramaConfig, found: Findings) -> None:
-    """Finds that the picture is another one, taken twice."""
+    """Finds that the picture is another one, taken twice, which is not itself left out for what it shows."""
     if config.duplicate_bits < 0 or not twins:
         return
     own = thumbnail(color)
     for twin in twins:
-        other = twin.color()
-        if other is None:  # said of that one
+        read = twin.read()
+        if read is None:  # said of that one
+            continue
+        scene, geometry = read
+        other = geometry.color()
+        if other is None:
             continue
         bits = differing_bits(own, thumbnail(other))
-        if bits <= config.duplicate_bits:
+        if bits <= config.duplicate_bits and not _is_left_out(scene, other, geometry.depth_m(), config):
             message = f"{name}: it is {twin.id} once more: their hashes differ in {bits} of 64 bits, at most"
             message += f" {config.duplicate_bits}, and they were taken at one place"
             remedy = "keep one of them, or set observe.panorama.duplicate_bits"
             limit = float(config.duplicate_bits)
             found.add(_fault(note("near_duplicate", "picture", message, remedy, float(bits), limit, "bits")))
             return
+
+
+def _is_left_out(scene: AnyScene, color: Color, depth_m: FloatArray | None, config: PanoramaConfig) -> bool:
+    """Whether a panorama has no question for what is wrong with it, apart from being another one once more."""
+    findings = Findings()
+    findings.add(*scene.findings)
+    if isinstance(scene.facts, Panorama):
+        _judge(scene.facts, color, depth_m, config, findings)
+    return any(found.severity == "fault" for found in findings.items)
 
 
 def _indoor(facts: Panorama, depth_m: FloatArray | None, found: Findings) -> Panorama:

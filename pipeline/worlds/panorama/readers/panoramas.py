@@ -16,6 +16,7 @@ import numpy as np
 
 from pipeline.core.errors import ConfigError, RawDataError, require_extra
 from pipeline.core.findings import Findings
+from pipeline.core.identity import digest_of
 from pipeline.core.schema import Origin
 from pipeline.formats.images import color_file, depth_file
 from pipeline.reading.files import Listing, SceneFiles, SceneRef
@@ -153,7 +154,7 @@ class Panoramas(FolderReader):
     def geometry(self, files: SceneFiles, scene: PanoramaScene) -> PanoramaGeometry:
         """See `Reader.geometry`. Nothing is decoded or read before it is asked for."""
         facts, maps = scene.facts, self._maps(files.root)
-        twins = tuple(Twin(id, partial(color_file, files.root / path, MOST_PIXELS)) for id, path in files.ref.beside)
+        twins = tuple(Twin(ref.id, partial(self._twin, files.root, ref)) for ref in files.ref.beside)
         return PanoramaGeometry(
             color=partial(color_file, files.root / facts.picture.path, MOST_PIXELS),
             depth_m=lambda: (
@@ -164,6 +165,13 @@ class Panoramas(FolderReader):
             gazetteer=lambda: read_gazetteer(tuple(map(stamped, maps))) if maps else None,
             twins=twins,
         )
+
+    def _twin(self, root: Path, ref: SceneRef) -> tuple[PanoramaScene, PanoramaGeometry] | None:
+        try:
+            scene = self.read(files := SceneFiles(root, ref))
+        except RawDataError:  # said of that one
+            return None
+        return scene, self.geometry(files, scene)
 
     def _maps(self, root: Path) -> tuple[Path, ...]:
         folder = Path(self.maps) if self.maps else root / MAPS
@@ -228,11 +236,9 @@ def _with_twins(root: Path, listed: Sequence[SceneRef]) -> Iterator[SceneRef]:
     found = [ref for ref in listed if isinstance(ref, _ListedPanorama)]
     twins = _twins(found)
     for i, one in enumerate(found):
-        near = [(found[j].id, path) for j in twins.get(i, ()) if (path := found[j].picture) is not None]
-        beside = tuple((id, path.relative_to(root).as_posix()) for id, path in near)
-        named = [(str(path.relative_to(root)), path.stat()) for _, path in near]
-        stamp = digest_files(root, named, one.stamp.encode()) if near else one.stamp
-        yield SceneRef(one.id, one.files, stamp, beside=beside)
+        near = tuple(SceneRef(found[j].id, found[j].files, found[j].stamp) for j in twins.get(i, ()))
+        stamp = digest_of([one.stamp, *(ref.stamp for ref in near)]) if near else one.stamp
+        yield SceneRef(one.id, one.files, stamp, beside=near)
 
 
 def _twins(found: Sequence[_ListedPanorama]) -> dict[int, list[int]]:

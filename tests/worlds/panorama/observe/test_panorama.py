@@ -29,6 +29,7 @@ from tests.conftest import REAL_DATA
 from tests.worlds.panorama.panoramas import SIDECAR, jpeg, texture, write
 
 SMALL = PanoramaConfig(pixels_per_degree_min=0.0)
+SMOOTH = SMALL.model_copy(update={"sharpness_min": 0.0})  # `blobs` have no edges
 OUTSIDE = SIDECAR + "indoor: false\n"
 
 
@@ -144,15 +145,32 @@ def test_one_place_taken_twice_stays_once(tmp_path: Path) -> None:
     write(tmp_path, "p3", jpeg(blobs(2)), OUTSIDE)
     write(tmp_path, "p4", jpeg(color, quality=99), OUTSIDE.replace("43.7396", "43.7405"))
     listing = Panoramas().scenes(tmp_path)
-    assert [[other for other, _ in ref.beside] for ref in listing.scenes] == [
+    assert [[other.id for other in ref.beside] for ref in listing.scenes] == [
         [], ["panoramas/p1"], ["panoramas/p1", "panoramas/p2"], []
     ]  # fmt: skip
-    twice = {name: found(observed(tmp_path, name)).get("near_duplicate") for name in ("p1", "p2", "p3", "p4")}
+    twice = {name: found(observed(tmp_path, name, SMOOTH)).get("near_duplicate") for name in ("p1", "p2", "p3", "p4")}
     assert [name for name, finding in twice.items() if finding] == ["p2"]
     finding = twice["p2"]
     assert (finding.severity, finding.limit, finding.unit) == ("fault", 6.0, "bits")
     assert "panoramas/p1" in finding.message
-    assert "near_duplicate" not in found(observed(tmp_path, "p2", SMALL.model_copy(update={"duplicate_bits": -1})))
+    assert "near_duplicate" not in found(observed(tmp_path, "p2", SMOOTH.model_copy(update={"duplicate_bits": -1})))
+
+
+@pytest.mark.parametrize(
+    "spoiled",
+    [
+        {"sidecar": OUTSIDE.replace("indoor: false", "indoor: true")},
+        {"sidecar": "no: key\n"},
+        {"picture": jpeg(blobs(1)[:, :100])},
+        {"picture": jpeg(blobs(1), quality=1)[:-200]},
+    ],
+)
+def test_what_is_left_out_itself_takes_no_other_along(tmp_path: Path, spoiled: dict[str, Any]) -> None:
+    write(tmp_path, "p1", **({"picture": jpeg(blobs(1)), "sidecar": OUTSIDE} | spoiled))
+    write(tmp_path, "p2", jpeg(blobs(1)), OUTSIDE)
+    write(tmp_path, "p3", jpeg(blobs(1), quality=60), OUTSIDE)
+    assert "near_duplicate" not in found(observed(tmp_path, "p2", SMOOTH))
+    assert "panoramas/p2" in found(observed(tmp_path, "p3", SMOOTH))["near_duplicate"].message
 
 
 def test_of_many_on_one_spot_each_is_held_against_the_first(tmp_path: Path) -> None:
@@ -161,18 +179,18 @@ def test_of_many_on_one_spot_each_is_held_against_the_first(tmp_path: Path) -> N
         write(tmp_path, f"p{i:02}", raw + bytes(i), OUTSIDE)
     first, *others = Panoramas().scenes(tmp_path).scenes
     assert first.beside == ()
-    assert all("panoramas/p00" in [scene for scene, _ in ref.beside] for ref in others)
+    assert all("panoramas/p00" in [scene.id for scene in ref.beside] for ref in others)
 
 
 def test_the_same_file_without_a_position_stays_once(tmp_path: Path) -> None:
     write(tmp_path, "p1", jpeg(blobs(1)), "indoor: false\n")
     write(tmp_path, "p2", jpeg(blobs(1)), "indoor: false\n")
-    assert "near_duplicate" in found(observed(tmp_path, "p2"))
+    assert "near_duplicate" in found(observed(tmp_path, "p2", SMOOTH))
 
 
 def test_a_changed_sidecar_changes_one_stamp(tmp_path: Path) -> None:
     for i in range(4):
-        write(tmp_path, f"p{i}", jpeg(blobs(i)), OUTSIDE.replace("43.7396", f"43.74{i}"))
+        write(tmp_path, f"p{i}", jpeg(blobs(i), quality=80 + i), OUTSIDE.replace("43.7396", f"43.74{i}"))
     before = {ref.id: ref.stamp for ref in Panoramas().scenes(tmp_path).scenes}
     (tmp_path / "p2" / "pano.yaml").write_text(OUTSIDE.replace("43.7396", "43.742") + "camera_roll_deg: 1\n")
     after = {ref.id: ref.stamp for ref in Panoramas().scenes(tmp_path).scenes}
