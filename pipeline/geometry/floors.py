@@ -90,7 +90,7 @@ class Footprints(NamedTuple):
         near, far = np.minimum(one, other), np.maximum(one, other)
         outside = still & (np.abs(offset) > reach)
         near = np.where(still, np.where(outside, np.inf, -np.inf), near).max(-1)
-        far = np.where(still, np.where(outside, -np.inf, np.inf), far).min(-1)
+        far = np.where(still, np.inf, far).min(-1)
         hit = near <= far
         enter, leave = np.where(hit, near, np.inf), np.where(hit, far, -np.inf)
         return (enter, leave) if only is None else (enter[:, 0], leave[:, 0])
