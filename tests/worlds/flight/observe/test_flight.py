@@ -120,6 +120,9 @@ def test_the_camera_looks_as_logged_else_as_it_is_mounted_else_unknown():
     assert set(motion(scene(camera=mounted)).pitch_deg) == {-20}
     assert set(motion(scene(camera=mounted), blind).pitch_deg) == {-45}
     assert set(motion(scene(camera=CAMERA), blind).pitch_deg) == {None}
+    for logged_deg, pitch_deg in ((-100.0, -90), (95.0, 90)):
+        over = replace(log(), gimbal_pitch_deg=np.full(len(log()), logged_deg))
+        assert set(motion(scene(camera=CAMERA), over).pitch_deg) == {pitch_deg}
     assert motion(scene(camera=CAMERA, landmarks=[TOWER]), blind).views is None
     assert motion(scene(landmarks=[TOWER])).views is None
 

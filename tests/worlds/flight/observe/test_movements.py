@@ -14,7 +14,7 @@ from scipy.signal import lfilter
 from pipeline.geometry.tracks import Track
 from pipeline.worlds.flight.facts import Segment
 from pipeline.worlds.flight.observe.motion import MotionConfig, paths
-from pipeline.worlds.flight.observe.movements import segments
+from pipeline.worlds.flight.observe.movements import Channel, Run, segments, snapped
 from pipeline.worlds.flight.steps import covers, opposed, phrase, quartered, stilled
 from tests.worlds.flight.observe.planted import Phase, Planted, fly, logged, random_phases
 
@@ -320,3 +320,20 @@ def test_without_a_heading_the_words_are_those_of_the_others():
     assert phrase({"stay in place"}, "ing") == "staying in place"
     assert stilled(frozenset({"stay in place"})) == {"fly horizontally"}
     assert stilled(frozenset({"fly horizontally", "ascend"})) == {"fly horizontally", "ascend"}
+
+
+def test_three_moments_are_enough():
+    track, _ = fly([Phase(2, forward=5)], [])
+    found, fits = paths(track, CONFIG.model_copy(update={"rate_hz": 1.0}))
+    assert [len(path) for path in found] == [3]
+    (segment,) = segments(found[0], fits, CONFIG)
+    assert (segment.actions, segment.distance_m) == (("fly forward",), pytest.approx(10))
+
+
+def test_of_changes_that_mean_one_the_sharper_says_when_it_was():
+    def run(window_s, start_s, end_s):
+        return Run(Channel("climb", np.empty(0), np.empty(0), CONFIG.climb, window_s), 1, start_s, end_s, 0.0, 0.0)
+
+    first, second = snapped([run(1.0, 0.0, 10.0), run(2.0, 10.4, 20.0)], 0.5)
+    assert (first.start_s, second.end_s) == (0.0, 20.0)
+    assert first.end_s == second.start_s == pytest.approx((10.0 / 1 + 10.4 / 4) / (1 + 1 / 4))

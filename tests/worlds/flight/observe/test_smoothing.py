@@ -31,6 +31,12 @@ def test_noise_is_not_measured_over_gaps_and_needs_samples():
     assert white_noise(np.empty(0), np.empty((0, 2)), starts(1)[:0]) == 0
 
 
+@pytest.mark.parametrize(("longer", "even"), [(1.25, True), (1.26, False), (0.75, True), (0.74, False)])
+def test_noise_is_measured_where_steps_differ_by_a_quarter_at_most(longer, even):
+    t = np.cumsum([0, *[1, 1, longer] * 5])
+    assert (white_noise(t, (np.arange(16) % 2)[:, None], starts(16)) > 0) == even
+
+
 def test_only_the_spike_is_left_out():
     t = np.arange(20.0)
     position = np.stack([5 * t, np.zeros(20)], axis=1)
