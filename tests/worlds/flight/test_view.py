@@ -7,7 +7,7 @@ import pytest
 
 from pipeline.core.schema import Finding, Scene, Source
 from pipeline.drawing.raster import INK
-from pipeline.worlds.flight.bev_video import FOOT, FPS, GAUGE_X, PX_PER_M, WIDE, drawn
+from pipeline.worlds.flight.bev_video import FOOT, FPS, GAUGE_X, PX_PER_M, WIDE, drawn, spatial
 from pipeline.worlds.flight.facts import Flight, FlightMotion, FlightScene, Landmark
 from pipeline.worlds.flight.view import doubted_stretches, overlaps_any, within_any, without
 from tests.benchmarks.urbanvideo.flights import finding, flight, mark, motion, rows
@@ -139,3 +139,12 @@ def test_no_picture_knows_what_comes_later_and_gaps_are_said() -> None:
 def test_a_flight_that_was_not_observed_is_not_drawn() -> None:
     scene = drawn_flight()
     assert drawn(scene.model_copy(update={"facts": scene.facts.model_copy(update={"motion": None})})) is None
+
+
+def test_outlines_of_landmarks_are_closed_at_foot_and_top() -> None:
+    found = spatial(drawn_flight(), None)
+    assert found.boxes.labels == ("the red tower",)
+    assert (found.boxes.centers.tolist(), found.boxes.lengths.tolist()) == ([[0, 40, 0]], [[20, 20, 0]])
+    ring = [[-10, 30, 0], [10, 30, 0], [10, 50, 0], [-10, 50, 0], [-10, 30, 0]]
+    assert [line.tolist() for line in found.lines] == [ring, ring]
+    assert found.path[0].tolist() == [0, 0, 0, 0]

@@ -28,7 +28,7 @@ from pipeline.stages.registry import STAGES
 from pipeline.worlds.flight.facts import FlightCamera, FlightScene, Landmark
 from pipeline.worlds.flight.look.checks import CHOICES, UNCLEAR, believed
 from pipeline.worlds.flight.look.look import answered, calls, is_whole, look_at_flight, obstacle
-from pipeline.worlds.flight.look.survey import APART_MIN_S, NAMES, SHOWN_MIN, SIZE_MIN
+from pipeline.worlds.flight.look.survey import APART_MIN_S, NAMES, SHOWN_MIN, SIZE_MIN, Glimpse, chosen
 from pipeline.worlds.flight.observe.motion import MotionConfig
 from pipeline.worlds.flight.view import FlightView
 from tests.builds import UNASKED, results_of, whys
@@ -251,3 +251,12 @@ def test_a_build_asks_once_and_only_what_it_has_no_answer_to(tmp_path: Path) -> 
 def test_a_model_that_takes_no_pictures_is_a_wrong_configuration(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="it is shown pictures: set inputs"):
         config(tmp_path, "http://127.0.0.1:1", describe={"model": {"provider": "openai", "model": "m"}})
+
+
+def test_crops_are_the_largest_at_the_limits_of_size_outline_and_time() -> None:
+    hidden, small = Glimpse(0, 0.5, 0.59), Glimpse(1, 0.0039, 1.0)
+    least, near, apart, smaller = Glimpse(2, 0.004, 0.6), Glimpse(3, 0.3, 0.8), Glimpse(4, 0.2, 0.8), Glimpse(5, 0.1, 1)
+    seconds = [0.0, 0.0, 9.0, 1.0, 3.0, 6.0]
+    assert chosen([hidden, small, least], seconds) == [least]
+    assert chosen([hidden, least, near, apart, smaller], seconds) == [near, apart]
+    assert chosen([near, apart, smaller], [0.0, 0.0, 0.0, 1.0, 2.99, 6.0]) == [near, smaller]

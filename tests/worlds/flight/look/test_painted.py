@@ -101,3 +101,8 @@ def test_the_share_counts_the_pixels_that_may_be_called_so() -> None:
     found = fits("red", np.concatenate([pixels((200, 30, 30), each=30), pixels((128, 128, 128), each=70)]))
     assert found.share == pytest.approx(0.3)
     assert may_be(pixels((128, 128, 128), each=1))[0, NAMES.index("grey")]
+
+
+@pytest.mark.parametrize(("north_m", "shown"), [(599.0, True), (601.0, False)])
+def test_what_stands_farther_than_600_m_is_not_shown(north_m: float, shown: bool) -> None:
+    assert bool((painted(prisms((0, north_m, 50)), EYE, SIZE) == 0).any()) is shown

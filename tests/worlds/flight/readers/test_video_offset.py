@@ -12,7 +12,7 @@ from pipeline.core.arrays import FloatArray
 from pipeline.core.errors import RawDataError
 from pipeline.geometry.tracks import Track
 from pipeline.samples.common.encode import VideoWriter
-from pipeline.worlds.flight.readers.video_offset import Offset, find_offset, picture_shifts
+from pipeline.worlds.flight.readers.video_offset import Offset, _best, _vertex, find_offset, picture_shifts
 
 FOV_DEG, WIDTH, HEIGHT, FPS = 84.0, 192, 108, 12
 LOG_S = 40.0
@@ -142,3 +142,21 @@ def test_a_video_too_short_is_refused(tmp_path: Path) -> None:
 )
 def test_clear_needs_height_and_lead(correlation: float, runner_up: float | None, clear: bool) -> None:
     assert Offset(1.0, correlation, None if runner_up is None else 9.0, runner_up).clear is clear
+
+
+@pytest.mark.parametrize(("samples", "found"), [(50, True), (49, False)])
+def test_five_seconds_that_fit_are_found_whatever_the_mean_of_the_curve(samples: int, found: bool) -> None:
+    log = 3.0 + np.random.default_rng(0).normal(size=100)
+    video, known = log[20 : 20 + samples], np.ones(100, dtype=bool)
+    if not found:
+        with pytest.raises(RawDataError, match=r"less than 5\.0 s"):
+            _best(video, log[: samples + 1], known[: samples + 1], Path("video.mp4"))
+        return
+    offset = _best(video, log, known, Path("video.mp4"))
+    assert (offset.offset_s, offset.correlation) == (pytest.approx(2.0, abs=0.05), pytest.approx(1.0))
+
+
+@pytest.mark.parametrize("at", [-0.4, 0.0, 0.3])
+def test_the_vertex_of_a_parabola(at: float) -> None:
+    assert _vertex(*(-((x - at) ** 2) for x in (-1, 0, 1))) == pytest.approx(at)
+    assert _vertex(1.0, 1.0, 1.0) == 0.0

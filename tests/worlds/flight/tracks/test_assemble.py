@@ -17,6 +17,8 @@ from pipeline.formats.logs.log import Log, Series
 from pipeline.reading.files import SceneFiles
 from pipeline.worlds.flight.readers.flights import Flights
 from pipeline.worlds.flight.tracks.assemble import Assembled, assemble
+from pipeline.worlds.flight.tracks.clock import straighten, timed
+from pipeline.worlds.flight.tracks.fixes import is_place
 from pipeline.worlds.flight.tracks.read import never_flew, track_table
 from tests.conftest import REAL_DATA
 from tests.formats.logs.fuzzing import check_track
@@ -79,7 +81,7 @@ def test_a_line_to_the_north() -> None:
         ((np.inf, LON), "outside WGS84"),
         ((91.0, LON), "outside WGS84"),
         ((LAT, 180.5), "outside WGS84"),
-        ((LAT + 2.0, LON), "farther than 100 km"),
+        ((LAT + 0.95, LON), "farther than 100 km"),
     ],
 )
 def test_what_is_no_fix_is_refused_and_counted(bad: tuple[float, float], why: str) -> None:
@@ -357,7 +359,8 @@ def test_heights() -> None:
     alt[2] = np.nan
     holed = assemble(PATH, fly(t, alt=alt))
     assert holed.track.t_s.tolist() == [0, 1, 3, 4]
-    assert findings(holed)["refused_altitudes"][1] == pytest.approx(0.2)
+    (refused,) = (f for f in holed.findings if f.name == "refused_altitudes")
+    assert (refused.measured, refused.limit, refused.unit) == (pytest.approx(0.2), 0.0, "share")
 
 
 def test_a_local_clock_is_said() -> None:
@@ -468,3 +471,28 @@ def test_the_real_drone_that_was_never_armed_is_left_out_by_name(tmp_path: Path)
         Flights().read(SceneFiles(tmp_path, ref))
     assert error.value.finding == "never_flew"
     assert "233 heartbeats" in error.value.message
+
+
+@pytest.mark.parametrize(
+    ("clock_s", "t_s"),
+    [
+        ((0, 0, 0, 0, 1, 2, 0, 1), (0, 0, 0, 0, 1, 2, 3, 4)),  # a repeated time is no step
+        ((0, 5, 10, 0), (0, 5, 10, 15)),  # 5 s are still a usual step
+        ((0, 5.1, 10.2, 3), (0, 5.1, 10.2, 11.2)),  # without any, it is 1 s
+        ((0, 1, 21_601), (0, 1, 21_601)),  # 6 hours are no leap
+        ((0, 1, 21_602), (0, 1, 2)),
+    ],
+)
+def test_after_a_break_time_goes_on_by_a_usual_step(clock_s: tuple[float, ...], t_s: tuple[float, ...]) -> None:
+    assert straighten(np.array(clock_s, dtype=float)).t_s.tolist() == list(t_s)
+
+
+def test_a_clock_jump_casts_doubt_on_what_follows_alone() -> None:
+    (finding,) = straighten(np.array([0.0, 1, 2, 0, 1])).findings
+    assert (finding.name, finding.measured, finding.stretches) == ("clock_jump", 2.0, ((2.0, 4.0),))
+
+
+def test_the_latest_time_and_the_least_place() -> None:
+    samples, strays = timed(np.array([-1e11, 0.0, 1e11, 1.1e11, np.nan]))
+    assert (samples.tolist(), strays) == ([0, 1, 2], 0)
+    assert is_place(np.array([[0.0009, -0.0009], [0.001, 0.001], [90.0, 180.0]])).tolist() == [False, True, True]
