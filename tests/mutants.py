@@ -2,10 +2,10 @@
 
 A mutant is one changed operator, sign, boundary, number or truth value in `pipeline/`, but for the procedural samples,
 whose numbers are nobody's truth. It is killed where the tests of its own room fail (pipeline/worlds/arm ->
-tests/worlds/arm). All tests of a room run once without a mutant, in a copy of the tracked files, to note which functions
-each of them and each fixture enters, and how long that takes. A mutant then meets those that enter its function, the
-quickest first, in a fork of the process that has collected them; a mutant of what runs at import meets all of the room,
-imported anew. Seed and code decide which mutants are drawn.
+tests/worlds/arm). All tests of a room run once without a mutant, in a copy of the tracked files, to note the functions
+that each of them and each fixture enters, and how long that takes. A mutant then meets those that enter its function,
+the quickest first, in a fork of the process that has collected them; a mutant of what runs at import meets all of the
+room, imported anew. Seed and code decide which mutants are drawn.
 """
 
 from __future__ import annotations

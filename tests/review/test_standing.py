@@ -110,6 +110,7 @@ def test_two_look_at_each_question_and_what_one_has_begun_comes_back() -> None:
     assert [board.next_item(name, 0.0) for name in ("ann", "bo", "cy")] == [1, 1, 2]
     assert board.next_item("ann", 1.0) == 1  # not left yet
     board.apply(event(items[0], "ann", "answer", answer="A"))
+    assert (board.answer(1, "ann"), board.answer(1, "bo"), board.answer(2, "ann")) == ("A", None, None)
     assert board.next_item("ann", 1.0) == 1  # answered otherwise than the truth, and not decided
     assert board.next_item("ann", 1.0, after=1) == 2  # who goes on goes on: cy's needs a second
     board.apply(event(items[0], "ann", "accept"))

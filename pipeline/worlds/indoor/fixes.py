@@ -269,7 +269,7 @@ def _counts(scene: IndoorScene, fixes: Sequence[ScanFix], renamed: Mapping[str, 
     for category, n in stated.items():
         counts[renamed.get(category, category)] += n
     for fix in fixes:
-        if isinstance(fix, (DropObject, CategoryFix)) and stated.get(fix.of, 0) == boxed[fix.of]:
+        if isinstance(fix, (DropObject, CategoryFix)) and stated.get(fix.of) == boxed[fix.of]:
             counts[renamed.get(fix.of, fix.of)] -= 1
         if isinstance(fix, CategoryFix) and stated.get(fix.set, 0) == boxed[fix.set]:
             counts[fix.set] += 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import combinations
 from typing import Final
 
 import numpy as np
@@ -13,7 +14,7 @@ from pipeline.geometry.boxes import Boxes
 from pipeline.worlds.indoor.facts import FrameCamera, IndoorScene
 
 _NEAR_M: Final = 0.05  # lines are cut there, before the camera
-_EDGES: Final = np.array([(a, b) for a in range(8) for b in range(a + 1, 8) if bin(a ^ b).count("1") == 1])  # (12, 2)
+_EDGES: Final = np.array([(a, b) for a, b in combinations(range(8), 2) if (a ^ b).bit_count() == 1])  # (12, 2)
 
 
 class Cameras:

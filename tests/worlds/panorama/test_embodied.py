@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import math
 from itertools import pairwise
@@ -126,10 +127,15 @@ def test_a_trajectory_is_as_the_paper_lists_it(sphere: Sphere, tmp_path: Path) -
     with pytest.raises(ActionRefusedError, match="after_the_end"):
         view.step({})
     view.save(tmp_path)
-    saved = json.loads((tmp_path / "trajectory.json").read_text())
+    raw = (tmp_path / "trajectory.json").read_text()
+    assert raw.startswith('{\n "environment": ')
+    saved = json.loads(raw)
     assert saved["trajectory"] == [first, last]
     with Image.open(tmp_path / first["image"]) as image:
         assert image.size == SIZE
+        at_92 = io.BytesIO()
+        image.save(at_92, "JPEG", quality=92)
+        assert image.quantization == Image.open(at_92).quantization
     view.reset()
     assert view.trajectory == ()
     assert view.step({}) is not None

@@ -266,8 +266,7 @@ def parse_groups(raw: dict[str, Any], id_key: str, findings: Findings) -> list[G
         else:
             groups.append(Group(number, label, np.unique(segments), entry))
     groups = _once(groups, findings)
-    numbers = [g.number for g in groups]
-    twice = sorted({n for n in numbers if numbers.count(n) > 1}) if len(set(numbers)) < len(numbers) else []
+    twice = sorted(number for number, times in Counter(g.number for g in groups).items() if times > 1)
     if twice:
         message = f"{id_key} {', '.join(map(str, twice))} is given to more than one group"
         findings.add(fault("duplicate_object_id", "segGroups", message, "number the groups apart"))

@@ -237,3 +237,10 @@ def test_a_room_without_area_says_why() -> None:
     assert [(f.name, f.severity, f.subject, f.measured) for f in findings.items] == [
         ("room_not_measured", "doubt", "room", 31.0)
     ]
+
+
+def test_points_on_a_line_span_it_whichever_comes_first() -> None:
+    """The first is the middle of all, and the sum of what the others are off it is 0."""
+    line = np.array([[1.5, -1.5], [0, 0], [1, -1], [2, -2], [3, -3]])
+    _, low, high = smallest_rectangle(line)
+    assert sorted(high - low) == pytest.approx([0.0, 3 * 2**0.5])

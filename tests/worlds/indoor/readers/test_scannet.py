@@ -13,13 +13,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pipeline.core.errors import ConfigError
+from pipeline.core.errors import ConfigError, RawDataError
 from pipeline.geometry.boxes import stack
 from pipeline.geometry.scans import SceneGeometry
-from pipeline.reading.files import SceneFiles
+from pipeline.reading.files import Findings, SceneFiles, SceneRef
 from pipeline.reading.reader import Reader
 from pipeline.worlds.indoor.facts import IndoorScene
+from pipeline.worlds.indoor.readers.frames import camera_size
 from pipeline.worlds.indoor.readers.scannet import ScanNet
+from pipeline.worlds.indoor.readers.scannet_frames import _numbered
 from pipeline.worlds.registry import configured
 from tests.worlds.indoor.readers.broken_scans import edit_json, export, info
 from tests.worlds.indoor.readers.conftest import fault_of, only_scene, read_only
@@ -369,3 +371,25 @@ def test_a_change_of_another_instance_keeps_the_boxes(copied: Copied, tiny: Path
         [o.box.axes for o in here.facts.objects],
     ).half.shape == (3, 3)
     assert replace(ScanNet(), split="val") != ScanNet()
+
+
+@pytest.mark.parametrize(("width", "fits"), [(1305, True), (1308, False), (1255, True), (1252, False)])
+def test_a_stated_size_may_differ_in_shape_by_two_percent(tmp_path: Path, width: int, fits: bool) -> None:
+    """Pictures of 640x480 pixels, and a camera of ``width`` x 960."""
+    files = SceneFiles(tmp_path, SceneRef("scannet/a", ("a",), ""))
+    pinhole, findings = np.array([1000.0, 1000.0, width / 2, 480.0]), Findings()
+    if fits:
+        assert camera_size(files, tmp_path / "a", pinhole, (640, 480), [(width, 960)], findings) == (width, 960)
+        assert [(f.name, f.measured) for f in findings.items] == [("pictures_resized", pytest.approx(640 / width))]
+        return
+    with pytest.raises(RawDataError, match="nor scaled ones"):
+        camera_size(files, tmp_path / "a", pinhole, (640, 480), [(width, 960)], findings)
+
+
+def test_frame_numbers_have_at_most_nine_digits(tmp_path: Path) -> None:
+    for name in ("7.jpg", "123456789.JPG", "1234567890.jpg", "8.png", "nine.jpg"):
+        (tmp_path / name).touch()
+    assert {number: path.name for number, path in _numbered(tmp_path, (".jpg",)).items()} == {
+        7: "7.jpg",
+        123456789: "123456789.JPG",
+    }

@@ -18,10 +18,11 @@ from pipeline.formats.depth_stream import HEIGHT, PIXELS, WIDTH, open_depth
 from pipeline.formats.videos import VideoPictures
 from pipeline.geometry.scans import SceneGeometry
 from pipeline.reading.files import SceneFiles
-from pipeline.worlds.indoor.facts import IndoorScene
-from pipeline.worlds.indoor.readers.objects import owners
+from pipeline.worlds.indoor.facts import IndoorScene, SceneObject
+from pipeline.worlds.indoor.readers.objects import Group, Instance, label_vertices, members, owners
 from pipeline.worlds.indoor.readers.scannetpp import ScanNetPP
 from pipeline.worlds.registry import configured
+from tests.conftest import make_box
 from tests.oracles.public_tools import instances_on_vertices
 from tests.worlds.indoor.readers.broken_scans import desk_takes_chair, each_frame, edit_json, edit_raw, opengl, remove
 from tests.worlds.indoor.readers.conftest import fault_of, only_scene, read_only
@@ -233,6 +234,23 @@ def test_of_equally_large_instances_the_first_has_the_vertices() -> None:
     owner, claims = owners([np.array([0, 1]), np.array([1, 2]), np.array([1, 2, 3, 4])], 6)
     assert owner.tolist() == [0, 0, 1, 2, 2, -1]
     assert claims.tolist() == [1, 3, 2, 1, 1, 0]
+
+
+@pytest.mark.parametrize(("lost", "contested"), [(2, False), (3, True)])
+def test_a_group_that_loses_more_than_half_of_its_vertices_contests_the_taker(lost: int, contested: bool) -> None:
+    taker = np.arange(lost)
+    found = members(np.arange(4), [Group(1, "desk", np.arange(4), {}), Group(2, "mat", taker, {})])
+    assert (found.given, found.shared) == ((lost / 4, 0.0), (lost / 4, 1.0))
+    assert found.contested == (False, contested)
+
+
+def test_vertices_of_an_instance_are_not_given_to_a_box_about_them() -> None:
+    """The first object has its vertices of the annotation; the second, whose box holds all, gets the rest."""
+    small, large = make_box((0, 0, 1), (1, 1, 0.05)), make_box((0, 0, 1), (4, 4, 0.05))
+    objects = [SceneObject(category="mat", instance=0, box=small), SceneObject(category="desk", instance=0, box=large)]
+    vertices = np.array([[0.0, 0, 1], [0.2, 0, 1], [1.5, 0, 1], [9, 0, 1]])
+    shown = label_vertices(vertices, objects, [Instance(1, "mat", "mat", small, np.array([0, 1]))])
+    assert shown.tolist() == [0, 0, 1, -1]
 
 
 # depth.bin

@@ -17,6 +17,7 @@ from pipeline.reading.files import SceneFiles
 from pipeline.worlds.panorama.facts import PanoramaConfig, PanoramaScene
 from pipeline.worlds.panorama.observe.panorama import observe_panorama
 from pipeline.worlds.panorama.observe.picture import (
+    bits_of,
     differing_bits,
     hash_of,
     nadir_by_colour,
@@ -203,6 +204,8 @@ def test_the_hash_is_that_of_the_published_method() -> None:
     low = dctn(thumb, type=2)[:8, :8].ravel()
     bits = "".join("1" if value > np.median(low) else "0" for value in low)
     assert hash_of(thumb) == f"{int(bits, 2):016x}"
+    both = np.stack([thumbnail(blobs(2)), thumb])
+    assert np.packbits(bits_of(both)[1]).tobytes().hex() == hash_of(thumb), "each by its own median"
 
 
 def room(rows: int = 180) -> FloatArray:

@@ -17,7 +17,7 @@ from pipeline.core.findings import Findings
 from pipeline.core.schema import Origin
 from pipeline.reading.maps.gazetteer import Gazetteer, maps_in, read_gazetteer, stamped
 from pipeline.worlds.panorama.facts import Panorama, PanoramaConfig, PanoramaPicture, Place
-from pipeline.worlds.panorama.observe.place import find_place
+from pipeline.worlds.panorama.observe.place import _distance_of, find_place
 from tests.conftest import REAL_DATA
 from tests.environment import times
 
@@ -235,3 +235,7 @@ def test_a_map_without_places_is_noted(tmp_path: Path) -> None:
     path.write_text('{"type": "FeatureCollection", "features": []}')
     _, told = read_gazetteer(tuple(stamped(one) for one in maps_in(tmp_path)))
     assert [one.name for one in told] == ["map_without_places"]
+
+
+def test_a_distance_by_depth_is_told_in_centimetres() -> None:
+    assert _distance_of(np.full(50, 3.14159)) == 3.14

@@ -91,8 +91,9 @@ def test_what_exif_cannot_mean_is_in_doubt(tmp_path: Path, changes: dict[int, An
     assert (scene.facts.heading_deg is None) == (subject == "heading" and "perhaps_radians" not in doubts)
 
 
-def test_a_whole_number_of_degrees_is_no_radians(tmp_path: Path) -> None:
-    assert found(read(write(tmp_path, sidecar=None, picture=picture(NICE | {17: 5.0})))) == {}
+@pytest.mark.parametrize("heading", [5.0, 5.1, 0.0])
+def test_whole_tenths_of_degrees_are_no_radians(tmp_path: Path, heading: float) -> None:
+    assert found(read(write(tmp_path, sidecar=None, picture=picture(NICE | {17: heading})))) == {}
 
 
 def test_gpano_tells_heading_and_tilt(tmp_path: Path) -> None:
@@ -194,6 +195,7 @@ def test_mapillary_computed_comes_before_measured(tmp_path: Path) -> None:
     [
         ([math.pi / 2 + 0.1, 0.0, 0.0], -math.degrees(0.1), 0.0),
         ([math.pi / 2 - 0.1, 0.0, 0.0], math.degrees(0.1), 0.0),
+        ([1.2, -0.9, 0.7], 6.2880754, 12.1571586),  # by scipy's Rotation.from_rotvec
     ],
 )
 def test_the_tilt_of_a_rotation(tmp_path: Path, rotation: list[float], pitch: float, roll: float) -> None:
@@ -201,7 +203,7 @@ def test_the_tilt_of_a_rotation(tmp_path: Path, rotation: list[float], pitch: fl
     raw = json.dumps(MAPILLARY | {"computed_rotation": rotation}).encode()
     facts = read(write(tmp_path, sidecar=None, mapillary__json=raw)).facts
     assert facts.camera_pitch_deg == pytest.approx(pitch)
-    assert facts.camera_roll_deg == pytest.approx(roll, abs=1e-9)
+    assert facts.camera_roll_deg == pytest.approx(roll, abs=1e-6)
 
 
 def test_panoramax(tmp_path: Path) -> None:

@@ -133,7 +133,7 @@ def test_two_objects_of_a_label_are_kept_and_told(tmp_path: Path) -> None:
     scene = read(write(tmp_path, objects={"objects": [thing("a", label="car"), thing("b", label="car"), thing("c")]}))
     assert len(scene.facts.objects) == 3
     (finding,) = scene.findings
-    assert (finding.name, finding.severity, finding.measured) == ("label_not_unique", "note", 1.0)
+    assert (finding.name, finding.severity, finding.measured, finding.limit) == ("label_not_unique", "note", 1.0, 0.0)
 
 
 @pytest.mark.parametrize("raw", [b"", b"[]", b"{", b'{"objects": 3}', b'{"objects": [], "labels": []}', b"[" * 100_000])
