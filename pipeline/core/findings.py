@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from typing import Any
 
 from pipeline.core.errors import MESSAGE_CHARS, SUBJECT_CHARS, shortened
@@ -26,6 +27,12 @@ class Findings:
     def add(self, *found: Finding) -> None:
         """Keeps what was found, in this order."""
         self.items.extend(found)
+
+    def after(self, found: Iterable[Finding]) -> Findings:
+        """These, after what was found before."""
+        both = Findings()
+        both.add(*found, *self.items)
+        return both
 
     def unique_keys(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         """Hook for `json.loads`: an object with a key given twice is a fault."""

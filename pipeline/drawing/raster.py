@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
@@ -62,6 +62,16 @@ class Raster:
     def line(self, points: FloatArray, colour: Colour, width: int = 1) -> None:
         """A line through points."""
         self._draw.line(_pixels(points), fill=colour, width=width)
+
+    def grid(self, middle: FloatArray, reach: float, step: float, place: Callable[[FloatArray], FloatArray]) -> None:
+        """Lines on the ground at multiples of a step, as far as a reach about a point; ``place`` gives their pixels."""
+        first = np.floor((middle - reach) / step) * step
+        for along in np.arange(0, 2 * reach + 2 * step, step).tolist():
+            for axis in (0, 1):
+                ends = np.tile(first, (2, 1))
+                ends[:, axis] += along
+                ends[1, 1 - axis] += 2 * reach + 2 * step
+                self.line(place(ends), INK["grid"])
 
     def dot(self, at: npt.ArrayLike, radius: float, fill: Colour, edge: Colour | None = None) -> None:
         """A disc."""

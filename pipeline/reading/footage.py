@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from pipeline.core.arrays import FloatArray
 from pipeline.formats.videos import VideoError, VideoFacts, read_video, video_facts
 from pipeline.reading.files import SceneFiles
 
@@ -25,6 +26,13 @@ class Footage:
 
     fps: float
     frames: Callable[[], Iterator[npt.NDArray[np.uint8]]]
+
+
+def log_footage(fps: float, times_s: FloatArray, picture: Callable[[int, float], npt.NDArray[np.uint8]]) -> Footage:
+    """Pictures of a log until its last time: each is of the last row until then (-1: none yet), and of its second."""
+    ticks_s = np.arange(int(times_s[-1] * fps + 1e-6) + 1) / fps
+    rows = np.searchsorted(times_s, ticks_s + 1e-6, side="right") - 1
+    return Footage(fps, lambda: map(picture, rows.tolist(), ticks_s.tolist()))
 
 
 def held_footage(

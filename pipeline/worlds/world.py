@@ -29,6 +29,11 @@ def refuse_faults(scene: Scene[Any], folder: Path) -> Scene[Any]:
     return scene
 
 
+def nothing_to_observe(scene: Scene[Any], geometry: Any, config: Any) -> Scene[Any]:
+    """A scene of a world whose facts are all in its files."""
+    return scene
+
+
 def nothing_unusual(scene: Scene[Any]) -> tuple[Finding, ...]:
     """Of a world of which it is not known what is usual."""
     return ()
@@ -105,8 +110,8 @@ class World(Generic[F]):
     facts: type[F]
     readers: tuple[Reader, ...]
     config: type[Model]
-    observe: Callable[[Scene[F], Any, Any], Scene[F]]
     visibility: Callable[[Sequence[Scene[F]]], list[str]]
+    observe: Callable[[Scene[F], Any, Any], Scene[F]] = nothing_to_observe
     read_written: Callable[[Path], tuple[dict[str, dict[str, Any]], list[RawDataError]]] | None = None
     examine: Callable[[Scene[F]], tuple[Finding, ...]] = nothing_unusual
     fixes: tuple[type[Fix], ...] = ()

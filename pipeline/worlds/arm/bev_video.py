@@ -5,7 +5,7 @@ The film shows the episode from above and from the side, with the dials of the j
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
@@ -16,7 +16,7 @@ from pipeline.core.schema import Vec3
 from pipeline.core.spatial import MappedThing, Point, TopDownMap
 from pipeline.drawing.raster import INK, Colour, Raster, colours_of
 from pipeline.geometry.angles import matrices, rotated
-from pipeline.reading.footage import Footage
+from pipeline.reading.footage import Footage, log_footage
 from pipeline.worlds.arm.facts import EpisodeScene, SceneItem
 from pipeline.worlds.arm.view import ArmView
 
@@ -44,16 +44,7 @@ _FLAT, _TALL = [1, 0], [0, 2]  # axes of the two maps: across and up, of places 
 def drawn(scene: EpisodeScene) -> Footage | None:
     """Where gripper and things are, and how the joints stand; None where the log tells nothing of them."""
     film = _ArmVideo(scene)
-    view = film.view
-    if not view.drawable:
-        return None
-    ticks = np.arange(int(view.times_s[-1] * FPS + 1e-6) + 1) / FPS
-    shown = np.searchsorted(view.times_s, ticks + 1e-6, side="right") - 1
-
-    def frames() -> Iterator[npt.NDArray[np.uint8]]:
-        return (film.at(index) for index in shown.tolist())
-
-    return Footage(FPS, frames)
+    return log_footage(FPS, film.view.times_s, film.at) if film.view.drawable else None
 
 
 class _ArmVideo:
@@ -91,7 +82,7 @@ class _ArmVideo:
         corner = np.array(at[:2]) + at[2] / 2
         return corner + np.stack([across, -up], axis=-1) * self.scale
 
-    def at(self, index: int) -> npt.NDArray[np.uint8]:
+    def at(self, index: int, _: float) -> npt.NDArray[np.uint8]:
         """The picture of one time."""
         view, raster = self.view, Raster(self.base.image)
         for row, item in enumerate(view.facts.items):

@@ -6,7 +6,7 @@ from typing import Final
 
 from pipeline.core.schema import Model
 from pipeline.worlds.arm.bev_video import BULKY, UNITS, drawn, sight, sketch
-from pipeline.worlds.arm.facts import Episode, EpisodeScene
+from pipeline.worlds.arm.facts import Episode
 from pipeline.worlds.arm.readers.lerobot import LeRobot
 from pipeline.worlds.arm.readers.rlbench import RLBench
 from pipeline.worlds.arm.view import examine
@@ -17,18 +17,12 @@ class ArmConfig(Model):
     """Nothing of an episode is observed ahead: its series say what was where."""
 
 
-def observe_arm(scene: EpisodeScene, geometry: None, config: ArmConfig) -> EpisodeScene:
-    """The scene as it is."""
-    return scene
-
-
 ARM: Final = World(
     name="arm",
     units=UNITS,
     facts=Episode,
     readers=(RLBench(), LeRobot()),
     config=ArmConfig,
-    observe=observe_arm,
     visibility=sight,
     examine=examine,
     quick=(RLBench.name, LeRobot.name),

@@ -55,18 +55,12 @@ class CityConfig(Model):
     """Nothing of a city is observed ahead: grids and rays are made where a question needs them."""
 
 
-def observe_city(scene: CityScene, geometry: None, config: CityConfig) -> CityScene:
-    """The scene as it is."""
-    return scene
-
-
 CITY: Final = World(
     name="city",
     units=UNITS,
     facts=City,
     readers=(Cities(),),
     config=CityConfig,
-    observe=observe_city,
     visibility=sight,
     quick=(Cities.name,),
     bulky=BULKY,

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from pipeline.core.arrays import FloatArray
 from pipeline.drawing.raster import INK, SIZE, Raster, colours_of
 from pipeline.geometry.angles import turned_about_z
-from pipeline.reading.footage import Footage
+from pipeline.reading.footage import Footage, log_footage
 from pipeline.worlds.drive.facts import CATEGORIES, DriveScene
 from pipeline.worlds.drive.view import EGO, DriveView
 
@@ -36,16 +36,7 @@ _MIDDLE: Final = np.array([WIDE, SIZE[1]]) / 2
 def drawn(scene: DriveScene) -> Footage | None:
     """Our car in the middle, its heading upwards; None where it is not known at any time where it was."""
     film = _DriveVideo(scene)
-    if not film.view.drawable:
-        return None
-    times_s = film.view.times_s
-    ticks = np.arange(int(times_s[-1] * FPS + 1e-6) + 1) / FPS
-    shown = np.searchsorted(times_s, ticks + 1e-6, side="right") - 1
-
-    def frames() -> Iterator[npt.NDArray[np.uint8]]:
-        return (film.at(index) for index in shown.tolist())
-
-    return Footage(FPS, frames)
+    return log_footage(FPS, film.view.times_s, film.at) if film.view.drawable else None
 
 
 class _DriveVideo:
@@ -64,7 +55,7 @@ class _DriveVideo:
         self.base = Raster()
         self.base.box(0, 0, WIDE, SIZE[1], INK["ground"])
 
-    def at(self, index: int) -> npt.NDArray[np.uint8]:
+    def at(self, index: int, _: float) -> npt.NDArray[np.uint8]:
         """The picture of one time."""
         view, raster = self.view, Raster(self.base.image)
         own, yaw = view.ego_m[index, :2], view.ego_yaw_deg[index]
@@ -94,13 +85,7 @@ class _DriveVideo:
     def _ground(self, raster: Raster, own: FloatArray, place: _Place) -> None:
         for outline in self.roads.near(own):
             raster.shape(place(outline), INK["road"])
-        first = np.floor((own - _REACH_M) / GRID_M) * GRID_M
-        for step in np.arange(0, 2 * _REACH_M + 2 * GRID_M, GRID_M).tolist():
-            for axis in (0, 1):
-                ends = np.tile(first, (2, 1))
-                ends[:, axis] += step
-                ends[1, 1 - axis] += 2 * _REACH_M + 2 * GRID_M
-                raster.line(place(ends), INK["grid"])
+        raster.grid(own, _REACH_M, GRID_M, place)
         for line in self.edges.near(own):
             raster.line(place(line), INK["edge"])
         for outline in self.crossings.near(own):

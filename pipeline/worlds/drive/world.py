@@ -6,7 +6,7 @@ from typing import Final
 
 from pipeline.core.schema import Model
 from pipeline.worlds.drive.bev_video import drawn
-from pipeline.worlds.drive.facts import Drive, DriveScene
+from pipeline.worlds.drive.facts import Drive
 from pipeline.worlds.drive.quality_checks import examine
 from pipeline.worlds.drive.readers.argoverse2 import Argoverse2
 from pipeline.worlds.drive.readers.carla import Carla
@@ -19,18 +19,12 @@ class DriveConfig(Model):
     """Nothing of a drive is observed ahead: its tracks say where everything was."""
 
 
-def observe_drive(scene: DriveScene, geometry: None, config: DriveConfig) -> DriveScene:
-    """The scene as it is."""
-    return scene
-
-
 DRIVE: Final = World(
     name="drive",
     units=UNITS,
     facts=Drive,
     readers=(Argoverse2(), Carla(), KittiTracking()),
     config=DriveConfig,
-    observe=observe_drive,
     visibility=sight,
     examine=examine,
     quick=(Argoverse2.name, Carla.name, KittiTracking.name),

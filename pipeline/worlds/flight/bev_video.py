@@ -11,7 +11,7 @@ import numpy.typing as npt
 from pipeline.core.arrays import FloatArray
 from pipeline.core.spatial import MappedThing, Spatial, SpatialBoxes, TopDownMap, on_ground
 from pipeline.drawing.raster import INK, SIZE, Raster
-from pipeline.reading.footage import Footage
+from pipeline.reading.footage import Footage, log_footage
 from pipeline.worlds.flight.facts import FlightMotion, FlightScene, Landmark
 
 FPS: Final = 10
@@ -35,9 +35,7 @@ def drawn(scene: FlightScene) -> Footage | None:
     if motion is None or not scene.facts.drawable:
         return None
     film = _FlightVideo(scene.facts.landmarks, motion)
-    ticks = np.arange(int(motion.t_s[-1] * FPS + 1e-6) + 1) / FPS
-    shown = np.searchsorted(film.t_s, ticks + 1e-6, side="right") - 1
-    return Footage(FPS, lambda: (film.at(*moment) for moment in zip(shown.tolist(), ticks.tolist(), strict=True)))
+    return log_footage(FPS, film.t_s, film.at)
 
 
 class _FlightVideo:
@@ -80,13 +78,7 @@ class _FlightVideo:
         def place(points: FloatArray) -> FloatArray:
             return _MIDDLE + (points - own) * (PX_PER_M, -PX_PER_M)
 
-        first = np.floor((own - _REACH_M) / GRID_M) * GRID_M
-        for step in np.arange(0, 2 * _REACH_M + 2 * GRID_M, GRID_M).tolist():
-            for axis in (0, 1):
-                ends = np.tile(first, (2, 1))
-                ends[:, axis] += step
-                ends[1, 1 - axis] += 2 * _REACH_M + 2 * GRID_M
-                raster.line(place(ends), INK["grid"])
+        raster.grid(own, _REACH_M, GRID_M, place)
         near = np.flatnonzero(((self.low <= own + _REACH_M) & (self.high >= own - _REACH_M)).all(1)).tolist()
         for row in near:
             outline = place(self.marks[row][0])

@@ -18,6 +18,7 @@ from pipeline.formats.logs.openfly import OpenFlyEpisode, agreement, read_episod
 from pipeline.geometry.tracks import FlightGeometry
 from pipeline.reading.files import Listing, SceneFiles, SceneRef
 from pipeline.reading.maps.feature import usable_name
+from pipeline.reading.reader import Reader
 from pipeline.worlds.flight.facts import Flight, FlightScene
 from pipeline.worlds.flight.readers.flight_files import NO_VIDEO
 from pipeline.worlds.flight.tracks.assemble import Assembled, assemble
@@ -29,18 +30,13 @@ _SENTENCE_END: Final = re.compile(r"(?<=[.!?;])\s+")
 _BEFORE_STOP: Final = re.compile(r"\s+(?=[.,;:!?](?:\s|$))")
 
 
-class OpenFlyReader:
+class OpenFlyReader(Reader):
     """Episodes of vision-and-language navigation."""
 
     name = "openfly"
     version = 1
-    extra = None
     video_fps = 30
     expected_files = ()
-
-    def settings(self) -> dict[str, str]:
-        """See `Reader.settings`."""
-        return {}
 
     def scenes(self, root: Path) -> Listing:
         """See `Reader.scenes`. An episode that is broken, or has the name of another, costs itself alone."""
@@ -86,21 +82,12 @@ class OpenFlyReader:
         if not route or not all(map(usable_name, route)):
             message = f"the instruction {episode.instruction[:80]!r} has no words, or control characters"
             raise files.fault(files.path, "unusable_instruction", message, "mend the instruction")
-        return FlightScene(
-            id=files.scene,
-            dataset=files.dataset,
-            name=files.name,
-            source=files.source(self.name, self.version, "none"),
-            facts=Flight(log=self.name, origin=assembled.origin, route=route),
-            findings=(*assembled.findings, *findings.items),
-        )
+        flight = Flight(log=self.name, origin=assembled.origin, route=route)
+        return files.scene_of(FlightScene, self, "none", flight, findings.after(assembled.findings))
 
     def geometry(self, files: SceneFiles, scene: FlightScene) -> FlightGeometry:
         """See `Reader.geometry`."""
         return FlightGeometry(_track(files, _episode(files), Findings()).track)
-
-    def footage(self, files: SceneFiles, scene: FlightScene) -> None:
-        """See `Reader.footage`: the files hold no pictures."""
 
 
 def steps_of(instruction: str) -> tuple[str, ...]:

@@ -27,7 +27,7 @@ from pipeline.geometry.tracks import FlightGeometry, Track
 from pipeline.reading.files import Listing, SceneFiles, SceneRef
 from pipeline.reading.folders import SAFE, SAFE_NAME, Layout, digest_files, list_scenes
 from pipeline.reading.footage import Footage, movie_facts, movie_footage
-from pipeline.reading.reader import ExpectedFile
+from pipeline.reading.reader import ExpectedFile, Reader
 from pipeline.worlds.flight.facts import Flight, FlightCamera, FlightScene
 from pipeline.worlds.flight.readers.flight_files import (
     DEFAULT_DATASET,
@@ -82,7 +82,7 @@ LAYOUT: Final = Layout(
 )
 
 
-class Flights:
+class Flights(Reader):
     """Drone flights in folders of the user."""
 
     name = "flights"
@@ -90,10 +90,6 @@ class Flights:
     extra = "flights"
     video_fps = 30
     expected_files = EXPECTED_FILES
-
-    def settings(self) -> dict[str, str]:
-        """See `Reader.settings`."""
-        return {}
 
     def scenes(self, root: Path) -> Listing:
         """See `Reader.scenes`. A ``flight.yaml`` that is wrong costs its flight here: it has the flight's dataset."""
@@ -136,15 +132,7 @@ class Flights:
             nose_first=settings.nose_first,
             landmarks=found.landmarks,
         )
-        return FlightScene(
-            id=files.scene,
-            dataset=files.dataset,
-            name=files.name,
-            source=files.source(self.name, self.version, "none"),
-            video=video,
-            facts=flight,
-            findings=(*assembled.findings, *findings.items),
-        )
+        return files.scene_of(FlightScene, self, "none", flight, findings.after(assembled.findings), video)
 
     def geometry(self, files: SceneFiles, scene: FlightScene) -> FlightGeometry:
         """See `Reader.geometry`: the track, and the buildings within a kilometre of it."""

@@ -22,6 +22,7 @@ from pipeline.formats.json_scenes import JsonFaultError, split_scenes, whole_num
 from pipeline.reading.checks import check_box, check_keys, check_name, check_repeats, finite_number, number_list
 from pipeline.reading.files import Listing, SceneFiles, SceneRef
 from pipeline.reading.folders import SAFE, SAFE_NAME
+from pipeline.reading.reader import Reader
 from pipeline.worlds.indoor.facts import IndoorScene, Room, Scan, SceneObject, count_doubts
 
 SCENE_KEYS: Final = frozenset({"dataset", "video_path", "room_size", "room_center", "object_counts", "object_bbox"})
@@ -29,18 +30,13 @@ ROOM_MAX_M2: Final = 10_000.0
 COUNT_MAX: Final = 10_000
 
 
-class VsiMeta:
-    """Unified metadata as released with VSI-Bench (``meta_info/*.json``)."""
+class VsiMeta(Reader):
+    """Unified metadata as released with VSI-Bench (``meta_info/*.json``); they hold neither mesh, camera nor video."""
 
     name = "vsi_meta"
     version = 1
-    extra = None
     video_fps = 30
     expected_files = ()
-
-    def settings(self) -> dict[str, str]:
-        """See `Reader.settings`."""
-        return {}
 
     def scenes(self, root: Path) -> Listing:
         """See `Reader.scenes`. A file that breaks off still gives the scenes before the break."""
@@ -81,12 +77,6 @@ class VsiMeta:
         first, *others = findings.faults
         more = "".join(f"; also {f.name}: {f.message}" for f in others)
         raise RawDataError(path, first.name, first.message + more, first.remedy, ref.id)
-
-    def geometry(self, files: SceneFiles, scene: IndoorScene) -> None:
-        """See `Reader.geometry`: the released metadata hold neither mesh nor camera."""
-
-    def footage(self, files: SceneFiles, scene: IndoorScene) -> None:
-        """See `Reader.footage`: the released metadata name the video but do not hold it."""
 
 
 def _list_file(root: Path, file: Path, refs: list[SceneRef], broken: list[RawDataError]) -> None:
