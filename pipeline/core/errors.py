@@ -6,6 +6,7 @@ Each error names the place, the finding and the remedy.
 from __future__ import annotations
 
 import sys
+import traceback
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
@@ -69,6 +70,18 @@ class RawDataError(Scan2qaError):
     def __str__(self) -> str:
         where = f"{self.path}, scene {self.scene}" if self.scene else str(self.path)
         return f"{where}: {self.finding}: {self.message}. Remedy: {self.remedy}"
+
+
+def unexpected(error: Exception, path: Path, scene: str | None = None) -> RawDataError:
+    """Any error as one of the scene that it was met in, and costs. Raises it again where it is the whole build's."""
+    if isinstance(error, RawDataError):
+        return error
+    if isinstance(error, Scan2qaError):
+        raise error
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    message = f"{type(error).__name__}: {error} ({Path(frame.filename).name}:{frame.lineno})"
+    remedy = "this is a fault of scan2qa: report it with the file"
+    return RawDataError(path, "unexpected_error", message, remedy, scene)
 
 
 # Extra -> what it brings, by the names by which it is imported.

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import time
-import traceback
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
-from pipeline.core.errors import ConfigError, RawDataError, StoreError
+from pipeline.core.errors import ConfigError, RawDataError, StoreError, unexpected
 from pipeline.core.identity import digest
 from pipeline.core.mirrors import named
 from pipeline.core.schema import Quarantine
@@ -117,12 +116,12 @@ def _run(job: Job, step: Step, entry: Entry, results: Results, raw: RawScene | N
         entry = replace(entry, output=output)
     except (StoreError, ConfigError):
         raise  # of the build, not of the unit
-    except RawDataError as error:
-        fault = quarantine_of(error, job.unit, spec.stage)
     except Exception as error:  # a fault of the program costs one scene, and is told as one
-        if spec.of_build:
+        if spec.of_build and not isinstance(error, RawDataError):
             raise
-        fault = _unexpected(error, context, spec.stage)
+        first = next((result.path for found in context.results.values() for _, result in found), Path())
+        path = context.raw.files.path if context.raw else first
+        fault = quarantine_of(unexpected(error, path), job.unit, spec.stage)
     return replace(entry, seconds=time.perf_counter() - start), fault
 
 
@@ -135,19 +134,6 @@ def quarantine_of(error: RawDataError, unit: str, stage: str) -> Quarantine:
         finding=error.finding,
         message=error.message,
         remedy=error.remedy,
-    )
-
-
-def _unexpected(error: Exception, context: StageContext, stage: str) -> Quarantine:
-    frame = traceback.extract_tb(error.__traceback__)[-1]
-    path = next((str(result.path) for found in context.results.values() for _, result in found), "")
-    return Quarantine(
-        unit=context.unit,
-        stage=stage,
-        file=named(context.raw.files.path) if context.raw else path,
-        finding="unexpected_error",
-        message=f"{type(error).__name__}: {error} ({Path(frame.filename).name}:{frame.lineno})",
-        remedy="this is a fault of scan2qa: report it with the file",
     )
 
 

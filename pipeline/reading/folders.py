@@ -10,7 +10,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
-from pipeline.core.errors import ConfigError, RawDataError
+from pipeline.core.errors import ConfigError, RawDataError, unexpected
 from pipeline.core.files import read_file
 from pipeline.reading.files import Listing, SceneRef
 from pipeline.reading.reader import Reader
@@ -85,6 +85,8 @@ def list_scenes(
                 message = f"{error.filename}: {error.strerror}"
                 remedy = "make the scene's folder and files readable"
                 broken.append(RawDataError(places[0], "unreadable_file", message, remedy, scene))
+            except Exception as error:
+                broken.append(unexpected(error, places[0], scene))
     if not refs and not broken:
         raise ConfigError(
             f"{root}: none of the {len(folders)} scenes here is of the split asked for; take another or all"
@@ -140,8 +142,8 @@ class FolderReader(Reader):
             try:
                 for ref in self.refs(root, place, shared):
                     found.setdefault(ref.id, []).append(ref)
-            except RawDataError as error:
-                broken.append(error)
+            except Exception as error:
+                broken.append(unexpected(error, place))
         if not found and not broken:
             raise ConfigError(f"{root}: {self.expected_scenes}")
         for scene, several in found.items() if self.scene_word else ():

@@ -8,24 +8,28 @@ import os
 import signal
 import struct
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
-from types import FrameType
+from types import FrameType, ModuleType
+from typing import Any
 
 import av
 import numpy as np
 import pytest
 
-from pipeline.core.errors import RawDataError, Scan2qaError
+from pipeline.core.errors import ConfigError, RawDataError, Scan2qaError
 from pipeline.core.files import open_file, read_file, size_of_file
 from pipeline.core.findings import Findings, note
 from pipeline.formats.sens import open_sens
 from pipeline.formats.videos import MAX_PIXELS, VideoError, video_facts
-from pipeline.reading.files import SceneFiles
+from pipeline.reading import folders
+from pipeline.reading.files import SceneFiles, SceneRef
+from pipeline.worlds.panorama.readers import panoramas
 from pipeline.worlds.registry import READERS
 from tests.worlds.flight.readers.tiny_flights import place, point_feature, write_flight, write_map
 from tests.worlds.indoor.readers.tiny_scans import WRITERS
+from tests.worlds.panorama.panoramas import write
 
 PATIENCE_S = 20
 
@@ -151,3 +155,39 @@ def test_a_video_of_huge_pictures_is_refused_by_its_header(tmp_path: Path) -> No
     (tmp_path / "video.avi").write_bytes(raw.getvalue())
     with pytest.raises(VideoError, match=f"16000x8600 pixels, over {MAX_PIXELS}"):
         video_facts(tmp_path / "video.avi")
+
+
+@pytest.mark.parametrize(
+    ("reader", "module", "step"), [("panoramas", panoramas, "_found"), ("scannet", folders, "_ref")]
+)
+def test_whatever_goes_wrong_in_listing_a_scene_costs_that_alone(
+    reader: str, module: ModuleType, step: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also what no code foresaw; what concerns the whole build ends it."""
+    for name in ("scene0001_00", "scene0002_00"):
+        if reader == "panoramas":
+            write(tmp_path, name)
+        else:
+            (tmp_path / "scans" / name).mkdir(parents=True)
+    real = getattr(module, step)
+    listed = len(READERS[reader].scenes(tmp_path).scenes)
+    assert listed == 2
+
+    def broken(error: Exception) -> Callable[..., SceneRef]:
+        def run(root: Path, place: Path, *others: Any) -> SceneRef:
+            if place.name == "scene0002_00":
+                raise error
+            made: SceneRef = real(root, place, *others)
+            return made
+
+        return run
+
+    monkeypatch.setattr(module, step, broken(ZeroDivisionError("nothing to divide by")))
+    listing = READERS[reader].scenes(tmp_path)
+    assert [ref.id.partition("/")[2] for ref in listing.scenes] == ["scene0001_00"]
+    (fault,) = listing.broken
+    assert (fault.finding, fault.path.name) == ("unexpected_error", "scene0002_00")
+    assert "ZeroDivisionError: nothing to divide by (test_no_files.py:" in fault.message
+    monkeypatch.setattr(module, step, broken(ConfigError("no such option")))
+    with pytest.raises(ConfigError, match="no such option"):
+        READERS[reader].scenes(tmp_path)

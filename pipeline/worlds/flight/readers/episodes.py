@@ -12,7 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
-from pipeline.core.errors import ConfigError, RawDataError
+from pipeline.core.errors import ConfigError, RawDataError, unexpected
 from pipeline.core.findings import Findings, note
 from pipeline.formats.logs.openfly import OpenFlyEpisode, agreement, read_episodes
 from pipeline.geometry.tracks import FlightGeometry
@@ -50,8 +50,8 @@ class OpenFlyReader(Reader):
         for path in paths:
             try:
                 episodes, unusable = _read(path)
-            except RawDataError as error:
-                broken.append(error)
+            except Exception as error:
+                broken.append(unexpected(error, path))
                 continue
             broken += unusable
             refs += [SceneRef(scene, (path.name,), _digest(episode)) for scene, episode in episodes.items()]

@@ -14,7 +14,7 @@ from collections import Counter
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
-from pipeline.core.errors import ConfigError, RawDataError
+from pipeline.core.errors import ConfigError, RawDataError, unexpected
 from pipeline.core.files import open_file, read_file
 from pipeline.core.findings import Findings, doubt, fault, printable
 from pipeline.core.schema import OrientedBox, Source, Video
@@ -97,6 +97,8 @@ def _list_file(root: Path, file: Path, refs: list[SceneRef], broken: list[RawDat
         broken.append(RawDataError(file, fault.finding, fault.message, fault.remedy, scene))
     except OSError as error:
         broken.append(RawDataError(file, "unreadable_file", str(error.strerror), "make the file readable"))
+    except Exception as error:
+        broken.append(unexpected(error, file))
 
 
 def _read_span(path: Path, ref: SceneRef) -> bytes:
