@@ -8,7 +8,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -28,6 +28,9 @@ from pipeline.worlds.indoor.view import IndoorView
 from pipeline.worlds.registry import READERS
 from tests.environment import REAL_DATA
 from tests.tables import candidates, read_questions
+
+if TYPE_CHECKING:
+    from tests.builds import Cli
 
 pytest_plugins = ["tests.cost"]
 
@@ -69,6 +72,14 @@ def real_scenes(real_vsi: Path) -> list[IndoorScene]:
 def real_questions(real_vsi: Path) -> list[Published]:
     """Every released question of these scenes."""
     return read_questions(real_vsi / "questions.jsonl")
+
+
+@pytest.fixture
+def scan2qa(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Cli:
+    """The command in this process."""
+    from tests.builds import command_line  # it takes a second that most tests need not spend
+
+    return command_line(monkeypatch, capsys)
 
 
 class Samples(NamedTuple):

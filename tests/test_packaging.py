@@ -17,7 +17,7 @@ from pipeline.engine.code import DISTRIBUTIONS
 from pipeline.llm.base import ModelSpec
 from pipeline.llm.providers import check_installed
 from pipeline.worlds.registry import READERS
-from tests.builds import REPOSITORY, Cli, command_line
+from tests.builds import REPOSITORY, Cli
 from tests.worlds.indoor.readers.broken_metadata import write_sound
 
 ALL = [module for modules in EXTRAS.values() for module in modules]
@@ -71,11 +71,6 @@ def test_a_model_without_its_package_or_weights_is_told(monkeypatch: pytest.Monk
     monkeypatch.setitem(sys.modules, "xllamacpp", None)
     with pytest.raises(MissingExtraError, match=r"needs xllamacpp \(extra \[models\]\)"):
         check_installed(ModelSpec(provider="embedded"))
-
-
-@pytest.fixture
-def scan2qa(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Cli:
-    return command_line(monkeypatch, capsys)
 
 
 def test_a_missing_extra_is_said_before_the_first_stage(

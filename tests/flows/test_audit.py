@@ -8,12 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.benchmarks.cityeqa.made import task, written
-from tests.builds import Cli, command_line, rows_of
-
-
-@pytest.fixture
-def scan2qa(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Cli:
-    return command_line(monkeypatch, capsys)
+from tests.builds import Cli, rows_of
 
 
 def test_tables_and_rows(scan2qa: Cli, tmp_path: Path) -> None:

@@ -29,7 +29,6 @@ from tests.builds import (
     Cli,
     Run,
     build,
-    command_line,
     config_of,
     prefect_environment,
     release_of,
@@ -43,11 +42,6 @@ COMMAND = "from flows.cli.app import main; main()"
 HEAVY = frozenset({"numpy", "pandas", "pyarrow", "scipy", "sklearn", "open3d", "trimesh", "prefect"})
 COMMANDS = sorted(c.name or c.callback.__name__.replace("_", "-") for c in cli.app.registered_commands if c.callback)
 AUDIT, COVERAGE = ("audit", "vsi"), ("coverage", "vsi")
-
-
-@pytest.fixture
-def scan2qa(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Cli:
-    return command_line(monkeypatch, capsys)
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ from flows.remote.cluster_worker import work
 from pipeline.core.errors import ConfigError, StoreError
 from pipeline.engine.job import Job
 from pipeline.stages.builder import Builder
-from tests.builds import REPOSITORY, Cli, build, command_line, config_of, perturbed
+from tests.builds import REPOSITORY, Cli, build, config_of, perturbed
 from tests.engine.test_kill import SCENES, assert_same_build, n_files
 from tests.worlds.indoor.readers.broken_metadata import write_scenes
 
@@ -78,11 +78,6 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
         for process in started:
             process.kill()
             process.wait()
-
-
-@pytest.fixture
-def scan2qa(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Cli:
-    return command_line(monkeypatch, capsys)
 
 
 @pytest.mark.slow

@@ -18,7 +18,7 @@ from pipeline.core.errors import StoreError
 from pipeline.engine.job import Job, JobResult
 from pipeline.engine.lease import EXPIRES_S, LEASE_FILE
 from pipeline.stages.builder import Builder
-from tests.builds import Cli, build, command_line, config_of, perturbed, release_of, whys
+from tests.builds import Cli, build, config_of, perturbed, release_of, whys
 from tests.engine.test_kill import SCENES
 from tests.worlds.indoor.readers.broken_metadata import write_scenes
 
@@ -36,11 +36,6 @@ def meta(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("meta")
     write_scenes(folder / "meta.json", perturbed(SCENES, 3))
     return folder
-
-
-@pytest.fixture
-def scan2qa(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Cli:
-    return command_line(monkeypatch, capsys)
 
 
 @pytest.mark.slow

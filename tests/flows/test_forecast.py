@@ -15,13 +15,8 @@ from pipeline.engine.manifest import read_manifest
 from pipeline.stages.builder import Builder
 from pipeline.stages.registry import STAGES
 from pipeline.worlds.registry import READERS
-from tests.builds import Cli, command_line, config_of
+from tests.builds import Cli, config_of
 from tests.worlds.indoor.readers.broken_metadata import write_sound
-
-
-@pytest.fixture
-def scan2qa(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Cli:
-    return command_line(monkeypatch, capsys)
 
 
 @pytest.fixture

@@ -13,16 +13,11 @@ import yaml
 
 from flows.orchestration.saved_build import SAVED_FILE, UNFINISHED_FILE, SavedBuild
 from pipeline.engine.change_causes import changes
-from tests.builds import REPOSITORY, UNASKED_SETTINGS, Cli, command_line, perturbed, prefect_environment, rows_of
+from tests.builds import REPOSITORY, UNASKED_SETTINGS, Cli, perturbed, prefect_environment, rows_of
 from tests.engine.test_kill import SCENES, n_files
 from tests.worlds.indoor.readers.broken_metadata import write_scenes, write_sound
 
 COUNTING = ("--set", "generate.tasks=[object_counting]")
-
-
-@pytest.fixture
-def scan2qa(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Cli:
-    return command_line(monkeypatch, capsys)
 
 
 @pytest.fixture

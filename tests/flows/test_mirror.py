@@ -25,7 +25,7 @@ from pipeline.reading.files import SceneFiles
 from pipeline.samples.registry import SAMPLES
 from pipeline.stages.builder import Builder
 from pipeline.worlds.registry import READERS, WORLDS
-from tests.builds import UNASKED, UNASKED_SETTINGS, Cli, command_line, perturbed, release_of
+from tests.builds import UNASKED, UNASKED_SETTINGS, Cli, perturbed, release_of
 from tests.engine.test_kill import SCENES
 from tests.worlds.indoor.readers.broken_metadata import write_scenes
 
@@ -38,11 +38,6 @@ def bucket(own_bucket: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     _REGISTERED.clear()
     mirrors._store_at.cache_clear()
     return own_bucket
-
-
-@pytest.fixture
-def scan2qa(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Cli:
-    return command_line(monkeypatch, capsys)
 
 
 def upload(folder: Path, url: str) -> None:

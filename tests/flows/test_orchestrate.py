@@ -18,7 +18,7 @@ from pipeline.core.schema import Quarantine
 from pipeline.engine.lease import leased
 from pipeline.engine.manifest import Entry, Outcome, Why
 from pipeline.release.writer import Released
-from tests.builds import REPOSITORY, Cli, command_line
+from tests.builds import REPOSITORY, Cli
 from tests.engine.test_kill import SCENES
 from tests.worlds.indoor.readers.broken_metadata import write_scenes
 
@@ -34,11 +34,6 @@ RELEASED = Released(
     blind=[],
     models=[],
 )
-
-
-@pytest.fixture
-def scan2qa(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Cli:
-    return command_line(monkeypatch, capsys)
 
 
 def outcome(*whys: Why, left_out: bool = False) -> Outcome:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from tests.builds import Cli, command_line
+from tests.builds import Cli
 from tests.worlds.city.cities import block, spot, write
 
 pytestmark = pytest.mark.slow
@@ -27,11 +27,6 @@ TASK = {
     "oracle_steps": 5,
     "path_m": 15.0,
 }
-
-
-@pytest.fixture
-def scan2qa(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Cli:
-    return command_line(monkeypatch, capsys)
 
 
 @pytest.fixture

@@ -15,14 +15,9 @@ import pytest
 from pipeline.benchmarks.vsi.card import SCHEMA
 from pipeline.core.schema import SCHEMA_VERSION
 from tests.benchmarks.cityeqa.made import task
-from tests.builds import Cli, command_line, rows_of
+from tests.builds import Cli, rows_of
 from tests.llm.fake_server import running
 from tests.scoring.made import all_tasks, file_of, said, vsi
-
-
-@pytest.fixture
-def scan2qa(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Cli:
-    return command_line(monkeypatch, capsys)
 
 
 def release_of(

@@ -14,7 +14,7 @@ from pipeline.reading.fix_files import read_fixes
 from pipeline.samples.indoor.metadata import PLANS, sample_scene
 from pipeline.stages.registry import STAGES
 from pipeline.worlds.registry import FIXES
-from tests.builds import Cli, build, command_line, config_of, rows_of
+from tests.builds import Cli, build, config_of, rows_of
 from tests.worlds.indoor.readers.broken_metadata import write_scenes
 
 FIX = (
@@ -79,11 +79,6 @@ def test_what_is_not_asked_can_be_traced_too(made: Path) -> None:
     assert find(1, made) is None
     with pytest.raises(ConfigError, match="no question 1, neither asked nor rejected"):
         trace(1, made)
-
-
-@pytest.fixture
-def scan2qa(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Cli:
-    return command_line(monkeypatch, capsys)
 
 
 @pytest.mark.slow

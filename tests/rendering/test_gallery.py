@@ -23,7 +23,7 @@ from pipeline.rendering.gallery import DETAILS, GalleryHeader, GalleryRejection,
 from pipeline.rendering.near_misses import some_of_each
 from pipeline.samples.indoor.metadata import PLANS, sample_scene
 from pipeline.stages.builder import Builder
-from tests.builds import Cli, command_line, config_of, rows_of
+from tests.builds import Cli, config_of, rows_of
 from tests.page.test_browser import ARGUMENTS, AXE, CHROMIUM, DESKTOP, PHONE, VIOLATIONS, WCAG_AA
 
 FILE: Final = "test-00000-of-00001.parquet"
@@ -43,11 +43,6 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
         pass
     assert Builder(config, folder / "vsi").build().released is not None
     return folder / "vsi"
-
-
-@pytest.fixture
-def scan2qa(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Cli:
-    return command_line(monkeypatch, capsys)
 
 
 def provenance(built: Path) -> list[dict[str, Any]]:

@@ -18,16 +18,11 @@ from pipeline.stages.builder import Builder
 from pipeline.worlds.flight.bev_video import spatial as flight_in_space
 from pipeline.worlds.flight.facts import Flight, FlightScene, Landmark
 from pipeline.worlds.indoor.top_down_map import spatial as scan_in_space
-from tests.builds import Cli, command_line, config_of, rows_of
+from tests.builds import Cli, config_of, rows_of
 from tests.conftest import make_scene
 from tests.worlds.indoor.readers.broken_metadata import write_scenes
 
 FILE: Final = "test-00000-of-00001.parquet"
-
-
-@pytest.fixture
-def scan2qa(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Cli:
-    return command_line(monkeypatch, capsys)
 
 
 def held(path: Path) -> dict[str, Any]:
