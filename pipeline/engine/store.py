@@ -58,14 +58,6 @@ class Store:
             raise StoreError(f"{result.path}: damaged since it was written; remove it and run the build again")
         return raw
 
-    def is_sound(self, result: Result) -> bool:
-        """Whether the file's content still matches the digest in its name."""
-        try:
-            self.get(result)
-        except StoreError:
-            return False
-        return True
-
     def prune(self, keep: Iterable[Path]) -> None:
         """Removes every result that is not in ``keep``, and what killed processes left; no file of anybody else's."""
         kept = set(keep)

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -150,16 +150,6 @@ def _rounded(packed: Packed) -> Packed:
     packed >>= np.uint64(SHARE_BITS)
     packed &= _KEPT
     return packed
-
-
-def render_nearest(values: npt.NDArray[Any], view: View) -> npt.NDArray[Any]:
-    """A view (height, width) of labels or depths (H, W) of the whole sphere: each the value of the nearest pixel."""
-    height, width = values.shape
-    right, up, ahead = rays_of(view)
-    turn = np.arctan2(right, ahead) / (2 * math.pi) + 0.5 + view.yaw_deg / 360.0
-    fall = 0.5 - np.arctan2(up, np.hypot(right, ahead)) / math.pi
-    column = np.floor(turn * width).astype(np.intp) % width
-    return np.asarray(values[np.clip(np.floor(fall * height).astype(np.intp), 0, height - 1), column])
 
 
 def whole_sphere(part: Image.Image, width: int, height: int, left: int, top: int) -> Image.Image:

@@ -21,7 +21,6 @@ from pipeline.rendering.reason_examples import FileExcerpt, ReasonExample, SeenO
 from pipeline.review.maps import spoken_of
 
 MOST_BYTES: Final = 16_000
-SHOWN_WIDTH: Final = 420  # on a page
 _STYLE: Final = re.compile(r"<style>(.*?)</style>", re.DOTALL)
 _RULE: Final = re.compile(r"([^{}]+)(\{[^{}]*\})")
 _DARK: Final = "@media (prefers-color-scheme:dark){"

@@ -397,7 +397,7 @@ def spheres() -> Iterator[Figure]:
     sphere = Sphere(Image.fromarray(color))
 
     def other(view: View) -> Any:
-        fov = (view.fov_deg, view.fov_up_deg)
+        fov = (view.fov_deg, float(np.degrees(2 * np.arctan(view.height / 2 / view.focal_px))))
         return py360convert.e2p(color, fov, view.yaw_deg, view.pitch_deg, (view.height, view.width))
 
     off = [max(found_in(view, render(view)).worst_deg for view in POSES) for render in (sphere.render, other)]

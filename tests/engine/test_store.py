@@ -98,9 +98,8 @@ def test_files_of_a_build_can_be_read_by_others(tmp_path: Path) -> None:
 def test_damage_is_noticed_and_left_for_the_build_to_mend(tmp_path: Path, damage: bytes) -> None:
     store = Store(tmp_path)
     result = store.put("generate", "made/room", KEY, b"numbers", ".parquet")
-    assert store.is_sound(result)
+    assert store.get(result) == b"numbers"
     result.path.write_bytes(damage)
-    assert not store.is_sound(result)
     with pytest.raises(StoreError, match="damaged since it was written; remove it and run the build again"):
         store.get(result)
     assert store.put("generate", "made/room", KEY, b"numbers", ".parquet") == result
@@ -111,7 +110,6 @@ def test_a_result_that_is_gone_is_one_clear_error(tmp_path: Path) -> None:
     store = Store(tmp_path)
     result = store.put("generate", "made/room", KEY, b"numbers", ".parquet")
     result.path.unlink()
-    assert not store.is_sound(result)
     with pytest.raises(StoreError, match=r"cannot be read \(No such file or directory\); run the build again"):
         store.get(result)
 

@@ -14,7 +14,6 @@ from typing import Literal, NamedTuple
 from pipeline.samples.flight.truth import FlightTruth, Solid
 
 SEEN_PIXELS = 20  # of a picture of 384 x 216
-SAME_SHARE = 0.2  # a change of distance below this share is none
 
 
 class OraclePose(NamedTuple):
@@ -37,13 +36,6 @@ class OracleSegment(NamedTuple):
     climb_m: float
     turn_deg: float
     gimbal_deg: float
-
-
-class OracleNear(NamedTuple):
-    """A landmark and its distance over ground."""
-
-    landmark: int
-    distance_m: float
 
 
 class OracleSide(NamedTuple):
@@ -146,11 +138,6 @@ def oracle_side(truth: FlightTruth, t: float, landmark: int) -> OracleSide:
     return OracleSide("right" if bearing > 0 else "left", margin)
 
 
-def oracle_above(truth: FlightTruth, t: float, landmark: int) -> float:
-    """Height of a landmark's top above the drone, metres; negative below it."""
-    return truth.landmarks[landmark].solid.top_m - oracle_pose(truth, t).up_m
-
-
 def oracle_distance(
     truth: FlightTruth, t: float, landmark: int, to: Literal["footprint", "center"] = "footprint"
 ) -> float:
@@ -167,30 +154,6 @@ def oracle_distance(
 def oracle_covers(solid: Solid, point: Sequence[float]) -> bool:
     """Whether a point lies in a footprint, which bulges everywhere and whose corners run counter-clockwise."""
     return all(_left_of(point, a, b) >= 0 for a, b in _sides(solid))
-
-
-def oracle_nearest(truth: FlightTruth, t: float) -> list[OracleNear]:
-    """All landmarks, the nearest footprint first."""
-    near = [OracleNear(i, oracle_distance(truth, t, i)) for i in range(len(truth.landmarks))]
-    return sorted(near, key=lambda entry: (entry.distance_m, entry.landmark))
-
-
-def oracle_proximity(truth: FlightTruth, landmark: int, start: float, end: float) -> str:
-    """How the distance to a landmark's middle changes from ``start`` to ``end``, in steps of 0.2 s.
-
-    "closer", "farther", "closer then farther", "farther then closer" or "same". A change counts from 20% of the
-    greater distance; anything more wavy is "unclear".
-    """
-    steps = max(1, round((end - start) * 5))
-    times = [start + (end - start) * k / steps for k in range(steps + 1)]
-    far = [oracle_distance(truth, t, landmark, "center") for t in times]
-    bends = (("closer then farther", min(far)), ("farther then closer", max(far)))
-    found = [name for name, best in bends if _differ(far[0], best) and _differ(far[-1], best)]
-    if found:
-        return found[0] if len(found) == 1 else "unclear"
-    if _differ(far[0], far[-1]):
-        return "closer" if far[-1] < far[0] else "farther"
-    return "unclear" if _differ(min(far), max(far)) else "same"
 
 
 def oracle_pixels(truth: FlightTruth, t: float, landmark: int) -> int:
@@ -240,15 +203,6 @@ def oracle_pixel(truth: FlightTruth, t: float, point: Sequence[float]) -> Oracle
     return OraclePixel(x, y, depth) if 0 <= x < camera.width and 0 <= y < camera.height else None
 
 
-def oracle_third(truth: FlightTruth, t: float, landmark: int) -> Literal["left", "middle", "right"] | None:
-    """The third of the picture's width with the middle of a landmark; None outside of the picture."""
-    solid = truth.landmarks[landmark].solid
-    pixel = oracle_pixel(truth, t, (*solid.center, (solid.base_m + solid.top_m) / 2))
-    if pixel is None:
-        return None
-    return ("left", "middle", "right")[int(3 * pixel.x / truth.camera.width)]
-
-
 def _wrapped(angle_deg: float) -> float:
     """An angle in [-180, 180)."""
     return (angle_deg + 180.0) % 360.0 - 180.0
@@ -268,7 +222,3 @@ def _from_side(point: Sequence[float], a: Sequence[float], b: Sequence[float]) -
     share = ((point[0] - a[0]) * along[0] + (point[1] - a[1]) * along[1]) / (along[0] ** 2 + along[1] ** 2)
     share = min(1.0, max(0.0, share))
     return math.dist(point, (a[0] + share * along[0], a[1] + share * along[1]))
-
-
-def _differ(a: float, b: float) -> bool:
-    return abs(a - b) >= SAME_SHARE * max(a, b)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pipeline.core.arrays import FloatArray
-from pipeline.geometry.views import View
+from pipeline.geometry.views import View, pixels_of, rays_of
 
 SIZE_DEG = 0.6  # standard deviation of a dot's light
 REACH = 4.5  # of these: as far as a dot is painted
@@ -87,3 +87,37 @@ def found_in(view: View, picture: np.ndarray) -> Found:
         error = math.degrees(float(np.linalg.norm(mean / np.linalg.norm(mean) - dot)))
         worst, dots = max(worst, error), dots + 1
     return Found(dots, worst)
+
+
+_EDGE_POINTS = 33  # of a side of a box of yaw and pitch: its image is curved
+
+
+class Box(NamedTuple):
+    """A box in a view, pixels, edges at the outer sides of its pixels: it may reach beyond the view."""
+
+    left: float
+    top: float
+    right: float
+    bottom: float
+
+
+def directions_of(view: View) -> tuple[FloatArray, FloatArray]:
+    """Yaw in [-180, 180) and pitch (height, width) at which the pixels look, degrees."""
+    right, up, ahead = rays_of(view)
+    yaw = np.degrees(np.arctan2(right, ahead)) + view.yaw_deg
+    return (yaw + 180.0) % 360.0 - 180.0, np.degrees(np.arctan2(up, np.hypot(right, ahead)))
+
+
+def box_in(view: View, yaw_deg: float, width_deg: float, low_deg: float, high_deg: float) -> Box | None:
+    """The least box in a view about what lies within ``width_deg`` about a yaw, between two pitches.
+
+    None where a part of it is behind the view's eye.
+    """
+    share = np.linspace(0.0, 1.0, _EDGE_POINTS)
+    yaw, pitch = yaw_deg + (share - 0.5) * width_deg, low_deg + share * (high_deg - low_deg)
+    ends = np.full(_EDGE_POINTS, low_deg), np.full(_EDGE_POINTS, high_deg)
+    sides = np.full(_EDGE_POINTS, yaw[0]), np.full(_EDGE_POINTS, yaw[-1])
+    column, row = pixels_of(view, np.concatenate([yaw, yaw, *sides]), np.concatenate([*ends, pitch, pitch]))
+    if np.isnan(column).any():
+        return None
+    return Box(float(column.min()) + 0.5, float(row.min()) + 0.5, float(column.max()) + 0.5, float(row.max()) + 0.5)

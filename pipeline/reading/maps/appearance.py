@@ -15,7 +15,6 @@ from pipeline.reading.maps.feature import Feature
 
 BUILDING: Final = "building"
 TOWER: Final = "tower"
-WATER: Final = "body of water"
 
 _TABLE: Final = load_table("maps/nouns")
 NOUN_OF: Final[dict[str, str]] = {kind: noun for noun, kinds in _TABLE["kinds"].items() for kind in kinds}

@@ -23,10 +23,10 @@ from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.findings import doubt
 from pipeline.core.tables import asked_in
 from pipeline.core.templates import load_table
-from pipeline.geometry.views import box_in
 from pipeline.worlds.panorama.facts import PanoramaScene
 from tests.benchmarks.ergeobench.made import asked, scene, seen, selected, street, tables
 from tests.oracles.panorama_answers import answers, bare
+from tests.oracles.sphere_dots import box_in
 
 FAR = seen("z", 178, "statue")  # so that something else is there
 

@@ -7,20 +7,16 @@ import pytest
 from pipeline.samples.flight.truth import FlightTruth
 from tests.oracles.sample_flights import (
     landmarks_named,
-    oracle_above,
     oracle_bearing,
     oracle_distance,
     oracle_in_view,
     oracle_intervals,
-    oracle_nearest,
     oracle_next,
     oracle_pixel,
     oracle_pose,
-    oracle_proximity,
     oracle_segments,
     oracle_side,
     oracle_step,
-    oracle_third,
 )
 
 # East of north by 10 m, at 20 m; the video begins 2 s into the log.
@@ -118,10 +114,6 @@ def test_distances_end_at_the_footprint(truth: FlightTruth) -> None:
     assert oracle_distance(truth, 8.0, NORTH, "center") == pytest.approx(50.0)
     assert oracle_distance(truth, 0.0, EAST_HIGH) == pytest.approx((35**2 + 35**2) ** 0.5)  # its corner, from (0, 10)
     assert oracle_distance(truth, 2.0, POINT) == pytest.approx(30.0)  # a point has no footprint
-    near = oracle_nearest(truth, 2.0)
-    assert [entry.landmark for entry in near] == [POINT, EAST_HIGH, NORTH]
-    assert oracle_above(truth, 2.0, NORTH) == -5.0
-    assert oracle_above(truth, 2.0, EAST_HIGH) == 40.0
     assert landmarks_named(truth, "East") == [EAST_HIGH, POINT]
 
 
@@ -136,33 +128,6 @@ def test_above_a_landmark_the_distance_is_0(truth: FlightTruth) -> None:
     moved = truth.model_copy(update={"landmarks": (below,)})
     assert oracle_distance(moved, 8.0, 0) == 0.0
     assert oracle_distance(moved, 0.0, 0) == pytest.approx(35.0)
-
-
-@pytest.mark.parametrize(
-    ("index", "start", "end", "expected"),
-    [
-        (NORTH, 0.0, 8.0, "closer"),  # 90 to 50
-        (NORTH, 0.0, 3.0, "same"),  # 90 to 75: 17%
-        (NORTH, 0.0, 4.0, "closer"),  # 90 to 70: 22%
-        (POINT, 2.0, 8.0, "farther"),  # 30 to 42
-        (NORTH, 8.0, 10.0, "same"),  # it turns
-    ],
-)
-def test_proximity_has_a_margin(truth: FlightTruth, index: int, start: float, end: float, expected: str) -> None:
-    assert oracle_proximity(truth, index, start, end) == expected
-
-
-def test_passing_by_is_closer_and_then_farther(truth: FlightTruth) -> None:
-    """Past a place 5 m beside the path at y = 30: 20.6 m, 5 m, 20.6 m."""
-    beside = truth.landmarks[POINT].model_copy(
-        update={
-            "solid": truth.landmarks[POINT].solid.model_copy(
-                update={"corners": ((4.0, 29.0), (6.0, 29.0), (6.0, 31.0), (4.0, 31.0))}
-            )
-        }
-    )
-    passed = truth.model_copy(update={"landmarks": (beside,)})
-    assert oracle_proximity(passed, 0, 0.0, 8.0) == "closer then farther"
 
 
 def test_what_is_in_view_is_counted_in_pixels(truth: FlightTruth) -> None:
@@ -182,5 +147,3 @@ def test_pixels_are_those_of_a_pinhole(truth: FlightTruth) -> None:
     assert oracle_pixel(truth, 8.0, (51, 100, 20)) is None  # beyond the right edge
     down = truth.model_copy(update={"poses": truth.poses.model_copy(update={"pitch_deg": (-90.0,) * 61})})
     assert oracle_pixel(down, 8.0, (4, 52, 0)) == pytest.approx((120, 40, 20))  # north is up, east is right
-    assert oracle_third(truth, 8.0, NORTH) == "middle"
-    assert oracle_third(truth, 8.0, EAST_HIGH) is None

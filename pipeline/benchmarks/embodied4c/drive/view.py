@@ -95,11 +95,6 @@ class DriveExam(DriveView):
         return (self.unsure | boxless)[:, self.moments]
 
     @cached_property
-    def here_m(self) -> FloatArray:
-        """(A, M, 2) middles, ahead and to the left of our point."""
-        return self.relative_m[:, self.moments, :2]
-
-    @cached_property
     def off_deg(self) -> FloatArray:
         """Bearings of the middles, counter-clockwise from straight ahead, in [-180, 180)."""
         return self.bearing_deg[:, self.moments]

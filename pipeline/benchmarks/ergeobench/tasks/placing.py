@@ -105,7 +105,6 @@ class Positioning(SeenTask):
 
 
 TURN_TEXTS: Final = {90: "90 degrees to the right", -90: "90 degrees to the left", 180: "180 degrees"}
-STAY: Final = 0
 SECTOR_DEG: Final = 45.0
 SECTORS: Final = (
     "ahead, a little to the right",

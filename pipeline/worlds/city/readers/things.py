@@ -134,7 +134,6 @@ FACADE_M: Final = 5.0  # from a shop's point to the wall that it is taken to fro
 NAME_MAX: Final = 80  # characters: what is longer is no name that anybody would say
 _DECIMALS: Final = 2  # centimetres
 _UNSPEAKABLE: Final = re.compile(r"[<>{}\[\]|\\\"`*_#]|https?:", re.IGNORECASE)
-_STOREY_M: Final = (1.5, 8.0)  # per storey, of a height that can be that of a building with so many
 
 
 def things_of(placed: PlacedFeature, file: str, findings: Findings) -> list[CityThing]:
