@@ -68,6 +68,7 @@ def test_an_unknown_wording_or_task_is_known_by_its_words() -> None:
         assert item.option_words == (("chair",), ("table",))
 
 
+@pytest.mark.real_data
 def test_the_steps_of_a_route_are_no_name(real_questions: list[Published]) -> None:
     route = next(q for q in real_questions if q.question_type == "route_planning")
     item = make_item(route.id, route.question_type, "s", route.question, route.options, route.ground_truth)
