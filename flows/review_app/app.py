@@ -10,11 +10,12 @@ import re
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, Final, cast
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import SplitResult, parse_qs, urlsplit
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
+from starlette.convertors import IntegerConvertor, register_url_convertor
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
@@ -68,11 +69,11 @@ class Pages:
                 Route("/sign-in", self.sign_in, methods=["POST"]),
                 Route("/sign-out", self.sign_out, methods=["POST"]),
                 Route("/next", self.next_item),
-                Route("/items/{item:int}", self.item),
-                Route("/items/{item:int}/video", self.video),
-                Route("/items/{item:int}/pictures/{number:int}", self.picture),
-                Route("/items/{item:int}/drawing", self.drawing),
-                *(Route(f"/items/{{item:int}}/{action}", self.act, methods=["POST"]) for action in ACTIONS),
+                Route("/items/{item:id}", self.item),
+                Route("/items/{item:id}/video", self.video),
+                Route("/items/{item:id}/pictures/{number:id}", self.picture),
+                Route("/items/{item:id}/drawing", self.drawing),
+                *(Route(f"/items/{{item:id}}/{action}", self.act, methods=["POST"]) for action in ACTIONS),
                 Mount("/static", StaticFiles(directory=HERE / "static")),
             ],
             middleware=[Middleware(AuthMiddleware, only_loopback=only_loopback)],
@@ -113,7 +114,7 @@ class Pages:
         """Goes on to the next item, or back to the overview when nothing is left."""
         reviewer, role = self._signed_in(request), _role(request.query_params.get("role"))
         given = request.query_params.get("after", "")
-        after = int(given) if given.isdecimal() else None
+        after = int(given) if re.fullmatch(_Id.regex, given) else None
         if role == "adjudicate":
             chosen = self._site.next_dispute(reviewer, after)
             return RedirectResponse("/" if chosen is None else f"/items/{chosen}?role=adjudicate", _SEE_OTHER)
@@ -267,6 +268,15 @@ _HEADERS: Final = {
 }
 
 
+class _Id(IntegerConvertor):  # type: ignore[misc]  # without types of its own
+    """Ids in paths: others have more digits than Python reads."""
+
+    regex = "[0-9]{1,16}"
+
+
+register_url_convertor("id", _Id())
+
+
 class AuthMiddleware:
     """Refuses requests that another site's page sends, and adds the headers that keep pages apart.
 
@@ -310,13 +320,21 @@ def _from_here(headers: Headers) -> bool:
     """Returns whether the request comes from this site's own page, by its headers; without them it is refused."""
     origin = headers.get("origin")
     if origin is not None:
-        return urlsplit(origin).netloc == headers.get("host")
+        return _split(origin).netloc == headers.get("host")
     return headers.get("sec-fetch-site") == "same-origin"
 
 
 def _host_name(host: str) -> str:
     """The name in a Host header, without its port."""
-    return urlsplit(f"//{host}").hostname or ""
+    return _split(f"//{host}").hostname or ""
+
+
+def _split(url: str) -> SplitResult:
+    """The parts of an address; of what is none ("//[") no parts."""
+    try:
+        return urlsplit(url)
+    except ValueError:
+        return urlsplit("")
 
 
 def signed(name: str, key: bytes) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +17,7 @@ from xml.etree import ElementTree as ET
 
 import pyarrow as pa
 
-from pipeline.core.errors import ConfigError
+from pipeline.core.errors import SUBJECT_CHARS, ConfigError, shortened
 from pipeline.core.parquet import read_table
 from pipeline.review.review_bundle import ReviewItem, ReviewTruth
 from pipeline.review.reviewed import VERDICTS
@@ -159,8 +160,8 @@ def _verdict(
 ) -> ReviewVerdict | tuple[str, str]:
     """A row's verdict, or what is wrong with it and the remedy."""
     said = {name: plain(cell.strip()) for name, cell in row.items()}
-    if not said["id"].isdecimal():
-        finding = f"id {said['id']!r} is no whole number"
+    if not re.fullmatch("[0-9]{1,16}", said["id"]):
+        finding = f"id {shortened(said['id'], SUBJECT_CHARS)!r} is no whole number"
         return finding, "format the column as text before saving: spreadsheets shorten long numbers"
     item = items.get(int(said["id"]))
     if item is None:

@@ -152,6 +152,9 @@ def test_refusals_say_what_to_do_and_store_nothing(app: Starlette, folder: Path)
         "The question has changed since this page was opened. Reload the page.",
     )
     assert ann.say(1, "vote")[0] == 404
+    digits = "9" * 5000
+    assert [ann.get(f"/items/{digits}{rest}").status_code for rest in ("", "/video")] == [404, 404]
+    assert ann.get(f"/next?after={digits}").headers["location"] == ann.get("/next").headers["location"]
     assert ann.say(1, "answer", answer="x" * 70_000)[0] == 413
     assert events(folder) == []
 
@@ -159,12 +162,18 @@ def test_refusals_say_what_to_do_and_store_nothing(app: Starlette, folder: Path)
 def test_only_the_page_itself_may_send_and_only_by_the_machines_own_name(app: Starlette, folder: Path) -> None:
     ann = Browser(app)
     form = {"content": CONTENT[1], "answer": "B"}
-    for origin in ("http://evil.example", "null", "http://127.0.0.1:9", "http://127.0.0.1:8765.evil.example"):
+    for origin in (
+        "http://evil.example",
+        "null",
+        "http://127.0.0.1:9",
+        "http://127.0.0.1:8765.evil.example",
+        "http://[",
+    ):
         assert ann.post("/items/1/answer", data=form, headers={"origin": origin}).status_code == 403
     del ann.headers["origin"]
     assert ann.post("/items/1/answer", data=form).status_code == 403
     assert ann.post("/items/1/answer", data=form, headers={"sec-fetch-site": "cross-site"}).status_code == 403
-    assert ann.get("/items/1", headers={"host": "evil.example"}).status_code == 400
+    assert [ann.get("/items/1", headers={"host": host}).status_code for host in ("evil.example", "[")] == [400, 400]
     assert events(folder) == []
     assert ann.post("/items/1/answer", data=form, headers={"sec-fetch-site": "same-origin"}).status_code == 303
 

@@ -77,6 +77,7 @@ def test_a_filled_sheet_comes_back_whatever_spreadsheet_saved_it(path: Path) -> 
 def test_all_that_can_be_wrong_with_a_row_is_told_with_its_line(path: Path) -> None:
     lines = {
         "99,ann,A,,": "this build has no question 99",
+        "9" * 5000 + ",ann,A,,": f"id '{'9' * 300}… (5,000 characters)' is no whole number",
         "1.23E+15,ann,A,,": "id '1.23E+15' is no whole number",
         "1,,A,,": "no reviewer is named",
         "1,ann,F,,": "answer 'F' is not a letter up to D",
@@ -86,7 +87,7 @@ def test_all_that_can_be_wrong_with_a_row_is_told_with_its_line(path: Path) -> N
         "1,ann,,other,": "the reason other without a note",
         f"1,{'x' * 41},A,,": "the reviewer's name has more than 40 characters, or some that cannot be printed",
         "2,bo,C,,": None,
-        '2,bo,C,,"kept, with a comma"': "bo says otherwise on question 2 in line 11",
+        '2,bo,C,,"kept, with a comma"': "bo says otherwise on question 2 in line 12",
         "4,bo,A,,": None,
         "4,bo,A,, ": None,  # the same again
     }
