@@ -9,19 +9,40 @@ from __future__ import annotations
 import datetime
 from typing import Annotated, Any, Final, Generic, Literal, TypeAlias, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, SerializeAsAny
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, SerializeAsAny, model_validator
 
 SCHEMA_VERSION: Final = 1
 
 Vec3 = tuple[FiniteFloat, FiniteFloat, FiniteFloat]
 Mat3 = tuple[Vec3, Vec3, Vec3]
 Name = Annotated[str, Field(min_length=1, max_length=200)]
+# Of limits that are set in a configuration; what lies outside would refuse everything, or nothing, without a word.
+Degrees = Annotated[float, Field(ge=0, le=180)]
+Metres = Annotated[float, Field(ge=0, le=100_000)]
+SquareMetres = Annotated[float, Field(ge=0, le=1_000_000)]
+Seconds = Annotated[float, Field(ge=0, le=86_400)]
+Share = Annotated[float, Field(ge=0, le=1)]
+Ratio = Annotated[float, Field(ge=1, le=100)]
 
 
 class Model(BaseModel):
     """Base of all schema models: immutable, and unknown keys are an error."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Limits(Model):
+    """Base of the limits of a benchmark or a stage: finite, and what is called `…_min…` not above its `…_max…`."""
+
+    model_config = ConfigDict(allow_inf_nan=False)
+
+    @model_validator(mode="after")
+    def _least_below_most(self) -> Limits:
+        for least in type(self).model_fields:
+            most = least.replace("_min", "_max")
+            if most != least and most in type(self).model_fields and getattr(self, least) > getattr(self, most):
+                raise ValueError(f"{least} {getattr(self, least):g} is above {most} {getattr(self, most):g}")
+        return self
 
 
 class OrientedBox(Model):

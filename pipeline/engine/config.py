@@ -83,7 +83,7 @@ class GenerateConfig(Model):
         try:
             self.resolved_rules()
         except ValidationError as error:
-            raise ValueError("; ".join(f"rule {e['loc'][0]}: {e['msg']}" for e in error.errors())) from error
+            raise ValueError("; ".join(map(_fault_of_rule, error.errors()))) from error
         return self
 
     def resolved_rules(self) -> BaseModel:
@@ -315,6 +315,11 @@ def _describe(error: Any, model: type[BaseModel]) -> str:
     if where in RENAMED:
         return f"configuration key {where} is now called {RENAMED[where]}"
     return f"unknown configuration key {where}; known here: {', '.join(sorted(model.model_fields))}"
+
+
+def _fault_of_rule(error: Any) -> str:
+    where = ".".join(str(part) for part in error["loc"])
+    return f"rule {where}: {error['msg']}" if where else f"rules: {error['msg'].removeprefix('Value error, ')}"
 
 
 def _section_of(annotation: Any) -> type[BaseModel]:

@@ -76,7 +76,17 @@ def list_inputs(config: BuildConfig) -> InputListing:
     file = next(iter(config.written.values()), Path())
     lost = ("written_without_scene", "no such scene in this build", "correct the scene, or give its data root")
     broken += [(scene, RawDataError(file, *lost, scene)) for scene in sorted(written)]
+    _check_datasets(config, {unit.partition("/")[0] for unit in (*inputs, *(unit for unit, _ in broken))})
     return InputListing(inputs, broken + _without_scene(config, inputs, fixes))
+
+
+def _check_datasets(config: BuildConfig, there: set[str]) -> None:
+    """Raises ConfigError where terms are those of a dataset that neither the build nor its benchmark knows."""
+    known = there | set(config.of_benchmark().card.terms)
+    for key, names in (("terms", config.export.terms), ("frames", config.export.frames)):
+        if unknown := sorted(set(names) - known):
+            named = f"unknown dataset {', '.join(unknown)}; there are {', '.join(sorted(known))}"
+            raise ConfigError(f"configuration export.{key}: {named}")
 
 
 def _written(config: BuildConfig) -> tuple[dict[str, dict[str, Any]], list[RawDataError]]:

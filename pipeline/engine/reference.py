@@ -7,7 +7,7 @@ import types
 from collections.abc import Iterator, Mapping
 from html import escape
 from pathlib import Path
-from typing import Any, Final, Literal, Union, get_args, get_origin
+from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
 
 import yaml
 from pydantic import BaseModel
@@ -160,6 +160,8 @@ def _section(annotation: Any) -> type[BaseModel] | None:
 
 def _type(annotation: Any) -> str:
     """A type as one reads it: "text", "list of numbers", "one of a, b"."""
+    if get_origin(annotation) is Annotated:
+        annotation = get_args(annotation)[0]
     origin, inner = get_origin(annotation), get_args(annotation)
     if origin in (Union, types.UnionType):
         return " or ".join("null" if kind is type(None) else _type(kind) for kind in inner)

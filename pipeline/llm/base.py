@@ -152,12 +152,12 @@ class ModelSpec(BaseModel):
     frames: int = Field(
         default=16, ge=1, le=512, description="pictures of a video for a model that takes pictures but no video"
     )
-    temperature: float | None = Field(default=0.0, ge=0, description="null: not sent, some models refuse it")
+    temperature: float | None = Field(default=0.0, ge=0, le=10, description="null: not sent, some models refuse it")
     max_tokens: int = Field(default=256, ge=1, description="of a reply; reasoning models need far more")
     request: dict[str, JsonValue] = Field(default_factory=dict, description="more fields of the request")
     rpm: int | None = Field(default=None, ge=1, description="requests per minute, never exceeded")
     concurrency: int = Field(default=8, ge=1, le=1000, description="requests under way at once")
-    timeout_s: float = Field(default=60.0, gt=0, description="after which one attempt is given up")
+    timeout_s: float = Field(default=60.0, gt=0, le=86_400, description="after which one attempt is given up")
     attempts: int = Field(default=6, ge=1, description="how often one request is sent at most")
     price: Price | None = Field(default=None, description="instead of the price table's")
     limit_cost: float | None = Field(default=None, ge=0, description="spent on it at most, over all runs of a build")

@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import itertools
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Annotated, Any, Literal, get_args, get_origin
 
 import pytest
+from annotated_types import Ge, Gt, Le, Lt
+from pydantic import BaseModel
 
 from flows.orchestration.folders import BUILDS
+from pipeline.benchmarks.benchmark import Benchmark
+from pipeline.benchmarks.embodied4c.rules import WrittenExam
+from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.benchmarks.vsi.rules import PROFILES, Rules
 from pipeline.benchmarks.vsi.tasks.registry import TASKS
 from pipeline.core.errors import ConfigError
 from pipeline.core.identity import digest_of
-from pipeline.engine.config import build_config, load_config
-from pipeline.engine.inputs import check_roots
+from pipeline.engine.config import build_config, config_model, load_config
+from pipeline.engine.inputs import check_roots, list_inputs
+from tests.worlds.indoor.readers.broken_metadata import write_sound
 
 VSI = BUILDS / "vsi.yaml"
 
@@ -89,6 +98,68 @@ def test_settings_are_yaml_and_the_last_one_holds() -> None:
 def test_what_is_not_known_is_refused_with_what_is(setting: str, said: list[str]) -> None:
     text = refusal(setting)
     assert all(part in text for part in said), text
+
+
+@pytest.mark.parametrize(
+    ("build", "setting", "said"),
+    [
+        ("vsi", "margin_min_deg=1e9", "rule margin_min_deg: Input should be less than or equal to 180"),
+        ("vsi", "margin_min_deg=45", "rule margin_min_deg: Input should be less than 45"),
+        ("vsi", "pair_min_m=5.01", "rules: pair_min_m 5.01 is above pair_max_m 5"),
+        ("vsi", "gap_min_m=-0.01", "rule gap_min_m: Input should be greater than or equal to 0"),
+        ("vsi", "extent_seen_min=1.01", "rule extent_seen_min: Input should be less than or equal to 1"),
+        ("urbanvideo", "there_m=0.9", "rule there_m: Input should be greater than or equal to 1"),
+        ("urbanvideo", "detour_max=0.9", "rule detour_max: Input should be greater than or equal to 1"),
+        ("cityeqa", "near_m=[0]", "rule near_m.0: Input should be greater than or equal to 1"),
+        ("ergeobench", "tilt_max_deg=61", "rule tilt_max_deg: Input should be less than or equal to 60"),
+        ("embodied4c", "window_s=.inf", "rule window_s: Input should be a finite number"),
+    ],
+)
+def test_a_limit_without_sense_is_refused(build: str, setting: str, said: str) -> None:
+    assert refusal(f"generate.rules.{setting}", path=BUILDS / f"{build}.yaml") == f"configuration generate: {said}"
+
+
+MONEY = {"input", "output", "limit_cost"}  # what somebody may spend has no end
+
+
+@pytest.mark.parametrize("benchmark", BENCHMARKS.values(), ids=lambda benchmark: benchmark.name)
+def test_every_number_of_a_configuration_has_a_range(benchmark: Benchmark[Any, Any]) -> None:
+    """Numbers have two ends, whole numbers at least one; one that is given twice would hold once, whichever it is."""
+    lacking = []
+    for model in sections(config_model(benchmark.name)) | sections(benchmark.rules):
+        for name, field in model.model_fields.items():
+            for kind, ends in numbers(field.annotation, field.metadata):
+                wanted = 1 if kind is int or name in MONEY else 2
+                if len(ends) < wanted or max(Counter(ends).values()) > 1:
+                    lacking.append(f"{model.__name__}.{name}")
+    assert lacking == []
+
+
+def sections(annotation: Any) -> set[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        inner = [sections(field.annotation) for field in annotation.model_fields.values()]
+        return {annotation}.union(*inner) if annotation is not WrittenExam else set()
+    return set().union(*map(sections, get_args(annotation)))
+
+
+def numbers(annotation: Any, metadata: Sequence[object]) -> Iterator[tuple[type, list[str]]]:
+    if annotation in (int, float):
+        yield annotation, [type(m).__name__ for m in metadata if isinstance(m, Ge | Gt | Le | Lt)]
+    elif get_origin(annotation) is Annotated:
+        yield from numbers(annotation.__origin__, [*annotation.__metadata__[0].metadata, *metadata])
+    elif get_origin(annotation) is not Literal:
+        for one in get_args(annotation):
+            yield from numbers(one, metadata)
+
+
+@pytest.mark.parametrize(("key", "value"), [("terms", "{SCANNET: CC BY}"), ("frames", "[SCANNET]")])
+def test_an_unknown_dataset_is_named_with_the_known_ones(key: str, value: str, tmp_path: Path) -> None:
+    meta = write_sound(tmp_path / "meta").parent
+    given = [f"export.{key}={value.replace('SCANNET', name)}" for name in ("SCANNET", "scannet", "samples")]
+    wrong, *right = (load_config(VSI, [f"roots.vsi_meta={meta}", setting]) for setting in given)
+    with pytest.raises(ConfigError, match=rf"export.{key}: unknown dataset SCANNET; there are .*samples, scannet"):
+        list_inputs(wrong)
+    assert all(list_inputs(config).inputs for config in right)
 
 
 def test_every_fault_is_told_at_once() -> None:

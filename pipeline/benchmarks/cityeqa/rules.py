@@ -2,44 +2,46 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Annotated, Final
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
+
+from pipeline.core.schema import Degrees, Limits, Metres, Ratio
 
 
-class CityRules(BaseModel):
+class CityRules(Limits):
     """When a task is asked. Any of them can be set in a build's configuration."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
     # Relations
-    margin_deg: float = Field(default=10.0, gt=0, lt=45, description="between a bearing and the diagonals")
-    first_reach_m: float = Field(default=120.0, gt=0, description="from the start to the first landmark's footprint")
-    next_reach_m: float = Field(default=60.0, gt=0, description="from a landmark's footprint to the next thing's")
+    margin_deg: Degrees = Field(default=10.0, gt=0, lt=45, description="between a bearing and the diagonals")
+    first_reach_m: Metres = Field(default=120.0, gt=0, description="from the start to the first landmark's footprint")
+    next_reach_m: Metres = Field(default=60.0, gt=0, description="from a landmark's footprint to the next thing's")
     # Starts
-    start_min_m: float = Field(default=30.0, ge=0, description="from the start to the target")
-    start_max_m: float = Field(default=200.0, gt=0, description="the same at most (CityEQA, section 2.2)")
+    start_min_m: Metres = Field(default=30.0, description="from the start to the target")
+    start_max_m: Metres = Field(default=200.0, gt=0, description="the same at most (CityEQA, section 2.2)")
     starts_min: int = Field(default=4, ge=1, description="of a question: with fewer it is not asked (section 2.2)")
     starts_max: int = Field(default=6, ge=1, description="of a question: more are not asked")
     sides_min: int = Field(default=3, ge=1, le=8, description="eighths of the compass that the starts of one lie in")
     hidden_at_start: bool = Field(default=True, description="whether no look from the start may show the target")
-    body_m: float = Field(default=0.5, gt=0, description="radius of the agent: it keeps so far from all that is solid")
-    path_max_m: float = Field(
+    body_m: Metres = Field(default=0.5, gt=0, description="radius of the agent: it keeps so far from all that is solid")
+    path_max_m: Metres = Field(
         default=300.0, gt=0, description="shortest way from the start to where the answer is seen"
     )
     # What a pose shows
-    look_m: tuple[float, ...] = Field(
+    look_m: tuple[Metres, ...] = Field(
         default=(6.0, 9.0, 13.0, 18.0, 25.0), description="from the target, where it is observed"
     )
     pixels_min: int = Field(default=400, ge=1, description="of 640 x 480, of each thing that an answer rests on")
     read_pixels_min: int = Field(default=1500, ge=1, description="of a sign that is read")
     # Facts
-    near_m: tuple[int, ...] = Field(default=(10, 15, 20), description="'within so many metres of'")
-    near_margin_m: float = Field(default=1.5, gt=0, description="between what is counted and that distance")
+    near_m: tuple[Annotated[int, Field(ge=1, le=1000)], ...] = Field(
+        default=(10, 15, 20), description="'within so many metres of'"
+    )
+    near_margin_m: Metres = Field(default=1.5, gt=0, description="between what is counted and that distance")
     count_max: int = Field(default=8, ge=1, description="of things that are counted")
-    side_gap_max_m: float = Field(default=25.0, gt=0, description="to what is left or right of something")
-    nearer_ratio_min: float = Field(default=1.4, gt=1, description="of two things, how much farther the other is")
-    bearing_gap_m: tuple[float, float] = Field(default=(5.0, 60.0), description="to what lies in a direction")
+    side_gap_max_m: Metres = Field(default=25.0, gt=0, description="to what is left or right of something")
+    nearer_ratio_min: Ratio = Field(default=1.4, gt=1, description="of two things, how much farther the other is")
+    bearing_gap_m: tuple[Metres, Metres] = Field(default=(5.0, 60.0), description="to what lies in a direction")
     things_per_kind: int = Field(
         default=1000, ge=1, description="that questions are made about: of a kind with more things so many are drawn"
     )

@@ -12,10 +12,10 @@ import math
 from pathlib import Path
 from typing import Annotated, Any, Final
 
-from pydantic import BeforeValidator, ConfigDict, Field, FiniteFloat, ValidationError, model_validator
+from pydantic import BeforeValidator, Field, FiniteFloat, ValidationError, model_validator
 
 from pipeline.benchmarks.embodied4c.kinds import GEN, SUBS
-from pipeline.core.schema import Model
+from pipeline.core.schema import Degrees, Metres, Model, Ratio, Seconds, Share
 from pipeline.worlds.flight.view import FlightRules
 
 ASKED: Final = frozenset({GEN, *(sub for subs in SUBS.values() for sub in subs)})
@@ -84,51 +84,57 @@ def _from_file(value: Any) -> Any:
 class ExamRules(FlightRules):
     """When a question is asked. Any of them can be set in a build's configuration."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
-
     # Times
     exam_moments_max: int = Field(
         default=12, ge=1, description="times of a log at which questions stand, evenly spread"
     )
-    past_min_s: float = Field(
-        default=2.0, ge=0, description="of the log before a question, and of the video of one about now"
+    past_min_s: Seconds = Field(
+        default=2.0, description="of the log before a question, and of the video of one about now"
     )
-    arm_past_s: float = Field(default=1.0, gt=0, description="the same of an episode of an arm")
-    shown_s: float = Field(default=15.0, gt=0, description="of a flight's video with a question about landmarks")
-    window_s: float = Field(default=5.0, gt=0, description="what short-term memory is asked about")
-    future_min_s: float = Field(default=0.5, ge=0, description="of the log after it: speeds are measured around it")
-    event_margin_s: float = Field(default=0.3, ge=0, description="between a question and the border of a state")
+    arm_past_s: Seconds = Field(default=1.0, gt=0, description="the same of an episode of an arm")
+    shown_s: Seconds = Field(default=15.0, gt=0, description="of a flight's video with a question about landmarks")
+    window_s: Seconds = Field(default=5.0, gt=0, description="what short-term memory is asked about")
+    future_min_s: Seconds = Field(default=0.5, description="of the log after it: speeds are measured around it")
+    event_margin_s: Seconds = Field(default=0.3, description="between a question and the border of a state")
     # Who is spoken of
     points_min: int = Field(default=15, ge=0, description="lidar points on a thing, where they are known")
     occluded_max: int = Field(default=1, ge=0, le=2, description="KITTI's level: 1 partly hidden")
     truncated_max: float = Field(default=0.5, ge=0, le=1, description="share outside the picture")
-    spoken_m: float = Field(default=60.0, gt=0, description="to a thing that is spoken of on the ground")
-    spoken_of_m: float = Field(default=250.0, gt=0, description="to a landmark that is spoken of in the air")
-    second_gap_m: float = Field(default=0.7, gt=0, description="by which the second nearest of a kind is farther")
-    second_share: float = Field(default=0.1, gt=0, description="the same, as a share of the distance")
-    side_margin_deg: float = Field(default=8.0, gt=0, lt=22, description="between a bearing and the border of a side")
+    spoken_m: Metres = Field(default=60.0, gt=0, description="to a thing that is spoken of on the ground")
+    spoken_of_m: Metres = Field(default=250.0, gt=0, description="to a landmark that is spoken of in the air")
+    second_gap_m: Metres = Field(default=0.7, gt=0, description="by which the second nearest of a kind is farther")
+    second_share: Share = Field(default=0.1, gt=0, description="the same, as a share of the distance")
+    side_margin_deg: Degrees = Field(default=8.0, gt=0, lt=22, description="between a bearing and the border of a side")
     # Numbers
-    distance_min_m: float = Field(default=1.5, gt=0, description="of a distance: boxes are good to a tenth of it")
-    radius_margin_m: float = Field(default=0.75, gt=0, description="between what is counted and the radius")
+    distance_min_m: Metres = Field(default=1.5, gt=0, description="of a distance: boxes are good to a tenth of it")
+    radius_margin_m: Metres = Field(default=0.75, gt=0, description="between what is counted and the radius")
     count_max: int = Field(default=20, ge=1, description="of things that are counted")
-    speed_min_kmh: float = Field(default=10.0, gt=0, description="of a speed: those of boxes are good to 0.25 km/h")
-    speed_off_max: float = Field(default=0.06, gt=0, description="share by which half the window gives another speed")
-    turn_min_deg: float = Field(default=5.0, gt=0, description="of an angle that is asked for")
+    speed_min_kmh: float = Field(
+        default=10.0, le=1000, gt=0, description="of a speed: those of boxes are good to 0.25 km/h"
+    )
+    speed_off_max: float = Field(
+        default=0.06, le=1, gt=0, description="share by which half the window gives another speed"
+    )
+    turn_min_deg: Degrees = Field(default=5.0, gt=0, description="of an angle that is asked for")
     # Words
-    still_mps: float = Field(default=0.3, gt=0, description="at most, of what stands")
-    moving_mps: float = Field(default=1.0, gt=0, description="at least, of what moves")
-    accelerating_mps2: float = Field(default=0.7, gt=0, description="at least, of who accelerates or brakes")
-    steady_mps2: float = Field(default=0.25, gt=0, description="at most, of who keeps a speed")
-    turning_dps: float = Field(default=6.0, gt=0, description="degrees a second at least, of who turns")
-    straight_dps: float = Field(default=2.0, gt=0, description="at most, of who does not")
-    size_ratio_min: float = Field(default=1.2, gt=1, description="of two sizes that are compared")
-    distance_ratio_min: float = Field(default=1.25, gt=1, description="of two distances that are compared")
-    heading_margin_deg: float = Field(default=10.0, gt=0, description="between a heading and the border of its class")
-    lane_margin_m: float = Field(default=0.3, gt=0, description="between a thing's middle and the border of its lane")
+    still_mps: float = Field(default=0.3, le=1000, gt=0, description="at most, of what stands")
+    moving_mps: float = Field(default=1.0, le=1000, gt=0, description="at least, of what moves")
+    accelerating_mps2: float = Field(default=0.7, le=100, gt=0, description="at least, of who accelerates or brakes")
+    steady_mps2: float = Field(default=0.25, le=100, gt=0, description="at most, of who keeps a speed")
+    turning_dps: float = Field(default=6.0, le=360, gt=0, description="degrees a second at least, of who turns")
+    straight_dps: float = Field(default=2.0, le=360, gt=0, description="at most, of who does not")
+    size_ratio_min: Ratio = Field(default=1.2, gt=1, description="of two sizes that are compared")
+    distance_ratio_min: Ratio = Field(default=1.25, gt=1, description="of two distances that are compared")
+    heading_margin_deg: Degrees = Field(
+        default=10.0, lt=45, gt=0, description="between a heading and the border of its class"
+    )
+    lane_margin_m: Metres = Field(default=0.3, gt=0, description="between a thing's middle and the border of its lane")
     # In the air
-    climbing_mps: float = Field(default=0.5, gt=0, description="up or down at least, of who climbs or descends")
-    level_mps: float = Field(default=0.15, gt=0, description="at most, of who does not")
-    swing_max_deg: float = Field(default=8.0, gt=0, description="of the nose within a second of a question of sides")
+    climbing_mps: float = Field(
+        default=0.5, le=1000, gt=0, description="up or down at least, of who climbs or descends"
+    )
+    level_mps: float = Field(default=0.15, le=1000, gt=0, description="at most, of who does not")
+    swing_max_deg: Degrees = Field(default=8.0, gt=0, description="of the nose within a second of a question of sides")
     # Questions that are not about the log
     even_answers: bool = Field(default=True, description="of a kind and log none over twice as often as another")
     far_per_log: int = Field(default=12, ge=0, description="domain-far questions that are drawn for a log")

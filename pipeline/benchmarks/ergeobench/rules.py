@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
+
+from pipeline.core.schema import Degrees, Limits, Metres, Ratio, Share
 
 # Task of geo-localization -> the setting of table 2 in which it is asked.
 SETTINGS: Final = {
@@ -33,52 +35,61 @@ DIMENSION_OF: Final = {task: name for name, tasks in DIMENSIONS.items() for task
 )
 
 
-class ErgeoRules(BaseModel):
+class ErgeoRules(Limits):
     """When a question is asked. Any of them can be set in a build's configuration."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
     # Where a panorama was taken
-    accuracy_max_m: float = Field(default=100.0, gt=0, description="of a position that is the truth; a known one")
-    border_min_m: float = Field(default=50.0, ge=0, description="from the position to the border of country and city")
-    street_max_m: float = Field(default=30.0, gt=0, description="from the position to the street's middle line")
-    street_gap_min_m: float = Field(default=8.0, ge=0, description="by which a street of another name is farther")
+    accuracy_max_m: Metres = Field(default=100.0, gt=0, description="of a position that is the truth; a known one")
+    border_min_m: Metres = Field(default=50.0, description="from the position to the border of country and city")
+    street_max_m: Metres = Field(default=30.0, gt=0, description="from the position to the street's middle line")
+    street_gap_min_m: Metres = Field(default=8.0, description="by which a street of another name is farther")
     location_precision_m: float | None = Field(
-        default=None, gt=0, description="published positions are rounded to so many metres; null: as they were read"
+        default=None,
+        le=100_000,
+        gt=0,
+        description="published positions are rounded to so many metres; null: as they were read",
     )
-    street_withheld_m: float = Field(
+    street_withheld_m: Metres = Field(
         default=250.0, gt=0, description="a location_precision_m beyond which no street is published either"
     )
     ood_tag: str = Field(
         default="wilderness", description="of the out-of-distribution set, of which geo-localization alone is asked"
     )
     # What a view shows
-    level_max_deg: float = Field(default=5.0, gt=0, description="by which the camera may have looked up or leaned")
+    level_max_deg: float = Field(
+        default=5.0, le=90, gt=0, description="by which the camera may have looked up or leaned"
+    )
     edge_margin: float = Field(
         default=0.04, ge=0, lt=0.5, description="between an object and the edge of a view, as a share of its half"
     )
-    apparent_min_deg: float = Field(default=2.5, gt=0, description="of an object's width and height")
+    apparent_min_deg: Degrees = Field(default=2.5, gt=0, description="of an object's width and height")
     apparent_max_deg: float = Field(default=40.0, gt=0, le=80, description="of an object's width")
-    letter_min_deg: float = Field(
+    letter_min_deg: Degrees = Field(
         default=0.7, gt=0, description="width per letter of a name that must be read to tell what a place is: 5 pixels"
     )
-    visible_share_min: float = Field(default=0.6, gt=0, le=1, description="of an object; unmeasured: people saw it")
-    apart_deg: float = Field(default=3.0, ge=0, description="between a view and another object of the same label")
+    visible_share_min: Share = Field(default=0.6, gt=0, description="of an object; unmeasured: people saw it")
+    apart_deg: Degrees = Field(default=3.0, description="between a view and another object of the same label")
     # Spatial awareness
-    yaw_margin_deg: float = Field(default=4.0, gt=0, lt=10, description="from an object's middle to the next yaw bin")
+    yaw_margin_deg: Degrees = Field(default=4.0, gt=0, lt=10, description="from an object's middle to the next yaw bin")
     cell_margin: float = Field(
         default=0.08, gt=0, lt=0.3, description="from an object's middle to the next cell, in halves of the picture"
     )
     tilt_max_deg: float = Field(default=30.0, gt=0, le=60, description="by which a view is tilted for 2D positions")
-    side_margin_deg: float = Field(default=4.0, gt=0, description="between two objects that lie left and right")
-    facing_margin_deg: float = Field(default=20.0, gt=0, lt=80, description="from an object to what is neither side")
-    sector_margin_deg: float = Field(default=5.0, gt=0, lt=15, description="from an object's middle to the next sector")
-    depth_bins_m: tuple[float, float] = Field(default=(10.0, 25.0), description="borders between near, middle and far")
+    side_margin_deg: Degrees = Field(
+        default=4.0, lt=90, gt=0, description="between two objects that lie left and right"
+    )
+    facing_margin_deg: Degrees = Field(default=20.0, gt=0, lt=80, description="from an object to what is neither side")
+    sector_margin_deg: Degrees = Field(
+        default=5.0, gt=0, lt=15, description="from an object's middle to the next sector"
+    )
+    depth_bins_m: tuple[Metres, Metres] = Field(
+        default=(10.0, 25.0), description="borders between near, middle and far"
+    )
     depth_margin: float = Field(default=0.15, gt=0, lt=0.5, description="from a distance to a border, as its share")
-    distance_ratio_min: float = Field(default=1.35, gt=1, description="of the farther distance to the nearer one")
+    distance_ratio_min: Ratio = Field(default=1.35, gt=1, description="of the farther distance to the nearer one")
     # Common sense
-    poi_reach_m: float = Field(default=60.0, gt=0, description="of a place that serves a need")
-    poi_min_deg: float = Field(default=4.0, gt=0, description="of its width: a smaller one cannot be told")
+    poi_reach_m: Metres = Field(default=60.0, gt=0, description="of a place that serves a need")
+    poi_min_deg: Degrees = Field(default=4.0, gt=0, description="of its width: a smaller one cannot be told")
 
 
 PROFILES: Final[dict[str, ErgeoRules]] = {"strict": ErgeoRules()}

@@ -10,33 +10,42 @@ from typing import Final
 
 from pydantic import Field
 
+from pipeline.core.schema import Degrees, Metres, Seconds, SquareMetres
 from pipeline.worlds.indoor.view import IndoorRules, IndoorView
 
 
 class Rules(IndoorRules):
     """Limits of one profile; metres, square metres, degrees. Any of them can be set in a build's configuration."""
 
-    first_gap_min_s: float = Field(default=1.0, description="appearance order: between any two first times")
-    turn_margin_min_deg: float = Field(default=10.0, description="routes: from 30 and 135 degrees of turn")
-    turn_reading_deg: float = Field(description="routes: closer to 135 degrees, neither reading of a turn is wrong")
+    first_gap_min_s: Seconds = Field(default=1.0, description="appearance order: between any two first times")
+    turn_margin_min_deg: Degrees = Field(default=10.0, lt=45, description="routes: from 30 and 135 degrees of turn")
+    turn_reading_deg: float = Field(
+        ge=0, le=45, description="routes: closer to 135 degrees, neither reading of a turn is wrong"
+    )
     back_turns_max: int = Field(default=1, ge=0, description="routes: no released option turns back twice")
-    leg_min_m: float = Field(default=0.5, description="routes: shortest way between two turns")
-    body_radius_m: float = Field(default=0.2, description="routes: what passes between the objects")
+    leg_min_m: Metres = Field(default=0.5, description="routes: shortest way between two turns")
+    body_radius_m: Metres = Field(default=0.2, description="routes: what passes between the objects")
     min_count: int = Field(default=2, ge=0, description="counting: smaller counts are not asked (B.1)")
     extent_seen_min: float | None = Field(
-        description="size: share of the longest side that the video must show, where it was examined; null: none"
+        ge=0,
+        le=1,
+        description="size: share of the longest side that the video must show, where it was examined; null: none",
     )
-    abs_distance_min_m: float = Field(default=0.2, description="absolute distance: smallest asked (released file)")
-    nearest_min_m: float = Field(default=0.15, description="relative distance: the nearest is at least this far")
-    gap_min_m: float = Field(default=0.15, description="relative distance: between any two distances (B.1)")
-    gap_min_large_room_m: float = Field(description="the same in rooms over large_room_m2 (B.1: 0.30)")
-    large_room_m2: float = Field(default=40.0, description="B.1")
-    pair_min_m: float = Field(default=0.30, description="direction: any two of the three objects (released file)")
-    pair_max_m: float = Field(default=5.0, description="direction: any two of the three objects (released file)")
-    horizontal_min_m: float = Field(description="direction: from where one stands to the others, on the floor plane")
-    margin_min_deg: float = Field(default=10.0, description="direction: to the sector boundaries (released file)")
+    abs_distance_min_m: Metres = Field(default=0.2, description="absolute distance: smallest asked (released file)")
+    nearest_min_m: Metres = Field(default=0.15, description="relative distance: the nearest is at least this far")
+    gap_min_m: Metres = Field(default=0.15, description="relative distance: between any two distances (B.1)")
+    gap_min_large_room_m: Metres = Field(description="the same in rooms over large_room_m2 (B.1: 0.30)")
+    large_room_m2: SquareMetres = Field(default=40.0, description="B.1")
+    pair_min_m: Metres = Field(default=0.30, description="direction: any two of the three objects (released file)")
+    pair_max_m: Metres = Field(default=5.0, description="direction: any two of the three objects (released file)")
+    horizontal_min_m: Metres = Field(description="direction: from where one stands to the others, on the floor plane")
+    margin_min_deg: Degrees = Field(
+        default=10.0, lt=45, description="direction: to the sector boundaries (released file)"
+    )
     hard_margin_two_sided: bool = Field(description="direction, hard: also refuse just past a boundary")
-    corners_max: int = Field(default=2, description="direction: of the 8 corners of the asked box in another sector")
+    corners_max: int = Field(
+        default=2, ge=0, le=8, description="direction: of the 8 corners of the asked box in another sector"
+    )
     hold_around: bool = Field(
         description="direction: the answer holds wherever one may stand beside the object, not from its centre alone, "
         "and nothing that hangs overhead is spoken of"

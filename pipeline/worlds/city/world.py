@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 from PIL import Image
 
-from pipeline.core.schema import Model
+from pipeline.core.schema import Limits
 from pipeline.core.spatial import MappedThing, TopDownMap
 from pipeline.formats.images import decode_color, jpeg_bytes
 from pipeline.reading.files import SceneFiles
@@ -51,7 +51,7 @@ def photographs(files: SceneFiles, scene: CityScene, wanted: Sequence[CityPhoto]
         yield jpeg_bytes(np.asarray(image))
 
 
-class CityConfig(Model):
+class CityConfig(Limits):
     """Nothing of a city is observed ahead: grids and rays are made where a question needs them."""
 
 

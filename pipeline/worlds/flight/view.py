@@ -7,10 +7,10 @@ from functools import cached_property
 from typing import Final, Generic, Literal, TypeVar
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
-from pipeline.core.schema import Finding, Rejection
+from pipeline.core.schema import Finding, Limits, Metres, Rejection, Share
 from pipeline.geometry.bearings import turn_between_deg
 from pipeline.worlds.flight.facts import Action, FlightMotion, FlightScene, Segment
 from pipeline.worlds.flight.places import by_name, nameable
@@ -84,23 +84,21 @@ _NO_MOTION: Final = FlightMotion(
 )  # fmt: skip
 
 
-class FlightRules(BaseModel):
+class FlightRules(Limits):
     """The limits that every benchmark over flights sets; its own rules extend them."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     landmarks: Literal["described", "legend"] = Field(
         default="described",
         description="what they are called: what is seen of them, or their names, which pictures from the video explain",
     )
-    legend_share_min: float = Field(
+    legend_share_min: Share = Field(
         default=0.1,
         gt=0,
         lt=1,
         description="of the picture's width or height, that a named landmark takes at best",
     )
     landmarks_max: int = Field(default=8, ge=2, description="asked about in one flight: those nearest to the path")
-    reach_m: float = Field(default=100.0, description="from the path to a landmark, where no view is known")
+    reach_m: Metres = Field(default=100.0, description="from the path to a landmark, where no view is known")
     moments_max: int = Field(default=40, ge=1, description="times asked about in one flight, evenly thinned")
 
 

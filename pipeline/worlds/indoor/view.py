@@ -9,10 +9,10 @@ from typing import Generic, Literal, TypeVar
 
 import numpy as np
 import pyarrow as pa
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray, StrArray
-from pipeline.core.schema import Finding, Rejection
+from pipeline.core.schema import Finding, Limits, Rejection
 from pipeline.geometry.boxes import closest_distance_m, closest_points, stack
 from pipeline.geometry.grids import SampledBoxes
 from pipeline.questions.rules import lists
@@ -22,10 +22,8 @@ from pipeline.worlds.indoor.facts import SIGHT, UPRIGHT, IndoorScene, SceneObjec
 Slot = Literal["counted", "boxed", "unique", "seen"]
 
 
-class IndoorRules(BaseModel):
+class IndoorRules(Limits):
     """The limits that every benchmark over indoor scans sets; its own rules extend them."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     distance: Literal["exact", "grid_5cm"] = Field(description="closest points of the boxes, or of their 5 cm grids")
     refuse_doubts: bool = Field(description="never ask about a category that has a finding of severity doubt")

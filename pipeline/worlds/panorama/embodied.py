@@ -24,7 +24,7 @@ from pydantic import ConfigDict, Field, FiniteFloat, ValidationError
 
 from pipeline.core.errors import RawDataError
 from pipeline.core.files import read_file, write_atomically
-from pipeline.core.schema import Model
+from pipeline.core.schema import Limits, Model
 from pipeline.formats.equirect import decoded
 from pipeline.formats.images import jpeg_bytes
 from pipeline.geometry.equirect import Picture, Sphere
@@ -44,7 +44,7 @@ class ViewPose(Model):
     zoom: FiniteFloat = Field(default=1.0, gt=0)
 
 
-class ViewLimits(Model):
+class ViewLimits(Limits):
     """The limits of an agent's actions (section 4.1)."""
 
     pitch_deg: tuple[FiniteFloat, FiniteFloat] = (-60.0, 60.0)

@@ -15,14 +15,13 @@ from typing import Annotated, Literal
 
 from pydantic import Field, FiniteFloat
 
-from pipeline.core.schema import Facts, Model, Name, Origin, Scene
+from pipeline.core.schema import Facts, Limits, Model, Name, Origin, Scene, Share
 
 Vec2 = tuple[FiniteFloat, FiniteFloat]
 Compass = Annotated[FiniteFloat, Field(ge=0, lt=360)]
 Yaw = Annotated[FiniteFloat, Field(ge=-180, lt=180)]
 Pitch = Annotated[FiniteFloat, Field(ge=-90, le=90)]
 Metres = Annotated[FiniteFloat, Field(ge=0)]
-Share = Annotated[FiniteFloat, Field(ge=0, le=1)]
 Pixels = Annotated[int, Field(gt=0)]
 Slot = Literal["Architecture", "Signage", "Vegetation", "Terrain", "Infrastructure"]
 """The slots of foundational perception (ERGeoBench, section 4.3)."""
@@ -164,17 +163,23 @@ class Panorama(Facts):
 PanoramaScene = Scene[Panorama]
 
 
-class PanoramaConfig(Model):
+class PanoramaConfig(Limits):
     """The limits of panoramas; a picture beyond one of the first four is left out, with what was measured."""
 
     pixels_per_degree_min: float = Field(
-        default=5.0, ge=0, description="of the whole sphere's width: 5 are 1,800 pixels; a view of 90 degrees has 450"
+        default=5.0,
+        le=1000,
+        ge=0,
+        description="of the whole sphere's width: 5 are 1,800 pixels; a view of 90 degrees has 450",
     )
     sharpness_min: float = Field(
-        default=5.0, ge=0, description="variance of the Laplacian of views of 90 degrees and 512 pixels, grey levels²"
+        default=5.0,
+        le=10_000,
+        ge=0,
+        description="variance of the Laplacian of views of 90 degrees and 512 pixels, grey levels²",
     )
-    nadir_share_max: float = Field(
-        default=0.35, ge=0, le=1, description="of the lower half of the sphere: what the camera's own vehicle hides"
+    nadir_share_max: Share = Field(
+        default=0.35, description="of the lower half of the sphere: what the camera's own vehicle hides"
     )
     duplicate_bits: int = Field(
         default=6,
@@ -182,9 +187,16 @@ class PanoramaConfig(Model):
         le=64,
         description="of 64 in which the hashes of two pictures from within 10 m differ, if they are one; -1: keep all",
     )
-    street_search_m: float = Field(default=200.0, gt=0, le=2000, description="radius within which streets are sought")
-    street_max_m: float = Field(default=30.0, gt=0, description="farther from any named road, it is in no street")
-    street_gap_min_m: float = Field(
-        default=10.0, ge=0, description="by which the next street is farther, and twice what the position may be off"
+    street_search_m: Metres = Field(default=200.0, gt=0, le=2000, description="radius within which streets are sought")
+    street_max_m: Metres = Field(
+        default=30.0, le=100_000, gt=0, description="farther from any named road, it is in no street"
     )
-    border_min_m: float = Field(default=100.0, ge=0, description="to the border of its country, and of its city")
+    street_gap_min_m: float = Field(
+        default=10.0,
+        le=100_000,
+        ge=0,
+        description="by which the next street is farther, and twice what the position may be off",
+    )
+    border_min_m: float = Field(
+        default=100.0, le=100_000, ge=0, description="to the border of its country, and of its city"
+    )

@@ -16,7 +16,7 @@ import numpy as np
 from pydantic import Field
 
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
-from pipeline.core.schema import Evidence, Model, Rejection
+from pipeline.core.schema import Evidence, Limits, Metres, Ratio, Rejection
 from pipeline.geometry.colours import WORDS, margins
 from pipeline.reading.maps.appearance import COLOURED, SLIM, TOWER, may_be
 from pipeline.worlds.flight.facts import Landmark
@@ -31,20 +31,23 @@ _DECIMALS: Final = 3
 _FAR_M: Final = 1e6  # farther than anything about a flight: nothing looks like it
 
 
-class DescriptionConfig(Model):
+class DescriptionConfig(Limits):
     """By how much words must fit a landmark, and miss everything else. Limits are ours."""
 
-    around_m: float = Field(
+    around_m: Metres = Field(
         default=500.0, gt=0, description="words fit one thing alone among those so near to the path, in view or not"
     )
     colour_margin: float = Field(
-        default=10.0, gt=0, description="CIELAB: nearer to the colour's word than to any other, or than to the word"
+        default=10.0,
+        le=1000,
+        gt=0,
+        description="CIELAB: nearer to the colour's word than to any other, or than to the word",
     )
-    height_ratio_min: float = Field(default=1.3, gt=1, description="tallest or lowest: over the next")
-    height_gap_min_m: float = Field(default=3.0, ge=0, description="the same, in metres: about a storey")
-    area_ratio_min: float = Field(default=2.0, gt=1, description="largest: over the next")
-    beside_max_m: float = Field(default=30.0, gt=0, description="to what a thing stands beside: about a street")
-    apart_min_m: float = Field(default=60.0, gt=0, description="from there to the nearest thing that looks like it")
+    height_ratio_min: Ratio = Field(default=1.3, gt=1, description="tallest or lowest: over the next")
+    height_gap_min_m: Metres = Field(default=3.0, description="the same, in metres: about a storey")
+    area_ratio_min: Ratio = Field(default=2.0, gt=1, description="largest: over the next")
+    beside_max_m: Metres = Field(default=30.0, gt=0, description="to what a thing stands beside: about a street")
+    apart_min_m: Metres = Field(default=60.0, gt=0, description="from there to the nearest thing that looks like it")
 
 
 class ReferringExpression(NamedTuple):

@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
-from pipeline.core.schema import Model
+from pipeline.core.schema import Limits, Metres, Model, Seconds, Share
 from pipeline.geometry.bearings import compass_deg
 from pipeline.geometry.tracks import Track
 from pipeline.worlds.flight.observe.descriptions import DescriptionConfig
@@ -30,9 +30,9 @@ class Needs(Model):
     one threshold does not flicker.
     """
 
-    start: float = Field(gt=0, description="speed from which on it is moving, m/s or degrees/s")
-    stop: float = Field(gt=0, description="speed below which it no longer is")
-    least: float = Field(gt=0, description="metres or degrees that it must come to")
+    start: float = Field(le=1000, gt=0, description="speed from which on it is moving, m/s or degrees/s")
+    stop: float = Field(le=1000, gt=0, description="speed below which it no longer is")
+    least: float = Field(le=1000, gt=0, description="metres or degrees that it must come to")
 
     @model_validator(mode="after")
     def _in_order(self) -> Needs:
@@ -41,7 +41,7 @@ class Needs(Model):
         return self
 
 
-class MotionConfig(Model):
+class MotionConfig(Limits):
     """Thresholds of the movements and of the views.
 
     The least amounts are half of the smallest actions of the simulators behind the released questions (AerialVLN: 5 m
@@ -55,28 +55,29 @@ class MotionConfig(Model):
     climb: Needs = Needs(start=0.5, stop=0.25, least=1.0)
     turn: Needs = Needs(start=6.0, stop=3.0, least=7.5)
     gimbal: Needs = Needs(start=4.0, stop=2.0, least=7.5)
-    min_segment_s: float = Field(default=1.2, gt=0, description="changes closer than this are one change")
-    min_movement_s: float = Field(default=0.5, gt=0, description="a quick turn of 30° lasts as long")
-    min_hover_s: float = Field(
+    min_segment_s: Seconds = Field(default=1.2, gt=0, description="changes closer than this are one change")
+    min_movement_s: Seconds = Field(default=0.5, gt=0, description="a quick turn of 30° lasts as long")
+    min_hover_s: Seconds = Field(
         default=2.0, gt=0, description="shorter rests are part of going over to another movement"
     )
-    hover_radius_m: float = Field(default=2.0, gt=0, description="1.5 m of drift, as stated by makers, and noise")
-    lesser_share: float = Field(
+    hover_radius_m: Metres = Field(default=2.0, gt=0, description="1.5 m of drift, as stated by makers, and noise")
+    lesser_share: Share = Field(
         default=0.4142,
         gt=0,
-        le=1,
         description="tan 22.5°: sideways flight is spoken of beside forward flight from here",
     )
-    move_error: float = Field(default=0.3, gt=0, description="m/s that noise may leave in a speed; sets the window")
-    climb_error: float = Field(default=0.2, gt=0, description="m/s, likewise")
-    angle_error: float = Field(default=1.5, gt=0, description="degrees per second, likewise")
-    longest_window_s: float = Field(default=5.0, gt=0, description="beyond it, thresholds rise instead")
-    view_range_m: float = Field(default=300.0, gt=0, description="beyond it haze and resolution hide what stands there")
-    view_share: float = Field(
-        default=0.01, gt=0, le=1, description="of the picture's width that a landmark takes at least"
+    move_error: float = Field(
+        default=0.3, le=1000, gt=0, description="m/s that noise may leave in a speed; sets the window"
     )
-    relief_m: float = Field(default=10.0, ge=0, description="how much the ground may rise or fall from take-off")
-    min_view_s: float = Field(default=1.0, gt=0, description="a shorter glance is not noticed")
+    climb_error: float = Field(default=0.2, le=1000, gt=0, description="m/s, likewise")
+    angle_error: float = Field(default=1.5, le=1000, gt=0, description="degrees per second, likewise")
+    longest_window_s: Seconds = Field(default=5.0, gt=0, description="beyond it, thresholds rise instead")
+    view_range_m: Metres = Field(
+        default=300.0, gt=0, description="beyond it haze and resolution hide what stands there"
+    )
+    view_share: Share = Field(default=0.01, gt=0, description="of the picture's width that a landmark takes at least")
+    relief_m: Metres = Field(default=10.0, description="how much the ground may rise or fall from take-off")
+    min_view_s: Seconds = Field(default=1.0, gt=0, description="a shorter glance is not noticed")
     describe: DescriptionConfig = DescriptionConfig()
 
 

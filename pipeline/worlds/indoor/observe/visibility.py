@@ -7,7 +7,7 @@ looked at where an object first appears, and for what no examined frame shows at
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import Annotated, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +15,7 @@ from pydantic import Field
 
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.core.findings import doubt, fault
-from pipeline.core.schema import Finding, Model, Vec3
+from pipeline.core.schema import Finding, Limits, Vec3
 from pipeline.geometry.boxes import Boxes, stack
 from pipeline.geometry.floors import CELL_M, free_floor
 from pipeline.geometry.scans import Frames, SceneGeometry
@@ -24,7 +24,7 @@ from pipeline.worlds.indoor.observe.closer import absent, first_frames
 from pipeline.worlds.indoor.observe.rays import LabelledMesh, PixelCounts, Sides, count_pixels
 
 
-class VisibilityLimits(Model):
+class VisibilityLimits(Limits):
     """Limits of what is believed. Shares of rays, and of the floor's area.
 
     In the seven sound sample scans 99.0% to 99.9% of the rays agree with the measured depth. With poses late by a third
@@ -37,7 +37,10 @@ class VisibilityLimits(Model):
     )
     depth_agreement_unusable: float = Field(default=0.75, ge=0, le=1, description="below it the scene is left out")
     unscanned_max: float = Field(
-        default=0.1, ge=0, description="scenes with more of the floor missing below the camera's path are left out"
+        default=0.1,
+        ge=0,
+        le=1,
+        description="scenes with more of the floor missing below the camera's path are left out",
     )
 
 
@@ -82,11 +85,13 @@ def _measures(measured: float, limit: float) -> dict[str, float | str]:
 class ObserveConfig(VisibilityLimits):
     """Which frames are examined and how closely, and what of that is believed."""
 
-    frames_per_second: float = Field(default=2.0, gt=0, description="of the video that are examined")
+    frames_per_second: float = Field(default=2.0, le=240, gt=0, description="of the video that are examined")
     width: int = Field(default=160, ge=16, le=1920, description="rays of a row of the reduced image")
     height: int = Field(default=120, ge=16, le=1920, description="rays of a column of it")
     min_pixels: int = Field(default=20, ge=1, description="of the reduced image: fewer do not count as appearing")
-    budgets: tuple[int, ...] = Field(default=(16, 32, 64), description="numbers of evenly spaced frames")
+    budgets: tuple[Annotated[int, Field(ge=1)], ...] = Field(
+        default=(16, 32, 64), description="numbers of evenly spaced frames"
+    )
 
 
 def observe(scene: IndoorScene, geometry: SceneGeometry, config: ObserveConfig) -> IndoorScene:

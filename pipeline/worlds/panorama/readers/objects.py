@@ -15,11 +15,11 @@ from typing import Annotated, Any, Final
 from pydantic import Field, FiniteFloat, ValidationError
 
 from pipeline.core.findings import Findings, doubt, note
-from pipeline.core.schema import Model, Name
+from pipeline.core.schema import Model, Name, Share
 from pipeline.reading.files import SceneFiles
 from pipeline.reading.maps.areas import fit_name
 from pipeline.reading.maps.feature import mentioned
-from pipeline.worlds.panorama.facts import PanoramaObject, PanoramaPicture, Share, Slot, SphereCrop
+from pipeline.worlds.panorama.facts import PanoramaObject, PanoramaPicture, Slot, SphereCrop
 from pipeline.worlds.panorama.readers.own_files import OBJECTS_FILE, refuse_large
 
 DISTANCE_MAX_M: Final = 10_000.0  # beyond it nothing in a street has a distance: millimetres
