@@ -1,4 +1,4 @@
-"""What is installed: extras, and the names of the packages."""
+"""What is installed: the wheel, extras, and the names of the packages."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from pipeline.engine.code import DISTRIBUTIONS
 from pipeline.llm.base import ModelSpec
 from pipeline.llm.providers import check_installed
 from pipeline.worlds.registry import READERS
-from tests.builds import REPOSITORY, Cli
+from tests.builds import REPOSITORY, UNASKED_SETTINGS, Cli, prefect_environment
+from tests.environment import LONG
 from tests.worlds.indoor.readers.broken_metadata import write_sound
 
 ALL = [module for modules in EXTRAS.values() for module in modules]
@@ -33,6 +34,64 @@ def in_a_process(code: str, *arguments: object, path: Path | None = None) -> sub
         cwd=path or REPOSITORY,
         check=False,
     )
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel of this tree."""
+    folder = tmp_path_factory.mktemp("dist")
+    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
+    subprocess.run(command, cwd=REPOSITORY, check=True, capture_output=True)
+    (found,) = folder.glob("*.whl")
+    return found
+
+
+def installed(home: Path) -> dict[Path, int]:
+    """The files below a folder and the times of their last change, but for what Python and we keep of their code."""
+    files = [path for path in home.rglob("*") if "__pycache__" not in path.parts and path.is_file()]
+    return {path: path.stat().st_mtime_ns for path in files}
+
+
+def build_vsi(python: Path, work: Path, *arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
+    """`scan2qa build vsi` from a folder that has nothing to do with the repository."""
+    work.mkdir()
+    inherited = {name: value for name, value in prefect_environment().items() if name != "PYTHONPATH"}
+    command = [python, "-m", "scan2qa", "build", "vsi", "--no-prefect", *UNASKED_SETTINGS, *arguments]
+    return subprocess.run(
+        list(map(str, command)), cwd=work, env=inherited | environment, capture_output=True, text=True, check=False
+    )
+
+
+@pytest.mark.slow
+def test_the_wheel_builds_in_an_empty_folder_and_writes_nothing_beside_itself(wheel: Path, tmp_path: Path) -> None:
+    home = tmp_path / "site"
+    pip = [sys.executable, "-m", "pip", "-q", "install", "--no-deps", "--no-index", "--target", str(home), str(wheel)]
+    subprocess.run(pip, check=True, capture_output=True)
+    before = installed(home)
+    meta = write_sound(tmp_path / "meta").parent
+    roots = ("--root", f"vsi_meta={meta}", "--workers", 1)
+    done = build_vsi(Path(sys.executable), tmp_path / "work", *roots, PYTHONPATH=str(home), PYTHONDONTWRITEBYTECODE="1")
+    assert (done.returncode, done.stderr) == (0, "")
+    out = tmp_path / "work" / "outputs" / "vsi"
+    assert (out / "release" / "README.md").exists()
+    assert installed(home) == before
+    code = "import pipeline, scan2qa; print(pipeline.__file__, scan2qa.__file__)"
+    assert in_a_process(code, path=home).stdout.count(str(home)) == 2
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not LONG, reason="installs every extra from the package index: `make torture`")
+@pytest.mark.parametrize("extra", [None, *EXTRAS])
+def test_the_wheel_installs_with_each_extra_alone(extra: str | None, wheel: Path, tmp_path: Path) -> None:
+    subprocess.run([sys.executable, "-m", "venv", str(tmp_path / "venv")], check=True)
+    python = tmp_path / "venv" / "bin" / "python"
+    subprocess.run([python, "-m", "pip", "-q", "install", f"{wheel}[{extra}]" if extra else str(wheel)], check=True)
+    subprocess.run([python, "-m", "pip", "check"], check=True)
+    imports = "; ".join(f"import {module}" for module in EXTRAS.get(extra or "", ()))
+    subprocess.run([python, "-c", imports], check=True)
+    meta = () if extra == "scans" else ("--root", f"vsi_meta={write_sound(tmp_path / 'meta').parent}")
+    done = build_vsi(python, tmp_path / "work", *meta)
+    assert done.returncode == 0, done.stderr
 
 
 def test_extras_are_those_of_the_project_file() -> None:
