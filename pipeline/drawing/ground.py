@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
 from typing import Final
 
 import numpy as np
@@ -78,15 +77,14 @@ def points_to_show(sketch: TopDownMap) -> FloatArray:
     return np.array([*(point for outline in outlines for point in outline), *path], dtype=np.float64).reshape(-1, 2)
 
 
-def draw_sketch(canvas: Canvas, ground: Ground, sketch: TopDownMap, faint: Collection[str] = ()) -> None:
-    """Ground, things and path of a scene, as every map of it begins; things with a label in ``faint`` are dashed."""
+def draw_sketch(canvas: Canvas, ground: Ground, sketch: TopDownMap) -> None:
+    """Ground, things and path of a scene, as every map of it begins."""
     canvas.shape("ground", [ground.at(outline) for outline in sketch.ground])
     for thing in sketch.things:
-        kind = "thing faint" if thing.label in faint else "thing"
         if len(thing.outline) > 2:
-            canvas.shape(kind, [ground.at(thing.outline)], thing.label)
+            canvas.shape("thing", [ground.at(thing.outline)], thing.label)
         else:
-            canvas.dot(kind, ground.at(thing.outline[0]), _DOT, thing.label)
+            canvas.dot("thing", ground.at(thing.outline[0]), _DOT, thing.label)
     if sketch.path:
         canvas.line("path", ground.at([(x, y) for _, x, y in sketch.path]))
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sys
 import time
@@ -17,7 +18,9 @@ import pyarrow as pa
 
 from pipeline.blind.ask import ask
 from pipeline.core.tables import QUESTIONS
-from pipeline.llm.base import ModelSpec
+from pipeline.llm.base import ModelSpec, Reply
+from pipeline.llm.cache import ReplyCache
+from pipeline.llm.client import Client
 
 KEY = "sk-PLANTED-0123456789abcdef"
 
@@ -38,6 +41,17 @@ def hosted(address: str, provider: str = "openai", **fields: Any) -> ModelSpec:
     base = f"{address}/v1" if provider == "openai" else address
     raw = {"provider": provider, "model": "plain", "base_url": base, "key_env": "PLANTED_KEY", "timeout_s": 20.0}
     return ModelSpec.model_validate(raw | fields)
+
+
+def complete(spec: ModelSpec, tmp_path: Path, *arguments: Any, **named: Any) -> Reply:
+    """The reply of a model to what `Client.complete` takes."""
+
+    async def send() -> Reply:
+        with ReplyCache(tmp_path / "replies.sqlite") as cache:
+            async with Client(spec, cache, KEY) as client:
+                return await client.complete(*arguments, **named)
+
+    return asyncio.run(send())
 
 
 def main(cache: str, questions: int, model: dict[str, Any]) -> None:

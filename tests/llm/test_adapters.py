@@ -24,7 +24,7 @@ from pipeline.llm.providers import INSTALL, open_provider, record
 from pipeline.llm.replies import structured
 from pipeline.llm.usage import Usage
 from tests.llm import bodies
-from tests.llm.asking import KEY, hosted
+from tests.llm.asking import KEY, complete, hosted
 from tests.llm.fake_server import Running, running
 
 LETTER = {
@@ -35,15 +35,6 @@ LETTER = {
 }
 PROVIDERS = ("openai", "gemini")
 TALK = (Message("system", (Text("Be brief."),)), user("Q1?"), Message("assistant", (Text("Hm."),)), user("Q2?"))
-
-
-def complete(spec: ModelSpec, tmp_path: Path, *arguments: Any, **named: Any) -> Reply:
-    async def send() -> Reply:
-        with ReplyCache(tmp_path / "replies.sqlite") as cache:
-            async with Client(spec, cache, KEY) as client:
-                return await client.complete(*arguments, **named)
-
-    return asyncio.run(send())
 
 
 def sent(server: Running) -> dict[str, Any]:

@@ -17,9 +17,9 @@ from pipeline.llm.failures import ModelError
 from pipeline.llm.gemini import _legacy_part, _legacy_schema
 from pipeline.llm.replies import structured
 from pipeline.llm.usage import Usage
-from tests.llm.asking import KEY, hosted, lettered_questions
+from tests.llm.asking import KEY, complete, hosted, lettered_questions
 from tests.llm.fake_server import FAULTS, running
-from tests.llm.test_adapters import LETTER, TALK, complete, sent
+from tests.llm.test_adapters import LETTER, TALK, sent
 
 with_sdk = pytest.mark.skipif(
     find_spec("google.generativeai") is None, reason="google-generativeai needs an environment of its own (protobuf<6)"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import pickle
 import traceback
@@ -13,10 +12,8 @@ import pytest
 from pipeline.blind.ask import ask
 from pipeline.core.errors import ConfigError
 from pipeline.llm.base import user
-from pipeline.llm.cache import ReplyCache
-from pipeline.llm.client import Client
 from pipeline.llm.failures import ModelError
-from tests.llm.asking import KEY, hosted, lettered_questions
+from tests.llm.asking import KEY, complete, hosted, lettered_questions
 from tests.llm.fake_server import running
 
 
@@ -43,15 +40,9 @@ def test_a_key_is_nowhere_to_be_found(
 
 @pytest.mark.parametrize("provider", ["openai", "gemini"])
 def test_a_failure_does_not_carry_the_key_in_text_causes_or_pickle(provider: str, tmp_path: Path) -> None:
-    async def fail(address: str) -> ModelError:
-        with ReplyCache(tmp_path / "replies.sqlite") as cache:
-            async with Client(hosted(address, provider, model="leaky-401"), cache, KEY) as client:
-                with pytest.raises(ModelError) as caught:
-                    await client.complete([user("Q1")])
-                return caught.value
-
-    with running() as server:
-        failure = asyncio.run(fail(server.address))
+    with running() as server, pytest.raises(ModelError) as caught:
+        complete(hosted(server.address, provider, model="leaky-401"), tmp_path, [user("Q1")])
+    failure = caught.value
     assert failure.kind == "unauthorized"
     cause: BaseException | None = failure
     while cause is not None:
@@ -63,26 +54,17 @@ def test_a_failure_does_not_carry_the_key_in_text_causes_or_pickle(provider: str
 
 @pytest.mark.parametrize("provider", ["openai", "gemini"])
 def test_the_tokens_of_a_reply_that_repeats_the_key_are_not_kept(provider: str, tmp_path: Path) -> None:
-    async def leak(address: str) -> str:
-        with ReplyCache(tmp_path / "replies.sqlite") as cache:
-            async with Client(hosted(address, provider, model="leaky"), cache, KEY) as client:
-                return repr(await client.complete([user("Q1")], logprobs=True))
-
     with running() as server:
-        assert asyncio.run(leak(server.address)).startswith("Reply(text='B, says [key]'")
+        reply = complete(hosted(server.address, provider, model="leaky"), tmp_path, [user("Q1")], logprobs=True)
+    assert repr(reply).startswith("Reply(text='B, says [key]'")
     assert KEY.encode() not in b"".join(path.read_bytes() for path in tmp_path.iterdir())
 
 
 def test_a_prompt_that_holds_the_key_is_not_sent(tmp_path: Path) -> None:
-    async def send(address: str) -> None:
-        with ReplyCache(tmp_path / "replies.sqlite") as cache:
-            async with Client(hosted(address), cache, KEY) as client:
-                with pytest.raises(ModelError, match="key_in_prompt") as caught:
-                    await client.complete([user(f"Q1 {KEY}")])
-                assert KEY not in str(caught.value)
-
     with running() as server:
-        asyncio.run(send(server.address))
+        with pytest.raises(ModelError, match="key_in_prompt") as caught:
+            complete(hosted(server.address), tmp_path, [user(f"Q1 {KEY}")])
+        assert KEY not in str(caught.value)
         assert server.records() == []
 
 
