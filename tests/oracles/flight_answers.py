@@ -16,6 +16,7 @@ from pipeline.samples.flight.truth import FlightTruth, Solid
 from tests.oracles.sample_flights import (
     SEEN_PIXELS,
     OracleSegment,
+    _wrapped,
     landmarks_named,
     oracle_bearing,
     oracle_covers,
@@ -470,10 +471,6 @@ def _inside(point: tuple[float, float], truth: FlightTruth, landmark: int) -> bo
 def _compass(a: Sequence[float], b: Sequence[float]) -> float:
     """Direction from a to b, clockwise from north."""
     return math.degrees(math.atan2(b[0] - a[0], b[1] - a[1])) % 360.0
-
-
-def _wrapped(angle_deg: float) -> float:
-    return (angle_deg + 180.0) % 360.0 - 180.0
 
 
 JUDGES: dict[str, Callable[[FlightTruth, Fields], Callable[[str], Verdict]]] = {
