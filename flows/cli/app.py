@@ -30,6 +30,7 @@ from flows.cli.options import (
     Settings,
     StoreUrl,
     Verbose,
+    Videos,
     Workers,
     end,
 )
@@ -79,6 +80,7 @@ def scan2qa(
 def build(
     name: BuildName,
     root: Roots = [],
+    videos: Videos = None,
     workers: Workers = CORES,
     out: Out = None,
     dry_run: DryRun = False,
@@ -98,6 +100,7 @@ def build(
     """Builds a release from raw data; runs only what changed since the last time."""
     configure_output(quiet=quiet, verbose=verbose, as_json=as_json)
     said = [*settings, *_capped(limit_cost), *_stored(store), *(["video=false"] if no_video else [])]
+    said += [f"videos={videos.resolve()}"] if videos else []
     path = configuration(name)
     start_spinner("Looking at what is there")
     from flows.cli.build import build
@@ -234,13 +237,17 @@ def review(
         bool,
         typer.Option("--pack-only", help="Write what is reviewed, a sheet and Label Studio's tasks; serve nothing."),
     ] = False,
+    without_video: Annotated[
+        bool,
+        typer.Option("--without-video", help="Review also questions that show nothing: verdicts on them are blind."),
+    ] = False,
 ) -> None:
     """Serves the questions of a build to its reviewers, who answer before they see the truth."""
     path = configuration(name)
     from flows.cli.review import serve
     from pipeline.engine.config import load_config
 
-    serve(out or OUTPUTS / load_config(path).build, host, port, pack_only)
+    serve(out or OUTPUTS / load_config(path).build, host, port, pack_only, without_video)
 
 
 @app.command()

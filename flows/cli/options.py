@@ -32,6 +32,14 @@ Roots = Annotated[
         "sample scenes.",
     ),
 ]
+Videos = Annotated[
+    Path | None,
+    typer.Option(
+        "--videos",
+        metavar="DIR",
+        help="Videos of released metadata (root vsi_meta), as the benchmark delivers them: DATASET/SCENE.mp4.",
+    ),
+]
 Out = Annotated[Path | None, typer.Option(help="Output folder.", show_default="outputs/BUILD")]
 Settings = Annotated[list[str], typer.Option("--set", metavar="A.B=C", help="Change one configuration key.")]
 LimitCost = Annotated[

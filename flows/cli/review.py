@@ -42,7 +42,7 @@ from pipeline.review.sheets import LeftOutRow, read_rows, sheet, taken, verdict_
 from pipeline.review.verdicts import STATES, verdicts_of
 from pipeline.stages.review import FOLDER, SALT_FILE, VERDICTS_FILE
 from pipeline.stages.video import VIDEOS
-from pipeline.worlds.registry import WORLDS, read_scene
+from pipeline.worlds.registry import WORLDS, read_scene, takes_videos
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -59,14 +59,23 @@ NAME_CHARS: Final = 32  # hex; 128 bits
 _MADE_FROM: Final = b"made_from"
 
 
-def serve(folder: Path, host: str, port: int, pack_only: bool) -> None:
-    """Writes the review pack of a build, and serves the page until it is stopped."""
+def serve(folder: Path, host: str, port: int, pack_only: bool, without_video: bool) -> None:
+    """Writes the review pack of a build, and serves the page until it is stopped.
+
+    Raises ConfigError where questions show nothing, unless that was asked for.
+    """
     from flows.review_app.app import LOOPBACK, Pages
     from flows.review_app.site import Site
 
     benchmark = benchmark_of(folder)
     salt = salt_of(folder, make=True)
     pack = pack_of(folder, benchmark, salt)
+    blind = sum(item.video is None and not item.pictures for item in pack.items)
+    if blind and not without_video:
+        raise ConfigError(
+            f"{blind} of {len(pack.items)} questions have neither video nor picture, and verdicts on them would be "
+            f"blind. {video_remedy(folder)}; or review them so: --without-video"
+        )
     place = folder / FOLDER
     if pack_only:
         console.print(f"{len(pack.items)} questions: {place / 'sheet.csv'}, or label_studio.json and .xml beside it.")
@@ -141,6 +150,22 @@ def benchmark_of(folder: Path) -> str:
     if kept.get("benchmark") not in BENCHMARKS:
         raise ConfigError(f"{folder} holds no build: build first")
     return str(kept["benchmark"])
+
+
+def video_remedy(folder: Path) -> str:
+    """How the build in a folder comes by its videos, as one sentence without a full stop."""
+    from flows.orchestration.saved_build import read_saved_build
+
+    saved = read_saved_build(folder)
+    name = saved.configured.get("build", folder.name)
+    again = f"scan2qa build {name}" + ("" if folder == OUTPUTS / name else f" --out {folder}")
+    if not saved.configured.get("video", True):
+        return f"Build them with: {again} --set video=true"
+    if videos := saved.settings.get("videos"):
+        return f"Add those that lack in {videos}, and build again"
+    if any(map(takes_videos, saved.roots)):
+        return f"Give the benchmark's videos, DIR/DATASET/SCENE.mp4: {again} --videos DIR"
+    return "Their raw data hold none: add them there, and build again"
 
 
 def salt_of(folder: Path, make: bool = False) -> bytes:

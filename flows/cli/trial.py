@@ -10,6 +10,7 @@ from rich.table import Table
 
 from flows.cli.output.console import console
 from flows.cli.output.tables import print_table
+from flows.cli.review import video_remedy
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.errors import ConfigError
 from pipeline.core.files import write_atomically
@@ -26,8 +27,11 @@ def trial(folder: Path, questions: int, answers: Path | None) -> None:
     if answers is not None:
         _show(answers, place / "key.csv", released)
         return
-    chosen = choose(released, questions)
-    write_atomically(place / "sheet.html", page(chosen, [_shown(folder, question) for question in chosen]))
+    media = {question.id: shown for question in released if (shown := _shown(folder, question)) is not None}
+    if not media:
+        raise ConfigError(f"{folder}: nothing is there to be seen, neither videos nor pictures. {video_remedy(folder)}")
+    chosen = choose([question for question in released if question.id in media], questions)
+    write_atomically(place / "sheet.html", page(chosen, [media[question.id] for question in chosen]))
     write_atomically(place / "answers.csv", answer_sheet(chosen))
     write_atomically(place / "key.csv", key_sheet(chosen))
     console.print(f"{len(chosen)} questions: {place / 'sheet.html'}, or {place / 'answers.csv'} to fill by hand.")
@@ -36,14 +40,14 @@ def trial(folder: Path, questions: int, answers: Path | None) -> None:
     )
 
 
-def _shown(folder: Path, question: Published) -> TrialMedia:
-    """The video of a question, if it has one, and its pictures. Raises ConfigError where there is nothing to see."""
+def _shown(folder: Path, question: Published) -> TrialMedia | None:
+    """The video of a question, if it has one, and its pictures; None where there is nothing to see."""
     drawn = [b.scene_pictures.folder for b in BENCHMARKS.values() if b.scene_pictures is not None]
     files = [*question.rest.get("images", ()), *(f"{name}/{question.id}.png" for name in drawn)]
     pictures = tuple(f"../release/{file}" for file in files if (folder / "release" / file).is_file())
     video = folder / VIDEOS / video_of(question)
     if not video.exists() and not pictures:
-        raise ConfigError(f"{video} is missing: a trial needs the videos; build without --no-video")
+        return None
     return TrialMedia(f"../{VIDEOS}/{video_of(question)}" if video.exists() else None, pictures)
 
 

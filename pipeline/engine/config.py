@@ -26,8 +26,9 @@ from pipeline.core.templates import load_template
 from pipeline.llm.base import ModelSpec
 from pipeline.questions.task import Task
 from pipeline.reading.fix_files import SHIPPED, read_fixes
+from pipeline.reading.reader import Reader
 from pipeline.reading.settings import StrictLoader
-from pipeline.worlds.registry import FIXES
+from pipeline.worlds.registry import FIXES, configured, takes_videos
 
 M = TypeVar("M", bound=BaseModel)
 BUILD_NAME: Final = r"^[a-z][a-z0-9_]*$"
@@ -158,6 +159,9 @@ class BuildConfig(Model):
     samples: bool = Field(
         default=False, description="the raw data are scan2qa's own samples; set by itself where no root is given"
     )
+    videos: Path | None = Field(
+        default=None, description="folder of the videos of released metadata, <dataset>/<scene>.mp4"
+    )
     readers: dict[str, dict[str, str]] = Field(default_factory=dict, description="reader name -> its options")
     video: bool = Field(default=True, description="write the standardised videos")
     figures: bool = Field(default=True, description="draw what proves each answer")
@@ -192,14 +196,19 @@ class BuildConfig(Model):
         """The benchmark that is built."""
         return BENCHMARKS[self.benchmark]
 
+    def reader(self, name: str) -> Reader:
+        """The reader of a root with its options. Raises ConfigError for one that is not known."""
+        videos = {"videos": str(self.videos)} if self.videos is not None and takes_videos(name) else {}
+        return configured(name, self.readers.get(name, {}) | videos)
+
     def wordings(self) -> dict[str, str]:
         """Task -> digest of its template, and of those that its texts are put together from, where there are any."""
         tasks = self.of_benchmark().by_name()
         return {name: _wording_digest(tasks[name]) for name in self.generate.tasks}
 
     def resolved(self) -> dict[str, Any]:
-        """All as plain values, but for roots and whether these are samples: where data lie decides nothing."""
-        return self.model_dump(mode="json", exclude={"roots", "samples"})
+        """All as plain values, but for roots, videos and whether these are samples: where data lie decides nothing."""
+        return self.model_dump(mode="json", exclude={"roots", "videos", "samples"})
 
     def digest(self) -> str:
         """Changes with anything in `resolved`."""

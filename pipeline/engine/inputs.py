@@ -21,7 +21,7 @@ from pipeline.engine.config import BuildConfig
 from pipeline.questions.published import Published, read_published
 from pipeline.reading.files import SceneFiles, SceneRef
 from pipeline.reading.reader import Reader
-from pipeline.worlds.registry import READERS, configured
+from pipeline.worlds.registry import READERS, takes_videos
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,13 @@ def check_roots(config: BuildConfig) -> None:
         )
         raise ConfigError(f"{message}; its readers are {', '.join(readable)}")
     for name in {*config.roots, *config.readers}:
-        configured(name, config.readers.get(name, {}))
+        config.reader(name)
+    if config.videos is not None:
+        if not any(map(takes_videos, config.roots)):
+            takers = ", ".join(filter(takes_videos, READERS))
+            raise ConfigError(f"--videos is for roots of {takers}; leave it out, or with --set videos=null")
+        if not config.videos.is_dir():
+            raise ConfigError(f"{config.videos}: no such folder; give that of the videos with --videos")
     for name in sorted(config.roots):
         require_extra(READERS[name].extra, f"reader {name}")
 
@@ -61,7 +67,7 @@ def list_inputs(config: BuildConfig) -> InputListing:
     fixes = _fixes(config)
     broken = [(_unit_of(error), error) for error in faults]
     for name, root in sorted(config.roots.items()):
-        reader = configured(name, config.readers.get(name, {}))
+        reader = config.reader(name)
         listing = reader.scenes(root)
         broken += [(_unit_of(error), error) for error in listing.broken]
         for ref in listing.scenes:

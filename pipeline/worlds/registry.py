@@ -53,6 +53,12 @@ def examined(scene: AnyScene) -> AnyScene:
     return scene.model_copy(update={"findings": (*scene.findings, *unusual)})
 
 
+def takes_videos(name: str) -> bool:
+    """Whether a reader's scenes may have their videos in a folder of their own (its option ``videos``)."""
+    reader: Any = READERS.get(name)
+    return is_dataclass(reader) and any(field.name == "videos" for field in fields(reader))
+
+
 def configured(name: str, options: Mapping[str, str]) -> Reader:
     """A reader with options, for example ``configured("scannet", {"split": "val"})``. Raises ConfigError."""
     if name not in READERS:

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import csv
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from datasets import load_dataset
 
 from flows.cli.review import folder_of, import_review, pack_of, salt_of, serve
+from flows.cli.trial import trial
 from flows.orchestration.saved_build import save_if_successful
 from pipeline.core.errors import ConfigError, StoreError
+from pipeline.core.video_spec import VideoSpec
+from pipeline.formats.videos import VideoFacts, video_facts
+from pipeline.rendering.video import encode
 from pipeline.review.database import Database
 from pipeline.samples.indoor.metadata import PLANS, sample_scene
 from pipeline.stages.builder import Builder
@@ -21,6 +28,8 @@ pytestmark = pytest.mark.slow
 SECTIONS: dict[str, Any] = {
     "generate": {"tasks": ["object_rel_distance", "object_abs_distance", "room_size_estimation"]}
 }
+
+HERE: Any = ("127.0.0.1", 8765, True, True)  # a pack alone, without video
 
 
 class Build:
@@ -32,9 +41,9 @@ class Build:
         self.scenes = {plan.name: sample_scene(plan) for plan in PLANS}
         self.build()
 
-    def build(self) -> Any:
+    def build(self, **more: Any) -> Any:
         (self.meta / "made.json").write_text(json.dumps(self.scenes), encoding="utf-8")
-        config = config_of(self.meta, **SECTIONS)
+        config = config_of(self.meta, **SECTIONS, **more)
         with save_if_successful(self.out, config, [], {"vsi_meta": self.meta}):
             pass
         return Builder(config, self.out).build()
@@ -142,8 +151,8 @@ def test_what_is_missing_or_damaged_is_named(made: Build, tmp_path: Path, monkey
     with pytest.raises(ConfigError, match="holds no review: begin one with scan2qa review"):
         import_review(made.out, None)
     with pytest.raises(ConfigError, match="holds no build: build first"):
-        serve(tmp_path / "nothing", "127.0.0.1", 8765, pack_only=True)
-    serve(made.out, "127.0.0.1", 8765, pack_only=True)
+        serve(tmp_path / "nothing", *HERE)
+    serve(made.out, *HERE)
     assert {path.name for path in (made.out / "review").iterdir()} == {
         *(
             "items.parquet",
@@ -158,7 +167,7 @@ def test_what_is_missing_or_damaged_is_named(made: Build, tmp_path: Path, monkey
     import_review(made.out, None)
     (made.out / "review" / "salt").unlink()
     with pytest.raises(ConfigError, match="salt is missing, and verdicts are bound to it"):
-        serve(made.out, "127.0.0.1", 8765, pack_only=True)
+        serve(made.out, *HERE)
     (made.out / "review" / "verdicts.parquet").write_bytes(b"no table")
     with pytest.raises(StoreError, match=r"the verdicts cannot be read .* import-review --from-page"):
         Builder(config_of(made.meta, **SECTIONS), made.out).stage("review")
@@ -167,3 +176,26 @@ def test_what_is_missing_or_damaged_is_named(made: Build, tmp_path: Path, monkey
     (made.out.parent / "other" / "review").mkdir(parents=True)
     with pytest.raises(ConfigError, match="with a review: other, vsi"):
         folder_of(None, None)
+
+
+def test_released_metadata_get_their_videos_and_what_shows_nothing_is_not_reviewed_unasked(made: Build) -> None:
+    before = made.pack()
+    for do in (lambda: serve(made.out, *HERE[:3], False), lambda: trial(made.out, 4, None)):
+        with pytest.raises(ConfigError, match=r"Give the benchmark's videos, DIR/DATASET/SCENE\.mp4: .* --videos DIR"):
+            do()
+    first = before.items[0].scene
+    path = made.out.parent / "videos" / f"{first}.mp4"
+    path.parent.mkdir(parents=True)
+    frames = (np.full((48, 64, 3), 8 * n % 256, dtype=np.uint8) for n in range(30))
+    path.write_bytes(encode(frames, 30, 0, VideoSpec(size=(64, 48))).raw)
+    made.build(videos=made.out.parent / "videos", video=True)
+    after = made.pack()
+    assert [replace(item, video=None) for item in after.items] == list(before.items)
+    assert {(item.scene, item.video) for item in after.items if item.video} == {(first, f"{first}.mp4")}
+    assert video_facts(made.out / "videos" / f"{first}.mp4") == VideoFacts(30.0, 30, 640, 480)
+    with pytest.raises(ConfigError, match="have neither video nor picture"):  # those of the other scenes
+        serve(made.out, *HERE[:3], False)
+    trial(made.out, 4, None)
+    assert {row["scene"] for row in csv.DictReader((made.out / "trial" / "key.csv").read_text().splitlines())} == {
+        first
+    }

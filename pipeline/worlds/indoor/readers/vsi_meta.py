@@ -3,6 +3,9 @@
 Every scene is an object with ``dataset``, ``video_path``, ``room_size`` (m²), ``room_center``, ``object_counts``
 {category: n} and ``object_bbox`` {category: [box]}; a box has ``centroid``, ``axesLengths``, ``normalizedAxes`` (nine
 numbers, rows = axes), ``min`` and ``max``. Metres, z up.
+
+The benchmark's videos lie in a folder of their own, as ``<dataset>/<scene>.mp4``. The metadata tell neither their rate
+nor their length: those are checked against the file itself and the paper.
 """
 
 from __future__ import annotations
@@ -11,28 +14,44 @@ import hashlib
 import json
 import re
 from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
+import numpy as np
+import numpy.typing as npt
+
 from pipeline.core.errors import ConfigError, RawDataError, unexpected
 from pipeline.core.files import open_file, read_file
-from pipeline.core.findings import Findings, doubt, fault, printable
+from pipeline.core.findings import Findings, doubt, fault, note, printable
+from pipeline.core.identity import digest_of
 from pipeline.core.schema import OrientedBox, Source, Video
+from pipeline.core.video_spec import video_file
 from pipeline.formats.json_scenes import JsonFaultError, split_scenes, whole_number
 from pipeline.reading.checks import check_box, check_keys, check_name, check_repeats, finite_number, number_list
 from pipeline.reading.files import Listing, SceneFiles, SceneRef
 from pipeline.reading.folders import SAFE, SAFE_NAME
+from pipeline.reading.footage import Footage, movie_facts, movie_footage
 from pipeline.reading.reader import Reader
 from pipeline.worlds.indoor.facts import IndoorScene, Room, Scan, SceneObject, count_doubts
 
 SCENE_KEYS: Final = frozenset({"dataset", "video_path", "room_size", "room_center", "object_counts", "object_bbox"})
 ROOM_MAX_M2: Final = 10_000.0
 COUNT_MAX: Final = 10_000
+VIDEO_FPS: Final = {"scannet": 24.0, "scannetpp": 30.0, "arkitscenes": 30.0}  # VSI-Bench, appendix B.1
+RATE_TOLERANCE_FPS: Final = 0.5
 
 
+@dataclass(frozen=True)
 class VsiMeta(Reader):
-    """Unified metadata as released with VSI-Bench (``meta_info/*.json``); they hold neither mesh, camera nor video."""
+    """Unified metadata as released with VSI-Bench (``meta_info/*.json``); they hold neither mesh nor camera.
 
+    Args:
+        videos: the folder of the benchmark's videos; None: without.
+    """
+
+    videos: str | None = None
     name = "vsi_meta"
     version = 1
     video_fps = 30
@@ -62,21 +81,76 @@ class VsiMeta(Reader):
                     name,
                 )
             )
-        unique = (ref for ref in refs if seen[ref.id] == 1)
+        unique = [replace(ref, stamp=self._stamp(ref.stamp, ref.id)) for ref in refs if seen[ref.id] == 1]
+        if self.videos is not None and unique and not any(self._video(ref.id) for ref in unique):
+            wanted = Path(self.videos) / video_file(unique[0].id)
+            raise ConfigError(f"{self.videos}: no video of any of the {len(unique)} scenes is here, such as {wanted}")
         return Listing(tuple(sorted(unique, key=lambda ref: ref.id)), tuple(broken))
 
     def read(self, files: SceneFiles) -> IndoorScene:
         """See `Reader.read`. All faults of the scene are gathered into one error."""
         path, ref = files.path, files.ref
         raw = _read_span(path, ref)
+        sha256 = hashlib.sha256(raw).hexdigest()
+        if self._stamp(sha256, ref.id) != ref.stamp:
+            raise RawDataError(
+                path, "changed_while_reading", "the file changed during the build", "build again", ref.id
+            )
         findings = Findings()
         scene = _parse(raw, ref, findings)
-        built = None if scene is None else _build(scene, ref, findings, self)
+        built = None if scene is None else _build(scene, ref, sha256, findings, self)
         if built is not None:
-            return built
+            return self._with_video(files, built)
         first, *others = findings.faults
         more = "".join(f"; also {f.name}: {f.message}" for f in others)
         raise RawDataError(path, first.name, first.message + more, first.remedy, ref.id)
+
+    def footage(self, files: SceneFiles, scene: IndoorScene) -> Footage | None:
+        """See `Reader.footage`. Iterating raises RawDataError where fewer frames can be decoded than were announced."""
+        path = self._video(scene.id)
+        if path is None or scene.video is None or scene.video.fps is None:
+            return None
+        announced, footage = scene.video.frames, movie_footage(files, path, scene.video.fps)
+
+        def frames() -> Iterator[npt.NDArray[np.uint8]]:
+            count = 0
+            for count, picture in enumerate(footage.frames(), start=1):  # noqa: B007 - the last one is held on to
+                yield picture
+            if count != announced:
+                message = f"it announces {announced} frames, and {count} can be decoded"
+                raise files.fault(path, "unreadable_video", message, "fetch the video again")
+
+        return Footage(footage.fps, frames)
+
+    def _video(self, scene: str) -> Path | None:
+        """The benchmark's video of a scene, where it is there."""
+        path = Path(self.videos) / video_file(scene) if self.videos is not None else None
+        return path if path is not None and path.is_file() else None
+
+    def _stamp(self, sha256: str, scene: str) -> str:
+        """See `SceneRef.stamp`, from the digest of the scene's metadata."""
+        path = self._video(scene)
+        if path is None:
+            return sha256
+        found = path.stat()
+        return digest_of([sha256, found.st_size, found.st_mtime_ns])
+
+    def _with_video(self, files: SceneFiles, scene: IndoorScene) -> IndoorScene:
+        """The scene with the facts of its video. Raises RawDataError where that is there and cannot be read."""
+        path = self._video(scene.id)
+        if path is None:
+            return scene
+        facts = movie_facts(files, path)
+        if facts.fps is None:
+            raise files.fault(path, "unreadable_video", "it tells no frame rate", "fetch the video again")
+        usual, findings = VIDEO_FPS.get(scene.dataset, facts.fps), Findings()
+        if (off := abs(facts.fps - usual)) > RATE_TOLERANCE_FPS:
+            message = f"the video has {facts.fps:g} frames per second, those of VSI-Bench {usual:g}"
+            remedy = "is this the benchmark's own video, and of this scene?"
+            findings.add(note("video_rate_differs", "video", message, remedy, off, RATE_TOLERANCE_FPS, "1/s"))
+        name = video_file(scene.id)
+        video = Video(path=name, fps=facts.fps, frames=facts.frames, width=facts.width, height=facts.height)
+        return scene.model_copy(update={"video": video, "findings": (*scene.findings, *findings.items)})
 
 
 def _list_file(root: Path, file: Path, refs: list[SceneRef], broken: list[RawDataError]) -> None:
@@ -107,10 +181,7 @@ def _read_span(path: Path, ref: SceneRef) -> bytes:
     start, end = ref.span
     with open_file(path) as file:
         file.seek(start)
-        raw = file.read(end - start)
-    if hashlib.sha256(raw).hexdigest() != ref.stamp:
-        raise RawDataError(path, "changed_while_reading", "the file changed during the build", "build again", ref.id)
-    return raw
+        return file.read(end - start)
 
 
 def _parse(raw: bytes, ref: SceneRef, findings: Findings) -> dict[str, Any] | None:
@@ -131,7 +202,7 @@ def _parse(raw: bytes, ref: SceneRef, findings: Findings) -> dict[str, Any] | No
     return scene
 
 
-def _build(raw: dict[str, Any], ref: SceneRef, findings: Findings, reader: VsiMeta) -> IndoorScene | None:
+def _build(raw: dict[str, Any], ref: SceneRef, sha256: str, findings: Findings, reader: VsiMeta) -> IndoorScene | None:
     """The scene, or None if any finding is a fault."""
     check_keys(raw, SCENE_KEYS, "scene", findings)
     dataset, name = ref.id.split("/")
@@ -148,7 +219,7 @@ def _build(raw: dict[str, Any], ref: SceneRef, findings: Findings, reader: VsiMe
         id=ref.id,
         dataset=dataset,
         name=name,
-        source=Source(reader=reader.name, reader_version=reader.version, files=ref.files, sha256=ref.stamp),
+        source=Source(reader=reader.name, reader_version=reader.version, files=ref.files, sha256=sha256),
         video=video,
         facts=Scan(objects=tuple(objects), counts=counts, room=room),
         findings=tuple(findings.items),

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 from pipeline.benchmarks.vsi.rules import PROFILES
 from pipeline.core.errors import ConfigError, RawDataError
+from pipeline.core.video_spec import VideoSpec
 from pipeline.formats.json_scenes import JsonFaultError, split_scenes
 from pipeline.reading.files import Listing, SceneFiles
+from pipeline.rendering.video import encode
 from pipeline.samples.indoor.metadata import PLANS, sample_scene
 from pipeline.worlds.indoor.facts import IndoorScene
 from pipeline.worlds.indoor.readers.vsi_meta import VsiMeta
@@ -301,3 +305,47 @@ def test_a_line_that_is_no_route_costs_itself_alone(tmp_path: Path) -> None:
     routes, broken = read_written_routes(path)
     assert list(routes) == ["r/1"]
     assert [(one.finding, one.scene) for one in broken] == [("bad_route", "(line 2)")]
+
+
+@pytest.mark.parametrize(
+    ("spoil", "fps", "finding"),
+    [
+        (lambda raw: raw, 30, None),
+        (lambda raw: raw, 24, "video_rate_differs"),
+        (lambda raw: raw[: len(raw) * 2 // 3], 30, "unreadable_video"),
+        (lambda raw: b"no video", 30, "unreadable_video"),
+    ],
+)
+def test_a_video_beside_the_metadata_is_the_benchmarks_own_and_whole(
+    tmp_path: Path, spoil: Callable[[bytes], bytes], fps: int, finding: str | None
+) -> None:
+    scene = sample_scene(PLANS[0]) | {"dataset": "scannetpp"}
+    (tmp_path / "meta").mkdir()
+    write_scenes(tmp_path / "meta" / FILE, {"a1": scene, "b2": scene})
+    path = tmp_path / "videos" / "scannetpp" / "a1.mp4"
+    path.parent.mkdir(parents=True)
+    with pytest.raises(ConfigError, match=r"no video of any of the 2 scenes is here, such as .*scannetpp/a1\.mp4"):
+        VsiMeta(str(tmp_path / "videos")).scenes(tmp_path / "meta")
+    shown = [np.full((48, 64, 3), 40 * n, dtype=np.uint8) for n in range(6)]
+    path.write_bytes(spoil(encode(iter(shown), fps, 0, VideoSpec(size=(64, 48))).raw))
+    reader = VsiMeta(str(tmp_path / "videos"))
+    one, other = (SceneFiles(tmp_path / "meta", ref) for ref in reader.scenes(tmp_path / "meta").scenes)
+    plain = READER.scenes(tmp_path / "meta").scenes
+    assert [one.ref.stamp == plain[0].stamp, other.ref == plain[1]] == [False, True]
+    assert reader.footage(other, reader.read(other)) is None
+
+    def frames() -> list[npt.NDArray[np.uint8]]:
+        read = reader.read(one)
+        assert read.source.sha256 == plain[0].stamp
+        assert [f.name for f in read.findings if f.subject == "video"] == [finding] * (fps == 24)
+        footage = reader.footage(one, read)
+        assert footage is not None
+        assert (footage.fps, read.video and read.video.frames) == (fps, 6)
+        return list(footage.frames())
+
+    if finding == "unreadable_video":
+        with pytest.raises(RawDataError) as error:
+            frames()
+        assert (error.value.finding, error.value.path, error.value.scene) == (finding, path, "scannetpp/a1")
+    else:
+        assert [int(picture.mean()) for picture in frames()] == pytest.approx([40 * n for n in range(6)], abs=4)
