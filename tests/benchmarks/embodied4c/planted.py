@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -18,6 +20,7 @@ from pipeline.worlds.drive import facts as drives
 
 Row = dict[str, Any]
 
+FEW: Final = 8  # limits of a rule that are its own, such as some radii
 STEP_S: Final = 0.1
 SOURCE: Final = Source(reader="made", reader_version=1, files=("log",), sha256="0" * 64)
 CAR: Final = (4.0, 2.0, 1.5)
@@ -35,6 +38,23 @@ def of_kind(scene: AnyScene, task: str, kind: str, **rules: Any) -> dict[tuple[s
 def refusal(row: Row) -> tuple[Any, ...]:
     """Why a candidate is refused: reason, measured value, limit, unit."""
     return row["reason"], row["measured"], row["limit"], row["unit"]
+
+
+def limits_of(rows: Iterable[Row]) -> set[str]:
+    """What candidates were held against, a line for each kind and rule; of more than `FEW` limits the least."""
+    found: dict[tuple[str, str], set[float]] = defaultdict(set)
+    for row in rows:
+        for fact in row["evidence"] or ():
+            if fact["limit"] is not None:
+                found[f"{row['operands'][0]} {fact['name']} {fact['relation']}", fact["unit"]].add(fact["limit"])
+    lines = {key: sorted(values) if len(values) <= FEW else [min(values)] for key, values in found.items()}
+    return {f"{rule} {' or '.join(f'{n:g}' for n in few)} {unit}".strip() for (rule, unit), few in lines.items()}
+
+
+def limits_stated(domain: str) -> set[str]:
+    """The lines of limits.txt about flights (air), arms (arm) or drives (road)."""
+    lines = (Path(__file__).parent / "limits.txt").read_text().splitlines()
+    return {line for line in lines if (line[:4] if line[:4] in {"air_", "arm_"} else "road") == domain}
 
 
 def times(lasts_s: float) -> FloatArray:

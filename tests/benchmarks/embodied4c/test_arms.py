@@ -10,6 +10,7 @@ from pipeline.core.schema import AnyScene
 from pipeline.reading.files import SceneFiles
 from pipeline.samples.registry import SAMPLES
 from pipeline.worlds.registry import READERS
+from tests.benchmarks.embodied4c.planted import limits_of, limits_stated
 from tests.oracles.exam_check import every_question
 
 
@@ -23,6 +24,10 @@ def episodes(tmp_path_factory: pytest.TempPathFactory) -> list[AnyScene]:
 
 def rows(scene: AnyScene) -> list[dict[str, Any]]:
     return every_question(scene)
+
+
+def test_candidates_are_held_against_the_limits_of_the_table(episodes: list[AnyScene]) -> None:
+    assert limits_of(row for scene in episodes for row in rows(scene)) == limits_stated("arm_")
 
 
 def test_kinds_and_wording(episodes: list[AnyScene]) -> None:

@@ -12,6 +12,7 @@ from pipeline.benchmarks.embodied4c.tasks.registry import EXAM_TASKS
 from pipeline.benchmarks.embodied4c.view import exam
 from pipeline.reading.maps.appearance import Appearance
 from pipeline.worlds.flight.facts import FlightScene
+from tests.benchmarks.embodied4c.planted import limits_of, limits_stated
 from tests.benchmarks.urbanvideo.flights import finding, flight, mark, motion
 from tests.oracles.exam_flights import Poses
 
@@ -75,6 +76,10 @@ def test_states_and_sequences_by_hand() -> None:
     assert ("air_md", "21.00") not in found, "it turns on the spot: neither hovering nor flying"
     assert len([key for key in found if key[0] == "air_at_height"]) == 3, "at one time each; the park has no height"
     assert len({row["until_s"] for row in found.values()}) > 40
+
+
+def test_candidates_are_held_against_the_limits_of_the_table() -> None:
+    assert limits_of(rows(scene())) == limits_stated("air_")
 
 
 def test_doubts_gaps_and_unknown_noses() -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from pipeline.benchmarks.embodied4c.case import WORDINGS, ExamCase
+from pipeline.benchmarks.embodied4c.case import WORDINGS, ExamCase, is_larger
 from pipeline.benchmarks.embodied4c.even import make_even
 from pipeline.benchmarks.embodied4c.kinds import DRIVING
 from pipeline.benchmarks.embodied4c.rules import ExamRules
@@ -23,6 +23,7 @@ from pipeline.questions.task import Number
 from pipeline.reading.files import SceneFiles
 from pipeline.samples.drive.write import write_drives
 from pipeline.worlds.drive.readers.argoverse2 import Argoverse2
+from tests.benchmarks.embodied4c.planted import limits_of, limits_stated
 from tests.oracles.exam_answers import Log
 from tests.oracles.exam_check import answered_again
 
@@ -48,6 +49,10 @@ def drives(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def rows(drives: Path) -> dict[str, list[dict[str, Any]]]:
     return candidates(drives)
+
+
+def test_candidates_are_held_against_the_limits_of_the_table(rows: dict[str, list[dict[str, Any]]]) -> None:
+    assert limits_of(row for found in rows.values() for row in found) == limits_stated("road")
 
 
 def test_the_oracle_would_notice(drives: Path, rows: dict[str, list[dict[str, Any]]]) -> None:
@@ -259,3 +264,16 @@ def test_every_kind_needs_something_of_the_log_or_a_pose_alone() -> None:
     kinds = {part.rpartition("/")[2] for task in EXAM_TASKS.values() for part in task.parts}
     of_drives = {kind for kind in kinds if not kind.startswith(("air_", "arm_"))}
     assert {kind for kind in of_drives if not WORDINGS[kind].facts} == {"cl_lane", "at_marking"}
+
+
+@pytest.mark.parametrize(
+    ("sizes_m", "first", "ratio"),
+    [((0.5, 0.8), False, 1.6), ((0.8, 0.5), True, 1.6), ((0.0, 0.5), False, None), ((2.0, 2.0), False, None)],
+)
+def test_the_larger_of_two(sizes_m: tuple[float, float], first: bool, ratio: float | None) -> None:
+    one = ExamCase("arm_rs", "0")
+    assert is_larger(one, "length", ("the cup", "the bowl"), sizes_m, 1.25, "cm", 100.0) is first
+    assert [fact["value"] for fact in one.evidence if fact["name"] == "length"] == [100 * size for size in sizes_m]
+    held = [fact["value"] for fact in one.evidence if fact["name"] == "sizes_alike"]
+    assert held == ([] if ratio is None else [pytest.approx(ratio)])
+    assert (one.refusal is None) is (ratio is not None)

@@ -10,7 +10,7 @@ import pytest
 
 from pipeline.benchmarks.ergeobench.hypothesis import FORMS, find_hypothesis, is_same
 from pipeline.benchmarks.ergeobench.rules import DIMENSIONS, SETTINGS
-from pipeline.benchmarks.ergeobench.score import FARTHEST_KM, SCORE, GeoScoreSettings, gls, great_circle_km
+from pipeline.benchmarks.ergeobench.score import ACCURACY, FARTHEST_KM, SCORE, GeoScoreSettings, gls, great_circle_km
 from pipeline.core.arrays import FloatArray
 from pipeline.core.identity import rng_for
 from pipeline.scoring.score import Scored, scored
@@ -265,3 +265,8 @@ def test_intervals_of_medians_are_those_of_a_plain_loop(tmp_path: Path) -> None:
     assert (row.low, row.high) == tuple(pytest.approx(q, rel=1e-12) for q in np.quantile(medians, [0.025, 0.975]))
     assert row.value == np.median(away)
     assert (composite.low or 0) < (composite.value or 0) < (composite.high or 0)
+
+
+def test_what_guessing_earns_is_told_of_accuracy_alone() -> None:
+    guessed = {name: metric.sections for name, metric in SCORE.metrics.items() if metric.is_guessed}
+    assert guessed == {ACCURACY: ("task", "dimension", "")}

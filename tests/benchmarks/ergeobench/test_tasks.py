@@ -322,6 +322,7 @@ def test_public_columns_and_what_a_harness_is_given() -> None:
     environment = json.loads(files["environments/made/street7.json"])
     assert environment["picture"] == next(r["images"][0] for r in rows.values() if r["setting"] == "embodied")
     assert environment["limits"]["yaw_step_min_deg"] == 45
+    assert environment["start"]["zoom"] == 1.0
 
 
 def test_a_reply_of_the_agent_s_schema_is_read() -> None:

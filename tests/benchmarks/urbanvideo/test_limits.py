@@ -128,6 +128,9 @@ def test_what_is_measured_to_must_not_matter() -> None:
     # Rising beside it: over ground the same, from its foot five times as far.
     rising = flight(motion([("ascend", 10, 100)], start=(0, 0, 10)), [mark("the park", 20, 0, radius=0)])
     assert refusal(row(rising, "Proximity", "the park", SO_FAR, "0:10")) == ("depends_on_where_measured", 2, 1)
+    # Level with its foot: over ground and in space the same.
+    level = flight(motion([("fly forward", 10, 21)], start=(0, 0, 60)), [mark("the fort", 0, 100, radius=0, base_m=60)])
+    assert row(level, "Proximity", "the fort", SO_FAR, "0:10")["answer"] == NEARER
 
 
 @pytest.mark.parametrize("heading", [0.0, 100.0, 359.0])
