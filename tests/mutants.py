@@ -86,7 +86,7 @@ class Mutant(NamedTuple):
 def mutants_of(file: str, source: str) -> Iterator[Mutant]:
     """Every mutant of a module, in order of the text. Annotations, texts and calls of `Field` have none.
 
-    Nor has what changes nothing: half a turn is added or taken, ``(x + 180) % 360``.
+    Nor has what changes nothing: half a turn that is added or taken, ``(x + 180) % 360``, and ``zip(strict=True)``.
     """
     tree = ast.parse(source)
     half_turns = {node.left for node in ast.walk(tree) if _turns_by_half(node)}
@@ -131,7 +131,11 @@ def mutants_of(file: str, source: str) -> Iterator[Mutant]:
 
     def visit(node: ast.AST) -> Iterator[Mutant]:
         nonlocal around
-        if isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Field"):
+        if (
+            isinstance(node, ast.JoinedStr)
+            or (isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Field")
+            or (isinstance(node, ast.keyword) and node.arg == "strict")
+        ):
             return
         yield from of(node)
         outer = around

@@ -12,9 +12,9 @@ from PIL import Image
 
 from pipeline.drawing.canvas import Canvas, CanvasBox
 from pipeline.drawing.fonts import FAMILY, font_file, lines_of, shortened, width_of
-from pipeline.drawing.ground import Ground
+from pipeline.drawing.ground import Chart, Ground
 from pipeline.drawing.sheet import Sheet, SheetPart, Still, png_of, svg_of
-from tests.drawing.reading import SVG, measured, parts, texts
+from tests.drawing.reading import SVG, measured, parts, points, texts
 
 HOSTILE = "a <b onload=\"x\">&amp;</b> 'chair' ]]>"
 
@@ -153,3 +153,29 @@ def test_lines_of_a_note_and_a_caption_stand_on_their_own() -> None:
     assert [*heights("one"), *heights("two")] == [13, 30]  # lines of 17, 4 above their lower edges
     assert heights("0 s: mill") == [314]  # 6 above the lower edge of 300 and 20
     assert 'width="22" height="32" viewBox="-6 -6 22 32"' in svg_of("", 10, 20, beyond=6)
+
+
+@pytest.mark.parametrize(("turn_deg", "end"), [(90.0, (50, 40)), (-90.0, (50, 60)), (180.0, (40, 50))])
+def test_an_arc_goes_counter_clockwise_from_the_right(turn_deg: float, end: tuple[float, float]) -> None:
+    ground = Ground([(0, 0), (4, 2)], 560)
+    canvas = ground.canvas()
+    canvas.arc("angle", (50, 50), 10.0, 0.0, turn_deg)
+    (part,) = parts(Sheet("arc", [SheetPart(canvas, ground.told())], [], []).svg(), "map")
+    (path,) = (found for found in part.iter(f"{SVG}path") if found.get("class") == "angle")
+    found = points(path.attrib["d"])
+    assert found[0] == pytest.approx([60, 50])
+    assert found[-1] == pytest.approx(end)
+    assert np.hypot(*(found - 50).T) == pytest.approx(10, abs=0.1)
+
+
+def test_a_map_has_what_it_shows_in_its_middle_and_up_is_up() -> None:
+    ground = Ground([(0, 0), (4, 2)], 560)
+    assert ground.at((2, 1)) == pytest.approx([280, ground.height / 2])
+    assert ground.at((3, 2)) == pytest.approx([280 + ground.per_m, ground.height / 2 - ground.per_m])
+
+
+def test_a_chart_has_its_seconds_from_end_to_end() -> None:
+    chart = Chart("height", np.array([0.0, 8.0]), np.array([0.0, 10.0]), 8.0, 0.0)
+    start, middle, end = (chart.at(second, 0.0) for second in (0.0, 4.0, 8.0))
+    assert middle == pytest.approx((np.asarray(start) + np.asarray(end)) / 2)
+    assert end[0] - start[0] > 300

@@ -69,6 +69,13 @@ def test_plain_values_are_read_as_python_reads_them(value: Any, protocol: int) -
     assert read_pickle(pickle.dumps(value, protocol), ()) == value
 
 
+def test_a_mark_may_lie_lowest() -> None:
+    raw = b"\x80\x02(K\x01K\x02t."
+    assert read_pickle(raw, ()) == (1, 2)
+    with pytest.raises(PickleError, match="from a mark that is not there"):
+        read_pickle(b"\x80\x02K\x01t.", ())
+
+
 @settings(max_examples=150, deadline=None)
 @given(st.integers(0, 400), st.binary(min_size=1, max_size=6), st.integers(0, 400))
 def test_whatever_the_bytes_there_is_one_kind_of_error(at: int, wrong: bytes, cut: int) -> None:

@@ -9,11 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
+from scipy.spatial.transform import Rotation
 
 from pipeline.core.errors import ConfigError, RawDataError
 from pipeline.reading.doctor import inspect
 from pipeline.reading.files import SceneFiles
 from pipeline.samples.drive.plan import PLANS
+from pipeline.worlds.drive.readers.kitti_poses import _turns
 from pipeline.worlds.drive.readers.kitti_tracking import KittiTracking
 from pipeline.worlds.drive.view import DriveView
 from tests.conftest import REAL_DATA
@@ -176,3 +178,8 @@ def test_a_camera_is_known_where_it_has_pictures(samples: Path, tmp_path: Path) 
     assert (camera.width, camera.height) == (1242, 375)
     assert camera.focal_px == pytest.approx((721.5377, 721.5377))
     assert camera.place_m == (0.0, 0.06, 0.0)  # to the left of the grey one
+
+
+def test_an_imu_turns_by_roll_then_pitch_then_yaw() -> None:
+    angles = np.random.default_rng(0).uniform(-1.5, 1.5, (5, 3))
+    np.testing.assert_allclose(_turns(*angles.T), Rotation.from_euler("xyz", angles).as_matrix(), atol=1e-12)
