@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from pipeline.core.files import write_atomically
 from pipeline.core.parquet import table_bytes
+from pipeline.core.templates import load_table
 from pipeline.samples.arm.plans import (
     FPS,
     HIGH,
@@ -29,20 +30,7 @@ DATASET: Final = "table"
 JOINTS: Final = ("shoulder", "elbow", "lift")
 STATE: Final = (*JOINTS, "x", "y", "z", "gripper", "qx", "qy", "qz", "qw")
 _INDEX: Final = "__index_level_0__"  # what pandas calls an index without a name: LeRobot looks tasks up by it
-_PANDAS: Final[dict[str, Any]] = {
-    "index_columns": [_INDEX],
-    "column_indexes": [],
-    "columns": [
-        {
-            "name": "task_index",
-            "field_name": "task_index",
-            "pandas_type": "int64",
-            "numpy_type": "int64",
-            "metadata": None,
-        },
-        {"name": None, "field_name": _INDEX, "pandas_type": "unicode", "numpy_type": "object", "metadata": None},
-    ],
-}
+_META: Final = load_table("samples/lerobot")
 _OPEN: Final = 100.0  # the gripper's own unit: percent
 _DIGITS: Final = 6
 
@@ -70,7 +58,7 @@ def write_samples(folder: Path, episodes: int = EPISODES) -> None:
     said = sorted({one.instruction for one in plans})
     _write(folder / "meta" / "info.json", _json(_info(plans, said)))
     tasks = pa.table({"task_index": pa.array(range(len(said)), pa.int64()), _INDEX: said})
-    _write(folder / "meta" / "tasks.parquet", table_bytes(tasks, metadata={"pandas": json.dumps(_PANDAS)}))
+    _write(folder / "meta" / "tasks.parquet", table_bytes(tasks, metadata={"pandas": json.dumps(_META["pandas"])}))
     rows = [_rows(one, said) for one in plans]
     starts = np.cumsum([0, *(len(one) for one in rows)]).tolist()
     rows = [
@@ -91,18 +79,12 @@ def _info(plans: list[EpisodePlan], said: list[str]) -> dict[str, Any]:
     numbers = {"dtype": "float32", "shape": [len(STATE)], "names": list(STATE)}
     scalar = {"shape": [1], "names": None}
     return {
-        "codebase_version": "v3.0",
-        "robot_type": "sample",
+        **_META["info"],
         "total_episodes": len(plans),
         "total_frames": sum(len(one.tip_m) for one in plans),
         "total_tasks": len(said),
-        "chunks_size": 1000,
-        "data_files_size_in_mb": 100,
-        "video_files_size_in_mb": 200,
         "fps": FPS,
         "splits": {"train": f"0:{len(plans)}"},
-        "data_path": "data/chunk-{chunk_index:03d}/file-{file_index:03d}.parquet",
-        "video_path": None,
         "features": {
             "observation.state": numbers,
             "action": numbers,

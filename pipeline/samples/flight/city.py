@@ -17,23 +17,12 @@ import yaml
 from pipeline.core.arrays import FloatArray
 from pipeline.core.identity import rng_for
 from pipeline.core.schema import Origin
+from pipeline.core.templates import load_table
 from pipeline.geometry import geodesy
 
 _WIDTH: Final = 5
 _HEIGHT: Final = 7
-# Rows from the top, a bit per dot, the leftmost highest.
-_LETTERS: Final[dict[str, tuple[int, ...]]] = {
-    "A": (0b01110, 0b10001, 0b10001, 0b11111, 0b10001, 0b10001, 0b10001),
-    "B": (0b11110, 0b10001, 0b10001, 0b11110, 0b10001, 0b10001, 0b11110),
-    "E": (0b11111, 0b10000, 0b10000, 0b11110, 0b10000, 0b10000, 0b11111),
-    "I": (0b01110, 0b00100, 0b00100, 0b00100, 0b00100, 0b00100, 0b01110),
-    "L": (0b10000, 0b10000, 0b10000, 0b10000, 0b10000, 0b10000, 0b11111),
-    "M": (0b10001, 0b11011, 0b10101, 0b10101, 0b10001, 0b10001, 0b10001),
-    "R": (0b11110, 0b10001, 0b10001, 0b11110, 0b10100, 0b10010, 0b10001),
-    "S": (0b01111, 0b10000, 0b10000, 0b01110, 0b00001, 0b00001, 0b11110),
-    "U": (0b10001, 0b10001, 0b10001, 0b10001, 0b10001, 0b10001, 0b01110),
-    "Y": (0b10001, 0b10001, 0b01010, 0b00100, 0b00100, 0b00100, 0b00100),
-}
+_LETTERS: Final[dict[str, list[str]]] = load_table("samples/letters")  # rows of dots
 
 
 def strokes(words: str) -> list[tuple[float, float, float, float]]:
@@ -41,8 +30,8 @@ def strokes(words: str) -> list[tuple[float, float, float, float]]:
     columns = (_WIDTH + 1) * len(words) - 1
     found = []
     for place, letter in enumerate(words):
-        for row, bits in enumerate(_LETTERS[letter]):
-            for inked in re.finditer("1+", f"{bits:0{_WIDTH}b}"):
+        for row, dots in enumerate(_LETTERS[letter]):
+            for inked in re.finditer("1+", dots):
                 left, right = ((_WIDTH + 1) * place + edge for edge in inked.span())
                 top = _HEIGHT - row
                 found.append((left / columns, right / columns, (top - 1) / _HEIGHT, top / _HEIGHT))
