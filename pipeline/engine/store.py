@@ -1,9 +1,9 @@
 """Results on disk: one file per stage and unit, named by the digests of its inputs and of its content.
 
 ``<store>/<stage>/<dataset>/<unit>.<key>.<digest><suffix>``: the key is a digest of everything the result depends on,
-the digest is that of the file's bytes. So a listing of the folder is its index, and a file that was cut or changed is
-noticed when it is read. Files are written to a temporary name, synced and renamed: after a kill at any point a result
-is there completely or not at all.
+the digest is that of stage, unit and the file's bytes. So a listing of the folder is its index, and a file that was
+cut, changed or given another's name is noticed when it is read. Files are written to a temporary name, synced and
+renamed: after a kill at any point a result is there completely or not at all.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pipeline.core.identity import DIGEST_CHARS, digest_of
 
 
 class Result(NamedTuple):
-    """A finished result: the digest of its bytes and where they lie."""
+    """A finished result: the digest of its stage, unit and bytes, and where they lie."""
 
     digest: str
     path: Path
@@ -42,7 +42,7 @@ class Store:
 
     def put(self, stage: str, unit: str, key: str, raw: bytes, suffix: str) -> Result:
         """Writes one result."""
-        digest = digest_of(raw)
+        digest = _digest(stage, unit, raw)
         dataset, _, name = unit.partition("/")
         path = self.root / stage / dataset / f"{name}.{key}.{digest}{suffix}"
         write_atomically(path, raw)
@@ -54,7 +54,8 @@ class Store:
             raw = result.path.read_bytes()
         except OSError as error:
             raise StoreError(f"{result.path}: cannot be read ({error.strerror}); run the build again") from error
-        if digest_of(raw) != result.digest:
+        folder, name = result.path.parent, result.path.name.rsplit(".", 3)[0]
+        if _digest(folder.parent.name, f"{folder.name}/{name}", raw) != result.digest:
             raise StoreError(f"{result.path}: damaged since it was written; remove it and run the build again")
         return raw
 
@@ -65,6 +66,10 @@ class Store:
             ours = path.name.startswith(TEMPORARY) or _parts(path)[0]
             if ours and path not in kept and not path.is_dir():
                 path.unlink(missing_ok=True)
+
+
+def _digest(stage: str, unit: str, raw: bytes) -> str:
+    return digest_of([stage, unit, digest_of(raw)])
 
 
 def _parts(path: Path) -> tuple[str, str, str]:

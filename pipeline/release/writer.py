@@ -211,7 +211,7 @@ def _sort_out(selected: Iterable[pa.Table], removed: pa.Table | None, rejected: 
     everything = pa.concat_tables(offered)
     repeated = [i for i, n in Counter(everything["id"].to_pylist()).items() if n > 1]
     if repeated:
-        raise StoreError(f"two questions share the id {repeated[0]}: widen ID_BITS in pipeline/core/identity.py")
+        raise StoreError(f"two questions share the id {repeated[0]}")
     return _SortedOut(everything, pa.concat_tables(kept).sort_by("id").combine_chunks(), reasons, silent)
 
 

@@ -10,6 +10,7 @@ from typing import Final
 import pytest
 
 from pipeline.core.identity import rng_for
+from pipeline.engine.stage import STORE
 from tests.builds import build, release_of
 from tests.engine.test_kill import SCENES
 from tests.environment import times
@@ -58,3 +59,19 @@ def test_any_file_of_a_build_may_be_damaged(
         build(meta, out)
         assert release_of(out) == release_of(whole), file
         shutil.rmtree(out)
+
+
+def test_a_result_under_the_name_of_another_scene_is_made_again(undisturbed: tuple[Path, Path], tmp_path: Path) -> None:
+    """Whole, and with the digest of its bytes: it is the other scene's all the same."""
+    meta, whole = undisturbed
+    out = tmp_path / "out"
+    shutil.copytree(whole, out, symlinks=True)
+    for stage in sorted((out / STORE).iterdir()):
+        found = {path.name.split(".")[0]: path for path in stage.rglob("*.*") if path.is_file()}
+        if {"bedroom", "office"} <= set(found):
+            mine, theirs = found["bedroom"].name.split("."), found["office"].name.split(".")
+            shutil.copy(found["office"], mine_path := found["bedroom"].with_name(".".join([*mine[:2], *theirs[2:]])))
+            if mine_path != found["bedroom"]:
+                found["bedroom"].unlink()
+    build(meta, out)
+    assert release_of(out) == release_of(whole)

@@ -79,7 +79,7 @@ def test_what_is_put_is_found_and_read(tmp_path: Path) -> None:
     put = store.put("generate", "made/room.1", KEY, b"numbers", ".parquet")
     assert store.index("generate") == {("made/room.1", KEY): put}
     assert store.get(put) == b"numbers"
-    assert put.digest == digest_of(b"numbers")
+    assert put.digest == digest_of(["generate", "made/room.1", digest_of(b"numbers")])
     assert store.index("select") == {}
 
 
