@@ -86,8 +86,8 @@ torture: $(READY) ## kills, stops, full disks, damage, races and fuzzing (needs 
 	$(BIN)/python -m tests.bench stops 20
 	$(BIN)/python -m tests.fuzz all --seconds $(SECONDS)
 
-mutants: $(READY) ## change random lines of pipeline/ one by one, and list those that the tests of their package miss [NUMBER=300 SEED=0]
-	$(BIN)/python -m tests.mutants $(or $(NUMBER),300) --seed $(or $(SEED),0)
+mutants: $(READY) ## change random lines of pipeline/ one by one, and list those that the tests of their package miss [NUMBER=300 SEED=0 ARGS=--fast]
+	$(BIN)/python -m tests.mutants $(or $(NUMBER),300) --seed $(or $(SEED),0) $(ARGS)
 
 bench: $(READY) ## measure speed (the model layer apart, twelve minutes: python -m tests.bench models)
 	$(BIN)/python -m tests.bench

@@ -147,6 +147,8 @@ def test_wording_of_another_form_is_unsupported(tmp_path: Path) -> None:
         ({"target_pose": [0, 100, 9, 0, 0, 180, 1]}, "pose_not_six_numbers"),
         ({"target_pose": "0 100 9"}, "pose_not_six_numbers"),
         ({"initial_pose": [0, 100, 9, 0, 0, 450]}, "angle_out_of_range"),
+        ({"initial_pose": [0, 100, 9, 0, 90.5, 0]}, "angle_out_of_range"),
+        ({"initial_pose": [0, 100, 9, 180.5, 0, 0]}, "angle_out_of_range"),
         ({"initial_pose": [0, 100, 9, 0, 0, round(math.pi, 4)]}, "yaw_in_radians"),
         ({"observation_pose": [0, 100, math.nan, 0, 0, 0]}, "pose_not_finite"),
         ({"observation_pose": [0, 100, True, 0, 0, 0]}, "pose_not_numbers"),

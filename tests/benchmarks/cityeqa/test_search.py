@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from pipeline.benchmarks.cityeqa import search as searching
 from pipeline.benchmarks.cityeqa.benchmark import CITYEQA
-from pipeline.benchmarks.cityeqa.extra_starts import Start, StartChain, starts, turned, worded
+from pipeline.benchmarks.cityeqa.extra_starts import Start, StartChain, spread, starts, turned, worded
 from pipeline.benchmarks.cityeqa.oracle import Observer, Oracle
 from pipeline.benchmarks.cityeqa.query import Hop, RouteQuery
 from pipeline.benchmarks.cityeqa.raw import RawQuestion
@@ -268,3 +268,8 @@ def test_agents_find_every_target_in_any_city(seed: int, category: str) -> None:
         headings = [row["initial_pose"][5], *np.degrees(np.arctan2(*moves.T)), row["observation_pose"][5]]
         turns = [round(abs((b - a + 180) % 360 - 180) / 30) for a, b in pairwise(headings)]
         assert row["oracle_steps"] == len(moves) + sum(turns)
+
+
+def test_each_side_is_tried_once_before_any_is_tried_again() -> None:
+    found = [Start(np.zeros(6), side, 10.0, 20.0) for side in (0, 0, 1, 3, 0)]
+    assert spread(found) == [0, 3, 2, 1, 4]  # of sides 0, 3 and 1, which are 0, 1 and 3 by threes
