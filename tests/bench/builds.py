@@ -410,8 +410,8 @@ def copied_panoramas(*counts: str) -> Iterator[Figure]:
             root = folder / "raw"
             _turned_panoramas(root, count)
             arguments = ("build", "ergeobench", "--no-prefect", "--root", f"panoramas={root}", "--out", folder / "out")
-            # Turned copies are what they are.
-            first = command(*arguments, "--set", "observe.panorama.duplicate_bits=-1")
+            arguments += ("--set", "observe.panorama.duplicate_bits=-1")  # turned copies are what they are
+            first = command(*arguments)
             path = root / "p00000" / "pano.yaml"
             path.write_text(path.read_text().replace("author: scan2qa samples", "author: somebody"))
             again = command(*arguments)
