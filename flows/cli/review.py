@@ -17,7 +17,7 @@ from rich.table import Table
 
 from flows.cli.output.console import console
 from flows.orchestration.folders import OUTPUTS
-from pipeline.benchmarks.benchmark import Benchmark
+from pipeline.benchmarks.benchmark import Benchmark, no_blind_map
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.errors import ConfigError, StoreError
 from pipeline.core.files import write_atomically
@@ -157,8 +157,11 @@ def video_remedy(folder: Path) -> str:
     from flows.orchestration.saved_build import read_saved_build
 
     saved = read_saved_build(folder)
-    name = saved.configured.get("build", folder.name)
-    again = f"scan2qa build {name}" + ("" if folder == OUTPUTS / name else f" --out {folder}")
+    name, benchmark = saved.configured.get("build", folder.name), BENCHMARKS.get(saved.configured.get("benchmark", ""))
+    where = "" if folder == OUTPUTS / name else f" --out {folder}"
+    if benchmark is not None and benchmark.blind_map is not no_blind_map:
+        return f"scan2qa review {name}{where} shows the map around each start instead"
+    again = f"scan2qa build {name}{where}"
     if not saved.configured.get("video", True):
         return f"Build them with: {again} --set video=true"
     if videos := saved.settings.get("videos"):

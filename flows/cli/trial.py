@@ -11,6 +11,7 @@ from rich.table import Table
 from flows.cli.output.console import console
 from flows.cli.output.tables import print_table
 from flows.cli.review import video_remedy
+from flows.orchestration.saved_build import read_saved_build
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.errors import ConfigError
 from pipeline.core.files import write_atomically
@@ -53,7 +54,8 @@ def _shown(folder: Path, question: Published) -> TrialMedia | None:
 
 def _released(folder: Path) -> list[Published]:
     columns = [benchmark.columns for benchmark in BENCHMARKS.values()]
-    paths = sorted((folder / "release" / "data").glob("test-*.parquet"))
+    split = read_saved_build(folder).configured.get("export", {}).get("split", "test")
+    paths = sorted((folder / "release" / "data").glob(f"{split}-*.parquet"))
     if not paths:
         raise ConfigError(f"{folder}/release holds no questions: build first, and give the build's folder")
     return [question for path in paths for question in read_published(path, columns)]
