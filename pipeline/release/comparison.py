@@ -84,6 +84,18 @@ class QuestionChange:
             raise ValueError("a change is that of a question")
         return asked
 
+    @property
+    def from_to(self) -> str:
+        """The old and the new value; of a question that is not in both releases the reason."""
+        if self.before is None or self.after is None:
+            return self.reason
+        values: Mapping[str, tuple[str, str]] = {
+            "answer changed": (self.before.answer, self.after.answer),
+            "wording changed": (self.before.text, self.after.text),
+            "options changed": ("; ".join(self.before.options), "; ".join(self.after.options)),
+        }
+        return " → ".join(values[self.kind])
+
 
 @dataclass(frozen=True)
 class Release:
@@ -327,9 +339,15 @@ def _counted(kind: str, n: int) -> str:
 
 
 def page_environment() -> jinja2.Environment:
-    """Where pages are made: whatever stands in a question is text there, and no markup."""
-    loader = jinja2.FileSystemLoader(TEMPLATES_DIR / "pages")
-    return jinja2.Environment(loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
+    """The templates of pages: whatever stands in a question is text there, and no markup; in Markdown by ``plain``."""
+    found = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(TEMPLATES_DIR / "pages"),
+        autoescape=jinja2.select_autoescape(disabled_extensions=["md.jinja"], default=True),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+    )
+    found.filters["plain"] = plain
+    return found
 
 
 def page(report: Report) -> bytes:
@@ -359,40 +377,4 @@ def table(report: Report) -> bytes:
 
 def markdown(report: Report) -> bytes:
     """The figures, the causes, and the first changes."""
-    before, after = report.before, report.after
-    lines = [
-        f"# {plain(report.title)}",
-        "",
-        f"Release {before.name} ({len(before.questions)} questions) → {after.name} ({len(after.questions)} questions): "
-        f"{plain(report.line)}.",
-    ]
-    if report.changes:
-        lines += ["", *_markdown_table(("change", "questions"), [(k, n) for k, n in report.totals.items() if n])]
-        rows = [(c.name, c.changes, c.scenes, c.told) for c in report.causes]
-        lines += ["", *_markdown_table(("cause", "changes", "scenes", "what was done"), rows), ""]
-        shown = [
-            (c.kind, c.asked.scene, c.asked.text, _from_to(c), "; ".join(c.causes)) for c in report.changes[:SHOWN]
-        ]
-        lines += _markdown_table(("change", "scene", "question", "", "cause"), shown)
-        if len(report.changes) > SHOWN:
-            lines += ["", f"… and {len(report.changes) - SHOWN} more in the page and the table."]
-    return ("\n".join(lines) + "\n").encode()
-
-
-def _from_to(change: QuestionChange) -> str:
-    if change.before is None or change.after is None:
-        return change.reason
-    values: Mapping[str, tuple[str, str]] = {
-        "answer changed": (change.before.answer, change.after.answer),
-        "wording changed": (change.before.text, change.after.text),
-        "options changed": ("; ".join(change.before.options), "; ".join(change.after.options)),
-    }
-    return " → ".join(values[change.kind])
-
-
-def _markdown_table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> list[str]:
-    return [
-        f"| {' | '.join(head)} |",
-        "|" + "---|" * len(head),
-        *(f"| {' | '.join(plain(str(cell)) for cell in row)} |" for row in rows),
-    ]
+    return page_environment().get_template("diff.md.jinja").render(report=report, shown=SHOWN).encode()
