@@ -29,9 +29,8 @@ from pipeline.llm.failures import ModelError
 from pipeline.llm.providers import record
 from pipeline.llm.session import Session
 from pipeline.questions.scoring_protocol import Ask, Metric, Score
-from pipeline.scoring.answered import COUNTED, LEFT_OUT
 from pipeline.scoring.figures import ScoreRow
-from pipeline.scoring.score import Scored, scored, split_of
+from pipeline.scoring.score import COUNTED, LEFT_OUT, Scored, scored, split_of
 
 # Behind the stem of --out: the judge's replies, as they are kept, and as provider `replay` reads them.
 CACHE: Final = ".judge.sqlite"

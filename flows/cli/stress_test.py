@@ -31,11 +31,11 @@ def stress_test(
 ) -> None:
     """Says how far questions and options alone give the answers away, and prunes the worst with --budget or --tau."""
     from pipeline.blind.attack import attack, attack_in, stress_table, summarise  # scikit-learn takes a second to start
+    from pipeline.blind.attack import stress_test as run_stress_test
     from pipeline.blind.config import PruneConfig
     from pipeline.blind.forest import on_all_cores
     from pipeline.blind.items import folds_of
     from pipeline.blind.prune import prune
-    from pipeline.blind.stress_test import stress_test as run_stress_test
 
     write = table_writer(out)
     if group and ungrouped:
@@ -65,9 +65,9 @@ def stress_test(
 
 def _mixed(items: Sequence[BlindItem]) -> dict[str, float]:
     """Task -> what the guess by name earns where folds part the questions of a group."""
+    from pipeline.blind.attack import tasks_of
     from pipeline.blind.items import folds_of
     from pipeline.blind.priors import by_name
-    from pipeline.blind.stress_test import tasks_of
 
     fold = folds_of([str(item.id) for item in items])
     return {

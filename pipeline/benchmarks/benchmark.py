@@ -33,7 +33,7 @@ R = TypeVar("R", bound=BaseModel)
 
 @dataclass(frozen=True)
 class Card:
-    """What a benchmark says of itself in the dataset card of a release.
+    """The texts and terms of a benchmark in the dataset card of a release.
 
     Attributes:
         module: where these words stand: they are code of stage `export`.

@@ -23,7 +23,7 @@ _STAND_IN: Final = Video(path="stand-in")  # as long as the data: what a video w
 
 @dataclass(frozen=True)
 class Cost:
-    """What a reason costs, over all scenes.
+    """The cost of a reason, over all scenes.
 
     Attributes:
         reason: the rejection's name, or that of the fault for which scenes are left out.
@@ -42,7 +42,7 @@ class Cost:
 
 @dataclass(frozen=True)
 class Prospects:
-    """What a benchmark will ask at most: candidates up to the caps, task by task; and what each missing thing costs."""
+    """The most that a benchmark will ask: candidates up to the caps, by task; and the cost of each missing thing."""
 
     by_task: Mapping[str, int]
     costs: tuple[Cost, ...]

@@ -1,9 +1,13 @@
 """Asks language models the questions without their video; keeps every reply and counts every failure.
 
-Three ways to ask (`pipeline.blind.wording`): for the letter, for the number, or (``cloze``) by the likelihood of each
+Three ways to ask (`pipeline.blind.ask`): for the letter, for the number, or (``cloze``) by the likelihood of each
 option's text; then a number is read from its four choices, and right is the right choice. Letters are asked with the
 options in rotated orders, a row each. Questions with the same text are asked once: without the video they are the same
 question.
+
+A model that likes the letter A is right about one question in four whatever it knows. So a question with k options is
+put k times, its options moved on by one each time (rotation r begins with option r): a letter means another option in
+every rotation, and only who knows the answer names the same option in all of them.
 """
 
 from __future__ import annotations
@@ -15,7 +19,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -23,17 +27,100 @@ import pyarrow as pa
 from pipeline.blind.config import NO_OPTIONS, AskConfig
 from pipeline.blind.items import COLUMNS, LETTERS, BlindItem, item_of
 from pipeline.blind.totals import ModelTotals, totals_of
-from pipeline.blind.wording import Wording, orders_of, wordings
 from pipeline.core.errors import ConfigError, Scan2qaError
-from pipeline.llm.base import ModelSpec, Reply, Request
+from pipeline.llm.base import Image, ModelSpec, Reply, Request, user
 from pipeline.llm.budget import NO_CAP, BudgetGuard, Money
-from pipeline.llm.cache import ReplyCache
+from pipeline.llm.cache import ReplyCache, request_digest
 from pipeline.llm.client import Account, Client, Opener
 from pipeline.llm.failures import ModelError
+from pipeline.llm.prompts import load_prompt
 from pipeline.llm.providers import open_provider
 from pipeline.metrics.letters import find_letter
 from pipeline.metrics.mra import mean_relative_accuracies, mean_relative_accuracy
 from pipeline.metrics.numbers import find_number
+
+Form = Literal["letter", "number", "cloze"]
+PROMPTS: Final[Mapping[Form, str]] = {"letter": "blind_letter", "number": "blind_number", "cloze": "blind_cloze"}
+
+
+@dataclass(frozen=True)
+class Wording:
+    """A question as a model is asked it.
+
+    Attributes:
+        chance: of being right by luck.
+        rotation: the option that is shown first; 0: in the order as released.
+        request: None where the question cannot be asked in this form.
+        digest: of the request; questions that share it are asked once.
+    """
+
+    item: BlindItem
+    form: Form
+    chance: float
+    rotation: int = 0
+    request: Request | None = None
+    digest: str = ""
+
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """The options in the order in which they are shown."""
+        return self.item.options[self.rotation :] + self.item.options[: self.rotation]
+
+    def released(self, shown: int) -> int:
+        """Index among the options as released of the one that was shown at an index."""
+        return (shown + self.rotation) % len(self.item.options)
+
+
+def orders_of(config: AskConfig, model: ModelSpec) -> int | None:
+    """In how many orders a model is shown the options; None: in as many as there are options."""
+    return 1 if config.orders is None and model.provider == "embedded" else config.orders
+
+
+def wordings(
+    plain: BlindItem,
+    offered: BlindItem,
+    by_luck: float,
+    model: ModelSpec,
+    orders: int | None,
+    picture: bytes | None = None,
+) -> list[Wording]:
+    """A question as a model is asked it, one per rotation.
+
+    Args:
+        plain: the question as released.
+        offered: the same with choices, where it is a number that has them.
+        by_luck: chance of a random number.
+        model: its scoring decides the form.
+        orders: see `orders_of`; likelihoods and numbers know no order and are asked once.
+        picture: PNG of what the question names, for a model that takes pictures: it is part of the question.
+    """
+    if model.scoring == "cloze":
+        return [_cloze(offered, by_luck)]
+    legend = (Image(picture, "image/png"),) if picture is not None and "image" in model.inputs else ()
+    if not plain.options:
+        prompt = load_prompt(PROMPTS["number"])
+        request = Request((user(prompt.render(text=plain.text), *legend),), prompt=prompt.version)
+        return [Wording(plain, "number", by_luck, request=request, digest=request_digest(request))]
+    options = len(plain.options)
+    return [_letter(plain, rotation, legend) for rotation in range(min(orders or options, options))]
+
+
+def _cloze(item: BlindItem, by_luck: float) -> Wording:
+    if not item.options:
+        return Wording(item, "cloze", by_luck)
+    prompt = load_prompt(PROMPTS["cloze"])
+    request = Request((user(prompt.render(text=item.text)),), options=item.options, prompt=prompt.version)
+    return Wording(item, "cloze", 1 / len(item.options), request=request, digest=request_digest(request))
+
+
+def _letter(item: BlindItem, rotation: int, legend: tuple[Image, ...]) -> Wording:
+    prompt, letters = load_prompt(PROMPTS["letter"]), list(LETTERS[: len(item.options)])
+    shown = item.options[rotation:] + item.options[:rotation]
+    lines = [f"{letter}. {option}" for letter, option in zip(letters, shown, strict=True)]
+    said = prompt.render(text=item.text, letters=letters, options=lines)
+    request = Request((user(said, *legend),), prompt=prompt.version)
+    return Wording(item, "letter", 1 / len(item.options), rotation, request, request_digest(request))
+
 
 Progress = Callable[[str, int, int], None]
 DEFAULTS: Final = AskConfig()
@@ -118,7 +205,7 @@ def requests_of(
     config: AskConfig = DEFAULTS,
     pictures: Mapping[int, bytes] | None = None,
 ) -> dict[str, dict[str, Request]]:
-    """What each model is asked about questions, as by `ask`, by its name and the request's digest."""
+    """The requests to each model about questions, as by `ask`, by its name and the request's digest."""
     _, asked = _wordings(questions, models, config, pictures or {})
     return {name: _once(wordings_of) for name, wordings_of in asked.items()}
 
@@ -155,7 +242,7 @@ async def _ask_all(
     opener: Opener,
     money: Money,
 ) -> tuple[dict[str, dict[str, Reply | ModelError]], dict[str, Account]]:
-    """What came of each request, by model and digest."""
+    """Replies and failures, by model and the request's digest."""
     found: dict[str, dict[str, Reply | ModelError]] = {model.name: {} for model in models}
     run: dict[str, Account] = {}
 

@@ -174,7 +174,7 @@ def _option_keys(item: BlindItem, place: int) -> tuple[tuple[Hashable, ...], ...
 
 
 def _option_columns(item: BlindItem, place: int) -> list[float]:
-    """What an option looks like beside the others, and the question's own numbers."""
+    """Numbers of an option beside the others, and of the question."""
     option, elements = item.options[place], item.elements[place]
     others = [other for index, other in enumerate(item.elements) if index != place]
     alike = sum(a == b for other in others for a, b in zip(elements, other, strict=False))

@@ -15,11 +15,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipeline.blind.attack import FOREST, SCORES, attack, guessed, score_column, standard_error
+from pipeline.blind.attack import FOREST, SCORES, attack, guessed, score_column, standard_error, tasks_of
 from pipeline.blind.forest import on_all_cores
 from pipeline.blind.items import BlindItem, items_of
 from pipeline.blind.rule import ANSWERED, BALANCE, VERDICTS, Verdict, verdict_table
-from pipeline.blind.stress_test import tasks_of
 from pipeline.blind.text_only import Guessed, TextOnly, Voter
 from pipeline.core.arrays import BoolArray, FloatArray
 from pipeline.core.errors import BiasError

@@ -9,9 +9,8 @@ from typing import Final
 
 import pyarrow as pa
 
-from pipeline.blind.ask import requests_of
+from pipeline.blind.ask import orders_of, requests_of
 from pipeline.blind.config import AskConfig
-from pipeline.blind.wording import orders_of
 from pipeline.llm.base import ModelSpec, ProviderTerms
 from pipeline.llm.budget import Money, likely_input, most_usage
 from pipeline.llm.cache import known_keys, request_key, spent_in
@@ -25,7 +24,7 @@ ORDERS: Final = 5
 
 @dataclass(frozen=True)
 class Forecast:
-    """What a model is still to be asked.
+    """The expected cost of the requests that a model is still to be sent.
 
     Attributes:
         stage: in which it is asked.
@@ -60,7 +59,7 @@ def forecasts(
     money: Money,
     pictures: Mapping[int, bytes] | None = None,
 ) -> list[Forecast]:
-    """What asking every model every question, as by `blind.ask.ask`, will take; writes nothing."""
+    """Forecasts of asking every model every question, as by `blind.ask.ask`; writes nothing."""
     asked = requests_of(questions, models, config, pictures)
     spent = {row.name: row for row in spent_in(cache) if row.reported}
     found = []
@@ -90,7 +89,7 @@ def forecasts(
 
 
 def bound(numbers: int, choices: int, models: Sequence[ModelSpec], config: AskConfig, money: Money) -> list[Forecast]:
-    """What asking every hosted model so many questions of either form, which are not made yet, will take at most."""
+    """Upper bounds of asking every hosted model so many questions of either form, which are not made yet."""
     found = []
     for model in (model for model in models if model.is_hosted):
         requests = numbers + choices * (orders_of(config, model) or ORDERS)
@@ -102,7 +101,7 @@ def bound(numbers: int, choices: int, models: Sequence[ModelSpec], config: AskCo
 
 
 def mean_forecast(stage: str, model: ModelSpec, calls: int, cache: Path, money: Money) -> Forecast:
-    """What so many more calls of a stage will take, by the mean of what the calls of its model took so far.
+    """Forecast of so many more calls of a stage, by the mean of the calls of its model so far.
 
     Prompts of an author grow out of its own replies, and pictures count as every provider likes: before the first call
     nothing is known of their length.

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from functools import cache, cached_property
 from typing import Any, Final
 
@@ -17,7 +16,7 @@ from pipeline.core.arrays import IntArray
 from pipeline.core.errors import ConfigError
 from pipeline.core.identity import digest
 from pipeline.core.templates import LIST_SEPARATOR, TEMPLATES_DIR, Operands, Template, load_template
-from pipeline.questions.choices import offered
+from pipeline.questions.choices import number_of, offered
 
 LETTERS: Final = "ABCDEFGHIJ"
 COLUMNS: Final = [
@@ -49,7 +48,7 @@ class BlindItem:
 
     @cached_property
     def fields(self) -> Operands | None:
-        """What its template's fields hold; None where the wording is of no template of the task's name."""
+        """The values of its template's fields; None where the wording is of no template of the task's name."""
         return next((found for t in _templates(self.task) if (found := t.parse(self.text)) is not None), None)
 
     @cached_property
@@ -85,7 +84,7 @@ def make_item(
     """An item from the columns of a released benchmark. Raises ConfigError where the answer cannot be read."""
     truth = ground_truth.strip()
     if not options:
-        number = _number(truth)
+        number = number_of(truth)
         if number is None:
             raise ConfigError(f"question {id} ({task}): it has no options, and its answer {truth!r} is no number")
         return BlindItem(id, task, group, text, (), None, number)
@@ -130,14 +129,6 @@ def item_of(row: Mapping[str, Any], *, among_choices: bool = False) -> BlindItem
 
 def _words(text: str) -> tuple[str, ...]:
     return tuple(sorted(set(re.findall(r"\w+", text.lower()))))
-
-
-def _number(text: str) -> Decimal | None:
-    try:
-        value = Decimal(text)
-    except InvalidOperation:
-        return None
-    return value if math.isfinite(float(value)) else None
 
 
 @cache

@@ -21,12 +21,24 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import BaseModel, ValidationError
 
-from pipeline.blind.attack import CHANCE, FOREST, attack, earned_by_all, score_column, standard_error, stress_table
+from pipeline.blind.attack import (
+    CHANCE,
+    FOREST,
+    ForestScores,
+    Prepared,
+    attack,
+    earned_by_all,
+    score_column,
+    scores_of,
+    standard_error,
+    stress_table,
+    stress_test,
+    tasks_of,
+)
 from pipeline.blind.config import PruneConfig
 from pipeline.blind.forest import Run, on_all_cores, run_here
 from pipeline.blind.items import BlindItem, folds_of, items_of
 from pipeline.blind.priors import CONSTANTS
-from pipeline.blind.stress_test import ForestScores, Prepared, scores_of, stress_test, tasks_of
 from pipeline.core.arrays import FloatArray, IntArray
 from pipeline.core.files import read_file
 
@@ -34,7 +46,7 @@ ROUNDS_FILE: Final = "pruning.jsonl"
 
 
 class Round(NamedTuple):
-    """What one round did.
+    """The removals of one round.
 
     Attributes:
         removed: ids of the questions that went.

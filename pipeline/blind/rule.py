@@ -57,7 +57,7 @@ VERDICTS: Final = pa.schema(
 
 @dataclass(frozen=True)
 class Verdict:
-    """What became of one task.
+    """The verdict on one task.
 
     Attributes:
         standing: of each model.
@@ -137,7 +137,7 @@ MOST_DROPPED: Final = 0.5  # questions dropped for balance, of those that are an
 
 
 def balanced(votes: Votes, answered: BoolArray) -> tuple[dict[int, tuple[float, float]], set[int]]:
-    """What filtering does besides removing what is answered.
+    """Questions that filtering drops or keeps for balance, besides removing what is answered.
 
     Args:
         votes: the questions of one task.

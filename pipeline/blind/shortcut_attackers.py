@@ -147,7 +147,7 @@ def _ranks(values: Sequence[float]) -> tuple[int, ...]:
 
 
 def _steps(item: BlindItem) -> Sequence[str]:
-    """What the text lists with semicolons."""
+    """The items that the text lists with semicolons."""
     found = _LIST.search(item.text)
     return found[1].split("; ") if found else ()
 

@@ -8,7 +8,7 @@ from pipeline.core.schema import Model
 
 
 class Guessed(Model):
-    """What guessing earns on one task of one split: accuracy for options, mean relative accuracy for numbers."""
+    """Scores of guessing on one task of one split: accuracy for options, mean relative accuracy for numbers."""
 
     n: int = Field(ge=1, description="questions")
     chance: FiniteFloat = Field(description="of a random answer")
@@ -19,7 +19,7 @@ class Guessed(Model):
 
 
 class Voter(Model):
-    """What a model got right on one task. A question counts where it was right in all orders it was asked in."""
+    """A model's right answers on one task. A question counts where it was right in all orders it was asked in."""
 
     right: FiniteFloat = Field(description="share of the questions that were asked")
     right_released: FiniteFloat | None = Field(description="share of those that stay; None: none stays")

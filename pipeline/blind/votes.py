@@ -11,8 +11,8 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
+from pipeline.blind.attack import tasks_of
 from pipeline.blind.items import LETTERS, BlindItem, items_of
-from pipeline.blind.stress_test import tasks_of
 from pipeline.core.arrays import BoolArray, IntArray
 from pipeline.metrics.mra import mean_relative_accuracies
 
@@ -25,7 +25,7 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class ModelPredictions:
-    """What one model said to n questions, and what it should have said, as codes.
+    """One model's answers to n questions, and the truths, as codes.
 
     Attributes:
         said: (n,) the letter or number that it gave in all orders; None: none.
@@ -53,7 +53,7 @@ class ModelPredictions:
 
 @dataclass(frozen=True)
 class Votes:
-    """What a panel said to the n questions of one task, in the order of their ids.
+    """A panel's answers to the n questions of one task, in the order of their ids.
 
     Attributes:
         kind: (n,) questions of one kind could have one another's truth: the same closed set of options, as many
@@ -159,7 +159,7 @@ def _ballot(
 
 
 def _meant(item: BlindItem, by_text: bool, letter: str) -> Hashable:
-    """What a letter stands for: in a closed set the option's text, else its place."""
+    """The meaning of a letter: in a closed set the option's text, else its place."""
     return item.options[LETTERS.index(letter)] if by_text else letter
 
 

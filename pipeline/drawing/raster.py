@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Iterable
 from functools import cache
 from typing import TYPE_CHECKING, Final
@@ -118,6 +119,13 @@ def colours_of(names: Iterable[str]) -> dict[str, Colour]:
         red, green, blue = ((0.25 + 0.75 * rgb) * shade * 255).round().astype(int).tolist()
         found[name] = (red, green, blue)
     return found
+
+
+def as_png(picture: Image.Image) -> bytes:
+    """A picture as a PNG file, the same bytes for the same pixels."""
+    raw = io.BytesIO()
+    picture.save(raw, "PNG", optimize=False)
+    return raw.getvalue()
 
 
 @cache

@@ -23,7 +23,7 @@ _SCALES: Final = {"hundred": 100, "thousand": 1000}
 
 
 def first_word(reply: str) -> str:
-    """What the released scorer takes for the answer; "" for an empty reply or one that begins with a blank."""
+    """The word that the released scorer takes for the answer; "" for an empty reply or one that begins with a blank."""
     return reply.split(" ", maxsplit=1)[0].rstrip(".").strip()
 
 

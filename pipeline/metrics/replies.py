@@ -54,7 +54,7 @@ _MARKS: Final = str.maketrans(
 
 
 class Reading(NamedTuple, Generic[T]):
-    """What a reply says; where ``value`` is None, ``reason`` names why."""
+    """The answer in a reply; where ``value`` is None, ``reason`` names why."""
 
     value: T | None
     reason: str | None

@@ -11,24 +11,22 @@ displaces few tuples, and nothing is left out altogether.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain, combinations, permutations
 from math import comb, perm
-from typing import Final, Generic, NamedTuple, Protocol, TypeVar
+from typing import Final, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.random import Generator
 
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray, StrArray
-from pipeline.core.identity import digest, question_ids
+from pipeline.core.identity import digest
 from pipeline.core.schema import Rejection
 from pipeline.core.tables import CANDIDATES
-from pipeline.core.templates import Operands, load_template
+from pipeline.core.templates import Operands
 from pipeline.questions.rules import Check, Fact, Verdicts, evidence, lists, verdicts
-from pipeline.questions.task import Choice, Form, Number, SceneView, drawn_order
+from pipeline.questions.task import Number, SceneView, TaskBase
 
 WRITTEN: Final = "written"  # flag of a candidate that people wrote
 # A number that is written as 0: no relative accuracy can be given to an answer to it, and scorers divide by it.
@@ -40,7 +38,7 @@ class ArrayView(SceneView, Protocol):
 
     @property
     def names(self) -> StrArray:
-        """What can be an operand (C,), sorted."""
+        """All possible operands (C,), sorted."""
         ...
 
     def problem(self, operand: int, slot: str) -> Rejection | None:
@@ -81,7 +79,7 @@ class Answers:
         return verdicts((*self.checks, zero), n)
 
 
-class ArrayTask(Generic[A]):
+class ArrayTask(TaskBase[A]):
     """Base of tasks over arrays of operands.
 
     Attributes:
@@ -89,22 +87,13 @@ class ArrayTask(Generic[A]):
         slots: what each operand needs (`ArrayView.problem`).
     """
 
-    name: str
-    share: int
-    version: int = 1
-    template: str
-    form: Form = Choice()
-    leak_group: str | None = None
-    parts: tuple[str, ...] = ()
     roles: tuple[str, ...] = ()
-    slots: tuple[str, ...] = ()
-
-    def obstacle(self, view: A) -> Rejection | None:
-        """Why nothing of this type can be asked about the scene as a whole; `operands` is then empty."""
-        return None
 
     def operands(self, view: A) -> IntArray:
-        """All candidates (n, len(roles)), in canonical order, without randomness; -1 fills up short rows."""
+        """All candidates (n, len(roles)), in canonical order, without randomness; -1 fills up short rows.
+
+        Empty where there is an obstacle.
+        """
         raise NotImplementedError
 
     def untried(self, view: A) -> Rejection | None:
@@ -118,14 +107,6 @@ class ArrayTask(Generic[A]):
     def visible_in(self, view: A, operands: IntArray, kept: BoolArray) -> pa.Array:
         """Frame budgets that show what each question (n, k) needs; null where that is not known."""
         return view.visible_in(operands, kept)
-
-    def guess_classes(self, operands: StrArray, answers: StrArray, rng: Generator) -> IntArray:
-        """The answer, unless overridden."""
-        return drawn_order(answers, rng)
-
-    def labels(self, operands: tuple[str, ...], truth: str) -> tuple[str, ...]:
-        """Everything that may be offered as an option, the truth included; empty for numbers."""
-        return ()
 
     def fields(self, operands: tuple[str, ...], options: tuple[str, ...] | None) -> Operands:
         """Fields of the template: each role's name, unless overridden."""
@@ -182,10 +163,6 @@ class ArrayTask(Generic[A]):
             unit=[p.unit for _, _, p in rows],
         )
 
-    def ids(self, view: A, operands: Sequence[Sequence[str]]) -> list[int]:
-        """Question ids of tuples of names."""
-        return question_ids(view.scene.id, self.name, load_template(self.template).identity, operands)
-
     def _table(self, view: A, n: int, **columns: object) -> pa.Table:
         columns |= {"scene": pa.repeat(view.scene.id, n), "task": pa.repeat(self.name, n)}
         arrays = [pa.array(columns[f.name], f.type) if f.name in columns else pa.nulls(n, f.type) for f in CANDIDATES]
@@ -213,7 +190,7 @@ MOST: Final = 100_000  # of one task and scene; a gigabyte holds those of all ta
 
 
 class CandidateSampler(NamedTuple):
-    """What tuples are formed of.
+    """A sampler of tuples of things.
 
     Attributes:
         scope: of the digests: the scene and the task.
@@ -275,6 +252,23 @@ class CandidateSampler(NamedTuple):
             while kept > self.size and len(self.firsts) * self._ways(kept) > self.most:
                 kept -= 1
         return kept
+
+
+class SampledTask(ArrayTask[A]):
+    """Base of tasks whose operands a sampler forms."""
+
+    def among(self, view: A) -> CandidateSampler:
+        """The sampler of a scene."""
+        raise NotImplementedError
+
+    def operands(self, view: A) -> IntArray:
+        """The sampler's tuples (n, len(roles)): all, or a sample where they are many."""
+        return self.among(view).tuples()
+
+    def untried(self, view: A) -> Rejection | None:
+        """The number of tuples where these are more than the sampler forms."""
+        among = self.among(view)
+        return untried(among.total, among.formed)
 
 
 def sets(scope: tuple[str, ...], names: StrArray, of: IntArray, size: int, most: int = MOST) -> IntArray:

@@ -71,7 +71,7 @@ class LeftOut:
 
 @dataclass(frozen=True)
 class Basis:
-    """What a question file is examined with, beside itself.
+    """The inputs of an examination besides the question file itself.
 
     Attributes:
         scenes: of the metadata that it was made from; none where it is examined alone.
@@ -88,7 +88,7 @@ class Basis:
 
 @dataclass(frozen=True)
 class Examined:
-    """What comes of an audit.
+    """The results of an audit.
 
     Attributes:
         table: one row per question.

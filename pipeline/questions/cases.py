@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator
-from typing import Any, Final, Generic, Self, TypeVar
+from typing import Any, Final, Self, TypeVar
 
 import pyarrow as pa
-from numpy.random import Generator
 
-from pipeline.core.arrays import IntArray, StrArray
 from pipeline.core.errors import TemplateError
-from pipeline.core.identity import digest, question_ids
+from pipeline.core.identity import digest
 from pipeline.core.schema import Rejection
 from pipeline.core.tables import CANDIDATES
 from pipeline.core.templates import Operands, load_template
 from pipeline.questions.rules import RULE, Measure, Relation, make_rejection, rule
-from pipeline.questions.task import Choice, Form, SceneView, drawn_order
+from pipeline.questions.task import SceneView, TaskBase
 
 WRONG_MIN: Final = 2  # wrong options that a question needs
 
@@ -94,25 +92,12 @@ class Case:
 V = TypeVar("V", bound=SceneView)
 
 
-class CaseTask(Generic[V]):
+class CaseTask(TaskBase[V]):
     """Base of tasks that yield cases.
 
     Attributes:
         slots: the field of the template for each operand.
     """
-
-    name: str
-    share: int
-    version: int = 1
-    template: str
-    form: Form = Choice()
-    leak_group: str | None = None
-    parts: tuple[str, ...] = ()
-    slots: tuple[str, ...] = ()
-
-    def obstacle(self, view: V) -> Rejection | None:
-        """Why nothing of this type can be asked about the scene as a whole."""
-        return None
 
     def cases(self, view: V) -> Iterator[Case]:
         """Every candidate of a scene without an obstacle, in canonical order."""
@@ -121,14 +106,6 @@ class CaseTask(Generic[V]):
     def flags(self, view: V) -> list[str] | None:
         """Remarks that each of its questions carries."""
         return None
-
-    def guess_classes(self, operands: StrArray, answers: StrArray, rng: Generator) -> IntArray:
-        """The answer, unless overridden."""
-        return drawn_order(answers, rng)
-
-    def labels(self, operands: tuple[str, ...], truth: str) -> tuple[str, ...]:
-        """No labels: a case brings its own wrong options."""
-        return ()
 
     def fields(self, operands: tuple[str, ...], options: tuple[str, ...] | None) -> Operands:
         """Fields of the question's template."""
@@ -142,7 +119,7 @@ class CaseTask(Generic[V]):
             if rows:
                 return pa.Table.from_pylist(rows, schema=CANDIDATES)
             obstacle = Rejection(reason="nothing_to_ask_about", measured=0, limit=1, unit="candidates")
-        (number,) = self._ids(view, [("scene", view.scene.name)])
+        (number,) = self.ids(view, [("scene", view.scene.name)])
         row = {"id": number, "scene": view.scene.id, "task": self.name, "role": "scene", "operands": [view.scene.name]}
         return pa.Table.from_pylist([row | obstacle.model_dump()], schema=CANDIDATES)
 
@@ -151,7 +128,7 @@ class CaseTask(Generic[V]):
         cases, flags = _each_once(found), self.flags(view)
         self.ask_once(view, cases)
         rows = []
-        for case, number in zip(cases, self._ids(view, [case.operands for case in cases]), strict=True):
+        for case, number in zip(cases, self.ids(view, [case.operands for case in cases]), strict=True):
             row = {"id": number, "scene": view.scene.id, "task": self.name, "operands": list(case.operands)}
             row["from_s"], row["until_s"] = case.from_s, case.until_s
             refusal = case.refusal or self._unreadable(case)
@@ -178,9 +155,6 @@ class CaseTask(Generic[V]):
             _, *others = sorted(found, key=lambda case: digest(view.scene.id, self.name, "once", *case.draw))
             for case in others:
                 case.refuse("asked_at_another_time", len(found), 1, "candidates")
-
-    def _ids(self, view: V, operands: list[tuple[str, ...]]) -> list[int]:
-        return question_ids(view.scene.id, self.name, load_template(self.template).identity, operands)
 
     def _unreadable(self, case: Case) -> Rejection | None:
         """A name that would make the question read in two ways, such as one that contains the words around it."""

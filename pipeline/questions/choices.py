@@ -32,12 +32,18 @@ def balanced_letters(scene: str, task: str, choices: Sequence[int]) -> list[int]
     return positions
 
 
+def number_of(text: str) -> Decimal | None:
+    """The finite number that a text is in digits; None where it is none."""
+    try:
+        value = Decimal(text.strip())
+    except InvalidOperation:
+        return None
+    return value if math.isfinite(float(value)) else None
+
+
 def is_number(text: str) -> bool:
     """Whether an answer is a finite number in digits."""
-    try:
-        return math.isfinite(float(Decimal(text.strip())))
-    except InvalidOperation:
-        return False
+    return number_of(text) is not None
 
 
 def offered(row: Mapping[str, Any]) -> dict[str, Any]:

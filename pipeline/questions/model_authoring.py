@@ -51,7 +51,7 @@ class RefusedItemError(Exception):
 
 
 def take(step: str, ask: Ask, schema: JsonSchema, shown: VisualInputs | None, **fields: Any) -> Any:
-    """What a model answers to the prompt ``author_<step>`` and what it is shown, following a schema.
+    """A model's answer to the prompt ``author_<step>`` with its visual inputs, following a schema.
 
     Raises RefusedError with the reason ``<step>_<kind of failure>`` where there is no such answer.
     """
@@ -214,7 +214,7 @@ def guessed(item: WrittenItem, purpose: str, model: Second) -> Measure:
 def proven(
     item: WrittenItem, purpose: str, writer: Second, second: Second | None, source_tags: int = 0, unit: str = "facts"
 ) -> Iterator[Measure]:
-    """What models make of an open question: who wrote it must not know its answer unseen, and a second one must agree.
+    """Measures of an open question by models: its writer must not know its answer unseen, and a second one must agree.
 
     Args:
         item: what passed all rules.
@@ -273,7 +273,7 @@ def examine(case: Case, measures: Iterable[Measure]) -> None:
 
 
 def needed(shown: VisualInputs | None, reason: str, unit: str) -> VisualInputs:
-    """What a model is shown. Raises RefusedError where that is nothing."""
+    """The visual inputs of a model. Raises RefusedError where there are none."""
     if shown is None:
         raise RefusedItemError(make_rejection(reason, 0, 1, unit))
     return shown
@@ -290,7 +290,7 @@ V = TypeVar("V", bound=SceneView)
 
 @dataclass(frozen=True)
 class Target:
-    """What a model is asked to write about: a task, or more in subclasses."""
+    """The subject that a model is asked to write about: a task, or more in subclasses."""
 
     task: str
 
@@ -315,7 +315,7 @@ class SceneAuthoring(Generic[V]):
 
     @property
     def second_shown(self) -> VisualInputs | None:
-        """What the second model is shown; None: nothing, or there is none."""
+        """The second model's visual inputs; None: nothing, or there is no second model."""
         return self.shows[1] if len(self.asks) > 1 else None
 
 
@@ -354,11 +354,11 @@ class ModelAuthor(Generic[V, S, T]):
     each_missing: bool = False
 
     def targets(self, candidates: pa.Table, tasks: Sequence[str]) -> Sequence[T]:
-        """What a model is asked about, by the candidates from facts and the names of the tasks of a build."""
+        """The subjects to write about, by the candidates from facts and the names of the tasks of a build."""
         raise NotImplementedError
 
     def prompt_arguments(self, scene: S, target: T) -> PromptArguments:
-        """What `take` is given of a target. Raises RefusedError."""
+        """The arguments of `take` for a target. Raises RefusedError."""
         raise NotImplementedError
 
     def validate(self, scene: S, target: T, found: Sequence[dict[str, Any]]) -> Iterator[Case]:
@@ -429,7 +429,7 @@ class ModelAuthor(Generic[V, S, T]):
         return not any(f"{step}_{kind}" in reasons for step in self.steps for kind in UNANSWERED)
 
     def _written(self, scene: S, target: T) -> Iterator[Case]:
-        """What a model writes about a target, and refusals of what it does not."""
+        """The questions that a model writes about a target, and refusals of those that it does not."""
         found: list[dict[str, Any]] = []
         wanted = scene.count if self.each_missing else 1
         try:

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from pipeline.core.templates import load_table
 from pipeline.metrics.number_words import normalised
 from pipeline.questions.model_authoring import line, listed, record
 from pipeline.questions.rules import Measure, rule
@@ -26,6 +27,14 @@ STEM: Final = 5  # letters that words of one meaning have in common: baker, bake
 SAME_ANSWERS: Final = 2  # questions of a scene that have one answer
 _TEXT: Final = {"type": "string"}
 _TEXTS: Final = {"type": "array", "items": _TEXT}  # how many is a rule: one bad question does not cost the others
+_TABLE: Final = load_table("questions/open_items")
+
+
+def _any_of(name: str) -> re.Pattern[str]:
+    """Any of the words, each a pattern, that the table lists under a name."""
+    return re.compile(rf"\b(?:{'|'.join(_TABLE[name])})\b")
+
+
 _WORD: Final = re.compile(r"[^\W\d_]+")
 _PLURAL: Final = re.compile(r"\w{3}[^su]s$")
 _MARKUP: Final = re.compile(r"[<>\[\]{}|\\`*#_=^~]|https?:|www\.|&\w+;")
@@ -38,35 +47,15 @@ _NUMBERS: Final = re.compile(
     r"\bhow long (?:is|are|was|were)\b|\bwhat (?:time|year|date)\b(?! of (?:the )?(?:day|year)\b)|"
     r"\b(?:number|amount|percentage|speed|distance|height|length|width|temperature) of\b"
 )
-_OPINION: Final = re.compile(
-    r"\b(?:best|worst|nicest|prettiest|ugliest|funniest|favou?rite|most (?:beautiful|boring|interesting)|"
-    r"should (?:i|you)|(?:do|would) you (?:think|like))\b"
-)
+_OPINION: Final = _any_of("opinion")
 _CHOICE: Final = re.compile(r"\bor\b")
-_EXAM: Final = re.compile(
-    r"\b(?:questions?|answers?|answered|options?|choices?|prompts?|instructions?|facts?|tags?|openstreetmap|osm|data|"
-    r"listed|json|according to|model|ignore|exams?|examination|examples?|pictures?|images?|photos?|photographs?|"
-    r"videos?|frames?|footage|system)\b"
-)
-_ORDERS: Final = re.compile(r"\b(?:ignore|instructions?|prompts?|answers?|options?|json|system)\b")
+_EXAM: Final = _any_of("exam")
+_ORDERS: Final = _any_of("orders")
 _SAYS_NOTHING: Final = re.compile(
-    r"\b(?:unknown|unclear|unsure|uncertain|undetermined|not (?:known|clear|sure|visible|shown|given|specified|told)|"
-    r"cannot|can not|can't|depends?|various|varies|anything|something|nothing|everything|none|anyone|anybody|everyone|"
-    r"everybody|n/a|maybe|possibly|probably|perhaps|likely|"
-    r"because of$|all of (?:the|these|them)|of the above|et cetera|etc|and so on|other things|many things|"
-    r"different things)\b|"
-    r"^(?:a|an|the|some|all|many|most|other|different|normal|general|ordinary|certain)? ?(?:people|persons?|things?|"
-    r"humans?|no one|nobody|someone|somebody|places?|objects?|purposes?|reasons?|public|visitors?|customers?|users?|"
-    r"buildings?|shops?|goods|items|products|services?|stuff|materials?|conditions?|effects?|weather|surfaces?)$"
+    rf"\b(?:{'|'.join(_TABLE['vague'])})\b|^(?:{'|'.join(_TABLE['any'])})? ?(?:{'|'.join(_TABLE['general'])})$"
 )
 _SURE: Final = frozenset({"yes", "no", "true", "false"})
-_SMALL: Final = """
-    a an the of to in on at by for from with and or is are was were be been it its this that there their they he she
-    you your would could can may might will do does did done has have had not no as if than then into onto off up down
-    over under out about what which who whom whose where when why how one ones most more very only also some any other
-    such so them these those go goes come comes get gets use used using make made makes let lets
-"""
-_STOP: Final = frozenset(_SMALL.split())
+_STOP: Final = frozenset(_TABLE["small"].split())
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,8 @@ import pyarrow.parquet as pq
 
 from pipeline.core.errors import ConfigError
 
+ColumnTable = Mapping[str, tuple[str, str]]
+"""Column -> its type, "string[]" for a list of texts, and what it holds, in a few words."""
 REQUIRED: Final = ("id", "scene_name", "question_type", "question", "ground_truth")
 
 
@@ -35,6 +37,12 @@ class Splits:
     said: str
 
 
+def schema_of(table: ColumnTable) -> pa.Schema:
+    """The schema of columns that a table describes."""
+    kinds = {name: pa.type_for_alias(kind.removesuffix("[]")) for name, (kind, _) in table.items()}
+    return pa.schema([(n, pa.list_(kinds[n]) if kind.endswith("[]") else kinds[n]) for n, (kind, _) in table.items()])
+
+
 @dataclass(frozen=True)
 class Columns:
     """The public columns of a benchmark, both ways.
@@ -53,6 +61,17 @@ class Columns:
     row: Callable[[dict[str, Any]], dict[str, Any] | None]
     said: Mapping[str, str]
     splits: Splits | None = None
+
+    @classmethod
+    def described(
+        cls,
+        described: ColumnTable,
+        table: Callable[[pa.Table, Collection[int]], pa.Table],
+        row: Callable[[dict[str, Any]], dict[str, Any] | None],
+        splits: Splits | None = None,
+    ) -> Columns:
+        """Columns that a table describes."""
+        return cls(schema_of(described), table, row, {name: said for name, (_, said) in described.items()}, splits)
 
 
 @dataclass(frozen=True)

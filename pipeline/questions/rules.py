@@ -57,7 +57,7 @@ class Measure:
         }
 
     def rejection(self) -> Rejection:
-        """What a broken rule says."""
+        """The rejection by a broken rule."""
         return make_rejection(self.name, self.value, self.limit, self.unit)
 
 
@@ -66,6 +66,11 @@ def rule(
 ) -> Measure:  # the order in which a rule is read aloud
     """A rule: ``reason`` refuses the candidate unless ``value relation limit``."""
     return Measure(reason, value, unit, subject, relation, limit)
+
+
+def first_broken(measures: Iterable[Measure]) -> Measure | None:
+    """The first rule that is broken; None: all hold."""
+    return next((measure for measure in measures if not measure.holds), None)
 
 
 def make_rejection(
@@ -123,7 +128,7 @@ class Verdicts:
     columns: dict[str, pa.Array]
 
     def rejection(self, row: int) -> Rejection | None:
-        """What refuses one candidate."""
+        """The rejection of one candidate."""
         if self.broken[row] < 0:
             return None
         return Rejection(**{name: column[row].as_py() for name, column in self.columns.items()})

@@ -11,9 +11,12 @@ import numpy as np
 
 from pipeline.core.arrays import FloatArray
 from pipeline.core.schema import Model
-from pipeline.llm.base import ModelSpec, Reply, Request
+from pipeline.llm.base import ModelSpec, Reply, Request, user
 from pipeline.llm.failures import ModelError
+from pipeline.llm.prompts import load_prompt
 from pipeline.llm.replies import structured
+from pipeline.metrics.letters import find_letter
+from pipeline.metrics.replies import Reading
 from pipeline.questions.published import Published
 
 S = TypeVar("S", bound=Model)
@@ -25,7 +28,7 @@ Ask = Callable[[Sequence[Request]], Sequence[Reply | ModelError]]
 
 @dataclass(frozen=True)
 class Answer:
-    """What was said to one question.
+    """The reply to one question.
 
     Attributes:
         reply: a model's words; None: nothing was said.
@@ -73,7 +76,7 @@ class Composite:
 
 @dataclass(frozen=True)
 class Scores:
-    """What answers earn.
+    """The scores of answers.
 
     Attributes:
         values: metric -> (n,), one per answer; NaN: it was not measured.
@@ -109,11 +112,6 @@ class Figure:
     inset: bool = False
 
 
-def no_judge(settings: Model) -> ModelSpec | None:
-    """Of a benchmark whose answers need no judge."""
-    return None
-
-
 def no_more(answered: Collection[str]) -> list[Published]:
     """Of a benchmark whose questions all stand in files."""
     return []
@@ -129,7 +127,7 @@ class Score(Generic[S]):
         settings: what one may choose.
         mark: answers, settings and the judge's ear, if there is a judge.
         figures: of answers.
-        judge: the model that the settings name as judge.
+        judge: the model that the settings name as judge; None: the answers need none.
         unusual: name in `Scores.left_out` -> what it means.
         composites: metric -> how it follows from others.
         also: questions that stand in no file, by the ids that were answered.
@@ -141,7 +139,7 @@ class Score(Generic[S]):
     settings: type[S]
     mark: Callable[[Sequence[Answer], S, Ask | None], Scores]
     figures: Callable[[Sequence[Answer]], list[Figure]]
-    judge: Callable[[S], ModelSpec | None] = no_judge
+    judge: Callable[[S], ModelSpec | None] = lambda settings: getattr(settings, "judge", None)
     unusual: Mapping[str, str] = field(default_factory=dict)
     composites: Mapping[str, Composite] = field(default_factory=dict)
     also: Callable[[Collection[str]], list[Published]] = no_more
@@ -163,38 +161,63 @@ def is_too_long(reply: str | None) -> bool:
     return reply is not None and len(reply) > MAX_CHARS
 
 
+def find_option(answer: Answer, unlettered: int = 0) -> Reading[str]:
+    """The letter that a reply names among the options of its question; of one without options among so many letters."""
+    if is_too_long(answer.reply):
+        return Reading(None, TOO_LONG)
+    texts = [option.split(". ", 1)[-1] for option in answer.question.options or ()]
+    return find_letter(answer.reply or "", len(texts) or unlettered, texts)
+
+
 def unmeasured(n: int) -> FloatArray:
     """Marks (n,) of what was not measured."""
     return np.full(n, np.nan)
 
 
-def judged(
-    answers: Sequence[Answer],
-    ask: Ask,
-    request: Callable[[Answer], Request],
-    mark: Callable[[Any], float],
-    lowest: float,
-) -> tuple[FloatArray, dict[str, str], list[str]]:
-    """Marks (n,), the judge's words per question, and the questions that it did not judge (NaN).
+@dataclass(frozen=True)
+class Judge:
+    """How a model judges replies in words.
 
-    Who says nothing, or more than anybody reads, has the lowest mark without the judge.
-
-    Args:
-        answers: n of them.
-        ask: asks the judge.
-        request: what it is asked about one answer.
-        mark: what its reply, a JSON value, is worth.
-        lowest: the lowest mark.
+    Attributes:
+        prompt: name of the prompt, whose fields are question, answer, response and those that ``more`` gives.
+        mark: name of the mark in the judge's JSON reply.
+        kind: type of the mark in JSON.
+        lowest: the lowest mark; whoever says nothing, or more than anybody reads, has it without the judge.
+        highest: the highest mark.
     """
-    asked = [n for n, a in enumerate(answers) if a.reply is not None and not is_too_long(a.reply)]
-    marks = np.full(len(answers), lowest, dtype=np.float64)
-    words: dict[str, str] = {}
-    failed: list[str] = []
-    for n, reply in zip(asked, ask([request(answers[n]) for n in asked]), strict=True):
-        name = str(answers[n].question.id)
-        if isinstance(reply, ModelError):
-            marks[n] = np.nan
-            failed.append(f"{name} ({reply.kind})")
-        else:
-            marks[n], words[name] = mark(structured(reply)), reply.text
-    return marks, words, failed
+
+    prompt: str
+    mark: str
+    kind: Literal["integer", "number"]
+    lowest: int
+    highest: int
+    more: Callable[[Published], Mapping[str, Any]] = lambda question: {}
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """JSON schema of a reply."""
+        mark = {"type": self.kind, "minimum": self.lowest, "maximum": self.highest}
+        properties = {self.mark: mark}
+        return {"type": "object", "properties": properties, "required": [self.mark], "additionalProperties": False}
+
+    def request(self, answer: Answer) -> Request:
+        """The question to the judge about one answer."""
+        prompt, question = load_prompt(self.prompt), answer.question
+        told = {"question": question.question, "answer": question.ground_truth, "response": answer.reply}
+        text = prompt.render(**told, **self.more(question))
+        return Request((user(text),), self.schema, prompt=prompt.version)
+
+    def judged(self, answers: Sequence[Answer], ask: Ask) -> tuple[FloatArray, dict[str, str], list[str]]:
+        """Marks (n,), the judge's words per question, and the questions that it did not judge (NaN)."""
+        asked = [n for n, a in enumerate(answers) if a.reply is not None and not is_too_long(a.reply)]
+        marks = np.full(len(answers), self.lowest, dtype=np.float64)
+        words: dict[str, str] = {}
+        failed: list[str] = []
+        for n, reply in zip(asked, ask([self.request(answers[n]) for n in asked]), strict=True):
+            name = str(answers[n].question.id)
+            if isinstance(reply, ModelError):
+                marks[n] = np.nan
+                failed.append(f"{name} ({reply.kind})")
+            else:
+                marks[n], words[name] = float(structured(reply)[self.mark]), reply.text
+        return marks, words, failed

@@ -166,7 +166,7 @@ def _offer(row: dict[str, Any], task: Task[Any]) -> tuple[str, ...]:
 
 
 def _guessed(label: str, task: Task[Any]) -> str:
-    """What of an answer in words of one's own is guessed."""
+    """The part of an answer in words of one's own that is guessed."""
     return task.form.guessed(label) if isinstance(task.form, FreeText) else label
 
 
@@ -229,7 +229,7 @@ class SpreadInput:
 
 @dataclass(frozen=True)
 class Spread:
-    """What is asked of n candidates, and why others are not.
+    """The selection of n candidates, and why others are not asked.
 
     Attributes:
         chosen: rows, in the order in which they were chosen.

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 import pyarrow as pa
 from numpy.random import Generator
 
 from pipeline.core.arrays import IntArray, StrArray
-from pipeline.core.schema import AnyScene
-from pipeline.core.templates import Operands
+from pipeline.core.identity import question_ids
+from pipeline.core.schema import AnyScene, Rejection
+from pipeline.core.templates import Operands, load_template
 
-V = TypeVar("V")
+V = TypeVar("V", bound="SceneView")
 V_contra = TypeVar("V_contra", contravariant=True)
 
 
@@ -107,7 +108,7 @@ class Task(Protocol[V_contra]):
 
     @property
     def form(self) -> Form:
-        """What its answers are."""
+        """The form of its answers."""
         ...
 
     @property
@@ -119,7 +120,7 @@ class Task(Protocol[V_contra]):
         ...
 
     def guess_classes(self, operands: StrArray, answers: StrArray, rng: Generator) -> IntArray:
-        """What someone without the video would have to guess for each candidate to be right: (n,) numbers.
+        """The guess that makes a candidate right for someone without the video: (n,) numbers.
 
         The questions of a leak group are even over these, and a scene's first ones have the lowest: so ``rng``, which
         is the scene's own, draws which guess that is.
@@ -142,3 +143,32 @@ class Task(Protocol[V_contra]):
     def fields(self, operands: tuple[str, ...], options: tuple[str, ...] | None) -> Operands:
         """Fields of the template for names of operands, with the options in the order in which they are offered."""
         ...
+
+
+class TaskBase(Generic[V]):
+    """Attributes and answers that tasks have in common; see `Task`."""
+
+    name: str
+    share: int
+    version: int = 1
+    template: str
+    form: Form = Choice()
+    leak_group: str | None = None
+    parts: tuple[str, ...] = ()
+    slots: tuple[str, ...] = ()
+
+    def obstacle(self, view: V) -> Rejection | None:
+        """Why nothing of this type can be asked about the scene as a whole."""
+        return None
+
+    def guess_classes(self, operands: StrArray, answers: StrArray, rng: Generator) -> IntArray:
+        """The answer, unless overridden."""
+        return drawn_order(answers, rng)
+
+    def labels(self, operands: tuple[str, ...], truth: str) -> tuple[str, ...]:
+        """Everything that may be offered as an option, the truth included; none unless overridden."""
+        return ()
+
+    def ids(self, view: V, operands: Sequence[Sequence[str]]) -> list[int]:
+        """Question ids of tuples of names."""
+        return question_ids(view.scene.id, self.name, load_template(self.template).identity, operands)

@@ -228,7 +228,7 @@ def text_only_context(
     models: Sequence[Row],
     given_away: Mapping[str, Mapping[str, float]],
 ) -> dict[str, Any]:
-    """What section ``text_only`` is filled with.
+    """The values that section ``text_only`` is filled with.
 
     Args:
         rows: `blind.text_only.TextOnly`.
@@ -265,7 +265,7 @@ def text_only_context(
 
 
 def _earned(row: Row, attackers: Sequence[str]) -> Iterable[list[object]]:
-    """What guessing earns on each split of a task."""
+    """Scores of guessing on each split of a task."""
     for split, label in (("asked", "asked"), ("released", "released"), ("debiased", "`debiased`")):
         if (found := row[split]) is None or (split == "released" and found == row["asked"]):
             continue
@@ -286,7 +286,7 @@ def _best(earned: Mapping[str, float] | None) -> str:
 
 
 def _votes(row: Row, names: Sequence[str]) -> list[object]:
-    """What the models had right in a task, and what that removed."""
+    """The models' right answers in a task, and the questions that these removed."""
     votes = [_vote(row["voters"].get(name)) for name in names]
     return [row["task"], *votes, _share(row["agreement"]), row["answered"], row["balanced"], f"{row['by_luck']:.1f}"]
 

@@ -94,7 +94,7 @@ def publish(
 
 
 def beside(name: str, file: str) -> str:
-    """What a file of the build is called that is kept beside a release, below `RELEASES`."""
+    """The name, below `RELEASES`, of a file of the build that is kept beside a release."""
     return f"{name}.{file}"
 
 

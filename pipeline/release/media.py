@@ -27,14 +27,14 @@ class Media(NamedTuple):
 
 
 def media_of(results: Iterable[bytes], build: Path) -> Iterator[Media]:
-    """What results of stage `views` name, in a build's folder."""
+    """The pictures that results of stage `views` name, in a build's folder."""
     for raw in results:
         for one in json.loads(raw)["pictures"]:
             yield Media(one["file"], build / one["picture"], one["sha256"], frozenset(one["of"]))
 
 
 def drawings_of(raw: bytes, unit: str, build: Path, with_frames: bool) -> Iterator[Media]:
-    """What a result of stage `figures` names, as far as it may be passed on.
+    """The drawings that a result of stage `figures` names, as far as they may be passed on.
 
     Args:
         raw: the result.
@@ -94,13 +94,9 @@ class ReleasedPicture:
     png: Path | None
     drawing: Path
 
-    def passed_on(self, frames_allowed: bool) -> Path:
-        """What may be shown to others: without pictures of a video whose terms do not allow it."""
-        return self.svg if frames_allowed else self.drawing
-
 
 def pictures_of(results: Iterable[bytes], build: Path) -> dict[int, ReleasedPicture]:
-    """What results of stage `figures` name, in a build's folder."""
+    """The pictures that results of stage `figures` name, in a build's folder."""
     found = {}
     for raw in results:
         for one in json.loads(raw)["pictures"]:

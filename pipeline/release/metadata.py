@@ -37,7 +37,7 @@ class CroissantPart:
 def header(
     parts: Sequence[CroissantPart], settings: dict[str, Any], benchmark: Benchmark[Any, Any], was_reviewed: bool
 ) -> dict[str, Any]:
-    """What machines read of a release: its tables, and in which words of the hub it is described."""
+    """The machine-readable header of a release: its tables, and its description in the words of the hub."""
     configs = _loadable(configurations(parts))
     full = max((part.num_rows for part in parts if part.folder == "data"), default=0)
     return {

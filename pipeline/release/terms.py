@@ -72,13 +72,13 @@ def licences(
 
 
 def units_of(benchmark: Benchmark[Any, Any]) -> str:
-    """What its scenes are called, of all its worlds."""
+    """The word for its scenes, of all its worlds."""
     *most, last = (world.units for world in benchmark.worlds)
     return f"{', '.join(most)} and {last}" if most else last
 
 
 def passed_on(settings: Mapping[str, Any], benchmark: Benchmark[Any, Any], folders: Collection[str]) -> str:
-    """What pictures of the raw data are in a release with these folders, in words; empty: none."""
+    """The pictures of the raw data in a release with these folders, in words; empty: none."""
     found = [f"{what} in `{folder}/`" for folder, what in benchmark.card.pixels.items() if folder in folders]
     named = settings["export"].get("frames") or ()
     if settings.get("pictures") and (are_samples(settings) or named):

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import csv
 import io
-import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePosixPath
@@ -17,10 +16,11 @@ from typing import Final, NamedTuple
 from pipeline.core.errors import ConfigError
 from pipeline.core.identity import digest
 from pipeline.core.video_spec import video_file
-from pipeline.metrics.letters import find_letter
 from pipeline.metrics.mra import mean_relative_accuracy
 from pipeline.metrics.numbers import asked_unit, find_number
+from pipeline.questions.choices import is_number
 from pipeline.questions.published import Published
+from pipeline.questions.scoring_protocol import Answer, find_option
 from pipeline.release.comparison import page_environment
 
 _VIDEO: Final = ".mp4"
@@ -29,7 +29,7 @@ KEY: Final = ("number", "id", "task", "scene", "truth")
 
 
 class TrialMedia(NamedTuple):
-    """What goes with a question, as addresses seen from the sheet; ``video`` is None where it has none."""
+    """The media of a question, as addresses seen from the sheet; ``video`` is None where it has none."""
 
     video: str | None
     pictures: tuple[str, ...] = ()
@@ -52,8 +52,9 @@ def choose(questions: Sequence[Published], count: int) -> list[Published]:
     answers are neither options nor numbers are left out: nobody could mark them here.
     """
     waiting: dict[str, list[Published]] = defaultdict(list)
-    for question in sorted(filter(_is_marked, questions), key=lambda q: digest("trial", str(q.id))):
-        waiting[question.question_type].append(question)
+    for question in sorted(questions, key=lambda q: digest("trial", str(q.id))):
+        if question.options or is_number(question.ground_truth):
+            waiting[question.question_type].append(question)
     used: Counter[tuple[str, str]] = Counter()
     busy: Counter[str] = Counter()
     chosen: list[Published] = []
@@ -106,7 +107,7 @@ def page(chosen: Sequence[Published], shown: Sequence[TrialMedia]) -> bytes:
 
 
 def marked(answers: bytes, key: bytes, released: Iterable[Published]) -> list[Marked]:
-    """What the answers of a filled sheet are worth, in the order of the key.
+    """The scores of a filled sheet, in the order of the key.
 
     Raises ConfigError where the sheet, the key and the release do not belong together.
     """
@@ -128,19 +129,11 @@ def marked(answers: bytes, key: bytes, released: Iterable[Published]) -> list[Ma
     return found
 
 
-def _is_marked(question: Published) -> bool:
-    try:
-        return bool(question.options) or math.isfinite(float(question.ground_truth))
-    except ValueError:
-        return False
-
-
 def _score(question: Published, reply: str) -> float | None:
     if not reply:
         return None
     if question.options:
-        texts = [option.split(". ", 1)[-1] for option in question.options]
-        return float(find_letter(reply, len(texts), texts).value == question.ground_truth)
+        return float(find_option(Answer(question, reply)).value == question.ground_truth)
     value = find_number(reply, asked_unit(question.question)).value
     return mean_relative_accuracy(value, float(question.ground_truth))
 

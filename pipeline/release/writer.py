@@ -66,7 +66,7 @@ class Released(BaseModel):
 
 @dataclass(frozen=True)
 class Blind:
-    """What came of asking without the videos.
+    """The results of asking without the videos.
 
     Attributes:
         replies: every reply, or None where nobody was asked.
@@ -85,7 +85,7 @@ class Blind:
 
 @dataclass(frozen=True)
 class ReleaseInputs:
-    """What a release is made of.
+    """The inputs of a release.
 
     Attributes:
         selected: one table per scene (`questions.selection.SELECTED`), in the order of the scenes' ids; one is held
@@ -119,7 +119,7 @@ class ReleaseInputs:
 
     @property
     def title(self) -> str:
-        """What the release is called."""
+        """The title of the release."""
         return str(self.settings["export"]["pretty_name"])
 
 
@@ -184,7 +184,7 @@ def _texts(
 
 
 class _SortedOut(NamedTuple):
-    """What was selected: all questions, those that stay by id, and the number of rejections by task and reason.
+    """The selected questions: all, those that stay by id, and the number of rejections by task and reason.
 
     ``silent`` has the scenes of which no question stays, with the number of their rejections by reason.
     """

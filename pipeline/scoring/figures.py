@@ -43,7 +43,7 @@ class ScoreRow:
 
     @property
     def above(self) -> float | None:
-        """What is earned above guessing."""
+        """The score above guessing."""
         return None if self.value is None or self.prior is None else self.value - self.prior
 
 

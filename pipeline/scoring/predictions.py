@@ -52,7 +52,7 @@ def files_of(path: Path) -> list[Path]:
 
 
 def rows_of_file(path: Path) -> list[Any]:
-    """What stands in a file, row by row. Raises ConfigError, naming the file and what is wrong with it."""
+    """The rows of a file. Raises ConfigError, naming the file and its fault."""
     suffix = _suffix(path)
     if suffix in _PICKLES:
         raise ConfigError(
@@ -159,12 +159,8 @@ _READERS: Final[dict[str, Callable[[bytes], list[Any]]]] = {
 }
 
 
-PLAIN, TRAJECTORIES, LMMS_EVAL, VLMEVALKIT = FORMS = (
-    "table of id and answer",
-    "trajectories",
-    "lmms-eval's samples",
-    "VLMEvalKit's results",
-)
+PLAIN, TRAJECTORIES = "table of id and answer", "trajectories"
+LMMS_EVAL, VLMEVALKIT = "lmms-eval's samples", "VLMEvalKit's results"
 IDS: Final = ("id", "question_id", "Question_id")  # as the benchmarks name it
 REPLIES: Final = ("prediction", "answer")  # what has both, has the truth in the second
 _GOOD: Final = "columns id and answer, or a result file of lmms-eval (…_samples_….jsonl) or VLMEvalKit"
@@ -203,7 +199,7 @@ class Predictions:
 
 
 def read_predictions(paths: Sequence[Path]) -> Predictions:
-    """What stands in result files. Raises ConfigError, naming file and row, also where they are of several forms."""
+    """The rows of result files. Raises ConfigError, naming file and row, also where they are of several forms."""
     found: dict[str, str] = {}  # form -> where it is first met
     rows: list[PredictionRow] = []
     for path in (file for given in paths for file in files_of(given)):

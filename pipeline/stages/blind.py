@@ -53,7 +53,7 @@ def is_whole(result: bytes, folder: Path) -> bool:
 
 def settings(config: BuildConfig) -> dict[str, Any]:
     """Who is asked, and how."""
-    from pipeline.blind.wording import PROMPTS
+    from pipeline.blind.ask import PROMPTS
     from pipeline.llm.prompts import load_prompt
 
     prompts = {form: load_prompt(name).version for form, name in sorted(PROMPTS.items())}

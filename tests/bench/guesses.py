@@ -20,14 +20,13 @@ from pipeline.benchmarks.embodied4c.score import relative
 from pipeline.benchmarks.ergeobench.columns import table
 from pipeline.benchmarks.ergeobench.rules import GEO
 from pipeline.blind import priors
-from pipeline.blind.attack import CHANCE, attack, standard_error
+from pipeline.blind.attack import CHANCE, Prepared, attack, standard_error, stress_test, tasks_of
 from pipeline.blind.config import PruneConfig
 from pipeline.blind.features import encode
 from pipeline.blind.forest import FittedForest, on_all_cores, run_here, score_fold
 from pipeline.blind.items import BlindItem, folds_of, item_of, items_of, make_item
 from pipeline.blind.priors import CONSTANTS
 from pipeline.blind.prune import prune
-from pipeline.blind.stress_test import Prepared, stress_test, tasks_of
 from pipeline.core.schema import AnyScene
 from pipeline.core.tables import asked_in
 from pipeline.metrics.mra import mean_relative_accuracies

@@ -22,11 +22,10 @@ from rich.table import Table
 
 from pipeline.benchmarks.urbanvideo.benchmark import URBANVIDEO
 from pipeline.benchmarks.urbanvideo.rules import UrbanRules
-from pipeline.blind.attack import CHANCE, attack, standard_error
+from pipeline.blind.attack import CHANCE, attack, standard_error, tasks_of
 from pipeline.blind.forest import run_here
 from pipeline.blind.items import BlindItem, item_of
 from pipeline.blind.priors import tied_accuracy
-from pipeline.blind.stress_test import tasks_of
 from pipeline.core.arrays import FloatArray
 from pipeline.core.identity import digest
 from pipeline.core.tables import asked_in

@@ -20,8 +20,8 @@ import pytest
 from PIL import Image as Picture
 
 from pipeline.benchmarks.registry import BENCHMARKS
-from pipeline.benchmarks.urbanvideo.columns import SCHEMA as URBANVIDEO
-from pipeline.benchmarks.vsi.card import SCHEMA as VSI
+from pipeline.benchmarks.urbanvideo.columns import COLUMNS as URBANVIDEO
+from pipeline.benchmarks.vsi.card import COLUMNS as VSI
 from pipeline.core.files import write_atomically
 from pipeline.core.parquet import table_bytes
 from pipeline.scoring.score import scored
@@ -116,13 +116,13 @@ class Asked:
 
 @pytest.fixture(scope="module")
 def vsi(tmp_path_factory: pytest.TempPathFactory) -> Asked:
-    return Asked(tmp_path_factory.mktemp("vsi"), "vsi", all_tasks(), VSI)
+    return Asked(tmp_path_factory.mktemp("vsi"), "vsi", all_tasks(), VSI.schema)
 
 
 @pytest.fixture(scope="module")
 def urban(tmp_path_factory: pytest.TempPathFactory) -> Asked:
     rows = [question(n, ("Causal", "Proximity")[n % 2], "ABCDE"[n % 5], f"flights/v{n}.mp4") for n in range(1, 11)]
-    asked = Asked(tmp_path_factory.mktemp("urban"), "urbanvideo", rows, URBANVIDEO)
+    asked = Asked(tmp_path_factory.mktemp("urban"), "urbanvideo", rows, URBANVIDEO.schema)
     raw = io.BytesIO()
     Picture.new("RGB", (3, 2), RED).save(raw, "PNG")
     write_atomically(asked.release / "legends" / "1.png", raw.getvalue())
@@ -212,7 +212,7 @@ def test_letters_in_replies(reply: str, right: float, urban: Asked) -> None:
 
 @pytest.mark.parametrize("harness", ["ask_lmms_eval", "ask_vlmevalkit"])
 def test_videos_that_are_not_there_are_named(harness: str, tmp_path: Path) -> None:
-    asked = Asked(tmp_path, "vsi", all_tasks(1), VSI)
+    asked = Asked(tmp_path, "vsi", all_tasks(1), VSI.schema)
     (tmp_path / "videos" / "made" / "room0.mp4").unlink()
     if harness == "ask_lmms_eval":
         with pytest.raises(AssertionError, match=r"made/room0\.mp4 is missing: is SCAN2QA_VIDEOS the folder"):

@@ -5,10 +5,12 @@ from decimal import Decimal
 
 import numpy as np
 import pytest
+from sklearn.tree import ExtraTreeRegressor
 
+from pipeline.blind import forest
 from pipeline.blind.features import encode, rows_of
 from pipeline.blind.items import BlindItem, folds_of, make_item
-from tests.blind.made import nearest_item, nearest_items, number_item, size_items
+from tests.blind.panel import nearest_item, nearest_items, number_item, size_items
 
 KINDS = {"options": nearest_items(60, shortcut=False), "numbers": size_items(60, spread=0.5)}
 
@@ -98,3 +100,22 @@ def test_an_option_like_the_others_is_told_from_the_odd_one_out() -> None:
 def test_numbers_among_the_options_are_ranked() -> None:
     item = make_item(0, "t", "s", "?", ["10", "2", "3.5", "40"], "A")
     assert rows_of([item]).plain[:, 6].tolist() == [2, 0, 1, 3]
+
+
+@pytest.mark.parametrize("tried", [2, 7])
+@pytest.mark.parametrize("most_rows", [8_000, 150])
+def test_trees_are_those_of_the_library(tried: int, most_rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(forest, "MOST_ROWS", most_rows)
+    random = np.random.default_rng(3)
+    features, target = random.random((200, 7)).round(2), random.random(200)
+    trees = forest._grown(features, target, tried, 11)
+
+    drawer = np.random.RandomState(11)
+    for tree in trees:
+        rows = np.arange(200) if most_rows >= 200 else np.sort(drawer.permutation(200)[:most_rows])
+        known = ExtraTreeRegressor(min_samples_leaf=forest.MIN_LEAF, max_features=tried, random_state=drawer)
+        known.fit(features[rows].astype(np.float32), target[rows])
+        assert known.tree_.node_count == tree.node_count
+        assert known.tree_.__getstate__()["nodes"].tobytes() == tree.__getstate__()["nodes"].tobytes()
+        assert known.tree_.value.tobytes() == tree.value.tobytes()
+    assert sum(tree.node_count for tree in trees) > 10 * len(trees)

@@ -1,11 +1,17 @@
 from __future__ import annotations
 
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from pipeline.blind import priors
-from pipeline.blind.items import folds_of, make_item
-from tests.blind.made import nearest_item, number_item
+from pipeline.blind.items import BlindItem, folds_of, make_item
+from pipeline.blind.priors import PRIORS, chance
+from pipeline.core.arrays import FloatArray
+from tests.blind.panel import nearest_item, number_item
 
 OPTIONS = ["lamp", "sofa", "tv", "door"]
 
@@ -86,3 +92,206 @@ def test_nothing_is_known_where_all_is_in_one_fold() -> None:
 
 def test_equal_worths_share_the_point() -> None:
     assert [priors.tied_accuracy([2, 1, 2], right) for right in range(3)] == [0.5, 0, 0.5]
+
+
+KINDS = ("pedestrian", "car", "cyclist", "bus")
+GROUNDS = ("on the roadway", "on a crossing", "off the roadway")
+Made = Callable[[np.random.Generator], tuple[str, list[str], int]]
+
+
+def mean(name: str, items: list[BlindItem]) -> float:
+    scores: FloatArray | None = PRIORS[name](items, np.arange(len(items)) // 5 % 5)
+    return float(scores.mean())
+
+
+def choices(make: Made, n: int = 400) -> list[BlindItem]:
+    rng = np.random.default_rng(1)
+    items = []
+    for number in range(n):
+        text, options, right = make(rng)
+        order = rng.permutation(len(options)).tolist()
+        shown = [options[i] for i in order]
+        items.append(make_item(number, "task", f"scene{number // 5}", text, shown, "ABCD"[order.index(right)]))
+    return items
+
+
+def where_a_kind_usually_is(rng: np.random.Generator) -> tuple[str, list[str], int]:
+    kind = int(rng.integers(4))
+    usual = kind % 3 if rng.random() < 0.8 else int(rng.integers(3))
+    return f"On what part of the street is the nearest {KINDS[kind]}?", list(GROUNDS), usual
+
+
+def where_nobody_knows(rng: np.random.Generator) -> tuple[str, list[str], int]:
+    return (
+        f"On what part of the street is the nearest {KINDS[int(rng.integers(4))]}?",
+        list(GROUNDS),
+        int(rng.integers(3)),
+    )
+
+
+def larger(rng: np.random.Generator) -> tuple[str, list[str], int]:
+    """A bus is longer than all else; beside it the colours tell nothing."""
+    one, other = rng.choice(4, 2, replace=False).tolist()
+    colours = rng.choice(["red", "green", "blue", "white"], 2).tolist()
+    right = 0 if one == 3 else 1 if other == 3 else int(rng.integers(2))
+    return "Which is longer?", [f"the {colours[0]} {KINDS[one]}", f"the {colours[1]} {KINDS[other]} there"], right
+
+
+@pytest.mark.parametrize(("name", "make", "least"), [
+    ("by words", where_a_kind_usually_is, 0.7), ("by rivals", larger, 0.7),
+])  # fmt: skip
+def test_words_tell(name: str, make: Made, least: float) -> None:
+    assert mean(name, choices(make)) >= least
+
+
+@pytest.mark.parametrize("name", ["by words", "by rivals"])
+def test_words_tell_nothing_where_answers_are_even(name: str) -> None:
+    assert mean(name, choices(where_nobody_knows)) == pytest.approx(1 / 3, abs=0.06)
+
+
+def test_a_number_of_the_text_tells_a_number() -> None:
+    rng = np.random.default_rng(2)
+    items = []
+    for number in range(200):
+        friction, speed = rng.choice([0.3, 0.5, 0.8]), rng.normal(12, 0.8)
+        text = f"How long does it take to stop at a friction of {friction}?"
+        items.append(
+            make_item(number, "task", f"scene{number // 5}", text, None, str(round(speed / friction / 9.81, 2)))
+        )
+    assert mean("by number", items) > mean("median", items) + 0.2
+    shuffled = [replace(item, number=items[-n - 1].number) for n, item in enumerate(items)]
+    assert mean("by number", shuffled) < mean("median", shuffled) + 0.05
+
+
+def test_the_length_of_a_clip_tells_a_way() -> None:
+    rng = np.random.default_rng(3)
+    items = []
+    for number in range(200):
+        seconds = float(rng.uniform(2, 30))
+        item = make_item(number, "task", f"scene{number // 5}", "How far did it drive?", None, f"{seconds * 10:.1f}")
+        items.append(replace(item, seconds=seconds))
+    assert mean("by number", items) > 0.95 > mean("by words", items) + 0.3
+
+
+def test_options_have_no_multiple_and_numbers_no_rivals() -> None:
+    fold = np.arange(40) // 5 % 5
+    assert PRIORS["by number"](choices(larger, 40), fold) is None
+    numbers = [make_item(n, "task", f"scene{n // 5}", "How many?", None, str(n + 1)) for n in range(40)]
+    assert PRIORS["by rivals"](numbers, fold) is None
+    assert PRIORS["by number"](numbers[:2], np.array([0, 0])) is not None, "of one fold nothing is learnt"
+
+
+ROUTE = ("climb to 30 metres", "fly to the river", "turn left", "hover over the bridge", "land beside it")
+MadeShortcut = Callable[[np.random.Generator], tuple[str, Sequence[str], int]]
+
+
+def made(make: MadeShortcut, n: int = 300) -> tuple[list[BlindItem], FloatArray]:
+    """Questions, five to a scene, the scenes dealt to five folds."""
+    rng = np.random.default_rng(0)
+    items = []
+    for number in range(n):
+        text, options, right = make(rng)
+        order = rng.permutation(len(options)).tolist()
+        lettered = [options[i] for i in order]
+        items.append(make_item(number, "task", f"scene{number // 5}", text, lettered, "ABCDE"[order.index(right)]))
+    return items, np.arange(n) // 5 % 5
+
+
+def earned(name: str, make: MadeShortcut) -> float:
+    items, fold = made(make)
+    scores = PRIORS[name](items, fold)
+    return float(scores.mean())
+
+
+def longest(rng: np.random.Generator) -> tuple[str, Sequence[str], int]:
+    words = ["word " * int(n) for n in rng.choice(np.arange(1, 12), 4, replace=False)]
+    return "Which?", [w.strip() for w in words], int(np.argmax([len(w) for w in words]))
+
+
+def variants_of_the_right_one(rng: np.random.Generator) -> tuple[str, Sequence[str], int]:
+    right = rng.choice(list("abcdefgh"), 3, replace=False).tolist()
+    wrong = [[c if i != j else f"not{c}" for i, c in enumerate(right)] for j in range(3)]
+    return "Which?", [" ".join(option) for option in (right, *wrong)], 0
+
+
+def not_of_the_route(rng: np.random.Generator) -> tuple[str, Sequence[str], int]:
+    """Only the right option is a step of the printed route."""
+    step = int(rng.integers(5))
+    return f"Route: {'; '.join(ROUTE)}. What is next?", [ROUTE[step], "go back", "speed up", "dance"], 0
+
+
+def after_the_missing_one(rng: np.random.Generator) -> tuple[str, Sequence[str], int]:
+    """The step in progress is no option: what follows on it is right."""
+    now = int(rng.integers(4))
+    options = [step for i, step in enumerate(ROUTE) if i != now]
+    return f"Route: {'; '.join(ROUTE)}. What is next?", options, options.index(ROUTE[now + 1])
+
+
+def step_of_the_time(rng: np.random.Generator) -> tuple[str, Sequence[str], int]:
+    now = int(rng.integers(5))
+    t = 20 * now + 10
+    return f"Route: {'; '.join(ROUTE)}. At {t // 60}:{t % 60:02d}, which step?", ROUTE, now
+
+
+def late_yes(rng: np.random.Generator) -> tuple[str, Sequence[str], int]:
+    t = int(rng.integers(0, 100))
+    return f"At {t // 60}:{t % 60:02d}, is it in view?", ["yes", "no", "perhaps"], 0 if t > 50 else 1
+
+
+def as_clip(item: BlindItem) -> BlindItem:
+    """The time of the text as the length of a clip instead."""
+    minutes, seconds = re.findall(r"(\d+):(\d\d)", item.text)[-1]
+    return replace(item, text=re.sub(r"At \d+:\d\d", "Here", item.text), seconds=60.0 * int(minutes) + int(seconds))
+
+
+def even(rng: np.random.Generator) -> tuple[str, Sequence[str], int]:
+    now = int(rng.integers(5))
+    return f"Route: {'; '.join(ROUTE)}. Which step is it?", ROUTE, now
+
+
+@pytest.mark.parametrize(
+    ("name", "make", "least"),
+    [
+        ("by length", longest, 0.95),
+        ("by likeness", variants_of_the_right_one, 0.95),
+        ("by text", not_of_the_route, 0.95),
+        ("by text", after_the_missing_one, 0.95),
+        ("interpolated", step_of_the_time, 0.7),
+        ("by time", late_yes, 0.75),
+    ],
+)
+def test_a_planted_shortcut_is_found(name: str, make: MadeShortcut, least: float) -> None:
+    assert earned(name, make) >= least
+
+
+@pytest.mark.parametrize(
+    ("name", "make", "least"), [("clip interpolated", step_of_the_time, 0.7), ("by clip", late_yes, 0.75)]
+)
+def test_the_length_of_a_clip_is_a_time(name: str, make: MadeShortcut, least: float) -> None:
+    items, fold = made(make)
+    scores = PRIORS[name]([as_clip(item) for item in items], fold)
+    assert float(scores.mean()) >= least
+    alike = PRIORS[name]([replace(as_clip(item), seconds=20.0) for item in items], fold)
+    assert float(alike.mean()) <= float(chance(items, fold).mean()) + 0.2, "of one length they tell nothing"
+    assert PRIORS[name](items, fold) is None
+
+
+@pytest.mark.parametrize("name", ["by length", "by letter", "by likeness", "by text"])
+def test_even_options_earn_chance(name: str) -> None:
+    items, fold = made(even)
+    assert earned(name, even) == pytest.approx(float(chance(items, fold).mean()), abs=0.06)
+
+
+def test_a_letter_that_is_always_right() -> None:
+    items = [make_item(n, "task", f"scene{n}", "Which?", [f"{n}{c}" for c in "wxyz"], "C") for n in range(10)]
+    scores = PRIORS["by letter"](items, np.arange(10) % 5)
+    assert scores.tolist() == [1] * 10
+
+
+@pytest.mark.parametrize("name", ["by length", "by letter", "by likeness", "by text", "by time", "interpolated"])
+def test_numbers_and_texts_without_a_time_have_no_such_guess(name: str) -> None:
+    numbers = [number_item(id, 2) for id in range(4)]
+    assert PRIORS[name](numbers, np.array([0, 0, 1, 1])) is None
+    if name in {"by time", "interpolated"}:
+        items, fold = made(even)
+        assert PRIORS[name](items, fold) is None

@@ -12,14 +12,13 @@ import numpy as np
 import pytest
 
 import pipeline.blind.prune
-from pipeline.blind.attack import attack, summarise
+from pipeline.blind.attack import ForestScores, Prepared, attack, summarise
 from pipeline.blind.config import BATCH, PruneConfig
 from pipeline.blind.forest import Run, run_here
 from pipeline.blind.items import BlindItem, make_item
 from pipeline.blind.prune import FLOOR, Rounds, prune
-from pipeline.blind.stress_test import ForestScores, Prepared
 from pipeline.core.arrays import IntArray
-from tests.blind.made import nearest_items, size_items
+from tests.blind.panel import nearest_items, size_items
 
 OPTIONS = ("lamp", "sofa", "tv", "door")
 

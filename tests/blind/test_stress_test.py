@@ -8,15 +8,14 @@ import numpy as np
 import pytest
 
 from pipeline.blind import priors
-from pipeline.blind.attack import attack, standard_error, stress_table, summarise
+from pipeline.blind.attack import ForestScores, attack, standard_error, stress_table, stress_test, summarise, tasks_of
 from pipeline.blind.forest import WORTH_THREADS, on_all_cores, run_here
 from pipeline.blind.items import BlindItem, folds_of, make_item
-from pipeline.blind.stress_test import ForestScores, stress_test, tasks_of
 from pipeline.blind.text_only import Guessed
 from pipeline.core.errors import ConfigError
 from pipeline.metrics.mra import mean_relative_accuracy
 from pipeline.questions.published import Published
-from tests.blind.made import nearest_item, nearest_items, number_item, size_items
+from tests.blind.panel import nearest_item, nearest_items, number_item, size_items
 
 
 def scored(items: Sequence[BlindItem]) -> tuple[np.ndarray, ForestScores]:

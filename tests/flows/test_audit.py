@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.benchmarks.cityeqa.made import task, written
+from tests.benchmarks.cityeqa.cities import task, written
 from tests.builds import Cli, rows_of
 
 

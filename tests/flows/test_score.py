@@ -12,9 +12,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pipeline.benchmarks.vsi.card import SCHEMA
+from pipeline.benchmarks.vsi.card import COLUMNS
 from pipeline.core.schema import SCHEMA_VERSION
-from tests.benchmarks.cityeqa.made import task
+from tests.benchmarks.cityeqa.cities import task
 from tests.builds import Cli, rows_of
 from tests.llm.fake_server import running
 from tests.scoring.made import all_tasks, file_of, said, vsi
@@ -25,7 +25,7 @@ def release_of(
 ) -> Path:
     """What a score reads of a release: two splits, the blind table, checksums."""
     (folder / "data").mkdir(parents=True)
-    schema = SCHEMA.with_metadata({"scan2qa_schema_version": str(version)})
+    schema = COLUMNS.schema.with_metadata({"scan2qa_schema_version": str(version)})
     for split, part in (("test", rows), ("debiased", rows[:1])):
         pq.write_table(pa.Table.from_pylist(part, schema), folder / "data" / f"{split}-00000-of-00001.parquet")
     guessed = [

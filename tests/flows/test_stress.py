@@ -16,7 +16,7 @@ from typer.testing import CliRunner, Result
 from flows.cli.app import app
 from pipeline.blind.items import BlindItem
 from pipeline.core.errors import ConfigError
-from tests.blind.made import nearest_items, size_items
+from tests.blind.panel import nearest_items, size_items
 
 COLUMNS = ["id", "question_type", "bias_score", "chance", "fold", "removed_in_round"]
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pyarrow as pa
 
+from pipeline.benchmarks.embodied4c.benchmark import exam
 from pipeline.benchmarks.embodied4c.rules import ExamRules
-from pipeline.benchmarks.embodied4c.tasks.registry import EXAM_TASKS
-from pipeline.benchmarks.embodied4c.view import exam
+from pipeline.benchmarks.embodied4c.tasks import EXAM_TASKS
 from pipeline.core.schema import AnyScene
 
 SLACK = 1e-4  # what a tenth of a millimetre in a place may change in a rate

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
+from pipeline.benchmarks.cityeqa.score import JUDGE
 from pipeline.llm.base import Reply, Request
 from pipeline.llm.failures import ModelError
 from pipeline.questions.published import Published
-from pipeline.questions.scoring_protocol import MAX_CHARS, Answer, Figure, group_by, is_too_long, judged
+from pipeline.questions.scoring_protocol import MAX_CHARS, Answer, Figure, group_by, is_too_long
 
 
 def answer(number: int, reply: str | None = None, kind: str = "a") -> Answer:
@@ -31,14 +33,10 @@ def test_a_judge_is_asked_about_replies_that_somebody_reads() -> None:
 
     replies = ["four", None, "silence", "x" * MAX_CHARS, "x" * (MAX_CHARS + 1)]
     assert [is_too_long(reply) for reply in replies] == [False, False, False, False, True]
-    marks, words, failed = judged(
-        [answer(number, reply) for number, reply in enumerate(replies)],
-        ask,
-        lambda about: Request((), prompt=str(about.question.id)),
-        lambda value: value["score"] / 5,
-        0.25,
-    )
-    assert [request.prompt for request in asked] == ["0", "2", "3"]
-    np.testing.assert_array_equal(marks, [0.8, 0.25, np.nan, 0.4, 0.25])
+    judge = replace(JUDGE, mark="score", lowest=1)
+    marks, words, failed = judge.judged([answer(number, reply) for number, reply in enumerate(replies)], ask)
+    for reply, request in zip((replies[0], replies[2], replies[3]), asked, strict=True):
+        assert str(reply) in str(request.messages)
+    np.testing.assert_array_equal(marks, [4, 1, np.nan, 2, 1])
     assert words == {"0": '{"score": 4}', "3": '{"score": 2}'}
     assert failed == ["2 (refused)"]

@@ -21,11 +21,12 @@ from huggingface_hub import DatasetCard
 from flows.orchestration.build import BuildRequest, resolve_build
 from flows.orchestration.folders import BUILDS
 from pipeline.benchmarks.registry import BENCHMARKS
+from pipeline.benchmarks.vsi.benchmark import VSI
 from pipeline.blind.ask import REPLIES
 from pipeline.blind.priors import PRIORS
 from pipeline.core.schema import SCHEMA_VERSION
 from pipeline.core.tables import REJECTIONS
-from pipeline.release.card import ATTACKERS, known_weaknesses, remarks
+from pipeline.release.card import ATTACKERS, known_weaknesses, remarks, section, text_only_context
 from pipeline.release.metadata import CROISSANT_FILE, CroissantPart, header
 from pipeline.release.tables import COLUMN_DOCS, CORRECTIONS, REVIEW, columns_of
 from pipeline.release.terms import ALL_SAMPLES, NOT_STATED, PROCEDURAL, TERMS_FILE, licences, passed_on
@@ -286,3 +287,36 @@ def test_tiny_has_the_lowest_ids_of_each_task(release: Path) -> None:
     assert all(row in whole for row in few)
     header = yaml.safe_load((release / "README.md").read_text().split("---\n")[1])
     assert header["configs"][0]["data_files"][-1] == {"split": "tiny", "path": "data/tiny-*.parquet"}
+
+
+SETTINGS: dict[str, Any] = {"blind": {"models": [], "remove": "all_correct"}, "prune": None, "prices_of": "2026"}
+
+
+def guessed(**earned: float) -> dict[str, Any]:
+    return {"n": 10, "chance": 0.25, "error": None, "earned": {k.replace("_", " "): v for k, v in earned.items()}}
+
+
+def row(task: str) -> dict[str, Any]:
+    return {
+        "task": task,
+        "asked": guessed(by_name=0.5, by_length=0.3),
+        "released": guessed(by_name=0.4, forest=0.45),
+        "debiased": None,
+        "voters": {},
+    }
+
+
+def lines_of(*arguments: Any) -> list[str]:
+    return section("text_only", text_only_context(*arguments)).splitlines()
+
+
+def test_each_split_has_its_best_attacker_beside_the_published_one() -> None:
+    given_away = {"turns": {"forest": 0.6, "by text": 0.61}}
+    lines = lines_of([row("turns"), row("news")], SETTINGS, [], given_away)
+    assert "| turns | 0.500 by name | 0.450 forest |  | 0.610 by text |" in lines
+    assert "| news | 0.500 by name | 0.450 forest |  |  |" in lines
+    assert not any("published benchmark" in line for line in lines_of([row("turns")], SETTINGS, [], {}))
+
+
+def test_every_task_has_a_published_figure() -> None:
+    assert set(VSI.card.given_away) == set(VSI.by_name())

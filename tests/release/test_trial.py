@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 from flows.cli.app import app
-from pipeline.benchmarks.vsi.card import SCHEMA
+from pipeline.benchmarks.vsi.card import COLUMNS
 from pipeline.core.errors import ConfigError
 from pipeline.questions.published import Published
 from pipeline.release.trial import TrialMedia, answer_sheet, choose, key_sheet, marked, page, scene_of, video_of
@@ -83,7 +83,9 @@ def test_the_command_writes_and_marks(tmp_path: Path) -> None:
     assert "build first" in str(run(app, ["trial", str(tmp_path)]).exception)
     rows = [vars(q) | {"options": None if q.options is None else list(q.options), "pruned": False} for q in QUESTIONS]
     (tmp_path / "release" / "data").mkdir(parents=True)
-    pq.write_table(pa.Table.from_pylist(rows, schema=SCHEMA), tmp_path / "release" / "data" / "test-00000.parquet")
+    pq.write_table(
+        pa.Table.from_pylist(rows, schema=COLUMNS.schema), tmp_path / "release" / "data" / "test-00000.parquet"
+    )
     assert "--no-video" in str(run(app, ["trial", str(tmp_path)]).exception)
     (tmp_path / "videos" / "made").mkdir(parents=True)
     for room in range(3):

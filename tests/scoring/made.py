@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tests.benchmarks.cityeqa.made import written
+from tests.benchmarks.cityeqa.cities import written
 
 OPTIONS = ["A. left", "B. right", "C. back"]
 NUMERIC = ("object_counting", "object_abs_distance", "object_size_estimation", "room_size_estimation")

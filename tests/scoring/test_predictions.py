@@ -14,8 +14,8 @@ import pytest
 from pipeline.core.errors import ConfigError
 from pipeline.questions.published import Published
 from pipeline.scoring import predictions
-from pipeline.scoring.answered import answered
 from pipeline.scoring.predictions import CELL_MOST, LMMS_EVAL, PLAIN, TRAJECTORIES, VLMEVALKIT, read_predictions
+from pipeline.scoring.score import answered
 from tests.scoring.made import file_of, said
 
 REPLY = 'NA, "so" to say\n007'

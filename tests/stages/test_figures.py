@@ -32,7 +32,6 @@ def test_every_question_has_its_drawing_and_the_release_the_same(meta: Path, tmp
         assert picture.png
         assert picture.png.read_bytes().startswith(b"\x89PNG")
         assert picture.drawing == picture.svg
-        assert picture.passed_on(False) == picture.drawing
     released = {path.stem: path.read_bytes() for path in (out / "release" / "pictures").rglob("*.svg")}
     assert released == {str(number): picture.svg.read_bytes() for number, picture in drawn.items()}
 

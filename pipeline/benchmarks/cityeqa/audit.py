@@ -184,7 +184,7 @@ def _table(seen: Sequence[_AuditedTask], left_out: Sequence[LeftOut]) -> pa.Tabl
 
 
 def _checks(seen: Sequence[_AuditedTask], left_out: int) -> ReleaseListing:
-    """What was checked of every task."""
+    """The checks of every task, with the number that holds, differs and is unsupported."""
     rows = []
     parsed = sum(s.told is not None for s in seen)
     for reason, title in _SUMMARY.items():
@@ -196,7 +196,7 @@ def _checks(seen: Sequence[_AuditedTask], left_out: int) -> ReleaseListing:
 
 
 def _unsupported(seen: Sequence[_AuditedTask]) -> ReleaseListing:
-    """What could not be checked of any task."""
+    """The checks that no task allows."""
     rows = [(name, str(len(seen)), needed) for name, needed in UNSUPPORTED.items()]
     title = "Not checked: the city is no part of the release"
     return ReleaseListing(title, ("unsupported", "n", "it would take"), rows, words=("it would take",))
@@ -246,7 +246,7 @@ def _groups(seen: Sequence[_AuditedTask]) -> ReleaseListing:
 
 
 def _priors(seen: Sequence[_AuditedTask]) -> ReleaseListing:
-    """What answering without the city earns, per category."""
+    """Scores of answering without the city, per category."""
     rows, earned = [], Counter[str]()
     for category in CATEGORIES:
         own = [s for s in seen if s.task.category == category]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from pipeline.benchmarks.benchmark import Benchmark, SceneViews
+from pipeline.benchmarks.cityeqa import author
 from pipeline.benchmarks.cityeqa.audit import AUDIT
-from pipeline.benchmarks.cityeqa.authoring import author
 from pipeline.benchmarks.cityeqa.columns import CARD, COLUMNS
 from pipeline.benchmarks.cityeqa.pictures import start_map, task_pictures
 from pipeline.benchmarks.cityeqa.rules import PROFILES, CityRules

@@ -20,18 +20,11 @@ EASY_STEPS: Final = 12
 MEDIUM_STEPS: Final = 25
 TRAIN: Final = 0.7
 VALIDATION: Final = 0.1
-_TABLE: Final = load_table("cityeqa/columns")
-SCHEMA: Final = pa.schema(
-    [
-        (name, pa.list_(pa.type_for_alias(kind[:-2])) if kind.endswith("[]") else pa.type_for_alias(kind))
-        for name, (kind, _) in _TABLE.items()
-    ]
-)
 
 
 def table(asked: pa.Table, pruned: Collection[int]) -> pa.Table:
-    """The released table (`SCHEMA`) of questions (`core.tables.QUESTIONS`)."""
-    return pa.Table.from_pylist([_public(row) for row in asked.to_pylist()], schema=SCHEMA)
+    """The released table (`COLUMNS`) of questions (`core.tables.QUESTIONS`)."""
+    return pa.Table.from_pylist([_public(row) for row in asked.to_pylist()], schema=COLUMNS.schema)
 
 
 def _public(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -90,27 +83,7 @@ SPLITS: Final = Splits(
     "group",
     "the tasks of `default` for training, validation and test, by target: tasks of one target give one another away.",
 )
-COLUMNS: Final = Columns(SCHEMA, table, row, {name: said for name, (_, said) in _TABLE.items()}, SPLITS)
+COLUMNS: Final = Columns.described(load_table("cityeqa/columns"), table, row, SPLITS)
 
 
-CITATION: Final = """\
-@article{zhao2025cityeqa,
-  title = {CityEQA: A Hierarchical LLM Agent on Embodied Question Answering Benchmark in City Space},
-  author = {Zhao, Yong and Xu, Kai and Zhu, Zhengqiu and Hu, Yue and Zheng, Zhiheng and Chen, Yingfeng and Ji, Yatai
-            and Gao, Chen and Li, Yong and Huang, Jincai},
-  journal = {arXiv preprint arXiv:2502.12532},
-  year = {2025}
-}"""
-
-CARD: Final = Card(
-    module=__name__,
-    about="Questions that an agent answers by finding their object in a city, after CityEQA, built with scan2qa.",
-    captioned="maps",
-    media="`city` names them: poses are metres and degrees in that city's frame, x east, y north, yaw clockwise",
-    citation=CITATION,
-    chosen=frozenset({"answer_more_frequent"}),
-    terms={"sample_cities": "procedural cities, made by scan2qa: none"},
-    parts={
-        "maps": "`maps/<question_id>.png`: the map about a task with start, landmarks, target and the oracle's way."
-    },
-)
+CARD: Final = Card(module=__name__, chosen=frozenset({"answer_more_frequent"}), **load_table("cityeqa/card"))

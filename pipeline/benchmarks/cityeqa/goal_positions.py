@@ -114,7 +114,7 @@ class AllHopSuffixes:
         return HopSuffixes(tuple(own for one in found for own in one.legs), *parts)
 
     def phrases(self, chosen: BoolArray) -> list[Phrase]:
-        """What any of some landmarks (L,) may be called."""
+        """All phrases for any of some landmarks (L,)."""
         called = {p for n in np.flatnonzero(chosen).tolist() for p in self.view.landmark_phrases(int(self.local[n]))}
         return sorted(called, key=str)
 

@@ -35,7 +35,7 @@ _FRONTAL_M: Final = 30.0  # how far a long thing is stepped back from at most
 
 @dataclass(frozen=True)
 class ObservedTarget:
-    """What a pose shows of the things that an answer rests on.
+    """The pose that shows the things an answer rests on.
 
     Attributes:
         pose: (6,); None: none shows enough.
@@ -127,7 +127,7 @@ _TOWARDS: Final = np.array([[0.0, 1.0], [1.0, 0.0], [0.0, -1.0], [-1.0, 0.0]])  
 
 @dataclass(frozen=True)
 class Solved:
-    """What an agent did.
+    """The path of an agent that solved a task.
 
     Attributes:
         stops: (k, 3) where it stood, from the start to where the answer is seen.
@@ -150,7 +150,7 @@ class Oracle:
         self._beside: dict[tuple[int, int, float], FloatArray | None] = {}
 
     def solve(self, start: Start, chain: StartChain, pose: FloatArray, pixels_min: int) -> Solved | None:
-        """What the agent does from a start with its yaw set; None where a landmark or the target cannot be reached.
+        """The agent's path from a start with its yaw set; None where a landmark or the target cannot be reached.
 
         Args:
             start: where it begins.

@@ -5,7 +5,6 @@ And the map that reviewers see before they answer: what stands around the start,
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, Final
 
@@ -17,6 +16,7 @@ from pipeline.benchmarks.cityeqa.columns import way_of
 from pipeline.benchmarks.cityeqa.released import AXES
 from pipeline.core.arrays import FloatArray, IntArray
 from pipeline.drawing.fonts import font, lines_of, width_of
+from pipeline.drawing.raster import as_png
 from pipeline.worlds.city.facts import BUILDING, CityScene, CityThing
 
 SIDE: Final = 560  # pixels
@@ -106,9 +106,7 @@ def _picture(
     bar = 50 * scale
     draw.line((12, SIDE - 12, 12 + bar, SIDE - 12), fill=_NUMBER["start"], width=3)
     _caption(picture, lines, ("start",) if blind else tuple(_LEGEND))
-    raw = io.BytesIO()
-    picture.save(raw, "PNG", optimize=False)
-    return raw.getvalue()
+    return as_png(picture)
 
 
 def _arrow(draw: ImageDraw.ImageDraw, at: tuple[float, float], yaw_deg: float, ink: str) -> None:

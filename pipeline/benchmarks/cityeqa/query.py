@@ -65,7 +65,7 @@ class RouteQuery(NamedTuple):
 
 
 class RouteLimits(NamedTuple):
-    """What relations mean.
+    """Limits that define the relations.
 
     Attributes:
         margin_deg: see `relations.Pairs.holds`.
@@ -79,7 +79,7 @@ class RouteLimits(NamedTuple):
 
 
 class Reached(NamedTuple):
-    """What n wordings lead to: matrices (n, T) of things that surely fit, and of those that may."""
+    """The targets of n wordings: matrices (n, T) of things that surely fit, and of those that may."""
 
     sure: Any
     maybe: Any
@@ -119,7 +119,7 @@ class Query:
         return self.relations.of_points(places, self.limits.first_m, among)
 
     def first(self, pairs: Pairs, places: int, direction: int) -> Reached:
-        """What has one of `DIRECTIONS` to so many places, of which the pairs are given: matrices (places, T)."""
+        """Things in one of `DIRECTIONS` of so many places, of which the pairs are given: matrices (places, T)."""
         sure, maybe = pairs.holds(direction, self.limits.margin_deg, self.limits.first_m)
         shape = (places, len(self.city.things))
         return Reached(*(_matrix(pairs.one[hit], pairs.other[hit], shape) for hit in (sure, maybe)))
@@ -152,7 +152,7 @@ class Query:
 
     @cached_property
     def streetwise(self) -> Streetwise:
-        """What lies in front of what, across the street from it and so on."""
+        """Relations about streets: in front of a thing, across the street from it and so on."""
         return Streetwise(self.shapes, self.lines, self.fronts, self.limits.margin_deg, self.limits.next_m)
 
     @cached_property
@@ -199,7 +199,7 @@ class Query:
         return Reached(*now)
 
     def _step(self, now: Any, here: Sequence[Hop | None], which: int) -> Any:
-        """What lies in the direction of each task's leg of any landmark; tasks without a leg stay where they are."""
+        """Things in the direction of each task's leg of any landmark; tasks without a leg stay where they are."""
         direction = np.array([-1 if leg is None else leg.direction for leg in here])
         out = _rows(now, direction == -1)
         for d in range(len(RELATIONS)):
@@ -288,7 +288,7 @@ class Query:
 
     @cached_property
     def _words(self) -> dict[str, IntArray]:
-        """What is told of each thing (T,), as numbers."""
+        """The words for each thing (T,), as numbers."""
         code, things = self._vocabulary, self.city.things
         return {fact: np.array([code[getattr(t, fact) or ""] for t in things], dtype=np.intp) for fact in FACTS}
 

@@ -13,7 +13,7 @@ from pipeline.core.errors import TemplateError
 from pipeline.core.identity import digest
 from pipeline.core.templates import load_template
 from pipeline.metrics.number_words import normalised
-from pipeline.questions.rules import Measure
+from pipeline.questions.rules import Measure, first_broken
 
 YES_OR_NO, NUMBER, CLOSED, OPEN = ANSWER_TYPES = ("yes/no", "number", "closed text", "open text")
 _NUMBER: Final = re.compile(r"\d+(?:\.\d+)?")
@@ -84,13 +84,13 @@ class RawQuestion:
 
     @property
     def key(self) -> tuple[str, ...]:
-        """What the question is, whatever it is asked from."""
+        """The identity of the question, whatever it is asked from."""
         return (self.kind, *self.operands)
 
     @property
     def broken(self) -> Measure | None:
         """The first rule that it breaks."""
-        return next((check for check in self.checks if not check.holds), None)
+        return first_broken(self.checks)
 
     def gives_away(self, called: Phrase) -> bool:
         """Whether its text has the answer among its words and not all other answers too, as one that lists them has."""

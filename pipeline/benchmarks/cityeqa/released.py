@@ -69,7 +69,7 @@ class ReleasedTask:
 
 
 class _BadRowError(Exception):
-    """What is wrong with a row: finding, message, remedy."""
+    """An unusable row: finding, message, remedy."""
 
 
 def read_released(path: Path) -> tuple[list[ReleasedTask], list[LeftOut]]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from pydantic import Field
@@ -19,17 +19,16 @@ from pipeline.benchmarks.cityeqa.wording import parse
 from pipeline.core.arrays import FloatArray
 from pipeline.core.errors import ConfigError
 from pipeline.core.schema import Model
-from pipeline.llm.base import ModelSpec, Request, user
-from pipeline.llm.prompts import load_prompt
+from pipeline.llm.base import ModelSpec
 from pipeline.metrics.number_words import normalised
 from pipeline.metrics.replies import plain
-from pipeline.questions import scoring_protocol
 from pipeline.questions.published import Published
 from pipeline.questions.scoring_protocol import (
     TOO_LONG,
     Answer,
     Ask,
     Figure,
+    Judge,
     Metric,
     Score,
     Scores,
@@ -38,29 +37,7 @@ from pipeline.questions.scoring_protocol import (
     unmeasured,
 )
 
-PROMPT: Final = "judge_cityeqa"
-LOWEST, HIGHEST = 1, 5
-SCHEMA: Final[dict[str, Any]] = {
-    "type": "object",
-    "properties": {"mark": {"type": "integer", "minimum": LOWEST, "maximum": HIGHEST}},
-    "required": ["mark"],
-    "additionalProperties": False,
-}
-
-
-def judged(answers: Sequence[Answer], ask: Ask) -> tuple[FloatArray, dict[str, str], list[str]]:
-    """Marks (n,) in [1, 5], and what else `scoring_protocol.judged` gives."""
-    return scoring_protocol.judged(answers, ask, request, lambda value: float(value["mark"]), lowest=float(LOWEST))
-
-
-def request(answer: Answer) -> Request:
-    """What the judge is asked about one answer."""
-    prompt = load_prompt(PROMPT)
-    question = answer.question
-    text = prompt.render(question=question.question, answer=question.ground_truth, response=answer.reply)
-    return Request((user(text),), SCHEMA, prompt=prompt.version)
-
-
+JUDGE: Final = Judge("judge_cityeqa", "mark", "integer", 1, 5)
 QAA, MATCH, MTS, SUCCESS, SPL = "qaa", "match", "mts", "success", "spl"
 NE_3D, NE_2D, NE_L1 = "ne_euclid3d", "ne_euclid2d", "ne_l1"
 NOT_JUDGED, OTHER_START = "not_judged", "other_start"
@@ -79,7 +56,7 @@ METRICS: Final = {
 
 
 class CityScoreSettings(Model):
-    """What may be chosen."""
+    """Settings of the score."""
 
     within_m: float = Field(default=20.0, gt=0, description="success: so near to the target, as in AerialVLN")
     judge: ModelSpec | None = Field(default=None, description="null: no QAA, only exact matches")
@@ -111,7 +88,7 @@ def mark(answers: Sequence[Answer], settings: CityScoreSettings, ask: Ask | None
     if ask is None:
         notes.append("QAA needs a judge: --set judge.provider=… --set judge.model=…; `match` is no QAA.")
     else:
-        values[QAA], words, failed = judged(answers, ask)
+        values[QAA], words, failed = JUDGE.judged(answers, ask)
         if failed:
             left_out[NOT_JUDGED] = failed
     elsewhere = _measure(answers, settings, values)
@@ -188,7 +165,6 @@ SCORE: Final = Score[CityScoreSettings](
     settings=CityScoreSettings,
     mark=mark,
     figures=figures,
-    judge=lambda settings: settings.judge,
     unusual={
         NOT_JUDGED: "the judge gave no mark: in no mean of QAA; score again, what was judged is kept",
         OTHER_START: "the first step is not the task's start pose: not measured; begin steps with it",

@@ -23,7 +23,7 @@ from pipeline.benchmarks.cityeqa.view import CityView
 from pipeline.benchmarks.cityeqa.wording import DIRECTIONS, MOSTS, Phrase
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.core.identity import rng_for
-from pipeline.questions.rules import Measure, rule
+from pipeline.questions.rules import Measure, first_broken, rule
 from pipeline.worlds.city.facts import BUILDING
 
 GRID_M: Final = 4.0  # between places that are looked at, multiples of it east and north of the city's origin
@@ -124,7 +124,7 @@ class Search:
         }
         measures = [rule(name, n, ">=", rules.starts_min, "starts") for name, n in counted.items()]
         measures.append(rule("sides", len(self._sides), ">=", rules.sides_min, "eighths"))
-        return next((measure for measure in measures if not measure.holds), None)
+        return first_broken(measures)
 
     @property
     def _sides(self) -> set[int]:

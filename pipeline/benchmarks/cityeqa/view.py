@@ -55,12 +55,12 @@ class CityView:
 
     @cached_property
     def solids(self) -> Occluders:
-        """What stands in the way."""
+        """All that blocks the view."""
         return Occluders(self.city)
 
     @cached_property
     def sight(self) -> Sight:
-        """What poses show."""
+        """Visibility of things from poses."""
         return Sight(self.city, self.solids)
 
     @cached_property
@@ -133,7 +133,7 @@ class CityView:
         return frozenset(self._of_kind)
 
     def read(self, i: int) -> str | None:
-        """What can be read on a thing: its sign; of shops and bus stops their names too, which they show."""
+        """The text that can be read on a thing: its sign; of shops and bus stops their names too, which they show."""
         thing = self.things[i]
         text = thing.sign or (thing.name if thing.kind in SHOWN_BY_NAME else None)
         return text if text is not None and sum(c.isalpha() for c in text) >= LETTERS_MIN else None
@@ -158,7 +158,7 @@ class CityView:
         return near[near != i]
 
     def phrases(self, i: int, hide: Collection[str] = ()) -> tuple[Phrase, ...]:
-        """What a thing may be called, the plainest last, without what is to be hidden.
+        """The possible names of a thing, the plainest last, without the parts to be hidden.
 
         Args:
             i: its index.
@@ -187,7 +187,7 @@ class CityView:
         return tuple(p for p in found if p.is_sayable)
 
     def unsorted_phrases(self, i: int) -> tuple[Phrase, ...]:
-        """What a shop may be called without its sort: by its signboard or its corner, and never by its name.
+        """The possible names of a shop without its sort: by its signboard or its corner, and never by its name.
 
         Who knows a chain, or reads "Planet Pasta", need not look.
         """
@@ -198,7 +198,7 @@ class CityView:
         return telling_words(self.read(i) or "", self.things[i].noun)
 
     def landmark_phrases(self, i: int) -> tuple[Phrase, ...]:
-        """What a landmark may be called: by its noun and colour; a building as a building too."""
+        """The possible names of a landmark: by its noun and colour; a building as a building too."""
         if i not in self._landmarks:
             self._landmarks[i] = self._landmark(i)
         return self._landmarks[i]

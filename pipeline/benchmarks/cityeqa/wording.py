@@ -39,7 +39,7 @@ _ORDER: Final = (_NAMED, _SIGNED, _CORNERED, _COLOURED, _PLAIN)  # the last fits
 
 @dataclass(frozen=True, order=True)
 class Phrase:
-    """What is said of a thing. ``noun`` is its kind or a narrower word for it.
+    """The words for a thing. ``noun`` is its kind or a narrower word for it.
 
     Attributes:
         sign: colour of its signboard.
@@ -92,7 +92,7 @@ def _text(said: Phrase) -> str:
 
 
 def phrase(text: str) -> Phrase | None:
-    """What a phrase with its article says; None for a text that is none."""
+    """The phrase that a text with its article is; None for a text that is none."""
     for template in _ORDER:
         found = load_template(template).parse(text)
         if found is None:
@@ -147,7 +147,7 @@ class HopText:
 
 @dataclass(frozen=True)
 class TaskText:
-    """What a task's text says: the last hop leads to the target, which the question is about."""
+    """The content of a task's text: the last hop leads to the target, which the question is about."""
 
     hops: tuple[HopText, ...]
     question: str
@@ -183,7 +183,7 @@ def _first(hop: HopText) -> str:
 
 
 def parse(text: str) -> TaskText | None:
-    """What a text says; None for one that is of another form, or whose anchors are not what it introduced."""
+    """The content of a text; None for one that is of another form, or whose anchors are not what it introduced."""
     *sentences, last = _BETWEEN.split(" ".join(text.split()))
     asked = load_template(ASK).parse(last)
     if asked is None or not sentences:

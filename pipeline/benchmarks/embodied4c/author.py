@@ -3,22 +3,29 @@
 A model that is shown a log's film, with what the log says at the moments at which questions stand, writes questions
 for one of these moments each. They are held against the log; who wrote them must not know their answers without the
 film, and a second model that is shown what was filmed by then must find them. Without a second model none is asked.
+
+`moments` gives the facts of a log (surroundings and motion) as they are told to the writing model.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
+import numpy as np
 import pyarrow as pa
 
+from pipeline.benchmarks.embodied4c.arm.view import ArmExam
 from pipeline.benchmarks.embodied4c.case import Exam
+from pipeline.benchmarks.embodied4c.drive.refs import refs
+from pipeline.benchmarks.embodied4c.drive.view import KMH, DriveExam
+from pipeline.benchmarks.embodied4c.flight.view import FlightExam
 from pipeline.benchmarks.embodied4c.kinds import ACCEPTED, AERIAL, DRIVING, MANIPULATION, flag
-from pipeline.benchmarks.embodied4c.known_facts import Moment, moments
-from pipeline.benchmarks.embodied4c.tasks.base import ONLY_SEEN
-from pipeline.benchmarks.embodied4c.tasks.registry import EXAM_TASKS
+from pipeline.benchmarks.embodied4c.tasks import EXAM_TASKS, ONLY_SEEN
+from pipeline.core.templates import load_table
+from pipeline.geometry.colours import WORDS
 from pipeline.llm.base import Text
 from pipeline.llm.visual_inputs import VisualInputs
 from pipeline.metrics.number_words import normalised
@@ -33,31 +40,119 @@ from pipeline.questions.model_authoring import (
     examine,
     needed,
     proven,
+    quoted,
 )
 from pipeline.questions.open_items import SAME_ANSWERS, OpenItem, form, item_of, items_schema
 from pipeline.questions.rules import Measure, rule
+from pipeline.worlds.arm.view import CLOSED_MAX, OPEN_MIN
+from pipeline.worlds.drive.facts import CATEGORIES, FURNITURE, RIDERS, TWO_WHEELED
 
-MATERIALS, EFFECTS = ASSISTED = ("M/P", "E/E")
-NEAR_S: Final = 0.5  # between the second that a model gives and the moment that is asked at
-# Words of which a question of each, or its answer, has one.
-_ABOUT: Final[Mapping[str, re.Pattern[str]]] = {
-    MATERIALS: re.compile(
-        r"\b(?:made|material|materials|surface|surfaces|texture|coating|paving|pavement|paved|rigid|stiff|soft|hard|"
-        r"flexible|elastic|slippery|rough|smooth|grip|grips|gripped|friction|transparent|opaque|reflect\w*|shiny|matt|"
-        r"heavy|heaviest|lightest|weigh\w*|fragile|brittle|break|breaks|broken|dent\w*|bend\w*|deform\w*|squeez\w*|"
-        r"scratch\w*|conduct\w*|magnet\w*|absorb\w*|waterproof|float\w*|flammable|burn\w*|melt\w*|rust\w*|bounc\w*|"
-        r"cover(?:s|ed with)|consists? of|metal|copper|wood|wooden|plastic|glass|rubber|concrete|asphalt|"
-        r"fabric|steel|stone)\b"
-    ),
-    EFFECTS: re.compile(
-        r"\b(?:weather|wind|windy|gusts?|rain|rainy|raining|snow\w*|fog\w*|mist|haze|hazy|sun|sunny|sunlight|sunshine|"
-        r"shadows?|shades?|glare|dazzl\w*|"
-        r"lights?(?! (?:wood\w*|metal|stone|plastic|brick|grey|gray|blue|brown|green|red|yellow|colou?r\w*)\b)|"
-        r"lit|lighting|illuminat\w*|dark\w*|bright\w*|wet|dry|ice|icy|"
-        r"puddles?|dust\w*|sky|skies|clouds?|cloudy|overcast|seasons?|nights?|day|daylight|dusk|dawn|visib\w*|humid\w*|"
-        r"turbulen\w*|vibrat\w*|gravity|environment\w*|reflections?|contrast|temperature)\b"
-    ),
+TOLD: Final = 8  # things at a moment
+# Kinds that logs of drives annotate whole, by what people say for them; what is no kind of a log, it does not tell.
+_ON_ROADS: Final = CATEGORIES - FURNITURE - {"object", "vehicle", "large vehicle", "wheeled device", "animal"}
+_ALSO: Final[Mapping[str, frozenset[str]]] = {
+    "van": frozenset({"car"}),
+    "trailer": frozenset({"truck"}),
+    **{ridden: RIDERS | TWO_WHEELED | {"pedestrian"} for ridden in TWO_WHEELED | RIDERS},
 }
+_SEEN_FROM_THE_AIR: Final = frozenset(load_table("embodied4c/authoring")["from_the_air"])
+_ON_TABLES: Final = frozenset(load_table("embodied4c/authoring")["on_tables"])
+
+
+@dataclass(frozen=True)
+class Moment:
+    """The facts of a log at one time.
+
+    Attributes:
+        second: of the log.
+        lines: for who writes; names from files are `quoted`.
+        absent: words for things that are not there then; what a log does not list whole is in none.
+        states: what is so ("standing": True), and what is not; what is not known is missing.
+    """
+
+    second: float
+    lines: tuple[str, ...]
+    absent: frozenset[str]
+    states: Mapping[str, bool]
+
+
+def moments(view: Exam) -> list[Moment]:
+    """Those of a log, in order of time."""
+    of: dict[str, Callable[[Any], list[Moment]]] = {DRIVING: _drive, AERIAL: _flight, MANIPULATION: _arm}
+    return of[view.domain](view)
+
+
+def _absent(every: Collection[str], there: Collection[str]) -> frozenset[str]:
+    also = {word for kind in there for word in _ALSO.get(kind, ())}
+    return frozenset(every) - frozenset(there) - also
+
+
+def _drive(view: DriveExam) -> list[Moment]:
+    found = []
+    for number, index in enumerate(view.moments.tolist()):
+        there = view.there[:, number] & (view.near_m[:, number] <= view.rules.spoken_m)
+        speed = float(view.ego_short_mps[index])
+        told = [] if np.isnan(speed) else [f"our speed: {speed * KMH:.0f} km/h"]
+        named = [ref for ref in refs(view, number) if ref.holds]
+        told += [f"{ref.words}: {ref.gap_m:.0f} m away" for ref in named[:TOLD]]
+        absent = _absent(_ON_ROADS, set(view.categories[there].tolist()))
+        found.append(Moment(view.second(number), tuple(told), absent, _moving(view.rules, speed)))
+    return found
+
+
+def _flight(view: FlightExam) -> list[Moment]:
+    flight = view.flight
+    names = [flight.places[place] for place in flight.pool]
+    sorts = {flight.flight.landmarks[one.index].sort for one in names} - {None}
+    said = " ".join([*(str(one.label) for one in names), *(str(sort) for sort in sorts)]).casefold()
+    absent = frozenset(word for word in _SEEN_FROM_THE_AIR if word not in said) if names else frozenset()
+    found = []
+    for second, index in view.moments:
+        up = float(view.velocity_mps[index, 2])
+        told = [f"height above the take-off: {float(flight.height_m[index]):.0f} m"]
+        told += [f"landmark: {quoted(str(one.label))}" for one in names[:TOLD]]
+        states = _moving(view.rules, float(view.speed_mps[index]))
+        if abs(up) >= view.rules.climbing_mps or abs(up) <= view.rules.level_mps:
+            states |= {"climbing": up >= view.rules.climbing_mps, "sinking": up <= -view.rules.climbing_mps}
+            if abs(up) >= view.rules.climbing_mps:
+                states |= {"moving": True, "standing": False}
+        found.append(Moment(float(second), tuple(told), absent, states))
+    return found
+
+
+def _arm(view: ArmExam) -> list[Moment]:
+    facts = view.facts
+    items = [quoted(f"{item.attributes.get('colour', '')} {item.category}".strip()) for item in facts.items]
+    said = " ".join(items).casefold()
+    words = [word for word in (*_ON_TABLES, *WORDS) if facts.items_complete and word not in said]
+    told = [f"the robot was told to: {quoted(text)}" for text in facts.instructions[:1]]
+    told += [f"on the table: {item}" for item in items[:TOLD]]
+    found = []
+    for index in view.moments:
+        opening = float(view.opening[index])
+        states = {}
+        if opening >= OPEN_MIN or opening <= CLOSED_MAX:
+            states = {"open": opening >= OPEN_MIN, "closed": opening <= CLOSED_MAX}
+        own = [f"the gripper is {'open' if states['open'] else 'closed'}"] if states else []
+        second = float(view.times_s[index])
+        found.append(Moment(second, (*told, *own), frozenset(_ON_TABLES & {*words}), states))
+    return found
+
+
+def _moving(rules: Any, speed: float) -> dict[str, bool]:
+    """Whether who goes so fast stands or moves; nothing where it is between or not known."""
+    if not (speed <= rules.still_mps or speed >= rules.moving_mps):
+        return {}
+    return {"standing": speed <= rules.still_mps, "moving": speed >= rules.moving_mps}
+
+
+ASSISTED = ("M/P", "E/E")
+NEAR_S: Final = 0.5  # between the second that a model gives and the moment that is asked at
+_WORDS: Final = load_table("embodied4c/authoring")
+FILMED: Final[Mapping[str, str]] = _WORDS["filmed"]
+ABOUT: Final[Mapping[str, str]] = _WORDS["about"]
+# Words of which a question of each, or its answer, has one.
+_ABOUT: Final = {sub: re.compile(rf"\b(?:{'|'.join(words)})\b") for sub, words in _WORDS["words"].items()}
 _LATER: Final = re.compile(
     r"\b(?:later|afterwards|subsequently|finally|eventually|soon|about to|going to|in the end|"
     r"(?:end|rest|remainder|beginning|start) of|next second|next moment|forecast)\b"
@@ -106,17 +201,6 @@ def measures(item: OpenItem, sub: str, moment: Moment, off_s: float) -> Iterator
 
 
 KIND: Final = "authored"  # first operand of what a model wrote
-FILMED: Final = {
-    DRIVING: "a drive, filmed by a camera on our car, the ego vehicle",
-    AERIAL: "a drone flight, filmed by the drone's own camera",
-    MANIPULATION: "a robot arm at work, filmed by a camera beside it",
-}
-ABOUT: Final = {
-    MATERIALS: "Material properties: what things and grounds are made of, their surface, stiffness, weight, friction, "
-    "how they reflect light, and what follows from these for driving, flying or grasping.",
-    EFFECTS: "Environmental effects: weather, light, shadow, wetness, dust, wind, season, time of day, and what they "
-    "do to what is seen and to how one drives, flies or grasps.",
-}
 _EPS_S: Final = 0.05  # seconds of pictures are written with one decimal
 
 
@@ -186,7 +270,7 @@ class ExamAuthor(ModelAuthor[Exam, SceneAuthoring[Exam], Target]):
 
 
 def until(shown: VisualInputs, second: float) -> VisualInputs:
-    """What of a film's pictures was taken by a second; a film that is shown as such is not cut."""
+    """The pictures of a film up to a second; a film that is shown as such is not cut."""
     if not shown.pictures:
         return shown
     pairs = zip(shown.parts[::2], shown.parts[1::2], strict=True)

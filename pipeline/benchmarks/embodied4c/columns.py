@@ -24,13 +24,6 @@ from pipeline.core.video_spec import video_file
 from pipeline.questions.published import Columns
 
 VALUE: Final = "answer"  # the fact that holds a numeric answer before it was rounded, with its unit
-_TABLE: Final[dict[str, tuple[str, str]]] = load_table("embodied4c/columns")
-SCHEMA: Final = pa.schema(
-    [
-        (name, pa.list_(pa.type_for_alias(kind[:-2])) if kind.endswith("[]") else pa.type_for_alias(kind))
-        for name, (kind, _) in _TABLE.items()
-    ]
-)
 
 
 def sub_of(task: str) -> str:
@@ -44,8 +37,8 @@ def picture_of(question: int) -> str:
 
 
 def table(asked: pa.Table, pruned: Collection[int]) -> pa.Table:
-    """The released table (`SCHEMA`) of questions (`core.tables.QUESTIONS`)."""
-    return pa.Table.from_pylist([_public(row) for row in asked.to_pylist()], schema=SCHEMA)
+    """The released table (`COLUMNS`) of questions (`core.tables.QUESTIONS`)."""
+    return pa.Table.from_pylist([_public(row) for row in asked.to_pylist()], schema=COLUMNS.schema)
 
 
 def _public(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -90,7 +83,7 @@ def row(raw: dict[str, Any]) -> dict[str, Any] | None:
     }
 
 
-COLUMNS: Final = Columns(SCHEMA, table, row, {name: said for name, (_, said) in _TABLE.items()})
+COLUMNS: Final = Columns.described(load_table("embodied4c/columns"), table, row)
 
 
 CARD: Final = Card(module=__name__, chosen=frozenset({"answer_too_frequent"}), **load_table("embodied4c/card"))

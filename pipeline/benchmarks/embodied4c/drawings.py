@@ -1,29 +1,159 @@
-"""The drawings of the exam's questions about flights and arms that stand at a time.
+"""The drawings of the exam's questions that stand at a time.
 
-Of a flight: landmarks and the way until then from above, and heights beside it. Of an episode: things and the gripper's
-way from above and from the side, and the joints' dials. Those about drives are in `pictures`.
+Of a drive: a picture of the log from above, what the question speaks of, and what was measured. Of a flight: landmarks
+and the way until then from above, and heights beside it. Of an episode: things and the gripper's way from above and
+from the side, and the joints' dials.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
-import shapely
+import pyarrow as pa
+from PIL import Image, ImageDraw
 
 from pipeline.benchmarks.benchmark import DeliveredVideo, Drawings
 from pipeline.benchmarks.embodied4c.arm.view import ArmExam
 from pipeline.benchmarks.embodied4c.case import Exam
+from pipeline.benchmarks.embodied4c.columns import picture_of
 from pipeline.benchmarks.embodied4c.flight.view import FlightExam
 from pipeline.benchmarks.embodied4c.kinds import AERIAL, MANIPULATION
-from pipeline.benchmarks.embodied4c.tasks.base import ExamTask
-from pipeline.benchmarks.embodied4c.tasks.registry import EXAM_TASKS
+from pipeline.benchmarks.embodied4c.tasks import EXAM_TASKS, ExamTask
 from pipeline.core.arrays import FloatArray
 from pipeline.drawing.canvas import Canvas
+from pipeline.drawing.fonts import font
 from pipeline.drawing.ground import Ground
+from pipeline.drawing.raster import as_png
 from pipeline.drawing.sheet import WIDTH, Sheet, SheetPart, Still
+from pipeline.worlds.drive.facts import DriveScene
+from pipeline.worlds.drive.view import DriveView
 from pipeline.worlds.flight.places import NamedLandmark
+
+SIDE: Final = 560  # pixels
+LEAST_M: Final = 25.0  # from our car to the edge of the picture
+MARGIN_M: Final = 8.0
+TEXT: Final = 18  # pixels of a line
+LINE: Final = 88  # characters of a line
+INK: Final[dict[str, tuple[int, int, int]]] = {
+    "paper": (255, 255, 255),
+    "ground": (236, 236, 232),
+    "road": (212, 212, 208),
+    "other": (150, 160, 175),
+    "asked": (239, 80, 60),
+    "ego": (30, 90, 170),
+    "way": (120, 165, 220),
+    "text": (20, 20, 20),
+}
+NUMBER: Final = {name: number for number, name in enumerate(INK)}
+
+
+def question_pictures(asked: pa.Table, scenes: Callable[[], Iterable[Any]]) -> dict[str, bytes]:
+    """Name within the release -> PNG, of every question about a drive that stands at a time."""
+    by_scene: dict[str, list[Mapping[str, Any]]] = {}
+    for row in asked.select(["id", "scene", "text", "answer", "evidence", "until_s"]).to_pylist():
+        if row["until_s"] is not None:
+            by_scene.setdefault(row["scene"], []).append(row)
+    found: dict[str, bytes] = {}
+    for scene in scenes():
+        rows = by_scene.get(scene.id, ())
+        if rows and scene.facts.world == "drive":
+            drawn = DrawnQuestion(scene)
+            found |= {picture_of(row["id"]): drawn.picture(row) for row in rows}
+    return found
+
+
+class DrawnQuestion:
+    """A drive from above; our car in the middle, its heading upwards."""
+
+    def __init__(self, scene: DriveScene) -> None:
+        self.view = DriveView(scene)
+        self.road = [np.array(line)[:, :2] for line in scene.facts.drivable]
+
+    def picture(self, row: Mapping[str, Any]) -> bytes:
+        """One question's, as PNG."""
+        view = self.view
+        index = view.index(row["until_s"])
+        marks = marks_of(row["evidence"] or ())
+        about = np.array(list(marks.values())).reshape(-1, 2) - view.ego_m[index, :2]
+        reach = max(LEAST_M, float(np.abs(about).max(initial=0.0)) * 1.1 + MARGIN_M)
+        scale = SIDE / 2 / reach
+        yaw = np.radians(90 - view.ego_yaw_deg[index])
+        c, s = np.cos(yaw), np.sin(yaw)
+
+        def at(points: FloatArray) -> list[tuple[float, float]]:
+            x, y = (points - view.ego_m[index, :2]).T
+            return list(
+                zip(
+                    (SIDE / 2 + (c * x - s * y) * scale).round(2).tolist(),
+                    (SIDE / 2 - (s * x + c * y) * scale).round(2).tolist(),
+                    strict=True,
+                )
+            )
+
+        lines = _lines(f"{row['text']} [{row['answer']}]")
+        picture = Image.new("P", (SIDE, SIDE + TEXT * len(lines) + 8), NUMBER["ground"])
+        picture.putpalette([channel for colour in INK.values() for channel in colour])
+        draw = ImageDraw.Draw(picture)
+        draw.fontmode = "1"  # numbers of colours cannot be blended
+        for line in self.road:
+            draw.polygon(at(line), fill=NUMBER["road"])
+        way = view.ego_m[: index + 1, :2]
+        way = way[np.isfinite(way).all(1)]
+        if len(way) > 1:
+            draw.line(at(way), fill=NUMBER["way"], width=3)
+        corners = view.footprints(index).corners()
+        for outline in corners[np.isfinite(corners).all((1, 2))]:
+            draw.polygon(at(outline), outline=NUMBER["other"])
+        self._own(draw, at, index)
+        for name, place in marks.items():
+            (x, y), (own_x, own_y) = at(np.stack([place, view.ego_m[index, :2]]))
+            if name in ("asked", "then"):
+                draw.line((own_x, own_y, x, y), fill=NUMBER["asked"], width=2)
+            draw.circle((x, y), 5, fill=NUMBER["asked"], outline=NUMBER["text"])
+        if {"asked", "other"} <= set(marks):
+            draw.line(at(np.stack([marks["asked"], marks["other"]])), fill=NUMBER["text"], width=2)
+        draw.rectangle((0, SIDE, *picture.size), fill=NUMBER["paper"])
+        letters = font(13)
+        for n, text in enumerate(lines):
+            draw.text((6, SIDE + 4 + n * TEXT), text, fill=NUMBER["text"], font=letters)
+        draw.line((12, SIDE - 12, 12 + 10 * scale, SIDE - 12), fill=NUMBER["text"], width=3)
+        told = f"10 m; heading up; {view.times_s[index]:.1f} s; drawn from the log, not photographed"
+        draw.text((14, SIDE - 32), told, fill=NUMBER["text"], font=letters)
+        return as_png(picture)
+
+    def _own(
+        self, draw: ImageDraw.ImageDraw, at: Callable[[FloatArray], list[tuple[float, float]]], index: int
+    ) -> None:
+        """Our car: its box where that is known, and the point that the log follows."""
+        view = self.view
+        ego = view.facts.ego
+        if ego is not None and ego.box is not None:
+            yaw = np.radians(view.ego_yaw_deg[index])
+            turn = np.array([[np.cos(yaw), -np.sin(yaw)], [np.sin(yaw), np.cos(yaw)]])
+            half = np.array(ego.box.size_m[:2]) / 2 * np.array([[1, 1], [-1, 1], [-1, -1], [1, -1]])
+            outline = view.ego_m[index, :2] + (half + np.array(ego.box.middle_m[:2])) @ turn.T
+            draw.polygon(at(outline), outline=NUMBER["ego"], width=2)
+        ((x, y),) = at(view.ego_m[index, :2][None])
+        draw.circle((x, y), 4, fill=NUMBER["ego"])
+        draw.line((x, y, x, y - 22), fill=NUMBER["ego"], width=3)
+
+
+def marks_of(evidence: Sequence[Mapping[str, Any]]) -> dict[str, FloatArray]:
+    """Places (2,) that a question speaks of, by name, in the log's frame."""
+    x, y = ({fact["subject"]: fact["value"] for fact in evidence if fact["name"] == name} for name in ("x", "y"))
+    return {name: np.array([x[name], y[name]]) for name in x if name in y}
+
+
+def _lines(text: str) -> list[str]:
+    lines = [""]
+    for word in text.split():
+        if len(lines[-1]) + len(word) > LINE:
+            lines.append("")
+        lines[-1] = f"{lines[-1]} {word}".strip()
+    return lines
+
 
 _TALL: Final = 150.0  # units of the part with heights
 _FOOT: Final = 26.0
@@ -43,13 +173,13 @@ def flight_parts(view: FlightExam, row: Mapping[str, Any]) -> list[SheetPart]:
     named = [place for place in places if place.label in about or f": {place.label}" in row["text"]]
     own, way = view.flight.enu_m[index, :2], view.flight.enu_m[: index + 1, :2]
     ground = Ground(
-        np.concatenate([way, own[None], *(outline(place) for place in named)]), WIDTH, least_m=FLIGHT_LEAST_M
+        np.concatenate([way, own[None], *(place.footprint for place in named)]), WIDTH, least_m=FLIGHT_LEAST_M
     )
     canvas = ground.canvas()
-    canvas.shape("thing", [ground.at(outline(place)) for place in places if place not in named])
+    canvas.shape("thing", [ground.at(place.footprint) for place in places if place not in named])
     canvas.line("way", ground.at(way))
     for colour, place in zip(COLOURS, named, strict=False):
-        canvas.shape(colour, [ground.at(outline(place))], place.label)
+        canvas.shape(colour, [ground.at(place.footprint)], place.label)
         canvas.label("name", ground.at(place.center), place.label)
     heading = view.flight.heading_deg[index]
     at = ground.at(own)
@@ -59,7 +189,7 @@ def flight_parts(view: FlightExam, row: Mapping[str, Any]) -> list[SheetPart]:
     for place in named:
         gap = float(place.distance_m(own[None])[0])
         if kind not in LEVELS and gap > 0:
-            measured(canvas, ground, np.stack([own, nearest(place, own)]), gap, "m", f"{gap:.1f} m")
+            measured(canvas, ground, np.stack([own, place.nearest_m(own)]), gap, "m", f"{gap:.1f} m")
     if kind in HOME:
         start = view.flight.enu_m[0, :2]
         away = float(np.linalg.norm(own - start))
@@ -68,24 +198,6 @@ def flight_parts(view: FlightExam, row: Mapping[str, Any]) -> list[SheetPart]:
         bearing = view.bearing_deg(view.flight.pool[places.index(named[0])], index)
         angle(canvas, at, 90 - float(heading), -bearing)
     return [SheetPart(canvas, ground.told()), _heights(view, index, named)]
-
-
-def outline(place: NamedLandmark) -> FloatArray:
-    """Its footprint (n, 2), or the circle that stands for it."""
-    if place.outline is not None:
-        return place.outline
-    turn = np.radians(np.arange(0, 360, 15))
-    return place.center + max(place.radius_m, 1.0) * np.column_stack([np.cos(turn), np.sin(turn)])
-
-
-def nearest(place: NamedLandmark, point: FloatArray) -> FloatArray:
-    """The point (2,) of its footprint that is nearest to another."""
-    if place.outline is not None:
-        line = shapely.LinearRing(place.outline)
-        found = line.interpolate(line.project(shapely.Point(point)))
-        return np.array([found.x, found.y])
-    way = point - place.center
-    return np.asarray(place.center + way * (place.radius_m / max(float(np.hypot(*way)), 1e-9)))
 
 
 def _heights(view: FlightExam, index: int, named: list[NamedLandmark]) -> SheetPart:

@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from pipeline.core.templates import load_table
-
 DRIVING, AERIAL, MANIPULATION = DOMAINS = ("driving", "aerial", "manipulation")
 SCORES_OF: Final = {DRIVING: "DS", AERIAL: "AS", MANIPULATION: "MS"}  # what table 2 calls S_b
 GEN, VLN = "GEN", "VLN"
@@ -22,12 +20,8 @@ SUBS: Final[dict[str, tuple[str, ...]]] = {
     "PHY": ("MD", "CS", "M/P", "E/E"),
 }
 CAPABILITY: Final[dict[str, str]] = {sub: name for name, subs in SUBS.items() for sub in subs} | {GEN: GEN, VLN: VLN}
-# Words for directions, and other right ways to say them: eighths of the circle, counter-clockwise from straight ahead,
-# and of the compass, clockwise from north.
-EIGHTHS: Final[dict[str, list[str]]] = load_table("embodied4c/directions")["eighths"]
-COMPASS: Final[dict[str, list[str]]] = load_table("embodied4c/directions")["compass"]
 
-DOMAIN, ACCEPTED, SENSORS, MODALITY, SUB = KEYS = ("domain", "accepted", "sensors", "modality", "sub-capability")
+DOMAIN, ACCEPTED, SENSORS, MODALITY, SUB = ("domain", "accepted", "sensors", "modality", "sub-capability")
 RGB, DRAWN = SHOWN = ("RGB", "drawn")  # modalities that have a video
 _SEPARATOR: Final = ": "
 
@@ -38,7 +32,7 @@ def flag(key: str, value: str) -> str:
 
 
 def modality(filmed: bool, drawable: bool) -> str:
-    """What there is to look at: pictures of cameras, a film drawn of the log (stage `bev_video`), or neither."""
+    """The flag of the modality: pictures of cameras, a film drawn of the log (stage `bev_video`), or neither."""
     return flag(MODALITY, RGB if filmed else DRAWN if drawable else "state")
 
 

@@ -8,7 +8,6 @@ line: ``log`` (a scene's id, or its name), ``sub_capability``, ``question``, ``a
 from __future__ import annotations
 
 import json
-import math
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -16,6 +15,7 @@ from pydantic import BeforeValidator, Field, FiniteFloat, ValidationError, model
 
 from pipeline.benchmarks.embodied4c.kinds import GEN, SUBS
 from pipeline.core.schema import Degrees, Metres, Model, Ratio, Seconds, Share
+from pipeline.questions.choices import is_number
 from pipeline.worlds.flight.view import FlightRules
 
 ASKED: Final = frozenset({GEN, *(sub for subs in SUBS.values() for sub in subs)})
@@ -40,18 +40,11 @@ class WrittenExam(Model):
     def _has_form(self) -> WrittenExam:
         if self.sub_capability not in ASKED:
             raise ValueError(f"sub_capability {self.sub_capability!r} is none of {', '.join(sorted(ASKED))}")
-        if self.unit is not None and not _is_number(self.answer):
+        if self.unit is not None and not is_number(self.answer):
             raise ValueError(f"the answer {self.answer!r} has the unit {self.unit!r}, but is no number")
         if self.from_s is not None and self.until_s is not None and self.from_s >= self.until_s:
             raise ValueError(f"from_s {self.from_s:g} is not before until_s {self.until_s:g}")
         return self
-
-
-def _is_number(text: str) -> bool:
-    try:
-        return math.isfinite(float(text))
-    except ValueError:
-        return False
 
 
 def read_written(path: Path) -> list[dict[str, Any]]:

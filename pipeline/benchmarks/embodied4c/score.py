@@ -25,18 +25,17 @@ from pipeline.benchmarks.embodied4c.kinds import CAPABILITY, DOMAINS, GEN, SCORE
 from pipeline.benchmarks.embodied4c.vln.specification import specifications
 from pipeline.core.arrays import FloatArray
 from pipeline.core.schema import Model
-from pipeline.llm.base import ModelSpec, Request, user
-from pipeline.llm.prompts import load_prompt
+from pipeline.llm.base import ModelSpec
 from pipeline.metrics.number_words import normalised
 from pipeline.metrics.numbers import Unit, find_number
 from pipeline.metrics.replies import plain
-from pipeline.questions import scoring_protocol
 from pipeline.questions.published import Published, read_own
 from pipeline.questions.scoring_protocol import (
     TOO_LONG,
     Answer,
     Ask,
     Figure,
+    Judge,
     Metric,
     Score,
     Scores,
@@ -55,7 +54,7 @@ _UNITS: Final[Mapping[str, Unit]] = {
 
 
 class Mark(NamedTuple):
-    """What one reply earns, and why nothing was found in it; None: something was."""
+    """Points of one reply, and why nothing was found in it; None: something was."""
 
     points: float
     unread: str | None
@@ -103,30 +102,11 @@ def forms_of(row: Mapping[str, Any], truth: str) -> tuple[str, ...]:
     return (truth, *map(str, accepted if isinstance(accepted, list) else ()))
 
 
-PROMPT: Final = "judge_embodied4c"
-SCHEMA: Final[dict[str, Any]] = {
-    "type": "object",
-    "properties": {"score": {"type": "number", "minimum": 0, "maximum": 100}},
-    "required": ["score"],
-    "additionalProperties": False,
-}
+def _accepted(question: Published) -> dict[str, Any]:
+    return {"accepted": list(forms_of(question.rest, question.ground_truth)[1:])}
 
 
-def judged(answers: Sequence[Answer], ask: Ask) -> tuple[FloatArray, dict[str, str], list[str]]:
-    """Scores (n,) in [0, 100], and what else `scoring_protocol.judged` gives."""
-    return scoring_protocol.judged(answers, ask, request, lambda value: float(value["score"]), lowest=0.0)
-
-
-def request(answer: Answer) -> Request:
-    """What the judge is asked about one answer."""
-    prompt, question = load_prompt(PROMPT), answer.question
-    _, *accepted = forms_of(question.rest, question.ground_truth)
-    text = prompt.render(
-        question=question.question, answer=question.ground_truth, accepted=accepted, response=answer.reply
-    )
-    return Request((user(text),), SCHEMA, prompt=prompt.version)
-
-
+JUDGE: Final = Judge("judge_embodied4c", "score", "number", 0, 100, _accepted)
 JUDGED, MATCH, NUMERIC = "judged", "match", "numeric"
 NOT_JUDGED, NO_TRIAL, BAD_TRIAL = "not_judged", "no_trial", "bad_trial"
 METRICS: Final = {
@@ -139,7 +119,7 @@ TOTAL: Final = "E4C-S"
 
 
 class ExamScoreSettings(Model):
-    """What may be chosen."""
+    """Settings of the score."""
 
     tolerance: float = Field(
         default=0.10, gt=0, description="of the truth, where a number earns nothing: eq. 2 has 0.01"
@@ -198,7 +178,7 @@ def mark(answers: Sequence[Answer], settings: ExamScoreSettings, ask: Ask | None
         )
     else:
         values[JUDGED] = values[MATCH].copy()
-        values[JUDGED][worded], words, failed = judged([answers[n] for n in worded], ask)
+        values[JUDGED][worded], words, failed = JUDGE.judged([answers[n] for n in worded], ask)
         if failed:
             left_out[NOT_JUDGED] = failed
     if settings.as_judge:
@@ -214,7 +194,7 @@ def _number(reply: str | None, truth: float, unit: str | None, settings: ExamSco
 
 
 def _trial(reply: str | None) -> tuple[float, str | None]:
-    """What a trial earned, as `scan2qa vln check` writes it; of a task without one nothing."""
+    """Points of a trial, as `scan2qa vln check` writes them; 0 for a task without a trial."""
     if reply is None:
         return 0.0, NO_TRIAL
     found = find_number(reply).value
@@ -280,7 +260,6 @@ SCORE: Final = Score[ExamScoreSettings](
     settings=ExamScoreSettings,
     mark=mark,
     figures=figures,
-    judge=lambda settings: settings.judge,
     also=trials,
     logged=LOGGED,
     unusual={

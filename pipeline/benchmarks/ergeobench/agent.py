@@ -60,7 +60,7 @@ def harness_files(split: str, file: str, table: pa.Table) -> dict[str, bytes]:
 
 
 def _environment(row: dict[str, Any]) -> dict[str, Any]:
-    """What `EmbodiedView` needs: the picture it renders from, where one starts, and what one may do."""
+    """The input of `EmbodiedView`: the picture it renders from, the start, and the allowed actions."""
     start = row["views"][1]
     return {
         "panorama": f"{row['dataset']}/{row['panorama']}",

@@ -126,7 +126,7 @@ class GeoAuthor(ModelAuthor[ErgeoView, SceneAuthoring[ErgeoView], Target]):
 
 
 def _examine(case: Case, item: AuthoredItem, pictures: int) -> None:
-    """What can be told of a written question without its view."""
+    """Checks of a written question without its view."""
     options = {option.casefold().strip() for option in (item.answer, *item.wrong)}
     is_statement = {item.answer, *item.wrong} == STATEMENT
     wanted = 1 if is_statement else WRONG

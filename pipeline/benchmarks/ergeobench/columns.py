@@ -69,7 +69,7 @@ def _public(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def setting_of(row: Mapping[str, Any]) -> str:
-    """What of the panorama goes with a question: of geo-localization the paper's setting, else what is shown."""
+    """The setting of a question: of geo-localization the paper's, else the part of the panorama that is shown."""
     flags = row["flags"] or ()
     return SETTINGS.get(row["task"]) or (EMBODIED if EMBODIED in flags else PANORAMA if PANORAMA in flags else "views")
 

@@ -158,7 +158,7 @@ def find_hypothesis(reply: str | None, required: Sequence[str]) -> Reading[Hypot
 
 
 def _name(fields: Mapping[str, Any], names: Sequence[str]) -> str:
-    """What a field holds, as text; "" for none."""
+    """The text of a field; "" for none."""
     raw = next((fields[name] for name in names if name in fields), None)
     return str(raw).strip() if isinstance(raw, str | int) and not isinstance(raw, bool) else ""
 

@@ -20,10 +20,8 @@ from pipeline.benchmarks.ergeobench.hypothesis import PARTS, Hypothesis, find_hy
 from pipeline.benchmarks.ergeobench.rules import DIMENSIONS, GEO, SETTINGS
 from pipeline.core.arrays import FloatArray
 from pipeline.core.schema import Model
-from pipeline.metrics.letters import find_letter
 from pipeline.questions.published import Published, read_own
 from pipeline.questions.scoring_protocol import (
-    TOO_LONG,
     Answer,
     Ask,
     Composite,
@@ -31,8 +29,8 @@ from pipeline.questions.scoring_protocol import (
     Metric,
     Score,
     Scores,
+    find_option,
     group_by,
-    is_too_long,
     unmeasured,
 )
 
@@ -108,7 +106,7 @@ COMPOSITES: Final = {
 
 
 class GeoScoreSettings(Model):
-    """What may be chosen."""
+    """Settings of the score."""
 
     required: tuple[Literal["country", "city", "street", "coordinates"], ...] = ("country", "city", "coordinates")
 
@@ -123,17 +121,14 @@ def mark(answers: Sequence[Answer], settings: GeoScoreSettings, ask: Ask | None 
             found, unread[n] = find_hypothesis(answer.reply, settings.required)
             places.append((n, found))
         else:
-            options = [option.split(". ", 1)[-1] for option in answer.question.options or ()]
-            too_long = is_too_long(answer.reply)
-            read = (None, TOO_LONG) if too_long else find_letter(answer.reply or "", len(options), options)
-            letter, unread[n] = read
+            letter, unread[n] = find_option(answer)
             values[ACCURACY][n] = letter == answer.question.ground_truth.strip().upper()
     _measure(answers, places, values)
     return Scores(values, unread, notes=_of_one_reply([answer.question for answer in answers]))
 
 
 def _of_one_reply(questions: Sequence[Published]) -> list[str]:
-    """What the best reply earns that is the same to all questions of a setting: commonest names, a central place."""
+    """GLS of the best reply that is the same to all questions of a setting: commonest names, a central place."""
     notes = []
     for task, setting in SETTINGS.items():
         truths = [truth_of(question) for question in questions if question.question_type == task]

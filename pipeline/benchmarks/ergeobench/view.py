@@ -41,7 +41,7 @@ class ErgeoView:
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
-        """What each object is called."""
+        """The label of each object."""
         return tuple(seen.label for seen in self.objects)
 
     def of_label(self, label: str) -> IntArray:
@@ -154,7 +154,7 @@ class ErgeoView:
 
     @cached_property
     def doubts(self) -> frozenset[str]:
-        """What of the panorama is in doubt, by the subjects of its findings."""
+        """Subjects of the panorama's doubts."""
         return frozenset(f.subject for f in self.scene.findings if f.severity == "doubt")
 
     @property

@@ -6,9 +6,8 @@ from typing import Final
 
 from pipeline.benchmarks.benchmark import Benchmark
 from pipeline.benchmarks.urbanvideo.authoring.author import UrbanAuthor
-from pipeline.benchmarks.urbanvideo.columns import CARD, COLUMNS
+from pipeline.benchmarks.urbanvideo.columns import CARD, COLUMNS, harness_files
 from pipeline.benchmarks.urbanvideo.drawings import DRAWINGS
-from pipeline.benchmarks.urbanvideo.harness import harness_files
 from pipeline.benchmarks.urbanvideo.legends import LEGENDS, map_pictures
 from pipeline.benchmarks.urbanvideo.rules import PROFILES, UrbanRules, UrbanView
 from pipeline.benchmarks.urbanvideo.score import SCORE

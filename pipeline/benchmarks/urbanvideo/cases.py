@@ -73,7 +73,7 @@ class FlightCase(Case):
             self.require("not_seen_yet", first, "<=", by_s, "s", label)
 
     def recognised(self, view: UrbanView) -> None:
-        """What the part of the video shows of movements is flown once: else nobody could tell when it is."""
+        """The movements in the case's part of the video are flown once: else nobody could tell when it is."""
         if self.from_s is None or self.until_s is None:
             return
         least, part = view.rules.cut_inside_min_s, (self.from_s, self.until_s)
@@ -101,8 +101,8 @@ class UrbanTask(CaseTask[UrbanView]):
         asks: the form of its questions, where a model writes them: for a reason, for what might be, or for neither.
         slots: the field of the template for each operand; that of `TIME` is in none, since a question is of "the
             current position", which is where its part of the video ends.
-        definition: what the task is (table 1 of the paper).
-        example: a question of the paper, or in its manner.
+        definition: the task (table 1 of the paper), where a model writes its questions.
+        example: a question of the paper, or in its manner; likewise.
         wordings: where a model writes, other ways to ask than the template's; slots in braces.
     """
 
@@ -111,12 +111,12 @@ class UrbanTask(CaseTask[UrbanView]):
     needs: frozenset[Need] = frozenset()
     model_assisted: bool = False
     asks: Literal["what", "why", "if"] = "what"
-    definition: str
-    example: str
+    definition: str = ""
+    example: str = ""
     wordings: tuple[str, ...] = ()
 
     def obstacle(self, view: UrbanView) -> Rejection | None:
-        """What the flight lacks of what the task needs."""
+        """The first need of the task that the flight does not meet."""
         return view.obstacle(self.needs)
 
     def fields(self, operands: tuple[str, ...], options: tuple[str, ...] | None) -> Operands:
@@ -151,6 +151,13 @@ def route_told(view: UrbanView) -> bool:
 def told_by_route(view: UrbanView) -> Rejection | None:
     """Why what the drone did is not asked: a printed route tells it."""
     return make_rejection("told_by_the_route") if route_told(view) else None
+
+
+def goal_of(view: UrbanView) -> int:
+    """The landmark that is the goal. Raises ValueError where none is, and tasks that need one ask nothing."""
+    if view.goal is None:
+        raise ValueError('a task with need "goal" is asked only where the goal is a landmark')
+    return view.goal
 
 
 def clock(second: int) -> str:
@@ -226,7 +233,7 @@ class EvenTask(UrbanTask):
         raise NotImplementedError
 
     def kind(self, case: FlightCase) -> Hashable:
-        """What sets candidates apart that cannot have the same options."""
+        """The key that sets candidates apart which cannot have the same options."""
         return None
 
     def clash(self, view: UrbanView, a: str, b: str) -> bool:

@@ -16,7 +16,6 @@ from pipeline.benchmarks.urbanvideo.map_drawing import (
     facts,
     heights,
     nose,
-    outline_of,
 )
 from pipeline.benchmarks.urbanvideo.rules import UrbanView
 from pipeline.benchmarks.urbanvideo.tasks.maps import ROW_SEPARATOR
@@ -54,7 +53,7 @@ def position(plan: MapDrawing, row: Mapping[str, Any], drawn: DrawnMap) -> None:
 
 
 def detection(plan: MapDrawing, row: Mapping[str, Any], drawn: DrawnMap) -> None:
-    """What the camera's picture covers, and the goal."""
+    """The area that the camera's picture covers, and the goal."""
     index, camera = plan.view.index(row["until_s"]), plan.view.flight.camera
     if index is None or camera is None:
         return
@@ -76,7 +75,9 @@ def ends(plan: MapDrawing, row: Mapping[str, Any], drawn: DrawnMap) -> None:
         ((label, metres),) = facts(row, f"{name}_to_nearest")
         index = int(np.abs(plan.view.t_s - second).argmin())
         here = plan.view.enu_m[index, :2]
-        _length(drawn, np.stack([here, _on(_named(drawn, label).place, here)]), f"{name}_to_nearest", label, metres)
+        _length(
+            drawn, np.stack([here, _named(drawn, label).place.nearest_m(here)]), f"{name}_to_nearest", label, metres
+        )
         drawn.seconds[float(second)] = name
         drawn.notes.append(f"{name.capitalize()}: {metres:.1f} m from {label}.")
 
@@ -151,24 +152,14 @@ def _length(drawn: DrawnMap, points: FloatArray, fact: str, subject: str, metres
     drawn.map.label("value", line.mean(0), f"{metres:.0f} m" if metres >= 10 else f"{metres:.1f} m")
 
 
-def _on(place: NamedLandmark, point: FloatArray) -> FloatArray:
-    """The point (2,) of a footprint that is nearest to a point."""
-    if place.outline is None:
-        offset = point - place.center
-        away = max(float(np.hypot(*offset)), 1e-9)
-        return np.asarray(place.center + offset * min(place.radius_m / away, 1.0))
-    nearest = shapely.shortest_line(shapely.Polygon(place.outline), shapely.Point(point))
-    return np.asarray(nearest.coords)[0]
-
-
 def _between(one: NamedLandmark, other: NamedLandmark) -> FloatArray:
     """The closest points (2, 2) of two footprints."""
     if other.outline is None:
-        start = _on(one, other.center)
-        return np.stack([start, _on(other, start)])
+        start = one.nearest_m(other.center)
+        return np.stack([start, other.nearest_m(start)])
     if one.outline is None:
-        end = _on(other, one.center)
-        return np.stack([_on(one, end), end])
+        end = other.nearest_m(one.center)
+        return np.stack([one.nearest_m(end), end])
     line = shapely.shortest_line(shapely.Polygon(one.outline), shapely.Polygon(other.outline))
     return np.asarray(line.coords)
 
@@ -238,7 +229,7 @@ def _prism(plan: MapDrawing, one: NamedMark, second: float) -> tuple[str, list[F
     index, camera = view.index(second), view.flight.camera
     if index is None or camera is None or np.isnan(place.base_m) or view.in_view_s(_number(plan, one), second) < 0:
         return None
-    outline = outline_of(place)
+    outline = place.footprint
     top = place.base_m if np.isnan(place.top_m) else place.top_m
     rings = [np.column_stack([outline, np.full(len(outline), height)]) for height in {place.base_m, top}]
     placed = [

@@ -6,7 +6,6 @@ a Cognitive Map question offers as text, one PNG per question, the options side 
 
 from __future__ import annotations
 
-import io
 import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
@@ -19,6 +18,7 @@ from PIL import Image, ImageDraw, ImageFont
 from pipeline.benchmarks.benchmark import ScenePictures
 from pipeline.benchmarks.urbanvideo.rules import UrbanRules, UrbanView
 from pipeline.drawing.fonts import font
+from pipeline.drawing.raster import as_png
 from pipeline.worlds.flight.facts import Shot
 from pipeline.worlds.flight.places import shot_of
 
@@ -81,9 +81,7 @@ def _sheet(pictures: Mapping[str, Image.Image]) -> bytes:
         sheet.paste(picture, (middle - picture.width // 2, _GAP + (_SIDE - picture.height) // 2))
         draw.text((middle, _GAP + _SIDE + _LINE / 2), name, fill=_INK, font=letters, anchor="mm")
         left += width
-    raw = io.BytesIO()
-    sheet.save(raw, "PNG", optimize=False)
-    return raw.getvalue()
+    return as_png(sheet)
 
 
 def _wanted(rules: UrbanRules) -> bool:
@@ -122,9 +120,7 @@ def _picture(options: list[str]) -> bytes:
         left = _MAP_GAP + number * (side + _MAP_GAP)
         draw.text((left + side / 2, _TITLE / 2), option.partition(".")[0], fill=_MAP_INK, font=font, anchor="mm")
         _draw_map(draw, grid, left, font)
-    raw = io.BytesIO()
-    picture.save(raw, "PNG", optimize=False)
-    return raw.getvalue()
+    return as_png(picture)
 
 
 def _draw_map(draw: ImageDraw.ImageDraw, grid: list[str], left: int, font: _Font) -> None:

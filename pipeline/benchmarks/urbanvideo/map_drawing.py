@@ -44,7 +44,7 @@ class NamedMark(NamedTuple):
 
 @dataclass
 class DrawnMap:
-    """What was drawn of a question, before its pictures of the video.
+    """The drawing of a question, before its pictures of the video.
 
     Attributes:
         ground: of the map.
@@ -76,7 +76,7 @@ class MapDrawing:
         self._sketch = whole.model_copy(update={"things": tuple(named)})
         goal = [] if view.goal is None else [view.goal]
         self._shown = np.concatenate(
-            [_about(view.enu_m[:, :2]), *(outline_of(view.places[i]) for i in [*view.pool, *goal])]
+            [_about(view.enu_m[:, :2]), *(view.places[i].footprint for i in [*view.pool, *goal])]
         )
         self._base = self._begun(())
 
@@ -87,10 +87,10 @@ class MapDrawing:
         ground, canvas = (self._base[0], self._base[1].copy()) if inside else self._begun(named)
         drawn = DrawnMap(ground, canvas, named, flown_in(row))
         for one in named:
-            canvas.shape(one.kind, [ground.at(outline_of(one.place))], one.name)
+            canvas.shape(one.kind, [ground.at(one.place.footprint)], one.name)
         self._stretch(drawn, row)
         for one in named:
-            outline = ground.at(outline_of(one.place))
+            outline = ground.at(one.place.footprint)
             canvas.label("name", (outline[:, 0].mean(), outline[:, 1].min()), one.name, 6.0)
         return drawn
 
@@ -144,12 +144,12 @@ class MapDrawing:
 
     def _holds(self, place: NamedLandmark) -> bool:
         """Whether the map that most questions share shows a landmark."""
-        points, ground = self._base[0].at(outline_of(place)), self._base[0]
+        points, ground = self._base[0].at(place.footprint), self._base[0]
         return bool(((points >= 0) & (points <= [ground.width, ground.height])).all())
 
     def _begun(self, named: Sequence[NamedMark]) -> tuple[Ground, Canvas]:
         """A map of the flight and some landmarks, with all that lies about."""
-        ground = Ground(np.concatenate([self._shown, *(outline_of(one.place) for one in named)]), WIDTH, _TALLEST)
+        ground = Ground(np.concatenate([self._shown, *(one.place.footprint for one in named)]), WIDTH, _TALLEST)
         canvas = ground.canvas()
         corners = [np.array(thing.outline) for thing in self._sketch.things]
         near = tuple(t for t, c in zip(self._sketch.things, corners, strict=True) if _meets(ground, ground.at(c)))
@@ -173,14 +173,6 @@ def facts(row: Mapping[str, Any], name: str) -> list[tuple[str, float]]:
         for fact in row["evidence"] or ()
         if fact["name"] == name and fact["limit"] is None
     ]
-
-
-def outline_of(place: NamedLandmark) -> FloatArray:
-    """The footprint (k, 2) of a landmark; a circle where that is what is known."""
-    if place.outline is not None:
-        return place.outline
-    turn = np.linspace(0, 2 * np.pi, 24, endpoint=False)
-    return np.asarray(place.center + max(place.radius_m, 0.5) * np.column_stack([np.cos(turn), np.sin(turn)]))
 
 
 def nose(compass_deg: float) -> FloatArray:

@@ -15,19 +15,8 @@ import numpy as np
 from pipeline.benchmarks.urbanvideo.columns import COLUMNS
 from pipeline.benchmarks.urbanvideo.tasks.registry import URBAN_TASKS
 from pipeline.core.schema import Model
-from pipeline.metrics.letters import find_letter
 from pipeline.questions.published import read_own
-from pipeline.questions.scoring_protocol import (
-    TOO_LONG,
-    Answer,
-    Ask,
-    Figure,
-    Metric,
-    Score,
-    Scores,
-    group_by,
-    is_too_long,
-)
+from pipeline.questions.scoring_protocol import Answer, Ask, Figure, Metric, Score, Scores, find_option, group_by
 
 ACCURACY: Final = "accuracy"
 
@@ -38,17 +27,10 @@ class UrbanScoreSettings(Model):
 
 def mark(answers: Sequence[Answer], settings: UrbanScoreSettings, ask: Ask | None = None) -> Scores:
     """1 for the right letter, else 0."""
-    read = [_letter(answer) for answer in answers]
+    # 19 released items state no options in their text; A to G are what the paper looks for.
+    read = [find_option(answer, unlettered=7) for answer in answers]
     right = [letter == a.question.ground_truth.strip().upper() for (letter, _), a in zip(read, answers, strict=True)]
     return Scores({ACCURACY: np.array(right, dtype=np.float64)}, [unread for _, unread in read])
-
-
-def _letter(answer: Answer) -> tuple[str | None, str | None]:
-    if is_too_long(answer.reply):
-        return None, TOO_LONG
-    options = answer.question.options or ()
-    # 19 released items state no options in their text; A to G are what the paper looks for.
-    return find_letter(answer.reply or "", len(options) or 7, [option.split(". ", 1)[-1] for option in options])
 
 
 def figures(answers: Sequence[Answer]) -> list[Figure]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from itertools import combinations
 from pathlib import Path
 from typing import Any, Final
@@ -28,7 +28,7 @@ from pipeline.core.schema import Finding, Rejection
 from pipeline.core.templates import load_template
 from pipeline.questions.arrays import ArrayTask
 from pipeline.questions.audited import Audited, Basis, Coverage, Examined, Miss, audit_table, leakage, summaries
-from pipeline.questions.choices import LETTERS
+from pipeline.questions.choices import LETTERS, number_of
 from pipeline.questions.published import Published, read_published
 from pipeline.questions.task import Number
 from pipeline.worlds.indoor.facts import IndoorScene
@@ -169,7 +169,7 @@ def _compare(
         same = recomputed == question.ground_truth.strip()
         difference = _because("answer_differs" if letters else "answer_not_among_options")
     else:
-        published = _decimal(question.ground_truth)
+        published = number_of(question.ground_truth)
         if published is None:
             return Audited(question, scene, "unsupported", answer, _because("ground_truth_not_a_number"))
         recomputed = answer
@@ -196,14 +196,6 @@ def _options(options: Sequence[str]) -> dict[str, str]:
         match = _OPTION.fullmatch(option)
         pairs[match[1] if match else letter] = match[2] if match else option.strip()
     return pairs
-
-
-def _decimal(text: str) -> Decimal | None:
-    try:
-        value = Decimal(text.strip())
-    except InvalidOperation:
-        return None
-    return value if value.is_finite() else None
 
 
 def _because(reason: str) -> Rejection:

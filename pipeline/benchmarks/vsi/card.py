@@ -15,37 +15,11 @@ from pipeline.core.templates import load_table
 from pipeline.questions.harness import ABOUT, FOLDER, lmms_eval, vlmevalkit
 from pipeline.questions.published import REQUIRED, Columns
 
-_WORDS: Final = load_table("vsi/card")  # citation, sources, terms of datasets, and what attackers earn
-CARD: Final = Card(
-    module=__name__,
-    about='Spatial questions about indoor scans, after VSI-Bench ("Thinking in Space"), built with scan2qa.',
-    media="`dataset` and `scene_name` name them",
-    parts={FOLDER: ABOUT},
-    quirks={"official": "Profile `official` repeats quirks of the released benchmark (docs/audit.md of scan2qa)."},
-    citation=_WORDS["citation"],
-    terms=_WORDS["terms"],
-    sources=_WORDS["sources"],
-    given_away=_WORDS["given_away"],
-)
-
-
-# The columns of the released VSI-Bench, as its scorers expect them.
-SCHEMA: Final = pa.schema(
-    [
-        pa.field("id", pa.int64()),
-        pa.field("dataset", pa.string()),
-        pa.field("scene_name", pa.string()),
-        pa.field("question_type", pa.string()),
-        pa.field("question", pa.string()),
-        pa.field("options", pa.list_(pa.string())),
-        pa.field("ground_truth", pa.string()),
-        pa.field("pruned", pa.bool_()),
-    ]
-)
+CARD: Final = Card(module=__name__, parts={FOLDER: ABOUT}, **load_table("vsi/card"))
 
 
 def table(asked: pa.Table, pruned: Collection[int]) -> pa.Table:
-    """The columns of the released VSI-Bench (`SCHEMA`). ``pruned``: ids of questions that are not in `debiased`."""
+    """The columns of the released VSI-Bench (`COLUMNS`). ``pruned``: ids of questions that are not in `debiased`."""
     scenes = [s.split("/", 1) for s in asked["scene"].to_pylist()]
     columns = {
         "id": asked["id"],
@@ -57,7 +31,7 @@ def table(asked: pa.Table, pruned: Collection[int]) -> pa.Table:
         "ground_truth": asked["ground_truth"],
         "pruned": pa.array([i in pruned for i in asked["id"].to_pylist()], pa.bool_()),
     }
-    return pa.table(columns, schema=SCHEMA)
+    return pa.table(columns, schema=COLUMNS.schema)
 
 
 def row(raw: dict[str, Any]) -> dict[str, Any] | None:
@@ -65,17 +39,7 @@ def row(raw: dict[str, Any]) -> dict[str, Any] | None:
     return raw if set(REQUIRED) <= set(raw) else None
 
 
-SAID: Final = {
-    "id": "of the question; the key of all other tables",
-    "dataset": "that the scan comes from",
-    "scene_name": "of the scan in its dataset",
-    "question_type": "one of the ten of VSI-Bench",
-    "question": "its text",
-    "options": '"A. …" in order; empty where the answer is a number',
-    "ground_truth": "the right letter, or the number as text",
-    "pruned": "whether bias pruning took it out of `debiased`",
-}
-COLUMNS: Final = Columns(SCHEMA, table, row, SAID)
+COLUMNS: Final = Columns.described(load_table("vsi/columns"), table, row)
 
 
 _OWN: Final = "lmms_eval.tasks.vsibench.utils.vsibench"

@@ -19,7 +19,7 @@ from pipeline.benchmarks.vsi.scene_drawing import (
     section,
     told,
 )
-from pipeline.benchmarks.vsi.tasks.rel_direction import LEVELS
+from pipeline.benchmarks.vsi.tasks.relations import LEVELS
 from pipeline.core.arrays import FloatArray
 from pipeline.core.video_spec import VideoSpec
 from pipeline.drawing.canvas import Canvas

@@ -45,7 +45,7 @@ class NamedBox:
 
 @dataclass
 class DrawnScene:
-    """What was drawn of a question, before its pictures of the video.
+    """The drawing of a question, before its pictures of the video.
 
     Attributes:
         map: from above.
@@ -130,13 +130,8 @@ def rule(row: Mapping[str, Any], name: str) -> str:
 
 
 def told(name: str, subject: str) -> dict[str, str]:
-    """What a drawn line measures."""
+    """Attributes of a drawn line: the fact that it measures."""
     return {"fact": name, "subject": subject}
-
-
-def listed(names: Sequence[str]) -> str:
-    """Names in words."""
-    return ", ".join(names)
 
 
 _TALLEST_SECTION: Final = 230.0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final, Literal
@@ -14,10 +13,10 @@ from pipeline.benchmarks.vsi.card import COLUMNS
 from pipeline.core.arrays import FloatArray
 from pipeline.core.errors import ConfigError
 from pipeline.core.schema import Model
-from pipeline.metrics.letters import find_letter
 from pipeline.metrics.mra import mean_relative_accuracy
 from pipeline.metrics.numbers import asked_unit, find_number
 from pipeline.metrics.released import accuracy, first_number, number_of_first_word, relative_accuracy
+from pipeline.questions.choices import is_number
 from pipeline.questions.published import Published, read_own
 from pipeline.questions.scoring_protocol import (
     TOO_LONG,
@@ -27,6 +26,7 @@ from pipeline.questions.scoring_protocol import (
     Metric,
     Score,
     Scores,
+    find_option,
     group_by,
     is_too_long,
 )
@@ -62,19 +62,12 @@ def read(path: Path) -> list[Published]:
     """The questions of a file. Raises ConfigError, also where the answer to a question without options is no number."""
     questions = read_own(path, COLUMNS)
     for question in questions:
-        if not question.options and not _is_number(question.ground_truth):
+        if not question.options and not is_number(question.ground_truth):
             raise ConfigError(
                 f"{path}: question {question.id} has no options, and its answer {question.ground_truth!r} is no "
                 "number; correct it"
             )
     return questions
-
-
-def _is_number(text: str) -> bool:
-    try:
-        return math.isfinite(float(text))
-    except ValueError:
-        return False
 
 
 def _released(answer: Answer) -> float:
@@ -95,15 +88,10 @@ def _careful(answer: Answer) -> tuple[float, str | None]:
     if is_too_long(reply):
         return 0.0, TOO_LONG
     if question.options:
-        letter, unread = find_letter(reply, len(question.options), [_bare(option) for option in question.options])
+        letter, unread = find_option(answer)
         return float(letter == question.ground_truth.strip().upper()), unread
     number, unread = find_number(reply, asked_unit(question.question))
     return mean_relative_accuracy(number, float(question.ground_truth)), unread
-
-
-def _bare(option: str) -> str:
-    """An option without its letter."""
-    return option.split(". ", 1)[-1]
 
 
 _READINGS: Final[Mapping[str, Callable[[Answer], float]]] = {"released": _released, "lmms_eval": _lmms_eval}

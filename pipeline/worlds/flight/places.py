@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Final
 
 import numpy as np
+import shapely
 
 from pipeline.core.arrays import FloatArray
 from pipeline.core.schema import Rejection
@@ -45,6 +46,23 @@ class NamedLandmark:
     outline: FloatArray | None
     base_m: float
     top_m: float
+
+    @property
+    def footprint(self) -> FloatArray:
+        """Its outline (k, 2), or 24 corners of the circle that stands for it, of half a metre's radius at least."""
+        if self.outline is not None:
+            return self.outline
+        turn = np.linspace(0, 2 * np.pi, 24, endpoint=False)
+        return np.asarray(self.center + max(self.radius_m, 0.5) * np.column_stack([np.cos(turn), np.sin(turn)]))
+
+    def nearest_m(self, point: FloatArray) -> FloatArray:
+        """The point (2,) of its footprint that is nearest to a point."""
+        if self.outline is None:
+            offset = point - self.center
+            away = max(float(np.hypot(*offset)), 1e-9)
+            return np.asarray(self.center + offset * min(self.radius_m / away, 1.0))
+        nearest = shapely.shortest_line(shapely.Polygon(self.outline), shapely.Point(point))
+        return np.asarray(nearest.coords)[0]
 
     def distance_m(self, points: FloatArray) -> FloatArray:
         """Distance (n,) of points (n, 2 or 3) to its footprint; 0 within."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections import defaultdict
 from functools import cache
@@ -98,3 +99,28 @@ def ill_answered(scene: CityScene, rows: list[dict[str, Any]]) -> list[str]:
         elif (again := answer(scene.facts, row["question"], found[0])) != row["answer"]:
             wrong.append(f"{row['question_id']}: {again}, not {row['answer']}: {row['question']}")
     return wrong
+
+
+YAWS = {"north": 0, "east": 90, "south": 180, "west": 270}
+
+
+def task(
+    number: int = 1, hop: str = "south", asked: str = "How many cars in the parking lot?", **other: Any
+) -> dict[str, Any]:
+    """A row as released, sound but for what is said otherwise."""
+    question = f"There is a building to the {hop} of you. To the east of the building, there is a parking lot. "
+    return {
+        "question_id": number,
+        "question": f"{question}Please tell me {asked}",
+        "answer": "8",
+        "category": "Counting",
+        "observation_pose": [10, 40, 9, 0, 0, 135],
+        "target_pose": [30, 40, 5, 0, 0, 0],
+        "initial_pose": [0, 100, 9, 0, 0, YAWS[hop]],
+    } | other
+
+
+def written(path: Path, *rows: Any) -> Path:
+    """A file of rows; NaN as Python writes it."""
+    path.write_text(json.dumps(rows), encoding="utf-8")
+    return path

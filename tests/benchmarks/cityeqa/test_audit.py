@@ -17,7 +17,7 @@ from pipeline.core.errors import ConfigError
 from pipeline.core.tables import ReleaseListing
 from pipeline.metrics.number_words import normalised
 from pipeline.questions.audited import Basis, Examined
-from tests.benchmarks.cityeqa.made import task, written
+from tests.benchmarks.cityeqa.cities import task, written
 from tests.conftest import REAL_DATA
 
 RELEASED = REAL_DATA / "cityeqa" / "CityEQA_EC_200.json"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Sequence
-from functools import cache
+from collections.abc import Sequence
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from pipeline.benchmarks.cityeqa.authoring.author import TARGETS, TASK, CityAuthor, declared
-from pipeline.benchmarks.cityeqa.authoring.check import facts, measures, source_tags
+from pipeline.benchmarks.cityeqa.author import TARGETS, TASK, CityAuthor, declared, facts, measures, source_tags
 from pipeline.benchmarks.cityeqa.columns import COLUMNS
 from pipeline.benchmarks.cityeqa.rules import CityRules
 from pipeline.benchmarks.cityeqa.tasks.registry import CITY_TASKS
@@ -24,15 +23,13 @@ from pipeline.core.schema import Source
 from pipeline.core.tables import CANDIDATES, asked_in
 from pipeline.llm.base import Image, Reply, Request, Text
 from pipeline.llm.failures import ModelError
-from pipeline.llm.session import Session
 from pipeline.llm.visual_inputs import VisualInputs
 from pipeline.questions.model_authoring import MODEL_ASSISTED
 from pipeline.questions.open_items import OpenItem, item_of
 from pipeline.questions.selection import select
 from pipeline.worlds.city.facts import City, CityPhoto, CityScene, CityThing
+from tests.benchmarks.authoring import Model, agreeing, assert_told_apart, items_of, models_of, written_twice
 from tests.benchmarks.cityeqa.cities import small
-from tests.llm.asking import KEY, hosted
-from tests.llm.fake_server import running
 
 ITEMS = Path(__file__).with_name("items.txt")
 GOOD: dict[str, Any] = {
@@ -55,31 +52,17 @@ def shop_of(sort: str, sign: str | None = "MIRAVEL") -> CityView:
     return CityView(CityScene(id="made/town", dataset="made", name="town", source=source, facts=city), CityRules())
 
 
-def items() -> list[tuple[str, OpenItem, str]]:
-    found = []
-    for row in ITEMS.read_text().splitlines():
-        if row.startswith("#"):
-            continue
-        sort, question, answer, accepted, wrong, bad = (part.strip() for part in row.split("|"))
-        forms = tuple(form.strip() for form in accepted.split(";") if form.strip())
-        found.append((sort, OpenItem(question, answer, forms, tuple(o.strip() for o in wrong.split(";")), ""), bad))
-    return found
-
-
 def refusal(sort: str, item: OpenItem) -> str | None:
     view = shop_of(sort)
     return next((one.name for one in measures(item, view, view.index["t"]) if not one.holds), None)
 
 
 def test_bad_items_are_refused_and_good_ones_are_not() -> None:
-    judged = [(refusal(sort, item), item, bad) for sort, item, bad in items()]
-    passed = [f"{bad}: {item.question} {item.answer}" for why, item, bad in judged if bad and why is None]
-    failed = [f"{why}: {item.question} {item.answer}" for why, item, bad in judged if not bad and why]
-    assert min(sum(bool(bad) for *_, bad in judged), sum(not bad for *_, bad in judged)) >= 40
-    # Of the first 44 bad items 2 passed and of 46 good ones 8 failed when no rule had seen them; of the second 20 and
-    # 20 6 and 3, before rules were made for them. What is left is for the second model.
-    assert len(passed) <= 0.1 * sum(bool(bad) for *_, bad in judged), passed
-    assert len(failed) <= 0.1 * sum(not bad for *_, bad in judged), failed
+    """Of the first 44 bad items 2 passed and of 46 good ones 8 failed when no rule had seen them.
+
+    Of the second 20 and 20 6 and 3, before rules were made for them. What is left is for the second model.
+    """
+    assert_told_apart([(refusal(sort, item), item, bad) for (sort,), item, bad in items_of(ITEMS)])
 
 
 @pytest.mark.parametrize(
@@ -131,46 +114,23 @@ def florist() -> str:
     return next(one for one in sorted(asked) if view.things[view.index[one]].noun == "flower shop")
 
 
-Model = Callable[[Request], str]
-
-
 def write(
     replies: Sequence[Any], second: Model | None = None, blind: str = "no idea", shown: VisualInputs | None = None
 ) -> tuple[list[dict[str, Any]], list[Request]]:
     """What is written about the flower shop, and all that the model which writes was asked."""
     view, table = town()
-    left, sent = list(replies), []
-
-    def writer(request: Request) -> Reply:
-        sent.append(request)
-        if request.schema is None:
-            return Reply(blind)
-        reply = left.pop(0)
-        return Reply(reply if isinstance(reply, str) else json.dumps(reply))
-
-    models: list[Callable[[Request], Reply]] = [writer]
-    if second is not None:
-        models.append(lambda request: Reply(second(request)))
+    models, sent = models_of(replies, second, blind)
     only = table.filter(pc.equal(table["group"], florist()))
     found = CityAuthor().write(view, only, models, [TASK], [shown, shown][: len(models)], 2)
     return found.to_pylist(), sent
 
 
-def agreeing(right: str = "fresh roses", more: Sequence[str] = (), holds: bool = True) -> Model:
-    """A second model that finds an option right where it is told of the place."""
-
-    def answer(request: Request) -> str:
-        told = request.messages[0].text
-        letters = [line[0] for line in told.splitlines() if line[1:2] == "." and line[3:] in (right, *more)]
-        if request.schema is not None:
-            return json.dumps({"right": letters, "holds": holds})
-        return right if "What the map says" in told else "I cannot know"
-
-    return answer
+# A second model that finds an option right where it is told of the place.
+agreeing_roses = partial(agreeing, "fresh roses", told="What the map says")
 
 
 def test_what_is_borne_out_is_asked_from_many_starts_and_its_words_lead_to_the_target() -> None:
-    rows, sent = write([{"questions": [GOOD]}], agreeing())
+    rows, sent = write([{"questions": [GOOD]}], agreeing_roses())
     view, _ = town()
     asked = [row for row in rows if row["reason"] is None]
     assert len(asked) >= view.rules.starts_min
@@ -204,9 +164,9 @@ def test_the_map_alone_can_prove_an_answer_and_nothing_else_does_without_a_secon
 @pytest.mark.parametrize(
     ("second", "reason"),
     [
-        (agreeing("cheap petrol"), "second_model_disagrees"),
-        (agreeing(more=["cold beer"]), "second_model_finds_several_right"),
-        (agreeing(holds=False), "second_model_doubts_question"),
+        (agreeing("cheap petrol", told="What the map says"), "second_model_disagrees"),
+        (agreeing_roses(more=["cold beer"]), "second_model_finds_several_right"),
+        (agreeing_roses(holds=False), "second_model_doubts_question"),
         (lambda request: "I am not sure, perhaps A or B, " * 50, "second_model_disagrees"),
         (lambda request: "fresh roses", "city_all_malformed"),
     ],
@@ -222,7 +182,7 @@ def test_what_the_second_model_does_not_bear_out_is_refused(second: Model, reaso
 
 
 def test_who_wrote_it_must_not_know_it_unseen() -> None:
-    rows, sent = write([{"questions": [GOOD]}], agreeing(), blind="fresh roses")
+    rows, sent = write([{"questions": [GOOD]}], agreeing_roses(), blind="fresh roses")
     assert [row["reason"] for row in rows] == ["answered_unseen"]
     assert len(sent) == 3, "both orders"
     first, second = (request.messages[0].text for request in sent[1:])
@@ -251,7 +211,7 @@ def test_replies_that_are_no_questions_have_their_reasons(reply: Any, reasons: l
 
 def test_one_answer_is_given_twice_at_most_and_the_same_question_once() -> None:
     other = GOOD | {"question": "What do people carry home from TARGET?"}
-    rows, _ = write([{"questions": [GOOD, GOOD]}], agreeing())
+    rows, _ = write([{"questions": [GOOD, GOOD]}], agreeing_roses())
     assert [row["reason"] for row in rows].count("asked_already") == 1
     asked = [(row["group"], row["wording"]) for row in rows if row["reason"] is None]
     assert asked
@@ -333,14 +293,8 @@ def test_over_the_real_protocols_the_same_is_asked_once(provider: str, tmp_path:
         "Examine this question": '{"right": ["{letter of fresh roses}"], "holds": true}',
         "What the map says": "The answer is {letter of fresh roses}.",
     }
-    with running(replies=replies) as server:
-        spec, second = hosted(server.address, provider, attempts=1), hosted(server.address, provider, name="other")
-        tables = []
-        for _ in range(2):
-            with Session([spec, second], tmp_path / "c", {"PLANTED_KEY": KEY}) as session:
-                models = [lambda r, name=name: session.ask(name, r) for name in (spec.name, second.name)]
-                tables.append(CityAuthor().write(view, only, models, [TASK], [None, None], 1))
-        sent = len(server.records())
-    assert tables[0].equals(tables[1])
-    assert {row["reason"] for row in tables[0].to_pylist()} == {None}
-    assert sent == 4, "to write, to guess (both alike), with the facts, and for all that may be called right"
+    author, tasks = CityAuthor(), [TASK]
+    found = written_twice(
+        lambda asks: author.write(view, only, asks, tasks, [None, None], 1), provider, replies, tmp_path / "c"
+    )
+    assert {row["reason"] for row in found.to_pylist()} == {None}

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from pipeline.benchmarks.cityeqa.score import SCORE, CityScoreSettings, request
+from pipeline.benchmarks.cityeqa.score import JUDGE, SCORE, CityScoreSettings
 from pipeline.core.errors import ConfigError
 from pipeline.questions.scoring_protocol import Answer
 from pipeline.scoring.score import Scored, scored
-from tests.benchmarks.cityeqa.made import task
+from tests.benchmarks.cityeqa.cities import task
 from tests.conftest import REAL_DATA
 from tests.scoring.made import file_of, said
 
@@ -192,7 +192,7 @@ def test_bad_questions_are_refused_with_the_way_to_list_them(tmp_path: Path) -> 
 
 def test_the_judge_is_asked_as_in_the_paper(tmp_path: Path) -> None:
     (question,) = SCORE.read(file_of(tmp_path / "q.json", [task(1)]))
-    text = request(Answer(question, "8 or {{ 9 }}")).messages[0].text
+    text = JUDGE.request(Answer(question, "8 or {{ 9 }}")).messages[0].text
     assert text.startswith(
         "You are an AI assistant who will help me to evaluate the response given the question and the"
     )

@@ -9,9 +9,9 @@ from typing import Any, Final
 
 import numpy as np
 
+from pipeline.benchmarks.embodied4c.benchmark import exam
 from pipeline.benchmarks.embodied4c.rules import ExamRules
-from pipeline.benchmarks.embodied4c.tasks.registry import EXAM_TASKS
-from pipeline.benchmarks.embodied4c.view import exam
+from pipeline.benchmarks.embodied4c.tasks import EXAM_TASKS
 from pipeline.core.arrays import FloatArray
 from pipeline.core.quantized_series import QuantizedSeries, pack
 from pipeline.core.schema import AnyScene, Finding, Source
@@ -176,3 +176,29 @@ def turning(
         "velocity": pack(every(lasts_s, float(np.radians(dps))), arms.RATE_STEP),
     }
     return arms.Arm.model_validate({"joints": (joint,), **tables} | more)
+
+
+# Table 2 of the paper: per embodiment SEM, SPA, TEM, PHY, VLN and S_b; then E4C-S and GEN.
+TABLE_2 = Path(__file__).with_name("table_2.txt")
+
+
+def published() -> dict[str, list[float]]:
+    """Model -> its row of table 2."""
+    return {name: list(map(float, row)) for name, *row in map(str.split, TABLE_2.read_text().splitlines())}
+
+
+def question(number: int, sub: str = "DT", answer: str = "12.5", **more: Any) -> dict[str, Any]:
+    """A released row; numeric where ``value`` is not given as None."""
+    row = {
+        "question_id": number,
+        "log": f"drives/{number % 3}",
+        "domain": "driving",
+        "capability": "SPA",
+        "sub_capability": sub,
+        "question": "How far away is the nearest car, in metres, between the nearest surfaces?",
+        "answer": answer,
+        "accepted": [],
+        "value": None,
+        "unit": None,
+    }
+    return row | more

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
-from functools import cache
+from collections.abc import Sequence
+from functools import cache, partial
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any, Final
@@ -13,18 +13,15 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from pipeline.benchmarks.embodied4c.author import ASSISTED, ExamAuthor, measures
-from pipeline.benchmarks.embodied4c.benchmark import EMBODIED4C
+from pipeline.benchmarks.embodied4c.author import ASSISTED, ExamAuthor, Moment, measures, moments
+from pipeline.benchmarks.embodied4c.benchmark import EMBODIED4C, exam
 from pipeline.benchmarks.embodied4c.case import Exam
 from pipeline.benchmarks.embodied4c.columns import COLUMNS
-from pipeline.benchmarks.embodied4c.known_facts import Moment, moments
 from pipeline.benchmarks.embodied4c.rules import ExamRules
-from pipeline.benchmarks.embodied4c.tasks.registry import EXAM_TASKS
-from pipeline.benchmarks.embodied4c.view import exam
+from pipeline.benchmarks.embodied4c.tasks import EXAM_TASKS
 from pipeline.core.schema import AnyScene, Video
 from pipeline.core.tables import CANDIDATES, asked_in
 from pipeline.llm.base import Image, Reply, Request, Text
-from pipeline.llm.session import Session
 from pipeline.llm.visual_inputs import VisualInputs
 from pipeline.questions.model_authoring import MODEL_ASSISTED
 from pipeline.questions.open_items import OpenItem, item_of
@@ -36,9 +33,8 @@ from pipeline.samples.registry import SAMPLES
 from pipeline.worlds.drive.facts import DriveScene
 from pipeline.worlds.drive.readers.argoverse2 import Argoverse2
 from pipeline.worlds.registry import READERS
-from tests.benchmarks.embodied4c.test_flights import scene as flown
-from tests.llm.asking import KEY, hosted
-from tests.llm.fake_server import running
+from tests.benchmarks.authoring import Model, agreeing, assert_told_apart, items_of, models_of, written_twice
+from tests.benchmarks.embodied4c.test_oracles import scene as flown
 
 ITEMS = Path(__file__).with_name("items.txt")
 NO_VEHICLES = frozenset({"bus", "tram", "van", "truck", "bicycle", "cyclist"})
@@ -60,30 +56,16 @@ GOOD: Final[dict[str, Any]] = {
 }  # fmt: skip
 
 
-def items() -> list[tuple[str, str, OpenItem, str]]:
-    found = []
-    for row in ITEMS.read_text().splitlines():
-        if not row.startswith("#"):
-            sub, moment, question, answer, accepted, wrong, bad = (part.strip() for part in row.split("|"))
-            forms = tuple(form.strip() for form in accepted.split(";") if form.strip())
-            item = OpenItem(question, answer, forms, tuple(o.strip() for o in wrong.split(";")), "")
-            found.append((sub, moment, item, bad))
-    return found
-
-
 def refusal(sub: str, moment: str, item: OpenItem, off_s: float = 0.0) -> str | None:
     return next((one.name for one in measures(item, sub, MOMENTS[moment], off_s) if not one.holds), None)
 
 
 def test_bad_items_are_refused_and_good_ones_are_not() -> None:
-    judged = [(refusal(sub, moment, item), item, bad) for sub, moment, item, bad in items()]
-    passed = [f"{bad}: {item.question} {item.answer}" for why, item, bad in judged if bad and why is None]
-    failed = [f"{why}: {item.question} {item.answer}" for why, item, bad in judged if not bad and why]
-    assert min(sum(bool(bad) for *_, bad in judged), sum(not bad for *_, bad in judged)) >= 40
-    # Of the first 45 bad items 4 passed and of 43 good ones 9 failed when no rule had seen them; of the second 13 and
-    # 13 5 and 1, before rules were made for them. What is left is for the second model.
-    assert len(passed) <= 0.1 * sum(bool(bad) for *_, bad in judged), passed
-    assert len(failed) <= 0.1 * sum(not bad for *_, bad in judged), failed
+    """Of the first 45 bad items 4 passed and of 43 good ones 9 failed when no rule had seen them.
+
+    Of the second 13 and 13 5 and 1, before rules were made for them. What is left is for the second model.
+    """
+    assert_told_apart([(refusal(sub, moment, item), item, bad) for (sub, moment), item, bad in items_of(ITEMS)])
 
 
 @pytest.mark.parametrize(
@@ -144,9 +126,6 @@ def facts_of(seen: Exam) -> pa.Table:
     return pa.concat_tables([EXAM_TASKS[sub].candidates(seen) for sub in ASSISTED])
 
 
-Model = Callable[[Request], str]
-
-
 def write(
     replies: Sequence[Any],
     second: Model | None = None,
@@ -155,38 +134,13 @@ def write(
     own: Exam | None = None,
 ) -> tuple[list[dict[str, Any]], list[Request]]:
     """What is written of M/P, and all that the model which writes was asked."""
-    seen, left, sent = own or view(), list(replies), []
-
-    def writer(request: Request) -> Reply:
-        sent.append(request)
-        if request.schema is None:
-            return Reply(blind)
-        reply = left.pop(0)
-        return Reply(reply if isinstance(reply, str) else json.dumps(reply))
-
-    models: list[Callable[[Request], Reply]] = [writer]
-    if second is not None:
-        models.append(lambda request: Reply(second(request)))
+    seen = own or view()
+    models, sent = models_of(replies, second, blind)
     found = ExamAuthor().write(seen, facts_of(seen), models, ["M/P"], [shown] * len(models), 2)
     return found.to_pylist(), sent
 
 
-def agreeing(
-    right: str = "asphalt", more: Sequence[str] = (), holds: bool = True, saw: list[bytes] | None = None
-) -> Model:
-    """A second model that finds an option right where it is shown something, and remembers what."""
-
-    def answer(request: Request) -> str:
-        told = request.messages[0].text
-        pictures = [part.data for part in request.messages[0].parts if isinstance(part, Image)]
-        if saw is not None:
-            saw.extend(pictures)
-        if request.schema is not None:
-            letters = [line[0] for line in told.splitlines() if line[1:2] == "." and line[3:] in (right, *more)]
-            return json.dumps({"right": letters, "holds": holds})
-        return right if pictures else "I cannot know"
-
-    return answer
+agreeing_asphalt = partial(agreeing, "asphalt")  # where it is shown something
 
 
 def test_a_log_without_pictures_is_refused_by_name_and_of_any_other_facts_tell_nothing() -> None:
@@ -201,13 +155,13 @@ def test_a_log_without_pictures_is_refused_by_name_and_of_any_other_facts_tell_n
         )
         assert ExamAuthor().calls(table, ASSISTED, [True], 2) == (0,)
         assert ExamAuthor().calls(table, ["CL"], [True, True], 2) == (0, 0)
-    rows, sent = write([{"questions": [GOOD]}], agreeing(), own=view(video=None))
+    rows, sent = write([{"questions": [GOOD]}], agreeing_asphalt(), own=view(video=None))
     assert (rows, sent) == ([], [])
 
 
 def test_what_is_borne_out_is_asked_at_its_moment_of_what_was_filmed_by_then() -> None:
     saw: list[bytes] = []
-    rows, sent = write([{"questions": [GOOD]}], agreeing(saw=saw))
+    rows, sent = write([{"questions": [GOOD]}], agreeing_asphalt(saw=saw))
     (row,) = rows
     assert row["reason"] is None
     assert (row["answer"], row["wrong"], row["proof"]) == ("asphalt", GOOD["wrong"], GOOD["proof"])
@@ -226,8 +180,8 @@ def test_what_is_borne_out_is_asked_at_its_moment_of_what_was_filmed_by_then() -
     ("second", "reason"),
     [
         (agreeing("gravel"), "second_model_disagrees"),
-        (agreeing(more=["sand"]), "second_model_finds_several_right"),
-        (agreeing(holds=False), "second_model_doubts_question"),
+        (agreeing_asphalt(more=["sand"]), "second_model_finds_several_right"),
+        (agreeing_asphalt(holds=False), "second_model_doubts_question"),
         (lambda request: "Well, A or B, or perhaps C. " * 40, "second_model_disagrees"),
         (lambda request: "asphalt", "exam_all_malformed"),
     ],
@@ -256,7 +210,7 @@ def test_what_the_second_model_does_not_bear_out_is_refused(second: Model, reaso
 def test_replies_that_are_no_questions_have_their_reasons(
     replies: list[Any], more: dict[str, Any], reasons: list[str]
 ) -> None:
-    rows, _ = write(replies, agreeing(), **more)
+    rows, _ = write(replies, agreeing_asphalt(), **more)
     assert [row["reason"] for row in rows] == reasons
 
 
@@ -294,7 +248,7 @@ def test_without_a_second_model_nothing_is_asked_and_of_the_time_before_the_firs
     rows, sent = write([{"questions": [GOOD]}])
     assert ([row["reason"] for row in rows], sent) == (["no_second_model"], [])
     late = VisualInputs(PICTURES.parts[4:], 2)
-    rows, _ = write([{"questions": [GOOD]}], agreeing(), shown=late)
+    rows, _ = write([{"questions": [GOOD]}], agreeing_asphalt(), shown=late)
     assert [row["reason"] for row in rows] == ["no_picture_by_then"]
 
 
@@ -343,16 +297,11 @@ def test_over_the_real_protocols_the_same_is_asked_once(provider: str, tmp_path:
         "Examine this question": '{"right": ["{letter of asphalt}"], "holds": true}',
         "The question is about": "<think>grey…</think>{letter of asphalt}",
     }
-    with running(replies=replies) as server:
-        more = {"attempts": 1, "inputs": ("text", "image")}
-        spec = hosted(server.address, provider, **more)
-        second = hosted(server.address, provider, name="other", **more)
-        tables = []
-        for _ in range(2):
-            with Session([spec, second], tmp_path / "c", {"PLANTED_KEY": KEY}) as session:
-                models = [lambda r, name=name: session.ask(name, r) for name in (spec.name, second.name)]
-                tables.append(ExamAuthor().write(seen, facts_of(seen), models, ["M/P"], [PICTURES] * 2, 1))
-        sent = len(server.records())
-    assert tables[0].equals(tables[1])
-    assert tables[0]["reason"].to_pylist() == [None]
-    assert sent == 4, "to write, to guess (both alike), with the pictures, and for all that may be called right"
+    found = written_twice(
+        lambda asks: ExamAuthor().write(seen, facts_of(seen), asks, ["M/P"], [PICTURES] * 2, 1),
+        provider,
+        replies,
+        tmp_path / "c",
+        inputs=("text", "image"),
+    )
+    assert found["reason"].to_pylist() == [None]

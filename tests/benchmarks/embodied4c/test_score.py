@@ -9,6 +9,7 @@ import pytest
 
 from pipeline.benchmarks.embodied4c.kinds import CAPABILITY, DOMAINS, GEN, SUBS, VLN
 from pipeline.benchmarks.embodied4c.score import (
+    JUDGE,
     SCORE,
     ExamScoreSettings,
     as_table_6,
@@ -16,14 +17,13 @@ from pipeline.benchmarks.embodied4c.score import (
     mark,
     numeric,
     relative,
-    request,
 )
 from pipeline.llm.base import Reply
 from pipeline.questions.published import Published
 from pipeline.questions.scoring_protocol import Answer
 from pipeline.scoring.figures import rows_of
 from pipeline.scoring.score import Scored, scored
-from tests.benchmarks.embodied4c.made import published, question
+from tests.benchmarks.embodied4c.planted import published, question
 from tests.scoring.made import file_of, said
 
 
@@ -124,7 +124,7 @@ def test_the_judge_hears_words_and_numbers_are_counted() -> None:
     marks = mark([Answer(told[0], "12.5"), Answer(told[1], "a vehicle"), Answer(told[2])], ExamScoreSettings(), ask)
     assert marks.values["judged"].tolist() == [100.0, 63.8, 0.0]
     assert len(asked) == 1, "who says nothing is not judged"
-    assert "Equally right: automobile" in str(request(Answer(told[1], "a vehicle")))
+    assert "Equally right: automobile" in str(JUDGE.request(Answer(told[1], "a vehicle")))
 
 
 def test_vln_trials_are_rows_of_answers(tmp_path: Path) -> None:

@@ -11,13 +11,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from pipeline.benchmarks.embodied4c.case import WORDINGS, ExamCase, is_larger
-from pipeline.benchmarks.embodied4c.even import make_even
+from pipeline.benchmarks.embodied4c.benchmark import exam
+from pipeline.benchmarks.embodied4c.case import WORDINGS, ExamCase, is_larger, make_even
 from pipeline.benchmarks.embodied4c.kinds import DRIVING
 from pipeline.benchmarks.embodied4c.rules import ExamRules
-from pipeline.benchmarks.embodied4c.tasks.base import ExamTask
-from pipeline.benchmarks.embodied4c.tasks.registry import EXAM_TASKS
-from pipeline.benchmarks.embodied4c.view import exam
+from pipeline.benchmarks.embodied4c.tasks import EXAM_TASKS, ExamTask
 from pipeline.core.findings import doubt
 from pipeline.questions.task import Number
 from pipeline.reading.files import SceneFiles

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from pipeline.benchmarks.embodied4c.vln.check import checked
-from pipeline.benchmarks.embodied4c.vln.logs import Trial, read_trials
+from pipeline.benchmarks.embodied4c.vln.logs import Trial, trials_of
 from pipeline.benchmarks.embodied4c.vln.specification import Specification, specifications
 from pipeline.core.arrays import FloatArray
 from pipeline.core.errors import ConfigError, RawDataError
@@ -201,8 +201,9 @@ def test_controls_of_a_car() -> None:
 def test_drives_and_episodes_are_trials(tmp_path: Path) -> None:
     """The sample drive that brakes drives 12 m/s at first; the first sample episode says whether it succeeded."""
     write_log(tmp_path / "drives", PLANS["braking"])
-    ((name, drive),) = read_trials(tmp_path / "drives", "driving").items()
-    assert name == "braking"
+    trials = trials_of(tmp_path / "drives", "driving")
+    assert list(trials) == ["braking"]
+    drive = trials["braking"]()
     speed = drive.known("speed_mps")
     assert drive.driven_m()[-1] == pytest.approx(np.trapezoid(speed, drive.t_s), rel=0.01)
     assert drive.steering is None
@@ -210,7 +211,7 @@ def test_drives_and_episodes_are_trials(tmp_path: Path) -> None:
     assert points(task("FollowLane"), drive) is not None, "its map has lanes"
     assert points(task("FollowVehicle"), drive) is None, "nobody said who the leader is"
     SAMPLES["arm"].write(tmp_path / "arms")
-    episodes = read_trials(tmp_path / "arms" / "lerobot", "manipulation")
+    episodes = {name: read() for name, read in trials_of(tmp_path / "arms" / "lerobot", "manipulation").items()}
     assert len(episodes) == 9
     verdicts = {points(task("PushButtons"), trial) for trial in episodes.values()}
     assert verdicts == {0.0, 100.0}
@@ -218,4 +219,4 @@ def test_drives_and_episodes_are_trials(tmp_path: Path) -> None:
     assert first.gripper_open is not None
     assert first.joints_deg is None, "its third joint is a lift"
     with pytest.raises((RawDataError, ConfigError)):
-        read_trials(tmp_path / "arms", "driving")
+        trials_of(tmp_path / "arms", "driving")

@@ -11,14 +11,12 @@ import pyarrow.parquet as pq
 import pytest
 from pydantic import ValidationError
 
-from pipeline.benchmarks.embodied4c.benchmark import EMBODIED4C
-from pipeline.benchmarks.embodied4c.columns import COLUMNS, SCHEMA
-from pipeline.benchmarks.embodied4c.pictures import question_pictures
+from pipeline.benchmarks.embodied4c.benchmark import EMBODIED4C, exam
+from pipeline.benchmarks.embodied4c.columns import COLUMNS
+from pipeline.benchmarks.embodied4c.drawings import question_pictures
 from pipeline.benchmarks.embodied4c.rules import ExamRules
 from pipeline.benchmarks.embodied4c.score import SCORE, ExamScoreSettings
-from pipeline.benchmarks.embodied4c.tasks.base import bank
-from pipeline.benchmarks.embodied4c.tasks.registry import EXAM_TASKS
-from pipeline.benchmarks.embodied4c.view import exam
+from pipeline.benchmarks.embodied4c.tasks import EXAM_TASKS, bank
 from pipeline.core.schema import AnyScene
 from pipeline.core.tables import asked_in
 from pipeline.metrics.number_words import normalised
@@ -79,8 +77,8 @@ def test_questions_of_ones_own_are_asked_and_gold_earns_all(drive: AnyScene, tmp
     lines = [OWN | {"accepted": ["tarmac"], "until_s": 5.0}, numeric, OWN | {"log": "elsewhere"}]
     questions = asked(drive, written=str(file_of(tmp_path / "own.jsonl", lines)))
     table = COLUMNS.table(questions, ())
-    assert table.schema == SCHEMA
-    assert set(COLUMNS.said) == set(SCHEMA.names)
+    assert table.schema == COLUMNS.schema
+    assert set(COLUMNS.said) == set(COLUMNS.schema.names)
     rows = {row["question"]: row for row in table.to_pylist()}
     own = rows[OWN["question"]]
     assert (own["capability"], own["sub_capability"], own["accepted"], own["until_s"]) == (

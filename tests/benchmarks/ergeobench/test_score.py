@@ -14,7 +14,7 @@ from pipeline.benchmarks.ergeobench.score import ACCURACY, FARTHEST_KM, SCORE, G
 from pipeline.core.arrays import FloatArray
 from pipeline.core.identity import rng_for
 from pipeline.scoring.score import Scored, scored
-from tests.benchmarks.ergeobench.published import MODELS, TABLE_2, TABLE_3
+from tests.benchmarks.ergeobench.made import MODELS, TABLE_2, TABLE_3
 from tests.scoring.made import file_of
 
 REQUIRED = ("country", "city", "coordinates")

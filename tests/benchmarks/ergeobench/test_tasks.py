@@ -17,7 +17,7 @@ from pipeline.benchmarks.ergeobench.hypothesis import find_hypothesis
 from pipeline.benchmarks.ergeobench.rules import GEO, SLOTS, ErgeoRules
 from pipeline.benchmarks.ergeobench.tasks.common_sense import needs
 from pipeline.benchmarks.ergeobench.tasks.geo import coarse
-from pipeline.benchmarks.ergeobench.tasks.placing import SECTORS, sector
+from pipeline.benchmarks.ergeobench.tasks.spatial import SECTORS, sector
 from pipeline.benchmarks.ergeobench.view import aimed, extents, looking, outlines
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.findings import doubt

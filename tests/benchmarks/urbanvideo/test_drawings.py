@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import io
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
+from PIL import Image
 
 from pipeline.benchmarks.urbanvideo.drawings import DRAWINGS
+from pipeline.benchmarks.urbanvideo.legends import LEGENDS, legends, map_pictures
+from pipeline.benchmarks.urbanvideo.rules import UrbanRules
 from pipeline.benchmarks.urbanvideo.tasks.registry import URBAN_TASKS
+from pipeline.core.schema import Video
 from pipeline.core.video_spec import VideoSpec
 from pipeline.drawing.sheet import png_of
 from pipeline.worlds.flight.facts import FlightScene
 from pipeline.worlds.flight.view import FlightView
 from tests.benchmarks.urbanvideo.flights import flight, judged, mark, motion, rules
 from tests.drawing.reading import SVG, measured, parts, points
+from tests.worlds.flight.test_legend import large, shown
 
 MOVES = [
     ("ascend", 6, 20),
@@ -157,3 +164,76 @@ def test_every_task_is_drawn_with_and_without_its_video(task: str) -> None:
 def where(seconds: list[float]) -> np.ndarray:
     facts = SCENE.facts.motion
     return np.stack([np.interp(seconds, facts.t_s, np.array(facts.enu_m)[:, axis]) for axis in (0, 1)], axis=1)
+
+
+VIDEO = Video(path="video.mp4", fps=10.0, frames=100)
+RED, BLUE, GREY = (200, 20, 20), (20, 20, 200), (128, 128, 128)
+
+
+def asked(number: int, text: str, *options: str) -> dict[str, Any]:
+    return {"id": number, "text": text, "options": list(options) or None}
+
+
+def test_a_legend_has_what_the_question_names_and_nothing_else() -> None:
+    mill, inn = mark("the red mill", 0, 160, name="Mill"), mark("the blue inn", 0, 160, name="Blue Inn")
+    facts = shown((mill, large(4.6)), (inn, large(8.6)))
+    view = FlightView(flight(None).model_copy(update={"facts": facts, "video": VIDEO}), UrbanRules(landmarks="legend"))
+    seconds = []
+
+    def frame_at(second: float) -> np.ndarray:
+        """The mill is red and at 4.6 s, the inn blue and later."""
+        seconds.append(second)
+        picture = np.full((360, 640, 3), GREY, dtype=np.uint8)
+        picture[170:230, 310:520] = RED if second < 5 else BLUE
+        return picture
+
+    rows = [
+        asked(1, "Where is Mill?", "A. Ahead", "B. Behind"),
+        asked(2, "What is closest?", "A. Blue Inn", "B. Mill"),
+        asked(3, "Which takes longer, turning left or milling?", "A. One"),
+    ]
+    found = legends(view, rows, frame_at)
+    assert sorted(found) == [1, 2]
+    assert seconds == [4.6, 8.6], "each is cut once"
+    one, both = (np.asarray(Image.open(io.BytesIO(found[n]))).astype(int) for n in (1, 2))
+    assert both.shape[1] > 1.8 * one.shape[1]
+
+    def shows(sheet: np.ndarray, colour: tuple[int, int, int]) -> bool:
+        return bool((np.abs(sheet - np.array(colour)).max(2) < 12).sum() > 1000)
+
+    assert [shows(sheet, colour) for sheet in (one, both) for colour in (RED, BLUE)] == [True, False, True, True]
+
+
+def test_they_are_drawn_in_that_mode_alone() -> None:
+    assert LEGENDS.wanted(UrbanRules(landmarks="legend"))
+    assert not LEGENDS.wanted(UrbanRules())
+
+
+ROWS = [
+    {"id": 7, "task": "Cognitive Map", "options": ["A. S*E / ... / ..1", "B. ..1 / ... / S*E"]},
+    {"id": 8, "task": "Proximity", "options": ["A. It comes closer", "B. It moves away"]},
+]
+GREEN, END_RED, PATH_BLUE, YELLOW = (78, 154, 6), (204, 0, 0), (52, 101, 164), (237, 212, 0)
+
+
+def test_every_mark_is_drawn_in_its_cell() -> None:
+    (name, raw), *others = map_pictures(pa.Table.from_pylist(ROWS), list).items()
+    assert (name, others) == ("maps/7.png", [])
+    picture = Image.open(io.BytesIO(raw)).convert("RGB")
+    # Two maps of three cells of 32 pixels, with margins of 24, below a title of 28.
+    assert picture.size == (2 * (96 + 24) + 24, 96 + 28 + 24)
+
+    def colour(option: int, row: int, column: int) -> object:
+        x, y = 24 + option * 120 + column * 32, 28 + row * 32
+        return picture.getpixel((x + 16, y + 16) if (row, column) in {(0, 1), (2, 1)} else (x + 5, y + 5))
+
+    assert [colour(0, 0, column) for column in range(3)] == [GREEN, PATH_BLUE, END_RED]
+    assert colour(0, 2, 2) == YELLOW
+    assert [colour(1, 2, column) for column in range(3)] == [GREEN, PATH_BLUE, END_RED]
+    assert colour(1, 0, 2) == YELLOW
+    assert colour(0, 1, 1) == (255, 255, 255)
+
+
+def test_the_same_question_gives_the_same_bytes() -> None:
+    table = pa.Table.from_pylist(ROWS)
+    assert map_pictures(table, list) == map_pictures(table, list)

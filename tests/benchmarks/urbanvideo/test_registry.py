@@ -47,8 +47,7 @@ def test_all_tasks_by_their_released_names() -> None:
     assert tuple(name for name, task in URBAN_TASKS.items() if isinstance(task, Assisted)) == ASSISTED
     for task in URBAN_TASKS.values():
         assert load_template(task.template).version == 1
-        assert task.definition
-        assert task.example
+        assert bool(task.definition) == bool(task.example) == task.model_assisted
         assert task.labels((), "") == ()
     assert {name for name, task in URBAN_TASKS.items() if task.model_assisted} == {
         *ASSISTED,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import product
+from pathlib import Path
 
 import pytest
 
@@ -12,7 +14,11 @@ from pipeline.core.tables import asked_in
 from pipeline.questions.selection import select
 from pipeline.worlds.flight.facts import Landmark
 from pipeline.worlds.flight.view import FlightView
-from tests.benchmarks.urbanvideo.flights import Move, flight, mark, motion
+from tests.bench.real_flights import MOVEMENT, observed, write
+from tests.benchmarks.urbanvideo.flights import Move, flight, mark, motion, random_flight, rows, words_of
+from tests.environment import REAL_DATA
+from tests.oracles.flight_answers import JUDGES, judge
+from tests.oracles.made_flights import truth_of_made
 from tests.tables import candidates
 
 MARKS = (
@@ -47,3 +53,44 @@ def test_few_landmarks_and_movements_cost_questions_and_nothing_else(n: int, flo
         asked = asked_in(select(found, URBAN_TASKS, 6))
         if not filmed or flown in {None, "nothing"}:
             assert asked.num_rows == 0
+
+
+FLIGHTS = range(20)
+
+
+@pytest.mark.slow
+def test_one_option_is_right_and_none_is_arguable() -> None:
+    asked: Counter[str] = Counter()
+    for seed in FLIGHTS:
+        scene = random_flight(seed)
+        truth = truth_of_made(scene)
+        for row in rows(scene):
+            if row["reason"] is None:
+                options = [row["answer"], *row["wrong"]]
+                verdicts = judge(truth, row["task"], words_of(row), options)
+                assert verdicts == ["right", *["wrong"] * len(row["wrong"])], (seed, row["task"], row["operands"])
+                assert len(set(options)) == len(options) >= 3
+                asked[row["task"]] += 1
+    assert set(asked) == set(JUDGES), "the oracle has had something to say about every task that facts answer"
+    assert min(asked.values()) >= 5, asked
+
+
+@pytest.mark.real_data
+@pytest.mark.parametrize(
+    ("log", "least"),
+    [
+        ("airsim/airsim_rec.txt", 4),
+        ("dji_srt/mavic3_first_60s.srt", 8),  # no heading
+        ("dji_srt/mavic_pro.SRT", 5),  # no heading, positions in steps of 11 m
+        ("dji_srt/p4_rtk.SRT", 1),  # one movement alone
+        ("ulog/sample_px4_events.ulg", 1),  # two
+    ],
+)
+def test_a_log_alone_gives_questions_of_its_movements(log: str, least: int, tmp_path: Path) -> None:
+    path = REAL_DATA / "flights" / log
+    asked = [row for row in rows(observed(tmp_path, write(tmp_path, path, False)), *MOVEMENT) if row["reason"] is None]
+    assert len(asked) >= least
+    if log.startswith("dji_srt/mavic"):
+        said = " ".join(text for row in asked for text in (row["answer"], *row["wrong"])).lower()
+        assert "flies horizontally" in said
+        assert not any(word in said for word in ("forward", "left", "turn", "hover"))

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from pipeline.benchmarks.vsi.benchmark import VSI
-from pipeline.benchmarks.vsi.tasks.rel_distance import RelDistance
+from pipeline.benchmarks.vsi.tasks.relations import RelDistance
 from pipeline.reading.files import SceneFiles
 from pipeline.worlds.indoor.facts import IndoorScene
 from pipeline.worlds.registry import READERS

@@ -175,7 +175,7 @@ def _says(phrase: Phrase, answer: str) -> bool:
 
 
 def _others(view: CityView, i: int, kind: str, answer: str) -> tuple[str, ...]:
-    """What else people or things of the city would have it."""
+    """Other answers that people or things of the city have."""
     if kind == YES_OR_NO:
         return ANSWERS
     if kind == NUMBER:

@@ -121,7 +121,7 @@ def _gathered(
 
 
 def _before(view: CityView, i: int) -> shapely.Polygon:
-    """What lies in front of a thing that faces somewhere: a rectangle that begins at its middle."""
+    """The area in front of a thing that faces somewhere: a rectangle that begins at its middle."""
     wide, deep = FRONT_M
     facing = view.things[i].facing_deg or 0.0
     yaw = np.radians(facing)

@@ -1,14 +1,19 @@
-"""Object and Attribute Recognition: what shops are, what signs say; names, colours, and colours and shapes of roofs."""
+"""Object and Attribute Recognition, and World Knowledge: what shops are, what signs say, and what one can do in a shop.
+
+Attributes are names, colours, and colours and shapes of roofs. Of World Knowledge only uses are asked here: what is
+seen at a shop tells its sort, and everybody knows what that is for. Other questions of this category, such as whether a
+shop is open, a model writes (stage `author`).
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 import numpy as np
 
-from pipeline.benchmarks.cityeqa.raw import OPEN, RawQuestion
+from pipeline.benchmarks.cityeqa.raw import OPEN, YES_NO, YES_OR_NO, RawQuestion
 from pipeline.benchmarks.cityeqa.tasks.base import (
     EqaTask,
     colour_known,
@@ -23,6 +28,7 @@ from pipeline.benchmarks.cityeqa.tasks.base import (
 from pipeline.benchmarks.cityeqa.tasks.counting import CENTRES, COUNTED, FRONTED, PLACES, complete, in_front
 from pipeline.benchmarks.cityeqa.view import SHOWN_BY_NAME, CityView
 from pipeline.benchmarks.cityeqa.wording import NO_SHOPS, SHOP, SIGNBOARD
+from pipeline.core.templates import load_table
 from pipeline.metrics.number_words import normalised
 from pipeline.questions.rules import rule
 from pipeline.worlds.city.facts import BUILDING
@@ -86,7 +92,7 @@ SHAPES: Final = ("domed", "flat", "pitched", "pointed", "rounded")
 
 
 class AttributeRecognition(EqaTask):
-    """What is known of a thing surely; what the map does not tell is not asked."""
+    """Attributes that are known for sure; those that the map does not have are not asked."""
 
     name = "Attribute Recognition"
     parts = parts(
@@ -291,3 +297,44 @@ def _roof(view: CityView, i: int, kind: str, part: str, answer: str, others: tup
         ),
         z_min_m=top_m,
     )
+
+
+# What one can do in shops of some sorts, and in which others perhaps, of which it is not asked; surely in no other.
+USES: Final[Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
+    use: (tuple(sorts["has"]), tuple(sorts["may"])) for use, sorts in load_table("cityeqa/uses").items()
+}
+
+
+class WorldKnowledge(EqaTask):
+    """Each use is asked as often of a shop that has it as of one that has not."""
+
+    name = "World Knowledge"
+    about = frozenset({SHOP})
+    parts = parts("ask_use")
+
+    def raws(self, view: CityView) -> Iterator[RawQuestion]:
+        """Every shop of a known sort with every use that it surely has or has not."""
+        for i in view.targets(SHOP):
+            thing, text = view.things[i], view.read(i)
+            for use, (has, may) in USES.items():
+                if thing.noun == SHOP or thing.noun in may:
+                    continue
+                yield question_about(
+                    view,
+                    i,
+                    kind="use",
+                    operands=(use,),
+                    phrases=view.unsorted_phrases(i),
+                    part="ask_use",
+                    fields={"use": use},
+                    answer=YES_NO[0] if thing.noun in has else YES_NO[1],
+                    others=YES_NO,
+                    answer_type=YES_OR_NO,
+                    pixels_min=view.rules.read_pixels_min,
+                    even=use,
+                    checks=(
+                        rule("is_no_shop", float(thing.noun in NO_SHOPS), "<=", 0, "sorts"),
+                        rule("shows_what_it_is", float(text is not None), ">=", 1, "names"),
+                    ),
+                    flags=name_flags(thing),
+                )

@@ -6,9 +6,8 @@ from typing import Final
 
 from pipeline.benchmarks.cityeqa.tasks.base import EqaTask
 from pipeline.benchmarks.cityeqa.tasks.counting import Counting, Existence
-from pipeline.benchmarks.cityeqa.tasks.recognition import AttributeRecognition, ObjectRecognition
+from pipeline.benchmarks.cityeqa.tasks.recognition import AttributeRecognition, ObjectRecognition, WorldKnowledge
 from pipeline.benchmarks.cityeqa.tasks.spatial import SpatialReasoning
-from pipeline.benchmarks.cityeqa.tasks.world_knowledge import WorldKnowledge
 
 _ALL: Final[tuple[EqaTask, ...]] = (
     ObjectRecognition(),

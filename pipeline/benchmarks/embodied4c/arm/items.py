@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 
 from pipeline.benchmarks.embodied4c.arm.view import CM, GAP_MIN_CM, NEAR_MIN_CM, ArmExam, case, named, order
-from pipeline.benchmarks.embodied4c.case import ExamCase, is_larger, number, ranked, words
+from pipeline.benchmarks.embodied4c.case import ExamCase, choose, is_larger, number, ranked, sector, words
 
 COLOURS: Final = ("red", "green", "blue", "yellow", "orange", "purple", "white", "black", "grey", "brown")
 
@@ -54,12 +54,11 @@ def colour(view: ArmExam) -> Iterator[ExamCase]:
 
 def gripper_state(view: ArmExam) -> Iterator[ExamCase]:
     """ST: whether the gripper is open or closed; and what is, of a drawer or door."""
-    answers = {"open": ("opened", "it is open"), "closed": ("shut", "it is closed")}
     for index in view.moments:
         state = view.state_at(index)
         one = case(view, "arm_st", index)
         one.require("neither_open_nor_closed", float(state is not None), ">=", 1, "states")
-        yield words(one, state, answers, answers[state]) if state else one
+        yield choose(one, state) if state else one
         for row, name in view.names.items():
             share = float(view.slide_share[row, index])
             if not np.isfinite(share):
@@ -67,14 +66,11 @@ def gripper_state(view: ArmExam) -> Iterator[ExamCase]:
             one = case(view, "arm_st_slide", index, (name,), thing=name)
             one.fact("opened", name, share, "share")
             one.require("neither_open_nor_closed", abs(share - 0.5), ">=", 0.4, "share")
-            answer = "open" if share > 0.5 else "closed"
-            yield words(one, answer, answers, answers[answer])
+            yield choose(one, "open" if share > 0.5 else "closed")
 
 
 def side(view: ArmExam) -> Iterator[ExamCase]:
     """LC: on which side of the gripper a thing is, as the robot looks."""
-    answers = {"ahead": ("in front", "farther ahead"), "left": ("to the left",), "behind": ("nearer to the robot",),
-               "right": ("to the right",)}  # fmt: skip
     for index, row, name, _ in named(view):
         ahead, left = view.flat_m(row, index)
         angle = float(np.degrees(np.arctan2(left, ahead)))
@@ -82,10 +78,9 @@ def side(view: ArmExam) -> Iterator[ExamCase]:
         one.traits = (str(view.categories[row]),)
         one.fact("bearing", name, angle, "deg")
         one.require("too_near_for_a_side", float(np.hypot(ahead, left)) * CM, ">=", 2 * NEAR_MIN_CM, "cm")
-        border = 45 - abs((angle + 45) % 90 - 45)
+        quarter, border = sector(angle, 4)
         one.require("near_side_border", border, ">=", view.rules.side_margin_deg, "deg")
-        answer = list(answers)[int((angle + 45) // 90) % 4]
-        yield words(one, answer, answers, answers[answer])
+        yield choose(one, quarter)
 
 
 def distance(view: ArmExam) -> Iterator[ExamCase]:
@@ -143,7 +138,6 @@ def larger(view: ArmExam) -> Iterator[ExamCase]:
 
 def relative(view: ArmExam) -> Iterator[ExamCase]:
     """R/P: whether a thing is to the left or right of another, and nearer to the robot or farther from it."""
-    answers = {f"{y} and {x}": (f"{x} and {y}", f"{y}, {x}") for y in ("left", "right") for x in ("farther", "nearer")}
     for index in view.moments:
         for pair in combinations(view.names, 2):
             first, then = order(view, index, pair)
@@ -153,8 +147,7 @@ def relative(view: ArmExam) -> Iterator[ExamCase]:
             names = view.names[first], view.names[then]
             one = case(view, "arm_rp", index, names, thing=names[0], other=names[1])
             one.require("in_one_line", float(np.abs(away).min()), ">=", GAP_MIN_CM, "cm")
-            answer = f"{'left' if away[1] > 0 else 'right'} and {'farther' if away[0] > 0 else 'nearer'}"
-            yield words(one, answer, answers, answers[answer])
+            yield choose(one, f"{'left' if away[1] > 0 else 'right'} and {'farther' if away[0] > 0 else 'nearer'}")
 
 
 def ranking(view: ArmExam) -> Iterator[ExamCase]:

@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 
 from pipeline.benchmarks.embodied4c.arm.view import CM, GAP_MIN_CM, NEAR_MIN_CM, ArmExam, case, order, windows
-from pipeline.benchmarks.embodied4c.case import ExamCase, number, words
+from pipeline.benchmarks.embodied4c.case import ExamCase, choose, number, words
 from pipeline.core.arrays import FloatArray
 from pipeline.geometry.angles import rate
 from pipeline.worlds.arm.facts import Joint
@@ -75,9 +75,10 @@ def way_lately(view: ArmExam) -> Iterator[ExamCase]:
         yield number(one, cm, "cm", 1)
         away = (view.gripper_m[index] - view.gripper_m[before]) * CM
         one = case(view, "arm_sm_net", index, (seconds,), seconds=seconds, point=view.point)
-        one.require("too_near", float(np.sqrt((away**2).sum())), ">=", NEAR_MIN_CM, "cm")
-        one.guess = f"{max(float(np.sqrt((away**2).sum())), 0.1) / float(seconds):.2f}"
-        yield number(one, float(np.sqrt((away**2).sum())), "cm", 1)
+        net = float(np.sqrt((away**2).sum()))
+        one.require("too_near", net, ">=", NEAR_MIN_CM, "cm")
+        one.guess = f"{max(net, 0.1) / float(seconds):.2f}"
+        yield number(one, net, "cm", 1)
         up = float(away[2])
         said = "higher" if up > 0 else "lower"
         one = case(view, "arm_sm_up", index, (seconds,), seconds=seconds, said=said)
@@ -88,12 +89,6 @@ def way_lately(view: ArmExam) -> Iterator[ExamCase]:
 
 def gripped_lately(view: ArmExam) -> Iterator[ExamCase]:
     """S/M: what the gripper did in the last seconds: opened or closed, once at most."""
-    answers = {
-        "it opened": ("opened", "opening"),
-        "it closed": ("closed", "closing"),
-        "it stayed open": ("stayed open", "open all the time", "remained open"),
-        "it stayed closed": ("stayed closed", "closed all the time", "remained closed"),
-    }
     for index, before, seconds in windows(view):
         states = [view.state_at(n) for n in range(before, index + 1)]
         one = case(view, "arm_sm_grip", index, (seconds,), seconds=seconds)
@@ -106,8 +101,7 @@ def gripped_lately(view: ArmExam) -> Iterator[ExamCase]:
         if then is None or now is None:
             yield one
             continue
-        answer = f"it stayed {now}" if then == now else "it opened" if now == "open" else "it closed"
-        yield words(one, answer, answers, answers[answer])
+        yield choose(one, f"it stayed {now}" if then == now else "it opened" if now == "open" else "it closed")
 
 
 def nearest_lately(view: ArmExam) -> Iterator[ExamCase]:

@@ -55,7 +55,7 @@ class ArmExam(ArmView):
 
     @property
     def point(self) -> str:
-        """What of the gripper a distance is measured from."""
+        """The point of the gripper from which distances are measured."""
         return self.facts.gripper.point if self.facts.gripper is not None else "the gripper"
 
     def away_m(self, row: int, index: int) -> float:

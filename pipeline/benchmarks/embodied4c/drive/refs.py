@@ -168,6 +168,12 @@ def mark(view: DriveExam, one: ExamCase, name: str, place: FloatArray) -> None:
     one.fact("y", name, float(place[1]), "m")
 
 
+def mark_all(view: DriveExam, one: ExamCase, asked: ObjectReference, *others: ObjectReference) -> None:
+    """The places of the thing that is asked about, and of the other that it is held against."""
+    for name, ref in zip(("asked", "other"), (asked, *others), strict=False):
+        mark(view, one, name, view.place_m[ref.actor, view.moments[ref.moment]])
+
+
 def named(view: DriveExam, *, sides: bool = True) -> Iterator[tuple[int, ObjectReference]]:
     """Every thing that can be spoken of, with its moment."""
     for moment in range(len(view.moments)):

@@ -12,8 +12,7 @@ from typing import Final
 
 import numpy as np
 
-from pipeline.benchmarks.embodied4c.case import ExamCase, is_larger, number, ranked, words
-from pipeline.benchmarks.embodied4c.drive.lanes import Lanes
+from pipeline.benchmarks.embodied4c.case import ANSWERS, ExamCase, choose, is_larger, number, ranked, words
 from pipeline.benchmarks.embodied4c.drive.refs import (
     HALF_SIDE_DEG,
     KINDS,
@@ -23,24 +22,16 @@ from pipeline.benchmarks.embodied4c.drive.refs import (
     all_sure,
     case,
     mark,
+    mark_all,
     named,
     refs,
     seen_rules,
 )
-from pipeline.benchmarks.embodied4c.drive.view import DriveExam
+from pipeline.benchmarks.embodied4c.drive.view import DriveExam, Lanes
 from pipeline.core.identity import digest
 from pipeline.worlds.drive.facts import FURNITURE, ROAD_USERS
 
-# What reaches how far, of which a question asks which kind it is.
-ACCEPTED: Final[dict[str, tuple[str, ...]]] = {
-    "car": ("passenger car", "regular vehicle", "automobile"),
-    "pedestrian": ("person", "a person on foot"),
-    "bicycle": ("bike",),
-    "truck": ("lorry",),
-    "traffic cone": ("cone", "construction cone"),
-    "bollard": ("post",),
-    "sign": ("traffic sign",),
-}
+NAMES: Final = ANSWERS["categories"]
 LANE_KINDS: Final = {"vehicle": ("vehicle lane", "normal lane", "car lane"), "bus": ("bus lane",)}
 
 
@@ -73,7 +64,7 @@ def kind_on_side(view: DriveExam) -> Iterator[ExamCase]:
                 one.require("another_as_near", second - float(gap[actor]), ">=", view.rules.second_gap_m, "m")
             one.require("kind_unnamed", float(category != "vehicle"), ">=", 1, "names")
             mark(view, one, "asked", view.place_m[actor, view.moments[moment]])
-            yield words(one, category, every, ACCEPTED.get(category, ()))
+            yield words(one, category, every, NAMES.get(category, ()))
 
 
 def kind_most_common(view: DriveExam) -> Iterator[ExamCase]:
@@ -94,7 +85,7 @@ def kind_most_common(view: DriveExam) -> Iterator[ExamCase]:
             one.measured(all_sure(view, users, moment))
             one.fact("count", ranked[0], counts[ranked[0]], "things")
             one.require("lead_too_small", lead - doubtful, ">=", 2, "things")
-            yield words(one, ranked[0], every, ACCEPTED.get(ranked[0], ()))
+            yield words(one, ranked[0], every, NAMES.get(ranked[0], ()))
 
 
 def kind_of_lane(view: DriveExam) -> Iterator[ExamCase]:
@@ -139,18 +130,12 @@ def size(view: DriveExam) -> Iterator[ExamCase]:
         if ref.kind != "vehicle":
             continue  # a car is 4.5 m long, and no look is needed to say so
         one = case(view, "at_size", moment, (ref.key, "length"), ref, thing=ref.words, dimension="length")
-        mark(view, one, "asked", view.place_m[ref.actor, view.moments[moment]])
+        mark_all(view, one, ref)
         yield number(one, float(view.size_m[ref.actor, 0]), "m", 1)
 
 
 def parked_or_moving(view: DriveExam) -> Iterator[ExamCase]:
     """ST: whether a vehicle stands or moves, and if it moves, whether along our way, against it, or across."""
-    states = {
-        "standing still": ("stationary", "standing", "parked", "stopped", "not moving"),
-        "moving in the same direction as the ego vehicle": ("moving in the same direction", "same direction"),
-        "moving in the opposite direction": ("opposite direction", "oncoming"),
-        "moving across the ego vehicle's direction": ("crossing", "moving across", "moving sideways"),
-    }
     for moment, ref in named(view):
         if ref.kind in FURNITURE:
             continue
@@ -161,16 +146,15 @@ def parked_or_moving(view: DriveExam) -> Iterator[ExamCase]:
         one.fact("speed", ref.words, speed, "m/s")
         rules = view.rules
         if speed <= rules.still_mps:
-            yield words(one, "standing still", states, states["standing still"])
+            yield choose(one, "standing still")
             continue
         one.require("between_standing_and_moving", speed, ">=", rules.moving_mps, "m/s")
         velocity = view.velocity_mps[ref.actor, index]
         course = float(np.degrees(np.arctan2(velocity[1], velocity[0])))
         off = abs((course - float(view.ego_yaw_deg[index]) + 180) % 360 - 180)
-        answer = list(states)[1 if off < 45 else 2 if off > 135 else 3]
         margin = min(abs(off - 45), abs(off - 135))
         one.require("near_heading_border", margin, ">=", rules.heading_margin_deg, "deg")
-        yield words(one, answer, states, states[answer])
+        yield choose(one, 1 if off < 45 else 2 if off > 135 else 3)
 
 
 def lamps(view: DriveExam) -> Iterator[ExamCase]:
@@ -213,8 +197,7 @@ def larger(view: DriveExam) -> Iterator[ExamCase]:
                 fields = {"thing": first.words, "other": second.words, "more": more}
                 one = case(view, "rs_size", moment, (first.key, second.key, more), first, second, **fields)
                 is_first = is_larger(one, more, (first.words, second.words), (a, b), view.rules.size_ratio_min)
-                for name, ref in (("asked", first), ("other", second)):
-                    mark(view, one, name, view.place_m[ref.actor, view.moments[moment]])
+                mark_all(view, one, first, second)
                 larger = first if is_first else second
                 one.traits, one.guess = (more, first.kind), larger.side
                 told = larger.side.removesuffix(" of the ego vehicle")
@@ -230,11 +213,6 @@ def _comparable(view: DriveExam, moment: int) -> list[tuple[ObjectReference, Obj
 
 def place(view: DriveExam) -> Iterator[ExamCase]:
     """R/P: on which side of another a thing is as seen from our car, and whether it is nearer or farther."""
-    answers = {
-        f"{side} and {depth}": (f"{depth} and {side}", f"to the {side} and {depth}", f"{side}, {depth}")
-        for side in ("left", "right")
-        for depth in ("nearer", "farther")
-    }
     for moment in range(len(view.moments)):
         for pair in combinations(_plain(view, moment), 2):
             first, second = _order(view, moment, *pair)
@@ -249,10 +227,8 @@ def place(view: DriveExam) -> Iterator[ExamCase]:
             one.fact("distance", first.words, first.gap_m, "m")
             one.fact("distance", second.words, second.gap_m, "m")
             one.require("distances_alike", max(ratio, 1 / ratio), ">=", view.rules.distance_ratio_min, "ratio")
-            answer = f"{'left' if turn > 0 else 'right'} and {'nearer' if ratio < 1 else 'farther'}"
-            for name, ref in (("asked", first), ("other", second)):
-                mark(view, one, name, view.place_m[ref.actor, view.moments[moment]])
-            yield words(one, answer, answers, answers[answer])
+            mark_all(view, one, first, second)
+            yield choose(one, f"{'left' if turn > 0 else 'right'} and {'nearer' if ratio < 1 else 'farther'}")
 
 
 def ranking(view: DriveExam) -> Iterator[ExamCase]:

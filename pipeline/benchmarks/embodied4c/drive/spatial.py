@@ -8,8 +8,7 @@ from typing import Final
 import numpy as np
 import shapely
 
-from pipeline.benchmarks.embodied4c.case import ExamCase, number, words
-from pipeline.benchmarks.embodied4c.drive.lanes import Lanes
+from pipeline.benchmarks.embodied4c.case import ExamCase, choose, number, sector, words
 from pipeline.benchmarks.embodied4c.drive.refs import (
     KINDS,
     LONG,
@@ -18,13 +17,13 @@ from pipeline.benchmarks.embodied4c.drive.refs import (
     case,
     kinds_of,
     mark,
+    mark_all,
     named,
     of_kind,
     plural,
     refs,
 )
-from pipeline.benchmarks.embodied4c.drive.view import DriveExam
-from pipeline.benchmarks.embodied4c.kinds import EIGHTHS
+from pipeline.benchmarks.embodied4c.drive.view import DriveExam, Lanes
 from pipeline.core.arrays import BoolArray, FloatArray
 from pipeline.geometry.footprints import Rectangles, gap_m
 from pipeline.worlds.drive.facts import PEOPLE, ROAD_USERS, VEHICLES
@@ -32,18 +31,17 @@ from pipeline.worlds.drive.facts import PEOPLE, ROAD_USERS, VEHICLES
 RADII_M: Final = (10, 15, 20, 25, 30, 40, 50)
 
 
-def sector(view: DriveExam) -> Iterator[ExamCase]:
+def bearing(view: DriveExam) -> Iterator[ExamCase]:
     """LC: in which eighth around us a thing lies."""
     for moment, ref in named(view, sides=False):
-        bearing = float(view.off_deg[ref.actor, moment])
+        angle = float(view.off_deg[ref.actor, moment])
         one = case(view, "lc_sector", moment, (ref.key,), ref, thing=ref.words)
-        to_border = 22.5 - abs((bearing + 22.5) % 45 - 22.5)
-        one.fact("bearing", ref.words, bearing, "deg")
+        eighth, to_border = sector(angle, 8)
+        one.fact("bearing", ref.words, angle, "deg")
         one.require("near_side_border", to_border, ">=", view.rules.side_margin_deg / 2, "deg")
         one.require("too_near_for_a_side", ref.gap_m, ">=", view.rules.distance_min_m, "m")
-        answer = list(EIGHTHS)[int((bearing + 22.5) // 45) % 8]
-        mark(view, one, "asked", view.place_m[ref.actor, view.moments[moment]])
-        yield words(one, answer, EIGHTHS, EIGHTHS[answer])
+        mark_all(view, one, ref)
+        yield choose(one, eighth)
 
 
 def lane_of(view: DriveExam) -> Iterator[ExamCase]:
@@ -51,11 +49,6 @@ def lane_of(view: DriveExam) -> Iterator[ExamCase]:
     lanes = Lanes(view)
     if not lanes.by_id or not view.ego_moves:
         return
-    answers = {
-        "in the same lane": ("same lane", "the ego vehicle's lane"),
-        "in the lane to the left": ("left lane", "the left lane"),
-        "in the lane to the right": ("right lane", "the right lane"),
-    }
     for moment, index in enumerate(view.moments.tolist()):
         own, own_border_m = lanes.of(view.ego_m[index], float(view.ego_yaw_deg[index]))
         rows: list[set[str]] = []
@@ -74,8 +67,8 @@ def lane_of(view: DriveExam) -> Iterator[ExamCase]:
             one.require("other_lane", len(found), ">=", 1, "lanes")
             one.require("several_lanes", len(found), "<=", 1, "lanes")
             one.require("near_lane_border", float(np.fmin(border_m, own_border_m)), ">=", view.rules.lane_margin_m, "m")
-            mark(view, one, "asked", view.place_m[ref.actor, index])
-            yield words(one, list(answers)[found[0]], answers, answers[list(answers)[found[0]]]) if found else one
+            mark_all(view, one, ref)
+            yield choose(one, found[0]) if found else one
 
 
 def distance(view: DriveExam) -> Iterator[ExamCase]:
@@ -83,7 +76,7 @@ def distance(view: DriveExam) -> Iterator[ExamCase]:
     for moment, ref in named(view):
         one = case(view, "dt_near", moment, (ref.key,), ref, thing=ref.words)
         one.require("too_near", ref.gap_m, ">=", view.rules.distance_min_m, "m")
-        mark(view, one, "asked", view.place_m[ref.actor, view.moments[moment]])
+        mark_all(view, one, ref)
         yield number(one, ref.gap_m, "m", 1)
 
 
@@ -91,13 +84,11 @@ def distance_between(view: DriveExam) -> Iterator[ExamCase]:
     """DT: between the nearest surfaces of two things."""
     apart = [_gaps(view, moment) for moment in range(len(view.moments))]
     for moment, first, second in _pairs(view):
-        index = int(view.moments[moment])
         fields = {"thing": first.words, "other": second.words}
         one = case(view, "dt_between", moment, (first.key, second.key), first, second, **fields)
         gap = float(apart[moment][first.actor][second.actor])
         one.require("too_near", gap, ">=", view.rules.distance_min_m, "m")
-        for name, ref in (("asked", first), ("other", second)):
-            mark(view, one, name, view.place_m[ref.actor, index])
+        mark_all(view, one, first, second)
         yield number(one, gap, "m", 1)
 
 
@@ -125,28 +116,21 @@ def heading(view: DriveExam) -> Iterator[ExamCase]:
         off = abs(float(view.heading_deg[ref.actor, view.moments[moment]]))
         one = case(view, "or_heading", moment, (ref.key,), ref, thing=ref.words)
         one.require("angle_too_small", off, ">=", view.rules.turn_min_deg * 4, "deg")
-        mark(view, one, "asked", view.place_m[ref.actor, view.moments[moment]])
+        mark_all(view, one, ref)
         yield number(one, off, "°", 0)
 
 
 def facing(view: DriveExam) -> Iterator[ExamCase]:
     """OR: whether a vehicle heads as we do, against us, or across, and then to which side."""
-    answers = {
-        "the same direction": ("same", "same direction", "parallel"),
-        "to the left": ("left", "leftwards", "towards the left"),
-        "the opposite direction": ("opposite", "opposite direction", "towards us", "oncoming"),
-        "to the right": ("right", "rightwards", "towards the right"),
-    }
     for moment, ref in named(view):
         if ref.kind not in LONG:
             continue
         turn = float(view.heading_deg[ref.actor, view.moments[moment]])
         one = case(view, "or_facing", moment, (ref.key,), ref, thing=ref.words)
-        to_border = 45 - abs((turn + 45) % 90 - 45)
+        quarter, to_border = sector(turn, 4)
         one.fact("heading", ref.words, turn, "deg")
         one.require("near_heading_border", to_border, ">=", view.rules.heading_margin_deg, "deg")
-        answer = list(answers)[int((turn + 45) // 90) % 4]
-        yield words(one, answer, answers, answers[answer])
+        yield choose(one, quarter)
 
 
 def ground_under(view: DriveExam) -> Iterator[ExamCase]:
@@ -155,11 +139,6 @@ def ground_under(view: DriveExam) -> Iterator[ExamCase]:
         return
     roads = shapely.unary_union([_polygon(line) for line in view.facts.drivable])
     crossings = shapely.unary_union([_polygon(line.outline) for line in view.facts.crossings])
-    answers = {
-        "on a pedestrian crossing": ("pedestrian crossing", "crosswalk", "on a crosswalk", "zebra crossing"),
-        "on the roadway": ("roadway", "road", "on the road", "street", "on the street"),
-        "off the roadway": ("beside the road", "sidewalk", "on the sidewalk", "off the road"),
-    }
     for moment, ref in named(view):
         if ref.kind not in PEOPLE | VEHICLES | {"vehicle"}:
             continue
@@ -168,10 +147,8 @@ def ground_under(view: DriveExam) -> Iterator[ExamCase]:
         one = case(view, "tp_ground", moment, (ref.key,), ref, thing=ref.words)
         margin = min(float(shapely.distance(area.boundary, at)) for area in (roads, crossings))
         one.require("near_ground_border", margin, ">=", view.rules.lane_margin_m, "m")
-        n = 0 if crossings.contains(at) else 1 if roads.contains(at) else 2
-        answer = list(answers)[n]
-        mark(view, one, "asked", view.place_m[ref.actor, index])
-        yield words(one, answer, answers, answers[answer])
+        mark_all(view, one, ref)
+        yield choose(one, 0 if crossings.contains(at) else 1 if roads.contains(at) else 2)
 
 
 def _polygon(line: tuple[tuple[float, float, float], ...]) -> shapely.Polygon:

@@ -11,8 +11,8 @@ from typing import Final
 
 import numpy as np
 
-from pipeline.benchmarks.embodied4c.case import ExamCase, number, steady_speed, words
-from pipeline.benchmarks.embodied4c.drive.refs import LONG, case, kinds_of, mark, named, of_kind, plural
+from pipeline.benchmarks.embodied4c.case import ExamCase, choose, number, steady_speed, words
+from pipeline.benchmarks.embodied4c.drive.refs import LONG, case, kinds_of, mark, mark_all, named, of_kind, plural
 from pipeline.benchmarks.embodied4c.drive.view import KMH, DriveExam
 from pipeline.core.arrays import BoolArray
 from pipeline.worlds.drive.facts import VEHICLES
@@ -23,6 +23,7 @@ STOOD_MAX: Final = 0.75  # of the log so far: who stood all along is asked for n
 SPEED_CHANGE_MIN: Final = 1.5  # m/s over the window, of who accelerated or braked
 SPEED_CHANGE_MAX: Final = 0.5  # m/s, of who kept its speed
 SEEN_WITHIN_M: Final = (10, 20, 30)
+STANDS_AHEAD: Final = VEHICLES | {"vehicle", "bollard", "traffic cone", "sign"}  # of what one may drive into
 
 
 def own_speed(view: DriveExam) -> Iterator[ExamCase]:
@@ -44,7 +45,7 @@ def speed(view: DriveExam) -> Iterator[ExamCase]:
         one = case(view, "mt_speed", moment, (ref.key,), ref, thing=ref.words)
         one.require("too_slow", kmh, ">=", view.rules.speed_min_kmh, "km/h")
         steady_speed(one, kmh, float(view.short_mps[ref.actor, moment]) * KMH, view.rules.speed_off_max)
-        mark(view, one, "asked", view.place_m[ref.actor, view.moments[moment]])
+        mark_all(view, one, ref)
         yield number(one, kmh, "km/h", 1)
 
 
@@ -100,12 +101,6 @@ def turned_lately(view: DriveExam) -> Iterator[ExamCase]:
 
 def changed_lately(view: DriveExam) -> Iterator[ExamCase]:
     """S/M: what our speed did in the last seconds."""
-    answers = {
-        "it accelerated": ("accelerated", "accelerating", "sped up", "it sped up", "increased"),
-        "it braked": ("braked", "decelerated", "slowed down", "it slowed down", "decreased"),
-        "it kept its speed": ("constant speed", "kept its speed", "unchanged"),
-        "it stood still": ("stood still", "standing still", "stationary", "did not move"),
-    }
     for moment, index, before in _windows(view):
         part = view.ego_speed_mps[before : index + 1]
         one = case(view, "sm_speed", moment, (f"{view.rules.window_s:g}",), seconds=f"{view.rules.window_s:g}")
@@ -121,7 +116,7 @@ def changed_lately(view: DriveExam) -> Iterator[ExamCase]:
             answer = "it accelerated" if change > 0 else "it braked"
             one.require("changes_too_little", abs(change), ">=", SPEED_CHANGE_MIN, "m/s")
             one.require("up_and_down", spread, "<=", 1.25 * abs(change), "m/s")
-        yield words(one, answer, answers, answers[answer])
+        yield choose(one, answer)
 
 
 def _windows(view: DriveExam) -> Iterator[tuple[int, int, int]]:
@@ -316,12 +311,7 @@ def braking_time(view: DriveExam) -> Iterator[ExamCase]:
 def time_to(view: DriveExam) -> Iterator[ExamCase]:
     """CS: how long we would need to what stands ahead at our present speed, if both went on as now."""
     for moment, ref in named(view):
-        if not ref.side.startswith("ahead") or ref.kind not in VEHICLES | {
-            "vehicle",
-            "bollard",
-            "traffic cone",
-            "sign",
-        }:
+        if not ref.side.startswith("ahead") or ref.kind not in STANDS_AHEAD:
             continue
         index = int(view.moments[moment])
         speed = float(view.ego_speed_mps[index])
@@ -333,5 +323,5 @@ def time_to(view: DriveExam) -> Iterator[ExamCase]:
         one.fact("distance", ref.words, ref.gap_m, "m")
         one.fact("speed", "ego vehicle", speed, "m/s")
         steady_speed(one, speed, float(view.ego_short_mps[index]), view.rules.speed_off_max)
-        mark(view, one, "asked", view.place_m[ref.actor, index])
+        mark_all(view, one, ref)
         yield number(one, value, "s", 1)

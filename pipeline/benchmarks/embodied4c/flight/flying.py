@@ -8,9 +8,8 @@ from typing import Final
 
 import numpy as np
 
-from pipeline.benchmarks.embodied4c.case import ExamCase, number, steady_speed, words
+from pipeline.benchmarks.embodied4c.case import ExamCase, choose, number, sector, steady_speed, words
 from pipeline.benchmarks.embodied4c.flight.view import KMH, FlightExam, case, steady
-from pipeline.benchmarks.embodied4c.kinds import COMPASS
 from pipeline.core.identity import digest
 from pipeline.worlds.flight.steps import SEVEN, phrase
 
@@ -21,11 +20,6 @@ _WAYS: Final = ("without turning", "while turning left", "while turning right")
 
 def vertical_state(view: FlightExam) -> Iterator[ExamCase]:
     """ST: whether the drone climbs, descends or keeps its height."""
-    answers = {
-        "climbing": ("ascending", "rising", "it climbs", "going up"),
-        "descending": ("sinking", "it descends", "going down", "losing height"),
-        "keeping its height": ("level", "level flight", "constant height", "maintaining altitude"),
-    }
     for second, index in view.moments:
         up = float(view.velocity_mps[index, 2])
         one = case(view, "air_st_height", second)
@@ -35,16 +29,11 @@ def vertical_state(view: FlightExam) -> Iterator[ExamCase]:
         else:
             one.require("between_states", abs(up), ">=", view.rules.climbing_mps, "m/s")
             answer = "climbing" if up > 0 else "descending"
-        yield words(one, answer, answers, answers[answer])
+        yield choose(one, answer)
 
 
 def camera_state(view: FlightExam) -> Iterator[ExamCase]:
     """ST: where the camera looks: level, down at an angle, or straight down."""
-    answers = {
-        "straight ahead": ("level", "horizontal", "ahead"),
-        "obliquely downwards": ("oblique", "tilted down", "down at an angle"),
-        "straight down": ("down", "vertically down", "nadir"),
-    }
     for second, index in view.moments:
         pitch = float(view.flight.pitch_deg[index])
         one = case(view, "air_st_camera", second)
@@ -53,8 +42,7 @@ def camera_state(view: FlightExam) -> Iterator[ExamCase]:
         margin = min(abs(pitch + border) for border in (15, 75))
         one.require("between_states", margin, ">=", 5.0, "deg")
         one.require("looks_up", pitch, "<=", 10.0, "deg")
-        answer = list(answers)[0 if pitch > -15 else 1 if pitch > -75 else 2]
-        yield words(one, answer, answers, answers[answer])
+        yield choose(one, 0 if pitch > -15 else 1 if pitch > -75 else 2)
 
 
 def distance_home(view: FlightExam) -> Iterator[ExamCase]:
@@ -87,10 +75,9 @@ def compass(view: FlightExam) -> Iterator[ExamCase]:
         one = case(view, "air_or_compass", second)
         steady(view, one, index)
         one.fact("heading", "drone", angle, "deg")
-        border = 22.5 - abs((angle + 22.5) % 45 - 22.5)
+        eighth, border = sector(angle, 8)
         one.require("near_heading_border", border, ">=", view.rules.heading_margin_deg / 2, "deg")
-        answer = list(COMPASS)[int((angle + 22.5) // 45) % 8] if np.isfinite(angle) else "north"
-        yield words(one, answer, COMPASS, COMPASS[answer])
+        yield choose(one, eighth)
 
 
 def speed(view: FlightExam) -> Iterator[ExamCase]:
@@ -118,11 +105,6 @@ def flown_lately(view: FlightExam) -> Iterator[ExamCase]:
 
 def climbed_lately(view: FlightExam) -> Iterator[ExamCase]:
     """S/M: what the height did in the last seconds."""
-    answers = {
-        "it climbed": ("climbed", "ascended", "rose", "increased"),
-        "it descended": ("descended", "sank", "decreased"),
-        "it stayed the same": ("unchanged", "constant", "stayed the same", "level"),
-    }
     for second, index in view.moments:
         before = view.flight.index(second - view.rules.window_s)
         seconds = f"{view.rules.window_s:g}"
@@ -137,7 +119,7 @@ def climbed_lately(view: FlightExam) -> Iterator[ExamCase]:
             one.require("changes_too_little", abs(change), ">=", 2.0, "m")
             one.require("up_and_down", spread, "<=", 1.15 * abs(change), "m")
             answer = "it climbed" if change > 0 else "it descended"
-        yield words(one, answer, answers, answers[answer])
+        yield choose(one, answer)
 
 
 def flown_in_all(view: FlightExam) -> Iterator[ExamCase]:
@@ -187,12 +169,8 @@ def state(view: FlightExam) -> Iterator[ExamCase]:
         one.fact("climb", "drone", up, "m/s")
         one.fact("speed", "drone", speed_now, "m/s")
         one.fact("turn", "drone", turn, "deg/s")
-        level, straight, still = (
-            abs(up) <= rules.level_mps,
-            abs(turn) <= rules.straight_dps,
-            speed_now <= rules.still_mps,
-        )
-        if level and straight and still:
+        level, straight = abs(up) <= rules.level_mps, abs(turn) <= rules.straight_dps
+        if level and straight and speed_now <= rules.still_mps:
             yield words(one, "hovering", every, ("hover", "hovering in place", "stationary"))
             continue
         one.require("between_standing_and_moving", speed_now, ">=", rules.moving_mps, "m/s")

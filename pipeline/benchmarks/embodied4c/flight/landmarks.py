@@ -8,9 +8,8 @@ from typing import Final
 
 import numpy as np
 
-from pipeline.benchmarks.embodied4c.case import ExamCase, is_larger, number, ranked, words
+from pipeline.benchmarks.embodied4c.case import ExamCase, choose, is_larger, number, ranked, sector, words
 from pipeline.benchmarks.embodied4c.flight.view import FlightExam, bare, case, label_of, named, steady
-from pipeline.benchmarks.embodied4c.kinds import COMPASS, EIGHTHS
 from pipeline.core.identity import digest
 from pipeline.worlds.flight.facts import Action
 
@@ -42,24 +41,22 @@ def height_of(view: FlightExam) -> Iterator[ExamCase]:
         yield number(one, mark.top_m - mark.base_m, "m", 0)
 
 
-def sector(view: FlightExam) -> Iterator[ExamCase]:
+def bearing(view: FlightExam) -> Iterator[ExamCase]:
     """LC: in which eighth around the drone's nose a landmark lies."""
-    order = list(EIGHTHS)
     for second, index, place, gap in named(view):
         label = label_of(view, place)
         one = case(view, "air_lc", second, (label,), place, thing=label)
-        bearing = view.bearing_deg(place, index)
+        angle = view.bearing_deg(place, index)
         steady(view, one, index)
-        one.fact("bearing", label, bearing, "deg")
+        one.fact("bearing", label, angle, "deg")
         one.require("too_far", gap, "<=", view.rules.spoken_of_m, "m")
         one.require("too_near_for_a_side", gap, ">=", 5.0, "m")
         # Its ends must lie on one side, not its middle alone.
         away = gap + view.flight.places[place].radius_m
         half = float(np.degrees(np.arctan2(view.flight.places[place].radius_m, away)))
-        border = 22.5 - abs((bearing + 22.5) % 45 - 22.5)
+        _, border = sector(angle, 8)
         one.require("near_side_border", border, ">=", max(view.rules.side_margin_deg / 2, min(half, 15.0)), "deg")
-        answer = order[int((-bearing + 22.5) // 45) % 8] if np.isfinite(bearing) else order[0]
-        yield words(one, answer, EIGHTHS, EIGHTHS[answer])
+        yield choose(one, sector(-angle, 8)[0])
 
 
 def distance(view: FlightExam) -> Iterator[ExamCase]:
@@ -110,12 +107,11 @@ def relative_place(view: FlightExam) -> Iterator[ExamCase]:
             east, north = flight.places[first].center - flight.places[then].center
             angle = float(np.degrees(np.arctan2(east, north))) % 360
             one = case(view, "air_rp", second, names, first, then, thing=names[0], other=names[1])
-            border = 22.5 - abs((angle + 22.5) % 45 - 22.5)
+            eighth, border = sector(angle, 8)
             one.fact("bearing", f"from {names[1]} to {names[0]}", angle, "deg")
             one.require("near_heading_border", border, ">=", view.rules.heading_margin_deg / 2, "deg")
             one.require("too_near_for_a_side", flight.places[first].gap_m(flight.places[then]), ">=", 5.0, "m")
-            answer = list(COMPASS)[int((angle + 22.5) // 45) % 8]
-            yield words(one, answer, COMPASS, COMPASS[answer])
+            yield choose(one, eighth)
 
 
 def ranking(view: FlightExam) -> Iterator[ExamCase]:

@@ -35,7 +35,7 @@ OTHERS: Final = ("leader_m", "leader_lane")
 
 @dataclass(frozen=True)
 class TrialOutcome:
-    """What one trial earns in one task.
+    """The points of one trial in one task.
 
     Attributes:
         points: 0 to 100; None: the log cannot be scored for it.
@@ -73,7 +73,7 @@ def checked(
     places: Mapping[str, FloatArray] | None = None,
     lanes: Mapping[str, str] | None = None,
 ) -> list[TrialOutcome]:
-    """What a trial earns in each task.
+    """The outcome of a trial in each task.
 
     Args:
         tasks: as drawn.

@@ -239,13 +239,8 @@ LOGS: Final[Mapping[str, Callable[[Path, KnownRoads, float], dict[str, Callable[
 def trials_of(
     path: Path, domain: str, told: KnownRoads | None = None, from_s: float = 0.0
 ) -> dict[str, Callable[[], Trial]]:
-    """What reads each trial of a log of an embodiment, by name. Raises RawDataError for what is none.
+    """Readers of each trial of a log of an embodiment, by name. Raises RawDataError for a file that is no log.
 
     ``told`` and when the trial begins (``from_s``) are those of a drive.
     """
     return LOGS[domain](path, told or KnownRoads(), from_s)
-
-
-def read_trials(path: Path, domain: str, told: KnownRoads | None = None, from_s: float = 0.0) -> dict[str, Trial]:
-    """All of them, read."""
-    return {name: read() for name, read in trials_of(path, domain, told, from_s).items()}

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 import numpy as np
 import shapely
 
-from pipeline.benchmarks.embodied4c.drive.lanes import ALIGNED_DEG, Lanes
+from pipeline.benchmarks.embodied4c.drive.view import ALIGNED_DEG, Lanes
 from pipeline.core.arrays import FloatArray, StrArray
 from pipeline.core.errors import ConfigError
 from pipeline.geometry.angles import turned_about_z, wrapped_deg
@@ -29,7 +29,7 @@ AGAINST_DEG: Final = 180.0 - ALIGNED_DEG  # at least, between a lane and who dri
 
 @dataclass(frozen=True)
 class KnownRoads:
-    """What people declare of a drive.
+    """Facts that people declare of a drive.
 
     Attributes:
         leader: id of the actor that the tasks call the vehicle ahead, or `NEAREST`.

@@ -77,7 +77,7 @@ def specifications(seed: int = 0) -> Mapping[str, Specification]:
 
 
 def _turns(draw: Mapping[str, Sequence[Any]], n: int, rng: np.random.Generator) -> list[Mapping[str, Sequence[Any]]]:
-    """What each of n alike tasks draws from: of movements each has one that none before it has."""
+    """The values from which each of n alike tasks draws: of movements each has one that none before it has."""
     if "move" not in draw:
         return [draw] * n
     order = rng.permutation(len(draw["move"]))

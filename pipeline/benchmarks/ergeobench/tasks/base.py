@@ -21,7 +21,7 @@ from pipeline.core.schema import Rejection
 from pipeline.core.templates import load_template
 from pipeline.geometry.views import View
 from pipeline.questions.cases import Case, CaseTask
-from pipeline.questions.rules import Measure, rule
+from pipeline.questions.rules import Measure, first_broken, rule
 
 TRIES: Final = 24  # views that are drawn for an answer
 
@@ -41,17 +41,18 @@ class SeenTask(CaseTask[ErgeoView]):
             rule("no_objects_known", len(view.objects), ">=", 1, "objects"),
             *self.required(view),
         )
-        return next((measure.rejection() for measure in measures if not measure.holds), None)
+        broken = first_broken(measures)
+        return broken.rejection() if broken else None
 
     def required(self, view: ErgeoView) -> tuple[Measure, ...]:
-        """What else must hold of a panorama, so that the task can be asked."""
+        """Further requirements of a panorama, so that the task can be asked."""
         return ()
 
     def ask_once(self, view: ErgeoView, cases: Iterable[Case]) -> None:
         """The same words about another view are another question."""
 
     def rng(self, view: ErgeoView, *operands: str) -> Generator:
-        """What draws a candidate's answer and view."""
+        """The generator that draws a candidate's answer and view."""
         return rng_for(view.scene.id, self.name, *operands)
 
     def word(self, view: ErgeoView, case: Case, template: str | None = None, **fields: str) -> Case:

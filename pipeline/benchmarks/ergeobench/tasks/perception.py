@@ -20,7 +20,7 @@ from pipeline.questions.rules import Measure, rule
 MOST: Final = 4  # options
 TRUE, FALSE = ANSWERS = ("True", "False")
 Shows = Mapping[str, Sequence[tuple[View, int]]]
-"""What may be answered -> the views that show it, and it alone of all that may, each with its object."""
+"""Possible answer -> the views that show it, and it alone of all that may, each with its object."""
 
 
 class Perception(SeenTask):

@@ -6,10 +6,17 @@ from typing import Final
 
 from pipeline.benchmarks.ergeobench.rules import GEO, SLOTS
 from pipeline.benchmarks.ergeobench.tasks.common_sense import DualView, NeedCrossView, SingleView
-from pipeline.benchmarks.ergeobench.tasks.distances import DepthTask, Distance
 from pipeline.benchmarks.ergeobench.tasks.geo import GeoLocalization
 from pipeline.benchmarks.ergeobench.tasks.perception import Perception
-from pipeline.benchmarks.ergeobench.tasks.placing import CrossView, FrontBack, LeftRight, Positioning, YawEstimation
+from pipeline.benchmarks.ergeobench.tasks.spatial import (
+    CrossView,
+    DepthTask,
+    Distance,
+    FrontBack,
+    LeftRight,
+    Positioning,
+    YawEstimation,
+)
 from pipeline.benchmarks.ergeobench.view import ErgeoView
 from pipeline.questions.cases import CaseTask
 

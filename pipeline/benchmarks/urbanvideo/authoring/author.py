@@ -56,7 +56,7 @@ class FlightAuthoring(SceneAuthoring[UrbanView]):
 
     @cached_property
     def facts(self) -> ObservedFacts:
-        """What is known without a model."""
+        """The facts that are known without a model."""
         return ObservedFacts(self.view)
 
     @cached_property
@@ -146,7 +146,7 @@ class _Written(CaseTask[UrbanView]):
 
 
 def _answer(case: Case, item: DraftItem, scene: FlightAuthoring, steps: tuple[str, str]) -> None:
-    """What the second model makes of an item. What it answers is kept also with what it refuses."""
+    """The second model's answers to an item. They are kept also with an item that they refuse."""
     if len(scene.asks) < 2:
         return
     with refusing(case):

@@ -25,7 +25,7 @@ from pipeline.benchmarks.urbanvideo.authoring.claims import (
 from pipeline.benchmarks.urbanvideo.authoring.meaning import Asks, content, nearly_same, of_form, reads, says_all_of
 from pipeline.benchmarks.urbanvideo.authoring.observed import ObservedFacts
 from pipeline.benchmarks.urbanvideo.authoring.timing import is_about_sight, is_shown_in, spans, timing
-from pipeline.benchmarks.urbanvideo.authoring.vocabulary import (
+from pipeline.benchmarks.urbanvideo.authoring.words import (
     BUILDINGS,
     COMPASS,
     FACING,
@@ -40,8 +40,6 @@ from pipeline.benchmarks.urbanvideo.authoring.vocabulary import (
     SIDES,
     SUPPOSING,
     UNREAL,
-)
-from pipeline.benchmarks.urbanvideo.authoring.words import (
     absolute,
     contains,
     covered,

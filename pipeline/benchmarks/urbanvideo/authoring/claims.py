@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 
 from pipeline.benchmarks.urbanvideo.authoring.observed import ObservedFacts
-from pipeline.benchmarks.urbanvideo.authoring.vocabulary import (
+from pipeline.benchmarks.urbanvideo.authoring.words import (
     ANY_SIDE,
     CLAUSE,
     MEANT,
@@ -20,8 +20,6 @@ from pipeline.benchmarks.urbanvideo.authoring.vocabulary import (
     TIMES_OF,
     UNITS,
     UNREAL,
-)
-from pipeline.benchmarks.urbanvideo.authoring.words import (
     covered,
     movements,
     plain,
@@ -76,7 +74,7 @@ _LEFT_OUT: Final = re.compile(
 
 
 def claims(said: Sequence[str], facts: ObservedFacts, known: Extract) -> Iterator[Measure]:
-    """What texts say was so, against what was. Nothing is held against what was not observed.
+    """Rules that hold the claims of texts against the flight. Nothing is held against what was not observed.
 
     Args:
         said: the texts; what they only suppose is left alone.
@@ -109,7 +107,7 @@ def _asked_for(question: str, answers: Sequence[str], known: Extract) -> Iterato
 
 
 def supposed_instead(question: str) -> list[str]:
-    """What a question sets something else against ("instead of ascending", "had it not turned"): that must be so."""
+    """The premises of a question ("instead of ascending", "had it not turned"): these must be so."""
     text = plain(question)
     return [match["what"] for pattern in (_INSTEAD, _HAD_NOT, _LEFT_OUT) for match in pattern.finditer(text)]
 
@@ -170,7 +168,7 @@ def _clauses(text: str) -> list[str]:
 
 
 def words_of(n: int, facts: ObservedFacts) -> str:
-    """What a landmark is called, and what it is."""
+    """The name and the sort of a landmark."""
     landmark = facts.flight.landmarks[n]
     return f"{landmark.label} {landmark.sort or ''}"
 
@@ -234,7 +232,7 @@ def _size_off(text: str, facts: ObservedFacts, known: Extract) -> float:
 
 
 def _sizes(kind: str, near: Sequence[str], moment: bool, facts: ObservedFacts) -> list[float]:
-    """What was measured of a kind: of the movements that are named beside the number, else of all."""
+    """Measured sizes of a kind: of the movements that are named beside the number, else of all."""
     wanted = {name for movement in near for name in MEANT[movement]}
     segments = [s for s in facts.segments if not wanted or wanted & set(s.actions)]
     if kind == "deg":

@@ -12,8 +12,19 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Final, Literal
 
-from pipeline.benchmarks.urbanvideo.authoring.vocabulary import ACTORS, COLOURS, MOVEMENT, NUMBERS, SUPPOSING, THINGS
-from pipeline.benchmarks.urbanvideo.authoring.words import movements, plain, singular, tokens, without
+from pipeline.benchmarks.urbanvideo.authoring.words import (
+    ACTORS,
+    COLOURS,
+    MOVEMENT,
+    NUMBERS,
+    SUPPOSING,
+    THINGS,
+    movements,
+    plain,
+    singular,
+    tokens,
+    without,
+)
 from pipeline.benchmarks.urbanvideo.authoring.writing import DraftItem
 from pipeline.core.templates import load_table
 from pipeline.questions.rules import Measure, rule
@@ -218,7 +229,7 @@ def _on_topic(option: str, known: Sequence[str]) -> bool:
 
 
 def _specifics(question: str, names: Sequence[str]) -> int:
-    """What ties a question to its flight: movements, things that are there, and times."""
+    """The number of words that tie a question to its flight: movements, things that are there, and times."""
     text = plain(question)
     named = without(question, names) != question or any(set(tokens(name)) & set(tokens(question)) for name in names)
     return len(MOVEMENT.findall(text)) + named + len(_WHEN.findall(text))

@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from pipeline.benchmarks.urbanvideo.authoring.vocabulary import SIDES
+from pipeline.benchmarks.urbanvideo.authoring.words import SIDES
 from pipeline.benchmarks.urbanvideo.rules import UrbanView
 from pipeline.core.arrays import BoolArray, FloatArray
 from pipeline.geometry import bearings
@@ -54,7 +54,7 @@ class ObservedFacts:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What may be spoken of: the landmarks' labels, the goal and the steps of the route."""
+        """All names that may be used: the landmarks' labels, the goal and the steps of the route."""
         labels = [str(self.flight.landmarks[n].label) for n in self.landmarks]
         return tuple(dict.fromkeys([*labels, *([self.goal] if self.goal else []), *self.route]))
 
@@ -72,7 +72,7 @@ class ObservedFacts:
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """What sorts of things the landmarks are."""
+        """The sorts of the landmarks."""
         return tuple(sorted({sort for n in self.landmarks if (sort := self.flight.landmarks[n].sort)}))
 
     @cached_property

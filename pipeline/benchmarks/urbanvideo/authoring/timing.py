@@ -9,8 +9,17 @@ from typing import Final
 from pipeline.benchmarks.urbanvideo.authoring.claims import EARLY, LATE, PHASE, described, observable
 from pipeline.benchmarks.urbanvideo.authoring.meaning import Asks
 from pipeline.benchmarks.urbanvideo.authoring.observed import NOW_S, ObservedFacts
-from pipeline.benchmarks.urbanvideo.authoring.vocabulary import ANY_SIDE, MEANT, MOVEMENT, NUMBERS, PHRASES, SEEN
-from pipeline.benchmarks.urbanvideo.authoring.words import movements, plain, without
+from pipeline.benchmarks.urbanvideo.authoring.words import (
+    ANY_SIDE,
+    MEANT,
+    MOVEMENT,
+    NUMBERS,
+    PHRASES,
+    SEEN,
+    movements,
+    plain,
+    without,
+)
 from pipeline.benchmarks.urbanvideo.authoring.writing import DraftItem, Extract
 from pipeline.questions.rules import Measure, rule
 from pipeline.worlds.flight.facts import Segment

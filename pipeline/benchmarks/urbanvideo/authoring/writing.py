@@ -86,7 +86,7 @@ def as_lines(passages: Sequence[Passage]) -> str:
 
 @dataclass(frozen=True)
 class Extract:
-    """What a question may speak of.
+    """Movements and objects that a question may name.
 
     Attributes:
         movements: what is done at once, in order: of the measured segments, or of the narration where there are none.
@@ -142,7 +142,7 @@ def compose_arguments(
     shown: VisualInputs | None,
     count: int,
 ) -> PromptArguments:
-    """What the prompt for at most ``count`` questions of a task is given."""
+    """The arguments of the prompt for at most ``count`` questions of a task."""
     role = ROLES[int(rng_for(facts.view.scene.id, "role").integers(len(ROLES)))]
     wordings = (load_template(task.template).text, *task.wordings)
     fields = {

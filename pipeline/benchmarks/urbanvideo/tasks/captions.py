@@ -63,7 +63,7 @@ def misreadings(
     possible: Callable[[Reading], bool],
     alike: Callable[[Reading, Reading], bool],
 ) -> list[Reading]:
-    """What comes of the first `WAYS` ways, each alone and together, whose readings are possible and never alike.
+    """The readings from the first `WAYS` ways, each alone and together, that are possible and never alike.
 
     Each reading has all the others for its misreadings. So nothing about the options, such as what most of them say
     at a place, tells which of them is right; single changes of the right one would all agree with it in the rest.
@@ -106,8 +106,6 @@ class TrajectoryCaptioning(UrbanTask):
     template = "urbanvideo/trajectory_captioning"
     slots = ("when", TIME)
     needs = frozenset(("steps",))
-    definition = "Summarize the agent's movement path using visual cues and landmarks."
-    example = "Summarize the drone's movement path so far using visual cues and landmarks."
 
     def obstacle(self, view: UrbanView) -> Rejection | None:
         """Where other questions print the route, they tell the answer."""
@@ -208,7 +206,7 @@ def _ways(legs: Sequence[CaptionPassage]) -> list[Misreading[Told]]:
 
 
 def _kind(leg: CaptionPassage) -> tuple[list[Action], str]:
-    """What a movement and its opposites have in common."""
+    """The common part of a movement and its opposites."""
     return sorted(leg.actions.union(*(change(leg.actions) for change in _CHANGES))), leg.toward or ""
 
 

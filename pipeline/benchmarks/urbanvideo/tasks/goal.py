@@ -12,7 +12,17 @@ from typing import Final
 
 import numpy as np
 
-from pipeline.benchmarks.urbanvideo.cases import TIME, EvenTask, FlightCase, UrbanTask, clipped, clock, cuts, unnameable
+from pipeline.benchmarks.urbanvideo.cases import (
+    TIME,
+    EvenTask,
+    FlightCase,
+    UrbanTask,
+    clipped,
+    clock,
+    cuts,
+    goal_of,
+    unnameable,
+)
 from pipeline.benchmarks.urbanvideo.rules import UrbanView
 from pipeline.core.identity import digest
 from pipeline.geometry.bearings import picture_xy
@@ -33,11 +43,6 @@ class GoalDetection(EvenTask):
     template = "urbanvideo/goal_detection"
     slots = ("goal", TIME)
     needs = frozenset(("places", "heading", "height", "views", "goal"))
-    definition = "Given the navigation goal, tell whether it is in the field of view, and where in it."
-    example = (
-        "Navigation Goal: [Main entrance, where there is a stone]. At current position, is the destination in the "
-        "field of view? If yes, where is the destination in the view?"
-    )
 
     def judged(self, view: UrbanView) -> Iterator[FlightCase]:
         """Every few seconds."""
@@ -46,7 +51,7 @@ class GoalDetection(EvenTask):
 
     def _case(self, view: UrbanView, second: int, index: int) -> FlightCase:
         rules = view.rules
-        goal = _goal(view)
+        goal = goal_of(view)
         label = view.places[goal].label
         case = clipped(view, label, clock(second), until_s=second)
         signed = view.in_view_s(goal, second)
@@ -95,7 +100,7 @@ class Association(UrbanTask):
 
     def cases(self, view: UrbanView) -> Iterator[FlightCase]:
         """Every few seconds at which the goal is not in view."""
-        goal = _goal(view)
+        goal = goal_of(view)
         mark = view.places[goal]
         gap = {i: mark.gap_m(view.places[i]) for i in range(len(view.places)) if i != goal}
         for second, _ in view.moments:
@@ -108,11 +113,11 @@ class Association(UrbanTask):
         self, view: UrbanView, case: FlightCase, gap: dict[int, float], unseen_s: float, second: int
     ) -> FlightCase:
         rules = view.rules
-        case.shown(view, _goal(view), second)
+        case.shown(view, goal_of(view), second)
         in_view_s = {i: view.in_view_s(i, second) for i in gap}
         visible = sorted((gap[i], view.places[i].label, i) for i in gap if in_view_s[i] >= 0)
         case.require("view_just_changed", unseen_s, ">=", rules.view_margin_min_s, "s", case.operands[0])
-        out_s = view.out_of_view_s(_goal(view), second)
+        out_s = view.out_of_view_s(goal_of(view), second)
         case.require("may_be_in_view", out_s, ">=", rules.view_margin_min_s, "s", case.operands[0])
         if not visible:
             case.refuse("nothing_in_view", 0, 1, "landmarks")
@@ -126,18 +131,12 @@ class Association(UrbanTask):
         case.require("related_too_far", distance, "<=", rules.related_max_m, "m", label)
         case.require("second_nearest", second_m / max(distance, LEAST_M), ">=", rules.second_ratio_min, "ratio", label)
         case.require("view_just_changed", in_view_s[place], ">=", rules.view_margin_min_s, "s", label)
-        goal, places = _goal(view), view.places
+        goal, places = goal_of(view), view.places
         case.require("label_tells_answer", places.tied(goal, place), "<=", 0, "labels", label)
         # Farther from the goal, and seen: what never was seen is no rival. In view now, if enough of them are.
         seen = [i for i in gap if gap[i] >= limit and view.seen_by(i, second) and not places.tied(goal, i)]
         now = [i for i in seen if in_view_s[i] >= rules.view_margin_min_s]
         return case.ask(label, (view.places[i].label for i in (now if len(now) >= WRONG_MIN else seen)))
-
-
-def _goal(view: UrbanView) -> int:
-    if view.goal is None:
-        raise ValueError('a task with need "goal" is asked only where the goal is a landmark')
-    return view.goal
 
 
 def _across(view: UrbanView, place: int, index: int, off_deg: float) -> tuple[float, float]:
@@ -174,8 +173,6 @@ class StartEndPosition(UrbanTask):
     template = "urbanvideo/start_end_position"
     slots = (TIME,)
     needs = frozenset(("places",))
-    definition = "Tell where the agent's movement starts and where it ends."
-    example = "Where are the starting point and final destination of the agent's movement?"
 
     def cases(self, view: UrbanView) -> Iterator[FlightCase]:
         """At the end of every movement."""

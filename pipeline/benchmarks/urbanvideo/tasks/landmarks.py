@@ -7,7 +7,16 @@ from typing import Final
 
 import numpy as np
 
-from pipeline.benchmarks.urbanvideo.cases import TIME, EvenTask, FlightCase, UrbanTask, clipped, clock, unnameable
+from pipeline.benchmarks.urbanvideo.cases import (
+    TIME,
+    EvenTask,
+    FlightCase,
+    UrbanTask,
+    clipped,
+    clock,
+    goal_of,
+    unnameable,
+)
 from pipeline.benchmarks.urbanvideo.rules import UrbanView
 from pipeline.core.arrays import FloatArray
 from pipeline.geometry.bearings import compass_deg, distance_m, relative_bearing_deg, turn_between_deg
@@ -33,8 +42,6 @@ class LandmarkPosition(EvenTask):
     template = "urbanvideo/landmark_position"
     slots = ("landmark", TIME)
     needs = frozenset(("places", "heading", "height"))
-    definition = "Tell the agent's current position relative to a landmark."
-    example = "The direction of the lake from the UAV's egocentric view:"
 
     def judged(self, view: UrbanView) -> Iterator[FlightCase]:
         """Every landmark that the video has shown, every few seconds."""
@@ -157,11 +164,6 @@ class HighLevelPlanning(UrbanTask):
     template = "urbanvideo/high_level_planning"
     slots = ("goal", TIME)
     needs = frozenset(("places", "goal"))
-    definition = "Given the navigation goal at the start, make the next plan from the current location."
-    example = (
-        "Navigation Goal: [Main entrance, where there is a stone]. To reach the destination from current position, "
-        "what should the UAV approach next?"
-    )
 
     def cases(self, view: UrbanView) -> Iterator[FlightCase]:
         """Every few seconds."""
@@ -169,9 +171,7 @@ class HighLevelPlanning(UrbanTask):
             yield self._case(view, second, index)
 
     def _case(self, view: UrbanView, second: int, index: int) -> FlightCase:
-        rules, goal = view.rules, view.goal
-        if goal is None:
-            raise ValueError('a task with need "goal" is asked only where the goal is a landmark')
+        rules, goal = view.rules, goal_of(view)
         case = FlightCase(view.places[goal].label, clock(second), until_s=second)
         case.shown(view, goal, second)
         rows = [row for row, i in enumerate(view.pool) if i != goal and view.seen_by(i, second)]

@@ -33,8 +33,6 @@ class CognitiveMap(UrbanTask):
     category = "Perception"
     template = "urbanvideo/cognitive_map"
     needs = frozenset(("places",))
-    definition = "Summarize historical movement observations into a cognitive map."
-    example = "Which map shows the drone's path and the landmarks that it passed?"
 
     def cases(self, view: UrbanView) -> Iterator[FlightCase]:
         """At the end of every movement, with the landmarks seen by then that are nearest to the path."""
@@ -84,7 +82,7 @@ def _told_apart(view: UrbanView, rows: list[int]) -> list[int]:
 
 
 class Drawing(NamedTuple):
-    """What is on a map, as rows and columns.
+    """The content of a map, as rows and columns.
 
     Attributes:
         path: (n, 2) cells of the path, from start to end.

@@ -87,8 +87,6 @@ class Proximity(EvenTask):
     template = "urbanvideo/proximity"
     slots = ("landmark", "when", TIME)
     needs = frozenset(("places", "height"))
-    definition = "Tell how the distance between the agent and an object changes during a movement."
-    example = "How does the distance between the agent and the rooftop change after the agent descends to street level?"
 
     def judged(self, view: UrbanView) -> Iterator[FlightCase]:
         """Every landmark and stretch that ends with a movement: that one, the latest three, and the flight so far."""
@@ -264,8 +262,6 @@ class Duration(UrbanTask):
     template = "urbanvideo/duration"
     slots = ("first", "second")
     needs = frozenset(("steps", "seconds"))
-    definition = "Tell which of two movements takes longer."
-    example = "Which takes longer, the agent's movement through the alley or its descent to the balcony?"
 
     def cases(self, view: UrbanView) -> Iterator[FlightCase]:
         """Every two of the first three times of a kind of movement; it and its mirror image, if each is flown once."""

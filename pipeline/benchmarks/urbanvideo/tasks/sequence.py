@@ -56,8 +56,6 @@ class SequenceRecall(_Next):
     template = "urbanvideo/sequence_recall"
     slots = ("step",)
     needs = frozenset(("steps",))
-    definition = "State the agent's next step after a given movement."
-    example = "What is the agent's next step after changing direction to the left over the intersection?"
 
     def obstacle(self, view: UrbanView) -> Rejection | None:
         """Where other questions print the route, they tell the answer."""
@@ -104,8 +102,6 @@ class ActionGeneration(_Next):
     category = "Navigation"
     template = "urbanvideo/action_generation"
     needs = frozenset(("steps", "goal or route"))
-    definition = "Given the navigation goal or route at the start, generate the next control action from here."
-    example = "Navigation Route: [...]. To finish the route, what are the best NEXT actions for the UAV?"
 
     def obstacle(self, view: UrbanView) -> Rejection | None:
         """Unless a route is told the goal must have a place: else it is not known what brings it nearer."""
@@ -195,11 +191,6 @@ class ProgressEvaluation(EvenTask):
     category = "Navigation"
     template = "urbanvideo/progress_evaluation"
     needs = frozenset(("steps", "route"))
-    definition = "Given the navigation route at the start, analyze which step the navigation is currently performing."
-    example = (
-        "Navigation Route: [Fly along the road, then turn left and fly towards the bridge, ...]. What is the UAV's "
-        "current move?"
-    )
 
     def obstacle(self, view: UrbanView) -> Rejection | None:
         """The route is not understood, or is not what was flown."""
@@ -243,7 +234,7 @@ class ProgressEvaluation(EvenTask):
 
 
 def actions_of(words: str) -> Actions:
-    """What a step of a route asks for; nothing if it is not understood, or asks for one movement after another."""
+    """The actions that a step of a route asks for; none if it is not understood, or asks for several in turn."""
     found: set[Action] = {action for action, pattern in _WORDS if re.search(pattern, words, re.IGNORECASE)}
     if any(action.startswith("fly") and action != "fly forward" for action in found):
         found.discard("fly forward")  # "fly" alone is forward, "fly left" is not

@@ -7,8 +7,7 @@ from typing import Final
 from pipeline.benchmarks.vsi.rules import ScanView
 from pipeline.benchmarks.vsi.tasks.appearance import AppearanceOrder
 from pipeline.benchmarks.vsi.tasks.measures import AbsDistance, ObjectCounting, ObjectSize, RoomSize
-from pipeline.benchmarks.vsi.tasks.rel_direction import LEVELS, RelDirection
-from pipeline.benchmarks.vsi.tasks.rel_distance import RelDistance
+from pipeline.benchmarks.vsi.tasks.relations import LEVELS, RelDirection, RelDistance
 from pipeline.benchmarks.vsi.tasks.route import RoutePlanning
 from pipeline.questions.arrays import ArrayTask
 

@@ -32,7 +32,7 @@ _CHUNK: Final = 4096  # routes at a time; bounds memory
 
 
 class WalkedRoute(NamedTuple):
-    """What a batch of n routes meets on its legs, (n, legs) each; NaN where there is no leg or no turn."""
+    """Measurements of a batch of n routes on their legs, (n, legs) each; NaN where there is no leg or no turn."""
 
     turn_deg: FloatArray  # signed, left positive
     length_m: FloatArray

@@ -3,13 +3,26 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pipeline.benchmarks.urbanvideo.authoring.check import only_right
 from pipeline.benchmarks.urbanvideo.authoring.claims import claims, described, side_off_deg, supposed_instead
-from pipeline.benchmarks.urbanvideo.authoring.meaning import Asks, content, of_form, says_all_of
-from pipeline.benchmarks.urbanvideo.authoring.words import sides, stories
+from pipeline.benchmarks.urbanvideo.authoring.meaning import Asks, content, nearly_same, of_form, says_all_of
+from pipeline.benchmarks.urbanvideo.authoring.timing import spans, timing
+from pipeline.benchmarks.urbanvideo.authoring.words import (
+    absolute,
+    covered,
+    movements,
+    plain,
+    sides,
+    stories,
+    things,
+    tokens,
+    without,
+)
 from pipeline.benchmarks.urbanvideo.authoring.writing import DraftItem
-from tests.benchmarks.urbanvideo.authoring.flights import FLIGHTS
+from tests.benchmarks.urbanvideo.authoring.made import FLIGHTS
 
 KEPT = None
 
@@ -134,3 +147,157 @@ def test_what_texts_say() -> None:
     assert supposed_instead("Instead of ascending, could it turn left?") == ["ascending"]
     assert content("The drone avoids collisions") == content("To evade the crash")
     assert sides("a shift to the left") == []
+
+
+# Up 0-12 s, camera down, forward 15-35, right, forward 39-55, right, down 59-69, hover 69-75.
+FACTS, KNOWN = FLIGHTS["river"]
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "broken"),
+    [
+        ("Why did the drone turn right immediately after it had taken off?", "", "invalid_or_ambiguous_not_directly"),
+        ("Why did the drone hover immediately after it had descended?", "", None),
+        ("Why does the drone descend after the first turn to the right?", "", None),
+        ("Why does the drone ascend after the first turn to the right?", "", "invalid_or_ambiguous_not_then"),
+        ("Why does the drone descend after the third turn?", "", "invalid_or_ambiguous_not_then"),
+        ("Why does the drone tilt the camera down before the first turn?", "", None),
+        ("How many times does the drone turn?", "Twice", None),
+        ("How many times does the drone turn?", "Three times", "hallucination_how_often"),
+        ("What is visible while the drone ascends?", "Saint Anna Church", None),
+        ("What is visible while the drone ascends?", "The Long Bridge", "hallucination_not_in_view_then"),
+        ("What comes into view after the descent?", "The Long Bridge", None),
+        ("What is visible at the end?", "Saint Anna Church", "hallucination_not_in_view_then"),
+        ("What is visible during the flight?", "Saint Anna Church", None),
+    ],
+)
+def test_what_is_said_of_time_holds(question: str, answer: str, broken: str | None) -> None:
+    item = DraftItem(question, answer, ())
+    asks = "why" if question.startswith("Why") else "what"
+    assert next((m.name for m in timing(item, FACTS, KNOWN, asks) if not m.holds), None) == broken
+
+
+def test_questions_name_stretches_of_the_flight() -> None:
+    assert spans(plain("What is seen while the drone descends?"), FACTS) == [(59, 69)]
+    assert spans(plain("What is seen before the descent?"), FACTS) == [(0.0, 59)]
+    assert spans(plain("What is seen at the start?"), FACTS) == [(0.0, 25.0)]
+    assert spans(plain("What is seen during the second turn to the right?"), FACTS) == [(35, 39), (55, 59)]
+    assert spans(plain("What is seen in the flight?"), FACTS) == []
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("To keep away from the power lines", "To maintain a distance from the electric cables", True),
+        ("A big ferris wheel by the sea", "A large giant wheel by the sea", True),
+        ("A tower that comes nearer", "A lake that comes nearer", False),
+        ("The bridge seen from above", "The bridge seen from below", False),
+        ("It flies three rounds over the park", "It flies two rounds over the park", False),
+    ],
+)
+def test_most_of_what_two_options_say(one: str, other: str, same: bool) -> None:
+    assert nearly_same(one, other) is same
+
+
+@pytest.mark.parametrize(
+    ("text", "made"),
+    [
+        ("The drone ascends, then turned to the left and flies forward while descending", "A L F D"),
+        ("Fly forward while descend", "F D"),
+        ("It descended after turning right.", "R D"),
+        ("After climbing up 20 m the drone hovers", "A H"),
+        ("It took off, then after a left turn it came down", "A L D"),
+        ("It would turn left to see more", ""),
+        ("It never ascends", ""),
+        ("It climbs because it could not turn left", "A"),
+        ("It pauses, in order to slowly descend", ""),
+        ("It turns back", "U"),
+        ("The camera tilts downwards", "G"),
+        ("It flies to the left of the tower", "l"),
+        ("It passes the landmark and the Highland hotel", ""),
+        ("", ""),
+    ],
+)
+def test_movements_in_the_order_of_their_making(text: str, made: str) -> None:
+    letters = {
+        "A": "ascend", "D": "descend", "F": "fly forward", "L": "turn left", "R": "turn right", "H": "hover",
+        "U": "turn around", "G": "gimbal down", "l": "fly left",
+    }  # fmt: skip
+    assert movements(text) == [letters[letter] for letter in made.split()]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("The drone turns to the left.", "turn left", True),
+        ("A red building", "the red buildings", True),
+        ("Two towers", "2 towers", True),
+        ("Ascend and then turn right", "climbs, turning right", True),
+        ("next to the street", "Next to the ROAD!", True),
+        ("It turns left", "It turns right", False),
+        ("Ascend, then turn right", "Turn right, then ascend", False),
+        ("a red building", "a blue building", False),
+        ("It is visible", "It is not visible", False),
+        ("2 towers", "3 towers", False),
+        ("東京タワー", "東京駅", False),
+    ],
+)
+def test_texts_that_say_the_same(one: str, other: str, same: bool) -> None:
+    assert (tokens(one) == tokens(other)) is same
+
+
+@pytest.mark.slow
+@given(st.text(), st.sampled_from(["", " ", ".", "!"]))
+def test_case_spaces_and_a_full_stop_mean_nothing(text: str, end: str) -> None:
+    assert tokens(f"  {text} {end}") == tokens(text.casefold())
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("the tower is to the left of the drone", ["left"]),
+        ("the tower in front of the drone", ["ahead"]),
+        ("the park in front of the tower", []),
+        ("to the left of the tower", []),
+        ("the lake lies behind.", ["behind"]),
+        ("behind the mall", []),
+        ("it turns to the left at the mall", []),
+        ("on its right-hand side", ["right"]),
+        ("ahead of the UAV, not to the drone's right", ["ahead", "right"]),
+    ],
+)
+def test_sides_of_the_drone_alone(text: str, found: list[str]) -> None:
+    assert sides(text) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("north of the tower", ["north"]),
+        ("heads North-East, the southern part", ["north-east", "southern"]),
+        ("eastwards", ["eastwards"]),
+        ("at the West Gate", []),
+        ("at the west gate, west of it", ["west"]),
+        ("the Norther Lights, a seastar and the easter egg", []),
+    ],
+)
+def test_points_of_the_compass_but_not_in_names(text: str, found: list[str]) -> None:
+    assert absolute(text, ["West Gate", "West"] if "easter" in text else ["West Gate"]) == found
+
+
+def test_things_are_nouns_with_colours_and_proper_names() -> None:
+    text = "What is next to the Central ALL-STAR cafe and the red buildings? Yes, the Mill by the old oak."
+    assert things(text, ["Central"]) == ["ALL-STAR", "cafe", "red buildings", "mill"]
+    assert things("The UAV ascends", []) == []
+
+
+def test_a_thing_is_covered_by_a_name_with_all_its_words() -> None:
+    assert covered("the towers", ["Blue Tower"])
+    assert covered("skyscraper", ["glass tower"])
+    assert not covered("red tower", ["Blue Tower", "red building"])
+    assert not covered("tower", [])
+
+
+def test_names_are_blotted_out_as_they_stand() -> None:
+    assert without("a.b AxB a.bc", ["a.b", ""]) == "___ AxB a.bc"
+    assert without("West Gate Mall", ["West", "West Gate"]) == "_________ Mall"

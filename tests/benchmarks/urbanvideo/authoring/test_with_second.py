@@ -8,26 +8,72 @@ the question holds). The rules alone let 8 of the bad pass and refused 5 of the 
 How well the second model sees is its own property, and no test's: here it answers from the planted facts, or errs in a
 share of its replies. An honest one leaves none of the bad. Its errors cost good ones, since two replies with the video
 stand behind each that is kept: 2 more of 40 where one reply in 20 is wrong.
+
+``items_judged.jsonl`` was made over the flights of `made.FLIGHTS`, in eight batches; ``bad`` says what is wrong with an
+item. The rules have seen all of them: of each new batch 16 to 35% of the bad passed and 0 to 20% of the good failed at
+first (of the last four 9 of 40, 6 of 20, 7 of 20 and 5 of 20; and 1 of 35). Three more batches were written before any
+rule was looked at: of the first 11 of 40 passed, of the second 10 of 40 before and after rules were made for the first,
+of the third 7 of 24 before and after rules were made for the second. So a quarter to a third is what to expect of items
+that nobody has seen, however many rules there are: what words cannot tell (two ways to say the same, a second right
+option) is for a second model.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from pipeline.benchmarks.urbanvideo.authoring.check import measures, relative
 from pipeline.benchmarks.urbanvideo.authoring.writing import DraftItem
+from pipeline.benchmarks.urbanvideo.tasks.registry import URBAN_TASKS
 from pipeline.core.identity import rng_for
+from pipeline.core.tables import CANDIDATES
 from pipeline.llm.base import Image, Reply, Request, Text
 from pipeline.llm.session import Session
 from pipeline.llm.visual_inputs import VisualInputs
 from pipeline.questions.model_authoring import LETTERS, Second, answered
-from tests.benchmarks.urbanvideo.authoring.test_judged import refusal
+from tests.benchmarks.urbanvideo.authoring.made import (
+    FLIGHTS,
+    GOOD,
+    LISTS,
+    PASSAGES,
+    MadeTask,
+    author,
+    question,
+    questions,
+    view,
+)
 from tests.llm.asking import KEY, hosted
 from tests.llm.fake_server import running
+
+JUDGED = [json.loads(line) for line in Path(__file__).with_name("items_judged.jsonl").read_text().splitlines()]
+MISTAKEN_SHARE_MAX = 0.1  # either way: 4 of 40
+
+
+def refusal(raw: dict[str, Any]) -> str | None:
+    facts, known = FLIGHTS[raw["flight"]]
+    written = DraftItem(raw["question"], raw["answer"], tuple(raw["wrong"]), tuple(raw["objects"]), raw["time_s"])
+    rules = measures(relative(written, facts), facts, known, URBAN_TASKS[raw["task"]].asks)
+    broken = next((rule for rule in rules if not rule.holds), None)
+    return f"{broken.name}: {broken.value:g} {broken.relation} {broken.limit}" if broken else None
+
+
+def judged(good: bool) -> Iterator[tuple[dict[str, Any], str | None]]:
+    return ((raw, refusal(raw)) for raw in JUDGED if raw["good"] is good)
+
+
+def test_bad_items_are_refused_and_good_ones_are_not() -> None:
+    bad, good = list(judged(good=False)), list(judged(good=True))
+    passed = [f"{raw['bad']}: {raw['question']}" for raw, why in bad if why is None]
+    failed = [f"{why}: {raw['question']}" for raw, why in good if why is not None]
+    assert min(len(bad), len(good)) >= 40
+    assert len(passed) <= MISTAKEN_SHARE_MAX * len(bad), passed
+    assert len(failed) <= MISTAKEN_SHARE_MAX * len(good), failed
+
 
 ITEMS = [json.loads(line) for line in Path(__file__).with_name("items_unseen.jsonl").read_text().splitlines()]
 RULED = {raw["question"]: refusal(raw) for raw in ITEMS}
@@ -120,3 +166,39 @@ def test_the_second_model_alone_does_not_see_what_only_form_tells() -> None:
     bad, good = passed(lambda r: Reply(next(t for part, t in told.items() if part in r.messages[0].text)), rules=False)
     assert good == []
     assert {line.partition(":")[0] for line in bad} == {"trivial", "other language", "markup", "nonsense", "other task"}
+
+
+# What each prompt says, and the answer to it.
+STEPS = {
+    "experienced drone pilot": json.dumps(PASSAGES),
+    "two lists": json.dumps(LISTS),
+    "You write the examination": questions(GOOD, question(question="Why did the drone descend before it ascended?")),
+}
+EXPECTED = [None, "invalid_or_ambiguous_order"]
+# How models dress up a JSON text, and what becomes of the flight.
+DRESSED = {
+    "bare": ("{}", EXPECTED),
+    "fenced": ("```json\n{}\n```", EXPECTED),
+    "fenced_without_a_name": ("```\n{}\n```\n", EXPECTED),
+    "never_closed": ("```json\n{}", EXPECTED),
+    "with_words_around": ("Sure! Here it is:\n\n```json\n{}\n```\nLet me know if I can help.", EXPECTED),
+    "after_thoughts": ('<think>\nMaybe {{"questions": []}}? No.\n</think>\n\n{}', EXPECTED),
+    "fenced_after_thoughts": ("It is a flight, so…\n</think>\n```JSON\n{}\n```", EXPECTED),
+    "cut": ("```json\n{:.60}", ["narrate_malformed"] * 2),
+    "nothing_but_words": ("I cannot see the video.", ["narrate_malformed"] * 2),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("provider", ["openai", "gemini"])
+@pytest.mark.parametrize("dressed", DRESSED)
+def test_dressed_json_is_read_or_refused_with_its_reason(provider: str, dressed: str, tmp_path: Path) -> None:
+    frame, expected = DRESSED[dressed]
+    replies = {part: frame.format(text) for part, text in STEPS.items()}
+    with running(replies=replies) as server:
+        spec = hosted(server.address, provider, attempts=1)
+        with Session([spec], tmp_path / "c", {"PLANTED_KEY": KEY}) as session:
+            table = author(view(), CANDIDATES.empty_table(), lambda r: session.ask(spec.name, r), [MadeTask()], None, 2)
+        sent = len(server.records())
+    assert table["reason"].to_pylist() == expected
+    assert sent == (2 if expected == EXPECTED else 1)

@@ -9,7 +9,7 @@ import pytest
 
 from pipeline.benchmarks.vsi.rules import PROFILES, Rules
 from pipeline.benchmarks.vsi.tasks.registry import TASKS
-from pipeline.benchmarks.vsi.tasks.rel_distance import NEAREST, OF_ANY, RelDistance
+from pipeline.benchmarks.vsi.tasks.relations import NEAREST, OF_ANY, RelDistance
 from pipeline.core.tables import asked_in
 from pipeline.questions.selection import select
 from pipeline.worlds.indoor.facts import IndoorScene

@@ -1,1 +1,0 @@
-"""World Knowledge that a model writes, and what is checked of it."""

@@ -1,0 +1,361 @@
+from __future__ import annotations
+
+from itertools import combinations, permutations
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.spatial.distance import cdist
+
+from pipeline.benchmarks.vsi.rules import PROFILES, Rules
+from pipeline.geometry.grids import grid_cloud
+from pipeline.worlds.indoor.facts import IndoorScene
+from tests.conftest import (
+    BOTH,
+    Placed,
+    Vec3,
+    cube,
+    make_doubt,
+    make_scene,
+    refusal_of,
+    row_of,
+    rows_of,
+    through_reader,
+    watched,
+)
+
+TASK = "object_abs_distance"
+
+
+def pair(gap_m: float) -> IndoorScene:
+    """A bed of 2 x 2 m and, this far beside it, a lamp of 40 cm."""
+    return make_scene([("bed", (0, 0, 0.5), (2, 2, 1), 0.0), ("lamp", (1.2 + gap_m, 0.3, 0.4), (0.4, 0.4, 0.4), 0.0)])
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("gap_m", "answer"), [(0.3, "0.3"), (1.0, "1.0"), (1.249, "1.2"), (1.251, "1.3"), (7.0, "7.0")]
+)
+def test_answer_is_the_gap_between_the_surfaces(gap_m: float, answer: str, rules: Rules) -> None:
+    row = row_of(pair(gap_m), TASK, ["bed", "lamp"], rules)
+    assert row["answer"] == answer
+    fact, rule = row["evidence"]
+    assert (fact["name"], fact["subject"], fact["unit"]) == ("distance", "bed - lamp", "m")
+    assert fact["value"] == pytest.approx(gap_m, abs=1e-6)
+    assert (rule["name"], rule["relation"], rule["limit"]) == ("objects_too_close", ">=", 0.2)
+
+
+@BOTH
+def test_corner_to_corner(rules: Rules) -> None:
+    """Cubes of 2 m whose corners are 3, 4 and 0 m apart."""
+    scene = make_scene([("a", (0, 0, 0), (2, 2, 2), 0.0), ("b", (5, 6, 0), (2, 2, 2), 0.0)])
+    assert row_of(scene, TASK, ["a", "b"], rules)["answer"] == "5.0"
+
+
+@BOTH
+@pytest.mark.parametrize(("gap_m", "asked"), [(0.199, False), (0.201, True)])
+def test_closer_than_20_cm_is_not_asked(gap_m: float, asked: bool, rules: Rules) -> None:
+    row = row_of(pair(gap_m), TASK, ["bed", "lamp"], rules)
+    assert refusal_of(row) == (None if asked else ("objects_too_close", pytest.approx(gap_m, abs=1e-6), 0.2, "m"))
+
+
+@BOTH
+def test_overlapping_objects_are_at_no_distance(rules: Rules) -> None:
+    row = row_of(pair(-0.3), TASK, ["bed", "lamp"], rules)
+    assert refusal_of(row) == ("objects_too_close", 0.0, 0.2, "m")
+
+
+@pytest.mark.slow
+def test_official_measures_between_grid_points() -> None:
+    """On both sides of the limit, the verdict is that of all pairs of points."""
+    verdicts = set()
+    for gap_mm in range(120, 260, 7):
+        scene = pair(gap_mm / 1000)
+        clouds = [
+            grid_cloud(*(np.array(part) for part in (o.box.center, o.box.lengths, o.box.axes)))
+            for o in scene.facts.objects
+        ]
+        brute = cdist(*clouds).min()
+        row = row_of(scene, TASK, ["bed", "lamp"], "official")
+        measured = row["measured"] if row["reason"] else row["evidence"][0]["value"]
+        assert measured == pytest.approx(brute, abs=1e-6)
+        assert (row["reason"] == "objects_too_close") == (brute < 0.2)
+        verdicts.add(row["reason"])
+    assert verdicts == {None, "objects_too_close"}
+
+
+@BOTH
+def test_every_unordered_pair_of_unique_objects_once(rules: Rules) -> None:
+    unique = ["sofa", "bed", "lamp", "tv", "door"]
+    scene = make_scene([cube(n, i, 0) for i, n in enumerate(unique)] + [cube("chair", 7, 0), cube("chair", 8, 0)])
+    rows = rows_of(scene, TASK, rules)
+    asked_for = [tuple(r["operands"]) for r in rows if r["role"] is None]
+    assert sorted(asked_for) == sorted(combinations(sorted(unique), 2))
+    refused = {(r["role"], *r["operands"]): refusal_of(r) for r in rows if r["role"]}
+    assert refused == {(role, "chair"): ("not_unique", 2.0, 1.0, "objects") for role in ("first", "second")}
+
+
+def test_doubted_objects_are_refused_by_strict_alone(tmp_path: Path) -> None:
+    """The printer is stated once and has two boxes, 1 m and 3 m from the bed."""
+    objects = [("bed", (0, 0, 0.5), (2, 2, 1), 0.0), cube("printer", 2.1, 0), cube("printer", 4.1, 0)]
+    scene = through_reader(make_scene(objects, counts={"bed": 1, "printer": 1}), tmp_path)
+    strict = rows_of(scene, TASK, "strict")
+    assert {(r["role"], *r["operands"], r["reason"]) for r in strict} == {
+        (role, "printer", "count_differs_from_boxes") for role in ("first", "second")
+    }
+    assert row_of(scene, TASK, ["bed", "printer"], "official")["answer"] in ("1.0", "1.1")
+
+
+COUNTING = "object_counting"
+FIVE = [cube("chair", x, 0) for x in (0, 1, 2)] + [cube("table", x, 2) for x in (0, 1)]
+
+
+@BOTH
+def test_answer_is_the_number_of_instances(rules: Rules) -> None:
+    scene = make_scene([*FIVE, cube("bed", 0, 4)])
+    assert {r["operands"][0]: r["answer"] for r in rows_of(scene, COUNTING, rules)} == {
+        "bed": None,
+        "chair": "3",
+        "table": "2",
+    }
+
+
+@BOTH
+def test_one_is_too_few_and_two_are_enough(rules: Rules) -> None:
+    scene = make_scene([*FIVE, cube("bed", 0, 4)])
+    assert refusal_of(row_of(scene, COUNTING, ["bed"], rules)) == ("too_few_instances", 1.0, 2.0, "objects")
+    assert refusal_of(row_of(scene, COUNTING, ["table"], rules)) is None
+
+
+@pytest.mark.parametrize(("least", "refused"), [(1, set()), (2, {"bed"}), (3, {"bed", "table"})])
+def test_the_limit_can_be_set(least: int, refused: set[str]) -> None:
+    rules = PROFILES["strict"].model_copy(update={"min_count": least})
+    rows = rows_of(make_scene([*FIVE, cube("bed", 0, 4)]), COUNTING, rules)
+    assert {r["operands"][0] for r in rows if r["reason"]} == refused
+
+
+@BOTH
+def test_evidence_is_the_stated_count_beside_the_boxes(rules: Rules) -> None:
+    evidence = row_of(make_scene(FIVE), COUNTING, ["chair"], rules)["evidence"]
+    assert [(e["name"], e["subject"], e["value"], e["relation"], e["limit"], e["unit"]) for e in evidence] == [
+        ("stated_count", "chair", 3.0, None, None, "objects"),
+        ("boxes", "chair", 3.0, None, None, "objects"),
+        ("too_few_instances", "rule", 3.0, ">=", 2.0, "objects"),
+    ]
+
+
+def test_a_count_that_differs_from_the_boxes_is_refused_by_strict_alone(tmp_path: Path) -> None:
+    scene = through_reader(make_scene(FIVE, counts={"chair": 4, "table": 2}), tmp_path)
+    row = row_of(scene, COUNTING, ["chair"], "strict")
+    assert refusal_of(row) == ("count_differs_from_boxes", 3.0, 4.0, "objects")
+    assert row["role"] == "category"
+    assert row_of(scene, COUNTING, ["table"], "strict")["answer"] == "2"
+    official = row_of(scene, COUNTING, ["chair"], "official")
+    assert official["answer"] == "4"
+    assert [e["value"] for e in official["evidence"][:2]] == [4.0, 3.0]
+
+
+def test_a_doubled_box_is_refused_by_strict_alone(tmp_path: Path) -> None:
+    """Three boxes, three stated, and yet two things."""
+    scene = through_reader(make_scene([cube("printer", 0, 0), cube("printer", 2, 0), cube("printer", 0, 0)]), tmp_path)
+    assert refusal_of(row_of(scene, COUNTING, ["printer"], "strict")) == ("doubled_box", 0.0, 0.001, "m")
+    assert row_of(scene, COUNTING, ["printer"], "official")["answer"] == "3"
+
+
+@pytest.mark.parametrize(("shift_m", "refused"), [(0.0009, True), (0.0011, False)])
+def test_boxes_are_doubled_up_to_a_millimetre(shift_m: float, refused: bool, tmp_path: Path) -> None:
+    scene = through_reader(make_scene([cube("printer", 0, 0), cube("printer", shift_m, 0)]), tmp_path)
+    assert (row_of(scene, COUNTING, ["printer"], "strict")["reason"] == "doubled_box") == refused
+
+
+@BOTH
+def test_a_category_without_boxes_is_too_few_or_counted_as_stated(rules: Rules) -> None:
+    scene = make_scene(FIVE, counts={"chair": 3, "table": 2, "shoe": 0, "book": 7})
+    assert refusal_of(row_of(scene, COUNTING, ["shoe"], rules)) == ("too_few_instances", 0.0, 2.0, "objects")
+    assert row_of(scene, COUNTING, ["book"], rules)["answer"] == "7"
+
+
+def test_what_no_frame_shows_is_not_counted_by_strict() -> None:
+    scene = watched(make_scene(FIVE), {("chair", 1): None, ("table", 0): None})
+    assert row_of(scene, COUNTING, ["chair"], "strict")["answer"] == "2"
+    assert refusal_of(row_of(scene, COUNTING, ["table"], "strict")) == ("too_few_instances", 1.0, 2.0, "objects")
+    assert row_of(scene, COUNTING, ["chair"], "official")["answer"] == "3"
+
+
+@pytest.mark.parametrize(("pixels", "refused"), [(0, True), (19, True), (20, False)])
+def test_of_five_chairs_one_that_is_barely_shown_leaves_the_count_open(pixels: int, refused: bool) -> None:
+    scene = watched(make_scene([cube("chair", x, 0) for x in range(5)]), {("chair", 3): pixels})
+    row = row_of(scene, COUNTING, ["chair"], "strict")
+    if refused:
+        assert refusal_of(row) == ("barely_visible", float(pixels), 20.0, "pixels")
+    else:
+        assert row["answer"] == "5"
+    assert row_of(scene, COUNTING, ["chair"], "official")["answer"] == "5"
+
+
+@pytest.mark.parametrize(
+    ("pixels", "refusal"),
+    [
+        ((50, None), None),  # only one is in the video
+        ((50, 3), ("not_unique", 2.0, 1.0, "objects")),
+        ((19, None), ("barely_visible", 19.0, 20.0, "pixels")),
+        ((50, 50), ("not_unique", 2.0, 1.0, "objects")),
+    ],
+)
+def test_the_telephone_is_the_only_one_that_anybody_can_see(
+    pixels: tuple[int, int | None], refusal: tuple[str, float, float, str] | None
+) -> None:
+    scene = make_scene([cube("telephone", 0, 0), cube("telephone", 2, 0), cube("bed", 5, 5)])
+    scene = watched(scene, {("telephone", i): shown for i, shown in enumerate(pixels)})
+    for task in ("object_size_estimation", "object_abs_distance"):
+        rows = [r for r in rows_of(scene, task) if "telephone" in r["operands"]]
+        assert {refusal_of(r) for r in rows} == {refusal}, task
+
+
+def test_the_nearest_of_several_may_be_the_one_that_is_barely_shown() -> None:
+    others = [cube(name, 1.0 + i, 3.0) for i, name in enumerate(("bed", "door", "sofa"))]
+    scene = make_scene([*others, cube("lamp", 0, 0), cube("chair", 0, 1), cube("chair", 0, 9)])
+    scene = watched(scene, {("chair", 0): 19})
+    rows = rows_of(scene, "object_rel_distance")
+    assert [refusal_of(r) for r in rows if r["operands"] == ["chair"] and r["role"] == "choice"] == [
+        ("barely_visible", 19.0, 20.0, "pixels")
+    ]
+
+
+SIZE = "object_size_estimation"
+
+
+def placed(lengths: Vec3, category: str = "bed") -> Placed:
+    return category, (1.0, 2.0, 0.5), lengths, 30.0
+
+
+@BOTH
+@pytest.mark.parametrize("lengths", sorted(permutations((2.07, 1.604, 0.55))))
+def test_answer_is_the_longest_side_in_centimetres(lengths: Vec3, rules: Rules) -> None:
+    row = row_of(make_scene([placed(lengths)]), SIZE, ["bed"], rules)
+    assert row["answer"] == "207"
+    assert [(e["name"], e["value"], e["unit"]) for e in row["evidence"]] == [
+        ("side_1", 2.07, "m"),
+        ("side_2", 1.604, "m"),
+        ("side_3", 0.55, "m"),
+    ]
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("longest_m", "answer"), [(0.6249, "62"), (0.625, "62"), (0.6251, "63"), (0.635, "64"), (0.304, "30"), (2.0, "200")]
+)
+def test_whole_centimetres_half_to_even(longest_m: float, answer: str, rules: Rules) -> None:
+    assert row_of(make_scene([placed((0.1, longest_m, 0.2))]), SIZE, ["bed"], rules)["answer"] == answer
+
+
+@BOTH
+def test_only_an_object_alone_of_its_category(rules: Rules) -> None:
+    scene = make_scene(
+        [cube("chair", 0, 0), cube("chair", 1, 0), cube("bed", 0, 4)], counts={"chair": 2, "bed": 1, "cup": 1}
+    )
+    rows = {r["operands"][0]: r for r in rows_of(scene, SIZE, rules)}
+    assert refusal_of(rows["chair"]) == ("not_unique", 2.0, 1.0, "objects")
+    assert refusal_of(rows["cup"]) == ("category_without_box", 0.0, 1.0, "boxes")
+    assert rows["chair"]["role"] == rows["cup"]["role"] == "category"
+    assert rows["bed"]["answer"] == "20"
+
+
+def test_official_takes_the_stated_count_and_strict_doubts_it(tmp_path: Path) -> None:
+    scene = through_reader(
+        make_scene([placed((0.5, 0.4, 0.3), "printer"), cube("printer", 3, 3)], counts={"printer": 1}), tmp_path
+    )
+    assert row_of(scene, SIZE, ["printer"], "official")["answer"] == "50"
+    assert refusal_of(row_of(scene, SIZE, ["printer"], "strict")) == ("count_differs_from_boxes", 2.0, 1.0, "objects")
+
+
+@pytest.mark.parametrize(("thin_m", "reason"), [(0.0009, "thin_box"), (0.0011, None)])
+def test_a_side_below_a_millimetre_is_doubtful(thin_m: float, reason: str | None, tmp_path: Path) -> None:
+    scene = through_reader(make_scene([placed((0.5, 0.4, thin_m))]), tmp_path)
+    row = row_of(scene, SIZE, ["bed"], "strict")
+    assert row["reason"] == reason
+    if reason:
+        assert refusal_of(row) == ("thin_box", thin_m, 0.001, "m")
+    assert row_of(scene, SIZE, ["bed"], "official")["answer"] == "50"
+
+
+@pytest.mark.parametrize(("share", "reason"), [(0.0, True), (0.899, True), (0.9, False), (1.0, False)])
+def test_a_side_of_which_the_video_shows_too_little_is_not_asked(share: float, reason: bool) -> None:
+    scene = watched(make_scene([placed((2.0, 1.6, 0.5))]), {}, extent={"bed": share})
+    row = row_of(scene, SIZE, ["bed"], "strict")
+    assert refusal_of(row) == (("extent_not_shown", share, 0.9, "share") if reason else None)
+    assert row_of(scene, SIZE, ["bed"], "official")["answer"] == "200"
+
+
+def test_how_much_the_video_shows_is_no_rule_where_nobody_looked() -> None:
+    row = row_of(make_scene([placed((2.0, 1.6, 0.5))]), SIZE, ["bed"], "strict")
+    assert row["answer"] == "200"
+    assert "extent_not_shown" not in {e["name"] for e in row["evidence"]}
+
+
+ROOM = "room_size_estimation"
+PROFILE = pytest.mark.parametrize("rules", list(PROFILES.values()), ids=list(PROFILES))
+
+
+@PROFILE
+@pytest.mark.parametrize(
+    ("area_m2", "answer"), [(26.4, "26.4"), (26.449, "26.4"), (26.451, "26.5"), (0.25, "0.2"), (312.0, "312.0")]
+)
+def test_answer_is_the_area_with_one_decimal(area_m2: float, answer: str, rules: Rules) -> None:
+    (row,) = rows_of(make_scene([], area=area_m2), ROOM, rules)
+    assert row["answer"] == answer
+    assert row["operands"] == []
+    assert (row["evidence"][0]["name"], row["evidence"][0]["value"], row["evidence"][0]["unit"]) == (
+        "room_area",
+        area_m2,
+        "m2",
+    )
+
+
+@PROFILE
+def test_a_room_that_was_not_measured_is_never_zero(rules: Rules) -> None:
+    (row,) = rows_of(make_scene([cube("bed", 0, 0)], area=None), ROOM, rules)
+    assert refusal_of(row) == ("room_not_measured", None, None, "m2")
+    assert row["answer"] is None
+
+
+@PROFILE
+def test_a_released_zero_is_a_failed_measurement(rules: Rules, tmp_path: Path) -> None:
+    scene = make_scene([cube("bed", 0, 0)], area=None)
+    zero = scene.with_facts(room=scene.facts.room.model_construct(area_m2=0.0))
+    (row,) = rows_of(through_reader(zero, tmp_path), ROOM, rules)
+    assert row["reason"] == "room_not_measured"
+
+
+def test_strict_heeds_a_doubt_about_the_room() -> None:
+    scene = make_scene([], area=26.4, findings=[make_doubt("holes_in_mesh", "room", 0.31, 0.2, "share")])
+    (strict,), (official,) = (rows_of(scene, ROOM, profile) for profile in ("strict", "official"))
+    assert refusal_of(strict) == ("holes_in_mesh", 0.31, 0.2, "share")
+    assert official["answer"] == "26.4"
+
+
+@PROFILE
+@pytest.mark.parametrize(
+    ("furniture", "flags"),
+    [
+        ((), None),
+        (("table", "chair"), None),
+        (("bed", "nightstand"), None),
+        (("bed", "sofa"), ["open_plan"]),
+        (("stove", "refrigerator", "toilet"), ["open_plan"]),
+    ],
+)
+def test_furniture_of_two_kinds_of_room_is_flagged(
+    furniture: tuple[str, ...], flags: list[str] | None, rules: Rules
+) -> None:
+    (row,) = rows_of(make_scene([cube(name, i, 0) for i, name in enumerate(furniture)]), ROOM, rules)
+    assert row["flags"] == flags
+    assert row["answer"] == "20.0"
+
+
+def test_an_area_that_would_be_written_as_zero_is_refused() -> None:
+    """0.04 m2 with one decimal is 0.0, which scores divide by."""
+    (row,) = rows_of(make_scene([], area=0.04), ROOM, PROFILES["official"])
+    assert refusal_of(row) == ("answer_is_zero", 0.0, 0.0, None)
+    (row,) = rows_of(make_scene([], area=0.06), ROOM, PROFILES["official"])
+    assert row["answer"] == "0.1"
