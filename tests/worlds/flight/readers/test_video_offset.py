@@ -144,13 +144,13 @@ def test_clear_needs_height_and_lead(correlation: float, runner_up: float | None
     assert Offset(1.0, correlation, None if runner_up is None else 9.0, runner_up).clear is clear
 
 
-@pytest.mark.parametrize(("samples", "found"), [(50, True), (49, False)])
-def test_five_seconds_that_fit_are_found_whatever_the_mean_of_the_curve(samples: int, found: bool) -> None:
+@pytest.mark.parametrize(("count", "found"), [(50, True), (49, False)])
+def test_five_seconds_that_fit_are_found_whatever_the_mean_of_the_curve(count: int, found: bool) -> None:
     log = 3.0 + np.random.default_rng(0).normal(size=100)
-    video, known = log[20 : 20 + samples], np.ones(100, dtype=bool)
+    video, known = log[20 : 20 + count], np.ones(100, dtype=bool)
     if not found:
         with pytest.raises(RawDataError, match=r"less than 5\.0 s"):
-            _best(video, log[: samples + 1], known[: samples + 1], Path("video.mp4"))
+            _best(video, log[: count + 1], known[: count + 1], Path("video.mp4"))
         return
     offset = _best(video, log, known, Path("video.mp4"))
     assert (offset.offset_s, offset.correlation) == (pytest.approx(2.0, abs=0.05), pytest.approx(1.0))
