@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
@@ -49,6 +50,7 @@ def main() -> None:
     from flows.orchestration.signals import end_at_signals
 
     end_at_signals()  # before the imports, which take a second
+    gc.set_threshold(100_000)  # what is imported stays; to look through it again and again takes a tenth of a second
     from flows.cli.app import main as command
 
     command()

@@ -1,32 +1,28 @@
-"""Makes the picture in the README, the tables of a real build of the samples: ``python -m tests.readme_picture``."""
+"""Makes the picture in the README, the end of a real build of the samples: ``python -m tests.readme_picture``."""
 
 from __future__ import annotations
 
+import os
 import re
 import tempfile
 from pathlib import Path
 
-from flows.cli.output import build_tables as show
-from flows.cli.output.console import console
-from pipeline.engine.config import load_config
-from pipeline.samples.indoor.write import write_samples
-from pipeline.stages.builder import Builder
+from flows.cli.build import build
+from flows.cli.output.console import console, errors
+from flows.orchestration.build import BuildRequest
+from flows.orchestration.folders import BUILDS, CORES
 
 PICTURE = Path(__file__).resolve().parents[1] / ".readme" / "build-vsi.svg"
-WIDTH = 120
+WIDTH = 80
 
 
 def main() -> None:
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        write_samples(folder)
-        roots = {reader: folder / reader for reader in ("scannet", "scannetpp", "arkitscenes")}
-        config = load_config(Path(__file__).resolve().parents[1] / "flows" / "builds" / "vsi.yaml")
-        outcome = Builder(config.model_copy(update={"roots": roots}), folder / "out").build()
-    with Path("/dev/null").open("w", encoding="utf-8") as nowhere:
+    with tempfile.TemporaryDirectory() as name, Path("/dev/null").open("w", encoding="utf-8") as nowhere:
+        os.chdir(name)
         console.record, console.width, console.file = True, WIDTH, nowhere
+        errors._force_terminal, errors.file = True, nowhere  # bars, as on a terminal
         console.print("$ make build-vsi", style="bold")
-        show.show_outcome(outcome, config.benchmark)
+        build(BuildRequest(BUILDS / "vsi.yaml", [], [], None, False, CORES, False), dry_run=False)
         svg = console.export_svg(title="scan2qa build vsi", unique_id="scan2qa")
     PICTURE.parent.mkdir(exist_ok=True)
     # Without the fonts and the comment that point elsewhere.

@@ -35,6 +35,7 @@ from flows.cli.options import (
     end,
 )
 from flows.cli.output.console import configure_output, console, show_error, start_spinner, stop_spinner
+from flows.cli.spelling import refuse_misspelt
 from flows.orchestration.folders import CORES, OUTPUTS, configuration
 from flows.orchestration.signals import default_signals
 from pipeline.core.errors import ConfigError, Scan2qaError, extra_of, missing
@@ -102,6 +103,7 @@ def build(
     said = [*settings, *_capped(limit_cost), *_stored(store), *(["video=false"] if no_video else [])]
     said += [f"videos={videos.resolve()}"] if videos else []
     path = configuration(name)
+    refuse_misspelt(path, root, said)
     start_spinner("Looking at what is there")
     from flows.cli.build import build
     from flows.orchestration.build import BuildRequest
@@ -139,6 +141,7 @@ def stage(
     configure_output(quiet=quiet, verbose=verbose, as_json=as_json)
     said = [*settings, *_capped(limit_cost), *_stored(store)]
     path = configuration(name)
+    refuse_misspelt(path, root, said)
     start_spinner("Looking at what is there")
     from flows.cli.build import stage as run_stage
     from flows.orchestration.build import BuildRequest

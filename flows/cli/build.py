@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from flows.cli.output import build_tables
+from flows.cli.output.build_screen import show_left_out, show_screen
 from flows.cli.output.console import console, output_options, print_json, stop_spinner
-from flows.cli.output.forecast_tables import show_forecast, spending_table
 from flows.cli.output.progress import progress_shown
-from flows.cli.output.tables import print_table
 from flows.orchestration.build import (
     BuildRequest,
     ResolvedBuild,
@@ -23,24 +23,28 @@ from flows.orchestration.build import (
     started,
     synchronised,
 )
-from flows.orchestration.forecast import BuildForecast, build_forecast
 from flows.orchestration.prefect_server import LostPrefectError, is_kept, spare_loopback, trouble
 from flows.orchestration.processes import stoppable
-from pipeline.core.errors import ConfigError
+from flows.remote.cluster import check_answers
+from pipeline.core.errors import ConfigError, Scan2qaError
 from pipeline.core.fixes import DROPPED
 from pipeline.engine.config import BuildConfig
 from pipeline.engine.inputs import list_inputs
 from pipeline.engine.manifest import Outcome
+from pipeline.engine.plan import WHOLE
 from pipeline.engine.run import at_once
 from pipeline.release.history import RELEASE, history
 from pipeline.stages.author import is_blindfolded, is_too_small
-from pipeline.stages.builder import Builder
+from pipeline.stages.builder import Builder, units_due
 from pipeline.stages.registry import STAGES
 
 if TYPE_CHECKING:
+    from flows.orchestration.forecast import BuildForecast
     from flows.remote.remote_store import RemoteBuildStore
+    from pipeline.release.comparison import Report
 
 PREFECT_FROM_SCENES: Final = 16  # a server of its own takes ten seconds to start: as long as this many scenes
+GALLERY_QUESTIONS: Final = 500  # of a release; the gallery of more takes longer than a few seconds
 
 
 def build(request: BuildRequest, *, dry_run: bool, explain: bool = False) -> bool:
@@ -48,12 +52,17 @@ def build(request: BuildRequest, *, dry_run: bool, explain: bool = False) -> boo
     resolved = resolve_build(request, write=not dry_run)
     config, folder = resolved.config, resolved.folder
     _print_idle_models(config)
+    if explain or dry_run:
+        from flows.cli.output import build_tables  # takes a moment to import
     if explain:
         explained = Builder(config, folder).explain()
         stop_spinner()
         build_tables.show_explanation(explained)
         return True
     if dry_run:
+        from flows.cli.output.forecast_tables import show_forecast
+        from flows.orchestration.forecast import build_forecast
+
         outcome = Builder(config, folder).dry_run()
         found = build_forecast(config, folder, outcome, list_inputs(config).inputs, request.workers)
         stop_spinner()
@@ -62,18 +71,40 @@ def build(request: BuildRequest, *, dry_run: bool, explain: bool = False) -> boo
         build_tables.show_dry_run(outcome)
         show_forecast(config, found, request.workers)
         return True
-    kept = history(folder)
-    complete = _run(request, resolved, "build", {})
-    _print_changes(folder, kept[-1].name if kept else None)
-    if (folder / RELEASE).exists():
-        console.print(f"Release: {folder / RELEASE}")
-    return complete
+    began, before = time.monotonic(), _newest(folder)
+    outcome = _run(request, resolved, "build", {})
+    newest = _newest(folder)
+    report: Report | None = None
+    line = f"Release {newest}: nothing changed" if newest else "Nothing was released"
+    if newest != before:
+        line, report = _changes(folder, before)
+    print_json(summary(config, folder, outcome) | changes_summary(newest, before, line, report))
+    made = any(entry.output for entry in outcome.manifest if entry.why != "reused")
+    if not made and newest == before and outcome.released and not output_options.verbose:
+        questions, scenes = sum(outcome.released.questions.values()), len({*_scenes(outcome)})
+        console.print(
+            f"Nothing changed: {questions:,} questions of {scenes:,} scenes in {folder / RELEASE} ({newest})",
+            soft_wrap=True,
+        )
+        show_left_out(outcome.quarantine)
+        return _is_complete(outcome)
+    _show_end(config, folder, outcome, time.monotonic() - began)
+    console.print(line, soft_wrap=True)
+    if report and report.changes and output_options.verbose:
+        from flows.cli.diff import show_changes
+
+        show_changes(report)
+    if newest:
+        _show_next(request, folder, outcome, config, is_new=newest != before)
+    return _is_complete(outcome)
 
 
 def stage(request: BuildRequest, stage: str, scenes: Sequence[str], *, dry_run: bool, explain: bool) -> bool:
     """One stage again, or what would run and why; whether no scene was left out."""
     resolved = resolve_stage(request, stage)
     if dry_run or explain:
+        from flows.cli.output import build_tables
+
         found = Builder(resolved.config, resolved.folder).explain(stage, scenes)
         stop_spinner()
         if explain:
@@ -81,11 +112,14 @@ def stage(request: BuildRequest, stage: str, scenes: Sequence[str], *, dry_run: 
         else:
             build_tables.show_asked([one.entry.unit for one in found], stage)
         return True
-    complete = _run(request, resolved, "stage", {"name": stage, "scenes": scenes})
+    began = time.monotonic()
+    outcome = _run(request, resolved, "stage", {"name": stage, "scenes": scenes})
+    print_json(summary(resolved.config, resolved.folder, outcome))
+    _show_end(resolved.config, resolved.folder, outcome, time.monotonic() - began)
     if stage != next(reversed(STAGES)):
         command = f"scan2qa build {request.name}" + (f" --out {request.out}" if request.out else "")
         console.print(f"Later stages were not run; {command} brings them up to date.", soft_wrap=True)
-    return complete
+    return _is_complete(outcome)
 
 
 def _print_idle_models(config: BuildConfig) -> None:
@@ -102,25 +136,84 @@ def _print_idle_models(config: BuildConfig) -> None:
         console.print(line)
 
 
-def _print_changes(folder: Path, newest_before: str | None) -> None:
-    """One line, and which questions; a release that cannot be compared costs no build."""
-    from flows.cli.diff import show_changes, since_last  # takes a moment to import
+def _newest(folder: Path) -> str | None:
+    kept = history(folder)
+    return kept[-1].name if kept else None
+
+
+def _scenes(outcome: Outcome) -> Iterator[str]:
+    return (entry.unit for entry in outcome.manifest if entry.unit != WHOLE)
+
+
+def _is_complete(outcome: Outcome) -> bool:
+    return all(left_out.finding == DROPPED for left_out in outcome.quarantine)
+
+
+def _changes(folder: Path, newest_before: str | None) -> tuple[str, Report | None]:
+    """What changed since a release, on one line and compared; a release that cannot be compared costs no build."""
+    from flows.cli.diff import since_last  # takes a moment to import
 
     try:
         line, report = since_last(folder, newest_before)
     except ConfigError as error:
-        line, report = f"what changed cannot be told: {error}", None
-    console.print(f"{line[0].upper()}{line[1:]}", soft_wrap=True)
-    if report and report.changes:
-        show_changes(report)
+        return f"What changed cannot be told: {error}", None
+    return f"{line[0].upper()}{line[1:]}", report
 
 
-def _run(request: BuildRequest, resolved: ResolvedBuild, action: str, options: dict[str, Any]) -> bool:
-    """Runs a method of `Builder`, as a Prefect flow where that is asked for or worth its start, and shows its end."""
+def _show_end(config: BuildConfig, folder: Path, outcome: Outcome, seconds: float) -> None:
+    """Prints the screen that a build or a stage ends on; with ``--verbose`` its tables too."""
+    from flows.cli.output.forecast_tables import lasting, spending_line, spending_table
+
+    if output_options.verbose:
+        from flows.cli.output import build_tables
+        from flows.cli.output.tables import print_table
+
+        build_tables.show_entries(outcome)
+        build_tables.show_outcome(outcome, config.benchmark)
+        if (spending := spending_table(config, folder)) is not None:
+            print_table(spending)
+        console.print()
+    show_screen(outcome, lasting(seconds))
+    if spent := spending_line(config, folder):
+        console.print(spent, soft_wrap=True)
+
+
+def _show_next(request: BuildRequest, folder: Path, outcome: Outcome, config: BuildConfig, *, is_new: bool) -> None:
+    """Prints where to look and what to do next, having written the gallery where that is quickly done."""
+    from flows.cli.gallery import FOLDER, write_gallery
+    from pipeline.rendering.gallery import INDEX
+
+    name = str(folder) if request.out else request.name
+    look = folder / FOLDER / INDEX
+    n = sum(outcome.released.questions.values()) if outcome.released else 0
+    is_there = look.exists() and not is_new
+    if is_new and 0 < n <= GALLERY_QUESTIONS:
+        with suppress(Scan2qaError):  # something else lies there
+            write_gallery(folder, folder / FOLDER)
+            is_there = True
+    console.print(f"Look: {look}" if is_there else f"Look: scan2qa gallery {name}", soft_wrap=True)
+    what = f"scan2qa build {request.name} --root READER=DIR  (your own data: scan2qa readers)"
+    console.print(f"Next: {what if config.samples else f'scan2qa report {name}'}", soft_wrap=True)
+
+
+def _run(request: BuildRequest, resolved: ResolvedBuild, action: str, options: dict[str, Any]) -> Outcome:
+    """Runs a method of `Builder`, as a Prefect flow where that is asked for or worth its start."""
     config, folder, prefect = resolved.config, resolved.folder, request.prefect
+    check_answers(request.runner, request.address)
     with stoppable(), remote_build(config, folder) as remote, started(resolved, options.get("name")) as keys:
+        builder = Builder(config, folder, keys=keys)
+        kept = prefect is None and is_kept()
+        if action == "build":
+            plan = builder.dry_run()
+            if not prefect and not kept and not remote and builder.confirm(plan):
+                stop_spinner()
+                return plan
+            scenes = len(units_due(plan) - {WHOLE})
+            _print_forecast(config, folder, plan, builder, request.workers)
+        else:
+            scenes = builder.due(**options)
         if prefect is None:
-            prefect = is_kept() or Builder(config, folder).due(**options) >= PREFECT_FROM_SCENES
+            prefect = kept or scenes >= PREFECT_FROM_SCENES
         outcome = None
         if prefect and _can_use_prefect(request):
             outcome = _run_with_prefect(request, resolved, keys, remote, action, options)
@@ -128,15 +221,23 @@ def _run(request: BuildRequest, resolved: ResolvedBuild, action: str, options: d
             with progress_shown() as progress, make_executor(request, config.store) as workers:
                 execute = synchronised(remote, request, workers.execute)
                 here = remote.sending_here(at_once) if remote else at_once
-                outcome = getattr(Builder(config, folder, execute, progress, keys, here=here), action)(**options)
-    print_json(summary(config, folder, outcome))
-    if output_options.verbose:
-        build_tables.show_entries(outcome)
-    build_tables.show_outcome(outcome, config.benchmark)
-    spending = spending_table(config, folder)
-    if spending is not None:
-        print_table(spending)
-    return all(left_out.finding == DROPPED for left_out in outcome.quarantine)
+                outcome = getattr(builder.with_executor(execute, progress, here), action)(**options)
+    return outcome
+
+
+def _print_forecast(config: BuildConfig, folder: Path, plan: Outcome, builder: Builder, workers: int) -> None:
+    """Prints how long a build will take."""
+    from flows.cli.output.forecast_tables import lasting
+    from flows.orchestration.forecast import time_forecast
+
+    scenes = len(units_due(plan) - {WHOLE})
+    found = time_forecast(config, folder, plan, builder.inputs(), workers)
+    known = sum(one.seconds or 0 for one in found)
+    unknown = [one.stage for one in found if one.seconds is None and STAGES[one.stage].asks(config)]
+    stop_spinner()
+    what = f"{scenes:,} scenes in {workers} processes" if scenes else "stages of the whole build"
+    more = f", and {', '.join(unknown)}: not known" if unknown else ""
+    console.print(f"This takes about {lasting(known)} ({what}{more})", soft_wrap=True)
 
 
 def _run_with_prefect(
@@ -151,7 +252,7 @@ def _run_with_prefect(
     from flows.orchestration.prefect_flows import FlowContext, run_as_flow
 
     try:
-        with progress_shown() as progress:
+        with progress_shown("starting Prefect") as progress:
             outcome, not_reported = run_as_flow(request, FlowContext(resolved, keys, progress, remote), action, options)
     except LostPrefectError as error:
         _go_without_prefect(request, str(error))
@@ -188,13 +289,19 @@ def summary(config: BuildConfig, folder: Path, outcome: Outcome) -> dict[str, An
         "benchmark": config.benchmark,
         "folder": str(folder),
         "configuration": config.digest(),
-        "complete": all(row.finding == DROPPED for row in outcome.quarantine),
+        "complete": _is_complete(outcome),
         "stages": outcome.counts(),
         "release": None if released is None else str(folder / RELEASE),
         "questions": {} if released is None else released.questions,
         "dropped": {} if released is None else released.rejections,
         "left_out": [row.model_dump() for row in outcome.quarantine],
     }
+
+
+def changes_summary(newest: str | None, before: str | None, line: str, report: Report | None) -> dict[str, Any]:
+    """The release of a build and its difference from the one before as JSON-like values."""
+    changed = {} if report is None else {"changes": report.totals, "causes": [cause.name for cause in report.causes]}
+    return {"release_name": newest, "since_last": {"release": before, "told": line} | changed}
 
 
 def plan_summary(found: BuildForecast) -> dict[str, Any]:

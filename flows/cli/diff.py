@@ -20,7 +20,7 @@ from pipeline.release.history import RELEASES, beside, history
 from pipeline.stages.registry import STAGES
 
 DIFF: Final = "diff"  # folder of a build
-SHOWN: Final = 20
+SHOWN: Final = 10
 
 
 def diff(folders: Sequence[Path], since: str | None, out: Path | None) -> None:
@@ -107,15 +107,14 @@ def _show(report: Report) -> None:
 
 def show_changes(report: Report) -> None:
     """The first changes, one a line."""
-    listed = Table(box=None, expand=True)
-    for name in ("change", "scene", "cause"):
-        listed.add_column(name, no_wrap=True, max_width=44)
-    listed.add_column("question", no_wrap=True, overflow="ellipsis", ratio=1)
+    listed = Table("change", "scene", box=None)
+    for name in ("cause", "question"):
+        listed.add_column(name, overflow="fold")
     for change in report.changes[:SHOWN]:
         asked, (one, other) = change.asked, (change.before, change.after)
         told = f"{one.answer} -> {other.answer}: " if one and other and one.answer != other.answer else ""
         cells = (change.kind, asked.scene, "; ".join(change.causes), told + " ".join(asked.text.split()))
         listed.add_row(*cells)
-    console.print(listed)
+    print_table(listed)
     if len(report.changes) > SHOWN:
         console.print(f"… and {len(report.changes) - SHOWN} more")

@@ -27,13 +27,19 @@ EACH: Final = 12  # rejected candidates of each task and reason that are shown
 
 
 def make_gallery(folder: Path, out: Path | None) -> None:
-    """Writes the gallery of a build's newest release: a page, and beside it its data and maps.
+    """Writes the gallery of a build's newest release, and prints where it is."""
+    place = out or folder / FOLDER
+    n, size = write_gallery(folder, place)
+    console.print(f"Gallery: {place / INDEX} ({n} files, {size / 1e6:.1f} MB; opens in any browser)", soft_wrap=True)
+
+
+def write_gallery(folder: Path, place: Path) -> tuple[int, int]:
+    """Writes the gallery of a build's newest release: a page, and beside it its data and maps; gives files and bytes.
 
     It is there whole or not at all: it takes the place of the one before when it is written. Raises ConfigError where
     something else lies there.
     """
     opened = open_build(folder)
-    place = out or folder / FOLDER
     if place.exists() and not (place / MARK).exists() and (place.is_file() or any(place.iterdir())):
         raise ConfigError(f"{place} holds something else than a gallery: give another folder with --out")
     made = place.parent / f"{TEMPORARY}{place.name}"
@@ -49,7 +55,7 @@ def make_gallery(folder: Path, out: Path | None) -> None:
             made.rename(place)
         finally:
             shutil.rmtree(made, ignore_errors=True)
-    console.print(f"Gallery: {place / INDEX} ({n} files, {size / 1e6:.1f} MB; opens in any browser)", soft_wrap=True)
+    return n, size
 
 
 def files(opened: ReleaseReader, place: Path) -> Iterator[tuple[str, bytes]]:

@@ -30,6 +30,7 @@ from pipeline.llm.budget import Money
 from pipeline.llm.visual_inputs import takes_visuals
 from pipeline.questions.task import Number
 from pipeline.stages.author import AUTHOR, asks
+from pipeline.stages.blind import BLIND
 from pipeline.stages.describe import DESCRIBE
 from pipeline.stages.fix import said_of
 from pipeline.stages.registry import STAGES
@@ -94,10 +95,7 @@ def build_forecast(
     config: BuildConfig, folder: Path, outcome: Outcome, inputs: Mapping[str, RawInput], workers: int
 ) -> BuildForecast:
     """Forecasts a dry run: exact for scenes whose questions exist, an upper bound for the others."""
-    due: dict[str, list[str]] = defaultdict(list)
-    for entry in outcome.manifest:
-        if entry.why != "reused":
-            due[entry.stage].append(entry.unit)
+    due = _due(outcome)
     # Scenes whose questions need not be selected again.
     made = {entry.unit: entry.output for entry in outcome.manifest if entry.stage == "select" and entry.output}
     found = bounds_of(config, {unit: raw for unit, raw in inputs.items() if unit not in made})
@@ -110,11 +108,39 @@ def build_forecast(
         models = _models_at_most(config, known)
     if models is not None:
         models = [*describe_forecast(config, folder, due.get("describe", ())), *models]
+    return BuildForecast(known, models, _efforts_of(config, folder, due, inputs, known.questions, workers))
+
+
+def time_forecast(
+    config: BuildConfig, folder: Path, plan: Outcome, inputs: Mapping[str, RawInput], workers: int
+) -> list[Effort]:
+    """The efforts of a plan, by the questions of the last release, or as many as the caps allow; reads no scene."""
+    most = len(inputs) * len(config.generate.tasks) * config.select.per_scene_and_task
+    return _efforts_of(config, folder, _due(plan), inputs, questions_in(folder) or most, workers)
+
+
+def _due(plan: Outcome) -> dict[str, list[str]]:
+    """Stage -> units that it runs for."""
+    due: dict[str, list[str]] = defaultdict(list)
+    for entry in plan.manifest:
+        if entry.why != "reused":
+            due[entry.stage].append(entry.unit)
+    return due
+
+
+def _efforts_of(
+    config: BuildConfig,
+    folder: Path,
+    due: Mapping[str, Sequence[str]],
+    inputs: Mapping[str, RawInput],
+    questions: int,
+    workers: int,
+) -> list[Effort]:
     units = {stage: Counter(inputs[u].reader.name for u in of if u in inputs) for stage, of in due.items()}
     readers: dict[str, set[str]] = defaultdict(set)
     for unit, raw in inputs.items():
         readers[raw.reader.name].add(unit.partition("/")[0])
-    return BuildForecast(known, models, efforts(config, folder, units, readers, known.questions, workers))
+    return efforts(config, folder, units, readers, questions, workers)
 
 
 def bounds_of(config: BuildConfig, inputs: Mapping[str, RawInput]) -> Bounds:
@@ -171,13 +197,19 @@ def efforts(
     for stage in (stage for stage in STAGES.values() if stage.name in due and stage.is_wanted(config)):
         hosted = any(model.is_hosted for model in stage.asks(config))
         if stage.unit == "build":
-            scenes, used = None, [(questions, known.questions.get(stage.name))]
+            n = _asked(questions, config.blind.sample) if stage is BLIND else questions
+            scenes, used = None, [(n, known.questions.get(stage.name))]
         else:
             used = [(n, known.scenes.get((stage.name, reader))) for reader, n in due[stage.name].items()]
             scenes = sum(n for n, _ in used)
         at_once = 1 if scenes is None or stage.asks(config) else max(1, min(workers, scenes))
         found.append(_effort(stage.name, scenes, [] if hosted else used, at_once))
     return found
+
+
+def _asked(questions: int, sample: int | None) -> int:
+    """How many questions the embedded model is asked; what others take is not forecast."""
+    return questions if sample is None else min(sample, questions)
 
 
 def _effort(stage: str, scenes: int | None, used: Sequence[tuple[int, Rate | None]], at_once: int) -> Effort:
@@ -280,13 +312,14 @@ def rates(benchmark: str, readers: Mapping[str, Collection[str]], folder: Path) 
     asked = {stage: _listed(rate) for stage, rate in table["questions"].get(benchmark, {}).items()}
     for path in sorted(folder.parent.glob(f"*/{MANIFEST_FILE}"), key=lambda path: path.parent == folder):
         roots: Collection[str] = ()
+        sample = None
         with suppress(ConfigError):
             kept = read_saved_build(path.parent)
             if path.parent != folder and kept.configured.get("benchmark") != benchmark:
                 continue
-            roots = kept.roots
+            roots, sample = kept.roots, kept.configured.get("blind", {}).get("sample")
         of = {reader: datasets for reader, datasets in readers.items() if reader in roots or path.parent == folder}
-        _measure(path.parent, of, scenes, asked)
+        _measure(path.parent, of, scenes, asked, sample)
     return Rates(scenes, asked)
 
 
@@ -301,6 +334,7 @@ def _measure(
     readers: Mapping[str, Collection[str]],
     scenes: dict[tuple[str, str], Rate],
     asked: dict[str, Rate],
+    sample: int | None,
 ) -> None:
     """Lays what one build told over the rates."""
     found: dict[tuple[str, str], list[Entry]] = defaultdict(list)
@@ -310,6 +344,7 @@ def _measure(
             for reader in (reader for reader, datasets in readers.items() if dataset in datasets):
                 found[stage, reader].append(entry)
             if STAGES[stage].unit == "build" and (questions := questions_in(folder)):
+                questions = _asked(questions, sample) if stage == BLIND.name else questions
                 asked[stage] = Rate(entry.seconds / questions, _left(folder, stage, [entry]) / questions, here=True)
     for (stage, reader), entries in found.items():
         seconds = sum(entry.seconds for entry in entries) / len(entries)

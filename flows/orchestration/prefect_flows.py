@@ -252,7 +252,7 @@ def _run(request: BuildRequest, context: FlowContext, retries: int, action: str,
         execute, here = synchronised(remote, request, _submit_to(workers, retries)), _as_task(retries)
         here = remote.sending_here(here) if remote else here
         builder = Builder(config, folder, execute, context.progress, context.keys, here=here)
-        what = options.get("name") or f"{builder.scenes()} scenes"
+        what = options.get("name") or f"{len(builder.inputs())} scenes"
         _name_run(f"{config.build} {what}", config.benchmark)
         get_run_logger().info("in %s, roots %s", folder, written_roots(config.roots))
         outcome: Outcome = getattr(builder, action)(**options)

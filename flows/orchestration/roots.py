@@ -78,7 +78,8 @@ def sample_roots(worlds: Sequence[World[Any]], folder: Path, write: bool) -> dic
                 f"no --root was given and the sample {names} are not written yet: build once, or give a root"
             )
         stop_spinner()
-        with errors.status(f"writing sample {names} (no --root given)"):
+        console.print(f"Writing sample {names} first (no --root given): about half a minute", soft_wrap=True)
+        with errors.status("Writing samples"):
             for own in made:
                 own.write(folder)
         write_atomically(mark, version.encode())

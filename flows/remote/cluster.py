@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import logging
 import os
+import socket
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from itertools import chain
-from typing import Any, Final, Self
+from typing import Any, ClassVar, Final, Self
+from urllib.parse import urlsplit
 
 from flows.orchestration.processes import RunJobs, ignore_signals
 from flows.remote.cluster_worker import work, work_from
@@ -25,6 +27,7 @@ PIECE: Final = 4
 LARGEST_PIECE: Final = 16  # where there are so many scenes that there are `PIECES` of them
 PIECES: Final = 64
 REACHED_WITHIN_S: Final = 30
+ANSWERS_WITHIN_S: Final = 2.0  # to a connection, before anything is started
 # What Dask's processes look at all the time, many times a second: on a cluster of this machine nobody reads it.
 UNWATCHED: Final = {
     "distributed.worker.profile.enabled": False,
@@ -45,11 +48,18 @@ class Cluster(ABC):
     """
 
     name: str
+    who: ClassVar[str]  # has to answer at the address
+    remedy: ClassVar[str]
     at_once: Final = 256  # batches that wait at a time, each in a thread
 
     def __init__(self, address: str | None, workers: int, store: str | None = None) -> None:
         self.address, self.workers, self.store = address, workers, store
         self._is_started = False
+
+    @classmethod
+    def unanswered(cls, address: str | None, error: Exception) -> ConfigError:
+        """The error of an address at which no cluster answers."""
+        return ConfigError(f"no {cls.who} answers at {address} ({type(error).__name__}): {cls.remedy}")
 
     def job_runner(self, jobs: int) -> RunJobs:
         """The runner of jobs on the cluster. Raises ConfigError where it cannot be reached."""
@@ -95,6 +105,8 @@ class Dask(Cluster):
     """Dask; the address is the scheduler's, such as tcp://10.0.0.1:8786."""
 
     name = "dask"
+    who = "Dask scheduler with a worker"
+    remedy = "run `dask scheduler`, and `dask worker ADDRESS` on each machine"
 
     def _start(self) -> None:
         import dask
@@ -114,9 +126,8 @@ class Dask(Cluster):
         try:
             self._client: Any = Client(self._own or self.address, timeout=REACHED_WITHIN_S)
             self._client.wait_for_workers(1, timeout=REACHED_WITHIN_S)
-        except (OSError, ValueError, TimeoutError) as error:
-            message = f"no Dask scheduler with a worker answers at {self.address} ({type(error).__name__})"
-            raise ConfigError(f"{message}: run `dask scheduler`, and `dask worker ADDRESS` on each machine") from error
+        except (OSError, ValueError, TimeoutError, MemoryError) as error:  # the last: a server of another kind answers
+            raise self.unanswered(self.address, error) from error
 
     def _close(self) -> None:
         self._client.close()
@@ -139,6 +150,8 @@ class Ray(Cluster):
     """Ray; the address is that of its head node, such as 10.0.0.1:6379, or "auto" on one of its machines."""
 
     name = "ray"
+    who = "Ray cluster"
+    remedy = "run `ray start --head`, and `ray start --address=…` on the others"
 
     def _start(self) -> None:
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
@@ -150,10 +163,7 @@ class Ray(Cluster):
             with ignore_signals():
                 ray.init(self.address or "local", **quiet | ({} if self.address else own))
         except (ConnectionError, ValueError, RuntimeError) as error:
-            message = f"no Ray cluster answers at {self.address} ({type(error).__name__})"
-            raise ConfigError(
-                f"{message}: run `ray start --head`, and `ray start --address=…` on the others"
-            ) from error
+            raise self.unanswered(self.address, error) from error
         self._ray: Any = ray
         self._work: Any = ray.remote(work_from if self.store else work).options(max_retries=3)
 
@@ -188,3 +198,18 @@ def check_runner(runner: str | None, address: str | None) -> None:
             f"unknown runner {runner!r}; there are {', '.join(CLUSTERS)}, or none for this machine's cores"
         )
     require_extra(runner, f"--runner {runner}")
+
+
+def check_answers(runner: str | None, address: str | None) -> None:
+    """Raises ConfigError within seconds where nobody listens at a cluster's address.
+
+    What is no host and port, such as Ray's "auto", is left to the cluster's own client.
+    """
+    if runner is None or address is None:
+        return
+    try:
+        found = urlsplit(address if "://" in address else f"//{address}")
+        if found.hostname and found.port:
+            socket.create_connection((found.hostname, found.port), ANSWERS_WITHIN_S).close()
+    except (OSError, ValueError) as error:
+        raise CLUSTERS[runner].unanswered(address, error) from error

@@ -28,6 +28,7 @@ from pipeline.blind.config import NO_OPTIONS, AskConfig
 from pipeline.blind.items import COLUMNS, LETTERS, BlindItem, item_of
 from pipeline.blind.totals import ModelTotals, totals_of
 from pipeline.core.errors import ConfigError, Scan2qaError
+from pipeline.core.identity import digest
 from pipeline.llm.base import Image, ModelSpec, Reply, Request, user
 from pipeline.llm.budget import NO_CAP, BudgetGuard, Money
 from pipeline.llm.cache import ReplyCache, request_digest
@@ -172,12 +173,12 @@ def ask(
     money: Money = NO_CAP,
     pictures: Mapping[int, bytes] | None = None,
 ) -> AskedPanel:
-    """Asks every model every question (`pipeline.core.tables.QUESTIONS`), as far as the cache does not know the reply.
+    """Asks models the questions (`pipeline.core.tables.QUESTIONS`), as far as the cache does not know the reply.
 
     ``keys`` are the API keys by the name of their environment variable (`ModelSpec.key_name`), ``pictures`` PNG of what
     questions name, by their ids, shown to models that take pictures. There is a row per question, model and rotation of
-    the options (`AskConfig.orders`). Raises ConfigError for a model that cannot be opened and StoreError where replies
-    cannot be kept; a failed request is a row of its own.
+    the options (`AskConfig.orders`); the embedded model is asked a sample (`AskConfig.sample`). Raises ConfigError for
+    a model that cannot be opened and StoreError where replies cannot be kept; a failed request is a row of its own.
     """
     names = [model.name for model in models]
     twice = sorted(name for name, n in Counter(names).items() if n > 1)
@@ -223,14 +224,28 @@ def _wordings(
     plain = [item_of(row) for row in rows]
     offered = [item_of(row, among_choices=True) for row in rows]
     by_luck = number_chances(plain, config.number_threshold)
+    drawn = sample_of(rows, config.sample)
     asked = {
         model.name: [
             wordings(p, o, luck, model, orders_of(config, model), pictures.get(row["id"]))
+            if model.provider != "embedded" or row["id"] in drawn
+            else []
             for row, p, o, luck in zip(rows, plain, offered, by_luck, strict=True)
         ]
         for model in models
     }
     return rows, asked
+
+
+def sample_of(rows: Sequence[Mapping[str, Any]], size: int | None) -> set[int]:
+    """The ids of so many questions, drawn by hash, as many of each task as there are; None: of all."""
+    ranked = sorted(rows, key=lambda row: digest("blind sample", str(row["id"])))
+    seen: Counter[str] = Counter()
+    rank = {}
+    for row in ranked:
+        rank[row["id"]] = seen[row["task"]]
+        seen[row["task"]] += 1
+    return {row["id"] for row in sorted(ranked, key=lambda row: rank[row["id"]])[:size]}
 
 
 async def _ask_all(

@@ -10,6 +10,7 @@ from pipeline.llm.base import EMBEDDED_MODEL, ModelSpec
 
 NUMBER_THRESHOLD: Final = 0.5  # mean relative accuracy from which a number counts as right
 MAX_FAILED: Final = 0.05
+SAMPLE: Final = 48  # questions: about eight seconds of the embedded model on two cores
 BATCH: Final = 50  # blind.md
 NO_OPTIONS: Final = "no_options"  # failure of a question that cannot be put to a model in its form
 EMBEDDED: Final = ModelSpec(provider="embedded", model=EMBEDDED_MODEL)
@@ -29,6 +30,9 @@ class AskConfig(BaseModel):
         ge=1,
         description="in how many rotated orders the options are shown; null: as many as there are options, "
         "but one for the embedded model",
+    )
+    sample: int | None = Field(
+        default=None, ge=1, description="how many questions the embedded model is asked at most; null: all"
     )
 
 
@@ -52,6 +56,12 @@ class BlindConfig(RuleConfig):
         ge=1,
         description="in how many rotated orders the options are shown; null: as many as there are options, "
         "but one for the embedded model",
+    )
+    sample: int | None = Field(
+        default=SAMPLE,
+        ge=1,
+        description="how many questions the embedded model, which has no vote, is asked at most: drawn by their ids, "
+        "as many of each task; null: all. Every other model is asked all questions",
     )
     models: tuple[ModelSpec, ...] = Field(default=(EMBEDDED,), description="asked; keys come from the environment")
     max_failed: float = Field(

@@ -151,12 +151,14 @@ def _voters(verdict: Verdict) -> dict[str, Voter]:
     stays: BoolArray = np.array([reason is None for reason in verdict.reasons])
     return {
         model: Voter(
-            right=float(ballot.right.mean()),
-            right_released=float(ballot.right[stays].mean()) if stays.any() else None,
+            asked=int(ballot.asked.sum()),
+            right=float(ballot.right[ballot.asked].mean()),
+            right_released=float(ballot.right[left].mean()) if (left := stays & ballot.asked).any() else None,
             luck=verdict.luck[model],
             standing=verdict.standing[model],
             unanswered=ballot.failed,
             unread=ballot.unread,
         )
         for model, ballot in verdict.votes.ballots.items()
+        if ballot.asked.any()
     }

@@ -61,7 +61,7 @@ class Verdict:
 
     Attributes:
         standing: of each model.
-        luck: model -> share of the questions that it would have right if truths were shuffled.
+        luck: model -> share of the questions asked that it would have right if truths were shuffled.
         by_luck: how many questions would be removed then, the mean of the draws.
         reasons: (n,) why each is removed, and measured value, limit and unit; None for those that stay.
         right: (n,) how many models with a vote have it right; ``needed`` of them remove it, None: nothing is removed.
@@ -129,7 +129,10 @@ def _judge(votes: Votes, silent: set[str], config: BlindConfig) -> Verdict:
             reasons[index] = (ANSWERED, float(right[index]), float(needed), "right answers")
         for index, (share, limit) in dropped.items():
             reasons[index] = (BALANCE, share, limit, "share of answers")
-    luck = {model: float(drawn.mean() / n) for model, drawn in zip(models, by_luck, strict=True)}
+    luck = {
+        model: float(drawn.mean() / max(1, votes.ballots[model].asked.sum()))
+        for model, drawn in zip(models, by_luck, strict=True)
+    }
     return Verdict(votes, standing, luck, expected, tuple(reasons), right, needed)
 
 

@@ -21,7 +21,8 @@ class Guessed(Model):
 class Voter(Model):
     """A model's right answers on one task. A question counts where it was right in all orders it was asked in."""
 
-    right: FiniteFloat = Field(description="share of the questions that were asked")
+    asked: int = Field(ge=1, description="questions that it was asked: all, or of the embedded model a sample")
+    right: FiniteFloat = Field(description="share of the questions asked")
     right_released: FiniteFloat | None = Field(description="share of those that stay; None: none stays")
     luck: FiniteFloat = Field(description="share that its answers would have right if truths were shuffled")
     standing: str = Field(description="votes, constant, no better than luck, or reported only")

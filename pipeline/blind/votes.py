@@ -33,6 +33,7 @@ class ModelPredictions:
         truth: (n,)
         is_right: (answers + 1, truths) whether an answer is right where a truth holds.
         right: (n,) whether it was right in all orders.
+        asked: (n,) whether it was asked; the embedded model is asked a sample.
     """
 
     said: tuple[str | None, ...]
@@ -40,6 +41,7 @@ class ModelPredictions:
     truth: IntArray
     is_right: BoolArray
     right: BoolArray
+    asked: BoolArray
     form: str
     unread: int
     failed: int
@@ -85,7 +87,7 @@ def votes_of(questions: pa.Table, replies: pa.Table, threshold: float) -> list[V
 
     Args:
         questions: those that were asked (`core.tables.QUESTIONS`).
-        replies: `blind.ask.REPLIES`; every model was asked every question.
+        replies: `blind.ask.REPLIES`.
         threshold: mean relative accuracy from which a number is right.
     """
     items = items_of(questions)
@@ -152,6 +154,7 @@ def _ballot(
         truth=truth_codes,
         is_right=is_right,
         right=np.array([bool(replies) and all(row["right"] for row in replies) for replies in said]),
+        asked=np.array([bool(replies) for replies in said]),
         form="/".join(sorted(forms)),
         unread=sum(row["unread"] is not None for row in rows),
         failed=sum(row["failure"] is not None for row in rows),

@@ -20,6 +20,7 @@ from pipeline.blind.config import BlindConfig, PruneConfig
 from pipeline.core.errors import ConfigError
 from pipeline.core.fixes import FixEntry
 from pipeline.core.identity import digest_of
+from pipeline.core.renamed import RENAMED
 from pipeline.core.schema import Model
 from pipeline.core.tables import PART_SPLITS
 from pipeline.core.templates import load_template
@@ -28,20 +29,10 @@ from pipeline.questions.task import Task
 from pipeline.reading.fix_files import SHIPPED, read_fixes
 from pipeline.reading.reader import Reader
 from pipeline.reading.settings import StrictLoader
-from pipeline.worlds.registry import FIXES, configured, takes_videos
+from pipeline.worlds.registry import FIXES, READERS, configured, takes_videos
 
 M = TypeVar("M", bound=BaseModel)
 BUILD_NAME: Final = r"^[a-z][a-z0-9_]*$"
-# What stages and sections of a configuration were called once -> today's name; an old one is refused with the new.
-RENAMED: Final = {
-    "film": "video",
-    "draw": "bev_video",
-    "look": "describe",
-    "declare": "author_views",
-    "legend": "landmark_pictures",
-    "picture": "figures",
-    "pictures": "figures",
-}
 
 
 class FixesConfig(Model):
@@ -155,7 +146,11 @@ class BuildConfig(Model):
 
     build: str
     benchmark: str
-    roots: dict[str, Path] = Field(default_factory=dict, description="reader name -> folder of raw data")
+    roots: dict[str, Path] = Field(
+        default_factory=dict,
+        description="reader name -> folder of raw data",
+        json_schema_extra={"propertyNames": {"enum": list(READERS)}},
+    )
     samples: bool = Field(
         default=False, description="the raw data are scan2qa's own samples; set by itself where no root is given"
     )

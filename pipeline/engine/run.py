@@ -18,7 +18,6 @@ from pipeline.engine.stage import REPLIES_FILE, STORE, Progress, Stage
 from pipeline.engine.store import Result, Store
 from pipeline.llm.base import ModelSpec
 from pipeline.llm.budget import Money
-from pipeline.llm.session import Session
 
 Execute = Callable[[str, list[list[Job]]], Iterable[JobResult]]  # runs batches of jobs, in any order and process
 # Has work done that must be done in the build's own process: what it is called, and the work.
@@ -86,7 +85,9 @@ class Runner:
         entries = [
             step.entry for plan in plans.values() for unit, step in plan.items() if unit not in units and step.entry
         ]
-        for done in self._watched(self._start(group, jobs), todo):
+        due = [name for name, units in todo.items() if units]
+        label = due[0] if len(due) == 1 else f"{due[0]} to {due[-1]}" if due else ""
+        for done in self._watched(self._start(group, jobs), label, len(jobs)):
             entries += done.entries
             self.outcome.quarantine += done.quarantine
         for stage in group:
@@ -115,16 +116,11 @@ class Runner:
         label = first.name if first is last else f"{first.name} to {last.name}"
         return self.execute(label, batches_of(jobs))
 
-    def _watched(self, results: Iterable[JobResult], todo: Mapping[str, set[str]]) -> Iterator[JobResult]:
-        """Tells how many units of each stage are done."""
-        ended = dict.fromkeys(todo, 0)
-        for name, units in todo.items():
-            self.progress(name, 0, len(units))
-        for done in results:
-            for name, units in todo.items():
-                if done.unit in units:
-                    ended[name] += 1
-                    self.progress(name, ended[name], len(units))
+    def _watched(self, results: Iterable[JobResult], label: str, total: int) -> Iterator[JobResult]:
+        """Tells how many units of a group are done."""
+        self.progress(label, 0, total)
+        for ended, done in enumerate(results, start=1):
+            self.progress(label, ended, total)
             yield done
 
     def _note(self, stage: Stage, entries: list[Entry]) -> None:
@@ -139,6 +135,8 @@ def _run_asking(
     models: Sequence[ModelSpec], jobs: list[Job], folder: Path, keys: Mapping[str, str], money: Money
 ) -> Iterator[JobResult]:
     """Runs jobs that ask models in threads of this process: its limits hold for the build, not for a process."""
+    from pipeline.llm.session import Session  # model packages take a while to start
+
     with (
         Session(models, folder / REPLIES_FILE, keys, money=money) as session,
         ThreadPoolExecutor(min(models[0].concurrency, len(jobs))) as threads,

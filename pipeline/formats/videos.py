@@ -6,16 +6,17 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-import av
-import av.error
 import numpy as np
 import numpy.typing as npt
-from av.container import InputContainer
 
 from pipeline.core.errors import RawDataError
 from pipeline.core.files import size_of_file
+
+if TYPE_CHECKING:
+    import av
+    from av.container import InputContainer
 
 MAX_PIXELS: Final = 8192 * 4320  # of a picture: 100 MB as RGB
 _JUMP: Final = 8  # frames: a jump to the key frame before a picture takes as long as decoding so many
@@ -37,6 +38,8 @@ class VideoFacts:
 
 def open_video(path: Path) -> InputContainer:
     """A video for reading. Raises what PyAV raises, OSError for what is no file, VideoError for huge pictures."""
+    import av  # takes a while to start
+
     size_of_file(path)
     container = av.open(f"file:{path}")  # a bare path may look like a protocol
     for stream in container.streams.video:
@@ -44,6 +47,13 @@ def open_video(path: Path) -> InputContainer:
             container.close()
             raise VideoError(f"its pictures have {stream.width}x{stream.height} pixels, over {MAX_PIXELS}")
     return container
+
+
+def _faults(*more: type[Exception]) -> tuple[type[Exception], ...]:
+    """What is raised where a video is broken; AttributeError: a stream without a codec has no width."""
+    from av.error import FFmpegError
+
+    return FFmpegError, OSError, ValueError, AttributeError, *more
 
 
 def video_facts(path: Path) -> VideoFacts:
@@ -56,12 +66,7 @@ def video_facts(path: Path) -> VideoFacts:
             rate = stream.average_rate or stream.base_rate
             frames = stream.frames or sum(packet.pts is not None for packet in container.demux(stream))
             width, height = stream.width, stream.height
-    except (
-        av.error.FFmpegError,
-        OSError,
-        ValueError,
-        AttributeError,
-    ) as error:  # a stream without a codec has no width
+    except _faults() as error:
         raise VideoError(f"not a readable video: {error}") from error
     if not frames or not width or not height:
         raise VideoError(f"the video has {frames} frames of {width}x{height} pixels")
@@ -83,7 +88,7 @@ class VideoPictures:
         """Picture (h, w, 3) RGB as stored, whatever turn the container asks for; None where it cannot be decoded."""
         try:
             return self._picture(number)
-        except (av.error.FFmpegError, OSError, ValueError, AttributeError, VideoError):
+        except _faults(VideoError):
             self.close()
             return None
 
@@ -136,5 +141,5 @@ def read_video(path: Path) -> Iterator[npt.NDArray[np.uint8]]:
                 picture: npt.NDArray[np.uint8] = np.asarray(frame.to_ndarray(format="rgb24"), dtype=np.uint8)
                 count += 1
                 yield picture
-    except (av.error.FFmpegError, OSError, ValueError, IndexError, AttributeError) as error:
+    except _faults(IndexError) as error:
         raise VideoError(f"the video cannot be read beyond frame {count}: {error}") from error

@@ -9,8 +9,6 @@ import json
 import re
 from typing import Any, Final
 
-import jsonschema
-
 from pipeline.llm.base import JsonSchema, Reply
 from pipeline.llm.failures import CUT, ModelError
 from pipeline.metrics.replies import without_reasoning
@@ -41,6 +39,8 @@ def json_text(text: str) -> str:
 
 def check_schema(text: str, schema: JsonSchema) -> None:
     """Raises ModelError for a reply that does not follow its schema: asked again, and never kept."""
+    import jsonschema  # takes a while to start
+
     try:
         jsonschema.validate(json_value(text), schema)
     except (ValueError, RecursionError) as error:

@@ -16,7 +16,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final, Generic, Protocol, TypeVar
 
-import jsonschema
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -94,6 +93,8 @@ def value_of(text: str, schema: JsonSchema) -> Any:
 
     Anything else: words around it, a number that is none, a text that is no Unicode.
     """
+    import jsonschema  # takes a while to start
+
     try:
         value = json.loads(json_text(text), parse_constant=_number, parse_float=_number, parse_int=_number)
         json.dumps(value, ensure_ascii=False).encode()

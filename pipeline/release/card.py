@@ -238,9 +238,12 @@ def text_only_context(
     """
     names = list(dict.fromkeys(name for row in rows for name in row["voters"]))
     attackers = sorted({name for row in rows for name in row["asked"]["earned"]}, key=lambda n: (n == "forest", n))
-    troubles = []
+    total = sum(row["asked"]["n"] for row in rows)
+    troubles, sampled = [], []
     for name in names:
         found = [row["voters"][name] for row in rows if name in row["voters"]]
+        if (n := sum(voter["asked"] for voter in found)) < total:
+            sampled.append((name, n, total))
         failed, unread = (sum(voter[key] for voter in found) for key in ("unanswered", "unread"))
         if failed or unread:
             troubles.append((name, failed, unread))
@@ -252,6 +255,8 @@ def text_only_context(
         "settings": settings,
         "rows": rows,
         "asked_models": names,
+        "whole_models": [name for name in names if name not in {one for one, *_ in sampled}],
+        "sampled_models": sampled,
         "panel": [model["name"] for model in settings["blind"]["models"] if model["provider"] != "embedded"],
         "remove": settings["blind"]["remove"],
         "troubles": troubles,

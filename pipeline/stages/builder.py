@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from copy import copy
+from functools import cached_property
 from pathlib import Path
 from typing import Final
 
 from pipeline.core.errors import ConfigError, StoreError
 from pipeline.core.files import remove_temporary
+from pipeline.core.renamed import RENAMED
 from pipeline.engine.change_causes import Explained, explained
-from pipeline.engine.config import RENAMED, BuildConfig
+from pipeline.engine.config import BuildConfig
 from pipeline.engine.inputs import InputListing, RawInput, list_inputs
 from pipeline.engine.job import quarantine_of
 from pipeline.engine.lease import Lease, leased
-from pipeline.engine.manifest import MANIFEST_FILE, Entry, Outcome, read_lineage, read_manifest, write_outcome
+from pipeline.engine.manifest import (
+    MANIFEST_FILE,
+    Entry,
+    Lineage,
+    Outcome,
+    read_lineage,
+    read_manifest,
+    write_outcome,
+)
 from pipeline.engine.plan import Planner, known
 from pipeline.engine.rerun import check_fit, last_outputs, matching, units_again, with_the_rest
 from pipeline.engine.run import Execute, LocalExecutor, Runner, at_once, groups_of, run_here
@@ -57,8 +68,20 @@ class Builder:
         self._progress = progress
         self._keys = keys or {}
         self._stages = stages
-        self._previous = read_manifest(out)
         self._listed: InputListing | None = None
+        self._seen: tuple[int, int] | None = None
+
+    @cached_property
+    def _previous(self) -> dict[tuple[str, str], Entry]:
+        """The last manifest."""
+        self._seen = _state_of(self.out / MANIFEST_FILE)
+        return read_manifest(self.out)
+
+    def with_executor(self, execute: Execute, progress: Progress, here: LocalExecutor) -> Builder:
+        """The same builder, with what it knows of the inputs and of the last build, and another executor."""
+        other = copy(self)
+        other._execute, other._progress, other._here = execute, progress, here
+        return other
 
     def check(self, name: str | None = None) -> None:
         """Raises at once what would be raised after a start: an unknown stage, an empty root, no place to write.
@@ -83,12 +106,33 @@ class Builder:
             runner = self._runner(outcome, self._inputs(outcome), lease)
             for group in groups_of(self._wanted(), self.config):
                 runner.run(group)
-            lease.check()
-            write_outcome(self.out, outcome, list(self._stages), runner.planner.made_of)
-            Store(self.out / STORE).prune(e.output.path for e in outcome.manifest if e.output)
-            keep_beside(self.out, MANIFEST_FILE)
-            remove_temporary(self.out, [*(f for s in self._stages.values() for f in s.folders), SAMPLES])
+            self._finish(outcome, lease, runner.planner.made_of)
             return outcome
+
+    def confirm(self, plan: Outcome) -> bool:
+        """Ends a build of which a plan (`dry_run`) says that nothing runs, without planning it again.
+
+        Returns whether it could: False where something must run, or another build ran since.
+        """
+        keys = {unit: entry.key for unit, entry in self._previous.items()}
+        if {(e.stage, e.unit): e.key for e in plan.manifest} != keys or units_due(plan):
+            return False
+        with self._leased() as lease:
+            if _state_of(self.out / MANIFEST_FILE) != self._seen:
+                return False
+            for entry in plan.manifest:
+                if (summary := self._stages[entry.stage].summary) and entry.output:
+                    plan.released = summary(Store(self.out / STORE).get(entry.output))
+            if any(entry.why != "reused" for entry in self._previous.values()):
+                self._finish(plan, lease)
+            return True
+
+    def _finish(self, outcome: Outcome, lease: Lease, made_of: Lineage | None = None) -> None:
+        lease.check()
+        write_outcome(self.out, outcome, list(self._stages), made_of)
+        Store(self.out / STORE).prune(e.output.path for e in outcome.manifest if e.output)
+        keep_beside(self.out, MANIFEST_FILE)
+        remove_temporary(self.out, [*(f for s in self._stages.values() for f in s.folders), SAMPLES])
 
     def dry_run(self) -> Outcome:
         """What `build` would run and why, without running it; units behind one that runs count as "input"."""
@@ -119,15 +163,12 @@ class Builder:
             entries = [step.entry for unit in chosen if (step := steps.get(unit)) and step.entry]
         return [explained(e, self._previous.get((e.stage, e.unit)), planner.made_of, then) for e in entries]
 
-    def scenes(self) -> int:
-        """How many scenes there are in the roots."""
-        return len(self._inputs(Outcome()))
+    def inputs(self) -> dict[str, RawInput]:
+        """The scenes in the roots."""
+        return self._inputs(Outcome())
 
-    def due(self, name: str | None = None, scenes: Sequence[str] = ()) -> int:
-        """How many scenes `build` would run something for, or `stage` for one stage."""
-        if name is None:
-            run = [entry for entry in self.dry_run().manifest if entry.why != "reused"]
-            return len({entry.unit for entry in run if self._stages[entry.stage].unit == "scene"})
+    def due(self, name: str, scenes: Sequence[str] = ()) -> int:
+        """How many scenes `stage` would run one stage for."""
         stage = self._stages[name]
         inputs = self._inputs(Outcome()) if stage.needs_roots else {}
         units = units_again(stage, self._stages, self.config, self._previous, inputs, self.out)
@@ -218,3 +259,16 @@ class Builder:
         except OSError as error:
             hint = "give a folder that can be written with --out"
             raise StoreError(f"{self.out}: cannot write ({error.strerror}): {hint}") from error
+
+
+def units_due(plan: Outcome) -> set[str]:
+    """The scenes that a plan runs something for, and `WHOLE` where a stage of the whole build is to run."""
+    return {entry.unit for entry in plan.manifest if entry.why != "reused"}
+
+
+def _state_of(file: Path) -> tuple[int, int] | None:
+    """Changes when a file is replaced."""
+    with suppress(OSError):
+        found = file.stat()
+        return found.st_ino, found.st_mtime_ns
+    return None

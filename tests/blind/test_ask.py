@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from pipeline.blind.ask import REPLIES, AskedPanel, ask, requests_of
+from pipeline.blind.ask import REPLIES, AskedPanel, ask, requests_of, sample_of
 from pipeline.blind.config import AskConfig
 from pipeline.core.errors import ConfigError, StoreError
 from pipeline.llm.base import Image, ModelSpec, Provider, ProviderTerms, Reply, Request
@@ -308,3 +308,19 @@ def test_the_picture_of_what_a_question_names_goes_with_it_where_a_model_takes_p
     assert shown("blind") == []
     assert shown("seeing") == [b"another", b"one", b"third"]
     assert len(found["blind"]) == 2, "without their pictures two questions are one"
+
+
+def test_the_embedded_model_is_asked_a_sample_by_id_that_spreads_over_the_tasks() -> None:
+    rows = [{"id": i, "task": "rare" if i < 3 else "common"} for i in range(40)]
+    drawn = sample_of(rows, 10)
+    assert len(drawn) == 10
+    assert {0, 1, 2} < drawn
+    assert sample_of(rows[::-1], 10) == drawn < sample_of(rows, 12)
+    assert sample_of(rows, None) == sample_of(rows, 50) == set(range(40))
+
+
+@pytest.mark.parametrize(("sample", "of_embedded"), [(2, 2), (None, 3)])
+def test_only_the_embedded_model_is_spared_questions(sample: int | None, of_embedded: int) -> None:
+    models = [spec(), spec("small", provider="embedded", base_url=None, scoring="letter")]
+    asked = requests_of(table(MIXED), models, AskConfig(sample=sample))
+    assert {name: len(requests) for name, requests in asked.items()} == {"m": 3, "small": of_embedded}

@@ -155,3 +155,18 @@ def test_logarithms_are_rounded_before_trees_split_by_them() -> None:
     target = rows_of(distance_items(50)).target
     assert target.round(9).tolist() == target.tolist()
     assert len(set(target.tolist())) > 20
+
+
+def test_figures_of_a_sampled_model_are_those_of_what_it_was_asked() -> None:
+    rows = directions({"left": 20, "right": 20, "back": 20})
+    questions, config = questions_table(rows), panel(embedded="small")
+    few = [row for row in rows if row["id"] % 4 == 0]
+    verdicts = rule(questions, replies_table(few, small=lambda row, rng: str(row["ground_truth"])), config)
+    (found,) = text_only(questions, filtered(questions, verdicts), None, verdicts)
+    small = found.voters["small"]
+    assert (small.asked, small.right, small.right_released) == (15, 1.0, 1.0)
+    assert small.luck == pytest.approx(1 / 3, abs=0.05)
+    assert found.asked == found.released
+    of_others = rule(questions, replies_table([question(99, None, "3", "count")], small=knowing(0.0)), config)
+    (unasked,) = text_only(questions, filtered(questions, of_others), None, of_others)
+    assert unasked.voters == {}

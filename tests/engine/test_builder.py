@@ -21,11 +21,11 @@ from pipeline.core.errors import ConfigError
 from pipeline.core.identity import digest_of
 from pipeline.core.parquet import read_table
 from pipeline.engine.job import Job, JobResult, batches_of, run_job
-from pipeline.engine.manifest import MANIFEST, Outcome
+from pipeline.engine.manifest import MANIFEST, Outcome, read_manifest
 from pipeline.engine.plan import WHOLE
 from pipeline.engine.stage import StageContext
 from pipeline.samples.indoor.metadata import PLANS, sample_scene, write_sample_metadata
-from pipeline.stages.builder import Builder
+from pipeline.stages.builder import Builder, units_due
 from pipeline.stages.registry import STAGES
 from pipeline.worlds.registry import READERS
 from tests.builds import RUN_STAGES, build, config_of, perturbed, release_of, rows_of, whys
@@ -648,8 +648,9 @@ def test_another_process_with_other_hashes_gives_the_same_bytes(meta: Path, out:
 def test_progress_counts_every_unit(meta: Path, out: Path) -> None:
     calls: list[tuple[str, int, int]] = []
     Builder(config_of(meta), out, progress=lambda *call: calls.append(call)).build()
-    for stage in RUN_STAGES:
-        assert [call[1:] for call in calls if call[0] == stage] == [(i, len(SCENES)) for i in range(len(SCENES) + 1)]
+    names = list(RUN_STAGES)
+    together = f"{names[0]} to {names[-1]}"
+    assert [call[1:] for call in calls if call[0] == together] == [(i, len(SCENES)) for i in range(len(SCENES) + 1)]
     assert [call for call in calls if call[0] == EXPORT] == [(EXPORT, 0, 1), (EXPORT, 1, 1)]
 
 
@@ -675,3 +676,20 @@ def test_samples_are_the_same_every_time(tmp_path: Path) -> None:
     (one,), (other,) = (list((tmp_path / name).iterdir()) for name in ("a", "b"))
     assert one.read_bytes() == other.read_bytes()
     assert set(json.loads(one.read_bytes())) == set(SCENES)
+
+
+def test_a_plan_by_which_nothing_runs_is_confirmed_as_a_build_would(meta: Path, out: Path) -> None:
+    build(meta, out)
+    again = build(meta, out)
+    builder = Builder(config_of(meta), out)
+    plan = builder.dry_run()
+    assert not units_due(plan)
+    assert builder.confirm(plan)
+    assert plan.released == again.released
+    assert {entry.why for entry in read_manifest(out).values()} == {"reused"}
+    assert builder.confirm(plan)
+    build(meta, out)
+    assert not builder.confirm(plan), "the manifest is another one by now"
+    changed = Builder(config_of(meta, select={"per_scene_and_task": 1}), out)
+    assert not changed.confirm(changed.dry_run())
+    assert not Builder(config_of(meta), out).confirm(Outcome()), "a scene less is something else than nothing"

@@ -17,10 +17,11 @@ import pytest
 
 import pipeline.core.files
 from flows.cli import app as cli
+from pipeline.engine.plan import WHOLE
 from pipeline.engine.reference import json_schemas
 from pipeline.samples.indoor.metadata import PLANS, sample_scene
 from pipeline.samples.registry import SAMPLES
-from pipeline.stages.builder import Builder
+from pipeline.stages.builder import Builder, units_due
 from pipeline.stages.registry import STAGES
 from pipeline.worlds.registry import READERS
 from tests.builds import (
@@ -80,17 +81,26 @@ def assert_one_line(run: Run, code: int, *said: str) -> None:
 def test_a_build_shows_what_ran_and_what_came_of_it(scan2qa: Cli, root: str, tmp_path: Path) -> None:
     run = scan2qa("build", "vsi", "--root", root, "--out", tmp_path / "out")
     assert (run.code, run.err) == (0, "")
-    for part in ("What ran, and why", "unify", "new", "Questions and rejected candidates", "object_rel_distance"):
-        assert part in run.out
-    for part in ("Rejected by reason", "over_cap", "Release: "):
-        assert part in run.out
     released = rows_of(tmp_path / "out" / "release" / "data" / "test-00000-of-00001.parquet")
-    assert re.search(rf"all\W+{len(released)}\b", run.out)
+    page = tmp_path / "out" / "gallery" / "index.html"
+    first, *rest = run.out.splitlines()
+    assert re.fullmatch(r"This takes about \d+ s \(3 scenes in \d+ processes.*\)", first)
+    screen = rest[next(n for n, line in enumerate(rest) if line.startswith("Ran ")) :]
+    assert len(screen) <= 23
+    for part in (" for 3 of 3 scenes: new, ", f"\n{len(released)} questions\n", "object_rel_distance", "\nRejected "):
+        assert part in run.out
+    assert screen[-3].startswith("First release in this folder (")
+    assert screen[-2:] == [f"Look: {page}", f"Next: scan2qa report {tmp_path / 'out'}"]
+    assert page.is_file()
     again = scan2qa("build", "vsi", "--root", root, "--out", tmp_path / "out")
     assert (again.code, again.err) == (0, "")
-    assert "reused" in again.out
-    assert "new" not in again.out.split()
-    assert "Questions and rejected candidates" in again.out
+    (line,) = again.out.splitlines()
+    assert line.startswith(
+        f"Nothing changed: {len(released)} questions of 3 scenes in {tmp_path / 'out' / 'release'} ("
+    )
+    tables = scan2qa("build", "vsi", "--root", root, "--out", tmp_path / "out", "--verbose").out
+    for part in ("What ran, and why", "reused", "Questions and rejected candidates", "Rejected by reason"):
+        assert part in tables
 
 
 def test_what_is_left_out_is_listed_word_for_word(scan2qa: Cli, root: str, meta: Path, tmp_path: Path) -> None:
@@ -110,11 +120,13 @@ def test_a_long_list_of_what_is_left_out_is_cut_and_counted(scan2qa: Cli, tmp_pa
     write_scenes(tmp_path / "meta" / "a.json", broken)
     run = scan2qa("build", "vsi", "--root", f"vsi_meta={tmp_path / 'meta'}", "--out", tmp_path / "out")
     assert run.code == 3
-    assert "and 10 more in quarantine.parquet" in run.out
+    assert "Left out 30 (see quarantine.parquet): negative_area 30" in run.out
+    verbose = scan2qa("build", "vsi", "--out", tmp_path / "out", "--verbose")
+    assert "and 10 more in quarantine.parquet" in verbose.out
     assert len(rows_of(tmp_path / "out" / "quarantine.parquet")) == 30
     assert not (tmp_path / "out" / "release").exists()
     assert "Nothing was released" in run.out
-    assert "Release: " not in run.out
+    assert "Look: " not in run.out
 
 
 def test_settings_reach_the_build(scan2qa: Cli, root: str, tmp_path: Path) -> None:
@@ -152,12 +164,19 @@ def test_the_outcome_as_json_and_nothing_else(scan2qa: Cli, root: str, meta: Pat
     run = scan2qa("build", "vsi", "--root", root, "--out", tmp_path / "out", "--json")
     assert run.code == 3
     told = json.loads(run.out)
-    assert "What ran, and why" in run.err
+    assert " for 3 of 3 scenes: new" in run.err
     assert told["stages"]["generate"] == {"new": 2}
     assert told["complete"] is False
     (left_out,) = told["left_out"]
     assert left_out["finding"] == "unusable_category"
     assert Path(told["release"], "README.md").is_file()
+    (release,) = {path.name for path in (tmp_path / "out" / "releases").iterdir() if path.is_dir()}
+    assert (told["release_name"], told["since_last"]["release"]) == (release, None)
+    fewer = scan2qa("build", "vsi", "--out", tmp_path / "out", "--json", "--set", "select.per_scene_and_task=1")
+    since = json.loads(fewer.out)["since_last"]
+    assert since["release"] == release
+    assert since["changes"]["removed"] > 0
+    assert since["causes"] == ["config: select.per_scene_and_task 6 -> 1"]
     again = scan2qa("build", "vsi", "--out", tmp_path / "out", "--quiet")
     assert (again.code, again.out, again.err) == (3, "", "")
     named = scan2qa("build", "vsi", "--out", tmp_path / "out", "--verbose")
@@ -274,8 +293,8 @@ def test_every_reader_is_listed(scan2qa: Cli) -> None:
 def test_prefect_is_started_for_many_scenes_only(scan2qa: Cli, root: str, tmp_path: Path) -> None:
     assert scan2qa("build", "vsi", "--root", root, "--out", tmp_path / "out").code == 0
     (fresh, known) = (Builder(config_of(Path(root.partition("=")[2])), tmp_path / name) for name in ("new", "out"))
-    assert fresh.due() == 3
-    assert known.due() == 0
+    assert len(units_due(fresh.dry_run()) - {WHOLE}) == 3
+    assert not units_due(known.dry_run())
     assert known.due("unify", ["*kitchen"]) == 1
     assert known.due("generate") == 3
     assert known.due("export") == 0

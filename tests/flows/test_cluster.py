@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 from distributed import Client
 
-from flows.remote.cluster import CLUSTERS, Dask
+from flows.remote.cluster import CLUSTERS, Dask, check_answers
 from flows.remote.cluster_worker import work
 from pipeline.core.errors import ConfigError, StoreError
 from pipeline.engine.job import Job
@@ -120,8 +120,13 @@ def test_what_cannot_go_well_is_said_before_the_first_stage(
 
 def test_a_scheduler_that_is_not_there_is_one_clear_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("flows.remote.cluster.REACHED_WITHIN_S", 0.5)
-    with pytest.raises(ConfigError, match=r"no Dask scheduler .* answers at tcp://127.0.0.1:9 .*run `dask scheduler`"):
+    nobody = r"no Dask scheduler .* answers at tcp://127.0.0.1:9 .*run `dask scheduler`"
+    with pytest.raises(ConfigError, match=nobody):
         Dask("tcp://127.0.0.1:9", 1).job_runner(1)
+    with pytest.raises(ConfigError, match=nobody):
+        check_answers("dask", "tcp://127.0.0.1:9")
+    for address in (None, "auto"):
+        check_answers("ray", address)
 
 
 @pytest.fixture

@@ -31,6 +31,10 @@ class PlainConsole(Console):
         """With the options of rich's console."""
         super().__init__(markup=False, highlight=False, emoji=False, **options)
 
+    def print(self, *objects: Any, **options: Any) -> None:
+        """Prints objects; a word that is longer than a line goes on beyond it, whole."""
+        super().print(*objects, **{"overflow": "ignore", **options})
+
     def render_str(self, text: str, **options: Any) -> Text:
         """A text, of a cell or a line, without control characters."""
         return super().render_str(without_controls(text), **options)

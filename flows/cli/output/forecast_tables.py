@@ -143,6 +143,16 @@ def spending_table(config: BuildConfig, folder: Path) -> Table | None:
     return table if table.row_count else None
 
 
+def spending_line(config: BuildConfig, folder: Path) -> str | None:
+    """What hosted models cost in all builds of a folder, on one line; None where none was asked."""
+    names = {model.name for model in models_of(config) if model.is_hosted}
+    spent = [row for row in spent_in(folder / REPLIES_FILE) if row.name in names]
+    if not spent:
+        return None
+    requests, usd = sum(row.requests for row in spent), sum(row.usd for row in spent)
+    return f"Spent on models in all runs: USD {_usd(usd)} for {requests:,} replies ({caps_of(config)})"
+
+
 def models_of(config: BuildConfig) -> list[ModelSpec]:
     """All models that a build asks."""
     others = (config.describe.model, config.author.model, config.author.second)

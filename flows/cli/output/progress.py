@@ -18,21 +18,24 @@ EVERY_S: Final = 30.0
 
 
 @contextmanager
-def progress_shown(every_s: float = EVERY_S) -> Iterator[Report]:
-    """Gives what is to be called with what is counted, how many are done, and how many there are."""
+def progress_shown(first: str = "starting", every_s: float = EVERY_S) -> Iterator[Report]:
+    """Gives what is to be called with what is counted, how many are done, and how many there are.
+
+    Until it is called for the first time, what is shown is ``first``.
+    """
     stop_spinner()
     if output_options.quiet:
         yield no_progress
     elif errors.is_terminal:
-        with _bars() as report:
+        with _bars(first) as report:
             yield report
     else:
-        with _lines(every_s) as report:
+        with _lines(first, every_s) as report:
             yield report
 
 
 @contextmanager
-def _bars() -> Iterator[Report]:
+def _bars(first: str) -> Iterator[Report]:
     columns = (
         SpinnerColumn(finished_text=" "),
         TextColumn("{task.description:>9}", markup=False),
@@ -40,9 +43,9 @@ def _bars() -> Iterator[Report]:
         MofNCompleteColumn(),
         TimeElapsedColumn(),
     )
-    with Progress(*columns, console=errors) as bars:
+    with Progress(*columns, console=errors, transient=True) as bars:
         ids = {}
-        starting = bars.add_task("starting", total=None)
+        starting = bars.add_task(first, total=None)
 
         def hide() -> None:
             bars.update(starting, visible=False)
@@ -62,8 +65,8 @@ def _bars() -> Iterator[Report]:
 
 
 @contextmanager
-def _lines(every_s: float) -> Iterator[Report]:
-    start, ended = time.monotonic(), threading.Event()
+def _lines(first: str, every_s: float) -> Iterator[Report]:
+    start, ended, reported = time.monotonic(), threading.Event(), threading.Event()
     under_way: dict[str, tuple[int, int]] = {}
     lock = threading.Lock()
 
@@ -73,6 +76,7 @@ def _lines(every_s: float) -> Iterator[Report]:
     def report(stage: str, done: int, total: int) -> None:
         if not total:
             return
+        reported.set()
         with lock:
             if done < total:
                 under_way[stage] = (done, total)
@@ -84,7 +88,9 @@ def _lines(every_s: float) -> Iterator[Report]:
         while not ended.wait(every_s):
             with lock:
                 many = {stage: counted for stage, counted in under_way.items() if counted[1] > 1} or under_way
-                say(", ".join(f"{stage}: {n:,} of {of:,}" for stage, (n, of) in many.items()) or "starting")
+                told = ", ".join(f"{stage}: {n:,} of {of:,}" for stage, (n, of) in many.items())
+                if told or not reported.is_set():
+                    say(told or first)
 
     watch = threading.Thread(target=now_and_then, daemon=True)
     watch.start()

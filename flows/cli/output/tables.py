@@ -38,10 +38,11 @@ def print_table(table: Table, title: str = "", to: Console = console) -> None:
         to.print(Text(_plain(title or table.title), "table.title"), soft_wrap=True)
         table.title = None
     widths = [_width(column) for column in table.columns]
-    if _fits(widths, _GRID if table.box else _PLAIN, to):
-        to.print(table)
+    grid = _GRID if table.box else _PLAIN
+    if _fits(widths, grid, to):
+        to.print(_spread(table, widths, grid, to))
     elif _fits(widths, _PLAIN, to):
-        to.print(_bare(table))
+        to.print(_spread(_bare(table), widths, _PLAIN, to))
     elif any(map(_wraps, table.columns)) or 2 * widths[0] > to.width:
         _print_list(table, to)
     else:
@@ -116,11 +117,26 @@ def _fits(widths: Sequence[int], beside: int, to: Console) -> bool:
     return sum(widths) + beside * len(widths) + 1 <= to.width
 
 
+def _spread(table: Table, widths: Sequence[int], beside: int, to: Console) -> Table:
+    """The table, its columns of sentences as wide as there is room for: no word is broken."""
+    room = to.width - sum(widths) - beside * len(widths) - 1
+    lacks = {n: _widest(column) - widths[n] for n, column in enumerate(table.columns) if _wraps(column)}
+    for left, (n, lack) in zip(range(len(lacks), 0, -1), sorted(lacks.items(), key=lambda row: row[1]), strict=True):
+        more = min(lack, room // left)
+        table.columns[n].width, room = widths[n] + more, room - more
+    return table
+
+
 def _width(column: Column) -> int:
-    """Columns of the terminal that a column needs."""
+    """Columns of the terminal that a column needs: of sentences as many as their longest word."""
+    widest = _widest(column)
+    words = (word for cell in (column.header, *column.cells) for word in _plain(cell).split())
+    return min(widest, max(SENTENCE, *map(cell_len, words), 0)) if _wraps(column) else widest
+
+
+def _widest(column: Column) -> int:
     cells = [_plain(column.header), *map(_plain, column.cells)]
-    widest = max(cell_len(line) for cell in cells for line in (cell.splitlines() or [""]))
-    return min(widest, SENTENCE) if _wraps(column) else widest
+    return max(cell_len(line) for cell in cells for line in (cell.splitlines() or [""]))
 
 
 def _plain(cell: object) -> str:

@@ -1,0 +1,129 @@
+"""The one screen of 80 columns and 24 rows that a build ends on; its tables are shown with ``--verbose``."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from itertools import chain
+from typing import Final
+
+from rich.cells import cell_len
+from rich.text import Text
+
+from flows.cli.output.console import console
+from pipeline.blind.text_only import TextOnly
+from pipeline.core.schema import Quarantine
+from pipeline.engine.manifest import Outcome
+from pipeline.engine.plan import WHOLE
+from pipeline.release.writer import Released
+
+TASK_ROWS: Final = 10  # of the list of tasks; the tables have all
+NAMED: Final = 2  # scenes left out that are told with their remedy; of more, how many for each reason
+WHY: Final[Mapping[str, str]] = {
+    "new": "new",
+    "input": "input changed",
+    "config": "settings changed",
+    "code": "code changed",
+    "missing": "results were missing",
+    "asked": "as asked",
+}
+
+
+def show_screen(outcome: Outcome, took: str) -> None:
+    """Prints what ran, the questions by task, and what was lost and why."""
+    console.print(f"{_ran(outcome)}, {took}", soft_wrap=True)
+    released = outcome.released
+    if released:
+        console.print(Text(f"{sum(released.questions.values()):,} questions", "bold"))
+        _print_tasks({**dict.fromkeys(released.rejections, 0), **released.questions})
+    _print_lost(outcome.quarantine, released)
+    if released and released.blind:
+        for line in without_video(released.blind):
+            console.print(line, soft_wrap=True)
+
+
+def listed(head: str, parts: Sequence[str], width: int) -> str:
+    """A line of as many parts as fit into a width, and the number of those that do not."""
+    line = head + ", ".join(parts)
+    for n in range(len(parts) - 1, -1, -1):
+        if cell_len(line) <= width:
+            break
+        line = head + ", ".join([*parts[:n], f"… {len(parts) - n} more"])
+    return line
+
+
+def _ran(outcome: Outcome) -> str:
+    """The stages that ran, the scenes that they ran for, and why."""
+    ran = [entry for entry in outcome.manifest if entry.why != "reused"]
+    if not ran:
+        return "Nothing ran"
+    stages = list(dict.fromkeys(entry.stage for entry in ran))
+    first = {entry.unit: entry.why for entry in reversed(ran) if entry.unit != WHOLE}
+    scenes = {entry.unit for entry in outcome.manifest} - {WHOLE}
+    whys = Counter(WHY[why] for why in (first or {entry.unit: entry.why for entry in ran[:1]}).values())
+    named = stages[0] if len(stages) == 1 else f"{len(stages)} stages ({stages[0]} to {stages[-1]})"
+    of = f" for {len(first):,} of {len(scenes):,} scenes" if first else ""
+    counted = ", ".join(why if len(whys) == 1 else f"{n:,} {why}" for why, n in whys.most_common())
+    return f"Ran {named}{of}: {counted}"
+
+
+def _print_tasks(questions: Mapping[str, int]) -> None:
+    """The number of questions of each task, in columns."""
+    name, count = max(map(len, questions), default=0), max((len(f"{n:,}") for n in questions.values()), default=0)
+    cells = [f"{task:<{name}} {n:>{count},}" for task, n in sorted(questions.items())]
+    columns = max(1, (console.width - 2) // (name + count + 4))
+    rows = min(TASK_ROWS, -(-len(cells) // columns))
+    if len(cells) > rows * columns:
+        shown = rows * columns - 1
+        cells[shown:] = [f"… and {len(cells) - shown} more"]
+    for row in range(rows):
+        console.print("  " + "   ".join(cells[row::rows]).rstrip(), soft_wrap=True)
+
+
+def _print_lost(quarantine: Sequence[Quarantine], released: Released | None) -> None:
+    """Scenes left out, candidates rejected, scenes without questions and findings: a line each."""
+    show_left_out(quarantine)
+    if not released:
+        return
+    rejected = Counter[str]()
+    for row in released.rejections.values():
+        rejected.update(row)
+    findings = Counter(name for _, name, *_ in released.findings)
+    for head, parts in (
+        (f"Rejected {rejected.total():,} candidates: ", _counted(rejected)),
+        (f"No question of {len(released.silent):,} scenes: ", list(released.silent)),
+        (f"{findings.total():,} findings in the raw data: ", _counted(findings)),
+    ):
+        if parts:
+            console.print(listed(head, parts, console.width), soft_wrap=True)
+
+
+def show_left_out(quarantine: Sequence[Quarantine]) -> None:
+    """Prints the scenes that were left out: what helps of few, the findings of many."""
+    if len(quarantine) <= NAMED:
+        for row in quarantine:
+            console.print(Text(f"Left out {row.unit}: {row.finding}: {row.message}; {row.remedy}", "red"))
+    else:
+        reasons = _counted(Counter(row.finding for row in quarantine))
+        head = f"Left out {len(quarantine):,} (see quarantine.parquet): "
+        console.print(Text(listed(head, reasons, console.width), "red"), soft_wrap=True)
+
+
+def _counted(counts: Counter[str]) -> list[str]:
+    return [f"{name} {n:,}" for name, n in sorted(counts.items(), key=lambda row: (-row[1], row[0]))]
+
+
+def without_video(rows: Sequence[TextOnly]) -> list[str]:
+    """What came of asking models without the video, and how to ask all questions where a sample was asked."""
+    voters = {name for row in rows for name, voter in row.voters.items() if voter.standing == "votes"}
+    models = list(dict.fromkeys(chain.from_iterable(row.voters for row in rows)))
+    total, removed = sum(row.asked.n for row in rows), sum(row.answered + row.balanced for row in rows)
+    if not models:
+        return ["Without the video: no model was asked (blind.models), nothing was removed"]
+    what = f"{removed:,} questions removed" if voters else "no model has a vote, nothing was removed"
+    told = [f"Without the video: {what}"]
+    for name in models:
+        asked = sum(row.voters[name].asked for row in rows if name in row.voters)
+        if asked < total:
+            told.append(f"  {name} was asked {asked:,} of {total:,}; all: --set blind.sample=null")
+    return told

@@ -1,0 +1,79 @@
+"""Misspelt roots and settings are refused in the words of the full check, before anything is imported for it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from flows.cli import spelling
+from flows.cli.spelling import refuse_misspelt
+from flows.orchestration.folders import BUILDS
+from flows.orchestration.roots import roots_of
+from pipeline.core.errors import ConfigError
+from pipeline.engine.config import BuildConfig, load_config
+from pipeline.engine.inputs import check_roots
+from tests.builds import REPOSITORY
+
+VSI = BUILDS / "vsi.yaml"
+
+
+def checked(roots: list[str], settings: list[str]) -> BuildConfig:
+    config = load_config(VSI, settings).model_copy(update={"roots": roots_of(roots)})
+    check_roots(config)
+    return config
+
+
+@pytest.fixture(autouse=True)
+def _is_fresh(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The code may have been edited since the schemas were written."""
+    monkeypatch.setattr(spelling, "_changed", lambda folder: 0.0)
+
+
+@pytest.mark.parametrize(
+    ("roots", "settings"),
+    [
+        (["x"], []),
+        (["scannet="], []),
+        (["nope=/"], []),
+        (["scannet=/no/such/folder"], []),
+        (["vsi_meta=/"], ["bad"]),
+        (["vsi_meta=/"], ["a..b=1"]),
+        (["vsi_meta=/"], ["selec.per_scene_and_task=3"]),
+        (["vsi_meta=/"], ["select.per_scene=3"]),
+        (["vsi_meta=/"], ["observe.indoor.min_pixel=3"]),
+        (["vsi_meta=/"], ["prune.tua=0.1"]),
+        (["vsi_meta=/"], ["draw=1"]),
+    ],
+    ids=str,
+)
+def test_it_is_refused_as_by_the_models(roots: list[str], settings: list[str]) -> None:
+    with pytest.raises(ConfigError) as slow:
+        checked(roots, settings)
+    with pytest.raises(ConfigError) as quick:
+        refuse_misspelt(VSI, roots, settings)
+    assert str(quick.value) == str(slow.value)
+
+
+@pytest.mark.parametrize(
+    "settings", ["prune=null", "prune.tau=0.2", "generate.rules.margin_min_deg=15", "export.terms.scannet=x"]
+)
+def test_what_is_right_passes(settings: str) -> None:
+    refuse_misspelt(VSI, ["vsi_meta=/", "scannet=s3://bucket/prefix"], [settings])
+    load_config(VSI, [settings])
+
+
+def test_code_that_is_newer_than_the_schemas_decides_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spelling, "_changed", lambda folder: float("inf"))
+    refuse_misspelt(VSI, ["newest_reader=/"], ["newest.key=1"])
+
+
+def test_it_imports_no_models() -> None:
+    code = (
+        "import sys; from flows.cli import app, spelling; from flows.cli.app import configuration; "
+        "spelling.refuse_misspelt(configuration('vsi'), ['scannet=/'], ['prune=null']); "
+        "print([m for m in ('pydantic', 'numpy', 'pyarrow') if m in sys.modules])"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=REPOSITORY, check=True)
+    assert run.stdout.strip() == "[]"
