@@ -16,6 +16,7 @@ import pyarrow as pa
 from rich.table import Table
 
 from flows.cli.output.console import console
+from flows.cli.output.tables import print_table
 from flows.orchestration.folders import OUTPUTS
 from pipeline.benchmarks.benchmark import Benchmark, no_blind_map
 from pipeline.benchmarks.registry import BENCHMARKS
@@ -329,7 +330,7 @@ def _show_left_out(file: Path | None, left_out: Sequence[LeftOutRow]) -> None:
         table.add_column(name, justify="right" if name == "line" else "left", overflow="fold")
     for row in left_out[:SHOWN_ROWS]:
         table.add_row(str(row.line), row.finding, row.remedy)
-    console.print(table)
+    print_table(table)
     if len(left_out) > SHOWN_ROWS:
         console.print(f"… and {len(left_out) - SHOWN_ROWS} more.")
 
@@ -341,10 +342,10 @@ def _show(reviewed: Reviewed, verdicts: int, items: int) -> None:
     table = Table(title=f"{verdicts} verdicts on {len(reviewed.stands)} of {items} questions")
     table.add_column("state")
     table.add_column("questions", justify="right")
-    table.add_column("")
+    table.add_column("", overflow="fold")
     for state, words in STATES.items():
         table.add_row(state, str(states[state]), words)
-    console.print(table)
+    print_table(table)
     if reviewed.gone:
         console.print(f"{reviewed.gone} verdicts are on questions that this build no longer asks; they are kept.")
     shared = [row for row in reviewed.agreements if row.items]
@@ -357,4 +358,4 @@ def _show(reviewed: Reviewed, verdicts: int, items: int) -> None:
         table.add_column(name, justify="right")
     for row in shared:
         table.add_row(row.task, f"{row.about}s", str(row.items), *map(figure, (row.raw, row.kappa, row.alpha)))
-    console.print(table)
+    print_table(table)

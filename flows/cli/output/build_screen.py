@@ -10,7 +10,7 @@ from typing import Final
 from rich.cells import cell_len
 from rich.text import Text
 
-from flows.cli.output.console import console
+from flows.cli.output.console import console, print_wrapped
 from pipeline.blind.text_only import TextOnly
 from pipeline.core.schema import Quarantine
 from pipeline.engine.manifest import Outcome
@@ -102,7 +102,7 @@ def show_left_out(quarantine: Sequence[Quarantine]) -> None:
     """Prints the scenes that were left out: what helps of few, the findings of many."""
     if len(quarantine) <= NAMED:
         for row in quarantine:
-            console.print(Text(f"Left out {row.unit}: {row.finding}: {row.message}; {row.remedy}", "red"))
+            print_wrapped(f"Left out {row.unit}: {row.finding}: {row.message}; {row.remedy}", style="red")
     else:
         reasons = _counted(Counter(row.finding for row in quarantine))
         head = f"Left out {len(quarantine):,} (see quarantine.parquet): "

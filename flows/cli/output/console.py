@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import textwrap
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -31,10 +32,6 @@ class PlainConsole(Console):
         """With the options of rich's console."""
         super().__init__(markup=False, highlight=False, emoji=False, **options)
 
-    def print(self, *objects: Any, **options: Any) -> None:
-        """Prints objects; a word that is longer than a line goes on beyond it, whole."""
-        super().print(*objects, **{"overflow": "ignore", **options})
-
     def render_str(self, text: str, **options: Any) -> Text:
         """A text, of a cell or a line, without control characters."""
         return super().render_str(without_controls(text), **options)
@@ -44,6 +41,15 @@ console: Console = PlainConsole()
 if not console.is_terminal and "COLUMNS" not in os.environ:
     console = PlainConsole(width=PLAIN_WIDTH)
 errors: Console = PlainConsole(stderr=True)
+
+
+def print_wrapped(text: str, to: Console = console, indent: int = 0, style: str | None = None) -> None:
+    """Prints a text in lines that break between words alone: one that is longer than a line goes beyond it."""
+    blank = " " * indent
+    for line in without_controls(text).splitlines():
+        wrapped = textwrap.wrap(line, to.width - indent, break_long_words=False, break_on_hyphens=False)
+        told = "\n".join(blank + part for part in wrapped)
+        to.print(Text(told), style=style, soft_wrap=True)
 
 
 @dataclass

@@ -15,11 +15,10 @@ import pyarrow as pa
 from rich import box
 from rich.cells import cell_len
 from rich.console import Console, OverflowMethod
-from rich.padding import Padding
 from rich.table import Column, Table
 from rich.text import Text
 
-from flows.cli.output.console import console, without_controls
+from flows.cli.output.console import console, print_wrapped, without_controls
 from pipeline.core.errors import ConfigError
 from pipeline.core.files import write_atomically
 from pipeline.core.parquet import table_bytes
@@ -173,9 +172,7 @@ def _print_list(table: Table, to: Console) -> None:
         short = [n for n in range(1, len(cells)) if cells[n] and not _wraps(table.columns[n])]
         long = [n for n in range(1, len(cells)) if cells[n] and _wraps(table.columns[n])]
         if short:
-            to.print(
-                Padding(Text(", ".join(f"{heads[n]} {cells[n]}".strip() for n in short)), (0, 0, 0, 2), expand=False)
-            )
+            print_wrapped(", ".join(f"{heads[n]} {cells[n]}".strip() for n in short), to, 2)
         for n in long:
             said = f"{heads[n]}: {cells[n]}" if heads[n] else cells[n]
-            to.print(Padding(Text(said), (0, 0, 0, 2), expand=False))
+            print_wrapped(said, to, 2)
