@@ -422,7 +422,7 @@ def test_movements_are_clear(margin: float, reason: str | None) -> None:
     assert {r["reason"] for task in tasks for r in judged(scene, task)} == {reason}
 
 
-@pytest.mark.parametrize(("pause", "reason"), [(0.8, None), (1.2, "steps_apart")])
+@pytest.mark.parametrize(("pause", "reason"), [(0.8, None), (1.0, None), (1.2, "steps_apart")])
 def test_nothing_lies_between_two_movements(pause: float, reason: str | None) -> None:
     scene = flight(motion([STEPS[0], ("gap", pause, 0), *STEPS[1:]]), goal="somewhere")
     assert row(scene, "Sequence Recall", "ascending")["reason"] == reason

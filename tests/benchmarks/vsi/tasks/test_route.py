@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import permutations
 
 import numpy as np
 import pytest
@@ -57,6 +58,24 @@ def test_turns_of_a_cross_by_hand() -> None:
     # Standing at the table, looking at the sofa, and going to the bed behind.
     assert asked(scene, "table", "sofa", "bed")[0] == "Turn Back"
     assert asked(scene, "plant", "table", "table", "sofa", "lamp")[0].startswith("Turn Right, Turn ")
+
+
+def test_routes_are_all_of_one_and_two_legs_and_what_goes_on_from_these() -> None:
+    """Of five objects: from one, facing another, to a third; or first straight on to the one that is faced."""
+    rows = [tuple(row) for row in TASK.operands(IndoorView(on_floor(make_scene(CROSS, area=64)), STRICT)).tolist()]
+    turn_first = {(*three, -1, -1) for three in permutations(range(5), 3)}
+    straight_first = {(start, facing, facing, end, -1) for start, facing, end in permutations(range(5), 3)}
+    longer = set(rows) - turn_first - straight_first
+    assert len(rows) == len(set(rows)) == len(turn_first) + len(straight_first) + len(longer)
+    assert {row for row in rows if row[3] < 0} == turn_first
+    assert {row for row in rows if row[1] == row[2]} >= straight_first
+    assert longer
+    for row in longer:
+        known = tuple(place for place in row if place >= 0)
+        assert row == known + (-1,) * (5 - len(known))
+        assert known[-1] not in known[:-1]
+        assert known[:-1] + (-1,) * (6 - len(known)) in turn_first | straight_first
+    assert TASK.operands(IndoorView(make_scene(CROSS, area=64), STRICT)).shape == (0, 5)
 
 
 def test_what_stands_in_the_way_is_measured() -> None:
