@@ -328,8 +328,7 @@ class Trials:
         quick = settings(phases=[Phase.explicit, Phase.generate])  # any failure will do
         settings.register_profile("mutants", quick)
         settings.load_profile("mutants")
-        with self.tracer.noting("import"):
-            result = yield
+        result = yield
         sys.settrace(None)
         threading.settrace(None)  # type: ignore[arg-type]
         return result
@@ -401,6 +400,7 @@ def tried(rooms: dict[str, list[Mutant]], folder: Path) -> list[tuple[Mutant, st
     for room, mutants in rooms.items():
         forget()
         trials = Trials(folder, room, mutants)
+        sys.settrace(trials.tracer)  # the first conftest is imported before the tests are collected
         pytest.main([*PYTEST, f"--basetemp={folder.parent / 'temporary'}", room], plugins=[trials])
         outcomes += trials.outcomes
     return outcomes
