@@ -330,7 +330,7 @@ class Trials:
         settings.load_profile("mutants")
         result = yield
         sys.settrace(None)
-        threading.settrace(None)  # type: ignore[arg-type]
+        threading.settrace(None)
         return result
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
