@@ -86,7 +86,7 @@ def test_the_command_writes_and_marks(tmp_path: Path) -> None:
     pq.write_table(
         pa.Table.from_pylist(rows, schema=COLUMNS.schema), tmp_path / "release" / "data" / "test-00000.parquet"
     )
-    assert "--no-video" in str(run(app, ["trial", str(tmp_path)]).exception)
+    assert "Their raw data hold none" in str(run(app, ["trial", str(tmp_path)]).exception)
     (tmp_path / "videos" / "made").mkdir(parents=True)
     for room in range(3):
         (tmp_path / "videos" / "made" / f"room{room}.mp4").touch()
