@@ -87,7 +87,7 @@ def test_doctor_says_all_of_it(scan2qa: Cli, tmp_path: Path) -> None:
 def test_a_build_says_all_of_it_and_builds_the_rest(scan2qa: Cli, tmp_path: Path) -> None:
     root = tmp_path / "root"
     told = all_spoilt(root)
-    run = scan2qa("build", "cityeqa", "--root", f"city={root}", "--out", tmp_path / "out", *QUICK)
+    run = scan2qa("build", "cityeqa", "--root", f"city={root}", "--out", tmp_path / "out", *QUICK, "--verbose")
     assert (run.code, run.err) == (3, "")
     said = flat(run.out)
     for name in told:
@@ -115,7 +115,7 @@ def test_a_changed_object_rebuilds_its_city_and_the_build_says_which_tasks_chang
     changed = next(f for f in signs if f"other/{f['id']}" in asked)
     changed["properties"]["sign"] = "OTHER WORDS"
     path.write_text(json.dumps(whole), encoding="utf-8")
-    run = scan2qa(*arguments)
+    run = scan2qa(*arguments, "--verbose")
     assert run.code == 0
     manifest = rows_of(tmp_path / "out" / "manifest.parquet")
     ran = {row["unit"] for row in manifest if row["why"] != "reused" and row["stage"] in ("unify", "generate")}

@@ -48,7 +48,7 @@ main()
 
 @pytest.mark.parametrize(
     ("number", "module"),
-    [(signal.SIGINT, "typer"), (signal.SIGINT, "pyarrow"), (signal.SIGTERM, "flows.cli.output.build_tables")],
+    [(signal.SIGINT, "typer"), (signal.SIGINT, "pyarrow"), (signal.SIGTERM, "flows.cli.output.build_screen")],
 )
 def test_a_signal_ends_the_command_while_it_imports(number: signal.Signals, module: str) -> None:
     process = subprocess.run(
