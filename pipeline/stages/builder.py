@@ -24,6 +24,7 @@ from pipeline.engine.manifest import (
     Outcome,
     read_lineage,
     read_manifest,
+    read_quarantine,
     write_outcome,
 )
 from pipeline.engine.plan import Planner, known
@@ -115,7 +116,7 @@ class Builder:
         Returns whether it could: False where something must run, or another build ran since.
         """
         keys = {unit: entry.key for unit, entry in self._previous.items()}
-        if {(e.stage, e.unit): e.key for e in plan.manifest} != keys or units_due(plan):
+        if not keys or {(e.stage, e.unit): e.key for e in plan.manifest} != keys or units_due(plan):
             return False
         with self._leased() as lease:
             if _state_of(self.out / MANIFEST_FILE) != self._seen:
@@ -123,7 +124,9 @@ class Builder:
             for entry in plan.manifest:
                 if (summary := self._stages[entry.stage].summary) and entry.output:
                     plan.released = summary(Store(self.out / STORE).get(entry.output))
-            if any(entry.why != "reused" for entry in self._previous.values()):
+            left_out = sorted(plan.quarantine, key=lambda row: (row.unit, row.stage))
+            is_new = left_out != read_quarantine(self.out)
+            if is_new or any(entry.why != "reused" for entry in self._previous.values()):
                 self._finish(plan, lease)
             return True
 

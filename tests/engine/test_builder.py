@@ -21,7 +21,7 @@ from pipeline.core.errors import ConfigError
 from pipeline.core.identity import digest_of
 from pipeline.core.parquet import read_table
 from pipeline.engine.job import Job, JobResult, batches_of, run_job
-from pipeline.engine.manifest import MANIFEST, Outcome, read_manifest
+from pipeline.engine.manifest import MANIFEST, Outcome, read_manifest, read_quarantine
 from pipeline.engine.plan import WHOLE
 from pipeline.engine.stage import StageContext
 from pipeline.samples.indoor.metadata import PLANS, sample_scene, write_sample_metadata
@@ -693,3 +693,9 @@ def test_a_plan_by_which_nothing_runs_is_confirmed_as_a_build_would(meta: Path, 
     changed = Builder(config_of(meta, select={"per_scene_and_task": 1}), out)
     assert not changed.confirm(changed.dry_run())
     assert not Builder(config_of(meta), out).confirm(Outcome()), "a scene less is something else than nothing"
+    (meta / "broken.json").write_bytes(b"")
+    also = Builder(config_of(meta), out)
+    assert also.confirm(also.dry_run())
+    assert [row.finding for row in read_quarantine(out)] == ["empty_file"]
+    nothing = Builder(config_of(meta), out / "new")
+    assert not nothing.confirm(Outcome(quarantine=also.dry_run().quarantine)), "there is no build to confirm"

@@ -481,7 +481,9 @@ def test_the_real_command_builds_around_what_is_broken(tmp_path: Path) -> None:
         ("samples/b", "negative_area"),
         ("samples/c", "unknown_key"),
     ]
-    assert all(finding in run.out for _, finding in listed)
+    assert "Left out 5 (see quarantine.parquet): " in run.out
+    verbose = in_a_process(*arguments, "--verbose")
+    assert all(finding in verbose.out for _, finding in listed)
     assert release_of(tmp_path / "out") == release_of(tmp_path / "sound")
 
 
