@@ -110,7 +110,7 @@ def test_the_manifest_has_one_row_per_stage_and_unit_and_names_what_is_there(met
     assert [(r["stage"], r["unit"]) for r in rows] == expected
     assert {str(out / r["path"]) for r in rows} == {str(p) for p in files_below(out / "store")}
     for row in rows:
-        assert row["output"] == digest_of((out / row["path"]).read_bytes())
+        assert row["output"] == digest_of([row["stage"], row["unit"], digest_of((out / row["path"]).read_bytes())])
         assert row["seconds"] >= 0
         assert all(row[name] for name in ("key", "inputs", "config", "code"))
 

@@ -61,10 +61,12 @@ def test_it_is_refused_as_by_the_models(roots: list[str], settings: list[str]) -
 )
 def test_what_is_right_passes(settings: str) -> None:
     refuse_misspelt(VSI, ["vsi_meta=/", "scannet=s3://bucket/prefix"], [settings])
-    load_config(VSI, [settings])
+    assert load_config(VSI, [settings]).benchmark == "vsi"
 
 
 def test_code_that_is_newer_than_the_schemas_decides_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ConfigError):
+        refuse_misspelt(VSI, ["newest_reader=/"], ["newest.key=1"])
     monkeypatch.setattr(spelling, "_changed", lambda folder: float("inf"))
     refuse_misspelt(VSI, ["newest_reader=/"], ["newest.key=1"])
 
