@@ -73,10 +73,10 @@ class RawDataError(Scan2qaError):
 
 
 def unexpected(error: Exception, path: Path, scene: str | None = None) -> RawDataError:
-    """Any error as one of the scene that it was met in, and costs. Raises it again where it is the whole build's."""
+    """Any error as one of the scene that it was met in, and costs. Raises it again where it is the build's."""
     if isinstance(error, RawDataError):
         return error
-    if isinstance(error, Scan2qaError):
+    if isinstance(error, ConfigError | StoreError):
         raise error
     frame = traceback.extract_tb(error.__traceback__)[-1]
     message = f"{type(error).__name__}: {error} ({Path(frame.filename).name}:{frame.lineno})"

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
-from pipeline.core.errors import ConfigError, RawDataError, StoreError, unexpected
+from pipeline.core.errors import RawDataError, unexpected
 from pipeline.core.identity import digest
 from pipeline.core.mirrors import named
 from pipeline.core.schema import Quarantine
@@ -114,8 +114,6 @@ def _run(job: Job, step: Step, entry: Entry, results: Results, raw: RawScene | N
         context.fence()
         output = Store(job.folder / STORE).put(spec.stage, job.unit, entry.key, raw_result, spec.suffix)
         entry = replace(entry, output=output)
-    except (StoreError, ConfigError):
-        raise  # of the build, not of the unit
     except Exception as error:  # a fault of the program costs one scene, and is told as one
         if spec.of_build and not isinstance(error, RawDataError):
             raise

@@ -17,13 +17,14 @@ from typing import Any
 import pytest
 
 import pipeline.engine.plan
-from pipeline.core.errors import ConfigError
+from pipeline.core.errors import ConfigError, Scan2qaError, TemplateError
 from pipeline.core.identity import digest_of
 from pipeline.core.parquet import read_table
 from pipeline.engine.job import Job, JobResult, batches_of, run_job
 from pipeline.engine.manifest import MANIFEST, Outcome, read_manifest, read_quarantine
 from pipeline.engine.plan import WHOLE
 from pipeline.engine.stage import StageContext
+from pipeline.llm.failures import ModelError
 from pipeline.samples.indoor.metadata import PLANS, sample_scene, write_sample_metadata
 from pipeline.stages.builder import Builder, units_due
 from pipeline.stages.registry import STAGES
@@ -367,6 +368,20 @@ def test_with_no_scene_left_the_last_release_stays(broken: str, meta: Path, out:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("error", [TemplateError("no such field"), ModelError("server_error", "down")])
+def test_an_error_of_ours_that_is_not_the_builds_costs_one_scene(
+    error: Scan2qaError, meta: Path, out: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def run(context: StageContext) -> bytes:
+        if context.unit == "samples/office":
+            raise error
+        return RUN_STAGES["generate"].run(context)
+
+    monkeypatch.setitem(STAGES, "generate", replace(RUN_STAGES["generate"], run=run))
+    (left_out,) = build(meta, out).quarantine
+    assert (left_out.unit, left_out.stage, left_out.finding) == ("samples/office", "generate", "unexpected_error")
+
+
 @pytest.mark.parametrize("stage", RUN_STAGES)
 def test_a_fault_of_the_program_costs_one_scene(
     stage: str, meta: Path, out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
