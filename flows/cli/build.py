@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -200,8 +200,7 @@ def _run(request: BuildRequest, resolved: ResolvedBuild, action: str, options: d
     """Runs a method of `Builder`, as a Prefect flow where that is asked for or worth its start."""
     config, folder, prefect = resolved.config, resolved.folder, request.prefect
     check_answers(request.runner, request.address)
-    with stoppable(), remote_build(config, folder) as remote, started(resolved, options.get("name")) as keys:
-        builder = Builder(config, folder, keys=keys)
+    with stoppable(), remote_build(config, folder) as remote, started(resolved, options.get("name")) as builder:
         kept = prefect is None and is_kept()
         if action == "build":
             plan = builder.dry_run()
@@ -216,7 +215,7 @@ def _run(request: BuildRequest, resolved: ResolvedBuild, action: str, options: d
             prefect = kept or scenes >= PREFECT_FROM_SCENES
         outcome = None
         if prefect and _can_use_prefect(request):
-            outcome = _run_with_prefect(request, resolved, keys, remote, action, options)
+            outcome = _run_with_prefect(request, resolved, builder, remote, action, options)
         if outcome is None:
             with progress_shown() as progress, make_executor(request, config.store) as workers:
                 execute = synchronised(remote, request, workers.execute)
@@ -243,7 +242,7 @@ def _print_forecast(config: BuildConfig, folder: Path, plan: Outcome, builder: B
 def _run_with_prefect(
     request: BuildRequest,
     resolved: ResolvedBuild,
-    keys: Mapping[str, str],
+    builder: Builder,
     remote: RemoteBuildStore | None,
     action: str,
     options: dict[str, Any],
@@ -253,7 +252,9 @@ def _run_with_prefect(
 
     try:
         with progress_shown("starting Prefect") as progress:
-            outcome, not_reported = run_as_flow(request, FlowContext(resolved, keys, progress, remote), action, options)
+            outcome, not_reported = run_as_flow(
+                request, FlowContext(resolved, builder, progress, remote), action, options
+            )
     except LostPrefectError as error:
         _go_without_prefect(request, str(error))
         return None

@@ -160,20 +160,21 @@ def _refuse_samples(folder: Path) -> None:
         raise ConfigError(f"{message}: give its --root again, or another folder with --out")
 
 
-def check(resolved: ResolvedBuild, stage: str | None = None) -> dict[str, str]:
-    """The API keys of the build's models. Raises ConfigError and StoreError for what would else be raised later."""
+def check(resolved: ResolvedBuild, stage: str | None = None) -> Builder:
+    """A builder with the API keys of its models. Raises ConfigError and StoreError for what would be raised later."""
     names = {model.key_name for each in STAGES.values() for model in each.asks(resolved.config) if model.key_name}
     keys = {name: os.environ[name] for name in sorted(names) if os.environ.get(name)}
-    Builder(resolved.config, resolved.folder, keys=keys).check(stage)
-    return keys
+    builder = Builder(resolved.config, resolved.folder, keys=keys)
+    builder.check(stage)
+    return builder
 
 
 @contextmanager
-def started(resolved: ResolvedBuild, stage: str | None = None) -> Iterator[dict[str, str]]:
-    """Within the block a build is run, with the API keys of its models; its arguments are saved if it succeeds."""
-    keys = check(resolved, stage)
+def started(resolved: ResolvedBuild, stage: str | None = None) -> Iterator[Builder]:
+    """Within the block a build is run, by this builder; its arguments are saved if it succeeds."""
+    builder = check(resolved, stage)
     with save_if_successful(resolved.folder, resolved.config, resolved.settings, resolved.roots):
-        yield keys
+        yield builder
 
 
 def make_executor(request: BuildRequest, store: str | None) -> Pool | Cluster:

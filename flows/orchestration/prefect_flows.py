@@ -12,7 +12,7 @@ import logging
 import os
 import time
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
@@ -91,14 +91,14 @@ class FlowContext:
 
     Attributes:
         resolved: the build.
-        keys: API keys of its models.
+        builder: has listed its inputs; its executor is the flow's.
         progress: is told how far it is.
         remote: its object store, while its lease is held; None: it is kept in a folder alone.
         outcome: what was done, as soon as it is.
     """
 
     resolved: ResolvedBuild
-    keys: Mapping[str, str]
+    builder: Builder
     progress: Progress
     remote: RemoteBuildStore | None = None
     outcome: Outcome | None = None
@@ -241,8 +241,8 @@ def _request(
 
 def _run_alone(request: BuildRequest, resolved: ResolvedBuild, action: str, options: dict[str, Any]) -> State[Any]:
     """Runs a flow that nobody sits before: of a deployment, or of a schedule."""
-    with remote_build(resolved.config, resolved.folder) as remote, started(resolved, options.get("name")) as keys:
-        return _run(request, FlowContext(resolved, keys, no_progress, remote), RETRIES, action, options)
+    with remote_build(resolved.config, resolved.folder) as remote, started(resolved, options.get("name")) as builder:
+        return _run(request, FlowContext(resolved, builder, no_progress, remote), RETRIES, action, options)
 
 
 def _run(request: BuildRequest, context: FlowContext, retries: int, action: str, options: dict[str, Any]) -> State[Any]:
@@ -251,7 +251,7 @@ def _run(request: BuildRequest, context: FlowContext, retries: int, action: str,
     with cancellable(), make_executor(request, config.store) as workers:
         execute, here = synchronised(remote, request, _submit_to(workers, retries)), _as_task(retries)
         here = remote.sending_here(here) if remote else here
-        builder = Builder(config, folder, execute, context.progress, context.keys, here=here)
+        builder = context.builder.with_executor(execute, context.progress, here)
         what = options.get("name") or f"{len(builder.inputs())} scenes"
         _name_run(f"{config.build} {what}", config.benchmark)
         get_run_logger().info("in %s, roots %s", folder, written_roots(config.roots))
