@@ -14,8 +14,8 @@ from typing import Any, Final
 
 import yaml
 
+from pipeline.core.arguments import split_root, split_setting, unknown_key
 from pipeline.core.errors import ConfigError
-from pipeline.core.renamed import RENAMED
 
 _HOME: Final = Path(__file__).resolve().parents[2]
 _SLACK_S: Final = 60.0  # between the files of one checkout, or of one installation
@@ -34,19 +34,13 @@ def refuse_misspelt(path: Path, roots: Sequence[str], settings: Sequence[str]) -
         return
     readers = schema["properties"]["roots"]["propertyNames"]["enum"]
     for root in roots:
-        reader, _, where = root.partition("=")
-        if not where:
-            raise ConfigError(f"--root {root}: write it as reader=folder, with a reader of {', '.join(readers)}")
+        reader, where = split_root(root, readers)
         if reader not in readers:
             raise ConfigError(f"unknown reader {reader!r}; there are {', '.join(readers)}")
         if ":/" not in where and not Path(where).is_dir():
             raise ConfigError(f"{where}: no such folder; give one with --root {reader}=folder")
     for setting in settings:
-        name, equals, _ = setting.partition("=")
-        keys = name.split(".")
-        if not equals or not all(keys):
-            raise ConfigError(f"--set {setting}: write it as key=value, for example select.per_scene_and_task=10")
-        _refuse_unknown(schema, keys)
+        _refuse_unknown(schema, split_setting(setting)[0])
 
 
 def _refuse_unknown(schema: Mapping[str, Any], keys: Sequence[str]) -> None:
@@ -56,10 +50,8 @@ def _refuse_unknown(schema: Mapping[str, Any], keys: Sequence[str]) -> None:
         if known is None:  # a value, or keys that are free
             return
         where = ".".join(keys[:n])
-        if where in RENAMED:
-            raise ConfigError(f"configuration key {where} is now called {RENAMED[where]}")
         if key not in known:
-            raise ConfigError(f"unknown configuration key {where}; known here: {', '.join(sorted(known))}")
+            raise ConfigError(unknown_key(where, known))
         part = known[key]
 
 

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from flows.cli.output.console import console, errors, stop_spinner
 from pipeline.benchmarks.registry import BENCHMARKS
+from pipeline.core.arguments import split_root
 from pipeline.core.errors import ConfigError, require_extra
 from pipeline.core.files import write_atomically
 from pipeline.core.mirrors import mirror_of
@@ -25,9 +26,7 @@ def roots_of(roots: Sequence[str]) -> dict[str, Path]:
     """Folders by reader, from ``reader=folder`` each. Raises ConfigError."""
     given = {}
     for root in roots:
-        reader, equals, where = root.partition("=")
-        if not equals or not where:
-            raise ConfigError(f"--root {root}: write it as reader=folder, with a reader of {', '.join(READERS)}")
+        reader, where = split_root(root, READERS)
         given[reader] = root_at(where)
     return given
 

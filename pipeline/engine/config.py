@@ -17,10 +17,10 @@ from pydantic import BaseModel, Field, ValidationError, create_model, field_vali
 from pipeline.benchmarks.benchmark import Benchmark
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.blind.config import BlindConfig, PruneConfig
+from pipeline.core.arguments import split_setting, unknown_key
 from pipeline.core.errors import ConfigError
 from pipeline.core.fixes import FixEntry
 from pipeline.core.identity import digest_of
-from pipeline.core.renamed import RENAMED
 from pipeline.core.schema import Model
 from pipeline.core.tables import PART_SPLITS
 from pipeline.core.templates import load_template
@@ -295,10 +295,7 @@ def settings_of(model: type[M], settings: Sequence[str]) -> M:
 
 
 def _apply(raw: dict[str, Any], setting: str) -> None:
-    name, equals, value = setting.partition("=")
-    keys = name.split(".")
-    if not equals or not all(keys):
-        raise ConfigError(f"--set {setting}: write it as key=value, for example select.per_scene_and_task=10")
+    keys, value = split_setting(setting)
     for key in keys[:-1]:
         raw = raw.setdefault(key, {})
         if not isinstance(raw, dict):
@@ -306,7 +303,9 @@ def _apply(raw: dict[str, Any], setting: str) -> None:
     try:
         raw[keys[-1]] = yaml.load(value, Loader=StrictLoader)  # noqa: S506  a SafeLoader
     except (ValueError, RecursionError, yaml.YAMLError) as error:
-        raise ConfigError(f"--set {name}: the value is not YAML: {' '.join(str(error).split())[:200]}") from error
+        raise ConfigError(
+            f"--set {'.'.join(keys)}: the value is not YAML: {' '.join(str(error).split())[:200]}"
+        ) from error
 
 
 def _describe(error: Any, model: type[BaseModel]) -> str:
@@ -316,9 +315,7 @@ def _describe(error: Any, model: type[BaseModel]) -> str:
     for part in error["loc"][:-1]:
         if isinstance(part, str):  # else the place in a list of such sections
             model = _section_of(model.model_fields[part].annotation)
-    if where in RENAMED:
-        return f"configuration key {where} is now called {RENAMED[where]}"
-    return f"unknown configuration key {where}; known here: {', '.join(sorted(model.model_fields))}"
+    return unknown_key(where, model.model_fields)
 
 
 def _fault_of_rule(error: Any) -> str:

@@ -9,9 +9,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final
 
+from pipeline.core.arguments import RENAMED
 from pipeline.core.errors import ConfigError, StoreError
 from pipeline.core.files import remove_temporary
-from pipeline.core.renamed import RENAMED
 from pipeline.engine.change_causes import Explained, explained
 from pipeline.engine.config import BuildConfig
 from pipeline.engine.inputs import InputListing, RawInput, list_inputs
