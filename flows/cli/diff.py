@@ -15,7 +15,16 @@ from pipeline.core.errors import ConfigError
 from pipeline.core.files import write_atomically
 from pipeline.engine.change_causes import ReleaseLineage, read_release_lineage, with_causes
 from pipeline.engine.manifest import MANIFEST_FILE
-from pipeline.release.comparison import Release, Report, compared, markdown, page, read_release, table, with_reasons
+from pipeline.release.comparison import (
+    LoadedRelease,
+    Report,
+    compared,
+    markdown,
+    page,
+    read_release,
+    table,
+    with_reasons,
+)
 from pipeline.release.history import RELEASES, beside, history
 from pipeline.stages.registry import STAGES
 
@@ -64,7 +73,7 @@ def report_of(before: Path, after: Path, title: str, *, reasons: bool = True) ->
     return Report(title, one, other, changes)
 
 
-def _made(release: Release) -> ReleaseLineage:
+def _made(release: LoadedRelease) -> ReleaseLineage:
     """The lineage of a release, from the manifest that its build kept beside it."""
     return read_release_lineage(release.folder.resolve().parent, beside(release.name, MANIFEST_FILE))
 

@@ -26,7 +26,7 @@ from pipeline.engine.manifest import MANIFEST_FILE, read_manifest
 from pipeline.engine.rerun import last_outputs
 from pipeline.engine.stage import STORE
 from pipeline.engine.store import Result, Store
-from pipeline.release.comparison import Release, read_release
+from pipeline.release.comparison import LoadedRelease, read_release
 from pipeline.release.history import RELEASES, history
 from pipeline.release.writer import Released, changed_file
 from pipeline.review.reviewed import Reviewed
@@ -62,7 +62,7 @@ class ReleaseReader:
         return Store(self.folder / STORE)
 
     @cached_property
-    def read(self) -> Release:
+    def read(self) -> LoadedRelease:
         """The questions as they stand in the release."""
         return read_release(self.release, [self.benchmark.columns])
 

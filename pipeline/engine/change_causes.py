@@ -17,7 +17,7 @@ import yaml
 from pipeline.engine.inputs import FIX
 from pipeline.engine.manifest import RESULTS, Entry, Lineage, read_lineage, read_manifest
 from pipeline.engine.plan import WHOLE
-from pipeline.release.comparison import QuestionChange, Release, ReleasedQuestion
+from pipeline.release.comparison import LoadedRelease, QuestionChange, ReleasedQuestion
 
 MODULES_SHOWN: Final = 3
 UNKNOWN: Final = "not known: no manifest of the older release is kept"
@@ -63,8 +63,8 @@ class Difference:
 
 def with_causes(
     changes: Sequence[QuestionChange],
-    before: tuple[Release, ReleaseLineage],
-    after: tuple[Release, ReleaseLineage],
+    before: tuple[LoadedRelease, ReleaseLineage],
+    after: tuple[LoadedRelease, ReleaseLineage],
     stages: Sequence[str],
 ) -> list[QuestionChange]:
     """The changes with what brought them about.
@@ -143,7 +143,7 @@ def _subjects(fix: Mapping[str, object] | None) -> set[str]:
     return set(subjects) if isinstance(subjects, list) else set()
 
 
-def _from_provenance(change: QuestionChange, one: Release, other: Release) -> tuple[str, ...]:
+def _from_provenance(change: QuestionChange, one: LoadedRelease, other: LoadedRelease) -> tuple[str, ...]:
     """The causes told by the provenance of both releases, of this question or another of its scene and task."""
     before = change.before or _beside(change.asked, one)
     after = change.after or _beside(change.asked, other)
@@ -160,7 +160,7 @@ def _from_provenance(change: QuestionChange, one: Release, other: Release) -> tu
     return tuple(causes) or (UNKNOWN,)
 
 
-def _beside(asked: ReleasedQuestion, release: Release) -> ReleasedQuestion | None:
+def _beside(asked: ReleasedQuestion, release: LoadedRelease) -> ReleasedQuestion | None:
     there = [a for a in release.questions.values() if a.scene == asked.scene]
     return next((a for a in there if a.task == asked.task), there[0] if there else None)
 

@@ -28,7 +28,7 @@ from pipeline.llm.base import ModelSpec
 from pipeline.questions.task import Task
 from pipeline.reading.fix_files import SHIPPED, read_fixes
 from pipeline.reading.reader import Reader
-from pipeline.reading.settings import StrictLoader
+from pipeline.reading.settings import strict_yaml
 from pipeline.worlds.registry import FIXES, READERS, configured, takes_videos
 
 M = TypeVar("M", bound=BaseModel)
@@ -273,7 +273,7 @@ def build_config(raw: dict[str, Any]) -> BuildConfig:
 def load_config(path: Path, settings: Sequence[str] = ()) -> BuildConfig:
     """A build configuration with ``a.b=value`` settings laid over it; values are YAML. Raises ConfigError."""
     try:
-        raw = yaml.load(path.read_text(encoding="utf-8"), Loader=StrictLoader)  # noqa: S506  a SafeLoader
+        raw = strict_yaml(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
         raise ConfigError(f"{path}: cannot be read as YAML: {' '.join(str(error).split())}") from error
     if not isinstance(raw, dict):
@@ -301,7 +301,7 @@ def _apply(raw: dict[str, Any], setting: str) -> None:
         if not isinstance(raw, dict):
             raise ConfigError(f"--set {setting}: {key} is a value and has no keys below it")
     try:
-        raw[keys[-1]] = yaml.load(value, Loader=StrictLoader)  # noqa: S506  a SafeLoader
+        raw[keys[-1]] = strict_yaml(value)
     except (ValueError, RecursionError, yaml.YAMLError) as error:
         raise ConfigError(
             f"--set {'.'.join(keys)}: the value is not YAML: {' '.join(str(error).split())[:200]}"

@@ -4,8 +4,8 @@ Without a configured rate the allowed one is found. After the first refusal ("to
 other at the pace of the replies so far, and each window of requests tells whether the next one is to be faster or
 slower (`_Pace`). A time that the server names is waited for by all, then one request is a trial; where it names none,
 the third refusal in a row pauses all for a second, and each further one for twice as long. So a quota of 60 a minute
-costs a refused request in five at most, and refusals at random, as of a quota that others share, do not slow a run
-down without end.
+costs 200 replies at most 60 refused requests, and refusals at random, as of a quota that others share, do not slow a
+run down without end.
 
 The circuit breaker: after ten failures in a row the same pause and trial, longer each time; after six failed trials
 the model counts as down and nothing more is sent in this run.
@@ -32,6 +32,7 @@ PATIENCE: Final = 16  # refusals in a row, each after the pause that was asked f
 PATIENCE_S: Final = 180.0  # and for as long without a reply
 STEP: Final = 2**0.5  # between two paces
 WINDOW: Final = 16  # requests by which a pace is judged
+REFUSALS: Final = 4  # that end a window, until the pace was turned for the first time
 ALIKE: Final = 0.85  # of two paces as good as each other the slower one is taken
 FEW: Final = 4  # requests for each reply
 REMEMBERED: Final = 16  # windows
@@ -90,7 +91,7 @@ class _Pace:
             if refused and self.answered:
                 self.interval_s = spent_s / self.answered
                 self._next_window(now, 0.0)
-        elif self.sent >= WINDOW or (not self.found and self.sent - self.answered >= FEW):
+        elif self.sent >= WINDOW or (not self.found and self.sent - self.answered >= REFUSALS):
             worth = self.answered**2 / (self.sent * spent_s)
             if self.answered == self.sent:
                 self.slower, self.found = False, True

@@ -74,6 +74,11 @@ class StrictLoader(yaml.SafeLoader):
         return super().construct_object(node, deep)
 
 
+def strict_yaml(text: str) -> Any:
+    """The value of a YAML text. Raises YAMLError, RecursionError, and ValueError: for a date that there is not."""
+    return yaml.load(text, Loader=StrictLoader)  # noqa: S506  a SafeLoader
+
+
 def read_model(files: SceneFiles, path: Path, model: type[M]) -> M:
     """A YAML file as a model.
 
@@ -81,8 +86,8 @@ def read_model(files: SceneFiles, path: Path, model: type[M]) -> M:
         RawDataError: naming every wrong key with its value and what it takes.
     """
     try:
-        raw = yaml.load(files.text(path), Loader=StrictLoader)  # noqa: S506  a SafeLoader
-    except (yaml.YAMLError, ValueError, RecursionError) as error:  # ValueError: a date that there is not
+        raw = strict_yaml(files.text(path))
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
         message = f"cannot be read as YAML: {' '.join(str(error).split())[:300]}"
         raise files.fault(path, "bad_yaml", message, "mend the line it names") from error
     if not isinstance(raw, dict):

@@ -98,7 +98,7 @@ class QuestionChange:
 
 
 @dataclass(frozen=True)
-class Release:
+class LoadedRelease:
     """A release folder, read.
 
     Attributes:
@@ -119,7 +119,7 @@ class Release:
         return {asked.scene for asked in self.questions.values()}
 
 
-def read_release(folder: Path, columns: Sequence[Columns]) -> Release:
+def read_release(folder: Path, columns: Sequence[Columns]) -> LoadedRelease:
     """A release. Raises ConfigError where the folder holds none, or one that is not whole."""
     try:
         name = digest_of((folder / CHECKSUMS).read_bytes())[:12]
@@ -138,7 +138,7 @@ def read_release(folder: Path, columns: Sequence[Columns]) -> Release:
         asked = (row["scene"], row["task"], tuple(row["operands"]), shown.question, shown.options or (), row["answer"])
         questions[row["id"]] = ReleasedQuestion(*asked, tuple(row.get("fixes") or ()), made)
     fixes = _table(folder, FIXES)
-    return Release(
+    return LoadedRelease(
         folder,
         name,
         questions,
@@ -161,13 +161,15 @@ def _table(
         raise ConfigError(f"{paths[0]}: cannot be read: {error}") from error
 
 
-def compared(before: Release, after: Release) -> list[QuestionChange]:
+def compared(before: LoadedRelease, after: LoadedRelease) -> list[QuestionChange]:
     """All questions of which something changed, by scene, task and id; why one is not asked is not looked up."""
     found = [*_gone_and_new(before, after), *_changed(before, after)]
     return sorted(found, key=lambda c: (c.asked.scene, c.asked.task, c.id, list(KINDS).index(c.kind)))
 
 
-def with_reasons(changes: Sequence[QuestionChange], before: Release, after: Release) -> list[QuestionChange]:
+def with_reasons(
+    changes: Sequence[QuestionChange], before: LoadedRelease, after: LoadedRelease
+) -> list[QuestionChange]:
     """The changes, with the reasons from the rejected candidates of both releases."""
     moved = [change for change in changes if change.before is None or change.after is None]
     old_rows, new_rows = _refused(before.folder, moved), _refused(after.folder, moved)
@@ -185,14 +187,14 @@ def with_reasons(changes: Sequence[QuestionChange], before: Release, after: Rele
     return told
 
 
-def _gone_and_new(before: Release, after: Release) -> Iterator[QuestionChange]:
+def _gone_and_new(before: LoadedRelease, after: LoadedRelease) -> Iterator[QuestionChange]:
     for number in before.questions.keys() - after.questions.keys():
         yield QuestionChange(number, "removed", before.questions[number], None)
     for number in after.questions.keys() - before.questions.keys():
         yield QuestionChange(number, "added", None, after.questions[number])
 
 
-def _changed(before: Release, after: Release) -> Iterator[QuestionChange]:
+def _changed(before: LoadedRelease, after: LoadedRelease) -> Iterator[QuestionChange]:
     for number in before.questions.keys() & after.questions.keys():
         one, other = before.questions[number], after.questions[number]
         kinds: dict[Kind, bool] = {
@@ -288,8 +290,8 @@ class Report:
     """Two releases, all changes between them with their causes, and what these come to."""
 
     title: str
-    before: Release
-    after: Release
+    before: LoadedRelease
+    after: LoadedRelease
     changes: Sequence[QuestionChange]
 
     @property

@@ -42,13 +42,13 @@ def history(build: Path) -> list[PublishedRelease]:
     """The releases of a build that are kept, the newest last; none where nothing was released."""
     try:
         lines = (build / RELEASES / HISTORY_FILE).read_text(encoding="utf-8").splitlines()
-        listed = [PublishedRelease(row["release"], str(row["at"])) for row in map(json.loads, lines)]
+        listed = [PublishedRelease(str(row["release"]), str(row["at"])) for row in map(json.loads, lines)]
     except (OSError, ValueError, TypeError, KeyError, RecursionError):  # gone or damaged: the folders are there
         listed = []
     newest = _newest(build)
     if newest and newest not in [one.name for one in listed]:
         listed.append(PublishedRelease(newest, ""))
-    return [one for one in listed if str(one.name).isalnum() and (build / RELEASES / str(one.name)).is_dir()]
+    return [one for one in listed if one.name.isalnum() and (build / RELEASES / one.name).is_dir()]
 
 
 def publish(

@@ -13,7 +13,7 @@ import pytest
 
 from flows.cli.diff import diff, report_of, since_last
 from pipeline.core.errors import ConfigError
-from pipeline.release.comparison import QuestionChange, Release, ReleasedQuestion, Report, markdown, page
+from pipeline.release.comparison import LoadedRelease, QuestionChange, ReleasedQuestion, Report, markdown, page
 from pipeline.release.history import history
 from pipeline.samples.indoor.metadata import PLANS, sample_scene
 from tests.builds import build, rows_of
@@ -48,7 +48,7 @@ def last(out: Path) -> Report:
     return report_of(out / "releases" / one.name, out / "releases" / other.name, "made")
 
 
-def published(release: Release) -> dict[int, tuple[object, ...]]:
+def published(release: LoadedRelease) -> dict[int, tuple[object, ...]]:
     rows = rows_of(release.folder / "data" / "test-00000-of-00001.parquet")
     return {row["id"]: (row["question"], row["options"], row["ground_truth"]) for row in rows}
 
@@ -153,7 +153,7 @@ def test_a_build_ends_with_what_changed(made: Made, tmp_path: Path) -> None:
 def hostile() -> Report:
     bad = "<script>document.title='pwned'</script>|*x*\n[a](javascript:b)"
     asked = ReleasedQuestion(f"made/{bad}", bad, (bad,), bad, (bad,), bad, (bad,), {})
-    release = Release(
+    release = LoadedRelease(
         Path(), "0" * 12, {1: asked}, None, {bad: {"scene": bad, "change": bad, "why": bad, "who": bad, "date": bad}}
     )
     change = QuestionChange(1, "answer changed", asked, replace(asked, answer="b"), bad, (f"fix {bad}",))
@@ -171,7 +171,7 @@ def test_whatever_stands_in_a_question_is_text() -> None:
     assert all(line.count("|") - line.count("\\|") in (0, 3, 5, 6) for line in text.splitlines())
 
 
-def _provenance(release: Release) -> list[dict[str, Any]]:
+def _provenance(release: LoadedRelease) -> list[dict[str, Any]]:
     return rows_of(release.folder / "provenance" / "test-00000-of-00001.parquet")
 
 
