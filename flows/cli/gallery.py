@@ -6,7 +6,7 @@ import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 from urllib.parse import quote
 
 from flows.cli.output.console import console
@@ -15,11 +15,13 @@ from flows.cli.show import by_id, details_of, near_misses
 from pipeline.core.errors import ConfigError
 from pipeline.core.files import TEMPORARY, translate_os_errors
 from pipeline.core.spatial import TopDownMap
+from pipeline.core.video_spec import video_file
 from pipeline.rendering.details import dropped
 from pipeline.rendering.gallery import INDEX, GalleryHeader, GalleryQuestion, GalleryRejection, gallery
 from pipeline.rendering.near_misses import nearest_refused, some_of_each
 from pipeline.rendering.reason_examples import glossary
 from pipeline.review.maps import map_after, map_file
+from pipeline.stages.video import VIDEOS
 
 FOLDER: Final = "gallery"
 MARK: Final = "data/rows-0000.js"  # of a gallery
@@ -63,7 +65,7 @@ def files(opened: ReleaseReader, place: Path) -> Iterator[tuple[str, bytes]]:
     refused, reasons = some_of_each(opened.release, EACH)
     rows = sorted(opened.rows("provenance"), key=lambda row: (row["task"], row["scene"], row["id"]))
     sketches = {scene.id: sketch_of(scene) for scene in opened.scenes(row["scene"] for row in (*rows, *refused))}
-    beside = _way(place, opened.release)
+    beside = _address(place, opened.release)
     nearest = nearest_refused(opened.release, opened.benchmark.card.chosen).of_scenes
     near = near_misses(opened, rows, nearest, sketches)
     places = {key: f"near/{n}.svg" for n, key in enumerate(sorted(near))}
@@ -76,7 +78,8 @@ def files(opened: ReleaseReader, place: Path) -> Iterator[tuple[str, bytes]]:
         if not pictures and (drawn := _map(sketches, row["scene"], row["operands"], row["from_s"], row["until_s"])):
             maps[f"maps/{row['id']}.svg"] = drawn
             pictures = [(f"maps/{row['id']}.svg", "Its scene from above, with what it names marked")]
-        shown.append(GalleryQuestion(detail, pictures, places.get((row["scene"], row["task"]), "")))
+        near_miss = places.get((row["scene"], row["task"]), "")
+        shown.append(GalleryQuestion(detail, pictures, near_miss, _video(opened.folder, place, row)))
     words, replies = glossary(opened.benchmark.name), by_id(opened.of("blind", {row["id"] for row in refused}))
     lost = []
     for row in refused:
@@ -102,6 +105,12 @@ def _map(
     return map_file(drawn) if drawn else None
 
 
-def _way(place: Path, release: Path) -> str:
-    """The relative address of the release, seen from the gallery."""
-    return quote(os.path.relpath(release.resolve(), place.resolve()))
+def _video(build: Path, place: Path, row: Mapping[str, Any]) -> str:
+    """The address of the video that a question is asked about; empty where the build has none."""
+    video = build / VIDEOS / video_file(row["scene"], row["until_s"], row["from_s"])
+    return _address(place, video) if video.is_file() else ""
+
+
+def _address(place: Path, path: Path) -> str:
+    """The relative address of a file or folder, seen from the gallery."""
+    return quote(os.path.relpath(path.resolve(), place.resolve()))

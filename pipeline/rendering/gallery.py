@@ -23,11 +23,17 @@ Picture = tuple[str, str]  # address, and what it shows
 
 
 class GalleryQuestion(NamedTuple):
-    """A question in the gallery with its pictures, first its thumbnail; ``near``: address of that of its near miss."""
+    """A question in the gallery with its pictures, first its thumbnail.
+
+    Attributes:
+        near: address of the picture of its near miss, or empty.
+        video: address of the video that it is asked about, or empty.
+    """
 
     detail: Detail
     pictures: Sequence[Picture]
     near: str = ""
+    video: str = ""
 
 
 class GalleryRejection(NamedTuple):
@@ -105,7 +111,7 @@ def gallery(
                 if isinstance(one, GalleryQuestion)
                 else f"{one.dropped.id}.{of_reason[one.dropped.reason]}"
             ): (
-                macros.question(one.detail, one.pictures, one.near)
+                macros.question(one.detail, one.pictures, one.near, one.video)
                 if isinstance(one, GalleryQuestion)
                 else macros.dropped(one.dropped, one.picture)
             )

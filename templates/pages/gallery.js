@@ -84,7 +84,7 @@ at("later").onclick = () => step(1);
 at("close").onclick = () => at("detail").close();
 at("detail").onclose = () => { history.replaceState(null, "", location.pathname + location.search); opener?.focus(); };
 at("detail").onkeydown = (event) => {
-  if (event.target.closest(".scroll")) return;
+  if (event.target.closest(".scroll, video")) return;
   if (event.key === "ArrowLeft") step(-1);
   if (event.key === "ArrowRight") step(1);
 };
