@@ -49,30 +49,34 @@ from pipeline.questions.rules import Measure, rule
 from pipeline.worlds.city.facts import CityPhoto
 
 
-class Ware(NamedTuple):
-    """Sorts that surely have something, and sorts that perhaps do."""
+class ShopGoods(NamedTuple):
+    """The sorts of shop that surely have some goods, and those that may have them."""
 
     has: frozenset[str]
     may: frozenset[str]
 
 
-def _read() -> dict[str, list[Ware]]:
-    table, found = load_table("cityeqa/wares"), dict[str, list[Ware]]()
+def _read() -> dict[str, list[ShopGoods]]:
+    table, found = load_table("cityeqa/shop_goods"), dict[str, list[ShopGoods]]()
     for row in table["rows"]:
         words, has, may = (part.strip() for part in row.format(**table["groups"]).split("|"))
-        ware = Ware(*(frozenset(sort.strip() for sort in sorts.split(",") if sort.strip()) for sorts in (has, may)))
+        goods = ShopGoods(
+            *(frozenset(sort.strip() for sort in sorts.split(",") if sort.strip()) for sorts in (has, may))
+        )
         for stem in stems(words):
-            found.setdefault(stem, []).append(ware)
+            found.setdefault(stem, []).append(goods)
     return found
 
 
-WARES: Final[Mapping[str, list[Ware]]] = _read()
-SORTS: Final = frozenset(sort for wares in WARES.values() for ware in wares for sort in (*ware.has, *ware.may))
+SHOP_GOODS: Final[Mapping[str, list[ShopGoods]]] = _read()
+SORTS: Final = frozenset(
+    sort for entries in SHOP_GOODS.values() for goods in entries for sort in (*goods.has, *goods.may)
+)
 
 
 def had(text: str, sort: str) -> list[str]:
     """Words of a text, as stems, that name what a sort surely has."""
-    return sorted(stem for stem in stems(text) if any(sort in ware.has for ware in WARES.get(stem, ())))
+    return sorted(stem for stem in stems(text) if any(sort in goods.has for goods in SHOP_GOODS.get(stem, ())))
 
 
 def foreign(text: str, sort: str) -> list[str]:
@@ -80,7 +84,9 @@ def foreign(text: str, sort: str) -> list[str]:
     if sort not in SORTS:
         return []
     return sorted(
-        stem for stem in stems(text) if stem in WARES and not any(sort in ware.has | ware.may for ware in WARES[stem])
+        stem
+        for stem in stems(text)
+        if stem in SHOP_GOODS and not any(sort in goods.has | goods.may for goods in SHOP_GOODS[stem])
     )
 
 
