@@ -146,7 +146,8 @@ def _scenes(outcome: Outcome) -> Iterator[str]:
 
 
 def _is_complete(outcome: Outcome) -> bool:
-    return all(left_out.finding == DROPPED for left_out in outcome.quarantine)
+    is_held_back = outcome.released is not None and outcome.released.pending > 0
+    return not is_held_back and all(left_out.finding == DROPPED for left_out in outcome.quarantine)
 
 
 def _changes(folder: Path, newest_before: str | None) -> tuple[str, Report | None]:

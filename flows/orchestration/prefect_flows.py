@@ -14,7 +14,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, Final
@@ -61,12 +61,15 @@ from flows.remote.cluster import Cluster
 from pipeline.core.errors import NoSpaceError, Scan2qaError
 from pipeline.core.fixes import DROPPED
 from pipeline.engine.change_causes import written
+from pipeline.engine.config import BuildConfig
 from pipeline.engine.job import Job, JobResult, run_job
 from pipeline.engine.manifest import Outcome
 from pipeline.engine.run import Execute, LocalExecutor
-from pipeline.engine.stage import Progress, no_progress
+from pipeline.engine.stage import STORE, Progress, no_progress
+from pipeline.engine.store import Store
 from pipeline.release.history import history
 from pipeline.stages.builder import Builder
+from pipeline.stages.registry import STAGES
 
 if TYPE_CHECKING:
     pass
@@ -80,7 +83,6 @@ RETRIES: Final = 3  # of a run that nobody watches
 RETRY_AFTER_S: Final = (60.0, 300.0, 900.0)
 # Files that call Prefect.
 CALLERS: Final = frozenset(Path(__file__).resolve().with_name(f"prefect_{name}.py") for name in ("flows", "run"))
-HEALING: Final = frozenset({"models_missing"})  # findings that may be gone when it is tried again
 
 Dones = SimpleQueue[JobResult | None]  # None: there are no more
 
@@ -249,7 +251,8 @@ def _run(request: BuildRequest, context: FlowContext, retries: int, action: str,
     config, folder, remote = context.resolved.config, context.resolved.folder, context.remote
     kept = history(folder)
     with cancellable(), make_executor(request, config.store) as workers:
-        execute, here = synchronised(remote, request, _submit_to(workers, retries)), _as_task(retries)
+        lacks_replies = partial(_lacks_replies, config, folder)
+        execute, here = synchronised(remote, request, _submit_to(workers, retries)), _as_task(retries, lacks_replies)
         here = remote.sending_here(here) if remote else here
         builder = context.builder.with_executor(execute, context.progress, here)
         what = options.get("name") or f"{len(builder.inputs())} scenes"
@@ -282,11 +285,18 @@ def _submit_to(workers: Pool | Cluster, retries: int) -> Execute:
     return execute
 
 
-def _as_task(retries: int) -> LocalExecutor:
+def _lacks_replies(config: BuildConfig, folder: Path, done: JobResult) -> bool:
+    """Returns whether models failed for a part of a result: they may answer when it is tried again."""
+    made = [(STAGES[entry.stage], entry.output) for entry in done.entries if entry.output is not None]
+    store = Store(folder / STORE)
+    return any(stage.asks(config) and not stage.is_whole(store.get(output), folder) for stage, output in made)
+
+
+def _as_task(retries: int, lacks_replies: Callable[[JobResult], bool]) -> LocalExecutor:
     def here(label: str, work: Callable[[], Iterable[JobResult]]) -> Iterator[JobResult]:
         dones: Dones = SimpleQueue()
         run = run_here.with_options(retries=retries, retry_delay_seconds=list(RETRY_AFTER_S))
-        future = run.submit(label, work, dones, retries)
+        future = run.submit(label, work, dones, retries, lacks_replies)
         future.add_done_callback(lambda _: dones.put(None))  # however it ended
         yield from iter(dones.get, None)
         future.result()  # raises what it raised
@@ -300,7 +310,7 @@ def _may_heal(task: object, run: object, state: State[Any]) -> bool:
 
 
 class _MayHealError(Exception):
-    """A stage was left out for a reason that may be gone when it is tried again."""
+    """Models failed for a part of a stage's result; they may answer when it is tried again."""
 
 
 _TASK: Final[Any] = {
@@ -321,7 +331,13 @@ def run_batch(label: str, batch: list[Job], run_jobs: RunJobs | None = None) -> 
 
 
 @task(name="whole build", **_TASK)
-def run_here(label: str, work: Callable[[], Iterable[JobResult]], dones: Dones, retries: int) -> None:
+def run_here(
+    label: str,
+    work: Callable[[], Iterable[JobResult]],
+    dones: Dones,
+    retries: int,
+    lacks_replies: Callable[[JobResult], bool],
+) -> None:
     """A stage that stays in the build's process; hands on what is done as soon as it will not be tried again."""
     begun, seen = time.monotonic(), []
     for done in work():
@@ -331,7 +347,7 @@ def run_here(label: str, work: Callable[[], Iterable[JobResult]], dones: Dones, 
     if retries:
         context = TaskRunContext.get()
         is_last = context is None or context.task_run.run_count > retries
-        if not is_last and any(fault.finding in HEALING for done in seen for fault in done.quarantine):
+        if not is_last and any(map(lacks_replies, seen)):
             raise _MayHealError(label)
         for done in seen:
             dones.put(done)

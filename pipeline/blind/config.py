@@ -14,6 +14,7 @@ SAMPLE: Final = 48  # questions: about eight seconds of the embedded model on tw
 BATCH: Final = 50  # blind.md
 NO_OPTIONS: Final = "no_options"  # failure of a question that cannot be put to a model in its form
 EMBEDDED: Final = ModelSpec(provider="embedded", model=EMBEDDED_MODEL)
+AWAITS_REPLIES: Final = "awaits_replies"  # reason of a question that lacks replies of the panel
 Removal = Literal["all_correct", "majority", "any", "none"]
 
 
@@ -68,7 +69,7 @@ class BlindConfig(RuleConfig):
         default=MAX_FAILED,
         ge=0,
         le=1,
-        description="share of its questions for which a model may fail; beyond it the panel has no verdict",
+        description="share of its questions for which a model may fail; beyond it nothing is released (gate panel)",
     )
 
     @field_validator("models")

@@ -36,17 +36,22 @@ FILTERED: Final = pa.schema(
 )
 
 
-def filtered(questions: pa.Table, verdicts: Sequence[Verdict]) -> pa.Table:
+NO_VERDICTS: Final = VERDICTS.empty_table()
+
+
+def filtered(questions: pa.Table, verdicts: Sequence[Verdict], waiting: pa.Table = NO_VERDICTS) -> pa.Table:
     """The verdict on every question and what attackers earn on it before and after (`FILTERED`), by id.
 
     Args:
         questions: all that were selected (`core.tables.QUESTIONS`).
         verdicts: `rule.rule`; empty where no panel was asked, and nothing is removed.
+        waiting: `rule.pending`; these are in neither of the two, and nothing is earned on them.
 
     Raises:
         BiasError: what stays of a task is easier to guess than it was.
     """
-    items = sorted(items_of(questions), key=lambda item: int(item.id))
+    held = set(waiting["id"].to_pylist())
+    items = sorted((item for item in items_of(questions) if item.id not in held), key=lambda item: int(item.id))
     table = verdict_table(verdicts) if verdicts else _unjudged(items)
     stays = np.array([reason is None for reason in table["reason"].to_pylist()], dtype=np.bool_)
     left = [item for item, mine in zip(items, stays.tolist(), strict=True) if mine]
@@ -57,7 +62,11 @@ def filtered(questions: pa.Table, verdicts: Sequence[Verdict]) -> pa.Table:
     ids = table["id"].to_pylist()
     for name, members, scores in (("asked", items, before), ("left", left, after)):
         table = table.append_column(FILTERED.field(name), score_column(ids, members, scores))
-    return table
+    if not held:
+        return table
+    for name in ("asked", "left"):
+        waiting = waiting.append_column(FILTERED.field(name), pa.nulls(waiting.num_rows, SCORES))
+    return pa.concat_tables([table, waiting]).sort_by("id").combine_chunks()
 
 
 def _unjudged(items: Sequence[BlindItem]) -> pa.Table:

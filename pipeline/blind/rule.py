@@ -3,8 +3,8 @@
 UrbanVideo-Bench removes questions that all models answer right; so does the default here. A model votes in a task only
 if it has more right answers than it would have with shuffled truths, and does not give nearly always the same answer.
 With fewer than two such models nothing is removed: one model alone is right about every fourth question by chance, and
-removing these makes the rest guessable. A failed or unreadable reply counts as wrong and is counted: it can keep a
-question in, never remove one.
+removing these makes the rest guessable. An unreadable reply counts as wrong and is counted: it can keep a question in,
+never remove one.
 
 Balance (`balanced`): filtering removes the same share of every answer of a closed set (left, right, back), per task and
 data set, so that none becomes the safe guess. A panel is not right equally often: of 186 left, 189 right and 60 back, a
@@ -17,6 +17,10 @@ be worded, lettered and asked of the whole panel, again and again until none is 
 Chance (`right_by_luck`, `removed_by_luck`): the panel's answers stay, and the truths are shuffled among questions of
 one kind. Independent guesses would be no reference: models that all answer "left" agree, and remove as many questions
 as there are lefts, whether they know anything or not.
+
+Pending (`pending`): a question that a model of the panel has not answered yet, since its server failed or money ran
+out, has no verdict. It is held back from the release, and counts for no other question: what has all its replies has
+the verdict that it would have without those that have not.
 """
 
 from __future__ import annotations
@@ -28,8 +32,9 @@ from typing import Final, Literal
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from pipeline.blind.config import BlindConfig
+from pipeline.blind.config import AWAITS_REPLIES, NO_OPTIONS, BlindConfig
 from pipeline.blind.votes import Votes, votes_of
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.core.identity import digest, rng_for
@@ -82,9 +87,31 @@ class Verdict:
 
 
 def rule(questions: pa.Table, replies: pa.Table, config: BlindConfig) -> list[Verdict]:
-    """The verdict on each task, from the questions that were asked and `blind.ask.REPLIES`."""
+    """The verdict on each task, from the questions that were asked and `blind.ask.REPLIES`, pending ones left out."""
     silent = {model.name for model in config.models if model.provider == EMBEDDED_PROVIDER}
+    lacking = pa.array(pending(replies, config)["id"], pa.int64())
+    questions = questions.filter(pc.invert(pc.is_in(questions["id"], lacking)))
     return [_judge(votes, silent, config) for votes in votes_of(questions, replies, config.number_threshold)]
+
+
+def pending(replies: pa.Table, config: BlindConfig) -> pa.Table:
+    """The questions that lack replies of the panel, as rows of `VERDICTS`, by id.
+
+    The embedded model is not of the panel, and a question that cannot be put to a model lacks no reply of it.
+    """
+    panel = pa.array([model.name for model in config.models if model.provider != EMBEDDED_PROVIDER], pa.string())
+    mine = replies.filter(pc.is_in(replies["model"], panel))
+    failed = pc.and_kleene(pc.is_valid(mine["failure"]), pc.not_equal(mine["failure"], NO_OPTIONS))
+    mine = mine.append_column("lacks", pc.fill_null(failed, False))
+    of_models = mine.group_by(["id", "task", "model"]).aggregate([("lacks", "max")])
+    of_questions = of_models.group_by(["id", "task"]).aggregate([("lacks_max", "sum"), ([], "count_all")])
+    rows = [
+        {"id": row["id"], "task": row["task"], "voters": 0, "right": 0, "reason": AWAITS_REPLIES, "unit": "models"}
+        | {"measured": row["count_all"] - row["lacks_max_sum"], "limit": row["count_all"]}
+        for row in of_questions.to_pylist()
+        if row["lacks_max_sum"]
+    ]
+    return pa.Table.from_pylist(sorted(rows, key=lambda row: int(row["id"])), schema=VERDICTS)
 
 
 def verdict_table(verdicts: Sequence[Verdict]) -> pa.Table:

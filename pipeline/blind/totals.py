@@ -79,14 +79,11 @@ def _totals(model: ModelSpec, rows: Sequence[Mapping[str, Any]], money: Money) -
     )
 
 
-def no_verdict(totals: Sequence[ModelTotals], limit: float) -> str | None:
-    """Why a panel has no verdict: which models failed for more than a share of their rows; None where none did."""
-    missing = [t for t in totals if t.questions and t.lost > limit * t.questions]
-    if not missing:
-        return None
-    words = "; ".join(
-        f"{t.model} gave no reply to {t.lost} of {t.questions} "
+def unanswered(totals: Sequence[ModelTotals]) -> list[str]:
+    """Which models failed for how many of their rows, and why, one a text; empty where none did."""
+    return [
+        f"{t.model} gave no reply to {t.lost} of {t.questions} requests "
         f"({', '.join(f'{n} {kind}' for kind, n in t.failed.items() if kind != NO_OPTIONS)})"
-        for t in missing
-    )
-    return f"no verdict: {len(missing)} of {len(totals)} models {'is' if len(missing) == 1 else 'are'} missing: {words}"
+        for t in totals
+        if t.lost
+    ]

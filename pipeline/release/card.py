@@ -16,6 +16,8 @@ import pyarrow as pa
 import yaml
 
 from pipeline.benchmarks.benchmark import Benchmark
+from pipeline.blind.config import AWAITS_REPLIES
+from pipeline.blind.totals import ModelTotals, unanswered
 from pipeline.core.identity import digest_of
 from pipeline.core.schema import SCHEMA_VERSION, AnyScene
 from pipeline.core.templates import load_table
@@ -73,6 +75,8 @@ def dataset_card(
         | _of_scenes(scenes, settings, benchmark)
         | _of_counts(summary)
         | text_only_context(summary["blind"], settings, summary["models"], benchmark.card.given_away)
+        | {"pending": sum(row.get(AWAITS_REPLIES, 0) for row in summary["rejections"].values())}
+        | {"unanswered": unanswered([ModelTotals.model_validate(model) for model in summary["models"]])}
         | _of_review(asked, reviewed)
         | {"units": units_of(benchmark), "pixels": passed_on(settings, benchmark, folders)}
     )

@@ -39,7 +39,8 @@ REVIEW: Final = pa.schema(
     ]
 )
 _KEPT: Final = ("accepted", "corrected")
-PUBLIC: Final = ("data", "accepted")  # folders with the benchmark's own columns
+PENDING: Final = "pending"  # configuration of the questions that await replies of the panel
+PUBLIC: Final = ("data", "accepted", PENDING)  # folders with the benchmark's own columns
 COLUMN_DOCS: Final[Mapping[str, str]] = load_table("card/columns")
 # Of stage `prune`; null where it did not run.
 _STRESS: Final = pa.schema(

@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from pydantic import BaseModel
 
 from pipeline.benchmarks.benchmark import Benchmark
+from pipeline.blind.config import AWAITS_REPLIES
 from pipeline.blind.text_only import TextOnly
 from pipeline.blind.totals import ModelTotals
 from pipeline.core.errors import StoreError
@@ -28,6 +29,7 @@ from pipeline.release.media import Media, place_media
 from pipeline.release.metadata import CROISSANT_FILE, CroissantPart, croissant
 from pipeline.release.tables import (
     FIXES,
+    PENDING,
     SCHEMA_METADATA,
     accepted,
     columns_of,
@@ -62,6 +64,11 @@ class Released(BaseModel):
     blind: list[TextOnly]
     models: list[ModelTotals]
     silent: dict[str, dict[str, int]] = {}  # scene of which nothing is asked -> reason -> number
+
+    @property
+    def pending(self) -> int:
+        """Number of questions that are held back since replies of the panel are missing."""
+        return sum(row.get(AWAITS_REPLIES, 0) for row in self.rejections.values())
 
 
 @dataclass(frozen=True)
@@ -128,14 +135,14 @@ def write_release(folder: Path, inputs: ReleaseInputs) -> tuple[bytes, dict[str,
     rejections = _name("rejected", inputs.split)
     with TableFile(folder / rejections, REJECTIONS, ZSTD_LEVEL, SCHEMA_METADATA) as rejected:
         sorted_out = _sort_out(inputs.selected, removed_blind(inputs.blind.filtered), rejected)
-        tables = _tables(sorted_out.kept, inputs)
+        tables = _tables(sorted_out, inputs)
         summary = _summary(sorted_out, tables, inputs)
         parts = [CroissantPart(*key, table.schema, table.num_rows, table.nbytes) for key, table in tables.items()]
         parts.append(CroissantPart("rejected", inputs.split, REJECTIONS, rejected.num_rows, rejected.nbytes))
         files = {_name(*key): table_bytes(table, ZSTD_LEVEL, SCHEMA_METADATA) for key, table in tables.items()}
-        kept = set(sorted_out.kept["id"].to_pylist())
-        files |= _question_files(sorted_out.kept, kept, tables, inputs)
-        placed = place_media(folder, inputs.media, kept)
+        shown = pa.concat_tables([sorted_out.kept, sorted_out.waiting])
+        files |= _question_files(shown, tables, inputs)
+        placed = place_media(folder, inputs.media, set(shown["id"].to_pylist()))
         folders = {Path(name).parts[0] for name in (*files, *placed)}
         if inputs.overview is not None:
             captioned = partial(_captioned, inputs.benchmark, files)
@@ -156,10 +163,10 @@ def write_release(folder: Path, inputs: ReleaseInputs) -> tuple[bytes, dict[str,
 
 
 def _question_files(
-    asked: pa.Table, kept: Collection[int], tables: Mapping[tuple[str, str], pa.Table], inputs: ReleaseInputs
+    shown: pa.Table, tables: Mapping[tuple[str, str], pa.Table], inputs: ReleaseInputs
 ) -> dict[str, bytes]:
     """Pictures of questions, and files with which public harnesses ask them."""
-    files = dict(inputs.benchmark.pictures(asked, inputs.whole))
+    files, kept = dict(inputs.benchmark.pictures(shown, inputs.whole)), set(shown["id"].to_pylist())
     files |= {r["file"]: r["picture"] for table in inputs.pictures for r in table.to_pylist() if r["id"] in kept}
     for (part, split), table in tables.items():
         if part == "data":
@@ -186,11 +193,13 @@ def _texts(
 class _SortedOut(NamedTuple):
     """The selected questions: all, those that stay by id, and the number of rejections by task and reason.
 
-    ``silent`` has the scenes of which no question stays, with the number of their rejections by reason.
+    ``waiting`` has those that await replies of the panel, by id; they are counted among the rejections. ``silent`` has
+    the scenes of which no question stays, with the number of their rejections by reason.
     """
 
     offered: pa.Table
     kept: pa.Table
+    waiting: pa.Table
     reasons: Counter[tuple[str, str]]
     silent: dict[str, dict[str, int]]
 
@@ -212,7 +221,9 @@ def _sort_out(selected: Iterable[pa.Table], removed: pa.Table | None, rejected: 
     repeated = [i for i, n in Counter(everything["id"].to_pylist()).items() if n > 1]
     if repeated:
         raise StoreError(f"two questions share the id {repeated[0]}")
-    return _SortedOut(everything, pa.concat_tables(kept).sort_by("id").combine_chunks(), reasons, silent)
+    waits = [] if removed is None else removed.filter(pc.equal(removed["reason"], AWAITS_REPLIES))["id"].to_pylist()
+    waiting = everything.filter(pc.is_in(everything["id"], pa.array(waits, pa.int64()))).sort_by("id")
+    return _SortedOut(everything, pa.concat_tables(kept).sort_by("id").combine_chunks(), waiting, reasons, silent)
 
 
 def _batches(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
@@ -282,8 +293,9 @@ def _tiny(asked: pa.Table) -> pa.Table:
     return asked.take(pa.array(chosen, pa.int64()))
 
 
-def _tables(asked: pa.Table, inputs: ReleaseInputs) -> dict[tuple[str, str], pa.Table]:
+def _tables(sorted_out: _SortedOut, inputs: ReleaseInputs) -> dict[tuple[str, str], pa.Table]:
     """All tables but the rejections, by folder and split."""
+    asked, waiting = sorted_out.kept, sorted_out.waiting
     scenes, blind, split = inputs.scenes, inputs.blind, inputs.split
     gone = blind.pruned.filter(pc.is_valid(blind.pruned["removed_in_round"])) if blind.pruned is not None else None
     pruned = set(gone["id"].to_pylist()) if gone is not None else set()
@@ -301,6 +313,8 @@ def _tables(asked: pa.Table, inputs: ReleaseInputs) -> dict[tuple[str, str], pa.
         tables[FIXES, split] = fixes_table(scenes)
     if blind.replies is not None:
         tables["blind", split] = blind.replies.drop_columns("message")  # a server's words; they stay in the build
+    if waiting.num_rows:
+        tables[PENDING, split] = public(waiting, set())
     if inputs.reviewed.stands:
         tables["accepted", split] = public(accepted(asked, inputs.reviewed), pruned)
         tables["review", split] = review_table(asked, inputs.reviewed)

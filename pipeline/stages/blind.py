@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from pipeline.blind.config import NO_OPTIONS
-from pipeline.core.errors import RawDataError
 from pipeline.core.parquet import read_table, table_bytes
 from pipeline.core.tables import all_asked, pictures_in
 from pipeline.engine.stage import REPLIES_FILE, Stage, StageContext
@@ -15,17 +14,10 @@ if TYPE_CHECKING:
     from pipeline.engine.config import BuildConfig
     from pipeline.llm.base import ModelSpec
 
-_REMEDY: Final = "run again: only what failed is asked; or raise limit_cost or blind.max_failed, or leave the model out"
-
 
 def run(context: StageContext) -> bytes:
-    """Every reply of every model (`blind.ask.REPLIES`).
-
-    Raises RawDataError where a model failed for too many questions: the replies that came are kept, but there is no
-    verdict, and the release is written as one that nobody was asked for.
-    """
+    """Every reply of every model (`blind.ask.REPLIES`); a failed request is a row without one."""
     from pipeline.blind.ask import ask  # model packages take a second to start
-    from pipeline.blind.totals import no_verdict
     from pipeline.llm.budget import Money
 
     config = context.config.blind
@@ -39,9 +31,6 @@ def run(context: StageContext) -> bytes:
         money=Money(limit_cost=context.config.limit_cost),
         pictures=pictures_in(context.tables("landmark_pictures")),
     )
-    why = no_verdict(asked.totals, config.max_failed)
-    if why is not None:
-        raise RawDataError(context.folder / REPLIES_FILE, "models_missing", why, _REMEDY)
     return table_bytes(asked.replies)
 
 

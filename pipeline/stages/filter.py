@@ -15,12 +15,13 @@ if TYPE_CHECKING:
 def run(context: StageContext) -> bytes:
     """Why each question is removed or not, and what attackers earn on it (`blind.filtering.FILTERED`)."""
     from pipeline.blind.filtering import filtered  # scikit-learn takes a second to start
-    from pipeline.blind.rule import rule
+    from pipeline.blind.rule import pending, rule
 
-    questions = all_asked(context.tables("select"))
+    questions, config = all_asked(context.tables("select")), context.config.blind
     replies = context.table("blind")
-    verdicts = [] if replies is None else rule(questions, replies, context.config.blind)
-    return table_bytes(filtered(questions, verdicts))
+    if replies is None:
+        return table_bytes(filtered(questions, []))
+    return table_bytes(filtered(questions, rule(questions, replies, config), pending(replies, config)))
 
 
 def settings(config: BuildConfig) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import pytest
 from pipeline.blind.ask import REPLIES, ask
 from pipeline.blind.config import AskConfig
 from pipeline.blind.forecast import forecasts, mean_forecast
-from pipeline.blind.totals import no_verdict, totals_of
+from pipeline.blind.totals import totals_of, unanswered
 from pipeline.llm.budget import NO_CAP, Money, PriceTable
 from pipeline.llm.usage import Price, Usage
 from tests.blind.test_ask import MIXED, Scripted, says, spec
@@ -62,21 +62,15 @@ def test_the_forecast_is_never_less_than_the_bill(tmp_path: Path) -> None:
     assert found.most_usd >= asked.totals[0].cost_usd
 
 
-def test_a_panel_has_a_verdict_unless_a_model_failed_for_too_many(tmp_path: Path) -> None:
+def test_models_that_failed_are_named_with_what_went_wrong(tmp_path: Path) -> None:
     questions = table([{"text": f"Q{n}?", "options": ["A. red", "B. blue"]} for n in range(20)])
     cache = tmp_path / "replies.sqlite"
     asked = ask(questions, [spec("one"), spec("two")], cache, opener=lambda spec, key: Scripted(says("B")))
-    assert no_verdict(asked.totals, 0.0) is None
+    assert unanswered(asked.totals) == []
     one, two = asked.totals
-    lost = two.model_copy(update={"failed": {"no_options": 5, "quota": 1}})
-    assert no_verdict([one, lost], 0.05) is None, "one of twenty"
-    lost = two.model_copy(update={"failed": {"quota": 1, "timeout": 1}})
-    assert no_verdict([one, lost], 0.05) == (
-        "no verdict: 1 of 2 models is missing: two gave no reply to 2 of 20 (1 quota, 1 timeout)"
-    )
-    assert no_verdict([one.model_copy(update={"failed": {"down": 20}}), lost], 0.05).startswith(  # type: ignore[union-attr]
-        "no verdict: 2 of 2 models are missing"
-    )
+    lost = two.model_copy(update={"failed": {"no_options": 5, "quota": 1, "timeout": 1}})
+    assert unanswered([one, lost]) == ["two gave no reply to 2 of 20 requests (1 quota, 1 timeout)"]
+    assert unanswered([two.model_copy(update={"failed": {"no_options": 5}})]) == []
     assert totals_of([spec("one")], asked.replies, NO_CAP)[0].usage == Usage(200, 20)
 
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
+from pipeline.blind.ask import REPLIES
 from pipeline.blind.config import BlindConfig
-from pipeline.blind.rule import VERDICTS, Verdict, removed_by_luck, rule, verdict_table
+from pipeline.blind.filtering import filtered
+from pipeline.blind.rule import VERDICTS, Verdict, pending, removed_by_luck, rule, verdict_table
 from pipeline.blind.votes import votes_of
 from tests.blind.panel import directions, knowing, meaning, panel, question, questions_table, replies_table, reply
 
@@ -106,15 +109,35 @@ def test_right_is_right_in_all_orders() -> None:
     assert removed(verdict) == {row["id"] for row in rows} - wrong
 
 
-def test_a_failed_or_unread_reply_keeps_a_question_and_is_counted() -> None:
+def test_an_unread_reply_keeps_a_question_and_a_missing_one_leaves_it_without_a_verdict() -> None:
+    """The others have the verdicts that they would have without it, whatever became of it."""
     rows = open_questions(40)
 
     def failing(row: dict[str, Any], rng: np.random.Generator) -> str | None:
         return {0: None, 1: "?"}.get(row["id"], row["ground_truth"])
 
-    verdict = judged(rows, panel("a", "b"), a=knowing(1.0), b=failing)
+    replies = replies_table(rows, a=knowing(1.0), b=failing)
+    (verdict,) = rule(questions_table(rows), replies, panel("a", "b"))
     assert removed(verdict) == set(range(2, 40))
-    assert (verdict.votes.ballots["b"].failed, verdict.votes.ballots["b"].unread) == (1, 1)
+    assert (verdict.votes.ballots["b"].failed, verdict.votes.ballots["b"].unread) == (0, 1)
+    waiting = pending(replies, panel("a", "b"))
+    assert waiting.schema.equals(VERDICTS)
+    (held,) = waiting.to_pylist()
+    assert (held["id"], held["reason"]) == (0, "awaits_replies")
+    assert (held["measured"], held["limit"], held["unit"]) == (1.0, 2.0, "models")
+    table = filtered(questions_table(rows), [verdict], waiting)
+    assert table["id"].to_pylist() == list(range(40))
+    assert [row["id"] for row in table.to_pylist() if row["asked"] is None] == [0]
+    assert rule(questions_table(rows[1:]), replies, panel("a", "b"))[0].reasons == verdict.reasons
+
+
+@pytest.mark.parametrize(("failure", "waits"), [("no_options", 0), ("timeout", 1)])
+def test_the_embedded_model_and_forms_that_cannot_be_asked_hold_nothing_back(failure: str, waits: int) -> None:
+    rows = open_questions(2)
+    found = replies_table(rows, a=knowing(1.0), tiny=lambda row, rng: None).to_pylist()
+    found[0] |= {"failure": failure}
+    replies = pa.Table.from_pylist(found, REPLIES)
+    assert pending(replies, panel("a", embedded="tiny")).num_rows == waits
 
 
 def test_numbers_are_judged_by_their_score() -> None:

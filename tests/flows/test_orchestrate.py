@@ -6,23 +6,31 @@ import inspect
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 import yaml
 from prefect.logging import disable_run_logger
 
-from flows.orchestration.prefect_flows import UP_TO_DATE, WITH_QUARANTINE, _may_heal, _state, build_flow
+from flows.orchestration.prefect_flows import UP_TO_DATE, WITH_QUARANTINE, _lacks_replies, _may_heal, _state, build_flow
 from flows.orchestration.prefect_run import _funnel, _questions
 from flows.orchestration.saved_build import SAVED_FILE
+from pipeline.blind.ask import REPLIES
 from pipeline.core.errors import NoSpaceError, StoreError
+from pipeline.core.identity import DIGEST_CHARS
+from pipeline.core.parquet import table_bytes
 from pipeline.core.schema import Quarantine
+from pipeline.engine.job import JobResult
 from pipeline.engine.lease import leased
 from pipeline.engine.manifest import Entry, Outcome, Why
+from pipeline.engine.plan import WHOLE
+from pipeline.engine.stage import STORE
+from pipeline.engine.store import Store
 from pipeline.release.writer import Released
-from tests.builds import REPOSITORY, Cli
+from tests.builds import REPOSITORY, Cli, config_of
 from tests.engine.test_kill import SCENES
 from tests.worlds.indoor.readers.broken_metadata import write_scenes
 
-LEFT_OUT = Quarantine(unit="a/b", stage="unify", file="f", finding="models_missing", message="m", remedy="r")
+LEFT_OUT = Quarantine(unit="a/b", stage="unify", file="f", finding="unreadable_file", message="m", remedy="r")
 RELEASED = Released(
     files={},
     questions={"counting": 3, "size": 1},
@@ -86,6 +94,16 @@ def test_only_what_can_heal_is_tried_again() -> None:
 
     assert _may_heal(None, None, Failed(data=NoSpaceError("full")))
     assert not _may_heal(None, None, Failed(data=StoreError("no right to write")))
+
+
+@pytest.mark.parametrize(("failure", "again"), [(None, False), ("no_options", False), ("timeout", True)])
+def test_requests_that_failed_are_tried_again(failure: str | None, again: bool, tmp_path: Path) -> None:
+    replies = pa.Table.from_pylist([{"id": 1, "model": "a", "failure": failure}], REPLIES)
+    result = Store(tmp_path / STORE).put("blind", WHOLE, "0" * DIGEST_CHARS, table_bytes(replies), ".parquet")
+    done = JobResult(WHOLE, (Entry("blind", WHOLE, "k", "i", "c", "d", "new", result),), ())
+    config = config_of(tmp_path, blind={"models": [{"provider": "openai", "model": "a"}]})
+    assert _lacks_replies(config, tmp_path, done) == again
+    assert not _lacks_replies(config_of(tmp_path), tmp_path, done), "nobody is asked"
 
 
 def test_a_schedule_needs_a_server_that_is_kept(scan2qa: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

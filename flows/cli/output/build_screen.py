@@ -12,6 +12,7 @@ from rich.text import Text
 
 from flows.cli.output.console import console, print_wrapped
 from pipeline.blind.text_only import TextOnly
+from pipeline.blind.totals import unanswered
 from pipeline.core.schema import Quarantine
 from pipeline.engine.manifest import Outcome
 from pipeline.engine.plan import WHOLE
@@ -88,6 +89,9 @@ def _print_lost(quarantine: Sequence[Quarantine], released: Released | None) -> 
     rejected = Counter[str]()
     for row in released.rejections.values():
         rejected.update(row)
+    if released.pending:
+        why = "; ".join(unanswered(released.models))
+        print_wrapped(f"Held back {released.pending:,} questions that await replies (pending): {why}", style="red")
     findings = Counter(name for _, name, *_ in released.findings)
     for head, parts in (
         (f"Rejected {rejected.total():,} candidates: ", _counted(rejected)),
