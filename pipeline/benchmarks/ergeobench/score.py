@@ -1,7 +1,8 @@
 """ERGeoBench's score: table 2 of replies to geo-localization, table 3 of all other tasks.
 
 A reply to geo-localization is read as section B.4 has it (`hypothesis`). One that names no place is invalid (F.3): it
-is wrong at every level and distance, and its error is half the Earth's circumference. What the valid replies alone
+is wrong at every level and distance, and its error is half the Earth's circumference. What the truth has not (a city in
+the wilderness) need not be named. What the valid replies alone
 come to is told beside it.
 """
 
@@ -118,7 +119,9 @@ def mark(answers: Sequence[Answer], settings: GeoScoreSettings, ask: Ask | None 
     places: list[tuple[int, Hypothesis | None]] = []
     for n, answer in enumerate(answers):
         if answer.question.question_type.removesuffix(OUT_OF) in GEO:
-            found, unread[n] = find_hypothesis(answer.reply, settings.required)
+            truth = truth_of(answer.question)  # nobody can name what there is not: no city in the wilderness
+            required = [name for name in settings.required if name not in LEVELS or truth.get(name)]
+            found, unread[n] = find_hypothesis(answer.reply, required)
             places.append((n, found))
         else:
             letter, unread[n] = find_option(answer)

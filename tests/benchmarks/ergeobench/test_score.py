@@ -238,6 +238,17 @@ def test_gls_in_the_wilderness_is_that_of_the_levels_that_are_known(tmp_path: Pa
     assert own["gls"] == pytest.approx((100 + 60 + s_err) / 3, abs=0.001)
 
 
+def test_what_there_is_not_need_not_be_named(tmp_path: Path) -> None:
+    """The truth as a reply; a city that there is must be named, and coordinates always."""
+    wild = [geo(1, SINGLE, apart=True, street=None, city=None)]
+    own = values(score(tmp_path, wild, {1: reply(street=None, city=None)}), "single, out of distribution")
+    assert (own["gls"], own["invalid"], own["mean_error_km"]) == (100, 0, 0)
+    own = values(score(tmp_path, [geo(1, street=None)], {1: reply(city=None)}), "embodied")
+    assert (own["gls"], own["invalid"]) == (0, 100)
+    own = values(score(tmp_path, wild, {1: reply(lat=None)}), "single, out of distribution")
+    assert own["invalid"] == 100
+
+
 def test_what_a_reply_must_name_can_be_chosen(tmp_path: Path) -> None:
     only_country = {1: '{"country": "Monaco"}'}
     assert values(score(tmp_path, [geo(1)], only_country), "embodied")["invalid"] == 100
