@@ -178,6 +178,7 @@ GPANO: Final = "XMP GPano"
 _NORTH: Final = ("N", "S")
 _EAST: Final = ("E", "W")
 _PROJECTION: Final = "equirectangular"
+_POSE: Final = ("PoseHeadingDegrees", "PosePitchDegrees", "PoseRollDegrees")
 _CROP: Final = {
     "full_width": "FullPanoWidthPixels",
     "full_height": "FullPanoHeightPixels",
@@ -244,9 +245,14 @@ def from_gpano(gpano: dict[str, str], size: tuple[int, int], found: Findings) ->
     if projection.lower() != _PROJECTION:
         message = f"{GPANO}: the projection is {projection[:80]!r}, not {_PROJECTION}"
         raise WrongGPano("not_equirectangular", message, "export it as an equirectangular picture")
+    pose = {name: value for name in _POSE if (value := number_of(gpano.get(name))) is not None}
+    if len(pose) > 1 and not any(pose.values()):
+        message = f"{GPANO}: {', '.join(pose)} are all 0, as cameras write that measure none; none of them was used"
+        found.add(note("pose_all_zero", "heading", message, "state heading_deg in pano.yaml if it is known"))
+        pose = {}
     angles = {}
     for name, most in (("PosePitchDegrees", 90.0), ("PoseRollDegrees", 180.0)):
-        value = number_of(gpano.get(name))
+        value = pose.get(name)
         if value is not None and abs(value) > most:
             message = f"{GPANO}: {name} is {value:g}, not within -{most:g} to {most:g}; it was not used"
             found.add(doubt("pose_out_of_range", "heading", message, "give it in pano.yaml", value, most, "degrees"))
@@ -254,7 +260,7 @@ def from_gpano(gpano: dict[str, str], size: tuple[int, int], found: Findings) ->
         angles[name] = value
     return SourceMetadata(
         by=GPANO,
-        heading_deg=heading_of(number_of(gpano.get("PoseHeadingDegrees")), GPANO, found),
+        heading_deg=heading_of(pose.get("PoseHeadingDegrees"), GPANO, found),
         camera_pitch_deg=angles["PosePitchDegrees"],
         camera_roll_deg=angles["PoseRollDegrees"],
         crop=_crop(gpano, size, found),

@@ -102,6 +102,25 @@ def test_gpano_tells_heading_and_tilt(tmp_path: Path) -> None:
     assert facts.source_tags["heading_deg"] == "XMP GPano"
 
 
+@pytest.mark.parametrize(
+    ("angles", "facts"),
+    [
+        ({"Heading": "0.0", "Pitch": "0.0", "Roll": "0.0"}, (None, None, None)),  # as a GoPro Max writes them
+        ({"Heading": "0.0", "Pitch": "-0.1", "Roll": "0.0"}, (0.0, -0.1, 0.0)),
+        ({"Heading": "90", "Pitch": "0", "Roll": "0"}, (90.0, 0.0, 0.0)),
+        ({"Heading": "0"}, (0.0, None, None)),
+    ],
+)
+def test_angles_that_are_all_zero_were_not_measured(
+    tmp_path: Path, angles: dict[str, str], facts: tuple[float | None, ...]
+) -> None:
+    gpano = {f"Pose{name}Degrees": value for name, value in angles.items()}
+    scene = read(write(tmp_path, sidecar=None, picture=picture({k: NICE[k] for k in NICE if k not in (16, 17)}, gpano)))
+    own = scene.facts
+    assert (own.heading_deg, own.camera_pitch_deg, own.camera_roll_deg) == facts
+    assert [f.name for f in scene.findings if f.name == "pose_all_zero"] == ["pose_all_zero"] * (facts[0] is None)
+
+
 @pytest.mark.parametrize("crop", [False, True])
 def test_a_cropped_picture_lies_where_gpano_says(tmp_path: Path, crop: bool) -> None:
     """A picture of 400 x 100 of a sphere of 400 x 200, halved after its metadata were written or not."""
