@@ -24,6 +24,7 @@ from pipeline.geometry.bearings import inside_outline
 from pipeline.geometry.geodesy import offsets_m, to_enu
 from pipeline.reading.maps.areas import CITY, COUNTRY, Area, Kind, area_of
 from pipeline.reading.maps.feature import METRES_PER_DEGREE
+from pipeline.reading.maps.osm import sorted_extract
 from pipeline.reading.maps.read import OSM_SUFFIXES
 from pipeline.reading.maps.streets import Road, road_of
 
@@ -156,30 +157,31 @@ def _osm(path: Path, found: Findings) -> tuple[list[Road], list[Area]]:
     import osmium  # of the extra [flights], which GeoJSON does not need
 
     roads, areas = [], []
-    things: Any = osmium.FileProcessor(str(path)).with_locations().with_areas()
-    for thing in things.with_filter(osmium.filter.KeyFilter(*_KEYS)):
-        tags = dict(thing.tags)
-        if thing.is_way() and "highway" in tags:
-            places = [(n.location.lat, n.location.lon, n.ref) for n in thing.nodes if n.location.valid()]
-            at = np.array([place[:2] for place in places]).reshape(-1, 2)
-            road = road_of(tags, f"way/{thing.id}", path.name, at, tuple(place[2] for place in places))
-            roads += [road] if road is not None else []
-        elif thing.is_area() and "highway" in tags:
-            if not thing.from_way():  # ways were read as such
-                lines = [np.array([(n.lat, n.lon) for n in ring]) for ring in thing.outer_rings()]
-                names = [road_of(tags, f"relation/{thing.orig_id()}", path.name, line) for line in lines]
-                roads += [road for road in names if road is not None]
-        elif thing.is_area() and thing.num_rings()[0]:
-            by = f"{path.name} {'way' if thing.from_way() else 'relation'}/{thing.orig_id()}"
-            rings = [
-                (
-                    [(n.lon, n.lat) for n in outer],
-                    [[(n.lon, n.lat) for n in inner] for inner in thing.inner_rings(outer)],
-                )
-                for outer in thing.outer_rings()
-            ]
-            area = area_of(tags, shapely.MultiPolygon(rings), by)
-            areas += [area] if area is not None else []
+    with sorted_extract(path) as extract:
+        things: Any = osmium.FileProcessor(extract).with_locations().with_areas()
+        for thing in things.with_filter(osmium.filter.KeyFilter(*_KEYS)):
+            tags = dict(thing.tags)
+            if thing.is_way() and "highway" in tags:
+                places = [(n.location.lat, n.location.lon, n.ref) for n in thing.nodes if n.location.valid()]
+                at = np.array([place[:2] for place in places]).reshape(-1, 2)
+                road = road_of(tags, f"way/{thing.id}", path.name, at, tuple(place[2] for place in places))
+                roads += [road] if road is not None else []
+            elif thing.is_area() and "highway" in tags:
+                if not thing.from_way():  # ways were read as such
+                    lines = [np.array([(n.lat, n.lon) for n in ring]) for ring in thing.outer_rings()]
+                    names = [road_of(tags, f"relation/{thing.orig_id()}", path.name, line) for line in lines]
+                    roads += [road for road in names if road is not None]
+            elif thing.is_area() and thing.num_rings()[0]:
+                by = f"{path.name} {'way' if thing.from_way() else 'relation'}/{thing.orig_id()}"
+                rings = [
+                    (
+                        [(n.lon, n.lat) for n in outer],
+                        [[(n.lon, n.lat) for n in inner] for inner in thing.inner_rings(outer)],
+                    )
+                    for outer in thing.outer_rings()
+                ]
+                area = area_of(tags, shapely.MultiPolygon(rings), by)
+                areas += [area] if area is not None else []
     return roads, areas
 
 

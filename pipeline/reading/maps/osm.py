@@ -1,5 +1,7 @@
 """Buildings and named places of an OpenStreetMap extract (``.osm.pbf``, ``.osm``, ``.osm.gz``).
 
+An extract whose nodes, ways and relations are not in order (Overpass and JOSM write such) is read from a sorted copy.
+
 Most buildings there have no height, and then none is made up: ``building:levels`` is not a height (it bounds one, where
 only more or less tall is asked). Holes in outlines are filled.
 
@@ -10,10 +12,15 @@ property; osmtogeojson, where it is told not to, one property ``tags``; GDAL the
 
 from __future__ import annotations
 
+import bz2
+import gzip
 import re
-from collections.abc import Mapping, Sequence
+import tempfile
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final
+from typing import IO, Any, Final
 
 import numpy as np
 
@@ -66,6 +73,62 @@ def height_of(tag: str | None) -> float:
     return height if 0.0 < height <= HEIGHT_MAX_M else np.nan
 
 
+_MARKUP: Final[Mapping[str, Callable[[Path], IO[bytes]]]] = {
+    ".osm": lambda path: path.open("rb"),
+    ".gz": gzip.open,
+    ".bz2": bz2.open,
+}
+_ELEMENT: Final = re.compile(rb"<(node|way|relation)\s[^<>]*?\bid=[\"'](-?\d{1,18})[\"']")
+OSM_REMEDY: Final = "fetch the extract again, or sort it: osmium sort IN -o OUT"
+_RANK: Final = {b"node": 0, b"way": 1, b"relation": 2}
+_PART_BYTES: Final = 1 << 24  # looked through at once
+
+
+@contextmanager
+def sorted_extract(path: Path) -> Iterator[str]:
+    """Within the block an extract as osmium needs it, maybe a copy: nodes, then ways, then relations, each by id.
+
+    Of binary extracts those are taken to be sorted that osmium does not refuse: all that are offered for download are.
+    """
+    import osmium  # of the extra [flights]
+
+    if _is_sorted(path):
+        yield str(path)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        copy = str(Path(folder, "sorted.osm.pbf"))
+        reader = osmium.MergeInputReader()
+        reader.add_file(str(path))
+        with osmium.SimpleWriter(copy) as out:
+            reader.apply(out)
+        yield copy
+
+
+def _is_sorted(path: Path) -> bool:
+    """Whether the elements of XML come in order; of what is damaged osmium says how."""
+    if path.suffix not in _MARKUP:
+        return True
+    before, rest = np.array([[-1, 0, 0]]), b""
+    try:
+        with _MARKUP[path.suffix](path) as file:
+            while part := file.read(_PART_BYTES):
+                text = rest + part
+                end = text.rfind(b"<")
+                rest = text[end:] if end >= 0 else b""
+                found = [(_RANK[kind], int(number)) for kind, number in _ELEMENT.findall(text[: max(end, 0)])]
+                ids = np.array(found, dtype=np.int64).reshape(-1, 2)
+                # Ids of what was not uploaded yet are negative, and come first: -1, -2, 1, 2.
+                keys = np.vstack([before, np.column_stack([ids[:, 0], ids[:, 1] > 0, np.abs(ids[:, 1])])])
+                step = np.diff(keys, axis=0)
+                first = np.take_along_axis(step, (step != 0).argmax(axis=1)[:, None], axis=1)
+                if (first < 0).any():
+                    return False
+                before = keys[-1:]
+    except (OSError, EOFError, zlib.error):
+        return True
+    return True
+
+
 def read_osm(
     files: SceneFiles,
     path: Path,
@@ -83,21 +146,22 @@ def read_osm(
     files.raw(path)  # digested, and sound enough to be opened
     tally, features, ways, areas = Tally(), [], 0, 0
     try:
-        things: Any = osmium.FileProcessor(str(path)).with_areas()
-        for thing in things.with_filter(osmium.filter.KeyFilter(*keys)):
-            building = "building" in thing.tags
-            if thing.is_way():
-                ways += building
-                continue
-            if not (thing.is_area() or thing.is_node()):
-                continue
-            outlines = _outlines(thing)
-            areas += building and thing.is_area() and thing.from_way() and bool(outlines)
-            if outlines and any(box.holds(o).any() for o in outlines):
-                features.append(_feature(thing, outlines, tally, keys, told))
+        with sorted_extract(path) as extract:
+            things: Any = osmium.FileProcessor(extract).with_areas()
+            for thing in things.with_filter(osmium.filter.KeyFilter(*keys)):
+                building = "building" in thing.tags
+                if thing.is_way():
+                    ways += building
+                    continue
+                if not (thing.is_area() or thing.is_node()):
+                    continue
+                outlines = _outlines(thing)
+                areas += building and thing.is_area() and thing.from_way() and bool(outlines)
+                if outlines and any(box.holds(o).any() for o in outlines):
+                    features.append(_feature(thing, outlines, tally, keys, told))
     except (RuntimeError, ValueError, OSError, osmium.InvalidLocationError) as error:
         message = f"osmium cannot read it: {' '.join(str(error).split())}"
-        raise files.fault(path, "unreadable_osm", message, "fetch the extract again") from error
+        raise files.fault(path, "unreadable_osm", message, OSM_REMEDY) from error
     name = files.relative(path)
     tally.report(name, len(features), findings)
     if ways > areas:

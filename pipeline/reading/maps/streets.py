@@ -14,7 +14,7 @@ from pipeline.core.findings import Findings, note
 from pipeline.reading.files import SceneFiles
 from pipeline.reading.maps.areas import fit_name, other_names
 from pipeline.reading.maps.feature import MapBounds, mentioned
-from pipeline.reading.maps.osm import osm_tags
+from pipeline.reading.maps.osm import OSM_REMEDY, osm_tags, sorted_extract
 
 # Values of ``highway`` that are no way one could stand in, or not yet or no longer one.
 _NO_ROADS: Final = frozenset(
@@ -110,21 +110,22 @@ def read_streets_of_osm(files: SceneFiles, path: Path, box: MapBounds) -> tuple[
 
     found = []
     try:
-        ways: Any = osmium.FileProcessor(str(path), osmium.osm.NODE | osmium.osm.WAY).with_locations()
-        for way in ways.with_filter(osmium.filter.KeyFilter("highway")):
-            if not way.is_way():
-                continue
-            tags = dict(way.tags)
-            sure = _is_sure(tags)
-            if sure is None:
-                continue
-            line = np.array([(n.location.lat, n.location.lon) for n in way.nodes if n.location.valid()]).reshape(-1, 2)
-            if len(line) < 2 or not box.holds(line).any():
-                continue
-            found.append(StreetLine(f"way/{way.id}", _name(tags.get("name")), line, sure))
+        with sorted_extract(path) as extract:
+            ways: Any = osmium.FileProcessor(extract, osmium.osm.NODE | osmium.osm.WAY).with_locations()
+            for way in ways.with_filter(osmium.filter.KeyFilter("highway")):
+                if not way.is_way():
+                    continue
+                tags = dict(way.tags)
+                sure = _is_sure(tags)
+                if sure is None:
+                    continue
+                places = [(n.location.lat, n.location.lon) for n in way.nodes if n.location.valid()]
+                line = np.array(places).reshape(-1, 2)
+                if len(line) >= 2 and box.holds(line).any():
+                    found.append(StreetLine(f"way/{way.id}", _name(tags.get("name")), line, sure))
     except (RuntimeError, ValueError, OSError, osmium.InvalidLocationError) as error:
         message = f"osmium cannot read it: {' '.join(str(error).split())}"
-        raise files.fault(path, "unreadable_osm", message, "fetch the extract again") from error
+        raise files.fault(path, "unreadable_osm", message, OSM_REMEDY) from error
     return tuple(found)
 
 

@@ -16,6 +16,7 @@ import pytest
 
 from pipeline.benchmarks.cityeqa.query import Query, RouteLimits
 from pipeline.benchmarks.cityeqa.wording import Phrase
+from pipeline.reading.maps import osm
 from pipeline.worlds.city.facts import CityScene, CityThing
 from pipeline.worlds.city.occluders import Occluders
 from tests.conftest import REAL_DATA
@@ -57,7 +58,7 @@ class Extract:
 
     def read(self, folder: Path) -> CityScene:
         """The city, as the reader has it."""
-        (folder / "here").mkdir()
+        (folder / "here").mkdir(parents=True)
         (folder / "here" / "map.osm").write_text(self.text(), encoding="utf-8")
         (folder / "here" / "city.yaml").write_text("origin: {lat_deg: 50.0, lon_deg: 8.0, alt_m: null}\n")
         return read(folder)
@@ -170,6 +171,33 @@ def test_every_form_of_an_extract_is_the_same_city(tmp_path: Path, suffix: str) 
         ("bakery", "مخبز النور", None),
         ("building", None, 3.0),
     ]
+
+
+@pytest.mark.parametrize("part_bytes", [1 << 24, 50])
+@pytest.mark.parametrize(
+    "order",
+    [
+        pytest.param(lambda nodes, ways: [*ways, *nodes], id="ways first"),
+        pytest.param(lambda nodes, ways: [*nodes[4:], *ways, *nodes[:4]], id="Overpass: body, then what it needs"),
+        pytest.param(lambda nodes, ways: [*nodes, *reversed(ways)], id="ids in disorder"),
+        pytest.param(lambda nodes, ways: [e.replace(' version="1" ', " ") for e in (*ways, *nodes)], id="no versions"),
+    ],
+)
+def test_an_extract_in_disorder_is_the_same_city(
+    tmp_path: Path, order: Any, part_bytes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(osm, "_PART_BYTES", part_bytes)
+    town = Extract()
+    town.way(180, 180, 20, 20, building="house")
+    town.way(120, 120, 20, 20, building="house")
+    town.way(20, 20, 100, 0, highway="residential", name="Gasse")
+    town.node(100, 100, shop="bakery")
+    plain = town.read(tmp_path / "plain").facts
+    assert len(plain.streets) == 1
+    assert len(plain.things) == 3
+    monkeypatch.setattr(town, "_nodes", order(town._nodes, town._ways))
+    monkeypatch.setattr(town, "_ways", [])
+    assert town.read(tmp_path / "other").facts == plain
 
 
 @pytest.mark.parametrize("style", [flat, nested, rarer])
