@@ -14,13 +14,14 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import io
 import re
 import tempfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -73,10 +74,10 @@ def height_of(tag: str | None) -> float:
     return height if 0.0 < height <= HEIGHT_MAX_M else np.nan
 
 
-_MARKUP: Final[Mapping[str, Callable[[Path], IO[bytes]]]] = {
+_MARKUP: Final[Mapping[str, Callable[[Path], io.BufferedIOBase]]] = {
     ".osm": lambda path: path.open("rb"),
-    ".gz": gzip.open,
-    ".bz2": bz2.open,
+    ".gz": lambda path: gzip.open(path, "rb"),
+    ".bz2": lambda path: bz2.open(path, "rb"),
 }
 _ELEMENT: Final = re.compile(rb"<(node|way|relation)\s[^<>]*?\bid=[\"'](-?\d{1,18})[\"']")
 OSM_REMEDY: Final = "fetch the extract again, or sort it: osmium sort IN -o OUT"
