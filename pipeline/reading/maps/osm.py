@@ -74,10 +74,10 @@ def height_of(tag: str | None) -> float:
     return height if 0.0 < height <= HEIGHT_MAX_M else np.nan
 
 
-_MARKUP: Final[Mapping[str, Callable[[Path], io.BufferedIOBase]]] = {
-    ".osm": lambda path: path.open("rb"),
-    ".gz": lambda path: gzip.open(path, "rb"),
-    ".bz2": lambda path: bz2.open(path, "rb"),
+_MARKUP: Final[Mapping[str, Callable[[Path], io.FileIO | gzip.GzipFile | bz2.BZ2File]]] = {
+    ".osm": io.FileIO,
+    ".gz": gzip.GzipFile,
+    ".bz2": bz2.BZ2File,
 }
 _ELEMENT: Final = re.compile(rb"<(node|way|relation)\s[^<>]*?\bid=[\"'](-?\d{1,18})[\"']")
 OSM_REMEDY: Final = "fetch the extract again, or sort it: osmium sort IN -o OUT"
