@@ -128,7 +128,7 @@ def test_official_finds_nothing_ambiguous(official: list[Audited]) -> None:
 @pytest.mark.real_data
 def test_strict_flags_what_only_a_one_sided_margin_let_pass(strict: list[Audited]) -> None:
     mine = [f for f in strict if f.rejection and f.rejection.reason == "near_sector_boundary"]
-    assert {f.question.id for f in mine} == {1000, 1835, 3647, 3663, 3670, 3672, 3679, 3688, 3689}
+    assert {f.question.id for f in mine} == {3647, 3663, 3670}
     assert {f.question.question_type for f in mine} == {"object_rel_direction_hard"}
     assert {f.status for f in mine} == {"ambiguous"}
     for f in mine:
@@ -469,7 +469,7 @@ def test_findings_keep_the_order_of_the_questions() -> None:
 def test_own_questions_are_reproduced() -> None:
     """What is generated is also audited: every question of random scenes, by both profiles."""
     for seed in range(6):
-        scene = make_scene(random_objects(seed, categories=7, repeated=2), name=f"room{seed}")
+        scene = make_scene(random_objects(seed, categories=12, repeated=2), name=f"room{seed}")
         for rules in PROFILES.values():
             table = candidates(IndoorView(scene, rules), [TASKS[t] for t in METADATA_TASKS])
             asked = asked_in(select(table, TASKS, 6)).to_pylist()

@@ -165,6 +165,7 @@ class RelDirection(SampledTask[ScanView]):
         horizontal = np.minimum(np.hypot(*(there - here)[:, :2].T), np.hypot(*(target - here)[:, :2].T))
         two_sided = rules.hard_margin_two_sided or self.level.name != "hard"
         margin = (margin_deg if two_sided else margin_below_deg)(bearing, self.level.edges)
+        needed = np.maximum(rules.margin_min_deg, np.degrees(np.arctan2(rules.position_error_m, horizontal)))
         corners = view.boxes.take(view.first[asked]).corners()
         corner_bearing = leftward_deg(here[:, None], there[:, None], corners)
         stray = (self._sector(corner_bearing) != sector[:, None]).sum(1)
@@ -172,7 +173,7 @@ class RelDirection(SampledTask[ScanView]):
             check("objects_too_close", pairs.min(0), ">=", rules.pair_min_m, "m"),
             check("objects_too_far_apart", pairs.max(0), "<=", rules.pair_max_m, "m"),
             check("no_direction_on_the_floor", horizontal, ">=", rules.horizontal_min_m, "m"),
-            check("near_sector_boundary", margin, ">=", rules.margin_min_deg, "deg"),
+            check("near_sector_boundary", margin, ">=", needed, "deg"),
             check("box_reaches_into_another_sector", stray, "<=", rules.corners_max, "corners"),
         ]
         if "back" in self.level.sectors and "back" not in self.level.offered:

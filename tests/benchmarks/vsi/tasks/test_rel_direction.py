@@ -153,20 +153,16 @@ def _facing_asked(gap_m: float) -> list[tuple[float, float, float]]:
 
 @BOTH
 @pytest.mark.parametrize("place", [_standing_facing, _standing_asked, _facing_asked])
-@pytest.mark.parametrize(
-    ("gap_m", "reason", "limit"),
-    [
-        (0.299, "objects_too_close", 0.30),
-        (0.301, None, None),
-        (4.999, None, None),
-        (5.001, "objects_too_far_apart", 5.0),
-    ],
-)
-def test_any_two_of_the_three_are_30_cm_to_5_m_apart(
-    place: Callable[[float], list[Vec3]], gap_m: float, reason: str | None, limit: float | None, rules: Rules
+@pytest.mark.parametrize("off_m", [-0.001, 0.001])
+@pytest.mark.parametrize("least", [True, False])
+def test_any_two_of_the_three_are_neither_close_nor_far_apart(
+    place: Callable[[float], list[Vec3]], least: bool, off_m: float, rules: Rules
 ) -> None:
+    limit = {FROM_CENTRE.pair_min_m: 0.8, OFFICIAL_EXACT.pair_min_m: 0.3}[rules.pair_min_m] if least else 5.0
+    reason = ("objects_too_close" if least else "objects_too_far_apart") if (off_m < 0) == least else None
+    gap_m = limit + off_m
     centers = place(gap_m)
-    if place is _facing_asked and gap_m < 1:  # seen from 0.3 m the three would be too close to one another
+    if place is _facing_asked and least:  # seen from 0.3 m the three would be too close to one another
         centers[0] = (0, -1.5, 0)
     scene = make_scene([(name, c, (0.2, 0.2, 0.2), 0.0) for name, c in zip(TRIPLE, centers, strict=True)])
     row = row_of(scene, task("medium"), TRIPLE, rules)
@@ -185,12 +181,25 @@ def above(offset_m: float, who: str) -> IndoorScene:
     return make_scene([(name, center, (0.02, 0.02, 0.02), 0.0) for name, center in centers.items()])
 
 
+@pytest.mark.parametrize("distance_m", [0.9, 1.3, 1.5])
+@pytest.mark.parametrize("off_deg", [-0.1, 0.1])
+def test_the_margin_grows_as_the_nearer_thing_comes_closer(distance_m: float, off_deg: float) -> None:
+    """25 cm take up 15.5 degrees at 0.9 m, 10.9 at 1.3 m and less than the 10 of all others at 1.5 m."""
+    needed = max(10.0, np.degrees(np.arctan(0.25 / distance_m)))
+    at = np.radians(90 + needed + off_deg)
+    boxes = [cube("door", 0, 0, side=0.02), cube("sofa", 0, 3, side=0.02)]
+    scene = make_scene([*boxes, cube("tv", distance_m * np.cos(at), distance_m * np.sin(at), side=0.02)])
+    refused = ("near_sector_boundary", pytest.approx(needed - 0.1, abs=1e-6), pytest.approx(needed, abs=1e-6), "deg")
+    assert refusal_of(asked("medium", scene, FROM_CENTRE)) == (refused if off_deg < 0 else None)
+
+
 @pytest.mark.parametrize("who", ["sofa", "tv"])
 @pytest.mark.parametrize(("offset_m", "asked_by_strict"), [(0.299, False), (0.301, True)])
 def test_strict_wants_30_cm_on_the_floor_plane(who: str, offset_m: float, asked_by_strict: bool) -> None:
     scene = above(offset_m, who)
     expected = ("no_direction_on_the_floor", pytest.approx(offset_m, abs=1e-6), 0.30, "m")
-    assert refusal_of(asked("medium", scene, FROM_CENTRE)) == (None if asked_by_strict else expected)
+    rules = FROM_CENTRE.model_copy(update={"position_error_m": 0.0})
+    assert refusal_of(asked("medium", scene, rules)) == (None if asked_by_strict else expected)
     assert refusal_of(asked("medium", scene, OFFICIAL_EXACT)) is None
 
 
