@@ -7,12 +7,15 @@ from typing import Final, Literal
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from pipeline.llm.base import EMBEDDED_MODEL, ModelSpec
+from pipeline.llm.failures import CUT
 
 NUMBER_THRESHOLD: Final = 0.5  # mean relative accuracy from which a number counts as right
 MAX_FAILED: Final = 0.05
 SAMPLE: Final = 48  # questions: about eight seconds of the embedded model on two cores
 BATCH: Final = 50  # blind.md
 NO_OPTIONS: Final = "no_options"  # failure of a question that cannot be put to a model in its form
+# Failures that asking again would repeat: such a question counts as answered wrong.
+FINAL: Final = frozenset({NO_OPTIONS, "refused", "too_long", CUT})
 EMBEDDED: Final = ModelSpec(provider="embedded", model=EMBEDDED_MODEL)
 AWAITS_REPLIES: Final = "awaits_replies"  # reason of a question that lacks replies of the panel
 Removal = Literal["all_correct", "majority", "any", "none"]

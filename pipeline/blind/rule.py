@@ -3,8 +3,8 @@
 UrbanVideo-Bench removes questions that all models answer right; so does the default here. A model votes in a task only
 if it has more right answers than it would have with shuffled truths, and does not give nearly always the same answer.
 With fewer than two such models nothing is removed: one model alone is right about every fourth question by chance, and
-removing these makes the rest guessable. An unreadable reply counts as wrong and is counted: it can keep a question in,
-never remove one.
+removing these makes the rest guessable. An unreadable, cut or refused reply counts as wrong and is counted: it can keep
+a question in, never remove one.
 
 Balance (`balanced`): filtering removes the same share of every answer of a closed set (left, right, back), per task and
 data set, so that none becomes the safe guess. A panel is not right equally often: of 186 left, 189 right and 60 back, a
@@ -34,7 +34,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipeline.blind.config import AWAITS_REPLIES, NO_OPTIONS, BlindConfig
+from pipeline.blind.config import AWAITS_REPLIES, FINAL, BlindConfig
 from pipeline.blind.votes import Votes, votes_of
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.core.identity import digest, rng_for
@@ -97,12 +97,13 @@ def rule(questions: pa.Table, replies: pa.Table, config: BlindConfig) -> list[Ve
 def pending(replies: pa.Table, config: BlindConfig) -> pa.Table:
     """The questions that lack replies of the panel, as rows of `VERDICTS`, by id.
 
-    The embedded model is not of the panel, and a question that cannot be put to a model lacks no reply of it.
+    The embedded model is not of the panel, and a question that a model refuses, or that cannot be put to it, lacks no
+    reply of it.
     """
     panel = pa.array([model.name for model in config.models if model.provider != EMBEDDED_PROVIDER], pa.string())
     mine = replies.filter(pc.is_in(replies["model"], panel))
-    failed = pc.and_kleene(pc.is_valid(mine["failure"]), pc.not_equal(mine["failure"], NO_OPTIONS))
-    mine = mine.append_column("lacks", pc.fill_null(failed, False))
+    is_final = pc.is_in(mine["failure"], pa.array(sorted(FINAL)))
+    mine = mine.append_column("lacks", pc.and_not(pc.is_valid(mine["failure"]), is_final))
     of_models = mine.group_by(["id", "task", "model"]).aggregate([("lacks", "max")])
     of_questions = of_models.group_by(["id", "task"]).aggregate([("lacks_max", "sum"), ([], "count_all")])
     rows = [

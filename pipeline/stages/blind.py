@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from pipeline.blind.config import NO_OPTIONS
+from pipeline.blind.config import FINAL
 from pipeline.core.parquet import read_table, table_bytes
 from pipeline.core.tables import all_asked, pictures_in
 from pipeline.engine.stage import REPLIES_FILE, Stage, StageContext
@@ -35,9 +35,9 @@ def run(context: StageContext) -> bytes:
 
 
 def is_whole(result: bytes, folder: Path) -> bool:
-    """Whether no request failed: those that did are sent again in the next build."""
+    """Whether no request failed that may be answered when it is sent again, which the next build does."""
     failures = set(read_table(result)["failure"].unique().to_pylist())
-    return failures <= {None, NO_OPTIONS}
+    return failures <= {None, *FINAL}
 
 
 def settings(config: BuildConfig) -> dict[str, Any]:

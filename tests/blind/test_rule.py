@@ -131,8 +131,11 @@ def test_an_unread_reply_keeps_a_question_and_a_missing_one_leaves_it_without_a_
     assert rule(questions_table(rows[1:]), replies, panel("a", "b"))[0].reasons == verdict.reasons
 
 
-@pytest.mark.parametrize(("failure", "waits"), [("no_options", 0), ("timeout", 1)])
-def test_the_embedded_model_and_forms_that_cannot_be_asked_hold_nothing_back(failure: str, waits: int) -> None:
+@pytest.mark.parametrize(
+    ("failure", "waits"),
+    [("no_options", 0), ("refused", 0), ("cut", 0), ("too_long", 0), ("timeout", 1), ("unauthorized", 1)],
+)
+def test_the_embedded_model_and_what_will_not_be_answered_hold_nothing_back(failure: str, waits: int) -> None:
     rows = open_questions(2)
     found = replies_table(rows, a=knowing(1.0), tiny=lambda row, rng: None).to_pylist()
     found[0] |= {"failure": failure}
