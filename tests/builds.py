@@ -10,7 +10,7 @@ import sys
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -19,9 +19,10 @@ import pytest
 
 import flows.orchestration.build
 from flows.cli import app as cli
-from flows.orchestration.processes import Pool
+from flows.orchestration.processes import Pool, RunJobs
 from pipeline.core.parquet import read_table
 from pipeline.engine.config import BuildConfig, build_config
+from pipeline.engine.job import run_job
 from pipeline.engine.manifest import Outcome
 from pipeline.engine.stage import STORE, Stage
 from pipeline.engine.store import Store
@@ -117,6 +118,9 @@ def command_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[
         def __enter__(self) -> Self:
             started.append("build")
             return super().__enter__()
+
+        def job_runner(self, jobs: int) -> RunJobs:
+            return partial(map, run_job)  # of this process, which the test may have changed
 
     def run(*arguments: object) -> Run:
         monkeypatch.setattr(flows.orchestration.build, "Pool", Noted)

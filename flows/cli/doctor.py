@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+import psutil
+
 from flows.cli.output import build_tables
 from flows.cli.output.console import start_spinner, stop_spinner
 from flows.cli.output.forecast_tables import show_bounds, show_efforts
@@ -13,6 +15,7 @@ from flows.orchestration.folders import BUILDS, OUTPUTS
 from flows.orchestration.forecast import COUNTED, READING, bounds_of, efforts, seconds_for
 from flows.orchestration.roots import roots_of
 from pipeline.benchmarks.registry import BENCHMARKS
+from pipeline.core.budget import WorkerLimits
 from pipeline.core.errors import require_extra
 from pipeline.core.mirrors import is_here, named
 from pipeline.engine.config import load_config
@@ -44,6 +47,7 @@ def doctor(roots: Sequence[str], workers: int) -> bool:
         for benchmark in BENCHMARKS.values():
             if any(world.name == own.name for own in benchmark.worlds):
                 _show_prospects(benchmark.name, name, folder, workers)
+    build_tables.show_limits(WorkerLimits(), workers, psutil.virtual_memory().total)
     return sound
 
 

@@ -62,7 +62,7 @@ from pipeline.core.errors import NoSpaceError, Scan2qaError
 from pipeline.core.fixes import DROPPED
 from pipeline.engine.change_causes import written
 from pipeline.engine.config import BuildConfig
-from pipeline.engine.job import Job, JobResult, run_job
+from pipeline.engine.job import Job, JobResult
 from pipeline.engine.manifest import Outcome
 from pipeline.engine.run import Execute, LocalExecutor
 from pipeline.engine.stage import STORE, Progress, no_progress
@@ -269,10 +269,6 @@ def _submit_to(workers: Pool | Cluster, retries: int) -> Execute:
         run_jobs = workers.job_runner(sum(map(len, batches)))
         labels = [f"{stages} {batch[0].unit.partition('/')[0]} x{len(batch)}" for batch in batches]
         run = run_batch.with_options(retries=retries, retry_delay_seconds=list(RETRY_AFTER_S))
-        if run_jobs is None:  # in this process, and so one after the other
-            for label, batch in zip(labels, batches, strict=True):
-                yield from run(label, batch)
-            return
         threads: ThreadPoolTaskRunner[Any] = ThreadPoolTaskRunner(max_workers=workers.at_once)
         with threads:
             futures: list[PrefectFuture[Any]] = [
@@ -322,10 +318,10 @@ _TASK: Final[Any] = {
 
 
 @task(name="scenes", **_TASK)
-def run_batch(label: str, batch: list[Job], run_jobs: RunJobs | None = None) -> list[JobResult]:
-    """All jobs of one batch, by this process or by others; `label` names stages, dataset and number of scenes."""
+def run_batch(label: str, batch: list[Job], run_jobs: RunJobs) -> list[JobResult]:
+    """All jobs of one batch; `label` names stages, dataset and number of scenes."""
     begun = time.monotonic()
-    dones = list(map(run_job, batch) if run_jobs is None else run_jobs(batch))
+    dones = list(run_jobs(batch))
     _log(label, dones, time.monotonic() - begun)
     return dones
 

@@ -15,15 +15,15 @@ import signal
 import subprocess
 import sys
 import threading
-from collections import deque
+import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager, suppress
-from functools import partial
+from concurrent.futures import Future
+from contextlib import contextmanager
 from itertools import chain
 from multiprocessing import get_context, parent_process, resource_tracker
+from multiprocessing.connection import Connection
 from pathlib import Path
+from queue import SimpleQueue
 from types import FrameType
 from typing import Any, Final, Self
 
@@ -31,8 +31,9 @@ import psutil
 
 from flows.orchestration import watchdog
 from flows.orchestration.signals import EXIT_BASE, SIGNALS, say_stopped
+from pipeline.core.budget import REACHED, ended_error, may_end
 from pipeline.core.errors import StoreError
-from pipeline.engine.job import Job, JobResult, run_job
+from pipeline.engine.job import Job, JobResult, quarantine_of, run_job
 
 TRACKER_QUIET: Final = "ignore:resource_tracker:UserWarning"  # as written after -W
 
@@ -118,101 +119,168 @@ def children_end_with_us() -> Iterator[Watchdog]:
             process.kill()
 
 
-POOL_FROM_JOBS: Final = 16  # below it, starting processes may take longer than the work
-ALONE_S: Final = 3.0  # in which this process does a few jobs itself, before others help it with the rest
-CHUNKS: Final = 16  # of a batch, so that no process waits long for another
-
 RunJobs = Callable[[list[Job]], Iterable[JobResult]]  # does jobs, and gives what became of each in their order
 
 
+class Worker:
+    """A process that runs one job after the other; a job at which it ends costs itself alone.
+
+    It is forked from a server process that has imported the product once and has no threads.
+    """
+
+    def __init__(self) -> None:
+        context = get_context("forkserver")
+        context.set_forkserver_preload([__name__, "pipeline.stages.registry"])
+        self._connection, theirs = context.Pipe()
+        self._process = context.Process(target=serve_jobs, args=(theirs,), daemon=True)
+        with ignore_signals():
+            self._process.start()
+        theirs.close()
+        self._fresh = True
+        self.was_killed = False  # by SIGKILL, as the kernel does where memory runs out
+
+    def run(self, job: Job) -> JobResult | None:
+        """The result of a job, which may lack what a limit cost; None: to be asked of a new worker.
+
+        The verdict of a new worker counts: one that has done other work may have less left. After SIGKILL, which
+        may have come from outside, `Pool` asks a second one. Raises what the job raises.
+        """
+        fresh, self._fresh = self._fresh, False
+        stage = job.steps[0].spec.stage if job.steps else ""
+        try:
+            self._connection.send(job)
+            while isinstance(said := self._connection.recv(), str):
+                stage = said
+        except (EOFError, OSError):
+            self._process.join()
+            self.was_killed = self._process.exitcode == -signal.SIGKILL
+            if not fresh:
+                return None
+            path = job.raw.root / job.raw.ref.files[0] if job.raw else job.folder
+            fault = ended_error(self._process.exitcode, path, job.unit)
+            return JobResult(job.unit, (), (quarantine_of(fault, job.unit, stage),))
+        if isinstance(said, BaseException):
+            raise said
+        result: JobResult = said
+        return None if not fresh and hit_limit(result) else result
+
+    def is_fit(self) -> bool:
+        """Whether it can take another job."""
+        return self._process.is_alive()
+
+    def end(self) -> None:
+        """Ends the process at once; results in the store are whole or not there."""
+        self._process.kill()
+        self._process.join()
+        self._connection.close()
+
+
+def hit_limit(result: JobResult) -> bool:
+    """Returns whether a job met a limit of its process."""
+    return any(row.finding in REACHED for row in result.quarantine)
+
+
+def serve_jobs(connection: Connection) -> None:
+    """The work of a worker process, until its connection is closed."""
+    end_with_parent()
+    may_end(connection.send)
+    while True:
+        try:
+            job = connection.recv()
+        except EOFError:
+            return
+        try:
+            done: JobResult | BaseException = run_job(job)
+        except BaseException as error:
+            error.add_note(traceback.format_exc())
+            done = error
+        connection.send(done)
+
+
 class Pool:
-    """Worker processes, started when first needed and ended with the block."""
+    """Worker processes, started when needed and ended with the block; each is led by a thread of this process."""
 
     def __init__(self, workers: int) -> None:
         self._workers = workers
         self.at_once = workers  # batches that are handed on at a time
-        self._pool: ProcessPoolExecutor | None = None
+        self._jobs: SimpleQueue[tuple[Job, Future[JobResult]] | None] = SimpleQueue()
+        self._threads: list[threading.Thread] = []
+        self._running: set[Worker] = set()
         self._starting = threading.Lock()
+        self._is_over = False
 
-    def job_runner(self, jobs: int) -> RunJobs | None:
-        """The runner of jobs in the pool; None where this process runs so many itself."""
-        if self._workers == 1 or (self._pool is None and jobs < POOL_FROM_JOBS):
-            return None
-        return partial(run_all, self._started())
+    def job_runner(self, jobs: int) -> RunJobs:
+        """The runner of so many jobs, which has workers for them started."""
+        with self._starting:
+            for _ in range(min(jobs, self._workers) - len(self._threads)):
+                self._threads.append(threading.Thread(target=self._lead, daemon=True))
+                self._threads[-1].start()
+        return self._run
 
     def execute(self, stages: str, batches: list[list[Job]]) -> Iterator[JobResult]:
         """Runs all jobs (`engine.run.Execute`)."""
         jobs = list(chain.from_iterable(batches))
-        run_jobs = self.job_runner(len(jobs))
-        if run_jobs is not None:
-            yield from run_jobs(jobs)
-        elif self._workers == 1 or len(jobs) == 1:
-            yield from map(run_job, jobs)
-        else:
-            yield from self._helped(jobs)
+        yield from self.job_runner(len(jobs))(jobs)
 
-    def _helped(self, jobs: list[Job]) -> Iterator[JobResult]:
-        """Runs a few jobs, results in their order: this process begins; if they take long, others help from the end.
-
-        A few scenes may take a second or an hour, which nobody knows before.
-        """
-        left = deque(enumerate(jobs))
-        theirs: list[Future[JobResult]] = [Future() for _ in jobs]
-        over = threading.Event()
-
-        def help_out() -> None:
-            over.wait(ALONE_S)
-            while left and not over.is_set():
-                try:
-                    number, job = left.pop()
-                except IndexError:  # another was faster
-                    return
-                try:
-                    with ignore_signals():
-                        done = self._started().submit(run_job, job)
-                    theirs[number].set_result(done.result())
-                except BaseException as error:  # raised again where its result is asked for
-                    theirs[number].set_exception(error)
-                    return  # this process does what is left, as far as it comes
-
-        for _ in range(min(self._workers, len(jobs)) - 1):
-            threading.Thread(target=help_out, daemon=True).start()
-        mine = 0
+    def _run(self, jobs: list[Job]) -> Iterator[JobResult]:
+        results: list[Future[JobResult]] = [Future() for _ in jobs]
+        for task in zip(jobs, results, strict=True):
+            self._jobs.put(task)
         try:
-            while left:
-                with suppress(IndexError):  # the last one was taken just now
-                    _, job = left.popleft()
-                    mine += 1
-                    yield run_job(job)
-            yield from (own.result() for own in theirs[mine:])
+            yield from (result.result() for result in results)
         finally:
-            over.set()
+            for result in results:
+                result.cancel()
 
-    def _started(self) -> ProcessPoolExecutor:
-        with self._starting:
-            if self._pool is None:
-                start_resource_tracker()
-                self._pool = ProcessPoolExecutor(
-                    self._workers, mp_context=get_context("spawn"), initializer=end_with_parent
-                )
-            return self._pool
+    def _lead(self) -> None:
+        """Has one worker at a time do jobs, until there are no more."""
+        worker: Worker | None = None
+        while (task := self._jobs.get()) is not None:
+            job, result = task
+            if not result.set_running_or_notify_cancel():
+                continue
+            try:
+                done, worker = self._do(job, worker)
+                result.set_result(done)
+            except BaseException as error:  # raised again where the result is asked for
+                result.set_exception(error)
+
+    def _do(self, job: Job, worker: Worker | None) -> tuple[JobResult, Worker | None]:
+        """The result of a job, and the worker for the next one; None: a new one is to be started."""
+        was_killed = False
+        while True:
+            worker = worker or self._start()
+            done = worker.run(job)
+            if done is not None and not hit_limit(done) and worker.is_fit():
+                return done, worker
+            self._end(worker)
+            if done is not None and (was_killed or not worker.was_killed):
+                return done, None
+            was_killed, worker = worker.was_killed, None
+
+    def _start(self) -> Worker:
+        with self._starting:  # one at a time also starts their server
+            if self._is_over:
+                raise StoreError("the build was stopped")
+            worker = Worker()
+            self._running.add(worker)
+            return worker
+
+    def _end(self, worker: Worker) -> None:
+        worker.end()
+        self._running.discard(worker)
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        """Stops the workers; jobs that have not begun are dropped."""
-        if self._pool is not None:
-            self._pool.shutdown(cancel_futures=True)
-        if isinstance(error, BrokenProcessPool):
-            message = "a worker process died, most likely for lack of memory: try --workers 1; finished work is kept"
-            raise StoreError(message) from error
-
-
-def run_all(pool: ProcessPoolExecutor, jobs: list[Job]) -> Iterable[JobResult]:
-    """Runs the jobs; returns their results in their order."""
-    with ignore_signals():  # the pool starts a worker with a job for which none is free
-        return pool.map(run_job, jobs, chunksize=max(1, len(jobs) // CHUNKS))
+    def __exit__(self, *exception: object) -> None:
+        """Ends the workers; jobs that have not begun are dropped."""
+        self._is_over = True
+        for _ in self._threads:
+            self._jobs.put(None)
+        with self._starting:
+            for worker in list(self._running):
+                worker.end()
 
 
 @contextmanager

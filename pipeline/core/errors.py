@@ -5,6 +5,7 @@ Each error names the place, the finding and the remedy.
 
 from __future__ import annotations
 
+import errno
 import sys
 import traceback
 from importlib.util import find_spec
@@ -13,6 +14,8 @@ from typing import Final
 
 SUBJECT_CHARS: Final = 300  # what a message says of raw data at most: names there may have any length
 MESSAGE_CHARS: Final = 2000
+MEMORY_LIMIT: Final = "memory_limit"
+OPEN_FILES_LIMIT: Final = "open_files_limit"
 
 
 def shortened(text: str, chars: int) -> str:
@@ -72,16 +75,26 @@ class RawDataError(Scan2qaError):
         return f"{where}: {self.finding}: {self.message}. Remedy: {self.remedy}"
 
 
-def unexpected(error: Exception, path: Path, scene: str | None = None) -> RawDataError:
+def unexpected(error: BaseException, path: Path, scene: str | None = None) -> RawDataError:
     """Any error as one of the scene that it was met in, and costs. Raises it again where it is the build's."""
     if isinstance(error, RawDataError):
         return error
     if isinstance(error, ConfigError | StoreError):
         raise error
+    if isinstance(error, MemoryError):
+        return limit_error(MEMORY_LIMIT, "memory_gib", path, scene)
+    if isinstance(error, OSError) and error.errno == errno.EMFILE:
+        return limit_error(OPEN_FILES_LIMIT, "open_files", path, scene)
     frame = traceback.extract_tb(error.__traceback__)[-1]
     message = f"{type(error).__name__}: {error} ({Path(frame.filename).name}:{frame.lineno})"
     remedy = "this is a fault of scan2qa: report it with the file"
     return RawDataError(path, "unexpected_error", message, remedy, scene)
+
+
+def limit_error(finding: str, setting: str, path: Path, scene: str | None) -> RawDataError:
+    """The error of a scene that reached a limit of its process (`core.budget`); no measured number, as those vary."""
+    remedy = f"if the raw data are right, raise the limit: --set limits.{setting}=…"
+    return RawDataError(path, finding, f"the work on it reached limits.{setting}", remedy, scene)
 
 
 # Extra -> what it brings, by the names by which it is imported.

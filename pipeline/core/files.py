@@ -25,6 +25,12 @@ _NO_FILES: Final[dict[Callable[[int], bool], str]] = {
     lambda _: True: "device",
 }
 TEMPORARY: Final = ".tmp-scan2qa-"  # nobody else's
+_watches: Final[list[Callable[[Path], None]]] = []
+
+
+def watch_files(watch: Callable[[Path], None]) -> None:
+    """Has each file of raw data be told to ``watch`` before it is opened, in this process from here on."""
+    _watches.append(watch)
 
 
 def open_file(path: Path) -> io.BufferedReader:
@@ -56,6 +62,8 @@ def sha256_of_file(path: Path) -> str:
 
 def size_of_file(path: Path) -> int:
     """Bytes of a file, which are here then. Raises OSError, also for what is no file and so is not to be opened."""
+    for watch in _watches:
+        watch(path)
     facts = here(path).stat()
     if not stat.S_ISREG(facts.st_mode):
         what = next(name for is_one, name in _NO_FILES.items() if is_one(facts.st_mode))

@@ -18,6 +18,7 @@ from pipeline.benchmarks.benchmark import Benchmark
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.blind.config import BlindConfig, PruneConfig
 from pipeline.core.arguments import split_setting, unknown_key
+from pipeline.core.budget import WorkerLimits
 from pipeline.core.errors import ConfigError
 from pipeline.core.fixes import FixEntry
 from pipeline.core.identity import digest_of
@@ -167,6 +168,7 @@ class BuildConfig(Model):
     known: Path | None = Field(
         default=None, description="published questions; answers that differ from the data: doubts"
     )
+    limits: WorkerLimits = WorkerLimits()
     fixes: FixesConfig = FixesConfig()
     observe: Model = Field(default=Model(), description="world -> how closely its scenes are looked at")
     describe: DescribeConfig = DescribeConfig()

@@ -20,6 +20,7 @@ from pipeline.core.mirrors import Mirror, mirror_of
 from pipeline.engine.config import BuildConfig
 from pipeline.questions.published import Published, read_published
 from pipeline.reading.files import SceneFiles, SceneRef
+from pipeline.reading.listing import list_within
 from pipeline.reading.reader import Reader
 from pipeline.worlds.registry import READERS, takes_videos
 
@@ -68,7 +69,7 @@ def list_inputs(config: BuildConfig) -> InputListing:
     broken = [(_unit_of(error), error) for error in faults]
     for name, root in sorted(config.roots.items()):
         reader = config.reader(name)
-        listing = reader.scenes(root)
+        listing = list_within(reader, root, config.limits)
         broken += [(_unit_of(error), error) for error in listing.broken]
         for ref in listing.scenes:
             if ref.id in inputs:

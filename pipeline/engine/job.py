@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
+from pipeline.core.budget import WorkerLimits, limited
 from pipeline.core.errors import RawDataError, unexpected
 from pipeline.core.identity import digest
 from pipeline.core.mirrors import named
@@ -33,6 +34,7 @@ class Job:
         asks: the models of a stage that asks some; such jobs, and those of the whole build, stay in its process.
         config: for the stages of the whole build.
         keys: API keys, for the same.
+        limits: of each stage, in a process that may end at them.
         lease: of the folder, where others may be building in it: nothing is written there by whom has lost it.
     """
 
@@ -45,6 +47,7 @@ class Job:
     config: BuildConfig | None = None
     keys: Mapping[str, str] = field(default_factory=dict)
     progress: Progress = no_progress
+    limits: WorkerLimits | None = None
     lease: Lease | None = None
 
 
@@ -110,11 +113,12 @@ def _run(job: Job, step: Step, entry: Entry, results: Results, raw: RawScene | N
     )
     try:
         context.fence()  # before what the stage writes beside the store, too
-        raw_result = spec.run(context)
+        with limited(job.limits, spec.stage):
+            raw_result = spec.run(context)
         context.fence()
         output = Store(job.folder / STORE).put(spec.stage, job.unit, entry.key, raw_result, spec.suffix)
         entry = replace(entry, output=output)
-    except Exception as error:  # a fault of the program costs one scene, and is told as one
+    except Exception as error:  # a fault of the program, or a limit, costs one scene, and is told as one
         if spec.of_build and not isinstance(error, RawDataError):
             raise
         first = next((result.path for found in context.results.values() for _, result in found), Path())

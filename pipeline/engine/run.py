@@ -100,7 +100,9 @@ class Runner:
             for stage, found in self.outputs.items()
             if of_build or unit in found
         }
-        return Job(unit, tuple(steps), outputs, self.inputs.get(unit), self.folder, lease=self.lease)
+        return Job(
+            unit, tuple(steps), outputs, self.inputs.get(unit), self.folder, limits=self.config.limits, lease=self.lease
+        )
 
     def _start(self, group: Sequence[Stage], jobs: list[Job]) -> Iterable[JobResult]:
         first, last = group[0], group[-1]

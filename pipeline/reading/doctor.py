@@ -6,9 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from pipeline.core.budget import WorkerLimits
 from pipeline.core.errors import RawDataError
 from pipeline.core.schema import AnyScene, Finding
 from pipeline.reading.files import SceneFiles, SceneRef
+from pipeline.reading.listing import list_within
 from pipeline.reading.reader import ExpectedFile, Reader
 
 
@@ -44,7 +46,7 @@ class Read:
 
 def inspect(reader: Reader, root: Path) -> Inspection:
     """Looks for every wanted file of every scene. Raises ConfigError as `Reader.scenes` does."""
-    listing = reader.scenes(root)
+    listing = list_within(reader, root, WorkerLimits())
     missing = {
         want: tuple(ref.id for ref in listing.scenes if not _there(root, ref, want)) for want in reader.expected_files
     }

@@ -12,7 +12,15 @@ from typing import Final
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 # Calls with the name of a finding, and which argument it is. Errors of formats name it before they say more.
-MAKERS: Final = {"fault": 0, "doubt": 0, "note": 0, "RawDataError": 1, "_left_out": 2, "_Pictures": -1}
+MAKERS: Final = {
+    "fault": 0,
+    "doubt": 0,
+    "note": 0,
+    "RawDataError": 1,
+    "limit_error": 0,
+    "_left_out": 2,
+    "_Pictures": -1,
+}
 ERRORS: Final = re.compile(r"(Json|Ply|Sens|Feather|Parquet|Pickle|CarlaLog|_Unusable)\w*Error$|WrongGPano$")
 ELSEWHERE: Final = ("benchmarks/cityeqa", "samples/drive")  # audits of files, and names of sample actors
 # Where the name is worked out: the module, what the argument is there, and all that it can be. A name that was found

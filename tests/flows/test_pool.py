@@ -1,77 +1,98 @@
-"""Few jobs that take long: this process begins, and others help it from the end."""
+"""Workers of a build: a scene that ends its process, or reaches a limit, costs itself alone."""
 
 from __future__ import annotations
 
+import ctypes
 import os
 import signal
-import time
 from pathlib import Path
+from typing import Final
 
 import pytest
 
-from flows.orchestration import processes as pool
 from flows.orchestration.processes import Pool
+from pipeline.core.budget import GIB, WorkerLimits
 from pipeline.core.errors import StoreError
-from pipeline.core.schema import Quarantine
-from pipeline.engine.job import Job, JobResult
+from pipeline.engine.job import Job
+from pipeline.engine.manifest import Entry
+from pipeline.engine.plan import StageSpec, Step
+from pipeline.engine.stage import STORE, StageContext, nothing_beside, whole
+from pipeline.engine.store import Store
 
-SECONDS = 0.2
-HERE = os.getpid()
+LIMITS: Final = WorkerLimits(memory_gib=2.0, processor_s=1, open_files=64)
+# What a scene of this name does -> the finding that it costs; None: none.
+FINDINGS: Final = {
+    "sound_a": None,
+    "memory": "memory_limit",
+    "sound_b": None,
+    "processor": "processor_limit",
+    "files": "open_files_limit",
+    "crash": "worker_died",
+    "sound_c": None,
+    "killed": "worker_died",
+    "exit": "worker_died",
+    "killed_once": None,
+    "memory_in_native_code": "memory_limit",
+    "sound_d": None,
+}
 
 
-def job(name: str) -> Job:
-    return Job(name, (), {}, None, Path())
-
-
-def who(one: Job) -> JobResult:
-    """Says in which process it was done; "fault" is one, and "killed" ends its process."""
-    time.sleep(SECONDS)
-    if one.unit == "fault":
+def act(context: StageContext) -> bytes:
+    """The stage: does what its scene is called."""
+    what = context.unit.partition("/")[2]
+    if what == "memory":
+        bytearray(3 * GIB)
+    elif what == "memory_in_native_code":
+        b"x" * (3 * GIB)
+    elif what == "processor":
+        sum(range(10**12))  # one call of native code, which no signal handler of Python interrupts
+    elif what == "files":
+        _ = [open(os.devnull) for _ in range(100)]  # noqa: SIM115, PTH123
+    elif what == "crash":
+        ctypes.string_at(0)
+    elif what == "exit":
+        os._exit(3)
+    elif what == "fault":
         raise StoreError("the disk is full")
-    if one.unit == "killed":
+    elif what == "killed" or (what == "killed_once" and not (mark := context.folder / "mark").exists()):
+        if what == "killed_once":
+            mark.touch()
         os.kill(os.getpid(), signal.SIGKILL)
-    said = Quarantine(unit=one.unit, stage="", file="", finding="", message=str(os.getpid()), remedy="")
-    return JobResult(one.unit, (), (said,))
+    return what.encode()
 
 
-@pytest.fixture(autouse=True)
-def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pool, "ALONE_S", 0.0)
-    monkeypatch.setattr(pool, "run_job", who)
-
-
-@pytest.mark.slow
-def test_others_help_and_the_order_stays() -> None:
-    names = [f"scene {n}" for n in range(12)]
-    with Pool(3) as workers:
-        done = list(workers.execute("", [[job(name) for name in names[:5]], [job(name) for name in names[5:]]]))
-    assert [one.unit for one in done] == names
-    by = [int(one.quarantine[0].message) for one in done]
-    assert by[0] == HERE
-    assert HERE not in by[-2:], "the last ones are done by others"
-    assert by == sorted(by, key=lambda process: process != HERE), "this process does the first ones"
+def job(what: str, folder: Path) -> Job:
+    unit = f"scenes/{what}"
+    spec = StageSpec(
+        "unify", ".txt", act, nothing_beside, whole, False, False, False, (), (), {}, "config", "code", (__name__,)
+    )
+    entry = Entry("unify", unit, "key", "inputs", "config", "code", "new")
+    return Job(unit, (Step(spec, unit, None, {}, entry=entry),), {}, None, folder, limits=LIMITS)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("last", "said"), [("fault", "the disk is full"), ("killed", "a worker process died")])
-def test_what_befalls_a_helper_is_told(last: str, said: str) -> None:
-    done: list[JobResult] = []
-    with pytest.raises(StoreError, match=said), Pool(2) as workers:
-        done.extend(workers.execute("", [[job(name) for name in (*"abcdefgh", last)]]))
-    assert [one.unit for one in done] == list("abcdefgh")
+@pytest.mark.parametrize("workers", [1, 3])
+def test_a_scene_that_ends_its_worker_costs_itself_alone(workers: int, tmp_path: Path) -> None:
+    """The same with one worker and several, in the order of the jobs, and without a measured number."""
+    jobs = [job(what, tmp_path) for what in FINDINGS]
+    with Pool(workers) as pool:
+        done = list(pool.execute("", [jobs[:5], jobs[5:]]))
+    assert [one.unit for one in done] == [one.unit for one in jobs]
+    rows = [row for one in done for row in one.quarantine]
+    assert {row.unit.partition("/")[2]: row.finding for row in rows} == {k: v for k, v in FINDINGS.items() if v}
+    for row in rows:
+        assert row.stage == "unify"
+        assert not any(sign.isdigit() for sign in row.message.replace("exit code 3", "")), row.message
+        assert "limits." in row.remedy or row.finding == "worker_died"
+    said = {row.unit.partition("/")[2]: row.message for row in rows}
+    assert [said["crash"][-7:], said["killed"][-7:], said["exit"][-1]] == ["SIGSEGV", "SIGKILL", "3"]
+    store = Store(tmp_path / STORE)
+    made = {one.unit: store.get(entry.output) for one in done for entry in one.entries if entry.output}
+    assert made == {f"scenes/{what}": what.encode() for what, finding in FINDINGS.items() if finding is None}
 
 
-def test_a_fault_of_this_process_is_told_and_nobody_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pool, "ALONE_S", 60.0)
-    with pytest.raises(StoreError, match="the disk is full"), Pool(2) as workers:
-        list(workers.execute("", [[job("fault"), job("b"), job("c")]]))
-    time.sleep(SECONDS)  # in which a helper that was told of the end has ended, or would have begun
-    assert workers._pool is None
-
-
-def test_what_takes_a_moment_is_done_here_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pool, "ALONE_S", 60.0)
-    with Pool(2) as workers:
-        done = list(workers.execute("", [[job("a"), job("b")]]))
-    assert {one.quarantine[0].message for one in done} == {str(HERE)}
-    assert workers._pool is None
+@pytest.mark.slow
+def test_what_is_no_fault_of_a_scene_ends_the_build(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="the disk is full"), Pool(2) as pool:
+        list(pool.execute("", [[job(what, tmp_path) for what in ("sound_a", "fault", "sound_b", "sound_c")]]))
+    assert not [worker for worker in pool._running if worker.is_fit()]

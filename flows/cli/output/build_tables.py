@@ -13,6 +13,7 @@ from flows.cli.output.console import console, output_options
 from flows.cli.output.tables import print_table
 from pipeline.benchmarks.prospects import Cost
 from pipeline.blind.text_only import TextOnly
+from pipeline.core.budget import GIB, WorkerLimits
 from pipeline.core.errors import RawDataError
 from pipeline.core.mirrors import mirror_of, named
 from pipeline.core.schema import Quarantine
@@ -229,6 +230,20 @@ def show_inspection(reader: str, root: str, inspection: Inspection) -> None:
             table.add_row(want.part, count, want.without if scenes else "", ", ".join(scenes[:3]), style=style)
         print_table(table)
     show_broken(inspection.broken)
+
+
+def show_limits(limits: WorkerLimits, workers: int, memory_bytes: int) -> None:
+    """Prints what a scene may cost before it is left out, and whether this machine has it."""
+    console.print(
+        f"A scene is left out if one of its stages needs more than {limits.memory_gib:g} GiB of memory, "
+        f"{limits.processor_s:,} s of processor time or {limits.open_files:,} open files, or listing one of its files "
+        f"more than {limits.listing_s:,} s; change these with --set limits.KEY=VALUE."
+    )
+    if workers * limits.memory_gib * GIB > memory_bytes:
+        console.print(
+            f"{workers} workers may need up to {workers * limits.memory_gib:g} GiB; this machine has "
+            f"{memory_bytes / GIB:.0f} GiB. If memory runs out, lower --workers.",
+        )
 
 
 def show_read(read: Read, listed: int) -> None:

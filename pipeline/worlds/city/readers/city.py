@@ -75,8 +75,11 @@ def is_map(path: Path) -> bool:
         return False
     if not path.name.lower().endswith(".json"):
         return True
-    with open_file(path) as file:
-        head = file.read(_HEAD)
+    try:
+        with open_file(path) as file:
+            head = file.read(_HEAD)
+    except (OSError, RawDataError):  # told when it is read
+        return True
     return any(word in head for word in _MAPS)
 
 

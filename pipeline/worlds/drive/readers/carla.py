@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 
 from pipeline.core.arrays import IntArray
-from pipeline.core.errors import ConfigError, RawDataError
+from pipeline.core.errors import ConfigError, RawDataError, unexpected
 from pipeline.core.files import open_file
 from pipeline.core.findings import Findings, doubt, note
 from pipeline.core.quantized_series import pack
@@ -55,7 +55,11 @@ class Carla(Reader):
         refs: dict[str, SceneRef] = {}
         broken: list[RawDataError] = []
         for path in sorted(root.rglob("*.log")):
-            if not path.is_file() or not _is_recording(path):
+            try:
+                if not path.is_file() or not _is_recording(path):
+                    continue
+            except Exception as error:
+                broken.append(unexpected(error, path))
                 continue
             if not SAFE_NAME.fullmatch(path.stem):
                 message = f"the name {path.stem!r} is not {SAFE}"

@@ -16,7 +16,7 @@ from typing import Final
 
 import numpy as np
 
-from pipeline.core.errors import ConfigError, RawDataError
+from pipeline.core.errors import ConfigError, RawDataError, unexpected
 from pipeline.core.files import open_file
 from pipeline.core.findings import Findings, doubt, note
 from pipeline.core.schema import Origin, Video
@@ -156,8 +156,8 @@ def _listed(root: Path, folder: Path) -> FlightSettings | RawDataError:
         return read_settings(SceneFiles(root, SceneRef(scene, (folder.relative_to(root).as_posix(),), ""))) or (
             FlightSettings()
         )
-    except RawDataError as error:
-        return error
+    except Exception as error:
+        return unexpected(error, folder / FLIGHT_FILE, scene)
 
 
 def _recorded(root: Path) -> Listing:

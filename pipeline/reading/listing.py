@@ -1,0 +1,107 @@
+"""Listing of a root in a process of its own, so that a file which ends that process costs its own scenes alone."""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+import warnings
+from contextlib import suppress
+from multiprocessing import Pipe
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import NoReturn
+
+from pipeline.core.budget import WorkerLimits, ended_error, lowered, may_end, renew_processor_time
+from pipeline.core.errors import ConfigError, RawDataError, StoreError, unexpected
+from pipeline.core.files import watch_files
+from pipeline.core.mirrors import mirror_of
+from pipeline.reading.files import Listing
+from pipeline.reading.reader import Reader
+
+Refused = dict[Path, RawDataError]
+
+_BLOCKED = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}  # whoever is sent one ends its children
+
+
+def list_within(reader: Reader, root: Path, limits: WorkerLimits) -> Listing:
+    """The scenes of a root (`Reader.scenes`), listed within limits.
+
+    A file at which the process ends is left out, and the rest listed again. Roots in an object store are listed in this
+    process: their client does not survive a fork.
+
+    Raises:
+        ConfigError: as `Reader.scenes`; and where the process ends at no file.
+    """
+    if mirror_of(root) is not None:
+        return reader.scenes(root)
+    refused: Refused = {}
+    while True:
+        path, listing, exit_code = _list_in_fork(reader, root, limits, refused)
+        if isinstance(listing, Listing):
+            return listing
+        if isinstance(listing, Exception) and (path is None or path in refused):
+            raise listing
+        fault = (
+            ended_error(exit_code, path or root, setting="listing_s")
+            if listing is None
+            else unexpected(listing, path or root)
+        )
+        if path is None or path in refused:
+            raise ConfigError(f"{root}: its scenes cannot be listed: {fault.message}")
+        refused[path] = fault
+
+
+def _list_in_fork(
+    reader: Reader, root: Path, limits: WorkerLimits, refused: Refused
+) -> tuple[Path | None, Listing | Exception | None, int]:
+    """The file that was opened last, the listing or what was raised instead, None if neither; and the exit code."""
+    receiving, sending = Pipe(duplex=False)
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _BLOCKED)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # of threads, whose locks listing does not take
+            child = os.fork()
+        if child == 0:
+            _list(reader, root, limits, refused, sending)
+    except OSError as error:
+        raise StoreError(f"no process can be started to list {root}: {error.strerror}") from error
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        sending.close()
+    path: Path | None = None
+    listing: Listing | Exception | None = None
+    with receiving, suppress(EOFError):
+        while listing is None:
+            said = receiving.recv()
+            if isinstance(said, Path):
+                path = said
+            else:
+                listing = said
+    return path, listing, os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def _list(reader: Reader, root: Path, limits: WorkerLimits, refused: Refused, sending: Connection) -> NoReturn:
+    """Lists, sends what is opened and what was found, and ends this process."""
+
+    def watch(path: Path) -> None:
+        sending.send(path)
+        renew_processor_time(limits.listing_s)
+        if path in refused:
+            raise refused[path]
+
+    exit_code = 1
+    try:
+        gc.freeze()  # else it would write to memory that is shared with the parent
+        may_end(lambda _: None)
+        watch_files(watch)
+        renew_processor_time(limits.listing_s)
+        try:
+            with lowered(limits):
+                found: Listing | Exception = reader.scenes(root)
+        except Exception as error:
+            found = error
+        sending.send(found)
+        exit_code = 0
+    finally:
+        os._exit(exit_code)

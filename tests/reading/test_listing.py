@@ -1,0 +1,87 @@
+"""Listing within limits: a file at which the process ends costs its own scenes alone."""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from pipeline.core.budget import GIB, WorkerLimits
+from pipeline.core.errors import ConfigError, unexpected
+from pipeline.core.files import read_file
+from pipeline.reading.files import SceneRef
+from pipeline.reading.folders import FolderReader
+from pipeline.reading.listing import list_within
+
+LIMITS: Final = WorkerLimits(memory_gib=2.0, listing_s=1, open_files=64)
+FINDINGS: Final = {
+    "burns": "processor_limit",
+    "crashes": "worker_died",
+    "exits": "worker_died",
+    "grows": "memory_limit",
+}
+
+
+class Hostile(FolderReader):
+    """Does what a file says while it lists it."""
+
+    name = "hostile"
+    expected_root = expected_scenes = "a folder"
+
+    def places(self, root: Path) -> Iterable[Path]:
+        return root.glob("*.txt")
+
+    def refs(self, root: Path, place: Path, shared: bytes) -> Iterator[SceneRef]:
+        what = read_file(place).decode()
+        if what == "burns":
+            sum(range(10**12))
+        elif what == "crashes":
+            ctypes.string_at(0)
+        elif what == "exits":
+            os._exit(3)
+        elif what == "grows":
+            bytearray(3 * GIB)
+        yield SceneRef(f"hostile/{place.stem}", (place.name,), what)
+
+    def shared(self, root: Path) -> bytes:
+        if (root / "all").exists():
+            os.abort()
+        return b""
+
+
+def test_a_hostile_file_costs_its_scenes_alone(tmp_path: Path) -> None:
+    for number, what in enumerate(("sound", *FINDINGS, "sound")):
+        (tmp_path / f"{number}.txt").write_text(what, "utf-8")
+    listing = list_within(Hostile(), tmp_path, LIMITS)
+    assert [ref.id for ref in listing.scenes] == ["hostile/0", "hostile/5"]
+    assert [(error.path.name, error.finding) for error in listing.broken] == [
+        (f"{number}.txt", finding) for number, finding in enumerate(FINDINGS.values(), start=1)
+    ]
+
+
+def test_what_no_file_explains_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "all").touch()
+    with pytest.raises(ConfigError, match=r"its scenes cannot be listed: .* by SIGABRT"):
+        list_within(Hostile(), tmp_path, LIMITS)
+    with pytest.raises(ConfigError, match="no such folder"):
+        list_within(Hostile(), tmp_path / "none", LIMITS)
+
+
+@pytest.mark.parametrize(
+    ("error", "finding", "setting"),
+    [
+        (MemoryError("3 GiB at 0x7f"), "memory_limit", "limits.memory_gib"),
+        (OSError(errno.EMFILE, "Too many open files"), "open_files_limit", "limits.open_files"),
+    ],
+)
+def test_limits_are_told_in_words_without_numbers(error: Exception, finding: str, setting: str, tmp_path: Path) -> None:
+    scene = tmp_path / "scene.json"
+    scene.write_text("{}", "utf-8")
+    told = unexpected(error, scene, "scannet/scene0000_00")
+    assert (told.finding, told.message) == (finding, f"the work on it reached {setting}")
+    assert setting in told.remedy
