@@ -17,6 +17,7 @@ import av
 import av.video
 import numpy as np
 import numpy.typing as npt
+from av.video.reformatter import VideoReformatter
 
 from pipeline.core.video_spec import VideoSpec
 from pipeline.rendering.media_files import write_media
@@ -38,8 +39,11 @@ class Encoded(NamedTuple):
 
 
 def encode(frames: Iterable[Image], fps: int, turn_deg: int, form: VideoSpec) -> Encoded:
-    """Encodes RGB frames (h, w, 3), turned clockwise by ``turn_deg``, in the form of a benchmark."""
-    count = 0
+    """Encodes RGB frames (h, w, 3), turned clockwise by ``turn_deg``, in the form of a benchmark.
+
+    An array that is given several times in a row is the same picture, and converted once.
+    """
+    count, last, scaler = 0, None, VideoReformatter()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "video.mp4"  # a file, since putting the index first needs to read it again
         with av.open(path, "w", options={"movflags": "+faststart"}) as container:
@@ -51,10 +55,12 @@ def encode(frames: Iterable[Image], fps: int, turn_deg: int, form: VideoSpec) ->
             stream.pix_fmt = "yuv420p"
             stream.time_base = Fraction(1, fps)
             for image in frames:
-                picture = fit(np.rot90(image, -turn_deg // 90 % 4), form)
+                if image is not last:
+                    picture = fit(np.rot90(image, -turn_deg // 90 % 4), form, scaler)
+                    frame = av.VideoFrame.from_ndarray(picture, format="rgb24").reformat(format="yuv420p", threads=1)
+                    last = image
                 if count == 0:
-                    stream.height, stream.width = picture.shape[:2]
-                frame = av.VideoFrame.from_ndarray(picture, format="rgb24")
+                    stream.width, stream.height = frame.width, frame.height
                 frame.pts, frame.time_base = count, Fraction(1, fps)
                 container.mux(stream.encode(frame))
                 count += 1
@@ -62,13 +68,17 @@ def encode(frames: Iterable[Image], fps: int, turn_deg: int, form: VideoSpec) ->
         return Encoded(path.read_bytes(), count)
 
 
-def fit(image: Image, form: VideoSpec) -> Image:
-    """An image (h, w, 3) scaled to fit into the form's size, aspect kept to a pixel; with bars, centred on black."""
+def fit(image: Image, form: VideoSpec, scaler: VideoReformatter | None = None) -> Image:
+    """An image (h, w, 3) scaled to fit into the form's size, aspect kept to a pixel; with bars, centred on black.
+
+    A scaler that is given again saves the making of its filters.
+    """
     rows, columns = image.shape[:2]
     left, top, wide, high = form.fitted(columns, rows)
     shrinks = min(form.size[0] / columns, form.size[1] / rows) < 1
     source = av.VideoFrame.from_ndarray(np.ascontiguousarray(image), format="rgb24")
-    scaled = source.reformat(width=wide, height=high, interpolation="AREA" if shrinks else "BICUBIC")
+    how = "AREA" if shrinks else "BICUBIC"
+    scaled = (scaler or VideoReformatter()).reformat(source, wide, high, interpolation=how, threads=1)
     if not form.bars:
         return scaled.to_ndarray().astype(np.uint8, copy=False)
     canvas = np.zeros((form.size[1], form.size[0], 3), dtype=np.uint8)
