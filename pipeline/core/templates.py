@@ -103,7 +103,7 @@ def load_template(name: str, root: Path = TEMPLATES_DIR) -> Template:
     """Template by path without suffix, for example ``load_template("vsi/object_counting")``."""
     path = root / f"{name}.yaml"
     try:
-        return Template.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
+        return Template.model_validate(yaml.load(path.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader))
     except (OSError, yaml.YAMLError, ValidationError) as error:
         raise TemplateError(f"{path}: cannot be read as a question template: {error}") from error
 

@@ -203,7 +203,7 @@ def _packed(page: Image.Image) -> bytes:
     lines[0, 1:] = pixels[0]
     np.subtract(pixels[1:], pixels[:-1], out=lines[1:, 1:])
     header = struct.pack(">IIBBBBB", page.width, page.height, 8, _RGB, 0, 0, 0)
-    chunks = (b"IHDR", header), (b"IDAT", zlib.compress(lines, 1)), (b"IEND", b"")
+    chunks = (b"IHDR", header), (b"IDAT", zlib.compress(lines.tobytes(), 1)), (b"IEND", b"")
     return b"\x89PNG\r\n\x1a\n" + b"".join(
         struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(body, zlib.crc32(kind)))
         for kind, body in chunks

@@ -11,8 +11,6 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
-import av
-
 from pipeline.rendering.video import Encoded
 
 _INSTANT_S: Final = 1e-9
@@ -30,6 +28,8 @@ def clip(video: Path, until_s: float, fps: int, from_s: float = 0.0) -> Encoded:
     Raises OSError and `av.error.FFmpegError` where the video cannot be read, ValueError where it has no key frame at
     ``from_s``.
     """
+    import av  # takes a while to start
+
     first, last = (math.floor(second * fps + _INSTANT_S) for second in (from_s, until_s))
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "clip.mp4"

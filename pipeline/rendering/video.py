@@ -11,16 +11,16 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-import av
-import av.video
 import numpy as np
 import numpy.typing as npt
-from av.video.reformatter import VideoReformatter
 
 from pipeline.core.video_spec import VideoSpec
 from pipeline.rendering.media_files import write_media
+
+if TYPE_CHECKING:
+    from av.video.reformatter import VideoReformatter
 
 Image = npt.NDArray[np.uint8]
 _INSTANT_S: Final = 1e-9
@@ -43,6 +43,9 @@ def encode(frames: Iterable[Image], fps: int, turn_deg: int, form: VideoSpec) ->
 
     An array that is given several times in a row is the same picture, and converted once.
     """
+    import av  # takes a while to start, and most runs encode nothing
+    from av.video.reformatter import VideoReformatter
+
     count, last, scaler = 0, None, VideoReformatter()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "video.mp4"  # a file, since putting the index first needs to read it again
@@ -73,6 +76,9 @@ def fit(image: Image, form: VideoSpec, scaler: VideoReformatter | None = None) -
 
     A scaler that is given again saves the making of its filters.
     """
+    import av
+    from av.video.reformatter import VideoReformatter
+
     rows, columns = image.shape[:2]
     left, top, wide, high = form.fitted(columns, rows)
     shrinks = min(form.size[0] / columns, form.size[1] / rows) < 1

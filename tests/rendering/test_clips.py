@@ -17,7 +17,7 @@ FPS = 30
 
 def build(root: Path, out: Path, cap: int) -> dict[str, bytes]:
     """Path below the folder of videos -> bytes, after a build with at most so many questions of a task."""
-    unasked = {"blind": {"models": []}, "prune": None}
+    unasked = {"blind": {"models": []}, "prune": None, "figures": False}
     config = build_config(
         {"benchmark": "urbanvideo", "roots": {"flights": root}, "select": {"per_scene_and_task": cap}} | unasked
     )

@@ -97,7 +97,7 @@ class Far(NamedTuple):
 def bank() -> tuple[Far, ...]:
     """All of them, in the order of the file. Raises TemplateError for a file that cannot be read."""
     try:
-        told = yaml.safe_load(FILE.read_text(encoding="utf-8"))
+        told = yaml.load(FILE.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)
         found = tuple(
             Far(subject, question, answer, tuple(accepted))
             for subject, rows in told.items()

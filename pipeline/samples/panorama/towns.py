@@ -71,7 +71,9 @@ class PlannedStreet(NamedTuple):
         return (self.line + across, along) if self.is_north else (along, self.line - across)
 
 
-_DATA: Final[dict[str, Any]] = yaml.safe_load(Path(__file__).with_name("towns.yaml").read_text(encoding="utf-8"))
+_DATA: Final[dict[str, Any]] = yaml.load(
+    Path(__file__).with_name("towns.yaml").read_text(encoding="utf-8"), Loader=yaml.CSafeLoader
+)
 TOWNS: Final = TypeAdapter(tuple[Town, ...]).validate_python(_DATA["towns"])
 KINDS: Final[tuple[tuple[str, str, str], ...]] = tuple(map(tuple, _DATA["kinds"]))
 ALIKE: Final[tuple[tuple[str, ...], ...]] = tuple(map(tuple, _DATA["alike"]))
