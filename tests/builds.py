@@ -33,7 +33,9 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 
 
 # No model is asked, nothing pruned and nothing drawn: most tests are about something else, and these take their time.
-UNASKED: dict[str, Any] = {"blind": {"models": []}, "prune": None, "figures": False}
+# Nor does a gate hold back what was made of fewer scenes or by another rule.
+OPEN_GATES: dict[str, Any] = {"scenes": 1, "questions": 1, "known": 1}
+UNASKED: dict[str, Any] = {"blind": {"models": []}, "prune": None, "figures": False, "gates": OPEN_GATES}
 
 
 def config_of(root: Path, **sections: Any) -> BuildConfig:
@@ -106,7 +108,8 @@ class Run:
 Cli = Callable[..., Run]
 
 
-UNASKED_SETTINGS = ("--set", "blind={models: []}", "--set", "prune=null", "--set", "figures=false")
+OPEN_GATES_SETTING = "--set=gates={scenes: 1, questions: 1, known: 1}"
+UNASKED_SETTINGS = ("--set", "blind={models: []}", "--set", "prune=null", "--set", "figures=false", OPEN_GATES_SETTING)
 
 
 def command_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Cli:
@@ -126,6 +129,8 @@ def command_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[
         monkeypatch.setattr(flows.orchestration.build, "Pool", Noted)
         of_build = bool(arguments) and arguments[0] in {"build", "stage"}
         extra = [*UNASKED_SETTINGS, "--no-prefect"] if of_build else []
+        if of_build and any(str(argument).startswith("gates") for argument in arguments):
+            extra.remove(OPEN_GATES_SETTING)
         if of_build and "--workers" not in arguments:
             extra += ["--workers", "1"]
         monkeypatch.setattr(sys, "argv", ["scan2qa", *map(str, arguments), *extra])

@@ -47,7 +47,8 @@ app = typer.Typer(
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
     epilog="Exit codes: 0 done, 1 the output could not be written, 2 wrong call or configuration, "
-    "3 done, but some scenes were left out (listed, and in quarantine.parquet), 128 + n stopped by signal n.",
+    "3 done, but some scenes were left out (listed, and in quarantine.parquet) or the release waits for a decision "
+    "(scan2qa release), 128 + n stopped by signal n.",
 )
 
 

@@ -26,15 +26,34 @@ def diff(
     since: Annotated[
         str | None, typer.Option(metavar="RELEASE", help="An older one of the build.", show_default="the one before")
     ] = None,
+    waiting: Annotated[
+        bool, typer.Option("--candidate", help="What the candidate that waits would change in the release.")
+    ] = False,
     out: Annotated[Path | None, typer.Option(help="Output folder.", show_default="diff in the build's folder")] = None,
 ) -> None:
     """Says which questions of a release are new, gone or changed, and what brought each about."""
     if len(folders) > 2:
         raise ConfigError("diff takes a build, or two release folders")
+    if waiting and (since or len(folders) == 2):
+        raise ConfigError("--candidate compares a build's candidate with its release: leave --since and OLDER out")
     from flows.cli.diff import diff
 
     chosen = folders if len(folders) == 2 or folders[0].is_dir() else [OUTPUTS / folders[0]]
-    diff(chosen, since, out)
+    diff(chosen, since, out, waiting=waiting)
+
+
+@app.command()
+def release(
+    build: Annotated[str, typer.Argument(help="A build, or its folder.", autocompletion=configurations)],
+    accept: Annotated[
+        list[str],
+        typer.Option("--accept", metavar="GATE", help="Release the candidate although it failed this gate."),
+    ] = [],
+) -> None:
+    """Shows what the gates found of the candidate that waits, or of the release; releases the candidate."""
+    from flows.cli.release import release
+
+    end(release(folder_of(build), build, accept))
 
 
 @app.command()

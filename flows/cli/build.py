@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from flows.cli.output.build_screen import show_left_out, show_screen
 from flows.cli.output.console import console, output_options, print_json, stop_spinner
 from flows.cli.output.progress import progress_shown
+from flows.cli.release import show_waiting, waiting_line
 from flows.orchestration.build import (
     BuildRequest,
     ResolvedBuild,
@@ -33,7 +34,7 @@ from pipeline.engine.inputs import list_inputs
 from pipeline.engine.manifest import Outcome
 from pipeline.engine.plan import WHOLE
 from pipeline.engine.run import at_once
-from pipeline.release.history import RELEASE, history
+from pipeline.release.history import RELEASE, candidate, history, newest_release
 from pipeline.stages.author import is_blindfolded, is_too_small
 from pipeline.stages.builder import Builder, units_due
 from pipeline.stages.registry import STAGES
@@ -73,13 +74,19 @@ def build(request: BuildRequest, *, dry_run: bool, explain: bool = False) -> boo
         return True
     began, before = time.monotonic(), _newest(folder)
     outcome = _run(request, resolved, "build", {})
-    newest = _newest(folder)
+    newest, waiting = _newest(folder), candidate(folder)
+    name = str(folder) if request.out else request.name
     report: Report | None = None
     line = f"Release {newest}: nothing changed" if newest else "Nothing was released"
+    line = waiting_line(folder, waiting, name) if waiting else line
     if newest != before:
         line, report = _changes(folder, before)
     print_json(summary(config, folder, outcome) | changes_summary(newest, before, line, report))
     made = any(entry.output for entry in outcome.manifest if entry.why != "reused")
+    if waiting and not made and not output_options.verbose:
+        show_waiting(folder, name, "Nothing changed, and the candidate still waits. ")
+        show_left_out(outcome.quarantine)
+        return False
     if not made and newest == before and outcome.released and not output_options.verbose:
         questions, scenes = sum(outcome.released.questions.values()), len({*_scenes(outcome)})
         console.print(
@@ -89,13 +96,16 @@ def build(request: BuildRequest, *, dry_run: bool, explain: bool = False) -> boo
         show_left_out(outcome.quarantine)
         return _is_complete(outcome)
     _show_end(config, folder, outcome, time.monotonic() - began)
+    if waiting:
+        show_waiting(folder, name)
+        return False
     console.print(line, soft_wrap=True)
     if report and report.changes and output_options.verbose:
         from flows.cli.diff import show_changes
 
         show_changes(report)
     if newest:
-        _show_next(request, folder, outcome, config, is_new=newest != before)
+        _show_next(request, name, folder, outcome, config, is_new=newest != before)
     return _is_complete(outcome)
 
 
@@ -116,6 +126,9 @@ def stage(request: BuildRequest, stage: str, scenes: Sequence[str], *, dry_run: 
     outcome = _run(request, resolved, "stage", {"name": stage, "scenes": scenes})
     print_json(summary(resolved.config, resolved.folder, outcome))
     _show_end(resolved.config, resolved.folder, outcome, time.monotonic() - began)
+    if outcome.released and candidate(resolved.folder):
+        show_waiting(resolved.folder, str(resolved.folder) if request.out else request.name)
+        return False
     if stage != next(reversed(STAGES)):
         command = f"scan2qa build {request.name}" + (f" --out {request.out}" if request.out else "")
         console.print(f"Later stages were not run; {command} brings them up to date.", soft_wrap=True)
@@ -146,8 +159,7 @@ def _scenes(outcome: Outcome) -> Iterator[str]:
 
 
 def _is_complete(outcome: Outcome) -> bool:
-    is_held_back = outcome.released is not None and outcome.released.pending > 0
-    return not is_held_back and all(left_out.finding == DROPPED for left_out in outcome.quarantine)
+    return all(left_out.finding == DROPPED for left_out in outcome.quarantine)
 
 
 def _changes(folder: Path, newest_before: str | None) -> tuple[str, Report | None]:
@@ -179,12 +191,13 @@ def _show_end(config: BuildConfig, folder: Path, outcome: Outcome, seconds: floa
         console.print(spent, soft_wrap=True)
 
 
-def _show_next(request: BuildRequest, folder: Path, outcome: Outcome, config: BuildConfig, *, is_new: bool) -> None:
+def _show_next(
+    request: BuildRequest, name: str, folder: Path, outcome: Outcome, config: BuildConfig, *, is_new: bool
+) -> None:
     """Prints where to look and what to do next, having written the gallery where that is quickly done."""
     from flows.cli.gallery import FOLDER, write_gallery
     from pipeline.rendering.gallery import INDEX
 
-    name = str(folder) if request.out else request.name
     look = folder / FOLDER / INDEX
     n = sum(outcome.released.questions.values()) if outcome.released else 0
     is_there = look.exists() and not is_new
@@ -201,7 +214,7 @@ def _run(request: BuildRequest, resolved: ResolvedBuild, action: str, options: d
     """Runs a method of `Builder`, as a Prefect flow where that is asked for or worth its start."""
     config, folder, prefect = resolved.config, resolved.folder, request.prefect
     check_answers(request.runner, request.address)
-    with stoppable(), remote_build(config, folder) as remote, started(resolved, options.get("name")) as builder:
+    with stoppable(), remote_build(config.store, folder) as remote, started(resolved, options.get("name")) as builder:
         kept = prefect is None and is_kept()
         if action == "build":
             plan = builder.dry_run()
@@ -285,15 +298,16 @@ def _go_without_prefect(request: BuildRequest, why: str) -> None:
 
 def summary(config: BuildConfig, folder: Path, outcome: Outcome) -> dict[str, Any]:
     """The outcome of a build, a stage or a dry run as JSON-like values: the output of `--json`."""
-    released = outcome.released
+    released, waiting = outcome.released, candidate(folder)
     return {
         "build": config.build,
         "benchmark": config.benchmark,
         "folder": str(folder),
         "configuration": config.digest(),
-        "complete": _is_complete(outcome),
+        "complete": _is_complete(outcome) and waiting is None,
         "stages": outcome.counts(),
-        "release": None if released is None else str(folder / RELEASE),
+        "release": str(folder / RELEASE) if released and newest_release(folder) else None,
+        "candidate": waiting and {"name": waiting.name, "failed": [found._asdict() for found in waiting.failed]},
         "questions": {} if released is None else released.questions,
         "dropped": {} if released is None else released.rejections,
         "left_out": [row.model_dump() for row in outcome.quarantine],

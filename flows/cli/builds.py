@@ -16,6 +16,7 @@ from flows.orchestration.saved_build import SAVED_FILE, UNFINISHED_FILE, SavedBu
 from pipeline.core.errors import ConfigError
 from pipeline.engine.lease import LOCK_FILE
 from pipeline.engine.manifest import Entry, read_manifest, read_quarantine
+from pipeline.release.history import candidate
 from pipeline.stages.registry import STAGES
 
 
@@ -76,4 +77,4 @@ def _state(folder: Path, manifest: Mapping[tuple[str, str], Entry]) -> str:
             last = name
         elif last:
             return f"stages behind {last} not run"
-    return "complete"
+    return "candidate waits" if candidate(folder) else "complete"

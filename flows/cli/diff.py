@@ -25,17 +25,20 @@ from pipeline.release.comparison import (
     table,
     with_reasons,
 )
-from pipeline.release.history import RELEASES, beside, history
+from pipeline.release.history import RELEASES, beside, candidate, history, newest_release
 from pipeline.stages.registry import STAGES
 
 DIFF: Final = "diff"  # folder of a build
 SHOWN: Final = 10
 
 
-def diff(folders: Sequence[Path], since: str | None, out: Path | None) -> None:
-    """Compares the last two releases of a build, or any two, and writes what differs as page, Markdown and table."""
+def diff(folders: Sequence[Path], since: str | None, out: Path | None, *, waiting: bool = False) -> None:
+    """Compares two releases, and writes what differs as page, Markdown and table.
+
+    Of a build the last two, or its newest and the candidate that waits; or any two.
+    """
     if len(folders) == 1:
-        before, after = _last_two(folders[0], since)
+        before, after = _with_candidate(folders[0]) if waiting else _last_two(folders[0], since)
         out = out or folders[0] / DIFF
     else:
         before, after = folders
@@ -76,6 +79,13 @@ def report_of(before: Path, after: Path, title: str, *, reasons: bool = True) ->
 def _made(release: LoadedRelease) -> ReleaseLineage:
     """The lineage of a release, from the manifest that its build kept beside it."""
     return read_release_lineage(release.folder.resolve().parent, beside(release.name, MANIFEST_FILE))
+
+
+def _with_candidate(build: Path) -> tuple[Path, Path]:
+    waiting, newest = candidate(build), newest_release(build)
+    if waiting is None or newest is None:
+        raise ConfigError(f"{build}: there is no release with a candidate that waits beside it")
+    return build / RELEASES / newest, build / RELEASES / waiting.name
 
 
 def _last_two(build: Path, since: str | None) -> tuple[Path, Path]:

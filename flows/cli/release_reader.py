@@ -22,12 +22,12 @@ from pipeline.core.errors import ConfigError, StoreError
 from pipeline.core.schema import AnyScene
 from pipeline.core.spatial import TopDownMap
 from pipeline.core.tables import CHECKSUMS, PART_SPLITS, check_files, check_version, sums_of
-from pipeline.engine.manifest import MANIFEST_FILE, read_manifest
+from pipeline.engine.manifest import MANIFEST_FILE, released_manifest
 from pipeline.engine.rerun import last_outputs
 from pipeline.engine.stage import STORE
 from pipeline.engine.store import Result, Store
 from pipeline.release.comparison import LoadedRelease, read_release
-from pipeline.release.history import RELEASES, history
+from pipeline.release.history import RELEASES, candidate, history
 from pipeline.release.writer import Released, changed_file
 from pipeline.review.reviewed import Reviewed
 from pipeline.worlds.registry import WORLDS, read_scene
@@ -130,7 +130,9 @@ def open_build(folder: Path) -> ReleaseReader:
     """
     if not (folder / MANIFEST_FILE).exists() and (folder / CHECKSUMS).exists():
         return _alone(folder)
-    outputs, kept = last_outputs(read_manifest(folder)), history(folder)
+    outputs, kept = last_outputs(released_manifest(folder)), history(folder)
+    if candidate(folder) and not kept:
+        raise ConfigError(f"{folder} holds no release yet, and a candidate waits: scan2qa release {folder}")
     if not outputs.get("export") or not kept:
         raise ConfigError(f"{folder} holds no release yet: build first, then look at it")
     release = folder / RELEASES / kept[-1].name
@@ -166,7 +168,7 @@ def _released(store: Store, exported: Mapping[str, Result], release: Path) -> Re
         released = Released.model_validate_json(store.get(next(iter(exported.values()))))
     except ValidationError as error:
         raise ConfigError(f"{release}: made by another version; build again, then look at it") from error
-    changed = changed_file(release, released)
+    changed = changed_file(release, released.files)
     if changed is not None:
         raise StoreError(f"{release / changed}: missing or changed since it was released; build again")
     return released

@@ -27,7 +27,7 @@ from pipeline.core.parquet import read_table, table_bytes
 from pipeline.core.schema import AnyScene
 from pipeline.core.tables import asked_in, pictures_in
 from pipeline.engine.code import code_digest
-from pipeline.engine.manifest import read_manifest
+from pipeline.engine.manifest import released_manifest
 from pipeline.engine.rerun import last_outputs
 from pipeline.engine.stage import STORE
 from pipeline.engine.store import Store
@@ -207,9 +207,9 @@ def token_for(host: str) -> str | None:
 
 
 def pack_of(folder: Path, benchmark: str, salt: bytes) -> ReviewBundle:
-    """The review pack of the last build, made again only where the build has changed."""
+    """The review pack of the newest release, made again only where the build has changed."""
     place = folder / FOLDER
-    outputs = last_outputs(read_manifest(folder))
+    outputs = last_outputs(released_manifest(folder))
     observed = outputs.get("describe") or outputs.get("observe")
     if not outputs.get("select") or not observed:
         raise ConfigError(f"{folder} holds no questions yet: build first, then review it")
@@ -288,13 +288,13 @@ def _read_pack(place: Path, made_from: bytes) -> ReviewBundle | None:
 
 
 def _results(folder: Path, stage: str) -> Iterator[bytes]:
-    """The results of a stage of the last build, in the order of their scenes."""
-    outputs, store = last_outputs(read_manifest(folder)), Store(folder / STORE)
+    """The results of a stage behind the newest release, in the order of their scenes."""
+    outputs, store = last_outputs(released_manifest(folder)), Store(folder / STORE)
     return (store.get(result) for _, result in sorted(outputs.get(stage, {}).items()))
 
 
 def _questions(folder: Path) -> list[dict[str, Any]]:
-    """The questions of the last build that stand in its release."""
+    """The questions of the newest release."""
     tables = [removed_blind(read_table(raw)) for raw in _results(folder, "filter")]
     removed = {number for table in tables if table is not None for number in table["id"].to_pylist()}
     rows = (row for raw in _results(folder, "select") for row in asked_in(read_table(raw)).to_pylist())

@@ -21,7 +21,7 @@ from pipeline.core.fixes import SCENE
 from pipeline.core.parquet import read_table
 from pipeline.core.schema import AnyScene, Applied, Finding
 from pipeline.core.tables import QUESTIONS
-from pipeline.engine.manifest import Entry, read_manifest
+from pipeline.engine.manifest import Entry, released_manifest
 from pipeline.engine.plan import WHOLE
 from pipeline.engine.stage import STORE
 from pipeline.engine.store import Store
@@ -193,7 +193,7 @@ def find(number: int, folder: Path) -> str | None:
 def trace(number: int, folder: Path) -> Trace:
     """Everything that a question of a build came from. Raises ConfigError where the build does not know it."""
     scene_id = find(number, folder)
-    manifest = read_manifest(folder)
+    manifest = released_manifest(folder)
     if scene_id is None:
         message = f"{folder}: no question {number}, neither asked nor rejected"
         raise ConfigError(f"{message}; ids are in release/data and release/rejected")

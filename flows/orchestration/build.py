@@ -184,13 +184,13 @@ def make_executor(request: BuildRequest, store: str | None) -> Pool | Cluster:
     return CLUSTERS[request.runner](request.address, request.workers, store)
 
 
-def remote_build(config: BuildConfig, folder: Path) -> AbstractContextManager[RemoteBuildStore | None]:
-    """Within the block the folder is what the build's object store holds, and nobody else builds there."""
-    if config.store is None:
+def remote_build(store: str | None, folder: Path) -> AbstractContextManager[RemoteBuildStore | None]:
+    """Within the block the folder is what the build's object store holds, if any, and nobody else builds there."""
+    if store is None:
         return nullcontext()
     from flows.remote.remote_store import remote_build_store
 
-    return remote_build_store(config.store, folder)
+    return remote_build_store(store, folder)
 
 
 def synchronised(remote: RemoteBuildStore | None, request: BuildRequest, execute: Execute) -> Execute:

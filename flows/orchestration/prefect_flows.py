@@ -67,7 +67,7 @@ from pipeline.engine.manifest import Outcome
 from pipeline.engine.run import Execute, LocalExecutor
 from pipeline.engine.stage import STORE, Progress, no_progress
 from pipeline.engine.store import Store
-from pipeline.release.history import history
+from pipeline.release.history import PublishedRelease, candidate, history
 from pipeline.stages.builder import Builder
 from pipeline.stages.registry import STAGES
 
@@ -79,6 +79,7 @@ if TYPE_CHECKING:
 
 WITH_QUARANTINE: Final = "CompletedWithQuarantine"  # names of states, of type COMPLETED
 UP_TO_DATE: Final = "UpToDate"
+WITH_CANDIDATE: Final = "CompletedWithCandidate"
 RETRIES: Final = 3  # of a run that nobody watches
 RETRY_AFTER_S: Final = (60.0, 300.0, 900.0)
 # Files that call Prefect.
@@ -123,7 +124,8 @@ def build_flow(
     """Builds a release from raw data; runs only what changed since the last time.
 
     Ends as Completed, as UpToDate where nothing had changed, or as CompletedWithQuarantine where scenes were left out;
-    all three are of type COMPLETED, and there is a release. Failed: the last release is as it was.
+    all three are of type COMPLETED, and there is a release. CompletedWithCandidate: what was built failed a gate and
+    waits for a decision (`scan2qa release`). Then, and for Failed, the last release is as it was.
 
     Args:
         benchmark: a configuration in flows/builds, such as "vsi", or the path of a YAML file.
@@ -243,7 +245,8 @@ def _request(
 
 def _run_alone(request: BuildRequest, resolved: ResolvedBuild, action: str, options: dict[str, Any]) -> State[Any]:
     """Runs a flow that nobody sits before: of a deployment, or of a schedule."""
-    with remote_build(resolved.config, resolved.folder) as remote, started(resolved, options.get("name")) as builder:
+    store = resolved.config.store
+    with remote_build(store, resolved.folder) as remote, started(resolved, options.get("name")) as builder:
         return _run(request, FlowContext(resolved, builder, no_progress, remote), RETRIES, action, options)
 
 
@@ -261,7 +264,7 @@ def _run(request: BuildRequest, context: FlowContext, retries: int, action: str,
         outcome: Outcome = getattr(builder, action)(**options)
         context.outcome = outcome
         show_in_prefect(config, folder, outcome, kept[-1].name if kept else None)
-    return _state(outcome)
+    return _state(outcome, candidate(folder))
 
 
 def _submit_to(workers: Pool | Cluster, retries: int) -> Execute:
@@ -367,8 +370,10 @@ def _name_run(name: str, benchmark: str) -> None:
         client.update_flow_run(flow_run.id, name=name, tags=sorted({*flow_run.tags, "scan2qa", benchmark}))
 
 
-def _state(outcome: Outcome) -> State[Any]:
-    """The final state of a run that has finished its work."""
+def _state(outcome: Outcome, waiting: PublishedRelease | None = None) -> State[Any]:
+    """The final state of a run that has finished its work; ``waiting`` is the build's candidate."""
+    if waiting is not None:
+        return Completed(name=WITH_CANDIDATE, message=f"candidate {waiting.name} is not released: {waiting.told}")
     questions = sum(outcome.released.questions.values()) if outcome.released else None
     told = "" if questions is None else f"; {questions} questions are released"
     units = len({fault.unit for fault in outcome.quarantine if fault.finding != DROPPED})

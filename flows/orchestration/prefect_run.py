@@ -40,7 +40,7 @@ from pipeline.core.errors import ConfigError
 from pipeline.engine.config import BuildConfig
 from pipeline.engine.manifest import Outcome
 from pipeline.release.comparison import markdown
-from pipeline.release.history import RELEASE, RELEASES
+from pipeline.release.history import RELEASE, RELEASES, latest
 from pipeline.release.writer import Released
 
 PORTS: Final = 3  # that are tried: another program may take one just before
@@ -130,10 +130,10 @@ def show_in_prefect(config: BuildConfig, folder: Path, outcome: Outcome, newest_
         create_link_artifact(
             link.as_uri(), link_text=str(link), key=f"{name}-release", description="The newest release"
         )
-    older = folder / RELEASES / newest_before if newest_before else None
-    if older and older.is_dir() and release.is_dir() and older.resolve() != release.resolve():
+    older, built = folder / RELEASES / (newest_before or ""), folder / RELEASES / (latest(folder) or "")
+    if newest_before and older.is_dir() and built.is_dir() and older != built:
         try:
-            text = markdown(report_of(older, release.resolve(), f"What changed in {config.build}")).decode()
+            text = markdown(report_of(older, built, f"What changed in {config.build}")).decode()
         except ConfigError as error:  # a release that cannot be compared costs no build
             text = f"What changed cannot be told: {error}"
         create_markdown_artifact(text, key=f"{name}-diff", description="What changed since the last release")

@@ -30,6 +30,7 @@ from pipeline.questions.task import Task
 from pipeline.reading.fix_files import SHIPPED, read_fixes
 from pipeline.reading.reader import Reader
 from pipeline.reading.settings import strict_yaml
+from pipeline.release.gates import GatesConfig
 from pipeline.worlds.registry import FIXES, READERS, configured, takes_videos
 
 M = TypeVar("M", bound=BaseModel)
@@ -179,6 +180,7 @@ class BuildConfig(Model):
     limit_cost: float | None = Field(default=None, ge=0, description="spent on all models together, over all runs")
     prune: PruneConfig | None = Field(default=PruneConfig(), description="null: no split debiased")
     export: ExportConfig
+    gates: GatesConfig = GatesConfig()
     store: str | None = Field(default=None, description="s3://bucket/prefix: where the build is kept too")
     keep: int = Field(default=5, ge=1, description="releases that stay, the newest included")
 

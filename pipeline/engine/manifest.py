@@ -16,6 +16,7 @@ from pipeline.core.parquet import read_table, table_bytes
 from pipeline.core.schema import Quarantine
 from pipeline.engine.code import code_parts
 from pipeline.engine.store import Result
+from pipeline.release.history import RELEASES, beside, candidate, newest_release
 from pipeline.release.writer import Released
 
 Why = Literal["new", "input", "config", "code", "missing", "asked", "reused"]
@@ -173,6 +174,12 @@ def read_manifest(folder: Path, file: str = MANIFEST_FILE) -> dict[tuple[str, st
         )
         for row in table.to_pylist()
     }
+
+
+def released_manifest(folder: Path) -> dict[tuple[str, str], Entry]:
+    """`read_manifest` of the newest release: the last one, unless what was built last waits as a candidate."""
+    newest = newest_release(folder) if candidate(folder) else None
+    return read_manifest(folder, f"{RELEASES}/{beside(newest, MANIFEST_FILE)}") if newest else read_manifest(folder)
 
 
 def read_quarantine(folder: Path) -> list[Quarantine]:

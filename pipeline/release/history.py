@@ -3,10 +3,12 @@
     release -> releases/<name>   the newest; replaced in one step, so that a reader has the one release or the other
     releases/<name>/             one release; it stays as it is, and the same content has the same name
     releases/<name>.manifest.parquet   how it was made
-    releases/history.jsonl       which became the newest when, the newest last
+    releases/history.jsonl       which became the newest when, the newest last; behind it the candidate that waits
 
-A release is written beside the others and takes its place when it is whole: one that fails changes nothing. Of the
-older ones so many are kept as the build says. Only files that a release's own checksums name are ever removed.
+A release is written beside the others. If it passes all gates (`pipeline.release.gates`) it takes its place: one that
+fails changes nothing. Else it waits as a candidate, the only one, until it is accepted or another build takes its
+place. Of the older releases so many are kept as the build says. Only files that a release's own checksums name are ever
+removed.
 """
 
 from __future__ import annotations
@@ -14,16 +16,18 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final, NamedTuple
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple
 
-from pipeline.core.errors import StoreError
+from pipeline.core.errors import ConfigError, StoreError
 from pipeline.core.files import TEMPORARY, translate_os_errors, write_atomically
 from pipeline.core.identity import digest_of
-from pipeline.core.tables import CHECKSUMS
-from pipeline.release.writer import checksums
+from pipeline.core.tables import CHECKSUMS, sums_of
+from pipeline.release.gates import GateResult
+from pipeline.release.writer import changed_file, checksums
 
 RELEASE: Final = "release"  # of a build's folder: a link
 RELEASES: Final = "releases"
@@ -32,23 +36,84 @@ NAME_CHARS: Final = 12  # hex; as many as one can tell apart at a glance, and fa
 
 
 class PublishedRelease(NamedTuple):
-    """A release and when it became the newest, UTC."""
+    """A release and when it became the newest, UTC; or the candidate that waits, and since when.
+
+    Attributes:
+        gates: what each gate found.
+        accepted: gate -> when somebody accepted what it found, UTC.
+        of_samples: whether its raw data are scan2qa's own samples.
+        waits: whether it was written as a candidate.
+    """
 
     name: str
     at: str
+    gates: tuple[GateResult, ...] = ()
+    accepted: Mapping[str, str] = MappingProxyType({})
+    of_samples: bool = False
+    waits: bool = False
+
+    @property
+    def failed(self) -> list[GateResult]:
+        """The gates that it did not pass."""
+        return [found for found in self.gates if not found.passed]
+
+    @property
+    def told(self) -> str:
+        """The gates that it did not pass, with figure and limit."""
+        return "; ".join(found.line for found in self.failed)
+
+
+Judge = Callable[
+    [Path, PublishedRelease | None, bytes], Sequence[GateResult]
+]  # its folder, the one before, its summary
+
+
+def no_gates(folder: Path, before: PublishedRelease | None, summary: bytes) -> Sequence[GateResult]:
+    """Passes every release (`Judge`)."""
+    return ()
 
 
 def history(build: Path) -> list[PublishedRelease]:
     """The releases of a build that are kept, the newest last; none where nothing was released."""
-    try:
-        lines = (build / RELEASES / HISTORY_FILE).read_text(encoding="utf-8").splitlines()
-        listed = [PublishedRelease(str(row["release"]), str(row["at"])) for row in map(json.loads, lines)]
-    except (OSError, ValueError, TypeError, KeyError, RecursionError):  # gone or damaged: the folders are there
-        listed = []
-    newest = _newest(build)
+    newest = newest_release(build)
+    listed = [one for one in _listed(build) if not one.waits or one.name == newest]
     if newest and newest not in [one.name for one in listed]:
         listed.append(PublishedRelease(newest, ""))
-    return [one for one in listed if one.name.isalnum() and (build / RELEASES / one.name).is_dir()]
+    return [one for one in listed if (build / RELEASES / one.name).is_dir()]
+
+
+def candidate(build: Path) -> PublishedRelease | None:
+    """The candidate that waits for a decision; None where none does."""
+    waiting = [one for one in _listed(build) if one.waits and one.name != newest_release(build)]
+    return next((one for one in waiting if (build / RELEASES / one.name).is_dir()), None)
+
+
+def latest(build: Path) -> str | None:
+    """The name of what was built last: the candidate that waits, else the newest release."""
+    waiting = candidate(build)
+    return waiting.name if waiting else newest_release(build)
+
+
+def _listed(build: Path) -> list[PublishedRelease]:
+    """The lines of the history; none where it is gone or damaged: the folders are there."""
+    try:
+        lines = (build / RELEASES / HISTORY_FILE).read_text(encoding="utf-8").splitlines()
+        found = [_read(json.loads(line)) for line in lines]
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return []
+    return [one for one in found if one.name.isalnum()]
+
+
+def _read(row: Mapping[str, Any]) -> PublishedRelease:
+    gates = tuple(
+        GateResult(
+            str(g["gate"]), None if g["measured"] is None else float(g["measured"]), float(g["limit"]), g["told"]
+        )
+        for g in row.get("gates", ())
+    )
+    accepted = {str(gate): str(at) for gate, at in row.get("accepted", {}).items()}
+    flags = (bool(row.get("of_samples")), bool(row.get("waits")))
+    return PublishedRelease(str(row["release"]), str(row["at"]), gates, accepted, *flags)
 
 
 def publish(
@@ -56,14 +121,19 @@ def publish(
     write: Callable[[Path], tuple[bytes, dict[str, str]]],
     keep: int,
     fence: Callable[[], None] = lambda: None,
+    judge: Judge = no_gates,
+    *,
+    of_samples: bool = False,
 ) -> bytes:
-    """Writes a release and makes it the newest; gives its summary.
+    """Writes a release and makes it the newest if it passes its gates, else a candidate; gives its summary.
 
     Args:
         build: folder of the build.
         write: writes all files into a new folder; gives the summary, and each file's SHA-256.
         keep: how many releases stay, the newest included.
         fence: called before anything changes that others see; raises where another build has taken over.
+        judge: the gates. It is given the release before only where both are of samples, or neither is.
+        of_samples: whether its raw data are scan2qa's own samples.
 
     Raises StoreError where the disk refuses, or where something that is not ours stands in the link's place.
     """
@@ -74,23 +144,82 @@ def publish(
             shutil.rmtree(made, ignore_errors=True)  # of a build that was killed
             made.mkdir(parents=True)
         summary, files = write(made)
-        name = _name_of(checksums(files))
+        name = name_of(files)
         fence()
         with translate_os_errors(home):
             _place(made, home / name)
     finally:
         shutil.rmtree(made, ignore_errors=True)
-    before = [one for one in history(build) if one.name != name]
+    released = history(build)
+    before = released[-1] if released else None
+    if before and before.name == name:
+        ours = before  # as it was released, whatever its gates find now
+    else:
+        compared = before if before and before.of_samples == of_samples else None
+        gates = tuple(judge(home / name, compared, summary))
+        ours = PublishedRelease(name, _now(), gates, of_samples=of_samples)
     fence()
-    with translate_os_errors(build):
-        _point(build, name)
-    kept = max(0, len(before) + 1 - keep)
-    for old in before[:kept]:
-        _remove(home / old.name)
-    now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M")
-    rows = [{"release": one.name, "at": one.at} for one in (*before[kept:], PublishedRelease(name, now))]
-    write_atomically(home / HISTORY_FILE, "".join(json.dumps(row) + "\n" for row in rows).encode())
+    if ours is not before and ours.failed:
+        _write(build, [*released, ours._replace(waits=True)])
+    else:
+        _release(build, ours, keep)
     return summary
+
+
+def accept(build: Path, gates: Collection[str], keep: int, fence: Callable[[], None] = lambda: None) -> str:
+    """Makes the candidate the newest release although it failed some gates, all of which are named; gives its name.
+
+    Raises ConfigError where none waits, and for a gate that it did not fail or one that is not named; StoreError where
+    one of its files is not as it was written.
+    """
+    waiting = candidate(build)
+    if waiting is None:
+        raise ConfigError(f"{build}: no candidate waits for a decision")
+    failed = [found.gate for found in waiting.failed]
+    if unknown := sorted(set(gates) - set(failed)):
+        raise ConfigError(f"{waiting.name} did not fail {', '.join(unknown)}; it failed {', '.join(failed)}")
+    if missing := [gate for gate in failed if gate not in gates]:
+        raise ConfigError(f"{waiting.name} failed {', '.join(missing)} too: --accept {' --accept '.join(missing)}")
+    folder = build / RELEASES / waiting.name
+    sums = sums_of(folder)
+    damaged = changed_file(folder, sums) if name_of(sums) == waiting.name else CHECKSUMS
+    if damaged is not None:
+        raise StoreError(f"{folder / damaged}: is not as it was written; build again")
+    fence()
+    waiting = waiting._replace(accepted=dict.fromkeys(failed, _now()))
+    _write(build, [*history(build), waiting])  # before the link: whoever finds it turned finds why
+    _release(build, waiting._replace(at=_now(), waits=False), keep)
+    return waiting.name
+
+
+def _release(build: Path, ours: PublishedRelease, keep: int) -> None:
+    """Turns the link, and writes the history: older releases beyond those to be kept go, as does a candidate."""
+    before = [one for one in history(build) if one.name != ours.name]
+    with translate_os_errors(build):
+        _point(build, ours.name)
+    _write(build, [*before[max(0, len(before) + 1 - keep) :], ours])
+
+
+def _write(build: Path, rows: Sequence[PublishedRelease]) -> None:
+    """Writes the history, and removes what it no longer names."""
+    names = {one.name for one in rows}
+    for folder in [build / RELEASES / one.name for one in _listed(build) if one.name not in names]:
+        if folder.is_dir():
+            _remove(folder)
+    lines = [json.dumps(_as_row(one)) + "\n" for one in rows]
+    write_atomically(build / RELEASES / HISTORY_FILE, "".join(lines).encode())
+
+
+def _as_row(one: PublishedRelease) -> dict[str, Any]:
+    row: dict[str, Any] = {"release": one.name, "at": one.at}
+    row |= {"gates": [found._asdict() for found in one.gates]} if one.gates else {}
+    row |= {"accepted": dict(one.accepted)} if one.accepted else {}
+    row |= {"of_samples": True} if one.of_samples else {}
+    return row | ({"waits": True} if one.waits else {})
+
+
+def _now() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%d %H:%M")
 
 
 def beside(name: str, file: str) -> str:
@@ -99,9 +228,9 @@ def beside(name: str, file: str) -> str:
 
 
 def keep_beside(build: Path, file: str) -> None:
-    """Keeps a copy of a file of the build with the newest release; copies whose release went go too."""
-    home, newest = build / RELEASES, _newest(build)
-    kept = {beside(one.name, file) for one in history(build)}
+    """Keeps a copy of a file of the build with what was built last; copies whose release went go too."""
+    home, newest = build / RELEASES, latest(build)
+    kept = {beside(one.name, file) for one in history(build)} | {beside(newest or "", file)}
     for path in sorted(home.glob(f"*.{file}")):
         if path.name not in kept:
             path.unlink(missing_ok=True)
@@ -109,11 +238,16 @@ def keep_beside(build: Path, file: str) -> None:
         write_atomically(home / beside(newest, file), (build / file).read_bytes())
 
 
+def name_of(files: dict[str, str]) -> str:
+    """The name of a release, from the SHA-256 of each of its files."""
+    return _name_of(checksums(files))
+
+
 def _name_of(sums: bytes) -> str:
     return digest_of(sums)[:NAME_CHARS]
 
 
-def _newest(build: Path) -> str | None:
+def newest_release(build: Path) -> str | None:
     """The name that the link gives; None where there is no such link."""
     link = build / RELEASE
     if not link.is_symlink() or link.resolve().parent != (build / RELEASES).resolve():
@@ -124,7 +258,7 @@ def _newest(build: Path) -> str | None:
 def _make_way(build: Path) -> None:
     """Sees to what stands in the link's place: a release that is a folder of its own becomes one of the others."""
     link, home = build / RELEASE, build / RELEASES
-    if _newest(build) or not os.path.lexists(link):
+    if newest_release(build) or not os.path.lexists(link):
         return
     try:
         name = _name_of((link / CHECKSUMS).read_bytes())

@@ -252,19 +252,19 @@ def _line(sorted_out: _SortedOut, scenes: Sequence[AnyScene]) -> str:
 
 def release_is_whole(folder: Path, summary: bytes) -> bool:
     """Whether every file of the release is there with the bytes that the summary names."""
-    return changed_file(folder, Released.model_validate_json(summary)) is None
+    return changed_file(folder, Released.model_validate_json(summary).files) is None
 
 
-def changed_file(folder: Path, released: Released) -> str | None:
-    """The first file of a release that is missing or has other bytes than its summary names; None: all is whole."""
-    for name, sha256 in released.files.items():
+def changed_file(folder: Path, files: dict[str, str]) -> str | None:
+    """The first file of a release that is missing or has another SHA-256 than it is to have; None: all is whole."""
+    for name, sha256 in files.items():
         try:
             if sha256_of_file(folder / name) != sha256:
                 return name
         except OSError:
             return name
     try:
-        return None if (folder / CHECKSUMS).read_bytes() == checksums(released.files) else CHECKSUMS
+        return None if (folder / CHECKSUMS).read_bytes() == checksums(files) else CHECKSUMS
     except OSError:
         return CHECKSUMS
 

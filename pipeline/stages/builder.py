@@ -25,6 +25,7 @@ from pipeline.engine.manifest import (
     read_lineage,
     read_manifest,
     read_quarantine,
+    released_manifest,
     write_outcome,
 )
 from pipeline.engine.plan import Planner, known
@@ -33,7 +34,7 @@ from pipeline.engine.run import Execute, LocalExecutor, Runner, at_once, groups_
 from pipeline.engine.stage import STORE, Progress, Stage, no_progress
 from pipeline.engine.store import Result, Store
 from pipeline.llm.providers import check_installed
-from pipeline.release.history import keep_beside
+from pipeline.release.history import candidate, keep_beside
 from pipeline.stages.registry import STAGES
 
 SAMPLES: Final = "samples"  # folder of a build, for raw data that are written where none are given
@@ -133,7 +134,8 @@ class Builder:
     def _finish(self, outcome: Outcome, lease: Lease, made_of: Lineage | None = None) -> None:
         lease.check()
         write_outcome(self.out, outcome, list(self._stages), made_of)
-        Store(self.out / STORE).prune(e.output.path for e in outcome.manifest if e.output)
+        released = released_manifest(self.out).values() if candidate(self.out) else ()  # of the build before
+        Store(self.out / STORE).prune(e.output.path for e in (*outcome.manifest, *released) if e.output)
         keep_beside(self.out, MANIFEST_FILE)
         remove_temporary(self.out, [*(f for s in self._stages.values() for f in s.folders), SAMPLES])
 
@@ -196,6 +198,8 @@ class Builder:
             lease.check()
             rest = with_the_rest(stage, self._stages, self._previous, outcome, self.out)
             write_outcome(self.out, rest, list(self._stages), runner.planner.made_of)
+            if stage.summary:  # it wrote a release
+                keep_beside(self.out, MANIFEST_FILE)
             return outcome
 
     def _named(self, name: str) -> Stage:

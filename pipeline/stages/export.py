@@ -15,7 +15,8 @@ from pipeline.core.schema import AnyScene
 from pipeline.core.spatial import TopDownMap
 from pipeline.engine.stage import STORE, Stage, StageContext
 from pipeline.engine.store import Store
-from pipeline.release.history import RELEASE, RELEASES, publish
+from pipeline.release.gates import Candidate, GateResult, judge
+from pipeline.release.history import RELEASES, PublishedRelease, latest, name_of, publish
 from pipeline.release.media import Media, dataset_of, drawings_of, media_of
 from pipeline.release.terms import are_samples
 from pipeline.release.writer import Blind, Released, ReleaseInputs, release_is_whole, write_release
@@ -31,8 +32,11 @@ if TYPE_CHECKING:
     from pipeline.reading.reader import Reader
 
 
+GATES: Final = "gates"  # key of the configuration, and of the settings
+
+
 def run(context: StageContext) -> bytes:
-    """Writes a release and makes it the newest; the result is its summary (`Released` as JSON)."""
+    """Writes a release, the newest if it passes its gates; the result is its summary (`Released` as JSON)."""
     from pipeline.blind.filtering import text_only  # scikit-learn takes a second to start
     from pipeline.blind.rule import rule
     from pipeline.blind.totals import totals_of
@@ -68,7 +72,7 @@ def run(context: StageContext) -> bytes:
         inputs = ReleaseInputs(
             selected=context.tables("select"),
             scenes=scenes,
-            settings=dict(context.settings),
+            settings={key: value for key, value in context.settings.items() if key != GATES},  # nothing of it is in it
             benchmark=benchmark,
             blind=blind,
             reviewed=reviewed,
@@ -79,7 +83,22 @@ def run(context: StageContext) -> bytes:
         )
         return write_release(folder, inputs)
 
-    return publish(context.folder, write, context.config.keep, context.fence)
+    config = context.config
+
+    def held_against(folder: Path, before: PublishedRelease | None, summary: bytes) -> list[GateResult]:
+        found = before.gates if before else ()
+        candidate = Candidate(
+            folder=folder,
+            before=folder.with_name(before.name) if before else None,
+            released=Released.model_validate_json(summary),
+            limits=config.gates,
+            max_failed=config.blind.max_failed,
+            audits_known=config.known is not None,
+            known_before=max((one.measured or 0.0 for one in found if one.gate == "known"), default=0.0),
+        )
+        return judge(candidate)
+
+    return publish(context.folder, write, config.keep, context.fence, held_against, of_samples=config.samples)
 
 
 def _drawings(context: StageContext) -> Iterator[Media]:
@@ -107,8 +126,9 @@ def _without_bulk(raw: bytes) -> AnyScene:
 
 
 def is_whole(result: bytes, folder: Path) -> bool:
-    """Whether every file of the release is there with the bytes that the summary names."""
-    return release_is_whole(folder / RELEASE, result)
+    """Whether this is what was built last, and every file is there with the bytes that the summary names."""
+    name = name_of(Released.model_validate_json(result).files)
+    return name == latest(folder) and release_is_whole(folder / RELEASES / name, result)
 
 
 def settings(config: BuildConfig) -> dict[str, Any]:

@@ -216,7 +216,7 @@ def _write_fixes(scenes: dict[str, Any], folder: Path) -> dict[str, str]:
 
 def _compared(out: Path, wanted: Mapping[str, str]) -> Iterator[Figure]:
     """The comparison of the last two releases names every question that differs, and the fix that changed it."""
-    one, other = (out / "releases" / name for name, _ in history(out)[-2:])
+    one, other = (out / "releases" / kept.name for kept in history(out)[-2:])
     cost, report = timed(lambda: report_of(one, other, ""))
     before, after = _questions(one), _questions(other)
     expected = {i for i in before.keys() | after.keys() if before.get(i) != after.get(i)}

@@ -25,6 +25,7 @@ from pipeline.llm.base import ModelSpec, Reply
 from pipeline.llm.cache import ReplyCache
 from pipeline.llm.failures import ModelError
 from pipeline.llm.providers import record
+from pipeline.release.history import accept, candidate
 from pipeline.samples.indoor.metadata import PLANS, sample_scene
 from pipeline.scoring.score import best_priors
 from pipeline.stages.builder import Builder
@@ -194,14 +195,14 @@ def test_a_failed_reply_holds_its_question_back_and_is_tried_again(
     selected: tuple[Path, pa.Table], tmp_path: Path
 ) -> None:
     made = recorded(selected, tmp_path / "out", sure=only_on_rare_ids)
-    made.build()
+    made.build(max_failed=1)
     failed = {row["id"] for row in made.release("blind") if row["failure"] == "not_recorded"}
     assert 0 < len(failed) < len(made.questions)
     assert {row["id"] for row in made.release("pending")} == failed
     assert {row["id"] for row in made.release("data")} == {row["id"] for row in made.questions} - failed
     told = f"sure gave no reply to {len(failed)} of {len(made.questions)} requests ({len(failed)} not_recorded)"
     assert told in (made.out / "release" / "README.md").read_text()
-    assert whys(made.build())["blind"] == {"missing"}, "asked again, since replies are missing"
+    assert whys(made.build(max_failed=1))["blind"] == {"missing"}, "asked again, since replies are missing"
     whole = recorded(selected, tmp_path / "out", sure=right, too=right)
     assert whys(whole.build())["blind"] == {"config"}, "another recording is another model"
     assert whys(whole.build())["blind"] == {"reused"}
@@ -318,12 +319,18 @@ def test_what_was_removed_stays_removed_while_a_model_is_down(
             made = Asked(meta, out, questions, models)
             assert made.build().released.pending == 0
         gone = {row["id"] for row in made.release("rejected") if row["reason"] == "answered_blind"}
-        stayed = {row["id"] for row in made.release("data")}
+        stayed, before = {row["id"] for row in made.release("data")}, release_of(out)
         assert len(gone) > len(questions) / 2
         assert not (out / "release" / "pending").exists()
         write_scenes(meta / "meta.json", SCENES | {"office": ALL["office"]})
         outcome = made.build()
         again = whys(made.build())
+    waiting_since = candidate(out)
+    assert waiting_since is not None
+    assert [found.gate for found in waiting_since.failed] == ["panel"]
+    assert waiting_since.failed[0].told.startswith("c gave no reply to ")
+    assert release_of(out) == before, "it is not released"
+    accept(out, ["panel"], 5)
     assert {row["id"] for row in made.release("data") if row["scene_name"] != "office"} == stayed
     refused = made.release("rejected")
     removed = {row["id"] for row in refused if row["reason"] == "answered_blind" and "office" not in row["scene"]}
@@ -392,7 +399,7 @@ def test_no_key_is_in_anything_that_is_written(
     monkeypatch.setattr(rate_limit, "FIRST_PAUSE_S", 0.01)  # nobody listens: no minute is waited
     key = "sk-" + "planted" * 4
     model = {"provider": "openai", "model": "big", "base_url": "http://127.0.0.1:9/v1", "key_env": "MY_KEY"}
-    config = config_of(selected[0], generate=TASKS, blind={"models": [model | {"attempts": 1}]})
+    config = config_of(selected[0], generate=TASKS, blind={"models": [model | {"attempts": 1}], "max_failed": 1})
     Builder(config, tmp_path / "out", keys={"MY_KEY": key}).build()
     replies = pq.read_table(tmp_path / "out" / "release" / "blind" / "test-00000-of-00001.parquet").to_pylist()
     assert {row["failure"] for row in replies} != {None}, "nobody listens there"

@@ -11,7 +11,15 @@ import pytest
 import yaml
 from prefect.logging import disable_run_logger
 
-from flows.orchestration.prefect_flows import UP_TO_DATE, WITH_QUARANTINE, _lacks_replies, _may_heal, _state, build_flow
+from flows.orchestration.prefect_flows import (
+    UP_TO_DATE,
+    WITH_CANDIDATE,
+    WITH_QUARANTINE,
+    _lacks_replies,
+    _may_heal,
+    _state,
+    build_flow,
+)
 from flows.orchestration.prefect_run import _funnel, _questions
 from flows.orchestration.saved_build import SAVED_FILE
 from pipeline.blind.ask import REPLIES
@@ -25,6 +33,8 @@ from pipeline.engine.manifest import Entry, Outcome, Why
 from pipeline.engine.plan import WHOLE
 from pipeline.engine.stage import STORE
 from pipeline.engine.store import Store
+from pipeline.release.gates import GateResult
+from pipeline.release.history import PublishedRelease
 from pipeline.release.writer import Released
 from tests.builds import REPOSITORY, Cli, config_of
 from tests.engine.test_kill import SCENES
@@ -64,6 +74,13 @@ def test_the_state_says_how_a_build_ended(done: Outcome, name: str, told: str) -
     assert state.name == name
     assert state.message is not None
     assert told in state.message
+
+
+def test_the_state_names_a_candidate_and_what_it_failed() -> None:
+    gates = (GateResult("scenes", 0.5, 0.02, "1 of 2 scenes are gone"),)
+    state = _state(outcome("new"), PublishedRelease("abc", "", gates, waits=True))
+    assert (state.name, state.is_completed()) == (WITH_CANDIDATE, True)
+    assert state.message == "candidate abc is not released: scenes: 1 of 2 scenes are gone (0.5, limit 0.02)"
 
 
 def test_what_is_shown_of_a_release_adds_up() -> None:

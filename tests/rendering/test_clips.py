@@ -11,13 +11,14 @@ import pyarrow.parquet as pq
 from pipeline.engine.config import build_config
 from pipeline.engine.run import run_here
 from pipeline.stages.builder import Builder
+from tests.builds import OPEN_GATES
 
 FPS = 30
 
 
 def build(root: Path, out: Path, cap: int) -> dict[str, bytes]:
     """Path below the folder of videos -> bytes, after a build with at most so many questions of a task."""
-    unasked = {"blind": {"models": []}, "prune": None, "figures": False}
+    unasked = {"blind": {"models": []}, "prune": None, "figures": False, "gates": OPEN_GATES}
     config = build_config(
         {"benchmark": "urbanvideo", "roots": {"flights": root}, "select": {"per_scene_and_task": cap}} | unasked
     )
