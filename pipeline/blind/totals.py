@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from pipeline.blind.config import NO_OPTIONS
+from pipeline.blind.config import FINAL
 from pipeline.core.schema import Model
 from pipeline.llm.base import ModelSpec
 from pipeline.llm.budget import Money
@@ -46,7 +46,7 @@ class ModelTotals(Model):
     @property
     def lost(self) -> int:
         """Rows without a reply that might have had one."""
-        return sum(n for kind, n in self.failed.items() if kind != NO_OPTIONS)
+        return sum(n for kind, n in self.failed.items() if kind not in FINAL)
 
 
 def totals_of(models: Sequence[ModelSpec], replies: pa.Table, money: Money) -> tuple[ModelTotals, ...]:
@@ -83,7 +83,7 @@ def unanswered(totals: Sequence[ModelTotals]) -> list[str]:
     """Which models failed for how many of their rows, and why, one a text; empty where none did."""
     return [
         f"{t.model} gave no reply to {t.lost} of {t.questions} requests "
-        f"({', '.join(f'{n} {kind}' for kind, n in t.failed.items() if kind != NO_OPTIONS)})"
+        f"({', '.join(f'{n} {kind}' for kind, n in t.failed.items() if kind not in FINAL)})"
         for t in totals
         if t.lost
     ]
