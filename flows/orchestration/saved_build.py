@@ -18,6 +18,7 @@ from pipeline.core.errors import ConfigError
 from pipeline.core.files import write_atomically
 from pipeline.engine.change_causes import written as as_setting
 from pipeline.engine.config import BuildConfig
+from pipeline.reading.settings import strict_yaml
 
 SAVED_FILE: Final = "build.yaml"
 UNFINISHED_FILE: Final = "build.unfinished.yaml"  # of a run that is under way, was cancelled or failed
@@ -63,12 +64,12 @@ def read_saved_build(folder: Path, file: str = SAVED_FILE) -> SavedBuild:
     """Reads the saved arguments of a build; empty where there are none. Raises ConfigError for a damaged file."""
     path = folder / file
     try:
-        found = yaml.safe_load(path.read_text(encoding="utf-8"))
+        found = strict_yaml(path.read_text(encoding="utf-8"))
         settings = {key: value if isinstance(value, str) else as_setting(value) for key, value in found["set"].items()}
         return SavedBuild(dict(found["roots"]), settings, dict(found["configured"]), str(found["at"]))
     except (FileNotFoundError, NotADirectoryError):
         return SavedBuild()
-    except (OSError, ValueError, TypeError, KeyError, AttributeError, yaml.YAMLError) as error:
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError, yaml.YAMLError) as error:
         raise ConfigError(f"{path}: cannot be read ({type(error).__name__}); correct it, or delete it") from error
 
 

@@ -19,6 +19,7 @@ _SHOWN: Final = 80  # characters of a wrong value in a message
 _FAULTS_SHOWN: Final = 5
 _NUMBERS: Final = frozenset({"tag:yaml.org,2002:int", "tag:yaml.org,2002:float"})
 _DIGITS_MAX: Final = 64  # characters of a number
+_TEXT_MAX: Final = 2**20  # characters of settings, which are read at some 50,000 a second
 
 
 def _below(name: str) -> str:
@@ -76,6 +77,8 @@ class StrictLoader(yaml.SafeLoader):
 
 def strict_yaml(text: str) -> Any:
     """The value of a YAML text. Raises YAMLError, RecursionError, and ValueError: for a date that there is not."""
+    if len(text) > _TEXT_MAX:
+        raise yaml.YAMLError(f"{len(text):,} characters, over {_TEXT_MAX:,}: these are no settings")
     return yaml.load(text, Loader=StrictLoader)  # noqa: S506  a SafeLoader
 
 

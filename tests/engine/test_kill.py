@@ -32,6 +32,26 @@ SCENES = {plan.name: sample_scene(plan) for plan in PLANS}
 SERVE = "from tests.engine.test_kill import serve; serve()"
 COMMAND = "from flows.cli.app import main; main()"
 WORKER = "multiprocessing.forkserver"
+# The wall clock jumps by years, forth and back, each time it is asked; the processor's and the kernel's own do not.
+JUMPING = """
+import itertools, time
+from datetime import datetime, timedelta
+
+jumps = itertools.cycle((0, 400, -4000, 3, -1))
+real = time.time
+time.time = lambda: real() + 86_400 * next(jumps)
+
+class Jumping(datetime):
+    @classmethod
+    def now(cls, tz=None):
+        return datetime.now(tz) + timedelta(days=next(jumps))
+
+from flows.orchestration import saved_build
+from pipeline.engine import lease
+from pipeline.release import history
+
+lease.datetime = history.datetime = saved_build.datetime = Jumping
+"""
 # Where in the writing of a file the process ends.
 
 MOMENTS = ("half of it written", "before its renaming", "after its renaming")
@@ -250,13 +270,42 @@ def test_what_a_killed_worker_did_is_done_by_another(
     assert_same_build(out, expected)
 
 
+@pytest.mark.slow
+def test_a_build_that_sleeps_goes_on(undisturbed: Callable[[int], tuple[Path, Path]], tmp_path: Path) -> None:
+    """As a laptop's lid does it: the command and its workers are stopped in mid-build (SIGSTOP), and continued."""
+    meta, expected = undisturbed(24)
+    out = tmp_path / "out"
+    with command(meta, out, "--no-prefect") as process:
+        while process.poll() is None and n_files(out) < n_files(expected) // 3:
+            time.sleep(0.01)
+        workers = _workers(process.pid)
+        for number in (signal.SIGSTOP, signal.SIGCONT):
+            for pid in (process.pid, *workers):
+                os.kill(pid, number)
+            time.sleep(1.0)
+        _, raw = process.communicate()
+    assert workers
+    assert process.returncode == 0, raw.decode()
+    assert_same_build(out, expected)
+
+
+@pytest.mark.slow
+def test_a_clock_that_jumps_changes_nothing(undisturbed: Callable[[int], tuple[Path, Path]], tmp_path: Path) -> None:
+    meta, expected = undisturbed(24)
+    for _ in range(2):  # the second time nothing is to be done
+        with command(meta, tmp_path / "out", "--no-prefect", JUMPING) as process:
+            _, raw = process.communicate()
+        assert process.returncode == 0, raw.decode()
+        assert_same_build(tmp_path / "out", expected)
+
+
 @contextmanager
-def command(meta: Path, out: Path, prefect: str) -> Iterator[subprocess.Popen[bytes]]:
+def command(meta: Path, out: Path, prefect: str, before: str = "") -> Iterator[subprocess.Popen[bytes]]:
     """The real command, with two worker processes, with Prefect or without."""
     arguments = ["build", "vsi", "--root", f"vsi_meta={meta}", "--out", str(out), "--workers", "2", prefect]
     arguments += UNASKED_SETTINGS
     with subprocess.Popen(
-        [sys.executable, "-c", COMMAND, *arguments],
+        [sys.executable, "-c", before + COMMAND, *arguments],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         cwd=REPOSITORY,

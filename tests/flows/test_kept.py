@@ -182,7 +182,7 @@ def test_a_dry_run_keeps_nothing(scan2qa: Cli, root: str, out: Path) -> None:
     assert not out.exists()
 
 
-@pytest.mark.parametrize("text", ["roots: [", "[]", "roots: 3", "", "roots: {}\nset: {}\n"])
+@pytest.mark.parametrize("text", ["roots: [", "[]", "roots: 3", "", "roots: {}\nset: {}\n", "{a: " * 20_000])
 def test_a_damaged_file_is_said(text: str, scan2qa: Cli, root: str, out: Path) -> None:
     out.mkdir()
     (out / SAVED_FILE).write_text(text)

@@ -39,7 +39,7 @@ def read_written_routes(path: Path) -> tuple[dict[str, dict[str, Any]], list[Raw
         try:
             scene, route = _route(json.loads(line))
             routes[scene].append(route)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             remedy = "see pipeline/worlds/indoor/readers/written_routes.py for the form of a line"
             broken.append(RawDataError(path, "bad_route", f"line {number}: {error}", remedy, f"(line {number})"))
     return {scene: {"routes": tuple(members)} for scene, members in routes.items()}, broken
