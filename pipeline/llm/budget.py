@@ -1,7 +1,9 @@
 """Caps on spending for models: a request is sent only if its most expensive outcome is still within the caps.
 
 So a cap is never exceeded, and the unspent rest at the end is less than one request could have cost. A request that
-does not fit while others are under way waits for their actual cost.
+does not fit while others are under way waits for their actual cost. A server may bill more than `max_tokens` allows:
+under a cap the first request to a model goes alone, and where one cost more than was set aside, as much is set aside
+for each further one. Only the requests under way when a server first does so can exceed the cap.
 """
 
 from __future__ import annotations
@@ -110,6 +112,8 @@ class BudgetGuard:
         spent = cache.spent()
         self._spent = {name: sum(row.usd for row in spent if name in {ALL, row.name}) for name in self._caps}
         self._held = dict.fromkeys(self._caps, 0.0)
+        self._trials: dict[str, bool] = {}  # by model: whether its first bill is still awaited
+        self._dearest: dict[str, float] = {}  # by model: the most that a request cost beyond what was set aside for it
         self._changed = asyncio.Condition()
 
     async def hold(self, name: str, most: Usage) -> float:
@@ -118,13 +122,28 @@ class BudgetGuard:
         usd = price.cost_usd(most) if price else 0.0
         caps = [cap for cap in (name, ALL) if cap in self._caps]
         async with self._changed:
-            while short := [cap for cap in caps if self._spent[cap] + self._held[cap] + usd > self._caps[cap]]:
-                if any(self._spent[cap] + usd > self._caps[cap] for cap in short):
-                    raise ModelError(BUDGET, self._told(short[0], usd))
+            while caps and usd and self._trials.get(name, False):
                 await self._changed.wait()
+            self._trials.setdefault(name, True)
+            try:
+                usd = await self._fitting(name, caps, usd)
+            except BaseException:
+                self._next_trial(name)
+                raise
             for cap in caps:
                 self._held[cap] += usd
         return usd
+
+    async def _fitting(self, name: str, caps: Sequence[str], usd: float) -> float:
+        """What is to be set aside, as soon as it fits. Raises ModelError (``budget``) where more is not left."""
+        while True:
+            usd = max(usd, self._dearest.get(name, 0.0))
+            short = [cap for cap in caps if self._spent[cap] + self._held[cap] + usd > self._caps[cap]]
+            if not short:
+                return usd
+            if any(self._spent[cap] + usd > self._caps[cap] for cap in short):
+                raise ModelError(BUDGET, self._told(short[0], usd))
+            await self._changed.wait()
 
     async def settle(self, name: str, held: float, usage: Usage | None, told: bool = True) -> None:
         """Books what a request did cost, None for nothing, and gives free what was set aside for it."""
@@ -133,9 +152,20 @@ class BudgetGuard:
         if usage is not None:
             self._cache.spend(name, usage, usd, told)
         async with self._changed:
+            if usage is not None:
+                self._trials[name] = False
+            self._next_trial(name)
+            if usd > held:
+                self._dearest[name] = max(usd, self._dearest.get(name, 0.0))
             for cap in {name, ALL} & self._caps.keys():
                 self._held[cap] -= held
                 self._spent[cap] += usd
+            self._changed.notify_all()
+
+    def _next_trial(self, name: str) -> None:
+        """The request that went alone had no bill: the next one goes alone."""
+        if self._trials.get(name):
+            del self._trials[name]
             self._changed.notify_all()
 
     def _told(self, cap: str, usd: float) -> str:

@@ -181,6 +181,7 @@ class Client:
             except ModelError as failure:
                 if failure.kind == RATE_LIMITED and refusals < REFUSALS:
                     refusals += 1
+                    await self._limiter.rest(failure)
                 elif failure.kind != UNSUPPORTED or not self._learn(failure, terms):
                     raise
 

@@ -284,6 +284,7 @@ _BEHAVIOURS: dict[str, Callable[[Asked], Said]] = {
     "parts": _says([{"type": "thinking", "thinking": [{"type": "text", "text": "A?"}]}, {"type": "text", "text": "B"}]),
     "wordy": _wordy(500),
     "endless": _wordy(10**9),
+    "overbills": lambda asked: Said("B", tokens=100 * asked.room),
     "reasoning": _reasoning,
     "leaky": lambda asked: Said(f"B, says {asked.key}"),
     "leaky-401": _leaky(401),

@@ -70,6 +70,18 @@ def test_all_models_share_the_cap_of_a_build(tmp_path: Path) -> None:
         assert 2.0 - most_usd(models[0]) <= billed(server.records()) <= 2.0
 
 
+@pytest.mark.parametrize("concurrency", [1, 16])
+def test_a_server_that_bills_more_than_was_asked_for_ends_at_the_cap(concurrency: int, tmp_path: Path) -> None:
+    """A reply is billed as 400 tokens for a room of 4: 4.02 dollars, of which 0.59 at most are expected."""
+    with running(latency_s=0.01) as server:
+        model = hosted(
+            server.address, model="overbills", price=PRICE, max_tokens=4, concurrency=concurrency, limit_cost=20.0
+        )
+        asked = ask(lettered_questions(30), [model], tmp_path / "replies.sqlite", {"PLANTED_KEY": KEY})
+        assert billed(server.records()) == pytest.approx(4 * 4.02)
+    assert asked.totals[0].failed == {"budget": 26}
+
+
 def test_what_came_malformed_is_paid_all_the_same(tmp_path: Path) -> None:
     path = tmp_path / "replies.sqlite"
 
