@@ -108,7 +108,10 @@ def plausible(things: Sequence[CityThing], file: str, findings: Findings) -> lis
 
 
 def apart(things: Sequence[CityThing], file: str, findings: Findings) -> list[CityThing]:
-    """The things, without buildings given twice; what stands in another building stays in the way, and is in doubt."""
+    """The things, without buildings given twice; what stands in another building stays in the way, and is in doubt.
+
+    The largest buildings come first: one that is left out itself takes no other along.
+    """
     houses = [i for i, thing in enumerate(things) if thing.kind == BUILDING and thing.outline]
     if not houses:
         return list(things)
@@ -121,10 +124,12 @@ def apart(things: Sequence[CityThing], file: str, findings: Findings) -> list[Ci
     faults = Faults(findings, file)
     dropped: set[int] = set()
     doubts: dict[int, str] = {}
-    for i, j, common, least in zip(a.tolist(), b.tolist(), shared.tolist(), smaller.tolist(), strict=True):
-        if common <= OVERLAP * least:
+    rank = {i: n for n, i in enumerate(sorted(range(len(houses)), key=lambda i: (-area[i], things[houses[i]].id)))}
+    pairs = zip(a.tolist(), b.tolist(), shared.tolist(), smaller.tolist(), strict=True)
+    for i, j, common, least in sorted(pairs, key=lambda pair: min(rank[pair[0]], rank[pair[1]])):
+        first, second = (i, j) if rank[i] < rank[j] else (j, i)
+        if common <= OVERLAP * least or houses[first] in dropped:
             continue
-        first, second = (i, j) if (-area[i], things[houses[i]].id) < (-area[j], things[houses[j]].id) else (j, i)
         large, small = things[houses[first]], things[houses[second]]
         if common >= SAME * area[first]:
             what = "have the footprint of another, and were left out"

@@ -174,6 +174,23 @@ def test_footprints_that_overlap_and_buildings_given_twice(tmp_path: Path) -> No
     assert len(Occluders(scene.facts).prisms) == 4  # what is in doubt stands in the way
 
 
+def test_a_building_that_is_left_out_takes_no_other_along(tmp_path: Path) -> None:
+    """Each is given again 5% further on: the third repeats the second, and not the first, which stays."""
+    root = write(
+        tmp_path,
+        block(10, 10, 20, 20, id="first", height_m=9),
+        block(10, 10.95, 20, 19.9, id="second", height_m=9),
+        block(10, 12.5, 20, 19.8, id="third", height_m=9),
+    )
+    scene = read(root)
+    assert {name: thing.doubt for name, thing in things(scene).items()} == {
+        "first": None,
+        "third": "its footprint overlaps first",
+    }
+    assert "second (as first)" in found(scene)["doubled_footprint"]
+    assert "third" not in found(scene)["doubled_footprint"]
+
+
 def test_outlines_that_cross_themselves_and_heights_that_are_not_known(tmp_path: Path) -> None:
     bow = lon_lat((50, 50), (60, 60), (60, 50), (50, 60), (50, 50))
     root = write(
