@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rich.table import Table
+from rich.text import Text
 
-from flows.cli.output.console import console, print_wrapped
+from flows.cli.output.console import console
 from flows.cli.output.tables import print_table
 from flows.orchestration.build import remote_build
 from flows.orchestration.saved_build import read_saved_build
@@ -39,7 +40,7 @@ def release(folder: Path, name: str, gates: Sequence[str]) -> bool:
 def show_waiting(folder: Path, name: str, also: str = "") -> None:
     """Prints on one line which gates the candidate that waits failed, and how to release it all the same."""
     if waiting := candidate(folder):
-        print_wrapped(also + waiting_line(folder, waiting, name), style="red")
+        console.print(Text(also + waiting_line(folder, waiting, name), "red"), soft_wrap=True)
 
 
 def waiting_line(folder: Path, waiting: PublishedRelease, name: str) -> str:
