@@ -13,7 +13,7 @@ import struct
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from html import escape
 from typing import Final
 
@@ -90,11 +90,12 @@ class Sheet:
 
     def svg(self) -> str:
         """The sheet as a file of its own."""
-        body = self.laid_out()
+        body = self.body
         paper = f'<rect class="paper" width="{body.width:g}" height="{body.height:g}"/>'
         return svg_of(f"{paper}{body.elements()}", body.width, body.height, self.title)
 
-    def laid_out(self) -> Canvas:
+    @cached_property
+    def body(self) -> Canvas:
         """All of it in its place."""
         body = Canvas(0, 0)
         y = _GAP
@@ -182,14 +183,14 @@ _RGB: Final = 2  # PNG's kind of pixels
 
 def png_of(sheet: Sheet) -> bytes:
     """A sheet as PNG, light, with the font of `fonts` and no other: the same bytes on every machine."""
-    body = sheet.laid_out()
+    body = sheet.body
     page = Image.new("RGB", (round(body.width), round(body.height)), "white")
     for part in body.placed():
         x, y = round(part.at[0]), round(part.at[1])
         if part.panel:
             page.paste(_ground(part.canvas.beginning(), part.canvas.width, part.canvas.height), (x, y))
         for left, top, photo in part.canvas.photos():
-            page.paste(Image.open(io.BytesIO(photo.jpeg)), (x + round(left), y + round(top)))
+            page.paste(_photo(photo.jpeg), (x + round(left), y + round(top)))
         beyond = 0 if part.cut else _BEYOND
         above = _above(part.canvas.rest(), part.canvas.width, part.canvas.height, beyond)
         page.paste(above, (x - beyond, y - beyond), above)
@@ -208,6 +209,13 @@ def _packed(page: Image.Image) -> bytes:
         struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(body, zlib.crc32(kind)))
         for kind, body in chunks
     )
+
+
+@lru_cache(maxsize=_KEPT)
+def _photo(jpeg: bytes) -> Image.Image:
+    image = Image.open(io.BytesIO(jpeg))
+    image.load()
+    return image
 
 
 @lru_cache(maxsize=_ABOVE)

@@ -138,10 +138,10 @@ def test_long_texts_are_broken_and_cut() -> None:
 def test_where_everything_lies(stills: int, corners: list[tuple[int, int]], size: tuple[int, int]) -> None:
     pictures = sheet(stills=stills).stills
     two = [SheetPart(Canvas(560, 100), {}), SheetPart(Canvas(560, 40), {})]
-    body = Sheet("two", two, ["A note."], pictures).laid_out()
+    body = Sheet("two", two, ["A note."], pictures).body
     assert [part.at for part in body.placed()] == [(12, 12), (12, 124), (12, 176), *corners]
     assert (body.width, body.height) == size
-    tall = Sheet("tall", [SheetPart(Canvas(560, 900), {})], (), pictures).laid_out()
+    tall = Sheet("tall", [SheetPart(Canvas(560, 900), {})], (), pictures).body
     assert (tall.width, tall.height) == (size[0], 936)  # two gaps where no note follows
 
 
