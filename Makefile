@@ -96,7 +96,7 @@ bench: $(READY) ## measure speed (the model layer apart, twelve minutes: python 
 schemas: $(READY) ## write meta_schemas/*.schema.json from the shared models
 	$(BIN)/scan2qa schemas
 
-docs: $(READY) ## write docs/reference: reasons and findings with a picture each, columns, keys of configurations
+docs: $(READY) ## write docs/reference: reasons and findings with a picture each, columns, keys of configurations, licences of packages
 	$(BIN)/scan2qa reference
 
 lock: ## resolve requirements.lock again (needs uv) [ARGS=--upgrade]

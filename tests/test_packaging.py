@@ -14,6 +14,7 @@ import pytest
 from flows.cli.app import main
 from pipeline.core.errors import EXTRAS, MissingExtraError, extra_of, require_extra
 from pipeline.engine.code import DISTRIBUTIONS
+from pipeline.engine.licences import PROJECT, bundled, licence, missing, third_parties
 from pipeline.llm.base import ModelSpec
 from pipeline.llm.providers import check_installed
 from pipeline.worlds.registry import READERS
@@ -120,6 +121,25 @@ def test_what_is_missing_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch
         MissingExtraError, match=r"reader scannet needs open3d, .* extra \[scans\]. Run: .+'scan2qa\[scans\]'"
     ):
         require_extra("scans", "reader scannet")
+
+
+def test_the_licences_of_what_each_extra_brings() -> None:
+    """One that asks more of whoever passes it on than to be named stands in the README or serves the tests alone."""
+    base = third_parties(None)
+    assert {"numpy", "prefect", "greenlet"} <= base.keys(), "what packages need, too"
+    assert not {"open3d-cpu", "pytest", "openai", PROJECT} & base.keys()
+    strict: set[tuple[str, str | None]] = set()
+    for extra in (None, *EXTRAS, "dev"):
+        found = third_parties(extra)
+        told = {name: licence(package) for name, package in found.items()}
+        assert {name for name, words in told.items() if words == "not said"} <= {"mlcroissant"}
+        own = told.keys() - base.keys() if extra else base.keys()
+        strict |= {(name, extra) for name in own if re.search(r"GPL|General Public", told[name])}
+    brought = {("text-unidecode", None), ("pymavlink", "flights"), ("krippendorff", "dev"), ("quadprog", "dev")}
+    assert strict == brought
+    assert licence(base["text-unidecode"]).startswith("Artistic License; "), "either may be chosen"
+    assert "libx264" in bundled(base["av"])
+    assert missing("scans") == []
 
 
 def test_a_model_without_its_package_or_weights_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import sys
 import types
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from html import escape
+from importlib.metadata import Distribution, distribution, distributions
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
 
@@ -18,6 +21,7 @@ from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.errors import ConfigError
 from pipeline.core.schema import MODELS
 from pipeline.engine.config import config_model
+from pipeline.engine.licences import EMBEDDED_MODEL, PROJECT, bundled, installed, licence, missing, third_parties
 from pipeline.llm.base import ModelSpec
 from pipeline.release.tables import COLUMN_DOCS
 from pipeline.rendering.reason_examples import ANY, EXAMPLES, GLOSSARY, SHARED, findings_of, glossary
@@ -28,10 +32,11 @@ PICTURES: Final = "pictures"  # folder beside the pages
 WITHOUT_FILE: Final = "without.yaml"  # beside the examples: group -> reason or finding -> why it can have none
 _SHOWN_WIDTH: Final = 420
 _NAMES: Final = frozenset(("build", "benchmark"))  # of the configuration itself
+_HARNESSES: Final = "harnesses"  # folder of the environment that `make` writes
 
 
 def references(builds: Path, folder: Path) -> dict[str, str]:
-    """File name -> Markdown: what reasons and findings mean, what columns hold, and every key of each configuration.
+    """File name -> Markdown: reasons, findings, columns, keys of each configuration, and licences of what is installed.
 
     Args:
         builds: the folder of their files, whose values stand for the defaults that they replace.
@@ -45,6 +50,7 @@ def references(builds: Path, folder: Path) -> dict[str, str]:
             if not file.exists():
                 raise ConfigError(f"benchmark {name} has no {holds}: write {file}")
     pages = {"reasons.md": _reasons(folder), "findings.md": _findings(folder), "columns.md": _columns()}
+    pages |= {"licences.md": _licences()}
     return pages | {f"build-{name}.md": _configuration(name, builds / f"{name}.yaml") for name in BENCHMARKS}
 
 
@@ -103,6 +109,42 @@ def _columns() -> str:
         parts += [f"## {benchmark.title}\n", _table(("column", "holds"), benchmark.columns.said.items())]
     parts += ["## provenance, rejected, blind, review, fixes\n", _table(("column", "holds"), COLUMN_DOCS.items())]
     return "\n".join(parts)
+
+
+@cache
+def _licences() -> str:
+    """The licences of third parties, by the extra that brings them."""
+    base, extras = third_parties(None), []
+    for extra in sorted(distribution(PROJECT).metadata.get_all("Provides-Extra") or ()):
+        added, absent = third_parties(extra), missing(extra)
+        told = f"Not installed here: {', '.join(absent)}.\n\n" if absent else ""
+        own = [package for name, package in added.items() if name not in base]
+        extras += [f"## Extra `{extra}`, besides\n", told + _packages(own)]
+    harnesses = distributions(path=[str(Path(sys.prefix) / _HARNESSES)])
+    return "\n".join(
+        (
+            _MADE,
+            "# Licences of third parties\n",
+            "Of the packages that are installed here, as their metadata have them. Libraries in a package's binaries\n"
+            "have licences of their own: FFmpeg in `av` is built with x264 and x265, which are under the GPL. scan2qa\n"
+            "itself is under Apache-2.0, and carries HTMX (0BSD) for the review page.\n",
+            "## Every installation\n",
+            _packages(base.values()),
+            *extras,
+            "## The embedded model, which `make` installs\n",
+            _packages(installed(EMBEDDED_MODEL)),
+            "## Evaluation harnesses, which `make` installs for the tests\n",
+            _packages(harnesses),
+        )
+    )
+
+
+def _packages(found: Iterable[Distribution]) -> str:
+    rows = [
+        (f"{one.name} {one.version}", licence(one), ", ".join(bundled(one)))
+        for one in sorted(found, key=lambda one: one.name.lower())
+    ]
+    return _table(("package", "licence", "libraries in its binaries"), rows) if rows else "None.\n"
 
 
 def _configuration(name: str, file: Path) -> str:
