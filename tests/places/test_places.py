@@ -71,6 +71,24 @@ def test_districts_are_their_city() -> None:
     assert largest([], 10) == []
 
 
+@settings(max_examples=50, deadline=None)
+@given(
+    st.lists(st.tuples(st.integers(0, 9), st.integers(1, 99)), max_size=12, unique_by=lambda c: c[0]), st.integers(1, 5)
+)
+def test_a_city_that_takes_no_rank_takes_no_other_along(places: list[tuple[int, int]], top: int) -> None:
+    """Cities 11 km apart on a line: each is ranked, or a part of a ranked one near it, or there are ranks no more."""
+    cities = [PlaceCity(f"c{at}", "XX", at / 10, 0.0, people) for at, people in places]
+    found = largest(cities, top)
+    parts = {name: host for host in found for name in host.merged}
+    for city in cities:
+        near = [
+            host for host in found if host.population >= city.population and abs(host.lat_deg - city.lat_deg) < 0.21
+        ]
+        is_ranked = any(host.name == city.name for host in found)
+        assert is_ranked != (city.name in parts) or (len(found) == top and not near)
+        assert city.name not in parts or parts[city.name].name in {host.name for host in near}
+
+
 @pytest.mark.parametrize(
     ("classes", "score"),
     [

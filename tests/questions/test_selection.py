@@ -235,6 +235,23 @@ def test_what_people_wrote_goes_first() -> None:
     assert asked["id"].to_pylist() == [0, 1, 900, 901]
 
 
+@some
+@given(entries, st.sets(st.integers(0, 2**53 - 1), max_size=20), st.integers(1, 6), st.booleans())
+def test_what_is_refused_takes_no_place_and_displaces_nothing(
+    offered: dict[int, str], refused: set[int], cap: int, as_released: bool
+) -> None:
+    """Neither beside a cap nor, where questions are spread, by the things that it names."""
+    rows = [row(*entry) for entry in offered.items()]
+    others = [
+        row(number, None, reason="not_unique", measured=2.0, limit=1.0, unit="objects")
+        for number in refused - {*offered}
+    ]
+    alone, among = (
+        asked_in(select(table(found), TASKS, cap, as_released=as_released)) for found in (rows, rows + others)
+    )
+    assert among.equals(alone)
+
+
 def test_refused_candidates_keep_their_reasons() -> None:
     refused = row(5, None, reason="near_sector_boundary", measured=9.9, limit=10.0, unit="deg")
     role = row(6, None, role="facing", reason="not_unique", measured=2.0, limit=1.0, unit="objects")

@@ -267,18 +267,20 @@ class CityAuthor(ModelAuthor[CityView, SceneAuthoring[CityView], AuthoredThing])
         if len(scene.asks) > 1:
             shown = _told(facts(view, i), _pictures(view, i, scene.second_shown))
             second = Second(scene.asks[1], shown, self.check)
-        said: Counter[str] = Counter()
+        said, kept = Counter[str](), Counter[str]()
         for number, item in enumerate(map(item_of, found)):
             text = normalised(item.question)
             again, said[text] = said[text], said[text] + 1
             case = _case(view, i, item, item.question, *((str(again),) if again else ()))
-            case.measured(rule("asked_already", again, "<", 1, "questions"))
+            case.measured(rule("asked_already", kept[text], "<", 1, "questions"))
             placed: list[Case] = []
             if case.refusal is None:
                 examine(case, self._measures(scene, i, item, second))
-                scene.kept[normalised(item.answer)] += case.refusal is None
             if case.refusal is None:
                 placed = list(_placed(view, i, item, case, target.proofs[number % len(target.proofs)]))
+            if any(start.refusal is None for start in placed):  # what is refused itself takes no other along
+                kept[text] += 1
+                scene.kept[normalised(item.answer)] += 1
             yield from placed or [case]
 
     def unwritten(self, target: AuthoredThing, number: int) -> Case:

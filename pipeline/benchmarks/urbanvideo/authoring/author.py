@@ -102,14 +102,14 @@ class UrbanAuthor(ModelAuthor[UrbanView, FlightAuthoring, Target]):
     def validate(self, scene: FlightAuthoring, target: Target, found: Sequence[dict[str, Any]]) -> Iterator[Case]:
         """Each question with its directions mended, and the first rule that it breaks."""
         _, known = scene.told()
-        before: list[DraftItem] = []
+        kept: list[DraftItem] = []  # what is refused itself takes no other along
         for number, raw in enumerate(found, start=1):
             item = item_of(raw)
             mended = relative(item, scene.facts)
             case = Case(str(number), mended.question, wording=mended.question)
             case.flags = [MODEL_ASSISTED, *([REWRITTEN] if mended != item else [])]
             case.answer, case.wrong, case.proof = mended.answer, list(mended.wrong), mended.proof
-            again = sum(tokens(other.question) == tokens(mended.question) for other in before)
+            again = sum(tokens(other.question) == tokens(mended.question) for other in kept)
             repeated = rule("invalid_or_ambiguous_repeated", again, "<=", 0, "questions")
             of_rules = measures(mended, scene.facts, known, self.tasks[target.task].asks)
             for measure in chain(of_rules, [repeated]):
@@ -119,7 +119,7 @@ class UrbanAuthor(ModelAuthor[UrbanView, FlightAuthoring, Target]):
                     break
             else:
                 _answer(case, mended, scene, self.check)
-            before.append(mended)
+            kept += [mended] if case.refusal is None else []
             yield case
 
     def calls(

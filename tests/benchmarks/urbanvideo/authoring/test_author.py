@@ -95,6 +95,15 @@ def test_one_bad_question_does_not_cost_the_others() -> None:
     assert len({row["id"] for row in rows}) == 4
 
 
+@pytest.mark.parametrize("place", range(3))
+def test_a_question_that_is_refused_itself_takes_no_other_along(place: int) -> None:
+    """Of the same words one is asked, wherever the one stands whose options are letters."""
+    items: list[dict[str, Any]] = [GOOD, GOOD]
+    items.insert(place, question(answer="B"))
+    told = reasons(Scripted(compose=questions(*items)), 3)
+    assert (told.pop(place), told) == ("choices_letter", [None, "invalid_or_ambiguous_repeated"])
+
+
 OK = questions(GOOD)
 FAILED = ModelError("timeout", "no reply")
 

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from pipeline.core.errors import ConfigError, RawDataError
+from pipeline.core.findings import Findings
 from pipeline.reading.files import SceneFiles
 from pipeline.worlds.city.facts import CityScene, CityThing
 from pipeline.worlds.city.occluders import Occluders
+from pipeline.worlds.city.readers.checks import apart
 from pipeline.worlds.city.readers.city import Cities
 from tests.conftest import REAL_DATA
 from tests.worlds.city.cities import SETTINGS, block, feature, house, lon_lat, point, read, spot, write
@@ -289,6 +294,22 @@ def test_ids_of_two_things(tmp_path: Path) -> None:
     scene = read(root)
     assert sorted(things(scene)) == ["b", "d"]
     assert "1 of 5 things have an id that another thing has too" in found(scene)["duplicate_id"]
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.tuples(*[st.integers(0, 12)] * 2, *[st.sampled_from((18, 19, 20))] * 2), max_size=8))
+def test_each_building_that_is_left_out_repeats_one_that_stays(boxes: list[tuple[int, int, int, int]]) -> None:
+    outlines = [((x, y), (x + w, y), (x + w, y + d), (x, y + d)) for x, y, w, d in boxes]
+    houses = [
+        CityThing(id=f"b{n}", kind="building", noun="building", center=ring[0], radius_m=14.0, outline=ring)
+        for n, ring in enumerate(outlines)
+    ]
+    findings = Findings()
+    kept = {thing.id for thing in apart(houses, "map", findings)}
+    told = next((one.message for one in findings.items if one.name == "doubled_footprint"), "")
+    pairs = dict(re.findall(r"(b\d) \(as (b\d)\)", told))
+    assert {house.id for house in houses} - kept == pairs.keys()
+    assert set(pairs.values()) <= kept
 
 
 @pytest.mark.parametrize(
