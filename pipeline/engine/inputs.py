@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
 from pipeline.core.errors import ConfigError, RawDataError, require_extra
-from pipeline.core.fixes import FixEntry
+from pipeline.core.fixes import DropScene, FixEntry
 from pipeline.core.identity import digest_of
 from pipeline.core.mirrors import Mirror, mirror_of
 from pipeline.engine.config import BuildConfig
@@ -70,6 +70,8 @@ def list_inputs(config: BuildConfig) -> InputListing:
     for name, root in sorted(config.roots.items()):
         reader = config.reader(name)
         listing = list_within(reader, root, config.limits)
+        drops = [e for own in fixes.values() for e in own if isinstance(e.fix, DropScene)]
+        dropped = {e.scene for e in drops if e.fix.reader in (None, name)}
         broken += [(_unit_of(error), error) for error in listing.broken]
         for ref in listing.scenes:
             if ref.id in inputs:
@@ -77,9 +79,9 @@ def list_inputs(config: BuildConfig) -> InputListing:
             dataset, _, scene = ref.id.partition("/")
             asked = tuple(q for q in known.get(scene, ()) if q.dataset in (None, dataset))
             own = tuple(e for e in fixes.pop(ref.id, ()) if e.fix.reader in (None, name))
-            inputs[ref.id] = RawInput(
-                reader, root, ref, HumanInput(written.pop(ref.id, {}), asked, own), mirror_of(root)
-            )
+            said = HumanInput(written.pop(ref.id, {}), asked, own)
+            gone = frozenset(other.id for other in ref.beside) & dropped
+            inputs[ref.id] = RawInput(reader, root, ref, said, mirror_of(root), gone)
     file = next(iter(config.written.values()), Path())
     lost = ("written_without_scene", "no such scene in this build", "correct the scene, or give its data root")
     broken += [(scene, RawDataError(file, *lost, scene)) for scene in sorted(written)]
@@ -184,23 +186,34 @@ class HumanInput:
 
 @dataclass(frozen=True)
 class RawInput:
-    """One scene of a reader's root; ``reader`` with its options, ``mirror`` of a root that lies elsewhere."""
+    """One scene of a reader's root.
+
+    Attributes:
+        reader: with its options.
+        mirror: of a root that lies elsewhere.
+        dropped: of the scenes beside it those that a fix leaves out: it is not compared with them.
+    """
 
     reader: Reader
     root: Path
     ref: SceneRef
     human_input: HumanInput = field(default_factory=HumanInput)
     mirror: Mirror | None = None
+    dropped: frozenset[str] = frozenset()
 
     @property
     def parts(self) -> Parts:
         """By name, what changes with the scene's bytes and the file that holds them, not with where the root lies."""
         reader = digest_of([self.reader.name, self.reader.settings()])
-        return {"raw data": digest_of([self.ref.files, self.ref.stamp]), f"reader {self.reader.name}": reader}
+        parts = {"raw data": digest_of([self.ref.files, self.ref.stamp]), f"reader {self.reader.name}": reader}
+        return parts | (
+            {"scenes beside it that fixes leave out": digest_of(sorted(self.dropped))} if self.dropped else {}
+        )
 
     def open(self) -> RawScene:
         """The scene's raw data, to be shared by the stages of one process that read them."""
-        return RawScene(self.reader, SceneFiles(self.mirror.root if self.mirror else self.root, self.ref))
+        ref = replace(self.ref, beside=tuple(other for other in self.ref.beside if other.id not in self.dropped))
+        return RawScene(self.reader, SceneFiles(self.mirror.root if self.mirror else self.root, ref))
 
     @contextmanager
     def in_use(self) -> Iterator[None]:

@@ -12,7 +12,10 @@ from PIL import Image, ImageFilter
 from scipy.fft import dctn
 
 from pipeline.core.arrays import FloatArray
+from pipeline.core.identity import digest_of
 from pipeline.core.schema import Finding
+from pipeline.engine.config import build_config
+from pipeline.engine.inputs import list_inputs
 from pipeline.reading.files import SceneFiles
 from pipeline.worlds.panorama.facts import PanoramaConfig, PanoramaScene
 from pipeline.worlds.panorama.observe.panorama import observe_panorama
@@ -172,6 +175,28 @@ def test_what_is_left_out_itself_takes_no_other_along(tmp_path: Path, spoiled: d
     write(tmp_path, "p3", jpeg(blobs(1), quality=60), OUTSIDE)
     assert "near_duplicate" not in found(observed(tmp_path, "p2", SMOOTH))
     assert "panoramas/p2" in found(observed(tmp_path, "p3", SMOOTH))["near_duplicate"].message
+
+
+def test_one_that_a_fix_leaves_out_takes_no_other_along(tmp_path: Path) -> None:
+    for name in ("p1", "p2", "p3"):
+        write(tmp_path / "raw", name, jpeg(blobs(1)), OUTSIDE)
+    config = {"build": "geo", "benchmark": "ergeobench", "roots": {"panoramas": tmp_path / "raw"}}
+
+    def beside(**more: Any) -> dict[str, tuple[str, list[str]]]:
+        inputs = list_inputs(build_config(config | more)).inputs
+        return {
+            unit: (digest_of(raw.parts), [other.id for other in raw.open().files.ref.beside])
+            for unit, raw in inputs.items()
+        }
+
+    before = beside()
+    (tmp_path / "fixes").mkdir()
+    drop = "{id: left-out, scene: p1, target: drop_scene, why: blurred, who: me, date: 2026-01-31}"
+    (tmp_path / "fixes" / "panoramas.yaml").write_text(f"- {drop}\n")
+    after = beside(fixes={"folder": tmp_path / "fixes"})
+    assert [names for _, names in before.values()] == [[], ["panoramas/p1"], ["panoramas/p1", "panoramas/p2"]]
+    assert [names for _, names in after.values()] == [[], [], ["panoramas/p2"]]
+    assert [after[unit] == before[unit] for unit in before] == [True, False, False]
 
 
 def test_of_many_on_one_spot_each_is_held_against_the_first(tmp_path: Path) -> None:
