@@ -36,12 +36,15 @@ class VideoFacts:
     height: int
 
 
-def open_video(path: Path) -> InputContainer:
-    """A video for reading. Raises what PyAV raises, OSError for what is no file, VideoError for huge pictures."""
+def open_video(path: Path, **options: str) -> InputContainer:
+    """A video for reading, with options of its demuxer.
+
+    Raises what PyAV raises, OSError for what is no file, VideoError for huge pictures.
+    """
     import av  # takes a while to start
 
     size_of_file(path)
-    container = av.open(f"file:{path}")  # a bare path may look like a protocol
+    container = av.open(f"file:{path}", container_options=options)  # a bare path may look like a protocol
     for stream in container.streams.video:
         if stream.width * stream.height > MAX_PIXELS:
             container.close()

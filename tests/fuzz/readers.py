@@ -31,6 +31,7 @@ from pipeline.formats.sens import SensError, open_sens
 from pipeline.formats.zips import zip_members
 from pipeline.worlds.flight.tracks.assemble import assemble
 from pipeline.worlds.panorama.readers.sources import WrongGPano, from_exif, from_gpano
+from tests.formats.logs.made_films import device, gps5, gps9, karma
 from tests.formats.logs.made_logs import dataflash, structured, tlog, ulog
 from tests.worlds.drive.readers.test_carla import recording
 from tests.worlds.indoor.readers.tiny_scans import ply, poses, sens
@@ -167,6 +168,12 @@ def _tlogs() -> list[bytes]:
     return [tlog([place(i) for i in range(N)], version) for version in (1, 2)]
 
 
+def _gpmfs() -> list[bytes]:
+    rows = [(47.0 + 1e-5 * i, 8.5, 500.0, 4.0, 4.0) for i in range(N)]
+    timed = [(*row, 9000, 100.0 + i, 1.5, 3) for i, row in enumerate(rows)]
+    return [device("Hero7", gps5(rows)), device("Hero13", gps9(timed)), karma([100.0 + i / 4 for i in range(N)])]
+
+
 def _plies() -> list[bytes]:
     corners = np.array([[0.0, 0, 0], [1, 0, 0], [0, 2, 0], [0, 0, 3.5]])
     faces = np.array([[0, 1, 2], [0, 2, 3], [3, 1, 0]])
@@ -244,6 +251,7 @@ READERS: Final = {
     "px4_ulog": Fuzzed(_log("px4_ulog"), (RawDataError,), _ulogs),
     "dataflash": Fuzzed(_log("dataflash"), (RawDataError,), _dataflashes),
     "tlog": Fuzzed(_log("tlog"), (RawDataError,), _tlogs),
+    "gpmf": Fuzzed(_log("gpmf"), (RawDataError,), _gpmfs),
     "carla_log": Fuzzed(_carla, (CarlaLogError,), lambda: [recording()]),
     "feather": Fuzzed(_feather, (FeatherError,), _feathers),
     "pickles": Fuzzed(_pickle, (PickleError,), _pickles),

@@ -12,11 +12,14 @@ GPS(longitude, latitude, satellites) (Mavic Pro, Mini, Phantom 4, Inspire) with 
 drone and camera). GPS(latitude, longitude, altitude) (M300, Avata 2). Which of the two it is, the numbers must say.
 
 Numbers count only with what ends them, so that a cut file yields no shortened ones.
+
+Some drones write the same text as a subtitle track into the film (`DjiFilm`).
 """
 
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -27,6 +30,7 @@ from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.core.errors import RawDataError
 from pipeline.core.findings import doubt, note
 from pipeline.core.schema import Finding
+from pipeline.formats.logs.film_tracks import FILM_SUFFIXES, TrackPacket, finds, is_film, read_packets
 from pipeline.formats.logs.frames import flu_to_enu, quaternion
 from pipeline.formats.logs.log import Clock, Log, Series, decoded, file_bytes
 from pipeline.geometry.geodesy import offsets_m
@@ -250,17 +254,62 @@ class DjiSrt:
 
     def read(self, path: Path) -> tuple[Log, ...]:
         """The one flight of a file. Raises RawDataError: `unreadable`, `empty`, `no_cues`, `no_positions`."""
-        text = decoded(file_bytes(path)).lower()
-        found = cues(text)
-        if found is None:
-            raise RawDataError(path, "no_cues", "there is no subtitle in it", "give the .SRT beside the video")
-        fields = {name: field(text, found.starts, name) for name in FIELDS}
-        place, dialect, orders = _places(fields)
-        if not np.isfinite(place[:, 0]).any():
-            message = f"none of {len(found.t_s)} subtitles holds a position, only camera settings"
-            remedy = "switch on GPS in captions, or give the flight record of the app (Airdata CSV)"
-            raise RawDataError(path, "no_positions", message, remedy)
-        return (_log(found, fields, place, dialect, orders),)
+        return (_flight(path, decoded(file_bytes(path))),)
+
+
+class DjiFilm:
+    """Reads the same subtitles from the track of a film that holds them (mov_text)."""
+
+    name = "dji_film"
+    suffixes = FILM_SUFFIXES
+
+    def is_own(self, path: Path, head: bytes) -> bool:
+        """Whether it is a film of which one of the first subtitles holds a position."""
+        return is_film(head) and finds(path, "subtitle", _is_placed) is not None
+
+    def read(self, path: Path) -> tuple[Log, ...]:
+        """The one flight of a film; its times are the film's.
+
+        Raises RawDataError: `unreadable_video`, `track_too_large`, `no_cues`, `no_positions`.
+        """
+        track = finds(path, "subtitle", _is_placed)
+        packets = () if track is None else read_packets(path, track)
+        log = _flight(path, "\n".join(_cue(p) for p in packets if p.t_s >= 0 and _text(p.raw).strip()))
+        message = "the log is the film's own subtitles, its times are those of the film"
+        own = note("telemetry_in_film", "log", message, "none needed")
+        return (replace(log, findings=(own, *(f for f in log.findings if f.name != "starts_late"))),)
+
+
+def _text(raw: bytes) -> str:
+    """The text of a packet: its length in two bytes, then UTF-8, then how it looks (3GPP TS 26.245)."""
+    return decoded(raw[2 : 2 + int.from_bytes(raw[:2], "big")])
+
+
+def _is_placed(raw: bytes) -> bool:
+    text = _text(raw).lower()
+    return any(FIELDS[name].search(text) for name in ("latitude", "gps"))
+
+
+def _cue(packet: TrackPacket) -> str:
+    """A packet as a subtitle of a file: its time, then its text, in which an arrow is none."""
+    minutes, seconds = divmod(packet.t_s, 60.0)
+    start = f"{int(minutes // 60):02d}:{int(minutes % 60):02d}:{int(seconds):02d},{int(seconds % 1 * 1000):03d}"
+    return f"{start} --> \n{_text(packet.raw).replace('-->', '->')}\n"
+
+
+def _flight(path: Path, subtitles: str) -> Log:
+    """The flight that subtitles tell of. Raises RawDataError: `no_cues`, `no_positions`."""
+    text = subtitles.lower()
+    found = cues(text)
+    if found is None:
+        raise RawDataError(path, "no_cues", "there is no subtitle in it", "give the .SRT beside the video")
+    fields = {name: field(text, found.starts, name) for name in FIELDS}
+    place, dialect, orders = _places(fields)
+    if not np.isfinite(place[:, 0]).any():
+        message = f"none of {len(found.t_s)} subtitles holds a position, only camera settings"
+        remedy = "switch on GPS in captions, or give the flight record of the app (Airdata CSV)"
+        raise RawDataError(path, "no_positions", message, remedy)
+    return _log(found, fields, place, dialect, orders)
 
 
 def _log(

@@ -43,6 +43,7 @@ class Log:
         clock: what the times count.
         t_s: (N,) time of each position on the log's clock, in the order of the file; may repeat and jump.
         lat_lon_alt: (N, 3) WGS84 degrees and metres above mean sea level, or None.
+        ellipsoidal: whether these metres are above the WGS84 ellipsoid: then only how they change is used.
         enu_m: (N, 3) local position where the log has one, or None; one of the two there must be.
         height_m: (N,) above take-off, or None.
         usable: (N,) False where the log itself says that there is no fix; None: it does not say.
@@ -66,6 +67,7 @@ class Log:
     clock: Clock
     t_s: FloatArray
     lat_lon_alt: FloatArray | None = None
+    ellipsoidal: bool = False
     enu_m: FloatArray | None = None
     height_m: FloatArray | None = None
     usable: BoolArray | None = None

@@ -10,7 +10,9 @@ from pipeline.core.files import open_file
 from pipeline.formats.logs.airdata_csv import AirdataCsv
 from pipeline.formats.logs.airsim import AirSim
 from pipeline.formats.logs.dataflash import DataFlash
-from pipeline.formats.logs.dji_srt import DjiSrt
+from pipeline.formats.logs.dji_srt import DjiFilm, DjiSrt
+from pipeline.formats.logs.film_tracks import is_film, no_telemetry
+from pipeline.formats.logs.gpmf import Gpmf
 from pipeline.formats.logs.log import LogReader
 from pipeline.formats.logs.openfly import OpenFly
 from pipeline.formats.logs.px4_ulog import PX4Ulog
@@ -27,6 +29,8 @@ _READERS: Final[tuple[LogReader, ...]] = (
     Gpx(),
     Kml(),
     OpenFly(),
+    Gpmf(),
+    DjiFilm(),
 )
 LOGS: Final[dict[str, LogReader]] = {reader.name: reader for reader in _READERS}
 _HEAD_BYTES: Final = 4096
@@ -35,7 +39,7 @@ _HEAD_BYTES: Final = 4096
 def detect(path: Path) -> LogReader:
     """The reader of a file, by its content; its suffix decides only between readers that all know it.
 
-    Raises RawDataError: `unreadable`, `empty` or `unknown_format`.
+    Raises RawDataError: `unreadable`, `empty` or `unknown_format`, or of a film `unreadable_video` or `no_telemetry`.
     """
     try:
         with open_file(path) as file:
@@ -46,6 +50,8 @@ def detect(path: Path) -> LogReader:
         raise RawDataError(path, "empty", "the file has no bytes", "copy it from the drone again")
     own = [reader for reader in LOGS.values() if reader.is_own(path, head)]
     if not own:
+        if is_film(head):
+            raise no_telemetry(path)
         known = ", ".join(LOGS)
         message = f"no reader knows the content of this {path.suffix or 'file without a suffix'}"
         raise RawDataError(path, "unknown_format", message, f"give a log of one of these formats: {known}")

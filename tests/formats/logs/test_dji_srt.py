@@ -13,6 +13,7 @@ from pipeline.worlds.flight.tracks.assemble import Assembled
 from pipeline.worlds.flight.tracks.read import read_tracks
 from tests.conftest import REAL_DATA
 from tests.formats.logs.fuzzing import check_damaged, check_track
+from tests.formats.logs.made_films import SUBTITLE, film
 from tests.formats.logs.written import LAT0, LON0, NORTH_DEG, srt
 
 SAMPLES = REAL_DATA / "flights" / "dji_srt"
@@ -314,3 +315,24 @@ def test_a_file_without_a_subtitle_is_refused(tmp_path: Path) -> None:
     path.write_text("[latitude: 46.5] [longitude: 7.2]\n")
     with pytest.raises(RawDataError, match="no_cues"):
         LOGS["dji_srt"].read(path)
+
+
+def test_subtitles_within_a_film_tell_the_same_flight_on_the_films_clock(tmp_path: Path) -> None:
+    texts = [bracketed(i).encode() for i in STEPS]
+    packets = [len(text).to_bytes(2, "big") + text for text in texts]
+    path = tmp_path / "DJI_0001.MP4"
+    path.write_bytes(film([b"\0\0", *packets], track=SUBTITLE, title="DJI.Subtitle", length_s=13.0))
+    assert detect(path).name == "dji_film"
+    ((log, assembled),) = read_tracks(path)
+    assert log.t_s == pytest.approx(np.arange(1.0, 13.0))  # an empty one comes first
+    assert assembled.track.enu_m[-1, 1] == pytest.approx(44.0, abs=0.1)
+    found = {finding.name for finding in assembled.findings}
+    assert "telemetry_in_film" in found
+    assert "starts_late" not in found
+
+
+def test_an_arrow_in_a_films_subtitle_begins_no_other(tmp_path: Path) -> None:
+    texts = [f"{bracketed(i)} 00:00:00,000 --> 00:00:09,000".encode() for i in STEPS]
+    path = tmp_path / "DJI_0001.MP4"
+    path.write_bytes(film([len(t).to_bytes(2, "big") + t for t in texts], track=SUBTITLE, length_s=12.0))
+    assert read_tracks(path)[0][0].t_s == pytest.approx(np.arange(12.0))

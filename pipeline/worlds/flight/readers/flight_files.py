@@ -19,7 +19,8 @@ Files lie in the flight's folder, or, shared by several flights, in the root.
 
 A drone's memory card has many recordings in one folder, each a video and its subtitles: ``DJI_0001.MP4`` with
 ``DJI_0001.SRT`` is one flight, named after both. In a folder below the root the folder's name stands before it, since a
-drone begins to count again in every folder. A ``flight.yaml`` in the folder is for all.
+drone begins to count again in every folder. A ``flight.yaml`` in the folder is for all. A video with telemetry of its
+own (`film_tracks`) is a flight by itself: `GX010001.MP4`, or `video.mp4` in a folder without a log.
 """
 
 from __future__ import annotations
@@ -31,7 +32,9 @@ from typing import Annotated, Final, NamedTuple
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, FiniteFloat
 
+from pipeline.core.errors import RawDataError
 from pipeline.core.schema import Name, Origin
+from pipeline.formats.logs.registry import detect
 from pipeline.reading.files import SceneFiles
 from pipeline.reading.maps.feature import usable_name
 from pipeline.reading.settings import File, SafeName, read_model
@@ -114,13 +117,16 @@ def find_file(files: SceneFiles, name: str) -> Path:
     return found
 
 
-LOG_SUFFIXES: Final = (".srt",)
+LOG_SUFFIXES: Final = (".srt",)  # of logs that lie beside a video of the same name
 VIDEO_SUFFIXES: Final = (".mp4", ".mov")
 OWN_NAMES: Final = ("log", "video")  # stems of a folder that is a flight of its own
 
 
 class CardRecording(NamedTuple):
-    """One recording of a card; without a video where only the subtitles were copied."""
+    """One recording of a card; without a video where only the subtitles were copied.
+
+    The video is its own log where its telemetry is in it.
+    """
 
     name: str
     log: Path
@@ -128,21 +134,36 @@ class CardRecording(NamedTuple):
 
     def files(self) -> tuple[Path, ...]:
         """Those that are there."""
-        return (self.log,) if self.video is None else (self.log, self.video)
+        return (self.log,) if self.video in (None, self.log) else (self.log, self.video)
 
 
-def recordings(folder: Path, root: Path) -> tuple[CardRecording, ...]:
-    """The recordings in a folder, sorted by name; none in a folder that is a flight of its own."""
+class Recordings(NamedTuple):
+    """The recordings in a folder, sorted by name, and the videos without any log that is read."""
+
+    found: tuple[CardRecording, ...]
+    lost: tuple[RawDataError, ...]
+
+
+def recordings(folder: Path, root: Path) -> Recordings:
+    """The recordings in a folder; none in a folder that is a flight of its own."""
     there = sorted(path for path in folder.iterdir() if path.is_file() and not path.name.startswith("."))
     if any(path.stem.lower() in OWN_NAMES for path in there):
-        return ()
+        return Recordings((), ())
     videos = {path.stem.lower(): path for path in reversed(there) if path.suffix.lower() in VIDEO_SUFFIXES}
     prefix = "" if folder == root else f"{folder.name}."
-    return tuple(
-        CardRecording(prefix + path.stem, path, videos.get(path.stem.lower()))
-        for path in there
-        if path.suffix.lower() in LOG_SUFFIXES
-    )
+    found, lost = [], []
+    for path in there:
+        if path.suffix.lower() in LOG_SUFFIXES:
+            found.append(CardRecording(prefix + path.stem, path, videos.pop(path.stem.lower(), None)))
+    for path in videos.values():
+        try:
+            detect(path)
+        except RawDataError as error:
+            error.scene = f"{DEFAULT_DATASET}/{prefix}{path.stem}"
+            lost.append(error)
+        else:
+            found.append(CardRecording(prefix + path.stem, path, path))
+    return Recordings(tuple(sorted(found)), tuple(lost))
 
 
 def folders(root: Path) -> tuple[Path, ...]:
@@ -152,7 +173,11 @@ def folders(root: Path) -> tuple[Path, ...]:
 
 def of_recording(files: Sequence[str], key: str) -> str | None:
     """The log or the video among the files of a scene, relative to the root; None: the scene is no recording."""
-    if not any(name.lower().endswith(LOG_SUFFIXES) for name in files[1:]):
-        return None
-    suffixes = LOG_SUFFIXES if key == "log" else VIDEO_SUFFIXES
-    return next((name for name in files[1:] if name.lower().endswith(suffixes)), "")
+    names = {suffix: name for name in files[1:] for suffix in (*LOG_SUFFIXES, *VIDEO_SUFFIXES) if _ends(name, suffix)}
+    film = next((names[suffix] for suffix in VIDEO_SUFFIXES if suffix in names), "")
+    log = next((names[suffix] for suffix in LOG_SUFFIXES if suffix in names), film)
+    return None if not log else log if key == "log" else film
+
+
+def _ends(name: str, suffix: str) -> bool:
+    return name.lower().endswith(suffix)

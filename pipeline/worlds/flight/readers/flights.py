@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from pipeline.core.schema import Origin, Video
 from pipeline.formats.logs.log import Log
 from pipeline.formats.logs.registry import detect
 from pipeline.geometry.geodesy import to_lat_lon_alt
-from pipeline.geometry.tracks import FlightGeometry, Track
+from pipeline.geometry.tracks import FlightGeometry
 from pipeline.reading.files import Listing, SceneFiles, SceneRef
 from pipeline.reading.folders import SAFE, SAFE_NAME, Layout, digest_files, list_scenes
 from pipeline.reading.footage import Footage, movie_facts, movie_footage
@@ -44,6 +44,7 @@ from pipeline.worlds.flight.readers.flight_files import (
 )
 from pipeline.worlds.flight.readers.surroundings import Surroundings, read_surroundings
 from pipeline.worlds.flight.tracks.assemble import Assembled, assemble
+from pipeline.worlds.flight.tracks.clock import timed
 from pipeline.worlds.flight.tracks.read import never_flew, read_tracks
 
 LOG_FILES: Final = "log.*"
@@ -53,7 +54,7 @@ ASPECT_TOLERANCE: Final = 0.01  # between the picture that the camera settings d
 
 
 def _is_flight(folder: Path) -> bool:
-    if recordings(folder, folder.parent):
+    if recordings(folder, folder.parent).found:
         settings = _listed(folder.parent, folder)  # wrong ones are for `Flights.scenes` to report
         if isinstance(settings, RawDataError) or settings.log is None:
             return False
@@ -61,7 +62,13 @@ def _is_flight(folder: Path) -> bool:
 
 
 EXPECTED_FILES: Final = (
-    ExpectedFile("log", ("log.*",), "the flight is left out, unless flight.yaml names its log", True, LOG_SUFFIXES),
+    ExpectedFile(
+        "log",
+        ("log.*",),
+        "the flight is left out, unless its video has telemetry in it or flight.yaml names its log",
+        True,
+        (*LOG_SUFFIXES, *VIDEO_SUFFIXES),
+    ),
     ExpectedFile("settings", ("flight.yaml",), "no goal, no route, no camera"),
     ExpectedFile("video", ("video.*",), NO_VIDEO, recorded=VIDEO_SUFFIXES),
     ExpectedFile(
@@ -78,7 +85,8 @@ LAYOUT: Final = Layout(
     is_scene=_is_flight,
     main_files=lambda name: (FLIGHT_FILE,),
     expected=f"a folder of flights, each a folder with a log {LOG_FILES}, a video {VIDEO_FILES} and {FLIGHT_FILE}, "
-    "or a drone's own folder with its videos and subtitles (DJI_0001.MP4, DJI_0001.SRT)",
+    "or a drone's own folder with its videos and subtitles (DJI_0001.MP4, DJI_0001.SRT) or with videos that have "
+    "telemetry in them (GX010001.MP4)",
 )
 
 
@@ -112,33 +120,35 @@ class Flights(Reader):
             if isinstance(settings, RawDataError):
                 broken.append(settings)
             else:
-                refs.append(replace(ref, id=f"{settings.dataset}/{ref.id.partition('/')[2]}"))
+                own = _film_with_log(root, root / ref.files[0], settings)
+                files = (*ref.files, own.relative_to(root).as_posix()) if own else ref.files
+                refs.append(replace(ref, id=f"{settings.dataset}/{ref.id.partition('/')[2]}", files=files))
         return Listing(tuple(sorted(refs, key=lambda ref: ref.id)), tuple(broken))
 
     def read(self, files: SceneFiles) -> FlightScene:
         """See `Reader.read`."""
         findings = Findings()
         settings = _settings(files, findings)
-        log_format, assembled = _track(files, settings, findings)
-        found = _surroundings(files, settings, assembled, findings)
-        video = _video(files, settings, assembled.track, findings)
+        log = _track(files, settings, findings)
+        found = _surroundings(files, settings, log.assembled, findings)
+        video = _video(files, settings, log, findings)
         flight = Flight(
-            log=log_format,
-            origin=assembled.origin,
+            log=log.format,
+            origin=log.assembled.origin,
             camera=_camera(settings, video, findings),
             goal=settings.goal,
             route=settings.route,
-            video_offset_s=settings.video_offset_s,
+            video_offset_s=log.video_offset_s,
             nose_first=settings.nose_first,
             landmarks=found.landmarks,
         )
-        return files.scene_of(FlightScene, self, "none", flight, findings.after(assembled.findings), video)
+        return files.scene_of(FlightScene, self, "none", flight, findings.after(log.assembled.findings), video)
 
     def geometry(self, files: SceneFiles, scene: FlightScene) -> FlightGeometry:
         """See `Reader.geometry`: the track, and the buildings within a kilometre of it."""
         findings = Findings()
         settings = _settings(files, findings)
-        _, assembled = _track(files, settings, findings)
+        assembled = _track(files, settings, findings).assembled
         return FlightGeometry(assembled.track, _surroundings(files, settings, assembled, findings).buildings)
 
     def footage(self, files: SceneFiles, scene: FlightScene) -> Footage | None:
@@ -165,13 +175,14 @@ def _recorded(root: Path) -> Listing:
     refs: list[SceneRef] = []
     broken: list[RawDataError] = []
     for folder in folders(root) if root.is_dir() else ():
-        found = recordings(folder, root)
+        found, lost = recordings(folder, root)
         settings = _listed(root, folder) if found else FlightSettings()
         if isinstance(settings, RawDataError):
             broken.append(settings)
             continue
         if settings.log is not None:
             continue
+        broken += lost
         for recording in found:
             if not SAFE_NAME.fullmatch(recording.name):
                 message = f"the name {recording.name!r} is not {SAFE}"
@@ -204,7 +215,30 @@ def _settings(files: SceneFiles, findings: Findings) -> FlightSettings:
     return files.once("settings", read, findings)
 
 
-def _track(files: SceneFiles, settings: FlightSettings, findings: Findings) -> tuple[str, Assembled]:
+class _FlightLog(NamedTuple):
+    """A flight's log: its format, its track, and the time of the track at which the video starts."""
+
+    format: str
+    assembled: Assembled
+    video_offset_s: float
+
+
+def _film_with_log(root: Path, folder: Path, settings: FlightSettings) -> Path | None:
+    """The video of a flight folder that has no other log than the one in it; None: there is another, or none."""
+    if settings.log is not None or next(folder.glob(LOG_FILES), None) is not None:
+        return None
+    named = [folder / settings.video, root / settings.video] if settings.video else sorted(folder.glob(VIDEO_FILES))
+    there = [path for path in named if path.is_file()]
+    if not there or (len(there) > 1 and not settings.video):
+        return None
+    try:
+        detect(there[0])
+    except RawDataError:
+        return None  # what it lacks, `missing_log` says when the flight is read
+    return there[0]
+
+
+def _track(files: SceneFiles, settings: FlightSettings, findings: Findings) -> _FlightLog:
     """Format and track of the flight's log."""
     return files.once("track", lambda found: _read_track(files, settings, found), findings)
 
@@ -230,13 +264,20 @@ def _one(files: SceneFiles, settings: FlightSettings, key: str) -> Path | None:
     return there[0] if there else None
 
 
-def _read_track(files: SceneFiles, settings: FlightSettings, findings: Findings) -> tuple[str, Assembled]:
-    """Format and track of the flight's log."""
-    path = _one(files, settings, "log")
+def _read_track(files: SceneFiles, settings: FlightSettings, findings: Findings) -> _FlightLog:
+    """The flight's log. Where it is in the video, its times are those of the video."""
+    path, film = _one(files, settings, "log"), _one(files, settings, "video")
     if path is None:
         message = f"the folder has no {LOG_FILES}, and {FLIGHT_FILE} names none"
-        raise files.fault(files.path, "missing_log", message, "put the flight's log there")
-    files.raw(path)  # digested
+        remedy = "put the flight's log there"
+        if film is not None:
+            try:
+                detect(film)
+            except RawDataError as error:
+                message, remedy = f"{message}; {film.name}: {error.message}", error.remedy
+        raise files.fault(files.path, "missing_log", message, remedy)
+    if path != film:
+        files.raw(path)  # digested, as the video is in `_video`
     try:
         log_format = settings.log_format or detect(path).name
         flights = read_tracks(path, settings.log_format)
@@ -246,6 +287,12 @@ def _read_track(files: SceneFiles, settings: FlightSettings, findings: Findings)
             remedy = "write each flight to a log of its own, in a folder of its own"
             raise files.fault(path, "several_flights", message, remedy)
         assembled = _with_origin(path, settings.local_origin, *flights[0], findings)
+        offset_s = settings.video_offset_s
+        if path == film:
+            offset_s = -float(flights[0][0].t_s[timed(flights[0][0].t_s)[0][0]])
+            if settings.video_offset_s:
+                message = "the log is in the video, whose times it has; video_offset_s was not used"
+                findings.add(note("video_offset_unused", FLIGHT_FILE, message, "leave it out"))
         grounded = never_flew(flights[0][0], assembled.track)
         if grounded is not None:
             message = f"the vehicle never left the ground: {grounded}"
@@ -258,7 +305,7 @@ def _read_track(files: SceneFiles, settings: FlightSettings, findings: Findings)
     except ConfigError as error:
         remedy = f"take the name of a known format, or leave log_format out of {FLIGHT_FILE}"
         raise files.fault(files.path / FLIGHT_FILE, "bad_setting", f"log_format: {error}", remedy) from error
-    return log_format, assembled
+    return _FlightLog(log_format, assembled, offset_s)
 
 
 def _with_origin(path: Path, zero: Origin | None, log: Log, assembled: Assembled, findings: Findings) -> Assembled:
@@ -275,9 +322,9 @@ def _with_origin(path: Path, zero: Origin | None, log: Log, assembled: Assembled
     return assemble(path, replace(log, lat_lon_alt=place))
 
 
-def _video(files: SceneFiles, settings: FlightSettings, track: Track, findings: Findings) -> Video | None:
+def _video(files: SceneFiles, settings: FlightSettings, log: _FlightLog, findings: Findings) -> Video | None:
     """Facts of the video; says how its length differs from the log's."""
-    log_s, offset_s = float(track.t_s[-1]), settings.video_offset_s
+    log_s, offset_s = float(log.assembled.track.t_s[-1]), log.video_offset_s
     path = _one(files, settings, "video")
     seconds = 0.0
     video = None

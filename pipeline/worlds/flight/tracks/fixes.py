@@ -196,7 +196,8 @@ def place(log: Log, index: IntArray, found: list[Finding]) -> tuple[FloatArray, 
 
     Returns:
         ENU (N, 3) about any zero, rows of NaN where it could not be placed; WGS84 (N, 3), NaN where unknown; the
-        altitudes or heights (N,) that the path is laid out by; and whether ENU is the log's own local frame.
+        altitudes or heights (N,) that the path is laid out by; and whether ENU is the log's own local frame. Altitudes
+        above the ellipsoid lay out the path, but are no altitude above mean sea level: those are then unknown.
     """
     known_place = np.full((len(index), 3), np.nan)
     if log.lat_lon_alt is not None:
@@ -212,7 +213,7 @@ def place(log: Log, index: IntArray, found: list[Finding]) -> tuple[FloatArray, 
         remedy = "see whether the estimator was reset in flight"
         found.append(doubt("positions_disagree", "log", message, remedy, apart, DISAGREE_M, "m"))
     level, above_sea = _levels(log, index, known_place[:, 2], found)
-    if not above_sea:
+    if not above_sea or log.ellipsoidal:
         known_place[:, 2] = np.nan
     return _laid_out(known_place, level), known_place, level, False
 

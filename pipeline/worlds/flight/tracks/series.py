@@ -108,6 +108,8 @@ def height_above_takeoff(log: Log, fixes: Fixes, local: bool, found: list[Findin
     if log.height_m is not None and np.isfinite(log.height_m).any():
         return bounded(log.height_m[fixes.index], HIGHEST_M)
     level = fixes.enu_m[:, 2] if local else fixes.lat_lon_alt[:, 2]
+    if log.ellipsoidal and log.lat_lon_alt is not None and not local:
+        level = bounded(log.lat_lon_alt[fixes.index, 2], HIGHEST_M)
     message = "the log has no height above take-off; heights are above its first position"
     if np.isfinite(level).any():
         found.append(note("height_from_first_fix", "log", message, "none needed if the log begins on the ground"))

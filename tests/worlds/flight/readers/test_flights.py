@@ -12,6 +12,7 @@ import pytest
 from pipeline.core.errors import ConfigError
 from pipeline.reading.doctor import inspect
 from pipeline.reading.files import SceneFiles
+from tests.formats.logs.made_films import film, karma
 from tests.reading.maps.test_cityjson import city
 from tests.worlds.flight.readers.tiny_flights import (
     ALT,
@@ -368,6 +369,57 @@ def test_every_video_with_subtitles_is_a_flight(tmp_path: Path, below: str) -> N
         track = READER.geometry(files, scene).track
         assert track.enu_m[-1, 0] == pytest.approx(speed * SECONDS, rel=0.01)
         assert not any("DJI_000" in file for file in scene.source.files if Path(file).stem != Path(ref.files[1]).stem)
+
+
+def gopro(first_s: float = 100.1) -> bytes:
+    """A film of 4 s whose telemetry begins 0.125 s after it."""
+    return film([karma([first_s + k + 0.25 * i for i in range(4)]) for k in range(4)])
+
+
+def test_a_film_with_telemetry_is_a_flight_by_itself(tmp_path: Path) -> None:
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own" / "video.mp4").write_bytes(gopro())
+    (tmp_path / "set").mkdir()
+    (tmp_path / "set" / "video.mp4").write_bytes(gopro())
+    (tmp_path / "set" / "flight.yaml").write_text("{goal: Mill, video_offset_s: 2}")
+    (tmp_path / "100GOPRO").mkdir()
+    (tmp_path / "100GOPRO" / "GX010001.MP4").write_bytes(gopro(900.1))
+    (tmp_path / "100GOPRO" / "GX020001.MP4").write_bytes(film([b"no telemetry"]))
+    record(tmp_path / "100GOPRO", "DJI_0001")
+    listing = READER.scenes(tmp_path)
+    ids = [f"flights/{name}" for name in ("100GOPRO.DJI_0001", "100GOPRO.GX010001", "own", "set")]
+    assert [ref.id for ref in listing.scenes] == ids
+    assert [(error.finding, error.scene) for error in listing.broken] == [
+        ("no_telemetry", "flights/100GOPRO.GX020001")
+    ]  # fmt: skip
+    for ref in listing.scenes[1:]:
+        files = SceneFiles(tmp_path, ref)
+        scene = READER.read(files)
+        assert scene.facts.log == "gpmf"
+        assert scene.facts.video_offset_s == pytest.approx(-0.125)  # the track's 0 is its first sample
+        assert scene.video is not None
+        assert scene.video.path in scene.source.files
+        unused = "video_offset_unused" in {found.name for found in scene.findings}
+        assert unused == (ref.id == "flights/set")
+    missing = {want.part: scenes for want, scenes in inspect(READER, tmp_path).missing.items()}
+    assert missing["log"] == missing["video"] == ()
+    assert missing["settings"] == tuple(ids[:3])
+
+
+def test_a_log_beside_a_film_comes_before_that_in_it(tmp_path: Path) -> None:
+    folder = write_flight(tmp_path, {"video_offset_s": 2})
+    (folder / "video.mp4").write_bytes(gopro())
+    scene = read(tmp_path)[0]
+    assert (scene.facts.log, scene.facts.video_offset_s) == ("dji_srt", 2.0)
+
+
+def test_a_folder_with_a_film_alone_is_told_what_the_film_lacks(tmp_path: Path) -> None:
+    (tmp_path / "one").mkdir()
+    (tmp_path / "one" / "video.mp4").write_bytes(film([b"protobuf"], title="DJI meta"))
+    error = fault_of(tmp_path)
+    assert error.finding == "missing_log"
+    assert "DJI meta" in error.message
+    assert "djmd" in error.remedy
 
 
 def test_two_cards_count_alike_and_settings_are_for_all_of_a_card(tmp_path: Path) -> None:
