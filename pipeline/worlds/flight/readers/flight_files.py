@@ -26,7 +26,7 @@ own (`film_tracks`) is a flight by itself: `GX010001.MP4`, or `video.mp4` in a f
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Final, NamedTuple
 
@@ -34,7 +34,6 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from pipeline.core.errors import RawDataError
 from pipeline.core.schema import Name, Origin
-from pipeline.formats.logs.registry import detect
 from pipeline.reading.files import SceneFiles
 from pipeline.reading.maps.feature import usable_name
 from pipeline.reading.settings import File, SafeName, read_model
@@ -144,8 +143,14 @@ class Recordings(NamedTuple):
     lost: tuple[RawDataError, ...]
 
 
-def recordings(folder: Path, root: Path) -> Recordings:
-    """The recordings in a folder; none in a folder that is a flight of its own."""
+def recordings(folder: Path, root: Path, detect: Callable[[Path], object]) -> Recordings:
+    """The recordings in a folder; none in a folder that is a flight of its own.
+
+    Args:
+        folder: the card's.
+        root: of all flights.
+        detect: raises RawDataError for a video that has no log in it (`registry.detect`).
+    """
     there = sorted(path for path in folder.iterdir() if path.is_file() and not path.name.startswith("."))
     if any(path.stem.lower() in OWN_NAMES for path in there):
         return Recordings((), ())

@@ -54,7 +54,7 @@ ASPECT_TOLERANCE: Final = 0.01  # between the picture that the camera settings d
 
 
 def _is_flight(folder: Path) -> bool:
-    if recordings(folder, folder.parent).found:
+    if recordings(folder, folder.parent, detect).found:
         settings = _listed(folder.parent, folder)  # wrong ones are for `Flights.scenes` to report
         if isinstance(settings, RawDataError) or settings.log is None:
             return False
@@ -175,7 +175,7 @@ def _recorded(root: Path) -> Listing:
     refs: list[SceneRef] = []
     broken: list[RawDataError] = []
     for folder in folders(root) if root.is_dir() else ():
-        found, lost = recordings(folder, root)
+        found, lost = recordings(folder, root, detect)
         settings = _listed(root, folder) if found else FlightSettings()
         if isinstance(settings, RawDataError):
             broken.append(settings)
