@@ -22,6 +22,7 @@ from pipeline.core.errors import ConfigError
 from pipeline.core.schema import MODELS
 from pipeline.engine.config import config_model
 from pipeline.engine.licences import EMBEDDED_MODEL, PROJECT, bundled, installed, licence, missing, third_parties
+from pipeline.formats.scene_folder import SceneDocument
 from pipeline.llm.base import ModelSpec
 from pipeline.release.tables import COLUMN_DOCS
 from pipeline.rendering.reason_examples import ANY, EXAMPLES, GLOSSARY, SHARED, findings_of, glossary
@@ -245,7 +246,11 @@ def _table(head: tuple[str, ...], rows: Any) -> str:
 
 def json_schemas() -> dict[str, str]:
     """File name -> JSON text, for every model that crosses a border."""
-    models: dict[str, type[BaseModel]] = {**MODELS, **{f"build-{name}": config_model(name) for name in BENCHMARKS}}
+    models: dict[str, type[BaseModel]] = {
+        **MODELS,
+        "scene-folder": SceneDocument,
+        **{f"build-{name}": config_model(name) for name in BENCHMARKS},
+    }
     schemas = {"scene": SCENE.json_schema()} | {name: model.model_json_schema() for name, model in models.items()}
     return {
         f"{name}.schema.json": json.dumps(schema, indent=2, sort_keys=True) + "\n" for name, schema in schemas.items()

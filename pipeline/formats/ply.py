@@ -50,8 +50,8 @@ class _Element:
     lists: list[tuple[str, str, str, int]] = field(default_factory=list)  # name, count type, item type, place
 
 
-def parse_ply(raw: bytes) -> PlyMesh:
-    """The mesh of a PLY file. Raises PlyError.
+def parse_ply(raw: bytes, points: bool = False) -> PlyMesh:
+    """The mesh of a PLY file; with ``points`` its vertices alone, be they a mesh's or a cloud's. Raises PlyError.
 
     Every property besides x, y, z and the vertex indices is passed over. Faces of other than three corners are
     refused: none of the datasets has them, and how to cut them is not ours to choose.
@@ -61,14 +61,16 @@ def parse_ply(raw: bytes) -> PlyMesh:
     if "vertex" not in known:
         raise PlyError("ply_without_vertices", "the header declares no element vertex")
     vertex, face = known["vertex"], known.get("face")
-    if face is None or face.count == 0:
+    if points:
+        elements = elements[: elements.index(vertex) + 1]
+    elif face is None or face.count == 0:
         raise PlyError("ply_without_faces", f"{vertex.count} vertices and no faces: a point cloud, not a mesh")
     if vertex.count == 0:
         raise PlyError("ply_without_vertices", "the mesh has 0 vertices")
     read = _read_ascii if not order else _read_binary
     tables = read(raw, start, order, elements)
-    vertices, faces = _vertices(tables["vertex"]), _faces(tables["face"], vertex.count)
-    return PlyMesh(vertices, faces)
+    vertices = _vertices(tables["vertex"])
+    return PlyMesh(vertices, np.empty((0, 3), np.int32) if points else _faces(tables["face"], vertex.count))
 
 
 def _vertices(table: dict[str, Any]) -> FloatArray:

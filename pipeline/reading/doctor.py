@@ -69,6 +69,8 @@ def read_scenes(reader: Reader, root: Path, refs: Sequence[SceneRef], examined: 
 
 def _there(root: Path, ref: SceneRef, want: ExpectedFile) -> bool:
     folder, own = root / ref.files[0], ref.files[1:]
+    if want.present is not None:
+        return want.present(folder)
     if any(name.lower().endswith(want.recorded) for name in own if want.recorded):
         return True
     return any(next(folder.glob(pattern.format(folder.name)), None) is not None for pattern in want.patterns)

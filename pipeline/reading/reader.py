@@ -65,6 +65,7 @@ class ExpectedFile:
 
     Attributes:
         recorded: endings, in lower case, of which a scene has one where it is some files of a folder that it shares.
+        present: whether a scene's folder has it, where that is said within a file; else the patterns tell.
     """
 
     part: str
@@ -72,6 +73,7 @@ class ExpectedFile:
     without: str
     needed: bool = False
     recorded: tuple[str, ...] = ()
+    present: Callable[[Path], bool] | None = None
 
 
 class Reader(Protocol):

@@ -9,6 +9,7 @@ from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.schema import MODELS, Scene
 from pipeline.engine.config import BuildConfig
 from pipeline.engine.reference import json_schemas
+from pipeline.formats.scene_folder import SceneDocument
 
 FOLDER = Path(__file__).resolve().parents[2] / "meta_schemas"
 
@@ -20,7 +21,7 @@ def test_the_files_are_what_the_models_say() -> None:
 
 def test_every_model_that_crosses_a_border_has_one() -> None:
     builds = [f"build-{name}" for name in BENCHMARKS]
-    assert {f"{name}.schema.json" for name in (*MODELS, "scene", *builds)} == set(json_schemas())
+    assert {f"{name}.schema.json" for name in (*MODELS, "scene", "scene-folder", *builds)} == set(json_schemas())
 
 
 def test_they_refuse_unknown_keys_everywhere() -> None:
@@ -33,5 +34,5 @@ def test_they_refuse_unknown_keys_everywhere() -> None:
 
 def test_every_key_of_the_models_is_in_them() -> None:
     builds = {f"build-{name}": BuildConfig for name in BENCHMARKS}
-    for name, model in {**MODELS, "scene": Scene, **builds}.items():
+    for name, model in {**MODELS, "scene": Scene, "scene-folder": SceneDocument, **builds}.items():
         assert set(json.loads(json_schemas()[f"{name}.schema.json"])["properties"]) == set(model.model_fields)

@@ -13,6 +13,7 @@ from pipeline.core.schema import Facts, Finding, Model, Name, OrientedBox, Scene
 
 SIGHT: Final = "sight"  # subject of a doubt about all that the video shows
 UPRIGHT: Final = "upright"  # subject of a doubt about all heights, distances and directions
+SCALE: Final = "scale"  # subject of a doubt about all lengths; no margin in metres holds either
 
 
 class Visibility(Model):

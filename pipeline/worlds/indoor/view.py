@@ -16,7 +16,7 @@ from pipeline.core.schema import Finding, Limits, Rejection
 from pipeline.geometry.boxes import closest_distance_m, closest_points, stack
 from pipeline.geometry.grids import SampledBoxes
 from pipeline.questions.rules import lists
-from pipeline.worlds.indoor.facts import SIGHT, UPRIGHT, IndoorScene, SceneObject
+from pipeline.worlds.indoor.facts import SCALE, SIGHT, UPRIGHT, IndoorScene, SceneObject
 
 # Needs a count; at least one box; exactly one instance; at least one instance that the video shows.
 Slot = Literal["counted", "boxed", "unique", "seen"]
@@ -50,7 +50,8 @@ class IndoorView(Generic[R]):
     def __init__(self, scene: IndoorScene, rules: R) -> None:
         self._doubts = {f.subject: f for f in reversed(scene.findings) if f.severity == "doubt"}
         self._blinded = self._doubts.get(SIGHT)  # under every profile: poses that are off make wrong truths
-        self._askew = self._doubts.get(UPRIGHT)  # likewise: with another axis up, no height or direction holds
+        # Likewise: with another axis up no height or direction holds, with another unit no length and no margin.
+        self._askew = self._doubts.get(UPRIGHT) or self._doubts.get(SCALE)
         if self._blinded:
             unknown = tuple(o.model_copy(update={"visibility": None}) for o in scene.facts.objects)
             scene = scene.with_facts(objects=unknown)

@@ -11,6 +11,7 @@ from pipeline.worlds.indoor.quality_checks import examine
 from pipeline.worlds.indoor.readers.arkitscenes import ARKitScenes
 from pipeline.worlds.indoor.readers.scannet import ScanNet
 from pipeline.worlds.indoor.readers.scannetpp import ScanNetPP
+from pipeline.worlds.indoor.readers.scene_folders import SceneFolders
 from pipeline.worlds.indoor.readers.vsi_meta import VsiMeta
 from pipeline.worlds.indoor.readers.written_routes import read_written_routes
 from pipeline.worlds.indoor.top_down_map import sketch, spatial
@@ -25,6 +26,7 @@ INDOOR: Final = World(
         ScanNet(),
         ScanNetPP(),
         ARKitScenes(),
+        SceneFolders(),
     ),
     config=ObserveConfig,
     observe=observe,

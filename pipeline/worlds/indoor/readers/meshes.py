@@ -22,11 +22,22 @@ LEVEL_COSINE: Final = 0.95  # faces within 18 degrees of level are floors, ceili
 
 def load_mesh(files: SceneFiles, path: Path, remedy: str) -> PlyMesh:
     """The mesh, in metres. Raises RawDataError."""
+    mesh = ply_mesh(files, path, remedy)
+    check_extent(files, path, mesh.vertices)
+    return mesh
+
+
+def ply_mesh(files: SceneFiles, path: Path, remedy: str, points: bool = False) -> PlyMesh:
+    """The mesh or, with ``points``, the cloud of a PLY file, in whatever unit. Raises RawDataError."""
     try:
-        mesh = parse_ply(files.raw(path, remedy))
+        return parse_ply(files.raw(path, remedy), points)
     except PlyError as error:
         raise files.fault(path, error.finding, error.message, error.remedy) from error
-    extent = np.ptp(mesh.vertices, axis=0)
+
+
+def check_extent(files: SceneFiles, path: Path, vertices: FloatArray) -> None:
+    """Raises RawDataError where vertices (V, 3) cannot be a room's in metres."""
+    extent = np.ptp(vertices, axis=0)
     size = " x ".join(f"{side:.4g}" for side in extent)
     longest = float(extent.max())
     if longest > EXTENT_MAX_M:
@@ -39,7 +50,6 @@ def load_mesh(files: SceneFiles, path: Path, remedy: str) -> PlyMesh:
     if longest < EXTENT_MIN_M:
         message = f"the mesh measures {size} units, under {EXTENT_MIN_M:g} m"
         raise files.fault(path, "implausible_extent", message, "give the mesh in metres")
-    return mesh
 
 
 def tilt_deg(mesh: PlyMesh) -> float | None:

@@ -1,0 +1,308 @@
+"""Reader of the neutral scene format: one folder per scene with ``scene.json`` and what it names (docs/captures.md).
+
+Whatever a scene lacks is left out of what is asked: without a mesh nothing is known to be seen, without a unit nothing
+is asked in metres, of labels that are not complete nothing is asked in profile `strict`. Labels are categories as they
+stand, in small letters; no list has to know them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import combinations
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import shapely
+
+from pipeline.core.arrays import FloatArray
+from pipeline.core.errors import ConfigError
+from pipeline.core.files import read_file
+from pipeline.core.findings import Findings, doubt, fault, note
+from pipeline.core.identity import digest_of
+from pipeline.formats.ply import PlyMesh
+from pipeline.formats.scene_folder import FILE, MAX_BYTES, Axes, LabelledBox, SceneDocument
+from pipeline.formats.trimeshes import MESH_SUFFIXES, MeshError, read_mesh
+from pipeline.geometry.scans import SceneGeometry
+from pipeline.reading.checks import check_box, check_name
+from pipeline.reading.files import Listing, SceneFiles
+from pipeline.reading.folders import Layout, list_scenes
+from pipeline.reading.footage import Footage, movie_footage
+from pipeline.reading.reader import NO_DEPTH, NO_SCENE, NO_SIGHT, NO_VIDEO, ExpectedFile, Reader
+from pipeline.worlds.indoor.facts import SCALE, IndoorScene, Room, Scan
+from pipeline.worlds.indoor.quality_checks import TYPICAL
+from pipeline.worlds.indoor.readers.capture_checks import check_capture
+from pipeline.worlds.indoor.readers.categories import load_curation, normal
+from pipeline.worlds.indoor.readers.frames import (
+    check_frames,
+    no_frames,
+    upright_turn,
+)
+from pipeline.worlds.indoor.readers.meshes import check_extent, measure_room, ply_mesh
+from pipeline.worlds.indoor.readers.objects import Instance, assemble, check_against_mesh, label_vertices
+from pipeline.worlds.indoor.readers.scene_document import axes_of, document_of, file_within
+from pipeline.worlds.indoor.readers.scene_film import film_of
+
+AREA_TOLERANCE: Final = 0.05  # between a stated area and that of the outline
+CURATED: Final = ("scannet", "scannetpp", "arkitscenes")  # whose lists say which words mean the same
+NAMED: Final = 20  # labels that one message names
+
+LAYOUT: Final = Layout(
+    dataset="scene",
+    tops=(("",),),
+    is_scene=lambda folder: (folder / FILE).exists(),
+    main_files=lambda name: (FILE,),
+    expected=f"a folder with one folder per scene, each with a {FILE} (docs/captures.md)",
+)
+
+
+def _has(part: Callable[[SceneDocument], bool]) -> Callable[[Path], bool]:
+    """Whether the document of a scene's folder has a part; one that cannot be read is named when it is read."""
+
+    def has(folder: Path) -> bool:
+        document = _quickly(folder / FILE)
+        return document is not None and part(document)
+
+    return has
+
+
+@lru_cache(maxsize=1)
+def _quickly(path: Path) -> SceneDocument | None:
+    try:
+        return SceneDocument.model_validate_json(read_file(path, MAX_BYTES))
+    except (OSError, ValueError):
+        return None
+
+
+def _any_frame(name: str) -> Callable[[SceneDocument], bool]:
+    return lambda d: d.camera is not None and any(getattr(frame, name) is not None for frame in d.camera.frames)
+
+
+EXPECTED_FILES: Final = (
+    ExpectedFile("scene.json", (FILE,), NO_SCENE, needed=True),
+    ExpectedFile("objects", (), "nothing is asked but the area of the room", present=_has(lambda d: bool(d.objects))),
+    ExpectedFile(
+        "complete labels",
+        (),
+        "profile strict asks nothing about the others: no count, no nearest, no direction",
+        present=_has(lambda d: d.complete is not False and d.complete != ()),
+    ),
+    ExpectedFile(
+        "a unit of length",
+        (),
+        "no size, no distance, no area, no direction, no route: counts and order of appearance alone",
+        present=_has(lambda d: d.unit != "unknown"),
+    ),
+    ExpectedFile("mesh", (), NO_SIGHT, present=_has(lambda d: d.mesh is not None)),
+    ExpectedFile(
+        "area",
+        (),
+        "no room_size_estimation, no route_planning where the floor is not known",
+        present=_has(lambda d: any((d.mesh, d.points, d.outline, d.area))),
+    ),
+    ExpectedFile("poses", (), NO_SIGHT, present=_has(_any_frame("world_T_camera"))),
+    ExpectedFile(
+        "film or pictures",
+        (),
+        NO_VIDEO,
+        present=_has(lambda d: d.camera is not None and (d.camera.film is not None or _any_frame("color")(d))),
+    ),
+    ExpectedFile("depth", (), NO_DEPTH, present=_has(_any_frame("depth"))),
+)
+
+
+@dataclass(frozen=True)
+class SceneFolders(Reader):
+    """Neutral scene folders: scene.json with boxes, poses and outline, and the mesh, film and depth that it names."""
+
+    name = "scene"
+    version = 1
+    extra = "scans"
+    video_fps = 30
+    expected_files = EXPECTED_FILES
+
+    def settings(self) -> dict[str, str]:
+        """See `Reader.settings`."""
+        return {"categories": digest_of([load_curation(name).sha256 for name in CURATED])}
+
+    def scenes(self, root: Path) -> Listing:
+        """See `Reader.scenes`."""
+        if (root / FILE).is_file():
+            raise ConfigError(f"{root} is one scene: give the folder above it, {root.resolve().parent}")
+        return list_scenes(root, LAYOUT)
+
+    def read(self, files: SceneFiles) -> IndoorScene:
+        """See `Reader.read`."""
+        findings = Findings()
+        document, axes = document_of(files), axes_of(files)
+        instances = _instances(document, axes, findings)
+        files.raise_faults(files.path / FILE, findings)
+        objects, counts = assemble(instances, findings)
+        _check_labels(document, counts, findings)
+        mesh, film = _mesh_of(files, findings), film_of(files, findings)
+        if mesh is not None:
+            for item in instances:
+                check_against_mesh(item, mesh.vertices, findings)
+        video = None
+        if film is not None:
+            frames = film.table.frames()
+            metric, camera = document.unit != "unknown", film.table.world_T_camera[film.table.usable][:, :3, 3]
+            if film.is_posed:
+                around = mesh.vertices if mesh is not None and metric else camera
+                check_frames(files, film.path, frames, around, findings)
+            check_capture(frames, mesh, metric, findings)
+            files.raise_faults(film.path, findings)
+            turn = upright_turn(frames.world_T_camera)
+            video = film.video and film.video.model_copy(update={"turn_deg": turn[0] if turn else 0})
+        room = _room(document, axes, mesh, findings)
+        files.raise_faults(files.path / FILE, findings)
+        facts = Scan(objects=objects, counts=counts, room=room)
+        return files.scene_of(IndoorScene, self, "annotated", facts, findings, video)
+
+    def geometry(self, files: SceneFiles, scene: IndoorScene) -> SceneGeometry | None:
+        """See `Reader.geometry`."""
+        mesh, film = _mesh_of(files, Findings()), film_of(files, Findings())
+        if mesh is None or not len(mesh.faces):
+            return None
+        owner = label_vertices(mesh.vertices, scene.facts.objects, ())
+        frames = film.table.frames() if film is not None else no_frames()
+        return SceneGeometry(mesh.vertices, mesh.faces, owner, frames)
+
+    def footage(self, files: SceneFiles, scene: IndoorScene) -> Footage | None:
+        """See `Reader.footage`."""
+        film = film_of(files, Findings())
+        if film is None or film.video is None or film.video.fps is None:
+            return None
+        if film.is_movie:
+            return movie_footage(files, film.path, film.video.fps)
+        return film.table.footage(files, film.path, film.video.fps)
+
+
+def _mesh_of(files: SceneFiles, findings: Findings) -> PlyMesh | None:
+    return files.once("mesh", lambda found: _mesh(files), findings)
+
+
+def _instances(document: SceneDocument, axes: Axes, findings: Findings) -> list[Instance]:
+    """The objects in the world frame; what is wrong with their boxes becomes a fault."""
+    instances = []
+    for number, item in enumerate(document.objects):
+        category = normal(item.label)
+        what = f"{item.label} (object {number})"
+        if not check_name(category, findings):
+            continue
+        rows = _rows(item, document.up)
+        if np.linalg.det(rows) < 0:
+            message = f"the axes of {what} are a left-handed triple"
+            remedy = "turn one of them about, or state handedness 'left' and give a rotation in that frame"
+            findings.add(fault("left_handed_axes", category, message, remedy))
+            continue
+        turned = rows @ axes.turn.T
+        turned[2] *= np.sign(np.linalg.det(turned)) or 1.0
+        raw = {
+            "centroid": axes.points(np.array([item.center]))[0].tolist(),
+            "axesLengths": [side * axes.scale for side in item.size],
+            "normalizedAxes": turned.ravel().tolist(),
+        }
+        box = check_box(raw, what, category, findings)
+        if box is not None:
+            instances.append(Instance(number, item.label, category, box, None))
+    return instances
+
+
+def _rows(item: LabelledBox, up: str) -> FloatArray:
+    """The axes (3, 3) of a box in the file's frame, one per row."""
+    if item.axes is not None:
+        return np.array(item.axes, dtype=float)
+    angle = np.radians(item.turn_deg or 0.0)
+    axis = np.zeros(3)
+    axis["xyz".index(up[-1])] = -1.0 if up[0] == "-" else 1.0
+    cross = np.array([[0, -axis[2], axis[1]], [axis[2], 0, -axis[0]], [-axis[1], axis[0], 0]])
+    turn = np.eye(3) + np.sin(angle) * cross + (1 - np.cos(angle)) * cross @ cross  # Rodrigues
+    return np.asarray(turn.T)  # columns of a turn are the turned axes
+
+
+def _check_labels(document: SceneDocument, counts: dict[str, int], findings: Findings) -> None:
+    if not isinstance(document.complete, bool):
+        listed = {normal(label) for label in document.complete}
+        open_ended = [name for name in counts if name not in listed]
+    else:
+        open_ended = [] if document.complete else list(counts)
+    for name in open_ended:
+        message = f"{FILE} does not say that every {name} of the scene is listed"
+        remedy = "list all of them and add the label to complete"
+        findings.add(doubt("label_not_complete", name, message, remedy, counts[name], None, "objects"))
+    for first, second in combinations(sorted(counts), 2):
+        if shared := _meanings(first) & _meanings(second):
+            message = (
+                f"{first} and {second} both mean {', '.join(sorted(shared))}: which of them is asked about is open"
+            )
+            for name in (first, second):
+                findings.add(doubt("labels_of_one_kind", name, message, "give them one label"))
+    unknown = sorted(name for name in counts if name not in TYPICAL)
+    if unknown:
+        more = f" and {len(unknown) - NAMED} more" if len(unknown) > NAMED else ""
+        message = f"no usual size is known of {', '.join(unknown[:NAMED])}{more}: wrong sizes of these are not noticed"
+        findings.add(note("no_usual_size", "labels", message, "none is needed", len(unknown), 0, "labels"))
+    for remark in document.remarks:
+        findings.add(note("remark", FILE, remark, "said by whoever wrote the file; none is needed"))
+
+
+def _meanings(label: str) -> frozenset[str]:
+    """The categories that lists of datasets make of a label."""
+    curations = [load_curation(name) for name in CURATED]
+    return frozenset(c.category[label] for c in curations if label in c.category)
+
+
+def _mesh(files: SceneFiles) -> PlyMesh | None:
+    """The mesh, or the cloud as a mesh without faces, in the world frame. Raises RawDataError."""
+    document, axes = document_of(files), axes_of(files)
+    name = document.mesh or document.points
+    if name is None:
+        return None
+    path = file_within(files, name)
+    suffix = path.suffix.lower()
+    if suffix == ".ply":
+        mesh = ply_mesh(files, path, "write it again", points=document.mesh is None)
+    elif document.mesh is None or suffix not in MESH_SUFFIXES:
+        what = f"a mesh as .ply, {', '.join(MESH_SUFFIXES)}" if document.mesh else "points as .ply"
+        raise files.fault(path, "unsupported_mesh", f"{suffix or 'no suffix'} is not read", f"give {what}")
+    else:
+        try:
+            mesh = read_mesh(files.raw(path), suffix)
+        except MeshError as error:
+            raise files.fault(path, "unreadable_mesh", str(error), "write it again, with all in one file") from error
+    mesh = PlyMesh(axes.points(mesh.vertices), mesh.faces[:, ::-1] if np.linalg.det(axes.turn) < 0 else mesh.faces)
+    if document.unit != "unknown":
+        check_extent(files, path, mesh.vertices)
+    return mesh
+
+
+def _room(document: SceneDocument, axes: Axes, mesh: PlyMesh | None, findings: Findings) -> Room:
+    """The room by its outline, else by what is stated, else by the mesh."""
+    if document.unit == "unknown":
+        message = "nobody measured the scene: its lengths are in no unit"
+        remedy = "measure one length, and give unit and scaled numbers; counts and order of appearance are asked"
+        findings.add(doubt("scale_unknown", SCALE, message, remedy))
+        return Room(area_failure="the unit of the scene is not known")
+    stated = None if document.area is None else document.area * axes.scale**2
+    if document.outline is None:
+        if stated is None:
+            return Room() if mesh is None else measure_room(mesh.vertices, findings)
+        return Room(area_m2=stated, area_method="as stated in scene.json")
+    corners = axes.points(np.array(document.outline))[:, :2]
+    shape = shapely.Polygon(corners)
+    if not shape.is_valid or shape.area <= 0:
+        message = "the outline crosses itself or has no area"
+        findings.add(fault("unusable_outline", "outline", message, "give its corners in order"))
+        return Room()
+    area_m2 = float(shape.area)
+    if stated is not None and abs(stated / area_m2 - 1) > AREA_TOLERANCE:
+        message = f"area is {stated:.2f} m², the outline encloses {area_m2:.2f} m²"
+        findings.add(doubt("area_differs", "room", message, "correct one of them", stated, round(area_m2, 3), "m²"))
+    ring = tuple((float(x), float(y)) for x, y in shapely.geometry.polygon.orient(shape).exterior.coords)
+    middle = (corners.min(axis=0) + corners.max(axis=0)) / 2
+    height = float(np.ptp(mesh.vertices[:, 2]) / 2 + mesh.vertices[:, 2].min()) if mesh is not None else None
+    center = None if height is None else (float(middle[0]), float(middle[1]), height)
+    return Room(area_m2=area_m2, area_method="outline of scene.json", center=center, floor=(ring,))
