@@ -56,6 +56,7 @@ from tests.page.serving import served
 from tests.worlds.arm.episodes import rows, write_demo
 from tests.worlds.flight.readers.test_episodes import episode
 from tests.worlds.flight.readers.tiny_flights import place, point_feature, write_flight, write_map
+from tests.worlds.indoor.readers.test_scene_folders import write as write_scene_folder
 from tests.worlds.indoor.readers.tiny_scans import write_arkitscenes, write_scannet, write_scannetpp
 from tests.worlds.panorama.panoramas import write as write_panorama
 
@@ -241,6 +242,11 @@ def _episodes(root: Path) -> None:
         (root / f"{name}.json").write_text(json.dumps([episode(f"env_1/high/{name}")]), "utf-8")
 
 
+def _scenes(root: Path) -> None:
+    for name in ("one", "two"):
+        write_scene_folder(root, name=name)
+
+
 def _metadata(root: Path) -> None:
     from pipeline.samples.indoor.metadata import write_sample_metadata
 
@@ -251,6 +257,7 @@ ROOTS: Final[dict[str, Callable[[Path], object]]] = {
     "scannet": _indoor(write_scannet, "scene0000_00", "scene0001_00"),
     "scannetpp": _indoor(write_scannetpp, "0a1b2c3d4e", "1a1b2c3d4e"),
     "arkitscenes": _indoor(write_arkitscenes, "40000001", "40000002"),
+    "scene": _scenes,
     "vsi_meta": _metadata,
     "flights": _flights,
     "openfly": _episodes,

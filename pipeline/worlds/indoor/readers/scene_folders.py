@@ -22,6 +22,7 @@ from pipeline.core.errors import ConfigError
 from pipeline.core.files import read_file
 from pipeline.core.findings import Findings, doubt, fault, note
 from pipeline.core.identity import digest_of
+from pipeline.core.templates import load_table
 from pipeline.formats.ply import PlyMesh
 from pipeline.formats.scene_folder import FILE, MAX_BYTES, Axes, LabelledBox, SceneDocument
 from pipeline.formats.trimeshes import MESH_SUFFIXES, MeshError, read_mesh
@@ -32,7 +33,6 @@ from pipeline.reading.folders import Layout, list_scenes
 from pipeline.reading.footage import Footage, movie_footage
 from pipeline.reading.reader import NO_DEPTH, NO_SCENE, NO_SIGHT, NO_VIDEO, ExpectedFile, Reader
 from pipeline.worlds.indoor.facts import SCALE, IndoorScene, Room, Scan
-from pipeline.worlds.indoor.quality_checks import TYPICAL
 from pipeline.worlds.indoor.readers.capture_checks import check_capture
 from pipeline.worlds.indoor.readers.categories import load_curation, normal
 from pipeline.worlds.indoor.readers.frames import (
@@ -47,6 +47,7 @@ from pipeline.worlds.indoor.readers.scene_film import film_of
 
 AREA_TOLERANCE: Final = 0.05  # between a stated area and that of the outline
 CURATED: Final = ("scannet", "scannetpp", "arkitscenes")  # whose lists say which words mean the same
+SIZED: Final = frozenset(load_table("indoor/sizes")["typical"])  # whose usual sizes are known
 NAMED: Final = 20  # labels that one message names
 
 LAYOUT: Final = Layout(
@@ -99,8 +100,8 @@ EXPECTED_FILES: Final = (
     ExpectedFile(
         "area",
         (),
-        "no room_size_estimation, no route_planning where the floor is not known",
-        present=_has(lambda d: any((d.mesh, d.points, d.outline, d.area))),
+        "no room_size_estimation; give outline, area, or whole_floor with a mesh",
+        present=_has(lambda d: bool(d.outline or d.area or (d.whole_floor and (d.mesh or d.points)))),
     ),
     ExpectedFile("poses", (), NO_SIGHT, present=_has(_any_frame("world_T_camera"))),
     ExpectedFile(
@@ -240,7 +241,7 @@ def _check_labels(document: SceneDocument, counts: dict[str, int], findings: Fin
             )
             for name in (first, second):
                 findings.add(doubt("labels_of_one_kind", name, message, "give them one label"))
-    unknown = sorted(name for name in counts if name not in TYPICAL)
+    unknown = sorted(name for name in counts if name not in SIZED)
     if unknown:
         more = f" and {len(unknown) - NAMED} more" if len(unknown) > NAMED else ""
         message = f"no usual size is known of {', '.join(unknown[:NAMED])}{more}: wrong sizes of these are not noticed"
@@ -279,6 +280,15 @@ def _mesh(files: SceneFiles) -> PlyMesh | None:
     return mesh
 
 
+def _measured(document: SceneDocument, mesh: PlyMesh, findings: Findings) -> Room:
+    room = measure_room(mesh.vertices, findings)
+    if document.whole_floor:
+        return room
+    return room.model_copy(
+        update={"area_m2": None, "area_method": None, "area_failure": "the scan may not show all of the floor"}
+    )
+
+
 def _room(document: SceneDocument, axes: Axes, mesh: PlyMesh | None, findings: Findings) -> Room:
     """The room by its outline, else by what is stated, else by the mesh."""
     if document.unit == "unknown":
@@ -289,7 +299,7 @@ def _room(document: SceneDocument, axes: Axes, mesh: PlyMesh | None, findings: F
     stated = None if document.area is None else document.area * axes.scale**2
     if document.outline is None:
         if stated is None:
-            return Room() if mesh is None else measure_room(mesh.vertices, findings)
+            return Room() if mesh is None else _measured(document, mesh, findings)
         return Room(area_m2=stated, area_method="as stated in scene.json")
     corners = axes.points(np.array(document.outline))[:, :2]
     shape = shapely.Polygon(corners)

@@ -29,9 +29,11 @@ from tests.worlds.indoor.readers.tiny_scans import ply, put
 Spoil = Callable[[dict[str, Any], Path], object]
 
 
-def write(root: Path, change: Spoil = lambda told, folder: None, turn: np.ndarray | None = None) -> Path:
+def write(
+    root: Path, change: Spoil = lambda told, folder: None, turn: np.ndarray | None = None, name: str = "room"
+) -> Path:
     """A sound scene below ``root``, or one that is not; ``turn``: file_R_world, where the file has other axes."""
-    folder, track = root / "room", walk()
+    folder, track = root / name, walk()
     file_R_world = np.eye(3) if turn is None else turn
     vertices, faces = room_mesh()
     put(folder / "mesh.ply", ply(vertices @ file_R_world.T, faces))
@@ -66,6 +68,7 @@ def write(root: Path, change: Spoil = lambda told, folder: None, turn: np.ndarra
         "complete": True,
         "objects": objects,
         "mesh": "mesh.ply",
+        "whole_floor": True,
         "camera": {"axes": "opencv", "width": SIZE[0], "height": SIZE[1], "intrinsics": list(LENS), "frames": frames},
     }
     change(told, folder)
@@ -372,6 +375,12 @@ def test_without_scale_or_up_counts_alone_are_asked(tmp_path: Path, kind: str) -
         assert len(view.usable("counted")) == 3
         assert not len(view.usable("unique"))
         assert not len(view.usable("boxed"))
+
+
+def test_the_area_of_a_floor_that_was_scanned_in_part_is_not_known(tmp_path: Path) -> None:
+    room = read_only("scene", write(tmp_path, put_in("whole_floor", value=False))).facts.room
+    assert room.area_m2 is None
+    assert room.floor
 
 
 def test_the_folder_of_one_scene_is_not_the_root(tmp_path: Path) -> None:

@@ -1,0 +1,91 @@
+"""The commands `scan2qa convert` and `scan2qa converters`: other formats as neutral scene folders."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Final
+
+from rich.table import Table
+
+from flows.cli.output.build_tables import show_broken, show_findings
+from flows.cli.output.console import console, start_spinner, stop_spinner
+from flows.cli.output.tables import print_table
+from pipeline.core.errors import ConfigError, RawDataError, require_extra, unexpected
+from pipeline.core.files import TEMPORARY, translate_os_errors
+from pipeline.formats.scene_folder import write_scene
+from pipeline.reading.files import SceneFiles
+from pipeline.reading.folders import SAFE_NAME
+from pipeline.worlds.indoor.converters.capture import Converter
+from pipeline.worlds.indoor.converters.registry import CONVERTERS, recognised
+from pipeline.worlds.indoor.readers.scene_folders import SceneFolders
+from pipeline.worlds.registry import examined
+
+NAME_CHARS: Final = 99
+
+
+def converters() -> None:
+    """Prints the formats that are converted, and the real files that each was tried on."""
+    table = Table("format", box=None)
+    for head in ("reads", "tried on"):
+        table.add_column(head, overflow="fold")
+    for converter in CONVERTERS.values():
+        real = converter.real or "made files that follow the published conventions: look at the checks of doctor"
+        table.add_row(converter.name, converter.about, real)
+    print_table(table)
+
+
+def convert(name: str, source: Path, out: Path) -> bool:
+    """Converts every scene of a format below a folder; returns whether all could be. Raises ConfigError."""
+    if name not in CONVERTERS:
+        near = get_close_matches(name.lower(), CONVERTERS, 1)
+        hint = f"did you mean {near[0]}? There" if near else "there"
+        raise ConfigError(f"unknown format {name!r}; {hint} are {', '.join(CONVERTERS)}")
+    require_extra("scans", f"convert {name}")
+    if not source.exists():
+        raise ConfigError(f"{source}: no such file or folder")
+    converter = CONVERTERS[name]
+    places = converter.places(source)
+    if not places:
+        other = [n for n in recognised(source) if n != name]
+        looks = f"; this looks like {' or '.join(other)}" if other else ""
+        raise ConfigError(f"{source}: no {name} here, which is {converter.about}{looks}")
+    broken: list[RawDataError] = []
+    rows: list[tuple[str, str, str, str, str]] = []
+    start_spinner(f"Converting {name}")
+    for place in places:
+        try:
+            rows += _converted(converter, place, out)
+        except Exception as error:  # costs one scene
+            broken.append(unexpected(error, place))
+    stop_spinner()
+    show_broken(broken)
+    show_findings(rows, "Findings in what was written")
+    return not broken
+
+
+def _converted(converter: Converter, place: Path, out: Path) -> list[tuple[str, str, str, str, str]]:
+    name = re.sub(r"[^A-Za-z0-9._-]+", "-", place.resolve().stem).strip("-._")[:NAME_CHARS]
+    if not SAFE_NAME.fullmatch(name):
+        raise RawDataError(place, "unsafe_scene_name", f"{place.name!r} has no letters or digits", "rename it")
+    target, building = out / name, out / f"{TEMPORARY}{name}"
+    if target.exists():
+        raise RawDataError(target, "duplicate_scene", "it is there already", "remove it, or give another folder")
+    with translate_os_errors(out):
+        shutil.rmtree(building, ignore_errors=True)
+        building.mkdir(parents=True)
+    try:
+        document = converter.convert(place, building)
+        write_scene(building, document)
+        with translate_os_errors(out):
+            building.rename(target)
+    finally:
+        shutil.rmtree(building, ignore_errors=True)
+    frames = len(document.camera.frames) if document.camera else 0
+    console.print(f"{target}: {len(document.objects)} objects, {frames} frames{', mesh' if document.mesh else ''}")
+    reader = SceneFolders()
+    ref = next(ref for ref in reader.scenes(out).scenes if ref.files[0] == name)
+    scene = examined(reader.read(SceneFiles(out, ref)))
+    return [(scene.id, f.name, f.severity, f.message, f.remedy) for f in scene.findings]

@@ -1,0 +1,1 @@
+"""scan2qa: converters of captures and annotations into neutral scene folders."""

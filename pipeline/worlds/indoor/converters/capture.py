@@ -1,0 +1,255 @@
+"""What all captures of a phone or a camera share: poses, pictures and depth, made upright, fused and written."""
+
+from __future__ import annotations
+
+import io
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+import numpy as np
+from PIL import Image
+
+from pipeline.core.arrays import FloatArray
+from pipeline.core.errors import RawDataError
+from pipeline.core.files import MAX_FILE_BYTES, size_of_file, write_atomically
+from pipeline.formats.images import color_file
+from pipeline.formats.scene_folder import CaptureCamera, LabelledBox, PosedFrame, SceneDocument, Unit
+from pipeline.worlds.indoor.converters.fusion import DepthView, FusedMesh, find_floor, find_up, fuse
+from pipeline.worlds.indoor.readers.frames import check_poses
+
+MESH: Final = "mesh.ply"
+FUSED_MAX: Final = 1500  # frames; of longer captures every second, third, … one is fused
+DEPTH_MAX_MM: Final = 65535
+UP_AXES: Final = {"y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
+
+
+class Converter(Protocol):
+    """One format of captures or annotations. A file of its own, and a line in `registry`."""
+
+    @property
+    def name(self) -> str:
+        """By which it is called."""
+        ...
+
+    @property
+    def about(self) -> str:
+        """What it reads, in one line."""
+        ...
+
+    @property
+    def real(self) -> str | None:
+        """The real files that it was tried on; None: made files alone, which follow the published conventions."""
+        ...
+
+    def places(self, source: Path) -> Sequence[Path]:
+        """The folders or files, ``source`` among them or below it, that hold one scene each; none: another format."""
+        ...
+
+    def convert(self, place: Path, folder: Path) -> SceneDocument:
+        """Writes a scene's files into an empty folder, and gives its document. Raises RawDataError."""
+        ...
+
+
+@dataclass(frozen=True)
+class Shot:
+    """One frame: its time, its pose (4, 4) in OpenCV's axes (None: not known), its lens, and its picture's file."""
+
+    time_s: float
+    world_T_camera: FloatArray | None
+    lens: tuple[float, float, float, float]
+    color: Path | None = None
+    number: int | None = None
+
+
+@dataclass(frozen=True)
+class Capture:
+    """A capture as its app left it, in a right-handed frame of whatever axes.
+
+    Attributes:
+        place: what to name in messages.
+        made_by: for `SceneDocument.made_by`.
+        shots: in order of time.
+        size: of the pictures that lenses are for.
+        unit: of poses and objects.
+        up: of the frame, (3,); None: found from the cameras and the fused floor.
+        film: a video, whose frames the shots number.
+        depth_m: number of a shot -> depth (h, w), metres, NaN where unknown; None: there is none.
+        objects: boxes in the frame, ``turn_deg`` unset; ``complete`` is of them.
+        remarks: for people.
+    """
+
+    place: Path
+    made_by: str
+    shots: Sequence[Shot]
+    size: tuple[int, int]
+    unit: Unit = "m"
+    up: FloatArray | None = None
+    film: Path | None = None
+    depth_m: Callable[[int], FloatArray | None] | None = None
+    objects: tuple[LabelledBox, ...] = ()
+    complete: bool | tuple[str, ...] = False
+    remarks: tuple[str, ...] = field(default=())
+
+
+def write_capture(capture: Capture, folder: Path) -> SceneDocument:
+    """Writes pictures, depth and the fused mesh of a capture into a folder, upright; gives the document.
+
+    The floor is at z = 0 where it was found. Raises RawDataError where no pose is one.
+    """
+    remarks = list(capture.remarks)
+    posed = [i for i, shot in enumerate(capture.shots) if shot.world_T_camera is not None]
+    pose = np.array([capture.shots[i].world_T_camera for i in posed], dtype=float).reshape(-1, 4, 4)
+    good = check_poses(pose).good
+    if not good.any():
+        message = f"none of {len(capture.shots)} frames has a pose that is a rotation and a shift"
+        raise RawDataError(capture.place, "no_usable_frames", message, "capture it again, or export it with poses")
+    lost = len(capture.shots) - int(good.sum())
+    if lost:
+        remarks.append(f"{lost} of {len(capture.shots)} frames have no usable pose: they are shown, and not examined")
+    up = capture.up if capture.up is not None else _up_of_cameras(pose[good])
+    world_T_file = _upright(up)
+    pose = world_T_file @ pose
+    fused = _fused(capture, [i for i, g in zip(posed, good, strict=True) if g], pose[good])
+    if fused is not None:
+        if capture.up is None:
+            world_T_file, fused = _levelled(world_T_file, fused)
+        pose = world_T_file @ np.array([capture.shots[i].world_T_camera for i in posed], dtype=float).reshape(-1, 4, 4)
+        floor = find_floor(fused.vertices, fused.faces, float(np.median(pose[good][:, 2, 3])))
+        if floor is None:
+            remarks.append("no floor was found below the camera: heights begin where the capture did")
+        else:
+            world_T_file[2, 3] -= floor
+            pose[:, 2, 3] -= floor
+            fused = fused._replace(vertices=fused.vertices - [0, 0, floor])
+        write_atomically(folder / MESH, ply_bytes(fused))
+    poses = dict(zip((i for i, g in zip(posed, good, strict=True) if g), pose[good].round(9).tolist(), strict=True))
+    frames = [
+        PosedFrame(
+            time_s=round(shot.time_s, 6),
+            number=shot.number,
+            color=None if shot.color is None else copied(shot.color, folder, f"color/{i:06d}"),
+            depth=_write_depth(capture, i, folder),
+            world_T_camera=poses.get(i),
+            intrinsics=shot.lens if shot.lens != capture.shots[0].lens else None,
+        )
+        for i, shot in enumerate(capture.shots)
+    ]
+    camera = CaptureCamera(
+        axes="opencv",
+        width=capture.size[0],
+        height=capture.size[1],
+        intrinsics=capture.shots[0].lens,
+        film=None if capture.film is None else copied(capture.film, folder, "film"),
+        frames=tuple(frames),
+    )
+    return SceneDocument(
+        format="scan2qa-scene",
+        version=1,
+        unit=capture.unit,
+        up="z",
+        handedness="right",
+        complete=capture.complete,
+        objects=tuple(moved(item, world_T_file) for item in capture.objects),
+        mesh=None if fused is None else MESH,
+        camera=camera,
+        made_by=capture.made_by,
+        remarks=tuple(remarks),
+    )
+
+
+def moved(item: LabelledBox, world_T_file: FloatArray) -> LabelledBox:
+    """A box in another right-handed frame."""
+    rows = np.array(item.axes or np.eye(3)) @ world_T_file[:3, :3].T
+    center = world_T_file[:3, :3] @ np.array(item.center) + world_T_file[:3, 3]
+    told = item.model_dump() | {"center": center.round(6).tolist(), "axes": rows.round(9).tolist()}
+    return LabelledBox.model_validate(told)
+
+
+def copied(path: Path, folder: Path, name: str) -> str:
+    """Copies a file below a folder under a new name with its own suffix; that name. Raises RawDataError."""
+    target = folder / f"{name}{path.suffix.lower()}"
+    try:
+        if size_of_file(path) > MAX_FILE_BYTES:
+            raise RawDataError(path, "file_too_large", f"over {MAX_FILE_BYTES} bytes", "is this the right file?")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(path, target)
+    except OSError as error:
+        raise RawDataError(path, "unreadable_file", str(error.strerror), "make the file readable") from error
+    return target.relative_to(folder).as_posix()
+
+
+def ply_bytes(mesh: FusedMesh) -> bytes:
+    """A coloured mesh as binary PLY."""
+    header = (
+        f"ply\nformat binary_little_endian 1.0\nelement vertex {len(mesh.vertices)}\n"
+        "property float x\nproperty float y\nproperty float z\n"
+        "property uchar red\nproperty uchar green\nproperty uchar blue\n"
+        f"element face {len(mesh.faces)}\nproperty list uchar int vertex_indices\nend_header\n"
+    )
+    points = np.zeros(len(mesh.vertices), [("p", "<f4", 3), ("c", "u1", 3)])
+    points["p"], points["c"] = mesh.vertices, np.round(mesh.colors * 255)
+    corners = np.zeros(len(mesh.faces), [("n", "u1"), ("i", "<i4", 3)])
+    corners["n"], corners["i"] = 3, mesh.faces
+    return header.encode() + points.tobytes() + corners.tobytes()
+
+
+def _fused(capture: Capture, usable: list[int], pose: FloatArray) -> FusedMesh | None:
+    depth_m, step = capture.depth_m, -(-len(usable) // FUSED_MAX)
+    if depth_m is None or capture.unit != "m":
+        return None
+
+    def views() -> Any:
+        for place in range(0, len(usable), step):
+            i = usable[place]
+            depth = depth_m(i)
+            if depth is not None:
+                shot = capture.shots[i]
+                fx, fy, cx, cy = shot.lens
+                across, down = depth.shape[1] / capture.size[0], depth.shape[0] / capture.size[1]
+                # Open3D counts a pixel's middle as its number, our intrinsics from the corner.
+                lens = np.array([fx * across, fy * down, cx * across - 0.5, cy * down - 0.5])
+                yield DepthView(depth, None if shot.color is None else color_file(shot.color), lens, pose[place])
+
+    return fuse(views())
+
+
+def _levelled(world_T_file: FloatArray, fused: FusedMesh) -> tuple[FloatArray, FusedMesh]:
+    more = _upright(find_up(fused.vertices, fused.faces, np.array([0.0, 0.0, 1.0])))
+    return more @ world_T_file, fused._replace(vertices=fused.vertices @ more[:3, :3].T)
+
+
+def _up_of_cameras(pose: FloatArray) -> FloatArray:
+    """The direction in which most cameras' pictures have their top, or their left or right where they were held so."""
+    means = np.stack([-pose[:, :3, 1].mean(axis=0), pose[:, :3, 0].mean(axis=0), -pose[:, :3, 0].mean(axis=0)])
+    return np.asarray(means[int(np.linalg.norm(means, axis=1).round(6).argmax())])
+
+
+def _upright(up: FloatArray) -> FloatArray:
+    """The smallest turn (4, 4) that takes a direction to z."""
+    from scipy.spatial.transform import Rotation  # takes half a second
+
+    result = np.eye(4)
+    up = up / np.linalg.norm(up)
+    axis = np.cross(up, [0.0, 0.0, 1.0])
+    length = float(np.linalg.norm(axis))
+    if length > 1e-9:
+        result[:3, :3] = Rotation.from_rotvec(axis / length * np.arctan2(length, up[2])).as_matrix()
+    elif up[2] < 0:
+        result[:3, :3] = np.diag([1.0, -1.0, -1.0])
+    return result
+
+
+def _write_depth(capture: Capture, i: int, folder: Path) -> str | None:
+    depth = None if capture.depth_m is None else capture.depth_m(i)
+    if depth is None:
+        return None
+    millimetres = np.nan_to_num(depth * 1000, nan=0.0, posinf=0.0)
+    numbers = np.where((millimetres > 0) & (millimetres < DEPTH_MAX_MM), np.round(millimetres), 0).astype(np.uint16)
+    out = io.BytesIO()
+    Image.fromarray(numbers).save(out, "PNG", compress_level=3)
+    name = f"depth/{i:06d}.png"
+    write_atomically(folder / name, out.getvalue())
+    return name

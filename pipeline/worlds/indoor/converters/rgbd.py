@@ -1,0 +1,186 @@
+"""Folders of RGB-D frames with a pose each: 7-Scenes, ScanNet's export, and TUM's lists.
+
+7-Scenes: ``frame-NNNNNN.color.png`` (or .jpg), ``.depth.png`` in millimetres with 65535 (and 0) for none, ``.pose.txt``
+camera-to-world; ``camera-intrinsics.txt`` 3x3, else the Kinect's 585. ``gravity-direction.txt``, where there, points
+down. ScanNet's export: ``color/ depth/ pose/ intrinsic/``. TUM: ``rgb.txt``, ``depth.txt`` (5000 per metre),
+``groundtruth.txt`` with time, x y z, and a quaternion whose scalar comes last.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from pipeline.core.arrays import FloatArray
+from pipeline.core.errors import RawDataError
+from pipeline.core.files import read_file
+from pipeline.formats.images import decode_numbers, size_of
+from pipeline.formats.scene_folder import SceneDocument
+from pipeline.worlds.indoor.converters.capture import Capture, Shot, write_capture
+from pipeline.worlds.indoor.converters.texts import folders_of, numbers_of, one_file, quaternion_poses
+
+FPS: Final = 30.0  # of Kinects and of ScanNet's tablets
+KINECT: Final = (585.0, 585.0, 320.0, 240.0)  # 7-Scenes' own page; for 640x480
+TUM_LENS: Final = (525.0, 525.0, 319.5, 239.5)  # ROS' default, which TUM's tools take
+TUM_PER_M: Final = 5000.0
+APART_MAX_S: Final = 0.02  # between a picture and its pose or depth, as TUM's associate.py
+
+
+def depth_png(path: Path, per_m: float, none: Sequence[int] = (0,)) -> FloatArray | None:
+    """Depth (h, w) in metres of a 16-bit PNG, NaN where it has a number that stands for none; None: unreadable."""
+    try:
+        numbers = decode_numbers(read_file(path))
+    except OSError:
+        return None
+    return None if numbers is None else np.where(np.isin(numbers, none), np.nan, numbers / per_m)
+
+
+class SevenScenes:
+    """Frames of 7-Scenes and of the TSDF examples that follow it."""
+
+    name = "7scenes"
+    about = "frame-NNNNNN.color.png, .depth.png and .pose.txt in a folder (7-Scenes, RGB-D Scenes v2's kin)"
+    real = "the kitchen of 7-Scenes (125 frames)"
+
+    def places(self, source: Path) -> Sequence[Path]:
+        """See `Converter.places`."""
+        return [
+            f for f in (source, *sorted(p for p in source.glob("*") if p.is_dir())) if any(f.glob("frame-*.pose.txt"))
+        ]
+
+    def convert(self, place: Path, folder: Path) -> SceneDocument:
+        """See `Converter.convert`."""
+        found = {p.name.split(".")[0]: p for p in sorted(place.glob("frame-*.pose.txt"))}
+        numbers = np.array([_number(path) for path in found.values()])
+        lens_file = next(
+            (p for n in ("camera-intrinsics.txt", "../camera-intrinsics.txt") if (p := place / n).is_file()), None
+        )
+        lens = KINECT
+        if lens_file is not None:
+            matrix = numbers_of(lens_file, 9).reshape(3, 3)
+            lens = (float(matrix[0, 0]), float(matrix[1, 1]), float(matrix[0, 2]), float(matrix[1, 2]))
+        gravity = place / "gravity-direction.txt"
+        shots = [
+            Shot(float(n - numbers[0]) / FPS, numbers_of(path, 16).reshape(4, 4), lens, _color(place / stem))
+            for (stem, path), n in zip(found.items(), numbers, strict=True)
+        ]
+        size = next((s for shot in shots if shot.color and (s := size_of(shot.color))), (640, 480))
+        depths = [place / f"{stem}.depth.png" for stem in found]
+        return write_capture(
+            Capture(
+                place=place,
+                made_by=f"scan2qa convert {self.name}",
+                shots=[s if s.world_T_camera is None else _orthonormal(s) for s in shots],
+                size=size,
+                up=-numbers_of(gravity, 3) if gravity.is_file() else None,
+                depth_m=lambda i: depth_png(depths[i], 1000.0, (0, 65535)),
+                remarks=("colour and depth are taken as one camera's, as in 7-Scenes' tools",),
+            ),
+            folder,
+        )
+
+
+def _number(path: Path) -> int:
+    found = re.search(r"frame-(\d{1,9})\.", path.name)
+    if found is None:
+        raise RawDataError(path, "unusable_name", f"{path.name} has no frame number", "name it frame-000000.pose.txt")
+    return int(found[1])
+
+
+def _color(stem: Path) -> Path | None:
+    return next(
+        (p for suffix in (".color.png", ".color.jpg") if (p := stem.with_name(stem.name + suffix)).is_file()), None
+    )
+
+
+def _orthonormal(shot: Shot) -> Shot:
+    """The nearest rotation: 7-Scenes' poses come from an average, and are off by up to 5e-4."""
+    pose = np.array(shot.world_T_camera)
+    if np.isfinite(pose).all():
+        u, _, v = np.linalg.svd(pose[:3, :3])
+        if np.abs(u @ v - pose[:3, :3]).max() < 0.01 and np.linalg.det(u @ v) > 0:
+            pose[:3, :3] = u @ v
+    return Shot(shot.time_s, pose, shot.lens, shot.color, shot.number)
+
+
+class Tum:
+    """Sequences of TUM RGB-D."""
+
+    name = "tum"
+    about = "rgb.txt, depth.txt and groundtruth.txt with the pictures they list (TUM RGB-D, and tools that write it)"
+    real: str | None = None
+
+    def places(self, source: Path) -> Sequence[Path]:
+        """See `Converter.places`."""
+        return [f for f in folders_of(source) if all((f / n).is_file() for n in ("rgb.txt", "groundtruth.txt"))]
+
+    def convert(self, place: Path, folder: Path) -> SceneDocument:
+        """See `Converter.convert`."""
+        clock, names = _listed(place / "rgb.txt")
+        table = np.array([row.split()[:8] for row in _rows(place / "groundtruth.txt")], dtype=object)
+        try:
+            track = table.astype(float).reshape(-1, 8)
+        except ValueError as error:
+            message = "a line is no time, x y z, qx qy qz qw"
+            raise RawDataError(place / "groundtruth.txt", "bad_trajectory_line", message, "fetch it again") from error
+        poses = quaternion_poses(track[:, 1:4], track[:, 4:8], place / "groundtruth.txt")
+        nearest = _nearest(track[:, 0], clock)
+        depth_clock, depth_names = (
+            _listed(place / "depth.txt") if (place / "depth.txt").is_file() else (np.empty(0), [])
+        )
+        own = _nearest(depth_clock, clock)
+        shots = [
+            Shot(
+                float(t - clock[0]), None if nearest[i] < 0 else poses[nearest[i]], TUM_LENS, one_file(place, names[i])
+            )
+            for i, t in enumerate(clock)
+        ]
+        size = next((s for shot in shots if shot.color and (s := size_of(shot.color))), (640, 480))
+        return write_capture(
+            Capture(
+                place=place,
+                made_by=f"scan2qa convert {self.name}",
+                shots=shots,
+                size=size,
+                depth_m=lambda i: None if own[i] < 0 else depth_png(place / depth_names[own[i]], TUM_PER_M),
+                remarks=("intrinsics are ROS' default of 525: give your camera's in scene.json where they are known",),
+            ),
+            folder,
+        )
+
+
+def _rows(path: Path) -> list[str]:
+    try:
+        text = read_file(path).decode()
+    except (OSError, UnicodeDecodeError) as error:
+        raise RawDataError(path, "unreadable_file", str(error), "fetch the file again") from error
+    return [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
+
+
+def _listed(path: Path) -> tuple[FloatArray, list[str]]:
+    """Times (N,) and names of a list of pictures, in order of time."""
+    rows = [row.split(maxsplit=1) for row in _rows(path)]
+    try:
+        clock = np.array([float(row[0]) for row in rows])
+        names = [row[1].strip() for row in rows]
+    except (ValueError, IndexError) as error:
+        raise RawDataError(path, "wrong_columns", "a line is no time and file name", "fetch it again") from error
+    if not len(clock) or not np.isfinite(clock).all():
+        raise RawDataError(path, "implausible_times", "it lists no picture with a time", "fetch it again")
+    order = np.argsort(clock, kind="stable")
+    return clock[order], [names[i] for i in order]
+
+
+def _nearest(clock_s: FloatArray, asked_s: FloatArray) -> np.ndarray:
+    """Index into ``clock_s`` (N,) of the time next to each asked for (M,); -1 where none is near."""
+    if not len(clock_s):
+        return np.full(len(asked_s), -1)
+    order = np.argsort(clock_s, kind="stable")
+    known = np.concatenate([[-np.inf], clock_s[order], [np.inf]])
+    after = np.searchsorted(known, asked_s)
+    pick = np.where(asked_s - known[after - 1] <= known[after] - asked_s, after - 1, after)
+    return np.where(np.abs(known[pick] - asked_s) <= APART_MAX_S, order[np.clip(pick - 1, 0, len(order) - 1)], -1)
