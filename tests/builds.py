@@ -146,9 +146,13 @@ def command_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[
 
 
 def prefect_environment() -> dict[str, str]:
-    """The environment of a real command: Prefect's database lies in the temporary folder, and no server is kept."""
+    """The environment of a real command: Prefect's database lies in the temporary folder, and no server is kept.
+
+    A process that turns to another machine ends (`tests.sockets`).
+    """
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")}
-    return inherited | {"PREFECT_HOME": str(_prefect_home()), "PYTHONPATH": str(REPOSITORY)}
+    path = os.pathsep.join((str(REPOSITORY), str(REPOSITORY / "tests" / "sockets")))
+    return inherited | {"PREFECT_HOME": str(_prefect_home()), "PYTHONPATH": path}
 
 
 @cache
