@@ -12,7 +12,7 @@ from typing import Any, Final
 _SPACE: Final = re.compile(r"[ \t\r\n]*")
 _BOM: Final = "\ufeff"
 _ESCAPE: Final = "surrogateescape"  # a byte that is not UTF-8 costs its scene, not the file
-_DIGITS_MAX: Final = 400  # a double holds no more, and Python refuses to read more than 4,300
+_DIGITS_MAX: Final = 300  # a double holds up to 308, and Python refuses to read more than 4,300
 
 
 class JsonFaultError(Exception):

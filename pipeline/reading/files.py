@@ -15,6 +15,7 @@ from pipeline.core.errors import RawDataError
 from pipeline.core.files import read_file
 from pipeline.core.findings import Findings
 from pipeline.core.schema import AnyScene, Facts, Source, Video
+from pipeline.formats.json_scenes import whole_number
 
 T = TypeVar("T")
 S = TypeVar("S", bound=AnyScene)
@@ -135,15 +136,13 @@ class SceneFiles:
         text = self.text(path, remedy)
         findings = Findings()
         try:
-            value = json.loads(text, object_pairs_hook=findings.unique_keys)
+            value = json.loads(text, object_pairs_hook=findings.unique_keys, parse_int=whole_number)
         except json.JSONDecodeError as error:
             cut = error.pos >= len(text.rstrip()) or not text.rstrip().endswith(("}", "]"))
             message = f"{error.msg} at line {error.lineno}, column {error.colno}"
             raise self.fault(path, "truncated_json" if cut else "bad_json", message, remedy) from error
         except RecursionError as error:
             raise self.fault(path, "too_deep", "the JSON is nested too deeply", remedy) from error
-        except ValueError as error:  # a number of more digits than Python converts
-            raise self.fault(path, "bad_json", str(error), remedy) from error
         self.raise_faults(path, findings)
         return value
 

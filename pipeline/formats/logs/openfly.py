@@ -21,6 +21,7 @@ import numpy as np
 from pipeline.core.arrays import FloatArray
 from pipeline.core.errors import RawDataError
 from pipeline.core.findings import note
+from pipeline.formats.json_scenes import whole_number
 from pipeline.formats.logs.frames import enu_from_ned, heading_deg_of
 from pipeline.formats.logs.log import Log, Series, file_bytes
 
@@ -165,7 +166,7 @@ def read_episodes(path: Path) -> OpenFlyEpisodes:
     """All episodes of a file. Raises RawDataError if there is none that can be used."""
     raw = file_bytes(path)
     try:
-        content = json.loads(raw.decode("utf-8-sig"))
+        content = json.loads(raw.decode("utf-8-sig"), parse_int=whole_number)
     except (ValueError, RecursionError) as error:
         raise RawDataError(path, "not_json", str(error), "give the JSON file of episodes whole") from error
     items, layout = (content, _openfly) if isinstance(content, list) else (None, _aerialvln)

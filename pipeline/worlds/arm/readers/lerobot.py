@@ -298,7 +298,7 @@ def _columns(
         message = f"times or frame numbers stand still or run backwards at {back} of {count} rows"
         raise files.fault(path, "times_backwards", message, "which order is right is not known: record it again")
     fps = info.get("fps")
-    if isinstance(fps, int | float) and fps > 0:
+    if isinstance(fps, int | float) and 0 < fps < np.inf:
         off = float(np.abs(np.diff(times_s) * fps - 1).max())
         if off > UNEVEN_MAX:
             message = f"steps differ from 1/{fps:g} s by up to {off:.0%}; the recorded times count"
