@@ -21,4 +21,4 @@ def candidates(view: Any, tasks: Iterable[Task[Any]]) -> pa.Table:
 
 def read_questions(path: Path) -> list[Published]:
     """The questions of a published file of any benchmark."""
-    return read_published(path, [benchmark.columns for benchmark in BENCHMARKS.values()])
+    return read_published(path, [columns for benchmark in BENCHMARKS.values() for columns in benchmark.all_columns])

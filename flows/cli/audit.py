@@ -18,7 +18,8 @@ from pipeline.core.errors import ConfigError, RawDataError
 from pipeline.core.schema import AnyScene
 from pipeline.questions.audited import Basis, Coverage, LeftOut, Miss
 from pipeline.questions.published import read_published
-from pipeline.reading.files import SceneFiles
+from pipeline.reading.files import Listing, SceneFiles
+from pipeline.reading.reader import Reader
 from pipeline.worlds.registry import READERS, examined
 
 PROFILE: Final = "official"  # what is published is held against
@@ -55,7 +56,7 @@ def coverage(name: str, meta: Path, questions: Path, profile: str | None) -> Non
         raise ConfigError(f"questions of {name} are examined alone: there is nothing that could contain them")
     scenes, rules = _metadata(name, how, meta, profile)
     title = f"profile {profile or PROFILE}"
-    _show_coverage(*how.cover(read_published(questions, [BENCHMARKS[name].columns]), scenes, rules), title)
+    _show_coverage(*how.cover(read_published(questions, BENCHMARKS[name].all_columns), scenes, rules), title)
 
 
 def _chosen(name: str) -> Audit:
@@ -71,13 +72,12 @@ def _metadata(name: str, how: FromMetadata, meta: Path | None, profile: str | No
         raise ConfigError(f"unknown profile {profile!r}; there are {', '.join(profiles)}")
     if meta is None:
         raise ConfigError(f"questions of {name} are answered again from metadata: give their folder with --meta")
-    return _read_scenes(how.reader, meta), profiles[profile or PROFILE]
+    return _read_scenes(how.readers, meta), profiles[profile or PROFILE]
 
 
-def _read_scenes(name: str, meta: Path) -> list[AnyScene]:
-    """All sound scenes of a metadata folder; the others are listed on the terminal."""
-    reader = READERS[name]
-    listing = reader.scenes(meta)
+def _read_scenes(names: Sequence[str], meta: Path) -> list[AnyScene]:
+    """All sound scenes of a metadata folder, by the first reader that it is for; others are listed on the terminal."""
+    reader, listing = _listed([READERS[name] for name in names], meta)
     scenes, broken = [], list(listing.broken)
     for ref in listing.scenes:
         try:
@@ -86,6 +86,17 @@ def _read_scenes(name: str, meta: Path) -> list[AnyScene]:
             broken.append(error)
     show.show_broken(broken)
     return scenes
+
+
+def _listed(readers: Sequence[Reader], meta: Path) -> tuple[Reader, Listing]:
+    """The first reader that the folder is for, and what it lists. Raises ConfigError where it is for none."""
+    *others, last = readers
+    for reader in others:
+        try:
+            return reader, reader.scenes(meta)
+        except ConfigError:
+            continue  # the last one tells what is missing
+    return last, last.scenes(meta)
 
 
 def _show_left_out(rows: Sequence[LeftOut], path: Path) -> None:

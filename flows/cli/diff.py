@@ -67,7 +67,7 @@ def since_last(build: Path, newest_before: str | None) -> tuple[str, Report | No
 
 def report_of(before: Path, after: Path, title: str, *, reasons: bool = True) -> Report:
     """The comparison of two release folders; without ``reasons`` the rejected candidates are not looked at."""
-    columns = [benchmark.columns for benchmark in BENCHMARKS.values()]
+    columns = [columns for benchmark in BENCHMARKS.values() for columns in benchmark.all_columns]
     one, other = read_release(before, columns), read_release(after, columns)
     changes = compared(one, other)
     if reasons:

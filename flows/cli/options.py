@@ -87,7 +87,7 @@ Published = Annotated[Path, typer.Option("--questions", help="Published question
 Audited = Annotated[str, typer.Argument(metavar="BENCHMARK", help="Whose published questions they are, such as vsi.")]
 Meta = Annotated[Path, typer.Option("--meta", help="Folder with the metadata that the questions were made from.")]
 Profile = Annotated[
-    str | None, typer.Option("--profile", help="Ambiguity rules: official or strict.", show_default="official")
+    str | None, typer.Option("--profile", help="Ambiguity rules: official, strict or revsi.", show_default="official")
 ]
 
 

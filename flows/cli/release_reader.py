@@ -64,7 +64,7 @@ class ReleaseReader:
     @cached_property
     def read(self) -> LoadedRelease:
         """The questions as they stand in the release."""
-        return read_release(self.release, [self.benchmark.columns])
+        return read_release(self.release, self.benchmark.all_columns)
 
     @cached_property
     def files(self) -> list[str]:
@@ -109,9 +109,9 @@ class ReleaseReader:
 
     def _listed(self) -> Iterator[tuple[int, list[str]]]:
         """Pictures that the public table itself names, in a column of lists of files."""
-        lists = [f.name for f in self.benchmark.columns.schema if f.type == pa.list_(pa.string())]
         path = full_split(self.release)
-        known, key = set(self.files), self.benchmark.columns.schema.names[0]
+        schema, known = pq.read_schema(path), set(self.files)
+        lists, key = [f.name for f in schema if f.type == pa.list_(pa.string())], schema.names[0]
         for row in pq.read_table(path, columns=[key, *lists]).to_pylist() if lists else ():
             shown = [file for name in lists for file in row[name] or () if file in known]
             if shown:
@@ -157,7 +157,7 @@ def _alone(folder: Path) -> ReleaseReader:
     check_version(path)
     names = pq.read_schema(path).names
     for benchmark in BENCHMARKS.values():
-        if benchmark.columns.schema.names == names:
+        if any(columns.schema.names == names for columns in benchmark.all_columns):
             return ReleaseReader(folder, folder, benchmark, f"{benchmark.title}: {folder.name}", {}, None)
     raise ConfigError(f"{path}: has the columns of no known benchmark; use the scan2qa that made it")
 

@@ -79,7 +79,9 @@ def _read_items(path: Path, column: str) -> list[BlindItem]:
     """The questions of a file, grouped by a column. Ids are all whole numbers or all texts."""
     from pipeline.blind.items import make_item
 
-    published = read_published(path, [benchmark.columns for benchmark in BENCHMARKS.values()])
+    published = read_published(
+        path, [columns for benchmark in BENCHMARKS.values() for columns in benchmark.all_columns]
+    )
     groups = _read_column(path, published, column)
     if len(set(groups)) < 2:
         remedy = "name another with --group, or give --ungrouped"

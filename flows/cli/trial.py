@@ -53,7 +53,7 @@ def _shown(folder: Path, question: Published) -> TrialMedia | None:
 
 
 def _released(folder: Path) -> list[Published]:
-    columns = [benchmark.columns for benchmark in BENCHMARKS.values()]
+    columns = [columns for benchmark in BENCHMARKS.values() for columns in benchmark.all_columns]
     split = read_saved_build(folder).configured.get("export", {}).get("split", "test")
     paths = sorted((folder / "release" / "data").glob(f"{split}-*.parquet"))
     if not paths:

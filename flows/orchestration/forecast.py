@@ -152,7 +152,8 @@ def bounds_of(config: BuildConfig, inputs: Mapping[str, RawInput]) -> Bounds:
     benchmark, known_to = config.of_benchmark(), config.benchmark if config.known else None
     for name, raws in of_readers.items():
         world, cap = world_of(name), config.select.per_scene_and_task
-        terms = Terms(getattr(config.observe, world.name), config.generate.resolved_rules(), config.generate.tasks, cap)
+        rules, asked = config.generate.resolved_rules(), benchmark.asked_under(config.generate.profile)
+        terms = Terms(getattr(config.observe, world.name), rules, config.generate.tasks, cap, asked)
         most = min(COUNTED, int(COUNT_WITHIN_S / seconds_for(name, COUNTING))) if name in world.quick else 0
         are_here = all(is_here(raw.root / raw.ref.files[0]) for raw in raws[:most])
         read = raws[:most] if are_here else []  # nothing is fetched to be counted

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from pydantic import BaseModel
@@ -84,13 +84,13 @@ class FromMetadata:
     """How published questions are held against the metadata that they were made from.
 
     Attributes:
-        reader: of these metadata.
+        readers: of these metadata; the first that finds a file of its own reads them.
         cover: per question type how many the candidates contain, and every miss.
         doubts: what the published questions about a scene say otherwise than its data, but for subjects that people
             corrected.
     """
 
-    reader: str
+    readers: tuple[str, ...]
     cover: Callable[[Sequence[Published], Sequence[Any], Any], tuple[dict[str, Coverage], list[Miss]]]
     doubts: Callable[[Sequence[Published], Any, Collection[str]], tuple[Finding, ...]]
 
@@ -198,6 +198,9 @@ class Benchmark(Generic[V, R]):
         map_before: task -> what of a scene's map its reviewers may see before they answer: "ground", "things", "path".
             Of a task that is not named nothing, since a map may give the answer away.
         released: the profile that repeats the published benchmark in its wording and in what of a scene is asked too.
+        asked: profile -> its tasks, and how many of each it asks at most in a scene (None: as many as the build does).
+            A profile that is not named asks all tasks.
+        further_columns: profile -> its public table, where that is another one.
     """
 
     name: str
@@ -220,6 +223,8 @@ class Benchmark(Generic[V, R]):
     blind_map: Callable[[Mapping[str, Any], Any], bytes | None] = no_blind_map
     map_before: Mapping[str, Collection[str]] = field(default_factory=dict)
     released: str | None = None
+    asked: Mapping[str, Mapping[str, int | None]] = field(default_factory=dict)
+    further_columns: Mapping[str, Columns] = field(default_factory=dict)
 
     @property
     def rules(self) -> type[R]:
@@ -236,6 +241,19 @@ class Benchmark(Generic[V, R]):
     def shares(self) -> dict[str, int]:
         """How many questions of each task there shall be for so many of the others."""
         return {task.name: task.share for task in self.tasks}
+
+    def asked_under(self, profile: str) -> Mapping[str, int | None]:
+        """The tasks of a profile, and the most questions of each in a scene; see ``asked``."""
+        return self.asked.get(profile) or dict.fromkeys(self.by_name())
+
+    def under(self, profile: str) -> Benchmark[V, R]:
+        """The benchmark with the public table of a profile."""
+        return replace(self, columns=self.further_columns.get(profile, self.columns), further_columns={})
+
+    @property
+    def all_columns(self) -> tuple[Columns, ...]:
+        """The public tables of all profiles."""
+        return (self.columns, *self.further_columns.values())
 
     def by_name(self) -> dict[str, Task[V]]:
         """Its tasks by their names, in order."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
@@ -61,6 +61,7 @@ class Terms:
     rules: Any
     tasks: tuple[str, ...]
     cap: int
+    most: Mapping[str, int | None] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,7 @@ def prospects(
     A scene without a video is counted again with one that lasts as long as its data: that is what the video costs, and
     what else the scene lacks is told from there.
     """
-    caps = caps_of(terms.tasks, terms.cap, benchmark.shares)
+    caps = caps_of(terms.tasks, terms.cap, benchmark.shares, terms.most)
     total = Counter(dict.fromkeys(caps, 0))
     lost: Counter[str] = Counter()
     scenes: dict[str, dict[str, None]] = {}
@@ -123,7 +124,7 @@ def prospects(
 
 def bounds(benchmark: Benchmark[Any, Any], scenes: int, terms: Terms) -> dict[str, int]:
     """Task -> most questions that so many scenes can have, whatever is in them."""
-    return {task: cap * scenes for task, cap in caps_of(terms.tasks, terms.cap, benchmark.shares).items()}
+    return {task: cap * scenes for task, cap in caps_of(terms.tasks, terms.cap, benchmark.shares, terms.most).items()}
 
 
 def _observed(

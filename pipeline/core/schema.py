@@ -40,7 +40,9 @@ class Limits(Model):
     def _least_below_most(self) -> Limits:
         for least in type(self).model_fields:
             most = least.replace("_min", "_max")
-            if most != least and most in type(self).model_fields and getattr(self, least) > getattr(self, most):
+            if most == least or getattr(self, most, None) is None or getattr(self, least) is None:
+                continue
+            if getattr(self, least) > getattr(self, most):
                 raise ValueError(f"{least} {getattr(self, least):g} is above {most} {getattr(self, most):g}")
         return self
 

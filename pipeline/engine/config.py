@@ -34,6 +34,7 @@ from pipeline.release.gates import GatesConfig
 from pipeline.worlds.registry import FIXES, READERS, configured, takes_videos
 
 M = TypeVar("M", bound=BaseModel)
+TASKS_OF_PROFILE: Final = "of which questions are made; by default all of the profile"
 BUILD_NAME: Final = r"^[a-z][a-z0-9_]*$"
 
 
@@ -55,6 +56,15 @@ class GenerateConfig(Model):
     tasks: tuple[str, ...] = ()
     rules: dict[str, Any] = Field(default_factory=dict, description="limits that differ from the profile's")
 
+    @model_validator(mode="before")
+    @classmethod
+    def _tasks_of_profile(cls, raw: Any) -> Any:
+        """All tasks of the profile, unless some are named."""
+        if not isinstance(raw, dict) or "tasks" in raw:
+            return raw
+        profile = raw.get("profile", next(iter(cls.benchmark.profiles)))
+        return raw | {"tasks": tuple(cls.benchmark.asked_under(str(profile)))}
+
     @field_validator("tasks")
     @classmethod
     def _known_tasks(cls, tasks: tuple[str, ...]) -> tuple[str, ...]:
@@ -67,6 +77,13 @@ class GenerateConfig(Model):
         if not tasks:
             raise ValueError(f"no task is named; there are {', '.join(known)}")
         return tuple(t for t in known if t in tasks)  # one order, so that the order in the file changes nothing
+
+    @model_validator(mode="after")
+    def _tasks_are_asked(self) -> GenerateConfig:
+        known = self.benchmark.asked_under(self.profile)
+        if others := [task for task in self.tasks if task not in known]:
+            raise ValueError(f"profile {self.profile} does not ask {', '.join(others)}; it asks {', '.join(known)}")
+        return self
 
     @model_validator(mode="after")
     def _sound_rules(self) -> GenerateConfig:
@@ -230,15 +247,15 @@ class BuildConfig(Model):
 def config_model(name: str) -> type[BuildConfig]:
     """The configuration of builds of one benchmark."""
     benchmark = BENCHMARKS[name]
-    profiles = ", ".join(benchmark.profiles)
+    profiles, default = ", ".join(benchmark.profiles), next(iter(benchmark.profiles))
     worlds: dict[str, Any] = {world.name: (world.config, world.config()) for world in benchmark.worlds}
     observe = create_model("ObserveConfig", __base__=Model, __doc__="A part for each world.", **worlds)
     generate = create_model(
         "GenerateConfig",
         __base__=GenerateConfig,
         __doc__=GenerateConfig.__doc__,
-        profile=(str, Field(default=next(iter(benchmark.profiles)), description=f"one of {profiles}")),
-        tasks=(tuple[str, ...], Field(default=tuple(benchmark.by_name()), description="of which questions are made")),
+        profile=(str, Field(default=default, description=f"one of {profiles}")),
+        tasks=(tuple[str, ...], Field(default=tuple(benchmark.asked_under(default)), description=TASKS_OF_PROFILE)),
     )
     generate.benchmark = benchmark
     export = create_model(

@@ -121,7 +121,7 @@ def _known(config: BuildConfig) -> dict[str, list[Published]]:
     if benchmark.audit is None or benchmark.audit.metadata is None:
         raise ConfigError(f"configuration known: published questions of {benchmark.name} cannot be answered again")
     questions: dict[str, list[Published]] = defaultdict(list)
-    for question in read_published(config.known, [benchmark.columns]):
+    for question in read_published(config.known, benchmark.all_columns):
         questions[question.scene_name].append(question)
     return questions
 

@@ -108,6 +108,8 @@ def _columns() -> str:
     ]
     for benchmark in BENCHMARKS.values():
         parts += [f"## {benchmark.title}\n", _table(("column", "holds"), benchmark.columns.said.items())]
+        for profile, columns in benchmark.further_columns.items():
+            parts += [f"Under profile `{profile}`:\n", _table(("column", "holds"), columns.said.items())]
     parts += ["## provenance, rejected, blind, review, fixes\n", _table(("column", "holds"), COLUMN_DOCS.items())]
     return "\n".join(parts)
 

@@ -1,11 +1,11 @@
-"""Takes a large JSON object of scenes apart, scene by scene, and survives a file that breaks off."""
+"""Takes a large JSON object or list of scenes apart, scene by scene, and survives a file that breaks off."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -16,7 +16,7 @@ _DIGITS_MAX: Final = 300  # a double holds up to 308, and Python refuses to read
 
 
 class JsonFaultError(Exception):
-    """The file is not an object of scenes from here on; scenes already given remain good."""
+    """The file is not an object or list of scenes from here on; scenes already given remain good."""
 
     def __init__(self, finding: str, message: str, remedy: str, scene: str | None = None) -> None:
         super().__init__(message)
@@ -44,37 +44,48 @@ def whole_number(digits: str) -> int | float:
 _DECODER: Final = json.JSONDecoder(parse_int=whole_number)
 
 
-def split_scenes(raw: bytes) -> Iterator[JsonEntry]:
-    """The scenes of ``{"name": {…}, …}`` in file order. Raises JsonFaultError where the text stops being that."""
+def split_scenes(raw: bytes, name_of: Callable[[Any], str] | None = None) -> Iterator[JsonEntry]:
+    """The scenes of ``{"name": {…}, …}`` in file order. Raises JsonFaultError where the text stops being that.
+
+    With ``name_of``, which takes the name out of a scene, those of a list ``[{…}, …]``.
+    """
+    opening, closing, what = ("{", "}", "object") if name_of is None else ("[", "]", "list")
     text = raw.decode("utf-8", _ESCAPE)
     at = _skip(text, 1 if text.startswith(_BOM) else 0)
     if not text[at:]:
         raise JsonFaultError("empty_file", "the file is empty", "fetch the file again")
     if "\udc80" <= text[at] <= "\udcff":
         raise JsonFaultError("not_utf8", "the file does not begin as UTF-8 text", "save the file as UTF-8")
-    if text[at] != "{":
-        raise JsonFaultError("not_an_object", "the file is not a JSON object of scenes", "is this a meta_info file?")
+    if text[at] != opening:
+        raise JsonFaultError(
+            "not_an_object" if name_of is None else "not_a_list",
+            f"the file is not a JSON {what} of scenes",
+            "is this a file of released metadata?",
+        )
     at = _skip(text, at + 1)
     done_chars, done_bytes = 0, 0
-    name: str | None = None
-    while not text.startswith("}", at):
+    name: str | None
+    while not text.startswith(closing, at):
         name = None
         try:
-            name, at = _key(text, at)
+            if name_of is None:
+                name, at = _key(text, at)
             value, end = _DECODER.raw_decode(text, at)
+            if name_of is not None:
+                name = name_of(value)
         except (json.JSONDecodeError, RecursionError) as error:
             raise _broken(text, error, name) from error
         done_bytes += len(text[done_chars:at].encode("utf-8", _ESCAPE))
         body = text[at:end].encode("utf-8", _ESCAPE)
-        yield JsonEntry(name, value, (done_bytes, done_bytes + len(body)), hashlib.sha256(body).hexdigest())
+        yield JsonEntry(name or "", value, (done_bytes, done_bytes + len(body)), hashlib.sha256(body).hexdigest())
         done_chars, done_bytes = end, done_bytes + len(body)
         at = _skip(text, end)
         if text.startswith(",", at):
             at = _skip(text, at + 1)
-            if text.startswith("}", at):
+            if text.startswith(closing, at):
                 raise _broken(text, json.JSONDecodeError("Expecting a scene after ','", text, at), None)
-        elif not text.startswith("}", at):
-            raise _broken(text, json.JSONDecodeError("Expecting ',' or '}'", text, at), name)
+        elif not text.startswith(closing, at):
+            raise _broken(text, json.JSONDecodeError(f"Expecting ',' or '{closing}'", text, at), name)
     rest = _skip(text, at + 1)
     if text[rest:]:
         raise JsonFaultError(
@@ -100,7 +111,9 @@ def _skip(text: str, at: int) -> int:
 
 def _broken(text: str, error: Exception, scene: str | None) -> JsonFaultError:
     if isinstance(error, RecursionError):
-        return JsonFaultError("too_deep", "the JSON is nested too deeply", "is this a meta_info file?", scene)
+        return JsonFaultError(
+            "too_deep", "the JSON is nested too deeply", "is this a file of released metadata?", scene
+        )
     position = error.pos if isinstance(error, json.JSONDecodeError) else 0
     what = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
     if position >= len(text.rstrip()) or not _closed(text):
@@ -116,4 +129,4 @@ def _place(text: str, position: int) -> str:
 
 
 def _closed(text: str) -> bool:
-    return text.rstrip().endswith("}")
+    return text.rstrip().endswith(("}", "]"))

@@ -11,6 +11,7 @@ displaces few tuples, and nothing is left out altogether.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain, combinations, permutations
 from math import comb, perm
@@ -21,13 +22,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray, StrArray
-from pipeline.core.identity import digest
+from pipeline.core.identity import digest, rng_for
 from pipeline.core.schema import Rejection
 from pipeline.core.tables import CANDIDATES
 from pipeline.core.templates import Operands
-from pipeline.questions.rules import Check, Fact, Verdicts, evidence, lists, verdicts
+from pipeline.questions.rules import Check, Fact, Verdicts, check, evidence, lists, verdicts
 from pipeline.questions.task import Number, SceneView, TaskBase
 
+THINNED: Final = "thinned"
 WRITTEN: Final = "written"  # flag of a candidate that people wrote
 # A number that is written as 0: no relative accuracy can be given to an answer to it, and scorers divide by it.
 WRITTEN_ZEROS: Final = ("0", "0.0")
@@ -63,6 +65,8 @@ class Answers:
         facts: the numbers that prove the answer.
         flags: (n,) remarks that do not reject, "" for none.
         wrong: (n,) lists of what may be offered beside the truth; None: `ArrayTask.labels` says it.
+        share: (n,) share in [0, 1] of such candidates that is asked: answers that are common, or known by the name, are
+            asked less often than they occur. Which ones is drawn from their ids. None: all. An audit does not draw.
     """
 
     truth: StrArray
@@ -70,13 +74,23 @@ class Answers:
     facts: tuple[Fact, ...]
     flags: StrArray | None = None
     wrong: pa.ListArray | None = None
+    share: FloatArray | None = None
 
-    def verdicts(self) -> Verdicts:
-        """The first broken check of each candidate; an answer that is written as 0 breaks one more."""
+    def verdicts(self, ids: Sequence[int] | None = None) -> Verdicts:
+        """The first broken check of each candidate; an answer that is written as 0 breaks one more.
+
+        With their ids, candidates that pass all and are not drawn into their `share` break a last one.
+        """
         n = len(self.truth)
         written = np.logical_or.reduce([self.truth == zero for zero in WRITTEN_ZEROS]) if n else np.empty(0, dtype=bool)
         zero = Check("answer_is_zero", ">", ~written, np.zeros(n), np.zeros(n), None)
-        return verdicts((*self.checks, zero), n)
+        checks = (*self.checks, zero)
+        if ids is None or self.share is None or (self.share >= 1).all():
+            return verdicts(checks, n)
+        rare = np.flatnonzero(self.share < 1).tolist()
+        drawn = np.zeros(n)
+        drawn[rare] = [rng_for(ids[row], THINNED).random() for row in rare]
+        return verdicts((*checks, check(THINNED, drawn, "<", self.share, "share")), n)
 
 
 class ArrayTask(TaskBase[A]):
@@ -124,14 +138,15 @@ class ArrayTask(TaskBase[A]):
     def _answered(self, view: A) -> pa.Table:
         operands = self.operands(view)
         answers = self.answer(view, operands)
-        found = answers.verdicts()
-        kept = found.broken < 0
         there = operands >= 0
         names = view.names[operands].tolist() if there.all() else [tuple(view.names[row[row >= 0]]) for row in operands]
+        ids = self.ids(view, names)
+        found = answers.verdicts(ids)
+        kept = found.broken < 0
         return self._table(
             view,
             len(operands),
-            id=self.ids(view, names),
+            id=ids,
             operands=lists(view.names[operands[there]], there.sum(1)),
             answer=pa.array(answers.truth, pa.string(), mask=~kept),
             wrong=_of_kept(answers.wrong, kept),

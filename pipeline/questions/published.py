@@ -100,19 +100,19 @@ def read_published(path: Path, columns: Sequence[Columns]) -> list[Published]:
     return [_published(path, number, row, columns) for number, row in enumerate(read_rows(path), start=1)]
 
 
-def read_own(path: Path, columns: Columns) -> list[Published]:
+def read_own(path: Path, columns: Columns, *others: Columns) -> list[Published]:
     """Questions of a file in the columns of one benchmark alone. Raises ConfigError, also for those of another."""
-    rows = read_rows(path)
+    rows, known = read_rows(path), (columns, *others)
     for number, row in enumerate(rows, start=1):
-        if not isinstance(row, dict) or columns.row(row) is None:
+        if not isinstance(row, dict) or all(own.row(row) is None for own in known):
             found = (
                 f"its columns are {', '.join(map(str, row))}" if isinstance(row, dict) else f"it is {str(row)[:60]!r}"
             )
             raise ConfigError(
                 f"{path}: question {number} is none of this benchmark, whose columns are "
-                f"{', '.join(columns.schema.names)}: {found}"
+                f"{' or '.join(', '.join(own.schema.names) for own in known)}: {found}"
             )
-    return [_published(path, number, row, [columns]) for number, row in enumerate(rows, start=1)]
+    return [_published(path, number, row, known) for number, row in enumerate(rows, start=1)]
 
 
 def read_rows(path: Path) -> list[Any]:

@@ -32,16 +32,20 @@ OVER_CAP: Final = "over_cap"
 SHARES: Final = "shares_objects"
 
 
-def caps_of(tasks: Iterable[str], cap: int, shares: Mapping[str, int]) -> dict[str, int]:
+def caps_of(
+    tasks: Iterable[str], cap: int, shares: Mapping[str, int], most: Mapping[str, int | None] | None = None
+) -> dict[str, int]:
     """Most questions of one scene per task: ``cap`` of the commonest, of others by their share, rounded up.
 
     Args:
         tasks: their names.
         cap: most of any.
         shares: of every task how many questions there shall be for so many of others; empty: of all alike.
+        most: task -> most of it, whatever its share; None: no such limit.
     """
-    most = max(shares.values(), default=1)
-    return {task: max(1, -(-cap * (shares[task] if shares else 1) // most)) for task in tasks}
+    whole, own = max(shares.values(), default=1), most or {}
+    caps = {task: max(1, -(-cap * (shares[task] if shares else 1) // whole)) for task in tasks}
+    return {task: cap if (limit := own.get(task)) is None else min(cap, limit) for task, cap in caps.items()}
 
 
 def select(
@@ -50,6 +54,7 @@ def select(
     cap: int,
     shares: Mapping[str, int] | None = None,
     *,
+    most: Mapping[str, int | None] | None = None,
     as_released: bool = False,
 ) -> pa.Table:
     """Questions and rejections of one scene (`SELECTED`), of each task at most as many questions as `caps_of` says.
@@ -64,13 +69,14 @@ def select(
         tasks: by name.
         cap: most questions of a task.
         shares: see `caps_of`.
+        most: see `caps_of`.
         as_released: repeats a released benchmark: its wording, and no spreading.
     """
     frame = candidates.select(["id", "task", "answer", "reason"]).to_pandas()
     frame["found"] = ~_written(candidates)
     asked = frame[frame["reason"].isna()].sort_values(["found", "id"])
     asked["turn"] = asked.groupby(["task", "found", "answer"], sort=False).cumcount()
-    caps = caps_of(tasks, cap, shares or {})
+    caps = caps_of(tasks, cap, shares or {}, most)
     asked["turn"], asked["shared"] = (asked["turn"], 0) if as_released else _spread(asked, candidates, tasks, caps)
     asked = asked.sort_values(["found", "turn", "id"])
     apart = asked["shared"] <= SHARED_MAX

@@ -53,7 +53,7 @@ def run(context: StageContext) -> bytes:
     models = () if replies is None else totals_of(context.config.blind.models, replies, NO_CAP)
     blind = Blind(replies, filtered, pruned, summary, models)
     scenes = [_without_bulk(raw) for raw in context.all_bytes("describe")]
-    benchmark = BENCHMARKS[context.settings["benchmark"]]
+    benchmark = BENCHMARKS[context.settings["benchmark"]].under(context.settings["generate"]["profile"])
     said = context.bytes_of("review")
     reviewed = Reviewed.model_validate_json(said) if said else Reviewed()
 

@@ -18,14 +18,19 @@ def run(context: StageContext) -> bytes:
     """Questions and rejections of a scene (`core.tables.SELECTED`)."""
     candidates, given = read_table(context.needed("author")), context.settings
     tasks, cap = BENCHMARKS[given["benchmark"]].by_name(), given["per_scene_and_task"]
-    return table_bytes(select(candidates, tasks, cap, shares=given["shares"], as_released=given["as_released"]))
+    chosen = select(
+        candidates, tasks, cap, shares=given["shares"], most=given["most"], as_released=given["as_released"]
+    )
+    return table_bytes(chosen)
 
 
 def settings(config: BuildConfig) -> dict[str, Any]:
     """The caps, the shares of the tasks, the wording, and whether all that repeats a released benchmark."""
     benchmark = config.of_benchmark()
+    profile = config.generate.profile
     own = {"benchmark": config.benchmark, "shares": benchmark.shares, "templates": config.wordings()}
-    return config.select.model_dump() | own | {"as_released": config.generate.profile == benchmark.released}
+    most = dict(benchmark.asked_under(profile))
+    return config.select.model_dump() | own | {"most": most, "as_released": profile == benchmark.released}
 
 
 def uses(config: BuildConfig, reader: Reader | None) -> tuple[str, ...]:

@@ -18,8 +18,9 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
-from pipeline.benchmarks.vsi.card import COLUMNS
+from pipeline.benchmarks.vsi.card import COLUMNS, REVSI_COLUMNS
 from pipeline.benchmarks.vsi.rules import OFFICIAL, Rules, ScanView
+from pipeline.benchmarks.vsi.tasks.measures import ObjectCounting
 from pipeline.benchmarks.vsi.tasks.registry import TASKS
 from pipeline.core.arrays import IntArray
 from pipeline.core.findings import doubt
@@ -46,7 +47,7 @@ NOT_ASKABLE: Final = frozenset(
     }
 )
 # The metadata hold nothing that could answer such a question; a raw scan would.
-UNSUPPORTED: Final = frozenset({"video_not_examined", "floor_not_measured"})
+UNSUPPORTED: Final = frozenset({"video_not_examined", "floor_not_measured", "other_extent_measured"})
 NOT_IN_METADATA: Final = UNSUPPORTED | {"scene_missing", "category_missing"}
 TOLERANCES: Final = {"object_abs_distance": (0.1, "m")}
 _OPTION: Final = re.compile(r"\s*\(?([A-J])[.:)]\s*(.*?)\s*", re.DOTALL)
@@ -54,7 +55,7 @@ _OPTION: Final = re.compile(r"\s*\(?([A-J])[.:)]\s*(.*?)\s*", re.DOTALL)
 
 def examine(path: Path, basis: Basis) -> Examined:
     """All that an audit of a released file says."""
-    questions = read_published(path, [COLUMNS])
+    questions = read_published(path, (COLUMNS, REVSI_COLUMNS))
     table = audit_table(audit(questions, basis.scenes, basis.rules))
     listings = summaries(table, f"Audit, profile {basis.profile}", TOLERANCES)
     if basis.split is not None:
@@ -261,7 +262,6 @@ def _never_formed(
     return task.obstacle(view) or _problem(task, operands, view) or _because("not_enumerated")
 
 
-COUNTING: Final = "object_counting"
 # Sizes, distances and areas of the same things differ by how boxes are fitted and points drawn; corrections are larger.
 DIFFERENCE_MAX: Final = 0.1  # of the published number
 ROUNDING: Final = Decimal("0.1")  # metres or square metres: a step of the last decimal is no correction
@@ -294,7 +294,7 @@ def _differs(answered: Audited) -> bool:
     if answered.recomputed is None or answered.status == "unsupported":
         return False
     ours, theirs = Decimal(answered.recomputed), Decimal(answered.question.ground_truth.strip())
-    if answered.question.question_type == COUNTING:
+    if isinstance(TASKS[answered.question.question_type], ObjectCounting):
         return ours != theirs
     step = ROUNDING if form.decimals else Decimal(1)
     return abs(ours - theirs) > max(step, Decimal(str(DIFFERENCE_MAX)) * theirs)

@@ -6,12 +6,12 @@ from typing import Final
 
 from pipeline.benchmarks.benchmark import Audit, Benchmark, FromMetadata
 from pipeline.benchmarks.vsi.audit import contradictions, coverage, examine
-from pipeline.benchmarks.vsi.card import CARD, COLUMNS, harness_files
+from pipeline.benchmarks.vsi.card import CARD, COLUMNS, REVSI_COLUMNS, harness_files
 from pipeline.benchmarks.vsi.drawings import DRAWINGS
 from pipeline.benchmarks.vsi.rules import PROFILES, Rules, ScanView
 from pipeline.benchmarks.vsi.score import SCORE
 from pipeline.benchmarks.vsi.tasks.measures import RoomSize
-from pipeline.benchmarks.vsi.tasks.registry import TASKS
+from pipeline.benchmarks.vsi.tasks.registry import ASKED, TASKS
 from pipeline.core.video_spec import VideoSpec
 from pipeline.worlds.indoor.view import IndoorView
 from pipeline.worlds.indoor.world import INDOOR
@@ -29,9 +29,11 @@ VSI: Final = Benchmark[ScanView, Rules](
     drawings=DRAWINGS,
     harness=harness_files,
     score=SCORE,
-    audit=Audit(examine, FromMetadata(reader="vsi_meta", cover=coverage, doubts=contradictions)),
+    audit=Audit(examine, FromMetadata(readers=("revsi_meta", "vsi_meta"), cover=coverage, doubts=contradictions)),
     released="official",
+    asked=ASKED,
+    further_columns={"revsi": REVSI_COLUMNS},
     # Where the camera went helps to find one's way in the video; any box would tell sizes, counts, distances or
     # directions. The map has no scale before the answer, yet the size of a room is told by its outline.
-    map_before={name: ("ground", "path") for name in TASKS if name != RoomSize.name},
+    map_before={name: ("ground", "path") for name, task in TASKS.items() if not isinstance(task, RoomSize)},
 )

@@ -11,6 +11,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from pipeline.benchmarks.benchmark import Card
+from pipeline.core.identity import question_ids
 from pipeline.core.templates import load_table
 from pipeline.questions.harness import ABOUT, FOLDER, lmms_eval, vlmevalkit
 from pipeline.questions.published import REQUIRED, Columns
@@ -40,6 +41,27 @@ def row(raw: dict[str, Any]) -> dict[str, Any] | None:
 
 
 COLUMNS: Final = Columns.described(load_table("vsi/columns"), table, row)
+
+
+def revsi_table(asked: pa.Table, pruned: Collection[int]) -> pa.Table:
+    """The columns of the released ReVSI (`REVSI_COLUMNS`), and our id and dataset."""
+    plain = table(asked, pruned)
+    frames = pa.repeat(WHOLE_VIDEO, plain.num_rows)
+    renamed = plain.rename_columns({"scene_name": "scene_id"}).append_column("num_frames", frames)
+    return renamed.select(REVSI_COLUMNS.schema.names).cast(REVSI_COLUMNS.schema)
+
+
+def revsi_row(raw: dict[str, Any]) -> dict[str, Any] | None:
+    """A row in the shared form. ReVSI's own rows have no id: theirs follows from what they ask, at how many frames."""
+    if not set(raw) >= {"scene_id", "question_type", "question", "ground_truth"} or "scene_name" in raw:
+        return None
+    scene, kind = str(raw["scene_id"]), str(raw["question_type"])
+    asked = (str(raw["question"]), str(raw.get("num_frames", WHOLE_VIDEO)))
+    return {"id": question_ids(scene, kind, "revsi", [asked])[0]} | raw | {"scene_name": scene}
+
+
+WHOLE_VIDEO: Final = "all"  # of the frames
+REVSI_COLUMNS: Final = Columns.described(load_table("vsi/revsi_columns"), revsi_table, revsi_row)
 
 
 _OWN: Final = "lmms_eval.tasks.vsibench.utils.vsibench"
@@ -73,8 +95,42 @@ _UTILS: Final = """def video_of(doc):
 """
 
 
+_REVSI: Final = "lmms_eval.tasks.revsi.utils.revsi"
+_REVSI_METRICS: Final = (
+    "overall",
+    "object_abs_distance_acc",
+    "object_counting_acc",
+    "object_rel_direction_acc",
+    "object_rel_distance_acc",
+    "object_size_estimation_acc",
+    "room_size_estimation_acc",
+    "route_planning_acc",
+)
+_REVSI_REST: Final = f"""doc_to_text: !function {_REVSI}_doc_to_text
+doc_to_target: ground_truth
+process_results: !function {_REVSI}_process_results
+lmms_eval_specific_kwargs:
+  default:
+    pre_prompt: These are frames of a video.
+    mcq_post_prompt: Answer with the option's letter from the given choices directly.
+    nq_post_prompt: Answer the question using a single integer or decimal number.
+metric_list:
+""" + "".join(
+    f"  - metric: {'overall_acc' if metric == 'overall' else metric}\n"
+    f"    aggregation: !function {_REVSI}_aggregate_{metric}\n"
+    "    higher_is_better: true\n"
+    for metric in _REVSI_METRICS
+)
+_REVSI_UTILS: Final = _UTILS.replace("scene_name", "scene_id")
+
+
 def harness_files(split: str, file: str, table: pa.Table) -> dict[str, bytes]:
-    """Files below the release for one of its splits, a public table that lies in ``file``."""
+    """Files below the release for one of its splits, a public table that lies in ``file``.
+
+    ReVSI's types are marked by the functions of its own task in lmms-eval; VLMEvalKit knows only those of VSI-Bench.
+    """
+    if "scene_id" in table.column_names:
+        return lmms_eval(f"scan2qa_revsi_{split}", split, file, _REVSI_REST, _REVSI_UTILS)
     rows = [
         {
             "index": row["id"],

@@ -19,12 +19,17 @@ from pipeline.benchmarks.vsi.scene_drawing import (
     section,
     told,
 )
-from pipeline.benchmarks.vsi.tasks.relations import LEVELS
+from pipeline.benchmarks.vsi.tasks.appearance import AppearanceOrder
+from pipeline.benchmarks.vsi.tasks.measures import AbsDistance, ObjectCounting, ObjectSize, RoomSize
+from pipeline.benchmarks.vsi.tasks.registry import TASKS
+from pipeline.benchmarks.vsi.tasks.relations import RelDirection, RelDistance
+from pipeline.benchmarks.vsi.tasks.route import RoutePlanning
 from pipeline.core.arrays import FloatArray
 from pipeline.core.video_spec import VideoSpec
 from pipeline.drawing.canvas import Canvas
 from pipeline.drawing.sheet import MOST_STILLS, WIDTH, Sheet, SheetPart, Still
 from pipeline.geometry.floors import footprints
+from pipeline.questions.arrays import ArrayTask
 
 _TIMELINE_EDGE: Final = 30.0
 _TIMELINE_HEIGHT: Final = 84.0
@@ -202,12 +207,12 @@ def size(plan: SceneDrawing, row: Mapping[str, Any]) -> DrawnScene:
 def counts(plan: SceneDrawing, row: Mapping[str, Any]) -> DrawnScene:
     """Every box of the category, numbered."""
     drawn = plan.drawn()
-    (name,) = row["operands"]
-    found = plan.view.instances(plan.category(name)).tolist() if name in plan.view.index else []
-    for number, index in enumerate(found, start=1):
-        plan.mark(drawn, index, "a", str(number))
-    ((_, count),) = facts(row, "stated_count")
-    drawn.notes.append(f"{name}: {count:.0f} as the source counts them, {len(found)} boxes, numbered.")
+    stated = dict(facts(row, "stated_count"))
+    for kind, name in zip(KINDS, row["operands"], strict=False):
+        found = plan.view.instances(plan.category(name)).tolist() if name in plan.view.index else []
+        for number, index in enumerate(found, start=1):
+            plan.mark(drawn, index, kind, str(number))
+        drawn.notes.append(f"{name}: {stated[name]:.0f} as the source counts them, {len(found)} boxes, numbered.")
     return drawn
 
 
@@ -234,12 +239,17 @@ def direction(plan: SceneDrawing, row: Mapping[str, Any]) -> DrawnScene:
     """Where one stands and faces, the way to what is asked for, the angle, and the edges of the sectors."""
     drawn = plan.drawn()
     standing, facing, asked = row["operands"]
-    level = LEVELS[row["task"].rpartition("_")[2]]
+    task = TASKS[row["task"]]
+    if not isinstance(task, RelDirection):
+        raise TypeError(f"{task.name} asks no direction")
     ((subject, bearing),) = facts(row, "bearing")
     here, there, target = (plan.ground.at(plan.center(plan.only(name))) for name in row["operands"])
+    if task.away:
+        drawn.map.line("aid", [here, there])
+        there = 2 * here - there
     ahead, way = there - here, target - here
     start = float(np.degrees(np.arctan2(-ahead[1], ahead[0])))  # counter-clockwise from the right, as on a map
-    for edge in level.edges:
+    for edge in task.level.edges:
         turned = np.radians(start + edge)
         tip = here + _EDGE_LINE * np.array([np.cos(turned), -np.sin(turned)])
         drawn.map.line("aid", [here, tip])
@@ -259,23 +269,22 @@ def direction(plan: SceneDrawing, row: Mapping[str, Any]) -> DrawnScene:
         "value", here + (radius + 8) * np.array([np.cos(middle), -np.sin(middle)]), f"{abs(turn):.1f}° {side}", 4.0
     )
     drawn.notes.append(
-        f"Standing by {standing}, facing {facing}: {asked} lies {abs(turn):.1f}° to the {side}, which is "
+        f"Standing by {standing}, facing {'away from ' if task.away else ''}{facing}: "
+        f"{asked} lies {abs(turn):.1f}° to the {side}, which is "
         f"{row['answer']}; from the nearest edge of a sector (dashed) {rule(row, 'near_sector_boundary')}."
     )
     return drawn
 
 
-_OF_TASK: Final[dict[str, Callable[[SceneDrawing, Mapping[str, Any]], DrawnScene]]] = {
-    "object_counting": counts,
-    "object_size_estimation": size,
-    "room_size_estimation": area,
-    "object_abs_distance": distance,
-    "object_rel_distance": nearest,
-    "object_rel_direction_easy": direction,
-    "object_rel_direction_medium": direction,
-    "object_rel_direction_hard": direction,
-    "obj_appearance_order": order,
-    "route_planning": route,
+_OF_KIND: Final[dict[type[ArrayTask[ScanView]], Callable[[SceneDrawing, Mapping[str, Any]], DrawnScene]]] = {
+    ObjectCounting: counts,
+    ObjectSize: size,
+    RoomSize: area,
+    AbsDistance: distance,
+    RelDistance: nearest,
+    RelDirection: direction,
+    AppearanceOrder: order,
+    RoutePlanning: route,
 }
 
 
@@ -285,7 +294,7 @@ def draw(
     """Question -> what is drawn of it."""
     plan = SceneDrawing(view, footage.form if footage else VideoSpec())
     for row in questions:
-        drawn = _OF_TASK[row["task"]](plan, row)
+        drawn = _OF_KIND[type(TASKS[row["task"]])](plan, row)
         parts = [SheetPart(drawn.map, plan.ground.told()), *drawn.parts]
         stills = _stills(plan, drawn.named, footage) if footage else ()
         yield int(row["id"]), Sheet(f"{row['task']}: {row['text']}", parts, drawn.notes, stills)

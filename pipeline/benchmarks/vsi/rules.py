@@ -1,22 +1,73 @@
-"""The rules that decide whether a question is asked, in two complete profiles.
+"""The rules that decide whether a question is asked, in three complete profiles.
 
 `official` reproduces the released VSI-Bench, quirks included; `strict` is what its rules were meant to be. The
 numbers come from the paper ("Thinking in Space", appendix B.1) and from the released files where the paper is silent.
+`revsi` asks the types of ReVSI under the limits of its public generator (arXiv 2604.24300).
 """
 
 from __future__ import annotations
 
-from typing import Final
+import re
+from collections.abc import Iterable
+from typing import Any, Final, Literal
 
+import numpy as np
 from pydantic import Field
 
-from pipeline.core.schema import Degrees, Metres, Seconds, SquareMetres
+from pipeline.core.arrays import BoolArray, StrArray
+from pipeline.core.schema import Degrees, Metres, Model, Seconds, Share, SquareMetres
+from pipeline.core.templates import load_table
 from pipeline.worlds.indoor.view import IndoorRules, IndoorView
+
+
+class Words(Model):
+    """Names that a profile does not ask about, and answers that it asks less often than they occur.
+
+    Attributes:
+        never_counted: names that are not counted.
+        challenging: names of which a count of 1 is asked too.
+        challenging_shares: count -> share of the questions about challenging names that are asked.
+        challenging_four_share: of two challenging names that are 4 together, the share that is asked.
+        never_sized: names whose size is known by the name.
+        usual_cm: name -> least and most of the usual sizes, in centimetres, and the share of these that is asked.
+        distance_shares: metres and the share that is asked of shorter distances, in ascending order.
+        sprawling: phrases in names of things that no box describes well, so that no distance to them is asked.
+        overhead: phrases in names of things that relative distances do not name either.
+    """
+
+    never_counted: frozenset[str] = frozenset()
+    challenging: frozenset[str] = frozenset()
+    challenging_shares: dict[int, Share] = Field(default_factory=dict)
+    challenging_four_share: Share = 1.0
+    never_sized: frozenset[str] = frozenset()
+    usual_cm: dict[str, tuple[float, float, Share]] = Field(default_factory=dict)
+    distance_shares: tuple[tuple[Metres, Share], ...] = ()
+    sprawling: tuple[str, ...] = ()
+    overhead: tuple[str, ...] = ()
+
+
+_TABLE: Final[dict[str, Any]] = load_table("vsi/words")
+WORDS: Final[dict[str, Words]] = {profile: Words.model_validate(words) for profile, words in _TABLE.items()}
+
+
+def among(names: StrArray, words: Iterable[str]) -> BoolArray:
+    """Which names (n,) are some of the words, in whatever case."""
+    return np.isin(np.char.lower(names.astype(str)), sorted(words))
+
+
+def containing(names: StrArray, phrases: Iterable[str]) -> BoolArray:
+    """Which names (n,) contain one of the phrases as whole words, in whatever case."""
+    pattern = re.compile("|".join(rf"(?<!\w){re.escape(phrase)}(?!\w)" for phrase in phrases) or r"(?!)", re.IGNORECASE)
+    kinds, which = np.unique(names.astype(str), return_inverse=True)
+    return np.array([pattern.search(kind) is not None for kind in kinds], dtype=bool)[which]
 
 
 class Rules(IndoorRules):
     """Limits of one profile; metres, square metres, degrees. Any of them can be set in a build's configuration."""
 
+    words: Literal["official", "strict", "revsi"] = Field(
+        description="names that are not asked about, and answers asked less often (templates/tables/vsi/words.yaml)"
+    )
     first_gap_min_s: Seconds = Field(default=1.0, description="appearance order: between any two first times")
     turn_margin_min_deg: Degrees = Field(default=10.0, lt=45, description="routes: from 30 and 135 degrees of turn")
     turn_reading_deg: float = Field(
@@ -25,6 +76,7 @@ class Rules(IndoorRules):
     back_turns_max: int = Field(default=1, ge=0, description="routes: no released option turns back twice")
     leg_min_m: Metres = Field(default=0.5, description="routes: shortest way between two turns")
     body_radius_m: Metres = Field(default=0.2, description="routes: what passes between the objects")
+    routes_by_people: bool = Field(default=False, description="routes: only those that people wrote")
     min_count: int = Field(default=2, ge=0, description="counting: smaller counts are not asked (B.1)")
     extent_seen_min: float | None = Field(
         ge=0,
@@ -37,7 +89,13 @@ class Rules(IndoorRules):
     gap_min_large_room_m: Metres = Field(description="the same in rooms over large_room_m2 (B.1: 0.30)")
     large_room_m2: SquareMetres = Field(default=40.0, description="B.1")
     pair_min_m: Metres = Field(description="direction: any two of the three objects (released file: 0.30)")
-    pair_max_m: Metres = Field(default=5.0, description="direction: any two of the three objects (released file)")
+    pair_max_m: Metres | None = Field(
+        default=5.0, description="direction: any two of the three objects (released file); null: none"
+    )
+    pair_plan_min_m: Metres = Field(default=0.0, description="direction: any two of the three objects, from above")
+    side_max_m: Metres | None = Field(
+        default=None, description="direction: horizontal sides of the three objects; null: none"
+    )
     horizontal_min_m: Metres = Field(description="direction: from where one stands to the others, on the floor plane")
     margin_min_deg: Degrees = Field(
         default=10.0, lt=45, description="direction: to the sector boundaries (released file)"
@@ -56,6 +114,7 @@ class Rules(IndoorRules):
 
 
 OFFICIAL: Final = Rules(
+    words="official",
     distance="grid_5cm",
     refuse_doubts=False,
     refuse_unseen=False,
@@ -69,6 +128,7 @@ OFFICIAL: Final = Rules(
     turn_reading_deg=0.0,
 )
 STRICT: Final = Rules(
+    words="strict",
     distance="exact",
     refuse_doubts=True,
     refuse_unseen=True,
@@ -81,5 +141,31 @@ STRICT: Final = Rules(
     hold_around=True,
     turn_reading_deg=15.0,  # ours: as far as two people's straight lines from one object to the next differ
 )
+REVSI: Final = Rules(
+    words="revsi",
+    distance="exact",
+    refuse_doubts=True,
+    refuse_unseen=True,
+    extent_seen_min=0.9,
+    abs_distance_min_m=1.0,
+    nearest_min_m=1.0,
+    gap_min_m=0.30,
+    gap_min_large_room_m=0.30,
+    pair_min_m=1.5,
+    pair_max_m=None,
+    pair_plan_min_m=1.5,
+    side_max_m=1.4,
+    position_error_m=0.0,
+    horizontal_min_m=1e-6,
+    margin_min_deg=35.0,
+    hard_margin_two_sided=True,
+    hold_around=False,
+    turn_reading_deg=15.0,
+    routes_by_people=True,
+)
 ScanView = IndoorView[Rules]  # as the tasks see a scan
-PROFILES: Final[dict[str, Rules]] = {"strict": STRICT, "official": OFFICIAL}  # the first is the default
+PROFILES: Final[dict[str, Rules]] = {  # the first is the default
+    "strict": STRICT,
+    "official": OFFICIAL,
+    "revsi": REVSI,
+}

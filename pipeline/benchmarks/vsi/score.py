@@ -9,7 +9,7 @@ from typing import Final, Literal
 import numpy as np
 from pydantic import Field
 
-from pipeline.benchmarks.vsi.card import COLUMNS
+from pipeline.benchmarks.vsi.card import COLUMNS, REVSI_COLUMNS
 from pipeline.core.arrays import FloatArray
 from pipeline.core.errors import ConfigError
 from pipeline.core.schema import Model
@@ -46,6 +46,17 @@ EIGHT: Final = (
     "obj_appearance_order",
 )
 ALL: Final = "mean of 8"
+# ReVSI averages its types within a family, and the seven families.
+FAMILIES: Final[Mapping[str, tuple[str, ...]]] = {
+    "object_counting": ("object_counting_single", "object_counting_multiple"),
+    "object_abs_distance": ("object_abs_distance",),
+    "object_size_estimation": ("object_size_estimation",),
+    "room_size_estimation": ("room_size_estimation_single", "room_size_estimation_multiple"),
+    "object_rel_distance": ("object_rel_distance_closest", "object_rel_distance_farthest"),
+    DIRECTION: tuple(f"{DIRECTION}_{way}_{level}" for level in ("easy", "hard") for way in ("forward", "backward")),
+    "route_planning": ("route_planning",),
+}
+_ONLY_REVSI: Final = frozenset(name for types in FAMILIES.values() if len(types) > 1 for name in types)
 
 
 class VsiScoreSettings(Model):
@@ -60,7 +71,7 @@ class VsiScoreSettings(Model):
 
 def read(path: Path) -> list[Published]:
     """The questions of a file. Raises ConfigError, also where the answer to a question without options is no number."""
-    questions = read_own(path, COLUMNS)
+    questions = read_own(path, COLUMNS, REVSI_COLUMNS)
     for question in questions:
         if not question.options and not is_number(question.ground_truth):
             raise ConfigError(
@@ -114,20 +125,24 @@ def mark(answers: Sequence[Answer], settings: VsiScoreSettings, ask: Ask | None 
 
 
 def figures(answers: Sequence[Answer]) -> list[Figure]:
-    """The tasks in order, the levels of direction below their mean, and the mean of the eight or of those there are."""
+    """The families in order, the types of each below their mean, and the mean of the families or of those there are."""
     types = dict.fromkeys(a.question.question_type for a in answers)
     own = {f.name: f for f in group_by(answers, "task", {name: name for name in types})}
-    levels = [name for name in LEVELS if name in own]
+    families = (
+        FAMILIES if _ONLY_REVSI & set(types) else {name: LEVELS if name == DIRECTION else (name,) for name in EIGHT}
+    )
     found: list[Figure] = []
-    for name in EIGHT:
-        if name == DIRECTION and levels:
-            found.append(Figure(DIRECTION, "task", parts=tuple(levels)))
-            found += [Figure(level, "task", own[level].members, inset=True) for level in levels]
-        elif name in own:
-            found.append(own[name])
-    there = tuple(figure.name for figure in found if not figure.inset)
-    others = [own[name] for name in sorted(set(own) - set(EIGHT) - set(LEVELS))]
-    whole = [Figure(ALL if len(there) == len(EIGHT) else f"mean of {len(there)} of 8", parts=there)] if there else []
+    for family, members in families.items():
+        there = [name for name in members if name in own]
+        if there and members != (family,):
+            found.append(Figure(family, "task", parts=tuple(there)))
+            found += [Figure(name, "task", own[name].members, inset=True) for name in there]
+        elif there:
+            found.append(own[family])
+    means = tuple(figure.name for figure in found if not figure.inset)
+    others = [own[name] for name in sorted(set(own) - {name for members in families.values() for name in members})]
+    of, n = len(families), len(means)
+    whole = [Figure(f"mean of {of}" if n == of else f"mean of {n} of {of}", parts=means)] if means else []
     return [*found, *others, *whole]
 
 

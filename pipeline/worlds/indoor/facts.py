@@ -84,10 +84,14 @@ class Observation(Model):
     )
 
 
+Extent = Literal["all rooms", "main room"]
+
+
 class Room(Model):
     """The scanned space as a whole; what a source does not measure is None."""
 
     area_m2: Annotated[FiniteFloat, Field(gt=0)] | None = None
+    extent: Extent | None = Field(default="all rooms", description="what area and floor are of; None: not known")
     area_method: str | None = Field(default=None, description='how, for example "alpha_shape alpha=5 voxel=0.05"')
     area_failure: str | None = Field(default=None, description="why there is no area")
     center: Vec3 | None = None

@@ -13,7 +13,7 @@ from pydantic import Field
 
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray, StrArray
 from pipeline.core.schema import Finding, Limits, Rejection
-from pipeline.geometry.boxes import closest_distance_m, closest_points, stack
+from pipeline.geometry.boxes import closest_distance_m, closest_points, plan_distance_m, stack
 from pipeline.geometry.grids import SampledBoxes
 from pipeline.questions.rules import lists
 from pipeline.worlds.indoor.facts import SCALE, SIGHT, UPRIGHT, IndoorScene, SceneObject
@@ -186,6 +186,15 @@ class IndoorView(Generic[R]):
         cells = (self.category_of[first], self.category_of[second])
         matrix[cells] = np.inf
         np.minimum.at(matrix, cells, distance)
+        return matrix
+
+    @cached_property
+    def plan_distance_m(self) -> FloatArray:
+        """(C, C) distance between unique categories as seen from above; NaN for the others."""
+        matrix, unique = np.full((len(self.categories),) * 2, np.nan), self.usable("unique")
+        rows, columns = np.triu_indices(len(unique), k=1)
+        i, j = unique[rows], unique[columns]
+        matrix[i, j] = matrix[j, i] = plan_distance_m(self.boxes.take(self.first[i]), self.boxes.take(self.first[j]))
         return matrix
 
     @cached_property

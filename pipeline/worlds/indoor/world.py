@@ -9,6 +9,7 @@ from pipeline.worlds.indoor.fixes import FIXES, drafts, fix_scan
 from pipeline.worlds.indoor.observe.visibility import ObserveConfig, observe
 from pipeline.worlds.indoor.quality_checks import examine
 from pipeline.worlds.indoor.readers.arkitscenes import ARKitScenes
+from pipeline.worlds.indoor.readers.revsi_meta import RevsiMeta
 from pipeline.worlds.indoor.readers.scannet import ScanNet
 from pipeline.worlds.indoor.readers.scannetpp import ScanNetPP
 from pipeline.worlds.indoor.readers.scene_folders import SceneFolders
@@ -23,6 +24,7 @@ INDOOR: Final = World(
     facts=Scan,
     readers=(
         VsiMeta(),
+        RevsiMeta(),
         ScanNet(),
         ScanNetPP(),
         ARKitScenes(),
@@ -35,7 +37,7 @@ INDOOR: Final = World(
     examine=examine,
     fixes=FIXES,
     fix=fix_scan,
-    quick=(VsiMeta.name,),
+    quick=(VsiMeta.name, RevsiMeta.name),
     bulky=BULKY,
     drafts=drafts,
     sketch=sketch,

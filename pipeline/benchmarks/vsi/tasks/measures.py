@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 import numpy as np
 
-from pipeline.benchmarks.vsi.rules import ScanView
-from pipeline.core.arrays import IntArray
+from pipeline.benchmarks.vsi.rules import WORDS, ScanView, among, containing
+from pipeline.core.arrays import FloatArray, IntArray, StrArray
 from pipeline.core.schema import Rejection
 from pipeline.core.templates import Operands
-from pipeline.questions.arrays import Answers, ArrayTask, format_numbers
+from pipeline.questions.arrays import Answers, ArrayTask, format_numbers, sets
 from pipeline.questions.rules import Check, Fact, check
 from pipeline.questions.task import Number
+from pipeline.worlds.indoor.facts import Extent
 
 # A scan that shows the furniture of two kinds of room is open-plan or several rooms: "this room" is then a matter
 # of reading, although the question says to take the combined space. Such questions are flagged, not dropped.
@@ -27,19 +29,28 @@ ONE_ROOM: Final = 1
 
 
 class RoomSize(ArrayTask[ScanView]):
-    """No operand. Truth: area in square metres, one decimal (VSI-Bench B.1: alpha shape of the scan's points)."""
+    """No operand. Truth: area in square metres, one decimal (VSI-Bench B.1: alpha shape of the scan's points).
 
-    name = "room_size_estimation"
+    Args:
+        name: of the task and of its template.
+        extent: the part of the scene that is asked about; None: all that was measured, whatever that is.
+    """
+
     share = 1
-    template = "vsi/room_size_estimation"
     roles = ()
     slots = ()
     form: Number = Number(decimals=1, unit="m2", usual=17.0, slopes=(3, 3))  # of 122 scans
 
+    def __init__(self, name: str = "room_size_estimation", extent: Extent | None = None) -> None:
+        self.name, self.template, self.extent = name, f"vsi/{name}", extent
+
     def obstacle(self, view: ScanView) -> Rejection | None:
         """A room that was not measured, or whose measurement is doubtful, is never asked about."""
-        if view.scene.facts.room.area_m2 is None:
+        room = view.scene.facts.room
+        if room.area_m2 is None:
             return Rejection(reason="room_not_measured", measured=None, limit=None, unit="m2")
+        if self.extent is not None and room.extent != self.extent:
+            return Rejection(reason="other_extent_measured", measured=None, limit=None, unit="m2")
         doubt = view.doubt("room")
         if doubt is None:
             return None
@@ -75,34 +86,70 @@ def room_kinds(view: ScanView) -> list[str]:
 
 
 class ObjectCounting(ArrayTask[ScanView]):
-    """Operand: a category. Truth: the number of its instances (VSI-Bench B.1: not asked below 2)."""
+    """Operands: categories in alphabetical order. Truth: the number of their instances together.
 
-    name = "object_counting"
+    Of one category a count below 2 is not asked (VSI-Bench B.1) unless its name is a challenging one (`Words`).
+
+    Args:
+        name: of the task and of its template.
+        roles: one per category that is counted.
+    """
+
     share = 1
-    template = "vsi/object_counting"
-    roles = ("category",)
-    slots = ("counted",)
     form: Number = Number(decimals=0, unit="objects")
 
+    def __init__(self, name: str = "object_counting", roles: tuple[str, ...] = ("category",)) -> None:
+        self.name, self.template, self.roles = name, f"vsi/{name}", roles
+        self.slots = ("counted",) * len(roles)
+
     def operands(self, view: ScanView) -> IntArray:
-        """Every category whose count can be relied on, (n, 1)."""
-        return view.usable("counted")[:, None]
+        """Every set of categories whose counts can be relied on, (n, k)."""
+        return sets((view.scene.id, self.name), view.categories, view.usable("counted"), len(self.roles))
 
     def answer(self, view: ScanView, operands: IntArray) -> Answers:
-        """The count; evidence is the stated count beside the number of boxes."""
-        category = operands[:, 0]
-        count = view.count[category].astype(float)
-        names = view.categories[category]
+        """The count; evidence are the stated counts beside the numbers of boxes."""
+        words, names = WORDS[view.rules.words], view.categories[operands]
+        counts = view.count[operands].astype(float)
+        alone = len(self.roles) == 1
+        challenging = among(names.ravel(), words.challenging).reshape(names.shape)
+        needed = np.where(challenging & alone, min(1, view.rules.min_count), view.rules.min_count)
+        fewest = (counts - needed).argmin(1)[:, None]
+        total = counts.sum(1)
+        never = among(names.ravel(), words.never_counted).reshape(names.shape).sum(1)
+        share = np.ones(len(operands))
+        for count, asked in words.challenging_shares.items() if alone else ():
+            share[challenging[:, 0] & (total == count)] = asked
+        if not alone:
+            share[challenging.all(1) & (total == CHALLENGING_SUM)] = words.challenging_four_share
         return Answers(
-            truth=format_numbers(count, self.form),
-            checks=(check("too_few_instances", count, ">=", view.rules.min_count, "objects"),),
-            facts=(
-                Fact("stated_count", names, count, "objects"),
-                Fact("boxes", names, view.boxed[category].astype(float), "objects"),
+            truth=format_numbers(total, self.form),
+            checks=(
+                check(
+                    "too_few_instances",
+                    np.take_along_axis(counts, fewest, 1)[:, 0],
+                    ">=",
+                    np.take_along_axis(needed, fewest, 1)[:, 0],
+                    "objects",
+                ),
+                *([check("name_is_not_asked", never, "<=", 0, "names")] if words.never_counted else []),
             ),
+            facts=tuple(
+                fact
+                for i in range(operands.shape[1])
+                for fact in (
+                    Fact("stated_count", names[:, i], counts[:, i], "objects"),
+                    Fact("boxes", names[:, i], view.boxed[operands[:, i]].astype(float), "objects"),
+                )
+            ),
+            share=share,
         )
 
+    def canonical(self, fields: Operands) -> tuple[str, ...]:
+        """Any order of the categories is one question."""
+        return tuple(sorted(str(fields[role]) for role in self.roles))
 
+
+CHALLENGING_SUM: Final = 4.0  # of two challenging names, each more than once
 CM_PER_M = 100.0
 
 
@@ -124,12 +171,25 @@ class ObjectSize(ArrayTask[ScanView]):
         """The longest side; evidence is all three sides."""
         category = operands[:, 0]
         sides = np.sort(view.boxes.half[view.first[category]] * 2, axis=1)[:, ::-1]
-        names = view.categories[category]
+        names, words = view.categories[category], WORDS[view.rules.words]
+        size_cm, known = sides[:, 0] * CM_PER_M, among(names, words.never_sized)
         return Answers(
-            truth=format_numbers(sides[:, 0] * CM_PER_M, self.form),
-            checks=_shown(view, category),
+            truth=format_numbers(size_cm, self.form),
+            checks=(
+                *([check("name_is_not_asked", known, "<=", 0, "names")] if words.never_sized else []),
+                *_shown(view, category),
+            ),
             facts=tuple(Fact(f"side_{i + 1}", names, sides[:, i], "m") for i in range(3)),
+            share=_usual_share(names, size_cm, words.usual_cm),
         )
+
+
+def _usual_share(names: StrArray, size_cm: FloatArray, usual: Mapping[str, tuple[float, float, float]]) -> FloatArray:
+    """The share (n,) that is asked of names and sizes: less of those that are usual for the name."""
+    share = np.ones(len(names))
+    for name, (low, high, asked) in usual.items():
+        share[among(names, (name,)) & (size_cm >= low) & (size_cm <= high)] = asked
+    return share
 
 
 def _shown(view: ScanView, category: IntArray) -> tuple[Check, ...]:
@@ -159,11 +219,19 @@ class AbsDistance(ArrayTask[ScanView]):
     def answer(self, view: ScanView, operands: IntArray) -> Answers:
         """The distance by the profile's metric."""
         first, second = operands.T
-        distance = view.distance_m[first, second]
+        distance, words = view.distance_m[first, second], WORDS[view.rules.words]
+        sprawling = containing(view.categories, words.sprawling)[operands].sum(1)
+        share = np.ones(len(operands))
+        for below_m, asked in reversed(words.distance_shares):
+            share[distance < below_m] = asked
         return Answers(
             truth=format_numbers(distance, self.form),
-            checks=(check("objects_too_close", distance, ">=", view.rules.abs_distance_min_m, "m"),),
+            checks=(
+                *([check("name_is_not_asked", sprawling, "<=", 0, "names")] if words.sprawling else []),
+                check("objects_too_close", distance, ">=", view.rules.abs_distance_min_m, "m"),
+            ),
             facts=(Fact("distance", view.pair_names(first, second), distance, "m"),),
+            share=share,
         )
 
     def canonical(self, fields: Operands) -> tuple[str, ...]:

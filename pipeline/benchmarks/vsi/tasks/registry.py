@@ -21,4 +21,35 @@ _ALL: Final[tuple[ArrayTask[ScanView], ...]] = (
     AppearanceOrder(),
     RoutePlanning(),
 )
-TASKS: Final[dict[str, ArrayTask[ScanView]]] = {task.name: task for task in _ALL}
+_REVSI: Final[tuple[ArrayTask[ScanView], ...]] = (
+    ObjectCounting("object_counting_single"),
+    ObjectCounting("object_counting_multiple", ("first", "second")),
+    RoomSize("room_size_estimation_single", "main room"),
+    RoomSize("room_size_estimation_multiple", "all rooms"),
+    RelDistance(name="object_rel_distance_closest", beyond=">"),
+    RelDistance(name="object_rel_distance_farthest", farthest=True, beyond=">"),
+    *(
+        RelDirection(level, f"object_rel_direction_{way}_{name}", away=way == "backward")
+        for name, level in (("easy", "medium"), ("hard", "hard"))
+        for way in ("forward", "backward")
+    ),
+)
+TASKS: Final[dict[str, ArrayTask[ScanView]]] = {task.name: task for task in (*_ALL, *_REVSI)}
+_VSI_TYPES: Final[dict[str, int | None]] = dict.fromkeys(task.name for task in _ALL)
+# ReVSI's types, and of how many of each its generator asks at most in a scene.
+_REVSI_TYPES: Final[dict[str, int | None]] = {
+    "object_counting_single": None,
+    "object_counting_multiple": 3,
+    "object_size_estimation": 6,
+    "room_size_estimation_single": None,
+    "room_size_estimation_multiple": None,
+    "object_abs_distance": 5,
+    "object_rel_distance_closest": 9,
+    "object_rel_distance_farthest": 7,
+    "object_rel_direction_forward_easy": None,
+    "object_rel_direction_forward_hard": None,
+    "object_rel_direction_backward_easy": None,
+    "object_rel_direction_backward_hard": None,
+    "route_planning": None,
+}
+ASKED: Final[dict[str, dict[str, int | None]]] = {"strict": _VSI_TYPES, "official": _VSI_TYPES, "revsi": _REVSI_TYPES}

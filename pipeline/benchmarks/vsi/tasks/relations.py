@@ -12,13 +12,14 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.random import Generator
 
-from pipeline.benchmarks.vsi.rules import ScanView
+from pipeline.benchmarks.vsi.rules import WORDS, ScanView, containing
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray, StrArray
 from pipeline.core.templates import Operands, load_table
 from pipeline.geometry.angles import leftward_deg, margin_below_deg, margin_deg
+from pipeline.geometry.boxes import horizontal_side_m
 from pipeline.geometry.floors import StandablePositions, footprints, standing_places
 from pipeline.questions.arrays import Answers, CandidateSampler, SampledTask
-from pipeline.questions.rules import Check, Fact, check
+from pipeline.questions.rules import Check, Fact, Relation, check
 
 OF_ANY: Final = 0.25  # of a category that is not known
 # How often an object of a category is the nearest of four, whatever it is near to.
@@ -32,38 +33,48 @@ class RelDistance(SampledTask[ScanView]):
     close to tell from touching, or when any two distances are too close to each other; in rooms over 40 m² `strict`
     asks for twice the gap, and also where the area is unknown. Of a scene's candidates those are asked in which what is
     usually near is right no more often than what is usually far (`NEAREST`).
+
+    Args:
+        name: of the task and of its template.
+        choices: how many categories are offered.
+        farthest: asks for the farthest one instead; then each choice is unique too.
+        beyond: relation in which each distance stands to the least one.
     """
 
-    name = "object_rel_distance"
     share = 1
-    template = "vsi/object_rel_distance"
     leak_group = "nearest"
 
-    def __init__(self, choices: int = 4) -> None:
-        self.choices = choices
+    def __init__(
+        self, choices: int = 4, name: str = "object_rel_distance", *, farthest: bool = False, beyond: Relation = ">="
+    ) -> None:
+        self.name, self.template = name, f"vsi/{name}"
+        self.choices, self.farthest, self.beyond = choices, farthest, beyond
         self.roles = ("primary", *["choice"] * choices)
-        self.slots = ("unique", *["boxed"] * choices)
+        self.slots = ("unique", *["unique" if farthest else "boxed"] * choices)
 
     def among(self, view: ScanView) -> CandidateSampler:
         """Every unique primary with every set of other categories."""
         scope, names = (view.scene.id, self.name), view.categories
-        return CandidateSampler(scope, names, view.usable("unique"), view.usable("boxed"), self.choices)
+        others = view.usable("unique" if self.farthest else "boxed")
+        return CandidateSampler(scope, names, view.usable("unique"), others, self.choices)
 
     def answer(self, view: ScanView, operands: IntArray) -> Answers:
-        """The nearest choice; evidence is every distance and the smallest gap between two of them."""
+        """The nearest choice, or the farthest; evidence is every distance and the smallest gap between two of them."""
         primary, choices = operands[:, :1], operands[:, 1:]
         distance = view.distance_m[primary, choices]
         ranked = np.sort(distance, axis=1)
         gap = np.diff(ranked, axis=1).min(1, initial=np.inf)  # an audit may meet a single choice
         labels = view.categories[choices]
-        nearest = labels[np.arange(len(labels)), distance.argmin(1)]
-        rules, area = view.rules, view.scene.facts.room.area_m2
+        best = distance.argmax(1) if self.farthest else distance.argmin(1)
+        rules, words, area = view.rules, WORDS[view.rules.words], view.scene.facts.room.area_m2
+        unfit = containing(view.categories, (*words.sprawling, *words.overhead))[operands].sum(1)
         small_room = area is not None and area <= rules.large_room_m2
         limit = rules.gap_min_m if small_room else rules.gap_min_large_room_m
         return Answers(
-            truth=nearest,
+            truth=labels[np.arange(len(labels)), best],
             checks=(
-                check("nearest_too_close", ranked[:, 0], ">=", rules.nearest_min_m, "m"),
+                *([check("name_is_not_asked", unfit, "<=", 0, "names")] if words.sprawling else []),
+                check("nearest_too_close", ranked[:, 0], self.beyond, rules.nearest_min_m, "m"),
                 check("distances_too_similar", gap, ">", limit, "m"),
             ),
             facts=tuple(
@@ -73,13 +84,13 @@ class RelDistance(SampledTask[ScanView]):
         )
 
     def guess_classes(self, operands: StrArray, answers: StrArray, rng: Generator) -> IntArray:
-        """How many of the choices are the nearest more often, in general, than the right one; counted down from a draw.
+        """How many of the choices are it more often, in general, than the right one; counted down from a draw.
 
         Down: where none of the scene's candidates has what was drawn, the usual answer is not what takes its place.
         """
         names, index = np.unique(np.column_stack([answers, operands[:, 1:]]).astype(str), return_inverse=True)
         share = np.array([NEAREST.get(name, OF_ANY) for name in names])[index.reshape(len(answers), -1)]
-        rank = (share[:, 1:] > share[:, :1]).sum(1)
+        rank = ((share[:, 1:] < share[:, :1]) if self.farthest else (share[:, 1:] > share[:, :1])).sum(1)
         return np.asarray((rng.integers(self.choices) - rank) % self.choices)
 
     def labels(self, operands: tuple[str, ...], truth: str) -> tuple[str, ...]:
@@ -97,6 +108,7 @@ class RelDistance(SampledTask[ScanView]):
 
 BACK_FROM_DEG: Final = 135.0  # "to my back if I would have to turn at least 135 degrees" (Table 3)
 FULL_TURN_DEG: Final = 360.0
+HALF_TURN_DEG: Final = 180.0
 CEILING: Final = "ceiling"  # what hangs there says so: ceiling light, ceiling fan
 OVERHEAD_M: Final = 2.0  # height of a door: one walks below what begins higher
 EDGE_DEG: Final = 1e-6  # a place on the very boundary, as in rooms built on a grid, is on neither side
@@ -134,6 +146,11 @@ class RelDirection(SampledTask[ScanView]):
 
     On the floor plane, between the centres of the boxes, counter-clockwise is left (VSI-Bench B.1 and Table 3). Nobody
     stands in the centre of a bed: `strict` asks only what has the same answer from every place beside the object.
+
+    Args:
+        level: one of `LEVELS`.
+        name: of the task and of its template; None: that of the level.
+        away: one faces away from the second object.
     """
 
     share = 1
@@ -141,9 +158,9 @@ class RelDirection(SampledTask[ScanView]):
     roles = ("standing", "facing", "asked")
     slots = ("unique", "unique", "unique")
 
-    def __init__(self, level: str) -> None:
-        self.level = LEVELS[level]
-        self.name = f"object_rel_direction_{level}"
+    def __init__(self, level: str, name: str | None = None, *, away: bool = False) -> None:
+        self.level, self.away = LEVELS[level], away
+        self.name = name or f"object_rel_direction_{level}"
         self.template = f"vsi/{self.name}"
 
     def among(self, view: ScanView) -> CandidateSampler:
@@ -156,7 +173,7 @@ class RelDirection(SampledTask[ScanView]):
         rules = view.rules
         standing, facing, asked = operands.T
         here, there, target = (view.center_m(operand) for operand in (standing, facing, asked))
-        bearing = leftward_deg(here, there, target)
+        bearing = self._bearing(here, there, target)
         sector = self._sector(bearing)
         truth = np.array(self.level.sectors, dtype=object)[sector]
         pairs = np.stack(
@@ -167,18 +184,27 @@ class RelDirection(SampledTask[ScanView]):
         margin = (margin_deg if two_sided else margin_below_deg)(bearing, self.level.edges)
         needed = np.maximum(rules.margin_min_deg, np.degrees(np.arctan2(rules.position_error_m, horizontal)))
         corners = view.boxes.take(view.first[asked]).corners()
-        corner_bearing = leftward_deg(here[:, None], there[:, None], corners)
+        corner_bearing = self._bearing(here[:, None], there[:, None], corners)
         stray = (self._sector(corner_bearing) != sector[:, None]).sum(1)
-        checks = [
-            check("objects_too_close", pairs.min(0), ">=", rules.pair_min_m, "m"),
-            check("objects_too_far_apart", pairs.max(0), "<=", rules.pair_max_m, "m"),
+        checks = [check("objects_too_close", pairs.min(0), ">=", rules.pair_min_m, "m")]
+        if rules.pair_max_m is not None:
+            checks.append(check("objects_too_far_apart", pairs.max(0), "<=", rules.pair_max_m, "m"))
+        if rules.pair_plan_min_m > 0:
+            plan = view.plan_distance_m
+            apart = np.minimum(np.minimum(plan[standing, facing], plan[standing, asked]), plan[facing, asked])
+            checks.append(check("objects_too_close_on_the_floor", apart, ">=", rules.pair_plan_min_m, "m"))
+        if rules.side_max_m is not None:
+            longest = horizontal_side_m(view.boxes)[view.first[operands]].max(1)
+            checks.append(check("object_too_large", longest, "<=", rules.side_max_m, "m"))
+        checks += [
             check("no_direction_on_the_floor", horizontal, ">=", rules.horizontal_min_m, "m"),
             check("near_sector_boundary", margin, ">=", needed, "deg"),
             check("box_reaches_into_another_sector", stray, "<=", rules.corners_max, "corners"),
         ]
         if "back" in self.level.sectors and "back" not in self.level.offered:
             turn = np.minimum(bearing, FULL_TURN_DEG - bearing)
-            checks.insert(3, check("behind_the_observer", turn, "<", BACK_FROM_DEG, "deg"))
+            before = next(i for i, one in enumerate(checks) if one.reason == "near_sector_boundary")
+            checks.insert(before, check("behind_the_observer", turn, "<", BACK_FROM_DEG, "deg"))
         if rules.hold_around:
             checks = [*_overhead(view, operands), *checks]
             checks += self._around(view, operands, sector, np.logical_and.reduce([one.ok for one in checks]))
@@ -204,7 +230,7 @@ class RelDirection(SampledTask[ScanView]):
             part = rows[start : start + _CHUNK]
             at = which[start : start + _CHUNK]
             there, target = (view.center_m(operand)[:, None] for operand in operands[part, 1:].T)
-            bearing = leftward_deg(beside.place[at], there, target)
+            bearing = self._bearing(beside.place[at], there, target)
             other = (self._sector(bearing) != sector[part, None]) & beside.free[at]
             other[other] = margin_deg(bearing[other], self.level.edges) > EDGE_DEG
             elsewhere[part] = other.sum(1) / np.maximum(places[part], 1.0)
@@ -212,6 +238,15 @@ class RelDirection(SampledTask[ScanView]):
             check("nowhere_to_stand", places, ">=", 1, "places"),
             check("depends_on_where_one_stands", elsewhere, "<=", 0.0, "share"),
         ]
+
+    def _bearing(self, here: FloatArray, there: FloatArray, target: FloatArray) -> FloatArray:
+        """Degrees in [0, 360) from where one faces, counter-clockwise."""
+        bearing = leftward_deg(here, there, target)
+        return (
+            np.where(bearing >= HALF_TURN_DEG, bearing - HALF_TURN_DEG, bearing + HALF_TURN_DEG)
+            if self.away
+            else bearing
+        )
 
     def _sector(self, bearing: FloatArray) -> IntArray:
         return np.searchsorted(np.array(self.level.edges), bearing, side="right") - 1

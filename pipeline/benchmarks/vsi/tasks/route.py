@@ -89,6 +89,8 @@ class RoutePlanning(ArrayTask[ScanView]):
         return untried(formed.total, formed.generated)
 
     def _formed(self, view: ScanView) -> Formed:
+        if view not in _FORMED and view.rules.routes_by_people:
+            _FORMED[view] = Formed(self._written_operands(view, len(self.roles)), 0, 0)
         if view not in _FORMED:
             among = self._among(view)
             start, facing, passed = among.tuples().T

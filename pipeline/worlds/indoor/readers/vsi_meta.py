@@ -28,7 +28,7 @@ from pipeline.core.findings import Findings, doubt, fault, note, printable
 from pipeline.core.identity import digest_of
 from pipeline.core.schema import OrientedBox, Source, Video
 from pipeline.core.video_spec import video_file
-from pipeline.formats.json_scenes import JsonFaultError, split_scenes, whole_number
+from pipeline.formats.json_scenes import JsonEntry, JsonFaultError, split_scenes, whole_number
 from pipeline.reading.checks import check_box, check_keys, check_name, check_repeats, finite_number, number_list
 from pipeline.reading.files import Listing, SceneFiles, SceneRef
 from pipeline.reading.folders import SAFE, SAFE_NAME
@@ -59,16 +59,10 @@ class VsiMeta(Reader):
 
     def scenes(self, root: Path) -> Listing:
         """See `Reader.scenes`. A file that breaks off still gives the scenes before the break."""
-        if not root.is_dir():
-            raise ConfigError(f"{root}: no such folder. Give the folder with VSI-Bench's meta_info/*.json files")
-        folder = root if any(root.glob("*.json")) else root / "meta_info"
-        files = sorted(folder.glob("*.json"))
-        if not files:
-            raise ConfigError(f"{root}: no *.json file here. Give the folder with VSI-Bench's meta_info/*.json files")
         refs: list[SceneRef] = []
         broken: list[RawDataError] = []
-        for file in files:
-            _list_file(root, file, refs, broken)
+        for file in self._metadata_files(root):
+            self._list_file(root, file, refs, broken)
         seen = Counter(ref.id for ref in refs)
         for name in sorted(name for name, n in seen.items() if n > 1):
             where = sorted({ref.files[0] for ref in refs if ref.id == name})
@@ -98,7 +92,7 @@ class VsiMeta(Reader):
             )
         findings = Findings()
         scene = _parse(raw, ref, findings)
-        built = None if scene is None else _build(scene, ref, sha256, findings, self)
+        built = None if scene is None else self._built(scene, ref, sha256, findings)
         if built is not None:
             return self._with_video(files, built)
         first, *others = findings.faults
@@ -121,6 +115,45 @@ class VsiMeta(Reader):
                 raise files.fault(path, "unreadable_video", message, "fetch the video again")
 
         return Footage(footage.fps, frames)
+
+    def _metadata_files(self, root: Path) -> list[Path]:
+        """The files below a root. Raises ConfigError where there are none."""
+        if not root.is_dir():
+            raise ConfigError(f"{root}: no such folder. Give the folder with VSI-Bench's meta_info/*.json files")
+        folder = root if any(root.glob("*.json")) else root / "meta_info"
+        files = sorted(folder.glob("*.json"))
+        if not files:
+            raise ConfigError(f"{root}: no *.json file here. Give the folder with VSI-Bench's meta_info/*.json files")
+        return files
+
+    def _entries(self, raw: bytes) -> Iterator[JsonEntry]:
+        """The scenes of a file. Raises JsonFaultError."""
+        return split_scenes(raw)
+
+    def _list_file(self, root: Path, file: Path, refs: list[SceneRef], broken: list[RawDataError]) -> None:
+        relative = file.relative_to(root).as_posix()
+        try:
+            for entry in self._entries(read_file(file)):
+                dataset = entry.value.get("dataset") if isinstance(entry.value, dict) else None
+                if not isinstance(dataset, str) or not SAFE_NAME.fullmatch(dataset):
+                    dataset = re.sub(r"[^A-Za-z0-9._-]", "_", file.stem)
+                if not SAFE_NAME.fullmatch(entry.name):
+                    fault = f"a scene name holds {SAFE}, no others"
+                    remedy = "rename the scene: it becomes part of file names"
+                    broken.append(RawDataError(file, "unsafe_scene_name", fault, remedy, repr(entry.name)))
+                    continue
+                refs.append(SceneRef(f"{dataset}/{entry.name}", (relative,), entry.sha256, entry.span))
+        except JsonFaultError as fault:
+            scene = None if fault.scene is None else printable(fault.scene)
+            broken.append(RawDataError(file, fault.finding, fault.message, fault.remedy, scene))
+        except OSError as error:
+            broken.append(RawDataError(file, "unreadable_file", str(error.strerror), "make the file readable"))
+        except Exception as error:
+            broken.append(unexpected(error, file))
+
+    def _built(self, raw: dict[str, Any], ref: SceneRef, sha256: str, findings: Findings) -> IndoorScene | None:
+        """The scene, or None if any finding is a fault."""
+        return _build(raw, ref, sha256, findings, self)
 
     def _video(self, scene: str) -> Path | None:
         """The benchmark's video of a scene, where it is there."""
@@ -151,28 +184,6 @@ class VsiMeta(Reader):
         name = video_file(scene.id)
         video = Video(path=name, fps=facts.fps, frames=facts.frames, width=facts.width, height=facts.height)
         return scene.model_copy(update={"video": video, "findings": (*scene.findings, *findings.items)})
-
-
-def _list_file(root: Path, file: Path, refs: list[SceneRef], broken: list[RawDataError]) -> None:
-    relative = file.relative_to(root).as_posix()
-    try:
-        for entry in split_scenes(read_file(file)):
-            dataset = entry.value.get("dataset") if isinstance(entry.value, dict) else None
-            if not isinstance(dataset, str) or not SAFE_NAME.fullmatch(dataset):
-                dataset = re.sub(r"[^A-Za-z0-9._-]", "_", file.stem)
-            if not SAFE_NAME.fullmatch(entry.name):
-                fault = f"a scene name holds {SAFE}, no others"
-                remedy = "rename the scene: it becomes part of file names"
-                broken.append(RawDataError(file, "unsafe_scene_name", fault, remedy, repr(entry.name)))
-                continue
-            refs.append(SceneRef(f"{dataset}/{entry.name}", (relative,), entry.sha256, entry.span))
-    except JsonFaultError as fault:
-        scene = None if fault.scene is None else printable(fault.scene)
-        broken.append(RawDataError(file, fault.finding, fault.message, fault.remedy, scene))
-    except OSError as error:
-        broken.append(RawDataError(file, "unreadable_file", str(error.strerror), "make the file readable"))
-    except Exception as error:
-        broken.append(unexpected(error, file))
 
 
 def _read_span(path: Path, ref: SceneRef) -> bytes:
