@@ -258,7 +258,7 @@ def test_scenes_with_next_to_nothing(objects: int, profile: str) -> None:
     assert selected.num_rows == table.num_rows
 
 
-@pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.parametrize("profile", ["strict", "official"])
 def test_one_object_under_two_names(profile: str) -> None:
     """A small thing annotated twice: both are too close to one another, and the rest of the scene is asked about."""
     where = ((1.1, 2.3, 0.7), (0.04, 0.03, 0.02), 33.0)

@@ -319,4 +319,4 @@ def test_each_split_has_its_best_attacker_beside_the_published_one() -> None:
 
 
 def test_every_task_has_a_published_figure() -> None:
-    assert set(VSI.card.given_away) == set(VSI.by_name())
+    assert set(VSI.card.given_away) == set(VSI.asked_under("official"))
