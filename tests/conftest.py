@@ -218,7 +218,6 @@ def watched(
             extent_seen=(extent or {}).get(item.category, 1.0),
             first_seen_s=0.0 if seen else None,
             budgets={},
-            first_in_budget_s={},
         )
         objects.append(item.model_copy(update={"visibility": visibility}))
     observation = Observation(
@@ -227,7 +226,7 @@ def watched(
         frames_skipped={},
         frames_per_second=2.0,
         min_pixels=20,
-        budgets=(),
+        budgets={},
         image=(160, 120),
         depth_agreement=None,
     )

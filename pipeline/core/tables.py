@@ -19,6 +19,8 @@ from pipeline.core.schema import SCHEMA_VERSION
 CHECKSUMS: Final = "checksums.sha256"  # of a release, written last
 WITHOUT_VIDEO: Final = "without_video.json"  # of a release: the blind table (`TextOnly` per task), for programs
 DEBIASED: Final = "debiased"  # the split of a release that bias pruning left
+_BUDGET: Final = re.compile(r"([1-9]\d*)_frame")  # configuration of a release
+BUDGETS: Final = "budgets"  # the one of all answers and refusals in frame budgets
 TINY: Final = "tiny"  # the one of a few questions per task, for quick trials
 PART_SPLITS: Final = (DEBIASED, TINY)  # beside the full one, whose questions they repeat
 EVIDENCE: Final = pa.struct(
@@ -27,6 +29,17 @@ EVIDENCE: Final = pa.struct(
         pa.field("subject", pa.string()),
         pa.field("value", pa.float64()),
         pa.field("relation", pa.string()),  # of the value to the limit, where a rule bounds it
+        pa.field("limit", pa.float64()),
+        pa.field("unit", pa.string()),
+    ]
+)
+IN_BUDGET: Final = pa.struct(
+    [
+        pa.field("budget", pa.int32()),  # number of evenly spaced frames
+        pa.field("answer", pa.string()),  # to whom these frames are shown; null: there is none
+        pa.field("evidence", pa.list_(EVIDENCE)),
+        pa.field("reason", pa.string()),  # why there is none
+        pa.field("measured", pa.float64()),
         pa.field("limit", pa.float64()),
         pa.field("unit", pa.string()),
     ]
@@ -44,7 +57,8 @@ CANDIDATES: Final = pa.schema(
         pa.field("wording", pa.string()),  # the text where it is not the template's alone; null: it is
         pa.field("from_s", pa.float64()),  # second of the video at which the question begins; null: with it
         pa.field("until_s", pa.float64()),  # second of the video at which the question ends; null: it is of all of it
-        pa.field("visible_in", pa.list_(pa.int32())),  # frame budgets that show all it speaks of; null: not examined
+        pa.field("visible_in", pa.list_(pa.int32())),  # frame budgets with an answer; null: not examined
+        pa.field("budgets", pa.list_(IN_BUDGET)),  # what becomes of it in each; null: not examined
         pa.field("evidence", pa.list_(EVIDENCE)),
         pa.field("proof", pa.string()),  # a model's own words of why its answer is right; null: the evidence proves it
         pa.field("flags", pa.list_(pa.string())),
@@ -73,6 +87,7 @@ QUESTIONS: Final = pa.schema(
         pa.field("from_s", pa.float64()),
         pa.field("until_s", pa.float64()),
         pa.field("visible_in", pa.list_(pa.int32())),
+        pa.field("budgets", pa.list_(IN_BUDGET)),
         pa.field("evidence", pa.list_(EVIDENCE)),
         pa.field("proof", pa.string()),
         pa.field("flags", pa.list_(pa.string())),
@@ -90,6 +105,17 @@ SELECTED: Final = pa.schema([*QUESTIONS, *_REASONS])  # a row with a reason is a
 REJECTIONS: Final = pa.schema(
     [SELECTED.field(n) for n in ("id", "scene", "task", "role", "operands", "reason", "measured", "limit", "unit")]
 )
+
+
+def budget_folder(budget: int) -> str:
+    """The configuration, and folder, of a release for who is shown so many evenly spaced frames."""
+    return f"{budget}_frame"
+
+
+def budget_of(folder: str) -> int | None:
+    """The number of frames that a configuration is for; None: it is no such one."""
+    found = _BUDGET.fullmatch(folder)
+    return int(found[1]) if found else None
 
 
 def asked_in(selected: pa.Table) -> pa.Table:

@@ -48,9 +48,11 @@ class SceneGeometry:
         faces: (F, 3) vertex indices.
         vertex_object: (V,) index into ``Scene.objects``, -1 for none.
         frames: the camera frames.
+        delivered_fps: frames per second of the delivered video; None: it has the source's frames.
     """
 
     vertices: FloatArray
     faces: npt.NDArray[np.int32]
     vertex_object: npt.NDArray[np.int32]
     frames: Frames
+    delivered_fps: int | None = None

@@ -24,7 +24,7 @@ import pyarrow.compute as pc
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray, StrArray
 from pipeline.core.identity import digest, rng_for
 from pipeline.core.schema import Rejection
-from pipeline.core.tables import CANDIDATES
+from pipeline.core.tables import CANDIDATES, IN_BUDGET
 from pipeline.core.templates import Operands
 from pipeline.questions.rules import Check, Fact, Verdicts, check, evidence, lists, verdicts
 from pipeline.questions.task import Number, SceneView, TaskBase
@@ -47,8 +47,15 @@ class ArrayView(SceneView, Protocol):
         """Why something cannot stand in a slot, or None if it can."""
         ...
 
-    def visible_in(self, operands: IntArray, kept: BoolArray) -> pa.Array:
-        """Frame budgets that show everything that each question (n, k) speaks of; null where that is not known."""
+    @property
+    def budgets(self) -> tuple[int, ...]:
+        """Numbers of evenly spaced frames of the video of which it is known what they show."""
+        ...
+
+    def shown_in(
+        self, budget: int, operands: IntArray, slots: tuple[str, ...]
+    ) -> tuple[tuple[Check, ...], tuple[Fact, ...]]:
+        """Whether so many frames show all that each question (n, k) names, and the numbers that prove it."""
         ...
 
 
@@ -118,9 +125,18 @@ class ArrayTask(TaskBase[A]):
         """Answers and measured checks for any operands that meet their slots."""
         raise NotImplementedError
 
-    def visible_in(self, view: A, operands: IntArray, kept: BoolArray) -> pa.Array:
-        """Frame budgets that show what each question (n, k) needs; null where that is not known."""
-        return view.visible_in(operands, kept)
+    def answer_in(self, view: A, operands: IntArray, truth: StrArray, budget: int) -> Answers:
+        """Answers to whom so many evenly spaced frames of the video are shown, and what is in the way of any.
+
+        Unless overridden the same as of the whole video, where the frames show all that the question names.
+
+        Args:
+            view: of the scene.
+            operands: of candidates that are asked of the whole video (n, k).
+            truth: their answers there (n,).
+            budget: one of the view's.
+        """
+        return Answers(truth, *view.shown_in(budget, operands, self.slots))
 
     def fields(self, operands: tuple[str, ...], options: tuple[str, ...] | None) -> Operands:
         """Fields of the template: each role's name, unless overridden."""
@@ -150,11 +166,38 @@ class ArrayTask(TaskBase[A]):
             operands=lists(view.names[operands[there]], there.sum(1)),
             answer=pa.array(answers.truth, pa.string(), mask=~kept),
             wrong=_of_kept(answers.wrong, kept),
-            visible_in=self.visible_in(view, operands, kept),
+            **self._in_budgets(view, operands, answers.truth, kept),
             evidence=evidence(answers.facts, answers.checks, kept),
             flags=_flags(answers),
             **found.columns,
         )
+
+    def _in_budgets(self, view: A, operands: IntArray, truth: StrArray, kept: BoolArray) -> dict[str, pa.Array]:
+        """What becomes of the kept candidates in each frame budget; null where none is known."""
+        budgets, rows = view.budgets, np.flatnonzero(kept)
+        if not budgets:
+            return {}
+        parts, asked = [], np.zeros((len(rows), len(budgets)), dtype=bool)
+        for place, budget in enumerate(budgets):
+            answers = self.answer_in(view, operands[rows], truth[rows], budget)
+            found = answers.verdicts()
+            asked[:, place] = stays = found.broken < 0
+            columns = {
+                "budget": pa.repeat(pa.scalar(budget, pa.int32()), len(rows)),
+                "answer": pa.array(answers.truth, pa.string(), mask=~stays),
+                "evidence": evidence(answers.facts, answers.checks, stays),
+                **found.columns,
+            }
+            parts.append(pa.StructArray.from_arrays([columns[f.name] for f in IN_BUDGET], fields=list(IN_BUDGET)))
+        by_row = np.arange(len(rows) * len(budgets)).reshape(len(budgets), -1).T.ravel()
+        known = kept.astype(np.intp) * len(budgets)
+        shows = np.zeros(len(kept), dtype=np.intp)
+        shows[rows] = asked.sum(1)
+        numbers = np.broadcast_to(np.array(budgets, dtype=np.int32), asked.shape)[asked]
+        return {
+            "budgets": lists(pa.concat_arrays(parts).take(pa.array(by_row)), known, kept),
+            "visible_in": lists(pa.array(numbers, pa.int32()), shows, kept),
+        }
 
     def _refused(self, view: A) -> pa.Table:
         """One row per role and operand that cannot play it, so that no candidate is lost without a word."""

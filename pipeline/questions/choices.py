@@ -53,13 +53,19 @@ def offered(row: Mapping[str, Any]) -> dict[str, Any]:
     return {**row, "options": row["choices"], "ground_truth": row["choice"]}
 
 
-def draw_options(question: int, truth: str, labels: Sequence[str], most: int = 4) -> tuple[str, ...]:
-    """At most ``most`` of the labels, the truth among them; which of the others is drawn from the question's id."""
+def draw_options(
+    question: int, truth: str, labels: Sequence[str], most: int = 4, also: Sequence[str] = ()
+) -> tuple[str, ...]:
+    """At most ``most`` of the labels, the truth among them; which of the others is drawn from the question's id.
+
+    ``also``: labels that are offered before any that is drawn, as many as fit.
+    """
     if len(labels) <= most:
         return tuple(labels)
-    others = [label for label in labels if label != truth]
-    drawn = rng_for(question, "distractors").choice(len(others), most - 1, replace=False)
-    return (truth, *(others[i] for i in sorted(drawn)))
+    fixed = (truth, *also)[:most]
+    others = [label for label in labels if label not in fixed]
+    drawn = rng_for(question, "distractors").choice(len(others), most - len(fixed), replace=False)
+    return (*fixed, *(others[i] for i in sorted(drawn)))
 
 
 def order_options(question: int, truth: str, labels: Sequence[str], position: int) -> tuple[str, ...]:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 OVER_CAP: Final = "over_cap"
 SHARES: Final = "shares_objects"
+NOT_OFFERED: Final = "answer_not_offered"
 
 
 def caps_of(
@@ -168,7 +169,26 @@ def _offer(row: dict[str, Any], task: Task[Any]) -> tuple[str, ...]:
         return numeric_choices(row["id"], row["answer"], task.form)
     own = row["wrong"] is not None
     labels = (row["answer"], *row["wrong"]) if own else task.labels(tuple(row["operands"]), row["answer"])
-    return draw_options(row["id"], row["answer"], labels, task.form.most)
+    return draw_options(row["id"], row["answer"], labels, task.form.most, _other_answers(row))
+
+
+def _other_answers(row: Mapping[str, Any]) -> tuple[str, ...]:
+    """What the answer is in frame budgets where it is another one, in their order."""
+    answers = (own["answer"] for own in row["budgets"] or ())
+    return tuple(dict.fromkeys(answer for answer in answers if answer not in {None, row["answer"]}))
+
+
+def _in_budgets(row: Mapping[str, Any], offered: Sequence[str], most: int) -> dict[str, Any]:
+    """What becomes of a question with options in each frame budget: refused where the answer is no option."""
+    found = [
+        own
+        if own["answer"] is None or own["answer"] in offered
+        else {**own, "answer": None, "evidence": None, "reason": NOT_OFFERED}
+        | {"measured": 1.0 + len(_other_answers(row)), "limit": float(most), "unit": "answers"}
+        for own in row["budgets"] or ()
+    ]
+    asked = [own["budget"] for own in found if own["answer"] is not None]
+    return {"budgets": found, "visible_in": asked} if row["budgets"] is not None else {}
 
 
 def _guessed(label: str, task: Task[Any]) -> str:
@@ -186,6 +206,7 @@ def _question(
     text = row["wording"]  # its operands need not be the template's
     if text is None:
         text = template.render(task.fields(operands, ordered if offers else None), mended=not as_released)
+    held = _in_budgets(row, offered, task.form.most) if isinstance(task.form, Choice) else {}
     common = {
         k: row[k]
         for k in (
@@ -197,22 +218,27 @@ def _question(
             "from_s",
             "until_s",
             "visible_in",
+            "budgets",
             "evidence",
             "proof",
             "flags",
         )
     }
-    return common | {
-        "task_version": task.version,
-        "template": template.id,
-        "template_version": template.version,
-        "operands": operands,
-        "text": text,
-        "options": lettered(ordered) if offers else None,
-        "ground_truth": letter if offers else row["answer"],
-        "choices": None if offers else lettered([_guessed(label, task) for label in ordered]),
-        "choice": None if offers else letter,
-    }
+    return (
+        common
+        | held
+        | {
+            "task_version": task.version,
+            "template": template.id,
+            "template_version": template.version,
+            "operands": operands,
+            "text": text,
+            "options": lettered(ordered) if offers else None,
+            "ground_truth": letter if offers else row["answer"],
+            "choices": None if offers else lettered([_guessed(label, task) for label in ordered]),
+            "choice": None if offers else letter,
+        }
+    )
 
 
 SHARED_MAX: Final = 2  # things that two questions of a leak group may both name

@@ -6,13 +6,39 @@ import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
-from pipeline.core.arrays import FloatArray
+from pipeline.core.arrays import FloatArray, IntArray
 from pipeline.formats.videos import VideoError, VideoFacts, read_video, video_facts
 from pipeline.reading.files import SceneFiles
+
+_INSTANT_S: Final = 1e-9
+
+
+def ticks_until(frames: IntArray | int, source_fps: float, fps: float) -> IntArray:
+    """How many frames of a video of ``fps`` pass while so many of its source's do.
+
+    The frame on screen is shown at each tick: a faster source is thinned, a slower one repeats frames.
+    """
+    return np.ceil((np.asarray(frames) / source_fps - _INSTANT_S) * fps).astype(np.intp)
+
+
+def delivered_frames(count: int, source_fps: float, fps: float) -> IntArray:
+    """Which of ``count`` frames of the source each frame (T,) of the delivered video shows."""
+    ends = ticks_until(np.arange(1, count + 1), source_fps, fps)
+    return np.searchsorted(ends, np.arange(ends[-1] if count else 0), side="right")
+
+
+def evenly_spaced(count: int, budget: int) -> IntArray:
+    """The frames (n,) of a video of ``count`` that evaluators take, in order and each once.
+
+    lmms-eval, VLMEvalKit and ReVSI's videos: ``np.linspace(0, count - 1, budget, dtype=int)``, which rounds down; all
+    frames of a shorter video.
+    """
+    return np.unique(np.linspace(0, count - 1, min(budget, count), dtype=np.intp))
 
 
 @dataclass(frozen=True)

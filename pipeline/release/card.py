@@ -20,6 +20,7 @@ from pipeline.blind.config import AWAITS_REPLIES
 from pipeline.blind.totals import ModelTotals, unanswered
 from pipeline.core.identity import digest_of
 from pipeline.core.schema import SCHEMA_VERSION, AnyScene
+from pipeline.core.tables import budget_folder
 from pipeline.core.templates import load_table
 from pipeline.llm.base import UNPAID
 from pipeline.release.metadata import DTYPES, CroissantPart, configurations, header
@@ -188,6 +189,11 @@ def _of_counts(summary: Row) -> dict[str, Any]:
     guessed, few = known_weaknesses(summary["blind"], summary["questions"])
     findings = Counter(name for _, name, *_ in summary["findings"])
     return {
+        "budgets": [(budget_folder(int(n)), _refused_in(own)) for n, own in summary["budgets"].items()],
+        "questions_of_budgets": [
+            (task, n, *(own.get(task, {}).get("", 0) for own in summary["budgets"].values()))
+            for task, n in sorted(summary["questions"].items())
+        ],
         "counts": counts,
         "answers": answers,
         "leaks": [(name, *counted) for name, counted in summary["splits"].items()],
@@ -198,6 +204,14 @@ def _of_counts(summary: Row) -> dict[str, Any]:
         "few_questions": FEW,
         "remarks": remarks(summary["flags"]),
     }
+
+
+def _refused_in(tasks: Mapping[str, Mapping[str, int]]) -> str:
+    """How many questions a frame budget does not answer, by reason, the most frequent first."""
+    reasons = Counter[str]()
+    for own in tasks.values():
+        reasons.update({reason: n for reason, n in own.items() if reason})
+    return ", ".join(f"{n} {reason}" for reason, n in sorted(reasons.items(), key=lambda item: (-item[1], item[0])))
 
 
 def remarks(flags: Mapping[str, int]) -> str:

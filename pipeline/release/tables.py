@@ -12,8 +12,9 @@ from pipeline.benchmarks.benchmark import Benchmark
 from pipeline.core.fixes import SCENE
 from pipeline.core.identity import digest_of
 from pipeline.core.schema import SCHEMA_VERSION, AnyScene
-from pipeline.core.tables import REJECTIONS
+from pipeline.core.tables import IN_BUDGET, REJECTIONS, budget_of
 from pipeline.core.templates import load_table
+from pipeline.questions.choices import LETTERS
 from pipeline.review.reviewed import QuestionStatus, Reviewed
 
 SCHEMA_METADATA: Final = {"scan2qa_schema_version": str(SCHEMA_VERSION)}
@@ -42,6 +43,16 @@ _KEPT: Final = ("accepted", "corrected")
 PENDING: Final = "pending"  # configuration of the questions that await replies of the panel
 PUBLIC: Final = ("data", "accepted", PENDING)  # folders with the benchmark's own columns
 COLUMN_DOCS: Final[Mapping[str, str]] = load_table("card/columns")
+IN_BUDGETS: Final = pa.schema(
+    [
+        pa.field("id", pa.int64()),
+        pa.field("scene", pa.string()),
+        pa.field("task", pa.string()),
+        *(IN_BUDGET.field(name) for name in ("budget", "answer")),
+        pa.field("ground_truth", pa.string()),  # a letter, or the number
+        *(IN_BUDGET.field(name) for name in ("reason", "measured", "limit", "unit", "evidence")),
+    ]
+)
 # Of stage `prune`; null where it did not run.
 _STRESS: Final = pa.schema(
     [
@@ -67,6 +78,29 @@ def split_by_verdict(asked: pa.Table, rejected: pa.Table, removed: pa.Table | No
     return asked, rejected.sort_by([("scene", "ascending"), ("id", "ascending")])
 
 
+def budgets_table(asked: pa.Table) -> pa.Table:
+    """What becomes of every question in each frame budget (`IN_BUDGETS`), by id and budget."""
+    rows = []
+    for row in asked.select(["id", "scene", "task", "options", "answer", "budgets"]).to_pylist():
+        labels = [option.partition(". ")[2] for option in row["options"] or ()]
+        for own in row["budgets"] or ():
+            answer, truth = own["answer"], own["answer"]
+            if answer is not None and labels:
+                truth = LETTERS[labels.index(answer)]
+            rows.append({name: row[name] for name in ("id", "scene", "task")} | own | {"ground_truth": truth})
+    return pa.Table.from_pylist(rows, schema=IN_BUDGETS)
+
+
+def asked_in_budget(asked: pa.Table, found: pa.Table, budget: int) -> pa.Table:
+    """The questions that have an answer in a frame budget, with that answer; ``found``: see `budgets_table`."""
+    own = found.filter(pc.and_(pc.equal(found["budget"], budget), pc.is_valid(found["answer"])))
+    rows = asked.take(pc.index_in(own["id"], asked["id"].combine_chunks()))
+    for name in ("answer", "ground_truth"):
+        place = rows.schema.get_field_index(name)
+        rows = rows.set_column(place, rows.schema.field(place), own[name])
+    return rows
+
+
 def removed_blind(filtered: pa.Table | None) -> pa.Table | None:
     """Why stage `filter` removes questions, by id: as the columns of a rejection."""
     if filtered is None:
@@ -78,7 +112,7 @@ def provenance_table(
     asked: pa.Table, scenes: Sequence[AnyScene], settings: dict[str, Any], pruned: pa.Table | None = None
 ) -> pa.Table:
     """Everything that an answer came from, by id: operands, evidence, template, rules, source, result of pruning."""
-    asked = asked.drop_columns(["text", "options", "ground_truth"])
+    asked = asked.drop_columns(["text", "options", "ground_truth", "budgets"])
     sources = {scene.id: scene.source for scene in scenes}
     rows = [sources[scene] for scene in asked["scene"].to_pylist()]
     n = asked.num_rows
@@ -118,7 +152,8 @@ def _fixes_of(asked: pa.Table, scenes: Sequence[AnyScene]) -> pa.Array:
 def columns_of(benchmark: Benchmark[Any, Any], folder: str) -> Mapping[str, str]:
     """Column -> what it holds, of the tables in a folder of a benchmark's release."""
     splits = benchmark.columns.splits
-    return benchmark.columns.said if folder in PUBLIC or (splits and folder == splits.folder) else COLUMN_DOCS
+    is_public = folder in PUBLIC or budget_of(folder) is not None or (splits is not None and folder == splits.folder)
+    return benchmark.columns.said if is_public else COLUMN_DOCS
 
 
 def review_table(asked: pa.Table, reviewed: Reviewed) -> pa.Table:

@@ -23,7 +23,19 @@ from pipeline.core.errors import StoreError
 from pipeline.core.files import sha256_of_file, write_atomically
 from pipeline.core.parquet import TableFile, table_bytes
 from pipeline.core.schema import AnyScene
-from pipeline.core.tables import CHECKSUMS, DEBIASED, QUESTIONS, REJECTIONS, TINY, WITHOUT_VIDEO, asked_in, rejected_in
+from pipeline.core.tables import (
+    BUDGETS,
+    CHECKSUMS,
+    DEBIASED,
+    QUESTIONS,
+    REJECTIONS,
+    TINY,
+    WITHOUT_VIDEO,
+    asked_in,
+    budget_folder,
+    budget_of,
+    rejected_in,
+)
 from pipeline.release.card import OVERVIEW_FILE, dataset_card
 from pipeline.release.media import Media, place_media
 from pipeline.release.metadata import CROISSANT_FILE, CroissantPart, croissant
@@ -32,6 +44,8 @@ from pipeline.release.tables import (
     PENDING,
     SCHEMA_METADATA,
     accepted,
+    asked_in_budget,
+    budgets_table,
     columns_of,
     fixes_table,
     provenance_table,
@@ -64,6 +78,8 @@ class Released(BaseModel):
     blind: list[TextOnly]
     models: list[ModelTotals]
     silent: dict[str, dict[str, int]] = {}  # scene of which nothing is asked -> reason -> number
+    # Frame budget -> task -> reason why questions have no answer in it ("": they have one) -> number.
+    budgets: dict[str, dict[str, dict[str, int]]] = {}
 
     @property
     def pending(self) -> int:
@@ -169,8 +185,8 @@ def _question_files(
     files, kept = dict(inputs.benchmark.pictures(shown, inputs.whole)), set(shown["id"].to_pylist())
     files |= {r["file"]: r["picture"] for table in inputs.pictures for r in table.to_pylist() if r["id"] in kept}
     for (part, split), table in tables.items():
-        if part == "data":
-            files |= inputs.benchmark.harness(split, _name(part, split), table)
+        if part == "data" or budget_of(part) is not None:
+            files |= inputs.benchmark.harness(split if part == "data" else part, _name(part, split), table)
     return files
 
 
@@ -308,6 +324,10 @@ def _tables(sorted_out: _SortedOut, inputs: ReleaseInputs) -> dict[tuple[str, st
     if own is not None:
         whole = tables["data", split]
         tables |= {(own.folder, name): whole.filter(pc.equal(whole[own.column], name)) for name in own.names}
+    if (found := budgets_table(asked)).num_rows:
+        tables[BUDGETS, split] = found
+        for budget in sorted(set(found["budget"].to_pylist()), reverse=True):
+            tables[budget_folder(budget), split] = public(asked_in_budget(asked, found, budget), pruned)
     tables["provenance", split] = provenance_table(asked, scenes, inputs.settings, blind.pruned)
     if any(scene.fixes for scene in scenes):
         tables[FIXES, split] = fixes_table(scenes)
@@ -340,6 +360,7 @@ def _summary(
         "blind": [row.model_dump() for row in inputs.blind.summary(sorted_out.offered)],
         "models": [row.model_dump() for row in inputs.blind.models],
         "silent": sorted_out.silent,
+        "budgets": _in_budgets(tables.get((BUDGETS, inputs.split))),
         "splits": _splits(tables, inputs.benchmark),
     }
 
@@ -348,6 +369,18 @@ def _reasons(rejected: pa.Table) -> dict[tuple[str, str], int]:
     """Number of rejections by task and reason. Counted by Arrow: they are by far the most rows."""
     counted = rejected.group_by(_COUNTED).aggregate([([], "count_all")])
     return {(row["task"], row["reason"]): row["count_all"] for row in counted.to_pylist()}
+
+
+def _in_budgets(found: pa.Table | None) -> dict[str, dict[str, dict[str, int]]]:
+    """Number of questions by frame budget, task and reason why they have no answer there ("": they have one)."""
+    counted: dict[str, dict[str, dict[str, int]]] = {}
+    if found is None:
+        return counted
+    groups = found.group_by(["budget", "task", "reason"]).aggregate([([], "count_all")]).to_pylist()
+    for row in sorted(groups, key=lambda row: (-row["budget"], row["task"], row["reason"] or "")):
+        own = counted.setdefault(str(row["budget"]), {}).setdefault(row["task"], {})
+        own[row["reason"] or ""] = row["count_all"]
+    return counted
 
 
 def _silent(rejected: pa.Table, kept: pa.Table) -> dict[str, dict[str, int]]:

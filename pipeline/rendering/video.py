@@ -10,6 +10,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
+from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -17,13 +18,13 @@ import numpy as np
 import numpy.typing as npt
 
 from pipeline.core.video_spec import VideoSpec
+from pipeline.reading.footage import ticks_until
 from pipeline.rendering.media_files import write_media
 
 if TYPE_CHECKING:
     from av.video.reformatter import VideoReformatter
 
 Image = npt.NDArray[np.uint8]
-_INSTANT_S: Final = 1e-9
 _OPTIONS: Final = {"crf": "23", "preset": "veryfast", "threads": "1"}
 _ENCODER: Final = "threads=1:sliced-threads=0:mbtree=0"
 # No frame depends on a later one, and one where a clip may begin on none before it: so videos are cut without encoding
@@ -95,11 +96,10 @@ def fit(image: Image, form: VideoSpec, scaler: VideoReformatter | None = None) -
 def at_pace(frames: Iterator[Image], source_fps: float, fps: int) -> Iterator[Image]:
     """The frame on screen at each tick of ``fps``: a faster video is thinned, a slower one repeats frames."""
     tick = 0
-    for number, image in enumerate(frames):
-        # The frame is on screen from number / source_fps until the next one.
-        while tick / fps < (number + 1) / source_fps - _INSTANT_S:
-            yield image
-            tick += 1
+    for number, image in enumerate(frames, start=1):
+        end = int(ticks_until(number, source_fps, fps))
+        yield from repeat(image, end - tick)
+        tick = max(tick, end)
 
 
 def write_video(folder: Path, name: str, video: Encoded) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from pipeline.blind.text_only import TextOnly
 from pipeline.core.arrays import FloatArray
 from pipeline.core.errors import ConfigError
 from pipeline.core.schema import Model
-from pipeline.core.tables import DEBIASED, PART_SPLITS, WITHOUT_VIDEO, check_files, check_version, sums_of
+from pipeline.core.tables import DEBIASED, PART_SPLITS, WITHOUT_VIDEO, budget_of, check_files, check_version, sums_of
 from pipeline.questions.published import Published
 from pipeline.questions.scoring_protocol import Answer, Ask, Score, Scores
 from pipeline.scoring.figures import LEVEL, SAMPLES, ScoreRow, composed, rows_of, sampled
@@ -153,17 +153,19 @@ class Split(NamedTuple):
 
 
 def split_of(release: Path, name: str | None = None) -> Split:
-    """A split of a release; the full one where none is named.
+    """A split of a release, or its configuration for a frame budget; the full split where none is named.
 
     Raises ConfigError where the folder is no whole release of this version.
     """
     sums = sums_of(release)
     names = {Path(file).name.split("-0")[0]: file for file in sums if file.startswith("data/")}
     full = [split for split in names if split not in PART_SPLITS]
+    names |= {folder: file for file in sums if budget_of(folder := file.partition("/")[0]) is not None}
     chosen = name or (full[0] if full else "")
     if chosen not in names:
         raise ConfigError(f"{release}: has no split {chosen!r}; there are {', '.join(sorted(names)) or 'none'}")
-    files = [names[chosen], *([WITHOUT_VIDEO] if WITHOUT_VIDEO in sums else [])]
+    has_blind = WITHOUT_VIDEO in sums and budget_of(chosen) is None  # which is about answers of the whole video
+    files = [names[chosen], *([WITHOUT_VIDEO] if has_blind else [])]
     check_files(release, sums, files)
     check_version(release / files[0])
     return Split(chosen, release / files[0], release / WITHOUT_VIDEO if len(files) > 1 else None)

@@ -16,6 +16,24 @@ UPRIGHT: Final = "upright"  # subject of a doubt about all heights, distances an
 SCALE: Final = "scale"  # subject of a doubt about all lengths; no margin in metres holds either
 
 
+class BudgetVisibility(Model):
+    """Visibility of one object in a number of evenly spaced frames of the delivered video.
+
+    An object that is not ``absent`` and that no frame shows well (``first_seen_s`` is None) is in doubt, as in the
+    whole video.
+    """
+
+    pixels: int = Field(ge=0, description="most pixels in any of the frames, of the reduced image")
+    absent: bool = Field(description="no frame shows a single pixel of it at the size of the delivered video")
+    first_seen_s: FiniteFloat | None = Field(
+        description="time of the first of the frames in which it passes the threshold"
+    )
+    first_shown_s: FiniteFloat | None = Field(
+        description="time of the first of the frames that shows any of it in the reduced image"
+    )
+    extent_seen: FiniteFloat = Field(ge=0, le=1, description="as in the whole video, between what these frames show")
+
+
 class Visibility(Model):
     """Visibility of one object in the delivered video (stage `observe`).
 
@@ -32,10 +50,7 @@ class Visibility(Model):
     first_seen_s: FiniteFloat | None = Field(
         description="time from the video's start of the first of all frames in which it passes the threshold"
     )
-    budgets: dict[int, int] = Field(description="number of evenly spaced frames -> most pixels in any of them")
-    first_in_budget_s: dict[int, FiniteFloat | None] = Field(
-        description="number of evenly spaced frames -> time of the first of them in which it passes the threshold"
-    )
+    budgets: dict[int, BudgetVisibility] = Field(description="number of evenly spaced frames -> what they show of it")
     best_s: FiniteFloat | None = Field(
         default=None, description="time of the examined frame that shows it best; None: none shows it"
     )
@@ -62,6 +77,21 @@ class FrameCamera(Model):
     middle: tuple[FiniteFloat, FiniteFloat] = Field(description="principal point, in the same, from its corner")
 
 
+class BudgetFrames(Model):
+    """A number of evenly spaced frames of the delivered video, and what they show of the room."""
+
+    frames: int = Field(ge=0, description="different frames; fewer than the budget in a video that has no more")
+    without_pose_s: tuple[FiniteFloat, ...] = Field(
+        description="times of the frames of which it is not known what they show"
+    )
+    plan_seen: FiniteFloat | None = Field(
+        ge=0,
+        le=1,
+        description="share of the floor plan, of what all examined frames show, on which something is shown; None: no "
+        "floor was measured",
+    )
+
+
 class Observation(Model):
     """How the visibility of a scene's objects was found."""
 
@@ -70,7 +100,7 @@ class Observation(Model):
     frames_skipped: dict[str, int] = Field(description="reason -> frames of the video that could not be examined")
     frames_per_second: FiniteFloat
     min_pixels: int
-    budgets: tuple[int, ...]
+    budgets: dict[int, BudgetFrames] = Field(description="number of evenly spaced frames -> the room in them")
     image: tuple[int, int] = Field(description="width and height of the reduced image")
     depth_agreement: FiniteFloat | None = Field(description="share of rays not behind the measured depth")
     unscanned_m2: FiniteFloat | None = Field(default=None, description="below the camera's path, where the mesh lacks")

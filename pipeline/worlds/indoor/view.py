@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Generic, Literal, TypeVar
+from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 import numpy as np
-import pyarrow as pa
+import numpy.typing as npt
 from pydantic import Field
 
-from pipeline.core.arrays import BoolArray, FloatArray, IntArray, StrArray
+from pipeline.core.arrays import FloatArray, IntArray, StrArray
 from pipeline.core.schema import Finding, Limits, Rejection
 from pipeline.geometry.boxes import closest_distance_m, closest_points, plan_distance_m, stack
 from pipeline.geometry.grids import SampledBoxes
-from pipeline.questions.rules import lists
-from pipeline.worlds.indoor.facts import SCALE, SIGHT, UPRIGHT, IndoorScene, SceneObject
+from pipeline.questions.rules import Check, Fact, check
+from pipeline.worlds.indoor.facts import SCALE, SIGHT, UPRIGHT, BudgetFrames, IndoorScene, SceneObject
 
 # Needs a count; at least one box; exactly one instance; at least one instance that the video shows.
 Slot = Literal["counted", "boxed", "unique", "seen"]
@@ -36,6 +36,34 @@ class IndoorRules(Limits):
 R = TypeVar("R", bound=IndoorRules)
 
 
+class BudgetSight(NamedTuple):
+    """What a number of evenly spaced frames shows of each category (C,) in the room, absent things included.
+
+    Attributes:
+        min_pixels: an object with fewer is not seen for sure.
+        room: instances in the room: as stated, or boxes where these are more.
+        pixels: of the instance that shows worst, most in any frame; the greatest integer where there is no box.
+        most: of the instance that shows best; 0 where there is no box.
+        shown: instances that are seen for sure.
+        doubtful: pixels of the worst instance that some see and some do not; ``min_pixels`` where there is none.
+        first_seen_s: first frame in which any instance is seen for sure; inf for none.
+        first_shown_s: first frame that shows anything of any instance in the reduced image; inf for none.
+        extent_seen: share of the longest side that is shown, of the instance of which it is least.
+        frames: which frames these are.
+    """
+
+    min_pixels: int
+    room: IntArray
+    pixels: IntArray
+    most: IntArray
+    shown: IntArray
+    doubtful: IntArray
+    first_seen_s: FloatArray
+    first_shown_s: FloatArray
+    extent_seen: FloatArray
+    frames: BudgetFrames
+
+
 class IndoorView(Generic[R]):
     """A scene as arrays under one profile.
 
@@ -45,6 +73,7 @@ class IndoorView(Generic[R]):
         boxed: (C,) number of boxes.
         boxes: all boxes, grouped by category in the same order.
         first: (C,) index of each category's first box (meaningless where it has none).
+        annotated: (C,) number of boxes, of absent objects too.
     """
 
     def __init__(self, scene: IndoorScene, rules: R) -> None:
@@ -58,6 +87,7 @@ class IndoorView(Generic[R]):
         self.scene = scene
         self.rules = rules
         self._problems: dict[tuple[int, str], Rejection | None] = {}  # every task asks again
+        self._sights: dict[int, BudgetSight] = {}
         names = sorted({*scene.facts.counts, *(o.category for o in scene.facts.objects)})
         self.categories: StrArray = np.array(names, dtype=object)
         self.index = {name: i for i, name in enumerate(names)}
@@ -67,6 +97,7 @@ class IndoorView(Generic[R]):
         self.absent = np.zeros(len(names), dtype=np.intp)
         self._stated = scene.facts.counts
         self._annotated = Counter(o.category for o in scene.facts.objects)
+        self.annotated = np.array([self._annotated[n] for n in names], dtype=np.intp)
         self._barely: dict[int, int] = {}  # category -> most pixels of the worst seen of its objects in doubt
         for item in scene.facts.objects:
             category = self.index[item.category]
@@ -206,47 +237,70 @@ class IndoorView(Generic[R]):
                 first[category] = np.fmin(first[category], item.visibility.first_seen_s)
         return first
 
-    @cached_property
-    def shown_in(self) -> BoolArray:
-        """(C, B) whether each frame budget shows every object of the category; B = 0 where nothing was examined."""
+    @property
+    def budgets(self) -> tuple[int, ...]:
+        """Numbers of evenly spaced frames of which it is known what they show; none without an examined video."""
         observation = self.scene.facts.observation
-        if observation is None or self._blinded:
-            return np.empty((len(self.categories), 0), dtype=bool)
-        shown = np.ones((len(self.categories), len(observation.budgets)), dtype=bool)
-        for item, category in zip(self._objects, self.category_of, strict=True):
-            pixels = item.visibility.budgets if item.visibility else {}
-            passes = [pixels.get(n, 0) >= observation.min_pixels for n in observation.budgets]
-            shown[category] &= np.array(passes, dtype=bool)
-        return shown
+        return () if observation is None or self._blinded else tuple(observation.budgets)
 
-    @cached_property
-    def first_in_budget_s(self) -> FloatArray:
-        """(C, B) time of the first frame of each budget that shows any object of the category; NaN for none."""
-        first = np.full(self.shown_in.shape, np.nan)
-        observation = self.scene.facts.observation
-        if observation is None or self._blinded:
-            return first
-        for item, category in zip(self._objects, self.category_of, strict=True):
-            times = item.visibility.first_in_budget_s if item.visibility else {}
-            shown_s = [np.nan if times.get(n) is None else times[n] for n in observation.budgets]
-            first[category] = np.fmin(first[category], np.array(shown_s, dtype=np.float64))
-        return first
+    def in_budget(self, budget: int) -> BudgetSight:
+        """What so many evenly spaced frames show of each category."""
+        if budget not in self._sights:
+            self._sights[budget] = self._sight(budget)
+        return self._sights[budget]
 
-    def visible_in(self, operands: IntArray, kept: BoolArray, *, in_order: bool = False) -> pa.Array:
-        """Frame budgets that show every object of each question (n, k); null where the video was not examined.
+    def _sight(self, budget: int) -> BudgetSight:
+        """Of all objects in the room, whatever the profile leaves out of its counts."""
+        observation, objects = self.scene.facts.observation, self.scene.facts.objects
+        seen = [o.visibility.budgets.get(budget) if o.visibility else None for o in objects]
+        if observation is None or None in seen:
+            raise ValueError(f"{self.scene.id}: it is not known what {budget} frames show; observe it again")
+        of = np.array([self.index[o.category] for o in objects], dtype=np.intp)
+        known = [one for one in seen if one is not None]
+        pixels = np.array([one.pixels for one in known], dtype=np.intp)
+        first_seen, first_shown = (
+            np.array([np.inf if s is None else s for s in times], dtype=np.float64)
+            for times in ([one.first_seen_s for one in known], [one.first_shown_s for one in known])
+        )
+        absent = np.array([one.absent for one in known], dtype=bool)
+        extent = np.array([one.extent_seen for one in known], dtype=np.float64)
+        n, shown = len(self.categories), pixels >= observation.min_pixels
+        doubtful = ~shown & ~absent
+        stated = np.array([self._stated.get(str(name), 0) for name in self.categories], dtype=np.intp)
+        return BudgetSight(
+            min_pixels=observation.min_pixels,
+            room=np.maximum(stated, np.bincount(of, minlength=n)),
+            pixels=_least(of, pixels, n, np.iinfo(np.intp).max),
+            most=-_least(of, -pixels, n, 0),
+            shown=np.bincount(of[shown], minlength=n),
+            doubtful=_least(of[doubtful], pixels[doubtful], n, observation.min_pixels),
+            first_seen_s=_least(of, first_seen, n, np.inf),
+            first_shown_s=_least(of, first_shown, n, np.inf),
+            extent_seen=_least(of, extent, n, np.inf),
+            frames=observation.budgets[budget],
+        )
 
-        ``in_order``: and that show the categories one after another as the whole video does, no two at once.
+    def shown_in(
+        self, budget: int, operands: IntArray, slots: tuple[str, ...]
+    ) -> tuple[tuple[Check, ...], tuple[Fact, ...]]:
+        """Whether so many frames show every instance of what each question (n, k) names, and what shows worst.
+
+        Args:
+            budget: the number of frames.
+            operands: categories; -1 fills up short rows.
+            slots: of the operands: where one is "unique", no other thing of its name may be in the room.
         """
-        observation = self.scene.facts.observation
-        if observation is None or self._blinded or operands.shape[1] == 0:
-            return pa.nulls(len(kept), pa.list_(pa.int32()))
-        shown = (self.shown_in[operands] | (operands < 0)[:, :, None]).all(1) & kept[:, None]
-        if in_order:
-            order = self.first_seen_s[operands].argsort(axis=1, kind="stable")
-            times = self.first_in_budget_s[np.take_along_axis(operands, order, axis=1)]
-            shown &= (np.diff(times, axis=1) > 0).all(1)
-        budgets = np.broadcast_to(np.array(observation.budgets, dtype=np.int32), shown.shape)
-        return lists(pa.array(budgets[shown], pa.int32()), shown.sum(1), kept)
+        sight, there = self.in_budget(budget), operands >= 0
+        pixels = np.where(there, sight.pixels[operands], np.iinfo(np.intp).max)
+        worst = pixels.argmin(1)
+        rows = np.arange(len(operands))
+        one = np.array([slot == "unique" for slot in slots], dtype=bool)
+        room = np.where(there & one, sight.room[operands], 1).max(1, initial=1)
+        least = pixels[rows, worst]
+        return (
+            check("not_unique", room, "<=", 1, "objects"),
+            check("not_shown_in_frames", least, ">=", sight.min_pixels, "pixels"),
+        ), (Fact("least_shown", self.categories[operands[rows, worst]], least.astype(np.float64), "pixels"),)
 
     @cached_property
     def extent_seen(self) -> FloatArray | None:
@@ -263,6 +317,13 @@ class IndoorView(Generic[R]):
     def pair_names(self, first: IntArray, second: IntArray) -> StrArray:
         """Each pair of categories as "a - b"."""
         return np.asarray(self.categories[first] + " - " + self.categories[second])
+
+
+def _least(of: IntArray, values: npt.NDArray[Any], n: int, start: float) -> npt.NDArray[Any]:
+    """The least value (n,) of each category."""
+    found = np.full(n, start, dtype=values.dtype)
+    np.minimum.at(found, of, values)
+    return found
 
 
 def is_absent(item: SceneObject) -> bool:

@@ -6,10 +6,9 @@ from itertools import permutations
 from math import comb
 
 import numpy as np
-import pyarrow as pa
 
 from pipeline.benchmarks.vsi.rules import ScanView
-from pipeline.core.arrays import BoolArray, IntArray
+from pipeline.core.arrays import FloatArray, IntArray, StrArray
 from pipeline.core.schema import Rejection
 from pipeline.core.templates import LIST_SEPARATOR, Operands
 from pipeline.questions.arrays import MOST, Answers, ArrayTask, sets, untried
@@ -54,22 +53,39 @@ class AppearanceOrder(ArrayTask[ScanView]):
     def answer(self, view: ScanView, operands: IntArray) -> Answers:
         """The order; evidence is every first time and the smallest gap between two of them."""
         first = view.first_seen_s[operands]
-        names = np.take_along_axis(view.categories[operands], first.argsort(axis=1, kind="stable"), axis=1)
-        truth = names[:, 0]
-        for column in names.T[1:]:
-            truth = truth + LIST_SEPARATOR + column
         gap = np.diff(np.sort(first, axis=1), axis=1).min(1)
         return Answers(
-            truth=truth,
+            truth=_in_order(view, operands, first),
             checks=(check("first_times_too_close", gap, ">=", view.rules.first_gap_min_s, "s"),),
             facts=tuple(
                 Fact("first_seen", view.categories[operands[:, i]], first[:, i], "s") for i in range(operands.shape[1])
             ),
         )
 
-    def visible_in(self, view: ScanView, operands: IntArray, kept: BoolArray) -> pa.Array:
-        """Frame budgets that show the categories, and show them first in this very order."""
-        return view.visible_in(operands, kept, in_order=True)
+    def answer_in(self, view: ScanView, operands: IntArray, truth: StrArray, budget: int) -> Answers:
+        """The order in these frames, which may be another one than in all: a frame shows nothing of what lies between.
+
+        Whoever takes a glimpse for an appearance must find the same order as who does not: each category is seen for
+        sure before any of the next one shows. A frame without a pose might show any that was not seen by then.
+        """
+        sight = view.in_budget(budget)
+        seen, shown = sight.first_seen_s[operands], sight.first_shown_s[operands]
+        order = seen.argsort(axis=1, kind="stable")
+        last = np.take_along_axis(seen, order, axis=1)
+        with np.errstate(invalid="ignore"):  # inf - inf, of what is never seen
+            unknown = min(sight.frames.without_pose_s, default=np.inf)  # later ones change nothing
+            gap = (np.take_along_axis(shown, order, axis=1)[:, 1:] - last[:, :-1]).min(1)
+        return Answers(
+            truth=_in_order(view, operands, seen),
+            checks=(
+                check("not_shown_in_frames", sight.most[operands].min(1), ">=", sight.min_pixels, "pixels"),
+                check("first_frames_not_apart", gap, ">", 0, "s"),
+                check("frames_without_pose", unknown - last[:, -2], ">", 0, "s"),
+            ),
+            facts=tuple(
+                Fact("first_seen", view.categories[operands[:, i]], seen[:, i], "s") for i in range(operands.shape[1])
+            ),
+        )
 
     def labels(self, operands: tuple[str, ...], truth: str) -> tuple[str, ...]:
         """Every order of the categories."""
@@ -82,3 +98,12 @@ class AppearanceOrder(ArrayTask[ScanView]):
     def canonical(self, fields: Operands) -> tuple[str, ...]:
         """The categories in alphabetical order."""
         return tuple(sorted(fields["choices"]))
+
+
+def _in_order(view: ScanView, operands: IntArray, first_s: FloatArray) -> StrArray:
+    """The categories (n, k) in order of their first times (n, k), in words (n,)."""
+    names = np.take_along_axis(view.categories[operands], first_s.argsort(axis=1, kind="stable"), axis=1)
+    words = names[:, 0]
+    for column in names.T[1:]:
+        words = words + LIST_SEPARATOR + column
+    return np.asarray(words)

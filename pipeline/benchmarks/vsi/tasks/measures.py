@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
+import numpy.typing as npt
 
 from pipeline.benchmarks.vsi.rules import WORDS, ScanView, among, containing
-from pipeline.core.arrays import FloatArray, IntArray, StrArray
+from pipeline.core.arrays import BoolArray, FloatArray, IntArray, StrArray
 from pipeline.core.schema import Rejection
 from pipeline.core.templates import Operands
 from pipeline.questions.arrays import Answers, ArrayTask, format_numbers, sets
@@ -26,6 +27,9 @@ ROOM_KINDS: Final[dict[str, frozenset[str]]] = {
     "office": frozenset({"whiteboard", "printer", "copier", "computer tower"}),
 }
 ONE_ROOM: Final = 1
+# Of what the whole video shows of the floor plan: who misses a tenth of a room misses it in its area, and mean
+# relative accuracy counts a tenth.
+PLAN_SEEN_MIN: Final = 0.9
 
 
 class RoomSize(ArrayTask[ScanView]):
@@ -78,6 +82,12 @@ class RoomSize(ArrayTask[ScanView]):
             flags=np.full(n, flag, dtype=object),
         )
 
+    def answer_in(self, view: ScanView, operands: IntArray, truth: StrArray, budget: int) -> Answers:
+        """The same area, where the frames show nearly as much of the floor plan as the whole video."""
+        seen = view.in_budget(budget).frames.plan_seen
+        share = np.full(len(truth), np.nan if seen is None else seen)
+        return Answers(truth, (check("plan_not_shown", share, ">=", PLAN_SEEN_MIN, "share"),), ())
+
 
 def room_kinds(view: ScanView) -> list[str]:
     """The kinds of room whose furniture the scene holds, sorted."""
@@ -111,9 +121,7 @@ class ObjectCounting(ArrayTask[ScanView]):
         words, names = WORDS[view.rules.words], view.categories[operands]
         counts = view.count[operands].astype(float)
         alone = len(self.roles) == 1
-        challenging = among(names.ravel(), words.challenging).reshape(names.shape)
-        needed = np.where(challenging & alone, min(1, view.rules.min_count), view.rules.min_count)
-        fewest = (counts - needed).argmin(1)[:, None]
+        challenging = self._challenging(view, names)
         total = counts.sum(1)
         never = among(names.ravel(), words.never_counted).reshape(names.shape).sum(1)
         share = np.ones(len(operands))
@@ -124,13 +132,7 @@ class ObjectCounting(ArrayTask[ScanView]):
         return Answers(
             truth=format_numbers(total, self.form),
             checks=(
-                check(
-                    "too_few_instances",
-                    np.take_along_axis(counts, fewest, 1)[:, 0],
-                    ">=",
-                    np.take_along_axis(needed, fewest, 1)[:, 0],
-                    "objects",
-                ),
+                self._enough(view, counts, challenging),
                 *([check("name_is_not_asked", never, "<=", 0, "names")] if words.never_counted else []),
             ),
             facts=tuple(
@@ -144,9 +146,52 @@ class ObjectCounting(ArrayTask[ScanView]):
             share=share,
         )
 
+    def answer_in(self, view: ScanView, operands: IntArray, truth: StrArray, budget: int) -> Answers:
+        """The number of those that the frames show, where all are either shown for sure or not at all.
+
+        What a frame without a pose shows is not known: it might be one more, unless others show all in the room.
+        """
+        sight, names = view.in_budget(budget), view.categories[operands]
+        shown, room, boxed = (n[operands].astype(float) for n in (sight.shown, sight.room, view.annotated))
+        lost = np.where((shown < room).any(1), len(sight.frames.without_pose_s), 0)
+        missing = (boxed - room).argmin(1)[:, None]
+        return Answers(
+            truth=format_numbers(shown.sum(1), self.form),
+            checks=(
+                check("boxes_missing", _at(boxed, missing), ">=", _at(room, missing), "boxes"),
+                check("frames_without_pose", lost, "<=", 0, "frames"),
+                check("barely_visible", sight.doubtful[operands].min(1), ">=", sight.min_pixels, "pixels"),
+                self._enough(view, shown, self._challenging(view, names)),
+            ),
+            facts=tuple(
+                fact
+                for i in range(operands.shape[1])
+                for fact in (
+                    Fact("shown", names[:, i], shown[:, i], "objects"),
+                    Fact("in_the_room", names[:, i], room[:, i], "objects"),
+                )
+            ),
+        )
+
+    def _challenging(self, view: ScanView, names: StrArray) -> BoolArray:
+        """Which names (n, k) one might mistake for another."""
+        return among(names.ravel(), WORDS[view.rules.words].challenging).reshape(names.shape)
+
+    def _enough(self, view: ScanView, counts: FloatArray, challenging: BoolArray) -> Check:
+        """Whether there are enough of each category (n, k) that counting is a task."""
+        alone = len(self.roles) == 1
+        needed = np.where(challenging & alone, min(1, view.rules.min_count), view.rules.min_count)
+        fewest = (counts - needed).argmin(1)[:, None]
+        return check("too_few_instances", _at(counts, fewest), ">=", _at(needed, fewest), "objects")
+
     def canonical(self, fields: Operands) -> tuple[str, ...]:
         """Any order of the categories is one question."""
         return tuple(sorted(str(fields[role]) for role in self.roles))
+
+
+def _at(values: npt.NDArray[Any], column: IntArray) -> npt.NDArray[Any]:
+    """The value (n,) in one column (n, 1) of each row."""
+    return np.take_along_axis(values, column, 1)[:, 0]
 
 
 CHALLENGING_SUM: Final = 4.0  # of two challenging names, each more than once
@@ -182,6 +227,13 @@ class ObjectSize(ArrayTask[ScanView]):
             facts=tuple(Fact(f"side_{i + 1}", names, sides[:, i], "m") for i in range(3)),
             share=_usual_share(names, size_cm, words.usual_cm),
         )
+
+    def answer_in(self, view: ScanView, operands: IntArray, truth: StrArray, budget: int) -> Answers:
+        """The same length, where the frames show the object and enough of its longest side."""
+        checks, facts = view.shown_in(budget, operands, self.slots)
+        least, extent = view.rules.extent_seen_min, view.in_budget(budget).extent_seen[operands[:, 0]]
+        own = () if least is None else (check("extent_not_shown", extent, ">=", least, "share"),)
+        return Answers(truth, (*checks, *own), facts)
 
 
 def _usual_share(names: StrArray, size_cm: FloatArray, usual: Mapping[str, tuple[float, float, float]]) -> FloatArray:

@@ -18,6 +18,7 @@ from pipeline.worlds.indoor.observe.rays import LabelledMesh, PixelCounts, Rays,
 
 DELIVERED: Final = (640, 480)  # pixels of the standardised video (VSI-Bench, appendix B.1)
 _RAYS: Final = 1 << 18  # an eighth of a second
+_RAYS_SOME: Final = _RAYS // 4  # into some of the frames
 
 
 class FirstFrames(NamedTuple):
@@ -75,18 +76,21 @@ def _glimpses(mesh: LabelledMesh, examined: IntArray, dark: BoolArray, image: tu
     return found
 
 
-def absent(mesh: LabelledMesh, items: IntArray) -> BoolArray:
-    """Which objects (n,) the mesh shows in no pixel of any frame with a pose, at the size of the delivered video.
+def absent(mesh: LabelledMesh, items: IntArray, frame: IntArray | None = None) -> BoolArray:
+    """Which objects (n,) the mesh shows in no pixel of frames, at the size of the delivered video.
 
-    Together they get `_RAYS` rays. Where the pictures of an object's box have more pixels than that, rays go to a part
-    of these, spread evenly over pictures and frames: a sliver in a few frames can then be missed. What only measured
-    depth hides is not absent, nor is what has no surface in the mesh: the video may show what the mesh lacks.
+    The frames are some of those with a pose, in order; None: all of them.
+
+    Together they get `_RAYS` rays, into some of the frames `_RAYS_SOME`. Where the pictures of an object's box have
+    more pixels than that, rays go to a part of these, spread evenly over pictures and frames: a sliver in a few frames
+    can then be missed. What only measured depth hides is not absent, nor is what has no surface in the mesh: the video
+    may show what the mesh lacks.
     """
-    return np.array([_is_absent(mesh, int(item), _RAYS // len(items)) for item in items], dtype=bool)
+    looked, rays = (np.arange(len(mesh.frames.time_s)), _RAYS) if frame is None else (frame, _RAYS_SOME)
+    return np.array([_is_absent(mesh, int(item), looked, rays // len(items)) for item in items], dtype=bool)
 
 
-def _is_absent(mesh: LabelledMesh, item: int, rays: int) -> bool:
-    frame = np.arange(len(mesh.frames.time_s))
+def _is_absent(mesh: LabelledMesh, item: int, frame: IntArray, rays: int) -> bool:
     if len(frame) and np.isnan(mesh.extent[item]).any():
         return False
     where = windows(mesh, frame, np.full(len(frame), item), DELIVERED)

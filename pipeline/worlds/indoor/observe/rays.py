@@ -136,25 +136,50 @@ class Sides(NamedTuple):
     length_m: FloatArray
 
 
+_EVERY: Final = 3  # rays: of these one looks at the plan, whose cells are far larger than a ray
+
+
+class Plan(NamedTuple):
+    """The floor plan in cells: ``floor[row, column]`` tells which are floor; (0, 0) begins at ``origin`` (x, y)."""
+
+    floor: BoolArray
+    origin: FloatArray
+    cell_m: float
+
+
 @dataclass(frozen=True)
 class PixelCounts:
     """Pixels per examined frame and object, (E, O), of the reduced image; ``frame`` (E,) indexes the given frames.
 
-    ``extent_seen`` (O,) is the share of each object's longest side between the two ends of what any frame shows.
+    ``ends`` (2, E, O) is where what a frame shows of each object begins and ends along its longest side, of ``sides``.
+    ``plan`` (E, C) tells on which of the plan's cells of floor each frame shows something, whatever its height.
     ``depth_agreement`` is the share of rays whose hit is not behind the measured depth; None without depth images.
     """
 
     frame: npt.NDArray[np.intp]
     pixels: npt.NDArray[np.int64]
-    extent_seen: FloatArray
+    ends: FloatArray
+    sides: Sides
+    plan: BoolArray
     depth_agreement: float | None
 
+    def extent_seen(self, rows: IntArray | slice) -> FloatArray:
+        """Share (O,) of each object's longest side between the two ends of what some of the examined frames show."""
+        half = self.sides.length_m / 2
+        low = self.ends[0, rows].min(0, initial=np.inf)
+        high = self.ends[1, rows].max(0, initial=-np.inf)
+        seen = np.minimum(high, half) - np.maximum(low, -half)
+        return np.clip(seen / np.where(half > 0, self.sides.length_m, np.inf), 0.0, 1.0)
 
-def count_pixels(mesh: LabelledMesh, sides: Sides, chosen: IntArray, width: int, height: int) -> PixelCounts:
+
+def count_pixels(
+    mesh: LabelledMesh, sides: Sides, chosen: IntArray, width: int, height: int, plan: Plan | None = None
+) -> PixelCounts:
     """Casts width x height rays for each chosen frame."""
     objects, frames = len(sides.length_m), mesh.frames
     pixels = np.zeros((len(chosen), objects), dtype=np.int64)
-    ends = np.stack([np.full(objects, np.inf), np.full(objects, -np.inf)])
+    ends = np.stack([np.full((len(chosen), objects), np.inf), np.full((len(chosen), objects), -np.inf)])
+    cells = np.zeros((len(chosen), 0 if plan is None else plan.floor.size), dtype=bool)
     rays_checked = np.zeros(2, dtype=np.int64)
     for start in range(0, len(chosen), _CHUNK_FRAMES):
         part = chosen[start : start + _CHUNK_FRAMES]
@@ -169,10 +194,26 @@ def count_pixels(mesh: LabelledMesh, sides: Sides, chosen: IntArray, width: int,
         along = _base(frames, part, sides)[shown.frame, shown.label]
         along += shown.depth_m * _inner(rays.reshape(-1, 6)[at, 3:], sides.direction[shown.label])
         # Each hit is as wide as its pixel; else little would be seen of a cup that is three pixels wide.
-        np.minimum.at(ends[0], shown.label, along - shown.depth_m * half_pixel[shown.frame])
-        np.maximum.at(ends[1], shown.label, along + shown.depth_m * half_pixel[shown.frame])
+        of = (start + shown.frame) * objects + shown.label
+        np.minimum.at(ends[0].ravel(), of, along - shown.depth_m * half_pixel[shown.frame])
+        np.maximum.at(ends[1].ravel(), of, along + shown.depth_m * half_pixel[shown.frame])
+        if plan is not None:
+            cells[start : start + len(part)] = _cells_met(plan, rays[:, ::_EVERY], depth_m[:, ::_EVERY])
     checked, passed = rays_checked.tolist()
-    return PixelCounts(chosen, pixels, _extent_seen(ends, sides), passed / checked if checked else None)
+    on_floor = cells if plan is None else cells[:, plan.floor.ravel()]
+    return PixelCounts(chosen, pixels, ends, sides, on_floor, passed / checked if checked else None)
+
+
+def _cells_met(plan: Plan, rays: Rays, depth_m: npt.NDArray[np.float32]) -> BoolArray:
+    """In which cells (n, all) of a plan the rays (n, P, 6) of each frame end."""
+    rows, columns = plan.floor.shape
+    frame, ray = np.nonzero(np.isfinite(depth_m))
+    place = rays[frame, ray, :2] + depth_m[frame, ray, None] * rays[frame, ray, 3:5]
+    column, row = np.floor((place - plan.origin.astype(np.float32)) / np.float32(plan.cell_m)).astype(np.intp).T
+    inside = (column >= 0) & (column < columns) & (row >= 0) & (row < rows)
+    met = np.zeros((len(rays), rows * columns), dtype=bool)
+    met[frame[inside], row[inside] * columns + column[inside]] = True
+    return met
 
 
 class _Shown(NamedTuple):
@@ -195,14 +236,8 @@ def _hide(
             checked += int(known.sum())
             passed += int((known & ~hidden).sum())
             label[i][hidden] = -1
+            depth_m[i][hidden] = np.inf
     return checked, passed
-
-
-def _extent_seen(ends: FloatArray, sides: Sides) -> FloatArray:
-    """Share (O,) of each longest side that lies between two ends (2, O), measured from its middle."""
-    half = sides.length_m / 2
-    seen = np.minimum(ends[1], half) - np.maximum(ends[0], -half)
-    return np.clip(seen / np.where(half > 0, sides.length_m, np.inf), 0.0, 1.0)
 
 
 def _base(frames: Frames, part: IntArray, sides: Sides) -> FloatArray:

@@ -15,13 +15,24 @@ from pydantic import Field
 
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.core.findings import doubt, fault
-from pipeline.core.schema import Finding, Limits, Vec3
+from pipeline.core.schema import Finding, Limits, Vec3, Video
 from pipeline.geometry.boxes import Boxes, stack
 from pipeline.geometry.floors import CELL_M, free_floor
 from pipeline.geometry.scans import Frames, SceneGeometry
-from pipeline.worlds.indoor.facts import SIGHT, FrameCamera, IndoorScene, Observation, Room, SceneObject, Visibility
+from pipeline.reading.footage import delivered_frames, evenly_spaced
+from pipeline.worlds.indoor.facts import (
+    SIGHT,
+    BudgetFrames,
+    BudgetVisibility,
+    FrameCamera,
+    IndoorScene,
+    Observation,
+    Room,
+    SceneObject,
+    Visibility,
+)
 from pipeline.worlds.indoor.observe.closer import absent, first_frames
-from pipeline.worlds.indoor.observe.rays import LabelledMesh, PixelCounts, Sides, count_pixels
+from pipeline.worlds.indoor.observe.rays import LabelledMesh, PixelCounts, Plan, Sides, count_pixels
 
 
 class VisibilityLimits(Limits):
@@ -102,27 +113,26 @@ def observe(scene: IndoorScene, geometry: SceneGeometry, config: ObserveConfig) 
     frames, items = geometry.frames, scene.facts.objects
     if not len(frames.number):
         return scene
-    n_video = (scene.video.frames if scene.video else None) or int(frames.number.max(initial=-1)) + 1
-    regular, budgets = examined_frames(frames, n_video, config)
-    chosen = np.unique(np.concatenate([regular, *budgets.values()]).astype(np.intp))
+    regular, budgets = examined_frames(frames, delivered_numbers(scene.video, geometry), config)
+    chosen = np.unique(np.concatenate([regular, *(own.frame for own in budgets.values())]).astype(np.intp))
     mesh = LabelledMesh(geometry, len(items))
-    counts = count_pixels(mesh, longest_sides(items), chosen, config.width, config.height)
+    counts = count_pixels(mesh, longest_sides(items), chosen, config.width, config.height, _plan(scene.facts.room))
     first = first_frames(mesh, counts, config.min_pixels, (config.width, config.height))
     passes = counts.pixels >= config.min_pixels
     unshown = np.flatnonzero(~counts.pixels.any(0))
     gone = unshown[absent(mesh, unshown)]
     best = best_frames(frames, counts, items)
+    extent = counts.extent_seen(slice(None))
+    sampled = {n: SampledView.of(mesh, counts, own.frame, config.min_pixels, gone) for n, own in budgets.items()}
     objects = []
     for number, item in enumerate(items):
-        rows = {n: np.searchsorted(chosen, frame) for n, frame in budgets.items()}
         visibility = Visibility(
             frames_seen=int(passes[:, number].sum()),
             largest_pixels=int(counts.pixels[:, number].max(initial=0)),
             absent=number in gone,
-            extent_seen=round(float(counts.extent_seen[number]), 4),
+            extent_seen=round(float(extent[number]), 4),
             first_seen_s=_time(frames, first.frame[number]),
-            budgets={n: int(counts.pixels[row, number].max(initial=0)) for n, row in rows.items()},
-            first_in_budget_s={n: _time(frames, _first(chosen[row], passes[row, number])) for n, row in rows.items()},
+            budgets={n: own.of_object(frames, number) for n, own in sampled.items()},
             best_s=_time(frames, int(best[number])),
         )
         objects.append(item.model_copy(update={"visibility": visibility}))
@@ -133,7 +143,14 @@ def observe(scene: IndoorScene, geometry: SceneGeometry, config: ObserveConfig) 
         frames_skipped=frames.skipped,
         frames_per_second=config.frames_per_second,
         min_pixels=config.min_pixels,
-        budgets=config.budgets,
+        budgets={
+            n: BudgetFrames(
+                frames=own.wanted,
+                without_pose_s=own.without_pose_s,
+                plan_seen=_share(counts.plan[np.searchsorted(chosen, own.frame)], counts.plan),
+            )
+            for n, own in budgets.items()
+        },
         image=(config.width, config.height),
         depth_agreement=None if counts.depth_agreement is None else round(counts.depth_agreement, 4),
         unscanned_m2=None if missing is None else round(missing.area_m2, 4),
@@ -159,9 +176,73 @@ def _path(frames: Frames, chosen: IntArray) -> tuple[Vec3, ...]:
     return tuple((float(t), float(x), float(y)) for t, x, y in rows)
 
 
-def _first(frame: IntArray, shows: BoolArray) -> int:
-    """The first of the frames (n,) that shows something; -1 for none."""
-    return int(frame[shows.argmax()]) if shows.any() else -1
+class SampledView(NamedTuple):
+    """What some of the examined frames show of each object.
+
+    Attributes:
+        pixels: (O,) most in any frame.
+        absent: (O,) whether none shows a pixel of it at the size of the delivered video.
+        first_seen: (O,) first frame in which it passes the threshold, -1 for none.
+        first_shown: (O,) first frame that shows any of it in the reduced image, -1 for none.
+        extent_seen: (O,) see `PixelCounts.extent_seen`.
+    """
+
+    pixels: IntArray
+    absent: BoolArray
+    first_seen: IntArray
+    first_shown: IntArray
+    extent_seen: FloatArray
+
+    @classmethod
+    def of(
+        cls, mesh: LabelledMesh, counts: PixelCounts, frame: IntArray, min_pixels: int, never: IntArray
+    ) -> SampledView:
+        """The view of frames (n,), all of them examined. ``never``: objects that no frame of the video shows."""
+        rows = np.searchsorted(counts.frame, frame)
+        pixels = counts.pixels[rows]
+        most = pixels.max(0, initial=0)
+        gone = np.isin(np.arange(len(most)), never)
+        unshown = np.flatnonzero((most == 0) & ~gone)
+        gone[unshown] = absent(mesh, unshown, frame)
+        seen, shown = (_first(frame, pixels >= least) for least in (min_pixels, 1))
+        return cls(most, gone, seen, shown, counts.extent_seen(rows))
+
+    def of_object(self, frames: Frames, number: int) -> BudgetVisibility:
+        """What they show of one object."""
+        return BudgetVisibility(
+            pixels=int(self.pixels[number]),
+            absent=bool(self.absent[number]),
+            first_seen_s=_time(frames, int(self.first_seen[number])),
+            first_shown_s=_time(frames, int(self.first_shown[number])),
+            extent_seen=round(float(self.extent_seen[number]), 4),
+        )
+
+
+def _first(frame: IntArray, shows: BoolArray) -> IntArray:
+    """The first of the frames (n,) that shows each object, of ``shows`` (n, O); -1 for none."""
+    if not len(frame):
+        return np.full(shows.shape[1], -1, dtype=np.intp)
+    return np.where(shows.any(0), frame[shows.argmax(0)], -1)
+
+
+PLAN_CELL_M: Final = 0.25
+
+
+def _plan(room: Room) -> Plan | None:
+    """The floor in cells of `PLAN_CELL_M`; one is floor where its middle is."""
+    if not room.floor:
+        return None
+    floor = free_floor(room.floor)
+    size = np.array(floor.clearance_m.shape[::-1]) * CELL_M
+    columns, rows = np.ceil(size / PLAN_CELL_M).astype(int)
+    x, y = np.meshgrid((np.arange(columns) + 0.5) * PLAN_CELL_M, (np.arange(rows) + 0.5) * PLAN_CELL_M)
+    return Plan(floor.at(np.stack([x, y], axis=-1) + floor.origin) > 0, floor.origin, PLAN_CELL_M)
+
+
+def _share(shown: BoolArray, examined: BoolArray) -> float | None:
+    """Share of the cells that any of the examined frames shows which some show too; None where there are none."""
+    of = int(examined.any(0).sum())
+    return round(float(shown.any(0).sum()) / of, 4) if of else None
 
 
 def _time(frames: Frames, frame: int) -> float | None:
@@ -169,25 +250,51 @@ def _time(frames: Frames, frame: int) -> float | None:
     return None if frame < 0 else round(float(frames.time_s[frame]), 3)
 
 
-def examined_frames(
-    frames: Frames, n_video: int, config: ObserveConfig
-) -> tuple[npt.NDArray[np.intp], dict[int, npt.NDArray[np.intp]]]:
-    """Indices of the frames at a regular pace, and for each budget of those nearest to its evenly spaced ones.
+class SampledFrames(NamedTuple):
+    """Evenly spaced frames of the delivered video: their indices (n,) among those with a pose, in order, each once.
 
-    Budgets are spaced over the whole video as evaluators do (``linspace(0, n - 1, budget)``, rounded down). A frame
-    without a pose is replaced by the nearest one that has one, unless that is further than half the spacing.
+    ``wanted`` is how many there are, ``without_pose_s`` the times of those that are not known: no pose is near enough.
     """
-    if len(frames.time_s) == 0:
-        nothing = np.empty(0, dtype=np.intp)
-        return nothing, dict.fromkeys(config.budgets, nothing)
+
+    frame: IntArray
+    wanted: int
+    without_pose_s: tuple[float, ...]
+
+
+def delivered_numbers(video: Video | None, geometry: SceneGeometry) -> IntArray:
+    """Number in the source's video of what each frame (T,) of the delivered one shows."""
+    count = (video.frames if video else None) or int(geometry.frames.number.max(initial=-1)) + 1
+    if video is None or video.fps is None or geometry.delivered_fps is None:
+        return np.arange(count)
+    return delivered_frames(count, video.fps, geometry.delivered_fps)
+
+
+POSE_NEAR_S: Final = 0.1  # ARKitScenes' poses come ten times a second; meanwhile a camera moves some centimetres
+
+
+def examined_frames(
+    frames: Frames, delivered: IntArray, config: ObserveConfig
+) -> tuple[npt.NDArray[np.intp], dict[int, SampledFrames]]:
+    """Indices of the frames at a regular pace, and those of each budget.
+
+    Budgets are spaced over the whole of the delivered video as evaluators do (`evenly_spaced`). A frame without a pose
+    is taken for the nearest one that has one, unless that is further than `POSE_NEAR_S`.
+
+    Args:
+        frames: those with a pose.
+        delivered: (T,) number in the source of each frame of the delivered video.
+        config: the paces.
+    """
     ticks = np.arange(frames.time_s[0], frames.time_s[-1] + 1e-9, 1 / config.frames_per_second)
     regular = np.unique(_nearest(frames.time_s, ticks))
+    rate = (np.ptp(frames.number) / span) if (span := float(np.ptp(frames.time_s))) > 0 else 0.0
     budgets = {}
     for budget in config.budgets:
-        wanted = np.linspace(0, n_video - 1, budget).astype(np.intp)
+        wanted = np.unique(delivered[evenly_spaced(len(delivered), budget)])
         nearest = _nearest(frames.number, wanted)
-        close = np.abs(frames.number[nearest] - wanted) <= max(1.0, n_video / budget / 2)
-        budgets[budget] = np.unique(nearest[close])
+        close = np.abs(frames.number[nearest] - wanted) <= POSE_NEAR_S * rate + 1e-6
+        lost_s = frames.time_s[0] + (wanted[~close] - frames.number[0]) / max(rate, 1e-9)
+        budgets[budget] = SampledFrames(np.unique(nearest[close]), len(wanted), tuple(lost_s.round(3).tolist()))
     return regular, budgets
 
 

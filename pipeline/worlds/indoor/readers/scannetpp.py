@@ -124,7 +124,8 @@ class ScanNetPP:
         mesh, instances = _scan_of(files, findings)
         film = _film_of(files, findings)
         owner = label_vertices(mesh.vertices, scene.facts.objects, instances)
-        return SceneGeometry(mesh.vertices, mesh.faces, owner, film.table.frames() if film else no_frames())
+        frames = film.table.frames() if film else no_frames()
+        return SceneGeometry(mesh.vertices, mesh.faces, owner, frames, self.video_fps)
 
     def footage(self, files: SceneFiles, scene: IndoorScene) -> Footage | None:
         """See `Reader.footage`."""

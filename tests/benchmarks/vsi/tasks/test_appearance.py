@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from itertools import permutations
 
+import pyarrow as pa
 import pytest
 
 from pipeline.benchmarks.vsi.rules import OFFICIAL, STRICT, Rules
 from pipeline.benchmarks.vsi.tasks.appearance import AppearanceOrder
 from pipeline.benchmarks.vsi.tasks.registry import TASKS
-from pipeline.core.tables import asked_in
+from pipeline.core.tables import QUESTIONS, asked_in
 from pipeline.core.templates import load_template
 from pipeline.questions.selection import select
-from pipeline.worlds.indoor.facts import IndoorScene, Observation, Visibility
+from pipeline.release.tables import budgets_table
+from pipeline.worlds.indoor.facts import BudgetFrames, BudgetVisibility, IndoorScene, Observation, Visibility
 from pipeline.worlds.indoor.view import IndoorView
 from tests.conftest import cube, make_doubt, make_scene
 from tests.tables import candidates
@@ -25,7 +27,7 @@ OBSERVATION = Observation(
     frames_skipped={},
     frames_per_second=2.0,
     min_pixels=20,
-    budgets=(16, 32),
+    budgets={n: BudgetFrames(frames=n, without_pose_s=(), plan_seen=None) for n in (16, 32)},
     image=(160, 120),
     depth_agreement=None,
 )
@@ -35,24 +37,39 @@ def filmed(
     first_s: list[tuple[str, float | None]],
     pixels: dict[str, dict[int, int]] | None = None,
     in_budget: dict[str, dict[int, float]] | None = None,
+    glimpsed: dict[str, dict[int, float]] | None = None,
+    lost_s: tuple[float, ...] = (),
 ) -> IndoorScene:
-    """A scene of cubes that the video shows from the given times on, and the frames of a budget from others on."""
+    """A scene of cubes that the video shows from the given times on, and the frames of a budget from others on.
+
+    ``glimpsed``: of a budget the first frame that shows any pixel of a cube; ``lost_s``: its frames without a pose.
+    """
     scene = make_scene([cube(name, 1.0 * i, 0.0) for i, (name, _) in enumerate(first_s)])
     objects = []
     for item, (name, first) in zip(scene.facts.objects, first_s, strict=True):
         budgets = (pixels or {}).get(name, {16: 0 if first is None else 50, 32: 0 if first is None else 50})
         own = {n: first if shown >= 20 else None for n, shown in budgets.items()}
+        own |= (in_budget or {}).get(name, {})
         seen = Visibility(
             frames_seen=int(first is not None),
             largest_pixels=0 if first is None else 50,
             absent=first is None,
             extent_seen=float(first is not None),
             first_seen_s=first,
-            budgets=budgets,
-            first_in_budget_s=own | (in_budget or {}).get(name, {}),
+            budgets={
+                n: BudgetVisibility(
+                    pixels=shown,
+                    absent=not shown,
+                    first_seen_s=own[n],
+                    first_shown_s=(glimpsed or {}).get(name, own).get(n, own[n]),
+                    extent_seen=1.0,
+                )
+                for n, shown in budgets.items()
+            },
         )
         objects.append(item.model_copy(update={"visibility": seen}))
-    return scene.with_facts(objects=tuple(objects), observation=OBSERVATION)
+    known = {n: own.model_copy(update={"without_pose_s": lost_s}) for n, own in OBSERVATION.budgets.items()}
+    return scene.with_facts(objects=tuple(objects), observation=OBSERVATION.model_copy(update={"budgets": known}))
 
 
 def rows(scene: IndoorScene) -> list[dict[str, object]]:
@@ -98,7 +115,7 @@ def test_poses_that_disagree_with_depth_cost_what_needs_sight_and_nothing_else(r
     found = candidates(view, [TASK]).to_pylist()
     assert {(r["role"], r["reason"], r["measured"]) for r in found} == {("choice", "depth_disagrees", 0.85)}
     assert view.count[view.index["chair"]] == 2  # whether the second one is shown is not known
-    assert view.shown_in.shape == (5, 0)
+    assert view.budgets == ()
     assert view.problem(0, "unique") is None
 
 
@@ -107,24 +124,63 @@ def test_a_scene_that_was_not_filmed_is_refused_as_a_whole() -> None:
     assert [(r["role"], r["reason"]) for r in rows(scene)] == [("scene", "video_not_examined")]
 
 
+SEEN: list[tuple[str, float | None]] = [("bed", 6.0), ("chair", 0.0), ("door", 4.0), ("lamp", 2.0)]
+
+
+def in_budgets(scene: IndoorScene) -> dict[int, tuple[object, ...]]:
+    """Of each budget the order, or why there is none."""
+    (row,) = rows(scene)
+    told = {
+        own["budget"]: (own["answer"],) if own["answer"] else (own["reason"], own["measured"], own["limit"])
+        for own in row["budgets"]  # type: ignore[attr-defined]
+    }
+    assert row["visible_in"] == [n for n, own in told.items() if len(own) == 1]
+    return told
+
+
 def test_budgets_that_show_everything() -> None:
-    seen = [("bed", 6.0), ("chair", 0.0), ("door", 4.0), ("lamp", 2.0)]
-    glimpse = {"lamp": {16: 19, 32: 20}}
-    assert rows(filmed(seen))[0]["visible_in"] == [16, 32]
-    assert rows(filmed(seen, glimpse))[0]["visible_in"] == [32]
-    assert rows(filmed(seen, {"lamp": {16: 0, 32: 0}}))[0]["visible_in"] == []
+    order = ("chair, lamp, door, bed",)
+    assert in_budgets(filmed(SEEN)) == {16: order, 32: order}
+    assert in_budgets(filmed(SEEN, {"lamp": {16: 19, 32: 20}})) == {16: ("not_shown_in_frames", 19, 20), 32: order}
+    assert in_budgets(filmed(SEEN, {"lamp": {16: 0, 32: 0}}))[32] == ("not_shown_in_frames", 0, 20)
 
 
-def test_a_budget_must_show_the_order_and_not_only_the_things() -> None:
-    seen = [("bed", 6.0), ("chair", 0.0), ("door", 4.0), ("lamp", 2.0)]
+def test_the_order_in_a_budget_is_that_of_its_frames() -> None:
+    order = ("chair, lamp, door, bed",)
     tie = {"lamp": {16: 4.1, 32: 2.1}, "door": {16: 4.1, 32: 4.1}}  # of 16 frames, one is the first with both
-    assert rows(filmed(seen, in_budget=tie))[0]["visible_in"] == [32]
+    assert in_budgets(filmed(SEEN, in_budget=tie)) == {16: ("first_frames_not_apart", 0, 0), 32: order}
     turned = {"lamp": {16: 2.1, 32: 5.0}, "door": {16: 4.1, 32: 4.1}}  # a frame misses the lamp's first appearance
-    assert rows(filmed(seen, in_budget=turned))[0]["visible_in"] == [16]
-    (asked,) = candidates(IndoorView(filmed(seen, in_budget=tie), STRICT), [TASKS["object_abs_distance"]]).to_pylist()[
+    assert in_budgets(filmed(SEEN, in_budget=turned)) == {16: order, 32: ("chair, door, lamp, bed",)}
+    (asked,) = candidates(IndoorView(filmed(SEEN, in_budget=tie), STRICT), [TASKS["object_abs_distance"]]).to_pylist()[
         :1
     ]
     assert asked["visible_in"] == [16, 32]  # other questions do not need the order
+
+
+def test_a_glimpse_in_an_earlier_frame_of_a_budget_leaves_the_order_open() -> None:
+    """19 pixels of the bed in the frame that shows the door first: some see it there, some do not."""
+    told = in_budgets(filmed(SEEN, glimpsed={"bed": {16: 4.0, 32: 4.1}}))
+    assert told == {16: ("first_frames_not_apart", 0, 0), 32: ("chair, lamp, door, bed",)}
+
+
+def test_a_frame_that_nobody_knows_leaves_open_what_was_not_seen_by_then() -> None:
+    """At 4 s all but one of the four were seen: what comes later cannot change their order."""
+    assert in_budgets(filmed(SEEN, lost_s=(4.0,)))[16] == ("frames_without_pose", 0, 0)
+    assert in_budgets(filmed(SEEN, lost_s=(4.1, 3000.0)))[16] == ("chair, lamp, door, bed",)
+
+
+def test_options_hold_the_order_of_every_budget() -> None:
+    turned = {"lamp": {16: 2.1, 32: 5.0}, "door": {16: 4.1, 32: 4.1}}
+    table = candidates(IndoorView(filmed(SEEN, in_budget=turned), STRICT), [TASK])
+    (question,) = asked_in(select(table, {TASK.name: TASK}, 6)).to_pylist()
+    options = [option[3:] for option in question["options"]]
+    assert {"chair, lamp, door, bed", "chair, door, lamp, bed"} <= set(options)
+    assert len(set(options)) == 4
+    found = budgets_table(pa.Table.from_pylist([question], schema=QUESTIONS)).to_pylist()
+    assert [options["ABCD".index(row["ground_truth"])] for row in found] == [
+        "chair, lamp, door, bed",
+        "chair, door, lamp, bed",
+    ]
 
 
 def test_options_are_four_orders_with_the_truth_and_the_text_names_one_of_them() -> None:

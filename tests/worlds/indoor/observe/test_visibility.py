@@ -11,6 +11,7 @@ import trimesh
 from pipeline.core.schema import OrientedBox, Source, Video
 from pipeline.engine.config import build_config
 from pipeline.geometry.scans import Frames, SceneGeometry
+from pipeline.reading.footage import delivered_frames
 from pipeline.stages.builder import Builder
 from pipeline.worlds.indoor.facts import IndoorScene, Room, Scan, SceneObject
 from pipeline.worlds.indoor.observe.closer import Windows, count_pixels_in, windows
@@ -175,20 +176,28 @@ def rendered_depth(room: SceneGeometry, frame: int) -> np.ndarray:
 
 def test_budgets_are_spaced_over_the_whole_video() -> None:
     camera = frames([0.0] * 101, fps=10)
-    regular, budgets = examined_frames(camera, 101, ObserveConfig(frames_per_second=1, budgets=(2, 5)))
+    config = ObserveConfig(frames_per_second=1, budgets=(2, 5))
+    regular, budgets = examined_frames(camera, np.arange(101), config)
     assert regular.tolist() == list(range(0, 101, 10))
-    assert {n: chosen.tolist() for n, chosen in budgets.items()} == {2: [0, 100], 5: [0, 25, 50, 75, 100]}
+    assert {n: own.frame.tolist() for n, own in budgets.items()} == {2: [0, 100], 5: [0, 25, 50, 75, 100]}
+    # Frames of the delivered video are what evaluators count: of 10 a second, shown at 24, each stands twice or three times.
+    _, budgets = examined_frames(camera, delivered_frames(101, 10, 24), config)
+    assert budgets[5].frame.tolist() == [0, 25, 50, 75, 100]
+    assert [own.wanted for own in budgets.values()] == [2, 5]
 
 
-def test_a_budget_frame_without_a_pose_is_replaced_by_a_near_one_or_none() -> None:
+def test_a_budget_frame_without_a_pose_is_taken_for_one_a_tenth_of_a_second_away_or_is_not_known() -> None:
     camera = frames([0.0] * 30, fps=10)
     kept = np.r_[0:10, 20:30]  # frames 10 to 19 have no pose
     camera = Frames(
         camera.time_s[kept], kept, camera.world_T_camera[kept], camera.intrinsics[kept], SIZE, {"pose_not_finite": 10}
     )
-    _, budgets = examined_frames(camera, 30, ObserveConfig(budgets=(3, 30)))
-    assert kept[budgets[3]].tolist() == [0, 9, 29]  # 14 is missing; 9 is within half the spacing of 10 frames
-    assert not set(kept[budgets[30]]) & set(range(10, 20))
+    _, budgets = examined_frames(camera, np.arange(30), ObserveConfig(budgets=(3, 4, 30)))
+    assert kept[budgets[3].frame].tolist() == [0, 29]
+    assert budgets[3].without_pose_s == (1.4,)
+    assert kept[budgets[4].frame].tolist() == [0, 9, 20, 29]  # 9 and 19, of which 19 is next to 20
+    assert budgets[4].without_pose_s == ()
+    assert budgets[30].without_pose_s == tuple(n / 10 for n in range(11, 19))
 
 
 def test_budgets_know_what_they_miss() -> None:
@@ -196,8 +205,9 @@ def test_budgets_know_what_they_miss() -> None:
     cubes = [(2, 0, 0, 0.5), (0, 2, 0, 0.5)]
     seen = observe(scene(2, 101), geometry(cubes, frames(yaws, fps=10)), ObserveConfig(budgets=(4, 101)))
     glimpse = seen.facts.objects[1].visibility
-    assert glimpse.budgets[4] == 0
-    assert glimpse.budgets[101] >= 20
+    assert (glimpse.budgets[4].pixels, glimpse.budgets[4].absent, glimpse.budgets[4].extent_seen) == (0, True, 0.0)
+    assert glimpse.budgets[101].pixels >= 20
+    assert (glimpse.budgets[101].extent_seen, glimpse.absent) == (glimpse.extent_seen, False)
 
 
 def test_triangles_belong_to_the_object_of_two_corners() -> None:
@@ -291,8 +301,8 @@ def test_first_times_in_a_budget_are_those_of_its_frames() -> None:
     room = geometry([(2, 0, 0, 0.5), (1.23, 1.576, 0, 0.5)], sweep(np.clip(np.arange(121.0) * 2 - 110, -180, 90)))
     seen = observe(scene(2, 121), room, ObserveConfig(budgets=(3, 121)))
     for item in seen.facts.objects:
-        assert item.visibility.first_in_budget_s[3] == 2.0  # of the frames 0, 60 and 120
-        assert item.visibility.first_in_budget_s[121] == item.visibility.first_seen_s
+        assert item.visibility.budgets[3].first_seen_s == 2.0  # of the frames 0, 60 and 120
+        assert item.visibility.budgets[121].first_seen_s == item.visibility.first_seen_s
         assert item.visibility.first_seen_s != 2.0
 
 
