@@ -23,7 +23,16 @@ from pipeline.samples.flight.pilot import PLANS
 from pipeline.samples.flight.write import write_flights
 from pipeline.samples.indoor.truth import PlantedTruth
 from pipeline.samples.indoor.write import read_truth, write_samples
-from pipeline.worlds.indoor.facts import IndoorScene, Observation, Room, Scan, SceneObject, Visibility
+from pipeline.worlds.indoor.facts import (
+    BudgetFrames,
+    BudgetVisibility,
+    IndoorScene,
+    Observation,
+    Room,
+    Scan,
+    SceneObject,
+    Visibility,
+)
 from pipeline.worlds.indoor.view import IndoorView
 from pipeline.worlds.registry import READERS
 from tests.environment import REAL_DATA
@@ -201,11 +210,16 @@ def _triple(values: np.ndarray) -> Vec3:
 
 
 def watched(
-    scene: IndoorScene, pixels: Mapping[tuple[str, int], int | None], extent: Mapping[str, float] | None = None
+    scene: IndoorScene,
+    pixels: Mapping[tuple[str, int], int | None],
+    extent: Mapping[str, float] | None = None,
+    sampled: Mapping[tuple[str, int], int | None] | None = None,
+    **of_frames: Any,
 ) -> IndoorScene:
     """The scene with a video that shows so many pixels of objects (category, instance), None for not one in any frame.
 
     Objects that are not named have 50 pixels; 20 count as seen. ``extent``: shares of longest sides, by category.
+    ``sampled``: the same of 16 frames of the video; ``of_frames``: what these show of the room.
     """
     objects = []
     for item in scene.facts.objects:
@@ -217,7 +231,7 @@ def watched(
             absent=shown is None,
             extent_seen=(extent or {}).get(item.category, 1.0),
             first_seen_s=0.0 if seen else None,
-            budgets={},
+            budgets={} if sampled is None else {16: in_frames(sampled.get((item.category, item.instance), 50))},
         )
         objects.append(item.model_copy(update={"visibility": visibility}))
     observation = Observation(
@@ -226,11 +240,24 @@ def watched(
         frames_skipped={},
         frames_per_second=2.0,
         min_pixels=20,
-        budgets={},
+        budgets={}
+        if sampled is None
+        else {16: BudgetFrames(**{"frames": 16, "without_pose_s": (), "plan_seen": 1.0} | of_frames)},
         image=(160, 120),
         depth_agreement=None,
     )
     return scene.with_facts(objects=tuple(objects), observation=observation)
+
+
+def in_frames(pixels: int | None) -> BudgetVisibility:
+    """An object with so many pixels in the best of some frames, None for not one."""
+    return BudgetVisibility(
+        pixels=pixels or 0,
+        absent=pixels is None,
+        first_seen_s=1.0 if pixels is not None and pixels >= 20 else None,
+        first_shown_s=1.0 if pixels else None,
+        extent_seen=min(1.0, (pixels or 0) / 50),
+    )
 
 
 def through_reader(scene: IndoorScene, folder: Path) -> IndoorScene:

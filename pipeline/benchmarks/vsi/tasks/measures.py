@@ -174,7 +174,7 @@ class ObjectCounting(ArrayTask[ScanView]):
         )
 
     def _challenging(self, view: ScanView, names: StrArray) -> BoolArray:
-        """Which names (n, k) one might mistake for another."""
+        """Which names (n, k) are challenging: a single one of these is asked about too."""
         return among(names.ravel(), WORDS[view.rules.words].challenging).reshape(names.shape)
 
     def _enough(self, view: ScanView, counts: FloatArray, challenging: BoolArray) -> Check:

@@ -11,7 +11,7 @@ import pytest
 from pipeline.benchmarks.vsi.rules import OFFICIAL, STRICT, Rules
 from pipeline.benchmarks.vsi.tasks.appearance import AppearanceOrder
 from pipeline.benchmarks.vsi.tasks.registry import TASKS
-from pipeline.core.tables import QUESTIONS, asked_in
+from pipeline.core.tables import CANDIDATES, QUESTIONS, asked_in
 from pipeline.core.templates import load_template
 from pipeline.questions.selection import select
 from pipeline.release.tables import budgets_table
@@ -197,3 +197,18 @@ def test_options_are_four_orders_with_the_truth_and_the_text_names_one_of_them()
         assert ", ".join(load_template(TASK.template).parse(question["text"])["choices"]) in options  # type: ignore[index]
     letters = Counter(question["ground_truth"] for question in questions)
     assert max(letters.values()) - min(letters.values()) <= 1
+
+
+def test_an_answer_that_is_no_option_is_refused_in_its_budget() -> None:
+    (row,) = rows(filmed(SEEN))
+    orders = [", ".join(order) for order in permutations(("chair", "lamp", "door", "bed"))][:5]
+    row["budgets"] = [
+        {"budget": n, "answer": order, "evidence": [], "reason": None, "measured": None, "limit": None, "unit": None}
+        for n, order in enumerate(orders, start=1)
+    ]
+    table = pa.Table.from_pylist([row], schema=CANDIDATES)
+    (question,) = asked_in(select(table, {TASK.name: TASK}, 6)).to_pylist()
+    assert {option[3:] for option in question["options"]} == set(orders[:4])
+    assert question["visible_in"] == [1, 2, 3, 4]
+    refused = question["budgets"][4]
+    assert (refused["reason"], refused["measured"], refused["limit"]) == ("answer_not_offered", 5.0, 4.0)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from itertools import combinations, permutations
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -222,6 +223,66 @@ def test_the_nearest_of_several_may_be_the_one_that_is_barely_shown() -> None:
     ]
 
 
+def in_sixteen(row: dict[str, Any]) -> tuple[Any, ...]:
+    """What becomes of a question in 16 frames: its answer, or why there is none."""
+    ((own,),) = (row["budgets"],)
+    assert (own["budget"], row["visible_in"]) == (16, [16] if own["answer"] else [])
+    return (own["answer"],) if own["answer"] else (own["reason"], own["measured"], own["limit"], own["unit"])
+
+
+@pytest.mark.parametrize(
+    ("sampled", "lost", "found"),
+    [
+        ({}, 0, ("5",)),
+        ({("chair", 1): None}, 0, ("4",)),
+        ({("chair", 1): None, ("chair", 2): 20}, 0, ("4",)),
+        ({("chair", 1): None, ("chair", 2): 19}, 0, ("barely_visible", 19.0, 20.0, "pixels")),
+        ({("chair", 2): 0}, 0, ("barely_visible", 0.0, 20.0, "pixels")),  # slivers, between the rays
+        ({("chair", i): None for i in range(4)}, 0, ("too_few_instances", 1.0, 2.0, "objects")),
+        ({("chair", 1): None}, 1, ("frames_without_pose", 1.0, 0.0, "frames")),
+        ({}, 1, ("5",)),  # all in the room are shown by others
+    ],
+)
+def test_a_count_in_frames_is_what_they_show(sampled: Any, lost: int, found: tuple[Any, ...]) -> None:
+    chairs = make_scene([cube("chair", x, 0) for x in range(5)])
+    scene = watched(chairs, {}, sampled=sampled, without_pose_s=(3.0,) * lost)
+    assert in_sixteen(row_of(scene, COUNTING, ["chair"], "strict")) == found
+
+
+def test_a_chair_that_the_whole_video_hides_makes_no_other_one_unique_in_frames() -> None:
+    """Strict asks of the only lamp that anybody sees; of frames nothing is asked that another in the room might be."""
+    scene = make_scene([cube("lamp", 0, 0), cube("lamp", 2, 0), cube("bed", 5, 5)])
+    row = row_of(watched(scene, {("lamp", 1): None}, sampled={("lamp", 1): None}), TASK, ["bed", "lamp"], "strict")
+    assert row["answer"]
+    assert in_sixteen(row) == ("not_unique", 2.0, 1.0, "objects")
+
+
+@pytest.mark.parametrize("pixels", [None, 0, 19, 20])
+def test_a_distance_in_frames_needs_both(pixels: int | None) -> None:
+    row = row_of(watched(pair(1.0), {}, sampled={("lamp", 0): pixels}), TASK, ["bed", "lamp"], "strict")
+    assert in_sixteen(row) == (("1.0",) if pixels == 20 else ("not_shown_in_frames", pixels or 0, 20.0, "pixels"))
+    (own,) = row["budgets"]
+    if pixels == 20:
+        proof = {(e["name"], e["subject"], e["value"]) for e in own["evidence"]}
+        assert ("least_shown", "lamp", 20.0) in proof
+
+
+def test_the_nearest_in_frames_needs_every_instance_of_every_choice() -> None:
+    others = [cube(name, 1.0 + i, 3.0) for i, name in enumerate(("bed", "door", "sofa"))]
+    scene = make_scene([*others, cube("lamp", 0, 0), cube("chair", 0, 1), cube("chair", 0, 9)])
+    operands = ["lamp", "bed", "chair", "door", "sofa"]
+    for sampled, found in (({}, ("chair",)), ({("chair", 1): 3}, ("not_shown_in_frames", 3.0, 20.0, "pixels"))):
+        row = row_of(watched(scene, {}, sampled=sampled), "object_rel_distance", operands, "strict")
+        assert in_sixteen(row) == found
+
+
+@pytest.mark.parametrize("pixels", [19, 44, 45])
+def test_a_size_in_frames_needs_the_side_in_them(pixels: int) -> None:
+    row = row_of(watched(make_scene([placed((2.0, 1.6, 0.5))]), {}, sampled={("bed", 0): pixels}), SIZE, ["bed"])
+    found = {19: ("not_shown_in_frames", 19.0, 20.0, "pixels"), 44: ("extent_not_shown", 0.88, 0.9, "share")}
+    assert in_sixteen(row) == found.get(pixels, ("200",))
+
+
 SIZE = "object_size_estimation"
 
 
@@ -359,3 +420,10 @@ def test_an_area_that_would_be_written_as_zero_is_refused() -> None:
     assert refusal_of(row) == ("answer_is_zero", 0.0, 0.0, None)
     (row,) = rows_of(make_scene([], area=0.06), ROOM, PROFILES["official"])
     assert row["answer"] == "0.1"
+
+
+@pytest.mark.parametrize(("share", "shown"), [(0.9, True), (0.8999, False), (None, False)])
+def test_the_area_in_frames_needs_the_floor_plan_in_them(share: float | None, shown: bool) -> None:
+    room = make_scene([cube("bed", 0, 0)], area=20.0)
+    (row,) = rows_of(watched(room, {}, sampled={}, plan_seen=share), ROOM)
+    assert in_sixteen(row) == (("20.0",) if shown else ("plan_not_shown", share, 0.9, "share"))

@@ -180,7 +180,7 @@ def test_budgets_are_spaced_over_the_whole_video() -> None:
     regular, budgets = examined_frames(camera, np.arange(101), config)
     assert regular.tolist() == list(range(0, 101, 10))
     assert {n: own.frame.tolist() for n, own in budgets.items()} == {2: [0, 100], 5: [0, 25, 50, 75, 100]}
-    # Frames of the delivered video are what evaluators count: of 10 a second, shown at 24, each stands twice or three times.
+    # Frames of the delivered video are what evaluators count: of 10 a second, shown at 24, each twice or more.
     _, budgets = examined_frames(camera, delivered_frames(101, 10, 24), config)
     assert budgets[5].frame.tolist() == [0, 25, 50, 75, 100]
     assert [own.wanted for own in budgets.values()] == [2, 5]
