@@ -169,7 +169,7 @@ class SceneFolders(Reader):
             return None
         owner = label_vertices(mesh.vertices, scene.facts.objects, ())
         frames = film.table.frames() if film is not None else no_frames()
-        return SceneGeometry(mesh.vertices, mesh.faces, owner, frames)
+        return SceneGeometry(mesh.vertices, mesh.faces, owner, frames, self.video_fps)
 
     def footage(self, files: SceneFiles, scene: IndoorScene) -> Footage | None:
         """See `Reader.footage`."""
