@@ -232,10 +232,13 @@ class Benchmark(Generic[V, R]):
         return type(next(iter(self.profiles.values())))
 
     def __post_init__(self) -> None:
-        """Raises TypeError for a task without a share."""
+        """Raises TypeError for a task without a share, or that does not say what it reads."""
         for task in self.tasks:
             if not hasattr(task, "share"):
                 raise TypeError(f"benchmark {self.name}: task {task.name} has no share; set share = 1 in its class")
+            if not hasattr(task, "reads"):
+                message = 'does not say what has to be read to answer it; set reads = "kind" in its class'
+                raise TypeError(f"benchmark {self.name}: task {task.name} {message}")
 
     @property
     def shares(self) -> dict[str, int]:

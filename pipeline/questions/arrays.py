@@ -149,7 +149,8 @@ class ArrayTask(TaskBase[A]):
     def candidates(self, view: A) -> pa.Table:
         """Every candidate (`CANDIDATES`): first what no operands were formed of, then the answered ones."""
         refused = self._refused(view)
-        return refused if self.obstacle(view) else pa.concat_tables([refused, self._answered(view)])
+        whole = self.obstacle(view) or self.unreadable(view)
+        return refused if whole else pa.concat_tables([refused, self._answered(view)])
 
     def _answered(self, view: A) -> pa.Table:
         operands = self.operands(view)
@@ -201,7 +202,7 @@ class ArrayTask(TaskBase[A]):
 
     def _refused(self, view: A) -> pa.Table:
         """One row per role and operand that cannot play it, so that no candidate is lost without a word."""
-        obstacle = self.obstacle(view)
+        obstacle = self.obstacle(view) or self.unreadable(view)
         whole = obstacle or self.untried(view)
         rows = [("scene", view.scene.name, whole)] if whole else []
         for role, slot in {} if obstacle else dict(zip(self.roles, self.slots, strict=True)).items():

@@ -13,6 +13,7 @@ from pipeline.core.identity import digest
 from pipeline.core.schema import Rejection
 from pipeline.core.tables import CANDIDATES
 from pipeline.core.templates import Operands, load_template
+from pipeline.questions.gate import TOO_FINE, NamedThing, gate
 from pipeline.questions.rules import RULE, Measure, Relation, make_rejection, rule
 from pipeline.questions.task import SceneView, TaskBase
 
@@ -50,6 +51,16 @@ class Case:
         self.flags: list[str] = []
         self.refusal: Rejection | None = None
         self.proof: str | None = None  # a model's own words of why its answer is right
+        self.things: list[NamedThing] = []
+        self.read: list[tuple[str, float | None, float | None]] = []
+
+    def name(self, thing: NamedThing) -> None:
+        """A thing that the question names: the gate asks whether it is in the picture, and alone there."""
+        self.things.append(thing)
+
+    def reads(self, quantity: str, step: float | None = None, value: float | None = None) -> None:
+        """What has to be read to answer it; see `gate.read_rules`."""
+        self.read.append((quantity, step, value))
 
     def fact(self, name: str, subject: str, value: float, unit: str) -> None:
         """A number behind the answer; one that is not finite (nothing else there) is left out."""
@@ -113,7 +124,7 @@ class CaseTask(TaskBase[V]):
 
     def candidates(self, view: V) -> pa.Table:
         """Every candidate (`CANDIDATES`); where nothing can be asked, one row with role "scene" says why."""
-        obstacle = self.obstacle(view)
+        obstacle = self.obstacle(view) or self.unreadable(view)
         if obstacle is None:
             rows = self.rows(view, self.cases(view))
             if rows:
@@ -126,6 +137,8 @@ class CaseTask(TaskBase[V]):
     def rows(self, view: V, found: Iterable[Case], *, keep: bool = False) -> list[dict[str, Any]]:
         """Rows of `CANDIDATES` of some cases; with ``keep`` refused ones too hold the question and its answer."""
         cases, flags = _each_once(found), self.flags(view)
+        for case in cases:
+            _pass_gate(view, case)
         self.ask_once(view, cases)
         rows = []
         for case, number in zip(cases, self.ids(view, [case.operands for case in cases]), strict=True):
@@ -167,6 +180,13 @@ class CaseTask(TaskBase[V]):
         except TemplateError:
             return make_rejection("reads_in_two_ways")
         return None
+
+
+def _pass_gate(view: SceneView, case: Case) -> None:
+    """Refuses a case that names or asks for what is not shown so; the step that its number is asked in is evidence."""
+    for measure in gate(view.shown, case.things, case.read):
+        if measure.name == TOO_FINE or not measure.holds:
+            case.measured(measure)
 
 
 def _each_once(cases: Iterable[Case]) -> list[Case]:

@@ -80,7 +80,15 @@ def lettered(options: Sequence[str]) -> tuple[str, ...]:
     return tuple(f"{letter}. {option}" for letter, option in zip(LETTERS, options, strict=False))
 
 
-def numeric_choices(question: int, truth: str, number: Number) -> tuple[str, ...]:
+def stepped(value: float, step: float) -> str:
+    """A number rounded to a step, with as many decimals as the step has."""
+    decimals = max(0, -(Decimal(f"{step:g}").normalize().as_tuple().exponent))  # type: ignore[operator]
+    return f"{round(value / step) * step:.{decimals}f}" if step not in (0.01, 0.1, 1.0) else f"{value:.{decimals}f}"
+
+
+def numeric_choices(
+    question: int, truth: str, number: Number, step: float | None = None, most: float = math.inf
+) -> tuple[str, ...]:
     """Four numbers in ascending order, the truth among them, drawn from the question's id.
 
     Each is the one before it times a ratio of `RATIO`, drawn alike whichever of them is true; so no distance between
@@ -90,20 +98,36 @@ def numeric_choices(question: int, truth: str, number: Number) -> tuple[str, ...
     places those that bring the four towards the usual are drawn more often (`_weight`): over the answers of a
     task, each place and each option is then right as often as the others, whatever the four numbers are.
 
-    Numbers that are written alike are moved apart by one unit of the last decimal, and none is below one unit.
+    Numbers that are written alike are moved apart by one step, and none is below one step, or above what is possible.
+
+    Args:
+        question: its id.
+        truth: the answer.
+        number: its form.
+        step: to which it is asked for; None: one unit of the form's last decimal.
+        most: the largest number that is possible, at least the truth.
     """
     rng = rng_for(question, "choices")
-    step = 10.0**-number.decimals
+    step = step or 10.0**-number.decimals
     low, high = RATIO
     ratios = [low + (high - low) * float(u) for u in rng.random(NUMERIC_CHOICES - 1)]
     units = round(float(truth) / step)
     rows = [row for place in range(NUMERIC_CHOICES) if (row := _row(units, place, ratios)) is not None]
+    possible = [row for row in rows if row[-1] * step <= most + 1e-9]
+    rows = possible or [_packed(units, math.floor(most / step + 1e-9))]
     weights = [_weight([n * step for n in row], number) for row in rows]
     at, drawn = float(rng.random()) * sum(weights), 0
     while drawn < len(rows) - 1 and at >= weights[drawn]:
         at -= weights[drawn]
         drawn += 1
-    return tuple(f"{n * step:.{number.decimals}f}" for n in rows[drawn])
+    return tuple(stepped(n * step, step) for n in rows[drawn])
+
+
+def _packed(truth: int, most: int) -> list[int]:
+    """Numbers up to the most that is possible, the truth among them, where it has too little room for ratios."""
+    above = list(range(truth, min(most, truth + NUMERIC_CHOICES - 1) + 1))
+    low = max(1, above[-1] - NUMERIC_CHOICES + 1)
+    return [*range(low, truth), *above]
 
 
 def _row(truth: int, place: int, ratios: Sequence[float]) -> list[int] | None:

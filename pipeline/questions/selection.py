@@ -7,6 +7,7 @@ one who faces the tv. So no two questions of one leak group share three of the t
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -22,6 +23,7 @@ from pipeline.core.tables import QUESTIONS, REJECTIONS, SELECTED
 from pipeline.core.templates import load_template
 from pipeline.questions.arrays import WRITTEN
 from pipeline.questions.choices import LETTERS, balanced_letters, draw_options, lettered, numeric_choices, order_options
+from pipeline.questions.gate import MOST, TOO_FINE
 from pipeline.questions.task import Choice, FreeText, Number, Task
 
 if TYPE_CHECKING:
@@ -166,7 +168,8 @@ def _questions(kept: pa.Table, tasks: Mapping[str, Task[Any]], *, as_released: b
 def _offer(row: dict[str, Any], task: Task[Any]) -> tuple[str, ...]:
     """The options of one question, in no order yet."""
     if isinstance(task.form, Number):
-        return numeric_choices(row["id"], row["answer"], task.form)
+        told = {fact["name"]: fact["value"] for fact in row["evidence"] or () if fact["name"] in (TOO_FINE, MOST)}
+        return numeric_choices(row["id"], row["answer"], task.form, told.get(TOO_FINE), told.get(MOST, math.inf))
     own = row["wrong"] is not None
     labels = (row["answer"], *row["wrong"]) if own else task.labels(tuple(row["operands"]), row["answer"])
     return draw_options(row["id"], row["answer"], labels, task.form.most, _other_answers(row))

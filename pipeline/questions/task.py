@@ -14,6 +14,8 @@ from pipeline.core.arrays import IntArray, StrArray
 from pipeline.core.identity import question_ids
 from pipeline.core.schema import AnyScene, Rejection
 from pipeline.core.templates import Operands, load_template
+from pipeline.questions.gate import Shown, read_rules
+from pipeline.questions.rules import first_broken
 
 V = TypeVar("V", bound="SceneView")
 V_contra = TypeVar("V_contra", contravariant=True)
@@ -31,6 +33,11 @@ class SceneView(Protocol):
     @property
     def scene(self) -> AnyScene:
         """The scene."""
+        ...
+
+    @property
+    def shown(self) -> Shown:
+        """What whoever answers is shown of it."""
         ...
 
 
@@ -146,9 +153,15 @@ class Task(Protocol[V_contra]):
 
 
 class TaskBase(Generic[V]):
-    """Attributes and answers that tasks have in common; see `Task`."""
+    """Attributes and answers that tasks have in common; see `Task`.
+
+    Attributes:
+        reads: the quantity that whoever answers has to read in what is shown (`gate.Shown.readable`); "" where each
+            case says so itself, or nothing has to be seen to answer.
+    """
 
     name: str
+    reads: str
     share: int
     version: int = 1
     template: str
@@ -160,6 +173,14 @@ class TaskBase(Generic[V]):
     def obstacle(self, view: V) -> Rejection | None:
         """Why nothing of this type can be asked about the scene as a whole."""
         return None
+
+    def unreadable(self, view: V) -> Rejection | None:
+        """Why what is asked cannot be read in what is shown of the scene, to the step that is asked for."""
+        if not self.reads:
+            return None
+        step = 10.0**-self.form.decimals if isinstance(self.form, Number) else None
+        broken = first_broken(read_rules(view.shown, self.reads, step))
+        return broken.rejection() if broken else None
 
     def guess_classes(self, operands: StrArray, answers: StrArray, rng: Generator) -> IntArray:
         """The answer, unless overridden."""

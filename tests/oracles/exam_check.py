@@ -11,15 +11,43 @@ from pipeline.benchmarks.embodied4c.benchmark import exam
 from pipeline.benchmarks.embodied4c.rules import ExamRules
 from pipeline.benchmarks.embodied4c.tasks import EXAM_TASKS
 from pipeline.core.schema import AnyScene
+from pipeline.questions.gate import TOO_FINE, Shown
 
 SLACK = 1e-4  # what a tenth of a millimetre in a place may change in a rate
 
 
-def every_question(scene: AnyScene, **rules: Any) -> list[dict[str, Any]]:
-    """All that can be asked of a log, whether its answer is frequent or not."""
-    view = exam(scene, ExamRules(**({"far_per_log": 0, "even_answers": False} | rules)))
-    rows = pa.concat_tables([task.candidates(view) for task in EXAM_TASKS.values()]).to_pylist()
-    return [row for row in rows if row["reason"] is None]
+class _Everything(dict[str, float]):
+    """Every quantity, to any step."""
+
+    def __contains__(self, _: object) -> bool:
+        return True
+
+
+ALL_SHOWN = Shown("log", _Everything(), complete=None)
+
+
+def open_exam(scene: AnyScene, rules: ExamRules) -> Any:
+    """A log's exam without the gate: as if whoever answers had the log itself, so that every kind is asked."""
+    view: Any = exam(scene, rules)
+    vars(view.flight if hasattr(view, "flight") else view)["shown"] = ALL_SHOWN
+    return view
+
+
+def every_question(scene: AnyScene, *, gated: bool = False, **rules: Any) -> list[dict[str, Any]]:
+    """All that can be asked of a log, however frequent its answer; of what its film shows, if ``gated``."""
+    return [row for row in asked_of(scene, gated=gated, **rules) if row["reason"] is None]
+
+
+def asked_of(scene: AnyScene, *, gated: bool = True, **rules: Any) -> list[dict[str, Any]]:
+    """Every candidate of a log, refused ones too."""
+    view = (exam if gated else open_exam)(scene, ExamRules(**({"far_per_log": 0, "even_answers": False} | rules)))
+    return pa.concat_tables([task.candidates(view) for task in EXAM_TASKS.values()]).to_pylist()
+
+
+def step_of(row: Mapping[str, Any]) -> float:
+    """To what a number is rounded: the step that its question says, or else its last decimal."""
+    told = (fact["value"] for fact in row["evidence"] or () if fact["name"] == TOO_FINE)
+    return float(next(told, 10 ** -len(row["answer"].partition(".")[2])))
 
 
 def answered_again(
@@ -34,8 +62,7 @@ def answered_again(
         if isinstance(found, str):
             is_right = found == row["answer"]
         elif found is not None:
-            decimals = len(row["answer"].partition(".")[2])
-            is_right = abs(float(row["answer"]) - found) <= 0.5 * 10**-decimals + slack * abs(found)
+            is_right = abs(float(row["answer"]) - found) <= step_of(row) / 2 + slack * abs(found)
         else:
             continue
         if not is_right:

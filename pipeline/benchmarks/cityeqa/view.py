@@ -18,6 +18,7 @@ from pipeline.benchmarks.cityeqa.wording import BUS_STOP, COLOURS, SHOP, SIGNBOA
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.core.identity import digest
 from pipeline.core.templates import load_table
+from pipeline.questions.gate import Shown
 from pipeline.questions.rules import Measure, rule
 from pipeline.worlds.city.facts import BUILDING, City, CityScene, CityThing
 from pipeline.worlds.city.occluders import Occluders
@@ -46,6 +47,12 @@ class CityView:
         self._drawn: dict[str, list[int]] = {}
         self._called: dict[tuple[int, tuple[str, ...]], tuple[Phrase, ...]] = {}
         self.index = {thing.id: i for i, thing in enumerate(self.things)}
+
+    @cached_property
+    def shown(self) -> Shown:
+        """The pictures that an agent takes in the city."""
+        seen = dict.fromkeys(("kind", "look", "side", "nearness"), 0.0)
+        return Shown("camera in the city", {**seen, "count": 1.0}, frozenset(self.city.complete))
 
     @cached_property
     def query(self) -> Query:

@@ -24,6 +24,8 @@ from pipeline.core.identity import digest, rng_for
 from pipeline.core.schema import Finding, Rejection
 from pipeline.core.templates import load_table, load_template
 from pipeline.questions.cases import Case
+from pipeline.questions.choices import stepped
+from pipeline.questions.gate import Shown
 from pipeline.questions.rules import Relation
 
 FOLDER: Final = "embodied4c/parts/"
@@ -34,6 +36,8 @@ class KindWording(NamedTuple):
 
     Attributes:
         task: that uses it.
+        reads: the quantity that whoever answers reads (`gate.Shown.readable`).
+        step: of a number, the finest that it is asked for; None: it is in words.
         video: the rule (`ExamRules`) that says how long its video is; None: it begins with the log.
         facts: what of the log as a whole its answer needs (of `ALL`), beside the place of our car at its time.
         usual: answers that nearly every log has -> how many times less often they are asked.
@@ -41,6 +45,8 @@ class KindWording(NamedTuple):
     """
 
     task: str
+    reads: str
+    step: float | None = None
     video: str | None = None
     facts: tuple[str, ...] = ()
     usual: Mapping[str, int] = MappingProxyType({})
@@ -80,10 +86,14 @@ class ExamCase(Case):
             no answer may be more likely than another (`make_even`).
         guess: what has to be guessed, where that is not the answer itself: on which side the larger thing is; the
             speed, where the seconds that it lasts are told.
+        quantity: what has to be read to answer it.
+        step: to which its number is asked; None: it is in words.
     """
 
     traits: tuple[str, ...] = ()
     guess: str | None = None
+    quantity: str = ""
+    step: float | None = None
 
     @property
     def guessed(self) -> str:
@@ -139,6 +149,11 @@ class Exam(Protocol):
     log_doubts: list[Finding]
 
     @property
+    def shown(self) -> Shown:
+        """What whoever answers is shown of it."""
+        ...
+
+    @property
     def obstacle(self) -> Rejection | None:
         """Why nothing can be asked at all."""
         ...
@@ -147,9 +162,12 @@ class Exam(Protocol):
 def pose(view: Exam, kind: str, t_s: float, operands: Iterable[str], fields: Mapping[str, str]) -> ExamCase:
     """A case of a kind at a time of the log, refused where a doubt about the log shakes what its answer needs."""
     identity = (kind, f"{t_s:.2f}", *operands)
-    text = _worded(kind, (view.scene.id, *identity), fields)
+    wording = WORDINGS[kind]
+    step = None if wording.step is None else view.shown.step(wording.reads, wording.step)
+    text = _worded(kind, (view.scene.id, *identity), {"precise": precise(step), **fields})
     begins_s = _from_s(kind, t_s, view.rules, fields.get("seconds"))
     one = ExamCase(*identity, until_s=round(t_s, 3), from_s=begins_s, wording=text)
+    one.quantity, one.step = wording.reads, step
     one.flags = list(view.flags)
     for found in view.log_doubts:
         if SHAKEN.get(found.name, frozenset(ALL)) & set(WORDINGS[kind].facts):
@@ -157,12 +175,22 @@ def pose(view: Exam, kind: str, t_s: float, operands: Iterable[str], fields: Map
     return one
 
 
-def number(one: ExamCase, value: float, unit: str, decimals: int) -> ExamCase:
-    """The case with a number as its answer, as exactly as it was measured in its evidence."""
-    text = f"{value:.{decimals}f}" if np.isfinite(value) else ""
+_PRECISE: Final = {0.01: "to two decimals", 0.1: "to one decimal", 1.0: "to the nearest whole number"}
+
+
+def precise(step: float | None) -> str:
+    """How exactly a number is asked for, in words."""
+    return "" if step is None else _PRECISE.get(step, f"to the nearest multiple of {step:g}")
+
+
+def number(one: ExamCase, value: float, unit: str) -> ExamCase:
+    """The case with a number as its answer, to the step in which it is asked; as it was measured in its evidence."""
+    step = one.step or 1.0
+    text = stepped(value, step) if np.isfinite(value) else ""
     one.require("not_measured", float(np.isfinite(value)), ">=", 1, "numbers")
     if text:
-        one.fact(VALUE, "rounded to " + ("units" if decimals == 0 else f"{decimals} decimal"), value, unit)
+        one.reads(one.quantity, step, value if unit else None)
+        one.fact(VALUE, f"rounded {precise(step).removeprefix('to ')}", value, unit)
         one.require("rounds_to_0", float(text), ">", 0, unit)
     return one.ask(text, (), least=0)
 
@@ -175,6 +203,7 @@ def steady_speed(one: ExamCase, speed: float, short: float, most: float) -> None
 def words(one: ExamCase, answer: str, others: Iterable[str], accepted: Iterable[str] = ()) -> ExamCase:
     """The case with a few words as its answer, what else it might have been, and other right ways to say it."""
     one.flags += [flag(ACCEPTED, form) for form in accepted]
+    one.reads(one.quantity)
     return one.ask(answer, others, least=1)
 
 

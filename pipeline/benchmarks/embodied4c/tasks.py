@@ -45,6 +45,7 @@ class ExamTask(CaseTask[Exam]):
         kinds: of wording, as the asks use them.
     """
 
+    reads = ""  # by the kind of each case
     template = QUESTION
 
     def __init__(
@@ -122,6 +123,7 @@ class DomainFar(CaseTask[Exam]):
     """GEN: some of the bank, drawn from the log's id."""
 
     name = GEN
+    reads = ""  # nothing of the log
     share = 125
     template = QUESTION
     form = FreeText()
@@ -157,6 +159,7 @@ class OnesOwn(CaseTask[Exam]):
         numeric: which of both.
     """
 
+    reads = ""  # whoever wrote it saw to that
     share = 125
     template = QUESTION
     form = FreeText()
@@ -193,6 +196,7 @@ class OnesOwn(CaseTask[Exam]):
 class AssistedExamTask(CaseTask[Exam]):
     """A sub-capability of which no facts tell: a model that sees the log writes its questions (stage `author`)."""
 
+    reads = ""  # a model saw what it wrote of
     share = 54
     template = QUESTION
     form = FreeText()

@@ -19,6 +19,7 @@ from pipeline.benchmarks.ergeobench.rules import ErgeoRules
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.core.identity import rng_for
 from pipeline.geometry.views import View, turned_deg
+from pipeline.questions.gate import Shown
 from pipeline.questions.rules import Measure, rule
 from pipeline.worlds.panorama.facts import Panorama, PanoramaObject, PanoramaScene
 
@@ -38,6 +39,12 @@ class ErgeoView:
         self.facts: Panorama = scene.facts
         self.objects: tuple[PanoramaObject, ...] = self.facts.objects
         self._shows: dict[View, tuple[BoolArray, BoolArray]] = {}
+
+    @cached_property
+    def shown(self) -> Shown:
+        """The panorama, or views out of it."""
+        seen = ("kind", "look", "side", "nearness", "place", "yaw", "region")
+        return Shown("panorama", dict.fromkeys(seen, 0.0), frozenset(self.facts.complete))
 
     @cached_property
     def labels(self) -> tuple[str, ...]:

@@ -71,6 +71,7 @@ class FlightCase(Case):
             self.refuse("not_seen_in_clip" if before else "never_visible", 0, 1, "times")
         elif first is not None:
             self.require("not_seen_yet", first, "<=", by_s, "s", label)
+        self.name(view.named(place, None if not view.seen_known else float(first is not None)))
 
     def recognised(self, view: UrbanView) -> None:
         """The movements in the case's part of the video are flown once: else nobody could tell when it is."""

@@ -18,16 +18,14 @@ from pipeline.drawing.raster import INK, Colour, Raster, colours_of
 from pipeline.geometry.angles import matrices, rotated
 from pipeline.reading.footage import Footage, log_footage
 from pipeline.worlds.arm.facts import EpisodeScene, SceneItem
-from pipeline.worlds.arm.view import ArmView
+from pipeline.worlds.arm.view import MAP_PX, ArmView
 
 FPS: Final = 20
 SCALE_M: Final = 0.1
-LEAST_M: Final = 0.4  # shown to each side of the middle
-MARGIN: Final = 1.3  # around all that is somewhere at the beginning
 # Upper left corner of each map and its side, pixels: from above (x up, y to the left), and from the robot's right side
 # (x to the right, z up).
-ABOVE: Final = (8.0, 26.0, 250.0)
-BESIDE: Final = (266.0, 26.0, 250.0)
+ABOVE: Final = (8.0, 26.0, MAP_PX)
+BESIDE: Final = (266.0, 26.0, MAP_PX)
 DIALS: Final = (530.0, 20.0)
 _RADIUS: Final = 14.0
 _STEP: Final = 46.0  # pixels between dials
@@ -52,11 +50,7 @@ class _ArmVideo:
 
     def __init__(self, scene: EpisodeScene) -> None:
         self.view = view = ArmView(scene)
-        first = [view.base_m, *_first(view.gripper_m[None]), *_first(view.item_m)]
-        known = np.array([place for place in first if np.isfinite(place).all()]).reshape(-1, 3)
-        low, high = (known.min(0), known.max(0)) if len(known) else (np.zeros(3), np.zeros(3))
-        self.middle, reach = (low + high) / 2, max(LEAST_M, float((high - low).max()) / 2)
-        self.scale = ABOVE[2] / 2 / (reach * MARGIN)
+        self.middle, self.scale = view.extent[0], 1 / view.pixel_m
         self.colours = colours_of(view.ids.tolist())
         self.base = self._base()
 
@@ -142,13 +136,6 @@ class _ArmVideo:
 
 def _inside(point: FloatArray, at: Vec3) -> bool:
     return bool((np.abs(point - np.array(at[:2]) - at[2] / 2) <= at[2] / 2 - 4).all())
-
-
-def _first(places: FloatArray) -> FloatArray:
-    """The first known of each of places (I, T, 3)."""
-    known = np.logical_and.reduce(np.isfinite(places), axis=2)
-    rows = np.flatnonzero(known.any(axis=1))
-    return np.asarray(places[rows, known[rows].argmax(axis=1)])
 
 
 PATH_POINTS: Final = 400  # of a long episode, evenly spaced: more would not be seen

@@ -6,6 +6,7 @@ the arm, x ahead and y to the left of the robot. NaN: not known then, or in doub
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Final, Literal
@@ -17,6 +18,7 @@ from pipeline.core.findings import doubt
 from pipeline.core.quantized_series import QuantizedSeries
 from pipeline.core.schema import Finding
 from pipeline.geometry.angles import matrices, rate, rotated
+from pipeline.questions.gate import Shown
 from pipeline.worlds.arm.facts import Episode, EpisodeScene
 
 GRIPPER: Final = "gripper"  # subject of findings about it
@@ -26,6 +28,26 @@ CLOSED_MAX: Final = 0.2
 TARGET: Final = "target"
 
 State = Literal["open", "closed"]
+
+_SEEN: Final = {"kind": 0.0, "colour": 0.0, "side": 0.0, "nearness": 0.0, "movement": 0.0, "opening": 0.0, "count": 0.0}
+# A film of a camera beside the robot: lengths are judged by fingers and links, in centimetres; neither numbers of
+# joints nor their angles are to be seen.
+FILMED: Final = Shown(
+    "film of a camera",
+    {**_SEEN, "opening of things": 0.0, "size": 0.0, "distance": 5.0, "way": 5.0, "speed": 5.0, "angle": 10.0},
+)
+# A film from above and from the side (`arm.bev_video`), with a dial of each joint, of which a pixel is five degrees;
+# the gripper is drawn upright however it is turned, and nothing of drawers and doors. Lengths: `ArmView.pixel_m`.
+DRAWN: Final = Shown(
+    "film from above and from the side",
+    {
+        **_SEEN, "size": 0.0, "angle": 5.0, "angle of joints": 5.0, "rate of joints": 5.0, "seconds to the limit": 0.5,
+    },
+    complete=None,
+)  # fmt: skip
+MAP_PX: Final = 250.0  # side of each map of that film
+LEAST_M: Final = 0.4  # shown to each side of the middle
+MARGIN: Final = 1.3  # around all that is somewhere at the beginning
 
 
 class ArmView:
@@ -103,6 +125,40 @@ class ArmView:
     def drawable(self) -> bool:
         """Whether a film can be drawn of it: whether a place or an angle is known at any time."""
         return any(bool(np.isfinite(table).any()) for table in (self.gripper_m, self.item_m, self.angle))
+
+    @cached_property
+    def extent(self) -> tuple[FloatArray, float]:
+        """Middle (3,) of what is somewhere at the beginning, and how far it reaches: what drawn maps are as wide as."""
+        first = [self.base_m, *_first(self.gripper_m[None]), *_first(self.item_m)]
+        known = np.array([place for place in first if np.isfinite(place).all()]).reshape(-1, 3)
+        low, high = (known.min(0), known.max(0)) if len(known) else (np.zeros(3), np.zeros(3))
+        return (low + high) / 2, max(LEAST_M, float((high - low).max()) / 2)
+
+    @property
+    def pixel_m(self) -> float:
+        """What a pixel of a drawn map is."""
+        return 2 * self.extent[1] * MARGIN / MAP_PX
+
+    @cached_property
+    def shown(self) -> Shown:
+        """Its film, or else the film that is drawn of it, to whoever is asked about it."""
+        if self.scene.video is not None:
+            kinds = frozenset(self.categories.tolist()) if self.facts.items_complete else frozenset[str]()
+            return replace(FILMED, complete=kinds)
+        pixel_cm = round(100 * self.pixel_m, 6)
+        return replace(DRAWN, readable={**DRAWN.readable, "distance": pixel_cm, "way": pixel_cm, "speed": 2 * pixel_cm})
+
+    def pictured(self, place_m: FloatArray) -> FloatArray:
+        """Whether the camera of the film has places (n, 3) in its picture: (n,), 1 or 0; NaN where it is not known."""
+        camera = next((one for one in self.facts.cameras if one.pictures), None)
+        lens = camera and (camera.place_m, camera.world_from_camera, camera.focal_px, camera.centre_px, camera.width)
+        if self.scene.video is None or camera is None or lens is None or None in lens or camera.moves is not False:
+            return np.where(self.scene.video is None, np.ones(len(place_m)), np.nan)
+        local = (place_m - np.array(camera.place_m)) @ np.array(camera.world_from_camera)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            xy = local[:, :2] / local[:, 2:] * np.array(camera.focal_px) + np.array(camera.centre_px)
+        inside = ((xy >= 0) & (xy <= (camera.width, camera.height))).all(1) & (local[:, 2] > 0)
+        return np.asarray(inside, dtype=np.float64)
 
     @property
     def targets(self) -> list[int]:
@@ -216,6 +272,13 @@ class ArmView:
 
 
 ON_MAX_M: Final = 0.005  # ours: gap or overlap of two things of which one lies on the other
+
+
+def _first(places: FloatArray) -> FloatArray:
+    """The first known of each of places (I, T, 3)."""
+    known = np.logical_and.reduce(np.isfinite(places), axis=2)
+    rows = np.flatnonzero(known.any(axis=1))
+    return np.asarray(places[rows, known[rows].argmax(axis=1)])
 
 
 def _table(packed: QuantizedSeries | None, rows: int, columns: int) -> FloatArray:

@@ -186,6 +186,10 @@ class Drive(Facts):
     ego: Ego | None = Field(default=None, description="None: how our car moved is not known")
     ego_point: str | None = Field(default=None, description='where frame "ego" has its zero: "the left grey camera"')
     actors: tuple[Actor, ...] = Field(default=(), description="by id")
+    complete: tuple[Name, ...] = Field(
+        default=(),
+        description="categories of which the log has all that its film shows, so far as questions speak of them",
+    )
     labelled_in: Name | None = Field(
         default=None, description='camera in whose picture alone things were labelled: "the left colour camera"'
     )

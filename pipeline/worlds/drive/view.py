@@ -6,6 +6,7 @@ own place is the point that the log follows (`Ego.point`). NaN: not known then, 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 from typing import Final
 
@@ -16,10 +17,34 @@ from pipeline.core.arrays import BoolArray, FloatArray, StrArray
 from pipeline.core.schema import Finding
 from pipeline.geometry.angles import rate, turn_rate_dps, turned_about_z, wrapped_deg
 from pipeline.geometry.footprints import Rectangles, gap_m
-from pipeline.worlds.drive.facts import ActorTrack, Drive, DriveScene, VehicleBox
+from pipeline.questions.gate import Shown
+from pipeline.worlds.drive.facts import ActorTrack, Drive, DriveCamera, DriveScene, VehicleBox
 
 EGO: Final = "ego"  # subject of findings about our own car
 SPEED_WINDOW_S: Final = 1.0  # ours: a noise of 5 cm in boxes is then 0.07 m/s
+
+
+_SEEN: Final = {"kind": 0.0, "side": 0.0, "nearness": 0.0, "movement": 0.0, "lane": 0.0, "ground": 0.0, "lamps": 0.0}
+# A film of a camera. Distances are judged by what is known to be about so large; steps are ours.
+FILMED: Final = Shown(
+    "film of a camera",
+    {
+        **_SEEN, "marking": 0.0, "kind of lane": 0.0, "height": 0.0, "seconds": 0.1, "distance": 1.0, "length": 0.5,
+        "heading": 10.0, "way": 5.0, "speed": 5.0, "stopping distance": 1.0, "seconds to a thing": 0.5,
+    },
+)  # fmt: skip
+# A film from above (`drive.bev_video`): 3 pixels a metre, so a place is read to a third of a metre, a speed from two of
+# them a second apart, an acceleration from two speeds. Neither heights nor markings are drawn; all of the log is.
+DRAWN: Final = Shown(
+    "film from above",
+    {
+        **_SEEN, "surroundings": 0.0, "seconds": 0.1, "distance": 0.5, "length": 0.5, "heading": 5.0, "way": 0.5,
+        "speed": 1.0, "acceleration": 0.5, "energy": 0.1, "stopping distance": 0.5, "seconds to a thing": 0.1,
+        "seconds to stop": 0.1,
+    },
+    complete=None,
+)  # fmt: skip
+MAP_M: Final = (60.0, 80.0)  # that film reaches so far ahead and behind, and to each side
 
 
 class DriveView:
@@ -35,6 +60,7 @@ class DriveView:
         ego_m: (T, 3); zeros in frame "ego".
         ego_yaw_deg: (T,); zeros in frame "ego".
         ego_moves: whether it is known how our car moved.
+        shown: to whoever is asked about it: its film, or else the film that is drawn of it.
         doubts: by id of an actor, or `EGO`: the first finding that casts doubt on all of it. Its rows are NaN.
     """
 
@@ -63,6 +89,8 @@ class DriveView:
             self.ego_m[:], self.ego_yaw_deg[:] = np.nan, np.nan
         if ego is not None and self.ego_moves:
             self.ego_m, self.ego_yaw_deg = _laid_out(ego.track, None, len(times_s))
+        filmed = replace(FILMED, complete=frozenset(self.facts.complete))
+        self.shown: Shown = filmed if scene.video is not None else DRAWN
         self._rows = rows = {name: row for row, name in enumerate(self.ids.tolist())}
         for finding in serious:
             for start_s, end_s in finding.stretches or ():
@@ -102,6 +130,28 @@ class DriveView:
         return bool(np.isfinite(self.ego_m[:, :2]).all(1).any())
 
     # About our car
+
+    def pictured(self, actor: int, index: int) -> float | None:
+        """Whether what is shown has the middle of an actor at a time in its picture, 1 or 0; None: nobody knows."""
+        ahead, left = self.relative_m[actor, index][:2].tolist()
+        if self.scene.video is None:
+            return float(abs(ahead) <= MAP_M[0] and abs(left) <= MAP_M[1])
+        shot = self._camera
+        if shot is None or shot.place_m is None or shot.ego_from_camera is None:
+            return None
+        up = float(self.place_m[actor, index, 2] - self.ego_m[index, 2])
+        x, y, z = (np.array([ahead, left, up]) - np.array(shot.place_m)) @ np.array(shot.ego_from_camera)
+        if not z > 0:
+            return 0.0
+        (fx, fy), (cx, cy) = shot.focal_px, shot.centre_px
+        return float(0 <= x / z * fx + cx <= shot.width and 0 <= y / z * fy + cy <= shot.height)
+
+    @cached_property
+    def _camera(self) -> DriveCamera | None:
+        """The camera of the film."""
+        path = self.scene.video.path if self.scene.video is not None else ""
+        named = (one for one in self.facts.cameras if one.name in path or one.name == self.facts.labelled_in)
+        return next(named, None)
 
     @cached_property
     def relative_m(self) -> FloatArray:

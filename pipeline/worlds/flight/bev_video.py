@@ -13,6 +13,7 @@ from pipeline.core.spatial import MappedThing, Spatial, SpatialBoxes, TopDownMap
 from pipeline.drawing.raster import INK, SIZE, Raster
 from pipeline.reading.footage import Footage, log_footage
 from pipeline.worlds.flight.facts import FlightMotion, FlightScene, Landmark
+from pipeline.worlds.flight.view import GAUGE_PX, gauge_span_m
 
 FPS: Final = 10
 WIDE: Final = 480  # pixels of the map; heights are beside it
@@ -22,8 +23,6 @@ SCALE_M: Final = 50.0
 # Pixels of the gauge: from its foot, which is the take-off, up; below it as far as there is room.
 FOOT: Final = 260.0
 GAUGE_X: Final = 500.0
-SPANS_M: Final = (150.0, 600.0, 2400.0, 12000.0)  # of the gauge: the first that holds the flight, for nearly all 150
-_GAUGE: Final = 240.0
 _REACH_M: Final = float(np.hypot(WIDE, SIZE[1])) / 2 / PX_PER_M
 _MIDDLE: Final = np.array([WIDE, SIZE[1]]) / 2
 _MAP: Final = (2.0, 2.0, WIDE - 2.0, SIZE[1] - 24.0)
@@ -53,7 +52,7 @@ class _FlightVideo:
             np.array([pick(outline, 0) for outline, _ in self.marks]).reshape(-1, 2) for pick in (np.min, np.max)
         )
         top = float(np.nanmax(np.append(np.abs(self.height_m), 0.0)))
-        self.per_m = _GAUGE / next((span for span in SPANS_M if span >= top), SPANS_M[-1])
+        self.per_m = GAUGE_PX / gauge_span_m(top)
         self.base = Raster()
         self.base.box(0, 0, WIDE, SIZE[1], INK["ground"])
 
@@ -99,8 +98,8 @@ class _FlightVideo:
     def _gauge(self, raster: Raster, index: int) -> None:
         """Height above the take-off, a stroke each 10 m (or a 15th of the gauge)."""
         raster.text((GAUGE_X, 2), "height above take-off")
-        raster.line(np.array([[GAUGE_X, FOOT], [GAUGE_X, FOOT - _GAUGE]]), INK["text"])
-        for stroke in np.linspace(0, _GAUGE, 16).tolist():
+        raster.line(np.array([[GAUGE_X, FOOT], [GAUGE_X, FOOT - GAUGE_PX]]), INK["text"])
+        for stroke in np.linspace(0, GAUGE_PX, 16).tolist():
             raster.line(np.array([[GAUGE_X, FOOT - stroke], [GAUGE_X + 6, FOOT - stroke]]), INK["text"])
         height = self.height_m[index] if index >= 0 else np.nan
         if np.isfinite(height):

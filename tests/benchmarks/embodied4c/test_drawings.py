@@ -9,19 +9,19 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from pipeline.benchmarks.embodied4c.benchmark import exam
 from pipeline.benchmarks.embodied4c.drawings import draw
 from pipeline.benchmarks.embodied4c.rules import ExamRules
 from pipeline.benchmarks.embodied4c.tasks import EXAM_TASKS
 from pipeline.core.schema import AnyScene
 from tests.benchmarks.embodied4c.logs import episodes, flight
+from tests.oracles.exam_check import open_exam
 
 SVG = "{http://www.w3.org/2000/svg}"
 
 
 def drawn(scene: AnyScene, *kinds: str) -> list[tuple[dict[str, Any], dict[str, Any]]]:
     """Questions of some kinds with what their drawings measure: part -> (units of a metre, measuring lines)."""
-    view = exam(scene, ExamRules(far_per_log=0, even_answers=False))
+    view = open_exam(scene, ExamRules(far_per_log=0, even_answers=False))
     table = pa.concat_tables([task.candidates(view) for task in EXAM_TASKS.values()])
     rows = [row | {"text": row["wording"]} for row in table.to_pylist() if row["reason"] is None]
     asked = {row["id"]: row for row in rows if row["operands"][0] in kinds}
@@ -76,7 +76,7 @@ def test_distances_of_arms_are_measured_in_both_maps() -> None:
 
 def test_dials_show_the_angles_of_joints() -> None:
     (scene,) = episodes(1)
-    view = exam(scene, ExamRules())
+    view = open_exam(scene, ExamRules())
     for row, parts in drawn(scene, "arm_md_rate")[:20]:
         _, lines = parts["dials"]
         for line in lines:

@@ -11,7 +11,6 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from pipeline.benchmarks.embodied4c.benchmark import exam
 from pipeline.benchmarks.embodied4c.case import WORDINGS, ExamCase, is_larger, make_even
 from pipeline.benchmarks.embodied4c.kinds import DRIVING
 from pipeline.benchmarks.embodied4c.rules import ExamRules
@@ -23,14 +22,14 @@ from pipeline.samples.drive.write import write_drives
 from pipeline.worlds.drive.readers.argoverse2 import Argoverse2
 from tests.benchmarks.embodied4c.planted import limits_of, limits_stated
 from tests.oracles.exam_answers import Log
-from tests.oracles.exam_check import answered_again
+from tests.oracles.exam_check import answered_again, open_exam
 
 
 def candidates(root: Path, **rules: Any) -> dict[str, list[dict[str, Any]]]:
     """Folder of a log -> all rows of all tasks."""
     reader, found = Argoverse2(), {}
     for ref in reader.scenes(root).scenes:
-        view = exam(reader.read(SceneFiles(root, ref)), ExamRules(**rules))
+        view = open_exam(reader.read(SceneFiles(root, ref)), ExamRules(**rules))
         tables = [task.candidates(view) for task in EXAM_TASKS.values()]
         found[ref.files[0]] = pa.concat_tables(tables).to_pylist()
     return found
@@ -196,7 +195,7 @@ def test_doubts_about_a_log_take_what_rests_on_it(drives: Path) -> None:
 
     def refused(*doubts: str) -> dict[str, set[str]]:
         findings = [doubt(name, "log", "", "", 3, 0, "sweeps") for name in doubts]
-        view = exam(
+        view = open_exam(
             scene.model_copy(update={"findings": tuple(findings)}), ExamRules(far_per_log=0, even_answers=False)
         )
         table = pa.concat_tables([task.candidates(view) for task in EXAM_TASKS.values()]).to_pylist()
@@ -235,7 +234,7 @@ def test_nobody_in_doubt_is_taken_for_absent(drives: Path) -> None:
     found = doubt("track_jumps", car, "", "", 3, 2, "m")
 
     def asked(findings: tuple[Any, ...]) -> dict[str, set[tuple[str, ...]]]:
-        view = exam(scene.model_copy(update={"findings": findings}), ExamRules(far_per_log=0, even_answers=False))
+        view = open_exam(scene.model_copy(update={"findings": findings}), ExamRules(far_per_log=0, even_answers=False))
         kept: dict[str, set[tuple[str, ...]]] = {}
         for task in EXAM_TASKS.values():
             for row in task.candidates(view).to_pylist():

@@ -31,6 +31,7 @@ from pipeline.core.schema import Rejection
 from pipeline.metrics.number_words import normalised
 from pipeline.questions.arrays import WRITTEN
 from pipeline.questions.cases import Case, CaseTask
+from pipeline.questions.gate import NamedThing
 from pipeline.questions.rules import Measure, rule
 from pipeline.questions.task import Form, FreeText
 from pipeline.worlds.city.facts import CityThing, RawTask
@@ -418,5 +419,6 @@ def _case(view: CityView, found: SolvedTask, one: ObservedTask) -> Case:
     for number, stop in enumerate(solved.stops):
         case.fact("oracle_x", f"{number}", float(stop[0]), "m")
         case.fact("oracle_y", f"{number}", float(stop[1]), "m")
+    case.name(NamedThing(chain.text, target.kind, mark="the way that is told to it"))
     case.flags = [raw.answer_type, *raw.flags]
     return case.ask(raw.answer, [other for other in raw.others if normalised(other) != normalised(raw.answer)], least=1)

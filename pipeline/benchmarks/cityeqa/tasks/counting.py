@@ -132,6 +132,7 @@ def _before(view: CityView, i: int) -> shapely.Polygon:
 class Counting(EqaTask):
     """Counts where the map is declared complete for what is counted; storeys where the map has them."""
 
+    reads = "count"
     name = "Counting"
     about = frozenset({*ASKED, BUILDING})
     parts = parts("ask_count_in", "ask_count_near", "ask_count_front", "ask_levels")
@@ -193,6 +194,7 @@ def _storeys(view: CityView, i: int) -> RawQuestion:
 class Existence(EqaTask):
     """Both answers only where the map has every thing of the kind; each sort is as often there as it is not."""
 
+    reads = "kind"
     name = "Existence Judgement"
     about = ASKED
     parts = parts("ask_exists_in", "ask_exists_near", "ask_exists_front")

@@ -39,6 +39,7 @@ NOUNS: Final = 9  # other sorts of shops that are offered to who guesses
 class ObjectRecognition(EqaTask):
     """The sort of a shop that is only called one, and what is written on a signboard."""
 
+    reads = "kind"
     name = "Object Recognition"
     about = frozenset({SHOP, SIGNBOARD})
     parts = parts("ask_sign", "ask_noun")
@@ -94,6 +95,7 @@ SHAPES: Final = ("domed", "flat", "pitched", "pointed", "rounded")
 class AttributeRecognition(EqaTask):
     """Attributes that are known for sure; those that the map does not have are not asked."""
 
+    reads = "look"
     name = "Attribute Recognition"
     parts = parts(
         "ask_name",
@@ -308,6 +310,7 @@ USES: Final[Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
 class WorldKnowledge(EqaTask):
     """Each use is asked as often of a shop that has it as of one that has not."""
 
+    reads = "kind"
     name = "World Knowledge"
     about = frozenset({SHOP})
     parts = parts("ask_use")

@@ -46,6 +46,7 @@ NAMED: Final = frozenset(KINDS["related"])
 class SpatialReasoning(EqaTask):
     """Sides as seen from the front of what faces somewhere; directions and distances between footprints."""
 
+    reads = "side"
     name = "Spatial Reasoning"
     about = frozenset({*NAMED, SIGNBOARD})
     parts = parts(

@@ -34,10 +34,12 @@ def colour(view: ArmExam) -> Iterator[ExamCase]:
     """AT: the colour of the only thing of its kind, or of the nearest thing."""
     count = Counter(view.categories.tolist())
     for index in view.moments[-1:]:
-        for item in view.facts.items:
+        for row, item in enumerate(view.facts.items):
             told = item.attributes.get("colour")
-            if told and count[item.category] == 1:
-                yield words(case(view, "arm_at", index, (item.id,), thing=f"the {item.category}"), told, COLOURS)
+            if told:
+                one = case(view, "arm_at", index, (item.id,), thing=f"the {item.category}")
+                one.name(view.thing(row, index, f"the {item.category}", count[item.category] - 1))
+                yield words(one, told, COLOURS)
     if not view.facts.items_complete:
         return
     for index in view.moments:
@@ -63,7 +65,7 @@ def gripper_state(view: ArmExam) -> Iterator[ExamCase]:
             share = float(view.slide_share[row, index])
             if not np.isfinite(share):
                 continue
-            one = case(view, "arm_st_slide", index, (name,), thing=name)
+            one = case(view, "arm_st_slide", index, (name,), row, thing=name)
             one.fact("opened", name, share, "share")
             one.require("neither_open_nor_closed", abs(share - 0.5), ">=", 0.4, "share")
             yield choose(one, "open" if share > 0.5 else "closed")
@@ -74,7 +76,7 @@ def side(view: ArmExam) -> Iterator[ExamCase]:
     for index, row, name, _ in named(view):
         ahead, left = view.flat_m(row, index)
         angle = float(np.degrees(np.arctan2(left, ahead)))
-        one = case(view, "arm_lc", index, (name,), thing=name)
+        one = case(view, "arm_lc", index, (name,), row, thing=name)
         one.traits = (str(view.categories[row]),)
         one.fact("bearing", name, angle, "deg")
         one.require("too_near_for_a_side", float(np.hypot(ahead, left)) * CM, ">=", 2 * NEAR_MIN_CM, "cm")
@@ -85,10 +87,10 @@ def side(view: ArmExam) -> Iterator[ExamCase]:
 
 def distance(view: ArmExam) -> Iterator[ExamCase]:
     """DT: from the gripper's point to the middle of a thing, in space."""
-    for index, _, name, away in named(view):
-        one = case(view, "arm_dt", index, (name,), thing=name, point=view.point)
+    for index, row, name, away in named(view):
+        one = case(view, "arm_dt", index, (name,), row, thing=name, point=view.point)
         one.require("too_near", away, ">=", NEAR_MIN_CM, "cm")
-        yield number(one, away, "cm", 1)
+        yield number(one, away, "cm")
 
 
 def lies_on(view: ArmExam) -> Iterator[ExamCase]:
@@ -98,7 +100,7 @@ def lies_on(view: ArmExam) -> Iterator[ExamCase]:
             if int(below) not in view.names or int(above) not in view.names:
                 continue
             name, answer = view.names[int(below)], view.names[int(above)]
-            one = case(view, "arm_tp", index, (name,), thing=name)
+            one = case(view, "arm_tp", index, (name,), int(below), thing=name)
             one.require("several_on_it", int(view.on_item(index)[:, below].sum()), "<=", 1, "things")
             one.require("held", float(view.away_m(int(above), index)) * CM, ">=", 2 * NEAR_MIN_CM, "cm")
             yield words(one, answer, view.names.values(), (answer.removeprefix("the "),))
@@ -112,10 +114,10 @@ def count(view: ArmExam) -> Iterator[ExamCase]:
     colours = Counter(told for item in view.facts.items if (told := item.attributes.get("colour")))
     for index in view.moments[-1:]:
         for kind, n in kinds.items():
-            yield number(case(view, "arm_ct", index, (kind,), thing=kind), float(n), "", 0)
+            yield number(case(view, "arm_ct", index, (kind,), thing=kind), float(n), "")
         for told, n in colours.items():
-            yield number(case(view, "arm_ct_colour", index, (told,), colour=told), float(n), "", 0)
-        yield number(case(view, "arm_ct_all", index), float(len(view.ids)), "", 0)
+            yield number(case(view, "arm_ct_colour", index, (told,), colour=told), float(n), "")
+        yield number(case(view, "arm_ct_all", index), float(len(view.ids)), "")
 
 
 def larger(view: ArmExam) -> Iterator[ExamCase]:
@@ -130,7 +132,7 @@ def larger(view: ArmExam) -> Iterator[ExamCase]:
             if not np.isfinite([a, b]).all():
                 continue
             names = view.names[first], view.names[then]
-            one = case(view, "arm_rs", index, (*names, more), thing=names[0], other=names[1], more=more)
+            one = case(view, "arm_rs", index, (*names, more), first, then, thing=names[0], other=names[1], more=more)
             is_first = is_larger(one, "size", names, (a, b), view.rules.size_ratio_min, "cm", CM)
             answer = names[0] if is_first else names[1]
             yield words(one, answer, names, (answer.removeprefix("the "),))
@@ -145,7 +147,7 @@ def relative(view: ArmExam) -> Iterator[ExamCase]:
             if not np.isfinite(away).all():
                 continue
             names = view.names[first], view.names[then]
-            one = case(view, "arm_rp", index, names, thing=names[0], other=names[1])
+            one = case(view, "arm_rp", index, names, first, then, thing=names[0], other=names[1])
             one.require("in_one_line", float(np.abs(away).min()), ">=", GAP_MIN_CM, "cm")
             yield choose(one, f"{'left' if away[1] > 0 else 'right'} and {'farther' if away[0] > 0 else 'nearer'}")
 
@@ -158,7 +160,7 @@ def ranking(view: ArmExam) -> Iterator[ExamCase]:
             names = [view.names[row] for row in order(view, index, three)]
             closest = sorted(three, key=flat.__getitem__)
             fields = dict(zip(("first", "second", "third"), names, strict=True))
-            one = case(view, "arm_rd", index, names, **fields)
+            one = case(view, "arm_rd", index, names, *three, **fields)
             for row in three:
                 one.fact("distance", view.names[row], flat[row], "cm")
             step = min(flat[b] - flat[a] for a, b in pairwise(closest))

@@ -24,7 +24,7 @@ def tilt(view: ArmExam) -> Iterator[ExamCase]:
         angle = float(np.degrees(np.arccos(np.clip(down, -1, 1))))
         one = case(view, "arm_or", index)
         one.require("angle_too_small", angle, ">=", 2 * view.rules.turn_min_deg, "deg")
-        yield number(one, angle, "°", 0)
+        yield number(one, angle, "°")
 
 
 def hand_turned(view: ArmExam) -> Iterator[ExamCase]:
@@ -34,7 +34,7 @@ def hand_turned(view: ArmExam) -> Iterator[ExamCase]:
         angle = float(np.degrees(2 * np.arccos(np.minimum(alike, 1.0))))
         one = case(view, "arm_or_turned", index, (seconds,), seconds=seconds)
         one.require("angle_too_small", angle, ">=", 2 * view.rules.turn_min_deg, "deg")
-        yield number(one, angle, "°", 0)
+        yield number(one, angle, "°")
 
 
 def between(view: ArmExam) -> Iterator[ExamCase]:
@@ -47,13 +47,15 @@ def between(view: ArmExam) -> Iterator[ExamCase]:
             names = view.names[first], view.names[then]
             bearings = [float(np.degrees(np.arctan2(flat[row][1], flat[row][0]))) for row in (first, then)]
             angle = abs((bearings[0] - bearings[1] + 180) % 360 - 180)
-            one = case(view, "arm_or_between", index, names, thing=names[0], other=names[1], point=view.point)
+            one = case(
+                view, "arm_or_between", index, names, first, then, thing=names[0], other=names[1], point=view.point
+            )
             nearest = min(float(np.hypot(*flat[row])) for row in (first, then)) * CM
             one.require("too_near_for_a_side", nearest, ">=", 2 * NEAR_MIN_CM, "cm")
             one.require("angle_too_small", angle, ">=", 2 * view.rules.turn_min_deg, "deg")
             for name, bearing in zip(names, bearings, strict=True):
                 one.fact("bearing", name, bearing, "deg")
-            yield number(one, angle, "°", 0)
+            yield number(one, angle, "°")
 
 
 def speed(view: ArmExam) -> Iterator[ExamCase]:
@@ -62,7 +64,7 @@ def speed(view: ArmExam) -> Iterator[ExamCase]:
         one = case(view, "arm_mt", index)
         cm = float(view.gripper_speed_mps[index]) * CM
         one.require("too_slow", cm, ">=", 2.0, "cm/s")
-        yield number(one, cm, "cm/s", 1)
+        yield number(one, cm, "cm/s")
 
 
 def way_lately(view: ArmExam) -> Iterator[ExamCase]:
@@ -72,19 +74,19 @@ def way_lately(view: ArmExam) -> Iterator[ExamCase]:
         cm = float(view.gripper_way_m[index] - view.gripper_way_m[before]) * CM
         one.require("too_near", cm, ">=", NEAR_MIN_CM, "cm")
         one.guess = f"{max(cm, 0.1) / float(seconds):.2f}"
-        yield number(one, cm, "cm", 1)
+        yield number(one, cm, "cm")
         away = (view.gripper_m[index] - view.gripper_m[before]) * CM
         one = case(view, "arm_sm_net", index, (seconds,), seconds=seconds, point=view.point)
         net = float(np.sqrt((away**2).sum()))
         one.require("too_near", net, ">=", NEAR_MIN_CM, "cm")
         one.guess = f"{max(net, 0.1) / float(seconds):.2f}"
-        yield number(one, net, "cm", 1)
+        yield number(one, net, "cm")
         up = float(away[2])
         said = "higher" if up > 0 else "lower"
         one = case(view, "arm_sm_up", index, (seconds,), seconds=seconds, said=said)
         one.require("too_near", abs(up), ">=", NEAR_MIN_CM, "cm")
         one.guess = f"{max(abs(up), 0.1) / float(seconds):.2f}"
-        yield number(one, abs(up), "cm", 1)
+        yield number(one, abs(up), "cm")
 
 
 def gripped_lately(view: ArmExam) -> Iterator[ExamCase]:
@@ -125,11 +127,11 @@ def way(view: ArmExam) -> Iterator[ExamCase]:
         cm = float(view.gripper_way_m[index]) * CM
         one.require("too_near", cm, ">=", 2 * NEAR_MIN_CM, "cm")
         one.guess = f"{max(cm, 0.1) / float(view.times_s[index]):.2f}"
-        yield number(one, cm, "cm", 0)
+        yield number(one, cm, "cm")
         one = case(view, "arm_lm_net", index, point=view.point)
         away = float(np.sqrt(((view.gripper_m[index] - view.gripper_m[0]) ** 2).sum())) * CM
         one.require("too_near", away, ">=", 2 * NEAR_MIN_CM, "cm")
-        yield number(one, away, "cm", 0)
+        yield number(one, away, "cm")
 
 
 def moved_most(view: ArmExam) -> Iterator[ExamCase]:
@@ -179,7 +181,7 @@ def turned(view: ArmExam) -> Iterator[ExamCase]:
             one = case(view, "arm_md", index, (joint.name, seconds), **fields)
             one.require("in_doubt", float(joint.name in view.doubts), "<=", 0, "doubts")
             one.require("angle_too_small", abs(change), ">=", 2 * view.rules.turn_min_deg, "deg")
-            yield number(one, abs(change), "°", 0)
+            yield number(one, abs(change), "°")
 
 
 def turning(view: ArmExam) -> Iterator[ExamCase]:
@@ -193,7 +195,7 @@ def turning(view: ArmExam) -> Iterator[ExamCase]:
             one.require("in_doubt", float(joint.name in view.doubts), "<=", 0, "doubts")
             one.require("too_slow", abs(now), ">=", RATE_MIN_DPS, "deg/s")
             one.require("speed_jumps", abs(over / now - 1) if now else np.nan, "<=", RATE_OFF_MAX, "share")
-            yield number(one, abs(now), "°/s", 0)
+            yield number(one, abs(now), "°/s")
 
 
 def how_many_turned(view: ArmExam) -> Iterator[ExamCase]:
@@ -207,11 +209,12 @@ def how_many_turned(view: ArmExam) -> Iterator[ExamCase]:
             one = case(view, "arm_md_joints", index, (seconds, str(least)), **fields)
             for _, joint in joints:
                 one.require("in_doubt", float(joint.name in view.doubts), "<=", 0, "doubts")
-            one.require("near_that_turn", float(np.abs(changes - least).min()), ">=", TURN_MARGIN * least, "deg")
+            margin = max(TURN_MARGIN * least, view.shown.readable.get(one.quantity, 0.0))
+            one.require("near_that_turn", float(np.abs(changes - least).min()), ">=", margin, "deg")
             for (_, joint), change in zip(joints, changes.tolist(), strict=True):
                 one.fact("turn", joint.name, change, "deg")
             one.traits = (seconds, str(least))
-            yield number(one, float((changes > least).sum()), "", 0)
+            yield number(one, float((changes > least).sum()), "")
 
 
 def reach(view: ArmExam) -> Iterator[ExamCase]:
@@ -228,12 +231,12 @@ def reach(view: ArmExam) -> Iterator[ExamCase]:
             last[name] = left
             said = "within" if left > 0 else "beyond"
             fields = {"thing": name, "said": said, "reach": f"{arm.reach_m * CM:.0f}"}
-            one = case(view, "arm_cs_reach", index, (name,), **fields)
+            one = case(view, "arm_cs_reach", index, (name,), row, **fields)
             one.require("foot_in_doubt", float(arm.base_from == DECLARED), ">=", 1, "declared")
             one.require("too_near", abs(left), ">=", NEAR_MIN_CM, "cm")
             one.require("limits_round_badly", abs(arm.reach_m * CM - float(fields["reach"])), "<=", 0.05, "cm")
             one.fact("reach", "arm", arm.reach_m * CM, "cm")
-            yield number(one, abs(left), "cm", 1)
+            yield number(one, abs(left), "cm")
 
 
 def time_to_limit(view: ArmExam) -> Iterator[ExamCase]:
@@ -253,7 +256,8 @@ def time_to_limit(view: ArmExam) -> Iterator[ExamCase]:
             one.fact("rate", joint.name, now, "deg/s")
             one.fact("angle", joint.name, angle, "deg")
             one.require("too_long", gap / max(abs(now), 0.01), "<=", LIMIT_MAX_S, "s")
-            yield number(one, gap / max(abs(now), 0.01), "s", 1)
+            one.reads("rate of joints", None, now)
+            yield number(one, gap / max(abs(now), 0.01), "s")
 
 
 def _limits(view: ArmExam) -> Iterator[tuple[int, Joint, str, float]]:

@@ -8,14 +8,16 @@ from typing import Final
 
 import numpy as np
 
-from pipeline.benchmarks.embodied4c.case import ExamCase, about_log, pose
+from pipeline.benchmarks.embodied4c.case import ExamCase, about_log, part, pose
 from pipeline.benchmarks.embodied4c.kinds import DOMAIN, MANIPULATION, SENSORS, flag, modality
 from pipeline.benchmarks.embodied4c.rules import ExamRules
 from pipeline.core.arrays import FloatArray
 from pipeline.core.identity import digest
 from pipeline.core.schema import Rejection
+from pipeline.core.templates import load_template
+from pipeline.questions.gate import NamedThing
 from pipeline.worlds.arm.facts import EpisodeScene
-from pipeline.worlds.arm.view import ArmView
+from pipeline.worlds.arm.view import GRIPPER, ArmView
 
 STEP_S: Final = 0.5  # between moments
 
@@ -58,6 +60,17 @@ class ArmExam(ArmView):
         """The point of the gripper from which distances are measured."""
         return self.facts.gripper.point if self.facts.gripper is not None else "the gripper"
 
+    def seen(self, place_m: FloatArray) -> float | None:
+        """How many times the picture has a place (3,) then: once or not; None where that is not known."""
+        seen = float(self.pictured(place_m[None])[0])
+        return seen if np.isfinite(seen) else None
+
+    def thing(self, row: int, index: int, words: str, doubles: int = 0) -> NamedThing:
+        """A thing as a question names it at a time, and how many others of the log have the same words."""
+        item = self.facts.items[row]
+        mark = next((word for word in (item.attributes.get("colour"), item.role) if word and word in words), "")
+        return NamedThing(words, item.category, self.seen(self.item_m[row, index]), doubles=doubles, mark=mark)
+
     def away_m(self, row: int, index: int) -> float:
         """From the gripper's point to the middle of a thing."""
         return float(np.linalg.norm(self.item_m[row, index] - self.gripper_m[index]))
@@ -74,9 +87,15 @@ WINDOWS_S: Final = ("1", "2", "3", "5")  # what the last seconds may be
 LASTED_OFF: Final = 0.02  # share by which the nearest times may lie nearer together or farther apart
 
 
-def case(view: ArmExam, kind: str, index: int, about: Iterable[str] = (), /, **fields: str) -> ExamCase:
-    """A case of a kind at one of the episode's times."""
-    return pose(view, kind, float(view.times_s[index]), about, fields)
+def case(view: ArmExam, kind: str, index: int, about: Iterable[str] = (), /, *rows: int, **fields: str) -> ExamCase:
+    """A case of a kind at one of the episode's times, about some things, by their rows, and the gripper."""
+    one = pose(view, kind, float(view.times_s[index]), about, fields)
+    if GRIPPER in load_template(part(kind)).text or "{point}" in load_template(part(kind)).text:
+        seen = view.seen(view.gripper_m[index])
+        one.name(NamedThing("the gripper", GRIPPER, seen, mark="the robot's own"))
+    for row in rows:
+        one.name(view.thing(row, index, view.names.get(row, "")))
+    return one
 
 
 def named(view: ArmExam) -> Iterator[tuple[int, int, str, float]]:

@@ -14,6 +14,7 @@ import numpy as np
 from pipeline.benchmarks.embodied4c.case import ExamCase, pose
 from pipeline.benchmarks.embodied4c.drive.view import DriveExam
 from pipeline.core.arrays import BoolArray, FloatArray
+from pipeline.questions.gate import NamedThing
 from pipeline.questions.rules import Measure, rule
 from pipeline.worlds.drive.facts import CATEGORIES, VEHICLES
 
@@ -159,6 +160,8 @@ def case(
     for ref in about:
         for measure in ref.rules:
             found.measured(measure)
+        seen = view.pictured(ref.actor, int(view.moments[moment]))
+        found.name(NamedThing(ref.words, ref.kind, seen))
     return found
 
 

@@ -131,7 +131,7 @@ def size(view: DriveExam) -> Iterator[ExamCase]:
             continue  # a car is 4.5 m long, and no look is needed to say so
         one = case(view, "at_size", moment, (ref.key, "length"), ref, thing=ref.words, dimension="length")
         mark_all(view, one, ref)
-        yield number(one, float(view.size_m[ref.actor, 0]), "m", 1)
+        yield number(one, float(view.size_m[ref.actor, 0]), "m")
 
 
 def parked_or_moving(view: DriveExam) -> Iterator[ExamCase]:
@@ -196,6 +196,7 @@ def larger(view: DriveExam) -> Iterator[ExamCase]:
                 a, b = (float(view.size_m[ref.actor, axis]) for ref in (first, second))
                 fields = {"thing": first.words, "other": second.words, "more": more}
                 one = case(view, "rs_size", moment, (first.key, second.key, more), first, second, **fields)
+                one.quantity = "height" if more == "taller" else one.quantity
                 is_first = is_larger(one, more, (first.words, second.words), (a, b), view.rules.size_ratio_min)
                 mark_all(view, one, first, second)
                 larger = first if is_first else second

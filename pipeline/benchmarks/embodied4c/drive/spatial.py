@@ -77,7 +77,7 @@ def distance(view: DriveExam) -> Iterator[ExamCase]:
         one = case(view, "dt_near", moment, (ref.key,), ref, thing=ref.words)
         one.require("too_near", ref.gap_m, ">=", view.rules.distance_min_m, "m")
         mark_all(view, one, ref)
-        yield number(one, ref.gap_m, "m", 1)
+        yield number(one, ref.gap_m, "m")
 
 
 def distance_between(view: DriveExam) -> Iterator[ExamCase]:
@@ -89,7 +89,7 @@ def distance_between(view: DriveExam) -> Iterator[ExamCase]:
         gap = float(apart[moment][first.actor][second.actor])
         one.require("too_near", gap, ">=", view.rules.distance_min_m, "m")
         mark_all(view, one, first, second)
-        yield number(one, gap, "m", 1)
+        yield number(one, gap, "m")
 
 
 def _pairs(view: DriveExam) -> Iterator[tuple[int, ObjectReference, ObjectReference]]:
@@ -117,7 +117,7 @@ def heading(view: DriveExam) -> Iterator[ExamCase]:
         one = case(view, "or_heading", moment, (ref.key,), ref, thing=ref.words)
         one.require("angle_too_small", off, ">=", view.rules.turn_min_deg * 4, "deg")
         mark_all(view, one, ref)
-        yield number(one, off, "°", 0)
+        yield number(one, off, "°")
 
 
 def facing(view: DriveExam) -> Iterator[ExamCase]:
@@ -230,4 +230,4 @@ def _counted(
         one.require("hardly_measured", float(np.nanmin(points)), ">=", 1, "points")
     for n, actor in enumerate(np.flatnonzero(within).tolist()):
         mark(view, one, f"counted {n + 1}", view.place_m[actor, view.moments[moment]])
-    yield number(one, float(count), "", 0)
+    yield number(one, float(count), "")

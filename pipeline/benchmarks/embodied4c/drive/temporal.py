@@ -33,7 +33,7 @@ def own_speed(view: DriveExam) -> Iterator[ExamCase]:
         one = case(view, "mt_own_speed", moment)
         one.require("too_slow", kmh, ">=", view.rules.speed_min_kmh, "km/h")
         steady_speed(one, kmh, float(view.ego_short_mps[index]) * KMH, view.rules.speed_off_max)
-        yield number(one, kmh, "km/h", 1)
+        yield number(one, kmh, "km/h")
 
 
 def speed(view: DriveExam) -> Iterator[ExamCase]:
@@ -46,7 +46,7 @@ def speed(view: DriveExam) -> Iterator[ExamCase]:
         one.require("too_slow", kmh, ">=", view.rules.speed_min_kmh, "km/h")
         steady_speed(one, kmh, float(view.short_mps[ref.actor, moment]) * KMH, view.rules.speed_off_max)
         mark_all(view, one, ref)
-        yield number(one, kmh, "km/h", 1)
+        yield number(one, kmh, "km/h")
 
 
 def mean_speed(view: DriveExam) -> Iterator[ExamCase]:
@@ -55,7 +55,7 @@ def mean_speed(view: DriveExam) -> Iterator[ExamCase]:
         kmh = float(view.driven_m[index] / (view.times_s[index] - view.times_s[0])) * KMH
         one = case(view, "mt_mean_speed", moment)
         one.require("too_slow", kmh, ">=", view.rules.speed_min_kmh, "km/h")
-        yield number(one, kmh, "km/h", 1)
+        yield number(one, kmh, "km/h")
 
 
 def time_standing(view: DriveExam) -> Iterator[ExamCase]:
@@ -73,7 +73,7 @@ def time_standing(view: DriveExam) -> Iterator[ExamCase]:
         one.fact("stood", "at least", least, "s")
         one.fact("stood", "at most", most, "s")
         one.require("between_standing_and_moving", round(most) - round(least), "<=", 0, "s")
-        yield number(one, (least + most) / 2, "s", 0)
+        yield number(one, (least + most) / 2, "s")
 
 
 def driven_lately(view: DriveExam) -> Iterator[ExamCase]:
@@ -84,7 +84,7 @@ def driven_lately(view: DriveExam) -> Iterator[ExamCase]:
         one = case(view, "sm_driven", moment, (seconds,), seconds=seconds)
         one.require("too_near", driven, ">=", view.rules.distance_min_m * 2, "m")
         mark(view, one, "then", view.ego_m[before])
-        yield number(one, driven, "m", 1)
+        yield number(one, driven, "m")
 
 
 def turned_lately(view: DriveExam) -> Iterator[ExamCase]:
@@ -96,7 +96,7 @@ def turned_lately(view: DriveExam) -> Iterator[ExamCase]:
         seconds = f"{view.rules.window_s:g}"
         one = case(view, "sm_turned", moment, (seconds,), seconds=seconds, side=side)
         one.require("angle_too_small", abs(turn), ">=", view.rules.turn_min_deg * 2, "deg")
-        yield number(one, abs(turn), "°", 0)
+        yield number(one, abs(turn), "°")
 
 
 def changed_lately(view: DriveExam) -> Iterator[ExamCase]:
@@ -136,7 +136,7 @@ def driven_in_all(view: DriveExam) -> Iterator[ExamCase]:
         one = case(view, "lm_driven", moment)
         one.require("too_near", float(view.driven_m[index]), ">=", view.rules.distance_min_m * 3, "m")
         mark(view, one, "then", view.ego_m[0])
-        yield number(one, float(view.driven_m[index]), "m", 1)
+        yield number(one, float(view.driven_m[index]), "m")
 
 
 def passed(view: DriveExam) -> Iterator[ExamCase]:
@@ -156,7 +156,7 @@ def passed(view: DriveExam) -> Iterator[ExamCase]:
             one.require("too_many", count, "<=", view.rules.count_max, "things")
             for n, actor in enumerate(np.flatnonzero(surely & members).tolist()):
                 mark(view, one, f"counted {n + 1}", view.place_m[actor, _last_seen(view, actor, index)])
-            yield number(one, float(count), "", 0)
+            yield number(one, float(count), "")
 
 
 def _passed(view: DriveExam, until: int) -> tuple[BoolArray, BoolArray]:
@@ -204,7 +204,7 @@ def seen_so_far(view: DriveExam) -> Iterator[ExamCase]:
                 doubtful = members & (np.abs(gap - radius) < view.rules.radius_margin_m)
                 one.require("near_radius", int(doubtful.sum()), "<=", 0, "things")
                 one.require("too_many", count, "<=", view.rules.count_max, "things")
-                yield number(one, float(count), "", 0)
+                yield number(one, float(count), "")
 
 
 GRAVITY: Final = 9.81  # m/s2, as the wordings say
@@ -252,7 +252,7 @@ def acceleration(view: DriveExam) -> Iterator[ExamCase]:
         way = "acceleration" if gain > 0 else "deceleration"
         one = case(view, "md_acceleration", moment, (), way=way)
         one.require("changes_too_little", abs(gain), ">=", 1.0, "m/s2")
-        yield number(one, abs(gain), "m/s²", 1)
+        yield number(one, abs(gain), "m/s²")
 
 
 def sideways(view: DriveExam) -> Iterator[ExamCase]:
@@ -263,7 +263,7 @@ def sideways(view: DriveExam) -> Iterator[ExamCase]:
         one.require("angle_too_small", turn, ">=", view.rules.turning_dps, "deg/s")
         one.require("too_slow", speed * KMH, ">=", view.rules.speed_min_kmh, "km/h")
         steady_speed(one, speed, float(view.ego_short_mps[index]), view.rules.speed_off_max)
-        yield number(one, speed * float(np.radians(turn)), "m/s²", 1)
+        yield number(one, speed * float(np.radians(turn)), "m/s²")
 
 
 def kinetic(view: DriveExam) -> Iterator[ExamCase]:
@@ -276,7 +276,8 @@ def kinetic(view: DriveExam) -> Iterator[ExamCase]:
             steady_speed(one, kmh, float(view.ego_short_mps[index]) * KMH, view.rules.speed_off_max)
             one.require("target_not_faster", target / max(kmh, 0.1), ">=", 1.3, "ratio")
             one.guess = f"{max(kmh, 0.1):.1f}"
-            yield number(one, (target / max(kmh, 0.1)) ** 2, "", 1)
+            one.reads("speed", None, kmh)
+            yield number(one, (target / max(kmh, 0.1)) ** 2, "")
 
 
 def stopping(view: DriveExam) -> Iterator[ExamCase]:
@@ -292,7 +293,8 @@ def stopping(view: DriveExam) -> Iterator[ExamCase]:
                 steady_speed(one, speed, float(view.ego_short_mps[index]), view.rules.speed_off_max)
                 value = speed * float(reaction) + speed**2 / (2 * float(friction) * GRAVITY)
                 one.guess = f"{max(speed, 0.1):.2f}"
-                yield number(one, value, "m", 1)
+                one.reads("speed", None, speed * KMH)
+                yield number(one, value, "m")
 
 
 def braking_time(view: DriveExam) -> Iterator[ExamCase]:
@@ -305,7 +307,8 @@ def braking_time(view: DriveExam) -> Iterator[ExamCase]:
             one.fact("speed", "ego vehicle", speed, "m/s")
             steady_speed(one, speed, float(view.ego_short_mps[index]), view.rules.speed_off_max)
             one.guess = f"{max(speed, 0.1):.2f}"
-            yield number(one, speed / (float(friction) * GRAVITY), "s", 2)
+            one.reads("speed", None, speed * KMH)
+            yield number(one, speed / (float(friction) * GRAVITY), "s")
 
 
 def time_to(view: DriveExam) -> Iterator[ExamCase]:
@@ -322,6 +325,8 @@ def time_to(view: DriveExam) -> Iterator[ExamCase]:
         one.require("too_long", value, "<=", TIME_GAP_MAX_S, "s")
         one.fact("distance", ref.words, ref.gap_m, "m")
         one.fact("speed", "ego vehicle", speed, "m/s")
+        one.reads("distance", None, ref.gap_m)
+        one.reads("speed", None, speed * KMH)
         steady_speed(one, speed, float(view.ego_short_mps[index]), view.rules.speed_off_max)
         mark_all(view, one, ref)
-        yield number(one, value, "s", 1)
+        yield number(one, value, "s")

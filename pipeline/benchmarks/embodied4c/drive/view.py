@@ -69,9 +69,9 @@ class DriveExam(DriveView):
 
     @property
     def scope(self) -> str:
-        """Where alone it is known what there was, in words; "" all around."""
+        """Where alone it is known what there was, in words; "" all around. A film from above shows just that."""
         camera = self.facts.labelled_in
-        return f" in the picture of {camera}" if camera else ""
+        return "" if not camera else f" in the picture of {camera}" if self.scene.video else " in the picture"
 
     @property
     def us(self) -> str:

@@ -51,11 +51,11 @@ def distance_home(view: FlightExam) -> Iterator[ExamCase]:
         away = float(np.linalg.norm((view.flight.enu_m[index] - view.flight.enu_m[0])[:2]))
         one = case(view, "air_dt_home", second)
         one.require("too_near", away, ">=", 5.0, "m")
-        yield number(one, away, "m", 1)
+        yield number(one, away, "m")
         height = float(view.flight.height_m[index])
         one = case(view, "air_dt_height", second)
         one.require("too_near", height, ">=", 5.0, "m")
-        yield number(one, height, "m", 1)
+        yield number(one, height, "m")
 
 
 def heading(view: FlightExam) -> Iterator[ExamCase]:
@@ -65,7 +65,7 @@ def heading(view: FlightExam) -> Iterator[ExamCase]:
         one = case(view, "air_or", second)
         steady(view, one, index)
         one.require("angle_too_small", min(angle, 360 - angle), ">=", 4 * view.rules.turn_min_deg, "deg")
-        yield number(one, angle, "°", 0)
+        yield number(one, angle, "°")
 
 
 def compass(view: FlightExam) -> Iterator[ExamCase]:
@@ -87,7 +87,7 @@ def speed(view: FlightExam) -> Iterator[ExamCase]:
         one = case(view, "air_mt", second)
         one.require("too_slow", kmh, ">=", view.rules.speed_min_kmh, "km/h")
         steady_speed(one, kmh, float(view.short_mps[index]) * KMH, view.rules.speed_off_max)
-        yield number(one, kmh, "km/h", 1)
+        yield number(one, kmh, "km/h")
 
 
 def flown_lately(view: FlightExam) -> Iterator[ExamCase]:
@@ -100,7 +100,7 @@ def flown_lately(view: FlightExam) -> Iterator[ExamCase]:
         one.require("track_with_gaps", view.whole_since(second, max(before, 0.0)), "<=", 0, "s")
         way = view.way_m(second, before)
         one.require("too_near", way, ">=", 5.0, "m")
-        yield number(one, way, "m", 1)
+        yield number(one, way, "m")
 
 
 def climbed_lately(view: FlightExam) -> Iterator[ExamCase]:
@@ -129,7 +129,7 @@ def flown_in_all(view: FlightExam) -> Iterator[ExamCase]:
         one.require("track_with_gaps", view.whole_since(second), "<=", 0, "s")
         way = view.way_m(second)
         one.require("too_near", way, ">=", 10.0, "m")
-        yield number(one, way, "m", 0)
+        yield number(one, way, "m")
 
 
 def sequence(view: FlightExam) -> Iterator[ExamCase]:
@@ -193,11 +193,14 @@ def seconds_home(view: FlightExam) -> Iterator[ExamCase]:
         one.require("too_near", away, ">=", 10.0, "m")
         one.fact("distance", "start", away, "m")
         one.fact("speed", "drone", speed_now, "m/s")
+        one.reads("speed", None, speed_now * KMH)
+        one.reads("distance from the start", None, away)
         steady_speed(one, speed_now, float(view.short_mps[index]), view.rules.speed_off_max)
-        yield number(one, away / max(speed_now, 0.1), "s", 1)
+        yield number(one, away / max(speed_now, 0.1), "s")
         height = float(view.flight.height_m[index])
         for rate_mps in DESCENT_MPS:
             one = case(view, "air_cs_down", second, (rate_mps,), rate=rate_mps)
             one.require("too_near", height, ">=", 5.0, "m")
             one.guess = f"{max(height, 0.1):.1f}"
-            yield number(one, height / float(rate_mps), "s", 1)
+            one.reads("height", None, height)
+            yield number(one, height / float(rate_mps), "s")

@@ -38,7 +38,7 @@ def height_of(view: FlightExam) -> Iterator[ExamCase]:
         mark = view.flight.places[place]
         one = case(view, "air_at_height", second, (mark.label,), place, thing=mark.label)
         one.require("too_far", gap, "<=", view.rules.spoken_of_m, "m")
-        yield number(one, mark.top_m - mark.base_m, "m", 0)
+        yield number(one, mark.top_m - mark.base_m, "m")
 
 
 def bearing(view: FlightExam) -> Iterator[ExamCase]:
@@ -66,7 +66,7 @@ def distance(view: FlightExam) -> Iterator[ExamCase]:
         one = case(view, "air_dt", second, (label,), place, thing=label)
         one.require("too_near", gap, ">=", 5.0, "m")
         one.require("too_far", gap, "<=", view.rules.spoken_of_m, "m")
-        yield number(one, gap, "m", 1)
+        yield number(one, gap, "m")
 
 
 def nearest_to(view: FlightExam) -> Iterator[ExamCase]:
@@ -155,7 +155,7 @@ def shown(view: FlightExam) -> Iterator[ExamCase]:
         doubtful = [flight.maybe_seen_by(place, second) for place in flight.pool]
         one.require("shown_in_doubt", sum(doubtful) - sum(seen), "<=", 0, "landmarks")
         one.traits = (str(len(flight.pool)),)
-        yield number(one, float(sum(seen)), "", 0)
+        yield number(one, float(sum(seen)), "")
 
 
 def near(view: FlightExam) -> Iterator[ExamCase]:
@@ -173,7 +173,7 @@ def near(view: FlightExam) -> Iterator[ExamCase]:
             for place, gap in zip(flight.pool, gaps.tolist(), strict=True):
                 one.fact("distance", label_of(view, place), gap, "m")
             one.traits = (str(len(flight.pool)), str(radius))
-            yield number(one, float((gaps <= radius).sum()), "", 0)
+            yield number(one, float((gaps <= radius).sum()), "")
 
 
 def moves(view: FlightExam) -> Iterator[ExamCase]:
@@ -193,7 +193,7 @@ def moves(view: FlightExam) -> Iterator[ExamCase]:
             one.require("a_movement_begins", len(soon), "<=", 0, "movements")
             breaks = [after.start_s - before.end_s for before, after in pairwise(counted)]
             one.require("runs_into_the_next", min(breaks, default=AGAIN_S), ">=", AGAIN_S, "s")
-            yield number(one, float(len(counted)), "", 0)
+            yield number(one, float(len(counted)), "")
 
 
 def _listed(view: FlightExam, second: int) -> str:

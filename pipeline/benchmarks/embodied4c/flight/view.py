@@ -14,6 +14,7 @@ from pipeline.benchmarks.embodied4c.rules import ExamRules
 from pipeline.core.arrays import FloatArray
 from pipeline.core.schema import Rejection
 from pipeline.geometry.angles import rate, turn_rate_dps
+from pipeline.questions.gate import Shown
 from pipeline.worlds.flight.facts import FlightScene
 from pipeline.worlds.flight.view import FlightView
 
@@ -45,6 +46,11 @@ class FlightExam:
         ]
         most = rules.exam_moments_max
         self.moments = [known[(i + 1) * len(known) // most - 1] for i in range(most)] if len(known) > most else known
+
+    @property
+    def shown(self) -> Shown:
+        """What whoever answers is shown of it."""
+        return self.flight.shown
 
     @property
     def obstacle(self) -> Rejection | None:
@@ -122,6 +128,7 @@ def case(
         label = view.flight.places[place].label
         seen = float(view.flight.seen_by(place, second, one.from_s or 0.0))
         one.require("not_seen_yet", seen, ">=", 1, "times", label)
+        one.name(view.flight.named(place, seen))
     return one
 
 

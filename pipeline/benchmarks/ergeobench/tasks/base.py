@@ -21,6 +21,7 @@ from pipeline.core.schema import Rejection
 from pipeline.core.templates import load_template
 from pipeline.geometry.views import View
 from pipeline.questions.cases import Case, CaseTask
+from pipeline.questions.gate import NamedThing
 from pipeline.questions.rules import Measure, first_broken, rule
 
 TRIES: Final = 24  # views that are drawn for an answer
@@ -69,6 +70,8 @@ class SeenTask(CaseTask[ErgeoView]):
         case = Case(*(view.objects[i].id for i in members), *more, wording="")
         for i in members:
             seen = view.objects[i]
+            if is_named:
+                case.name(NamedThing(seen.label, seen.label, seen.visible_share, view.rules.visible_share_min, "share"))
             for measure in view.measures(i, is_named=is_named):
                 case.measured(replace(measure, subject=seen.id))
             case.fact("yaw", seen.id, seen.yaw_deg, "deg")

@@ -49,6 +49,8 @@ HALVES: Final = ("left half", "right half")
 class NeedTask(SeenTask):
     """Base: a place is usable where it is wide enough, near enough and its kind is known."""
 
+    reads = "kind"
+
     def required(self, view: ErgeoView) -> tuple[Measure, ...]:
         """There must be a place whose kind is known."""
         known = sum(seen.kind is not None for seen in view.objects)

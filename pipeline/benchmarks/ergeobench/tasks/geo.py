@@ -49,6 +49,7 @@ class GeoLocalization(CaseTask[ErgeoView]):
         shows: what is seen: "view", the whole panorama, or its source, from which an environment renders.
     """
 
+    reads = "region"
     share = 1
     form: Form = FreeText(OTHERS + 1, country_of)
 

@@ -26,6 +26,8 @@ Shows = Mapping[str, Sequence[tuple[View, int]]]
 class Perception(SeenTask):
     """Questions of one slot."""
 
+    reads = "kind"
+
     def __init__(self, slot: str) -> None:
         self.name = slot
         self.template = "ergeobench/shows_which"

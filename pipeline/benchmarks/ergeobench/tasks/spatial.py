@@ -46,6 +46,7 @@ class DepthTask(DistanceTask):
     offered: a car is not nearer than a tower because it is a car.
     """
 
+    reads = "nearness"
     name = "Depth Estimation"
     template = "ergeobench/depth"
 
@@ -92,6 +93,7 @@ class DepthTask(DistanceTask):
 class Distance(DistanceTask):
     """Which of two objects of one label in a view is nearer, or farther away, which is drawn: left or right."""
 
+    reads = "nearness"
     name = "Distance"
     template = "ergeobench/distance"
 
@@ -146,6 +148,7 @@ CELLS: Final = {f"{row} {column}": (x, y) for row, y in ROWS.items() for column,
 class YawEstimation(SeenTask):
     """By how much one must turn to look straight at an object: four bins of 20 degrees."""
 
+    reads = "yaw"
     name = "Yaw Estimation"
     template = "ergeobench/yaw_estimation"
 
@@ -173,6 +176,7 @@ class YawEstimation(SeenTask):
 class Positioning(SeenTask):
     """In which of six cells of the picture an object lies. The camera is tilted too: else height would tell it."""
 
+    reads = "place"
     name = "2D Positioning"
     template = "ergeobench/positioning"
     form = Choice(len(CELLS))
@@ -239,6 +243,7 @@ def sector(turn_deg: float) -> str:
 class CrossView(SeenTask):
     """Where an object lies after a second turn, of four directions."""
 
+    reads = "kind"
     name = "Cross View"
     template = "ergeobench/cross_view"
 
@@ -281,6 +286,7 @@ FRONT, BEHIND = FACING = ("in front of me", "behind me")
 class LeftRight(SeenTask):
     """Whether one object lies left or right of another in a view; which is named first is drawn."""
 
+    reads = "side"
     name = "Left/Right Relative"
     template = "ergeobench/left_right"
 
@@ -330,6 +336,7 @@ class LeftRight(SeenTask):
 class FrontBack(SeenTask):
     """Whether an object of the panorama lies before or behind one who looks as a view shows, which is drawn."""
 
+    reads = "side"
     name = "Front/Back Relative"
     template = "ergeobench/front_back"
 

@@ -100,6 +100,7 @@ _AT_REST: Final[Actions] = TILTS | RESTS  # what a drone on the ground can do to
 class TrajectoryCaptioning(UrbanTask):
     """Operands: which movements, in words: the latest few, or all so far; and the second at which the last one ends."""
 
+    reads = "movement"
     name = "Trajectory Captioning"
     share = 411
     category = "Recall"

@@ -37,6 +37,7 @@ NOT_IN_VIEW: Final = "No, it is not in view"
 class GoalDetection(EvenTask):
     """Operands: the goal and a second. Truth: in which third of the picture it is, or that it is not in view."""
 
+    reads = "place"
     name = "Goal Detection"
     share = 317
     category = "Perception"
@@ -84,6 +85,7 @@ class GoalDetection(EvenTask):
 class Association(UrbanTask):
     """Operands: the goal and a second at which it is not in view. Truth: the landmark in view that is nearest to it."""
 
+    reads = "kind"
     name = "Association"
     share = 230
     category = "Reasoning"
@@ -167,6 +169,7 @@ def _across(view: UrbanView, place: int, index: int, off_deg: float) -> tuple[fl
 class StartEndPosition(UrbanTask):
     """Operand: the second at which the question ends. Truth: the landmarks nearest to both ends of the path so far."""
 
+    reads = "nearness"
     name = "Start/End Position"
     share = 142
     category = "Recall"
@@ -211,6 +214,7 @@ class StartEndPosition(UrbanTask):
 class ObjectRecall(UrbanTask):
     """Operands: a landmark that lies in no other. Truth: the one nearest to it, of those that do not lie in it."""
 
+    reads = "nearness"
     name = "Object Recall"
     share = 120
     category = "Recall"

@@ -36,6 +36,7 @@ class LandmarkPosition(EvenTask):
     the drone is in no sector; that it is directly below is no option, since it is hardly ever right.
     """
 
+    reads = "side"
     name = "Landmark Position"
     share = 859
     category = "Perception"
@@ -158,6 +159,7 @@ class HighLevelPlanning(UrbanTask):
     option if that makes it much longer. How near it is already is told by its outline.
     """
 
+    reads = "way"
     name = "High-level Planning"
     share = 258
     category = "Navigation"

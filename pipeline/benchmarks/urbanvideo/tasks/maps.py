@@ -28,6 +28,7 @@ class CognitiveMap(UrbanTask):
     The drone first flies upwards on it, so that no cardinal direction is needed.
     """
 
+    reads = "way"
     name = "Cognitive Map"
     share = 265
     category = "Perception"

@@ -81,6 +81,7 @@ class Proximity(EvenTask):
     of a few metres about the landmark: it must be the same whether or not one counts as there by then.
     """
 
+    reads = "nearness"
     name = "Proximity"
     share = 117
     category = "Perception"
@@ -256,6 +257,7 @@ class Duration(UrbanTask):
     about the same time is no option: two ends each are not known well enough to prove it.
     """
 
+    reads = "order"
     name = "Duration"
     share = 132
     category = "Perception"

@@ -21,6 +21,7 @@ class Assisted(UrbanTask):
     """A task that no facts answer: it has no candidates of its own."""
 
     model_assisted = True
+    reads = "look"
 
     def candidates(self, view: UrbanView) -> pa.Table:
         """No candidate: only stage `author` makes some."""

@@ -50,6 +50,7 @@ class SequenceRecall(_Next):
     A flight of so few movements that it cannot have the three answers of an `EvenTask` is offered a fixed set.
     """
 
+    reads = "movement"
     name = "Sequence Recall"
     share = 112
     category = "Recall"
@@ -97,6 +98,7 @@ class ActionGeneration(_Next):
     goal is given, a movement that brings it nearer; no other option may be called such a movement.
     """
 
+    reads = "movement"
     name = "Action Generation"
     share = 1171
     category = "Navigation"
@@ -186,6 +188,7 @@ class ProgressEvaluation(EvenTask):
     The route's steps and the flight's movements must match in one way alone (`ways_to_fly`).
     """
 
+    reads = "movement"
     name = "Progress Evaluation"
     share = 763
     category = "Navigation"

@@ -23,6 +23,7 @@ class AppearanceOrder(ArrayTask[ScanView]):
     as every released question names them in the order of one of its options.
     """
 
+    reads = "order"
     name = "obj_appearance_order"
     share = 1
     template = "vsi/obj_appearance_order"

@@ -40,6 +40,7 @@ class RoomSize(ArrayTask[ScanView]):
         extent: the part of the scene that is asked about; None: all that was measured, whatever that is.
     """
 
+    reads = "area"
     share = 1
     roles = ()
     slots = ()
@@ -105,6 +106,7 @@ class ObjectCounting(ArrayTask[ScanView]):
         roles: one per category that is counted.
     """
 
+    reads = "count"
     share = 1
     form: Number = Number(decimals=0, unit="objects")
 
@@ -201,6 +203,7 @@ CM_PER_M = 100.0
 class ObjectSize(ArrayTask[ScanView]):
     """Operand: a category with one instance. Truth: longest box side in whole centimetres (VSI-Bench B.1)."""
 
+    reads = "size"
     name = "object_size_estimation"
     share = 1
     template = "vsi/object_size_estimation"
@@ -255,6 +258,7 @@ def _shown(view: ScanView, category: IntArray) -> tuple[Check, ...]:
 class AbsDistance(ArrayTask[ScanView]):
     """Operands: two unique categories in alphabetical order. Truth: closest-point distance, one decimal (B.1)."""
 
+    reads = "distance"
     name = "object_abs_distance"
     share = 1
     template = "vsi/object_abs_distance"

@@ -41,6 +41,7 @@ class RelDistance(SampledTask[ScanView]):
         beyond: relation in which each distance stands to the least one.
     """
 
+    reads = "nearness"
     share = 1
     leak_group = "nearest"
 
@@ -153,6 +154,7 @@ class RelDirection(SampledTask[ScanView]):
         away: one faces away from the second object.
     """
 
+    reads = "side"
     share = 1
     leak_group = "direction"  # of all three levels
     roles = ("standing", "facing", "asked")

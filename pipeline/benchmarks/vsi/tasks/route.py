@@ -65,6 +65,7 @@ class RoutePlanning(ArrayTask[ScanView]):
     neither what it would be beyond. Nobody turns back twice, so that is no option, and no such route is asked.
     """
 
+    reads = "way"
     name = "route_planning"
     share = 1
     template = "vsi/route_planning"

@@ -9,7 +9,7 @@ Observations have no times: the step follows from positions and rates of the joi
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -55,6 +55,7 @@ _POSE: Final = 7
 _SHORT: Final = 2  # parts of a path without the task: it is the root then
 _VARIATION: Final = re.compile(r"variation(\d{1,6})")
 _TOPS: Final = ("", "*/", "*/*/")
+_COLOUR: Final = re.compile(r"\bthe (\w+) (?:target|ball|sphere)\b", re.IGNORECASE)
 _TARGET: Final = {"reach_target": ("target", "ball")}  # tasks whose low-dimensional state is a place, and of what
 EXPECTED_FILES: Final = (
     ExpectedFile("observations", (OBSERVATIONS,), "the episode is left out", True),
@@ -110,15 +111,16 @@ class RLBench(FolderReader):
             parts = tuple(map(str, range(state.shape[1])))
             signals = (Signal(name="task_low_dim_state", parts=parts, values=pack(state, PLACE_STEP_M)),)
         video = _video(files, len(rows), 1 / (seconds[1] - seconds[0]) if len(seconds) > 1 else None, findings)
+        instructions = _instructions(files, findings)
         facts = Episode(
             seconds=pack(seconds, TIME_STEP_S),
             clock=clock,
             task=task,
             variation=int(variation[1]) if variation else None,
-            instructions=_instructions(files, findings),
+            instructions=instructions,
             arm=arm,
             gripper=gripper,
-            items=_items(task, state),
+            items=_items(task, state, instructions),
             cameras=cameras,
             signals=signals,
         )
@@ -227,12 +229,18 @@ def _gripper(rows: list[dict[str, Any]], findings: Findings) -> Gripper | None:
     )
 
 
-def _items(task: str | None, state: FloatArray | None) -> tuple[SceneItem, ...]:
-    """The items that a task's state is known to describe; for most tasks the numbers have no names."""
+def _items(task: str | None, state: FloatArray | None, instructions: Sequence[str]) -> tuple[SceneItem, ...]:
+    """The items that a task's state is known to describe; for most tasks the numbers have no names.
+
+    Balls of other colours lie beside the target, of which the log knows nothing: what tells it from them is the colour
+    by which an instruction calls it.
+    """
     if task not in _TARGET or state is None or state.shape[1] != 3:
         return ()
     name, category = _TARGET[task]
-    return (SceneItem(id=name, category=category, role="target", place_m=pack(state, PLACE_STEP_M)),)
+    told = {found[1].lower() for text in instructions for found in [_COLOUR.search(text)] if found}
+    looks = {"colour": told.pop()} if len(told) == 1 else {}
+    return (SceneItem(id=name, category=category, role="target", attributes=looks, place_m=pack(state, PLACE_STEP_M)),)
 
 
 def _video(files: SceneFiles, count: int, fps: float | None, findings: Findings) -> Video | None:

@@ -22,7 +22,16 @@ from pipeline.reading.files import Listing, SceneFiles
 from pipeline.reading.folders import Layout, list_scenes
 from pipeline.reading.footage import Footage
 from pipeline.reading.reader import ExpectedFile, Reader
-from pipeline.worlds.drive.facts import ARGOVERSE2, TIME_STEP_S, Actor, Drive, DriveScene, Ego, VehicleBox
+from pipeline.worlds.drive.facts import (
+    ARGOVERSE2,
+    CATEGORIES,
+    TIME_STEP_S,
+    Actor,
+    Drive,
+    DriveScene,
+    Ego,
+    VehicleBox,
+)
 from pipeline.worlds.drive.readers.argoverse2_parts import (
     CAMERAS,
     UNIT_TOLERANCE,
@@ -130,6 +139,7 @@ class Argoverse2(Reader):
             seconds=pack((times_ns - times_ns[0]) / 1e9, TIME_STEP_S),
             ego=Ego(track=ego.track(), point=POINT, box=_ego_box(ego_rows, findings)),
             actors=_actors(boxes, times_ns, rotation, origin_m, findings),
+            complete=tuple(sorted(CATEGORIES - {"object"})),  # its annotators labelled all that the lidar met
             lanes=lanes,
             crossings=crossings,
             drivable=drivable,

@@ -23,7 +23,7 @@ from pipeline.reading.files import SceneFiles, SceneRef
 from pipeline.reading.folders import FolderReader, check_scene_name, digest_files
 from pipeline.reading.footage import Footage
 from pipeline.reading.reader import ExpectedFile
-from pipeline.worlds.drive.facts import KITTI, TIME_STEP_S, Actor, Drive, DriveCamera, DriveScene, Ego
+from pipeline.worlds.drive.facts import KITTI, ROAD_USERS, TIME_STEP_S, Actor, Drive, DriveCamera, DriveScene, Ego
 from pipeline.worlds.drive.readers.kitti_poses import (
     BODY_FROM_CAMERA,
     Calibration,
@@ -119,6 +119,7 @@ class KittiTracking(FolderReader):
             ego=None if poses is None else _ego(poses),
             ego_point=POINT if poses is None else None,
             actors=labels.actors(poses, findings),
+            complete=tuple(sorted(ROAD_USERS)),  # what of them is small or hidden lies in DontCare
             labelled_in=LABELLED_IN,
             cameras=_cameras(files, calibration),
         )

@@ -141,6 +141,7 @@ class Flights(Reader):
             video_offset_s=log.video_offset_s,
             nose_first=settings.nose_first,
             landmarks=found.landmarks,
+            complete=None if _mapped(settings) else (),
         )
         return files.scene_of(FlightScene, self, "none", flight, findings.after(log.assembled.findings), video)
 
@@ -157,6 +158,12 @@ class Flights(Reader):
         if path is None or scene.video is None or scene.video.fps is None:
             return None
         return movie_footage(files, path, scene.video.fps)
+
+
+def _mapped(settings: FlightSettings) -> bool:
+    """Whether all is on the map that can be seen: a list of landmarks alone (GeoJSON) names some of what is there."""
+    listed = settings.landmarks is not None and settings.landmarks.lower().endswith(".geojson")
+    return settings.buildings is not None or not listed
 
 
 def _listed(root: Path, folder: Path) -> FlightSettings | RawDataError:

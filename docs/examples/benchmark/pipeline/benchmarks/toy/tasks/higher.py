@@ -14,6 +14,7 @@ class Higher(ArrayTask[RoomView]):
     """Operands: two unique categories in alphabetical order. Truth: the one whose top is higher."""
 
     name = "higher"
+    reads = "height"
     share = 1
     template = "toy/higher"
     roles = ("first", "second")

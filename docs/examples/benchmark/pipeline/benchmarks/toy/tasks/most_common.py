@@ -12,6 +12,7 @@ class MostCommon(CaseTask[RoomView]):
     """One question per scan, without operands. Truth: the category with the largest count; the next three are wrong."""
 
     name = "most_common"
+    reads = "count"
     share = 1
     template = "toy/most_common"
 

@@ -18,6 +18,7 @@ class Taller(ArrayTask[ScanView]):
     """Operands: two unique categories in alphabetical order. Truth: the one whose box is higher from bottom to top."""
 
     name = "object_taller"
+    reads = "height"
     share = 1
     template = "vsi/object_taller"
     roles = ("first", "second")

@@ -1,0 +1,87 @@
+"""What a film does not show is not asked of it: a ball that is one of three, a thing beside the picture."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pipeline.core.schema import Video
+from pipeline.worlds.arm import facts as arms
+from tests.benchmarks.embodied4c.planted import actor, drive, episode, item, turning
+from tests.oracles.exam_check import asked_of
+
+VIDEO = Video(path="front_rgb", fps=10.0, frames=21, width=128, height=128)
+# Two metres ahead of the robot's foot, level, looking back at it: right in the picture is the robot's left.
+CAMERA = arms.ArmCamera(
+    name="front",
+    width=128,
+    height=128,
+    focal_px=(100.0, 100.0),
+    centre_px=(64.0, 64.0),
+    place_m=(2.0, 0.0, 0.3),
+    world_from_camera=((0.0, 0.0, -1.0), (1.0, 0.0, 0.0), (0.0, -1.0, 0.0)),
+    moves=False,
+    pictures=True,
+)
+BALL = (0.1, 0.1, 0.1)
+
+
+def filmed(*items: arms.SceneItem, complete: bool = False, **more: Any) -> Any:
+    """An episode before a camera."""
+    scene = episode(*items, **more).with_facts(cameras=(CAMERA,), items_complete=complete)
+    return scene.model_copy(update={"video": VIDEO})
+
+
+def refused(scene: Any, kind: str) -> set[tuple[Any, ...]]:
+    """Why questions of a kind are refused: reason, measured, limit; (None, None, None) for one that is asked."""
+    rows = asked_of(scene)
+    return {(row["reason"], row["measured"], row["limit"]) for row in rows if row["operands"][0] == kind}
+
+
+def ball(y: float = 0.3, **more: Any) -> arms.SceneItem:
+    return item("ball", BALL, (0.3, y, 0.5), **more)
+
+
+def test_the_ball_is_not_asked_for_where_the_log_knows_the_target_alone() -> None:
+    assert refused(filmed(ball()), "arm_dt") == {("others_not_logged", 0, 1)}
+    assert refused(filmed(ball(), complete=True), "arm_dt") == {(None, None, None)}
+    red = ball().model_copy(update={"attributes": {"colour": "red"}})
+    assert refused(filmed(red), "arm_dt") == {(None, None, None)}, "its colour tells it from others"
+    blue = ball(-0.3).model_copy(update={"attributes": {"colour": "blue"}, "id": "other"})
+    assert refused(filmed(red, blue, complete=True), "arm_at") == {("double_in_picture", 1, 0)}
+
+
+@pytest.mark.parametrize(("y", "reason"), [(1.08, None), (1.1, "not_in_picture"), (-1.1, "not_in_picture")])
+def test_a_thing_beside_the_picture_is_not_asked_for(y: float, reason: str | None) -> None:
+    """At 1.7 m a picture of 128 pixels and a focal length of 100 shows 1.088 m to each side."""
+    assert {row[0] for row in refused(filmed(ball(y), complete=True), "arm_dt")} == {reason}
+
+
+def test_the_gripper_must_be_in_the_picture_too() -> None:
+    assert {row[0] for row in refused(filmed(ball(), gripper=(0.3, 0.0, 1.5), complete=True), "arm_dt")} == {
+        "not_in_picture"
+    }
+
+
+def test_joints_are_read_on_dials_alone_and_lengths_to_what_a_picture_shows() -> None:
+    arm = turning(0.0, 30.0, -90.0, 120.0)
+    assert {row[0] for row in refused(filmed(ball(), arm=arm), "arm_md_rate")} == {"not_shown"}
+    (row,) = {row[0] for row in refused(episode(ball(), arm=arm), "arm_md_rate")}
+    assert row is None
+    slow = turning(0.0, 20.0, -90.0, 120.0)  # half of five degrees a second is an eighth of it
+    assert refused(episode(ball(), arm=slow), "arm_md_rate") == {("read_too_coarsely", 0.125, 0.1)}
+    told = [row for row in asked_of(filmed(ball(), complete=True)) if row["operands"][0] == "arm_dt"]
+    assert {row["answer"] for row in told} == {"30"}
+    assert all("nearest multiple of 5" in row["wording"] for row in told)
+    near = filmed(ball(0.2), complete=True)  # half of five centimetres is an eighth of it
+    assert refused(near, "arm_dt") == {("read_too_coarsely", 0.125, 0.1)}
+
+
+def test_a_drive_from_above_is_read_to_half_a_metre_as_far_as_the_map_goes() -> None:
+    near, far = actor("car", 12.0, 0.0), actor("car", 62.0, 0.0)
+    (row,) = [row for row in asked_of(drive(near)) if row["operands"][0] == "dt_near" and row["operands"][2] == "car"][
+        :1
+    ]
+    assert (row["answer"], "nearest multiple of 0.5" in row["wording"]) == ("8.0", True)
+    assert ("not_in_picture", 0, 1) in refused(drive(far), "dt_near")
