@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import gc
 import json
 import os
 import shutil
@@ -35,7 +36,7 @@ from pipeline.worlds.indoor.facts import (
 )
 from pipeline.worlds.indoor.view import IndoorView
 from pipeline.worlds.registry import READERS
-from tests.environment import REAL_DATA
+from tests.environment import REAL_DATA, times
 from tests.tables import candidates, read_questions
 
 if TYPE_CHECKING:
@@ -44,8 +45,17 @@ if TYPE_CHECKING:
 pytest_plugins = ["tests.cost"]
 
 # The same examples on every run: a red test stays red until its cause is mended, and no database is written.
-settings.register_profile("scan2qa", deadline=None, derandomize=True, database=None)
+settings.register_profile("scan2qa", deadline=None, derandomize=True, database=None, max_examples=times(60, 1000))
 settings.load_profile("scan2qa")
+
+gc.disable()  # while modules are imported, of which hardly anything is ever garbage
+
+
+def pytest_collection_finish() -> None:
+    """Has what was imported stay out of every later search for garbage."""
+    gc.freeze()
+    gc.enable()
+
 
 # The tasks that the unified metadata answer.
 DIRECTIONS = tuple(f"object_rel_direction_{level}" for level in ("easy", "medium", "hard"))

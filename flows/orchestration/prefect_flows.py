@@ -38,7 +38,7 @@ from prefect.context import TaskRunContext
 from prefect.exceptions import Abort, CancelledRun
 from prefect.futures import PrefectFuture, as_completed
 from prefect.logging import get_run_logger
-from prefect.settings import PREFECT_API_URL
+from prefect.settings import PREFECT_API_URL, temporary_settings
 from prefect.states import Completed
 from prefect.task_runners import ThreadPoolTaskRunner
 
@@ -70,9 +70,6 @@ from pipeline.engine.store import Store
 from pipeline.release.history import PublishedRelease, candidate, history
 from pipeline.stages.builder import Builder
 from pipeline.stages.registry import STAGES
-
-if TYPE_CHECKING:
-    pass
 
 if TYPE_CHECKING:
     from flows.remote.remote_store import RemoteBuildStore
@@ -192,18 +189,17 @@ def run_as_flow(
         return _run(request, context, 0, action, options)  # whoever sits before it tries again
 
     try:
-        if not PREFECT_API_URL.value():
-            start_server()
-        flow(name=deployed.name, persist_result=False, task_runner=_THREADS)(run)(
-            benchmark=request.name,
-            roots=written_roots(context.resolved.roots),
-            settings=dict(setting.split("=", 1) for setting in context.resolved.settings),
-            out=str(context.resolved.folder),
-            workers=request.workers,
-            runner=request.runner,
-            runner_address=request.address,
-            **({"stage": options["name"], "scenes": list(options["scenes"])} if options else {}),
-        )
+        with temporary_settings({PREFECT_API_URL: PREFECT_API_URL.value() or start_server()}):
+            flow(name=deployed.name, persist_result=False, task_runner=_THREADS)(run)(
+                benchmark=request.name,
+                roots=written_roots(context.resolved.roots),
+                settings=dict(setting.split("=", 1) for setting in context.resolved.settings),
+                out=str(context.resolved.folder),
+                workers=request.workers,
+                runner=request.runner,
+                runner_address=request.address,
+                **({"stage": options["name"], "scenes": list(options["scenes"])} if options else {}),
+            )
     except (Scan2qaError, LostPrefectError, CancelledRun, Abort):
         raise
     except Exception as error:  # Prefect lets through whatever its client, server and database raise

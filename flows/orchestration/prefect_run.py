@@ -1,7 +1,8 @@
 """The surroundings of a flow run: Prefect's temporary server, the run's artifacts, and cancellation.
 
 The temporary server is started here so that a failing start is noticed early: Prefect itself waits two minutes for a
-server that has ended, and restarts one that cannot use its database again and again.
+server that has ended, and restarts one that cannot use its database again and again. Prefect would also import its
+whole server into this process, which takes longer than all else of the start.
 
 Runs of a deployment are cancelled with a signal by the worker or server process that started them; runs that the
 command line started have no such process.
@@ -13,6 +14,8 @@ import atexit
 import os
 import re
 import signal
+import socket
+import sys
 import tempfile
 import threading
 import time
@@ -20,21 +23,21 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from subprocess import Popen
+from subprocess import Popen, TimeoutExpired
 from typing import IO, Any, Final
 from uuid import UUID
 
 import httpx
+import prefect
 from prefect.artifacts import create_link_artifact, create_markdown_artifact, create_table_artifact
 from prefect.client.orchestration import SyncPrefectClient, get_client
 from prefect.events.worker import EventsWorker
 from prefect.exceptions import PrefectException
 from prefect.runtime import deployment, flow_run
-from prefect.server.api.server import SubprocessASGIServer
-from prefect.settings import PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS
+from prefect.settings import PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS, get_current_settings
 
 from flows.cli.diff import report_of
-from flows.orchestration.prefect_server import LostPrefectError, is_kept
+from flows.orchestration.prefect_server import LOOPBACK, LostPrefectError, is_kept
 from flows.orchestration.processes import Watchdog, children_end_with_us, stop, stoppable
 from pipeline.core.errors import ConfigError
 from pipeline.engine.config import BuildConfig
@@ -44,35 +47,60 @@ from pipeline.release.history import RELEASE, RELEASES, latest
 from pipeline.release.writer import Released
 
 PORTS: Final = 3  # that are tried: another program may take one just before
+APP: Final = "prefect.server.api.server:create_app"
 HEALTH_EVERY_S: Final = 0.1
+ENDS_WITHIN_S: Final = 5.0
 _TAKEN: Final = re.compile(r"address already in use|only one usage of each socket address", re.IGNORECASE)
 _FAULT: Final = re.compile(r"^[\w.]*?(\w+(?:Error|Exception)): (.+)$", re.MULTILINE)
 
 
-def start_server() -> None:
-    """Has Prefect's temporary server run until this process ends. Raises LostPrefectError."""
-    server = SubprocessASGIServer()  # the one that Prefect asks for
-    if server.running:
-        return
+def start_server() -> str:
+    """Has Prefect's temporary server run until this process ends. Raises LostPrefectError.
+
+    Returns:
+        The URL of its API.
+    """
     with tempfile.TemporaryFile() as said:
         for _ in range(PORTS):
-            try:
-                server.port = server.find_available_port()
-            except RuntimeError as error:
-                raise LostPrefectError(str(error)) from error
-            server.server_process = _quietly(server, said)
-            if _answers(server.server_process, server.api_url):
-                server.running = True
-                atexit.register(server.stop)
-                return
+            port = _free_port()
+            process, url = _quietly(port, said), f"http://{LOOPBACK[0]}:{port}/api"
+            atexit.register(_end, process)
+            if _answers(process, url):
+                return url
             said.seek(0)
             words = said.read().decode(errors="replace")
             if not _TAKEN.search(words):
                 break  # with another port it would end the same way
-    server.stop()
     faults = _FAULT.findall(words)
     told = ": ".join(faults[-1]) if faults else "it ends without a word"
     raise LostPrefectError(f"its temporary server does not start ({told})")
+
+
+def _free_port() -> int:
+    """A port that nobody listens at."""
+    with socket.socket() as one:
+        one.bind((LOOPBACK[0], 0))
+        port: int = one.getsockname()[1]
+    return port
+
+
+def _quietly(port: int, said: IO[bytes]) -> Popen[bytes]:
+    """Starts a process of the server as Prefect does; its errors go to a file."""
+    command = [sys.executable, "-m", "uvicorn", "--app-dir", str(Path(prefect.__file__).parents[1]), "--factory", APP]
+    command += ["--host", LOOPBACK[0], "--port", str(port), "--log-level", "error", "--lifespan", "on"]
+    own = {"PREFECT_UI_ENABLED": "0", "PREFECT__SERVER_EPHEMERAL": "1", "PREFECT__SERVER_FINAL": "1"}
+    settings = get_current_settings().to_environment_variables(exclude_unset=True)
+    return Popen(command, env={**os.environ, **own, **settings}, stderr=said)  # noqa: S603 # our own interpreter
+
+
+def _end(process: Popen[bytes]) -> None:
+    """Ends a server that still runs."""
+    process.terminate()
+    try:
+        process.wait(ENDS_WITHIN_S)
+    except TimeoutExpired:
+        process.kill()
+        process.wait()
 
 
 def drop_unsent_states() -> None:
@@ -82,18 +110,7 @@ def drop_unsent_states() -> None:
             worker._queue.queue.clear()
 
 
-def _quietly(server: SubprocessASGIServer, said: IO[bytes]) -> Popen[Any]:
-    """Starts a process of the server, which inherits where errors go: here to a file."""
-    before = os.dup(2)
-    try:
-        os.dup2(said.fileno(), 2)
-        return server._run_uvicorn_command()
-    finally:
-        os.dup2(before, 2)
-        os.close(before)
-
-
-def _answers(process: Popen[Any], url: str) -> bool:
+def _answers(process: Popen[bytes], url: str) -> bool:
     """Returns whether the server answers before it ends. Raises LostPrefectError where it does neither."""
     within_s = PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS.value()
     until = time.monotonic() + within_s

@@ -29,19 +29,8 @@ PLACES = {
     "stage": ("pipeline/stages/tally.py",),
     "task": ("pipeline/benchmarks/vsi/tasks/taller.py", "templates/vsi/object_taller.yaml"),
 }
-# The command line without Prefect, which takes seconds to start and decides nothing.
 SCAN2QA = """
 import sys
-from types import SimpleNamespace
-from pipeline.stages.builder import Builder
-
-def handed(prepared, keys, progress, far):
-    return Builder(prepared.config, prepared.folder, progress=progress, keys=keys)
-
-def orchestrate(asked, builder, action, options):
-    return getattr(builder, action)(**options)
-
-sys.modules["flows.orchestration.prefect_flows"] = SimpleNamespace(Handed=handed, orchestrate=orchestrate)
 from flows.cli.app import app
 for command in sys.argv[1].splitlines():
     try:
@@ -71,17 +60,20 @@ def enter(project: Path, text: str) -> None:
     path.write_text(entered)
 
 
-def project_with(kind: str, folder: Path) -> Path:
-    """A copy of the project with one example in it."""
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the project with all examples in it."""
+    folder = tmp_path_factory.mktemp("project")
     being_written = shutil.ignore_patterns("tmp*", "*.pyc.*")  # by a test beside this one
     for name in ("pipeline", "flows", "templates", "meta_schemas"):
         shutil.copytree(REPOSITORY / name, folder / name, ignore=being_written)  # with what Python has compiled
     shutil.copy(REPOSITORY / "pyproject.toml", folder)
-    for name, path in files_of(kind).items():
-        assert not (folder / name).exists(), f"{name} is there without the example"
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(path, folder / name)
-    enter(folder, (EXAMPLES / kind / ENTRIES).read_text())
+    for kind in KINDS:
+        for name, path in files_of(kind).items():
+            assert not (folder / name).exists(), f"{name} is there without the example"
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(path, folder / name)
+        enter(folder, (EXAMPLES / kind / ENTRIES).read_text())
     return folder
 
 
@@ -101,10 +93,12 @@ def scan2qa(project: Path, *commands: tuple[object, ...]) -> str:
     return run(project, sys.executable, "-c", SCAN2QA, lines)
 
 
-def build_of(name: str, metadata: Path, *settings: str) -> tuple[str, ...]:
-    """A build of sample metadata in which no cap displaces a question."""
+def build_of(name: str, folder: Path, *settings: str) -> tuple[object, ...]:
+    """A build in a folder, of sample metadata beside it, in which no cap displaces a question."""
+    write_sample_metadata(folder / "meta")
     every = ("select.per_scene_and_task=1000", *settings)
-    return ("build", name, "--root", f"vsi_meta={metadata}", *BUILD, *(part for s in every for part in ("--set", s)))
+    where = ("--root", f"vsi_meta={folder / 'meta'}", "--out", folder / "out")
+    return ("build", name, *where, *BUILD, *(part for s in every for part in ("--set", s)))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -122,8 +116,7 @@ def test_each_example_is_as_many_files_as_promised_and_one_entry_in_one_file(kin
 
 
 @pytest.mark.slow
-def test_reader(tmp_path: Path) -> None:
-    project = project_with("reader", tmp_path / "project")
+def test_reader(project: Path, tmp_path: Path) -> None:
     boxes = [("table", [0, 0, 0.4], [1.5, 0.8, 0.8], 30), ("sofa", [3, 0, 0.45], [2.1, 0.9, 0.9], -90)]
     scene = {
         "area_m2": 12.5,
@@ -135,14 +128,16 @@ def test_reader(tmp_path: Path) -> None:
     for name, content in {"den": scene, "millimetres": wrong}.items():
         (root / f"{name}.json").write_text(json.dumps(content))
     said = scan2qa(
-        project, ("build", "vsi", "--root", f"box_lists={root}", *BUILD), ("doctor", "--root", f"box_lists={root}")
+        project,
+        ("build", "vsi", "--root", f"box_lists={root}", "--out", tmp_path / "out", *BUILD),
+        ("doctor", "--root", f"box_lists={root}"),
     )
     assert "exit code 3" in said  # one scene is left out
-    (left_out,) = rows_of(project / "outputs/vsi/quarantine.parquet")
+    (left_out,) = rows_of(tmp_path / "out/quarantine.parquet")
     assert left_out["unit"] == "box_lists/millimetres"
     assert "'colour'" in left_out["message"]
     assert "1500" in left_out["message"]
-    (data,) = (project / "outputs/vsi/release/data").glob("test-*.parquet")
+    (data,) = (tmp_path / "out/release/data").glob("test-*.parquet")
     answers = {row["question"]: row["ground_truth"] for row in rows_of(data)}
     # Hand-computed: the longest sides, the area, and the gap between the closest points of the two.
     corner_m = 0.75 * math.cos(math.radians(30)) + 0.4 * math.sin(math.radians(30))  # of the table, next to the sofa
@@ -154,8 +149,7 @@ def test_reader(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_log_format(tmp_path: Path) -> None:
-    project = project_with("log_format", tmp_path / "project")
+def test_log_format(project: Path, tmp_path: Path) -> None:
     rows = [
         "time_s,lat_deg,lon_deg,alt_m",
         *(f"{t},{52 + t * 1e-5:.6f},4.36,{10 + t}" for t in range(11)),
@@ -164,24 +158,22 @@ def test_log_format(tmp_path: Path) -> None:
     log, broken = tmp_path / "up.csv", tmp_path / "broken.csv"
     log.write_text("\n".join(rows) + "\n")
     broken.write_text("\n".join([*rows[:3], "3,52.0"]) + "\n")
-    said = scan2qa(project, ("track", log, broken, "--out", "tracks"))
+    said = scan2qa(project, ("track", log, broken, "--out", tmp_path / "tracks"))
     assert "exit code 3" in said  # one file could not be read
-    told = json.loads((project / "tracks/up.json").read_text())
+    told = json.loads((tmp_path / "tracks/up.json").read_text())
     assert (told["format"], told["samples"], told["samples_in_log"]) == ("plain_csv", 11, 12)
     assert told["findings"]
     east, north, up = told["extent_m"]
     assert (east, up) == (0, 10)
     assert north == pytest.approx(11.126, abs=0.01)  # 1e-4 degrees of latitude at 52 degrees
     assert told["height_m"] == [0, 10]
-    assert not (project / "tracks/broken.json").exists()
+    assert not (tmp_path / "tracks/broken.json").exists()
 
 
 @pytest.mark.slow
-def test_task(tmp_path: Path) -> None:
-    project = project_with("task", tmp_path / "project")
-    write_sample_metadata(tmp_path / "meta")
-    assert "exit code 0" in scan2qa(project, build_of("vsi", tmp_path / "meta", "generate.tasks=[object_taller]"))
-    (data,) = (project / "outputs/vsi/release/data").glob("test-*.parquet")
+def test_task(project: Path, tmp_path: Path) -> None:
+    assert "exit code 0" in scan2qa(project, build_of("vsi", tmp_path, "generate.tasks=[object_taller]"))
+    (data,) = (tmp_path / "out/release/data").glob("test-*.parquet")
     questions = rows_of(data)
     unique = {plan.name: [n for n in plan.furniture if plan.furniture.count(n) == 1] for plan in PLANS}
     expected = {
@@ -200,22 +192,22 @@ def test_task(tmp_path: Path) -> None:
         assert set(options.values()) == {first, second}
         found[row["scene_name"], first, second] = options[row["ground_truth"]] == first
     assert found == expected
-    (rejected,) = (project / "outputs/vsi/release/rejected").glob("test-*.parquet")
+    (rejected,) = (tmp_path / "out/release/rejected").glob("test-*.parquet")
     reasons = {row["reason"]: row for row in rows_of(rejected)}
     assert reasons["heights_too_similar"]["measured"] < reasons["heights_too_similar"]["limit"] == 0.12
 
 
 @pytest.mark.slow
-def test_stage(tmp_path: Path) -> None:
-    project = project_with("stage", tmp_path / "project")
-    write_sample_metadata(tmp_path / "meta")
+def test_stage(project: Path, tmp_path: Path) -> None:
     said = scan2qa(
-        project, build_of("vsi", tmp_path / "meta", "generate.tasks=[object_counting]"), ("stage", "vsi", "tally")
+        project,
+        build_of("vsi", tmp_path, "generate.tasks=[object_counting]"),
+        ("stage", "vsi", "tally", "--out", tmp_path / "out"),
     )
     assert said.count("exit code 0") == 2
-    manifest = [row for row in rows_of(project / "outputs/vsi/manifest.parquet") if row["stage"] == "tally"]
+    manifest = [row for row in rows_of(tmp_path / "out/manifest.parquet") if row["stage"] == "tally"]
     assert [(row["unit"], row["why"]) for row in manifest] == [(f"samples/{plan.name}", "asked") for plan in PLANS]
-    stored = (project / "outputs/vsi/store/tally").rglob("*.json")
+    stored = (tmp_path / "out/store/tally").rglob("*.json")
     tallies = [list(json.loads(path.read_text())["object_counting"].items()) for path in stored]
     counts = [Counter(plan.furniture).values() for plan in PLANS]
     asked = [sum(n > 1 for n in of_scene) for of_scene in counts]
@@ -225,12 +217,10 @@ def test_stage(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_benchmark(tmp_path: Path) -> None:
-    project = project_with("benchmark", tmp_path / "project")
-    write_sample_metadata(tmp_path / "meta")
-    said = scan2qa(project, build_of("toy", tmp_path / "meta"), ("schemas",))
+def test_benchmark(project: Path, tmp_path: Path) -> None:
+    said = scan2qa(project, build_of("toy", tmp_path), ("schemas",))
     assert said.count("exit code 0") == 2
-    (data,) = (project / "outputs/toy/release/data").glob("test-*.parquet")
+    (data,) = (tmp_path / "out/release/data").glob("test-*.parquet")
     questions: list[dict[str, Any]] = rows_of(data)
     tops = {name: lift + height for name, (_, _, height, lift) in FURNITURE.items()}
     unique = {plan.name: [n for n in plan.furniture if plan.furniture.count(n) == 1] for plan in PLANS}
@@ -251,12 +241,15 @@ def test_benchmark(tmp_path: Path) -> None:
         for r in questions
     }
     assert answers == expected
-    assert "Toy" in (project / "outputs/toy/release/README.md").read_text()
+    assert "Toy" in (tmp_path / "out/release/README.md").read_text()
     assert (project / "meta_schemas/build-toy.schema.json").exists()
-    # The house's rules hold with the new folder, and notice where it breaks them.
-    lint = Path(sys.executable).parent / "lint-imports"
-    assert "0 broken" in run(project, lint)
-    with (project / "pipeline/benchmarks/toy/rules.py").open("a") as rules:
-        rules.write("import pipeline.benchmarks.vsi.rules\n")
-    with pytest.raises(AssertionError, match=r"pipeline\.benchmarks\.toy is not allowed to import"):
-        run(project, lint)
+    # The house's rules notice where the new folder breaks them, and that it breaks no other.
+    rules = project / "pipeline/benchmarks/toy/rules.py"
+    sound = rules.read_text()
+    rules.write_text(sound + "import pipeline.benchmarks.vsi.rules\n")
+    with pytest.raises(AssertionError) as told:
+        run(project, Path(sys.executable).parent / "lint-imports")
+    rules.write_text(sound)
+    assert " 1 broken" in str(told.value)
+    assert str(told.value).count(" is not allowed to import ") == 1
+    assert "pipeline.benchmarks.toy is not allowed to import" in str(told.value)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator
@@ -60,6 +61,28 @@ def out(tmp_path: Path) -> Path:
     return tmp_path / "out"
 
 
+@pytest.fixture(scope="module")
+def first_build(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A build of the five sample scenes; not to be changed."""
+    folder = tmp_path_factory.mktemp("first")
+    build(written(folder / "meta", SCENES), folder / "out")
+    return folder / "out"
+
+
+@pytest.fixture(scope="module")
+def without_office(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A build of the other four; not to be changed."""
+    folder = tmp_path_factory.mktemp("without")
+    build(written(folder / "meta", {n: s for n, s in SCENES.items() if n != "office"}), folder / "out")
+    return folder / "out"
+
+
+@pytest.fixture
+def built(first_build: Path, out: Path) -> Path:
+    """What the first build of ``meta`` leaves."""
+    return Path(shutil.copytree(first_build, out, symlinks=True))
+
+
 def written(folder: Path, scenes: dict[str, Any]) -> Path:
     folder.mkdir(exist_ok=True)
     write_scenes(folder / FILE, scenes)
@@ -92,26 +115,24 @@ def test_a_first_build_runs_everything(meta: Path, out: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_second_build_runs_and_writes_nothing(meta: Path, out: Path) -> None:
-    build(meta, out)
-    before = files_below(out / "store") | files_below(out / "release")
-    outcome = build(meta, out)
+def test_a_second_build_runs_and_writes_nothing(meta: Path, built: Path) -> None:
+    before = files_below(built / "store") | files_below(built / "release")
+    outcome = build(meta, built)
     assert whys(outcome) == ALL_REUSED
-    assert files_below(out / "store") | files_below(out / "release") == before
+    assert files_below(built / "store") | files_below(built / "release") == before
     assert outcome.released is not None, "the final table is shown again"
 
 
 @pytest.mark.slow
-def test_the_manifest_has_one_row_per_stage_and_unit_and_names_what_is_there(meta: Path, out: Path) -> None:
-    build(meta, out)
-    table = read_table((out / "manifest.parquet").read_bytes())
+def test_the_manifest_has_one_row_per_stage_and_unit_and_names_what_is_there(meta: Path, built: Path) -> None:
+    table = read_table((built / "manifest.parquet").read_bytes())
     assert table.schema.equals(MANIFEST)
     rows = table.to_pylist()
     expected = [(stage, unit) for stage in RUN_STAGES for unit in UNITS] + [(stage, WHOLE) for stage in BUILD_STAGES]
     assert [(r["stage"], r["unit"]) for r in rows] == expected
-    assert {str(out / r["path"]) for r in rows} == {str(p) for p in files_below(out / "store")}
+    assert {str(built / r["path"]) for r in rows} == {str(p) for p in files_below(built / "store")}
     for row in rows:
-        assert row["output"] == digest_of([row["stage"], row["unit"], digest_of((out / row["path"]).read_bytes())])
+        assert row["output"] == digest_of([row["stage"], row["unit"], digest_of((built / row["path"]).read_bytes())])
         assert row["seconds"] >= 0
         assert all(row[name] for name in ("key", "inputs", "config", "code"))
 
@@ -139,32 +160,29 @@ def test_three_changed_scenes_are_computed_and_no_others(tmp_path: Path, out: Pa
 
 
 @pytest.mark.slow
-def test_a_change_that_alters_no_result_stops_there(meta: Path, out: Path) -> None:
-    build(meta, out)
-    data = release_of(out)["data/test-00000-of-00001.parquet"]
+def test_a_change_that_alters_no_result_stops_there(meta: Path, built: Path) -> None:
+    data = release_of(built)["data/test-00000-of-00001.parquet"]
     path = meta / FILE
     path.write_text(path.read_text().replace('"room_size": ', '"room_size":  ', 1))  # a blank in the first scene
-    outcome = build(meta, out)
+    outcome = build(meta, built)
     first = f"samples/{next(iter(SCENES))}"
     assert ("unify", first, "input") in ran(outcome)
     assert ("generate", first, "input") in ran(outcome)
     assert {unit for stage, unit, _ in ran(outcome) if stage not in BUILD_STAGES} == {first}
     assert whys(outcome)["select"] == {"reused"}, "the candidates are the same"
-    assert release_of(out)["data/test-00000-of-00001.parquet"] == data
+    assert release_of(built)["data/test-00000-of-00001.parquet"] == data
 
 
 @pytest.mark.slow
-def test_text_between_the_scenes_is_no_input(meta: Path, out: Path) -> None:
-    build(meta, out)
+def test_text_between_the_scenes_is_no_input(meta: Path, built: Path) -> None:
     path = meta / FILE
     path.write_text("\n\n" + path.read_text() + "\n")
-    assert whys(build(meta, out)) == ALL_REUSED
+    assert whys(build(meta, built)) == ALL_REUSED
 
 
 @pytest.mark.slow
-def test_where_the_data_lie_is_no_input(meta: Path, out: Path, tmp_path: Path) -> None:
-    build(meta, out)
-    assert whys(build(written(tmp_path / "elsewhere", SCENES), out)) == ALL_REUSED
+def test_where_the_data_lie_is_no_input(meta: Path, built: Path, tmp_path: Path) -> None:
+    assert whys(build(written(tmp_path / "elsewhere", SCENES), built)) == ALL_REUSED
 
 
 @pytest.mark.slow
@@ -180,16 +198,15 @@ def test_where_the_data_lie_is_no_input(meta: Path, out: Path, tmp_path: Path) -
     ],
 )
 def test_a_changed_configuration_runs_its_own_stage(
-    sections: dict[str, Any], stage: str, export: str, meta: Path, out: Path
+    sections: dict[str, Any], stage: str, export: str, meta: Path, built: Path
 ) -> None:
-    build(meta, out)
-    reasons = whys(build(meta, out, **sections))
+    reasons = whys(build(meta, built, **sections))
     assert reasons[stage] == {"config"}
     assert all(reasons[s] == {"reused"} for s in ("unify", "observe"))
     assert reasons[EXPORT] == {export}
     if stage == "select":
         assert reasons["generate"] == {"reused"}
-    assert release_of(out)
+    assert release_of(built)
 
 
 def test_the_order_of_tasks_is_no_change(meta: Path, out: Path) -> None:
@@ -199,22 +216,20 @@ def test_the_order_of_tasks_is_no_change(meta: Path, out: Path) -> None:
 
 
 @pytest.mark.slow
-def test_going_back_to_an_older_configuration_gives_its_bytes_again(meta: Path, out: Path) -> None:
-    build(meta, out)
-    released = release_of(out)
-    build(meta, out, export={"split": "val"}, select={"per_scene_and_task": 2})
-    assert "data/test-00000-of-00001.parquet" not in release_of(out), "files of the other release are gone"
-    build(meta, out)
-    assert release_of(out) == released
+def test_going_back_to_an_older_configuration_gives_its_bytes_again(meta: Path, built: Path) -> None:
+    released = release_of(built)
+    build(meta, built, export={"split": "val"}, select={"per_scene_and_task": 2})
+    assert "data/test-00000-of-00001.parquet" not in release_of(built), "files of the other release are gone"
+    build(meta, built)
+    assert release_of(built) == released
 
 
 @pytest.mark.slow
-def test_changed_code_runs_its_stage(meta: Path, out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    build(meta, out)
+def test_changed_code_runs_its_stage(meta: Path, built: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     real = pipeline.engine.plan.code_digest
     reader = READERS["vsi_meta"].__module__
     monkeypatch.setattr(pipeline.engine.plan, "code_digest", lambda roots: real(roots) + "!" * (reader in roots))
-    reasons = whys(build(meta, out))
+    reasons = whys(build(meta, built))
     readers = {name for name, stage in RUN_STAGES.items() if stage.reads_raw}
     assert all(reasons[name] == ({"code"} if name in readers else {"reused"}) for name in (*RUN_STAGES, EXPORT))
 
@@ -234,14 +249,13 @@ def test_a_new_scene_runs_alone_and_displaces_nothing(tmp_path: Path, out: Path)
 
 
 @pytest.mark.slow
-def test_a_scene_that_is_gone_leaves_nothing(meta: Path, out: Path, tmp_path: Path) -> None:
-    build(meta, out)
+def test_a_scene_that_is_gone_leaves_nothing(meta: Path, built: Path, tmp_path: Path) -> None:
     rest = {name: s for name, s in SCENES.items() if name != "lounge"}
-    build(written(meta, rest), out)
+    build(written(meta, rest), built)
     build(meta, tmp_path / "fresh")
-    assert release_of(out) == release_of(tmp_path / "fresh")
-    assert "samples/lounge" not in {row["unit"] for row in rows_of(out / "manifest.parquet")}
-    assert not [p for p in files_below(out / "store") if "lounge" in p.name]
+    assert release_of(built) == release_of(tmp_path / "fresh")
+    assert "samples/lounge" not in {row["unit"] for row in rows_of(built / "manifest.parquet")}
+    assert not [p for p in files_below(built / "store") if "lounge" in p.name]
 
 
 # ---- dry run
@@ -263,9 +277,8 @@ def test_a_dry_run_of_nothing_yet_says_all_and_leaves_no_folder(meta: Path, out:
 
 
 @pytest.mark.slow
-def test_a_dry_run_of_what_is_up_to_date_says_nothing(meta: Path, out: Path) -> None:
-    build(meta, out)
-    assert dry(meta, out) == set()
+def test_a_dry_run_of_what_is_up_to_date_says_nothing(meta: Path, built: Path) -> None:
+    assert dry(meta, built) == set()
 
 
 @pytest.mark.slow
@@ -278,10 +291,9 @@ def test_a_dry_run_of_what_is_up_to_date_says_nothing(meta: Path, out: Path) -> 
         {"generate": {"rules": {"large_room_m2": 1e6, "gap_min_large_room_m": 0.3}}},
     ],
 )
-def test_a_dry_run_says_at_least_what_runs(sections: dict[str, Any], meta: Path, out: Path) -> None:
-    build(meta, out)
-    said = dry(meta, out, **sections)
-    done = ran(build(meta, out, **sections))
+def test_a_dry_run_says_at_least_what_runs(sections: dict[str, Any], meta: Path, built: Path) -> None:
+    said = dry(meta, built, **sections)
+    done = ran(build(meta, built, **sections))
     assert done <= said
     # Units behind a stage that runs are said to run too: whether its result changes is not known before.
     first = min(ORDER.index(stage) for stage, _, _ in done)
@@ -289,11 +301,10 @@ def test_a_dry_run_says_at_least_what_runs(sections: dict[str, Any], meta: Path,
 
 
 @pytest.mark.slow
-def test_a_dry_run_names_a_changed_scene_and_what_lies_behind_it(meta: Path, out: Path) -> None:
-    build(meta, out)
+def test_a_dry_run_names_a_changed_scene_and_what_lies_behind_it(meta: Path, built: Path) -> None:
     written(meta, edited(office={"room_size": 99.0}))
     behind = {(stage, WHOLE, "input") for stage in BUILD_STAGES}
-    assert dry(meta, out) == {(stage, "samples/office", "input") for stage in RUN_STAGES} | behind
+    assert dry(meta, built) == {(stage, "samples/office", "input") for stage in RUN_STAGES} | behind
 
 
 @pytest.mark.slow
@@ -352,19 +363,18 @@ def test_what_people_wrote_of_a_scene_that_is_not_there_is_told(meta: Path, out:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("broken", ["scenes", "file"])
-def test_with_no_scene_left_the_last_release_stays(broken: str, meta: Path, out: Path) -> None:
-    build(meta, out)
-    released = release_of(out)
+def test_with_no_scene_left_the_last_release_stays(broken: str, meta: Path, built: Path) -> None:
+    released = release_of(built)
     if broken == "scenes":
         written(meta, edited(**{name: {"room_size": -1} for name in SCENES}))
     else:
         (meta / FILE).write_bytes(b"")
-    outcome = build(meta, out)
+    outcome = build(meta, built)
     assert len(outcome.quarantine) == (len(SCENES) if broken == "scenes" else 1)
-    assert len(rows_of(out / "quarantine.parquet")) == len(outcome.quarantine)
+    assert len(rows_of(built / "quarantine.parquet")) == len(outcome.quarantine)
     assert outcome.released is None
     assert not [e for e in outcome.manifest if e.stage == EXPORT]
-    assert release_of(out) == released
+    assert release_of(built) == released
 
 
 @pytest.mark.slow
@@ -384,7 +394,7 @@ def test_an_error_of_ours_that_is_not_the_builds_costs_one_scene(
 
 @pytest.mark.parametrize("stage", RUN_STAGES)
 def test_a_fault_of_the_program_costs_one_scene(
-    stage: str, meta: Path, out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    stage: str, meta: Path, out: Path, first_build: Path, without_office: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real = RUN_STAGES[stage]
 
@@ -400,12 +410,10 @@ def test_a_fault_of_the_program_costs_one_scene(
     assert "(test_builder.py:" in left_out.message
     assert left_out.remedy == "this is a fault of scan2qa: report it with the file"
     if stage in ("unify", "observe", "generate", "select"):
-        build(written(tmp_path / "rest", {n: s for n, s in SCENES.items() if n != "office"}), tmp_path / "without")
-        assert release_of(out) == release_of(tmp_path / "without")
+        assert release_of(out) == release_of(without_office)
     monkeypatch.undo()
-    build(meta, tmp_path / "all")
     assert not build(meta, out).quarantine
-    assert release_of(out) == release_of(tmp_path / "all")
+    assert release_of(out) == release_of(first_build)
 
 
 @pytest.mark.parametrize(
@@ -436,66 +444,61 @@ def test_a_root_that_is_not_there_is_refused_at_once(roots: dict[str, str], said
         *(("generate", p) for p in ("samples/office", "off*", "*/offic?")),
     ],
 )
-def test_a_stage_alone_runs_for_the_scenes_asked_for(stage: str, pattern: str, meta: Path, out: Path) -> None:
-    build(meta, out)
-    before = {(r["stage"], r["unit"]): r for r in rows_of(out / "manifest.parquet")}
-    outcome = Builder(config_of(meta), out).stage(stage, [pattern])
+def test_a_stage_alone_runs_for_the_scenes_asked_for(stage: str, pattern: str, meta: Path, built: Path) -> None:
+    before = {(r["stage"], r["unit"]): r for r in rows_of(built / "manifest.parquet")}
+    outcome = Builder(config_of(meta), built).stage(stage, [pattern])
     assert [(e.stage, e.unit, e.why) for e in outcome.manifest] == [(stage, "samples/office", "asked")]
-    after = {(r["stage"], r["unit"]): r for r in rows_of(out / "manifest.parquet")}
+    after = {(r["stage"], r["unit"]): r for r in rows_of(built / "manifest.parquet")}
     assert {key: row["output"] for key, row in after.items()} == {key: row["output"] for key, row in before.items()}
     assert {key for key, row in after.items() if row != before[key]} == {(stage, "samples/office")}
 
 
 @pytest.mark.slow
-def test_a_stage_alone_runs_for_all_scenes(meta: Path, out: Path) -> None:
-    build(meta, out)
-    outcome = Builder(config_of(meta), out).stage("generate")
+def test_a_stage_alone_runs_for_all_scenes(meta: Path, built: Path) -> None:
+    outcome = Builder(config_of(meta), built).stage("generate")
     assert [e.unit for e in outcome.manifest] == UNITS
     assert {e.why for e in outcome.manifest} == {"asked"}
 
 
 @pytest.mark.slow
 def test_a_stage_alone_takes_the_new_configuration_and_the_next_build_goes_on_from_there(
-    meta: Path, out: Path, tmp_path: Path
+    meta: Path, built: Path, tmp_path: Path
 ) -> None:
     sections = {"select": {"per_scene_and_task": 2}}
-    build(meta, out)
-    Builder(config_of(meta, **sections), out).stage("select", ["office", "kitchen"])
-    reasons = {e.unit: e.why for e in build(meta, out, **sections).manifest if e.stage == "select"}
+    Builder(config_of(meta, **sections), built).stage("select", ["office", "kitchen"])
+    reasons = {e.unit: e.why for e in build(meta, built, **sections).manifest if e.stage == "select"}
     assert {unit for unit, why in reasons.items() if why == "reused"} == {"samples/office", "samples/kitchen"}
     build(meta, tmp_path / "fresh", **sections)
-    assert release_of(out) == release_of(tmp_path / "fresh")
+    assert release_of(built) == release_of(tmp_path / "fresh")
 
 
 @pytest.mark.slow
-def test_export_alone_writes_the_release_again(meta: Path, out: Path, tmp_path: Path) -> None:
-    build(meta, out)
-    released = release_of(out)
-    (out / "release" / "README.md").unlink()
-    outcome = Builder(config_of(meta), out).stage(EXPORT)
+def test_export_alone_writes_the_release_again(meta: Path, built: Path) -> None:
+    released = release_of(built)
+    (built / "release" / "README.md").unlink()
+    outcome = Builder(config_of(meta), built).stage(EXPORT)
     assert [(e.stage, e.why) for e in outcome.manifest] == [(EXPORT, "asked")]
-    assert release_of(out) == released
-    assert len(rows_of(out / "manifest.parquet")) == len(RUN_STAGES) * len(SCENES) + len(BUILD_STAGES)
+    assert release_of(built) == released
+    assert len(rows_of(built / "manifest.parquet")) == len(RUN_STAGES) * len(SCENES) + len(BUILD_STAGES)
 
 
 @pytest.mark.slow
-def test_export_brings_nothing_of_different_ages_together(meta: Path, out: Path, tmp_path: Path) -> None:
-    build(meta, out)
-    released, fewer = release_of(out), {"select": {"per_scene_and_task": 2}}
+def test_export_brings_nothing_of_different_ages_together(meta: Path, built: Path, tmp_path: Path) -> None:
+    released, fewer = release_of(built), {"select": {"per_scene_and_task": 2}}
 
     def refused(said: str, **sections: Any) -> None:
         with pytest.raises(ConfigError, match=said):
-            Builder(config_of(meta, **sections), out).stage(EXPORT)
-        assert release_of(out) == released
+            Builder(config_of(meta, **sections), built).stage(EXPORT)
+        assert release_of(built) == released
 
     refused(r"5 of 5 of select are out of date \(settings changed\): run stage select and those after it", **fewer)
-    Builder(config_of(meta, **fewer), out).stage("select", ["office"])
+    Builder(config_of(meta, **fewer), built).stage("select", ["office"])
     refused(r"4 of 5 of select are out of date \(settings changed\)", **fewer)
     refused(r"1 of 5 of select are out of date \(made under other settings\)")
     for stage in ("select", *BUILD_STAGES):
-        Builder(config_of(meta, **fewer), out).stage(stage)
+        Builder(config_of(meta, **fewer), built).stage(stage)
     build(meta, tmp_path / "fresh", **fewer)
-    released = release_of(out)
+    released = release_of(built)
     assert released == release_of(tmp_path / "fresh")
     written(meta, {name: scene for name, scene in SCENES.items() if name != "office"})
     refused(r"1 of 5 of unify are out of date \(their raw data are gone\)", **fewer)
@@ -530,14 +533,14 @@ def test_what_was_left_out_stays_listed_after_a_stage_alone(meta: Path, out: Pat
 
 
 @pytest.mark.slow
-def test_a_scene_that_fails_in_a_stage_alone_is_out_of_the_next_release(meta: Path, out: Path, tmp_path: Path) -> None:
-    build(meta, out)
+def test_a_scene_that_fails_in_a_stage_alone_is_out_of_the_next_release(
+    meta: Path, built: Path, without_office: Path
+) -> None:
     written(meta, edited(office={"room_size": -1}))
-    assert len(Builder(config_of(meta), out).stage("unify", ["office"]).quarantine) == 1
+    assert len(Builder(config_of(meta), built).stage("unify", ["office"]).quarantine) == 1
     for stage in BUILD_STAGES:
-        Builder(config_of(meta), out).stage(stage)
-    build(written(tmp_path / "rest", {n: s for n, s in SCENES.items() if n != "office"}), tmp_path / "without")
-    assert release_of(out) == release_of(tmp_path / "without")
+        Builder(config_of(meta), built).stage(stage)
+    assert release_of(built) == release_of(without_office)
 
 
 @pytest.mark.slow
@@ -550,13 +553,12 @@ def test_a_scene_that_fails_in_a_stage_alone_is_out_of_the_next_release(meta: Pa
     ],
 )
 def test_a_stage_or_scene_that_is_not_known_is_refused(
-    stage: str, scenes: list[str], said: str, meta: Path, out: Path
+    stage: str, scenes: list[str], said: str, meta: Path, built: Path
 ) -> None:
-    build(meta, out)
-    before = files_below(out)
+    before = files_below(built)
     with pytest.raises(ConfigError, match=said):
-        Builder(config_of(meta), out).stage(stage, scenes)
-    assert files_below(out) == before
+        Builder(config_of(meta), built).stage(stage, scenes)
+    assert files_below(built) == before
 
 
 @pytest.mark.parametrize("stage", RUN_STAGES)
@@ -569,23 +571,21 @@ def test_a_stage_alone_needs_a_build_before_it(stage: str, meta: Path, out: Path
 @pytest.mark.parametrize("stage", [name for name, stage in RUN_STAGES.items() if stage.reads_raw])
 @pytest.mark.parametrize("scenes", [[], ["office"]])
 def test_a_stage_alone_takes_in_no_scene_of_another_build(
-    stage: str, scenes: list[str], meta: Path, out: Path, tmp_path: Path
+    stage: str, scenes: list[str], meta: Path, built: Path, tmp_path: Path
 ) -> None:
-    build(meta, out)
-    before = files_below(out)
+    before = files_below(built)
     other = written(tmp_path / "other", {name: s | {"dataset": "other"} for name, s in SCENES.items()})
     with pytest.raises(ConfigError, match="none of its scenes are in these roots; give those that it was built from"):
-        Builder(config_of(other), out).stage(stage, scenes)
-    assert files_below(out) == before
+        Builder(config_of(other), built).stage(stage, scenes)
+    assert files_below(built) == before
 
 
 @pytest.mark.slow
-def test_a_stage_alone_that_reads_no_raw_data_needs_no_root(meta: Path, out: Path) -> None:
-    build(meta, out)
+def test_a_stage_alone_that_reads_no_raw_data_needs_no_root(meta: Path, built: Path) -> None:
     config = config_of(meta).model_copy(update={"roots": {}})
     for stage in (name for name, stage in RUN_STAGES.items() if not stage.needs_roots):
-        Builder(config, out).check(stage)
-        outcome = Builder(config, out).stage(stage)
+        Builder(config, built).check(stage)
+        outcome = Builder(config, built).stage(stage)
         assert {e.stage for e in outcome.manifest if e.output} == {stage}
         assert outcome.quarantine == []
 
@@ -610,16 +610,15 @@ def test_two_processes_give_the_bytes_of_one(tmp_path: Path, out: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
-def test_the_order_of_work_changes_nothing(seed: int, meta: Path, out: Path, tmp_path: Path) -> None:
+def test_the_order_of_work_changes_nothing(seed: int, meta: Path, built: Path, tmp_path: Path) -> None:
     def shuffled(stage: str, batches: list[list[Job]]) -> Iterable[JobResult]:
         jobs = [job for batch in batches for job in batch]
         random.Random(seed).shuffle(jobs)  # noqa: S311
         return map(run_job, jobs)
 
-    build(meta, out)
     Builder(config_of(meta), tmp_path / "other", shuffled).build()
-    assert release_of(tmp_path / "other") == release_of(out)
-    drop_seconds = [{k: v for k, v in row.items() if k != "seconds"} for row in rows_of(out / "manifest.parquet")]
+    assert release_of(tmp_path / "other") == release_of(built)
+    drop_seconds = [{k: v for k, v in row.items() if k != "seconds"} for row in rows_of(built / "manifest.parquet")]
     assert drop_seconds == [
         {k: v for k, v in row.items() if k != "seconds"} for row in rows_of(tmp_path / "other" / "manifest.parquet")
     ]
@@ -627,25 +626,23 @@ def test_the_order_of_work_changes_nothing(seed: int, meta: Path, out: Path, tmp
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
-def test_the_order_of_scenes_and_categories_changes_nothing(seed: int, meta: Path, out: Path, tmp_path: Path) -> None:
+def test_the_order_of_scenes_and_categories_changes_nothing(seed: int, meta: Path, built: Path, tmp_path: Path) -> None:
     """Only the provenance, which has the digest of a scene's bytes, tells that its categories were turned round."""
-    build(meta, out)
     names = list(SCENES)
     random.Random(seed).shuffle(names)  # noqa: S311
     build(written(tmp_path / "scenes", {name: SCENES[name] for name in names}), tmp_path / "a")
-    assert release_of(tmp_path / "a") == release_of(out)
+    assert release_of(tmp_path / "a") == release_of(built)
     turned = {
         n: s | {k: dict(reversed(s[k].items())) for k in ("object_counts", "object_bbox")} for n, s in SCENES.items()
     }
     build(written(tmp_path / "categories", turned), tmp_path / "b")
     for name in ("data", "rejected"):
         file = f"{name}/test-00000-of-00001.parquet"
-        assert release_of(tmp_path / "b")[file] == release_of(out)[file]
+        assert release_of(tmp_path / "b")[file] == release_of(built)[file]
 
 
 @pytest.mark.slow
-def test_another_process_with_other_hashes_gives_the_same_bytes(meta: Path, out: Path, tmp_path: Path) -> None:
-    build(meta, out)
+def test_another_process_with_other_hashes_gives_the_same_bytes(meta: Path, built: Path, tmp_path: Path) -> None:
     for seed in ("1", "2"):
         folder = tmp_path / f"hash{seed}"
         folder.mkdir()
@@ -656,7 +653,7 @@ def test_another_process_with_other_hashes_gives_the_same_bytes(meta: Path, out:
             "LC_ALL": "C",
         }
         subprocess.run([sys.executable, "-c", AGAIN, str(meta), "out"], check=True, cwd=folder, env=environment)
-        assert release_of(folder / "out") == release_of(out)
+        assert release_of(folder / "out") == release_of(built)
 
 
 @pytest.mark.slow
@@ -693,24 +690,23 @@ def test_samples_are_the_same_every_time(tmp_path: Path) -> None:
     assert set(json.loads(one.read_bytes())) == set(SCENES)
 
 
-def test_a_plan_by_which_nothing_runs_is_confirmed_as_a_build_would(meta: Path, out: Path) -> None:
-    build(meta, out)
-    again = build(meta, out)
-    builder = Builder(config_of(meta), out)
+def test_a_plan_by_which_nothing_runs_is_confirmed_as_a_build_would(meta: Path, built: Path) -> None:
+    again = build(meta, built)
+    builder = Builder(config_of(meta), built)
     plan = builder.dry_run()
     assert not units_due(plan)
     assert builder.confirm(plan)
     assert plan.released == again.released
-    assert {entry.why for entry in read_manifest(out).values()} == {"reused"}
+    assert {entry.why for entry in read_manifest(built).values()} == {"reused"}
     assert builder.confirm(plan)
-    build(meta, out)
+    build(meta, built)
     assert not builder.confirm(plan), "the manifest is another one by now"
-    changed = Builder(config_of(meta, select={"per_scene_and_task": 1}), out)
+    changed = Builder(config_of(meta, select={"per_scene_and_task": 1}), built)
     assert not changed.confirm(changed.dry_run())
-    assert not Builder(config_of(meta), out).confirm(Outcome()), "a scene less is something else than nothing"
+    assert not Builder(config_of(meta), built).confirm(Outcome()), "a scene less is something else than nothing"
     (meta / "broken.json").write_bytes(b"")
-    also = Builder(config_of(meta), out)
+    also = Builder(config_of(meta), built)
     assert also.confirm(also.dry_run())
-    assert [row.finding for row in read_quarantine(out)] == ["empty_file"]
-    nothing = Builder(config_of(meta), out / "new")
+    assert [row.finding for row in read_quarantine(built)] == ["empty_file"]
+    nothing = Builder(config_of(meta), built / "new")
     assert not nothing.confirm(Outcome(quarantine=also.dry_run().quarantine)), "there is no build to confirm"

@@ -11,7 +11,7 @@ import pytest
 
 from flows.cli.output.console import console
 from pipeline.core.errors import RawDataError
-from tests.builds import Cli, command_line, release_of, rows_of
+from tests.builds import Cli, command_line, rows_of
 from tests.worlds.city.cities import read
 from tests.worlds.city.faulty import FAULTS, PLAN, sound, spoilt
 
@@ -131,14 +131,3 @@ def test_a_changed_object_rebuilds_its_city_and_the_build_says_which_tasks_chang
         assert flat(question)[:40] in said
     for kind in ("Since the last release", "answers changed"):
         assert flat(kind) in said
-
-
-@pytest.mark.slow
-def test_one_worker_and_two_give_the_same_bytes(scan2qa: Cli, tmp_path: Path) -> None:
-    root = tmp_path / "root"
-    shutil.copytree(sound(root), root / "other")
-    for workers in (1, 2):
-        out = tmp_path / str(workers)
-        run = scan2qa("build", "cityeqa", "--root", f"city={root}", "--out", out, "--workers", workers, *QUICK)
-        assert (run.code, run.err) == (0, "")
-    assert release_of(tmp_path / "1") == release_of(tmp_path / "2")

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import socket
 import subprocess
 import sys
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import psutil
 import pytest
-from prefect.server.api.server import SubprocessASGIServer
 from prefect.settings import PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS, temporary_settings
 
+from flows.cli.build import PREFECT_FROM_SCENES
+from flows.orchestration import prefect_run
 from flows.orchestration.prefect_run import start_server
-from flows.orchestration.prefect_server import LostPrefectError
 from tests.builds import REPOSITORY, UNASKED_SETTINGS, build, perturbed, prefect_environment, release_of
 from tests.engine.test_kill import COMMAND, SCENES, n_files
 from tests.worlds.indoor.readers.broken_metadata import write_scenes
 
-SCENES_OF_IT = 40  # so that Prefect is used, and that it takes some seconds
+SCENES_OF_IT = PREFECT_FROM_SCENES + 2
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +66,7 @@ def test_a_server_that_cannot_open_its_database_is_told_once_and_done_without(me
     with command(meta, tmp_path, {"PREFECT_API_DATABASE_CONNECTION_URL": database}) as process:
         said, complaints = process.communicate(timeout=300)
     assert process.returncode == 0
-    told = [line for line in said.splitlines() if "Prefect" in line]
+    told = [line for line in said.splitlines() if "Prefect" in line and not line.startswith(" ")]  # progress is
     assert len(told) == 1
     assert told[0].startswith("Building without Prefect: its temporary server does not start (OperationalError: ")
     assert told[0].endswith("unable to open database file). Its states are not kept; results are.")
@@ -82,35 +85,28 @@ def test_a_server_that_is_killed_in_mid_build_is_told_once_and_done_without(meta
         said, complaints = process.communicate(timeout=300)
     assert len(running) == 1
     assert process.returncode == 0
-    told = [line for line in said.splitlines() if "Prefect" in line]
+    told = [line for line in said.splitlines() if "Prefect" in line and not line.startswith(" ")]  # progress is
     assert len(told) == 1
     assert told[0].startswith(("Building without Prefect: ", "Prefect was not told how this ended: "))
     assert not complaints
     assert release_of(tmp_path / "out") == release_of(meta.parent / "out")
 
 
-def test_no_port_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(SubprocessASGIServer, "_instances", {})
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
-        monkeypatch.setattr(SubprocessASGIServer, "_port_range", range(port, port + 1))
-        with pytest.raises(LostPrefectError, match="Unable to find an available port"):
-            start_server()
-
-
 @pytest.mark.slow
 def test_a_port_that_is_taken_just_before_is_left_for_another(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(SubprocessASGIServer, "_instances", {})
     monkeypatch.setattr(os, "environ", prefect_environment())
+    begun: list[Callable[[], None]] = []
+    monkeypatch.setattr(atexit, "register", lambda end, *arguments: begun.append(partial(end, *arguments)))
     with socket.create_server(("127.0.0.1", 0)) as taken, socket.create_server(("127.0.0.1", 0)) as free:
-        ports = [taken.getsockname()[1], free.getsockname()[1]]
+        ports = [taken.getsockname()[1], (left := free.getsockname()[1])]
         free.close()
-        monkeypatch.setattr(SubprocessASGIServer, "find_available_port", lambda self: ports.pop(0))
-        with temporary_settings({PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS: 120}):  # the machine may be busy
-            start_server()
-        server = SubprocessASGIServer()
+        monkeypatch.setattr(prefect_run, "APP", "tests.flows.healthy:healthy")
+        monkeypatch.setattr(prefect_run, "_free_port", lambda: ports.pop(0))
         try:
-            assert not ports
-            assert server.running
+            with temporary_settings({PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS: 120}):  # the machine may be busy
+                assert start_server() == f"http://127.0.0.1:{left}/api"
         finally:
-            server.stop()
+            for end in begun:
+                end()
+    assert len(begun) == 2
+    assert not ports

@@ -76,12 +76,20 @@ def questions(tmp_path: Path) -> Path:
     return path
 
 
+def told(folder: Path, *arguments: str) -> tuple[Path, str]:
+    """What the command writes and says about the questions as they are."""
+    write_lines(folder / "questions.jsonl", ROWS)
+    return folder / "out.parquet", run(folder / "questions.jsonl", "--out", folder / "out.parquet", *arguments).output
+
+
 @pytest.fixture(scope="module")
 def plain(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
-    """What the command wrote and said about the questions as they are, without further arguments."""
-    folder = tmp_path_factory.mktemp("plain")
-    write_lines(folder / "questions.jsonl", ROWS)
-    return folder / "out.parquet", run(folder / "questions.jsonl", "--out", folder / "out.parquet").output
+    return told(tmp_path_factory.mktemp("plain"))
+
+
+@pytest.fixture(scope="module")
+def by_building(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    return told(tmp_path_factory.mktemp("by_building"), "--group", "building")
 
 
 @pytest.mark.slow
@@ -101,11 +109,11 @@ def test_one_row_per_question(plain: tuple[Path, str]) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("suffix", FORMATS)
 def test_format_row_order_and_a_second_run_make_no_difference(
-    suffix: str, plain: tuple[Path, str], tmp_path: Path
+    suffix: str, by_building: tuple[Path, str], tmp_path: Path
 ) -> None:
     FORMATS[suffix](tmp_path / f"again{suffix}", ROWS[::-1])
-    run(tmp_path / f"again{suffix}", "--out", tmp_path / "again.parquet")
-    assert (tmp_path / "again.parquet").read_bytes() == plain[0].read_bytes()
+    run(tmp_path / f"again{suffix}", "--out", tmp_path / "again.parquet", "--group", "building")
+    assert (tmp_path / "again.parquet").read_bytes() == by_building[0].read_bytes()
 
 
 @pytest.mark.slow
@@ -115,15 +123,6 @@ def test_row_order_makes_no_difference_to_pruning(questions: Path, tmp_path: Pat
     run(questions, "--out", tmp_path / "one.parquet", *arguments)
     run(tmp_path / "again.jsonl", "--out", tmp_path / "two.parquet", *arguments)
     assert (tmp_path / "one.parquet").read_bytes() == (tmp_path / "two.parquet").read_bytes()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("suffix", FORMATS)
-def test_any_column_of_any_format_can_keep_folds_together(suffix: str, tmp_path: Path) -> None:
-    FORMATS[suffix](tmp_path / f"q{suffix}", ROWS)
-    run(tmp_path / f"q{suffix}", "--out", tmp_path / "out.parquet", "--group", "building")
-    folds = pq.read_table(tmp_path / "out.parquet")["fold"].to_pylist()
-    assert len({(row["building"], fold) for row, fold in zip(ROWS, folds, strict=True)}) == 7
 
 
 @pytest.mark.slow
@@ -148,13 +147,17 @@ def test_pruning_to_a_limit(questions: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_folds_keep_the_column_together_or_nothing(questions: Path, tmp_path: Path) -> None:
+def test_folds_keep_the_column_together_or_nothing(
+    plain: tuple[Path, str], by_building: tuple[Path, str], tmp_path: Path
+) -> None:
     folds = {}
-    for name, arguments in {"scene_name": [], "building": ["--group", "building"], "none": ["--ungrouped"]}.items():
-        result = run(questions, "--out", tmp_path / "out.parquet", *arguments)
-        rows = pq.read_table(tmp_path / "out.parquet").to_pylist()
-        folds[name] = [row["fold"] for row in rows]
-        assert ("folds mix scenes" if name == "none" else f"folds by {name}") in result.output
+    for name, (out, said) in {
+        "scene_name": plain,
+        "building": by_building,
+        "none": told(tmp_path, "--ungrouped"),
+    }.items():
+        folds[name] = pq.read_table(out)["fold"].to_pylist()
+        assert ("folds mix scenes" if name == "none" else f"folds by {name}") in said
     for name in ("scene_name", "building"):
         pairs = {(row[name], fold) for row, fold in zip(ROWS, folds[name], strict=True)}
         assert len(pairs) == len({row[name] for row in ROWS})
@@ -219,11 +222,3 @@ def test_wrong_input_is_one_line_that_says_what_to_do(
 def test_wrong_limits_are_refused(questions: Path, tmp_path: Path) -> None:
     for arguments in (["--budget", -1], ["--tau", 2]):
         assert run(questions, "--out", tmp_path / "out.parquet", *arguments).exit_code == 2
-
-
-@pytest.mark.slow
-@pytest.mark.real_data
-def test_the_released_file(real_vsi: Path, tmp_path: Path) -> None:
-    result = run(real_vsi / "questions.jsonl", "--out", tmp_path / "out.parquet")
-    assert pq.read_table(tmp_path / "out.parquet").num_rows == 2203
-    assert "2203" in result.output

@@ -37,9 +37,9 @@ RULES = CityRules(tried_per_category=2)
 REASONS = (
     "starts_free", "starts_with_a_path", "starts_with_a_chain", "starts_without_a_view", "starts", "sides",
 )  # fmt: skip
-GRID_M = 20.0  # coarser than that of builds: each of its places is looked at on its own
-SAMPLED = 4  # places of a task of which all texts are compared
-ROUTED = 400  # texts along sure routes that are asked of the map, of each place
+GRID_M = 30.0  # coarser than that of builds: each of its places is looked at on its own
+SAMPLED = 3  # places of a task of which all texts are compared
+ROUTED = 150  # texts along sure routes that are asked of the map, of each place
 pytestmark = pytest.mark.slow
 
 
