@@ -85,8 +85,9 @@ def unexpected(error: BaseException, path: Path, scene: str | None = None) -> Ra
         return limit_error(MEMORY_LIMIT, "memory_gib", path, scene)
     if isinstance(error, OSError) and error.errno == errno.EMFILE:
         return limit_error(OPEN_FILES_LIMIT, "open_files", path, scene)
-    frame = traceback.extract_tb(error.__traceback__)[-1]
-    message = f"{type(error).__name__}: {error} ({Path(frame.filename).name}:{frame.lineno})"
+    frames = traceback.extract_tb(error.__traceback__)
+    where = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""  # of another process: none
+    message = f"{type(error).__name__}: {error}{where}"
     remedy = "this is a fault of scan2qa: report it with the file"
     return RawDataError(path, "unexpected_error", message, remedy, scene)
 

@@ -42,11 +42,7 @@ def list_within(reader: Reader, root: Path, limits: WorkerLimits) -> Listing:
             return listing
         if isinstance(listing, Exception) and (path is None or path in refused):
             raise listing
-        fault = (
-            ended_error(exit_code, path or root, setting="listing_s")
-            if listing is None
-            else unexpected(listing, path or root)
-        )
+        fault = unexpected(listing or ended_error(exit_code, path or root, setting="listing_s"), path or root)
         if path is None or path in refused:
             raise ConfigError(f"{root}: its scenes cannot be listed: {fault.message}")
         refused[path] = fault
@@ -83,8 +79,11 @@ def _list_in_fork(
 
 def _list(reader: Reader, root: Path, limits: WorkerLimits, refused: Refused, sending: Connection) -> NoReturn:
     """Lists, sends what is opened and what was found, and ends this process."""
+    opened = root
 
     def watch(path: Path) -> None:
+        nonlocal opened
+        opened = path
         sending.send(path)
         renew_processor_time(limits.listing_s)
         if path in refused:
@@ -99,8 +98,10 @@ def _list(reader: Reader, root: Path, limits: WorkerLimits, refused: Refused, se
         try:
             with lowered(limits):
                 found: Listing | Exception = reader.scenes(root)
-        except Exception as error:
+        except (ConfigError, StoreError) as error:
             found = error
+        except Exception as error:  # told here: not every error can be sent, and none with its traceback
+            found = unexpected(error, opened)
         sending.send(found)
         exit_code = 0
     finally:

@@ -19,7 +19,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from pipeline.blind.text_only import TextOnly
 from pipeline.core.arrays import FloatArray
-from pipeline.core.errors import ConfigError
+from pipeline.core.errors import ConfigError, shortened
 from pipeline.core.schema import Model
 from pipeline.core.tables import DEBIASED, PART_SPLITS, WITHOUT_VIDEO, budget_of, check_files, check_version, sums_of
 from pipeline.questions.published import Published
@@ -28,6 +28,7 @@ from pipeline.scoring.figures import LEVEL, SAMPLES, ScoreRow, composed, rows_of
 from pipeline.scoring.predictions import PredictionRow, Predictions, read_predictions, unicode
 
 NAMED: Final = 5  # ids in a message
+ID_CHARS: Final = 80  # of each
 # What can be wrong with a row, and what becomes of it.
 LEFT_OUT: Final[Mapping[str, str]] = {
     "unknown_id": "no such question: not scored",
@@ -78,7 +79,7 @@ def answered(questions: Sequence[Published], predictions: Predictions, of: Path)
         else:
             raise ConfigError(f"{row.where}: question {name} has another reply in {rows[name].where}; delete one")
     if not rows:
-        some = ", ".join(found["unknown_id"][:NAMED])
+        some = ", ".join(shortened(name, ID_CHARS) for name in found["unknown_id"][:NAMED])
         raise ConfigError(f"none of the ids ({some}, …) is in {of}: give the release or file that was asked")
     answers = tuple(_answer(question, rows.get(name), found) for name, question in zip(ids, questions, strict=True))
     return Answered(answers, dict(found))

@@ -14,7 +14,7 @@ import pytest
 from pipeline.core.budget import GIB, WorkerLimits
 from pipeline.core.errors import ConfigError, unexpected
 from pipeline.core.files import read_file
-from pipeline.reading.files import SceneRef
+from pipeline.reading.files import Listing, SceneRef
 from pipeline.reading.folders import FolderReader
 from pipeline.reading.listing import list_within
 
@@ -25,6 +25,13 @@ FINDINGS: Final = {
     "exits": "worker_died",
     "grows": "memory_limit",
 }
+
+
+class _UnsendableError(ValueError):
+    """Cannot be unpickled: it takes more than its arguments."""
+
+    def __init__(self, one: str, other: str) -> None:
+        super().__init__(f"{one} {other}")
 
 
 class Hostile(FolderReader):
@@ -70,6 +77,27 @@ def test_what_no_file_explains_is_one_line(tmp_path: Path) -> None:
         list_within(Hostile(), tmp_path, LIMITS)
     with pytest.raises(ConfigError, match="no such folder"):
         list_within(Hostile(), tmp_path / "none", LIMITS)
+
+
+class Careless(Hostile):
+    """Fails at what it has read, outside the place that is watched."""
+
+    def scenes(self, root: Path) -> Listing:
+        listing = super().scenes(root)
+        if any(ref.stamp == "fails" for ref in listing.scenes):
+            raise _UnsendableError("half", "a character")
+        return listing
+
+
+def test_an_error_that_no_process_can_send_another_costs_its_file(tmp_path: Path) -> None:
+    for name, what in {"a": "sound", "b": "fails"}.items():
+        (tmp_path / f"{name}.txt").write_text(what, "utf-8")
+    listing = list_within(Careless(), tmp_path, LIMITS)
+    assert [ref.id for ref in listing.scenes] == ["hostile/a"]
+    (broken,) = listing.broken
+    assert (broken.path.name, broken.finding) == ("b.txt", "unexpected_error")
+    assert broken.message.startswith("_UnsendableError: half a character (test_listing.py:")
+    assert unexpected(ValueError("sent"), tmp_path).message == "ValueError: sent"
 
 
 @pytest.mark.parametrize(

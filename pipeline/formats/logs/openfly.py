@@ -269,6 +269,8 @@ def _text(item: Mapping[str, Any], key: str) -> str:
     found = item[key]
     if not isinstance(found, str) or not found.strip():
         raise ValueError(f"{key} is no text, or empty")
+    if any("\ud800" <= sign <= "\udfff" for sign in found):
+        raise ValueError(f"{key} holds half a character (a lone surrogate)")
     return found
 
 

@@ -115,6 +115,7 @@ def test_a_yaw_beside_the_position_must_be_the_same(tmp_path: Path) -> None:
         ({"image_path": ""}, "image_path is no text"),
         ({"image_path": 7}, "image_path is no text"),
         ({"gpt_instruction": None}, "gpt_instruction is no text"),
+        ({"gpt_instruction": "go \ud800"}, "gpt_instruction holds half a character"),
         ({"action": [9]}, "not as many"),
         ({"action": [9.0] * 7}, "not all are whole numbers"),
         ({"action": [True] * 7}, "not all are whole numbers"),
