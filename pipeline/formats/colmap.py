@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import struct
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -66,6 +68,56 @@ def parse_views(cameras: str, images: str) -> ColmapViews:
         pose[:, :3, 3] = -np.einsum("nji,nj->ni", camera_R_world, table[:, 4:7])
     lens = np.array(lenses, dtype=np.float64).reshape(-1, 6)
     return ColmapViews(tuple(names), pose, lens[:, 2:], lens[:, :2], f" {FISHEYE} " in cameras)
+
+
+# Of cameras.bin, in the order of their numbers: COLMAP's src/colmap/sensor/models.h.
+_MODELS: Final = (
+    ("SIMPLE_PINHOLE", 3),
+    ("PINHOLE", 4),
+    ("SIMPLE_RADIAL", 4),
+    ("RADIAL", 5),
+    ("OPENCV", 8),
+    (FISHEYE, 8),
+    ("FULL_OPENCV", 12),
+    ("FOV", 5),
+    ("SIMPLE_RADIAL_FISHEYE", 4),
+    ("RADIAL_FISHEYE", 5),
+    ("THIN_PRISM_FISHEYE", 12),
+)
+
+
+def parse_binary_views(cameras: bytes, images: bytes) -> ColmapViews:
+    """Reads ``cameras.bin`` and ``images.bin``, as `parse_views` reads the texts. Raises ColmapError."""
+    try:
+        return parse_views("\n".join(_camera_lines(cameras)), "\n".join(_image_lines(images)))
+    except struct.error as error:
+        raise ColmapError("the binary model breaks off") from error
+
+
+def _camera_lines(raw: bytes) -> Iterator[str]:
+    (count,), at = struct.unpack_from("<Q", raw), 8
+    for _ in range(min(count, len(raw))):
+        number, model, width, height = struct.unpack_from("<IiQQ", raw, at)
+        if not 0 <= model < len(_MODELS):
+            raise ColmapError(f"camera {number} has the unknown model {model}")
+        name, parameters = _MODELS[model]
+        lens = struct.unpack_from(f"<{parameters}d", raw, at + 24)
+        at += 24 + 8 * parameters
+        yield " ".join(map(str, (number, name, width, height, *lens)))
+
+
+def _image_lines(raw: bytes) -> Iterator[str]:
+    (count,), at = struct.unpack_from("<Q", raw), 8
+    for _ in range(min(count, len(raw))):
+        number, *pose, camera = struct.unpack_from("<I7dI", raw, at)
+        end = raw.find(b"\0", at + 64)
+        if end < 0:
+            raise ColmapError(f"the name of image {number} breaks off")
+        name = raw[at + 64 : end].decode("utf-8", "replace").replace("\n", " ")
+        (points,) = struct.unpack_from("<Q", raw, end + 1)
+        at = end + 9 + 24 * points
+        yield " ".join(map(str, (number, *pose, camera, name)))
+        yield ""
 
 
 def _camera(words: list[str]) -> tuple[int, tuple[float, ...]]:

@@ -106,17 +106,20 @@ def write_capture(capture: Capture, folder: Path) -> SceneDocument:
     if not good.any():
         message = f"none of {len(capture.shots)} frames has a pose that is a rotation and a shift"
         raise RawDataError(capture.place, "no_usable_frames", message, "capture it again, or export it with poses")
+    pose[~good] = np.eye(4)
+    for shot in capture.shots:
+        _check_lens(capture, shot)
     lost = len(capture.shots) - int(good.sum())
     if lost:
         remarks.append(f"{lost} of {len(capture.shots)} frames have no usable pose: they are shown, and not examined")
     up = capture.up if capture.up is not None else _up_of_cameras(pose[good])
-    world_T_file = _upright(up)
-    pose = world_T_file @ pose
+    world_T_file, raw = _upright(up), pose
+    pose = world_T_file @ raw
     fused = _fused(capture, [i for i, g in zip(posed, good, strict=True) if g], pose[good])
     if fused is not None:
         if capture.up is None:
             world_T_file, fused = _levelled(world_T_file, fused)
-        pose = world_T_file @ np.array([capture.shots[i].world_T_camera for i in posed], dtype=float).reshape(-1, 4, 4)
+        pose = world_T_file @ raw
         floor = find_floor(fused.vertices, fused.faces, float(np.median(pose[good][:, 2, 3])))
         if floor is None:
             remarks.append("no floor was found below the camera: heights begin where the capture did")
@@ -158,6 +161,14 @@ def write_capture(capture: Capture, folder: Path) -> SceneDocument:
         made_by=capture.made_by,
         remarks=tuple(remarks),
     )
+
+
+def _check_lens(capture: Capture, shot: Shot) -> None:
+    fx, fy, cx, cy = shot.lens
+    sound = np.isfinite(shot.lens).all() and np.isfinite(shot.time_s) and min(fx, fy) > 0
+    if not (sound and 0 < cx < capture.size[0] and 0 < cy < capture.size[1]):
+        message = f"fx {fx:g}, fy {fy:g}, cx {cx:g}, cy {cy:g} at {shot.time_s:g} s do not fit {capture.size} pixels"
+        raise RawDataError(capture.place, "bad_intrinsics", message, "export the capture again")
 
 
 def moved(item: LabelledBox, world_T_file: FloatArray) -> LabelledBox:
@@ -249,7 +260,7 @@ def _write_depth(capture: Capture, i: int, folder: Path) -> str | None:
     millimetres = np.nan_to_num(depth * 1000, nan=0.0, posinf=0.0)
     numbers = np.where((millimetres > 0) & (millimetres < DEPTH_MAX_MM), np.round(millimetres), 0).astype(np.uint16)
     out = io.BytesIO()
-    Image.fromarray(numbers).save(out, "PNG", compress_level=3)
+    Image.fromarray(numbers).save(out, "PNG", compress_level=1)
     name = f"depth/{i:06d}.png"
     write_atomically(folder / name, out.getvalue())
     return name

@@ -6,11 +6,24 @@ from pathlib import Path
 from typing import Final
 
 from pipeline.worlds.indoor.converters.capture import Converter
-from pipeline.worlds.indoor.converters.rgbd import SevenScenes, Tum
+from pipeline.worlds.indoor.converters.colmap import Colmap
+from pipeline.worlds.indoor.converters.nerfstudio import Nerfstudio
+from pipeline.worlds.indoor.converters.polycam import Polycam
+from pipeline.worlds.indoor.converters.record3d import Record3D
+from pipeline.worlds.indoor.converters.rgbd import ExportedFrames, SevenScenes, Tum
+from pipeline.worlds.indoor.converters.roomplan import RoomPlan
+from pipeline.worlds.indoor.converters.stray_scanner import StrayScanner
 
 _ALL: Final[tuple[Converter, ...]] = (
     SevenScenes(),
     Tum(),
+    ExportedFrames(),
+    Nerfstudio(),
+    Colmap(),
+    StrayScanner(),
+    Record3D(),
+    Polycam(),
+    RoomPlan(),
 )
 CONVERTERS: Final[dict[str, Converter]] = {converter.name: converter for converter in _ALL}
 

@@ -8,6 +8,7 @@ down. ScanNet's export: ``color/ depth/ pose/ intrinsic/``. TUM: ``rgb.txt``, ``
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,7 +19,7 @@ import numpy as np
 from pipeline.core.arrays import FloatArray
 from pipeline.core.errors import RawDataError
 from pipeline.core.files import read_file
-from pipeline.formats.images import decode_numbers, size_of
+from pipeline.formats.images import MAX_PIXELS, decode_numbers, size_of
 from pipeline.formats.scene_folder import SceneDocument
 from pipeline.worlds.indoor.converters.capture import Capture, Shot, write_capture
 from pipeline.worlds.indoor.converters.texts import folders_of, numbers_of, one_file, quaternion_poses
@@ -26,6 +27,7 @@ from pipeline.worlds.indoor.converters.texts import folders_of, numbers_of, one_
 FPS: Final = 30.0  # of Kinects and of ScanNet's tablets
 KINECT: Final = (585.0, 585.0, 320.0, 240.0)  # 7-Scenes' own page; for 640x480
 TUM_LENS: Final = (525.0, 525.0, 319.5, 239.5)  # ROS' default, which TUM's tools take
+TUM_SIZE: Final = (640, 480)
 TUM_PER_M: Final = 5000.0
 APART_MAX_S: Final = 0.02  # between a picture and its pose or depth, as TUM's associate.py
 
@@ -37,6 +39,27 @@ def depth_png(path: Path, per_m: float, none: Sequence[int] = (0,)) -> FloatArra
     except OSError:
         return None
     return None if numbers is None else np.where(np.isin(numbers, none), np.nan, numbers / per_m)
+
+
+def depth_array(path: Path) -> FloatArray | None:
+    """Depth (h, w) in metres of a NumPy file in millimetres; None: unreadable."""
+    try:
+        numbers = np.load(io.BytesIO(read_file(path, MAX_PIXELS)), allow_pickle=False)
+    except (OSError, ValueError, EOFError):
+        return None
+    sound = isinstance(numbers, np.ndarray) and numbers.ndim == 2 and numbers.dtype.kind in "iuf"
+    return np.where(numbers > 0, numbers / 1000.0, np.nan) if sound else None
+
+
+def mask_confidence(depth_m: FloatArray | None, path: Path, sure: int) -> FloatArray | None:
+    """Depth, NaN where the sensor was less than sure; as it is where there is no picture of that size."""
+    try:
+        trust = decode_numbers(read_file(path))
+    except OSError:
+        return depth_m
+    if depth_m is None or trust is None or trust.shape != depth_m.shape:
+        return depth_m
+    return np.where(trust >= sure, depth_m, np.nan)
 
 
 class SevenScenes:
@@ -107,6 +130,49 @@ def _orthonormal(shot: Shot) -> Shot:
     return Shot(shot.time_s, pose, shot.lens, shot.color, shot.number)
 
 
+class ExportedFrames:
+    """Frames in the folders of ScanNet's exporter."""
+
+    name = "rgbd"
+    about = (
+        "color/N.jpg, depth/N.png in millimetres, pose/N.txt and intrinsic/ (ScanNet's exporter, and what writes so)"
+    )
+    real: str | None = None
+
+    def places(self, source: Path) -> Sequence[Path]:
+        """See `Converter.places`."""
+        return [f for f in folders_of(source) if all((f / n).is_dir() for n in ("color", "depth", "pose", "intrinsic"))]
+
+    def convert(self, place: Path, folder: Path) -> SceneDocument:
+        """See `Converter.convert`."""
+        poses, colors, depths = (_numbered(place / name) for name in ("pose", "color", "depth"))
+        numbers = sorted(poses.keys() & colors.keys())
+        size = next((s for n in numbers if (s := size_of(colors[n]))), None)
+        if size is None:
+            message = "no frame has a pose and a picture that can be read"
+            raise RawDataError(place, "no_usable_frames", message, "name them alike: color/0.jpg, pose/0.txt")
+        matrix = numbers_of(place / "intrinsic" / "intrinsic_color.txt", 16).reshape(4, 4)
+        lens = (float(matrix[0, 0]), float(matrix[1, 1]), float(matrix[0, 2]), float(matrix[1, 2]))
+        return write_capture(
+            Capture(
+                place=place,
+                made_by=f"scan2qa convert {self.name}",
+                shots=[
+                    _orthonormal(Shot((n - numbers[0]) / FPS, numbers_of(poses[n], 16).reshape(4, 4), lens, colors[n]))
+                    for n in numbers
+                ],
+                size=size,
+                depth_m=lambda i: depth_png(depths[numbers[i]], 1000.0) if numbers[i] in depths else None,
+                remarks=("objects of ScanNet's own scans are read by reader scannet",),
+            ),
+            folder,
+        )
+
+
+def _numbered(folder: Path) -> dict[int, Path]:
+    return {int(p.stem): p for p in sorted(folder.iterdir()) if p.stem.isdecimal() and len(p.stem) < 10}
+
+
 class Tum:
     """Sequences of TUM RGB-D."""
 
@@ -139,13 +205,12 @@ class Tum:
             )
             for i, t in enumerate(clock)
         ]
-        size = next((s for shot in shots if shot.color and (s := size_of(shot.color))), (640, 480))
         return write_capture(
             Capture(
                 place=place,
                 made_by=f"scan2qa convert {self.name}",
                 shots=shots,
-                size=size,
+                size=TUM_SIZE,
                 depth_m=lambda i: None if own[i] < 0 else depth_png(place / depth_names[own[i]], TUM_PER_M),
                 remarks=("intrinsics are ROS' default of 525: give your camera's in scene.json where they are known",),
             ),

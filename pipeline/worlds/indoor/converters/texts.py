@@ -14,6 +14,7 @@ from pipeline.core.errors import RawDataError
 from pipeline.core.files import read_file
 
 MOST_BYTES: Final = 256 * 2**20
+SIDE_MAX: Final = 20_000  # pixels
 
 
 def folders_of(source: Path) -> list[Path]:
@@ -107,3 +108,33 @@ def quaternion_poses(position: FloatArray, quat_xyzw: FloatArray, path: Path) ->
         result[sound, :3, :3] = Rotation.from_quat(quat_xyzw[sound]).as_matrix()
         result[sound, :3, 3], result[sound, 3] = position[sound], (0.0, 0.0, 0.0, 1.0)
     return result
+
+
+def opencv_camera(pose: FloatArray) -> FloatArray:
+    """Poses (..., 4, 4) of OpenGL's camera (y up, z backward) as those of OpenCV's; what is not finite stays so."""
+    return pose * np.array([1.0, -1.0, -1.0, 1.0])
+
+
+def lens_of(path: Path, told: dict[str, Any], keys: tuple[str, str, str, str]) -> tuple[float, float, float, float]:
+    """fx, fy, cx, cy by their keys. Raises RawDataError where they are no lens."""
+    fx, fy, cx, cy = numbers_from(path, [told.get(key) for key in keys], 4, f"the lens ({', '.join(keys)})").tolist()
+    if not (np.isfinite([fx, fy, cx, cy]).all() and min(fx, fy, cx, cy) > 0):
+        raise RawDataError(path, "bad_intrinsics", f"the lens is {fx:g}, {fy:g}, {cx:g}, {cy:g}", "export it again")
+    return fx, fy, cx, cy
+
+
+def size_from(path: Path, width: Any, height: Any) -> tuple[int, int]:
+    """Width and height of pictures. Raises RawDataError."""
+    size = numbers_from(path, [width, height], 2, "the size of the pictures")
+    if not (np.isfinite(size).all() and (size >= 1).all() and (size <= SIDE_MAX).all()):
+        message = f"the pictures have {width!r} x {height!r} pixels"[:200]
+        raise RawDataError(path, "no_image_size", message, "export the capture again")
+    return int(size[0]), int(size[1])
+
+
+def entries_of(path: Path, told: Any, key: str) -> list[dict[str, Any]]:
+    """A list of objects under a key. Raises RawDataError."""
+    entries = told.get(key) if isinstance(told, dict) else None
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+        raise RawDataError(path, "missing_key", f"there is no list {key!r} of objects", "is this the right file?")
+    return entries

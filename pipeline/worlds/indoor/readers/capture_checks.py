@@ -29,7 +29,7 @@ SPEED_MAX_M_S: Final = 4.0  # of a camera that a person carries, in the middle
 ANCHORS: Final = 16  # frames that are compared with one of their neighbours
 APART_M, APART_DEG = 0.1, 6.0  # two frames compared are at least so far apart: poses of one place agree however wrong
 PIXELS: Final = 64  # rows and columns of a depth picture that are compared
-OVERLAP_MIN: Final = 0.15  # share of them that fall into the other picture
+OVERLAP_MIN: Final = 0.05  # share of them that fall into the other picture
 PAIRS_MIN: Final = 3
 # Of the distance, in the middle of the pixels. The kitchen of 7-Scenes has 0.008; with its poses inverted, transposed
 # or their quaternions' scalar misplaced 0.1 and more.

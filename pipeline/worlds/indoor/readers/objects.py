@@ -126,7 +126,9 @@ def check_against_own(item: Instance, vertices: FloatArray, findings: Findings) 
         findings.add(doubt("box_misses_mesh", item.category, message, remedy, share, INSIDE_MIN, "share"))
 
 
-def check_against_mesh(item: Instance, vertices: FloatArray, findings: Findings) -> None:
+def check_against_mesh(
+    item: Instance, vertices: FloatArray, findings: Findings, spanned_min: float = SPANNED_MIN
+) -> None:
     """Compares an annotated box with a mesh that has no labels: what is in the box should reach over all its sides."""
     inside = vertices[in_box(vertices, item.box, GROWN_M)]
     share = 0.0
@@ -134,13 +136,13 @@ def check_against_mesh(item: Instance, vertices: FloatArray, findings: Findings)
         half = np.array(item.box.lengths) / 2
         local = np.clip(_local(inside - np.array(item.box.center), item.box), -half, half)
         share = float((np.ptp(local, axis=0) / np.array(item.box.lengths)).min())
-    if share < SPANNED_MIN:
+    if share < spanned_min:
         message = (
             f"the mesh in the box of {item.label} {item.number} ({len(inside)} vertices) reaches over {share:.0%} "
         )
         message += "of one of its sides"
         remedy = "look at the box in the mesh and correct it, or fetch mesh and annotation of one release"
-        findings.add(doubt("box_misses_mesh", item.category, message, remedy, share, SPANNED_MIN, "share"))
+        findings.add(doubt("box_misses_mesh", item.category, message, remedy, share, spanned_min, "share"))
 
 
 def label_vertices(

@@ -45,6 +45,8 @@ from pipeline.worlds.indoor.readers.objects import Instance, assemble, check_aga
 from pipeline.worlds.indoor.readers.scene_document import axes_of, document_of, file_within
 from pipeline.worlds.indoor.readers.scene_film import film_of
 
+# Of each side of a box the mesh within reaches over so much: who walks through a room sees chairs from one side.
+SPANNED_MIN: Final = 0.1
 AREA_TOLERANCE: Final = 0.05  # between a stated area and that of the outline
 CURATED: Final = ("scannet", "scannetpp", "arkitscenes")  # whose lists say which words mean the same
 SIZED: Final = frozenset(load_table("indoor/sizes")["typical"])  # whose usual sizes are known
@@ -145,7 +147,7 @@ class SceneFolders(Reader):
         mesh, film = _mesh_of(files, findings), film_of(files, findings)
         if mesh is not None:
             for item in instances:
-                check_against_mesh(item, mesh.vertices, findings)
+                check_against_mesh(item, mesh.vertices, findings, SPANNED_MIN)
         video = None
         if film is not None:
             frames = film.table.frames()

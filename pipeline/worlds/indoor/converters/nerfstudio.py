@@ -1,0 +1,98 @@
+"""nerfstudio's (and instant-ngp's) ``transforms.json``: photographs with poses, whose scale nobody measured.
+
+``transform_matrix`` is camera-to-world in OpenGL's camera (y up, looks along -z), the world's z is up. Lens and size
+stand at the top or in each frame. Nothing says metres: the scene is written in an unknown unit.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from pipeline.core.errors import RawDataError
+from pipeline.formats.scene_folder import SceneDocument
+from pipeline.worlds.indoor.converters.capture import UP_AXES, Capture, Shot, write_capture
+from pipeline.worlds.indoor.converters.texts import (
+    entries_of,
+    folders_of,
+    lens_of,
+    numbers_from,
+    object_of,
+    one_file,
+    opencv_camera,
+    size_from,
+)
+
+FILE: Final = "transforms.json"
+LENS: Final = ("fl_x", "fl_y", "cx", "cy")
+CURVED: Final = ("k1", "k2", "k3", "k4", "p1", "p2")
+PINHOLES: Final = (None, "OPENCV", "PINHOLE", "SIMPLE_PINHOLE", "SIMPLE_RADIAL", "RADIAL")
+SECONDS: Final = 0.5  # that a photograph is shown
+UNMEASURED: Final = "nothing says how long a metre is: measure one length, scale the numbers and set unit to m"
+
+
+class Nerfstudio:
+    """Photographs with a transforms.json."""
+
+    name = "nerfstudio"
+    about = "transforms.json with its pictures (nerfstudio, instant-ngp), in an unknown unit"
+    real: str | None = "instant-ngp's fox (50 pictures)"
+
+    def places(self, source: Path) -> Sequence[Path]:
+        """See `Converter.places`."""
+        return [folder for folder in folders_of(source) if (folder / FILE).is_file()]
+
+    def convert(self, place: Path, folder: Path) -> SceneDocument:
+        """See `Converter.convert`."""
+        path = place / FILE
+        told = object_of(path)
+        model = told.get("camera_model")
+        if model not in PINHOLES:
+            message = f"camera_model is {model!r}; read are pinhole cameras"
+            raise RawDataError(path, "bad_intrinsics", message, "undistort the pictures: ns-process-data does it")
+        frames = sorted(entries_of(path, told, "frames"), key=lambda frame: str(frame.get("file_path")))
+        shots: list[Shot] = []
+        missing = 0
+        for frame in frames:
+            picture = _picture(place, frame)
+            if picture is None:
+                missing += 1
+                continue
+            pose = numbers_from(path, frame.get("transform_matrix"), 16, "transform_matrix").reshape(4, 4)
+            time_s = len(shots) * SECONDS
+            shots.append(Shot(time_s, opencv_camera(pose), _lens(path, told | frame), picture))
+        if not shots:
+            message = f"none of the pictures of {len(frames)} frames is here"
+            raise RawDataError(path, "no_readable_picture", message, "put the pictures beside the file")
+        remarks = [UNMEASURED, f"photographs without times: each is shown for {SECONDS:g} s, in order of their names"]
+        if missing:
+            remarks.append(f"{missing} of {len(frames)} frames have no picture here, and were left out")
+        if any(told.get(key) for key in CURVED):
+            remarks.append("the lens is curved (k1 …) and was taken as straight: undistort the pictures to be exact")
+        first = told | frames[0]
+        size = size_from(path, first.get("w"), first.get("h"))
+        made_by = f"scan2qa convert {self.name}"
+        up = np.array(UP_AXES["z"])
+        return write_capture(Capture(place, made_by, shots, size, "unknown", up, remarks=tuple(remarks)), folder)
+
+
+def _picture(place: Path, frame: dict[str, Any]) -> Path | None:
+    name = frame.get("file_path")
+    if not isinstance(name, str):
+        raise RawDataError(place / FILE, "wrong_type", f"file_path is {name!r}"[:200], "export the capture again")
+    names = (name, f"{name}.png", f"{name}.jpg")  # of synthetic scenes without a suffix
+    return next((path for n in names if (path := one_file(place, n)) is not None), None)
+
+
+def _lens(path: Path, told: dict[str, Any]) -> tuple[float, float, float, float]:
+    """The lens, or what the angle of view makes of it."""
+    width, height = size_from(path, told.get("w"), told.get("h"))
+    angle = told.get("camera_angle_x")
+    if "fl_x" not in told and isinstance(angle, int | float) and 0 < angle < math.pi:
+        focal = width / 2 / math.tan(angle / 2)
+        told = {"fl_x": focal, "fl_y": focal, "cx": width / 2, "cy": height / 2} | told
+    return lens_of(path, {"fl_y": told.get("fl_x"), "cx": width / 2, "cy": height / 2} | told, LENS)
