@@ -419,6 +419,7 @@ def reference(
 
 
 app.registered_commands += cli_released.app.registered_commands
+app.registered_groups += cli_released.app.registered_groups
 
 
 def _capped(limit_cost: float | None) -> list[str]:

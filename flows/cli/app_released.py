@@ -253,3 +253,35 @@ def stress_test(
     from flows.cli.stress_test import stress_test
 
     stress_test(questions, out, group, ungrouped, budget, tau)
+
+
+frames_app = typer.Typer(no_args_is_help=True, help="The frames that answers are about (docs/scans.md).")
+app.add_typer(frames_app, name="frames")
+
+Videos = Annotated[Path, typer.Argument(metavar="VIDEOS", help="Folder with the videos, such as outputs/vsi/videos.")]
+OfRelease = Annotated[
+    Path | None, typer.Option("--release", help="Folder of the release.", show_default="release beside VIDEOS")
+]
+
+
+@frames_app.command("verify")
+def frames_verify(videos: Videos, release: OfRelease = None, json: Json = False) -> None:
+    """Decodes a folder of videos, and says which have other frames than the release was made from."""
+    configure_output(as_json=json)
+    from flows.cli.frames import verify
+
+    end(verify(videos, release))
+
+
+@frames_app.command("write")
+def frames_write(
+    videos: Videos,
+    release: OfRelease = None,
+    out: Annotated[Path | None, typer.Option(help="Folder for them.", show_default="VIDEOS")] = None,
+    json: Json = False,
+) -> None:
+    """Writes the frames of each budget as videos without loss, 16_frame/DATASET/SCENE.mp4, for any harness."""
+    configure_output(as_json=json)
+    from flows.cli.frames import write
+
+    end(write(videos, release, out))

@@ -185,6 +185,7 @@ class Benchmark(Generic[V, R]):
         columns: its public table.
         card: what it says of itself.
         video: what its videos look like.
+        sampled: whether its questions are asked of evenly spaced frames of videos too.
         pictures: file below the release -> bytes, for questions that have pictures, from these and all scenes in order.
         scene_pictures: pictures that go with questions, from the videos.
         views: pictures that questions show, out of panoramas.
@@ -212,6 +213,7 @@ class Benchmark(Generic[V, R]):
     columns: Columns
     card: Card
     video: VideoSpec = field(default_factory=VideoSpec)
+    sampled: bool = False
     pictures: Callable[[pa.Table, Callable[[], Iterable[Any]]], dict[str, bytes]] = no_pictures
     scene_pictures: ScenePictures | None = None
     views: SceneViews | None = None

@@ -20,6 +20,8 @@ CHECKSUMS: Final = "checksums.sha256"  # of a release, written last
 WITHOUT_VIDEO: Final = "without_video.json"  # of a release: the blind table (`TextOnly` per task), for programs
 DEBIASED: Final = "debiased"  # the split of a release that bias pruning left
 _BUDGET: Final = re.compile(r"([1-9]\d*)_frame")  # configuration of a release
+NUM_FRAMES: Final = "num_frames"  # column of what is asked in a frame budget
+SAMPLED: Final = "frames"  # the one of the frames of all budgets
 BUDGETS: Final = "budgets"  # the one of all answers and refusals in frame budgets
 TINY: Final = "tiny"  # the one of a few questions per task, for quick trials
 PART_SPLITS: Final = (DEBIASED, TINY)  # beside the full one, whose questions they repeat
@@ -98,6 +100,17 @@ PICTURES: Final = pa.schema(
         pa.field("id", pa.int64()),  # of the question
         pa.field("file", pa.string()),  # below the release
         pa.field("picture", pa.binary()),
+    ]
+)
+FRAMES: Final = pa.schema(
+    [
+        pa.field("scene", pa.string()),
+        pa.field("budget", pa.int32()),  # number of evenly spaced frames
+        pa.field("k", pa.int32()),  # of them, from 0
+        pa.field("index", pa.int32()),  # in the delivered video, from 0
+        pa.field("frames", pa.int32()),  # of the delivered video
+        pa.field("time_s", pa.float64()),  # at which it is shown
+        pa.field("sha256", pa.string()),  # of its pixels: RGB, 8 bits, row by row
     ]
 )
 _REASONS: Final = [CANDIDATES.field(name) for name in ("role", "reason", "measured", "limit", "unit")]

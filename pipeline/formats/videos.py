@@ -137,12 +137,17 @@ class VideoPictures:
 
 def read_video(path: Path) -> Iterator[npt.NDArray[np.uint8]]:
     """All pictures (h, w, 3) RGB in order, as stored. Raises VideoError where the file breaks off."""
+    for frame in decoded_frames(path):
+        yield np.asarray(frame.to_ndarray(format="rgb24"), dtype=np.uint8)
+
+
+def decoded_frames(path: Path) -> Iterator[av.VideoFrame]:
+    """All frames in order, in the video's own colours. Raises VideoError where the file breaks off."""
     count = 0
     try:
         with open_video(path) as container:
             for frame in container.decode(video=0):
-                picture: npt.NDArray[np.uint8] = np.asarray(frame.to_ndarray(format="rgb24"), dtype=np.uint8)
                 count += 1
-                yield picture
+                yield frame
     except _faults(IndexError) as error:
         raise VideoError(f"the video cannot be read beyond frame {count}: {error}") from error

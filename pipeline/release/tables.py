@@ -12,7 +12,7 @@ from pipeline.benchmarks.benchmark import Benchmark
 from pipeline.core.fixes import SCENE
 from pipeline.core.identity import digest_of
 from pipeline.core.schema import SCHEMA_VERSION, AnyScene
-from pipeline.core.tables import IN_BUDGET, REJECTIONS, budget_of
+from pipeline.core.tables import IN_BUDGET, NUM_FRAMES, REJECTIONS, budget_of
 from pipeline.core.templates import load_table
 from pipeline.questions.choices import LETTERS
 from pipeline.review.reviewed import QuestionStatus, Reviewed
@@ -98,7 +98,7 @@ def asked_in_budget(asked: pa.Table, found: pa.Table, budget: int) -> pa.Table:
     for name in ("answer", "ground_truth"):
         place = rows.schema.get_field_index(name)
         rows = rows.set_column(place, rows.schema.field(place), own[name])
-    return rows
+    return rows.append_column(NUM_FRAMES, pa.repeat(str(budget), rows.num_rows))
 
 
 def removed_blind(filtered: pa.Table | None) -> pa.Table | None:

@@ -27,8 +27,10 @@ from pipeline.core.tables import (
     BUDGETS,
     CHECKSUMS,
     DEBIASED,
+    FRAMES,
     QUESTIONS,
     REJECTIONS,
+    SAMPLED,
     TINY,
     WITHOUT_VIDEO,
     asked_in,
@@ -120,6 +122,7 @@ class ReleaseInputs:
         reviewed: what stage `review` found.
         whole: the scenes with their bulky facts too, one after the other.
         pictures: those of questions that other stages drew, one table per scene (`tables.PICTURES`).
+        frames: the evenly spaced frames of all scenes' videos (`tables.FRAMES`).
         media: those that another stage wrote as files.
         overview: draws the picture of the card.
     """
@@ -132,6 +135,7 @@ class ReleaseInputs:
     reviewed: Reviewed = field(default_factory=Reviewed)
     whole: Callable[[], Iterable[AnyScene]] = lambda: ()
     pictures: Iterable[pa.Table] = ()
+    frames: pa.Table = field(default_factory=FRAMES.empty_table)
     media: Iterable[Media] = ()
     overview: Overview | None = None
 
@@ -328,6 +332,8 @@ def _tables(sorted_out: _SortedOut, inputs: ReleaseInputs) -> dict[tuple[str, st
         tables[BUDGETS, split] = found
         for budget in sorted(set(found["budget"].to_pylist()), reverse=True):
             tables[budget_folder(budget), split] = public(asked_in_budget(asked, found, budget), pruned)
+    if inputs.frames.num_rows:
+        tables[SAMPLED, split] = inputs.frames.sort_by([(name, "ascending") for name in ("scene", "budget", "k")])
     tables["provenance", split] = provenance_table(asked, scenes, inputs.settings, blind.pruned)
     if any(scene.fixes for scene in scenes):
         tables[FIXES, split] = fixes_table(scenes)

@@ -13,6 +13,7 @@ import pyarrow as pa
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.schema import AnyScene
 from pipeline.core.spatial import TopDownMap
+from pipeline.core.tables import FRAMES
 from pipeline.engine.stage import STORE, Stage, StageContext
 from pipeline.engine.store import Store
 from pipeline.release.gates import Candidate, GateResult, judge
@@ -78,6 +79,7 @@ def run(context: StageContext) -> bytes:
             reviewed=reviewed,
             whole=lambda: map(read_scene, context.all_bytes("describe")),
             pictures=context.tables("landmark_pictures"),
+            frames=pa.concat_tables([FRAMES.empty_table(), *context.tables("frames")]),
             media=chain(media_of(shown, context.folder), _drawings(context)),
             overview=draw,
         )
@@ -171,7 +173,7 @@ EXPORT: Final = Stage(
     run=run,
     unit="build",
     takes=("select", "describe", "views"),
-    may_take=("landmark_pictures", "figures", "blind", "filter", "prune", "review"),
+    may_take=("frames", "landmark_pictures", "figures", "blind", "filter", "prune", "review"),
     settings=settings,
     uses=uses,
     is_whole=is_whole,

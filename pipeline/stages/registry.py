@@ -15,6 +15,7 @@ from pipeline.stages.export import EXPORT
 from pipeline.stages.figures import FIGURES
 from pipeline.stages.filter import FILTER
 from pipeline.stages.fix import FIX
+from pipeline.stages.frames import FRAMES_STAGE
 from pipeline.stages.generate import GENERATE
 from pipeline.stages.landmark_pictures import LANDMARK_PICTURES
 from pipeline.stages.observe import OBSERVE
@@ -37,6 +38,7 @@ _ALL: Final[tuple[Stage, ...]] = (
     AUTHOR,
     SELECT,
     CLIP,
+    FRAMES_STAGE,
     VIEWS,
     LANDMARK_PICTURES,
     FIGURES,

@@ -24,6 +24,8 @@ from pipeline.benchmarks.urbanvideo.columns import COLUMNS as URBANVIDEO
 from pipeline.benchmarks.vsi.card import COLUMNS as VSI
 from pipeline.core.files import write_atomically
 from pipeline.core.parquet import table_bytes
+from pipeline.rendering.sampled import sampled_rows, write_sampled
+from pipeline.rendering.video import encode
 from pipeline.scoring.score import scored
 from tests.benchmarks.urbanvideo.test_score import question
 from tests.scoring.made import all_tasks
@@ -220,3 +222,47 @@ def test_videos_that_are_not_there_are_named(harness: str, tmp_path: Path) -> No
     else:
         with pytest.raises(AssertionError, match=r"made/room0\.mp4 is missing \(1 in all\)"):
             asked.by_vlmevalkit(gold=asked.truths)
+
+
+def test_four_loaders_take_the_frames_of_the_release_from_both_videos(tmp_path: Path) -> None:
+    """Of the delivered video, and of that of 16 frames alone, to the bit; the release says which these are."""
+    rng = np.random.default_rng(0)
+    shapes = [rng.integers(0, 256, (6, 8, 3), np.uint8).repeat(80, 0).repeat(80, 1) for _ in range(5)]
+    pictures = [shapes[n // 9] // 2 + np.uint8(2 * n) for n in range(45)]
+    encoded = encode(iter(pictures), 10, 0, BENCHMARKS["vsi"].video)
+    write_atomically(tmp_path / "made" / "room.mp4", encoded.raw)
+    rows = sampled_rows(tmp_path / "made" / "room.mp4", "made/room", 10, [16], encoded.frames)
+    assert [row["index"] for row in rows] == [int(x) for x in np.linspace(0, 44, 16)]
+    assert [row["time_s"] for row in rows] == [row["index"] / 10 for row in rows]
+    assert all(found.is_same for found in write_sampled(tmp_path, tmp_path, rows))
+    videos = ["made/room", "16_frame/made/room"]
+    command = [sys.executable, "-m", "tests.harness.load_frames", str(tmp_path), "16", *videos]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout.splitlines()[-1])
+    expected = [row["sha256"] for row in rows]
+    assert len(set(expected)) == 16
+    assert {(video, loader): found for video, own in told.items() for loader, found in own.items()} == {
+        (video, loader): expected
+        for video in videos
+        for loader in ("lmms-eval, PyAV", "lmms-eval, decord", "lmms-eval, pictures", "VLMEvalKit")
+    }
+
+
+def test_a_frame_budget_is_asked_of_its_own_videos_and_of_no_other_number_of_frames(tmp_path: Path) -> None:
+    table = pa.Table.from_pylist(all_tasks(1), VSI.schema)
+    for path, raw in BENCHMARKS["vsi"].harness("16_frame", "16_frame/t.parquet", table).items():
+        write_atomically(tmp_path / path, raw)
+    at = tmp_path / "eval"
+    assert "\t16_frame/made/room0.mp4\t" in (at / "vlmevalkit" / "scan2qa_vsi_16_frame.tsv").read_text()
+    names: dict[str, Any] = {"__file__": "x"}
+    exec((at / "lmms_eval" / "scan2qa_utils_16_frame.py").read_text(), names)  # noqa: S102
+    assert names["video_of"](all_tasks(1)[0]) == "16_frame/made/room0.mp4"
+    film(tmp_path / "videos" / "16_frame" / "made" / "room0.mp4")
+    env = os.environ | {"SCAN2QA_VIDEOS": str(tmp_path / "videos"), "LMUData": str(tmp_path)}
+    run = [str(at / "vlmevalkit" / "scan2qa_run.py"), str(tmp_path / "r.json"), str(tmp_path / "s.jsonl")]
+    (tmp_path / "r.json").write_text(json.dumps({"gold": []}))
+    data = ["--data", "scan2qa_vsi_16_frame_32frame", "--model", "gold", "--work-dir", str(tmp_path / "vlm")]
+    command = [sys.executable, "-m", "tests.harness.ask_vlmevalkit", *run, *data]
+    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+    assert "scan2qa_vsi_16_frame is of 16 frames; ask it with --data" in done.stdout + done.stderr

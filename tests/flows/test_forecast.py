@@ -77,6 +77,7 @@ def test_the_table_has_a_rate_for_every_stage_and_reader(tmp_path: Path) -> None
     of_scenes = {name for name, stage in STAGES.items() if stage.unit == "scene"} - {
         "author",
         "clip",
+        "frames",
         "bev_video",
         "author_views",
         "describe",

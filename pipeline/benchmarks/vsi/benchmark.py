@@ -26,6 +26,7 @@ VSI: Final = Benchmark[ScanView, Rules](
     columns=COLUMNS,
     card=CARD,
     video=VideoSpec(size=(640, 480)),  # appendix B.1
+    sampled=True,
     drawings=DRAWINGS,
     harness=harness_files,
     score=SCORE,

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from pipeline.benchmarks.benchmark import Card
 from pipeline.core.identity import question_ids
+from pipeline.core.tables import NUM_FRAMES, budget_folder, budget_of
 from pipeline.core.templates import load_table
 from pipeline.questions.harness import ABOUT, FOLDER, lmms_eval, vlmevalkit
 from pipeline.questions.published import REQUIRED, Columns
@@ -46,8 +47,9 @@ COLUMNS: Final = Columns.described(load_table("vsi/columns"), table, row)
 def revsi_table(asked: pa.Table, pruned: Collection[int]) -> pa.Table:
     """The columns of the released ReVSI (`REVSI_COLUMNS`), and our id and dataset."""
     plain = table(asked, pruned)
-    frames = pa.repeat(WHOLE_VIDEO, plain.num_rows)
-    renamed = plain.rename_columns({"scene_name": "scene_id"}).append_column("num_frames", frames)
+    has_budget = NUM_FRAMES in asked.column_names
+    frames = asked[NUM_FRAMES] if has_budget else pa.repeat(WHOLE_VIDEO, plain.num_rows)
+    renamed = plain.rename_columns({"scene_name": "scene_id"}).append_column(NUM_FRAMES, frames)
     return renamed.select(REVSI_COLUMNS.schema.names).cast(REVSI_COLUMNS.schema)
 
 
@@ -91,7 +93,7 @@ metric_list:  # which need questions of all three levels of direction
     for metric in _METRICS
 )
 _UTILS: Final = """def video_of(doc):
-    return f"{doc['dataset']}/{doc['scene_name']}.mp4"
+    return f"FOLDER{doc['dataset']}/{doc['scene_name']}.mp4"
 """
 
 
@@ -125,16 +127,19 @@ _REVSI_UTILS: Final = _UTILS.replace("scene_name", "scene_id")
 
 
 def harness_files(split: str, file: str, table: pa.Table) -> dict[str, bytes]:
-    """Files below the release for one of its splits, a public table that lies in ``file``.
+    """Files below the release for one of its splits or frame budgets, a public table that lies in ``file``.
 
     ReVSI's types are marked by the functions of its own task in lmms-eval; VLMEvalKit knows only those of VSI-Bench.
     """
+    budget = budget_of(split)
+    folder = "" if budget is None else f"{budget_folder(budget)}/"
+    utils, revsi_utils = (own.replace("FOLDER", folder) for own in (_UTILS, _REVSI_UTILS))
     if "scene_id" in table.column_names:
-        return lmms_eval(f"scan2qa_revsi_{split}", split, file, _REVSI_REST, _REVSI_UTILS)
+        return lmms_eval(f"scan2qa_revsi_{split}", split, file, _REVSI_REST, revsi_utils, budget)
     rows = [
         {
             "index": row["id"],
-            "video": f"{row['dataset']}/{row['scene_name']}.mp4",
+            "video": f"{folder}{row['dataset']}/{row['scene_name']}.mp4",
             "question_type": row["question_type"],
             "question": row["question"],
             "candidates": row["options"] or (),
@@ -143,4 +148,4 @@ def harness_files(split: str, file: str, table: pa.Table) -> dict[str, bytes]:
         for row in table.to_pylist()
     ]
     name = f"scan2qa_vsi_{split}"
-    return lmms_eval(name, split, file, _REST, _UTILS) | vlmevalkit(name, rows)
+    return lmms_eval(name, split, file, _REST, utils, budget) | vlmevalkit(name, rows)

@@ -76,12 +76,13 @@ class AppearanceOrder(ArrayTask[ScanView]):
         with np.errstate(invalid="ignore"):  # inf - inf, of what is never seen
             unknown = min(sight.frames.without_pose_s, default=np.inf)  # later ones change nothing
             gap = (np.take_along_axis(shown, order, axis=1)[:, 1:] - last[:, :-1]).min(1)
+            known_s = unknown - last[:, -2]
         return Answers(
             truth=_in_order(view, operands, seen),
             checks=(
                 check("not_shown_in_frames", sight.most[operands].min(1), ">=", sight.min_pixels, "pixels"),
                 check("first_frames_not_apart", gap, ">", 0, "s"),
-                check("frames_without_pose", unknown - last[:, -2], ">", 0, "s"),
+                check("frames_without_pose", known_s, ">", 0, "s"),
             ),
             facts=tuple(
                 Fact("first_seen", view.categories[operands[:, i]], seen[:, i], "s") for i in range(operands.shape[1])

@@ -1,0 +1,172 @@
+"""Evenly spaced frames of delivered videos, each with its identity: the SHA-256 of its decoded pixels.
+
+Whoever evaluates with another decoder, another copy of a video or another rounding asks about other pictures, and gets
+other scores. A release says which frames its answers are about; these functions tell whether a folder of videos has
+them, and write them as videos of their own that any decoder gives back to the bit.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from pipeline.core.files import write_atomically
+from pipeline.core.tables import budget_folder
+from pipeline.core.video_spec import video_file
+from pipeline.formats.videos import VideoError, decoded_frames
+from pipeline.reading.footage import evenly_spaced
+
+if TYPE_CHECKING:
+    import av
+
+# Without loss: a decoder gives back the planes of the delivered video's frames, and so the same pixels.
+_LOSSLESS: Final = {"qp": "0", "preset": "veryfast", "threads": "1"}
+_PARAMETERS: Final = "threads=1:sliced-threads=0:mbtree=0:bframes=0"
+_FPS: Final = 1
+
+
+def digest_of(frame: av.VideoFrame) -> str:
+    """SHA-256 of a frame's pixels: RGB, 8 bits, row by row, at its own size."""
+    return hashlib.sha256(frame.to_ndarray(format="rgb24").tobytes()).hexdigest()
+
+
+def sampled_rows(path: Path, scene: str, fps: float, budgets: Iterable[int], frames: int) -> list[dict[str, Any]]:
+    """The evenly spaced frames of a delivered video in each budget (`core.tables.FRAMES`).
+
+    Raises VideoError where the video cannot be read, or has another number of frames.
+    """
+    chosen = {budget: evenly_spaced(frames, budget).tolist() for budget in sorted(budgets)}
+    digests, count = _digests(path, {index for own in chosen.values() for index in own})
+    if count != frames:
+        raise VideoError(f"it has {count} frames, and {frames} were written; make it again")
+    return [
+        {"scene": scene, "budget": budget, "k": k, "index": index, "frames": frames}
+        | {"time_s": round(index / fps, 6), "sha256": digests[index]}
+        for budget, own in chosen.items()
+        for k, index in enumerate(own)
+    ]
+
+
+def _digests(path: Path, wanted: set[int]) -> tuple[dict[int, str], int]:
+    """Digest of each wanted frame that a video has, and how many frames it has."""
+    found, count = {}, 0
+    for number, frame in enumerate(decoded_frames(path)):
+        count = number + 1
+        if number in wanted:
+            found[number] = digest_of(frame)
+    return found, count
+
+
+class FrameCheck(NamedTuple):
+    """One video that was held against a release.
+
+    Attributes:
+        video: below the folder.
+        budget: of whose frames it is a video; None: it is the delivered one.
+        same: frames that are as in the release, each once.
+        differ: those that are not, by their number in this video.
+        problem: why none could be compared; empty: they were.
+    """
+
+    video: str
+    budget: int | None
+    same: int
+    differ: tuple[int, ...]
+    problem: str = ""
+
+    @property
+    def is_same(self) -> bool:
+        """Whether all frames are those of the release."""
+        return not self.problem and not self.differ
+
+
+Rows = Sequence[Mapping[str, Any]]
+
+
+def check_videos(folder: Path, rows: Rows) -> Iterator[FrameCheck]:
+    """Holds the videos of a folder against the frames of a release (`core.tables.FRAMES`), scene by scene.
+
+    The delivered video of each scene, and the videos of single budgets (`write_sampled`); a scene of which none is
+    there is a finding.
+    """
+    for scene, own in _by(rows, "scene").items():
+        whole = folder / video_file(str(scene))
+        parts = {budget: folder / budget_folder(budget) / video_file(str(scene)) for budget in _by(own, "budget")}
+        there = {budget: path for budget, path in parts.items() if path.is_file()}
+        if whole.is_file() or not there:
+            yield _check_whole(folder, own)
+        for budget, path in there.items():
+            wanted = {row["k"]: row["sha256"] for row in own if row["budget"] == budget}
+            yield _check(folder, path, budget, wanted, len(wanted))
+
+
+def _check(folder: Path, path: Path, budget: int | None, wanted: Mapping[int, str], frames: int) -> FrameCheck:
+    name = path.relative_to(folder).as_posix()
+    if not path.is_file():
+        return FrameCheck(name, budget, 0, (), "is missing")
+    try:
+        found, count = _digests(path, set(wanted))
+    except VideoError as error:
+        return FrameCheck(name, budget, 0, (), str(error))
+    if count != frames:
+        return FrameCheck(name, budget, 0, (), f"has {count} frames, and that of the release {frames}")
+    differ = tuple(index for index, digest in sorted(wanted.items()) if found[index] != digest)
+    return FrameCheck(name, budget, len(wanted) - len(differ), differ)
+
+
+def write_sampled(folder: Path, out: Path, rows: Rows) -> Iterator[FrameCheck]:
+    """Writes the frames of each budget of a release as a video, ``16_frame/DATASET/SCENE.mp4``, scene by scene.
+
+    A video that has other frames than the release says is a finding, and nothing is written of it.
+    """
+    for scene, own in _by(rows, "scene").items():
+        checked = _check_whole(folder, own)
+        if not checked.is_same:
+            yield checked
+            continue
+        kept = _kept(folder / video_file(str(scene)), {row["index"] for row in own})
+        for budget, chosen in _by(own, "budget").items():
+            path = out / budget_folder(budget) / video_file(str(scene))
+            write_atomically(path, _encoded([kept[row["index"]] for row in chosen]))
+            yield _check(out, path, budget, {row["k"]: row["sha256"] for row in chosen}, len(chosen))
+
+
+def _check_whole(folder: Path, own: Rows) -> FrameCheck:
+    """Holds the delivered video of one scene against the frames of a release."""
+    wanted = {row["index"]: row["sha256"] for row in own}
+    return _check(folder, folder / video_file(str(own[0]["scene"])), None, wanted, own[0]["frames"])
+
+
+def _kept(path: Path, wanted: set[int]) -> dict[int, av.VideoFrame]:
+    return {number: frame for number, frame in enumerate(decoded_frames(path)) if number in wanted}
+
+
+def _encoded(frames: Sequence[av.VideoFrame]) -> bytes:
+    """A video of frames as they were decoded, one a second, without loss."""
+    import av
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "video.mp4"
+        with av.open(path, "w", options={"movflags": "+faststart"}) as container:
+            stream = container.add_stream("libx264", rate=_FPS, options=_LOSSLESS | {"x264-params": _PARAMETERS})
+            stream.width, stream.height = frames[0].width, frames[0].height
+            stream.pix_fmt = frames[0].format.name
+            stream.time_base = Fraction(1, _FPS)
+            for number, frame in enumerate(frames):
+                # A frame remembers what it was in its own video; only its planes are wanted.
+                bare = frame.reformat(format=frame.format.name)
+                bare.pts, bare.time_base, bare.pict_type = number, Fraction(1, _FPS), 0
+                container.mux(stream.encode(bare))
+            container.mux(stream.encode(None))
+        return path.read_bytes()
+
+
+def _by(rows: Rows, column: str) -> dict[Any, list[Mapping[str, Any]]]:
+    found: dict[Any, list[Mapping[str, Any]]] = {}
+    for row in rows:
+        found.setdefault(row[column], []).append(row)
+    return found
