@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pydantic import Field
 
+from pipeline.blind.config import EMBEDDED
 from pipeline.blind.totals import unanswered
 from pipeline.core.schema import Limits, Share
 from pipeline.release.writer import Released, changed_file
@@ -92,8 +93,8 @@ def judge(candidate: Candidate) -> list[GateResult]:
 
 
 def _panel(candidate: Candidate) -> GateResult:
-    """The largest share of its questions to which a model of the panel did not reply."""
-    models = [model for model in candidate.released.models if model.questions]
+    """The largest share of its questions to which a model of the panel did not reply; the embedded one has no vote."""
+    models = [m for m in candidate.released.models if m.questions and m.provider != EMBEDDED.provider]
     lost = max((model.lost / model.questions for model in models), default=None)
     told = "; ".join(unanswered(models)) or ("all models replied" if models else "nobody was asked")
     return GateResult("panel", lost, candidate.max_failed, told)

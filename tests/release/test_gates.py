@@ -61,12 +61,12 @@ def test_questions_that_are_gone_whatever_came_in_their_place(lost: int, passes:
 
 @pytest.mark.parametrize(("lost", "passes"), [(0, True), (5, True), (6, False)])
 def test_replies_of_a_model_that_are_missing(lost: int, passes: bool, tmp_path: Path) -> None:
-    """Of the model that failed most; a form that cannot be asked is no failure."""
-    same: dict[str, Any] = {"provider": "openai", "right": 0, "unread": {}, "requests": 9, "cost_usd": None}
+    """Of the model that failed most; a form that cannot be asked is no failure, and the embedded model has no vote."""
+    same: dict[str, Any] = {"right": 0, "unread": {}, "requests": 9, "cost_usd": None}
     same |= {"input_tokens": 0, "output_tokens": 0, "unreported_usage": 0, "questions": 100}
     models = [
-        ModelTotals(model=name, failed=failed, **same)
-        for name, failed in (("a", {"no_options": 50}), ("b", {"down": lost} if lost else {}))
+        ModelTotals(model=name, provider="embedded" if name == "c" else "openai", failed=failed, **same)
+        for name, failed in (("a", {"no_options": 50}), ("b", {"down": lost} if lost else {}), ("c", {"unexpected": 9}))
     ]
     result = found("panel", release(tmp_path, asked(1)), models=models)
     assert (result.measured, result.passed) == (lost / 100, passes)
