@@ -17,7 +17,7 @@ from flows.cli.output.console import console
 from flows.cli.output.tables import print_pairs, print_table
 from flows.cli.release_reader import ReleaseReader, open_build, sketch_of
 from flows.cli.trace import print_evidence
-from pipeline.core.errors import ConfigError
+from pipeline.core.errors import ConfigError, shortened
 from pipeline.core.files import write_atomically
 from pipeline.core.schema import AnyScene, Finding
 from pipeline.core.spatial import TopDownMap
@@ -33,6 +33,8 @@ from pipeline.rendering.report import embedded
 SHOWN: Final = "shown"  # folder of a build
 FOUND_IN: Final = ("provenance", "rejected")
 MAX_ID: Final = 2**63 - 1
+MAX_DIGITS: Final = 20  # so many are more than any id has
+NAME_CHARS: Final = 80  # of what is not found, in a message
 LIKE: Final = 3  # names in a hint
 LIKE_FROM: Final = 4  # characters: with fewer, too much is like it
 Pictured = tuple[Detail, list[Picture]]
@@ -50,6 +52,7 @@ def show(wanted: str, folders: Sequence[Path], page: bool | None, out: Path | No
 
     Raises ConfigError where none of them has it, or what is there cannot be read.
     """
+    wanted = wanted.lstrip("0") or "0" if wanted.isdecimal() else wanted
     folder = _folder_of(wanted, folders)
     opened = open_build(folder)
     found = _FoundRow(opened, wanted)
@@ -162,7 +165,7 @@ def _folder_of(wanted: str, folders: Sequence[Path]) -> Path:
     """The first folder whose release has it. Raises ConfigError, which names what is like it."""
     is_number = wanted.isdecimal()
     column = "id" if is_number else "scene"
-    value: int | str = int(wanted) if is_number else wanted
+    value: int | str = int(wanted[:MAX_DIGITS]) if is_number else wanted
     tables = [(folder, path) for folder in folders for path in _tables_of(folder)]
     if not isinstance(value, int) or value <= MAX_ID:
         for folder, path in tables:
@@ -172,6 +175,7 @@ def _folder_of(wanted: str, folders: Sequence[Path]) -> Path:
     what = "question or rejected candidate with id" if is_number else "scene (dataset/name)"
     if folders and not tables:
         raise ConfigError(f"{looked}: neither a build nor a release; name the folder of one behind {wanted}")
+    wanted = shortened(wanted, NAME_CHARS)
     like = _like(wanted, is_number, column, [path for _, path in tables])
     hint = f"Did you mean {', '.join(like)}?" if like else "Pass the build or release folder as second argument."
     raise ConfigError(f"No {what} {wanted} under {looked}. {hint}")

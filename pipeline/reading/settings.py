@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, ClassVar, Final, TypeVar
@@ -18,6 +19,7 @@ M = TypeVar("M", bound=BaseModel)
 _SHOWN: Final = 80  # characters of a wrong value in a message
 _FAULTS_SHOWN: Final = 5
 _NUMBERS: Final = frozenset({"tag:yaml.org,2002:int", "tag:yaml.org,2002:float"})
+_LONE_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _DIGITS_MAX: Final = 64  # characters of a number
 _TEXT_MAX: Final = 2**20  # characters of settings, which are read at some 50,000 a second
 
@@ -68,7 +70,13 @@ class StrictLoader(yaml.SafeLoader):
         return super().construct_mapping(node, deep)
 
     def construct_object(self, node: Any, deep: bool = False) -> Any:
-        """Refuses numbers of more digits than any setting has: in base 60 they take hours. Raises YAMLError."""
+        """Refuses numbers of more digits than any setting has, which in base 60 take hours, and halves of characters.
+
+        Raises YAMLError.
+        """
+        if isinstance(node, yaml.ScalarNode) and _LONE_SURROGATE.search(node.value):
+            line = node.start_mark.line + 1
+            raise yaml.YAMLError(f"line {line}: half a character (a lone surrogate); write the character itself")
         if node.tag in _NUMBERS and len(node.value) > _DIGITS_MAX:
             line = node.start_mark.line + 1
             raise yaml.YAMLError(f"line {line}: a number of {len(node.value):,} characters, over {_DIGITS_MAX}")

@@ -91,6 +91,8 @@ def test_what_nobody_knows_is_said_with_where_it_was_looked_for(built: Path, sca
     assert (run.code, "No scene (dataset/name) samples/nowhere" in run.err) == (2, True)
     run = scan2qa("show", 10**30, built)
     assert (run.code, f"No question or rejected candidate with id {10**30} under" in run.err) == (2, True)
+    run = scan2qa("show", "9" * 5000, built)
+    assert (run.code, f"with id {'9' * 80}… (5,000 characters) under" in run.err) == (2, True)
 
 
 @pytest.mark.slow

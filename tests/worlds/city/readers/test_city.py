@@ -147,6 +147,7 @@ def test_two_maps_of_one_city(tmp_path: Path) -> None:
         ("dataset: 0x" + "f" * 4000, "bad_yaml", "line 1: a number of 4,002 characters, over 64"),
         ("dataset: 1" + ":59" * 200_000, "bad_yaml", "a number of 600,001 characters"),
         ("dataset: 1" + ":59" * 1000 + ".5", "bad_yaml", "a number of 3,003 characters"),
+        ('dataset: "\\ud800"', "bad_yaml", "line 1: half a character"),
         ("dataset: " + "x" * 2**20, "bad_yaml", "1,048,585 characters, over 1,048,576"),
         ("- 1", "bad_yaml", "not a mapping"),
         ("map: elsewhere.osm", "missing_file", "elsewhere.osm"),
