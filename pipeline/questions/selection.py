@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 OVER_CAP: Final = "over_cap"
 SHARES: Final = "shares_objects"
+SAME_FACT: Final = "same_fact"  # flag of a candidate ("same_fact: NAME"): others of the name follow from the same fact
 NOT_OFFERED: Final = "answer_not_offered"
 
 
@@ -83,6 +84,9 @@ def select(
     asked["turn"], asked["shared"] = (asked["turn"], 0) if as_released else _spread(asked, candidates, tasks, caps)
     asked = asked.sort_values(["found", "turn", "id"])
     apart = asked["shared"] <= SHARED_MAX
+    told = _times_told(asked[apart & (not as_released)], _facts(candidates), caps)
+    asked["told"] = told.reindex(asked.index, fill_value=1).astype("int64")
+    apart &= asked["told"] <= TOLD_MAX
     asked["place"] = asked[apart].groupby("task", sort=False).cumcount() + 1
     asked["cap"] = asked["task"].map(caps).astype("int64")
     kept = asked[asked["place"] <= asked["cap"]].sort_values(["task", "id"])
@@ -90,10 +94,44 @@ def select(
     rejected = [
         candidates.filter(pc.is_valid(candidates["reason"])).select(REJECTIONS.names),
         _refused(candidates, asked[asked["place"] > asked["cap"]], OVER_CAP, ("place", "cap"), "place"),
-        _refused(candidates, asked[~apart].assign(limit=SHARED_MAX), SHARES, ("shared", "limit"), "objects"),
+        _refused(candidates, _beyond(asked, "shared", SHARED_MAX), SHARES, ("shared", "limit"), "objects"),
+        _refused(candidates, _beyond(asked, "told", TOLD_MAX), SAME_FACT, ("told", "limit"), "questions"),
     ]
     ordered = pa.concat_tables(rejected).sort_by([("task", "ascending"), ("id", "ascending")])
     return pa.concat_tables([questions, ordered], promote_options="default").select(SELECTED.names)
+
+
+def _beyond(asked: pd.DataFrame, column: str, limit: int) -> pd.DataFrame:
+    """The candidates of which a number is beyond its limit, with the limit."""
+    return asked[asked[column] > limit].assign(limit=limit)
+
+
+TOLD_MAX: Final = 1  # questions that follow from one fact
+
+
+def _facts(candidates: pa.Table) -> pd.Series[str]:
+    """The fact that each candidate follows from (`SAME_FACT`); null where it says none."""
+    import pandas as pd
+
+    flags = candidates["flags"].combine_chunks()
+    rows, values = pc.list_parent_indices(flags), pc.list_flatten(flags)
+    told = pc.starts_with(values, f"{SAME_FACT}: ")
+    at = rows.filter(told).to_numpy(zero_copy_only=False)
+    return pd.Series(values.filter(told).to_numpy(zero_copy_only=False), index=at, dtype=object)
+
+
+def _times_told(asked: pd.DataFrame, facts: pd.Series[str], caps: Mapping[str, int]) -> pd.Series[int]:
+    """How many candidates that go before tell the fact of each, and itself.
+
+    Those that their task has room for go before others, and of these those of tasks with the fewest candidates.
+    """
+    rows = asked.assign(
+        fact=facts.reindex(asked.index),
+        over=asked.groupby("task", sort=False).cumcount() >= asked["task"].map(caps).astype("int64"),
+        many=asked.groupby("task")["id"].transform("size"),
+    )
+    rows = rows[rows["fact"].notna()].sort_values(["found", "over", "turn", "many", "id"])
+    return rows.groupby("fact", sort=False).cumcount() + 1
 
 
 def _spread(

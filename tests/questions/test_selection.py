@@ -19,7 +19,7 @@ from pipeline.core.tables import CANDIDATES, asked_in, rejected_in
 from pipeline.core.templates import load_template
 from pipeline.questions.arrays import WRITTEN, ArrayTask
 from pipeline.questions.choices import LETTERS
-from pipeline.questions.selection import OVER_CAP, SHARED_MAX, SHARES, SpreadInput, select, spread
+from pipeline.questions.selection import OVER_CAP, SAME_FACT, SHARED_MAX, SHARES, SpreadInput, select, spread
 from pipeline.questions.task import Number
 from pipeline.worlds.indoor.facts import IndoorScene
 from pipeline.worlds.indoor.view import IndoorView
@@ -222,6 +222,7 @@ def test_golden_question() -> None:
         "from_s": None,
         "until_s": None,
         "visible_in": None,
+        "budgets": None,
         "evidence": None,
         "proof": None,
         "flags": ["open_plan"],
@@ -374,3 +375,18 @@ def test_real_direction_questions_no_longer_give_one_another_away(real_scenes: l
         rows = [row for row in table.to_pylist() if row["task"] in DIRECTIONS and row["reason"] is None]
         sets = {frozenset(row["operands"]) for row in rows}
         assert len(mine) == len(sets) or len(mine) >= SPREAD_CAP
+
+
+def test_one_question_is_asked_of_each_fact_and_those_of_small_tasks_go_first() -> None:
+    def told(number: int, task: str, fact: str | None) -> dict[str, Any]:
+        flags = [] if fact is None else [f"{SAME_FACT}: {fact}"]
+        return row(number, str(number), task=task, operands=["door"], wording="How many?", flags=flags)
+
+    size, count = "object_size_estimation", "object_counting"
+    offered = [told(1, size, "way 0"), told(2, size, "way 0"), told(3, size, "way 1"), told(4, size, None)]
+    offered += [told(5, size, None), told(6, count, "way 0")]
+    found = select(table(offered), TASKS, CAP)
+    assert asked_in(found)["id"].to_pylist() == [6, 3, 4, 5]
+    refused = [(r["id"], r["reason"], r["measured"], r["limit"], r["unit"]) for r in rejected_in(found).to_pylist()]
+    assert refused == [(1, SAME_FACT, 2.0, 1.0, "questions"), (2, SAME_FACT, 3.0, 1.0, "questions")]
+    assert len(asked_in(select(table(offered), TASKS, CAP, as_released=True))) == len(offered)

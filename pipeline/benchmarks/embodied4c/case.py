@@ -38,6 +38,7 @@ class KindWording(NamedTuple):
         task: that uses it.
         reads: the quantity that whoever answers reads (`gate.Shown.readable`).
         step: of a number, the finest that it is asked for; None: it is in words.
+        fact: the number or state that its answer follows from, with those of other kinds; "": its own.
         video: the rule (`ExamRules`) that says how long its video is; None: it begins with the log.
         facts: what of the log as a whole its answer needs (of `ALL`), beside the place of our car at its time.
         usual: answers that nearly every log has -> how many times less often they are asked.
@@ -47,6 +48,7 @@ class KindWording(NamedTuple):
     task: str
     reads: str
     step: float | None = None
+    fact: str = ""
     video: str | None = None
     facts: tuple[str, ...] = ()
     usual: Mapping[str, int] = MappingProxyType({})
@@ -88,12 +90,14 @@ class ExamCase(Case):
             speed, where the seconds that it lasts are told.
         quantity: what has to be read to answer it.
         step: to which its number is asked; None: it is in words.
+        base: the number that its answer follows from, where that is not the answer: the speed, of a way to stop.
     """
 
     traits: tuple[str, ...] = ()
     guess: str | None = None
     quantity: str = ""
     step: float | None = None
+    base: float | None = None
 
     @property
     def guessed(self) -> str:
@@ -140,6 +144,7 @@ class Exam(Protocol):
         rules: of the benchmark.
         flags: what each question carries.
         log_doubts: about the log as a whole.
+        told: facts that questions ask for.
     """
 
     domain: str
@@ -147,6 +152,7 @@ class Exam(Protocol):
     rules: ExamRules
     flags: list[str]
     log_doubts: list[Finding]
+    told: ToldFacts
 
     @property
     def shown(self) -> Shown:
@@ -189,6 +195,7 @@ def number(one: ExamCase, value: float, unit: str) -> ExamCase:
     text = stepped(value, step) if np.isfinite(value) else ""
     one.require("not_measured", float(np.isfinite(value)), ">=", 1, "numbers")
     if text:
+        one.base = value if one.base is None and unit else one.base
         one.reads(one.quantity, step, value if unit else None)
         one.fact(VALUE, f"rounded {precise(step).removeprefix('to ')}", value, unit)
         one.require("rounds_to_0", float(text), ">", 0, unit)
@@ -246,6 +253,38 @@ def ranked(one: ExamCase, names: Sequence[str], order: Sequence[str], spoken: It
     others = [", ".join(some) for some in permutations(names)]
     accepted = ", ".join([name.removeprefix("the ") for name in order] if spoken is None else spoken)
     return words(one, ", ".join(order), others, (accepted,))
+
+
+NEIGHBOURS_S: Final = 10.0  # times within which one number or state is one fact
+AT_ONCE_S: Final = 1.0  # times within which kinds of one fact tell of the same
+ALIKE: Final = 1 / 3  # share of the larger by which two numbers differ that are one fact
+
+
+class ToldFacts:
+    """The facts that questions about a log ask for, each with its first time, number and answer."""
+
+    def __init__(self) -> None:
+        self._found: defaultdict[str, list[tuple[float, ExamCase]]] = defaultdict(list)
+
+    def of(self, case: ExamCase) -> str:
+        """The name of the fact that a case asks for; a new one where none before is the same."""
+        kind, t_s, *about = case.operands
+        fact = WORDINGS[kind].fact
+        whose = "" if fact and not fact.endswith(" of") else " ".join(about[:1] if fact else about)
+        name, second = f"{fact or kind} {whose}".rstrip(), float(t_s)
+        known = self._found[name]
+        for number, (first_s, other) in enumerate(known):
+            if abs(second - first_s) <= NEIGHBOURS_S and _same(case, other, abs(second - first_s)):
+                return f"{name} {number}"
+        known.append((second, case))
+        return f"{name} {len(known) - 1}"
+
+
+def _same(one: ExamCase, other: ExamCase, apart_s: float) -> bool:
+    """Whether two cases of one family ask for the same, at times so far apart."""
+    if one.base is not None and other.base is not None:
+        return abs(one.base - other.base) <= ALIKE * max(abs(one.base), abs(other.base))
+    return one.answer == other.answer or (one.operands[0] != other.operands[0] and apart_s <= AT_ONCE_S)
 
 
 _ALL: Final = ""  # the trait of every case

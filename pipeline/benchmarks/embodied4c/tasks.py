@@ -26,6 +26,7 @@ from pipeline.core.schema import Rejection
 from pipeline.core.templates import TEMPLATES_DIR
 from pipeline.questions.arrays import WRITTEN
 from pipeline.questions.cases import Case, CaseTask
+from pipeline.questions.selection import SAME_FACT
 from pipeline.questions.task import Form, FreeText, Number
 
 Ask = Callable[[Any], Iterator[ExamCase]]
@@ -78,6 +79,9 @@ class ExamTask(CaseTask[Exam]):
             for other in others:
                 other.refuse("asked_at_another_time", len(found), 1, "candidates")
         measured = isinstance(self.form, Number) and bool(self.form.unit or self.form.decimals)
+        for case in every:
+            if case.refusal is None and case.answer is not None:
+                case.flags.append(flag(SAME_FACT, view.told.of(case)))
         if view.rules.even_answers:
             make_even(every, f"{view.scene.id} {self.name}", measured=measured)
 

@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 
 from pipeline.core.schema import Video
+from pipeline.questions.selection import SAME_FACT
 from pipeline.worlds.arm import facts as arms
 from tests.benchmarks.embodied4c.planted import actor, drive, episode, item, turning
+from tests.benchmarks.urbanvideo.flights import flight, motion
 from tests.oracles.exam_check import asked_of
 
 VIDEO = Video(path="front_rgb", fps=10.0, frames=21, width=128, height=128)
@@ -85,3 +87,14 @@ def test_a_drive_from_above_is_read_to_half_a_metre_as_far_as_the_map_goes() -> 
     ]
     assert (row["answer"], "nearest multiple of 0.5" in row["wording"]) == ("8.0", True)
     assert ("not_in_picture", 0, 1) in refused(drive(far), "dt_near")
+
+
+def test_the_way_from_the_start_is_one_fact_from_second_to_second_and_in_each_of_its_guises() -> None:
+    """Ten seconds at 8 m/s: from the distance to the start, 16 to 76 m, follow thirty questions, and five facts."""
+    rows = asked_of(flight(motion([("fly forward", 11.6, 92.8)]), filmed=False), even_answers=False)
+    guises = {"air_dt_home", "air_cs_home", "air_lm"}
+    told = [row for row in rows if row["reason"] is None and row["operands"][0] in guises]
+    facts = {flag for row in told for flag in row["flags"] if flag.startswith(f"{SAME_FACT}: ")}
+    assert len(told) >= 20
+    assert {row["operands"][0] for row in told} == guises
+    assert 3 <= len(facts) <= 6

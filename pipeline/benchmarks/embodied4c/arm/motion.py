@@ -74,18 +74,21 @@ def way_lately(view: ArmExam) -> Iterator[ExamCase]:
         cm = float(view.gripper_way_m[index] - view.gripper_way_m[before]) * CM
         one.require("too_near", cm, ">=", NEAR_MIN_CM, "cm")
         one.guess = f"{max(cm, 0.1) / float(seconds):.2f}"
+        one.base = cm / float(seconds)
         yield number(one, cm, "cm")
         away = (view.gripper_m[index] - view.gripper_m[before]) * CM
         one = case(view, "arm_sm_net", index, (seconds,), seconds=seconds, point=view.point)
         net = float(np.sqrt((away**2).sum()))
         one.require("too_near", net, ">=", NEAR_MIN_CM, "cm")
         one.guess = f"{max(net, 0.1) / float(seconds):.2f}"
+        one.base = net / float(seconds)
         yield number(one, net, "cm")
         up = float(away[2])
         said = "higher" if up > 0 else "lower"
         one = case(view, "arm_sm_up", index, (seconds,), seconds=seconds, said=said)
         one.require("too_near", abs(up), ">=", NEAR_MIN_CM, "cm")
         one.guess = f"{max(abs(up), 0.1) / float(seconds):.2f}"
+        one.base = abs(up) / float(seconds)
         yield number(one, abs(up), "cm")
 
 
@@ -180,6 +183,7 @@ def turned(view: ArmExam) -> Iterator[ExamCase]:
             fields = _fields(column, joint) | {"way": "negative" if change < 0 else "positive", "seconds": seconds}
             one = case(view, "arm_md", index, (joint.name, seconds), **fields)
             one.require("in_doubt", float(joint.name in view.doubts), "<=", 0, "doubts")
+            one.base = abs(change) / float(seconds)
             one.require("angle_too_small", abs(change), ">=", 2 * view.rules.turn_min_deg, "deg")
             yield number(one, abs(change), "°")
 
@@ -257,6 +261,7 @@ def time_to_limit(view: ArmExam) -> Iterator[ExamCase]:
             one.fact("angle", joint.name, angle, "deg")
             one.require("too_long", gap / max(abs(now), 0.01), "<=", LIMIT_MAX_S, "s")
             one.reads("rate of joints", None, now)
+            one.base = abs(now)
             yield number(one, gap / max(abs(now), 0.01), "s")
 
 

@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from pipeline.benchmarks.embodied4c.case import ExamCase, about_log, part, pose
+from pipeline.benchmarks.embodied4c.case import ExamCase, ToldFacts, about_log, part, pose
 from pipeline.benchmarks.embodied4c.kinds import DOMAIN, MANIPULATION, SENSORS, flag, modality
 from pipeline.benchmarks.embodied4c.rules import ExamRules
 from pipeline.core.arrays import FloatArray
@@ -30,13 +30,14 @@ class ArmExam(ArmView):
         names: row of a thing -> what it is called, where nothing else is called so.
         flags: what each of its questions carries.
         log_doubts: about the log as a whole.
+        told: facts that questions ask for.
     """
 
     domain = MANIPULATION
 
     def __init__(self, scene: EpisodeScene, rules: ExamRules) -> None:
         super().__init__(scene)
-        self.rules = rules
+        self.rules, self.told = rules, ToldFacts()
         self.log_doubts = about_log(scene.findings)
         self.flags = [flag(DOMAIN, MANIPULATION), *(flag(SENSORS, camera.name) for camera in self.facts.cameras)]
         self.flags.append(modality(scene.video is not None, self.drawable))

@@ -127,6 +127,7 @@ def facing(view: DriveExam) -> Iterator[ExamCase]:
             continue
         turn = float(view.heading_deg[ref.actor, view.moments[moment]])
         one = case(view, "or_facing", moment, (ref.key,), ref, thing=ref.words)
+        one.base = abs(turn)
         quarter, to_border = sector(turn, 4)
         one.fact("heading", ref.words, turn, "deg")
         one.require("near_heading_border", to_border, ">=", view.rules.heading_margin_deg, "deg")

@@ -54,6 +54,7 @@ def mean_speed(view: DriveExam) -> Iterator[ExamCase]:
     for moment, index in enumerate(view.moments.tolist()) if view.ego_moves else ():
         kmh = float(view.driven_m[index] / (view.times_s[index] - view.times_s[0])) * KMH
         one = case(view, "mt_mean_speed", moment)
+        one.base = float(view.driven_m[index])
         one.require("too_slow", kmh, ">=", view.rules.speed_min_kmh, "km/h")
         yield number(one, kmh, "km/h")
 
@@ -84,6 +85,7 @@ def driven_lately(view: DriveExam) -> Iterator[ExamCase]:
         one = case(view, "sm_driven", moment, (seconds,), seconds=seconds)
         one.require("too_near", driven, ">=", view.rules.distance_min_m * 2, "m")
         mark(view, one, "then", view.ego_m[before])
+        one.base = driven / view.rules.window_s * KMH
         yield number(one, driven, "m")
 
 
@@ -277,6 +279,7 @@ def kinetic(view: DriveExam) -> Iterator[ExamCase]:
             one.require("target_not_faster", target / max(kmh, 0.1), ">=", 1.3, "ratio")
             one.guess = f"{max(kmh, 0.1):.1f}"
             one.reads("speed", None, kmh)
+            one.base = kmh
             yield number(one, (target / max(kmh, 0.1)) ** 2, "")
 
 
@@ -294,6 +297,7 @@ def stopping(view: DriveExam) -> Iterator[ExamCase]:
                 value = speed * float(reaction) + speed**2 / (2 * float(friction) * GRAVITY)
                 one.guess = f"{max(speed, 0.1):.2f}"
                 one.reads("speed", None, speed * KMH)
+                one.base = speed * KMH
                 yield number(one, value, "m")
 
 
@@ -308,6 +312,7 @@ def braking_time(view: DriveExam) -> Iterator[ExamCase]:
             steady_speed(one, speed, float(view.ego_short_mps[index]), view.rules.speed_off_max)
             one.guess = f"{max(speed, 0.1):.2f}"
             one.reads("speed", None, speed * KMH)
+            one.base = speed * KMH
             yield number(one, speed / (float(friction) * GRAVITY), "s")
 
 
@@ -326,6 +331,7 @@ def time_to(view: DriveExam) -> Iterator[ExamCase]:
         one.fact("distance", ref.words, ref.gap_m, "m")
         one.fact("speed", "ego vehicle", speed, "m/s")
         one.reads("distance", None, ref.gap_m)
+        one.base = ref.gap_m
         one.reads("speed", None, speed * KMH)
         steady_speed(one, speed, float(view.ego_short_mps[index]), view.rules.speed_off_max)
         mark_all(view, one, ref)

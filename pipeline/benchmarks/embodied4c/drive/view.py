@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 import shapely
 
-from pipeline.benchmarks.embodied4c.case import about_log
+from pipeline.benchmarks.embodied4c.case import ToldFacts, about_log
 from pipeline.benchmarks.embodied4c.kinds import DOMAIN, DRIVING, SENSORS, flag, modality
 from pipeline.benchmarks.embodied4c.rules import ExamRules
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
@@ -33,13 +33,14 @@ class DriveExam(DriveView):
         moments: (M,) indices of the times at which questions stand.
         flags: what each of its questions carries.
         log_doubts: about the log as a whole.
+        told: facts that questions ask for.
     """
 
     domain = DRIVING
 
     def __init__(self, scene: DriveScene, rules: ExamRules) -> None:
         super().__init__(scene)
-        self.rules = rules
+        self.rules, self.told = rules, ToldFacts()
         self.flags = [
             flag(DOMAIN, DRIVING),
             *(flag(SENSORS, camera.name) for camera in self.facts.cameras),

@@ -75,6 +75,7 @@ def compass(view: FlightExam) -> Iterator[ExamCase]:
         one = case(view, "air_or_compass", second)
         steady(view, one, index)
         one.fact("heading", "drone", angle, "deg")
+        one.base = angle
         eighth, border = sector(angle, 8)
         one.require("near_heading_border", border, ">=", view.rules.heading_margin_deg / 2, "deg")
         yield choose(one, eighth)
@@ -99,6 +100,7 @@ def flown_lately(view: FlightExam) -> Iterator[ExamCase]:
         one.require("window_too_long", before, ">=", 0.0, "s")
         one.require("track_with_gaps", view.whole_since(second, max(before, 0.0)), "<=", 0, "s")
         way = view.way_m(second, before)
+        one.base = way / view.rules.window_s * KMH
         one.require("too_near", way, ">=", 5.0, "m")
         yield number(one, way, "m")
 
@@ -195,6 +197,7 @@ def seconds_home(view: FlightExam) -> Iterator[ExamCase]:
         one.fact("speed", "drone", speed_now, "m/s")
         one.reads("speed", None, speed_now * KMH)
         one.reads("distance from the start", None, away)
+        one.base = away
         steady_speed(one, speed_now, float(view.short_mps[index]), view.rules.speed_off_max)
         yield number(one, away / max(speed_now, 0.1), "s")
         height = float(view.flight.height_m[index])
@@ -203,4 +206,5 @@ def seconds_home(view: FlightExam) -> Iterator[ExamCase]:
             one.require("too_near", height, ">=", 5.0, "m")
             one.guess = f"{max(height, 0.1):.1f}"
             one.reads("height", None, height)
+            one.base = height
             yield number(one, height / float(rate_mps), "s")

@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from pipeline.benchmarks.embodied4c.case import WORDINGS, ExamCase, about_log, pose
+from pipeline.benchmarks.embodied4c.case import WORDINGS, ExamCase, ToldFacts, about_log, pose
 from pipeline.benchmarks.embodied4c.kinds import AERIAL, DOMAIN, flag, modality
 from pipeline.benchmarks.embodied4c.rules import ExamRules
 from pipeline.core.arrays import FloatArray
@@ -30,12 +30,13 @@ class FlightExam:
         moments: seconds of the video with the sample nearest to each.
         flags: what each of its questions carries.
         log_doubts: about the log as a whole.
+        told: facts that questions ask for.
     """
 
     domain = AERIAL
 
     def __init__(self, scene: FlightScene, rules: ExamRules) -> None:
-        self.scene, self.rules = scene, rules
+        self.scene, self.rules, self.told = scene, rules, ToldFacts()
         self.flight: FlightView[ExamRules] = FlightView(scene, rules)
         self.log_doubts = about_log(scene.findings)
         self.flags = [flag(DOMAIN, AERIAL), modality(scene.video is not None, scene.facts.drawable)]
