@@ -27,6 +27,7 @@ class Track:
         heading_deg: (N,) of the nose.
         gimbal_pitch_deg: (N,) of the camera: 0 level, -90 straight down.
         part: (N,) number of the part, from 0; parts are never joined by a line.
+        stated_mps: (N,) speed over ground that the log itself states, to be compared; None: it states none.
         label: (N,) what the log says was done from this sample to the next, "" for nothing; None for most formats.
     """
 
@@ -39,6 +40,7 @@ class Track:
     heading_deg: FloatArray
     gimbal_pitch_deg: FloatArray
     part: IntArray
+    stated_mps: FloatArray | None = None
     label: StrArray | None = None
 
     def __len__(self) -> int:

@@ -108,6 +108,9 @@ class ExamRules(FlightRules):
     speed_off_max: float = Field(
         default=0.06, le=1, gt=0, description="share by which half the window gives another speed"
     )
+    speeds_apart_max: float = Field(
+        default=0.05, le=1, gt=0, description="share by which positions and stated speeds may differ; half the score's"
+    )
     turn_min_deg: Degrees = Field(default=5.0, gt=0, description="of an angle that is asked for")
     # Words
     still_mps: float = Field(default=0.3, le=1000, gt=0, description="at most, of what stands")

@@ -279,7 +279,7 @@ def _of_receiver(key: str, samples: _Samples, times: _FilmTimes | None, found: l
         lat_lon_alt=values[:, :3],
         ellipsoidal=ellipsoidal,
         usable=usable,
-        speed_mps=values[:, 4],
+        speed_mps=values[:, 3],
         findings=tuple(found),
         marks={"poor_fix": np.asarray(poor)} if poor.any() else {},
     )

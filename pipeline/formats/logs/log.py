@@ -51,7 +51,7 @@ class Log:
         begins: (N,) True where the reader knows that a new part begins (another dialect); None: nowhere.
         velocity_mps: (N, 3) ENU, or None.
         grounded: why the log itself says that its vehicle never flew, or None: it does not say so.
-        speed_mps: (N,) of a column of speeds, which is compared with the positions and used for nothing, or None.
+        speed_mps: (N,) of a column of speeds over ground, which is compared with the positions, or None.
         attitude: quaternions wxyz (M, 4), body FLU to ENU, or None.
         heading: degrees of the nose, clockwise from north, or None (where there is an attitude, it follows from it).
         gimbal_pitch: degrees against the horizon, 0 level, -90 down, or None.

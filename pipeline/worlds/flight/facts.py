@@ -123,6 +123,9 @@ class FlightMotion(Model):
     heading_error_deg: FiniteFloat = Field(
         default=0.0, ge=0, description="by which it may be off: 0 for that of the log, more where it is the course"
     )
+    stated_mps: tuple[FiniteFloat | None, ...] = Field(
+        default=(), description="speed over ground that the log itself states; empty: it states none"
+    )
     course_deg: tuple[FiniteFloat | None, ...] = Field(description="of the movement; None where it hardly moves")
     pitch_deg: tuple[FiniteFloat | None, ...] = Field(description="of the camera: 0 level, -90 down")
     part: tuple[int, ...]

@@ -151,6 +151,7 @@ class FlightView(Generic[R]):
         heading_deg: (N,) of the nose, clockwise from north.
         heading_error_deg: by which a heading may be off; 0 for that of a log.
         pitch_deg: (N,) of the camera.
+        stated_mps: (N,) speed over ground that the log itself states; None: it states none.
         part: (N,).
         doubted: (k, 2) start and end of the stretches that are in doubt; no sample or movement lies in them.
         steps: movements that lie in the video, wholly or in part, in order of time.
@@ -175,6 +176,8 @@ class FlightView(Generic[R]):
             np.array(column, dtype=np.float64)[within]
             for column in (motion.height_m, motion.heading_deg, motion.pitch_deg)
         )
+        stated = np.array(motion.stated_mps, dtype=np.float64)
+        self.stated_mps: FloatArray | None = stated[within] if len(stated) else None
         self.heading_error_deg = motion.heading_error_deg
         self.part: IntArray = np.array(motion.part, dtype=np.intp)[within]
         names = {word for mark in self.flight.landmarks for word in (mark.name, mark.label)}

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -217,8 +218,29 @@ def test_states_and_sequences_by_hand() -> None:
     assert len({row["until_s"] for row in found.values()}) > 40
 
 
+def stating(times: float) -> FlightScene:
+    """The flight of a log that states so many times the speed of its positions."""
+    made = scene()
+    velocity = np.gradient(np.array(made.facts.motion.enu_m)[:, :2], made.facts.motion.t_s, axis=0)
+    stated = tuple((times * np.hypot(*velocity.T)).tolist())
+    told = made.facts.motion.model_copy(update={"stated_mps": stated})
+    return made.model_copy(update={"facts": made.facts.model_copy(update={"motion": told})})
+
+
 def test_candidates_of_flights_are_held_against_the_limits_of_the_table() -> None:
-    assert limits_of(flight_rows(scene())) == limits_stated("air_")
+    assert limits_of(flight_rows(stating(1.0))) == limits_stated("air_")
+
+
+@pytest.mark.parametrize(("times", "asked"), [(0.97, True), (1.04, True), (0.94, False), (1.07, False)])
+def test_a_speed_is_asked_where_the_log_states_that_of_its_positions(times: float, asked: bool) -> None:
+    rows = [row for row in flight_rows(stating(times)) if row["operands"][0] in ("air_mt", "air_cs_home")]
+    apart = [row for row in rows if row["reason"] == "speeds_disagree"]
+    assert bool(apart) != asked
+    assert any(row["reason"] is None for row in rows) == asked
+    for row in apart:
+        assert (row["measured"], row["limit"]) == (pytest.approx(abs(1 / times - 1), abs=0.01), 0.05)
+    others = {row["operands"][0] for row in flight_rows(stating(times)) if row["reason"] is None}
+    assert {"air_dt_home", "air_lm", "air_sm"} <= others
 
 
 def test_doubts_gaps_and_unknown_noses() -> None:

@@ -88,6 +88,7 @@ def speed(view: FlightExam) -> Iterator[ExamCase]:
         one = case(view, "air_mt", second)
         one.require("too_slow", kmh, ">=", view.rules.speed_min_kmh, "km/h")
         steady_speed(one, kmh, float(view.short_mps[index]) * KMH, view.rules.speed_off_max)
+        _as_stated(view, one, index)
         yield number(one, kmh, "km/h")
 
 
@@ -199,12 +200,14 @@ def seconds_home(view: FlightExam) -> Iterator[ExamCase]:
         one.reads("distance from the start", None, away)
         one.base = away
         steady_speed(one, speed_now, float(view.short_mps[index]), view.rules.speed_off_max)
+        _as_stated(view, one, index)
         yield number(one, away / max(speed_now, 0.1), "s")
         height = float(view.flight.height_m[index])
         for rate_mps in DESCENT_MPS:
             one = case(view, "air_cs_down", second, (rate_mps,), rate=rate_mps)
             one.require("too_near", height, ">=", 5.0, "m")
             one.guess = f"{max(height, 0.1):.1f}"
+        _as_stated(view, one, index)
             one.reads("height", None, height)
             one.base = height
             yield number(one, height / float(rate_mps), "s")

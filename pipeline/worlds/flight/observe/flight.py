@@ -77,7 +77,7 @@ def _motion(
     def joined(name: str, *shape: int) -> FloatArray:
         return np.concatenate([np.empty((0, *shape)), *(getattr(path, name) for path in found)])
 
-    t_s, height, heading, logged = map(joined, ("t_s", "height_m", "heading_deg", "gimbal_deg"))
+    t_s, height, heading, logged, stated = map(joined, ("t_s", "height_m", "heading_deg", "gimbal_deg", "stated"))
     enu, velocity = joined("enu_m", 3), joined("velocity", 3)
     fixed = flight.camera.pitch_deg if flight.camera else None
     pitch = np.clip(np.where(np.isnan(logged), np.nan if fixed is None else fixed, logged), -90.0, 90.0)
@@ -106,6 +106,7 @@ def _motion(
         heading_error_deg=error,
         course_deg=_known(np.where(moves, compass_deg(velocity), np.nan), 360.0),
         pitch_deg=_known(pitch),
+        stated_mps=_known(stated) if np.isfinite(stated).any() else (),
         part=tuple(part.tolist()),
         segments=tuple(moved),
         views=seen,

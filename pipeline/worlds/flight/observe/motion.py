@@ -114,6 +114,7 @@ class FlightPath:
         turn: (G,) degrees per second, clockwise positive.
         gimbal_deg: (G,) pitch of the camera.
         tilt: (G,) degrees per second, upwards positive.
+        stated: (G,) m/s over ground, as the log itself states it, smoothed as the positions are.
         turn_error: how well the turn is known where the heading is the course; None where the log has a heading.
         turned_unseen: (G,) where the heading is the course: in moments between which it turned, and nobody knows how.
     """
@@ -128,6 +129,7 @@ class FlightPath:
     turn: FloatArray
     gimbal_deg: FloatArray
     tilt: FloatArray
+    stated: FloatArray
     turn_error: float | None = None
     turned_unseen: BoolArray | None = None
 
@@ -272,6 +274,8 @@ def _path(track: Track, part: slice, keep: BoolArray, offset_s: float, rate_hz: 
     everything = np.ones(len(keep), dtype=bool)
     nose, turn = even(_unwrapped(track.heading_deg[part])[:, None], everything, fits.turn)
     gimbal, tilt = even(track.gimbal_pitch_deg[part, None], everything, fits.gimbal)
+    stated = np.full(len(t_s), np.nan) if track.stated_mps is None else track.stated_mps[part]
+    logged, _ = even(stated[:, None], everything, fits.move)
     return FlightPath(
         number=int(track.part[part.start]),
         t_s=grid,
@@ -283,6 +287,7 @@ def _path(track: Track, part: slice, keep: BoolArray, offset_s: float, rate_hz: 
         turn=turn[:, 0],
         gimbal_deg=gimbal[:, 0],
         tilt=tilt[:, 0],
+        stated=logged[:, 0],
     )
 
 

@@ -34,7 +34,14 @@ from pipeline.worlds.flight.tracks.fixes import (
     strays,
     zeroed,
 )
-from pipeline.worlds.flight.tracks.series import Bracket, check_heights, heading_of, height_above_takeoff, speeds
+from pipeline.worlds.flight.tracks.series import (
+    Bracket,
+    check_heights,
+    heading_of,
+    height_above_takeoff,
+    speeds,
+    stated_speeds,
+)
 
 QUANTISED_M: Final = 0.5  # coarser coordinates are worth a word
 COARSE_M: Final = 5.0  # coarser coordinates put movements in doubt
@@ -85,11 +92,12 @@ def assemble(path: Path, log: Log) -> Assembled:
         enu_m=fixes.enu_m,
         lat_lon_deg=fixes.lat_lon_alt[:, :2],
         height_m=height,
-        speed_mps=speeds(log, fixes, step_m, found),
+        speed_mps=speeds(log, fixes, step_m),
         quat_wxyz=quat,
         heading_deg=heading,
         gimbal_pitch_deg=gimbal,
         part=fixes.part,
+        stated_mps=stated_speeds(log, fixes, step_m, found),
         label=None if log.label is None else log.label[fixes.index],
     )
     return Assembled(track, origin, tuple(found))
