@@ -17,7 +17,7 @@ from flows.cli.output.console import console, errors, show_error
 from flows.cli.output.progress import progress_shown
 from flows.cli.output.tables import print_table
 from pipeline.core.errors import RawDataError, require_extra
-from pipeline.core.files import write_atomically
+from pipeline.core.files import sha256_of_file, write_atomically
 from pipeline.core.parquet import table_bytes
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def track(files: Sequence[Path], out: Path, log_format: str | None, plot: bool) 
                 show_error(error)
                 continue
             labelled += [log for log, _ in flights if log.label is not None]
-            origin = {"file": path.name, "format": reader, "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
+            origin = {"file": path.name, "format": reader, "sha256": _digest(path)}
             for log, assembled in flights:
                 name = names.of(path, log.name if len(flights) > 1 else None)
                 found = origin | {"flight": log.name} | _facts(log, assembled)
@@ -63,6 +63,16 @@ def track(files: Sequence[Path], out: Path, log_format: str | None, plot: bool) 
     if failed:
         errors.print(f"{failed} of {len(files)} files could not be read")
     return not failed
+
+
+def _digest(path: Path) -> str:
+    """SHA-256 of a log; of a folder of photographs that of theirs, by name."""
+    if path.is_file():
+        return sha256_of_file(path)
+    from pipeline.formats.logs.photographs import photographs
+
+    told = [f"{picture.name} {sha256_of_file(picture)}\n" for picture in photographs(path)]
+    return hashlib.sha256("".join(told).encode()).hexdigest()
 
 
 def _write(stem: Path, assembled: Assembled, found: dict[str, Any], plot: bool) -> None:

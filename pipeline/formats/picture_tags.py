@@ -20,6 +20,7 @@ from xml.etree import ElementTree
 from PIL import ExifTags, Image
 
 GPANO: Final = "http://ns.google.com/photos/1.0/panorama/"
+DRONE_DJI: Final = "http://www.dji.com/drone-dji/1.0/"
 _DECLARES: Final = re.compile(r"<!(?:DOCTYPE|ENTITY)", re.IGNORECASE)
 _XMP_MAX: Final = 1 << 20  # bytes; a packet in a JPEG has 64 KiB at most
 _WORDS_MAX: Final = 200
@@ -43,6 +44,7 @@ class Exif:
         heading_deg: of the picture's middle (GPSImgDirection).
         heading_ref: "T" true north, "M" magnetic north; empty where it does not say.
         taken: day of the exposure.
+        taken_s: its moment on the camera's clock, which says no zone, as seconds since 1970.
         author: Artist.
         copyright: Copyright.
         orientation: 1 upright; the others are turned or mirrored.
@@ -59,6 +61,7 @@ class Exif:
     heading_deg: float | None = None
     heading_ref: str = ""
     taken: datetime.date | None = None
+    taken_s: float | None = None
     author: str | None = None
     copyright: str | None = None
     orientation: int = 1
@@ -76,6 +79,17 @@ def tags_of(raw: bytes) -> tuple[Exif | None, dict[str, str] | None]:
     Raises:
         BrokenTagsError: where the picture's head cannot be read for them.
     """
+    exif, packet = _exif_and_xmp(raw)
+    return exif, xmp_of(packet, GPANO)
+
+
+def drone_tags_of(raw: bytes) -> tuple[Exif | None, dict[str, str] | None]:
+    """EXIF and what DJI's drones write into XMP, as `tags_of`. Raises BrokenTagsError."""
+    exif, packet = _exif_and_xmp(raw)
+    return exif, xmp_of(packet, DRONE_DJI)
+
+
+def _exif_and_xmp(raw: bytes) -> tuple[Exif | None, Any]:
     try:
         with (
             warnings.catch_warnings(record=True, action="always") as warned,
@@ -84,13 +98,13 @@ def tags_of(raw: bytes) -> tuple[Exif | None, dict[str, str] | None]:
             packet = image.info.get("xmp", image.info.get("XML:com.adobe.xmp"))
             exif = image.getexif()
             found = _exif(exif, image.info.get("exif", b"")) if exif or warned else None
-            return (found and replace(found, corrupt=bool(warned))), gpano_of(packet)
+            return (found and replace(found, corrupt=bool(warned))), packet
     except (*_BROKEN, Image.DecompressionBombError) as error:
         raise BrokenTagsError(" ".join(str(error).split())[:_WORDS_MAX] or type(error).__name__) from error
 
 
-def gpano_of(packet: bytes | str | None) -> dict[str, str] | None:
-    """The GPano properties of an XMP packet by their names without the namespace; None where it has none."""
+def xmp_of(packet: bytes | str | None, namespace: str) -> dict[str, str] | None:
+    """The properties of an XMP packet in a namespace, by their names without it; None where it has none."""
     try:
         text = packet.decode("utf-8-sig") if isinstance(packet, bytes) else packet or ""
         text = text.strip("\0 \r\n\t")
@@ -100,7 +114,7 @@ def gpano_of(packet: bytes | str | None) -> dict[str, str] | None:
     except (UnicodeDecodeError, ElementTree.ParseError, RecursionError):
         return None
     found: dict[str, str] = {}
-    prefix = f"{{{GPANO}}}"
+    prefix = f"{{{namespace}}}"
     for element in root.iter():
         if element.tag.startswith(prefix):
             found.setdefault(element.tag.removeprefix(prefix), (element.text or "").strip()[:_WORDS_MAX])
@@ -125,6 +139,7 @@ def _exif(exif: Image.Exif, packet: Any) -> Exif:
         heading_deg=_number(gps.get(17)),
         heading_ref=_letter(gps.get(16)),
         taken=_day(more.get(0x9003) or exif.get(0x0132)),
+        taken_s=_moment_s(more.get(0x9003), more.get(0x9291)),
         author=_words(exif.get(0x013B)),
         copyright=_words(exif.get(0x8298)),
         orientation=orientation if isinstance(orientation, int) else 1,
@@ -181,6 +196,19 @@ def _day(value: Any) -> datetime.date | None:
         return datetime.date(*map(int, text.strip("\0 ")[:10].split(":")))
     except (ValueError, TypeError):
         return None
+
+
+def _moment_s(value: Any, fraction: Any) -> float | None:
+    """Seconds since 1970 of "2024:05:17 10:11:12" and the digits of its fraction."""
+    text, digits = (v.decode("latin-1") if isinstance(v, bytes) else v for v in (value, fraction))
+    if not isinstance(text, str):
+        return None
+    try:
+        whole = datetime.datetime.strptime(text.strip("\0 "), "%Y:%m:%d %H:%M:%S").replace(tzinfo=datetime.UTC)
+    except ValueError:
+        return None
+    part = digits.strip("\0 ") if isinstance(digits, str) else ""
+    return whole.timestamp() + (float(f"0.{part}") if re.fullmatch("[0-9]{1,6}", part, re.ASCII) else 0.0)
 
 
 def _thumbnail_has_gps(exif: Image.Exif, packet: Any) -> bool:

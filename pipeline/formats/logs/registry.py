@@ -15,6 +15,7 @@ from pipeline.formats.logs.film_tracks import is_film, no_telemetry
 from pipeline.formats.logs.gpmf import Gpmf
 from pipeline.formats.logs.log import LogReader
 from pipeline.formats.logs.openfly import OpenFly
+from pipeline.formats.logs.photographs import Photographs
 from pipeline.formats.logs.px4_ulog import PX4Ulog
 from pipeline.formats.logs.tlog import Tlog
 from pipeline.formats.logs.xml_tracks import Gpx, Kml
@@ -31,6 +32,7 @@ _READERS: Final[tuple[LogReader, ...]] = (
     OpenFly(),
     Gpmf(),
     DjiFilm(),
+    Photographs(),
 )
 LOGS: Final[dict[str, LogReader]] = {reader.name: reader for reader in _READERS}
 _HEAD_BYTES: Final = 4096
@@ -41,6 +43,8 @@ def detect(path: Path) -> LogReader:
 
     Raises RawDataError: `unreadable`, `empty` or `unknown_format`, or of a film `unreadable_video` or `no_telemetry`.
     """
+    if path.is_dir() and LOGS[Photographs.name].is_own(path, b""):
+        return LOGS[Photographs.name]
     try:
         with open_file(path) as file:
             head = file.read(_HEAD_BYTES)
