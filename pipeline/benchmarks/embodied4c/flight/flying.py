@@ -207,7 +207,16 @@ def seconds_home(view: FlightExam) -> Iterator[ExamCase]:
             one = case(view, "air_cs_down", second, (rate_mps,), rate=rate_mps)
             one.require("too_near", height, ">=", 5.0, "m")
             one.guess = f"{max(height, 0.1):.1f}"
-        _as_stated(view, one, index)
             one.reads("height", None, height)
             one.base = height
             yield number(one, height / float(rate_mps), "s")
+
+
+def _as_stated(view: FlightExam, one: ExamCase, index: int) -> None:
+    """That the log, where it states speeds, states that of its positions: else nobody knows which of them is right."""
+    if view.flight.stated_mps is None:
+        return
+    stated, placed = float(view.flight.stated_mps[index]), float(view.speed_mps[index])
+    one.fact("speed stated by the log", "drone", stated, "m/s")
+    apart = abs(placed / stated - 1) if stated > 0 else np.nan
+    one.require("speeds_disagree", apart, "<=", view.rules.speeds_apart_max, "share")
