@@ -15,6 +15,7 @@ class UrbanRules(FlightRules):
 
     # Movements
     step_margin_min: Ratio = Field(default=1.2, description="times what a movement needs at least to be one")
+    told_min_s: Seconds = Field(default=2.0, description="of the video, of a movement that a caption tells")
     step_gap_max_s: Seconds = Field(
         default=1.0, description="between a movement and the next: longer, the next is unknown"
     )

@@ -48,6 +48,7 @@ def _swaps(*pairs: tuple[Action, Action]) -> dict[Action, Action]:
 
 
 _SIDES: Final[tuple[Action, Action]] = ("fly left", "fly right")
+_AHEAD: Final[Actions] = frozenset(("fly forward", "fly backward"))
 _MIRROR: Final = _swaps(_SIDES, ("turn left", "turn right"))
 _FLIP: Final = _swaps(("ascend", "descend"))
 _OPPOSED: Final = _swaps(_SIDES, ("fly forward", "fly backward"))
@@ -95,9 +96,11 @@ FOUR: Final[tuple[Action, ...]] = ("ascend", "descend", "fly horizontally", "sta
 
 
 def phrase(actions: Iterable[Action], form: Form) -> str:
-    """Movements in words: "fly forward while descending", "flies …", "flying …"; equal for equal sets."""
+    """Movements in words: "fly forward while descending", "flies forward and to the right"; equal for equal sets."""
     first, *others = sorted(actions, key=_ORDER.index)
     words = _verb(first, form)
+    if first in _AHEAD and others and others[0] in _SIDES:  # a diagonal is one movement
+        words += f" and to the {others.pop(0).partition(' ')[2]}"
     return f"{words} while {' and '.join(_verb(other, 'ing') for other in others)}" if others else words
 
 

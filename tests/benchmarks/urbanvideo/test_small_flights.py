@@ -80,8 +80,8 @@ def test_one_option_is_right_and_none_is_arguable() -> None:
     ("log", "least"),
     [
         ("airsim/airsim_rec.txt", 4),
-        ("dji_srt/mavic3_first_60s.srt", 8),  # no heading
-        ("dji_srt/mavic_pro.SRT", 5),  # no heading, positions in steps of 11 m
+        ("dji_srt/mavic3_first_60s.srt", 6),  # no heading
+        ("dji_srt/mavic_pro.SRT", 4),  # no heading, positions in steps of 11 m
         ("dji_srt/p4_rtk.SRT", 1),  # one movement alone
         ("ulog/sample_px4_events.ulg", 1),  # two
     ],

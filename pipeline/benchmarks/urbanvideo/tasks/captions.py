@@ -129,6 +129,8 @@ class TrajectoryCaptioning(UrbanTask):
             case.require("movements_unknown", view.untracked_s, "<=", view.rules.untracked_max_s, "s")
         for step in steps:
             case.step(view, step)
+            seconds = step.within_s(0.0, view.end_s)
+            case.require("step_too_short", seconds, ">=", view.rules.told_min_s, "s", step.says("ing"))
         for before, after in pairwise(steps):
             case.follows(view, before, after)
         repeated = sum(a.actions == b.actions for a, b in pairwise(steps))

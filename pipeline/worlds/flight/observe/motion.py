@@ -60,6 +60,15 @@ class MotionConfig(Limits):
     min_hover_s: Seconds = Field(
         default=2.0, gt=0, description="shorter rests are part of going over to another movement"
     )
+    told_min_s: Seconds = Field(
+        default=2.0, description="a shorter movement is part of its neighbour, unless it strikes"
+    )
+    noticed_share: Share = Field(
+        default=0.05,
+        description="of the height: who flies less far, or climbs less than twice that, seems to stay",
+    )
+    striking_m: Metres = Field(default=4.5, gt=0, description="over ground or up, of a brief movement that is told")
+    striking_deg: float = Field(default=15.0, gt=0, le=360, description="turned, likewise: an action of AerialVLN")
     hover_radius_m: Metres = Field(default=2.0, gt=0, description="1.5 m of drift, as stated by makers, and noise")
     lesser_share: Share = Field(
         default=0.4142,

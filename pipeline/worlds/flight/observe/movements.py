@@ -216,6 +216,8 @@ def snapped(runs: list[Run], within_s: float) -> list[Run]:
 _ORDER: Final[dict[Kind, int]] = {"along": 0, "across": 0, "over": 0, "climb": 0, "turn": 1, "gimbal": 2}
 _WAYS: Final[tuple[Kind, ...]] = ("along", "across", "over")
 HOVER_SWING_DEG: Final = 10.0  # nose and camera of a hovering drone stay within this
+_SHORTER_S: Final = 1e-6  # times are sums of steps
+_REST: Final = 1.25  # times as long as a movement takes a rest that is told: a drone slows down to go another way
 _STEADY: Final = 0.01  # of what a hover may stray: less is as good as nothing
 
 
@@ -266,7 +268,7 @@ def segments(
     runs = [run for channel in channels(path, fits, config, step_m) for run in runs_of(path, channel)]
     runs = snapped(runs, config.min_segment_s)
     pieces = _pieces(runs, float(path.t_s[0]), float(path.t_s[-1]))
-    pieces = _joined([_reduced(path, piece, config) for piece in pieces])
+    pieces = _told(path, _joined([_reduced(path, piece, config) for piece in pieces]), config)
     can_hover = max(step_m) <= config.hover_radius_m
     rise, fade = np.array([r.rise_s for r in runs]), np.array([r.fade_s for r in runs])
     found: list[Segment | None] = []
@@ -334,10 +336,62 @@ def _measured(path: FlightPath, piece: MotionPiece, config: MotionConfig) -> lis
 
 def _reduced(path: FlightPath, piece: MotionPiece, config: MotionConfig) -> MotionPiece:
     """The piece without runs that do not come to enough within it, and without mere drift beside the way it flies."""
-    enough = {m.kind: m for m in _measured(path, piece, config) if m.ratio >= 1}
+    enough = {
+        m.kind: m
+        for m in _measured(path, piece, config)
+        if m.ratio >= 1 and m.amount >= _noticed(path, piece, m.kind, config)
+    }
     ways = [enough[k].amount for k in ("along", "across") if k in enough]
     kept = {k for k, m in enough.items() if k not in ("along", "across") or m.amount >= config.lesser_share * max(ways)}
     return replace(piece, runs=tuple(r for r in piece.runs if r.channel.kind in kept))
+
+
+def _noticed(path: FlightPath, piece: MotionPiece, kind: Kind, config: MotionConfig) -> float:
+    """The least amount of a movement that is noticed from as high as the drone is; 0 for turns, and unknown heights."""
+    height_m = path.within(piece.start_s, piece.end_s).height_m
+    if kind not in (*_WAYS, "climb") or not len(height_m) or np.isnan(height_m).any():
+        return 0.0
+    share = config.noticed_share * (2 if kind == "climb" else 1)  # a tenth higher, all is a tenth smaller
+    return share * max(0.0, float(np.median(height_m)))
+
+
+def _told(path: FlightPath, pieces: list[MotionPiece], config: MotionConfig) -> list[MotionPiece]:
+    """The pieces as people tell them: a brief one is part of the neighbour that is most like it, or else the longer.
+
+    What strikes, however brief it is, stays: a turn to another way, a jump.
+    """
+    strikes: dict[tuple[float, float], bool] = {}
+    found = list(pieces)
+    while True:
+        brief = []
+        for n, piece in enumerate(found):
+            least_s = config.told_min_s * (1 if piece.runs else _REST)
+            if piece.seconds < least_s - _SHORTER_S and _neighbours(found, n):
+                span = piece.start_s, piece.end_s
+                if span not in strikes:
+                    strikes[span] = _strikes(path, piece, config)
+                brief += [] if strikes[span] else [n]
+        if not brief:
+            return found
+        n = min(brief, key=lambda n: (found[n].seconds, found[n].start_s))
+        into = max(_neighbours(found, n), key=lambda m: (len(found[m].names & found[n].names), found[m].seconds, -m))
+        first, last = sorted((n, into))
+        found[first : last + 1] = [MotionPiece(found[first].start_s, found[last].end_s, found[into].runs)]
+        found = _joined(found)
+
+
+def _neighbours(pieces: list[MotionPiece], n: int) -> list[int]:
+    """Those beside a piece in which something is done."""
+    return [m for m in (n - 1, n + 1) if 0 <= m < len(pieces) and pieces[m].runs]
+
+
+def _strikes(path: FlightPath, piece: MotionPiece, config: MotionConfig) -> bool:
+    """Whether a movement is told however brief it is."""
+    least = {"turn": config.striking_deg, "gimbal": config.striking_deg}
+    return any(
+        m.amount >= max(least.get(m.kind, config.striking_m), 2 * _noticed(path, piece, m.kind, config))
+        for m in _measured(path, piece, config)
+    )
 
 
 def _joined(pieces: list[MotionPiece]) -> list[MotionPiece]:
