@@ -35,6 +35,7 @@ from typing import Final, NamedTuple
 
 from flows.orchestration.folders import BUILDS
 from flows.orchestration.saved_build import SAVED_FILE, read_saved_build
+from flows.review_app.app import COOKIE, signed
 from pipeline.blind.ask import AskConfig, ask
 from pipeline.core.budget import WorkerLimits, lowered, may_end, processor_time
 from pipeline.core.errors import RawDataError, Scan2qaError, unexpected
@@ -48,11 +49,14 @@ from pipeline.samples.registry import SAMPLES
 from pipeline.scoring.predictions import read_predictions
 from pipeline.worlds.indoor.readers.written_routes import read_written_routes
 from pipeline.worlds.registry import FIXES, READERS
+from tests.benchmarks.vsi.test_revsi import furnished
+from tests.benchmarks.vsi.test_revsi import write as write_revsi
 from tests.fuzz.readers import CORPUS, read_corpus, tried
 from tests.fuzz.readers import READERS as FORMATS
 from tests.llm.asking import KEY, hosted, lettered_questions
 from tests.llm.fake_server import _BEHAVIOURS, running
 from tests.page.serving import served
+from tests.review.made import SALT
 from tests.worlds.arm.episodes import rows, write_demo
 from tests.worlds.flight.readers.test_episodes import episode
 from tests.worlds.flight.readers.tiny_flights import place, point_feature, write_flight, write_map
@@ -66,6 +70,7 @@ PATIENCE_S: Final = 240.0  # by the clock, on a busy machine
 SEED: Final = 7
 CLOSE: Final = b"Connection: close"
 ANSWERED_WITHIN_S: Final = 5.0
+SIGNED_IN: Final = f"Cookie: {COOKIE}={signed('ada', hashlib.sha256(b'cookie' + SALT).digest())}"
 
 Bytes = Callable[[bytes], bytes | None]  # a damaged file; None: this damage is for files of another kind
 
@@ -259,6 +264,7 @@ ROOTS: Final[dict[str, Callable[[Path], object]]] = {
     "arkitscenes": _indoor(write_arkitscenes, "40000001", "40000002"),
     "scene": _scenes,
     "vsi_meta": _metadata,
+    "revsi_meta": lambda root: write_revsi(root, *(furnished(f"room{n}", n) for n in range(2))),
     "flights": _flights,
     "openfly": _episodes,
     "panoramas": _panoramas,
@@ -443,12 +449,13 @@ def page_requests() -> list[bytes]:
         "/items/1?reviewer=" + "a" * 20_000,
     ]  # fmt: skip
     hosts = ["127.0.0.1", "[", "[::1", "evil.example", "127.0.0.1:99999999", "\xff"]
-    made = [f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n" for path in paths]
+    made = [f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\n{SIGNED_IN}\r\nConnection: close\r\n\r\n" for path in paths]
     made += [f"GET /next HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n" for host in hosts]
     bodies = ["", "reviewer=", "reviewer=a&answer=" + "x" * 100_000, "%ff%fe=%00", "a=b&" * 5000, "{" * 10_000]
-    for path in ("/items/1/answer", "/items/1/judge", "/items/1/flag", "/name", "/items/99999999999999999999/answer"):
+    for path in ("/items/1/answer", "/items/1/accept", "/items/1/flag", "/sign-in", f"/items/{10**20}/answer"):
         for body in bodies:
             head = f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n"
+            head += f"Sec-Fetch-Site: same-origin\r\n{SIGNED_IN}\r\n"
             head += "Content-Type: application/x-www-form-urlencoded\r\n"
             made.append(f"{head}Content-Length: {len(body)}\r\n\r\n{body}")
             made.append(

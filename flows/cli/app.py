@@ -5,6 +5,7 @@ The implementation of a command is imported when it runs, so that help and typin
 
 from __future__ import annotations
 
+import errno
 import sys
 from pathlib import Path
 from types import TracebackType
@@ -38,7 +39,7 @@ from flows.cli.output.console import configure_output, console, show_error, star
 from flows.cli.spelling import refuse_misspelt
 from flows.orchestration.folders import CORES, OUTPUTS, configuration
 from flows.orchestration.signals import default_signals
-from pipeline.core.errors import ConfigError, Scan2qaError, extra_of, missing
+from pipeline.core.errors import ConfigError, Scan2qaError, extra_of, missing, shortened
 
 STOPPED_AT_ONCE: Final = frozenset({"build", "stage"})  # of which whatever is finished is kept
 
@@ -439,6 +440,10 @@ def _show_traceback(kind: type[BaseException], error: BaseException, trace: Trac
     errors.print(Traceback.from_exception(kind, error, trace))
 
 
+NO_PATH: Final = frozenset({errno.ENAMETOOLONG, errno.ELOOP})  # of what was given as one
+NAME_CHARS: Final = 80  # of it, in a message
+
+
 def main() -> None:
     """Entry point: an error made on purpose is one line on stderr."""
     sys.excepthook = _show_traceback
@@ -451,6 +456,11 @@ def main() -> None:
     except Scan2qaError as error:
         show_error(error)
         sys.exit(1)
+    except OSError as error:
+        if error.errno not in NO_PATH:
+            raise
+        show_error(ConfigError(f"{shortened(str(error.filename), NAME_CHARS)}: {error.strerror}"))
+        sys.exit(EXIT_USAGE)
     except ModuleNotFoundError as error:
         if error.name is None or extra_of(error.name) is None:
             raise

@@ -315,8 +315,9 @@ def _alone(place: Path) -> Iterator[None]:
 def _run(app: Starlette, host: str, port: int) -> None:
     import uvicorn
 
-    config = uvicorn.Config(app, host=host, port=port, log_level="warning", server_header=False, access_log=False)
-    server = uvicorn.Server(config)
+    from flows.review_app.server import configured
+
+    server = uvicorn.Server(configured(app, host, port))
     server.run()
     if not server.started:
         raise ConfigError(f"port {port} of {host} cannot be used; give another with --port")

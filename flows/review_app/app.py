@@ -19,7 +19,7 @@ from starlette.convertors import IntegerConvertor, register_url_convertor
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
@@ -77,7 +77,8 @@ class Pages:
                 Mount("/static", StaticFiles(directory=HERE / "static")),
             ],
             middleware=[Middleware(AuthMiddleware, only_loopback=only_loopback)],
-            exception_handlers={HTTPException: self._http_error, RefusedError: _refused, StoreError: _not_stored},
+            exception_handlers={HTTPException: self._http_error, RefusedError: _refused, StoreError: _not_stored}
+            | {ClientDisconnect: _gone},
         )
 
     def overview(self, request: Request) -> Response:
@@ -230,6 +231,11 @@ def _role(given: str | None) -> Role:
 
 async def _refused(request: Request, error: Exception) -> Response:
     return PlainTextResponse(str(error), 409)
+
+
+async def _gone(request: Request, error: Exception) -> Response:
+    """To nobody: the line was cut in the middle of a request."""
+    return Response(status_code=400)
 
 
 async def _not_stored(request: Request, error: Exception) -> Response:

@@ -368,6 +368,7 @@ def test_the_help_says_the_exit_codes(scan2qa: Cli) -> None:
         ([*COVERAGE, "META", "--questions", "/no.parquet"], 2, ["/no.parquet: cannot be read"]),
         (["samples", "FILE/below"], 1, ["cannot write (Not a directory)"]),
         (["schemas", "FILE"], 1, ["cannot write ("]),
+        (["release", "a" * 5000], 2, [f"{'a' * 80}… (5,000 characters): File name too long"]),
     ],
 )
 def test_a_wrong_call_ends_at_once_with_one_line(

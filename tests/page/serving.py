@@ -12,13 +12,14 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import uvicorn
 from starlette.applications import Starlette
 
 from flows.review_app.app import LOOPBACK, Pages
+from flows.review_app.server import configured
 from flows.review_app.site import Site
 from pipeline.review.database import Database
 from pipeline.review.review_bundle import ReviewBundle
@@ -68,7 +69,7 @@ def served(folder: Path, pack: ReviewBundle | None = None, port: int = 0) -> Ite
     """The page in a thread."""
     pack = pack or pack_of(rooms(8), VIDEO)
     app, database = app_of(folder, pack)
-    server = uvicorn.Server(_config(app, port or free_port()))
+    server = uvicorn.Server(configured(app, "127.0.0.1", port or free_port()))
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     while not server.started:
@@ -88,10 +89,6 @@ def free_port() -> int:
     return port
 
 
-def _config(app: Any, port: int) -> uvicorn.Config:
-    return uvicorn.Config(app, host="127.0.0.1", port=port, log_level="error", lifespan="off", access_log=False)
-
-
 if __name__ == "__main__":
     own, _ = app_of(Path(sys.argv[1]), pack_of(rooms(int(sys.argv[3])), VIDEO))
-    uvicorn.Server(_config(own, int(sys.argv[2]))).run()
+    uvicorn.Server(configured(own, "127.0.0.1", int(sys.argv[2]))).run()
