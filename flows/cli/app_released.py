@@ -278,10 +278,11 @@ def frames_write(
     videos: Videos,
     release: OfRelease = None,
     out: Annotated[Path | None, typer.Option(help="Folder for them.", show_default="VIDEOS")] = None,
+    twins: Annotated[bool, typer.Option("--twins", help="And of every twin: twins/DATASET/SCENE/ID.mp4.")] = False,
     json: Json = False,
 ) -> None:
     """Writes the frames of each budget as videos without loss, 16_frame/DATASET/SCENE.mp4, for any harness."""
     configure_output(as_json=json)
     from flows.cli.frames import write
 
-    end(write(videos, release, out))
+    end(write(videos, release, out, twins=twins))

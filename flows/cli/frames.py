@@ -12,7 +12,7 @@ from flows.cli.output.console import console, print_json
 from flows.cli.output.progress import progress_shown
 from flows.cli.output.tables import print_listing
 from pipeline.core.errors import ConfigError
-from pipeline.core.tables import SAMPLED, ReleaseListing, check_files, check_version, sums_of
+from pipeline.core.tables import SAMPLED, TWIN, ReleaseListing, check_files, check_version, sums_of
 from pipeline.rendering.sampled import FrameCheck, check_videos, write_sampled
 
 NAMED = 5  # frames of a video
@@ -24,20 +24,26 @@ def verify(videos: Path, release: Path | None) -> bool:
     return _show(check_videos(videos, rows), rows, f"Frames of {videos}")
 
 
-def write(videos: Path, release: Path | None, out: Path | None) -> bool:
-    """Writes the frames of each budget as videos; False where a video has other frames than the release."""
+def write(videos: Path, release: Path | None, out: Path | None, *, twins: bool) -> bool:
+    """Writes the frames of each budget, and of twins, as videos; False where a video has other frames."""
     rows, folder = _frames_of(videos, release), out or videos
-    return _show(write_sampled(videos, folder, rows), rows, f"Frames in {folder}")
+    asked = _frames_of(videos, release, TWIN) if twins else []
+    own = [
+        {"id": row["id"], "scene": f"{row['dataset']}/{row.get('scene_name') or row['scene_id']}"}
+        | {"frames": row["frames"]}
+        for row in asked
+    ]
+    return _show(write_sampled(videos, folder, rows, own), rows, f"Frames in {folder}")
 
 
-def _frames_of(videos: Path, release: Path | None) -> list[dict[str, Any]]:
+def _frames_of(videos: Path, release: Path | None, table: str = SAMPLED) -> list[dict[str, Any]]:
     if not videos.is_dir():
         raise ConfigError(f"{videos}: is no folder; give the one with the videos, such as outputs/BUILD/videos")
     folder = release or videos.absolute().parent / "release"
     sums = sums_of(folder)
-    files = [file for file in sums if file.startswith(f"{SAMPLED}/")]
+    files = [file for file in sums if file.startswith(f"{table}/")]
     if not files:
-        raise ConfigError(f"{folder}: says nothing of frames (no {SAMPLED}/): build it with its videos, from films")
+        raise ConfigError(f"{folder}: says nothing of frames (no {table}/): build it with its videos, from films")
     check_files(folder, sums, files)
     check_version(folder / files[0])
     rows: list[dict[str, Any]] = pq.read_table(folder / files[0]).to_pylist()

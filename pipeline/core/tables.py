@@ -21,6 +21,8 @@ WITHOUT_VIDEO: Final = "without_video.json"  # of a release: the blind table (`T
 DEBIASED: Final = "debiased"  # the split of a release that bias pruning left
 _BUDGET: Final = re.compile(r"([1-9]\d*)_frame")  # configuration of a release
 NUM_FRAMES: Final = "num_frames"  # column of what is asked in a frame budget
+TWIN: Final = "twins"  # the one of questions whose evidence is not shown
+NO_TWIN: Final = "twins_rejected"  # the one of why other questions have none
 SAMPLED: Final = "frames"  # the one of the frames of all budgets
 BUDGETS: Final = "budgets"  # the one of all answers and refusals in frame budgets
 TINY: Final = "tiny"  # the one of a few questions per task, for quick trials
@@ -111,6 +113,21 @@ FRAMES: Final = pa.schema(
         pa.field("frames", pa.int32()),  # of the delivered video
         pa.field("time_s", pa.float64()),  # at which it is shown
         pa.field("sha256", pa.string()),  # of its pixels: RGB, 8 bits, row by row
+    ]
+)
+TWINS: Final = pa.schema(
+    [
+        pa.field("id", pa.int64()),
+        pa.field("of", pa.int64()),  # the question that asks the same of the video
+        pa.field("scene", pa.string()),
+        pa.field("task", pa.string()),
+        pa.field("operands", pa.list_(pa.string())),
+        pa.field("text", pa.string()),
+        pa.field("options", pa.list_(pa.string())),
+        pa.field("ground_truth", pa.string()),
+        pa.field("hidden", pa.string()),  # thing that none of the frames shows
+        pa.field("frames", pa.list_(pa.int32())),  # that are shown, by their number in the delivered video
+        *(CANDIDATES.field(name) for name in ("reason", "measured", "limit", "unit")),  # null: a twin
     ]
 )
 _REASONS: Final = [CANDIDATES.field(name) for name in ("role", "reason", "measured", "limit", "unit")]

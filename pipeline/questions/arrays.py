@@ -52,6 +52,10 @@ class ArrayView(SceneView, Protocol):
         """Numbers of evenly spaced frames of the video of which it is known what they show."""
         ...
 
+    def frames_without(self, operand: int) -> IntArray:
+        """Frames of the delivered video that show nothing of a thing for sure."""
+        ...
+
     def shown_in(
         self, budget: int, operands: IntArray, slots: tuple[str, ...]
     ) -> tuple[tuple[Check, ...], tuple[Fact, ...]]:
@@ -106,9 +110,11 @@ class ArrayTask(TaskBase[A]):
     Attributes:
         roles: one name per operand; the fields of the template, unless `fields` says otherwise.
         slots: what each operand needs (`ArrayView.problem`).
+        hides: a question has no answer where any of so many operands, the first ones, is not shown; None: of all.
     """
 
     roles: tuple[str, ...] = ()
+    hides: int | None = None
 
     def operands(self, view: A) -> IntArray:
         """All candidates (n, len(roles)), in canonical order, without randomness; -1 fills up short rows.
@@ -137,6 +143,15 @@ class ArrayTask(TaskBase[A]):
             budget: one of the view's.
         """
         return Answers(truth, *view.shown_in(budget, operands, self.slots))
+
+    def twin_frames(self, view: A, operands: tuple[str, ...]) -> tuple[str, IntArray]:
+        """The thing without which a question has no answer, and the frames of the video that show nothing of it.
+
+        Of several such things the one that is out of the picture most; "" and none where it names nothing.
+        """
+        names = dict.fromkeys(operands if self.hides is None else operands[: self.hides])
+        found = [(name, view.frames_without(int(np.searchsorted(view.names.astype(str), name)))) for name in names]
+        return max(found, key=lambda item: len(item[1]), default=("", np.empty(0, dtype=np.intp)))
 
     def fields(self, operands: tuple[str, ...], options: tuple[str, ...] | None) -> Operands:
         """Fields of the template: each role's name, unless overridden."""

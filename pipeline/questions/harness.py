@@ -17,7 +17,7 @@ import io
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from pipeline.core.tables import budget_folder
+from pipeline.core.tables import TWIN
 
 FOLDER: Final = "eval"
 ABOUT: Final = "`eval/`: tasks for lmms-eval, tables and datasets for VLMEvalKit, that ask these questions as they are."
@@ -41,7 +41,7 @@ def doc_to_visual(doc):
 '''
 
 
-def lmms_eval(name: str, split: str, file: str, rest: str, utils: str, budget: int | None = None) -> dict[str, bytes]:
+def lmms_eval(name: str, split: str, file: str, rest: str, utils: str, frames: str = "") -> dict[str, bytes]:
     """The task of a split, and the module beside it.
 
     Args:
@@ -50,10 +50,10 @@ def lmms_eval(name: str, split: str, file: str, rest: str, utils: str, budget: i
         file: its table, below the release.
         rest: how its questions are asked and marked, YAML.
         utils: functions that ``rest`` names, beside `VISUAL`.
-        budget: number of frames that its questions are asked of; None: the video.
+        frames: configuration of the release that is asked of videos of some frames alone; empty: of the videos.
     """
-    module = UTILS if budget is None else f"{UTILS}_{budget_folder(budget)}"
-    hint = "" if budget is None else f" If they are: {WRITE_FRAMES}"
+    module = f"{UTILS}_{frames}" if frames else UTILS
+    hint = f" If they are: {WRITE_FRAMES}{' --twins' * (frames == TWIN)}" if frames else ""
     task = (
         f"task: {name}\n"
         "dataset_path: parquet\n"

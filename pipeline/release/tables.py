@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Final
 
 import pyarrow as pa
@@ -12,9 +12,10 @@ from pipeline.benchmarks.benchmark import Benchmark
 from pipeline.core.fixes import SCENE
 from pipeline.core.identity import digest_of
 from pipeline.core.schema import SCHEMA_VERSION, AnyScene
-from pipeline.core.tables import IN_BUDGET, NUM_FRAMES, REJECTIONS, budget_of
+from pipeline.core.tables import IN_BUDGET, NO_TWIN, NUM_FRAMES, REJECTIONS, TWIN, TWINS, budget_of
 from pipeline.core.templates import load_table
 from pipeline.questions.choices import LETTERS
+from pipeline.questions.twins import TWIN_FRAMES
 from pipeline.review.reviewed import QuestionStatus, Reviewed
 
 SCHEMA_METADATA: Final = {"scan2qa_schema_version": str(SCHEMA_VERSION)}
@@ -101,6 +102,27 @@ def asked_in_budget(asked: pa.Table, found: pa.Table, budget: int) -> pa.Table:
     return rows.append_column(NUM_FRAMES, pa.repeat(str(budget), rows.num_rows))
 
 
+def twin_tables(
+    asked: pa.Table, twins: pa.Table, public: Callable[[pa.Table, Collection[int]], pa.Table]
+) -> dict[str, pa.Table]:
+    """The twins of released questions in the benchmark's own columns, and why others have none, by configuration."""
+    own = twins.filter(pc.is_in(twins["of"], asked["id"].combine_chunks())).sort_by("id")
+    there = own.filter(pc.is_null(own["reason"]))
+    found = {}
+    if there.num_rows:
+        frames = pa.repeat(str(TWIN_FRAMES), there.num_rows)
+        table = public(there.append_column(NUM_FRAMES, frames), ())
+        for name in ("of", "hidden", "frames"):
+            table = table.append_column(TWINS.field(name), there[name])
+        found[TWIN] = table
+    refused = own.filter(pc.is_valid(own["reason"]))
+    if refused.num_rows:
+        found[NO_TWIN] = refused.select(
+            ["of", "scene", "task", "operands", "hidden", "reason", "measured", "limit", "unit"]
+        )
+    return found
+
+
 def removed_blind(filtered: pa.Table | None) -> pa.Table | None:
     """Why stage `filter` removes questions, by id: as the columns of a rejection."""
     if filtered is None:
@@ -152,6 +174,8 @@ def _fixes_of(asked: pa.Table, scenes: Sequence[AnyScene]) -> pa.Array:
 def columns_of(benchmark: Benchmark[Any, Any], folder: str) -> Mapping[str, str]:
     """Column -> what it holds, of the tables in a folder of a benchmark's release."""
     splits = benchmark.columns.splits
+    if folder == TWIN:
+        return {**COLUMN_DOCS, **benchmark.columns.said, "frames": COLUMN_DOCS["shown"]}
     is_public = folder in PUBLIC or budget_of(folder) is not None or (splits is not None and folder == splits.folder)
     return benchmark.columns.said if is_public else COLUMN_DOCS
 

@@ -32,6 +32,8 @@ from pipeline.core.tables import (
     REJECTIONS,
     SAMPLED,
     TINY,
+    TWIN,
+    TWINS,
     WITHOUT_VIDEO,
     asked_in,
     budget_folder,
@@ -54,6 +56,7 @@ from pipeline.release.tables import (
     removed_blind,
     review_table,
     split_by_verdict,
+    twin_tables,
 )
 from pipeline.release.terms import TERMS_FILE, licences
 from pipeline.review.reviewed import Reviewed
@@ -123,6 +126,7 @@ class ReleaseInputs:
         whole: the scenes with their bulky facts too, one after the other.
         pictures: those of questions that other stages drew, one table per scene (`tables.PICTURES`).
         frames: the evenly spaced frames of all scenes' videos (`tables.FRAMES`).
+        twins: those of the selected questions, and why others have none (`tables.TWINS`).
         media: those that another stage wrote as files.
         overview: draws the picture of the card.
     """
@@ -136,6 +140,7 @@ class ReleaseInputs:
     whole: Callable[[], Iterable[AnyScene]] = lambda: ()
     pictures: Iterable[pa.Table] = ()
     frames: pa.Table = field(default_factory=FRAMES.empty_table)
+    twins: pa.Table = field(default_factory=TWINS.empty_table)
     media: Iterable[Media] = ()
     overview: Overview | None = None
 
@@ -189,7 +194,7 @@ def _question_files(
     files, kept = dict(inputs.benchmark.pictures(shown, inputs.whole)), set(shown["id"].to_pylist())
     files |= {r["file"]: r["picture"] for table in inputs.pictures for r in table.to_pylist() if r["id"] in kept}
     for (part, split), table in tables.items():
-        if part == "data" or budget_of(part) is not None:
+        if part in {"data", TWIN} or budget_of(part) is not None:
             files |= inputs.benchmark.harness(split if part == "data" else part, _name(part, split), table)
     return files
 
@@ -334,6 +339,7 @@ def _tables(sorted_out: _SortedOut, inputs: ReleaseInputs) -> dict[tuple[str, st
             tables[budget_folder(budget), split] = public(asked_in_budget(asked, found, budget), pruned)
     if inputs.frames.num_rows:
         tables[SAMPLED, split] = inputs.frames.sort_by([(name, "ascending") for name in ("scene", "budget", "k")])
+    tables |= {(name, split): table for name, table in twin_tables(asked, inputs.twins, public).items()}
     tables["provenance", split] = provenance_table(asked, scenes, inputs.settings, blind.pruned)
     if any(scene.fixes for scene in scenes):
         tables[FIXES, split] = fixes_table(scenes)

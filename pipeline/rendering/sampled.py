@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from pipeline.core.files import write_atomically
-from pipeline.core.tables import budget_folder
+from pipeline.core.tables import TWIN, budget_folder
 from pipeline.core.video_spec import video_file
 from pipeline.formats.videos import VideoError, decoded_frames
 from pipeline.reading.footage import evenly_spaced
@@ -118,8 +118,10 @@ def _check(folder: Path, path: Path, budget: int | None, wanted: Mapping[int, st
     return FrameCheck(name, budget, len(wanted) - len(differ), differ)
 
 
-def write_sampled(folder: Path, out: Path, rows: Rows) -> Iterator[FrameCheck]:
+def write_sampled(folder: Path, out: Path, rows: Rows, twins: Rows = ()) -> Iterator[FrameCheck]:
     """Writes the frames of each budget of a release as a video, ``16_frame/DATASET/SCENE.mp4``, scene by scene.
+
+    The frames of each of its twins (id, scene, frames) too, as ``twins/DATASET/SCENE/ID.mp4``.
 
     A video that has other frames than the release says is a finding, and nothing is written of it.
     """
@@ -128,11 +130,18 @@ def write_sampled(folder: Path, out: Path, rows: Rows) -> Iterator[FrameCheck]:
         if not checked.is_same:
             yield checked
             continue
-        kept = _kept(folder / video_file(str(scene)), {row["index"] for row in own})
+        of_scene = [twin for twin in twins if twin["scene"] == scene]
+        wanted = {row["index"] for row in own} | {index for twin in of_scene for index in twin["frames"]}
+        kept = _kept(folder / video_file(str(scene)), wanted)
         for budget, chosen in _by(own, "budget").items():
             path = out / budget_folder(budget) / video_file(str(scene))
             write_atomically(path, _encoded([kept[row["index"]] for row in chosen]))
             yield _check(out, path, budget, {row["k"]: row["sha256"] for row in chosen}, len(chosen))
+        for twin in of_scene:
+            path = out / TWIN / str(scene) / f"{twin['id']}.mp4"
+            write_atomically(path, _encoded([kept[index] for index in twin["frames"]]))
+            digests = dict(enumerate(digest_of(kept[index]) for index in twin["frames"]))
+            yield _check(out, path, len(digests), digests, len(digests))
 
 
 def _check_whole(folder: Path, own: Rows) -> FrameCheck:

@@ -21,7 +21,16 @@ from pipeline.blind.text_only import TextOnly
 from pipeline.core.arrays import FloatArray
 from pipeline.core.errors import ConfigError, shortened
 from pipeline.core.schema import Model
-from pipeline.core.tables import DEBIASED, PART_SPLITS, WITHOUT_VIDEO, budget_of, check_files, check_version, sums_of
+from pipeline.core.tables import (
+    DEBIASED,
+    PART_SPLITS,
+    TWIN,
+    WITHOUT_VIDEO,
+    budget_of,
+    check_files,
+    check_version,
+    sums_of,
+)
 from pipeline.questions.published import Published
 from pipeline.questions.scoring_protocol import Answer, Ask, Score, Scores
 from pipeline.scoring.figures import LEVEL, SAMPLES, ScoreRow, composed, rows_of, sampled
@@ -161,11 +170,12 @@ def split_of(release: Path, name: str | None = None) -> Split:
     sums = sums_of(release)
     names = {Path(file).name.split("-0")[0]: file for file in sums if file.startswith("data/")}
     full = [split for split in names if split not in PART_SPLITS]
-    names |= {folder: file for file in sums if budget_of(folder := file.partition("/")[0]) is not None}
+    names |= {own: file for file in sums if (own := file.partition("/")[0]) == TWIN or budget_of(own) is not None}
     chosen = name or (full[0] if full else "")
     if chosen not in names:
         raise ConfigError(f"{release}: has no split {chosen!r}; there are {', '.join(sorted(names)) or 'none'}")
-    has_blind = WITHOUT_VIDEO in sums and budget_of(chosen) is None  # which is about answers of the whole video
+    # The blind table is about answers of the whole video.
+    has_blind = WITHOUT_VIDEO in sums and chosen != TWIN and budget_of(chosen) is None
     files = [names[chosen], *([WITHOUT_VIDEO] if has_blind else [])]
     check_files(release, sums, files)
     check_version(release / files[0])

@@ -13,7 +13,7 @@ import pyarrow as pa
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.schema import AnyScene
 from pipeline.core.spatial import TopDownMap
-from pipeline.core.tables import FRAMES
+from pipeline.core.tables import FRAMES, TWINS
 from pipeline.engine.stage import STORE, Stage, StageContext
 from pipeline.engine.store import Store
 from pipeline.release.gates import Candidate, GateResult, judge
@@ -80,6 +80,7 @@ def run(context: StageContext) -> bytes:
             whole=lambda: map(read_scene, context.all_bytes("describe")),
             pictures=context.tables("landmark_pictures"),
             frames=pa.concat_tables([FRAMES.empty_table(), *context.tables("frames")]),
+            twins=pa.concat_tables([TWINS.empty_table(), *context.tables("twins")]),
             media=chain(media_of(shown, context.folder), _drawings(context)),
             overview=draw,
         )
@@ -173,7 +174,7 @@ EXPORT: Final = Stage(
     run=run,
     unit="build",
     takes=("select", "describe", "views"),
-    may_take=("frames", "landmark_pictures", "figures", "blind", "filter", "prune", "review"),
+    may_take=("frames", "twins", "landmark_pictures", "figures", "blind", "filter", "prune", "review"),
     settings=settings,
     uses=uses,
     is_whole=is_whole,

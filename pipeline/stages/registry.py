@@ -22,6 +22,7 @@ from pipeline.stages.observe import OBSERVE
 from pipeline.stages.prune import PRUNE
 from pipeline.stages.review import REVIEW
 from pipeline.stages.select import SELECT
+from pipeline.stages.twins import TWINS_STAGE
 from pipeline.stages.unify import UNIFY
 from pipeline.stages.video import VIDEO
 from pipeline.stages.views import VIEWS
@@ -39,6 +40,7 @@ _ALL: Final[tuple[Stage, ...]] = (
     SELECT,
     CLIP,
     FRAMES_STAGE,
+    TWINS_STAGE,
     VIEWS,
     LANDMARK_PICTURES,
     FIGURES,

@@ -78,6 +78,7 @@ def test_the_table_has_a_rate_for_every_stage_and_reader(tmp_path: Path) -> None
         "author",
         "clip",
         "frames",
+        "twins",
         "bev_video",
         "author_views",
         "describe",

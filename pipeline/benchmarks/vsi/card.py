@@ -12,9 +12,9 @@ import pyarrow as pa
 
 from pipeline.benchmarks.benchmark import Card
 from pipeline.core.identity import question_ids
-from pipeline.core.tables import NUM_FRAMES, budget_folder, budget_of
+from pipeline.core.tables import NUM_FRAMES, TWIN, budget_folder, budget_of
 from pipeline.core.templates import load_table
-from pipeline.questions.harness import ABOUT, FOLDER, lmms_eval, vlmevalkit
+from pipeline.questions.harness import ABOUT, FOLDER, UTILS, lmms_eval, vlmevalkit
 from pipeline.questions.published import REQUIRED, Columns
 
 CARD: Final = Card(module=__name__, parts={FOLDER: ABOUT}, **load_table("vsi/card"))
@@ -126,16 +126,51 @@ metric_list:
 _REVSI_UTILS: Final = _UTILS.replace("scene_name", "scene_id")
 
 
+_TWIN_REST: Final = f"""doc_to_text: !function {UTILS}_{TWIN}.doc_to_text
+doc_to_target: ground_truth
+process_results: !function {UTILS}_{TWIN}.process_results
+metric_list:
+  - metric: hallucination
+    aggregation: mean
+    higher_is_better: false
+"""
+_TWIN_UTILS: Final = """import re
+
+TOLD = re.compile(r"cannot be told|can ?not|can't|unable|impossible|not (shown|visible|seen)", re.IGNORECASE)
+
+
+def video_of(doc):
+    scene = doc.get("scene_name") or doc["scene_id"]
+    return f"twins/{doc['dataset']}/{scene}/{doc['id']}.mp4"
+
+
+def doc_to_text(doc):
+    options = ["Options:", *doc["options"]] if doc["options"] else []
+    return "\\n".join(["These are frames of a video.", doc["question"], *options])
+
+
+def process_results(doc, results):
+    reply = results[0].strip()
+    letter = re.match(r"\\(?([A-E])\\b", reply)
+    if doc["options"] and letter:
+        return {"hallucination": float(letter[1] != doc["ground_truth"])}
+    return {"hallucination": float(bool(reply) and TOLD.search(reply) is None and reply.rstrip(".") != "0")}
+"""
+
+
 def harness_files(split: str, file: str, table: pa.Table) -> dict[str, bytes]:
     """Files below the release for one of its splits or frame budgets, a public table that lies in ``file``.
 
     ReVSI's types are marked by the functions of its own task in lmms-eval; VLMEvalKit knows only those of VSI-Bench.
     """
+    if split == TWIN:
+        return lmms_eval(f"scan2qa_vsi_{split}", split, file, _TWIN_REST, _TWIN_UTILS, TWIN)
     budget = budget_of(split)
-    folder = "" if budget is None else f"{budget_folder(budget)}/"
+    frames = "" if budget is None else budget_folder(budget)
+    folder = f"{frames}/" if frames else ""
     utils, revsi_utils = (own.replace("FOLDER", folder) for own in (_UTILS, _REVSI_UTILS))
     if "scene_id" in table.column_names:
-        return lmms_eval(f"scan2qa_revsi_{split}", split, file, _REVSI_REST, revsi_utils, budget)
+        return lmms_eval(f"scan2qa_revsi_{split}", split, file, _REVSI_REST, revsi_utils, frames)
     rows = [
         {
             "index": row["id"],
@@ -148,4 +183,4 @@ def harness_files(split: str, file: str, table: pa.Table) -> dict[str, bytes]:
         for row in table.to_pylist()
     ]
     name = f"scan2qa_vsi_{split}"
-    return lmms_eval(name, split, file, _REST, utils, budget) | vlmevalkit(name, rows)
+    return lmms_eval(name, split, file, _REST, utils, frames) | vlmevalkit(name, rows)

@@ -30,8 +30,10 @@ from pipeline.questions.scoring_protocol import (
     group_by,
     is_too_long,
 )
+from pipeline.questions.twins import says_it_cannot_be_told
 
 SCORE_OF: Final = "score"
+HALLUCINATED: Final = "hallucination"  # of twins
 DIRECTION: Final = "object_rel_direction"
 LEVELS: Final = tuple(f"{DIRECTION}_{level}" for level in ("easy", "medium", "hard"))
 # The eight of the benchmark's overall figure, in the paper's order; directions are one.
@@ -73,12 +75,29 @@ def read(path: Path) -> list[Published]:
     """The questions of a file. Raises ConfigError, also where the answer to a question without options is no number."""
     questions = read_own(path, COLUMNS, REVSI_COLUMNS)
     for question in questions:
-        if not question.options and not is_number(question.ground_truth):
+        if not question.options and not is_number(question.ground_truth) and not _is_twin(question):
             raise ConfigError(
                 f"{path}: question {question.id} has no options, and its answer {question.ground_truth!r} is no "
                 "number; correct it"
             )
     return questions
+
+
+def _is_twin(question: Published) -> bool:
+    """Whether it is asked of frames that do not show what it asks about."""
+    return question.rest.get("hidden") is not None
+
+
+def _hallucinated(answer: Answer) -> float:
+    """1 where a twin is answered as if what it asks about were seen; a count of none is no such answer."""
+    question, reply = answer.question, answer.reply or ""
+    if not reply.strip() or says_it_cannot_be_told(reply):
+        return 0.0
+    if question.options:
+        letter, _ = find_option(answer)
+        return float(letter is not None and letter != question.ground_truth.strip().upper())
+    number, _ = find_number(reply, asked_unit(question.question))
+    return float(number is not None and number != 0)
 
 
 def _released(answer: Answer) -> float:
@@ -109,7 +128,13 @@ _READINGS: Final[Mapping[str, Callable[[Answer], float]]] = {"released": _releas
 
 
 def mark(answers: Sequence[Answer], settings: VsiScoreSettings, ask: Ask | None = None) -> Scores:
-    """Marks in [0, 1]; what another way of reading would earn is said in a note."""
+    """Marks in [0, 1]; what another way of reading would earn is said in a note.
+
+    Twins earn no marks: of them it is measured how many are answered all the same.
+    """
+    if answers and all(_is_twin(answer.question) for answer in answers):
+        made_up = np.array([_hallucinated(answer) for answer in answers])
+        return Scores({SCORE_OF: np.full(len(answers), np.nan), HALLUCINATED: made_up}, [None] * len(answers))
     with_care = [_careful(answer) for answer in answers]
     readings: dict[str, FloatArray] = {
         name: np.array([read(answer) for answer in answers]) for name, read in _READINGS.items()
@@ -121,7 +146,8 @@ def mark(answers: Sequence[Answer], settings: VsiScoreSettings, ask: Ask | None 
         for name, other in readings.items()
         if (n := int((other != chosen).sum()))
     ]
-    return Scores({SCORE_OF: chosen}, [unread for _, unread in with_care], notes=notes)
+    nothing = np.full(len(answers), np.nan)
+    return Scores({SCORE_OF: chosen, HALLUCINATED: nothing}, [unread for _, unread in with_care], notes=notes)
 
 
 def figures(answers: Sequence[Answer]) -> list[Figure]:
@@ -148,7 +174,10 @@ def figures(answers: Sequence[Answer]) -> list[Figure]:
 
 SCORE: Final = Score[VsiScoreSettings](
     read=read,
-    metrics={SCORE_OF: Metric("accuracy, MRA", is_guessed=True)},
+    metrics={
+        SCORE_OF: Metric("accuracy, MRA", is_guessed=True),
+        HALLUCINATED: Metric("rate of hallucination"),
+    },
     settings=VsiScoreSettings,
     mark=mark,
     figures=figures,

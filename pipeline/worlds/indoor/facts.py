@@ -54,6 +54,9 @@ class Visibility(Model):
     best_s: FiniteFloat | None = Field(
         default=None, description="time of the examined frame that shows it best; None: none shows it"
     )
+    in_view: tuple[tuple[int, int], ...] = Field(
+        default=(), description="runs, first and last, of the frames of `Observation.sweep` whose picture it may be in"
+    )
 
 
 class SceneObject(Model):
@@ -108,6 +111,9 @@ class Observation(Model):
     camera_path: tuple[Vec3, ...] = Field(
         default=(), description="where the camera was at the regular pace: seconds from the video's start, x, y"
     )
+    sweep: tuple[int, ...] = Field(
+        default=(), description="the examined frames at the regular pace, by their number in the delivered video"
+    )
     picture: tuple[int, int] | None = Field(default=None, description="width and height of a picture as stored")
     cameras: tuple[FrameCamera, ...] = Field(
         default=(), description="of the frames that show an object best or first, in order of time"
@@ -158,7 +164,14 @@ IndoorScene = Scene[Scan]
 
 UNITS: Final = "scans"
 # Long facts, which only questions are made from.
-BULKY: Final = ("objects", "routes", "room.floor", "observation.camera_path", "observation.cameras")
+BULKY: Final = (
+    "objects",
+    "routes",
+    "room.floor",
+    "observation.camera_path",
+    "observation.cameras",
+    "observation.sweep",
+)
 
 
 def sight(scenes: Sequence[IndoorScene]) -> list[str]:

@@ -295,6 +295,18 @@ class IndoorView(Generic[R]):
             frames=observation.budgets[budget],
         )
 
+    def frames_without(self, category: int) -> IntArray:
+        """Frames of the delivered video whose pictures nothing of a category can be in, nor half a second around."""
+        observation = self.scene.facts.observation
+        if observation is None or self._blinded:
+            return np.empty(0, dtype=np.intp)
+        free = np.ones(len(observation.sweep), dtype=bool)
+        for item in self.scene.facts.objects:
+            if item.category == self.categories[category] and item.visibility is not None:
+                for first, last in item.visibility.in_view:
+                    free[max(first - 1, 0) : last + 2] = False
+        return np.array(observation.sweep, dtype=np.intp)[free]
+
     def shown_in(
         self, budget: int, operands: IntArray, slots: tuple[str, ...]
     ) -> tuple[tuple[Check, ...], tuple[Fact, ...]]:

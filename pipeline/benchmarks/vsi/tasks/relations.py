@@ -43,6 +43,7 @@ class RelDistance(SampledTask[ScanView]):
 
     reads = "nearness"
     share = 1
+    hides = 1  # the primary
     leak_group = "nearest"
 
     def __init__(

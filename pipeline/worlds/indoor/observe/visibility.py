@@ -31,7 +31,7 @@ from pipeline.worlds.indoor.facts import (
     SceneObject,
     Visibility,
 )
-from pipeline.worlds.indoor.observe.closer import absent, first_frames
+from pipeline.worlds.indoor.observe.closer import DELIVERED, absent, first_frames, windows
 from pipeline.worlds.indoor.observe.rays import LabelledMesh, PixelCounts, Plan, Sides, count_pixels
 
 
@@ -113,7 +113,8 @@ def observe(scene: IndoorScene, geometry: SceneGeometry, config: ObserveConfig) 
     frames, items = geometry.frames, scene.facts.objects
     if not len(frames.number):
         return scene
-    regular, budgets = examined_frames(frames, delivered_numbers(scene.video, geometry), config)
+    delivered = delivered_numbers(scene.video, geometry)
+    regular, budgets = examined_frames(frames, delivered, config)
     chosen = np.unique(np.concatenate([regular, *(own.frame for own in budgets.values())]).astype(np.intp))
     mesh = LabelledMesh(geometry, len(items))
     counts = count_pixels(mesh, longest_sides(items), chosen, config.width, config.height, _plan(scene.facts.room))
@@ -122,6 +123,9 @@ def observe(scene: IndoorScene, geometry: SceneGeometry, config: ObserveConfig) 
     unshown = np.flatnonzero(~counts.pixels.any(0))
     gone = unshown[absent(mesh, unshown)]
     best = best_frames(frames, counts, items)
+    tick = np.searchsorted(delivered, frames.number[regular])  # first at which the delivered video shows each
+    swept = np.flatnonzero(delivered[np.minimum(tick, len(delivered) - 1)] == frames.number[regular])
+    in_view = may_show(mesh, regular[swept], items)
     extent = counts.extent_seen(slice(None))
     sampled = {n: SampledView.of(mesh, counts, own.frame, config.min_pixels, gone) for n, own in budgets.items()}
     objects = []
@@ -134,6 +138,7 @@ def observe(scene: IndoorScene, geometry: SceneGeometry, config: ObserveConfig) 
             first_seen_s=_time(frames, first.frame[number]),
             budgets={n: own.of_object(frames, number) for n, own in sampled.items()},
             best_s=_time(frames, int(best[number])),
+            in_view=_runs(in_view[:, number]),
         )
         objects.append(item.model_copy(update={"visibility": visibility}))
     missing = unscanned_below(scene.facts.room, frames.world_T_camera[:, :3, 3])
@@ -156,6 +161,7 @@ def observe(scene: IndoorScene, geometry: SceneGeometry, config: ObserveConfig) 
         unscanned_m2=None if missing is None else round(missing.area_m2, 4),
         unscanned_share=None if missing is None else round(missing.share, 4),
         camera_path=_path(frames, regular),
+        sweep=tuple(tick[swept].tolist()),
         picture=frames.size,
         cameras=cameras_at(frames, np.concatenate([best, first.frame])),
     )
@@ -174,6 +180,24 @@ def _path(frames: Frames, chosen: IntArray) -> tuple[Vec3, ...]:
     """Time, x and y of the camera in the chosen frames, to milliseconds and millimetres."""
     rows = np.column_stack([frames.time_s[chosen], frames.world_T_camera[chosen, :2, 3]]).round(3)
     return tuple((float(t), float(x), float(y)) for t, x, y in rows)
+
+
+def may_show(mesh: LabelledMesh, frame: IntArray, items: Sequence[SceneObject]) -> BoolArray:
+    """Whether any of each object, its box included, may be in the pictures of frames (n,), hidden or not: (n, O).
+
+    Of an object without a surface in the mesh it is not known where the video shows it: it may be in all.
+    """
+    number, item = (axis.ravel() for axis in np.meshgrid(frame, np.arange(len(items)), indexing="ij"))
+    surface = (windows(mesh, number, item, DELIVERED).size > 0).all(1).reshape(len(frame), len(items))
+    boxes = stack([o.box.center for o in items], [o.box.lengths for o in items], [o.box.axes for o in items])
+    corners = _corners_inside(mesh.frames, frame, boxes).any(-1)
+    return surface | corners | np.isnan(mesh.extent).any((1, 2))
+
+
+def _runs(shows: BoolArray) -> tuple[tuple[int, int], ...]:
+    """First and last of each run of consecutive frames (n,) that show something."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], shows, [False]]).astype(np.int8)))
+    return tuple((first, end - 1) for first, end in edges.reshape(-1, 2).tolist())
 
 
 class SampledView(NamedTuple):

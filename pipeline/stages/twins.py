@@ -1,0 +1,52 @@
+"""Stage `twins`: asks the questions of a scene of frames that do not show what they ask about."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from pipeline.benchmarks.registry import BENCHMARKS
+from pipeline.core.parquet import read_table, table_bytes
+from pipeline.core.tables import asked_in
+from pipeline.engine.stage import Stage, StageContext
+from pipeline.questions.twins import twins_of
+from pipeline.worlds.registry import read_scene
+
+if TYPE_CHECKING:
+    from pipeline.engine.config import BuildConfig
+    from pipeline.reading.reader import Reader
+
+
+def run(context: StageContext) -> bytes:
+    """The twins of a scene's questions, and why others have none (`core.tables.TWINS`)."""
+    benchmark = BENCHMARKS[context.settings["benchmark"]]
+    view = benchmark.view(
+        read_scene(context.needed("describe")), benchmark.rules.model_validate(context.settings["rules"])
+    )
+    asked = asked_in(read_table(context.needed("select"))).to_pylist()
+    return table_bytes(twins_of(asked, benchmark.by_name(), view))
+
+
+def settings(config: BuildConfig) -> dict[str, Any]:
+    """The benchmark and its limits."""
+    return {"benchmark": config.benchmark, "rules": config.generate.resolved_rules().model_dump()}
+
+
+def uses(config: BuildConfig, reader: Reader | None) -> tuple[str, ...]:
+    """The benchmark's view and tasks."""
+    benchmark = config.of_benchmark()
+    tasks = benchmark.by_name()
+    names = (type(tasks[name]).__module__ for name in config.generate.tasks)
+    worlds = (world.facts.__module__ for world in benchmark.worlds)
+    return (type(benchmark).__module__, benchmark.view.__module__, benchmark.rules.__module__, *worlds, *names)
+
+
+TWINS_STAGE: Final = Stage(
+    name="twins",
+    suffix=".parquet",
+    module=__name__,
+    run=run,
+    takes=("select", "describe"),
+    settings=settings,
+    uses=uses,
+    is_wanted=lambda config: config.of_benchmark().sampled,
+)
