@@ -27,7 +27,7 @@ from tests.benchmarks.cityeqa.agents import Agent
 from tests.benchmarks.cityeqa.cities import ill_supplemented, sample, small, tasks_of
 from tests.oracles.city_answers import answer, shape, targets
 
-RULES = CityRules(tried_per_category=16)
+RULES = CityRules(tried_per_category=8)
 MORE = CityRules(tried_per_category=24)  # of the category that needs pairs of shops
 USES = "World Knowledge"
 Row = dict[str, Any]
