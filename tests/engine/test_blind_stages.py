@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -94,6 +95,17 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("many")
     write_scenes(folder / "meta.json", MANY)
     return folder
+
+
+@pytest.fixture(scope="module")
+def pruned(many: Path) -> Outcome:
+    """A build of many scenes, pruned and asked of nobody; not to be changed."""
+    return build(many, many.parent / "pruned", **PRUNED)
+
+
+def copied(many: Path, out: Path) -> Path:
+    """What that build leaves."""
+    return Path(shutil.copytree(many.parent / "pruned", out, symlinks=True))
 
 
 def recorded(selected: tuple[Path, pa.Table], out: Path, **models: Answer) -> Asked:
@@ -210,12 +222,11 @@ def test_a_failed_reply_holds_its_question_back_and_is_tried_again(
 
 
 @pytest.mark.slow
-def test_without_a_panel_nothing_is_removed_and_the_card_says_so(many: Path, tmp_path: Path) -> None:
-    outcome = build(many, tmp_path / "out", **PRUNED)
-    folder = tmp_path / "out" / "release"
+def test_without_a_panel_nothing_is_removed_and_the_card_says_so(many: Path, pruned: Outcome) -> None:
+    folder = many.parent / "pruned" / "release"
     reasons = {row["reason"] for row in rows_of(folder / "rejected" / "test-00000-of-00001.parquet")}
     assert not reasons & {"answered_blind", "blind_balance"}
-    assert all(row.asked == row.released and row.debiased is not None for row in outcome.released.blind)
+    assert all(row.asked == row.released and row.debiased is not None for row in pruned.released.blind)
     assert "Nobody was asked without the video: no question was removed for that." in (folder / "README.md").read_text()
 
 
@@ -239,34 +250,35 @@ def test_debiased_is_what_pruning_leaves(many: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_same_bytes_whatever_the_order_of_scenes(many: Path, tmp_path: Path) -> None:
-    sections = PRUNED
-    build(many, tmp_path / "one", **sections)
+def test_the_same_bytes_whatever_the_order_of_scenes(many: Path, pruned: Outcome, tmp_path: Path) -> None:
     (tmp_path / "meta").mkdir()
     write_scenes(tmp_path / "meta" / "meta.json", dict(reversed(MANY.items())))
-    build(tmp_path / "meta", tmp_path / "two", **sections)
-    assert release_of(tmp_path / "one") == release_of(tmp_path / "two")
+    build(tmp_path / "meta", tmp_path / "two", **PRUNED)
+    assert release_of(tmp_path / "two") == release_of(many.parent / "pruned")
 
 
 @pytest.mark.slow
-def test_pruning_runs_again_only_where_questions_or_its_settings_changed(many: Path, tmp_path: Path) -> None:
-    out = tmp_path / "out"
+def test_pruning_runs_again_only_where_questions_or_its_settings_changed(
+    many: Path, pruned: Outcome, tmp_path: Path
+) -> None:
+    out = copied(many, tmp_path / "out")
 
     def ran(**sections: Any) -> list[set[str]]:
         outcome = whys(build(many, out, **PRUNED | sections))
         return [outcome[stage] for stage in ("select", "filter", "prune")]
 
-    assert ran() == [{"new"}] * 3
+    assert [whys(pruned)[stage] for stage in ("select", "filter", "prune")] == [{"new"}] * 3
     assert ran() == [{"reused"}] * 3
     assert ran(prune={"tau": 0.3}) == [{"reused"}, {"reused"}, {"config"}]
     assert ran(prune={"tau": 0.3}, blind={"models": [], "remove": "any"}) == [{"reused"}, {"config"}, {"reused"}]
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("pruned")
 def test_a_dry_run_tells_of_them(many: Path, tmp_path: Path) -> None:
     config = config_of(many, **PRUNED)
     assert whys(Builder(config, tmp_path / "out").dry_run())["prune"] == {"new"}
-    Builder(config, tmp_path / "out").build()
+    copied(many, tmp_path / "out")
     assert all(why == {"reused"} for why in whys(Builder(config, tmp_path / "out").dry_run()).values())
 
 
