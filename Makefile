@@ -2,6 +2,7 @@
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+DEV := $(VENV)/.ready-dev
 
 # The first of these that runs and is new enough; a version manager's stub may be found and yet not run.
 PYTHON ?= $(shell for python in python3.12 python3.11 python3.13 python3.14 python3; do \
@@ -62,16 +63,16 @@ coverage-vsi: need-META need-QUESTIONS $(READY) ## the share of a published file
 # Tests start the command again and again: with its bytecode kept, each start takes a second less.
 test test-fast: export PYTHONDONTWRITEBYTECODE =
 
-test: $(READY) browser ## run the tests, in WORKERS=3 processes (0: in this one)
+test: $(DEV) browser ## run the tests, in WORKERS=3 processes (0: in this one)
 	$(BIN)/pytest $(SHARED)
 
-test-fast: $(READY) ## run only the fast tests (about half a second or less each): under two minutes
+test-fast: $(DEV) ## run only the fast tests (about half a second or less each): under two minutes
 	$(BIN)/pytest $(SHARED) -m "not slow"
 
 browser: ## install the browser that the tests drive
 	@.ci/browser
 
-lint: $(READY) ## rules, formatting, types and the direction of imports
+lint: $(DEV) ## rules, formatting, types and the direction of imports
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
@@ -80,17 +81,17 @@ lint: $(READY) ## rules, formatting, types and the direction of imports
 # Long runs of tests that the suite runs briefly: an hour and a half of two cores, most of it fuzzing (SECONDS for each reader).
 SECONDS ?= 600
 torture: export SCAN2QA_TORTURE = 1
-torture: $(READY) ## kills, stops, full disks, damage, races, hostile inputs and fuzzing (needs atheris) at length: docs/reliability.md [SECONDS=600]
+torture: $(DEV) ## kills, stops, full disks, damage, races, hostile inputs and fuzzing (needs atheris) at length: docs/reliability.md [SECONDS=600]
 	$(BIN)/pytest -n 1 tests/engine/test_kill.py tests/engine/test_store.py tests/engine/test_damage.py tests/engine/test_lease.py \
 		tests/engine/test_at_once.py tests/blind/test_filtering.py tests/test_packaging.py
 	$(BIN)/python -m tests.torture
 	$(BIN)/python -m tests.bench stops 20
 	$(BIN)/python -m tests.fuzz all --seconds $(SECONDS)
 
-mutants: $(READY) ## change random lines of pipeline/ one by one, and list those that the tests of their package miss [NUMBER=300 SEED=0 ARGS=--fast]
+mutants: $(DEV) ## change random lines of pipeline/ one by one, and list those that the tests of their package miss [NUMBER=300 SEED=0 ARGS=--fast]
 	$(BIN)/python -m tests.mutants $(or $(NUMBER),300) --seed $(or $(SEED),0) $(ARGS)
 
-bench: $(READY) ## measure speed (the model layer apart, twelve minutes: python -m tests.bench models)
+bench: $(DEV) ## measure speed (the model layer apart, twelve minutes: python -m tests.bench models)
 	$(BIN)/python -m tests.bench
 
 schemas: $(READY) ## write meta_schemas/*.schema.json from the shared models
@@ -99,12 +100,14 @@ schemas: $(READY) ## write meta_schemas/*.schema.json from the shared models
 docs: $(READY) ## write docs/reference: reasons and findings with a picture each, columns, keys of configurations, licences of packages
 	$(BIN)/scan2qa reference
 
-lock: ## resolve requirements.lock again (needs uv) [ARGS=--upgrade]
+COMPILE = uv pip compile --universal --python-version 3.11 --generate-hashes --quiet --custom-compile-command "make lock" $(ARGS)
+BUILDS := $(addprefix --extra ,scans flights models review dask s3 setup)
+lock: ## resolve requirements.lock and requirements-dev.lock again (needs uv) [ARGS=--upgrade]
 	@command -v uv >/dev/null || { echo "make lock needs uv: pip install uv" >&2; exit 1; }
-	uv pip compile --universal --python-version 3.11 --generate-hashes --extra dev --extra scans --extra flights --extra models --extra review --extra dask --extra s3 --quiet \
-		--custom-compile-command "make lock" $(ARGS) pyproject.toml -o requirements.lock
-	uv pip compile --universal --python-version 3.11 --generate-hashes --no-deps --quiet \
-		--custom-compile-command "make lock" $(ARGS) requirements-harnesses.in -o requirements-harnesses.lock
+	$(COMPILE) $(BUILDS) pyproject.toml -o requirements.lock
+	$(COMPILE) $(BUILDS) --extra dev --constraint requirements.lock \
+		$$(sed -n 's/^\([a-zA-Z0-9._-]*\)==.*/--no-emit-package \1/p' requirements.lock) pyproject.toml -o requirements-dev.lock
+	$(COMPILE) --no-deps requirements-harnesses.in -o requirements-harnesses.lock
 
 clean: ## remove what builds wrote to outputs/, and caches
 	rm -rf outputs/* dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
@@ -113,8 +116,12 @@ clean: ## remove what builds wrote to outputs/, and caches
 distclean: clean ## clean, and remove .venv
 	rm -rf $(VENV)
 
-$(READY): requirements.lock requirements-models.lock requirements-harnesses.lock pyproject.toml
+$(READY): requirements.lock requirements-models.lock pyproject.toml
 	@.ci/setup "$(VENV)" "$(PYTHON)"
+	@touch $@
+
+$(DEV): $(READY) requirements-dev.lock requirements-harnesses.lock
+	@.ci/setup "$(VENV)" "$(PYTHON)" dev
 	@touch $@
 
 need-%:
