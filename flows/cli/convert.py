@@ -15,6 +15,7 @@ from flows.cli.output.console import console, start_spinner, stop_spinner
 from flows.cli.output.tables import print_table
 from pipeline.core.errors import ConfigError, RawDataError, require_extra, unexpected
 from pipeline.core.files import TEMPORARY, translate_os_errors
+from pipeline.formats.nearest import nearest_format
 from pipeline.formats.scene_folder import write_scene
 from pipeline.reading.files import SceneFiles
 from pipeline.reading.folders import SAFE_NAME
@@ -50,7 +51,8 @@ def convert(name: str, source: Path, out: Path) -> bool:
     places = converter.places(source)
     if not places:
         other = [n for n in recognised(source) if n != name]
-        looks = f"; this looks like {' or '.join(other)}" if other else ""
+        likely = f"this looks like {' or '.join(other)}" if other else nearest_format(source)
+        looks = f"; {likely}" if likely else ""
         raise ConfigError(f"{source}: no {name} here, which is {converter.about}{looks}")
     broken: list[RawDataError] = []
     rows: list[tuple[str, str, str, str, str]] = []

@@ -11,7 +11,7 @@ import psutil
 from flows.cli.output import build_tables
 from flows.cli.output.console import start_spinner, stop_spinner
 from flows.cli.output.forecast_tables import show_bounds, show_efforts
-from flows.orchestration.folders import BUILDS, OUTPUTS
+from flows.orchestration.folders import OUTPUTS, configuration
 from flows.orchestration.forecast import COUNTED, READING, bounds_of, efforts, seconds_for
 from flows.orchestration.roots import roots_of
 from pipeline.benchmarks.registry import BENCHMARKS
@@ -62,7 +62,7 @@ def _read_quickly(reader: Reader, root: Path, inspection: Inspection) -> Read:
 def _show_prospects(name: str, reader: str, root: Path, workers: int) -> None:
     """Prints the questions that a benchmark would make from a root, under its own configuration."""
     start_spinner("Counting questions")
-    config = load_config(BUILDS / f"{name}.yaml", ()).model_copy(update={"roots": {reader: root}})
+    config = load_config(configuration(name), ()).model_copy(update={"roots": {reader: root}})
     inputs, title = list_inputs(config).inputs, config.of_benchmark().title
     found = bounds_of(config, inputs)
     stop_spinner()

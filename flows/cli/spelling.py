@@ -16,6 +16,7 @@ import yaml
 
 from pipeline.core.arguments import split_root, split_setting, unknown_key
 from pipeline.core.errors import ConfigError
+from pipeline.core.plugins import entries
 
 _HOME: Final = Path(__file__).resolve().parents[2]
 _SLACK_S: Final = 60.0  # between the files of one checkout, or of one installation
@@ -35,7 +36,7 @@ def refuse_misspelt(path: Path, roots: Sequence[str], settings: Sequence[str]) -
     readers = schema["properties"]["roots"]["propertyNames"]["enum"]
     for root in roots:
         reader, where = split_root(root, readers)
-        if reader not in readers:
+        if reader not in readers and reader not in {entry.name for entry in entries("scan2qa.readers")}:
             raise ConfigError(f"unknown reader {reader!r}; there are {', '.join(readers)}")
         if ":/" not in where and not Path(where).is_dir():
             raise ConfigError(f"{where}: no such folder; give one with --root {reader}=folder")

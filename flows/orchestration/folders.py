@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from pipeline.core.errors import ConfigError
+from pipeline.core.plugins import folders
 
 BUILDS: Final = Path(__file__).resolve().parents[1] / "builds"
 OUTPUTS: Final = Path("outputs")
@@ -15,13 +16,15 @@ CORES: Final = os.cpu_count() or 1
 
 def configurations() -> list[str]:
     """The names of the configurations that come with the command."""
-    return sorted(path.stem for path in BUILDS.glob("*.yaml"))
+    return sorted(path.stem for folder in (BUILDS, *folders("builds")) for path in folder.glob("*.yaml"))
 
 
 def configuration(name: str) -> Path:
     """The file of a build's configuration. Raises ConfigError where there is none."""
-    path = Path(name) if name.endswith((".yaml", ".yml")) else BUILDS / f"{name}.yaml"
-    if not path.exists():
+    named = name.endswith((".yaml", ".yml"))
+    paths = [Path(name)] if named else [folder / f"{name}.yaml" for folder in (BUILDS, *folders("builds"))]
+    path = next((path for path in paths if path.exists()), None)
+    if path is None:
         known = ", ".join(configurations())
         raise ConfigError(f"unknown build {name!r}; there are {known}, or give the path of a YAML file")
     return path

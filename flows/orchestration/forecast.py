@@ -340,7 +340,7 @@ def _measure(
     """Lays what one build told over the rates."""
     found: dict[tuple[str, str], list[Entry]] = defaultdict(list)
     for (stage, unit), entry in read_manifest(folder).items():
-        if entry.output and entry.seconds:
+        if entry.output and entry.seconds and stage in STAGES:  # of another version there may be others
             dataset = unit.partition("/")[0]
             for reader in (reader for reader, datasets in readers.items() if dataset in datasets):
                 found[stage, reader].append(entry)

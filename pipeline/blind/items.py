@@ -15,6 +15,7 @@ import pyarrow as pa
 from pipeline.core.arrays import IntArray
 from pipeline.core.errors import ConfigError
 from pipeline.core.identity import digest
+from pipeline.core.plugins import folders
 from pipeline.core.templates import LIST_SEPARATOR, TEMPLATES_DIR, Operands, Template, load_template
 from pipeline.questions.choices import number_of, offered
 
@@ -134,7 +135,8 @@ def _words(text: str) -> tuple[str, ...]:
 @cache
 def _templates(task: str) -> tuple[Template, ...]:
     """The question templates of a task's name, whatever the benchmark."""
-    paths = sorted(TEMPLATES_DIR.glob(f"*/{task}.yaml")) if re.fullmatch(r"\w+", task) else []
+    roots = [TEMPLATES_DIR, *folders("templates")] if re.fullmatch(r"\w+", task) else []
+    paths = sorted(path for root in roots for path in root.glob(f"*/{task}.yaml"))
     return tuple(load_template(f"{path.parent.name}/{path.stem}") for path in paths)
 
 

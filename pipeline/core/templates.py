@@ -18,6 +18,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
 from pipeline.core.errors import TemplateError
+from pipeline.core.plugins import folders
 
 TEMPLATES_DIR: Final = Path(__file__).resolve().parents[2] / "templates"
 LIST_SEPARATOR: Final = ", "
@@ -101,11 +102,23 @@ class Template(BaseModel):
 @cache
 def load_template(name: str, root: Path = TEMPLATES_DIR) -> Template:
     """Template by path without suffix, for example ``load_template("vsi/object_counting")``."""
-    path = root / f"{name}.yaml"
+    path = _file_of(name, root)
     try:
         return Template.model_validate(yaml.load(path.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader))
     except (OSError, yaml.YAMLError, ValidationError) as error:
         raise TemplateError(f"{path}: cannot be read as a question template: {error}") from error
+
+
+def _file_of(name: str, root: Path) -> Path:
+    """Our own file of a name, or else that of a package from outside."""
+    path = root / f"{name}.yaml"
+    others = () if path.exists() else (folder / f"{name}.yaml" for folder in folders("templates"))
+    return next((other for other in others if other.exists()), path)
+
+
+def table_file(name: str) -> Path:
+    """The file of a table."""
+    return _file_of(f"tables/{name}", TEMPLATES_DIR)
 
 
 @cache
@@ -114,7 +127,7 @@ def load_table(name: str) -> Any:
 
     The name stands in the call as a literal: so the file counts as code of every stage that imports the caller.
     """
-    path = TEMPLATES_DIR / "tables" / f"{name}.yaml"
+    path = _file_of(f"tables/{name}", TEMPLATES_DIR)
     try:
         return yaml.load(path.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)
     except (OSError, yaml.YAMLError) as error:

@@ -20,6 +20,8 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from pipeline.core.identity import digest_of
+from pipeline.core.plugins import entries, packages
+from pipeline.core.templates import table_file
 
 PACKAGE: Final = "pipeline"
 FOLDER: Final = Path(__file__).resolve().parents[2]  # where the package stands
@@ -39,11 +41,15 @@ CACHE_FILE: Final = "__pycache__/syntax.json"  # below the package, beside what 
 
 
 class Module(NamedTuple):
-    """A digest of a module's syntax tree, the names of all that it may import, and of the tables that it loads."""
+    """A digest of a module's syntax tree, the names of all that it may import, of the tables that it loads, and groups.
+
+    ``groups``: of entry points (`core.plugins`) whose modules it imports, whatever is installed.
+    """
 
     digest: str
     imports: tuple[str, ...]
     tables: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
 
 
 @cache
@@ -57,9 +63,14 @@ def code_digest(roots: tuple[str, ...], folder: Path = FOLDER) -> str:
 def code_parts(roots: tuple[str, ...], folder: Path = FOLDER) -> dict[str, str]:
     """The parts behind `code_digest`: digests of modules and tables by files, versions of libraries by names."""
     modules = closure(roots, folder)
-    files = {sources_of(folder).paths[name].relative_to(folder).as_posix(): m.digest for name, m in modules.items()}
+    files = {_told(sources_of(folder).paths[name], name, folder): m.digest for name, m in modules.items()}
     files |= tables(modules.values(), folder)
     return files | {name: version or "not there" for name, version in libraries(modules.values()).items()}
+
+
+def _told(path: Path, name: str, folder: Path) -> str:
+    """A module's file below the folder; of a package from outside its name."""
+    return path.relative_to(folder).as_posix() if path.is_relative_to(folder) else f"plug-in {name}"
 
 
 def closure(roots: Iterable[str], folder: Path = FOLDER) -> dict[str, Module]:
@@ -79,20 +90,24 @@ def closure(roots: Iterable[str], folder: Path = FOLDER) -> dict[str, Module]:
         if name in sources.paths and name not in found and name not in REGISTRIES:
             found[name] = sources.module(name)
             waiting += [name.rpartition(".")[0], *found[name].imports]
+            waiting += [entry.module for group in found[name].groups for entry in entries(group)]
     sources.save()
     return found
 
 
 def tables(modules: Iterable[Module], folder: Path = FOLDER) -> dict[str, str]:
     """File below the folder -> digest of every table that modules load by name (`core.templates.load_table`)."""
-    names = {f"templates/tables/{name}.yaml" for module in modules for name in module.tables}
-    return {name: digest_of((folder / name).read_bytes()) for name in sorted(names)}
+    found = {}
+    for name in sorted({name for module in modules for name in module.tables}):
+        own = folder / f"templates/tables/{name}.yaml"
+        found[f"templates/tables/{name}.yaml"] = digest_of((own if own.exists() else table_file(name)).read_bytes())
+    return found
 
 
 def libraries(modules: Iterable[Module]) -> dict[str, str | None]:
     """Distribution -> version of everything outside Python and the package that modules import; None: not here."""
     names = {name.partition(".")[0] for module in modules for name in module.imports}
-    names -= {PACKAGE, *sys.stdlib_module_names}
+    names -= {PACKAGE, *packages(), *sys.stdlib_module_names}
     return {d: _version(d) for name in sorted(names) for d in DISTRIBUTIONS.get(name, (name,))}
 
 
@@ -120,6 +135,10 @@ class Sources:
     def __init__(self, folder: Path) -> None:
         files = (path.relative_to(folder) for path in (folder / PACKAGE).rglob("*.py"))
         self.paths = {".".join(f.with_suffix("").parts).removesuffix(".__init__"): folder / f for f in files}
+        for place in packages().values():  # from outside: wherever they are installed
+            own = [place] if place.is_file() else sorted(place.rglob("*.py"))
+            names = [".".join(path.relative_to(place.parent).with_suffix("").parts) for path in own]
+            self.paths |= {name.removesuffix(".__init__"): path for name, path in zip(names, own, strict=True)}
         self._kept = folder / PACKAGE / CACHE_FILE
         self._parsed = self._load()
         self._read: dict[str, Module] = {}
@@ -153,8 +172,8 @@ class Sources:
         try:
             kept = json.loads(self._kept.read_bytes())
             return {
-                name: (d, Module(digest, tuple(imports), tuple(tables)))
-                for name, (d, (digest, imports, tables)) in kept.items()
+                name: (d, Module(digest, tuple(imports), tuple(tables), tuple(groups)))
+                for name, (d, (digest, imports, tables, groups)) in kept.items()
             }
         except (OSError, ValueError, TypeError, AttributeError):  # none yet, or damaged
             return {}
@@ -164,8 +183,11 @@ def parse(raw: bytes, package: str) -> Module:
     """A module from its source; ``package`` is where its relative imports start."""
     tree = ast.parse(raw)
     imports = {name for node in _statements(tree) for name in _imported(node, package)}
-    loaded = {name for node in ast.walk(tree) for name in _loaded(node)}
-    return Module(digest_of(ast.dump(tree).encode()), tuple(sorted(imports)), tuple(sorted(loaded)))
+    loaded, groups = (
+        tuple(sorted({name for node in ast.walk(tree) for name in _named(node, call)}))
+        for call in ("load_table", "load_plugins")
+    )
+    return Module(digest_of(ast.dump(tree).encode()), tuple(sorted(imports)), loaded, groups)
 
 
 def _statements(node: ast.AST) -> Iterator[ast.AST]:
@@ -200,7 +222,7 @@ def _imported(node: ast.AST, package: str) -> Iterator[str]:
         yield from (base, *(f"{base}.{alias.name}" for alias in node.names))
 
 
-def _loaded(node: ast.AST) -> Iterator[str]:
-    """The table that a call of ``load_table("…")`` names."""
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "load_table":
+def _named(node: ast.AST, call: str) -> Iterator[str]:
+    """The names in a call such as ``load_table("…")``."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == call:
         yield from (arg.value for arg in node.args if isinstance(arg, ast.Constant) and isinstance(arg.value, str))

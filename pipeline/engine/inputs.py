@@ -22,7 +22,7 @@ from pipeline.questions.published import Published, read_published
 from pipeline.reading.files import SceneFiles, SceneRef
 from pipeline.reading.listing import list_within
 from pipeline.reading.reader import Reader
-from pipeline.worlds.registry import READERS, takes_videos
+from pipeline.worlds.registry import READERS, WORLDS, takes_videos
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ def check_roots(config: BuildConfig) -> None:
         if not root.is_dir():
             raise ConfigError(f"{root}: no such folder; give one with --root {name}=folder")
     worlds = config.of_benchmark().worlds
-    readable = [reader.name for world in worlds for reader in world.readers]
+    readable = [reader.name for world in worlds for reader in WORLDS[world.name].readers]
     for name in sorted(set(config.roots) & set(READERS) - set(readable)):
         message = (
             f"reader {name} reads no {' or '.join(world.units for world in worlds)}, which {config.benchmark} is about"

@@ -12,6 +12,7 @@ from pydantic import Field, TypeAdapter
 
 from pipeline.core.errors import ConfigError
 from pipeline.core.fixes import SHARED, Fix
+from pipeline.core.plugins import lacking, load_plugins
 from pipeline.core.schema import AnyScene, Scene
 from pipeline.reading.reader import Reader
 from pipeline.worlds.arm.world import ARM
@@ -22,13 +23,31 @@ from pipeline.worlds.indoor.world import INDOOR
 from pipeline.worlds.panorama.world import PANORAMA
 from pipeline.worlds.world import World
 
-_ALL: Final[tuple[World[Any], ...]] = (
+_OWN: Final[tuple[World[Any], ...]] = (
     INDOOR,
     FLIGHT,
     CITY,
     PANORAMA,
     DRIVE,
     ARM,
+)
+
+
+def _fault_of_reader(reader: Any) -> str | None:
+    known = [world.name for world in _OWN]
+    wrong = lacking(
+        reader, ("world", "version", "video_fps", "expected_files", "scenes", "read", "geometry", "footage")
+    )
+    if wrong is None and reader.world not in known:
+        wrong = f"its world is {reader.world!r}; there are {', '.join(known)}"
+    return wrong
+
+
+_PLUGINS: Final = load_plugins(
+    "scan2qa.readers", [reader.name for world in _OWN for reader in world.readers], _fault_of_reader
+)
+_ALL: Final[tuple[World[Any], ...]] = tuple(
+    replace(world, readers=(*world.readers, *(r for r in _PLUGINS if r.world == world.name))) for world in _OWN
 )
 WORLDS: Final[dict[str, World[Any]]] = {world.name: world for world in _ALL}
 READERS: Final[dict[str, Reader]] = {reader.name: reader for world in _ALL for reader in world.readers}

@@ -7,6 +7,7 @@ from typing import Final
 
 from pipeline.core.errors import RawDataError
 from pipeline.core.files import open_file
+from pipeline.core.plugins import lacking, load_plugins
 from pipeline.formats.logs.airdata_csv import AirdataCsv
 from pipeline.formats.logs.airsim import AirSim
 from pipeline.formats.logs.dataflash import DataFlash
@@ -19,8 +20,9 @@ from pipeline.formats.logs.photographs import Photographs
 from pipeline.formats.logs.px4_ulog import PX4Ulog
 from pipeline.formats.logs.tlog import Tlog
 from pipeline.formats.logs.xml_tracks import Gpx, Kml
+from pipeline.formats.nearest import nearest_format
 
-_READERS: Final[tuple[LogReader, ...]] = (
+_OWN: Final[tuple[LogReader, ...]] = (
     PX4Ulog(),
     DataFlash(),
     Tlog(),
@@ -33,6 +35,14 @@ _READERS: Final[tuple[LogReader, ...]] = (
     Gpmf(),
     DjiFilm(),
     Photographs(),
+)
+_READERS: Final[tuple[LogReader, ...]] = (
+    *_OWN,
+    *load_plugins(
+        "scan2qa.log_formats",
+        [reader.name for reader in _OWN],
+        lambda reader: lacking(reader, ("suffixes", "is_own", "read")),
+    ),
 )
 LOGS: Final[dict[str, LogReader]] = {reader.name: reader for reader in _READERS}
 _HEAD_BYTES: Final = 4096
@@ -58,5 +68,7 @@ def detect(path: Path) -> LogReader:
             raise no_telemetry(path)
         known = ", ".join(LOGS)
         message = f"no reader knows the content of this {path.suffix or 'file without a suffix'}"
-        raise RawDataError(path, "unknown_format", message, f"give a log of one of these formats: {known}")
+        near = nearest_format(path)
+        remedy = f"give a log of one of these formats: {known}" + (f"; {near}" if near else "")
+        raise RawDataError(path, "unknown_format", message, remedy)
     return min(own, key=lambda reader: path.suffix.lower() not in reader.suffixes)

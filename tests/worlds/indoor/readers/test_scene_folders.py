@@ -17,6 +17,7 @@ from scipy.spatial.transform import Rotation
 
 from pipeline.benchmarks.vsi.rules import PROFILES, ScanView
 from pipeline.core.errors import ConfigError, RawDataError
+from pipeline.formats.nearest import nearest_format
 from pipeline.formats.scene_folder import SceneDocument, scene_text
 from pipeline.reading.doctor import inspect
 from pipeline.reading.files import SceneFiles
@@ -386,6 +387,15 @@ def test_the_area_of_a_floor_that_was_scanned_in_part_is_not_known(tmp_path: Pat
 def test_the_folder_of_one_scene_is_not_the_root(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="is one scene: give the folder above it"):
         SceneFolders().scenes(write(tmp_path) / "room")
+
+
+def test_another_format_is_named_with_what_helps(tmp_path: Path) -> None:
+    (tmp_path / "fox").mkdir()
+    (tmp_path / "fox/transforms.json").write_text("{}")
+    with pytest.raises(ConfigError, match="looks like nerfstudio or instant-ngp: scan2qa convert nerfstudio"):
+        SceneFolders().scenes(tmp_path)
+    (tmp_path / "cloud.e57").write_bytes(b"ASTM-E57")
+    assert "PLY" in str(nearest_format(tmp_path / "cloud.e57"))
 
 
 def test_doctor_says_what_each_missing_part_costs(tmp_path: Path) -> None:

@@ -1,0 +1,1 @@
+"""A reader, a log format and a benchmark for scan2qa."""

@@ -1,0 +1,94 @@
+"""Packages from outside that bring readers, log formats or benchmarks: their entry points, code, wording and builds.
+
+An entry point's name is that of what it brings. What it brings does whatever one of ours does; its package may hold
+``templates/`` and ``builds/`` laid out as ours. A package that cannot be used, or that takes a name of ours, is an
+error that names it: to go on without it would build something else than was asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Final
+
+from pipeline.core.errors import ConfigError
+
+GROUPS: Final = ("scan2qa.readers", "scan2qa.log_formats", "scan2qa.benchmarks")
+
+
+@cache
+def entries(group: str) -> tuple[EntryPoint, ...]:
+    """The entry points of a group, by name; nothing of their packages is imported."""
+    return tuple(sorted(entry_points(group=group), key=lambda entry: (entry.name, entry.value)))
+
+
+def load_plugins(group: str, taken: Collection[str], fault: Callable[[Any], str | None]) -> tuple[Any, ...]:
+    """What packages bring to a group, in order of name: objects, or classes that are made without arguments.
+
+    Args:
+        group: one of `GROUPS`; in the call as a literal, so that their code counts as that of every stage that imports
+            the caller.
+        taken: names of ours.
+        fault: what is wrong with one; None where it can be used.
+
+    Raises:
+        ConfigError: one cannot be imported or used, or takes a name that is taken; it names the package.
+    """
+    found: dict[str, Any] = {}
+    for entry in entries(group):
+        if entry.name in taken:
+            raise _refused(entry, f"the name {entry.name} is scan2qa's own")
+        if entry.name in found:
+            raise _refused(entry, f"another package brings {entry.name} too")
+        try:
+            loaded = entry.load()
+            plugin = loaded() if isinstance(loaded, type) else loaded
+            wrong = fault(plugin)
+        except Exception as error:  # their code
+            raise _refused(entry, f"{type(error).__name__}: {error}") from error
+        if getattr(plugin, "name", None) != entry.name:
+            raise _refused(entry, f"it calls itself {getattr(plugin, 'name', None)!r}, its entry point {entry.name!r}")
+        if wrong is not None:
+            raise _refused(entry, wrong)
+        found[entry.name] = plugin
+    return tuple(found.values())
+
+
+def lacking(plugin: Any, names: Collection[str]) -> str | None:
+    """Says what of some attributes something does not have; None: it has all."""
+    missing = [name for name in names if not hasattr(plugin, name)]
+    return f"it has no {', '.join(missing)}" if missing else None
+
+
+def _refused(entry: EntryPoint, why: str) -> ConfigError:
+    package = f"{entry.dist.name} {entry.dist.version}" if entry.dist is not None else entry.module
+    told = f"plug-in {package} ({entry.group}: {entry.name} = {entry.value}) cannot be used: {' '.join(why.split())}"
+    return ConfigError(f"{told}; mend it, or uninstall the package")
+
+
+@cache
+def packages() -> dict[str, Path]:
+    """Top-level package or module -> its folder or file, of all entry points; nothing is imported."""
+    found: dict[str, Path] = {}
+    for entry in (entry for group in GROUPS for entry in entries(group)):
+        top = entry.module.partition(".")[0]
+        spec = find_spec(top)
+        if spec is not None and spec.submodule_search_locations:
+            found[top] = Path(next(iter(spec.submodule_search_locations)))
+        elif spec is not None and spec.origin:
+            found[top] = Path(spec.origin)
+    return dict(sorted(found.items()))
+
+
+def folders(name: str) -> list[Path]:
+    """The folders of a name (``templates``, ``builds``) in packages from outside."""
+    return [folder for package in packages().values() if (folder := package / name).is_dir()]
+
+
+def forget() -> None:
+    """Looks at what is installed again, when next asked."""
+    entries.cache_clear()
+    packages.cache_clear()
