@@ -230,7 +230,7 @@ def of(stages: tuple[str, ...], *readers: str) -> set[tuple[str, str | None]]:
 
 
 ALL = of((*RAW, "fix"), *READERS) | {(name, None) for name in STAGES if name not in (*RAW, "fix")}
-SCANS = ("vsi_meta", "scannet", "scannetpp", "arkitscenes", "scene")
+SCANS = ("vsi_meta", "revsi_meta", "scannet", "scannetpp", "arkitscenes", "scene")
 
 
 @pytest.mark.slow
