@@ -1,12 +1,16 @@
-"""Reader of LeRobot datasets, version 3: many episodes in few Parquet files and videos.
+"""Reader of LeRobot datasets: version 3 has many episodes in few Parquet files and videos, version 2 one in each.
 
-``meta/info.json``, ``meta/tasks.parquet``, ``meta/episodes/chunk-*/file-*.parquet``, ``data/chunk-*/file-*.parquet``,
-``videos/KEY/chunk-*/file-*.mp4``; from people ``arm.yaml`` and ``things/episode_N.json``
-(`declared.py`). Cadene et al., "LeRobot: State-of-the-art machine learning for real-world robotics in PyTorch" (2024).
+Version 3: ``meta/info.json``, ``meta/tasks.parquet``, ``meta/episodes/chunk-*/file-*.parquet``,
+``data/chunk-*/file-*.parquet``, ``videos/KEY/chunk-*/file-*.mp4``; the video shows an episode from its
+``from_timestamp`` on. Version 2: ``meta/info.json``, ``meta/episodes.jsonl``, ``data/chunk-*/episode_N.parquet``,
+``videos/chunk-*/KEY/episode_N.mp4``; times of rows are those of the video. From people ``arm.yaml`` and
+``things/episode_N.json`` (`declared.py`). Cadene et al., "LeRobot: State-of-the-art machine learning for real-world
+robotics in PyTorch" (2024).
 """
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Iterator
@@ -19,6 +23,7 @@ import numpy.typing as npt
 
 from pipeline.core.arrays import FloatArray
 from pipeline.core.errors import RawDataError
+from pipeline.core.files import read_file
 from pipeline.core.findings import Findings, doubt, note
 from pipeline.core.quantized_series import pack
 from pipeline.core.schema import Video
@@ -40,6 +45,15 @@ from pipeline.worlds.arm.readers.series import LARGEST, check_name
 
 TASKS: Final = "meta/tasks.parquet"
 VIDEO: Final = "videos/{}/chunk-{:03d}/file-{:03d}.mp4"
+# Of version 2
+EPISODES_2: Final = "meta/episodes.jsonl"
+DATA_2: Final = "data/chunk-{:03d}/episode_{:06d}.parquet"
+VIDEO_2: Final = "videos/chunk-{:03d}/{}/episode_{:06d}.mp4"
+DATA_PATHS: Final = {
+    2: "data/chunk-{episode_chunk:03d}/episode_{episode_index:06d}.parquet",
+    3: "data/chunk-{chunk_index:03d}/file-{file_index:03d}.parquet",
+}
+_INDEX_2: Final = re.compile(r'"episode_index"\s*:\s*(\d{1,7})\b')
 TEXT_MAX: Final = 2000  # characters of an instruction
 _NAME_MAX: Final = 100
 
@@ -55,9 +69,11 @@ def rows_of(path: Path, columns: tuple[str, ...], equal: tuple[str, int] | None)
 
 
 def parts_of(names: Any, width: int) -> list[str]:
-    """Names of a feature's parts: a list, or LeRobot's ``{"motors": […]}``; numbers where there are none."""
+    """Names of a feature's parts: a list, one in another, or ``{"motors": […]}``; numbers where there are none."""
     if isinstance(names, dict) and len(names) == 1:
         names = next(iter(names.values()))
+    elif isinstance(names, list) and len(names) == 1 and isinstance(names[0], list):
+        names = names[0]  # as datasets of version 2 may have them
     usable = isinstance(names, list) and len(names) == width and len(set(map(str, names))) == width
     return [str(name)[:_NAME_MAX] for name in names] if usable else [str(number) for number in range(width)]
 
@@ -94,6 +110,14 @@ def instructions(files: SceneFiles, row: dict[str, Any], numbers: FloatArray, fi
     return tuple(dict.fromkeys(" ".join(text.split())[:TEXT_MAX] for text in texts if text.strip()))
 
 
+def _film(place: Path, key: str, row: dict[str, Any]) -> Path | None:
+    """The video of a camera that has an episode; None where the episode's row tells none."""
+    chunk, file = row.get(f"videos/{key}/chunk_index"), row.get(f"videos/{key}/file_index")
+    if type(chunk) is not int or type(file) is not int:
+        return None
+    return place / (VIDEO_2.format(chunk, key, file) if EPISODES_2 in row else VIDEO.format(key, chunk, file))
+
+
 def cameras_of(
     files: SceneFiles, features: dict[str, dict[str, Any]], row: dict[str, Any], findings: Findings
 ) -> tuple[tuple[ArmCamera, ...], Video | None]:
@@ -103,8 +127,7 @@ def cameras_of(
     for key, feature in features.items():
         if str(feature.get("dtype")) not in {"video", "image"} or not SAFE_NAME.fullmatch(key):
             continue
-        chunk, file = row.get(f"videos/{key}/chunk_index"), row.get(f"videos/{key}/file_index")
-        path = files.path / VIDEO.format(key, chunk, file) if type(chunk) is int and type(file) is int else None
+        path = _film(files.path, key, row)
         there = path is not None and path.is_file()
         cameras.append(ArmCamera(name=key.removeprefix("observation.images."), pictures=there))
         if feature["dtype"] == "video" and not there:
@@ -131,10 +154,11 @@ _ROWS_MIN: Final = 2  # nothing moves within one
 STEP_MIN_S: Final = 1e-4  # no robot is recorded as often
 UNEVEN_MAX: Final = 0.1  # share of a step by which times may differ from the declared rate
 EPISODES_MAX: Final = 1_000_000
+CHUNK_2: Final = 1000  # episodes of a folder of version 2, as LeRobot writes them
 _NUMBERS: Final = ("float", "int", "bool", "uint")
 EXPECTED_FILES: Final = (
     ExpectedFile("info", (INFO,), "the dataset is left out", True),
-    ExpectedFile("episodes", (f"{EPISODES}/*/*.parquet",), "the dataset is left out", True),
+    ExpectedFile("episodes", (f"{EPISODES}/*/*.parquet", EPISODES_2), "the dataset is left out", True),
     ExpectedFile("data", ("data/*/*.parquet",), "the episodes are left out", True),
     ExpectedFile("tasks", (TASKS,), "instructions are those that the episodes name, if any"),
     ExpectedFile("videos", ("videos/*/*/*.mp4",), NO_VIDEO),
@@ -146,13 +170,13 @@ EXPECTED_FILES: Final = (
 
 
 class LeRobot(FolderReader):
-    """Datasets of LeRobot, version 3."""
+    """Datasets of LeRobot, versions 2 and 3."""
 
     name = "lerobot"
     version = 1
     video_fps = 30
     expected_files = EXPECTED_FILES
-    expected_root = "a LeRobot dataset of version 3, or a folder of them"
+    expected_root = "a LeRobot dataset of version 2 or 3, or a folder of them"
     expected_scenes = f"no {INFO} here. Give {expected_root}"
 
     def places(self, root: Path) -> Iterator[Path]:
@@ -164,10 +188,12 @@ class LeRobot(FolderReader):
         dataset = ".".join(place.relative_to(root).parts) or place.resolve().name
         check_name(place, dataset, "dataset", example=".episode000000")
         paths = sorted((place / EPISODES).glob("chunk-*/file-*.parquet"))
+        if not paths and (place / EPISODES_2).is_file():
+            yield from self._refs_2(root, place, dataset, shared)
+            return
         if not paths:
-            message = f"no {EPISODES}/chunk-*/file-*.parquet: which episodes there are is not known"
-            remedy = "fetch the dataset again; convert datasets of version 2 with LeRobot's own script"
-            raise RawDataError(place / EPISODES, "missing_episodes", message, remedy)
+            message = f"no {EPISODES}/chunk-*/file-*.parquet and no {EPISODES_2}: which episodes there are is not known"
+            raise RawDataError(place / EPISODES, "missing_episodes", message, "fetch the dataset again")
         of_all = [place / INFO, place / TASKS, place / DECLARED]
         for path in paths:
             rows = rows_of(path, ("episode_index", "data/chunk_index", "data/file_index"), None)
@@ -181,12 +207,37 @@ class LeRobot(FolderReader):
                 stamp = digest_files(place, own, shared + b"%d" % index)
                 yield SceneRef(f"{self.name}/{dataset}.episode{index:06d}", names, stamp)
 
+    def _refs_2(self, root: Path, place: Path, dataset: str, shared: bytes) -> Iterator[SceneRef]:
+        """One for each episode that a dataset of version 2 names."""
+        path = place / EPISODES_2
+        try:
+            text = read_file(path).decode("utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise RawDataError(path, "unreadable_file", str(error)[:200], "fetch the dataset again") from error
+        there = {
+            int(p.stem.removeprefix("episode_")): p
+            for p in place.glob("data/chunk-*/episode_*.parquet")
+            if p.stem[8:].isdecimal()
+        }
+        for index in dict.fromkeys(int(found[1]) for found in _INDEX_2.finditer(text)):
+            if index >= EPISODES_MAX:
+                message = f"an episode with the number {index}"
+                raise RawDataError(path, "wrong_columns", message, "fetch the dataset again")
+            data = there.get(index, place / DATA_2.format(index // CHUNK_2, index))
+            things = place / THINGS.format(f"{index:06d}")
+            films = sorted(place.glob(f"videos/chunk-*/*/episode_{index:06d}.mp4"))
+            of_all = [place / INFO, place / DECLARED, path, data, things, *films]
+            own = [(os.path.relpath(p, place), p.stat()) for p in of_all if p.is_file()]
+            names = tuple(p.relative_to(root).as_posix() for p in (place, data, path))
+            stamp = digest_files(place, own, shared + b"%d" % index)
+            yield SceneRef(f"{self.name}/{dataset}.episode{index:06d}", names, stamp)
+
     def read(self, files: SceneFiles) -> EpisodeScene:
         """See `Reader.read`."""
         findings = Findings()
         index, info = _index(files), files.json(files.path / INFO)
         features = _features(files, info)
-        row = _episode_row(files, index)
+        row = _episode_row(files, index, info)
         times_s, columns, numbers = _columns(files, index, features, row, info, findings)
         path = files.path / DECLARED
         said = read_model(files, path, DeclaredFacts) if path.is_file() else None
@@ -220,8 +271,8 @@ class LeRobot(FolderReader):
         """See `Reader.footage`: the episode's part of the first camera's video."""
         if scene.video is None or scene.video.fps is None or scene.video.frames is None:
             return None
-        row = _episode_row(files, _index(files))
-        key = Path(scene.video.path).parts[-3]
+        row = _episode_row(files, _index(files), files.json(files.path / INFO))
+        key = Path(scene.video.path).parts[-2 if EPISODES_2 in row else -3]
         first = round(float(row[f"videos/{key}/from_timestamp"]) * scene.video.fps)
         whole, count = movie_footage(files, files.root / scene.video.path, scene.video.fps), scene.video.frames
 
@@ -238,21 +289,57 @@ def _index(files: SceneFiles) -> int:
 def _features(files: SceneFiles, info: dict[str, Any]) -> dict[str, dict[str, Any]]:
     """Those of the dataset, from ``meta/info.json``."""
     path, version, features = files.path / INFO, info.get("codebase_version"), info.get("features")
-    if not isinstance(version, str) or not re.fullmatch(r"v?3(\.\d+)*", version):
-        message = f"the dataset is of version {str(version)[:20]}, not 3"
+    laid_out = 2 if files.ref.files[2].endswith(EPISODES_2) else 3
+    if not isinstance(version, str) or not re.fullmatch(rf"v?{laid_out}(\.\d+)*", version):
+        message = f"the dataset is of version {str(version)[:20]}, and laid out as of version {laid_out}"
         raise files.fault(path, "other_version", message, "convert it with LeRobot's own script")
     if not isinstance(features, dict) or not all(isinstance(feature, dict) for feature in features.values()):
         raise files.fault(path, "missing_key", "it has no features", "fetch the dataset again")
-    for key, standard in (("data_path", "data/chunk-{chunk_index:03d}/file-{file_index:03d}.parquet"),):
-        if info.get(key, standard) != standard:
-            message = f"{key} is {str(info[key])[:100]!r}, not {standard!r}"
-            raise files.fault(path, "other_layout", message, "lay the files out as LeRobot does")
+    standard = DATA_PATHS[laid_out]
+    if info.get("data_path", standard) != standard:
+        message = f"data_path is {str(info['data_path'])[:100]!r}, not {standard!r}"
+        raise files.fault(path, "other_layout", message, "lay the files out as LeRobot does")
     return features
 
 
-def _episode_row(files: SceneFiles, index: int) -> dict[str, Any]:
+def _episode_line(files: SceneFiles, path: Path, index: int, info: dict[str, Any]) -> dict[str, Any]:
+    """The line of an episode of version 2, as the row that version 3 would have: its video is all its own."""
+    found = []
+    for number, line in enumerate(files.text(path).splitlines(), start=1):
+        match = _INDEX_2.search(line)
+        if match is None or int(match[1]) != index:
+            continue
+        try:
+            told = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise files.fault(path, "bad_json", f"line {number}: {error}"[:200], "fetch the dataset again") from error
+        if isinstance(told, dict):
+            found.append(told)
+    if len(found) != 1:
+        message = f"episode {index} is there {len(found)} times"
+        raise files.fault(path, "duplicate_episode", message, "fetch the dataset again")
+    row, fps = found[0] | {EPISODES_2: True}, info.get("fps")
+    chunk = re.fullmatch(r"chunk-(\d{1,6})", Path(files.ref.files[1]).parent.name)
+    features = info.get("features")
+    if (
+        chunk
+        and isinstance(features, dict)
+        and isinstance(fps, int | float)
+        and fps > 0
+        and type(row.get("length")) is int
+    ):
+        for key in features:
+            own = {"chunk_index": int(chunk[1]), "file_index": index, "from_timestamp": 0.0}
+            own["to_timestamp"] = row["length"] / fps
+            row |= {f"videos/{key}/{name}": value for name, value in own.items()}
+    return row
+
+
+def _episode_row(files: SceneFiles, index: int, info: dict[str, Any]) -> dict[str, Any]:
     """The row of an episode in ``meta/episodes``, without its statistics."""
     path = files.root / files.ref.files[2]
+    if path.name == Path(EPISODES_2).name:
+        return _episode_line(files, path, index, info)
     try:
         names = tuple(name for name in columns_of(path) if not name.startswith("stats/"))
     except (ParquetError, FileNotFoundError) as error:

@@ -12,16 +12,19 @@ from typing import Any
 import av
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute
 import pyarrow.parquet as pq
 import pytest
 
 from pipeline.core.errors import ConfigError, RawDataError
+from pipeline.core.findings import Findings
 from pipeline.formats import parquet_rows
 from pipeline.reading.doctor import inspect
 from pipeline.reading.files import SceneFiles, SceneRef
 from pipeline.samples.arm.plans import plan
-from pipeline.worlds.arm.readers.lerobot import LeRobot
+from pipeline.worlds.arm.readers.lerobot import DATA_PATHS, LeRobot, _episode_row, instructions
 from pipeline.worlds.arm.view import ArmView
+from tests.conftest import REAL_DATA
 from tests.worlds.arm.episodes import found, read
 
 DATA = "data/chunk-000/file-000.parquet"
@@ -374,3 +377,85 @@ def test_seconds_count_from_the_first_row_whenever_the_clock_began(copy: Path) -
     after = ArmView(read(copy, LeRobot(), SECOND)).times_s
     assert after[0] == 0
     assert np.abs(after - before).max() < 1e-5
+
+
+# ---- version 2: a file and a video for each episode
+
+CAPTURES = REAL_DATA / "captures"
+LINES = "meta/episodes.jsonl"
+
+
+def as_version_2(folder: Path) -> None:
+    """Lays a dataset of version 3 out as version 2 does, without its videos."""
+    data, rows = pq.read_table(folder / DATA), pq.read_table(folder / EPISODES).to_pylist()
+    lines = []
+    for row in rows:
+        index = row["episode_index"]
+        own = data.filter(pa.compute.equal(data["episode_index"], index))
+        pq.write_table(own, folder / f"data/chunk-000/episode_{index:06d}.parquet")
+        lines.append(json.dumps({key: row[key] for key in ("episode_index", "tasks", "length")}))
+    (folder / LINES).write_text("\n".join(lines) + "\n")
+    (folder / DATA).unlink()
+    shutil.rmtree(folder / "meta" / "episodes")
+    path = folder / "meta" / "info.json"
+    told = json.loads(path.read_text()) | {"codebase_version": "v2.1"}
+    path.write_text(json.dumps(told | {"data_path": DATA_PATHS[2]}))
+
+
+def test_a_dataset_of_version_2_tells_the_same_episodes(samples: Path, copy: Path) -> None:
+    as_version_2(copy / "table")
+    assert len(LeRobot().scenes(copy).scenes) == 7
+    ours, theirs = read(copy, LeRobot(), SECOND).facts, read(samples, LeRobot(), SECOND).facts
+    for field in ("seconds", "arm", "gripper", "items", "signals", "instructions"):
+        assert getattr(ours, field) == getattr(theirs, field)
+
+
+@pytest.mark.parametrize(
+    ("change", "finding"),
+    [
+        (lambda text: text.replace('"length"', '"length'), "bad_json"),
+        (lambda text: text + text, "duplicate_episode"),
+    ],
+)
+def test_broken_lines_of_episodes_are_told(copy: Path, change: Callable[[str], str], finding: str) -> None:
+    as_version_2(copy / "table")
+    path = copy / "table" / LINES
+    path.write_text(change(path.read_text()))
+    with pytest.raises(RawDataError, match=finding):
+        read(copy, LeRobot(), SECOND)
+
+
+@pytest.mark.slow
+@pytest.mark.real_data
+def test_real_episodes_of_version_2_have_their_own_video(tmp_path: Path) -> None:
+    """A Unitree G1: rows are the pictures of an AV1 film, which nothing but PyAV decodes here."""
+    root = CAPTURES / "lerobot_v21_g1"
+    listing = LeRobot().scenes(root)
+    assert len(listing.scenes) == 100
+    for index, rows in ((29, 221), (30, 277)):
+        files = SceneFiles(root, listing.scenes[index])
+        scene = LeRobot().read(files)
+        assert scene.facts.instructions == ("Pick up the yellow bottle on the table.",)
+        assert scene.video.frames == rows
+        assert len(scene.facts.seconds.array) == rows
+        assert float(scene.facts.seconds.array[-1, 0]) == pytest.approx((rows - 1) / 30, abs=1e-4)
+        (action,) = scene.facts.signals
+        assert action.parts[:2] == ("kLeftShoulderPitch", "kLeftShoulderRoll")
+        assert {found.name for found in scene.findings} == {"undeclared_columns", "no_gripper"}
+        pictures = list(LeRobot().footage(files, scene).frames())
+        assert len(pictures) == rows
+        assert np.abs(pictures[0].astype(int) - pictures[-1]).mean() > 1.0
+    with pytest.raises(RawDataError, match="missing_file"):
+        LeRobot().read(SceneFiles(root, listing.scenes[0]))
+
+
+@pytest.mark.real_data
+def test_a_real_dataset_of_version_3_tells_where_its_episodes_lie_in_their_video() -> None:
+    root = CAPTURES / "lerobot_v30_meta"
+    files = SceneFiles(root, LeRobot().scenes(root).scenes[1])
+    key = "videos/observation.images.top_phone"
+    row = _episode_row(files, 1, {})
+    assert (row["dataset_from_index"], row["dataset_to_index"], row["length"]) == (448, 897, 449)
+    assert row[f"{key}/from_timestamp"] * 30 == pytest.approx(448)  # film time of a row: this and its own
+    assert (row[f"{key}/to_timestamp"] - row[f"{key}/from_timestamp"]) * 30 == pytest.approx(449)
+    assert instructions(files, row, np.zeros(1), Findings()) == ("Pick the tiger and place near elephant",)
