@@ -92,8 +92,8 @@ NOTED: Final = Collected()
 def _score(offer: Offer) -> float:
     numbers = offer.get("measured") is not None and offer.get("limit") is not None
     file = offer.get("file") or {}
-    sketch = offer.get("sketch")
-    shown = ("about", "asked", "words", "message", "sketch", "around")
+    sketch = offer.get("top_down_map")
+    shown = ("about", "asked", "words", "message", "top_down_map", "around")
     if not numbers and not any(map(offer.get, shown)):
         return NOTHING
     return (
@@ -175,7 +175,7 @@ def _scene(scene: schema.AnyScene, about: Sequence[str], until_s: float | None) 
 
     offer: Offer = {"world": scene.facts.world}
     with suppress(Exception):  # half-made scenes of tests
-        offer |= _map(_named(scene, WORLDS[scene.facts.world].sketch(scene), about), about, scene.facts.world)
+        offer |= _map(_named(scene, WORLDS[scene.facts.world].top_down_map(scene), about), about, scene.facts.world)
     facts: Any = scene.facts
     if facts.world == "flight" and facts.motion is not None:
         steps = [(t, p[2]) for t, p in zip(facts.motion.t_s, facts.motion.enu_m, strict=True)]
@@ -239,7 +239,7 @@ def _map(sketch: Any, about: Sequence[str], world: str) -> Offer:
     n = len(marked)
     if len(made["things"]) + len(made["path"]) < (1 if n else 2) or len(str(made)) > MOST_BYTES:
         return {}
-    return {"sketch": made, "marked": 0 < n <= MOST_MARKED}
+    return {"top_down_map": made, "marked": 0 < n <= MOST_MARKED}
 
 
 def _round(point: Sequence[float], digits: int) -> tuple[float, float]:
@@ -546,7 +546,7 @@ def _kept(offer: Offer) -> Offer:
         if key in kept:
             kept[key] = _clean(kept[key])
     if kept.get("words") or (kept.get("message") and "file" in kept and not offer.get("marked")):
-        kept.pop("sketch", None)  # nothing of it is on the map
+        kept.pop("top_down_map", None)  # nothing of it is on the map
         kept.pop("heights", None)
         kept.pop("around", None)
     if any(key == "question" for key, _ in kept.get("words", ())):

@@ -163,7 +163,7 @@ def _is_complete(outcome: Outcome) -> bool:
 
 
 def _changes(folder: Path, newest_before: str | None) -> tuple[str, Report | None]:
-    """What changed since a release, on one line and compared; a release that cannot be compared costs no build."""
+    """The changes since a release, on one line and compared; a release that cannot be compared costs no build."""
     from flows.cli.diff import since_last  # takes a moment to import
 
     try:

@@ -120,7 +120,7 @@ class ReleaseReader:
 
 def sketch_of(scene: AnyScene) -> TopDownMap:
     """A scene from above."""
-    return WORLDS[scene.facts.world].sketch(scene)
+    return WORLDS[scene.facts.world].top_down_map(scene)
 
 
 def open_build(folder: Path) -> ReleaseReader:

@@ -221,7 +221,7 @@ def pack_of(folder: Path, benchmark: str, salt: bytes) -> ReviewBundle:
         for u, r in sorted(outputs.get(stage, {}).items())
     ]
     own = BENCHMARKS[benchmark]
-    drawing = (own.blind_map.__module__, *(w.sketch.__module__ for w in own.worlds))
+    drawing = (own.blind_map.__module__, *(w.top_down_map.__module__ for w in own.worlds))
     code = code_digest(("pipeline.review.review_bundle", *drawing))
     map_before = {task: sorted(layers) for task, layers in sorted(own.map_before.items())}
     made_from = digest_of([parts, sorted(videos), code, map_before, digest_of(salt)]).encode()
@@ -230,7 +230,7 @@ def pack_of(folder: Path, benchmark: str, salt: bytes) -> ReviewBundle:
         return known
     store = Store(folder / STORE)
     scenes = {unit: read_scene(store.get(result)) for unit, result in observed.items()}
-    maps = {unit: WORLDS[scene.facts.world].sketch(scene) for unit, scene in scenes.items()}
+    maps = {unit: WORLDS[scene.facts.world].top_down_map(scene) for unit, scene in scenes.items()}
     questions = _questions(folder)
     pictures = _place_pictures(folder, own, questions, scenes)
     pack = make_review_bundle(questions, maps, videos, own.map_before, salt, pictures)

@@ -122,7 +122,7 @@ class Origin(Model):
 
 
 class Facts(Model):
-    """What one world knows of a scene; each world has its own kind (``worlds/<world>/facts.py``)."""
+    """The facts that one world knows of a scene; each world has its own kind (``worlds/<world>/facts.py``)."""
 
     world: str = Field(description="name of the world")
 

@@ -68,7 +68,7 @@ class Placed(NamedTuple):
         return f'<g transform="translate({x:g} {y:g})"{self.told}>{elements}</g>'
 
     def ground(self) -> str:
-        """What lies under it."""
+        """The shapes that lie under it."""
         (x, y), (width, height) = self.at, (self.canvas.width, self.canvas.height)
         outline = points_of([(x, y), (x + width, y), (x + width, y + height), (x, y + height)])
         return f'<path class="panel" d="M{outline}Z"/>' if self.panel else ""
@@ -102,7 +102,7 @@ class Canvas:
         return "".join((*map(_whole, self._parts), *self._labels))
 
     def beginning(self) -> str:
-        """What it had in common with others when it was copied, but for texts; "" where it is no copy."""
+        """The part that it had in common with others when it was copied, but for texts; "" where it is no copy."""
         return "".join(map(_whole, self._parts[: self._begun]))
 
     def rest(self) -> str:

@@ -66,7 +66,7 @@ class Ground:
         canvas.keep_free(CanvasBox(left, y - 18, right, y + 4))
 
     def told(self) -> dict[str, str]:
-        """What a reader of the drawing measures by."""
+        """The scale that a reader of the drawing measures by."""
         return {"part": "map", "per-m": f"{self.per_m:.9g}"}
 
 

@@ -70,7 +70,7 @@ class SheetPart:
 
 @dataclass(frozen=True)
 class Sheet:
-    """What is drawn of one question.
+    """The drawing of one question.
 
     Attributes:
         title: of the drawing, for those who do not see it.

@@ -37,7 +37,7 @@ class JsonEntry:
 
 
 def whole_number(digits: str) -> int | float:
-    """What `json` makes of an integer, and infinity for one that no number can hold."""
+    """The number that `json` makes of an integer, and infinity for one that no number can hold."""
     return int(digits) if len(digits) <= _DIGITS_MAX else float(digits)
 
 

@@ -86,7 +86,7 @@ KNOWN: Final = {_ARRAY, _DTYPE, _ENCODE, _BYTES} | _RECONSTRUCT | _FROM_BUFFER |
 
 
 def called(function: PickledName, arguments: tuple[Any, ...]) -> Any:
-    """What one of the known functions makes. Raises PickleError where they are asked for anything else."""
+    """The value that one of the known functions makes. Raises PickleError where they are asked for anything else."""
     if function.key == _DTYPE and arguments and isinstance(arguments[0], str):
         return Dtype(arguments[0])
     if function.key in _RECONSTRUCT and arguments and arguments[0] == PickledName(*_ARRAY):
@@ -120,7 +120,7 @@ def data(value: Any) -> Any:
 
 
 def kind_of(value: Any) -> str:
-    """What a message calls a value."""
+    """The name of a value in messages."""
     return (
         str(value) if isinstance(value, PickledName) else f"a value of type {type(value).__name__.strip('_').lower()}"
     )

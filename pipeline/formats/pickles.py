@@ -52,7 +52,7 @@ _MARK: Final = _Mark()
 
 
 def read_pickle(raw: bytes, records: Collection[str]) -> Any:
-    """What a pickle holds: plain values, lists, tuples, dicts, numpy arrays of numbers, and `Record`.
+    """The content of a pickle: plain values, lists, tuples, dicts, numpy arrays of numbers, and `Record`.
 
     Args:
         raw: the file.

@@ -32,7 +32,7 @@ _BROKEN: Final = (OSError, SyntaxError, ValueError, IndexError, OverflowError, E
 
 @dataclass(frozen=True)
 class Exif:
-    """What EXIF says. None: it does not say, or what it says is no number.
+    """The value of a tag of EXIF. None: it is not there, or is no number.
 
     Attributes:
         lat_deg: as its numbers say, degrees, signed where it has a letter for north or south.

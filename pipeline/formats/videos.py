@@ -28,7 +28,7 @@ class VideoError(Exception):
 
 @dataclass(frozen=True)
 class VideoFacts:
-    """What the header of a video says; ``frames`` is counted without decoding where it does not say."""
+    """The header of a video; ``frames`` is counted without decoding where it does not say."""
 
     fps: float | None
     frames: int
@@ -53,7 +53,7 @@ def open_video(path: Path, **options: str) -> InputContainer:
 
 
 def _faults(*more: type[Exception]) -> tuple[type[Exception], ...]:
-    """What is raised where a video is broken; AttributeError: a stream without a codec has no width."""
+    """The errors that a broken video raises; AttributeError: a stream without a codec has no width."""
     from av.error import FFmpegError
 
     return FFmpegError, OSError, ValueError, AttributeError, *more

@@ -49,7 +49,7 @@ class Track:
 
 @dataclass(frozen=True)
 class Buildings:
-    """What can hide a landmark: upright prisms.
+    """The solids that can hide a landmark: upright prisms.
 
     Attributes:
         outlines: (k, 2) corners of each footprint, ENU metres, not closed.

@@ -135,7 +135,7 @@ class BudgetGuard:
         return usd
 
     async def _fitting(self, name: str, caps: Sequence[str], usd: float) -> float:
-        """What is to be set aside, as soon as it fits. Raises ModelError (``budget``) where more is not left."""
+        """The amount to be set aside, as soon as it fits. Raises ModelError (``budget``) where more is not left."""
         while True:
             usd = max(usd, self._dearest.get(name, 0.0))
             short = [cap for cap in caps if self._spent[cap] + self._held[cap] + usd > self._caps[cap]]

@@ -26,7 +26,7 @@ _FIRST: Final = "nothing to compare with: it is the first release of such data"
 
 
 class GatesConfig(Limits):
-    """What a release may lose; a build that loses more waits for a decision (`scan2qa release`)."""
+    """The losses that a release may have; a build that loses more waits for a decision (`scan2qa release`)."""
 
     scenes: Share = Field(default=0.02, description="most scenes of the release before without a question, their share")
     questions: Share = Field(
@@ -39,7 +39,7 @@ class GatesConfig(Limits):
 
 
 class GateResult(NamedTuple):
-    """What a gate found.
+    """The finding of a gate.
 
     Attributes:
         measured: None where there is nothing to measure.

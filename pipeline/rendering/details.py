@@ -18,7 +18,7 @@ _NOT_REVIEWED: Final = "nobody reviewed it"
 
 
 class BlindReplies(NamedTuple):
-    """What a model answered without the video: in how many of so many ways of asking it was right."""
+    """The answers of a model without the video: in how many of so many ways of asking it was right."""
 
     model: str
     form: str
@@ -76,7 +76,7 @@ class RejectionDetail(NamedTuple):
 
     @property
     def told(self) -> str:
-        """What was measured, and the limit; empty where nothing is measured for the reason."""
+        """The measured value and the limit; empty where nothing is measured for the reason."""
         if not self.measured:
             return ""
         unit = f" {self.unit}" if self.unit else ""
@@ -177,7 +177,7 @@ def seen(
 
 
 def made_from(row: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    """What a row of the provenance says of how its question was made: name and value."""
+    """The facts in a row of the provenance on how its question was made: name and value."""
     shown_in = row["visible_in"]
     made = (
         ("template", f"{row['template']} version {row['template_version']}, task version {row['task_version']}"),
@@ -195,7 +195,7 @@ def made_from(row: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
 
 
 def guessed(replies: Sequence[Mapping[str, Any]]) -> tuple[BlindReplies, ...]:
-    """What models answered without the video, by model and form."""
+    """The answers of models without the video, by model and form."""
     by: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     for row in replies:
         by.setdefault((row["model"], row["form"]), []).append(row)
@@ -234,7 +234,7 @@ def _part(from_s: float | None, until_s: float | None) -> str:
 
 
 def _bias(row: Mapping[str, Any]) -> str:
-    """What stage `prune` says of a question."""
+    """The verdict of stage `prune` on a question."""
     score, chance, gone = row["bias_score"], row["chance"], row["removed_in_round"]
     if score is None:
         return ""

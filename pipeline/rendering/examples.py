@@ -138,7 +138,7 @@ def _example(
 
 
 def _facts(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, str, str]]:
-    """What was measured; the many numbers of one name, such as those of a pose, in one row."""
+    """The measured values; the many numbers of one name, such as those of a pose, in one row."""
     named: dict[str, list[Mapping[str, Any]]] = {}
     for row in rows:
         named.setdefault(row["name"], []).append(row)

@@ -76,7 +76,7 @@ class AnswerFigure(NamedTuple):
 
 
 class Guess(NamedTuple):
-    """What the best attacker earns on one split of a task, held against chance."""
+    """The score of the best attacker on one split of a task, held against chance."""
 
     split: str
     n: int
@@ -202,7 +202,7 @@ def findings_of(released: Released) -> list[FindingFigure]:
 
 
 def quarantined(rows: Collection[Quarantine]) -> dict[str, list[Quarantine]]:
-    """What was left out by finding, the most frequent first."""
+    """The number left out by finding, the most frequent first."""
     found: dict[str, list[Quarantine]] = {}
     for row in sorted(rows, key=lambda row: (row.unit, row.stage)):
         found.setdefault(row.finding, []).append(row)

@@ -44,7 +44,7 @@ class GalleryRejection(NamedTuple):
 
 
 class GalleryHeader(NamedTuple):
-    """What the gallery says of a release; ``reasons``: how many candidates each dropped, ``each``: shown of them."""
+    """The gallery's head of a release; ``reasons``: how many candidates each dropped, ``each``: shown of them."""
 
     title: str
     about: str

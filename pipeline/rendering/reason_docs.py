@@ -52,8 +52,8 @@ def _parts(example: ReasonExample) -> list[SheetPart]:
         parts.append(excerpt(example.file))
     if example.around:
         parts.append(around(example, example.around))
-    elif example.sketch is not None:
-        parts.append(plan(example, example.sketch))
+    elif example.top_down_map is not None:
+        parts.append(plan(example, example.top_down_map))
     if example.heights:
         parts.append(heights(example))
     if example.message is not None:
@@ -116,7 +116,7 @@ def head(name: str, meaning: str) -> SheetPart:
 
 
 def written(rows: Sequence[tuple[str, str]]) -> SheetPart:
-    """What was written, each with its name before it."""
+    """The written texts, each with its name before it."""
     left = max(width_of(name, 12) for name, _ in rows) + 2 * _PAD
     lines = [(name if n == 0 else "", line) for name, text in rows for n, line in enumerate(_some(text, left))]
     canvas = Canvas(WIDTH, LINE * len(lines) + 12)
@@ -318,7 +318,7 @@ def near_miss_figure(near: NearMiss, sketch: TopDownMap | None) -> bytes | None:
     if not (math.isfinite(measured) and math.isfinite(limit)):
         return None
     example = ReasonExample(
-        name=near.reason, met="", about=near.about, measured=measured, limit=limit, unit=near.unit, sketch=sketch
+        name=near.reason, met="", about=near.about, measured=measured, limit=limit, unit=near.unit, top_down_map=sketch
     )
     parts = [plan(example, sketch)] if sketch and spoken_of(sketch, near.about) else []
     title = f"Rejected: {near.measured} {near.unit}, limit {near.limit}"

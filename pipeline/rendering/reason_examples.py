@@ -53,7 +53,7 @@ Pair = tuple[FiniteFloat, FiniteFloat]
 
 
 class FileExcerpt(Model):
-    """What a file at fault holds, as an editor shows it.
+    """The content of a file at fault, as an editor shows it.
 
     Attributes:
         name: of the file, below its scene's folder.
@@ -92,7 +92,7 @@ class ReasonExample(Model):
         words: what else was written, each with its name: "answer", "wrong options".
         measured: with its limit and unit, as in `rejected/`.
         severity: of a finding, with its message and remedy.
-        sketch: the scene from above.
+        top_down_map: the scene from above.
         heights: of a flight: second, metres above take-off.
         stretches: of a flight, that a finding is about, seconds.
         around: what is seen of a panorama.
@@ -113,7 +113,7 @@ class ReasonExample(Model):
     severity: Literal["fault", "doubt", "note"] | None = None
     message: str | None = None
     remedy: str | None = None
-    sketch: TopDownMap | None = None
+    top_down_map: TopDownMap | None = None
     heights: tuple[Pair, ...] = ()
     stretches: tuple[Pair, ...] = ()
     around: tuple[SeenObject, ...] = ()

@@ -133,7 +133,7 @@ def environment_of_pages() -> jinja2.Environment:
 
 
 def policy_hash(text: str) -> str:
-    """What the page's policy names its own style and script by, so that nothing else of either kind runs."""
+    """The digest by which the page's policy names its own style and script: nothing else of either kind runs."""
     return "sha256-" + b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 

@@ -76,7 +76,7 @@ def _drawn(sketch: TopDownMap, marked: frozenset[str], part: Part, scale: bool) 
 
 
 def _centre_of_interest(sketch: TopDownMap, marked: frozenset[str]) -> list[Point]:
-    """What a map must show: of a city not all of it, but the flight, what is marked, and something around them."""
+    """The points that a map must show: of a city not all, but the flight, what is marked, and something around them."""
     shown = [point for outline in sketch.ground for point in outline]
     shown += [point for thing in sketch.things if thing.label in marked for point in thing.outline]
     path = [(x, y) for _, x, y in sketch.path]

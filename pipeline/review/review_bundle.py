@@ -65,7 +65,7 @@ class ReviewItem:
 
 @dataclass(frozen=True)
 class ReviewTruth:
-    """What is shown after the answer; the columns of `TRUTHS`."""
+    """The truth, shown after the answer; the columns of `TRUTHS`."""
 
     id: int
     truth: str
@@ -85,7 +85,7 @@ class ReviewBundle(NamedTuple):
 
 
 def content_of(salt: bytes, row: Mapping[str, Any]) -> str:
-    """What a verdict is bound to: everything about a question that a reviewer judges, the truth included.
+    """The digest that a verdict is bound to: of everything that a reviewer judges about a question, the truth included.
 
     Keyed with a secret of the build, since reviewers see it: else whoever knows the question could try the answers.
 

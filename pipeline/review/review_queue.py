@@ -60,7 +60,7 @@ class Board:
         return consensus_of(self.verdicts(item), self._items[item].content)
 
     def answer(self, item: int, reviewer: str) -> str | None:
-        """What a reviewer answered to the item as it is now; None before."""
+        """The answer of a reviewer to the item as it is now; None before."""
         return next((v.answer for v in self._current(item) if v.reviewer == reviewer and v.answer is not None), None)
 
     def own(self, item: int, reviewer: str, role: Role) -> ReviewVerdict | None:
@@ -94,7 +94,7 @@ class Board:
         self._leases.setdefault(item, {})[reviewer] = now + LEASE_S
 
     def disputed(self, reviewer: str, now: float) -> list[int]:
-        """What a reviewer may adjudicate: all that is disputed and that nobody else is just looking at."""
+        """The items that a reviewer may adjudicate: all that are disputed and that nobody else is just looking at."""
         found = [item for item in self._order if self.standing(item).state == "disputed"]
         return [item for item in found if not any(n != reviewer for n in self._holders(item, now))]
 

@@ -161,7 +161,7 @@ class QuestionStatus(BaseModel):
 
 
 class Reviewed(BaseModel):
-    """What stage `review` found.
+    """The result of stage `review`.
 
     Attributes:
         stands: of every question of the build that has a verdict, by id.

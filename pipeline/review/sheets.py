@@ -43,7 +43,7 @@ class LeftOutRow(NamedTuple):
 
 
 class Taken(NamedTuple):
-    """What a file comes to: events to append, how many rows say what is known already, and what was left out."""
+    """The yield of a file: events to append, how many rows say what is known already, and what was left out."""
 
     events: list[ReviewEvent]
     known: int
@@ -80,7 +80,7 @@ def neutral(cell: str) -> str:
 
 
 def plain(cell: str) -> str:
-    """What a cell said before `neutral`."""
+    """The text of a cell before `neutral`."""
     return cell[1:] if cell.startswith(tuple(f"'{sign}" for sign in (*_FORMULA, "'"))) else cell
 
 
@@ -214,7 +214,7 @@ def _problem(
 
 
 def name_problem(name: str) -> str | None:
-    """What is wrong with a reviewer's name, if anything is."""
+    """The fault of a reviewer's name, if it has one."""
     if not name:
         return "no reviewer is named"
     if len(name) > LONGEST_NAME or not name.isprintable():

@@ -58,7 +58,7 @@ class ReviewEvent(NamedTuple):
 
 @dataclass(frozen=True)
 class ReviewVerdict:
-    """What one reviewer says of one question in one role, all of it.
+    """The whole verdict of one reviewer on one question in one role.
 
     Attributes:
         answer: given before the truth was seen; None where a flag was raised instead.
@@ -81,7 +81,7 @@ class ReviewVerdict:
 
     @property
     def label(self) -> str | None:
-        """What is compared between reviewers: accept, reject, or correct and to what; None until it is judged."""
+        """The part compared between reviewers: accept, reject, or correct and to what; None until it is judged."""
         if self.decision == "flag":
             return f"correct {self.correction}" if self.correction else "reject"
         return self.decision
@@ -93,7 +93,7 @@ class ReviewVerdict:
 
 
 def verdicts_of(events: Iterable[ReviewEvent]) -> list[ReviewVerdict]:
-    """What events add up to, in the order of each verdict's first event; of two decisions the later one holds."""
+    """The verdicts that events add up to, in the order of their first events; of two decisions the later one holds."""
     found: dict[tuple[int, str, str, str], ReviewVerdict] = {}
     answers: dict[tuple[int, str, str], str | None] = {}
     for event in events:

@@ -46,7 +46,7 @@ def is_wanted(config: BuildConfig) -> bool:
 
 
 def uses(config: BuildConfig, reader: Reader | None) -> tuple[str, ...]:
-    """What declares the views, and what draws them."""
+    """The code that declares the views, and that draws them."""
     benchmark = config.of_benchmark()
     drawing = [world.pictures.__module__ for world in benchmark.worlds if world.pictures is not None]
     declaring = [benchmark.views.module] if benchmark.views else []

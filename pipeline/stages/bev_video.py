@@ -30,7 +30,7 @@ def run(context: StageContext) -> bytes:
 
 
 def uses(config: BuildConfig, reader: Reader | None) -> tuple[str, ...]:
-    """What draws."""
+    """The code that draws."""
     return tuple(world.bev_video.__module__ for world in config.of_benchmark().worlds if world.bev_video is not None)
 
 

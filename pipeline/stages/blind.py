@@ -41,7 +41,7 @@ def is_whole(result: bytes, folder: Path) -> bool:
 
 
 def settings(config: BuildConfig) -> dict[str, Any]:
-    """Who is asked, and how."""
+    """The models that are asked, and how."""
     from pipeline.blind.ask import PROMPTS
     from pipeline.llm.prompts import load_prompt
 

@@ -140,7 +140,7 @@ class Builder:
         remove_temporary(self.out, [*(f for s in self._stages.values() for f in s.folders), SAMPLES])
 
     def dry_run(self) -> Outcome:
-        """What `build` would run and why, without running it; units behind one that runs count as "input"."""
+        """The plan of `build`, with the reasons and without running it; units behind one that runs count as "input"."""
         outcome = Outcome()
         outcome.manifest += self._dry_run(self._planner(self._inputs(outcome)))
         return outcome
@@ -155,7 +155,7 @@ class Builder:
         return entries
 
     def explain(self, name: str | None = None, scenes: Sequence[str] = ()) -> list[Explained]:
-        """What `build` would run, or `stage` for one stage, and by name why; nothing is run or written."""
+        """The plan of `build`, or of `stage` for one stage, with the reasons by name; nothing is run or written."""
         stage = None if name is None else self._stage(name, scenes)
         inputs = self._inputs(Outcome()) if stage is None or stage.needs_roots else {}
         planner, then = self._planner(inputs), read_lineage(self.out)

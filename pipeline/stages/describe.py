@@ -72,7 +72,7 @@ def asks(config: BuildConfig) -> tuple[ModelSpec, ...]:
 
 
 def uses(config: BuildConfig, reader: Reader | None) -> tuple[str, ...]:
-    """What the reader's world runs: nothing where nobody looks."""
+    """The code that the reader's world runs: none where nobody looks."""
     if reader is None:
         raise ValueError("this stage reads raw data")
     world = world_of(reader.name)

@@ -63,7 +63,7 @@ def run(context: StageContext) -> bytes:
 
     def sketch(unit: str) -> TopDownMap:
         scene = read_scene(store.get(kept[unit]))
-        return WORLDS[scene.facts.world].sketch(scene)
+        return WORLDS[scene.facts.world].top_down_map(scene)
 
     def draw(title: str, told: str, asked: pa.Table, captioned: Callable[[int], bytes | None]) -> bytes:
         return overview(title, told, asked, sketch, captioned)
@@ -162,7 +162,9 @@ def settings(config: BuildConfig) -> dict[str, Any]:
 def uses(config: BuildConfig, reader: Reader | None) -> tuple[str, ...]:
     """The benchmark's columns, its card and its pictures, and the facts of its worlds."""
     benchmark = config.of_benchmark()
-    worlds = [part.__module__ for world in benchmark.worlds for part in (world.facts, world.visibility, world.sketch)]
+    worlds = [
+        part.__module__ for world in benchmark.worlds for part in (world.facts, world.visibility, world.top_down_map)
+    ]
     parts = (type(benchmark), benchmark.columns.table, benchmark.pictures, benchmark.harness)
     return (*(part.__module__ for part in parts), benchmark.card.module, *worlds)
 

@@ -94,7 +94,7 @@ def _write(folder: Path, name: str, raw: bytes) -> dict[str, Any]:
 
 
 def _files(one: dict[str, Any]) -> list[dict[str, Any]]:
-    """What was written of a question."""
+    """The files that were written of a question."""
     return [said for kind, said in one.items() if kind != "id"]
 
 
@@ -115,7 +115,7 @@ def are_pictures_wanted(config: BuildConfig) -> bool:
 
 
 def uses(config: BuildConfig, reader: Reader | None) -> tuple[str, ...]:
-    """What draws, and the view that it looks at."""
+    """The code that draws, and the view that it looks at."""
     benchmark = config.of_benchmark()
     drawing = [benchmark.drawings.module] if benchmark.drawings else []
     return (type(benchmark).__module__, benchmark.view.__module__, benchmark.rules.__module__, *drawing)

@@ -104,7 +104,7 @@ def settings(config: BuildConfig) -> dict[str, Any]:
 
 
 def uses(config: BuildConfig, reader: Reader | None) -> tuple[str, ...]:
-    """What the reader's world corrects and examines; where published questions are given, what answers these again."""
+    """The code by which the reader's world corrects and examines, and answers published questions again where given."""
     if reader is None:
         raise ValueError("this stage takes what was said of a scene")
     world, against = world_of(reader.name), _against(config.of_benchmark()) if config.known else None

@@ -56,7 +56,7 @@ def is_wanted(config: BuildConfig) -> bool:
 
 
 def uses(config: BuildConfig, reader: Reader | None) -> tuple[str, ...]:
-    """What draws the pictures, and the view that it looks at."""
+    """The code that draws the pictures, and the view that it looks at."""
     benchmark = config.of_benchmark()
     drawing = [benchmark.scene_pictures.module] if benchmark.scene_pictures else []
     return (type(benchmark).__module__, benchmark.view.__module__, benchmark.rules.__module__, *drawing)

@@ -35,7 +35,7 @@ def settings(config: BuildConfig) -> dict[str, Any]:
 
 
 def uses(config: BuildConfig, reader: Reader | None) -> tuple[str, ...]:
-    """What the reader's world runs."""
+    """The code that the reader's world runs."""
     if reader is None:
         raise ValueError("this stage reads raw data")
     world = world_of(reader.name)

@@ -40,7 +40,7 @@ def is_whole(result: bytes, folder: Path) -> bool:
 
 
 def settings(config: BuildConfig) -> dict[str, Any]:
-    """What the benchmark's videos look like."""
+    """The form of the benchmark's videos."""
     return {"form": asdict(config.of_benchmark().video)}
 
 

@@ -67,7 +67,7 @@ def are_views_wanted(config: BuildConfig) -> bool:
 
 
 def uses(config: BuildConfig, reader: Reader | None) -> tuple[str, ...]:
-    """What says which pictures, and what draws them."""
+    """The code that says which pictures, and that draws them."""
     benchmark = config.of_benchmark()
     drawing = [world.pictures.__module__ for world in benchmark.worlds if world.pictures is not None]
     return (*([benchmark.views.module] if benchmark.views else []), *drawing)

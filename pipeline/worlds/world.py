@@ -96,7 +96,7 @@ class World(Generic[F]):
             each says what stands there now, and changes nothing yet.
         quick: readers whose scenes are read and observed within seconds, so that questions are counted before a build.
         bulky: facts that are long and that only questions are made from, none of them needed; "a.b" is b within a.
-        sketch: a scene from above, for the map that reviewers see.
+        top_down_map: a scene from above, for the map that reviewers see.
         spatial: a scene in space, with the geometry of its raw data where that is at hand; None: its map, laid flat.
         pictures: JPEG of some of its pictures, in order, from its raw data: views of a scene's sphere, or of all of it
             (`geometry.views`); photographs that its facts name.
@@ -119,7 +119,7 @@ class World(Generic[F]):
     drafts: Callable[[Scene[F], Sequence[str]], list[dict[str, Any]]] = nothing_to_correct
     quick: tuple[str, ...] = ()
     bulky: tuple[str, ...] = ()
-    sketch: Callable[[Scene[F]], TopDownMap] = no_map
+    top_down_map: Callable[[Scene[F]], TopDownMap] = no_map
     spatial: Callable[[Scene[F], Any], Spatial] | None = None
     pictures: Callable[[SceneFiles, Scene[F], Sequence[Any]], Iterable[bytes]] | None = None
     looker: Looker[F] | None = None

@@ -204,7 +204,7 @@ def test_a_picture_has_what_its_example_says(reference_pages: Path) -> None:
             tree = ElementTree.fromstring((reference_pages / PICTURES / group / f"{name}.svg").read_text("utf-8"))  # noqa: S314
             parts = {node.get("data-part"): node for node in tree.iter() if node.get("data-part")}
             assert len(parts) > 1, name
-            assert ("map" in parts) == (example.sketch is not None and not example.around), name
+            assert ("map" in parts) == (example.top_down_map is not None and not example.around), name
             assert ("file" in parts) == (example.file is not None), name
             if example.measured is not None and example.limit is not None:
                 assert float(parts["gauge"].attrib["data-measured"]) == pytest.approx(example.measured, rel=1e-5), name

@@ -9,9 +9,9 @@ import pytest
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.spatial import MappedThing, TopDownMap
 from pipeline.review.maps import map_after, map_before, spoken_of
-from pipeline.worlds.flight.bev_video import sketch as sketch_flight
+from pipeline.worlds.flight.bev_video import top_down_map as sketch_flight
 from pipeline.worlds.flight.facts import Flight, FlightMotion, FlightScene, Landmark, Sighting
-from pipeline.worlds.indoor.top_down_map import sketch as sketch_scan
+from pipeline.worlds.indoor.top_down_map import top_down_map as sketch_scan
 from tests.conftest import make_scene
 from tests.review.made import PAYLOAD, ROOM
 

@@ -118,7 +118,7 @@ def _counted(counts: Counter[str]) -> list[str]:
 
 
 def without_video(rows: Sequence[TextOnly]) -> list[str]:
-    """What came of asking models without the video, and how to ask all questions where a sample was asked."""
+    """The result of asking models without the video, and how to ask all questions where a sample was asked."""
     voters = {name for row in rows for name, voter in row.voters.items() if voter.standing == "votes"}
     models = list(dict.fromkeys(chain.from_iterable(row.voters for row in rows)))
     total, removed = sum(row.asked.n for row in rows), sum(row.answered + row.balanced for row in rows)

@@ -144,7 +144,7 @@ def spending_table(config: BuildConfig, folder: Path) -> Table | None:
 
 
 def spending_line(config: BuildConfig, folder: Path) -> str | None:
-    """What hosted models cost in all builds of a folder, on one line; None where none was asked."""
+    """The cost of hosted models in all builds of a folder, on one line; None where none was asked."""
     names = {model.name for model in models_of(config) if model.is_hosted}
     spent = [row for row in spent_in(folder / REPLIES_FILE) if row.name in names]
     if not spent:

@@ -15,7 +15,7 @@ from pipeline.core.spatial import TopDownMap
 from pipeline.drawing.canvas import Canvas
 from pipeline.drawing.ground import BOTTOM, HIGH, TOP, Chart, Ground, draw_sketch
 from pipeline.drawing.sheet import WIDTH, SheetPart
-from pipeline.worlds.flight.bev_video import sketch
+from pipeline.worlds.flight.bev_video import top_down_map
 from pipeline.worlds.flight.places import NamedLandmark
 
 KINDS: Final = "abcdef"  # classes of what a question names, in order
@@ -70,7 +70,7 @@ class MapDrawing:
 
     def __init__(self, view: UrbanView) -> None:
         self.view = view
-        whole = sketch(view.scene)
+        whole = top_down_map(view.scene)
         labels = [mark.label or mark.name or "" for mark in view.flight.landmarks]
         named = (t.model_copy(update={"label": label}) for t, label in zip(whole.things, labels, strict=True))
         self._sketch = whole.model_copy(update={"things": tuple(named)})

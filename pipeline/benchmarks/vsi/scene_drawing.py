@@ -20,7 +20,7 @@ from pipeline.drawing.canvas import Canvas
 from pipeline.drawing.ground import Ground, draw_sketch, points_to_show
 from pipeline.drawing.sheet import WIDTH, SheetPart
 from pipeline.worlds.indoor.projection import Cameras
-from pipeline.worlds.indoor.top_down_map import sketch
+from pipeline.worlds.indoor.top_down_map import top_down_map
 
 KINDS: Final = "abcdef"  # classes of what a question names, in order
 _TALLEST: Final = 560.0
@@ -65,7 +65,7 @@ class SceneDrawing:
 
     def __init__(self, view: ScanView, form: VideoSpec) -> None:
         self.view = view
-        self.sketch = sketch(view.scene)
+        self.sketch = top_down_map(view.scene)
         self.ground = Ground(points_to_show(self.sketch), WIDTH, _TALLEST)
         self.cameras = Cameras(view.scene, form)
         self._map = self.ground.canvas()

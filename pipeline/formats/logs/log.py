@@ -177,7 +177,7 @@ def pressure_height_m(hectopascal: FloatArray) -> FloatArray:
 
 
 def damage_findings(size: int, damages: Sequence[Damage]) -> tuple[Finding, ...]:
-    """What the damaged places of a file of ``size`` bytes mean to its reader: cut short, or holes."""
+    """The meaning of the damaged places of a file of ``size`` bytes: cut short, or holes."""
     found: list[Finding] = []
     holes = [damage for damage in damages if damage.stop < size]
     if holes:

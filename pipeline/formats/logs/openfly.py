@@ -31,7 +31,7 @@ _ROUND: Final = 10.0 ** np.array([1, 1, 1, 0])  # two motions that are equal in 
 
 
 class OpenFlyAction(NamedTuple):
-    """What one step does to a drone: metres ahead, to its left and up, degrees counter-clockwise."""
+    """The effect of one step on a drone: metres ahead, to its left and up, degrees counter-clockwise."""
 
     label: str
     forward_m: float = 0.0
@@ -138,7 +138,7 @@ class OpenFlyEpisode(NamedTuple):
 
 
 class OpenFlyEpisodes(NamedTuple):
-    """What a file holds: flights that can be used, and why the others cannot."""
+    """The flights of a file that can be used, and why the others cannot."""
 
     good: tuple[OpenFlyEpisode, ...]
     broken: tuple[RawDataError, ...]

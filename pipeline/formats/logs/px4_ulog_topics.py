@@ -38,7 +38,7 @@ _TYPES: Final = {
 
 
 class UlogRecording(NamedTuple):
-    """What was logged of the topics asked for.
+    """The logged values of the topics asked for.
 
     Attributes:
         topics: of each topic its instance with most messages, (N,) with the fields of its format.
@@ -94,7 +94,7 @@ def read_topics(path: Path, wanted: Collection[str]) -> UlogRecording:
 
 
 class _Definitions:
-    """What the messages other than data say: formats, and which topic has which number."""
+    """The formats, and the number of each topic, as the messages other than data have them."""
 
     def __init__(self, path: Path, wanted: Collection[str]) -> None:
         self.path = path

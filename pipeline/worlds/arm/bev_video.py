@@ -142,7 +142,7 @@ PATH_POINTS: Final = 400  # of a long episode, evenly spaced: more would not be 
 _DIGITS: Final = 4
 
 
-def sketch(scene: EpisodeScene) -> TopDownMap:
+def top_down_map(scene: EpisodeScene) -> TopDownMap:
     """The episode as a map, in the world's frame; things stand where they were first."""
     facts = scene.facts
     things = [thing for item in facts.items if (thing := _thing(item)) is not None]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from pipeline.core.schema import Model
-from pipeline.worlds.arm.bev_video import BULKY, UNITS, drawn, sight, sketch
+from pipeline.worlds.arm.bev_video import BULKY, UNITS, drawn, sight, top_down_map
 from pipeline.worlds.arm.facts import Episode
 from pipeline.worlds.arm.readers.lerobot import LeRobot
 from pipeline.worlds.arm.readers.rlbench import RLBench
@@ -27,6 +27,6 @@ ARM: Final = World(
     examine=examine,
     quick=(RLBench.name, LeRobot.name),
     bulky=BULKY,
-    sketch=sketch,
+    top_down_map=top_down_map,
     bev_video=drawn,
 )

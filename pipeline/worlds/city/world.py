@@ -17,7 +17,7 @@ from pipeline.worlds.city.readers.city import Cities
 from pipeline.worlds.world import World
 
 
-def sketch(scene: CityScene) -> TopDownMap:
+def top_down_map(scene: CityScene) -> TopDownMap:
     """The city as a map: east to the right, north up."""
     city = scene.facts
     things = tuple(MappedThing(label=t.name or t.noun, outline=t.outline or (t.center,)) for t in city.things)
@@ -64,6 +64,6 @@ CITY: Final = World(
     visibility=sight,
     quick=(Cities.name,),
     bulky=BULKY,
-    sketch=sketch,
+    top_down_map=top_down_map,
     pictures=photographs,
 )

@@ -14,7 +14,7 @@ PATH_POINTS: Final = 400  # of a long drive, evenly spaced: more would not be se
 _DIGITS: Final = 2  # centimetres
 
 
-def sketch(scene: DriveScene) -> TopDownMap:
+def top_down_map(scene: DriveScene) -> TopDownMap:
     """The drive as a map, about its own origin; actors stand where they were first seen."""
     facts = scene.facts
     times_s = facts.times_s

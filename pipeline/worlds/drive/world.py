@@ -11,7 +11,7 @@ from pipeline.worlds.drive.quality_checks import examine
 from pipeline.worlds.drive.readers.argoverse2 import Argoverse2
 from pipeline.worlds.drive.readers.carla import Carla
 from pipeline.worlds.drive.readers.kitti_tracking import KittiTracking
-from pipeline.worlds.drive.top_down_map import BULKY, UNITS, sight, sketch
+from pipeline.worlds.drive.top_down_map import BULKY, UNITS, sight, top_down_map
 from pipeline.worlds.world import World
 
 
@@ -29,6 +29,6 @@ DRIVE: Final = World(
     examine=examine,
     quick=(Argoverse2.name, Carla.name, KittiTracking.name),
     bulky=BULKY,
-    sketch=sketch,
+    top_down_map=top_down_map,
     bev_video=drawn,
 )

@@ -121,7 +121,7 @@ PATH_POINTS: Final = 400  # of a long flight, evenly spaced: more would not be s
 _DIGITS: Final = 2  # centimetres
 
 
-def sketch(scene: FlightScene) -> TopDownMap:
+def top_down_map(scene: FlightScene) -> TopDownMap:
     """The flight as a map: east to the right, north up."""
     facts = scene.facts
     motion = facts.motion

@@ -51,7 +51,9 @@ class Landmark(Model):
 
     name: Name | None = Field(default=None, description="as in the source; may occur twice; None: it has none")
     kind: str | None = Field(default=None, description='for example "building", "park"')
-    look: Appearance | None = Field(default=None, description="None: the map tells nothing that anybody could see")
+    appearance: Appearance | None = Field(
+        default=None, description="None: the map tells nothing that anybody could see"
+    )
     label: Name | None = Field(
         default=None, description="how to speak of it: what is seen of it and of nothing else near by; None: it is not"
     )
@@ -67,7 +69,7 @@ class Landmark(Model):
     @property
     def sort(self) -> str | None:
         """The sort of thing: its noun as seen, or else its kind, where that is known."""
-        return self.look.noun if self.look else self.kind
+        return self.appearance.noun if self.appearance else self.kind
 
 
 class Segment(Model):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from pipeline.worlds.flight.bev_video import drawn, sketch, spatial
+from pipeline.worlds.flight.bev_video import drawn, spatial, top_down_map
 from pipeline.worlds.flight.facts import Flight, FlightScene
 from pipeline.worlds.flight.fixes import FIXES, drafts, fix_flight
 from pipeline.worlds.flight.observe.flight import observe_flight
@@ -68,7 +68,7 @@ FLIGHT: Final = World(
     drafts=drafts,
     quick=(Flights.name, OpenFlyReader.name),
     bulky=BULKY,
-    sketch=sketch,
+    top_down_map=top_down_map,
     spatial=spatial,
     bev_video=drawn,
     looker=Looker("pipeline.worlds.flight.look.look", _prompts, _look, _calls, _is_whole),

@@ -20,7 +20,7 @@ _CORNERS = np.array(list(product((-0.5, 0.5), repeat=3)))
 _DIGITS = 3  # millimetres
 
 
-def sketch(scene: IndoorScene) -> TopDownMap:
+def top_down_map(scene: IndoorScene) -> TopDownMap:
     """The scan as a map."""
     facts = scene.facts
     things = [
@@ -53,7 +53,7 @@ def spatial(scene: IndoorScene, geometry: SceneGeometry | None) -> Spatial:
         np.array([item.box.lengths for item in things], dtype=np.float64).reshape(-1, 3),
         np.array([item.box.axes for item in things], dtype=np.float64).reshape(-1, 3, 3),
     )
-    below = flat(sketch(scene))
+    below = flat(top_down_map(scene))
     floor = below.lines[: len(scene.facts.room.floor or ())]
     if geometry is None:
         return replace(below, boxes=boxes, lines=floor)

@@ -15,7 +15,7 @@ from pipeline.worlds.indoor.readers.scannetpp import ScanNetPP
 from pipeline.worlds.indoor.readers.scene_folders import SceneFolders
 from pipeline.worlds.indoor.readers.vsi_meta import VsiMeta
 from pipeline.worlds.indoor.readers.written_routes import read_written_routes
-from pipeline.worlds.indoor.top_down_map import sketch, spatial
+from pipeline.worlds.indoor.top_down_map import spatial, top_down_map
 from pipeline.worlds.world import World
 
 INDOOR: Final = World(
@@ -40,6 +40,6 @@ INDOOR: Final = World(
     quick=(VsiMeta.name, RevsiMeta.name),
     bulky=BULKY,
     drafts=drafts,
-    sketch=sketch,
+    top_down_map=top_down_map,
     spatial=spatial,
 )

@@ -65,7 +65,7 @@ def _scaled(image: Image.Image, long_side: int | None) -> bytes:
     return out.getvalue()
 
 
-def sketch(scene: PanoramaScene) -> TopDownMap:
+def top_down_map(scene: PanoramaScene) -> TopDownMap:
     """The objects whose place is known, about the camera: east to the right, north up."""
     return TopDownMap(
         things=tuple(MappedThing(label=o.name or o.label, outline=(o.place,)) for o in scene.facts.objects if o.place)

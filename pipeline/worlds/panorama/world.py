@@ -6,7 +6,7 @@ from typing import Final
 
 from pipeline.worlds.panorama.facts import Panorama, PanoramaConfig
 from pipeline.worlds.panorama.observe.panorama import observe_panorama
-from pipeline.worlds.panorama.pictures import BULKY, UNITS, rendered, sight, sketch
+from pipeline.worlds.panorama.pictures import BULKY, UNITS, rendered, sight, top_down_map
 from pipeline.worlds.panorama.readers.panoramas import Panoramas
 from pipeline.worlds.world import World
 
@@ -20,6 +20,6 @@ PANORAMA: Final = World(
     visibility=sight,
     quick=(Panoramas.name,),
     bulky=BULKY,
-    sketch=sketch,
+    top_down_map=top_down_map,
     pictures=rendered,
 )

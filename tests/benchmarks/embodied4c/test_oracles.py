@@ -173,7 +173,7 @@ MOVES = [
 def marks() -> list[Any]:
     church = Appearance(noun="church")
     found = [
-        mark("the red church", 60.0, 140.0, 12.0, 38.0, look=church),
+        mark("the red church", 60.0, 140.0, 12.0, 38.0, appearance=church),
         mark("the brown house", -90.0, 60.0, 8.0, 14.0),
     ]
     return [*found, mark("the white tower", 30.0, -50.0, 5.0, 70.0), mark("the park", -40.0, 150.0, 30.0)]

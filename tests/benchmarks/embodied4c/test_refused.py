@@ -144,9 +144,9 @@ def test_a_landmark_of_a_kind_that_the_log_does_not_tell() -> None:
 
     def nearest(look: Appearance | None) -> Any:
         marks = [
-            mark("the first thing", 0.0, 55.0, look=look),
-            mark("the red church", 60.0, 40.0, look=Appearance(noun="church")),
-            mark("the white tower", -80.0, 40.0, look=Appearance(noun="tower")),
+            mark("the first thing", 0.0, 55.0, appearance=look),
+            mark("the red church", 60.0, 40.0, appearance=Appearance(noun="church")),
+            mark("the white tower", -80.0, 40.0, appearance=Appearance(noun="tower")),
         ]
         scene = flight(motion([*MOVES, ("hover", 6.0, 0.0)], views={n: [(0.0, 18.0)] for n in range(3)}), marks)
         return of_kind(scene, "CL", "air_cl")["17.00",]

@@ -156,7 +156,7 @@ def test_words_that_say_what_stands_beside_what_do_not_answer_that() -> None:
 
 def test_a_model_is_not_told_names_that_no_video_shows() -> None:
     shop = mark("Shop", 20, 50).model_copy(update={"label": None, "unnameable_reason": ALIKE})
-    marks = [mark("the park", 30, 30, name="Green", look={"noun": "park"}, kind="common"), shop]
+    marks = [mark("the park", 30, 30, name="Green", appearance={"noun": "park"}, kind="common"), shop]
     unseen = finding("route_names_unseen", "route")
     given = flight(FLOWN, marks, goal="shop", route=["fly to the Shop"], findings=[unseen])
     told = ObservedFacts(FlightView(given, UrbanRules()))

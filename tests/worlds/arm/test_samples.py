@@ -10,7 +10,7 @@ import pytest
 from pipeline.geometry.angles import matrices, rotated
 from pipeline.samples.arm.plans import plan
 from pipeline.samples.arm.write import write_samples
-from pipeline.worlds.arm.bev_video import sketch
+from pipeline.worlds.arm.bev_video import top_down_map
 from pipeline.worlds.arm.readers.lerobot import LeRobot
 from pipeline.worlds.arm.view import ArmView
 from pipeline.worlds.registry import read_scene
@@ -123,7 +123,7 @@ def test_samples_are_the_same_bytes_every_time(samples: Path, tmp_path: Path) ->
 def test_scenes_survive_json_and_can_be_drawn(views: list[ArmView]) -> None:
     for view in views[1:3]:
         assert read_scene(view.scene.model_dump_json().encode()) == view.scene
-        drawn = sketch(view.scene)
+        drawn = top_down_map(view.scene)
         assert len(drawn.things) == len(view.ids) + 1, "and the foot of the arm"
         assert drawn.path[-1][0] == pytest.approx(view.times_s[-1], abs=1e-3)
         assert drawn.path[0][1:] == pytest.approx(view.gripper_m[0, :2].tolist(), abs=1e-3)

@@ -19,7 +19,7 @@ from pipeline.worlds.drive.quality_checks import beyond, examine
 from pipeline.worlds.drive.readers.argoverse2 import Argoverse2
 from pipeline.worlds.drive.readers.carla import Carla
 from pipeline.worlds.drive.readers.kitti_tracking import KittiTracking
-from pipeline.worlds.drive.top_down_map import sketch
+from pipeline.worlds.drive.top_down_map import top_down_map
 from pipeline.worlds.drive.view import DriveView
 from pipeline.worlds.registry import examined
 from tests.conftest import REAL_DATA
@@ -106,7 +106,7 @@ def test_lamps_hold_until_they_change_and_boxes_lie_about_their_points(scene: Dr
 
 
 def test_the_map_of_reviewers_has_the_road_our_way_and_the_others(scene: DriveScene) -> None:
-    drawn = sketch(scene)
+    drawn = top_down_map(scene)
     assert drawn.path[0] == (0.0, 100.0, 200.0)
     assert drawn.path[-1] == (2.0, 100.0, 220.0)
     assert [thing.label for thing in drawn.things] == ["car", "bollard", "car"]

@@ -78,10 +78,10 @@ def answered(
     """The scene observed with what is believed of a model's answers, as in `look_at_flight`."""
     marks = list(before.facts.landmarks)
     for thing, index in enumerate(shown.things.landmarks):
-        look = marks[index].look
+        look = marks[index].appearance
         if look is not None and look.walls is None:
             without = look.model_copy(update={"unlike": shown.seen.unlike(thing)})
-            marks[index] = marks[index].model_copy(update={"look": without})
+            marks[index] = marks[index].model_copy(update={"appearance": without})
     for thing, crops in shown.crops:
         index = shown.things.landmarks[thing]
         marks[index] = _looked_at(marks[index], crops, ask, config.describe.colour_margin)
@@ -98,7 +98,9 @@ def calls(scene: FlightScene, most: int) -> int:
     """How often a model is asked at most about a flight with its motion observed."""
     if obstacle(scene):
         return 0
-    return CROPS * min(most, sum(mark.look is not None and bool(_missing(mark.look)) for mark in scene.facts.landmarks))
+    return CROPS * min(
+        most, sum(mark.appearance is not None and bool(_missing(mark.appearance)) for mark in scene.facts.landmarks)
+    )
 
 
 def is_whole(scene: FlightScene) -> bool:
@@ -133,7 +135,7 @@ def _crops(
     """The things to ask about with their pictures, those shown largest first."""
     found = {}
     for thing, index in enumerate(things.landmarks):
-        look = flight.landmarks[index].look
+        look = flight.landmarks[index].appearance
         if look is None or not _missing(look):
             continue
         best = chosen(seen.glimpses.get(thing, ()), seen.t_s.tolist())
@@ -153,7 +155,7 @@ def _crops(
 
 def _looked_at(mark: Landmark, crops: Sequence[LandmarkCrop], ask: Ask, margin: float) -> Landmark:
     """A landmark with what is believed of what a model says of it."""
-    look, seconds = mark.look, tuple(one.second for one in crops)
+    look, seconds = mark.appearance, tuple(one.second for one in crops)
     if look is None:
         return mark
     answers: list[Answer] = []
@@ -167,7 +169,7 @@ def _looked_at(mark: Landmark, crops: Sequence[LandmarkCrop], ask: Ask, margin: 
     source_tags = {fact: f"{word}, said by a model of the video at {at} s" for fact, word in found.words.items()}
     changed = look.model_copy(update={**found.changes, "source_tags": look.source_tags | source_tags})
     told = Pictured(seconds=seconds, words=found.words, evidence=tuple(found.evidence), refused=tuple(found.refused))
-    return mark.model_copy(update={"look": changed, "pictured": told})
+    return mark.model_copy(update={"appearance": changed, "pictured": told})
 
 
 def _with_findings(scene: FlightScene, findings: tuple[Finding, ...]) -> FlightScene:

@@ -227,7 +227,7 @@ def things_of(landmarks: Sequence[Landmark], buildings: Buildings, ground_m: flo
 def _is_askable(mark: Landmark, ground_m: float) -> bool:
     known = mark.outline is not None and len(mark.outline) > 2
     stands = mark.base_m is not None or np.isfinite(ground_m)
-    return bool(known and mark.look and mark.look.noun in COLOURED and stands)
+    return bool(known and mark.appearance and mark.appearance.noun in COLOURED and stands)
 
 
 def _others(marks: Sequence[Landmark], buildings: Buildings) -> list[int]:

@@ -98,14 +98,14 @@ def describe(
     hidden = Rejection(reason="looks_unknown", measured=None, limit=None, unit=None)
     far = Rejection(reason=NOT_NEAR, measured=None, limit=config.around_m, unit="m")
     return tuple(
-        found.get(i, ReferringExpression(None, unnameable_reason=hidden if mark.look is None else far))
+        found.get(i, ReferringExpression(None, unnameable_reason=hidden if mark.appearance is None else far))
         for i, mark in enumerate(landmarks)
     )
 
 
 def _around(landmarks: Sequence[Landmark], path: FloatArray, within_m: float) -> IntArray:
     """Indices of the landmarks with a look that may be seen from a path."""
-    seen = np.array([i for i, mark in enumerate(landmarks) if mark.look is not None], dtype=np.intp)
+    seen = np.array([i for i, mark in enumerate(landmarks) if mark.appearance is not None], dtype=np.intp)
     if not len(path) or not len(seen):
         return seen[:0]
     center = np.array([landmarks[i].center for i in seen])
@@ -125,7 +125,7 @@ class SceneThings:
 
     def __init__(self, marks: Sequence[Landmark], config: DescriptionConfig) -> None:
         self.marks, self.config = marks, config
-        self._looks = [mark.look for mark in marks if mark.look is not None]
+        self._looks = [mark.appearance for mark in marks if mark.appearance is not None]
         heights = [look.height_m or (np.nan, np.nan) for look in self._looks]
         self.height_m: FloatArray = np.array(heights, dtype=np.float64).reshape(-1, 2)
         self._noun = np.array([look.noun for look in self._looks])

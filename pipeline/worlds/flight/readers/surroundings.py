@@ -58,7 +58,7 @@ def read_surroundings(
         marks += others(
             marks, landmarks(PlacedFeature(walls, assembled.origin, ground_m), settings.buildings or "", findings)
         )
-    faceless = sum(mark.look is None for mark in marks)
+    faceless = sum(mark.appearance is None for mark in marks)
     if faceless and settings.landmarks is not None:
         message = f"{naming}: of {faceless} of {len(marks)} landmarks it is not told what they look like"
         remedy = "give kind, colour, roof_shape, height_m or sign, to have them spoken of"
@@ -96,7 +96,7 @@ def landmarks(placed: PlacedFeature, file: str, findings: Findings) -> tuple[Lan
         worst = float(placed.distance_m.max()) / 1000.0
         findings.add(doubt("landmark_too_far", file, message, remedy, worst, LANDMARK_MAX_M / 1000.0, "km"))
     found = (_landmark(placed, i) for i in np.flatnonzero(~far).tolist())
-    return tuple(mark for mark in found if mark.name is not None or mark.look is not None)
+    return tuple(mark for mark in found if mark.name is not None or mark.appearance is not None)
 
 
 def others(marks: Sequence[Landmark], more: Sequence[Landmark]) -> tuple[Landmark, ...]:
@@ -152,7 +152,7 @@ def _landmark(placed: PlacedFeature, place: int) -> Landmark:
     return Landmark(
         name=feature.name,
         kind=feature.kind,
-        look=look,
+        appearance=look,
         center=circle_center,
         radius_m=radius,
         outline=None if largest is None else tuple((float(x), float(y)) for x, y in largest),

@@ -49,7 +49,7 @@ class Bare:
 
     def honest(self, mark: Landmark) -> Answer:
         """What anybody says who sees it."""
-        block, look = self.drawn(mark), mark.look
+        block, look = self.drawn(mark), mark.appearance
         low, high = ratio_of(mark)
         size = TALL if low >= 1 else WIDE if high <= 1 else UNCLEAR
         shape = _SHAPES.get(block.form, UNCLEAR)

@@ -29,13 +29,13 @@ def crop(**parts: Any) -> LandmarkCrop:
 def thing(noun: str = "building", height: float = 10.0, **look: Any) -> Landmark:
     outline = ((-10.0, -5.0), (10.0, -5.0), (10.0, 5.0), (-10.0, 5.0))
     raw = {"center": (0, 0), "radius_m": 11.2, "outline": outline, "base_m": 0, "top_m": height}
-    return Landmark.model_validate(raw | {"look": {"noun": noun, **look}})
+    return Landmark.model_validate(raw | {"appearance": {"noun": noun, **look}})
 
 
 def judged(mark: Landmark | None = None, crops: Any = None, other: Any = None, **said: str) -> CheckedLook:
     mark, one = mark or thing(), HONEST | said
-    assert mark.look is not None
-    return believed(mark, mark.look, crops or (crop(), crop()), (one, one | (other or {})), 10.0)
+    assert mark.appearance is not None
+    return believed(mark, mark.appearance, crops or (crop(), crop()), (one, one | (other or {})), 10.0)
 
 
 def reasons(found: CheckedLook) -> list[str]:

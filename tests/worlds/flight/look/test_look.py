@@ -101,16 +101,16 @@ def test_labels_tell_what_the_map_did_not_and_fit_nothing_else_that_is_drawn(fli
     for index, label in labels.items():
         mark = seen.facts.landmarks[index]
         assert mark.pictured is not None
-        assert "said by a model of the video at" in mark.look.source_tags["walls"]
+        assert "said by a model of the video at" in mark.appearance.source_tags["walls"]
         assert {"colour_not_in_picture", "colour_doubtful"} <= {e.name for e in mark.proof}
         (word,) = (word for word in NAMES if f" {word} " in f" {label.partition(' beside ')[0]} ")
-        plain = label == f"the {word} {mark.look.noun}"
-        alike = [i for i in shown - {index} if _is_drawn(flight, seen.facts.landmarks[i], word, mark.look.noun)]
+        plain = label == f"the {word} {mark.appearance.noun}"
+        alike = [i for i in shown - {index} if _is_drawn(flight, seen.facts.landmarks[i], word, mark.appearance.noun)]
         assert not (plain and alike), label
 
 
 def _is_drawn(flight: Bare, mark: Landmark, word: str, noun: str) -> bool:
-    return bool(mark.look and mark.look.noun in may_be(noun) and flight.honest(mark)["walls"] == word)
+    return bool(mark.appearance and mark.appearance.noun in may_be(noun) and flight.honest(mark)["walls"] == word)
 
 
 @pytest.mark.slow
@@ -128,7 +128,7 @@ def test_lies_about_colours_and_roofs_are_caught(flight: Bare) -> None:
     count: Counter[str] = Counter()
     for index, crops in asked(flight):
         mark = flight.before.facts.landmarks[index]
-        assert mark.look is not None
+        assert mark.appearance is not None
         honest = flight.honest(mark)
         for fact, said in (
             *((("walls", "roof"), w) for w in NAMES),
@@ -136,7 +136,7 @@ def test_lies_about_colours_and_roofs_are_caught(flight: Bare) -> None:
         ):
             lied = [name for name in fact if honest[name] not in (said, UNCLEAR)]
             answer = honest | dict.fromkeys(lied, said)
-            found = believed(mark, mark.look, crops, (answer, answer), MARGIN)
+            found = believed(mark, mark.appearance, crops, (answer, answer), MARGIN)
             count["lies"] += len(lied)
             count["believed"] += len(found.words.keys() & set(lied))
     assert count["lies"] >= 400

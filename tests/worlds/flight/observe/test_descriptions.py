@@ -33,7 +33,7 @@ def thing(
         look |= {"walls": colour, "roof": colour}
     if height is not None:
         look["height_m"] = height if isinstance(height, tuple) else (height, height)
-    return Landmark.model_validate({"center": at, "radius_m": radius, "look": {"noun": noun, **look}})
+    return Landmark.model_validate({"center": at, "radius_m": radius, "appearance": {"noun": noun, **look}})
 
 
 def said(*things: Landmark) -> tuple[ReferringExpression, ...]:
@@ -157,7 +157,7 @@ def somebody_says(label: str, mark: Landmark, by_label: dict[str, Landmark], all
     """Whether words may be said of a thing by somebody who is off by half of every margin: slow and plain."""
     found = _LABEL.fullmatch(label)
     assert found is not None, label
-    look = mark.look
+    look = mark.appearance
     slim = look.noun in may_be("building") and (look.height_m is None or look.height_m[1] >= 2.4 * mark.radius_m)
     wrong = [look.noun not in may_be(found["noun"]) and not (found["noun"] == "tower" and slim)]
     if found["colour"] and look.walls is not None:
@@ -179,9 +179,9 @@ def somebody_says(label: str, mark: Landmark, by_label: dict[str, Landmark], all
 def _beats(rival: Landmark, mark: Landmark, rank: str) -> bool:
     """Whether another thing is surely taller, or lower, by a tenth."""
     if rank == "largest":
-        areas = [m.look.area_m2 for m in (rival, mark) if m.look and m.look.area_m2]
+        areas = [m.appearance.area_m2 for m in (rival, mark) if m.appearance and m.appearance.area_m2]
         return len(areas) == 2 and areas[0] > 1.5 * areas[1]
-    heights = [m.look.height_m for m in (rival, mark) if m.look and m.look.height_m]
+    heights = [m.appearance.height_m for m in (rival, mark) if m.appearance and m.appearance.height_m]
     if len(heights) < 2:
         return False
     (low, high), (mine_low, mine_high) = heights

@@ -23,7 +23,7 @@ from tests.worlds.flight.observe.planted import Phase, fly, logged
 
 CONFIG = MotionConfig()
 CAMERA = FlightCamera(horizontal_fov_deg=80, width=1280, height=720)
-TOWER = Landmark(name="Tower", look=Appearance(noun="tower"), center=(0, 100), radius_m=5, base_m=0, top_m=20)
+TOWER = Landmark(name="Tower", appearance=Appearance(noun="tower"), center=(0, 100), radius_m=5, base_m=0, top_m=20)
 PHASES = [Phase(6), Phase(5, up=2), Phase(8, forward=6), Phase(4, yaw=30), Phase(8, forward=6), Phase(6)]
 
 
@@ -129,7 +129,7 @@ def test_the_camera_looks_as_logged_else_as_it_is_mounted_else_unknown():
 
 def test_landmarks_are_seen_and_labelled():
     shop = Landmark(name="Shop", center=(0, 100), radius_m=0)
-    other = Landmark(name="Garden", look=Appearance(noun="park"), center=(0, -300), radius_m=5)
+    other = Landmark(name="Garden", appearance=Appearance(noun="park"), center=(0, -300), radius_m=5)
     given = scene(camera=CAMERA, landmarks=[shop, TOWER, other], goal="tower", route=["fly to the Tower", "hover"])
     out = observe_flight(given, FlightGeometry(log()), CONFIG)
     assert [landmark.label for landmark in out.facts.landmarks] == [None, "the tower", "the park"]

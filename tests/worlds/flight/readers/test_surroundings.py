@@ -80,7 +80,7 @@ def test_the_nameless_hide_and_the_names_may_repeat(tmp_path: Path) -> None:
     )
     scene, flight, geometry = read(tmp_path)
     assert [m.name for m in flight.landmarks] == [None, "Kiosk", "Kiosk"]
-    assert [m.look and m.look.noun for m in flight.landmarks] == ["building", None, None]
+    assert [m.appearance and m.appearance.noun for m in flight.landmarks] == ["building", None, None]
     assert finding(scene, "looks_unknown").measured == 2.0
     assert geometry.buildings.top_m == pytest.approx([20.0])
 
