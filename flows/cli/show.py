@@ -77,12 +77,20 @@ def details_of(opened: ReleaseReader, rows: Sequence[Mapping[str, Any]], maps: b
     ids = {row["id"] for row in rows}
     replies = by_id(opened.of("blind", ids))
     stands = {row["id"]: row for row in opened.of("review", ids)}
+    budgets = by_id(opened.of("budgets", ids))
     drawn = {s: sketch_of(scene) for s, scene in scenes.items()} if maps else {}
     nearest = nearest_refused(opened.release, opened.benchmark.card.chosen)
     near = near_misses(opened, rows, nearest.of_scenes, drawn) if maps else {}
     shown = examples(rows, opened.read.questions, drawn, {}, nearest.of_scenes, near)
     return [
-        detail(one, row, scenes.get(row["scene"]), replies.get(row["id"], ()), stands.get(row["id"]))
+        detail(
+            one,
+            row,
+            scenes.get(row["scene"]),
+            replies.get(row["id"], ()),
+            stands.get(row["id"]),
+            budgets.get(row["id"], ()),
+        )
         for one, row in zip(shown, rows, strict=True)
     ]
 

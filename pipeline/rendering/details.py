@@ -100,6 +100,7 @@ def detail(
     scene: AnyScene | None,
     replies: Sequence[Mapping[str, Any]],
     stand: Mapping[str, Any] | None,
+    budgets: Sequence[Mapping[str, Any]] = (),
 ) -> Detail:
     """Everything about a question.
 
@@ -109,6 +110,7 @@ def detail(
         scene: its scene; None where that is not at hand.
         replies: its rows of the release's table `blind`.
         stand: its row of the table `review`; None: nobody reviewed any.
+        budgets: its rows of the table `budgets`.
     """
     named = set(row["operands"] or ())
     found = sorted(scene.findings if scene else (), key=lambda f: (f.subject not in named, f.severity != DOUBT))
@@ -117,7 +119,7 @@ def detail(
         tuple(row["flags"] or ()),
         tuple(found),
         sum(f.subject in named for f in found),
-        made_from(row),
+        made_from(row, budgets),
         guessed(replies),
         _bias(row),
         _review(stand),
@@ -176,9 +178,9 @@ def seen(
     )
 
 
-def made_from(row: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    """The facts in a row of the provenance on how its question was made: name and value."""
-    shown_in = row["visible_in"]
+def made_from(row: Mapping[str, Any], budgets: Sequence[Mapping[str, Any]] = ()) -> tuple[tuple[str, str], ...]:
+    """The facts in a row of the provenance on how its question was made, and its answer in each frame budget."""
+    shown_in = None if budgets else row["visible_in"]
     made = (
         ("template", f"{row['template']} version {row['template_version']}, task version {row['task_version']}"),
         ("rules", f"profile {row['profile']}, digest {row['rules']}"),
@@ -188,10 +190,23 @@ def made_from(row: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
             "shows in",
             "" if shown_in is None else ", ".join(map(str, shown_in)) + " frames" if shown_in else "no budget",
         ),
+        *((f"in {own['budget']} frames", _in_frames(own)) for own in budgets),
         ("part of the video", _part(row["from_s"], row["until_s"])),
         *_source(row),
     )
     return tuple((name, value) for name, value in made if value)
+
+
+def _in_frames(own: Mapping[str, Any]) -> str:
+    """What becomes of a question in a frame budget: its answer, or why it has none, with what was measured."""
+    if own["answer"] is not None:
+        letter = f"{own['ground_truth']}. " if own["ground_truth"] != own["answer"] else ""
+        return f"{letter}{own['answer']}"
+    measured, limit = own["measured"], own["limit"]
+    if measured is None:
+        return f"no answer: {own['reason']}"
+    value, bound = told_apart(measured, limit) or (f"{measured:.6g}", f"{limit:.6g}")
+    return f"no answer: {own['reason']}, {value} {own['unit']}, limit {bound}"
 
 
 def guessed(replies: Sequence[Mapping[str, Any]]) -> tuple[BlindReplies, ...]:
