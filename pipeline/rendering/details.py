@@ -205,7 +205,7 @@ def _in_frames(own: Mapping[str, Any]) -> str:
     measured, limit = own["measured"], own["limit"]
     if measured is None:
         return f"no answer: {own['reason']}"
-    value, bound = told_apart(measured, limit) or (f"{measured:.6g}", f"{limit:.6g}")
+    value, bound = told_apart(measured, limit)
     return f"no answer: {own['reason']}, {value} {own['unit']}, limit {bound}"
 
 
