@@ -23,7 +23,10 @@ REFUSED_TOTAL_S: Final = 5 * FAST_TOTAL_S
 SLOW_FIXTURES: Final = frozenset({"samples", "flights", "official"})  # dear to make: whoever needs one is slow
 SHOWN: Final = 10
 # A file's tests stay in one process: the dearest files begin first, or the other processes would wait for them.
-DEAREST: Final = ("test_kill", "test_cli", "test_faults", "test_builder", "test_release", "test_blind_stages")
+DEAREST: Final = (
+    *("test_kill", "test_cli", "test_faults", "test_builder", "test_arkitscenes", "test_flights", "test_lost_server"),
+    *("test_search", "test_blind_stages", "test_tasks", "test_release", "test_look"),
+)
 
 _spent_s: dict[str, float] = {}  # test -> seconds so far
 _is_slow: dict[str, bool] = {}
