@@ -18,7 +18,7 @@ from pipeline.formats.logs.log import Log
 from pipeline.formats.logs.registry import detect
 from pipeline.worlds.flight.tracks.assemble import assemble
 from tests.conftest import REAL_DATA
-from tests.formats.logs.made_films import device, film, gps5, gps9, karma, klv, nested, stream
+from tests.formats.logs.made_films import SUBTITLE, device, film, gps5, gps9, karma, klv, nested, stream
 from tests.formats.logs.made_logs import survives
 
 CAPTURES = REAL_DATA / "captures"
@@ -261,9 +261,19 @@ def test_a_packet_larger_than_any_cameras_is_refused(tmp_path: Path, monkeypatch
     assert read_packets  # the limit is of the one that reads
 
 
+CUES = [f"[latitude: {52 + 1e-5 * k:.6f}] [longitude: 4.360000] [rel_alt: {5 + k}.0 abs_alt: 20.0]" for k in range(9)]
+FILMS = {
+    "gpmf": lambda: film([device("Hero7", gps5(north(10 * k, 10))) for k in range(2)], length_s=0.3),
+    "dji_film": lambda: film(
+        [len(cue).to_bytes(2, "big") + cue.encode() for cue in CUES], track=SUBTITLE, length_s=0.3
+    ),
+}
+
+
 @pytest.mark.slow
-def test_no_damage_to_a_film_is_too_much(tmp_path: Path) -> None:
-    whole = film([device("Hero7", gps5(north(10 * k, 10))) for k in range(2)], length_s=0.3)
+@pytest.mark.parametrize("name", FILMS)
+def test_no_damage_to_a_film_is_too_much(name: str, tmp_path: Path) -> None:
+    whole = FILMS[name]()
     rng, path = np.random.default_rng(7), tmp_path / "film.mp4"
     refused = 0
     for number in range(200):

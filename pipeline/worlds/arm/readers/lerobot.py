@@ -219,7 +219,9 @@ class LeRobot(FolderReader):
             for p in place.glob("data/chunk-*/episode_*.parquet")
             if p.stem[8:].isdecimal()
         }
-        for index in dict.fromkeys(int(found[1]) for found in _INDEX_2.finditer(text)):
+        lines = [line for line in text.splitlines() if line.strip()]
+        named = [found for line in lines if (found := _INDEX_2.search(line))]
+        for index in dict.fromkeys(int(found[1]) for found in named):
             if index >= EPISODES_MAX:
                 message = f"an episode with the number {index}"
                 raise RawDataError(path, "wrong_columns", message, "fetch the dataset again")
@@ -231,6 +233,9 @@ class LeRobot(FolderReader):
             names = tuple(p.relative_to(root).as_posix() for p in (place, data, path))
             stamp = digest_files(place, own, shared + b"%d" % index)
             yield SceneRef(f"{self.name}/{dataset}.episode{index:06d}", names, stamp)
+        if len(named) < len(lines) or not lines:  # last: it costs none of the others
+            message = f"{len(lines) - len(named)} of {len(lines)} lines name no episode"
+            raise RawDataError(path, "missing_episodes", message, "fetch the dataset again")
 
     def read(self, files: SceneFiles) -> EpisodeScene:
         """See `Reader.read`."""

@@ -25,6 +25,7 @@ from pipeline.samples.arm.plans import plan
 from pipeline.worlds.arm.readers.lerobot import DATA_PATHS, LeRobot, _episode_row, instructions
 from pipeline.worlds.arm.view import ArmView
 from tests.conftest import REAL_DATA
+from tests.formats.logs.made_logs import damaged
 from tests.worlds.arm.episodes import found, read
 
 DATA = "data/chunk-000/file-000.parquet"
@@ -423,6 +424,23 @@ def test_broken_lines_of_episodes_are_told(copy: Path, change: Callable[[str], s
     path.write_text(change(path.read_text()))
     with pytest.raises(RawDataError, match=finding):
         read(copy, LeRobot(), SECOND)
+
+
+@pytest.mark.slow
+def test_no_damage_to_lines_of_episodes_is_too_much(copy: Path) -> None:
+    as_version_2(copy / "table")
+    path, told = copy / "table" / LINES, 0
+    whole = path.read_bytes()
+    for _, raw in damaged(whole, "lerobot 2", 200):
+        path.write_bytes(raw)
+        listing = LeRobot().scenes(copy)
+        told += bool(listing.broken)
+        for ref in listing.scenes:
+            try:
+                LeRobot().read(SceneFiles(copy, ref))
+            except RawDataError as error:
+                told += bool(error.finding and error.remedy)
+    assert told > 50
 
 
 @pytest.mark.slow
