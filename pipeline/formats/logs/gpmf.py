@@ -249,16 +249,19 @@ def _of_receiver(key: str, samples: _Samples, times: _FilmTimes | None, found: l
     if key == "GPS9":
         utc_s = _GPS9_DAY + values[:, 5] * 86400.0 + values[:, 6]
         dop, fix = values[:, 7], values[:, 8]
+    usable = None if np.isnan(fix).all() else fix >= GOOD_FIX
+    if usable is not None:
+        utc_s = np.where(usable, utc_s, np.nan)  # without a fix a camera's clock may be any
     clock: Clock = "video"
     if times is not None:
         t_s = times.spread(samples.payload)
-        found += _pace(t_s, utc_s)
+        first = np.unique(samples.payload, return_index=True)[1] if key == "GPS5" else np.arange(len(t_s))
+        found += _pace(t_s[first], utc_s[first])  # GPSU is of a packet's beginning
         if key == "GPS9":  # each sample has a time of its own; only where the film runs as fast
             own_s, miss_s = times.of_clock(utc_s, samples.payload)
-            t_s = own_s if miss_s <= CLOCKS_APART_S and np.isfinite(own_s).all() else t_s
+            t_s = own_s if miss_s <= CLOCKS_APART_S and np.isfinite(own_s).any() else t_s
     else:
         t_s, clock = _own_times(samples, utc_s if key == "GPS9" else None)
-    usable = None if np.isnan(fix).all() else fix >= GOOD_FIX
     poor = dop > POOR_DOP if usable is None else usable & (dop > POOR_DOP)
     if poor.any():
         worst = float(np.max(dop[poor]))
@@ -270,7 +273,7 @@ def _of_receiver(key: str, samples: _Samples, times: _FilmTimes | None, found: l
         message = "its altitudes are above the WGS84 ellipsoid: only how they change is used"
         remedy = "give local heights of landmarks (base_m), none above sea level"
         found.append(note("ellipsoidal_altitude", "log", message, remedy))
-    found += _told(samples.device, times, np.where(usable if usable is not None else True, utc_s, np.nan), t_s)
+    found += _told(samples.device, times, utc_s, t_s)
     return Log(
         name="",
         dialect=f"{samples.device}: {key}",

@@ -181,6 +181,28 @@ def test_gps9_follows_its_own_clock_while_the_film_runs_as_fast(tmp_path: Path) 
     assert lapse.t_s[-1] < 12.0
 
 
+@pytest.mark.parametrize(("pace", "told"), [(1.0, None), (8.0, 8.0)])
+def test_a_film_that_runs_faster_than_its_receiver_is_in_doubt(pace: float, told: float | None, tmp_path: Path) -> None:
+    packets = [device("Hero7", gps5(north(0, 10), fix=0, dop=9999, utc="150101000000.000"))]  # its clock is not set yet
+    for k in range(1, 13):
+        utc = (
+            f"2405171011{10 + pace * k % 40:06.3f}" if pace == 1.0 else f"24051710{10 + k * 8 // 60}{k * 8 % 60:06.3f}"
+        )
+        packets.append(device("Hero7", gps5(north(10 * k, 10), utc=utc)))
+    found = names(read(film(packets, length_s=13.0), tmp_path))
+    assert found.get("pace") == (told if told is None else pytest.approx(told, rel=0.01))
+
+
+def test_a_clock_without_a_fix_counts_for_nothing(tmp_path: Path) -> None:
+    rows = [(*row, 9000, 100.05 + i / 4, 1.5, 3) for i, row in enumerate(north(0, 32))]
+    rows[:4] = [(*row[:5], 0, 7.0, 99.0, 0) for row in rows[:4]]
+    log = read(film([device("Hero11", gps9(rows[4 * k : 4 * k + 4])) for k in range(8)], length_s=8.0), tmp_path)
+    assert np.isnan(log.t_s[:4]).all()
+    assert np.diff(log.t_s[4:]) == pytest.approx(0.25)
+    assert log.t_s[4] == pytest.approx(1.125)  # within the play of its packet
+    assert len(assemble(tmp_path, log).track) == 28
+
+
 def test_two_films_of_one_flight_each_count_from_their_own_beginning(tmp_path: Path) -> None:
     for first in (0, 40):
         log = read(film([device("Hero7", gps5(north(first + 10 * k, 10))) for k in range(4)]), tmp_path)
