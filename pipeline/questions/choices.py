@@ -12,6 +12,7 @@ from pipeline.questions.task import Number
 
 LETTERS: Final = "ABCDEFGHIJ"
 NUMERIC_CHOICES: Final = 4
+FEW: Final = 12  # of so many possible numbers at most, ratios would tell that the truth is a large one
 # Between neighbouring numeric choices. Ours: the closer, the less a typical value tells which is true; and closer than
 # 1.2 a person who estimates well could not tell them apart.
 RATIO: Final = (1.25, 1.6)
@@ -113,8 +114,10 @@ def numeric_choices(
     ratios = [low + (high - low) * float(u) for u in rng.random(NUMERIC_CHOICES - 1)]
     units = round(float(truth) / step)
     rows = [row for place in range(NUMERIC_CHOICES) if (row := _row(units, place, ratios)) is not None]
-    possible = [row for row in rows if row[-1] * step <= most + 1e-9]
-    rows = possible or [_packed(units, math.floor(most / step + 1e-9))]
+    if most < math.inf:
+        last = math.floor(most / step + 1e-9)
+        possible = [row for row in rows if row[-1] <= last] if last > FEW else []
+        rows = possible or _windows(units, last)
     weights = [_weight([n * step for n in row], number) for row in rows]
     at, drawn = float(rng.random()) * sum(weights), 0
     while drawn < len(rows) - 1 and at >= weights[drawn]:
@@ -123,11 +126,11 @@ def numeric_choices(
     return tuple(stepped(n * step, step) for n in rows[drawn])
 
 
-def _packed(truth: int, most: int) -> list[int]:
-    """Numbers up to the most that is possible, the truth among them, where it has too little room for ratios."""
-    above = list(range(truth, min(most, truth + NUMERIC_CHOICES - 1) + 1))
-    low = max(1, above[-1] - NUMERIC_CHOICES + 1)
-    return [*range(low, truth), *above]
+def _windows(truth: int, most: int) -> list[list[int]]:
+    """All runs of whole numbers from 1 to the most that is possible, the truth in each at another place."""
+    width = min(NUMERIC_CHOICES, most)
+    firsts = range(max(1, truth - width + 1), min(truth, most - width + 1) + 1)
+    return [list(range(first, first + width)) for first in firsts]
 
 
 def _row(truth: int, place: int, ratios: Sequence[float]) -> list[int] | None:

@@ -23,6 +23,7 @@ from pipeline.questions.choices import (
     numeric_choices,
     offered,
     order_options,
+    stepped,
 )
 from pipeline.questions.task import Number
 from pipeline.worlds.indoor.facts import IndoorScene
@@ -268,3 +269,24 @@ def test_options_stay_options() -> None:
 )
 def test_what_is_a_number(text: str, number: bool) -> None:
     assert is_number(text) is number
+
+
+@given(st.integers(1, 12), st.integers(0, 40), st.integers(0, 2**53 - 1))
+def test_no_number_is_offered_that_cannot_be(truth: int, more: int, question: int) -> None:
+    """Of six landmarks nobody counts seven: four numbers up to the most, fewer where there are no four."""
+    most = truth + more
+    offered = numeric_choices(question, str(truth), Number(0, ""), None, most)
+    numbers = [int(text) for text in offered]
+    assert numbers == sorted(set(numbers))
+    assert truth in numbers
+    assert numbers[0] >= 1
+    assert numbers[-1] <= most
+    assert len(numbers) == min(4, most)
+
+
+@given(st.integers(5, 400), st.sampled_from([0.5, 2.0, 5.0]), st.integers(0, 2**53 - 1))
+def test_what_is_offered_beside_a_stepped_number_has_its_steps(units: int, step: float, question: int) -> None:
+    offered = numeric_choices(question, stepped(units * step, step), Number(1, "m"), step)
+    assert stepped(units * step, step) in offered
+    assert all(float(text) % step == 0 for text in offered)
+    assert len({len(text.partition(".")[2]) for text in offered}) == 1

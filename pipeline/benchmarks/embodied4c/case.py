@@ -25,7 +25,7 @@ from pipeline.core.schema import Finding, Rejection
 from pipeline.core.templates import load_table, load_template
 from pipeline.questions.cases import Case
 from pipeline.questions.choices import stepped
-from pipeline.questions.gate import Shown
+from pipeline.questions.gate import MOST, Shown
 from pipeline.questions.rules import Relation
 
 FOLDER: Final = "embodied4c/parts/"
@@ -189,8 +189,11 @@ def precise(step: float | None) -> str:
     return "" if step is None else _PRECISE.get(step, f"to the nearest multiple of {step:g}")
 
 
-def number(one: ExamCase, value: float, unit: str) -> ExamCase:
-    """The case with a number as its answer, to the step in which it is asked; as it was measured in its evidence."""
+def number(one: ExamCase, value: float, unit: str, most: float | None = None) -> ExamCase:
+    """The case with a number as its answer, to the step in which it is asked; as it was measured in its evidence.
+
+    ``most``: the largest number that is possible, as anybody knows, so that none beyond it is offered to who guesses.
+    """
     step = one.step or 1.0
     text = stepped(value, step) if np.isfinite(value) else ""
     one.require("not_measured", float(np.isfinite(value)), ">=", 1, "numbers")
@@ -198,6 +201,8 @@ def number(one: ExamCase, value: float, unit: str) -> ExamCase:
         one.base = value if one.base is None and unit else one.base
         one.reads(one.quantity, step, value if unit else None)
         one.fact(VALUE, f"rounded {precise(step).removeprefix('to ')}", value, unit)
+        if most is not None:
+            one.fact(MOST, "anybody knows", max(most, float(text)), unit)
         one.require("rounds_to_0", float(text), ">", 0, unit)
     return one.ask(text, (), least=0)
 

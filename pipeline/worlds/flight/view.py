@@ -16,7 +16,7 @@ from pipeline.core.schema import Finding, Limits, Metres, Rejection, Share
 from pipeline.geometry.bearings import turn_between_deg
 from pipeline.questions.gate import NamedThing, Shown
 from pipeline.worlds.flight.facts import Action, FlightMotion, FlightScene, Segment
-from pipeline.worlds.flight.places import by_name, nameable
+from pipeline.worlds.flight.places import LEAST_M, by_name, nameable
 from pipeline.worlds.flight.steps import ALL, CLIMBS, GENERAL, RESTS, TILTS, Actions, CaptionStep
 
 # What an answer may rest on. "seconds": that durations are those of the flight.
@@ -78,6 +78,9 @@ def without(spans: FloatArray, stretches: FloatArray) -> FloatArray:
     return spans
 
 
+CARRIED: Final = frozenset(("gpx", "kml", "gpmf"))  # formats of logs that anything that moves may have
+# Up or down by so much within so many seconds, and so steeply: no road and no stairs are.
+STEEP_M, STEEP_S, STEEP_MIN = 5.0, 4.0, 0.7
 GROUND_M: Final = 0.5  # above take-off: lower, a drone that does not move stands on the ground
 GLIMPSE_S: Final = 1.0  # in view for less after a clip begins, a thing is hardly noticed
 _EPS_S: Final = 1e-6  # times are sums of steps
@@ -211,9 +214,13 @@ class FlightView(Generic[R]):
             return Rejection(reason="motion_not_observed", measured=None, limit=None, unit=None)
         if len(self.t_s) < 2:
             return Rejection(reason="track_too_short", measured=len(self.t_s), limit=2, unit="samples")
-        for doubt in self._doubts:
-            if doubt.name not in TOUCHES or TOUCHES[doubt.name] & needs:
-                return Rejection(reason=doubt.name, measured=doubt.measured, limit=doubt.limit, unit=doubt.unit)
+        told = (d for d in self._doubts if d.name not in TOUCHES or TOUCHES[d.name] & needs)
+        doubt = next(told, None)
+        refused = self.carried
+        if refused is None and doubt is not None:
+            refused = Rejection(reason=doubt.name, measured=doubt.measured, limit=doubt.limit, unit=doubt.unit)
+        if refused is not None:
+            return refused
         lacking: dict[Need, tuple[bool, str]] = {
             "steps": (not self.steps, "no_movement"),
             "places": (not len(self.places), "no_landmark_described" if self.flight.landmarks else "no_landmark"),
@@ -227,6 +234,20 @@ class FlightView(Generic[R]):
             if need in needs and lacks:
                 return Rejection(reason=reason, measured=None, limit=None, unit=None)
         return None
+
+    @cached_property
+    def carried(self) -> Rejection | None:
+        """Why it is not known that the log is a drone's: cars and people carry such receivers too, and go up hills."""
+        above_start = any(found.name == "height_from_first_fix" for found in self.scene.findings)
+        if self.flight.log not in CARRIED or not above_start or self.flight.nose_first or len(self.t_s) < 2:
+            return None
+        after = np.minimum(np.searchsorted(self.t_s, self.t_s + STEEP_S - _EPS_S), len(self.t_s) - 1)
+        step = self.enu_m[after] - self.enu_m
+        same = (self.part[after] == self.part) & (np.abs(step[:, 2]) >= STEEP_M)
+        steepest = float((np.abs(step[same, 2]) / np.maximum(np.hypot(*step[same, :2].T), LEAST_M)).max(initial=0.0))
+        if steepest >= STEEP_MIN:
+            return None
+        return Rejection(reason="not_known_to_fly", measured=round(steepest, 6), limit=STEEP_MIN, unit="m up per m")
 
     # Time
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from pipeline.core.findings import note
 from pipeline.core.schema import Video
 from pipeline.questions.selection import SAME_FACT
 from pipeline.worlds.arm import facts as arms
@@ -98,3 +99,27 @@ def test_the_way_from_the_start_is_one_fact_from_second_to_second_and_in_each_of
     assert len(told) >= 20
     assert {row["operands"][0] for row in told} == guises
     assert 3 <= len(facts) <= 6
+
+
+@pytest.mark.parametrize(
+    ("moves", "log", "reason"),
+    [
+        ([("fly forward", 20.0, 200.0)], "gpx", "not_known_to_fly"),
+        ([("ascend", 10.0, 20.0), ("fly forward", 10.0, 100.0)], "gpx", None),
+        ([("fly forward+ascend", 20.0, (200.0, 40.0))], "gpx", "not_known_to_fly"),  # a steep road
+        ([("fly forward", 20.0, 200.0)], "dji_srt", None),
+    ],
+)
+def test_the_log_of_a_car_is_not_asked_about_as_a_drone(moves: Any, log: str, reason: str | None) -> None:
+    first = note("height_from_first_fix", "log", "heights count from the first position", "none needed")
+    scene = flight(motion(moves), filmed=False).with_facts(log=log).model_copy(update={"findings": (first,)})
+    rows = [row for row in asked_of(scene) if row["task"] == "DT"]
+    assert {row["reason"] for row in rows if row["role"] == "scene"} == ({reason} if reason else set())
+
+
+def test_a_side_is_said_with_its_width_and_the_sense_of_a_turn_with_its_dial() -> None:
+    rows = asked_of(drive(actor("car", 0.0, 12.0)))
+    (text,) = {row["wording"] for row in rows if row["operands"][0] == "st_motion" and "left" in row["operands"][2]}
+    assert "the nearest car to the left of the ego vehicle (within 45° of straight left)" in text
+    turned = asked_of(episode(ball(), arm=turning(0.0, 30.0, -90.0, 120.0)))
+    assert any("in the positive sense (counter-clockwise on its dial)" in (row["wording"] or "") for row in turned)

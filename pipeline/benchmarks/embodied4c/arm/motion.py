@@ -24,7 +24,7 @@ def tilt(view: ArmExam) -> Iterator[ExamCase]:
         angle = float(np.degrees(np.arccos(np.clip(down, -1, 1))))
         one = case(view, "arm_or", index)
         one.require("angle_too_small", angle, ">=", 2 * view.rules.turn_min_deg, "deg")
-        yield number(one, angle, "°")
+        yield number(one, angle, "°", 180)
 
 
 def hand_turned(view: ArmExam) -> Iterator[ExamCase]:
@@ -34,7 +34,7 @@ def hand_turned(view: ArmExam) -> Iterator[ExamCase]:
         angle = float(np.degrees(2 * np.arccos(np.minimum(alike, 1.0))))
         one = case(view, "arm_or_turned", index, (seconds,), seconds=seconds)
         one.require("angle_too_small", angle, ">=", 2 * view.rules.turn_min_deg, "deg")
-        yield number(one, angle, "°")
+        yield number(one, angle, "°", 180)
 
 
 def between(view: ArmExam) -> Iterator[ExamCase]:
@@ -55,7 +55,7 @@ def between(view: ArmExam) -> Iterator[ExamCase]:
             one.require("angle_too_small", angle, ">=", 2 * view.rules.turn_min_deg, "deg")
             for name, bearing in zip(names, bearings, strict=True):
                 one.fact("bearing", name, bearing, "deg")
-            yield number(one, angle, "°")
+            yield number(one, angle, "°", 180)
 
 
 def speed(view: ArmExam) -> Iterator[ExamCase]:
@@ -175,12 +175,17 @@ def _fields(column: int, joint: Joint) -> dict[str, str]:
     return {"joint": said, "place": str(column + 1)}
 
 
+def _sense(change: float) -> str:
+    """The sense of a turn, as the dial of the joint shows it."""
+    return "negative sense (clockwise on its dial)" if change < 0 else "positive sense (counter-clockwise on its dial)"
+
+
 def turned(view: ArmExam) -> Iterator[ExamCase]:
     """MD: by how much a joint is turned against some seconds ago."""
     for index, before, seconds in windows(view):
         for column, joint in _turning(view):
             change = float(np.degrees(view.angle[index, column] - view.angle[before, column]))
-            fields = _fields(column, joint) | {"way": "negative" if change < 0 else "positive", "seconds": seconds}
+            fields = _fields(column, joint) | {"way": _sense(change), "seconds": seconds}
             one = case(view, "arm_md", index, (joint.name, seconds), **fields)
             one.require("in_doubt", float(joint.name in view.doubts), "<=", 0, "doubts")
             one.base = abs(change) / float(seconds)
@@ -194,7 +199,7 @@ def turning(view: ArmExam) -> Iterator[ExamCase]:
     for index in view.moments:
         for column, joint in _turning(view):
             now, over = (float(np.degrees(rates[index, column])) for rates in (view.angle_rate, longer))
-            fields = _fields(column, joint) | {"way": "negative" if now < 0 else "positive"}
+            fields = _fields(column, joint) | {"way": _sense(now)}
             one = case(view, "arm_md_rate", index, (joint.name,), **fields)
             one.require("in_doubt", float(joint.name in view.doubts), "<=", 0, "doubts")
             one.require("too_slow", abs(now), ">=", RATE_MIN_DPS, "deg/s")
@@ -218,7 +223,7 @@ def how_many_turned(view: ArmExam) -> Iterator[ExamCase]:
             for (_, joint), change in zip(joints, changes.tolist(), strict=True):
                 one.fact("turn", joint.name, change, "deg")
             one.traits = (seconds, str(least))
-            yield number(one, float((changes > least).sum()), "")
+            yield number(one, float((changes > least).sum()), "", len(joints))
 
 
 def reach(view: ArmExam) -> Iterator[ExamCase]:

@@ -65,6 +65,11 @@ class ObjectReference:
         return f"the nearest {self.kind} {self.side}".rstrip() + self.scope
 
     @property
+    def said(self) -> str:
+        """The same where it is asked about: with what counts as on that side."""
+        return f"the nearest {self.kind} {sector_said(self.side)}".rstrip() + self.scope
+
+    @property
     def key(self) -> str:
         """As an operand."""
         return f"{self.kind}@{self.side}".rstrip("@")
@@ -73,6 +78,12 @@ class ObjectReference:
     def holds(self) -> bool:
         """Whether all rules are kept."""
         return all(one.holds for one in self.rules)
+
+
+def sector_said(side: str) -> str:
+    """A side with how wide it is: "behind the ego vehicle (within 45° of straight behind)"."""
+    way = side.removeprefix("to the ").partition(" ")[0]
+    return f"{side} (within {HALF_SIDE_DEG:.0f}° of straight {way})" if side else ""
 
 
 def plural(kind: str) -> str:

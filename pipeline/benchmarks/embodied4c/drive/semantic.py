@@ -25,6 +25,7 @@ from pipeline.benchmarks.embodied4c.drive.refs import (
     mark_all,
     named,
     refs,
+    sector_said,
     seen_rules,
 )
 from pipeline.benchmarks.embodied4c.drive.view import DriveExam, Lanes
@@ -56,7 +57,7 @@ def kind_on_side(view: DriveExam) -> Iterator[ExamCase]:
             category = str(view.categories[actor])
             others = maybe & (view.categories != category)
             second = float(np.where(others, gap, np.inf).min())
-            one = case(view, "cl_side", moment, (side,), side=side or view.scope.strip())
+            one = case(view, "cl_side", moment, (side,), side=sector_said(side) or view.scope.strip())
             one.require("too_far", float(gap[actor]), "<=", view.rules.spoken_m, "m")
             for measure in (all_sure(view, users, moment), *seen_rules(view, actor, moment)):
                 one.measured(measure)
@@ -129,7 +130,7 @@ def size(view: DriveExam) -> Iterator[ExamCase]:
     for moment, ref in named(view):
         if ref.kind != "vehicle":
             continue  # a car is 4.5 m long, and no look is needed to say so
-        one = case(view, "at_size", moment, (ref.key, "length"), ref, thing=ref.words, dimension="length")
+        one = case(view, "at_size", moment, (ref.key, "length"), ref, thing=ref.said, dimension="length")
         mark_all(view, one, ref)
         yield number(one, float(view.size_m[ref.actor, 0]), "m")
 
@@ -139,7 +140,7 @@ def parked_or_moving(view: DriveExam) -> Iterator[ExamCase]:
     for moment, ref in named(view):
         if ref.kind in FURNITURE:
             continue
-        one = case(view, "st_motion", moment, (ref.key,), ref, thing=ref.words)
+        one = case(view, "st_motion", moment, (ref.key,), ref, thing=ref.said)
         index = int(view.moments[moment])
         speed = float(view.moving_mps[ref.actor, moment])
         one.require("speed_unknown", float(np.isfinite(speed)), ">=", 1, "speeds")
@@ -164,7 +165,7 @@ def lamps(view: DriveExam) -> Iterator[ExamCase]:
         lit = view.lit_at(str(view.ids[ref.actor]), int(view.moments[moment]))
         if lit is None:
             continue
-        one = case(view, "st_lamps", moment, (ref.key,), ref, thing=ref.words)
+        one = case(view, "st_lamps", moment, (ref.key,), ref, thing=ref.said)
         shown = [said for lamp, said in told.items() if lamp in lit]
         one.require("several_lamps", len(shown), "<=", 1, "lamps")
         yield words(one, shown[0] if shown else "none of them", [*told.values(), "none of them"])
@@ -194,7 +195,7 @@ def larger(view: DriveExam) -> Iterator[ExamCase]:
                 if more == "longer" and not {first.kind, second.kind} <= LONG:
                     continue  # how long a pedestrian is depends on the stride
                 a, b = (float(view.size_m[ref.actor, axis]) for ref in (first, second))
-                fields = {"thing": first.words, "other": second.words, "more": more}
+                fields = {"thing": first.said, "other": second.said, "more": more}
                 one = case(view, "rs_size", moment, (first.key, second.key, more), first, second, **fields)
                 one.quantity = "height" if more == "taller" else one.quantity
                 is_first = is_larger(one, more, (first.words, second.words), (a, b), view.rules.size_ratio_min)
@@ -218,7 +219,7 @@ def place(view: DriveExam) -> Iterator[ExamCase]:
         for pair in combinations(_plain(view, moment), 2):
             first, second = _order(view, moment, *pair)
             one = case(
-                view, "rp_place", moment, (first.key, second.key), first, second, thing=first.words, other=second.words
+                view, "rp_place", moment, (first.key, second.key), first, second, thing=first.said, other=second.said
             )
             turn = float((view.off_deg[first.actor, moment] - view.off_deg[second.actor, moment] + 180) % 360 - 180)
             one.fact("turn", f"from {second.words} to {first.words}", turn, "deg")

@@ -35,7 +35,7 @@ def bearing(view: DriveExam) -> Iterator[ExamCase]:
     """LC: in which eighth around us a thing lies."""
     for moment, ref in named(view, sides=False):
         angle = float(view.off_deg[ref.actor, moment])
-        one = case(view, "lc_sector", moment, (ref.key,), ref, thing=ref.words)
+        one = case(view, "lc_sector", moment, (ref.key,), ref, thing=ref.said)
         eighth, to_border = sector(angle, 8)
         one.fact("bearing", ref.words, angle, "deg")
         one.require("near_side_border", to_border, ">=", view.rules.side_margin_deg / 2, "deg")
@@ -58,7 +58,7 @@ def lane_of(view: DriveExam) -> Iterator[ExamCase]:
         for ref in refs(view, moment):
             if ref.kind not in VEHICLES | {"vehicle"}:
                 continue
-            one = case(view, "lc_lane", moment, (ref.key,), ref, thing=ref.words)
+            one = case(view, "lc_lane", moment, (ref.key,), ref, thing=ref.said)
             one.require("in_no_lane", len(own), ">=", 1, "lanes")
             one.require("several_lanes", len(own), "<=", 1, "lanes")
             theirs, border_m = lanes.of(view.place_m[ref.actor, index], float(view.yaw_deg[ref.actor, index]))
@@ -74,7 +74,7 @@ def lane_of(view: DriveExam) -> Iterator[ExamCase]:
 def distance(view: DriveExam) -> Iterator[ExamCase]:
     """DT: from us to the nearest surface of a thing."""
     for moment, ref in named(view):
-        one = case(view, "dt_near", moment, (ref.key,), ref, thing=ref.words)
+        one = case(view, "dt_near", moment, (ref.key,), ref, thing=ref.said)
         one.require("too_near", ref.gap_m, ">=", view.rules.distance_min_m, "m")
         mark_all(view, one, ref)
         yield number(one, ref.gap_m, "m")
@@ -84,7 +84,7 @@ def distance_between(view: DriveExam) -> Iterator[ExamCase]:
     """DT: between the nearest surfaces of two things."""
     apart = [_gaps(view, moment) for moment in range(len(view.moments))]
     for moment, first, second in _pairs(view):
-        fields = {"thing": first.words, "other": second.words}
+        fields = {"thing": first.said, "other": second.said}
         one = case(view, "dt_between", moment, (first.key, second.key), first, second, **fields)
         gap = float(apart[moment][first.actor][second.actor])
         one.require("too_near", gap, ">=", view.rules.distance_min_m, "m")
@@ -114,10 +114,10 @@ def heading(view: DriveExam) -> Iterator[ExamCase]:
         if ref.kind not in LONG:
             continue
         off = abs(float(view.heading_deg[ref.actor, view.moments[moment]]))
-        one = case(view, "or_heading", moment, (ref.key,), ref, thing=ref.words)
+        one = case(view, "or_heading", moment, (ref.key,), ref, thing=ref.said)
         one.require("angle_too_small", off, ">=", view.rules.turn_min_deg * 4, "deg")
         mark_all(view, one, ref)
-        yield number(one, off, "°")
+        yield number(one, off, "°", 180)
 
 
 def facing(view: DriveExam) -> Iterator[ExamCase]:
@@ -126,7 +126,7 @@ def facing(view: DriveExam) -> Iterator[ExamCase]:
         if ref.kind not in LONG:
             continue
         turn = float(view.heading_deg[ref.actor, view.moments[moment]])
-        one = case(view, "or_facing", moment, (ref.key,), ref, thing=ref.words)
+        one = case(view, "or_facing", moment, (ref.key,), ref, thing=ref.said)
         one.base = abs(turn)
         quarter, to_border = sector(turn, 4)
         one.fact("heading", ref.words, turn, "deg")
@@ -145,7 +145,7 @@ def ground_under(view: DriveExam) -> Iterator[ExamCase]:
             continue
         index = int(view.moments[moment])
         at = shapely.Point(view.place_m[ref.actor, index, :2])
-        one = case(view, "tp_ground", moment, (ref.key,), ref, thing=ref.words)
+        one = case(view, "tp_ground", moment, (ref.key,), ref, thing=ref.said)
         margin = min(float(shapely.distance(area.boundary, at)) for area in (roads, crossings))
         one.require("near_ground_border", margin, ">=", view.rules.lane_margin_m, "m")
         mark_all(view, one, ref)
@@ -172,7 +172,7 @@ def neighbour(view: DriveExam) -> Iterator[ExamCase]:
         actor = int(gap.argmin())
         category = str(view.categories[actor])
         second = float(np.where(view.categories != category, gap, np.inf).min())
-        one = case(view, "tp_next", moment, (ref.key,), ref, thing=ref.words)
+        one = case(view, "tp_next", moment, (ref.key,), ref, thing=ref.said)
         one.measured(all_sure(view, users, moment))
         one.require("nothing_beside", float(gap[actor]), "<=", 10.0, "m")
         one.require("own_size_matters", view.near_m[ref.actor, moment] - gap[actor], ">=", 0.5, "m")

@@ -42,7 +42,7 @@ def speed(view: DriveExam) -> Iterator[ExamCase]:
         if ref.kind not in LONG:
             continue
         kmh = float(view.moving_mps[ref.actor, moment]) * KMH
-        one = case(view, "mt_speed", moment, (ref.key,), ref, thing=ref.words)
+        one = case(view, "mt_speed", moment, (ref.key,), ref, thing=ref.said)
         one.require("too_slow", kmh, ">=", view.rules.speed_min_kmh, "km/h")
         steady_speed(one, kmh, float(view.short_mps[ref.actor, moment]) * KMH, view.rules.speed_off_max)
         mark_all(view, one, ref)
@@ -74,7 +74,7 @@ def time_standing(view: DriveExam) -> Iterator[ExamCase]:
         one.fact("stood", "at least", least, "s")
         one.fact("stood", "at most", most, "s")
         one.require("between_standing_and_moving", round(most) - round(least), "<=", 0, "s")
-        yield number(one, (least + most) / 2, "s")
+        yield number(one, (least + most) / 2, "s", float(view.times_s[index] - view.times_s[0]))
 
 
 def driven_lately(view: DriveExam) -> Iterator[ExamCase]:
@@ -323,7 +323,7 @@ def time_to(view: DriveExam) -> Iterator[ExamCase]:
             continue
         index = int(view.moments[moment])
         speed = float(view.ego_speed_mps[index])
-        one = case(view, "cs_time_to", moment, (ref.key,), ref, thing=ref.words)
+        one = case(view, "cs_time_to", moment, (ref.key,), ref, thing=ref.said)
         one.require("too_slow", speed * KMH, ">=", view.rules.speed_min_kmh, "km/h")
         one.require("too_near", ref.gap_m, ">=", view.rules.distance_min_m, "m")
         value = ref.gap_m / max(speed, 0.01)

@@ -65,7 +65,7 @@ def heading(view: FlightExam) -> Iterator[ExamCase]:
         one = case(view, "air_or", second)
         steady(view, one, index)
         one.require("angle_too_small", min(angle, 360 - angle), ">=", 4 * view.rules.turn_min_deg, "deg")
-        yield number(one, angle, "°")
+        yield number(one, angle, "°", 360)
 
 
 def compass(view: FlightExam) -> Iterator[ExamCase]:

@@ -155,7 +155,7 @@ def shown(view: FlightExam) -> Iterator[ExamCase]:
         doubtful = [flight.maybe_seen_by(place, second) for place in flight.pool]
         one.require("shown_in_doubt", sum(doubtful) - sum(seen), "<=", 0, "landmarks")
         one.traits = (str(len(flight.pool)),)
-        yield number(one, float(sum(seen)), "")
+        yield number(one, float(sum(seen)), "", len(flight.pool))
 
 
 def near(view: FlightExam) -> Iterator[ExamCase]:
@@ -173,7 +173,7 @@ def near(view: FlightExam) -> Iterator[ExamCase]:
             for place, gap in zip(flight.pool, gaps.tolist(), strict=True):
                 one.fact("distance", label_of(view, place), gap, "m")
             one.traits = (str(len(flight.pool)), str(radius))
-            yield number(one, float((gaps <= radius).sum()), "")
+            yield number(one, float((gaps <= radius).sum()), "", len(flight.pool))
 
 
 def moves(view: FlightExam) -> Iterator[ExamCase]:

@@ -58,6 +58,8 @@ class FlightExam:
         """Why nothing can be asked at all."""
         if not self.flight.observed:
             return Rejection(reason="motion_not_observed", measured=None, limit=None, unit=None)
+        if self.flight.carried is not None:
+            return self.flight.carried
         doubts = [found for found in self.scene.findings if found.severity == "doubt" and found.stretches is None]
         if self.scene.video is not None:
             whole = self.flight.obstacle(frozenset())
