@@ -45,12 +45,16 @@ def refuse_misspelt(path: Path, roots: Sequence[str], settings: Sequence[str]) -
 
 
 def _refuse_unknown(schema: Mapping[str, Any], keys: Sequence[str]) -> None:
-    part = schema
+    part, rules = schema, schema["$defs"]["GenerateConfig"]["properties"]["rules"]
     for n, key in enumerate(keys, start=1):
+        where = ".".join(keys[:n])
+        if part is rules:
+            if key not in (names := part["propertyNames"]["enum"]):
+                raise ConfigError(f"configuration {keys[0]}: unknown rule {key}; there are {', '.join(names)}")
+            return
         known = next((s["properties"] for s in _sections(schema, part) if "properties" in s), None)
         if known is None:  # a value, or keys that are free
             return
-        where = ".".join(keys[:n])
         if key not in known:
             raise ConfigError(unknown_key(where, known))
         part = known[key]

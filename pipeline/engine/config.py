@@ -256,6 +256,14 @@ def config_model(name: str) -> type[BuildConfig]:
         __doc__=GenerateConfig.__doc__,
         profile=(str, Field(default=default, description=f"one of {profiles}")),
         tasks=(tuple[str, ...], Field(default=tuple(benchmark.asked_under(default)), description=TASKS_OF_PROFILE)),
+        rules=(
+            dict[str, Any],
+            Field(
+                default_factory=dict,
+                description=GenerateConfig.model_fields["rules"].description,
+                json_schema_extra={"propertyNames": {"enum": sorted(benchmark.rules.model_fields)}},
+            ),
+        ),
     )
     generate.benchmark = benchmark
     export = create_model(

@@ -44,6 +44,7 @@ def _is_fresh(monkeypatch: pytest.MonkeyPatch) -> None:
         (["vsi_meta=/"], ["select.per_scene=3"]),
         (["vsi_meta=/"], ["observe.indoor.min_pixel=3"]),
         (["vsi_meta=/"], ["prune.tua=0.1"]),
+        (["vsi_meta=/"], ["generate.rules.margin_min_dg=15"]),
         (["vsi_meta=/"], ["draw=1"]),
     ],
     ids=str,
