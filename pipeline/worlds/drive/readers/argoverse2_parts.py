@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
 
 from pipeline.core.arrays import FloatArray
 from pipeline.core.findings import Findings, note
+from pipeline.core.schema import Name
 from pipeline.formats.feather import Columns, FeatherError, read_feather
 from pipeline.geometry.angles import matrices
 from pipeline.reading.files import SceneFiles
@@ -41,11 +42,11 @@ _Points = Annotated[tuple[_Point, ...], Field(min_length=2)]
 class _Lane(_RawMap):
     id: int
     is_intersection: bool
-    lane_type: str
+    lane_type: Name
     left_lane_boundary: _Points
     right_lane_boundary: _Points
-    left_lane_mark_type: str
-    right_lane_mark_type: str
+    left_lane_mark_type: Name
+    right_lane_mark_type: Name
     successors: tuple[int, ...]
     predecessors: tuple[int, ...]
     right_neighbor_id: int | None

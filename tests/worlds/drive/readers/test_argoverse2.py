@@ -150,6 +150,9 @@ def test_other_tables_and_other_bytes_are_named(tmp_path: Path) -> None:
     write_log(tmp_path, [box(0)], [pose(0)], [lane(1, left_lane_boundary=[])])
     with pytest.raises(RawDataError, match=r"bad_map: lane_segments\.1\.left_lane_boundary"):
         read(tmp_path, Argoverse2())
+    write_log(tmp_path / "other", [box(0)], [pose(0)], [lane(1, lane_type="")])
+    with pytest.raises(RawDataError, match=r"bad_map: lane_segments\.1\.lane_type"):
+        read(tmp_path / "other", Argoverse2())
     write_feather(tmp_path / "l1" / "annotations.feather", [{"x": 1}])
     with pytest.raises(RawDataError, match=r"wrong_columns: without the columns timestamp_ns, qw.*there are x"):
         read(tmp_path, Argoverse2())
