@@ -12,6 +12,7 @@ import argparse
 import hashlib
 import io
 import json
+import math
 import os
 import pickle
 import random
@@ -31,7 +32,9 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
+
+import yaml
 
 from flows.orchestration.folders import BUILDS
 from flows.orchestration.saved_build import SAVED_FILE, read_saved_build
@@ -200,6 +203,51 @@ def _fitting(raw: bytes) -> list[str]:
     return [name for name, damage in DAMAGE.items() if damage(raw) is not None]
 
 
+# One value of a file of JSON or YAML.
+
+STRANGE: Final[dict[str, Any]] = {
+    "null": None, "true": True, "no text": "", "a word": "x", "-1": -1, "0": 0, "1e308": 1e308, "infinite": math.inf,
+    "of 310 digits": 10**309, "an empty list": [], "an empty object": {}, "lists in a list": [[[]]],
+    "half a character": "\ud800", "a text of 100,000": "a" * 100_000, "a path that leads out": "../../../etc/passwd",
+}  # fmt: skip
+OF_A_FILE: Final = 40  # of all that can be done to one value, drawn
+Place = tuple[str | int, ...]
+
+
+def places(value: Any) -> Iterator[Place]:
+    """Where the values of a file stand: of each list those in the first and in the last entry."""
+    yield ()
+    ends = {0: value[0], len(value) - 1: value[-1]} if isinstance(value, list) and value else {}
+    for key, inner in (value if isinstance(value, dict) else ends).items():
+        yield from ((key, *rest) for rest in places(inner))
+
+
+def _with(value: Any, place: Place, new: Any) -> Any:
+    if not place:
+        return new
+    copy = value.copy()
+    copy[place[0]] = _with(value[place[0]], place[1:], new)
+    return copy
+
+
+def one_value(name: str, raw: bytes) -> dict[str, Bytes]:
+    """What is done to single values of a file, by words for it; nothing to files of other kinds."""
+    load, dump = (json.loads, json.dumps) if name.endswith("json") else (yaml.safe_load, yaml.safe_dump)
+    if not name.endswith(("json", ".yaml")):
+        return {}
+    value = load(raw)
+    alike = {re.sub(r"\d+", "#", repr(place)): place for place in places(value)}
+    every = [(place, how) for place in alike.values() for how in STRANGE]
+
+    def written(raw: bytes, place: Place, how: str) -> bytes:
+        return dump(_with(value, place, STRANGE[how])).encode("utf-8", "surrogatepass")
+
+    return {
+        f"{'.'.join(map(str, place))} is {how}": partial(written, place=place, how=how)
+        for place, how in random.Random(SEED).sample(every, min(OF_A_FILE, len(every)))  # noqa: S311
+    }
+
+
 LINKS: Final = ("a folder", "a pipe", "a loop of links", "nothing")  # in the place of the file
 
 
@@ -320,20 +368,22 @@ def scene_cases(folder: Path, work: Path) -> Iterator[Case]:
             if bystander is None or marks[-1] not in str(path):
                 kinds.setdefault(re.sub(r"\d+", "#", path.name), path)
         for path in kinds.values():
-            for name in (*_fitting((root / path).read_bytes()), *LINKS):
+            raw = (root / path).read_bytes()
+            done = {how: DAMAGE[how] for how in _fitting(raw)} | one_value(path.name, raw) | dict.fromkeys(LINKS)
+            for name, damage in done.items():
                 of_one = any(mark in str(path) for mark in marks[:-1])  # else other scenes may need it too
                 own = (bystander, sound[bystander]) if bystander and of_one else (None, None)
-                yield Case(reader, f"{path}: {name}", partial(_damaged, reader, root, path, name, work), *own)
+                yield Case(reader, f"{path}: {name}", partial(_damaged, reader, root, path, damage or name, work), *own)
 
 
-def _damaged(reader: str, root: Path, path: Path, name: str, work: Path) -> dict[str, str]:
+def _damaged(reader: str, root: Path, path: Path, damage: Bytes | str, work: Path) -> dict[str, str]:
     own = work / "root"
     shutil.rmtree(own, ignore_errors=True)
     shutil.copytree(root, own)
-    if name in LINKS:
-        replaced(own / path, name)
+    if isinstance(damage, str):
+        replaced(own / path, damage)
     else:
-        (own / path).write_bytes(DAMAGE[name]((root / path).read_bytes()) or b"")
+        (own / path).write_bytes(damage((root / path).read_bytes()) or b"")
     return examined(reader, own)
 
 
