@@ -216,6 +216,7 @@ def swap(before: str, after: str, path: Path) -> None:
 
     old, new = (codes(compile(source, str(path), "exec", dont_inherit=True)) for source in (before, after))
     replaced = {(code.co_qualname, code.co_firstlineno): other for code, other in zip(old, new, strict=True)}
+    gc.unfreeze()  # `tests.conftest` takes what was imported out of sight
     for function in gc.get_objects():
         if type(function) is FunctionType and function.__code__.co_filename == str(path):
             code = function.__code__
