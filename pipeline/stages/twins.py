@@ -19,16 +19,15 @@ if TYPE_CHECKING:
 def run(context: StageContext) -> bytes:
     """The twins of a scene's questions, and why others have none (`core.tables.TWINS`)."""
     benchmark = BENCHMARKS[context.settings["benchmark"]]
-    view = benchmark.view(
-        read_scene(context.needed("describe")), benchmark.rules.model_validate(context.settings["rules"])
-    )
+    # What pictures cannot show is the same under all rules.
+    view = benchmark.view(read_scene(context.needed("describe")), next(iter(benchmark.profiles.values())))
     asked = asked_in(read_table(context.needed("select"))).to_pylist()
     return table_bytes(twins_of(asked, benchmark.by_name(), view))
 
 
 def settings(config: BuildConfig) -> dict[str, Any]:
-    """The benchmark and its limits."""
-    return {"benchmark": config.benchmark, "rules": config.generate.resolved_rules().model_dump()}
+    """The benchmark."""
+    return {"benchmark": config.benchmark}
 
 
 def uses(config: BuildConfig, reader: Reader | None) -> tuple[str, ...]:

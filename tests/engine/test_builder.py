@@ -495,7 +495,7 @@ def test_export_brings_nothing_of_different_ages_together(meta: Path, built: Pat
     Builder(config_of(meta, **fewer), built).stage("select", ["office"])
     refused(r"4 of 5 of select are out of date \(settings changed\)", **fewer)
     refused(r"1 of 5 of select are out of date \(made under other settings\)")
-    for stage in ("select", *BUILD_STAGES):
+    for stage in ("select", "frames", "twins", *BUILD_STAGES):
         Builder(config_of(meta, **fewer), built).stage(stage)
     build(meta, tmp_path / "fresh", **fewer)
     released = release_of(built)
