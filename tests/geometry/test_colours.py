@@ -16,6 +16,7 @@ from pipeline.geometry.colours import WORDS, lab, margins
         ((255, 0, 0), (53.24, 80.09, 67.20)),
         ((0, 0, 255), (32.30, 79.19, -107.86)),
         ((128, 128, 128), (53.59, 0.0, 0.0)),
+        ((12, 12, 12), (3.321, 0.0, 0.0)),  # just above where sRGB is a line
     ],
 )
 def test_lab_of_known_colours(rgb: tuple[int, ...], expected: tuple[float, ...]) -> None:
