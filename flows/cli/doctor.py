@@ -9,7 +9,7 @@ from typing import Final
 import psutil
 
 from flows.cli.output import build_tables
-from flows.cli.output.console import start_spinner, stop_spinner
+from flows.cli.output.console import console, start_spinner, stop_spinner
 from flows.cli.output.forecast_tables import show_bounds, show_efforts
 from flows.orchestration.folders import OUTPUTS, configuration
 from flows.orchestration.forecast import COUNTED, READING, bounds_of, efforts, seconds_for
@@ -18,7 +18,7 @@ from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.budget import WorkerLimits
 from pipeline.core.errors import require_extra
 from pipeline.core.mirrors import is_here, named
-from pipeline.engine.config import load_config
+from pipeline.engine.config import known_beside, load_config
 from pipeline.engine.inputs import list_inputs
 from pipeline.reading.doctor import Inspection, Read, inspect, read_scenes
 from pipeline.reading.reader import Reader
@@ -44,11 +44,30 @@ def doctor(roots: Sequence[str], workers: int) -> bool:
             stop_spinner()
             build_tables.show_read(read, len(inspection.scenes))
             sound &= not read.broken
+        _show_known(name, folder)
         for benchmark in BENCHMARKS.values():
             if any(world.name == own.name for own in benchmark.worlds):
                 _show_prospects(benchmark.name, name, folder, workers)
     build_tables.show_limits(WorkerLimits(), workers, psutil.virtual_memory().total)
     return sound
+
+
+def _show_known(name: str, root: Path) -> None:
+    """Says which published questions the data will be held against, or where they were looked for."""
+    for benchmark in BENCHMARKS.values():
+        metadata = benchmark.audit.metadata if benchmark.audit else None
+        if metadata is None or name not in metadata.readers:
+            continue
+        path = known_beside(benchmark, name, root)
+        if path is not None:
+            told = f"Published answers: {named(path)}. Builds ask nothing that rests on data from which these differ."
+        else:
+            files = " or ".join(metadata.beside)
+            told = (
+                f"No published answers beside the data ({files}): what people corrected in these is not known. "
+                "Put the file there, or give it with --set known=FILE."
+            )
+        console.print(told, soft_wrap=True)
 
 
 def _read_quickly(reader: Reader, root: Path, inspection: Inspection) -> Read:

@@ -149,7 +149,7 @@ def bounds_of(config: BuildConfig, inputs: Mapping[str, RawInput]) -> Bounds:
     for raw in inputs.values():
         of_readers[raw.reader.name].append(raw)
     by_task, costs, unread = Counter[str](), list[Cost](), 0
-    benchmark, known_to = config.of_benchmark(), config.benchmark if config.known else None
+    benchmark, known_to = config.of_benchmark(), config.benchmark if config.known_file else None
     for name, raws in of_readers.items():
         world, cap = world_of(name), config.select.per_scene_and_task
         rules, asked = config.generate.resolved_rules(), benchmark.asked_under(config.generate.profile)

@@ -85,12 +85,14 @@ class FromMetadata:
 
     Attributes:
         readers: of these metadata; the first that finds a file of its own reads them.
+        beside: names of the published file, which lies in the folder of the metadata or in the one above.
         cover: per question type how many the candidates contain, and every miss.
         doubts: what the published questions about a scene say otherwise than its data, but for subjects that people
             corrected.
     """
 
     readers: tuple[str, ...]
+    beside: tuple[str, ...]
     cover: Callable[[Sequence[Published], Sequence[Any], Any], tuple[dict[str, Coverage], list[Miss]]]
     doubts: Callable[[Sequence[Published], Any, Collection[str]], tuple[Finding, ...]]
 

@@ -66,6 +66,7 @@ CANDIDATES: Final = pa.schema(
         pa.field("evidence", pa.list_(EVIDENCE)),
         pa.field("proof", pa.string()),  # a model's own words of why its answer is right; null: the evidence proves it
         pa.field("flags", pa.list_(pa.string())),
+        pa.field("share", pa.float64()),  # of such candidates that are asked, drawn by their ids; null: all
         pa.field("reason", pa.string()),  # null: a question
         pa.field("measured", pa.float64()),
         pa.field("limit", pa.float64()),

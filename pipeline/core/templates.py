@@ -33,6 +33,8 @@ class Template(BaseModel):
         text: with named fields. Where the question is a published one, its wording to the letter.
         mended: the same question in words of our own, for builds that need not repeat a published wording. Words that
             follow a name are fields too (`Noun`): ``{asked.be} the {asked} to my left``.
+        annotated: as ``mended``, in words that do not speak of what the video shows: where nobody looked at it and the
+            annotation alone says the answer.
         lists: fields that hold several names joined by ", ".
         also_parsed: further wordings of published files.
     """
@@ -43,13 +45,15 @@ class Template(BaseModel):
     version: int
     text: str
     mended: str | None = None
+    annotated: str | None = None
     lists: tuple[str, ...] = ()
     also_parsed: tuple[str, ...] = ()
 
     @model_validator(mode="after")
     def _same_fields(self) -> Template:
-        if self.mended is not None and set(_fields(self.mended)) != set(self.fields):
-            raise ValueError(f"mended has the fields {_fields(self.mended)}, text has {self.fields}")
+        for name, wording in (("mended", self.mended), ("annotated", self.annotated)):
+            if wording is not None and set(_fields(wording)) != set(self.fields):
+                raise ValueError(f"{name} has the fields {_fields(wording)}, text has {self.fields}")
         return self
 
     @property
@@ -72,14 +76,15 @@ class Template(BaseModel):
         if set(operands) != set(self.fields):
             raise TemplateError(f"template {self.id} has fields {self.fields}, got {tuple(operands)}")
 
-    def render(self, operands: Operands, *, mended: bool = False) -> str:
-        """The question text as published, or in the mended wording where there is one.
+    def render(self, operands: Operands, *, mended: bool = False, annotated: bool = False) -> str:
+        """The question text as published, or in the mended wording where there is one, or in that of ``annotated``.
 
         Raises TemplateError where the fields differ or parsing would not give them back.
         """
         self.check_fields(operands)
         joined = {k: Noun(v if isinstance(v, str) else LIST_SEPARATOR.join(v)) for k, v in operands.items()}
-        text = (self.mended if mended and self.mended is not None else self.text).format_map(joined)
+        own = self.annotated if annotated and self.annotated is not None else self.mended
+        text = (own if mended and own is not None else self.text).format_map(joined)
         if self.parse(text) != operands:
             raise TemplateError(f"template {self.id}: {joined} would make a question that reads in two ways")
         return text
@@ -87,7 +92,7 @@ class Template(BaseModel):
     def parse(self, text: str) -> Operands | None:
         """The operands of a question text, or None if it is not of this template or reads in two ways."""
         flat = " ".join(text.split())
-        for wording in (self.text, *([self.mended] if self.mended else []), *self.also_parsed):
+        for wording in (self.text, *filter(None, (self.mended, self.annotated)), *self.also_parsed):
             shortest, longest = (re.fullmatch(p, flat) for p in _patterns(wording))
             if shortest and longest:
                 if shortest.groupdict() != longest.groupdict():

@@ -38,6 +38,15 @@ TASKS_OF_PROFILE: Final = "of which questions are made; by default all of the pr
 BUILD_NAME: Final = r"^[a-z][a-z0-9_]*$"
 
 
+def known_beside(benchmark: Benchmark[Any, Any], reader: str, root: Path) -> Path | None:
+    """The published questions that lie beside the metadata that they were made from, in a root of their reader."""
+    metadata = benchmark.audit.metadata if benchmark.audit else None
+    if metadata is None or reader not in metadata.readers:
+        return None
+    paths = (folder / name for folder in (root, root.parent) for name in metadata.beside)
+    return next((path for path in paths if path.is_file()), None)
+
+
 class FixesConfig(Model):
     """Stage `fix`: corrections that people made, beside those in meta_schemas/fixes."""
 
@@ -183,8 +192,10 @@ class BuildConfig(Model):
         default="video", description="which drawings stand there as PNG too: those that show the video, or all"
     )
     written: dict[str, Path] = Field(default_factory=dict, description="world -> file of facts that people wrote")
-    known: Path | None = Field(
-        default=None, description="published questions; answers that differ from the data: doubts"
+    known: Literal["none"] | Path | None = Field(
+        default=None,
+        description="published questions; answers that differ from the data: doubts. null: those that lie beside "
+        "released metadata, if any; none: none",
     )
     limits: WorkerLimits = WorkerLimits()
     fixes: FixesConfig = FixesConfig()
@@ -229,6 +240,16 @@ class BuildConfig(Model):
     def digest(self) -> str:
         """Changes with anything in `resolved`."""
         return digest_of(self.resolved())
+
+    @property
+    def known_file(self) -> Path | None:
+        """The published questions that the data are held against."""
+        if self.known is not None:
+            return None if self.known == "none" else Path(self.known)
+        if self.generate.profile == self.of_benchmark().released:
+            return None
+        found = (known_beside(self.of_benchmark(), name, self.roots[name]) for name in sorted(self.roots))
+        return next((path for path in found if path is not None), None)
 
     def applies_fixes(self) -> bool:
         """Whether corrections are applied: not where the build repeats a published release, mistakes included."""

@@ -115,13 +115,13 @@ def _written(config: BuildConfig) -> tuple[dict[str, dict[str, Any]], list[RawDa
 
 def _known(config: BuildConfig) -> dict[str, list[Published]]:
     """Published questions by the name of their scene. A build need not have all the scenes that they are about."""
-    if config.known is None:
+    if config.known_file is None:
         return {}
     benchmark = config.of_benchmark()
     if benchmark.audit is None or benchmark.audit.metadata is None:
         raise ConfigError(f"configuration known: published questions of {benchmark.name} cannot be answered again")
     questions: dict[str, list[Published]] = defaultdict(list)
-    for question in read_published(config.known, benchmark.all_columns):
+    for question in read_published(config.known_file, benchmark.all_columns):
         questions[question.scene_name].append(question)
     return questions
 

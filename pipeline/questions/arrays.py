@@ -11,7 +11,6 @@ displaces few tuples, and nothing is left out altogether.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain, combinations, permutations
 from math import comb, perm
@@ -22,14 +21,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray, StrArray
-from pipeline.core.identity import digest, rng_for
+from pipeline.core.identity import digest
 from pipeline.core.schema import Rejection
 from pipeline.core.tables import CANDIDATES, IN_BUDGET
 from pipeline.core.templates import Operands
-from pipeline.questions.rules import Check, Fact, Verdicts, check, evidence, lists, verdicts
+from pipeline.questions.rules import Check, Fact, Verdicts, evidence, lists, verdicts
 from pipeline.questions.task import Number, SceneView, TaskBase
 
-THINNED: Final = "thinned"
+ANNOTATED: Final = "annotated_only"  # flag of a candidate whose answer nobody looked for in what is shown
 WRITTEN: Final = "written"  # flag of a candidate that people wrote
 # A number that is written as 0: no relative accuracy can be given to an answer to it, and scorers divide by it.
 WRITTEN_ZEROS: Final = ("0", "0.0")
@@ -41,6 +40,11 @@ class ArrayView(SceneView, Protocol):
     @property
     def names(self) -> StrArray:
         """All possible operands (C,), sorted."""
+        ...
+
+    @property
+    def is_examined(self) -> bool:
+        """Whether it is known what is shown of the scene; else answers are those of its annotation alone."""
         ...
 
     def problem(self, operand: int, slot: str) -> Rejection | None:
@@ -77,7 +81,7 @@ class Answers:
         flags: (n,) remarks that do not reject, "" for none.
         wrong: (n,) lists of what may be offered beside the truth; None: `ArrayTask.labels` says it.
         share: (n,) share in [0, 1] of such candidates that is asked: answers that are common, or known by the name, are
-            asked less often than they occur. Which ones is drawn from their ids. None: all. An audit does not draw.
+            asked less often than they occur (`selection.select` draws them by their ids). None: all.
     """
 
     truth: StrArray
@@ -87,21 +91,12 @@ class Answers:
     wrong: pa.ListArray | None = None
     share: FloatArray | None = None
 
-    def verdicts(self, ids: Sequence[int] | None = None) -> Verdicts:
-        """The first broken check of each candidate; an answer that is written as 0 breaks one more.
-
-        With their ids, candidates that pass all and are not drawn into their `share` break a last one.
-        """
+    def verdicts(self) -> Verdicts:
+        """The first broken check of each candidate; an answer that is written as 0 breaks one more."""
         n = len(self.truth)
         written = np.logical_or.reduce([self.truth == zero for zero in WRITTEN_ZEROS]) if n else np.empty(0, dtype=bool)
         zero = Check("answer_is_zero", ">", ~written, np.zeros(n), np.zeros(n), None)
-        checks = (*self.checks, zero)
-        if ids is None or self.share is None or (self.share >= 1).all():
-            return verdicts(checks, n)
-        rare = np.flatnonzero(self.share < 1).tolist()
-        drawn = np.zeros(n)
-        drawn[rare] = [rng_for(ids[row], THINNED).random() for row in rare]
-        return verdicts((*checks, check(THINNED, drawn, "<", self.share, "share")), n)
+        return verdicts((*self.checks, zero), n)
 
 
 class ArrayTask(TaskBase[A]):
@@ -172,19 +167,21 @@ class ArrayTask(TaskBase[A]):
         answers = self.answer(view, operands)
         there = operands >= 0
         names = view.names[operands].tolist() if there.all() else [tuple(view.names[row[row >= 0]]) for row in operands]
-        ids = self.ids(view, names)
-        found = answers.verdicts(ids)
+        found = answers.verdicts()
         kept = found.broken < 0
         return self._table(
             view,
             len(operands),
-            id=ids,
+            id=self.ids(view, names),
             operands=lists(view.names[operands[there]], there.sum(1)),
             answer=pa.array(answers.truth, pa.string(), mask=~kept),
             wrong=_of_kept(answers.wrong, kept),
             **self._in_budgets(view, operands, answers.truth, kept),
             evidence=evidence(answers.facts, answers.checks, kept),
-            flags=_flags(answers),
+            flags=_flags(answers, None if view.is_examined else ANNOTATED),
+            share=pa.nulls(len(operands), pa.float64())
+            if answers.share is None
+            else pa.array(answers.share, mask=~kept),
             **found.columns,
         )
 
@@ -248,11 +245,13 @@ def _of_kept(wrong: pa.ListArray | None, kept: BoolArray) -> pa.Array:
     return nothing if wrong is None else pc.if_else(pa.array(kept), wrong, nothing)
 
 
-def _flags(answers: Answers) -> pa.Array:
-    if answers.flags is None:
-        return pa.nulls(len(answers.truth), pa.list_(pa.string()))
-    present = answers.flags != ""
-    return lists(answers.flags[present], present.astype(np.intp), present)
+def _flags(answers: Answers, of_scene: str | None) -> pa.Array:
+    """The flags of each candidate, and that of the scene; null for none."""
+    n = len(answers.truth)
+    own = np.full(n, "", dtype=object) if answers.flags is None else answers.flags
+    flags = np.stack([own, np.full(n, of_scene or "", dtype=object)], axis=1)
+    present = flags != ""
+    return lists(flags[present], present.sum(1), present.any(1))
 
 
 def format_numbers(values: FloatArray, number: Number) -> StrArray:

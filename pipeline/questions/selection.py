@@ -21,7 +21,7 @@ from pipeline.core.arrays import BoolArray, IntArray
 from pipeline.core.identity import rng_for
 from pipeline.core.tables import QUESTIONS, REJECTIONS, SELECTED
 from pipeline.core.templates import load_template
-from pipeline.questions.arrays import WRITTEN
+from pipeline.questions.arrays import ANNOTATED, WRITTEN
 from pipeline.questions.choices import LETTERS, balanced_letters, draw_options, lettered, numeric_choices, order_options
 from pipeline.questions.gate import MOST, TOO_FINE
 from pipeline.questions.task import Choice, FreeText, Number, Task
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+THINNED: Final = "thinned"
 OVER_CAP: Final = "over_cap"
 SHARES: Final = "shares_objects"
 SAME_FACT: Final = "same_fact"  # flag of a candidate ("same_fact: NAME"): others of the name follow from the same fact
@@ -65,8 +66,9 @@ def select(
 
     Answers take turns: the candidates of each answer are ranked by id (a hash), and first ranks go before second
     ones. So the answers are as even as the candidates allow, and a new candidate displaces at most one other. Routes
-    written by people go before all others. Candidates of tasks with a leak group are spread over what they name instead
-    (`spread`), where one new candidate may displace several, and even over `Task.guess_classes`.
+    written by people go before all others. Of candidates that are asked less often than they occur (``share``), a lot
+    drawn by the id takes the others out before. Candidates of tasks with a leak group are spread over what they name
+    instead (`spread`), where one new candidate may displace several, and even over `Task.guess_classes`.
 
     Args:
         candidates: of all tasks (`tables.CANDIDATES`).
@@ -76,9 +78,13 @@ def select(
         most: see `caps_of`.
         as_released: repeats a released benchmark: its wording, and no spreading.
     """
-    frame = candidates.select(["id", "task", "answer", "reason"]).to_pandas()
+    frame = candidates.select(["id", "task", "answer", "reason", "share"]).to_pandas()
     frame["found"] = ~_written(candidates)
-    asked = frame[frame["reason"].isna()].sort_values(["found", "id"])
+    rare = frame[frame["share"] < 1]
+    frame["lot"] = 0.0
+    frame.loc[rare.index, "lot"] = [rng_for(number, THINNED).random() for number in rare["id"].tolist()]
+    thinned = frame[frame["reason"].isna() & (frame["lot"] >= frame["share"])]
+    asked = frame[frame["reason"].isna()].drop(index=thinned.index).sort_values(["found", "id"])
     asked["turn"] = asked.groupby(["task", "found", "answer"], sort=False).cumcount()
     caps = caps_of(tasks, cap, shares or {}, most)
     asked["turn"], asked["shared"] = (asked["turn"], 0) if as_released else _spread(asked, candidates, tasks, caps)
@@ -96,6 +102,7 @@ def select(
         _refused(candidates, asked[asked["place"] > asked["cap"]], OVER_CAP, ("place", "cap"), "place"),
         _refused(candidates, _beyond(asked, "shared", SHARED_MAX), SHARES, ("shared", "limit"), "objects"),
         _refused(candidates, _beyond(asked, "told", TOLD_MAX), SAME_FACT, ("told", "limit"), "questions"),
+        _refused(candidates, thinned, THINNED, ("lot", "share"), "share"),
     ]
     ordered = pa.concat_tables(rejected).sort_by([("task", "ascending"), ("id", "ascending")])
     return pa.concat_tables([questions, ordered], promote_options="default").select(SELECTED.names)
@@ -246,7 +253,9 @@ def _question(
     letter, offers = LETTERS[position], isinstance(task.form, Choice)
     text = row["wording"]  # its operands need not be the template's
     if text is None:
-        text = template.render(task.fields(operands, ordered if offers else None), mended=not as_released)
+        annotated = ANNOTATED in (row["flags"] or ())
+        fields = task.fields(operands, ordered if offers else None)
+        text = template.render(fields, mended=not as_released, annotated=annotated)
     held = _in_budgets(row, offered, task.form.most) if isinstance(task.form, Choice) else {}
     common = {
         k: row[k]

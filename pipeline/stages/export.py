@@ -96,7 +96,7 @@ def run(context: StageContext) -> bytes:
             released=Released.model_validate_json(summary),
             limits=config.gates,
             max_failed=config.blind.max_failed,
-            audits_known=config.known is not None,
+            audits_known=config.known_file is not None,
             known_before=max((one.measured or 0.0 for one in found if one.gate == "known"), default=0.0),
         )
         return judge(candidate)

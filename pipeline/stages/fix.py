@@ -100,14 +100,14 @@ def _raise(scene: AnyScene, faults: Sequence[tuple[FixEntry, str]]) -> None:
 
 def settings(config: BuildConfig) -> dict[str, Any]:
     """Where published questions are given, the benchmark that they are of."""
-    return {"known_to": config.benchmark} if config.known else {}
+    return {"known_to": config.benchmark} if config.known_file else {}
 
 
 def uses(config: BuildConfig, reader: Reader | None) -> tuple[str, ...]:
     """The code by which the reader's world corrects and examines, and answers published questions again where given."""
     if reader is None:
         raise ValueError("this stage takes what was said of a scene")
-    world, against = world_of(reader.name), _against(config.of_benchmark()) if config.known else None
+    world, against = world_of(reader.name), _against(config.of_benchmark()) if config.known_file else None
     own = (world.facts.__module__, world.fix.__module__, world.examine.__module__)
     return (*own, *([against.doubts.__module__] if against else []))
 

@@ -16,6 +16,12 @@ from pipeline.core.video_spec import VideoSpec
 from pipeline.worlds.indoor.view import IndoorView
 from pipeline.worlds.indoor.world import INDOOR
 
+_METADATA: Final = FromMetadata(
+    readers=("revsi_meta", "vsi_meta"),
+    beside=("test.jsonl", "test-00000-of-00001.parquet", "questions.jsonl"),
+    cover=coverage,
+    doubts=contradictions,
+)
 VSI: Final = Benchmark[ScanView, Rules](
     name="vsi",
     title="VSI-Bench",
@@ -30,7 +36,7 @@ VSI: Final = Benchmark[ScanView, Rules](
     drawings=DRAWINGS,
     harness=harness_files,
     score=SCORE,
-    audit=Audit(examine, FromMetadata(readers=("revsi_meta", "vsi_meta"), cover=coverage, doubts=contradictions)),
+    audit=Audit(examine, _METADATA),
     released="official",
     asked=ASKED,
     further_columns={"revsi": REVSI_COLUMNS},

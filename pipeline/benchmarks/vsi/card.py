@@ -14,6 +14,7 @@ from pipeline.benchmarks.benchmark import Card
 from pipeline.core.identity import question_ids
 from pipeline.core.tables import NUM_FRAMES, TWIN, budget_folder, budget_of
 from pipeline.core.templates import load_table
+from pipeline.questions.arrays import ANNOTATED
 from pipeline.questions.harness import ABOUT, FOLDER, UTILS, lmms_eval, vlmevalkit
 from pipeline.questions.published import REQUIRED, Columns
 
@@ -32,6 +33,9 @@ def table(asked: pa.Table, pruned: Collection[int]) -> pa.Table:
         "options": asked["options"],
         "ground_truth": asked["ground_truth"],
         "pruned": pa.array([i in pruned for i in asked["id"].to_pylist()], pa.bool_()),
+        "video_examined": pa.array(
+            [ANNOTATED not in (flags or ()) for flags in asked["flags"].to_pylist()], pa.bool_()
+        ),
     }
     return pa.table(columns, schema=COLUMNS.schema)
 

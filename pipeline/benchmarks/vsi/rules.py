@@ -15,7 +15,7 @@ import numpy as np
 from pydantic import Field
 
 from pipeline.core.arrays import BoolArray, StrArray
-from pipeline.core.schema import Degrees, Metres, Model, Seconds, Share, SquareMetres
+from pipeline.core.schema import Degrees, Metres, Model, Ratio, Seconds, Share, SquareMetres
 from pipeline.core.templates import load_table
 from pipeline.worlds.indoor.view import IndoorRules, IndoorView
 
@@ -28,7 +28,10 @@ class Words(Model):
         challenging: names of which a count of 1 is asked too.
         challenging_shares: count -> share of the questions about challenging names that are asked.
         challenging_four_share: of two challenging names that are 4 together, the share that is asked.
+        common_counts: count -> the largest share of it that a scene's counts may have, on average.
         never_sized: names whose size is known by the name.
+        usual_factor: sizes so near to the median of their name's are usual, where the name is common.
+        usual_share: share of these that is asked.
         usual_cm: name -> least and most of the usual sizes, in centimetres, and the share of these that is asked.
         distance_shares: metres and the share that is asked of shorter distances, in ascending order.
         sprawling: phrases in names of things that no box describes well, so that no distance to them is asked.
@@ -39,7 +42,10 @@ class Words(Model):
     challenging: frozenset[str] = frozenset()
     challenging_shares: dict[int, Share] = Field(default_factory=dict)
     challenging_four_share: Share = 1.0
+    common_counts: dict[int, Share] = Field(default_factory=dict)
     never_sized: frozenset[str] = frozenset()
+    usual_factor: Ratio = 1.0
+    usual_share: Share = 1.0
     usual_cm: dict[str, tuple[float, float, Share]] = Field(default_factory=dict)
     distance_shares: tuple[tuple[Metres, Share], ...] = ()
     sprawling: tuple[str, ...] = ()
@@ -115,6 +121,7 @@ class Rules(IndoorRules):
 
 OFFICIAL: Final = Rules(
     words="official",
+    refuse_lookalikes=False,
     distance="grid_5cm",
     refuse_doubts=False,
     refuse_unseen=False,
@@ -129,6 +136,7 @@ OFFICIAL: Final = Rules(
 )
 STRICT: Final = Rules(
     words="strict",
+    refuse_lookalikes=True,
     distance="exact",
     refuse_doubts=True,
     refuse_unseen=True,
@@ -143,6 +151,7 @@ STRICT: Final = Rules(
 )
 REVSI: Final = Rules(
     words="revsi",
+    refuse_lookalikes=False,  # its people named things after they had seen the video
     distance="exact",
     refuse_doubts=True,
     refuse_unseen=True,

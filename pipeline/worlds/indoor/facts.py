@@ -181,7 +181,8 @@ def sight(scenes: Sequence[IndoorScene]) -> list[str]:
         return [f"- The videos of all {examined} scans were examined for what they show."]
     return [
         f"- The video of {examined} of {len(scenes)} scans was examined for what it shows; in the others answers",
-        "  come from annotated boxes alone, whether the video shows them or not.",
+        "  come from annotated boxes alone, whether the video shows them or not: their wording speaks of the scanned",
+        "  space, and the column `video_examined` is false.",
     ]
 
 

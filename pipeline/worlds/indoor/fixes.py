@@ -200,7 +200,8 @@ class RoomAreaFix(ScanFix):
     def check(self, scene: IndoorScene) -> None:
         """Raises `UnexpectedError`."""
         area_m2 = scene.facts.room.area_m2
-        if (area_m2 is None) != (self.expect is None) or not _near((self.expect or 0.0,), (area_m2 or 0.0,)):
+        off = abs((self.expect or 0.0) - (area_m2 or 0.0))
+        if (area_m2 is None) != (self.expect is None) or off > max(NEAR, _half_of_last_decimal(self.expect)):
             raise UnexpectedError(f"area of the room: expected {_area(self.expect)}, found {_area(area_m2)}")
 
 
@@ -323,6 +324,11 @@ def _near(one: object, other: object) -> bool:
     if isinstance(one, tuple) and isinstance(other, tuple):
         return len(one) == len(other) and all(map(_near, one, other))
     return isinstance(one, int | float) and isinstance(other, int | float) and abs(one - other) <= NEAR
+
+
+def _half_of_last_decimal(value: float | None) -> float:
+    """Half a unit of the last decimal that is written: an area may be known from a page that rounds it."""
+    return 0.0 if value is None else 0.5 * 10.0 ** -len(repr(value).partition(".")[2])
 
 
 def _rounded(value: object) -> object:

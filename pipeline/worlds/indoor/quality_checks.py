@@ -1,9 +1,9 @@
 """Doubts about counts that differ from the boxes, about objects of no plausible size, and about which way is up.
 
 The longest side of an object may not be one of its kind: a ceiling light of 7 cm, a cup of 3 m. Such a box is that of
-a part, of something else or of several things, and every answer that rests on it is in doubt. What is usual is known
-of each category from the boxes of all scenes at hand, and of some from a published table; an object is doubtful where
-it is far from both. The table is fixed: a scene is judged alike whatever else is built.
+a part, of something else or of several things, and every answer that rests on it is in doubt. What is plausible is
+known of each category from the quantiles of the boxes of all scenes at hand, and of some from a published table. The
+table is fixed: a scene is judged alike whatever else is built.
 
 A reader that takes another axis for the vertical gives beds on end. Whatever the reader, objects must stand about as
 high and be about as tall as their kind is, and the lowest faces of furniture must lie near one level plane.
@@ -23,49 +23,48 @@ from pipeline.core.templates import load_table
 from pipeline.geometry.boxes import stack
 from pipeline.worlds.indoor.facts import UPRIGHT, IndoorScene, SceneObject
 
-# Limits, measured on the 1,415 boxes of 122 released scenes: beyond them lie 15, one in a hundred (three doors of which
-# the scan has a part, two boxes around a row of ceiling lights, a mat called blanket, …).
-SPREADS: Final = 4.0
-FACTOR_MIN: Final = 2.0  # what varies least has few boxes, or is made in one size and bought in two
-FACTOR_MAX: Final = 4.0  # what varies most has kinds of its own, and yet a ceiling light of 7 cm is none
-SPREAD_OF_ALL: Final = 0.22  # of log sizes within a category, in the middle; how much a category's own counts
-BOXES_OF_ALL: Final = 10  # grows with its number of boxes, of which so many count as much as all categories do
+# Limits, measured on the 1,415 boxes of 122 released scenes: beyond them lie 13, one in a hundred (doors and chairs of
+# which the scan has a part, chairs and tables with a box around several, …). Scans cut things off more often than they
+# add to them, so what is rarely larger is trusted farther than what is rarely smaller.
+FENCE: Final = 1.5  # quartiles' distances beyond the quartiles, of logarithms (Tukey, "Exploratory Data Analysis")
+BELOW_RARE: Final = 1.3  # below the size that one in twenty falls short of
+ABOVE_RARE: Final = 1.5  # above the size that one in twenty exceeds, and from a published mean
+FEW: Final = 2.0  # of one box that is known; the root of it for two, …
 
 
 def implausible(scene: IndoorScene) -> tuple[Finding, ...]:
     """A doubt for each category with an object of no plausible size: the one that is farthest off."""
     worst: dict[str, tuple[float, Finding]] = {}
     for item in scene.facts.objects:
-        typical = TYPICAL.get(item.category)
-        if typical is not None:
-            excess, finding = _judged(item, typical)
+        if item.category in TYPICAL:
+            excess, finding = _judged(item)
             if excess > 1 and excess > worst.get(item.category, (0.0, None))[0]:
                 worst[item.category] = (excess, finding)
     return tuple(finding for _, (_, finding) in sorted(worst.items()))
 
 
-def factor_limit(typical: Typical) -> float:
-    """By how much a longest side may differ from the usual one, up or down."""
-    boxes = typical.boxes
-    variance = (boxes * typical.spread**2 + BOXES_OF_ALL * SPREAD_OF_ALL**2) / (boxes + BOXES_OF_ALL)
-    return min(max(math.exp(SPREADS * math.sqrt(variance * (1 + 1 / boxes))), FACTOR_MIN), FACTOR_MAX)
+def plausible_m(category: str) -> tuple[float, float]:
+    """The least and the largest plausible longest side of a known category."""
+    typical, published = TYPICAL[category], PUBLISHED_M.get(category, ())
+    fence, few = (typical.quarter_above_m / typical.quarter_below_m) ** FENCE, FEW ** (1 / typical.boxes)
+    low = min(
+        typical.rarely_below_m / BELOW_RARE, typical.quarter_below_m / fence, *(m / ABOVE_RARE for m in published)
+    )
+    high = max(
+        typical.rarely_above_m * ABOVE_RARE, typical.quarter_above_m * fence, *(m * ABOVE_RARE for m in published)
+    )
+    return low / few, high * few
 
 
-def _judged(item: SceneObject, typical: Typical) -> tuple[float, Finding]:
-    """How far beyond its limit an object is (1: at the limit), by the usual size nearest to its own, and the doubt."""
-    size_m, limit = max(item.box.lengths), factor_limit(typical)
-    usual_m = min((typical.median_m, *PUBLISHED_M.get(item.category, ())), key=lambda usual: _factor(size_m, usual))
-    bound_m = usual_m * limit if size_m > usual_m else usual_m / limit
+def _judged(item: SceneObject) -> tuple[float, Finding]:
+    """How far beyond its limits an object is (1: at the limit, below: within), and the doubt."""
+    size_m, (low, high) = max(item.box.lengths), plausible_m(item.category)
     name = f"{item.category} #{item.instance}"
-    usual = f"{usual_m:.2f} m is usual, up to {limit:.1f} times as much or as little"
-    message = f"the longest side of {name} is {size_m:.2f} m: {usual}"
+    message = f"the longest side of {name} is {size_m:.2f} m: {low:.2f} to {high:.2f} m are plausible"
     remedy = "look at the object in the scan, and correct its box or its label"
+    bound_m = high if size_m > high else low
     finding = doubt("implausible_size", item.category, message, remedy, round(size_m, 3), round(bound_m, 3), "m")
-    return _factor(size_m, usual_m) / limit, finding
-
-
-def _factor(size_m: float, usual_m: float) -> float:
-    return max(size_m / usual_m, usual_m / size_m) if size_m > 0 else math.inf
+    return max(size_m / high, low / size_m) if size_m > 0 else math.inf, finding
 
 
 class Typical(NamedTuple):
@@ -73,15 +72,21 @@ class Typical(NamedTuple):
 
     Attributes:
         boxes: how many boxes say so.
-        median_m: median of their longest sides.
-        spread: of the logarithms of these, as a standard deviation.
+        rarely_below_m: longest side that one in twenty falls short of.
+        quarter_below_m: first quartile of the longest sides.
+        median_m: their median.
+        quarter_above_m: third quartile.
+        rarely_above_m: longest side that one in twenty exceeds.
         bottom_m: median height of their lowest corners above the floor; None: of no scene whose floor is known.
         height_m: median of their vertical extents; None where ``bottom_m`` is.
     """
 
     boxes: int
+    rarely_below_m: float
+    quarter_below_m: float
     median_m: float
-    spread: float
+    quarter_above_m: float
+    rarely_above_m: float
     bottom_m: float | None = None
     height_m: float | None = None
 

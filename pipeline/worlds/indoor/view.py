@@ -13,6 +13,7 @@ from pydantic import Field
 
 from pipeline.core.arrays import FloatArray, IntArray, StrArray
 from pipeline.core.schema import Finding, Limits, Rejection
+from pipeline.core.templates import load_table
 from pipeline.geometry.boxes import closest_distance_m, closest_points, plan_distance_m, stack
 from pipeline.geometry.grids import SampledBoxes
 from pipeline.questions.gate import NamedThing, Shown, named_rules
@@ -28,6 +29,9 @@ class IndoorRules(Limits):
 
     distance: Literal["exact", "grid_5cm"] = Field(description="closest points of the boxes, or of their 5 cm grids")
     refuse_doubts: bool = Field(description="never ask about a category that has a finding of severity doubt")
+    refuse_lookalikes: bool = Field(
+        description="never ask about a category where the scene has others that people may call so, or may not"
+    )
     refuse_unseen: bool = Field(
         description="objects that no frame of the video shows are not asked or counted, nor categories of which it "
         "shows one too small to be seen for sure"
@@ -44,6 +48,25 @@ FILMED: Final = Shown(
     complete=None,
 )  # fmt: skip
 R = TypeVar("R", bound=IndoorRules)
+_LOOKALIKES: Final[list[list[str]]] = load_table("indoor/lookalikes")
+_GROUPS: Final = {name: number for number, names in enumerate(_LOOKALIKES) for name in names}
+
+
+def are_lookalikes(one: str, other: str) -> bool:
+    """Whether two labels are different names of a group of names that people take for one another."""
+    a, b = _in_a_group(one), _in_a_group(other)
+    return a is not None and b is not None and a != b and _GROUPS[a] == _GROUPS[b]
+
+
+def alike(other: str, name: str) -> bool:
+    """Whether people may call by a name what the annotation calls otherwise: a desk, or a coffee table, "table"."""
+    return other.casefold().endswith(f" {name.casefold()}") or are_lookalikes(other, name)
+
+
+def _in_a_group(label: str) -> str | None:
+    """The longest name of a group that a label is, or ends with: of an office desk "desk"."""
+    words = label.casefold().split()
+    return next((tail for i in range(len(words)) if (tail := " ".join(words[i:])) in _GROUPS), None)
 
 
 class BudgetSight(NamedTuple):
@@ -150,6 +173,11 @@ class IndoorView(Generic[R]):
         return int(i[best]), int(j[best]), *sampled.closest_points(int(i[best]), int(j[best]))
 
     @property
+    def is_examined(self) -> bool:
+        """Whether it was examined what the video shows."""
+        return self.scene.facts.observation is not None and not self._blinded
+
+    @property
     def names(self) -> StrArray:
         """The possible operands: the categories (C,)."""
         return self.categories
@@ -176,14 +204,30 @@ class IndoorView(Generic[R]):
         if slot != "counted" and self.boxed[category] == 0:
             return Rejection(reason="category_without_box", measured=0, limit=1, unit="boxes")
         stated, boxes = self._stated.get(name, 0), self._annotated[name]
-        if slot != "counted" and self.rules.refuse_doubts and stated != boxes:
+        others = self._taken_for(category) if self.rules.refuse_lookalikes else 0
+        if others:
+            problem: Rejection | None = Rejection(reason="taken_for_another", measured=others, limit=0, unit="objects")
+        elif slot != "counted" and self.rules.refuse_doubts and stated != boxes:
             # Somebody counted another number of them than there are boxes: where each is, is not known.
-            problem: Rejection | None = Rejection(reason="boxes_missing", measured=boxes, limit=stated, unit="boxes")
+            problem = Rejection(reason="boxes_missing", measured=boxes, limit=stated, unit="boxes")
         elif slot == "seen":
             problem = self._unseen(category)
         else:
             problem = self._barely_seen(category) if self.rules.refuse_unseen else None
         return problem
+
+    def _taken_for(self, category: int) -> int:
+        """How many objects people may or may not call by the name of a category.
+
+        Those of other categories, and those of its own whose raw label is a lookalike of what others of it are called.
+        """
+        name = str(self.categories[category])
+        others = sum(
+            int(self.count[i]) for i, other in enumerate(self.categories) if i != category and alike(other, name)
+        )
+        labels = [o.raw_label for o in self._objects if o.category == name and o.raw_label is not None]
+        kinds = {label for label in labels if any(are_lookalikes(label, other) for other in labels)}
+        return others + sum(label in kinds for label in labels)
 
     def _barely_seen(self, category: int) -> Rejection | None:
         """Whether a viewer may or may not find one of the objects, so that neither count nor answer is sure."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
 from collections.abc import Iterable
 from statistics import median
@@ -16,7 +15,7 @@ from pipeline.worlds.indoor.facts import IndoorScene
 from pipeline.worlds.indoor.quality_checks import PUBLISHED_M, Typical
 from pipeline.worlds.registry import READERS
 
-OF_NORMAL: Final = 1.4826  # a median absolute deviation as a standard deviation
+QUANTILES: Final = (0.05, 0.25, 0.5, 0.75, 0.95)
 # What stands on the floor; two of them tell where it is.
 STANDING: Final = frozenset(
     ("bathtub", "bed", "chair", "dishwasher", "door", "refrigerator", "sofa", "table", "toilet", "trash bin", "washer")
@@ -38,10 +37,9 @@ def typical_sizes(scenes: Iterable[IndoorScene]) -> dict[str, Typical]:
             upright[category].append((bottom - median(floors), height))
     table = {}
     for category, own in sorted(sides.items()):
-        middle = median(own)
-        spread = OF_NORMAL * median(abs(math.log(side / middle)) for side in own)
+        sizes = [round(float(side), 2) for side in np.quantile(own, QUANTILES)]
         heights = [round(median(values), 2) + 0.0 for values in zip(*upright[category], strict=True)] or [None, None]
-        table[category] = Typical(len(own), round(middle, 2), round(spread, 2), *heights)
+        table[category] = Typical(len(own), *sizes, *heights)
     return table
 
 

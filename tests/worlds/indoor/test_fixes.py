@@ -156,6 +156,7 @@ def test_the_room_and_the_turn_of_the_video() -> None:
         ),
         (fix("rename", expect="piano", set="organ"), "expected a category piano, found printer, sofa, table"),
         (fix("room_area", expect=None, set=24), "expected not measured, found 20 m2"),
+        (fix("room_area", expect=20.1, set=24), "expected 20.1 m2, found 20 m2"),
         (fix("rotation", expect=180, set=90), "turn of the video: expected 180, found 0"),
     ],
 )

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
-from pipeline.benchmarks.vsi.rules import WORDS, ScanView, among, containing
+from pipeline.benchmarks.vsi.rules import WORDS, ScanView, Words, among, containing
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray, StrArray
 from pipeline.core.schema import Rejection
 from pipeline.core.templates import Operands
@@ -16,6 +15,7 @@ from pipeline.questions.arrays import Answers, ArrayTask, format_numbers, sets
 from pipeline.questions.rules import Check, Fact, check
 from pipeline.questions.task import Number
 from pipeline.worlds.indoor.facts import Extent
+from pipeline.worlds.indoor.quality_checks import TYPICAL
 
 # A scan that shows the furniture of two kinds of room is open-plan or several rooms: "this room" is then a matter
 # of reading, although the question says to take the combined space. Such questions are flagged, not dropped.
@@ -129,12 +129,16 @@ class ObjectCounting(ArrayTask[ScanView]):
         share = np.ones(len(operands))
         for count, asked in words.challenging_shares.items() if alone else ():
             share[challenging[:, 0] & (total == count)] = asked
+        enough = self._enough(view, counts, challenging)
+        for count, most in words.common_counts.items():
+            common, others = total == count, (total != count) & enough.ok
+            share[common] = min(1.0, most / (1 - most) * others.sum() / max(common.sum(), 1))
         if not alone:
             share[challenging.all(1) & (total == CHALLENGING_SUM)] = words.challenging_four_share
         return Answers(
             truth=format_numbers(total, self.form),
             checks=(
-                self._enough(view, counts, challenging),
+                enough,
                 *([check("name_is_not_asked", never, "<=", 0, "names")] if words.never_counted else []),
             ),
             facts=tuple(
@@ -228,7 +232,7 @@ class ObjectSize(ArrayTask[ScanView]):
                 *_shown(view, category),
             ),
             facts=tuple(Fact(f"side_{i + 1}", names, sides[:, i], "m") for i in range(3)),
-            share=_usual_share(names, size_cm, words.usual_cm),
+            share=_usual_share(names, size_cm, words),
         )
 
     def answer_in(self, view: ScanView, operands: IntArray, truth: StrArray, budget: int) -> Answers:
@@ -239,11 +243,19 @@ class ObjectSize(ArrayTask[ScanView]):
         return Answers(truth, (*checks, *own), facts)
 
 
-def _usual_share(names: StrArray, size_cm: FloatArray, usual: Mapping[str, tuple[float, float, float]]) -> FloatArray:
+COMMON_BOXES: Final = 10  # in the table of usual sizes: of so many the name tells what is usual
+
+
+def _usual_share(names: StrArray, size_cm: FloatArray, words: Words) -> FloatArray:
     """The share (n,) that is asked of names and sizes: less of those that are usual for the name."""
     share = np.ones(len(names))
-    for name, (low, high, asked) in usual.items():
+    for name, (low, high, asked) in words.usual_cm.items():
         share[among(names, (name,)) & (size_cm >= low) & (size_cm <= high)] = asked
+    if words.usual_share < 1:
+        known = [TYPICAL.get(name) for name in names]
+        median = np.array([t.median_m * CM_PER_M if t and t.boxes >= COMMON_BOXES else np.nan for t in known])
+        off = np.maximum(size_cm / median, median / size_cm)
+        share[off < words.usual_factor] = words.usual_share  # of names that are not known it is NaN, and never less
     return share
 
 

@@ -10,6 +10,7 @@ from scipy.spatial.distance import cdist
 
 from pipeline.benchmarks.vsi.rules import PROFILES, Rules
 from pipeline.geometry.grids import grid_cloud
+from pipeline.questions.arrays import ANNOTATED
 from pipeline.worlds.indoor.facts import IndoorScene
 from tests.conftest import (
     BOTH,
@@ -410,7 +411,7 @@ def test_furniture_of_two_kinds_of_room_is_flagged(
     furniture: tuple[str, ...], flags: list[str] | None, rules: Rules
 ) -> None:
     (row,) = rows_of(make_scene([cube(name, i, 0) for i, name in enumerate(furniture)]), ROOM, rules)
-    assert row["flags"] == flags
+    assert row["flags"] == [*(flags or ()), ANNOTATED]
     assert row["answer"] == "20.0"
 
 

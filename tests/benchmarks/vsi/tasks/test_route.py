@@ -15,7 +15,7 @@ from pipeline.benchmarks.vsi.rules import PROFILES, STRICT, Rules
 from pipeline.benchmarks.vsi.tasks.route import RoutePlanning
 from pipeline.core.tables import asked_in
 from pipeline.core.templates import Operands
-from pipeline.questions.arrays import WRITTEN
+from pipeline.questions.arrays import ANNOTATED, WRITTEN
 from pipeline.questions.published import Published
 from pipeline.questions.selection import select
 from pipeline.worlds.indoor.facts import IndoorScene, Route
@@ -243,7 +243,7 @@ def test_written_routes_go_first_and_are_checked() -> None:
     table = candidates(IndoorView(scene, STRICT), [TASK])
     rows = {tuple(r["operands"]): r for r in table.to_pylist()}
     assert len(rows) == table.num_rows
-    assert rows["bed", "table", "table", "lamp"]["flags"] == [WRITTEN]
+    assert rows["bed", "table", "table", "lamp"]["flags"] == [WRITTEN, ANNOTATED]
     assert rows["sofa", "table", "table", "lamp"]["reason"] == "written_route_disagrees"
     questions = asked_in(select(table, {TASK.name: TASK}, 1)).to_pylist()
     assert [q["operands"] for q in questions] == [["bed", "table", "table", "lamp"]]

@@ -1,0 +1,134 @@
+"""What `strict` asks less often than it occurs, what it words otherwise, and what people may call otherwise."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipeline.benchmarks.vsi.rules import PROFILES
+from pipeline.benchmarks.vsi.tasks.registry import TASKS
+from pipeline.core.templates import load_template
+from pipeline.engine.config import BuildConfig
+from pipeline.questions.selection import select
+from pipeline.worlds.indoor.facts import IndoorScene, Observation
+from pipeline.worlds.indoor.view import IndoorView, alike, are_lookalikes
+from tests.builds import config_of
+from tests.conftest import cube, make_scene
+
+
+def rows(scene: IndoorScene, task: str, profile: str = "strict") -> list[dict[str, Any]]:
+    return select(TASKS[task].candidates(IndoorView(scene, PROFILES[profile])), TASKS, 100).to_pylist()
+
+
+def named(scene: IndoorScene, name: str) -> IndoorScene:
+    return scene.model_copy(update={"id": f"made/{name}", "name": name})
+
+
+def counted(*counts: int) -> IndoorScene:
+    return make_scene([cube(f"thing {i}", 2.0 * i, 2.0 * j) for i, n in enumerate(counts) for j in range(n)])
+
+
+@pytest.mark.parametrize("counts", [(2, 2, 2, 3, 4), (2, 2, 3, 5, 6, 7, 8), (2, 3), (2, 2)])
+def test_two_is_at_most_a_third_of_the_counts_on_average(counts: tuple[int, ...]) -> None:
+    scene, asked = counted(*counts), Counter[str]()
+    for n in range(120):
+        found = rows(named(scene, f"s{n}"), "object_counting")
+        asked.update(row["answer"] for row in found if row["reason"] is None)
+        assert {row["reason"] for row in found if row["answer"] is None} <= {"thinned"}
+    others = sum(count != 2 for count in counts)
+    most = min(counts.count(2), others / 2)
+    assert asked["2"] == pytest.approx(120 * most, abs=4 * (120 * most) ** 0.5)
+    assert asked.total() - asked["2"] == 120 * others
+
+
+@pytest.mark.parametrize(("side_m", "share"), [(2.15, 0.3), (2.4, 0.3), (2.6, 1.0), (1.8, 1.0)])
+def test_usual_sizes_of_common_names_are_thinned(side_m: float, share: float) -> None:
+    bed = make_scene([("bed", (0, 0, 0.3), (side_m, 1.6, 0.5), 0)])
+    kept = sum(rows(named(bed, f"s{n}"), "object_size_estimation")[0]["reason"] is None for n in range(150))
+    assert kept == pytest.approx(150 * share, abs=4 * (150 * share * (1 - share)) ** 0.5)
+    assert all(row["reason"] is None for row in rows(bed, "object_size_estimation", "official"))
+
+
+@pytest.mark.parametrize(("apart_m", "share"), [(1.99, 0.3), (2.01, 0.6), (3.01, 1.0)])
+def test_short_distances_are_thinned(apart_m: float, share: float) -> None:
+    pair = make_scene([cube("easel", 0, 0, 0.2), cube("globe", apart_m + 0.2, 0, 0.2)])
+    found = [rows(named(pair, f"s{n}"), "object_abs_distance")[0]["reason"] for n in range(150)]
+    assert found.count(None) == pytest.approx(150 * share, abs=4 * (150 * share * (1 - share)) ** 0.5)
+
+
+def test_what_people_take_for_one_another_is_not_asked_about() -> None:
+    scene = make_scene(
+        [
+            *(cube("table", 3.0 * i, 0) for i in range(2)),
+            *(cube("desk", 3.0 * i, 3) for i in range(2)),
+            cube("easel", 0, 6),
+        ]
+    )
+    strict, official = rows(scene, "object_counting"), rows(scene, "object_counting", "official")
+    assert {(*row["operands"], row["reason"], row["measured"]) for row in strict if row["role"]} == {
+        ("desk", "taken_for_another", 2.0),
+        ("table", "taken_for_another", 2.0),
+    }
+    assert sorted(row["operands"][0] for row in official if row["answer"] == "2") == ["desk", "table"]
+
+
+@pytest.mark.parametrize(
+    ("labels", "reason"),
+    [(("table", "desk"), "taken_for_another"), (("table", "coffee table"), None), (("desk", "office desk"), None)],
+)
+def test_labels_that_one_category_brings_together(labels: tuple[str, str], reason: str | None) -> None:
+    scene = make_scene([cube("table", 3.0 * i, 0) for i in range(3)])
+    raw = [item.model_copy(update={"raw_label": labels[i % 2]}) for i, item in enumerate(scene.facts.objects)]
+    (row,) = rows(scene.with_facts(objects=tuple(raw)), "object_counting")
+    assert row["reason"] == reason
+
+
+def test_a_kind_of_it_is_one_too_but_not_the_other_way_round() -> None:
+    assert alike("coffee table", "table")
+    assert not alike("table", "coffee table")
+    assert alike("office desk", "table")
+    assert not alike("suitable", "table")
+    assert are_lookalikes("Couch", "sofa")
+    assert not are_lookalikes("sofa", "sofa")
+
+
+def test_without_a_look_at_the_video_the_wording_claims_none() -> None:
+    scene = counted(3, 4)
+    seen = Observation(
+        frames_examined=1,
+        frames_refined=0,
+        frames_skipped={},
+        depth_agreement=None,
+        frames_per_second=1,
+        min_pixels=1,
+        budgets=(),
+        image=(1, 1),
+    )
+    for observation, words in ((None, "in the scanned space"), (seen, "in the space that the video shows")):
+        view = IndoorView(scene.with_facts(observation=observation), PROFILES["strict"])
+        found = select(TASKS["object_counting"].candidates(view), TASKS, 6).to_pylist()
+        assert {row["text"] for row in found} == {f"How many thing {i}(s) are {words}?" for i in range(2)}
+        assert {"annotated_only" in (row["flags"] or ()) for row in found} == {observation is None}
+        released = select(TASKS["object_counting"].candidates(view), TASKS, 6, as_released=True).to_pylist()
+        assert {row["text"] for row in released} == {f"How many thing {i}(s) are in this room?" for i in range(2)}
+    template = load_template("vsi/object_counting")
+    assert template.parse("How many chair(s) are in the scanned space?") == {"category": "chair"}
+
+
+def test_published_answers_beside_the_metadata_are_used(tmp_path: Path) -> None:
+    def known(**sections: Any) -> Path | None:
+        config: BuildConfig = config_of(tmp_path / "meta_info", **sections)
+        return config.known_file
+
+    (tmp_path / "meta_info").mkdir()
+    assert known() is None
+    (tmp_path / "test.jsonl").touch()
+    assert known() == tmp_path / "test.jsonl"
+    (tmp_path / "meta_info" / "questions.jsonl").touch()
+    assert known() == tmp_path / "meta_info" / "questions.jsonl"  # the nearest
+    assert known(known=str(tmp_path / "mine.jsonl")) == tmp_path / "mine.jsonl"
+    assert known(known="none") is None
+    assert known(generate={"profile": "official"}) is None
