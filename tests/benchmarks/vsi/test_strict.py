@@ -104,7 +104,7 @@ def test_without_a_look_at_the_video_the_wording_claims_none() -> None:
         depth_agreement=None,
         frames_per_second=1,
         min_pixels=1,
-        budgets=(),
+        budgets={},
         image=(1, 1),
     )
     for observation, words in ((None, "in the scanned space"), (seen, "in the space that the video shows")):
