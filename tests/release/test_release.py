@@ -104,6 +104,7 @@ def test_the_columns_are_those_of_the_released_benchmark(made: Build) -> None:
         "list<element: string>",
         "string",
         "bool",
+        "bool",
     ]
 
 

@@ -24,6 +24,8 @@ CARD: Final = Card(module=__name__, parts={FOLDER: ABOUT}, **load_table("vsi/car
 def table(asked: pa.Table, pruned: Collection[int]) -> pa.Table:
     """The columns of the released VSI-Bench (`COLUMNS`). ``pruned``: ids of questions that are not in `debiased`."""
     scenes = [s.split("/", 1) for s in asked["scene"].to_pylist()]
+    # Twins have no flags: there are none of a video that was not examined.
+    flags = asked["flags"].to_pylist() if "flags" in asked.column_names else [None] * asked.num_rows
     columns = {
         "id": asked["id"],
         "dataset": pa.array([dataset for dataset, _ in scenes], pa.string()),
@@ -33,9 +35,7 @@ def table(asked: pa.Table, pruned: Collection[int]) -> pa.Table:
         "options": asked["options"],
         "ground_truth": asked["ground_truth"],
         "pruned": pa.array([i in pruned for i in asked["id"].to_pylist()], pa.bool_()),
-        "video_examined": pa.array(
-            [ANNOTATED not in (flags or ()) for flags in asked["flags"].to_pylist()], pa.bool_()
-        ),
+        "video_examined": pa.array([ANNOTATED not in (own or ()) for own in flags], pa.bool_()),
     }
     return pa.table(columns, schema=COLUMNS.schema)
 
