@@ -19,6 +19,7 @@ from pipeline.benchmarks.vsi.rules import PROFILES, ScanView
 from pipeline.core.errors import ConfigError, RawDataError
 from pipeline.formats.nearest import nearest_format
 from pipeline.formats.scene_folder import SceneDocument, scene_text
+from pipeline.formats.trimeshes import MeshError, read_mesh
 from pipeline.reading.doctor import inspect
 from pipeline.reading.files import SceneFiles
 from pipeline.worlds.indoor.facts import IndoorScene
@@ -433,3 +434,20 @@ def test_mutations_are_named(tmp_path: Path) -> None:
         path.write_bytes(bytes(raw))
         with suppress(RawDataError):  # anything else is a fault of ours
             read_only("scene", root)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("suffix", ["glb", "obj", "off", "stl"])
+def test_mutated_meshes_are_named(suffix: str) -> None:
+    """200 files of each kind: each is a mesh, or refused; none hangs or asks for more memory than it has bytes."""
+    sound = trimesh.creation.box().subdivide().export(file_type=suffix)
+    raw, chance = sound.encode() if isinstance(sound, str) else bytes(sound), random.Random(32)  # noqa: S311
+    for _ in range(200):
+        data = bytearray(raw)
+        for _ in range(chance.randint(1, 4)):
+            at = chance.randrange(len(data))
+            data[at : at + chance.randint(0, 4)] = chance.randbytes(chance.randint(0, 4))
+        with suppress(MeshError):
+            mesh = read_mesh(bytes(data), f".{suffix}")
+            assert np.isfinite(mesh.vertices).all()
+            assert 0 <= mesh.faces.min() <= mesh.faces.max() < len(mesh.vertices)

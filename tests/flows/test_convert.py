@@ -1,0 +1,56 @@
+"""`scan2qa convert`: what it writes, what it refuses, and that one broken capture costs itself alone."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tests.builds import Cli
+from tests.worlds.indoor.test_converters import WRITERS, nerfstudio, room_plan
+
+
+def test_each_capture_of_a_folder_becomes_a_scene(scan2qa: Cli, tmp_path: Path) -> None:
+    for name in ("den", "attic"):
+        nerfstudio(tmp_path / "in" / name)
+    (tmp_path / "in/attic/transforms.json").write_text("{")
+    run = scan2qa("convert", "nerfstudio", tmp_path / "in", tmp_path / "out")
+    assert run.code == 3
+    assert "bad_json" in run.out
+    assert "scale_unknown" in run.out
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["den"]
+    again = scan2qa("convert", "nerfstudio", tmp_path / "in/den", tmp_path / "out")
+    assert again.code == 3
+    assert "duplicate_scene" in again.out
+
+
+def test_what_is_refused_says_what_there_is(scan2qa: Cli, tmp_path: Path) -> None:
+    room_plan(tmp_path / "in")
+    told = [
+        ("nerfstudios", tmp_path / "in", "did you mean nerfstudio? There are 7scenes, "),
+        ("colmap", tmp_path / "in", "no colmap here"),
+        ("colmap", tmp_path / "in", "this looks like roomplan"),
+        ("colmap", tmp_path / "no", "no such file or folder"),
+    ]
+    for name, source, says in told:
+        run = scan2qa("convert", name, source, tmp_path / "out")
+        assert run.code == 2
+        assert says in " ".join(run.err.split())
+    assert not (tmp_path / "out").exists()
+
+
+def test_formats_are_listed_with_what_they_were_tried_on(scan2qa: Cli) -> None:
+    run = scan2qa("converters")
+    assert run.code == 0
+    assert all(name in run.out for name in WRITERS)
+    assert "made files" in run.out
+    assert "kitchen" in run.out
+
+
+def test_a_room_plan_is_asked_about(scan2qa: Cli, tmp_path: Path) -> None:
+    room_plan(tmp_path / "in")
+    assert scan2qa("convert", "roomplan", tmp_path / "in/room.json", tmp_path / "out").code == 0
+    document = json.loads((tmp_path / "out/room/scene.json").read_text())
+    assert document["complete"] == ["door", "refrigerator", "sofa"]
+    run = scan2qa("doctor", "--root", f"scene={tmp_path / 'out'}")
+    assert run.code == 0
+    assert "no visibility" in run.out
