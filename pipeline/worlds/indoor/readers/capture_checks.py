@@ -23,17 +23,20 @@ from pipeline.worlds.indoor.readers.meshes import tilt_deg
 UPRIGHT_MIN: Final = 0.5  # length of the mean of up in the picture's plane; the kitchen of 7-Scenes has 0.90
 UPSIDE_DOWN_MIN: Final = 0.5  # share of frames that would be upright after half a turn
 TILT_MAX_DEG: Final = 3.0  # of floors and table tops; a box leans by as much
-EYE_MIN_M, EYE_MAX_M = 0.2, 3.5  # of the camera above the lowest of what it filmed, in the middle
+EYE_MIN_M, EYE_MAX_M = 0.5, 3.0  # of the camera above the lowest of what it filmed, in the middle
 FLOOR_PERCENT: Final = 1.0  # of the vertices may lie below the floor
 SPEED_MAX_M_S: Final = 4.0  # of a camera that a person carries, in the middle
 ANCHORS: Final = 16  # frames that are compared with one of their neighbours
-APART_M, APART_DEG = 0.1, 6.0  # two frames compared are at least so far apart: poses of one place agree however wrong
+# Two frames that are compared are at least so many metres or degrees apart, or less where the camera hardly moved:
+# poses of one place agree however wrong they are.
+APART: Final = ((0.5, 25.0), (0.1, 6.0))
 PIXELS: Final = 64  # rows and columns of a depth picture that are compared
 OVERLAP_MIN: Final = 0.05  # share of them that fall into the other picture
 PAIRS_MIN: Final = 3
-# Of the distance, in the middle of the pixels. The kitchen of 7-Scenes has 0.008; with its poses inverted, transposed
-# or their quaternions' scalar misplaced 0.1 and more.
-DEPTH_OFF_MAX: Final = 0.04
+# Of the distance, in the middle of the pixels. The kitchen of 7-Scenes has 0.008; with its poses inverted 0.22,
+# transposed 0.30, their quaternions' scalar misplaced 0.44, of OpenGL's camera 0.25, positions half or twice as long
+# 0.08 and 0.07, focal lengths a fifth shorter 0.05, depth a fifth 0.38. Positions a tenth longer are not seen (0.011).
+DEPTH_OFF_MAX: Final = 0.03
 
 
 def check_capture(frames: Frames, mesh: PlyMesh | None, metric: bool, findings: Findings) -> None:
@@ -103,7 +106,11 @@ def _check_depth(frames: Frames, findings: Findings) -> None:
     measured = {i: depth for i in anchors if (depth := frames.depth_m(i)) is not None}
     if not measured:
         return
-    offs = [off for i, depth in measured.items() if (off := _off_from_neighbour(frames, i, depth)) is not None]
+    offs: list[float] = []
+    for apart in APART:
+        if len(offs) < PAIRS_MIN:
+            found = (_off_from_neighbour(frames, i, depth, apart) for i, depth in measured.items())
+            offs = [off for off in found if off is not None]
     if len(offs) < PAIRS_MIN:
         message = f"only {len(offs)} pairs of frames show the same from apart: depth and poses cannot be compared"
         remedy = "none is needed where the video looks right beside the mesh"
@@ -118,12 +125,12 @@ def _check_depth(frames: Frames, findings: Findings) -> None:
         findings.add(fault("depth_contradicts_poses", "depth", message, remedy))
 
 
-def _off_from_neighbour(frames: Frames, i: int, first: FloatArray) -> float | None:
+def _off_from_neighbour(frames: Frames, i: int, first: FloatArray, least: tuple[float, float]) -> float | None:
     """Median difference, as a share of the distance, between frame i and the next one that shows it from elsewhere."""
     pose = frames.world_T_camera
     moved = np.linalg.norm(pose[:, :3, 3] - pose[i, :3, 3], axis=1)
     cosine = (np.einsum("jk,njk->n", pose[i, :3, :3], pose[:, :3, :3]) - 1) / 2
-    apart = (moved >= APART_M) | (np.degrees(np.arccos(np.clip(cosine, -1, 1))) >= APART_DEG)
+    apart = (moved >= least[0]) | (np.degrees(np.arccos(np.clip(cosine, -1, 1))) >= least[1])
     others = np.flatnonzero(apart)
     for j in others[np.argsort(np.abs(others - i), kind="stable")][:3].tolist():
         second = frames.depth_m(j)
