@@ -25,14 +25,14 @@ def entries(group: str) -> tuple[EntryPoint, ...]:
     return tuple(sorted(entry_points(group=group), key=lambda entry: (entry.name, entry.value)))
 
 
-def load_plugins(group: str, taken: Collection[str], fault: Callable[[Any], str | None]) -> tuple[Any, ...]:
+def load_plugins(group: str, taken: Collection[str], examine: Callable[[Any], str | None]) -> tuple[Any, ...]:
     """What packages bring to a group, in order of name: objects, or classes that are made without arguments.
 
     Args:
         group: one of `GROUPS`; in the call as a literal, so that their code counts as that of every stage that imports
             the caller.
         taken: names of ours.
-        fault: what is wrong with one; None where it can be used.
+        examine: says what is wrong with one; None where it can be used.
 
     Raises:
         ConfigError: one cannot be imported or used, or takes a name that is taken; it names the package.
@@ -46,7 +46,7 @@ def load_plugins(group: str, taken: Collection[str], fault: Callable[[Any], str 
         try:
             loaded = entry.load()
             plugin = loaded() if isinstance(loaded, type) else loaded
-            wrong = fault(plugin)
+            wrong = examine(plugin)
         except Exception as error:  # their code
             raise _refused(entry, f"{type(error).__name__}: {error}") from error
         if getattr(plugin, "name", None) != entry.name:
