@@ -218,6 +218,7 @@ _WAYS: Final[tuple[Kind, ...]] = ("along", "across", "over")
 HOVER_SWING_DEG: Final = 10.0  # nose and camera of a hovering drone stay within this
 _SHORTER_S: Final = 1e-6  # times are sums of steps
 _REST: Final = 1.25  # times as long as a movement takes a rest that is told: a drone slows down to go another way
+_PAUSE: Final = 0.1  # of a movement: a rest that is no longer changes how long that took by less than anybody tells
 _STEADY: Final = 0.01  # of what a hover may stray: less is as good as nothing
 
 
@@ -366,7 +367,7 @@ def _told(path: FlightPath, pieces: list[MotionPiece], config: MotionConfig) -> 
         brief = []
         for n, piece in enumerate(found):
             least_s = config.told_min_s * (1 if piece.runs else _REST)
-            if piece.seconds < least_s - _SHORTER_S and _neighbours(found, n):
+            if piece.seconds < least_s - _SHORTER_S and _neighbours(found, n) and (piece.runs or _is_pause(found, n)):
                 span = piece.start_s, piece.end_s
                 if span not in strikes:
                     strikes[span] = _strikes(path, piece, config)
@@ -383,6 +384,15 @@ def _told(path: FlightPath, pieces: list[MotionPiece], config: MotionConfig) -> 
 def _neighbours(pieces: list[MotionPiece], n: int) -> list[int]:
     """Those beside a piece in which something is done."""
     return [m for m in (n - 1, n + 1) if 0 <= m < len(pieces) and pieces[m].runs]
+
+
+def _is_pause(pieces: list[MotionPiece], n: int) -> bool:
+    """Whether a rest is part of what is done about it: the same before and after, or something much longer."""
+    if not 0 < n < len(pieces) - 1:
+        return False
+    before, after = pieces[n - 1], pieces[n + 1]
+    longest = max(before.seconds, after.seconds)
+    return before.names == after.names or bool(before.runs and after.runs and pieces[n].seconds <= _PAUSE * longest)
 
 
 def _strikes(path: FlightPath, piece: MotionPiece, config: MotionConfig) -> bool:
@@ -410,7 +420,7 @@ def _hover(path: FlightPath, piece: MotionPiece, runs: list[Run], config: Motion
     """A rest, if the piece is long enough and nothing strays in it once the ramps at its ends are over."""
     start, end = _reach(piece, runs, *ACTIONS)
     still = path.within(start, end)
-    if piece.seconds < config.min_hover_s or len(still) == 0:
+    if piece.seconds < max(config.min_hover_s, _REST * config.told_min_s) or len(still) == 0:
         return None
     offset = still.enu_m[:, :2] - np.median(still.enu_m[:, :2], axis=0)
     strays = [
