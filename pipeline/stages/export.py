@@ -96,7 +96,7 @@ def run(context: StageContext) -> bytes:
             released=Released.model_validate_json(summary),
             limits=config.gates,
             max_failed=config.blind.max_failed,
-            audits_known=config.known_file is not None,
+            audits_known=bool(context.settings["audits_known"]),
             known_before=max((one.measured or 0.0 for one in found if one.gate == "known"), default=0.0),
         )
         return judge(candidate)
@@ -153,6 +153,7 @@ def settings(config: BuildConfig) -> dict[str, Any]:
     settings |= {"pictures": True} if are_pictures_wanted(config) else {}
     return settings | {
         "applies_fixes": config.applies_fixes(),
+        "audits_known": config.known_file is not None,
         "rules": rules,
         "prices": prices,
         "prices_of": table.as_of,

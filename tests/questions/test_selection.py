@@ -19,7 +19,7 @@ from pipeline.core.tables import CANDIDATES, asked_in, rejected_in
 from pipeline.core.templates import load_template
 from pipeline.questions.arrays import WRITTEN, ArrayTask
 from pipeline.questions.choices import LETTERS
-from pipeline.questions.selection import OVER_CAP, SAME_FACT, SHARED_MAX, SHARES, SpreadInput, select, spread
+from pipeline.questions.selection import OVER_CAP, SAME_FACT, SHARED_MAX, SHARES, THINNED, SpreadInput, select, spread
 from pipeline.questions.task import Number
 from pipeline.worlds.indoor.facts import IndoorScene
 from pipeline.worlds.indoor.view import IndoorView
@@ -135,11 +135,14 @@ def test_every_candidate_is_asked_or_rejected_once(seed: int, cap: int, as_relea
     for r in rejected:
         if r["reason"] == SHARES:
             assert (r["measured"], r["limit"], r["unit"]) >= (3, 2, "objects")
+        elif r["reason"] == THINNED:
+            assert r["measured"] >= r["limit"], "its lot is not below the share that is asked"
         elif r["reason"] != OVER_CAP:
             before = refused[r["id"]]
             assert all(r[key] == before[key] for key in ("role", "operands", "reason", "measured", "limit", "unit"))
     per_task = Counter(q["task"] for q in asked)
-    could = Counter(r["task"] for r in rows.to_pylist() if r["reason"] is None)
+    thinned = {r["id"] for r in rejected if r["reason"] == THINNED}
+    could = Counter(r["task"] for r in rows.to_pylist() if r["reason"] is None and r["id"] not in thinned)
     spread_out = {task for task in could if TASKS[task].leak_group and not as_released}
     assert {t: n for t, n in per_task.items() if t not in spread_out} == {
         task: min(cap, n) for task, n in could.items() if task not in spread_out

@@ -65,7 +65,7 @@ YARD = Benchmark[YardView, Rules](
     title="Yard",
     worlds=(INDOOR,),
     tasks=(MostCommon(),),
-    profiles={"strict": Rules(distance="exact", refuse_doubts=True, refuse_unseen=True)},
+    profiles={"strict": Rules(distance="exact", refuse_doubts=True, refuse_lookalikes=True, refuse_unseen=True)},
     view=IndoorView,
     columns=Columns(SCHEMA, table, row, HOLDS),
     card=Card(module=__name__, about="What there is most of in yards.", media="there are none"),

@@ -12,16 +12,16 @@ high and be about as tall as their kind is, and the lowest faces of furniture mu
 from __future__ import annotations
 
 import math
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 
 from pipeline.core.arrays import FloatArray
 from pipeline.core.findings import doubt
 from pipeline.core.schema import Finding
-from pipeline.core.templates import load_table
 from pipeline.geometry.boxes import stack
 from pipeline.worlds.indoor.facts import UPRIGHT, IndoorScene, SceneObject
+from pipeline.worlds.indoor.sizes import PUBLISHED_M, TYPICAL
 
 # Limits, measured on the 1,415 boxes of 122 released scenes: beyond them lie 13, one in a hundred (doors and chairs of
 # which the scan has a part, chairs and tables with a box around several, …). Scans cut things off more often than they
@@ -66,34 +66,6 @@ def _judged(item: SceneObject) -> tuple[float, Finding]:
     finding = doubt("implausible_size", item.category, message, remedy, round(size_m, 3), round(bound_m, 3), "m")
     return max(size_m / high, low / size_m) if size_m > 0 else math.inf, finding
 
-
-class Typical(NamedTuple):
-    """Usual sizes of a category, in metres.
-
-    Attributes:
-        boxes: how many boxes say so.
-        rarely_below_m: longest side that one in twenty falls short of.
-        quarter_below_m: first quartile of the longest sides.
-        median_m: their median.
-        quarter_above_m: third quartile.
-        rarely_above_m: longest side that one in twenty exceeds.
-        bottom_m: median height of their lowest corners above the floor; None: of no scene whose floor is known.
-        height_m: median of their vertical extents; None where ``bottom_m`` is.
-    """
-
-    boxes: int
-    rarely_below_m: float
-    quarter_below_m: float
-    median_m: float
-    quarter_above_m: float
-    rarely_above_m: float
-    bottom_m: float | None = None
-    height_m: float | None = None
-
-
-_TABLE: Final = load_table("indoor/sizes")
-PUBLISHED_M: Final[dict[str, list[float]]] = _TABLE["published_m"]
-TYPICAL: Final[dict[str, Typical]] = {name: Typical(*values) for name, values in _TABLE["typical"].items()}
 
 # Limits, measured on the 122 released scenes, of which 81 have boxes enough. Read with a horizontal axis up, 79 or 80
 # of them are beyond both limits, upside down 64; as they are, none is (a ratio of at most 1.29).

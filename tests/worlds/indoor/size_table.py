@@ -12,7 +12,7 @@ import numpy as np
 from pipeline.core.templates import TEMPLATES_DIR
 from pipeline.reading.files import SceneFiles
 from pipeline.worlds.indoor.facts import IndoorScene
-from pipeline.worlds.indoor.quality_checks import PUBLISHED_M, Typical
+from pipeline.worlds.indoor.sizes import PUBLISHED_M, Typical
 from pipeline.worlds.registry import READERS
 
 QUANTILES: Final = (0.05, 0.25, 0.5, 0.75, 0.95)

@@ -9,7 +9,8 @@ import pytest
 
 from pipeline.core.schema import Finding
 from pipeline.worlds.indoor.facts import IndoorScene
-from pipeline.worlds.indoor.quality_checks import TYPICAL, implausible, plausible_m, upright_doubts
+from pipeline.worlds.indoor.quality_checks import implausible, plausible_m, upright_doubts
+from pipeline.worlds.indoor.sizes import TYPICAL
 from pipeline.worlds.registry import examined
 from tests.conftest import cube, make_scene
 from tests.conftest import rows_of as candidates_of

@@ -15,7 +15,7 @@ from pipeline.questions.arrays import Answers, ArrayTask, format_numbers, sets
 from pipeline.questions.rules import Check, Fact, check
 from pipeline.questions.task import Number
 from pipeline.worlds.indoor.facts import Extent
-from pipeline.worlds.indoor.quality_checks import TYPICAL
+from pipeline.worlds.indoor.sizes import TYPICAL
 
 # A scan that shows the furniture of two kinds of room is open-plan or several rooms: "this room" is then a matter
 # of reading, although the question says to take the combined space. Such questions are flagged, not dropped.

@@ -17,4 +17,4 @@ class Rules(IndoorRules):
 
 
 RoomView = IndoorView[Rules]  # a scan as the tasks see it
-PROFILES: Final = {"strict": Rules(distance="exact", refuse_doubts=True, refuse_unseen=True)}
+PROFILES: Final = {"strict": Rules(distance="exact", refuse_doubts=True, refuse_lookalikes=True, refuse_unseen=True)}
