@@ -24,7 +24,7 @@ from multiprocessing import get_context, parent_process, resource_tracker
 from multiprocessing.connection import Connection
 from pathlib import Path
 from queue import SimpleQueue
-from types import FrameType
+from types import FrameType, TracebackType
 from typing import Any, Final, Self
 
 import psutil
@@ -120,6 +120,16 @@ def children_end_with_us() -> Iterator[Watchdog]:
 
 
 RunJobs = Callable[[list[Job]], Iterable[JobResult]]  # does jobs, and gives what became of each in their order
+
+
+def _show_unless_orphaned(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    """A worker whose builder is stopped while it starts reads an end of file: nothing is lost, and nobody is told."""
+    if kind is not EOFError:
+        sys.__excepthook__(kind, error, trace)
+
+
+if "multiprocessing.forkserver" in " ".join(sys.orig_argv):  # the server, which imports this for its workers
+    sys.excepthook = _show_unless_orphaned
 
 
 class Worker:

@@ -169,10 +169,10 @@ def test_a_browser_filters_opens_and_goes_on_by_keys_and_axe_finds_nothing(built
         page.goto(address)
         found = page.locator("#found")
         expect(found).to_have_text(f"{len(asked)} questions")
-        page.get_by_label("Task").select_option(label="object_counting")
-        expect(found).to_have_text(f"{sum(r['task'] == 'object_counting' for r in asked)} questions")
+        page.get_by_label("Task").select_option(label="object_size_estimation")
+        expect(found).to_have_text(f"{sum(r['task'] == 'object_size_estimation' for r in asked)} questions")
         page.get_by_label("Scene").select_option(label=asked[0]["scene"])
-        own = [r for r in asked if r["task"] == "object_counting" and r["scene"] == asked[0]["scene"]]
+        own = [r for r in asked if r["task"] == "object_size_estimation" and r["scene"] == asked[0]["scene"]]
         expect(found).to_have_text(f"{len(own)} questions")
         page.locator("#cards a").first.focus()
         page.keyboard.press("Enter")
