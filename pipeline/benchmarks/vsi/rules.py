@@ -20,7 +20,7 @@ from pipeline.core.templates import load_table
 from pipeline.worlds.indoor.view import IndoorRules, IndoorView
 
 
-class Words(Model):
+class NameLists(Model):
     """Names that a profile does not ask about, and answers that it asks less often than they occur.
 
     Attributes:
@@ -53,7 +53,7 @@ class Words(Model):
 
 
 _TABLE: Final[dict[str, Any]] = load_table("vsi/words")
-WORDS: Final[dict[str, Words]] = {profile: Words.model_validate(words) for profile, words in _TABLE.items()}
+WORDS: Final[dict[str, NameLists]] = {profile: NameLists.model_validate(words) for profile, words in _TABLE.items()}
 
 
 def among(names: StrArray, words: Iterable[str]) -> BoolArray:

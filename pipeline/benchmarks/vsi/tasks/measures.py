@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from pipeline.benchmarks.vsi.rules import WORDS, ScanView, Words, among, containing
+from pipeline.benchmarks.vsi.rules import WORDS, NameLists, ScanView, among, containing
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray, StrArray
 from pipeline.core.schema import Rejection
 from pipeline.core.templates import Operands
@@ -99,7 +99,7 @@ def room_kinds(view: ScanView) -> list[str]:
 class ObjectCounting(ArrayTask[ScanView]):
     """Operands: categories in alphabetical order. Truth: the number of their instances together.
 
-    Of one category a count below 2 is not asked (VSI-Bench B.1) unless its name is a challenging one (`Words`).
+    Of one category a count below 2 is not asked (VSI-Bench B.1) unless its name is a challenging one (`NameLists`).
 
     Args:
         name: of the task and of its template.
@@ -246,7 +246,7 @@ class ObjectSize(ArrayTask[ScanView]):
 COMMON_BOXES: Final = 10  # in the table of usual sizes: of so many the name tells what is usual
 
 
-def _usual_share(names: StrArray, size_cm: FloatArray, words: Words) -> FloatArray:
+def _usual_share(names: StrArray, size_cm: FloatArray, words: NameLists) -> FloatArray:
     """The share (n,) that is asked of names and sizes: less of those that are usual for the name."""
     share = np.ones(len(names))
     for name, (low, high, asked) in words.usual_cm.items():

@@ -54,7 +54,7 @@ class Converter(Protocol):
 
 
 @dataclass(frozen=True)
-class Shot:
+class CapturedFrame:
     """One frame: its time, its pose (4, 4) in OpenCV's axes (None: not known), its lens, and its picture's file."""
 
     time_s: float
@@ -83,7 +83,7 @@ class Capture:
 
     place: Path
     made_by: str
-    shots: Sequence[Shot]
+    shots: Sequence[CapturedFrame]
     size: tuple[int, int]
     unit: Unit = "m"
     up: FloatArray | None = None
@@ -163,7 +163,7 @@ def write_capture(capture: Capture, folder: Path) -> SceneDocument:
     )
 
 
-def _check_lens(capture: Capture, shot: Shot) -> None:
+def _check_lens(capture: Capture, shot: CapturedFrame) -> None:
     fx, fy, cx, cy = shot.lens
     sound = np.isfinite(shot.lens).all() and np.isfinite(shot.time_s) and min(fx, fy) > 0
     if not (sound and 0 < cx < capture.size[0] and 0 < cy < capture.size[1]):

@@ -14,7 +14,7 @@ from pipeline.core.errors import RawDataError
 from pipeline.core.files import read_file
 from pipeline.formats.colmap import ColmapError, ColmapViews, parse_binary_views, parse_views
 from pipeline.formats.scene_folder import SceneDocument
-from pipeline.worlds.indoor.converters.capture import Capture, Shot, write_capture
+from pipeline.worlds.indoor.converters.capture import Capture, CapturedFrame, write_capture
 from pipeline.worlds.indoor.converters.nerfstudio import SECONDS, UNMEASURED
 from pipeline.worlds.indoor.converters.texts import MOST_BYTES, folders_of, one_file, text_of
 
@@ -50,7 +50,7 @@ class Colmap:
             message = f"the pictures have {len(sizes)} sizes; a film has one"
             raise RawDataError(model, "bad_intrinsics", message, "keep those of one camera")
         shots = [
-            Shot(k * SECONDS, views.world_T_camera[i], _four(views.intrinsics[i].tolist()), found[i])
+            CapturedFrame(k * SECONDS, views.world_T_camera[i], _four(views.intrinsics[i].tolist()), found[i])
             for k, i in enumerate(found)
         ]
         remarks = [UNMEASURED, f"photographs without times: each is shown for {SECONDS:g} s, in order of their names"]

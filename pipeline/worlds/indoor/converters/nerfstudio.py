@@ -15,7 +15,7 @@ import numpy as np
 
 from pipeline.core.errors import RawDataError
 from pipeline.formats.scene_folder import SceneDocument
-from pipeline.worlds.indoor.converters.capture import UP_AXES, Capture, Shot, write_capture
+from pipeline.worlds.indoor.converters.capture import UP_AXES, Capture, CapturedFrame, write_capture
 from pipeline.worlds.indoor.converters.texts import (
     entries_of,
     folders_of,
@@ -55,7 +55,7 @@ class Nerfstudio:
             message = f"camera_model is {model!r}; read are pinhole cameras"
             raise RawDataError(path, "bad_intrinsics", message, "undistort the pictures: ns-process-data does it")
         frames = sorted(entries_of(path, told, "frames"), key=lambda frame: str(frame.get("file_path")))
-        shots: list[Shot] = []
+        shots: list[CapturedFrame] = []
         missing = 0
         for frame in frames:
             picture = _picture(place, frame)
@@ -64,7 +64,7 @@ class Nerfstudio:
                 continue
             pose = numbers_from(path, frame.get("transform_matrix"), 16, "transform_matrix").reshape(4, 4)
             time_s = len(shots) * SECONDS
-            shots.append(Shot(time_s, opencv_camera(pose), _lens(path, told | frame), picture))
+            shots.append(CapturedFrame(time_s, opencv_camera(pose), _lens(path, told | frame), picture))
         if not shots:
             message = f"none of the pictures of {len(frames)} frames is here"
             raise RawDataError(path, "no_readable_picture", message, "put the pictures beside the file")

@@ -15,7 +15,7 @@ import numpy as np
 
 from pipeline.core.errors import RawDataError
 from pipeline.formats.scene_folder import SceneDocument
-from pipeline.worlds.indoor.converters.capture import UP_AXES, Capture, Shot, write_capture
+from pipeline.worlds.indoor.converters.capture import UP_AXES, Capture, CapturedFrame, write_capture
 from pipeline.worlds.indoor.converters.rgbd import depth_png, mask_confidence
 from pipeline.worlds.indoor.converters.texts import (
     folders_of,
@@ -63,7 +63,7 @@ class Polycam:
             lens = lens_of(path, told, ("fx", "fy", "cx", "cy"))
             picture = None if images is None else images / f"{path.stem}.jpg"
             color = picture if picture is not None and picture.is_file() else None
-            shots.append(Shot(i * SECONDS, opencv_camera(pose), lens, color))
+            shots.append(CapturedFrame(i * SECONDS, opencv_camera(pose), lens, color))
         keyframes = place / "keyframes"
         capture = Capture(
             place=place,

@@ -15,7 +15,7 @@ import numpy as np
 
 from pipeline.core.errors import RawDataError
 from pipeline.formats.scene_folder import SceneDocument
-from pipeline.worlds.indoor.converters.capture import UP_AXES, Capture, Shot, write_capture
+from pipeline.worlds.indoor.converters.capture import UP_AXES, Capture, CapturedFrame, write_capture
 from pipeline.worlds.indoor.converters.texts import (
     folders_of,
     numbers_from,
@@ -62,7 +62,7 @@ class Record3D:
             raise RawDataError(path, "bad_intrinsics", message, "export the recording again")
         pictures = _pictures(place) or {}
         order = np.argsort(clock, kind="stable").tolist()
-        shots = [Shot(float(clock[i] - clock[order[0]]), pose[i], lens, pictures.get(i)) for i in order]
+        shots = [CapturedFrame(float(clock[i] - clock[order[0]]), pose[i], lens, pictures.get(i)) for i in order]
         made_by, up = f"scan2qa convert {self.name}", np.array(UP_AXES["y"])
         return write_capture(Capture(place, made_by, shots, size, up=up, remarks=(NO_DEPTH,)), folder)
 

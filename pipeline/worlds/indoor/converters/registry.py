@@ -11,7 +11,7 @@ from pipeline.worlds.indoor.converters.nerfstudio import Nerfstudio
 from pipeline.worlds.indoor.converters.polycam import Polycam
 from pipeline.worlds.indoor.converters.record3d import Record3D
 from pipeline.worlds.indoor.converters.rgbd import ExportedFrames, SevenScenes, Tum
-from pipeline.worlds.indoor.converters.roomplan import RoomPlan
+from pipeline.worlds.indoor.converters.roomplan import AppleRoomPlan
 from pipeline.worlds.indoor.converters.stray_scanner import StrayScanner
 
 _ALL: Final[tuple[Converter, ...]] = (
@@ -23,7 +23,7 @@ _ALL: Final[tuple[Converter, ...]] = (
     StrayScanner(),
     Record3D(),
     Polycam(),
-    RoomPlan(),
+    AppleRoomPlan(),
 )
 CONVERTERS: Final[dict[str, Converter]] = {converter.name: converter for converter in _ALL}
 

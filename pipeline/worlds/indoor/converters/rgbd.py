@@ -21,7 +21,7 @@ from pipeline.core.errors import RawDataError
 from pipeline.core.files import read_file
 from pipeline.formats.images import MAX_PIXELS, decode_numbers, size_of
 from pipeline.formats.scene_folder import SceneDocument
-from pipeline.worlds.indoor.converters.capture import Capture, Shot, write_capture
+from pipeline.worlds.indoor.converters.capture import Capture, CapturedFrame, write_capture
 from pipeline.worlds.indoor.converters.texts import folders_of, numbers_of, one_file, quaternion_poses
 
 FPS: Final = 30.0  # of Kinects and of ScanNet's tablets
@@ -88,7 +88,7 @@ class SevenScenes:
             lens = (float(matrix[0, 0]), float(matrix[1, 1]), float(matrix[0, 2]), float(matrix[1, 2]))
         gravity = place / "gravity-direction.txt"
         shots = [
-            Shot(float(n - numbers[0]) / FPS, numbers_of(path, 16).reshape(4, 4), lens, _color(place / stem))
+            CapturedFrame(float(n - numbers[0]) / FPS, numbers_of(path, 16).reshape(4, 4), lens, _color(place / stem))
             for (stem, path), n in zip(found.items(), numbers, strict=True)
         ]
         size = next((s for shot in shots if shot.color and (s := size_of(shot.color))), (640, 480))
@@ -120,14 +120,14 @@ def _color(stem: Path) -> Path | None:
     )
 
 
-def _orthonormal(shot: Shot) -> Shot:
+def _orthonormal(shot: CapturedFrame) -> CapturedFrame:
     """The nearest rotation: 7-Scenes' poses come from an average, and are off by up to 5e-4."""
     pose = np.array(shot.world_T_camera)
     if np.isfinite(pose).all():
         u, _, v = np.linalg.svd(pose[:3, :3])
         if np.abs(u @ v - pose[:3, :3]).max() < 0.01 and np.linalg.det(u @ v) > 0:
             pose[:3, :3] = u @ v
-    return Shot(shot.time_s, pose, shot.lens, shot.color, shot.number)
+    return CapturedFrame(shot.time_s, pose, shot.lens, shot.color, shot.number)
 
 
 class ExportedFrames:
@@ -158,7 +158,9 @@ class ExportedFrames:
                 place=place,
                 made_by=f"scan2qa convert {self.name}",
                 shots=[
-                    _orthonormal(Shot((n - numbers[0]) / FPS, numbers_of(poses[n], 16).reshape(4, 4), lens, colors[n]))
+                    _orthonormal(
+                        CapturedFrame((n - numbers[0]) / FPS, numbers_of(poses[n], 16).reshape(4, 4), lens, colors[n])
+                    )
                     for n in numbers
                 ],
                 size=size,
@@ -200,7 +202,7 @@ class Tum:
         )
         own = _nearest(depth_clock, clock)
         shots = [
-            Shot(
+            CapturedFrame(
                 float(t - clock[0]), None if nearest[i] < 0 else poses[nearest[i]], TUM_LENS, one_file(place, names[i])
             )
             for i, t in enumerate(clock)

@@ -25,7 +25,7 @@ SURFACES: Final = ("doors", "windows")
 RIGID: Final = 0.01
 
 
-class RoomPlan:
+class AppleRoomPlan:
     """Exports of RoomPlan."""
 
     name = "roomplan"

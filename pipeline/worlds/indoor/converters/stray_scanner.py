@@ -16,7 +16,7 @@ import numpy as np
 from pipeline.core.arrays import FloatArray
 from pipeline.core.errors import RawDataError
 from pipeline.formats.scene_folder import SceneDocument
-from pipeline.worlds.indoor.converters.capture import UP_AXES, Capture, Shot, write_capture
+from pipeline.worlds.indoor.converters.capture import UP_AXES, Capture, CapturedFrame, write_capture
 from pipeline.worlds.indoor.converters.rgbd import depth_array, depth_png, mask_confidence
 from pipeline.worlds.indoor.converters.texts import folders_of, numbers_from, numbers_of, quaternion_poses, table_of
 
@@ -53,7 +53,7 @@ class StrayScanner:
             found = depth_array(place / "depth" / f"{name}.npy") if found is None else found
             return mask_confidence(found, place / "confidence" / f"{name}.png", SURE)
 
-        shots = [Shot(float(t - clock[0]), pose[i], lens, number=int(number[i])) for i, t in enumerate(clock)]
+        shots = [CapturedFrame(float(t - clock[0]), pose[i], lens, number=int(number[i])) for i, t in enumerate(clock)]
         capture = Capture(
             place=place,
             made_by=f"scan2qa convert {self.name}",
