@@ -16,7 +16,7 @@ from flows.cli.output.tables import print_table
 from pipeline.core.errors import ConfigError, RawDataError, require_extra, unexpected
 from pipeline.core.files import TEMPORARY, translate_os_errors
 from pipeline.formats.nearest import nearest_format
-from pipeline.formats.scene_folder import write_scene
+from pipeline.formats.scene_folder import UNTRIED, write_scene
 from pipeline.reading.files import SceneFiles
 from pipeline.reading.folders import SAFE_NAME
 from pipeline.worlds.indoor.converters.capture import Converter
@@ -80,6 +80,11 @@ def _converted(converter: Converter, place: Path, out: Path) -> list[tuple[str, 
         building.mkdir(parents=True)
     try:
         document = converter.convert(place, building)
+        if converter.real is None:
+            remark = (
+                f"converter {converter.name} {UNTRIED}, which follow the published conventions: look at the findings"
+            )
+            document = document.model_copy(update={"remarks": (*document.remarks, remark)})
         write_scene(building, document)
         with translate_os_errors(out):
             building.rename(target)

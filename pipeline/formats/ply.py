@@ -20,6 +20,7 @@ SCALARS: Final = {
 BYTE_ORDERS: Final = {"binary_little_endian": "<", "binary_big_endian": ">", "ascii": ""}
 MAX_HEADER_BYTES: Final = 65536
 MAX_WORD: Final = 64  # characters of a number in an ASCII file
+QUAD: Final = 4  # corners
 INDEX_NAMES: Final = ("vertex_indices", "vertex_index")
 REMEDY: Final = "fetch the file again; what is needed is a triangle mesh as the dataset gives it"
 
@@ -53,8 +54,8 @@ class _Element:
 def parse_ply(raw: bytes, points: bool = False) -> PlyMesh:
     """The mesh of a PLY file; with ``points`` its vertices alone, be they a mesh's or a cloud's. Raises PlyError.
 
-    Every property besides x, y, z and the vertex indices is passed over. Faces of other than three corners are
-    refused: none of the datasets has them, and how to cut them is not ours to choose.
+    Every property besides x, y, z and the vertex indices is passed over. Where all faces have four corners, as in
+    Replica, each is cut from its first to its third; a face of another number than the first one is refused.
     """
     order, elements, start = _header(raw)
     known = {e.name: e for e in elements}
@@ -92,13 +93,15 @@ def _faces(table: dict[str, Any], vertices: int) -> npt.NDArray[np.int32]:
         message = f"{int(outside.any(axis=1).sum())} of {len(indices)} faces name a vertex that is not there: "
         message += f"{int(indices[outside][0])} of {vertices}"
         raise PlyError("face_index_out_of_range", message)
+    if indices.shape[1] == QUAD:
+        indices = indices[:, [0, 1, 2, 0, 2, 3]].reshape(-1, 3)
     return np.ascontiguousarray(indices, dtype=np.int32)
 
 
-def _check_triangles(corners: npt.NDArray[Any]) -> None:
-    odd = np.flatnonzero(corners != 3)
+def _check_corners(corners: npt.NDArray[Any], sides: int) -> None:
+    odd = np.flatnonzero(corners != sides)
     if len(odd):  # from here on the records have another length, so the rest of the table means nothing
-        message = f"face {odd[0]} has {corners[odd[0]]:g} corners, not 3"
+        message = f"face {odd[0]} has {corners[odd[0]]:g} corners, not {sides}"
         raise PlyError("faces_not_triangles", message, "cut the faces into triangles, or fetch the file again")
 
 
@@ -156,14 +159,17 @@ def _read_binary(raw: bytes, at: int, order: str, elements: list[_Element]) -> d
         fields: list[Any] = [(name, order + kind) for name, kind in element.scalars]
         if element.name == "face":
             _, count, item, place = _face_list(element)
-            fields[place:place] = [("#corners", order + count), ("#indices", order + item, (3,))]
+            before = sum(np.dtype(kind).itemsize for _, kind in element.scalars[:place])
+            first = raw[at + before : at + before + np.dtype(count).itemsize]
+            sides = QUAD if int.from_bytes(first, "big" if order == ">" else "little") == QUAD else 3
+            fields[place:place] = [("#corners", order + count), ("#indices", order + item, (sides,))]
         else:
             _refuse_lists(element)
         record = np.dtype(fields)
         there = min(element.count, (len(raw) - at) // max(record.itemsize, 1))
         table = np.frombuffer(raw, record, there, at)
         if element.name == "face":
-            _check_triangles(table["#corners"])
+            _check_corners(table["#corners"], sides)
         if there < element.count:
             raise _truncated(element, there)
         tables[element.name] = {name: table[name] for name in record.names or ()}
@@ -183,7 +189,8 @@ def _read_ascii(raw: bytes, at: int, order: str, elements: list[_Element]) -> di
         names = [name for name, _ in element.scalars]
         if element.name == "face":
             place = _face_list(element)[3]
-            names[place:place] = ["#corners", "#0", "#1", "#2"]
+            sides = QUAD if words[used + place : used + place + 1] == [str(QUAD).encode()] else 3
+            names[place:place] = ["#corners", *(f"#{i}" for i in range(sides))]
         else:
             _refuse_lists(element)
         there = min(element.count, (len(words) - used) // max(len(names), 1))
@@ -193,8 +200,8 @@ def _read_ascii(raw: bytes, at: int, order: str, elements: list[_Element]) -> di
             raise PlyError("bad_ply_number", f"element {element.name}: {error}") from error
         table: dict[str, Any] = dict(zip(names, block.T, strict=True))
         if element.name == "face":
-            _check_triangles(table["#corners"])
-            corners = np.stack([table.pop(f"#{i}") for i in range(3)], axis=1)
+            _check_corners(table["#corners"], sides)
+            corners = np.stack([table.pop(f"#{i}") for i in range(sides)], axis=1)
             table["#indices"] = np.nan_to_num(corners, nan=-1.0).clip(-1, np.iinfo(np.int32).max).astype(np.int64)
         if there < element.count:
             raise _truncated(element, there)

@@ -22,6 +22,7 @@ FILE: Final = "scene.json"
 MAX_BYTES: Final = 256 * 2**20  # of scene.json: 200,000 frames take 80 MiB
 MAX_OBJECTS: Final = 20_000
 MAX_FRAMES: Final = 200_000
+UNTRIED: Final = "was tried on made files alone"  # in the remark of a scene that such a converter wrote
 NAME_BYTES: Final = 255  # of a file, at most
 
 Unit = Literal["m", "cm", "mm", "in", "ft", "unknown"]

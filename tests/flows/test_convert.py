@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
+from pipeline.core.templates import load_table
+from pipeline.worlds.indoor.converters.registry import CONVERTERS
 from tests.builds import Cli
 from tests.worlds.indoor.test_converters import WRITERS, nerfstudio, room_plan
 
@@ -46,6 +49,14 @@ def test_formats_are_listed_with_what_they_were_tried_on(scan2qa: Cli) -> None:
     assert "kitchen" in run.out
 
 
+def test_what_was_tried_on_made_files_alone_says_so() -> None:
+    told = load_table("formats")
+    named = {m[1]: remedy for _, _, remedy in told if (m := re.search(r"scan2qa convert (\w+) IN OUT", remedy))}
+    assert named.keys() == CONVERTERS.keys()
+    for name, remedy in named.items():
+        assert ("made files alone" in remedy) == (CONVERTERS[name].real is None), name
+
+
 def test_a_room_plan_is_asked_about(scan2qa: Cli, tmp_path: Path) -> None:
     room_plan(tmp_path / "in")
     assert scan2qa("convert", "roomplan", tmp_path / "in/room.json", tmp_path / "out").code == 0
@@ -54,3 +65,4 @@ def test_a_room_plan_is_asked_about(scan2qa: Cli, tmp_path: Path) -> None:
     run = scan2qa("doctor", "--root", f"scene={tmp_path / 'out'}")
     assert run.code == 0
     assert "no visibility" in run.out
+    assert "made files alone" in " ".join(run.out.split())

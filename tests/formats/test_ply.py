@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import struct
 from contextlib import suppress
 
 import numpy as np
@@ -104,7 +105,8 @@ def edited(old: str, new: str, kind: str = "ascii") -> bytes:
         (edited("uchar int vertex", "uchar float vertex"), "unsupported_ply", "floating point"),
         (edited("element face 3", "element face 0"), "ply_without_faces", "4 vertices and no faces"),
         (edited("element face 3", "element face 4"), "truncated_ply", "4 entries of element face declared, 3 there"),
-        (edited("3 0 1 2", "4 0 1 2"), "faces_not_triangles", "face 0 has 4 corners"),
+        (edited("3 0 1 2", "4 0 1 2"), "faces_not_triangles", "corners, not 4"),
+        (edited("3 0 1 2", "5 0 1 2"), "faces_not_triangles", "face 0 has 5 corners, not 3"),
         (edited("3 0 1 2", "3 0 1 4"), "face_index_out_of_range", "1 of 3 faces name a vertex that is not there"),
         (edited("3 0 1 2", "3 0 nan 2"), "face_index_out_of_range", "-1 of 4"),
         (edited("0 2 0 1", "0 2 zero 1"), "bad_ply_number", "vertex"),
@@ -117,6 +119,24 @@ def test_faults_are_named(raw: bytes, finding: str, says: str) -> None:
         parse_ply(raw)
     assert caught.value.finding == finding
     assert says in caught.value.message
+
+
+@pytest.mark.parametrize("style", ["ascii", "binary_little_endian", "binary_big_endian"])
+def test_quads_are_cut_where_all_faces_are(style: str) -> None:
+    """As in Replica; a scalar before the list moves the place of the count."""
+    header = f"ply\nformat {style} 1.0\nelement vertex 5\nproperty float x\nproperty float y\nproperty float z\n"
+    header += "element face 2\nproperty ushort kind\nproperty list uchar int vertex_indices\nend_header\n"
+    places, quads = np.arange(15.0).reshape(5, 3), [[0, 1, 2, 3], [3, 2, 1, 4]]
+    if style == "ascii":
+        rows = [*places.tolist(), *([7, 4, *quad] for quad in quads)]
+        raw = header.encode() + "\n".join(" ".join(map(str, row)) for row in rows).encode()
+    else:
+        order = "<" if "little" in style else ">"
+        raw = header.encode() + places.astype(f"{order}f4").tobytes()
+        raw += b"".join(struct.pack(f"{order}HB4i", 7, 4, *quad) for quad in quads)
+    mesh = parse_ply(raw)
+    assert mesh.faces.tolist() == [[0, 1, 2], [0, 2, 3], [3, 2, 1], [3, 1, 4]]
+    assert mesh.vertices.tolist() == places.tolist()
 
 
 def test_quads_in_a_binary_file_are_named_by_their_face() -> None:

@@ -365,26 +365,31 @@ def spoilt(raw: bytes, chance: random.Random) -> bytes:
     return bytes(data)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", WRITERS)
-def test_mutations_are_named(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """200 of each format: each is converted, or refused by a name of ours; the surface is not fused each time."""
-    monkeypatch.setattr("pipeline.worlds.indoor.converters.capture.fuse", lambda views: None)
-    WRITERS[name](tmp_path / "in")
-    words = {".txt", ".csv", ".json"}
-    paths = sorted(p for p in (tmp_path / "in").rglob("*") if p.suffix in words) or [tmp_path / "in"]
-    other = [p for p in sorted((tmp_path / "in").rglob("*")) if p.is_file() and p.suffix not in words][:3]
+def try_mutations(root: Path, name: str) -> None:
+    """200 of the files below ``root/in``: each is converted, or refused by a name of ours."""
+    words = {".txt", ".csv", ".json", ".house"}
+    paths = sorted(p for p in (root / "in").rglob("*") if p.suffix in words) or [root / "in"]
+    other = [p for p in sorted((root / "in").rglob("*")) if p.is_file() and p.suffix not in words][:3]
     chance, converter = random.Random(32), CONVERTERS[name]  # noqa: S311
     for number in range(200):
         path = chance.choice(paths if number % 8 or not other else other)
         sound = path.read_bytes()
         path.write_bytes(spoilt(sound, chance))
-        folder = tmp_path / f"out/{number % 2}"
+        folder = root / f"out/{number % 2}"
         folder.mkdir(parents=True, exist_ok=True)
         with suppress(RawDataError):
-            for place in converter.places(tmp_path / "in"):
+            for place in converter.places(root / "in"):
                 write_scene(folder, converter.convert(place, folder))
         path.write_bytes(sound)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", WRITERS)
+def test_mutations_are_named(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The surface is not fused each time."""
+    monkeypatch.setattr("pipeline.worlds.indoor.converters.capture.fuse", lambda views: None)
+    WRITERS[name](tmp_path / "in")
+    try_mutations(tmp_path, name)
 
 
 def test_links_and_names_stay_in_the_capture(tmp_path: Path) -> None:

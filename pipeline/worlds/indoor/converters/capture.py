@@ -100,27 +100,16 @@ def write_capture(capture: Capture, folder: Path) -> SceneDocument:
     The floor is at z = 0 where it was found. Raises RawDataError where no pose is one.
     """
     remarks = list(capture.remarks)
-    posed = [i for i, shot in enumerate(capture.shots) if shot.world_T_camera is not None]
-    pose = np.array([capture.shots[i].world_T_camera for i in posed], dtype=float).reshape(-1, 4, 4)
-    good = check_poses(pose).good
-    if not good.any():
-        message = f"none of {len(capture.shots)} frames has a pose that is a rotation and a shift"
-        raise RawDataError(capture.place, "no_usable_frames", message, "capture it again, or export it with poses")
-    pose[~good] = np.eye(4)
-    for shot in capture.shots:
-        _check_lens(capture, shot)
-    lost = len(capture.shots) - int(good.sum())
-    if lost:
-        remarks.append(f"{lost} of {len(capture.shots)} frames have no usable pose: they are shown, and not examined")
-    up = capture.up if capture.up is not None else _up_of_cameras(pose[good])
+    numbers, pose = usable_poses(capture, remarks)
+    up = capture.up if capture.up is not None else _up_of_cameras(pose)
     world_T_file, raw = _upright(up), pose
     pose = world_T_file @ raw
-    fused = _fused(capture, [i for i, g in zip(posed, good, strict=True) if g], pose[good])
+    fused = _fused(capture, numbers, pose)
     if fused is not None:
         if capture.up is None:
             world_T_file, fused = _levelled(world_T_file, fused)
         pose = world_T_file @ raw
-        floor = find_floor(fused.vertices, fused.faces, float(np.median(pose[good][:, 2, 3])))
+        floor = find_floor(fused.vertices, fused.faces, float(np.median(pose[:, 2, 3])))
         if floor is None:
             remarks.append("no floor was found below the camera: heights begin where the capture did")
         else:
@@ -128,7 +117,44 @@ def write_capture(capture: Capture, folder: Path) -> SceneDocument:
             pose[:, 2, 3] -= floor
             fused = fused._replace(vertices=fused.vertices - [0, 0, floor])
         write_atomically(folder / MESH, ply_bytes(fused))
-    poses = dict(zip((i for i, g in zip(posed, good, strict=True) if g), pose[good].round(9).tolist(), strict=True))
+    return SceneDocument(
+        format="scan2qa-scene",
+        version=1,
+        unit=capture.unit,
+        up="z",
+        handedness="right",
+        complete=capture.complete,
+        objects=tuple(moved(item, world_T_file) for item in capture.objects),
+        mesh=None if fused is None else MESH,
+        camera=written_camera(capture, numbers, pose, folder),
+        made_by=capture.made_by,
+        remarks=tuple(remarks),
+    )
+
+
+def usable_poses(capture: Capture, remarks: list[str]) -> tuple[list[int], FloatArray]:
+    """The numbers of the frames with a pose, and these (N, 4, 4). Adds a remark of those without.
+
+    Raises:
+        RawDataError: no pose is one, or a lens does not fit its pictures.
+    """
+    posed = [i for i, shot in enumerate(capture.shots) if shot.world_T_camera is not None]
+    pose = np.array([capture.shots[i].world_T_camera for i in posed], dtype=float).reshape(-1, 4, 4)
+    good = check_poses(pose).good
+    if not good.any():
+        message = f"none of {len(capture.shots)} frames has a pose that is a rotation and a shift"
+        raise RawDataError(capture.place, "no_usable_frames", message, "capture it again, or export it with poses")
+    for shot in capture.shots:
+        _check_lens(capture, shot)
+    lost = len(capture.shots) - int(good.sum())
+    if lost:
+        remarks.append(f"{lost} of {len(capture.shots)} frames have no usable pose: they are shown, and not examined")
+    return [i for i, g in zip(posed, good, strict=True) if g], pose[good]
+
+
+def written_camera(capture: Capture, numbers: Sequence[int], pose: FloatArray, folder: Path) -> CaptureCamera:
+    """Copies film or pictures and depth into a folder; the camera with a pose (N, 4, 4) of each frame numbered."""
+    poses = dict(zip(numbers, pose.round(9).tolist(), strict=True))
     frames = [
         PosedFrame(
             time_s=round(shot.time_s, 6),
@@ -140,26 +166,13 @@ def write_capture(capture: Capture, folder: Path) -> SceneDocument:
         )
         for i, shot in enumerate(capture.shots)
     ]
-    camera = CaptureCamera(
+    return CaptureCamera(
         axes="opencv",
         width=capture.size[0],
         height=capture.size[1],
         intrinsics=capture.shots[0].lens,
         film=None if capture.film is None else copied(capture.film, folder, "film"),
         frames=tuple(frames),
-    )
-    return SceneDocument(
-        format="scan2qa-scene",
-        version=1,
-        unit=capture.unit,
-        up="z",
-        handedness="right",
-        complete=capture.complete,
-        objects=tuple(moved(item, world_T_file) for item in capture.objects),
-        mesh=None if fused is None else MESH,
-        camera=camera,
-        made_by=capture.made_by,
-        remarks=tuple(remarks),
     )
 
 

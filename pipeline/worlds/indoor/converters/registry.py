@@ -5,11 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
+from pipeline.worlds.indoor.converters.aria_digital_twin import AriaDigitalTwin
 from pipeline.worlds.indoor.converters.capture import Converter
 from pipeline.worlds.indoor.converters.colmap import Colmap
 from pipeline.worlds.indoor.converters.nerfstudio import Nerfstudio
 from pipeline.worlds.indoor.converters.polycam import Polycam
+from pipeline.worlds.indoor.converters.procthor import ProcThor
 from pipeline.worlds.indoor.converters.record3d import Record3D
+from pipeline.worlds.indoor.converters.replica import Replica
 from pipeline.worlds.indoor.converters.rgbd import ExportedFrames, SevenScenes, Tum
 from pipeline.worlds.indoor.converters.roomplan import AppleRoomPlan
 from pipeline.worlds.indoor.converters.stray_scanner import StrayScanner
@@ -24,6 +27,9 @@ _ALL: Final[tuple[Converter, ...]] = (
     Record3D(),
     Polycam(),
     AppleRoomPlan(),
+    Replica(),
+    AriaDigitalTwin(),
+    ProcThor(),
 )
 CONVERTERS: Final[dict[str, Converter]] = {converter.name: converter for converter in _ALL}
 

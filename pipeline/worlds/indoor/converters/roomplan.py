@@ -70,7 +70,8 @@ def _looks_so(path: Path) -> bool:
         told = object_of(path)
     except RawDataError:
         return False
-    return isinstance(told.get("objects"), list) and isinstance(told.get("walls"), list)
+    lists = (told.get("objects"), told.get("walls"))
+    return all(isinstance(entries, list) and all("assetId" not in e for e in entries) for entries in lists)
 
 
 def _one_key(value: Any) -> str | None:

@@ -1,0 +1,161 @@
+"""One furnished room as annotations of datasets state it: the same boxes in each format's own words."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from tests.worlds.indoor.readers.tiny_scans import ply, put, put_json
+
+Turn = Callable[[np.ndarray], np.ndarray]  # of what a format writes, to plant a fault in it
+
+
+class Thing(NamedTuple):
+    """A box of the room, z up, metres; ``turn_deg`` counter-clockwise seen from above."""
+
+    label: str
+    center: tuple[float, float, float]
+    size: tuple[float, float, float]
+    turn_deg: float
+
+    @property
+    def rotation(self) -> np.ndarray:
+        return Rotation.from_euler("z", self.turn_deg, degrees=True).as_matrix()
+
+    @property
+    def corners(self) -> np.ndarray:
+        return corners(np.array(self.center), np.array(self.size), self.rotation.T)
+
+
+THINGS: Final = (
+    Thing("bed", (1.2, 1.1, 0.3), (1.4, 2.0, 0.6), 25.0),
+    Thing("nightstand", (2.3, 0.7, 0.25), (0.45, 0.4, 0.5), 25.0),
+    Thing("desk", (3.4, 2.9, 0.37), (1.3, 0.6, 0.74), -40.0),
+    Thing("chair", (3.0, 2.2, 0.45), (0.5, 0.45, 0.9), 65.0),
+    Thing("chair", (0.7, 3.1, 0.45), (0.5, 0.45, 0.9), 110.0),
+    Thing("lamp", (2.3, 0.7, 0.7), (0.2, 0.25, 0.4), 30.0),
+)
+SHELL: Final = Thing("floor", (2.0, 1.75, -0.05), (4.0, 3.5, 0.1), 0.0)  # never asked about
+YUP: Final = np.array([[1, 0, 0], [0, 0, 1], [0, -1, 0]], dtype=float)  # file_R_world of a right-handed y-up frame
+
+
+def corners(center: np.ndarray, size: np.ndarray, axes: np.ndarray) -> np.ndarray:
+    """The eight corners (8, 3) of a box, in an order of their own."""
+    signs = np.stack(np.meshgrid([-0.5, 0.5], [-0.5, 0.5], [-0.5, 0.5]), axis=-1).reshape(-1, 3)
+    places = (signs * size) @ axes + center
+    return places[np.lexsort(places.round(4).T)]
+
+
+def same(values: np.ndarray) -> np.ndarray:
+    return values
+
+
+def quat_xyzw(rotation: np.ndarray) -> np.ndarray:
+    return Rotation.from_matrix(rotation).as_quat()
+
+
+def replica(root: Path, change: Turn = same, gravity: tuple[float, ...] = (0.0, 0.0, -1.0)) -> None:
+    """``change`` of each quaternion x y z w."""
+    shift = np.array([0.5, -0.3, 0.0])
+    objects = [
+        {
+            "id": number,
+            "class_id": number,
+            "class_name": thing.label,
+            "oriented_bbox": {
+                "abb": {"center": (thing.rotation.T @ (thing.center - shift)).tolist(), "sizes": list(thing.size)},
+                "orientation": {
+                    "rotation": change(quat_xyzw(thing.rotation)).tolist(),
+                    "translation": shift.tolist(),
+                },
+            },
+        }
+        for number, thing in enumerate((*THINGS, SHELL))
+    ]
+    told = {"classes": [], "gravity_dir": list(gravity), "id_to_label": list(range(7)), "objects": objects}
+    put_json(root / "habitat/info_semantic.json", told)
+    put(root / "mesh.ply", room_ply())
+
+
+def room_ply() -> bytes:
+    """The surfaces of all things and of the floor, as triangles."""
+    places, faces = [], []
+    for thing in (*THINGS, SHELL):
+        grid = np.stack(np.meshgrid(*[np.linspace(-0.5, 0.5, 4)] * 3, indexing="ij"), axis=-1).reshape(-1, 3)
+        start = sum(map(len, places))
+        places.append((grid * thing.size) @ thing.rotation.T + thing.center)
+        for axis in range(3):
+            for side in (0, 3):
+                at = np.take(np.arange(64).reshape(4, 4, 4), side, axis)
+                a, b, c, d = at[:-1, :-1].ravel(), at[:-1, 1:].ravel(), at[1:, 1:].ravel(), at[1:, :-1].ravel()
+                faces += [start + np.stack([a, b, c], 1), start + np.stack([a, c, d], 1)]
+    return ply(np.concatenate(places), np.concatenate(faces))
+
+
+def aria(root: Path, change: Turn = same, gravity: tuple[float, ...] = (0.0, -9.81, 0.0)) -> None:
+    """``change`` of each quaternion w x y z. A cup is carried away, and a person is no object."""
+    header = "object_uid,timestamp[ns],t_wo_x[m],t_wo_y[m],t_wo_z[m],q_wo_w,q_wo_x,q_wo_y,q_wo_z"
+    sides = ",".join(f"p_local_obj_{axis}{end}[m]" for axis in "xyz" for end in ("min", "max"))
+    rows, boxes, instances = [header], [f"object_uid,timestamp[ns],{sides}"], {}
+    cup = Thing("cup", (3.4, 2.9, 0.8), (0.1, 0.1, 0.12), 20.0)
+    for number, thing in enumerate((*THINGS, cup, cup._replace(label="person", center=(1.0, 2.2, 0.9)))):
+        uid = 5_000_000_000_000_001 + number
+        low = np.array([-0.2, 0.0, 0.1])  # the object's frame is not the middle of its box
+        size = np.array(thing.size)[[0, 2, 1]]
+        turn = YUP @ thing.rotation @ YUP.T
+        origin = YUP @ thing.center - turn @ (low + size / 2)
+        quat = change(np.roll(quat_xyzw(turn), 1))
+        for step in range(2 if thing.label in {"cup", "person"} else 1):
+            time = 87551170910700 + step if thing.label in {"cup", "person"} else -1
+            rows.append(f"{uid},{time}," + ",".join(f"{n:.12g}" for n in (*(origin + step), *quat)))
+        ends = np.stack([low, low + size], axis=1).ravel()
+        boxes.append(f"{uid},-1," + ",".join(f"{n:.12g}" for n in ends))
+        kind = "human" if thing.label == "person" else "object"
+        instances[str(uid)] = {"instance_id": uid, "category": thing.label, "instance_type": kind}
+    put_json(root / "instances.json", instances)
+    put(root / "scene_objects.csv", "\n".join(rows))
+    put(root / "3d_bounding_box.csv", "\n".join(boxes))
+    names = ",".join(f"gravity_{axis}_world" for axis in "xyz")
+    put(root / "aria_trajectory.csv", f"{names}\n{','.join(map(str, gravity))}\n")
+
+
+def house() -> tuple[dict[str, Any], dict[str, Any]]:
+    """A house of ProcTHOR with the things, the lamp upon the nightstand, and its assets."""
+
+    def xyz(values: Any) -> dict[str, float]:
+        return dict(zip("xyz", map(float, values), strict=True))
+
+    assets: dict[str, Any] = {}
+    items = []
+    for number, thing in enumerate(THINGS):
+        kind = {"nightstand": "NightStand", "lamp": "TVStand"}.get(thing.label, thing.label.title())
+        asset = {"assetId": f"{kind}_{number}", "boundingBox": xyz(np.array(thing.size)[[0, 2, 1]])}
+        assets.setdefault(kind, []).append(asset)
+        place, turn = np.array(thing.center)[[0, 2, 1]], (0.0, -thing.turn_deg % 360, 0.0)  # clockwise, as in Unity
+        items.append(
+            {"id": f"{kind}|{number}", "assetId": asset["assetId"], "position": xyz(place), "rotation": xyz(turn)}
+        )
+    items[1]["children"] = [items.pop()]
+    rooms = [
+        {"id": f"room|{i}", "floorPolygon": [xyz((x, 0, z)) for x, z in ((a, 0), (a, 3.5), (b, 3.5), (b, 0))]}
+        for i, (a, b) in enumerate(((0.0, 1.9), (1.9, 4.0)))
+    ]
+    return {"objects": items, "rooms": rooms, "walls": [], "doors": [], "proceduralParameters": {}}, assets
+
+
+def procthor(root: Path, change: Turn = same) -> None:
+    told, assets = house()
+    put_json(root / "house_1.json", told)
+    put_json(root / "asset-database.json", assets)
+
+
+def procthor_lines(root: Path, count: int = 2) -> None:
+    told, assets = house()
+    put(root / "val.jsonl.gz", gzip.compress("\n".join([json.dumps(told)] * count).encode()))
+    put_json(root / "asset-database.json", assets)

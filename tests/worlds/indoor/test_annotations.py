@@ -1,0 +1,165 @@
+"""Annotations of datasets become the boxes that they state, and what was planted in them is found and named."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pipeline.core.errors import RawDataError
+from pipeline.worlds.indoor.converters.annotated import split_words
+from pipeline.worlds.indoor.converters.registry import CONVERTERS, recognised
+from pipeline.worlds.indoor.facts import IndoorScene
+from tests.worlds.indoor.made_annotations import (
+    THINGS,
+    aria,
+    corners,
+    procthor,
+    procthor_lines,
+    replica,
+)
+from tests.worlds.indoor.test_converters import CAPTURES, converted, try_mutations
+
+WRITERS = {"replica": replica, "aria_digital_twin": aria, "procthor": procthor}
+NAMED = {"procthor": {"lamp": "tv stand", "nightstand": "night stand"}}
+
+
+def doubts(scene: IndoorScene) -> set[str]:
+    return {f.name for f in scene.findings if f.severity == "doubt"}
+
+
+def scalar_moved(quat: np.ndarray) -> np.ndarray:
+    """A quaternion in the other order."""
+    return np.roll(quat, 1)
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_the_boxes_are_those_of_the_room(tmp_path: Path, name: str) -> None:
+    WRITERS[name](tmp_path / "in")
+    assert recognised(tmp_path / "in") == [name]
+    _, scene, _ = converted(name, tmp_path / "in", tmp_path / "out")
+    assert not doubts(scene) - {"labels_of_one_kind"}
+    wanted = {(NAMED.get(name, {}).get(thing.label, thing.label), *thing.corners.round(3).ravel()) for thing in THINGS}
+    boxes = [(o.category, o.box) for o in scene.facts.objects]
+    found = {
+        (label, *corners(np.array(b.center), np.array(b.lengths), np.array(b.axes)).round(3).ravel())
+        for label, b in boxes
+    }
+    assert found == wanted
+
+
+@pytest.mark.parametrize(
+    ("write", "says"),
+    [
+        (lambda root: replica(root, scalar_moved), "boxes_lean"),
+        (lambda root: aria(root, scalar_moved), "another_axis_is_up"),
+        (lambda root: replica(root, lambda quat: quat * [-1, -1, -1, 1]), "box_misses_mesh"),  # transposed
+        (lambda root: replica(root, gravity=(0.0, -1.0, 0.0)), "another_axis_is_up"),
+        (lambda root: aria(root, gravity=(0.0, 0.0, -9.81)), "another_axis_is_up"),
+        (lambda root: aria(root, gravity=(5.0, 5.0, 5.0)), "another_axis_is_up"),
+        (lambda root: replica(root, lambda quat: quat * 1.1), "unusable_boxes"),
+        (lambda root: aria(root, lambda quat: quat * np.nan), "not_finite"),
+    ],
+)
+def test_a_wrong_convention_is_caught(tmp_path: Path, write: Callable[[Path], None], says: str) -> None:
+    write(tmp_path / "in")
+    (name,) = recognised(tmp_path / "in")
+    try:
+        found = doubts(converted(name, tmp_path / "in", tmp_path / "out")[1])
+    except RawDataError as error:
+        found = {error.finding}
+    assert says in found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", WRITERS)
+def test_mutations_are_named(tmp_path: Path, name: str) -> None:
+    WRITERS[name](tmp_path / "in")
+    try_mutations(tmp_path, name)
+
+
+def test_what_is_carried_away_is_not_counted(tmp_path: Path) -> None:
+    aria(tmp_path / "in")
+    document, scene, _ = converted("aria_digital_twin", tmp_path / "in", tmp_path / "out")
+    assert "cup" not in scene.facts.counts
+    assert "cup" not in (document.complete or ())
+    assert any("carried over 0.05 m" in remark and "cup" in remark for remark in document.remarks)
+
+
+def test_a_house_of_many_lines_is_a_scene_each(tmp_path: Path) -> None:
+    procthor_lines(tmp_path / "in")
+    converter = CONVERTERS["procthor"]
+    places = converter.places(tmp_path / "in")
+    assert [place.name for place in places] == ["val-000000", "val-000001"]
+    document = converter.convert(places[1], tmp_path)
+    assert len(document.objects) == len(THINGS)
+    assert (document.up, document.handedness, document.complete) == ("y", "left", True)
+    assert {(x, z) for x, _, z in document.outline or ()} >= {(0, 0), (0, 3.5), (4, 3.5), (4, 0)}
+
+
+@pytest.mark.parametrize(
+    ("change", "finding"),
+    [
+        (lambda told, assets: assets.pop("Bed"), "unknown_asset"),
+        (lambda told, assets: told["objects"][0].update(position=None), "wrong_shape"),
+        (lambda told, assets: told["rooms"][0].update(floorPolygon=[]), "unusable_outline"),
+        (lambda told, assets: told["rooms"][0]["floorPolygon"].reverse() or told["rooms"].clear(), "missing_key"),
+    ],
+)
+def test_broken_houses_are_named(tmp_path: Path, change: Callable[[Any, Any], object], finding: str) -> None:
+    procthor(tmp_path / "in")
+    paths = [tmp_path / "in" / name for name in ("house_1.json", "asset-database.json")]
+    told, assets = (json.loads(path.read_text()) for path in paths)
+    change(told, assets)
+    for path, value in zip(paths, (told, assets), strict=True):
+        path.write_text(json.dumps(value))
+    with pytest.raises(RawDataError) as caught:
+        converted("procthor", tmp_path / "in", tmp_path / "out")
+    assert caught.value.finding == finding
+
+
+def test_houses_without_their_assets_say_where_these_are(tmp_path: Path) -> None:
+    procthor(tmp_path / "in")
+    (tmp_path / "in/asset-database.json").unlink()
+    with pytest.raises(RawDataError, match="allenai/procthor"):
+        converted("procthor", tmp_path / "in", tmp_path / "out")
+
+
+def test_class_names_become_words() -> None:
+    assert [split_words(name) for name in ("TVStand", "CD", "ArmChair", "bed")] == [
+        "TV stand",
+        "CD",
+        "arm chair",
+        "bed",
+    ]
+
+
+@pytest.mark.slow
+@pytest.mark.real_data
+@pytest.mark.parametrize(
+    ("name", "count", "label", "height_m", "top_m"),
+    [
+        ("replica", 45, "nightstand", 0.72, None),
+        ("aria_digital_twin", 286, "dining table", None, 0.75),  # README of the captures: from -0.01 to 0.75 m
+        ("procthor", 19, "dresser", 0.894, 0.894),  # twice the height of its middle, 0.447 m
+    ],
+)
+def test_real_annotations(
+    tmp_path: Path, name: str, count: int, label: str, height_m: float | None, top_m: float | None
+) -> None:
+    source = CAPTURES / name / ("house_100.json" if name == "procthor" else "")
+    _, scene, _ = converted(name, source, tmp_path / "out")
+    assert len(scene.facts.objects) == count
+    assert not doubts(scene) - {"labels_of_one_kind", "implausible_size"}
+    box = next(o.box for o in scene.facts.objects if o.category == label)
+    reach = np.abs(np.array(box.axes)[:, 2]) @ np.array(box.lengths)
+    if height_m is not None:
+        assert reach == pytest.approx(height_m, abs=0.01)
+    if top_m is not None:
+        assert box.center[2] + reach / 2 == pytest.approx(top_m, abs=0.02)
+    if name == "procthor":
+        assert scene.facts.room.area_m2 == pytest.approx(5.696**2 - 1.899**2, abs=0.01)
