@@ -53,8 +53,8 @@ class Replica:
             axes=turn.transpose(0, 2, 1),
         )
         mesh = next((p for name in MESHES if (p := place / name).is_file()), None)
-        parts = {"mesh": None if mesh is None else copied(mesh, folder, "mesh")}
-        return annotated_scene(path, self.name, boxes, complete=True, **parts)
+        own = None if mesh is None else copied(mesh, folder, "mesh")
+        return annotated_scene(path, self.name, boxes, complete=True, mesh=own)
 
 
 def _file(folder: Path) -> Path | None:
