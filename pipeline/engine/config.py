@@ -128,10 +128,19 @@ class AuthorConfig(Model):
 
 
 class DescribeConfig(Model):
-    """Stage `describe`: which model says what things look like in pictures of the videos (2 calls per thing)."""
+    """Stage `describe`: which model looks at pictures of the videos (2 calls per thing).
 
-    model: ModelSpec | None = Field(default=None, description="takes pictures; null: looks are those of the maps")
-    things: int = Field(default=40, ge=1, le=1000, description="asked about in one scene, those shown largest")
+    It says what landmarks of flights look like; of scans, whether the things of a category are called so, and whether
+    there are more of them.
+    """
+
+    model: ModelSpec | None = Field(default=None, description="takes pictures; null: none looks")
+    things: int = Field(
+        default=40,
+        ge=1,
+        le=1000,
+        description="landmarks of a flight, or categories of a scan, that it is asked about, those shown largest",
+    )
 
     @field_validator("model")
     @classmethod

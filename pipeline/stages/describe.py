@@ -1,4 +1,4 @@
-"""Stage `describe`: a model describes pictures of the video; pixels and map confirm or reject each description."""
+"""Stage `describe`: a model looks at pictures of the video; what it says is checked, or puts categories in doubt."""
 
 from __future__ import annotations
 

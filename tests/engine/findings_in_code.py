@@ -38,6 +38,8 @@ WORKED_OUT: Final[dict[tuple[str, str], tuple[str, ...]]] = {
     ("worlds/flight/tracks/assemble.py", "f'no_{what}'"): ("no_heading", "no_gimbal"),
     ("worlds/flight/tracks/assemble.py", "f'{what}_gaps'"): ("heading_gaps", "gimbal_gaps"),
     ("worlds/flight/look/look.py", "reason"): (),  # reasons of rules, and failures of calls (`look_…`)
+    ("worlds/indoor/fixes.py", "self.set"): ("called_otherwise", "others_in_view", "two_boxes_of_one"),
+    ("worlds/indoor/look.py", "f'{UNANSWERED}{kind}'"): (),  # failures of calls (`look_…`)
     ("worlds/indoor/readers/frames.py", "reason"): (
         "pose_not_finite",
         "pose_not_rigid",

@@ -242,7 +242,7 @@ SCANS = ("vsi_meta", "revsi_meta", "scannet", "scannetpp", "arkitscenes", "scene
         ("pipeline.worlds.indoor.readers.scannet_frames", of(RAW, "scannet")),
         ("pipeline.formats.logs.xml_tracks", of(RAW, "flights")),
         ("pipeline.formats.sens", of(RAW, "scannet")),
-        ("pipeline.worlds.indoor.observe.visibility", of(("observe",), *SCANS)),
+        ("pipeline.worlds.indoor.observe.visibility", of(("observe", "describe"), *SCANS)),
         ("pipeline.worlds.flight.observe.motion", of(("observe", "describe"), "flights", "openfly")),
         ("pipeline.rendering.video", of(("video",), *READERS) | {("bev_video", None), ("clip", None)}),
         ("pipeline.rendering.clip", {("clip", None)}),

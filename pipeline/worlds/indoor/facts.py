@@ -6,13 +6,20 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Final, Literal
 
+import numpy as np
 from pydantic import Field, FiniteFloat
 
+from pipeline.core.arrays import IntArray
 from pipeline.core.findings import doubt
 from pipeline.core.schema import Facts, Finding, Model, Name, OrientedBox, Scene, Vec3
 
 SIGHT: Final = "sight"  # subject of a doubt about all that the video shows
 UPRIGHT: Final = "upright"  # subject of a doubt about all heights, distances and directions
+# Findings of whoever looked at all pictures of a category, a model or people.
+CALLED_OTHERWISE: Final = "called_otherwise"
+OTHERS_IN_VIEW: Final = "others_in_view"
+TWO_BOXES_OF_ONE: Final = "two_boxes_of_one"
+LOOKED_AT: Final = "looked_at_by_people"  # nothing of these was found
 SCALE: Final = "scale"  # subject of a doubt about all lengths; no margin in metres holds either
 
 
@@ -184,6 +191,19 @@ def sight(scenes: Sequence[IndoorScene]) -> list[str]:
         "  come from annotated boxes alone, whether the video shows them or not: their wording speaks of the scanned",
         "  space, and the column `video_examined` is false.",
     ]
+
+
+def frames_without(scene: IndoorScene, category: str) -> IntArray:
+    """Frames of the delivered video whose pictures nothing of a category can be in, nor half a second around."""
+    observation = scene.facts.observation
+    if observation is None:
+        return np.empty(0, dtype=np.intp)
+    free = np.ones(len(observation.sweep), dtype=bool)
+    for item in scene.facts.objects:
+        if item.category == category and item.visibility is not None:
+            for first, last in item.visibility.in_view:
+                free[max(first - 1, 0) : last + 2] = False
+    return np.array(observation.sweep, dtype=np.intp)[free]
 
 
 def count_doubts(

@@ -8,11 +8,19 @@ from typing import Annotated, Any, ClassVar, Final, Literal
 
 from pydantic import AfterValidator, Field, FiniteFloat, model_validator
 
-from pipeline.core.findings import Findings, doubt
+from pipeline.core.findings import Findings, doubt, note
 from pipeline.core.fixes import SCENE, Fix, UnexpectedError, expected
 from pipeline.core.schema import Finding, Mat3, Model, Name, OrientedBox, Vec3
 from pipeline.reading.checks import THIN_M, check_box, check_name, check_repeats
-from pipeline.worlds.indoor.facts import IndoorScene, SceneObject, count_doubts
+from pipeline.worlds.indoor.facts import (
+    CALLED_OTHERWISE,
+    LOOKED_AT,
+    OTHERS_IN_VIEW,
+    TWO_BOXES_OF_ONE,
+    IndoorScene,
+    SceneObject,
+    count_doubts,
+)
 
 NEAR: Final = 0.01  # metres, or parts of a unit axis: an expected number may be rounded to this
 AREA_MAX_M2: Final = 10_000.0
@@ -221,6 +229,37 @@ class RotationFix(ScanFix):
         expected("turn of the video", self.expect, scene.video.turn_deg)
 
 
+class SeenFix(ScanFix):
+    """The result of a look at all that is annotated as one category, in pictures of the video."""
+
+    path_parts = ("seen", "{0.of}")
+    subject_parts = ("{0.of}",)
+    change_text = "{0.of}, looked at in the video: {0.set}"
+    target: Literal["seen"]
+    of: Category = Field(description="as it is called once the other fixes are applied")
+    expect: int = Field(ge=0, strict=True, description="boxes of it in the source")
+    set: Literal["right", "called_otherwise", "others_in_view", "two_boxes_of_one"]
+
+    def check(self, scene: IndoorScene) -> None:
+        """Raises `UnexpectedError`."""
+        expected(f"boxes of {self.of}", self.expect, sum(o.category == self.of for o in scene.facts.objects))
+
+    @property
+    def finding(self) -> Finding:
+        """What follows for the category: a doubt, or that no model need look at it."""
+        told = f"{self.who} looked at {self.of} in pictures of the video"
+        if self.set == "right":
+            return note(LOOKED_AT, self.of, f"{told}: each is one, and none is missing", "none needed")
+        remedy = "correct the boxes or their names in a fix, then delete this one"
+        found = SEEN[self.set]
+        return doubt(self.set, self.of, f"{told}: {found}", remedy, 1, 0, "objects")
+
+
+SEEN: Final = {
+    CALLED_OTHERWISE: "something else is among them",
+    OTHERS_IN_VIEW: "one more is there without a box",
+    TWO_BOXES_OF_ONE: "two boxes are around one thing",
+}
 FIXES: Final[tuple[type[Fix], ...]] = (
     CountFix,
     BoxFix,
@@ -229,6 +268,7 @@ FIXES: Final[tuple[type[Fix], ...]] = (
     RenameFix,
     RoomAreaFix,
     RotationFix,
+    SeenFix,
 )
 
 
@@ -256,7 +296,8 @@ def fix_scan(scene: IndoorScene, fixes: Sequence[ScanFix]) -> IndoorScene:
     counted = {renamed.get(fix.of, fix.of) for fix in fixes if isinstance(fix, CountFix)}
     known = {*counts, *(o.category for o in fixed.facts.objects)}
     again = _looked_at_again(fixed, {renamed.get(c, c) for c in touched} & known, counted)
-    return fixed.model_copy(update={"findings": (*fixed.findings, *again)})
+    seen = [fix.finding for fix in sorted(fixes, key=lambda fix: fix.id) if isinstance(fix, SeenFix)]
+    return fixed.model_copy(update={"findings": (*fixed.findings, *again, *seen)})
 
 
 def _named(item: SceneObject, category: str) -> SceneObject:

@@ -18,7 +18,15 @@ from pipeline.geometry.boxes import closest_distance_m, closest_points, plan_dis
 from pipeline.geometry.grids import SampledBoxes
 from pipeline.questions.gate import NamedThing, Shown, named_rules
 from pipeline.questions.rules import Check, Fact, check, first_broken
-from pipeline.worlds.indoor.facts import SCALE, SIGHT, UPRIGHT, BudgetFrames, IndoorScene, SceneObject
+from pipeline.worlds.indoor.facts import (
+    SCALE,
+    SIGHT,
+    UPRIGHT,
+    BudgetFrames,
+    IndoorScene,
+    SceneObject,
+    frames_without,
+)
 
 # Needs a count; at least one box; exactly one instance; at least one instance that the video shows.
 Slot = Literal["counted", "boxed", "unique", "seen"]
@@ -341,15 +349,11 @@ class IndoorView(Generic[R]):
 
     def frames_without(self, category: int) -> IntArray:
         """Frames of the delivered video whose pictures nothing of a category can be in, nor half a second around."""
-        observation = self.scene.facts.observation
-        if observation is None or self._blinded:
-            return np.empty(0, dtype=np.intp)
-        free = np.ones(len(observation.sweep), dtype=bool)
-        for item in self.scene.facts.objects:
-            if item.category == self.categories[category] and item.visibility is not None:
-                for first, last in item.visibility.in_view:
-                    free[max(first - 1, 0) : last + 2] = False
-        return np.array(observation.sweep, dtype=np.intp)[free]
+        return (
+            frames_without(self.scene, str(self.categories[category]))
+            if self.is_examined
+            else np.empty(0, dtype=np.intp)
+        )
 
     def shown_in(
         self, budget: int, operands: IntArray, slots: tuple[str, ...]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
-from pipeline.worlds.indoor.facts import BULKY, UNITS, Scan, sight
+from pipeline.worlds.indoor.facts import BULKY, UNITS, IndoorScene, Scan, sight
 from pipeline.worlds.indoor.fixes import FIXES, drafts, fix_scan
 from pipeline.worlds.indoor.observe.visibility import ObserveConfig, observe
 from pipeline.worlds.indoor.quality_checks import examine
@@ -16,7 +16,33 @@ from pipeline.worlds.indoor.readers.scene_folders import SceneFolders
 from pipeline.worlds.indoor.readers.vsi_meta import VsiMeta
 from pipeline.worlds.indoor.readers.written_routes import read_written_routes
 from pipeline.worlds.indoor.top_down_map import spatial, top_down_map
-from pipeline.worlds.world import World
+from pipeline.worlds.world import Looker, World
+
+
+def _prompts() -> dict[str, str]:
+    from pipeline.llm.prompts import load_prompt
+    from pipeline.worlds.indoor.look import PROMPT
+
+    return {PROMPT: load_prompt(PROMPT).version}
+
+
+def _look(*terms: Any) -> IndoorScene:
+    from pipeline.worlds.indoor.look import look_at_scan  # pictures and prompts, which few builds need
+
+    return look_at_scan(*terms)
+
+
+def _calls(scene: IndoorScene, most: int) -> int:
+    from pipeline.worlds.indoor.look import calls
+
+    return calls(scene, most)
+
+
+def _is_whole(scene: IndoorScene) -> bool:
+    from pipeline.worlds.indoor.look import is_whole
+
+    return is_whole(scene)
+
 
 INDOOR: Final = World(
     name="indoor",
@@ -42,4 +68,5 @@ INDOOR: Final = World(
     drafts=drafts,
     top_down_map=top_down_map,
     spatial=spatial,
+    looker=Looker("pipeline.worlds.indoor.look", _prompts, _look, _calls, _is_whole),
 )

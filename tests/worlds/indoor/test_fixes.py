@@ -110,12 +110,33 @@ def test_a_category_of_another_name() -> None:
     assert {subject for _, subject in doubts(after)} == {"copier"}
 
 
+@pytest.mark.parametrize("found", ["called_otherwise", "others_in_view", "two_boxes_of_one"])
+def test_what_people_saw_of_a_category_keeps_it_from_being_asked(found: str) -> None:
+    after = fixed(scene(), fix("seen", of="table", expect=2, set=found))
+    assert {refused(after, slot, "table") for slot in ("counted", "boxed", "seen")} == {found}
+    assert refused(after, "unique", "sofa") is None
+    (seen,) = (f for f in after.findings if f.name == found)
+    assert (seen.subject, seen.measured, seen.limit, seen.unit) == ("table", 1, 0, "objects")
+    assert seen.message.startswith("me looked at table in pictures of the video: ")
+    assert (after.facts.counts, boxes_of(after)) == (scene().facts.counts, boxes_of(fixed(scene())))
+
+
+def test_what_people_found_right_is_noted_and_what_changed_under_them_refused() -> None:
+    after = fixed(scene(), fix("seen", of="table", expect=2, set="right"))
+    assert [(f.severity, f.name) for f in after.findings if f.subject == "table"] == [("note", "looked_at_by_people")]
+    assert refused(after, "counted", "table") is None
+    with pytest.raises(UnexpectedError, match="boxes of table: expected 3, found 2"):
+        fix("seen", of="table", expect=3, set="right").check(scene())
+
+
 def test_the_order_of_fixes_changes_nothing() -> None:
     fixes = [
         fix("rename", expect="table", set="desk"),
         fix("drop_object", of="table", instance=0, expect=SIDE, set=None),
         fix("box", of="table", instance=1, expect={"center_m": [3, 0, 0.5]}, set={"center_m": [3, 1, 0.5]}),
         fix("category", of="sofa", expect=SIDE, set="table"),
+        fix("seen", id="made-b", of="printer", expect=2, set="two_boxes_of_one"),
+        fix("seen", id="made-a", of="sofa", expect=1, set="right"),
     ]
     assert fixed(scene(), *fixes) == fixed(scene(), *reversed(fixes))
     assert boxes_of(fixed(scene(), *fixes)) == {"desk": [3.0], "printer": [1.0, 1.0], "table": [2.0]}
@@ -173,7 +194,7 @@ def test_numbers_are_expected_to_the_centimetre() -> None:
 
 def test_every_kind_says_what_it_does_and_is_about() -> None:
     assert {target_of(kind) for kind in FIXES} == {
-        "count", "box", "category", "drop_object", "rename", "room_area", "rotation"
+        "count", "box", "category", "drop_object", "rename", "room_area", "rotation", "seen"
     }  # fmt: skip
     made = fix("category", of="table", instance=1, expect=SIDE, set="desk")
     assert (made.change, made.subjects) == ("table #1 is a desk", ("table", "desk"))

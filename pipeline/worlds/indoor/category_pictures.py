@@ -1,0 +1,126 @@
+"""Pictures of all that is annotated as one category of a scan, and of where none of it is.
+
+Whoever looks at them, a model (`look`) or people (the review page), can tell what no box tells: that a thing goes by
+another name, that one more stands there without a box, that two boxes hold one thing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from PIL import Image, ImageDraw
+
+from pipeline.core.video_spec import VideoSpec
+from pipeline.formats.images import jpeg_bytes
+from pipeline.geometry.boxes import stack
+from pipeline.worlds.indoor.facts import IndoorScene, SceneObject, frames_without
+from pipeline.worlds.indoor.projection import Cameras
+
+Picture = npt.NDArray[np.uint8]
+
+_CROP_SIDE: Final = 320  # pixels of the longer side of a crop
+_AROUND: Final = 0.35  # of the longer side of what is cut out, shown around it, and
+_AROUND_MIN_PX: Final = 24.0
+_INK: Final = (255, 0, 255)
+_LINE: Final = 2
+
+
+class PictureCounts(NamedTuple):
+    """How many pictures are made of a category: crops of single things, whole ones with boxes, and without any."""
+
+    crops: int
+    marked: int
+    unmarked: int
+
+
+class CategoryPicture(NamedTuple):
+    """One picture to be made of a category.
+
+    Attributes:
+        category: whose boxes are drawn.
+        frame: its number in the delivered video.
+        second: of the camera; None: nothing of the category can be in the picture.
+        instance: whose crop it is; None: the picture is whole, with all boxes.
+    """
+
+    category: str
+    frame: int
+    second: float | None
+    instance: int | None
+
+
+def shown_objects(scene: IndoorScene, category: str) -> list[SceneObject]:
+    """The objects of a category that some frame of the video shows, those shown largest first."""
+    own = [
+        o for o in scene.facts.objects if o.category == category and o.visibility and o.visibility.best_s is not None
+    ]
+    return sorted(own, key=lambda o: (-(o.visibility.largest_pixels if o.visibility else 0), o.instance))
+
+
+def pictures_of(scene: IndoorScene, category: str, fps: float, counts: PictureCounts) -> list[CategoryPicture]:
+    """The pictures to be made of a category in an observed scene; none where no frame shows anything of it.
+
+    Args:
+        scene: observed.
+        category: its name.
+        fps: of the delivered video.
+        counts: the most of each kind.
+    """
+    found: list[CategoryPicture] = []
+    for item in shown_objects(scene, category):
+        second = item.visibility.best_s if item.visibility else None
+        if second is not None:  # the first frame that is on screen by then
+            found.append(CategoryPicture(category, -int(-(second * fps - 1e-6) // 1), second, item.instance))
+    if not found:
+        return []
+    whole = {one.frame: one._replace(instance=None) for one in reversed(found[: counts.marked])}
+    free = frames_without(scene, category)
+    without = free[np.unique(np.linspace(0, len(free) - 1, counts.unmarked, dtype=np.intp))] if len(free) else free
+    bare = [CategoryPicture(category, int(frame), None, None) for frame in without]
+    return [*found[: counts.crops], *sorted(whole.values(), key=lambda one: one.frame), *bare]
+
+
+def drawn_pictures(
+    scene: IndoorScene, wanted: Iterable[CategoryPicture], picture_at: Callable[[int], Picture]
+) -> Iterator[tuple[CategoryPicture, bytes]]:
+    """Each of the pictures as JPEG, in the order of their frames, so that the video is read once.
+
+    Args:
+        scene: observed.
+        wanted: of any of its categories.
+        picture_at: the picture of the delivered video by the number of its frame.
+    """
+    objects: Mapping[str, list[SceneObject]] = {}
+    for one in sorted(wanted, key=lambda one: (one.frame, one.category, one.instance is None, one.instance)):
+        color = picture_at(one.frame)
+        if one.category not in objects:
+            objects = {**objects, one.category: [o for o in scene.facts.objects if o.category == one.category]}
+        yield one, _drawn(scene, objects[one.category], one, color)
+
+
+def _drawn(scene: IndoorScene, own: list[SceneObject], one: CategoryPicture, color: Picture) -> bytes:
+    height, width = color.shape[:2]
+    cameras = Cameras(scene, VideoSpec(size=(width, height)))  # its pictures fill the form, with bars or without
+    content = cameras.content(color)
+    size = np.array(content.shape[1::-1])
+    boxed = own if one.instance is None else [item for item in own if item.instance == one.instance]
+    boxes = stack([o.box.center for o in boxed], [o.box.lengths for o in boxed], [o.box.axes for o in boxed])
+    lines = cameras.lines(one.second, boxes) if one.second is not None else []
+    edges = [edge * size for item in lines for edge in item]
+    left, top, (bottom, right) = 0, 0, content.shape[:2]
+    if one.instance is not None and edges:
+        points = np.clip(np.concatenate(edges), 0, size)
+        low, high = points.min(0), points.max(0)
+        more = max(_AROUND_MIN_PX, _AROUND * float((high - low).max()))
+        left, top = np.maximum(low - more, 0).astype(int).tolist()
+        right, bottom = np.minimum(np.ceil(high + more), size).astype(int).tolist()
+    part = Image.fromarray(np.ascontiguousarray(content[top:bottom, left:right]))
+    scale = 1.0 if one.instance is None else _CROP_SIDE / max(part.size)
+    part = part.resize([max(1, round(side * scale)) for side in part.size], Image.Resampling.BICUBIC)
+    ink = ImageDraw.Draw(part)
+    for edge in edges:
+        ink.line([((x - left) * scale, (y - top) * scale) for x, y in edge.tolist()], fill=_INK, width=_LINE)
+    return jpeg_bytes(np.asarray(part))
