@@ -13,7 +13,7 @@ from flows.cli.output import build_tables as show
 from flows.cli.output.console import console
 from flows.cli.output.tables import print_listing, print_table, table_writer
 from pipeline.benchmarks.benchmark import Audit, FromMetadata
-from pipeline.benchmarks.registry import AUDITS, BENCHMARKS
+from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.errors import ConfigError, RawDataError
 from pipeline.core.schema import AnyScene
 from pipeline.questions.audited import Basis, Coverage, LeftOut, Miss
@@ -60,9 +60,11 @@ def coverage(name: str, meta: Path, questions: Path, profile: str | None) -> Non
 
 
 def _chosen(name: str) -> Audit:
-    if name not in AUDITS:
-        raise ConfigError(f"unknown benchmark {name!r}; published questions of {', '.join(AUDITS)} can be examined")
-    return AUDITS[name]
+    found = BENCHMARKS[name].audit if name in BENCHMARKS else None
+    if found is None:
+        known = ", ".join(name for name, benchmark in BENCHMARKS.items() if benchmark.audit)
+        raise ConfigError(f"unknown benchmark {name!r}; published questions of {known} can be examined")
+    return found
 
 
 def _metadata(name: str, how: FromMetadata, meta: Path | None, profile: str | None) -> tuple[list[AnyScene], Any]:

@@ -17,7 +17,7 @@ from flows.cli.output.build_tables import NAMED
 from flows.cli.output.console import console, print_json
 from flows.cli.output.progress import progress_shown
 from flows.cli.output.tables import FORMS, print_listing, table_writer
-from pipeline.benchmarks.registry import SCORES
+from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.errors import ConfigError
 from pipeline.core.files import write_atomically
 from pipeline.core.tables import ReleaseListing
@@ -49,12 +49,13 @@ def score(
     limit_cost: float | None,
 ) -> bool:
     """Scores result files; False where something in them could not be used."""
-    if name not in SCORES:
-        raise ConfigError(f"unknown benchmark {name!r}; replies to {', '.join(SCORES)} can be scored")
+    how = BENCHMARKS[name].score if name in BENCHMARKS else None
+    if how is None:
+        scored_ones = ", ".join(name for name, benchmark in BENCHMARKS.items() if benchmark.score)
+        raise ConfigError(f"unknown benchmark {name!r}; replies to {scored_ones} can be scored")
     if out is not None and out.suffix not in {".json", ".csv"}:
         raise ConfigError(f"{out}: scores are written as .json or .csv; give a name that ends so")
     write_rows = table_writer(rows) if rows else None
-    how = SCORES[name]
     chosen = settings_of(how.settings, settings)
     if split is not None and release is None:
         raise ConfigError("--split names a split of --release")

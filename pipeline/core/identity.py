@@ -14,6 +14,7 @@ import numpy as np
 ID_BITS = 53
 _SEPARATOR = "\x1f"
 DIGEST_CHARS: Final = 32  # hex; 128 bits
+_CANONICAL: Final = json.JSONEncoder(sort_keys=True, ensure_ascii=False)  # made once: a plan takes thousands of digests
 
 
 def digest(*parts: str) -> bytes:
@@ -41,5 +42,5 @@ def question_ids(scene: str, task: str, template: str, operands: Iterable[Sequen
 
 def digest_of(value: Any) -> str:
     """Digest of a JSON-like value, or of bytes."""
-    raw = value if isinstance(value, bytes) else json.dumps(value, sort_keys=True, ensure_ascii=False).encode()
+    raw = value if isinstance(value, bytes) else _CANONICAL.encode(value).encode()
     return hashlib.sha256(raw).hexdigest()[:DIGEST_CHARS]
