@@ -1,8 +1,8 @@
 """Wording templates that render and parse questions, the tables under ``templates/tables``, and English nouns.
 
-A template is format strings in ``templates/*/*.yaml``. ``render(operands) -> text`` and ``parse(text) -> operands`` are
-inverse to each other: a published question can be taken apart into the operands it was made from. White space is free
-when parsing and exact when rendering.
+A template is format strings in ``templates/*/*.yaml``, one in a file or many by name. ``render(operands) -> text`` and
+``parse(text) -> operands`` are inverse to each other: a published question can be taken apart into the operands it was
+made from. White space is free when parsing and exact when rendering.
 """
 
 from __future__ import annotations
@@ -106,12 +106,35 @@ class Template(BaseModel):
 
 @cache
 def load_template(name: str, root: Path = TEMPLATES_DIR) -> Template:
-    """Template by path without suffix, for example ``load_template("vsi/object_counting")``."""
+    """A template by its name; raises TemplateError.
+
+    ``vsi/object_counting`` is a file of its own; ``cityeqa/parts/ask`` is the entry ``ask`` of ``cityeqa/parts.yaml``,
+    and its id, ``cityeqa.ask``, follows from folder and entry.
+    """
     path = _file_of(name, root)
+    shared, _, entry = name.rpartition("/")
+    if path.exists() or "/" not in shared:
+        return _template(path, _yaml(path))
+    path = _file_of(shared, root)
+    entries = _yaml(path)
+    if not isinstance(entries, dict) or not isinstance(entries.get(entry), dict):
+        raise TemplateError(f"{path}: has no question template {entry!r}")
+    return _template(path, {"id": f"{shared.rpartition('/')[0]}.{entry}"} | entries[entry])
+
+
+def _template(path: Path, content: Any) -> Template:
     try:
-        return Template.model_validate(yaml.load(path.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader))
-    except (OSError, yaml.YAMLError, ValidationError) as error:
+        return Template.model_validate(content)
+    except ValidationError as error:
         raise TemplateError(f"{path}: cannot be read as a question template: {error}") from error
+
+
+@cache
+def _yaml(path: Path) -> Any:
+    try:
+        return yaml.load(path.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)
+    except (OSError, yaml.YAMLError) as error:
+        raise TemplateError(f"{path}: cannot be read: {error}") from error
 
 
 def _file_of(name: str, root: Path) -> Path:
@@ -132,11 +155,7 @@ def load_table(name: str) -> Any:
 
     The name stands in the call as a literal: so the file counts as code of every stage that imports the caller.
     """
-    path = _file_of(f"tables/{name}", TEMPLATES_DIR)
-    try:
-        return yaml.load(path.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)
-    except (OSError, yaml.YAMLError) as error:
-        raise TemplateError(f"{path}: cannot be read as a table: {error}") from error
+    return _yaml(table_file(name))
 
 
 @cache

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from pipeline.benchmarks.vsi.tasks.registry import TASKS
 from pipeline.core.errors import TemplateError
-from pipeline.core.templates import Noun, Operands, Template, load_template
+from pipeline.core.templates import TEMPLATES_DIR, Noun, Operands, Template, load_template
 from pipeline.questions.published import Published
 from tests.conftest import METADATA_TASKS
 
@@ -235,6 +235,24 @@ def test_a_broken_template_is_named(tmp_path: Path, content: str | None) -> None
         (tmp_path / "t.yaml").write_text(content)
     with pytest.raises(TemplateError, match=r"t\.yaml"):
         load_template("t", tmp_path)
+
+
+def test_a_file_of_templates_gives_each_by_its_name(tmp_path: Path) -> None:
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b" / "parts.yaml").write_text("one:\n  version: 2\n  text: A {x}.\ntwo: 3\n")
+    assert load_template("b/parts/one", tmp_path) == Template(id="b.one", version=2, text="A {x}.")
+    for name in ("two", "three"):
+        with pytest.raises(TemplateError, match=rf"parts\.yaml: has no question template '{name}'"):
+            load_template(f"b/parts/{name}", tmp_path)
+
+
+@pytest.mark.parametrize("file", sorted(TEMPLATES_DIR.glob("*/parts.yaml")), ids=lambda file: file.parent.name)
+def test_names_of_templates_stand_in_order_and_once(file: Path) -> None:
+    """Of two entries of one name YAML would silently take the second."""
+    names = re.findall(r"^(\w+):$", file.read_text("utf-8"), re.MULTILINE)
+    assert names == sorted(set(names))
+    for name in names:
+        assert load_template(f"{file.parent.name}/parts/{name}").id == f"{file.parent.name}.{name}"
 
 
 @pytest.mark.parametrize(
