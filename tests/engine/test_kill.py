@@ -14,6 +14,7 @@ from contextlib import contextmanager, suppress
 from functools import cache
 from multiprocessing import get_context
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -61,7 +62,13 @@ MOMENTS = ("half of it written", "before its renaming", "after its renaming")
 
 
 def serve() -> None:
-    """Builds whatever it is told on stdin, in a child of its own process group, and tells its id and its end."""
+    """Builds whatever it is told on stdin, in a child of its own process group, and tells its id and its end.
+
+    What a first build alone has to work out, as the digests of code, it does before.
+    """
+    with TemporaryDirectory() as folder:
+        write_scenes(Path(folder) / "meta.json", {"bedroom": SCENES["bedroom"]})
+        _build_with(Path(folder), Path(folder) / "out", 1)
     for line in sys.stdin:
         meta, out, workers, moment, write = line.rstrip("\n").split("\t")
         child = os.fork()

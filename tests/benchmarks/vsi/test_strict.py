@@ -31,32 +31,42 @@ def counted(*counts: int) -> IndoorScene:
     return make_scene([cube(f"thing {i}", 2.0 * i, 2.0 * j) for i, n in enumerate(counts) for j in range(n)])
 
 
-@pytest.mark.parametrize("counts", [(2, 2, 2, 3, 4), (2, 2, 3, 5, 6, 7, 8), (2, 3), (2, 2)])
-def test_two_is_at_most_a_third_of_the_counts_on_average(counts: tuple[int, ...]) -> None:
-    scene, asked = counted(*counts), Counter[str]()
-    for n in range(120):
-        found = rows(named(scene, f"s{n}"), "object_counting")
+def shares(scene: IndoorScene, task: str, profile: str = "strict") -> dict[str | None, float]:
+    """Answer -> the share of such candidates that is asked."""
+    found = TASKS[task].candidates(IndoorView(scene, PROFILES[profile]))
+    return dict(zip(found["answer"].to_pylist(), found["share"].to_pylist(), strict=True))
+
+
+@pytest.mark.parametrize(
+    ("counts", "share"), [((2, 2, 2, 3, 4), 1 / 3), ((2, 2, 3, 5, 6, 7, 8), 1.0), ((2, 3), 0.5), ((2, 2), 0.0)]
+)
+def test_two_is_at_most_a_third_of_the_counts_on_average(counts: tuple[int, ...], share: float) -> None:
+    """Of three twos beside two others one is asked: a third."""
+    found = shares(counted(*counts), "object_counting")
+    assert found == {str(count): pytest.approx(share if count == 2 else 1.0, abs=2e-4) for count in counts}
+
+
+def test_a_lot_takes_out_what_is_asked_less_often() -> None:
+    asked, n = Counter[str](), 40
+    for number in range(n):
+        found = rows(named(counted(2, 2, 2, 3, 4), f"s{number}"), "object_counting")
         asked.update(row["answer"] for row in found if row["reason"] is None)
         assert {row["reason"] for row in found if row["answer"] is None} <= {"thinned"}
-    others = sum(count != 2 for count in counts)
-    most = min(counts.count(2), others / 2)
-    assert asked["2"] == pytest.approx(120 * most, abs=4 * (120 * most) ** 0.5)
-    assert asked.total() - asked["2"] == 120 * others
+    assert asked["2"] == pytest.approx(n, abs=3 * (3 * n * 1 / 3 * 2 / 3) ** 0.5)
+    assert asked["3"] == asked["4"] == n
 
 
 @pytest.mark.parametrize(("side_m", "share"), [(2.15, 0.3), (2.4, 0.3), (2.6, 1.0), (1.8, 1.0)])
 def test_usual_sizes_of_common_names_are_thinned(side_m: float, share: float) -> None:
     bed = make_scene([("bed", (0, 0, 0.3), (side_m, 1.6, 0.5), 0)])
-    kept = sum(rows(named(bed, f"s{n}"), "object_size_estimation")[0]["reason"] is None for n in range(150))
-    assert kept == pytest.approx(150 * share, abs=4 * (150 * share * (1 - share)) ** 0.5)
-    assert all(row["reason"] is None for row in rows(bed, "object_size_estimation", "official"))
+    assert list(shares(bed, "object_size_estimation").values()) == [share]
+    assert list(shares(bed, "object_size_estimation", "official").values()) == [1.0]
 
 
 @pytest.mark.parametrize(("apart_m", "share"), [(1.99, 0.3), (2.01, 0.6), (3.01, 1.0)])
 def test_short_distances_are_thinned(apart_m: float, share: float) -> None:
     pair = make_scene([cube("easel", 0, 0, 0.2), cube("globe", apart_m + 0.2, 0, 0.2)])
-    found = [rows(named(pair, f"s{n}"), "object_abs_distance")[0]["reason"] for n in range(150)]
-    assert found.count(None) == pytest.approx(150 * share, abs=4 * (150 * share * (1 - share)) ** 0.5)
+    assert list(shares(pair, "object_abs_distance").values()) == [share]
 
 
 def test_what_people_take_for_one_another_is_not_asked_about() -> None:
