@@ -51,25 +51,27 @@ class _Mark:
 _MARK: Final = _Mark()
 
 
-def read_pickle(raw: bytes, records: Collection[str]) -> Any:
+def read_pickle(raw: bytes, records: Collection[str], steps_max: int = OPCODES_MAX, parts_max: int = PARTS_MAX) -> Any:
     """The content of a pickle: plain values, lists, tuples, dicts, numpy arrays of numbers, and `Record`.
 
     Args:
         raw: the file.
         records: classes that may stand in it, as "module.Name"; they become records of that kind.
+        steps_max: opcodes that it may take.
+        parts_max: lists, tuples, dicts, arrays and records that it may make.
 
     Raises:
         PickleError: ``foreign_pickle`` (it names something else, or asks for anything but data), ``truncated_pickle``,
             ``bad_pickle`` (no pickle, or a broken one), ``pickle_too_large``, ``pickle_too_deep``.
     """
-    return _Machine(frozenset(records)).run(raw)
+    return _Machine(frozenset(records), steps_max, parts_max).run(raw)
 
 
 class _Machine:
     """The stack, the memo, and how deep everything on them is."""
 
-    def __init__(self, records: frozenset[str]) -> None:
-        self._records = records
+    def __init__(self, records: frozenset[str], steps_max: int, parts_max: int) -> None:
+        self._records, self._steps_max, self._parts_max = records, steps_max, parts_max
         self._stack: list[Any] = []
         self._memo: dict[int, Any] = {}
         self._parts: dict[int, Any] = {}  # by id: kept alive, so that no id is used again
@@ -83,8 +85,8 @@ class _Machine:
         try:
             for opcode, argument, _ in pickletools.genops(raw):
                 count += 1
-                if count > OPCODES_MAX:
-                    raise PickleError("pickle_too_large", f"over {OPCODES_MAX:,} steps")
+                if count > self._steps_max:
+                    raise PickleError("pickle_too_large", f"over {self._steps_max:,} steps")
                 if opcode.name == "STOP":
                     return self._result()
                 self._step(opcode.name, argument)
@@ -263,8 +265,8 @@ class _Machine:
         return target
 
     def _part(self, value: Any, inner: Collection[Any]) -> None:
-        if len(self._parts) >= PARTS_MAX:
-            raise PickleError("pickle_too_large", f"over {PARTS_MAX:,} lists, dicts, tuples and arrays")
+        if len(self._parts) >= self._parts_max:
+            raise PickleError("pickle_too_large", f"over {self._parts_max:,} lists, dicts, tuples and arrays")
         self._parts[id(value)] = value
         self._stack.append(value)
         self._deepen(value, inner)

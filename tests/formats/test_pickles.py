@@ -16,7 +16,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.formats import pickles
 from pipeline.formats.pickled import PickledRecord, PickleError
 from pipeline.formats.pickles import DEPTH_MAX, read_pickle
 
@@ -282,14 +281,11 @@ def test_audit_hooks_see_no_import_no_call_no_file() -> None:
     assert told.stdout.strip() == "[]"
 
 
-def test_too_many_steps_or_parts_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pickles, "OPCODES_MAX", 100)
+def test_too_many_steps_or_parts_are_refused() -> None:
     with pytest.raises(PickleError, match="over 100 steps"):
-        read_pickle(four(b"N" * 120), ())
-    monkeypatch.undo()
-    monkeypatch.setattr(pickles, "PARTS_MAX", 100)
+        read_pickle(four(b"N" * 120), (), steps_max=100)
     with pytest.raises(PickleError, match="over 100 lists"):
-        read_pickle(four(b"(" + b"]" * 101 + b"t"), ())
+        read_pickle(four(b"(" + b"]" * 101 + b"t"), (), parts_max=100)
 
 
 @pytest.mark.parametrize(("deep", "refused"), [(DEPTH_MAX, False), (DEPTH_MAX + 1, True)])

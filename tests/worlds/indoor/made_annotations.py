@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import pickle
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -11,6 +12,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from scipy.spatial.transform import Rotation
 
+from tests.worlds.indoor.made_capture import BOXES, LENS, SIZE, color, png, room_mesh, walk
 from tests.worlds.indoor.readers.tiny_scans import ply, put, put_json
 
 Turn = Callable[[np.ndarray], np.ndarray]  # of what a format writes, to plant a fault in it
@@ -58,6 +60,91 @@ def same(values: np.ndarray) -> np.ndarray:
 
 def quat_xyzw(rotation: np.ndarray) -> np.ndarray:
     return Rotation.from_matrix(rotation).as_quat()
+
+
+FILMED: Final = tuple(
+    Thing(label, tuple((np.array(low) + high) / 2), tuple(np.array(high) - low), 0.0) for label, low, high in BOXES
+)  # what the camera of `made_capture` walks around
+ALIGN: Final = np.array([[0.8, 0.6, 0, 0.4], [-0.6, 0.8, 0, 1.1], [0, 0, 1, 0.2], [0, 0, 0, 1]])  # aligned <- scan
+
+
+def embodiedscan(
+    root: Path, change: Turn = same, things: tuple[Thing, ...] = THINGS, film: bool = False, protocol: int = 4
+) -> None:
+    """``change`` of poses (N, 4, 4), camera-to-world of the scan; without ``film`` no picture is there."""
+    pose = change(np.linalg.inv(ALIGN) @ walk().pose)
+    lens = np.eye(4)
+    lens[[0, 1, 0, 1], [0, 1, 2, 2]] = LENS
+    names = sorted({thing.label for thing in (*things, SHELL)})
+    images = []
+    for i in range(len(pose)):
+        stem = f"scannet/posed_images/scene0000_00/{i:05d}"
+        told = {"img_path": f"{stem}.jpg", "depth_path": f"{stem}.png", "cam2global": pose[i]}
+        images.append(told | {"visible_instance_ids": [0, 1]})
+        if film:
+            put(root / f"{stem}.jpg", color(i))
+            put(root / f"{stem}.png", png(walk().depth_mm(i)))
+    instances = [
+        {
+            "bbox_3d": [*thing.center, *thing.size, np.radians(thing.turn_deg), 0.0, 0.0],
+            "bbox_label_3d": names.index(thing.label),
+            "bbox_id": number,
+        }
+        for number, thing in enumerate((*things, SHELL))
+    ]
+    scene = {"sample_idx": "scannet/scene0000_00", "images": images, "instances": instances}
+    scene |= {"axis_align_matrix": ALIGN, "cam2img": lens, "depth_cam2img": lens}
+    meta = {"categories": {name: number for number, name in enumerate(names)}, "DATASET": "EmbodiedScan"}
+    raw = pickle.dumps({"metainfo": meta, "data_list": [scene]}, protocol)
+    put(root / "embodiedscan_infos_val.pkl", raw)
+
+
+def threerscan(
+    root: Path, change: Turn = same, things: tuple[Thing, ...] = THINGS, turn: Turn = same, film: bool = False
+) -> None:
+    """``change`` of poses (N, 4, 4), ``turn`` of each box's axes (3, 3), a row per axis."""
+    groups = [
+        {
+            "objectId": number + 1,
+            "label": thing.label,
+            "obb": {
+                "centroid": list(thing.center),
+                "axesLengths": list(thing.size),
+                "normalizedAxes": turn(thing.rotation.T).ravel().tolist(),
+            },
+        }
+        for number, thing in enumerate((*things, SHELL))
+    ]
+    put(root / "semseg.v2.json", json.dumps({"scan_id": "0", "segGroups": groups}, default=float))
+    put(root / "labels.instances.annotated.v2.ply", ply(*room_mesh()) if things is FILMED else room_ply())
+    if not film:
+        return
+    pose, lens = change(walk().pose), np.eye(4)
+    lens[[0, 1, 0, 1], [0, 1, 2, 2]] = LENS
+    info = {"m_colorWidth": SIZE[0], "m_colorHeight": SIZE[1], "m_depthShift": 1000, "m_frames.size": len(pose)}
+    info["m_calibrationColorIntrinsic"] = " ".join(map(str, lens.ravel()))
+    put(root / "sequence/_info.txt", "\n".join(f"{key} = {value}" for key, value in info.items()))
+    for i in range(len(pose)):
+        stem = f"sequence/frame-{i:06d}"
+        put(root / f"{stem}.color.jpg", color(i))
+        depth = walk().depth_mm(i)
+        put(root / f"{stem}.depth.pgm", b"P5\n%d %d\n65535\n" % depth.shape[::-1] + depth.astype(">u2").tobytes())
+        put(root / f"{stem}.pose.txt", "\n".join(" ".join(map(str, row)) for row in pose[i]))
+
+
+def matterport(root: Path, change: Turn = same, regions: int = 1) -> None:
+    """``change`` of the radii (3,). A second region has the floor alone. Blanks are written as #."""
+    names = sorted({thing.label for thing in (*THINGS, SHELL)})
+    lines = ["ASCII 1.1", "H x x 0 0 0 0 0 7 6 2 0 1", "L 0 2 ~ 0 0 0 0 0 0 4 4 3"]
+    lines += [f"R {i} 0 0 0 b 0 0 0 0 0 0 4 4 3 2.5 0 0 0 0" for i in range(2)]
+    words = [name.replace("nightstand", "night#stand") for name in names]
+    lines += [f"C {i} {40 + i} {word} 3 misc 0 0 0 0 0" for i, word in enumerate(words)]
+    for number, thing in enumerate((*THINGS, *[SHELL] * regions)):
+        axes, radii = thing.rotation.T, change(np.array(thing.size) / 2)
+        rest = " ".join(f"{n:.9g}" for n in (*thing.center, *axes[0], *axes[1], *radii))
+        lines.append(f"O {number} {int(number > 6)} {names.index(thing.label)} {rest} 0 0 0 0 0 0 0 0")
+    put(root / "house_segmentations/x.house", "\n".join(lines))
+    put(root / "region_segmentations/region0.ply", room_ply())
 
 
 def replica(root: Path, change: Turn = same, gravity: tuple[float, ...] = (0.0, 0.0, -1.0)) -> None:

@@ -12,24 +12,46 @@ import pytest
 
 from pipeline.core.errors import RawDataError
 from pipeline.worlds.indoor.converters.annotated import split_words
+from pipeline.worlds.indoor.converters.embodiedscan import euler_zxy
 from pipeline.worlds.indoor.converters.registry import CONVERTERS, recognised
 from pipeline.worlds.indoor.facts import IndoorScene
+from pipeline.worlds.registry import examined
 from tests.worlds.indoor.made_annotations import (
+    ALIGN,
+    FILMED,
     THINGS,
     aria,
     corners,
+    embodiedscan,
+    matterport,
     procthor,
     procthor_lines,
     replica,
+    threerscan,
 )
-from tests.worlds.indoor.test_converters import CAPTURES, converted, try_mutations
+from tests.worlds.indoor.made_capture import walk
+from tests.worlds.indoor.readers.tiny_scans import put
+from tests.worlds.indoor.test_converters import CAPTURES, converted, inverted, other_camera, transposed, try_mutations
 
-WRITERS = {"replica": replica, "aria_digital_twin": aria, "procthor": procthor}
-NAMED = {"procthor": {"lamp": "tv stand", "nightstand": "night stand"}}
+WRITERS = {
+    "embodiedscan": embodiedscan,
+    "3rscan": threerscan,
+    "matterport": matterport,
+    "replica": replica,
+    "aria_digital_twin": aria,
+    "procthor": procthor,
+}
+NAMED = {
+    "matterport": {"nightstand": "night stand"},
+    "procthor": {"lamp": "tv stand", "nightstand": "night stand"},
+}
+
+
+OPEN_ENDED = {"labels_of_one_kind", "label_not_complete"}
 
 
 def doubts(scene: IndoorScene) -> set[str]:
-    return {f.name for f in scene.findings if f.severity == "doubt"}
+    return {f.name for f in examined(scene).findings if f.severity == "doubt"}
 
 
 def scalar_moved(quat: np.ndarray) -> np.ndarray:
@@ -37,12 +59,17 @@ def scalar_moved(quat: np.ndarray) -> np.ndarray:
     return np.roll(quat, 1)
 
 
+def unaligned(pose: np.ndarray) -> np.ndarray:
+    """As whoever took poses for those of the aligned frame already."""
+    return ALIGN @ pose
+
+
 @pytest.mark.parametrize("name", WRITERS)
 def test_the_boxes_are_those_of_the_room(tmp_path: Path, name: str) -> None:
     WRITERS[name](tmp_path / "in")
     assert recognised(tmp_path / "in") == [name]
     _, scene, _ = converted(name, tmp_path / "in", tmp_path / "out")
-    assert not doubts(scene) - {"labels_of_one_kind"}
+    assert not doubts(scene) - OPEN_ENDED
     wanted = {(NAMED.get(name, {}).get(thing.label, thing.label), *thing.corners.round(3).ravel()) for thing in THINGS}
     boxes = [(o.category, o.box) for o in scene.facts.objects]
     found = {
@@ -55,6 +82,14 @@ def test_the_boxes_are_those_of_the_room(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize(
     ("write", "says"),
     [
+        (lambda root: embodiedscan(root, inverted, FILMED, film=True), "depth_contradicts_poses"),
+        (lambda root: embodiedscan(root, transposed, FILMED, film=True), "depth_contradicts_poses"),
+        (lambda root: embodiedscan(root, unaligned, FILMED, film=True), "box_misses_mesh"),
+        (lambda root: threerscan(root, transposed, FILMED, film=True), "depth_contradicts_poses"),
+        (lambda root: threerscan(root, other_camera, FILMED, film=True), "depth_contradicts_poses"),
+        (lambda root: threerscan(root, turn=np.transpose), "box_misses_mesh"),
+        (lambda root: threerscan(root, turn=lambda axes: axes * 0.5), "unusable_boxes"),
+        (lambda root: matterport(root, lambda radii: 2 * radii), "implausible_size"),
         (lambda root: replica(root, scalar_moved), "boxes_lean"),
         (lambda root: aria(root, scalar_moved), "another_axis_is_up"),
         (lambda root: replica(root, lambda quat: quat * [-1, -1, -1, 1]), "box_misses_mesh"),  # transposed
@@ -80,6 +115,49 @@ def test_a_wrong_convention_is_caught(tmp_path: Path, write: Callable[[Path], No
 def test_mutations_are_named(tmp_path: Path, name: str) -> None:
     WRITERS[name](tmp_path / "in")
     try_mutations(tmp_path, name)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "write"), [("embodiedscan", embodiedscan), ("3rscan", threerscan)])
+def test_film_and_depth_fit_the_boxes(tmp_path: Path, name: str, write: Callable[..., None]) -> None:
+    write(tmp_path / "in", things=FILMED, film=True)
+    document, scene, frames = converted(name, tmp_path / "in", tmp_path / "out")
+    assert not doubts(scene) - OPEN_ENDED
+    assert frames is not None
+    np.testing.assert_allclose(frames.world_T_camera, walk().pose, atol=0.02)  # the floor was found at 0
+    assert document.mesh is not None
+    assert document.camera is not None
+    assert all(frame.depth for frame in document.camera.frames)
+
+
+def test_angles_are_about_z_then_x_then_y_of_the_box() -> None:
+    quarter = np.pi / 2
+    (turn,) = euler_zxy(np.array([[quarter, quarter, 0.0]]))
+    np.testing.assert_allclose(turn, [[0, 0, 1], [1, 0, 0], [0, 1, 0]], atol=1e-12)
+    (turn,) = euler_zxy(np.array([[0.0, quarter, quarter]]))
+    np.testing.assert_allclose(turn @ [1, 0, 0], [0, 1, 0], atol=1e-12)  # to -z about y first, then to y about x
+
+
+def test_a_foreign_pickle_is_not_run(tmp_path: Path) -> None:
+    put(tmp_path / "in/embodiedscan_infos_val.pkl", b"cos\nsystem\n(S'touch /nowhere'\ntR.")
+    with pytest.raises(RawDataError, match="foreign_pickle"):
+        converted("embodiedscan", tmp_path / "in", tmp_path / "out")
+
+
+@pytest.mark.parametrize("protocol", [2, 5])
+def test_pickles_of_all_protocols_are_read(tmp_path: Path, protocol: int) -> None:
+    embodiedscan(tmp_path / "in", protocol=protocol)
+    (place,) = CONVERTERS["embodiedscan"].places(tmp_path / "in")
+    assert place.name == "scannet-scene0000_00"
+
+
+def test_a_region_is_a_scene(tmp_path: Path) -> None:
+    matterport(tmp_path / "in", regions=2)
+    converter = CONVERTERS["matterport"]
+    places = converter.places(tmp_path / "in")
+    assert [place.name for place in places] == ["x-region0", "x-region1"]
+    with pytest.raises(RawDataError, match="unusable_boxes"):  # the floor alone
+        converter.convert(places[1], tmp_path)
 
 
 def test_what_is_carried_away_is_not_counted(tmp_path: Path) -> None:

@@ -368,8 +368,8 @@ def spoilt(raw: bytes, chance: random.Random) -> bytes:
 def try_mutations(root: Path, name: str) -> None:
     """200 of the files below ``root/in``: each is converted, or refused by a name of ours."""
     words = {".txt", ".csv", ".json", ".house"}
-    paths = sorted(p for p in (root / "in").rglob("*") if p.suffix in words) or [root / "in"]
     other = [p for p in sorted((root / "in").rglob("*")) if p.is_file() and p.suffix not in words][:3]
+    paths = sorted(p for p in (root / "in").rglob("*") if p.suffix in words) or other
     chance, converter = random.Random(32), CONVERTERS[name]  # noqa: S311
     for number in range(200):
         path = chance.choice(paths if number % 8 or not other else other)

@@ -8,6 +8,8 @@ from typing import Final
 from pipeline.worlds.indoor.converters.aria_digital_twin import AriaDigitalTwin
 from pipeline.worlds.indoor.converters.capture import Converter
 from pipeline.worlds.indoor.converters.colmap import Colmap
+from pipeline.worlds.indoor.converters.embodiedscan import EmbodiedScan
+from pipeline.worlds.indoor.converters.matterport import Matterport
 from pipeline.worlds.indoor.converters.nerfstudio import Nerfstudio
 from pipeline.worlds.indoor.converters.polycam import Polycam
 from pipeline.worlds.indoor.converters.procthor import ProcThor
@@ -16,6 +18,7 @@ from pipeline.worlds.indoor.converters.replica import Replica
 from pipeline.worlds.indoor.converters.rgbd import ExportedFrames, SevenScenes, Tum
 from pipeline.worlds.indoor.converters.roomplan import AppleRoomPlan
 from pipeline.worlds.indoor.converters.stray_scanner import StrayScanner
+from pipeline.worlds.indoor.converters.threerscan import ThreeRScan
 
 _ALL: Final[tuple[Converter, ...]] = (
     SevenScenes(),
@@ -27,7 +30,10 @@ _ALL: Final[tuple[Converter, ...]] = (
     Record3D(),
     Polycam(),
     AppleRoomPlan(),
+    EmbodiedScan(),
+    ThreeRScan(),
     Replica(),
+    Matterport(),
     AriaDigitalTwin(),
     ProcThor(),
 )

@@ -71,9 +71,8 @@ class SevenScenes:
 
     def places(self, source: Path) -> Sequence[Path]:
         """See `Converter.places`."""
-        return [
-            f for f in (source, *sorted(p for p in source.glob("*") if p.is_dir())) if any(f.glob("frame-*.pose.txt"))
-        ]
+        folders = [f for f in folders_of(source) if any(f.glob("frame-*.pose.txt"))]
+        return [f for f in folders if not (f / "_info.txt").is_file()]  # which 3RScan has
 
     def convert(self, place: Path, folder: Path) -> SceneDocument:
         """See `Converter.convert`."""
@@ -97,7 +96,7 @@ class SevenScenes:
             Capture(
                 place=place,
                 made_by=f"scan2qa convert {self.name}",
-                shots=[s if s.world_T_camera is None else _orthonormal(s) for s in shots],
+                shots=[s if s.world_T_camera is None else orthonormal(s) for s in shots],
                 size=size,
                 up=-numbers_of(gravity, 3) if gravity.is_file() else None,
                 depth_m=lambda i: depth_png(depths[i], 1000.0, (0, 65535)),
@@ -120,8 +119,8 @@ def _color(stem: Path) -> Path | None:
     )
 
 
-def _orthonormal(shot: CapturedFrame) -> CapturedFrame:
-    """The nearest rotation: 7-Scenes' poses come from an average, and are off by up to 5e-4."""
+def orthonormal(shot: CapturedFrame) -> CapturedFrame:
+    """The frame with the nearest rotation: 7-Scenes' poses come from an average, and are off by up to 5e-4."""
     pose = np.array(shot.world_T_camera)
     if np.isfinite(pose).all():
         u, _, v = np.linalg.svd(pose[:3, :3])
@@ -158,7 +157,7 @@ class ExportedFrames:
                 place=place,
                 made_by=f"scan2qa convert {self.name}",
                 shots=[
-                    _orthonormal(
+                    orthonormal(
                         CapturedFrame((n - numbers[0]) / FPS, numbers_of(poses[n], 16).reshape(4, 4), lens, colors[n])
                     )
                     for n in numbers
