@@ -243,6 +243,20 @@ def converters() -> None:
 
 
 @app.command()
+def label(
+    scene: Annotated[Path, typer.Argument(help="A folder with a scene.json, as convert writes it.")],
+    host: Annotated[
+        str, typer.Option(help="Where to listen. Other than this machine it demands a token.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=1, max=65535)] = 8766,
+) -> None:
+    """Serves a page on which boxes are drawn and named on a scene's floor plan; they go into its scene.json."""
+    from flows.cli.label import label as serve
+
+    serve(scene, host, port)
+
+
+@app.command()
 def samples(folder: Annotated[Path, typer.Argument(help="Where to write them.")]) -> None:
     """Writes small procedural raw data of every world, and the truth that was planted in them."""
     from flows.orchestration.roots import samples

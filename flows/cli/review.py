@@ -95,7 +95,7 @@ def serve(folder: Path, host: str, port: int, pack_only: bool, without_video: bo
                 files = {item.id: folder / RELEASE / captioned / f"{item.id}.png" for item in pack.items}
                 drawings |= {number: file for number, file in files.items() if file.is_file()}
             site = Site(folder.resolve().name, pack, database, folder, drawings)
-            _run(Pages(site, salt, token).app(only_loopback=host in LOOPBACK), host, port)
+            run_server(Pages(site, salt, token).app(only_loopback=host in LOOPBACK), host, port)
         finally:
             database.close()
 
@@ -312,7 +312,8 @@ def _alone(place: Path) -> Iterator[None]:
         yield
 
 
-def _run(app: Starlette, host: str, port: int) -> None:
+def run_server(app: Starlette, host: str, port: int) -> None:
+    """Serves an application until it is stopped. Raises ConfigError where the port cannot be used."""
     import uvicorn
 
     from flows.review_app.server import configured

@@ -91,7 +91,7 @@ class Pages:
 
     async def sign_in(self, request: Request) -> Response:
         """Takes a name, and the token where one is demanded."""
-        form = await _form(request)
+        form = await read_form(request)
         name = " ".join(form.get("reviewer", "").split())
         problem = name_problem(name)
         if self._token is not None and not hmac.compare_digest(form.get("token", "").encode(), self._token.encode()):
@@ -129,7 +129,7 @@ class Pages:
 
     async def act(self, request: Request) -> Response:
         """Stores an answer, that the truth holds, or a flag; or takes the last of these two back."""
-        reviewer, form = self._signed_in(request), await _form(request)
+        reviewer, form = self._signed_in(request), await read_form(request)
         item, role = self._known(request), _role(form.get("role"))
         action = request.url.path.rpartition("/")[2]
         return await run_in_threadpool(self._act, request, item, reviewer, role, action, form)
@@ -214,8 +214,8 @@ _ERRORS: Final = {
 }
 
 
-async def _form(request: Request) -> dict[str, str]:
-    """The fields of a form; of one that is named twice the last."""
+async def read_form(request: Request) -> dict[str, str]:
+    """The fields of a form; of one that is named twice the last. Raises HTTPException where it is too long."""
     body = bytearray()
     async for chunk in request.stream():
         body += chunk
@@ -305,7 +305,7 @@ class AuthMiddleware:
         if self._only_loopback and _host_name(headers.get("host", "")) not in LOOPBACK:
             await PlainTextResponse("Open the page as http://127.0.0.1 or localhost.", 400)(scope, receive, send)
         elif scope["method"] not in {"GET", "HEAD"} and not _from_here(headers):
-            refused = "Refused: this was not sent from the review page itself. Reload the page and try again."
+            refused = "Refused: this was not sent from the page itself. Reload the page and try again."
             await PlainTextResponse(refused, 403)(scope, receive, _with_headers(send))
         else:
             await self._app(scope, receive, _with_headers(send))

@@ -8,6 +8,7 @@ axes ``up`` and ``handedness`` tell (`Axes`).
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, Final, Literal
 
@@ -17,6 +18,7 @@ from pydantic import AfterValidator, Field, FiniteFloat, model_validator
 from pipeline.core.arrays import FloatArray
 from pipeline.core.files import write_atomically
 from pipeline.core.schema import Mat3, Model, Name, Vec3
+from pipeline.formats.json_scenes import split_scenes
 
 FILE: Final = "scene.json"
 MAX_BYTES: Final = 256 * 2**20  # of scene.json: 200,000 frames take 80 MiB
@@ -193,3 +195,26 @@ def _laid_out(value: Any, indent: str = "") -> str:
         return json.dumps(value, ensure_ascii=False, allow_nan=False)
     opening, closing = "{}" if isinstance(value, dict) else "[]"
     return f"{opening}\n{inner}" + f",\n{inner}".join(lines) + f"\n{indent}{closing}"
+
+
+def with_members(raw: bytes, members: Mapping[str, str]) -> bytes:
+    """A JSON object's bytes with the values of some keys replaced, or added at its end; all else stays as it is.
+
+    Args:
+        raw: valid JSON, an object with at least one member and no key twice.
+        members: key -> the new value as JSON.
+    """
+    spans = {entry.name: entry.span for entry in split_scenes(raw)}
+    last = max(end for _, end in spans.values())
+    added = "".join(f",\n  {json.dumps(key)}: {value}" for key, value in members.items() if key not in spans)
+    changes = [(*spans[key], value) for key, value in members.items() if key in spans] + [(last, last, added)]
+    for start, end, value in sorted(changes, reverse=True):
+        raw = raw[:start] + value.encode() + raw[end:]
+    return raw
+
+
+def entries_of(raw: bytes, key: str) -> list[str]:
+    """The texts of the entries of a list in a JSON object, as they stand there; none where there is no such key."""
+    span = next((entry.span for entry in split_scenes(raw) if entry.name == key), (0, 0))
+    inner = raw[slice(*span)]
+    return [inner[slice(*entry.span)].decode() for entry in split_scenes(inner, lambda _: "")] if inner else []

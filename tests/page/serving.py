@@ -69,17 +69,26 @@ def served(folder: Path, pack: ReviewBundle | None = None, port: int = 0) -> Ite
     """The page in a thread."""
     pack = pack or pack_of(rooms(8), VIDEO)
     app, database = app_of(folder, pack)
+    try:
+        with serving(app, port) as base:
+            yield Page(base, pack, database)
+    finally:
+        database.close()
+
+
+@contextlib.contextmanager
+def serving(app: Starlette, port: int = 0) -> Iterator[str]:
+    """An application in a thread; its address."""
     server = uvicorn.Server(configured(app, "127.0.0.1", port or free_port()))
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     while not server.started:
         time.sleep(0.01)
     try:
-        yield Page(f"http://127.0.0.1:{server.config.port}", pack, database)
+        yield f"http://127.0.0.1:{server.config.port}"
     finally:
         server.should_exit = True
         thread.join()
-        database.close()
 
 
 def free_port() -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import shutil
 from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass
 from importlib.resources import files
@@ -13,7 +12,7 @@ from typing import Any, Final
 import krippendorff
 import numpy as np
 import pytest
-from playwright.sync_api import Browser, Dialog, Page, Route, expect, sync_playwright
+from playwright.sync_api import Browser, Dialog, Page, Route, expect
 from sklearn.metrics import cohen_kappa_score
 
 from pipeline.review.review_bundle import ReviewBundle, ReviewTruth
@@ -23,30 +22,12 @@ from tests.review.made import EVIDENCE_NAME, PAYLOAD, pack_of, rooms
 
 pytestmark = pytest.mark.slow
 
-CHROMIUM: Final = shutil.which("chromium") or "/usr/bin/chromium"
-ARGUMENTS: Final = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 DESKTOP: Final = {"width": 1280, "height": 900}
 PHONE: Final = {"width": 390, "height": 844}
 WCAG_AA: Final = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"], "resultTypes": ["violations"]}
 AXE: Final = (files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8")
 VIOLATIONS: Final = "options => axe.run(options).then(r => r.violations.map(v => v.id + ' ' + v.nodes[0].html))"
 WIDE: Final = "7531"  # a truth that stands nowhere else
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="module")

@@ -26,8 +26,9 @@ from pipeline.rendering.near_misses import some_of_each
 from pipeline.samples.indoor.metadata import PLANS, sample_scene
 from pipeline.stages.builder import Builder
 from tests.builds import Cli, config_of, rows_of
+from tests.page.conftest import ARGUMENTS, CHROMIUM
 from tests.page.serving import write_video
-from tests.page.test_browser import ARGUMENTS, AXE, CHROMIUM, DESKTOP, PHONE, VIOLATIONS, WCAG_AA
+from tests.page.test_browser import AXE, DESKTOP, PHONE, VIOLATIONS, WCAG_AA
 
 FILE: Final = "test-00000-of-00001.parquet"
 NAME: Final = "chair & 'stool'"

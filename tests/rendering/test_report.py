@@ -30,7 +30,8 @@ from pipeline.samples.indoor.metadata import PLANS, sample_scene
 from pipeline.stages.builder import Builder
 from tests.builds import config_of, rows_of
 from tests.drawing.reading import measured, parts, texts
-from tests.page.test_browser import ARGUMENTS, AXE, CHROMIUM, PHONE, VIOLATIONS, WCAG_AA
+from tests.page.conftest import ARGUMENTS, CHROMIUM
+from tests.page.test_browser import AXE, PHONE, VIOLATIONS, WCAG_AA
 
 FILE: Final = "test-00000-of-00001.parquet"
 NAME: Final = "chair & 'stool'"

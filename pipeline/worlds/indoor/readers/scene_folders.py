@@ -167,7 +167,7 @@ class SceneFolders(Reader):
         _check_lean(instances, findings)
         objects, counts = assemble(instances, findings)
         _check_labels(document, counts, findings)
-        mesh, film = _mesh_of(files, findings), film_of(files, findings)
+        mesh, film = mesh_of(files, findings), film_of(files, findings)
         if mesh is not None:
             for item in instances:
                 check_against_mesh(item, mesh.vertices, findings, SPANNED_MIN)
@@ -190,7 +190,7 @@ class SceneFolders(Reader):
 
     def geometry(self, files: SceneFiles, scene: IndoorScene) -> SceneGeometry | None:
         """See `Reader.geometry`."""
-        mesh, film = _mesh_of(files, Findings()), film_of(files, Findings())
+        mesh, film = mesh_of(files, Findings()), film_of(files, Findings())
         if mesh is None or not len(mesh.faces):
             return None
         owner = label_vertices(mesh.vertices, scene.facts.objects, ())
@@ -207,7 +207,8 @@ class SceneFolders(Reader):
         return film.table.footage(files, film.path, film.video.fps)
 
 
-def _mesh_of(files: SceneFiles, findings: Findings) -> PlyMesh | None:
+def mesh_of(files: SceneFiles, findings: Findings) -> PlyMesh | None:
+    """The mesh of a scene, or its cloud as a mesh without faces, in the world frame; None where there is neither."""
     return files.once("mesh", lambda found: _mesh(files), findings)
 
 
@@ -219,7 +220,7 @@ def _instances(document: SceneDocument, axes: Axes, findings: Findings) -> list[
         what = f"{item.label} (object {number})"
         if not check_name(category, findings):
             continue
-        rows = _rows(item, document.up)
+        rows = rows_of(item, document.up)
         if np.linalg.det(rows) < 0:
             message = f"the axes of {what} are a left-handed triple"
             remedy = "turn one of them about, or state handedness 'left' and give a rotation in that frame"
@@ -264,7 +265,7 @@ def _check_turns(instances: list[Instance], vertices: FloatArray, findings: Find
         findings.add(doubt("box_misses_mesh", UPRIGHT, message, remedy, fewer, TURNED_TIMES * more, "boxes"))
 
 
-def _rows(item: LabelledBox, up: str) -> FloatArray:
+def rows_of(item: LabelledBox, up: str) -> FloatArray:
     """The axes (3, 3) of a box in the file's frame, one per row."""
     if item.axes is not None:
         return np.array(item.axes, dtype=float)

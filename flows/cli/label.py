@@ -1,0 +1,26 @@
+"""The command `scan2qa label`: draws the boxes of a scene folder in the browser."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from flows.cli.output.console import console, start_spinner, stop_spinner
+from flows.cli.review import run_server, token_for
+from pipeline.core.errors import require_extra
+
+
+def label(folder: Path, host: str, port: int) -> None:
+    """Serves the page until it is stopped. Raises ConfigError, RawDataError, StoreError."""
+    require_extra("scans", "label")
+    from flows.label_app.app import LabelPages
+    from flows.label_app.scene import LabelledScene
+    from flows.review_app.app import LOOPBACK
+
+    token = token_for(host)
+    start_spinner("Reading the scene")
+    scene = LabelledScene(folder)
+    stop_spinner()
+    shown = f"[{host}]" if ":" in host else host
+    console.print(f"{scene.folder}: http://{shown}:{port} (Ctrl-C ends it)", soft_wrap=True)
+    console.print(f"Every change goes to {scene.labels.path} at once.", soft_wrap=True)
+    run_server(LabelPages(scene, token).app(only_loopback=host in LOOPBACK), host, port)

@@ -1,0 +1,180 @@
+"""The routes of the page to label: the page, what it shows, and the boxes that it sends after every change."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import hmac
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+from pydantic import BaseModel, ConfigDict, FiniteFloat, ValidationError
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+
+from flows.label_app.scene import LabelledScene
+from flows.review_app.app import A_YEAR_S, WRONG_TOKEN_S, AuthMiddleware, read_form, reviewer_of, signed
+from flows.review_app.app import HERE as REVIEW
+from pipeline.core.errors import RawDataError, StoreError
+from pipeline.formats.scene_folder import MAX_BYTES
+from pipeline.worlds.indoor.labels.boxes import ChangedError, Drawn, PlacedBox, UnusableError
+
+HERE: Final = Path(__file__).resolve().parent
+COOKIE: Final = "labeller"
+MAX_REQUEST: Final = 64 * 1024
+_SEE_OTHER: Final = 303
+M = TypeVar("M", bound=BaseModel)
+
+
+class Rectangle(BaseModel):
+    """A rectangle to give a height to.
+
+    Attributes:
+        box: upright, on the rectangle.
+        low: heights in metres; only the surface between them counts.
+        high: heights in metres.
+        tighten: whether the rectangle shrinks to what is in it.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    box: PlacedBox
+    low: FiniteFloat
+    high: FiniteFloat
+    tighten: bool = False
+
+
+class LabelPages:
+    """The page about one scene.
+
+    Args:
+        scene: what it shows and writes.
+        token: what a person must know; None on the own machine.
+    """
+
+    def __init__(self, scene: LabelledScene, token: str | None) -> None:
+        self._scene, self._token = scene, token
+        self._key = hashlib.sha256(b"label" + (token or "").encode()).digest()
+
+    def app(self, only_loopback: bool) -> Starlette:
+        """The application; ``only_loopback``: as in `AuthMiddleware`."""
+        return Starlette(
+            routes=[
+                Route("/", self.page),
+                Route("/sign-in", self.sign_in, methods=["POST"]),
+                Route("/scene", self.state),
+                Route("/points", self.points),
+                Route("/fit", self.fit, methods=["POST"]),
+                Route("/views", self.views, methods=["POST"]),
+                Route("/frames/{number:id}", self.frame),
+                Route("/frames/{number:id}/view", self.view),
+                Route("/objects", self.save, methods=["POST"]),
+                Route("/icon.svg", lambda _: FileResponse(REVIEW / "static" / "icon.svg")),
+                Mount("/static", StaticFiles(directory=HERE / "static")),
+            ],
+            middleware=[Middleware(AuthMiddleware, only_loopback=only_loopback)],
+            exception_handlers={
+                HTTPException: _http_error,
+                ChangedError: _told(409),
+                UnusableError: _told(422),
+                RawDataError: _told(409),
+                StoreError: _told(503, "Not stored, try again: "),
+                ClientDisconnect: _told(400),
+            },
+        )
+
+    def page(self, request: Request) -> Response:
+        """The page; or the form that asks for the token."""
+        return FileResponse(HERE / "static" / ("label.html" if self._knows(request) else "token.html"))
+
+    async def sign_in(self, request: Request) -> Response:
+        """Takes the token."""
+        token = (await read_form(request)).get("token", "")
+        if self._token is not None and not hmac.compare_digest(token.encode(), self._token.encode()):
+            await asyncio.sleep(WRONG_TOKEN_S)
+            raise HTTPException(403, "That is not the token of this page.")
+        response = RedirectResponse("/", _SEE_OTHER)
+        response.set_cookie(COOKIE, signed(COOKIE, self._key), max_age=A_YEAR_S, httponly=True, samesite="strict")
+        return response
+
+    def state(self, request: Request) -> Response:
+        """The boxes and all else that the page begins with."""
+        self._check(request)
+        return JSONResponse(self._scene.state())
+
+    def points(self, request: Request) -> Response:
+        """The surface."""
+        self._check(request)
+        return Response(self._scene.points(), media_type="application/octet-stream")
+
+    async def fit(self, request: Request) -> Response:
+        """The box of what stands on a rectangle; null where nothing does."""
+        asked = await self._sent(request, Rectangle)
+        box = await run_in_threadpool(self._scene.fit, asked.box, asked.low, asked.high, asked.tighten)
+        return JSONResponse(None if box is None else box.model_dump(mode="json"))
+
+    async def views(self, request: Request) -> Response:
+        """The frames that show a box."""
+        box = await self._sent(request, PlacedBox)
+        return JSONResponse([view._asdict() for view in await run_in_threadpool(self._scene.views, box)])
+
+    def frame(self, request: Request) -> Response:
+        """The picture of a frame."""
+        self._check(request)
+        picture = self._scene.picture(request.path_params["number"])
+        if picture is None:
+            raise HTTPException(404)
+        return Response(picture, media_type="image/jpeg", headers={"cache-control": "private, max-age=3600"})
+
+    def view(self, request: Request) -> Response:
+        """Time and camera of a frame."""
+        self._check(request)
+        view = self._scene.view(request.path_params["number"])
+        if view is None:
+            raise HTTPException(404)
+        return JSONResponse(view._asdict())
+
+    async def save(self, request: Request) -> Response:
+        """Writes all boxes; tells the digest of what is there now."""
+        drawn = await self._sent(request, Drawn, MAX_BYTES)
+        return JSONResponse({"digest": await run_in_threadpool(self._scene.save, drawn)})
+
+    def _knows(self, request: Request) -> bool:
+        return self._token is None or reviewer_of(request.cookies.get(COOKIE), self._key) == COOKIE
+
+    def _check(self, request: Request) -> None:
+        if not self._knows(request):
+            raise HTTPException(401, "Open the first page, and give the token.")
+
+    async def _sent(self, request: Request, kind: type[M], most: int = MAX_REQUEST) -> M:
+        self._check(request)
+        raw = bytearray()
+        async for chunk in request.stream():
+            raw += chunk
+            if len(raw) > most:
+                raise HTTPException(413, "That is too long.")
+        try:
+            return kind.model_validate_json(bytes(raw))
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_input=False)[0]
+            where = ".".join(map(str, first["loc"]))
+            raise HTTPException(422, f"{where}: {first['msg']}") from error
+
+
+def _told(status: int, before: str = "") -> Callable[[Request, Exception], Any]:
+    async def told(request: Request, error: Exception) -> Response:
+        return PlainTextResponse(f"{before}{error}", status)
+
+    return told
+
+
+async def _http_error(request: Request, error: Exception) -> Response:
+    status, detail = (error.status_code, error.detail) if isinstance(error, HTTPException) else (500, "")
+    return PlainTextResponse(detail, status)

@@ -1,0 +1,151 @@
+"""One scene folder as the page shows it: its boxes, its surface, its frames, and the names that labels may have."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from PIL import Image
+
+from pipeline.core.errors import ConfigError, RawDataError, require_extra
+from pipeline.core.files import write_atomically
+from pipeline.core.findings import Findings
+from pipeline.formats.images import jpeg_bytes
+from pipeline.formats.ply import PlyMesh
+from pipeline.formats.scene_folder import FILE, Axes, SceneDocument
+from pipeline.geometry.scans import Frames
+from pipeline.reading.files import SceneFiles, SceneRef
+from pipeline.worlds.indoor.converters.capture import MESH, ply_bytes
+from pipeline.worlds.indoor.labels.boxes import Drawn, Labels, PlacedBox
+from pipeline.worlds.indoor.labels.surface import (
+    BoxView,
+    fitted,
+    fused_mesh,
+    picture_T_world,
+    surface_of,
+    turn_of,
+    views_of,
+)
+from pipeline.worlds.indoor.readers.categories import load_curation
+from pipeline.worlds.indoor.readers.frames import no_frames
+from pipeline.worlds.indoor.readers.scene_document import document_of
+from pipeline.worlds.indoor.readers.scene_film import film_of
+from pipeline.worlds.indoor.readers.scene_folders import CURATED, mesh_of
+from pipeline.worlds.indoor.sizes import PUBLISHED_M, TYPICAL
+
+PICTURE_WIDTH: Final = 960  # pixels of a frame on the page, at most
+PICTURES_KEPT: Final = 64
+
+
+class LabelledScene:
+    """A scene folder that is being labelled.
+
+    Args:
+        folder: with its ``scene.json``. Where it has depth and neither mesh nor points, the depth is fused into a mesh
+            beside it, which ``scene.json`` then names.
+
+    Raises ConfigError, RawDataError, StoreError.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        folder = folder.resolve()
+        require_extra("scans", "label")
+        if (folder / FILE).is_symlink():
+            raise ConfigError(f"{folder / FILE} is a link: give the folder that has the file itself")
+        if not (folder / FILE).is_file():
+            inner = sorted(path.parent.name for path in folder.glob(f"*/{FILE}"))
+            hint = f"; give one of the scenes in it: {', '.join(inner[:8])}" if inner else ": see scan2qa converters"
+            raise ConfigError(f"{folder} has no {FILE}{hint}")
+        self.folder = folder
+        self.labels = Labels(folder / FILE)
+        self._files = SceneFiles(folder.parent, SceneRef(f"scene/{folder.name}", (folder.name,), ""))
+        film = film_of(self._files, Findings())
+        self.frames: Frames = film.table.frames() if film is not None else no_frames()
+        mesh = mesh_of(self._files, Findings()) or self._fused()
+        if mesh is None and not len(self.frames.time_s):
+            raise ConfigError(f"{folder / FILE} names neither mesh, points nor frames with poses: nothing to draw on")
+        self.surface = surface_of(mesh, self.frames)
+        self.picture = lru_cache(PICTURES_KEPT)(self._picture)
+
+    def state(self) -> dict[str, Any]:
+        """What the page needs to begin with, as JSON. Raises RawDataError."""
+        digest, document, boxes = self.labels.read()
+        points = self.surface.points
+        around = points if len(points) else self.frames.world_T_camera[:, :3, 3]
+        return {
+            "name": self.folder.name,
+            "place": str(self.folder),
+            "digest": digest,
+            "unit": "" if document.unit == "unknown" else "m",
+            "objects": [box.model_dump(mode="json") for box in boxes],
+            "complete": document.complete,
+            "names": names(),
+            "low": np.percentile(around, 0.2, axis=0).tolist(),
+            "high": np.percentile(around, 99.8, axis=0).tolist(),
+            "floor": self.surface.floor,
+            "turn_deg": self.surface.turn_deg,
+            "spacing": self.surface.spacing_m,
+            "points": len(points),
+            "frames": len(self.frames.time_s),
+        }
+
+    def points(self) -> bytes:
+        """The surface: x, y, z of all points as little-endian float32, then their red, green and blue as bytes."""
+        return self.surface.points.astype("<f4").tobytes() + self.surface.colors.tobytes()
+
+    def fit(self, box: PlacedBox, low: float, high: float, tighten: bool) -> PlacedBox | None:
+        """See `fitted`."""
+        return fitted(box, self.surface, low, high, tighten)
+
+    def views(self, box: PlacedBox) -> list[BoxView]:
+        """See `views_of`."""
+        return views_of(box, self.surface, self.frames)
+
+    def view(self, i: int) -> BoxView | None:
+        """A frame as a view of nothing in particular; None where there is no such frame."""
+        if not 0 <= i < len(self.frames.time_s):
+            return None
+        return BoxView(i, float(self.frames.time_s[i]), 0.0, picture_T_world(self.frames, i).tolist())
+
+    def save(self, drawn: Drawn) -> str:
+        """See `Labels.write`."""
+        return self.labels.write(drawn)
+
+    def _picture(self, i: int) -> bytes | None:
+        """A frame upright, as JPEG; None where there is no such frame, or its picture cannot be read."""
+        color = self.frames.color(i) if 0 <= i < len(self.frames.time_s) else None
+        if color is None:
+            return None
+        picture = np.rot90(color, -turn_of(self.frames) // 90)
+        scale = min(1.0, PICTURE_WIDTH / picture.shape[1])
+        size = round(picture.shape[1] * scale), max(1, round(picture.shape[0] * scale))
+        return jpeg_bytes(np.asarray(Image.fromarray(picture).resize(size)), 85)
+
+    def _fused(self) -> PlyMesh | None:
+        document = document_of(self._files)
+        fused = None if document.unit == "unknown" else fused_mesh(self.frames)
+        if fused is None:
+            return None
+        path = self.folder / MESH
+        if path.exists():
+            message = f"{FILE} does not name it, and the fused depth would overwrite it"
+            raise RawDataError(path, "duplicate_file", message, f"name it in {FILE} as mesh, or move it away")
+        write_atomically(path, ply_bytes(fused._replace(**_in_file(fused.vertices, fused.faces, document))))
+        self.labels.name_mesh(MESH)
+        return PlyMesh(fused.vertices, fused.faces)
+
+
+def _in_file(vertices: Any, faces: Any, document: SceneDocument) -> dict[str, Any]:
+    """Corners and triangles of the world in the frame and unit of a document."""
+    axes = Axes(document.unit, document.up, document.handedness)
+    mirrored = np.linalg.det(axes.turn) < 0
+    return {"vertices": vertices @ axes.turn / axes.scale, "faces": faces[:, ::-1] if mirrored else faces}
+
+
+@lru_cache(1)
+def names() -> list[str]:
+    """The categories that questions are known to ask about: those of the datasets' lists and of the usual sizes."""
+    listed = (set(load_curation(name).category.values()) for name in CURATED)
+    return sorted({*TYPICAL, *PUBLISHED_M}.union(*listed))

@@ -1,0 +1,214 @@
+"""The boxes of a ``scene.json`` as a person draws them, and back into the file, of which all else stays as it is.
+
+A person draws in the world frame: metres (the file's own lengths where their unit is not known), z up, right-handed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Final
+
+import numpy as np
+from pydantic import Field, FiniteFloat
+
+from pipeline.core.arrays import FloatArray
+from pipeline.core.errors import RawDataError
+from pipeline.core.files import read_file, write_atomically
+from pipeline.core.findings import Findings
+from pipeline.core.schema import Mat3, Model, Name, Vec3
+from pipeline.formats.scene_folder import (
+    MAX_BYTES,
+    MAX_OBJECTS,
+    Axes,
+    LabelledBox,
+    Positive,
+    SceneDocument,
+    entries_of,
+    with_members,
+)
+from pipeline.reading.checks import check_name
+from pipeline.worlds.indoor.readers.categories import normal
+from pipeline.worlds.indoor.readers.scene_folders import rows_of
+
+UPRIGHT: Final = 0.999  # cosine: a box within 2.6 degrees of upright is shown, and written when changed, as upright
+DECIMALS: Final = 5  # of lengths in the file
+_BOM: Final = "\ufeff".encode()
+SIDE_MAX: Final = 1000.0  # of a box, and of its place; no scene is larger
+
+
+class PlacedBox(Model):
+    """A labelled box in the world frame.
+
+    Attributes:
+        label: what it is called.
+        center: of the box.
+        size: full sides along its first, its second and its third axis; the third of an upright box is up.
+        turn_deg: of the first axis from +x, counter-clockwise seen from above; of a tilted box 0.
+        axes: of a tilted box its unit axes, one per row; None: the box stands upright.
+    """
+
+    label: Name
+    center: Vec3
+    size: tuple[Positive, Positive, Positive]
+    turn_deg: FiniteFloat = 0.0
+    axes: Mat3 | None = None
+
+    @property
+    def rows(self) -> FloatArray:
+        """Its unit axes (3, 3), one per row."""
+        return np.array(self.axes, dtype=float) if self.axes is not None else upright_axes(self.turn_deg)
+
+    @property
+    def place(self) -> tuple[object, ...]:
+        """All but the label: equal for boxes that are the same."""
+        return self.center, self.size, self.turn_deg, self.axes
+
+
+class Drawn(Model):
+    """All boxes of a scene as a person left them, and the state of the file that they were drawn over.
+
+    Attributes:
+        digest: of the file, as `Labels` gave it.
+        objects: all of them, in order.
+        complete: as in `SceneDocument`.
+    """
+
+    digest: str
+    objects: Annotated[tuple[PlacedBox, ...], Field(max_length=MAX_OBJECTS)]
+    complete: bool | tuple[Name, ...]
+
+
+class ChangedError(Exception):
+    """The file is not the one that was drawn over."""
+
+
+class UnusableError(Exception):
+    """What was drawn cannot be written; the text gives the reason and the remedy."""
+
+
+class Labels:
+    """The boxes of one ``scene.json``. Every call reads the file, which others may change.
+
+    Args:
+        path: the file.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def read(self) -> tuple[str, SceneDocument, list[PlacedBox]]:
+        """Digest of the file, document and boxes. Raises RawDataError where the file is no longer sound."""
+        raw, document = self._read()
+        return _digest(raw), document, placed(document)
+
+    def write(self, drawn: Drawn) -> str:
+        """Writes boxes that have changed over those of the file; the digest of what is there now.
+
+        A box that is as it was keeps its text, and all that is no box does. Raises ChangedError, UnusableError,
+        RawDataError, StoreError.
+        """
+        raw, document = self._read()
+        if _digest(raw) != drawn.digest:
+            raise ChangedError(f"{self.path.name} was changed by another program since it was read")
+        before = entries_of(raw, "objects")
+        known: defaultdict[tuple[object, ...], list[tuple[str, LabelledBox]]] = defaultdict(list)
+        for entry, item, box in zip(before, document.objects, placed(document), strict=True):
+            known[box.place].append((entry, item))
+        after = [_entry(box, known[box.place], document) for box in drawn.objects]
+        members = {}
+        if after != before:
+            members["objects"] = "[\n    " + ",\n    ".join(after) + "\n  ]" if after else "[]"
+        if _listed(drawn.complete) != _listed(document.complete):
+            members["complete"] = json.dumps(drawn.complete, ensure_ascii=False)
+        if not members:
+            return drawn.digest
+        return self._replace(with_members(raw, members))
+
+    def name_mesh(self, mesh: str) -> None:
+        """Adds the name of a mesh beside the file. Raises RawDataError, StoreError."""
+        raw, _ = self._read()
+        self._replace(with_members(raw, {"mesh": json.dumps(mesh)}))
+
+    def _read(self) -> tuple[bytes, SceneDocument]:
+        try:
+            raw = read_file(self.path, MAX_BYTES)
+            document = SceneDocument.model_validate_json(raw.removeprefix(_BOM))
+        except (OSError, ValueError) as error:
+            why = error.strerror if isinstance(error, OSError) else "it is no sound scene any more"
+            message, remedy = f"it was changed by another program: {why}", "see scan2qa doctor, and mend it"
+            raise RawDataError(self.path, "unreadable_file", message, remedy) from error
+        return raw, document
+
+    def _replace(self, raw: bytes) -> str:
+        SceneDocument.model_validate_json(raw.removeprefix(_BOM))
+        write_atomically(self.path, raw, self.path.stat().st_mode & 0o777)
+        return _digest(raw)
+
+
+def placed(document: SceneDocument) -> list[PlacedBox]:
+    """The boxes of a document in the world frame."""
+    axes = Axes(document.unit, document.up, document.handedness)
+    return [_placed(item, axes, document.up) for item in document.objects]
+
+
+def upright_axes(turn_deg: float) -> FloatArray:
+    """Unit axes (3, 3), one per row, of an upright box whose first axis is turned from +x, counter-clockwise."""
+    cos, sin = np.cos(np.radians(turn_deg)), np.sin(np.radians(turn_deg))
+    return np.array([[cos, sin, 0.0], [-sin, cos, 0.0], [0.0, 0.0, 1.0]])
+
+
+def in_file(box: PlacedBox, document: SceneDocument) -> LabelledBox:
+    """A box as the file states it, in its frame and unit."""
+    axes = Axes(document.unit, document.up, document.handedness)
+    told: dict[str, object] = {
+        "label": box.label,
+        "center": (np.array(box.center) @ axes.turn / axes.scale).round(DECIMALS).tolist(),
+        "size": (np.array(box.size) / axes.scale).round(DECIMALS).tolist(),
+    }
+    if box.axes is None and document.up == "z" and document.handedness == "right":
+        return LabelledBox.model_validate(told | {"turn_deg": box.turn_deg})
+    rows = box.rows @ axes.turn
+    rows[2] *= np.sign(np.linalg.det(rows))
+    return LabelledBox.model_validate(told | {"axes": rows.round(9).tolist()})
+
+
+def _placed(item: LabelledBox, axes: Axes, up: str) -> PlacedBox:
+    rows = rows_of(item, up) @ axes.turn.T
+    size = np.array(item.size) * axes.scale
+    told = {"label": item.label, "center": axes.points(np.array([item.center]))[0].tolist()}
+    upright = int(np.abs(rows[:, 2]).argmax())
+    if abs(rows[upright, 2]) < UPRIGHT:
+        return PlacedBox.model_validate(told | {"size": size.tolist(), "axes": rows.tolist()})
+    first, second = (k for k in range(3) if k != upright)
+    turn_deg = float(np.degrees(np.arctan2(rows[first, 1], rows[first, 0])))
+    return PlacedBox.model_validate(told | {"size": size[[first, second, upright]].tolist(), "turn_deg": turn_deg})
+
+
+def _entry(box: PlacedBox, same: Sequence[tuple[str, LabelledBox]], document: SceneDocument) -> str:
+    """The text of a box: as it was where nothing changed, with its place as it was where only its label did."""
+    for text, item in same:
+        if item.label == box.label:
+            return text
+    _check(box)
+    item = same[0][1].model_copy(update={"label": box.label}) if same else in_file(box, document)
+    return json.dumps(item.model_dump(mode="json", exclude_none=True), ensure_ascii=False, allow_nan=False)
+
+
+def _check(box: PlacedBox) -> None:
+    findings = Findings()
+    if not check_name(normal(box.label), findings):
+        raise UnusableError(f"{findings.faults[0].message}: {findings.faults[0].remedy}")
+    if max(map(abs, (*box.center, *box.size))) > SIDE_MAX:
+        raise UnusableError(f"a box of {box.label!r} is over {SIDE_MAX:g} m long or away: draw it again")
+
+
+def _listed(complete: bool | tuple[str, ...]) -> object:
+    return complete if isinstance(complete, bool) else sorted(set(complete))
+
+
+def _digest(raw: bytes) -> str:
+    return hashlib.sha256(raw).hexdigest()

@@ -1,0 +1,326 @@
+"""The surface of a scene as coloured points, the height of what stands on a rectangle, and frames that show a box."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from pipeline.core.arrays import BoolArray, FloatArray, IntArray
+from pipeline.formats.ply import PlyMesh
+from pipeline.geometry.scans import Frames
+from pipeline.worlds.indoor.converters.fusion import DepthView, FusedMesh, fuse
+from pipeline.worlds.indoor.labels.boxes import PlacedBox, upright_axes
+from pipeline.worlds.indoor.readers.frames import upright_turn
+
+POINTS: Final = 400_000  # 6 MB to the browser
+COLOURED_BY: Final = 40  # frames
+FUSED_MAX: Final = 1500  # frames
+_STRIDE: Final = np.array([0.7548776662466927, 0.5698402909980532])  # whose multiples cover a square evenly (R2)
+_CELLS: Final = (8, 64)  # of a depth buffer, across the picture, at least and at most
+_CELL_POINTS: Final = 6  # in a cell on average, so that hardly any is empty
+_BEHIND_M, _BEHIND_SHARE = 0.06, 0.03  # a point farther than the nearest in its cell by more is hidden
+_NEAR_M: Final = 0.1
+_PLAIN: Final = (
+    np.array([70.0, 78.0, 84.0]),
+    np.array([150.0, 150.0, 140.0]),
+)  # without film
+
+
+class Surface(NamedTuple):
+    """Points (N, 3) metres in the world frame, float32; RGB (N, 3); their spacing; the height of the floor.
+
+    ``turn_deg`` in [-45, 45) is the direction in which most of the walls run, from +x or +y.
+    """
+
+    points: npt.NDArray[np.float32]
+    colors: npt.NDArray[np.uint8]
+    spacing_m: float
+    floor: float
+    turn_deg: float
+
+
+def surface_of(mesh: PlyMesh | None, frames: Frames) -> Surface:
+    """The surface of a mesh or cloud, its colours those of the frames that show it from nearest by."""
+    if mesh is None:
+        return Surface(np.empty((0, 3), np.float32), np.empty((0, 3), np.uint8), 0.02, 0.0, 0.0)
+    if len(mesh.faces):
+        points, light, spacing_m, turn_deg = _sampled(mesh)
+    else:
+        step = -(-len(mesh.vertices) // POINTS)
+        points, turn_deg = mesh.vertices[::step], 0.0
+        light, spacing_m = np.full(len(points), 0.5), _spacing_m(points)
+    colors = _PLAIN[0] + _PLAIN[1] * light[:, None]
+    _colour(points, colors, frames)
+    return Surface(points.astype(np.float32), colors.round().astype(np.uint8), spacing_m, _floor(points), turn_deg)
+
+
+def fused_mesh(frames: Frames) -> FusedMesh | None:
+    """The depth of the frames as one mesh, in the world frame; None where they have none."""
+
+    def views() -> Iterator[DepthView]:
+        for i in range(0, len(frames.time_s), max(1, -(-len(frames.time_s) // FUSED_MAX))):
+            depth = frames.depth_m(i)
+            if depth is not None:
+                fx, fy, cx, cy = frames.intrinsics[i]
+                across, down = depth.shape[1] / frames.size[0], depth.shape[0] / frames.size[1]
+                # Open3D counts a pixel's middle as its number, our intrinsics from the corner.
+                lens = np.array([fx * across, fy * down, cx * across - 0.5, cy * down - 0.5])
+                yield DepthView(depth, frames.color(i), lens, frames.world_T_camera[i])
+
+    return fuse(views())
+
+
+def _sampled(mesh: PlyMesh) -> tuple[FloatArray, FloatArray, float, float]:
+    """Points spread evenly over triangles, their light from above, their spacing, the turn of walls."""
+    a, b, c = (mesh.vertices[mesh.faces[:, i]] for i in range(3))
+    cross = np.cross(b - a, c - a)
+    double = np.linalg.norm(cross, axis=1)
+    normal = cross / np.maximum(double, 1e-12)[:, None]
+    upto = np.cumsum(double)
+    if upto[-1] <= 0:  # triangles without area
+        return mesh.vertices, np.full(len(mesh.vertices), 0.5), _spacing_m(mesh.vertices), 0.0
+    at = (np.arange(POINTS) + 0.5) / POINTS * upto[-1]
+    of = np.minimum(np.searchsorted(upto, at), len(upto) - 1)
+    u, v = (np.arange(POINTS)[:, None] * _STRIDE % 1.0).T
+    u, v = np.where(u + v > 1, 1 - u, u)[:, None], np.where(u + v > 1, 1 - v, v)[:, None]
+    points = a[of] + u * (b - a)[of] + v * (c - a)[of]
+    light = 0.35 + 0.65 * np.abs(normal[of] @ np.array([0.25, 0.4, 0.88]))
+    wall = np.abs(normal[:, 2]) < 0.2
+    angle = np.arctan2(normal[wall, 1], normal[wall, 0])
+    turn = np.angle((double[wall] * np.exp(4j * angle)).sum()) / 4 if wall.any() else 0.0
+    return points, light, float(np.sqrt(upto[-1] / 2 / POINTS)), float(np.degrees(turn))
+
+
+def _floor(points: FloatArray) -> float:
+    """Height of the lowest layer that has a fifth of the points of the fullest one."""
+    height = points[:, 2]
+    place = np.floor((height - height.min()) / _LAYER_M).astype(np.intp)
+    layer = np.bincount(place)
+    lowest = int((layer >= layer.max() / 5).argmax())
+    while lowest + 1 < len(layer) and layer[lowest + 1] > layer[lowest]:  # its edge first, then its middle
+        lowest += 1
+    return float(np.median(height[np.abs(place - lowest) <= 1]))
+
+
+def _spacing_m(points: FloatArray) -> float:
+    """About what lies between neighbours of a cloud, by how many cells of 10 cm it fills."""
+    cells = len(np.unique(np.floor(points / 0.1).astype(np.int64), axis=0))
+    return float(0.1 / np.sqrt(max(1.0, len(points) / cells)))
+
+
+def _colour(points: FloatArray, colors: FloatArray, frames: Frames) -> None:
+    nearest = np.full(len(points), np.inf)
+    for i in np.unique(np.linspace(0, len(frames.time_s) - 1, min(COLOURED_BY, len(frames.time_s))).astype(np.intp)):
+        picture = frames.color(int(i))
+        if picture is None:
+            continue
+        place, depth_m = _project(points, frames, np.array([i]))
+        place, depth_m = place[0], depth_m[0]
+        shown = np.flatnonzero(_unhidden(place, depth_m) & (depth_m < nearest))
+        nearest[shown] = depth_m[shown]
+        column, row = (place[shown] * (picture.shape[1], picture.shape[0])).astype(np.intp).T
+        colors[shown] = picture[row, column]
+
+
+def _project(points: FloatArray, frames: Frames, index: IntArray) -> tuple[FloatArray, FloatArray]:
+    """Where points (N, 3) lie in frames (F,): shares (F, N, 2) of width and height, and depth (F, N), metres.
+
+    A share of what is behind the camera is -1.
+    """
+    pose = frames.world_T_camera[index]
+    turn = pose[:, :3, :3].transpose(1, 0, 2).reshape(3, -1)  # one product of matrices for all frames
+    local = (points @ turn).reshape(len(points), -1, 3).transpose(1, 0, 2)
+    local = local - np.einsum("fk,fkj->fj", pose[:, :3, 3], pose[:, :3, :3])[:, None]
+    depth_m = local[..., 2]
+    ahead = depth_m > _NEAR_M
+    lens = frames.intrinsics[index][:, None]
+    place = local[..., :2] / np.where(ahead, depth_m, 1.0)[..., None] * lens[..., :2] + lens[..., 2:]
+    return np.where(ahead[..., None], place / frames.size, -1.0), depth_m
+
+
+def _unhidden(place: FloatArray, depth_m: FloatArray, of: slice = slice(None)) -> BoolArray:
+    """Which of points with shares (N, 2) and depths (N,) are in the picture with nothing before them; ``of`` some."""
+    inside = ((place >= 0) & (place < 1)).all(axis=1)
+    across = int(np.clip(np.sqrt(inside.sum() / _CELL_POINTS), *_CELLS))
+    cell = np.full(len(place), across * across)
+    cell[inside] = (place[inside] * across).astype(np.intp) @ (1, across)
+    nearest = np.full(across * across + 1, np.inf)
+    np.minimum.at(nearest, cell, depth_m)
+    return np.asarray((inside & (depth_m <= nearest[cell] * (1 + _BEHIND_SHARE) + _BEHIND_M))[of])
+
+
+_LAYER_M: Final = 0.025  # also the least height of a box
+_CELL_M: Final = 0.04
+_RING_M: Final = (0.03, 0.09)  # around a rectangle: what goes on there at the same height is below, not the thing's own
+_SIDES_MIN: Final = 3  # of four, on which a support goes on; the fourth may be a wall's
+_COVERED_MIN: Final = 0.75  # of the cells of a side
+_HANGS_M: Final = 0.8  # more air than this above the support: the thing hangs
+_POINTS_MIN: Final = 12
+_OUTLIERS_PCT: Final = 1.0
+
+
+def fitted(box: PlacedBox, surface: Surface, low: float, high: float, tighten: bool) -> PlacedBox | None:
+    """A box on the same rectangle from what its thing stands on up to its top; None where there are no points.
+
+    Only points between the heights ``low`` and ``high`` count. What the thing stands on is the highest layer that goes
+    on around the rectangle on three of its sides, below its top; a thing with over 0.8 m of air below it hangs.
+
+    Args:
+        box: upright; its height is not used.
+        surface: of the scene.
+        low: heights in metres.
+        high: heights in metres.
+        tighten: whether the rectangle shrinks to the points above the support.
+    """
+    axes, half = upright_axes(box.turn_deg), np.array(box.size) / 2
+    near = np.abs(surface.points[:, :2] - np.array(box.center[:2])).max(axis=1) < half[:2].sum() + 2 * _RING_M[1]
+    near &= (surface.points[:, 2] >= low) & (surface.points[:, 2] <= high)
+    points = surface.points[near].astype(float)
+    local = (points - np.array(box.center)) @ axes.T
+    beyond = np.abs(local[:, :2]) - half[:2]
+    inside = (beyond <= 0).all(axis=1)
+    height = points[inside, 2]
+    if len(height) < _POINTS_MIN:
+        return None
+    highest = float(np.percentile(height, 100 - _OUTLIERS_PCT / 2))
+    ring = (beyond > _RING_M[0]).any(axis=1) & (beyond <= _RING_M[1]).all(axis=1)
+    support = _support(local[ring], beyond[ring], points[ring, 2], half, highest)
+    floor = max(low, surface.floor)
+    bottom = floor if support is None else support
+    top = max(highest, bottom + _LAYER_M)
+    above = height > bottom + _LAYER_M
+    lowest = float(np.percentile(height[above], _OUTLIERS_PCT)) if above.any() else bottom
+    if lowest - bottom > _HANGS_M:
+        bottom = lowest
+    center, size = np.array(box.center), np.array(box.size)
+    if tighten:
+        part = local[inside][height > bottom + _LAYER_M]
+        if len(part) >= _POINTS_MIN:
+            least, most = np.percentile(part[:, :2], (_OUTLIERS_PCT, 100 - _OUTLIERS_PCT), axis=0)
+            center[:2] += (least + most) / 2 @ axes[:2, :2]
+            size[:2] = np.maximum(most - least, _LAYER_M)
+    center[2], size[2] = (bottom + top) / 2, top - bottom
+    told = {"center": center.round(4).tolist(), "size": size.round(4).tolist()}
+    return PlacedBox.model_validate(box.model_dump() | told)
+
+
+def _support(local: FloatArray, beyond: FloatArray, height: FloatArray, half: FloatArray, below: float) -> float | None:
+    """Height of the highest layer of the points around a rectangle that goes on along three sides of it."""
+    found = height < below
+    local, beyond, height = local[found], beyond[found], height[found]
+    if not len(height):
+        return None
+    along = beyond[:, :2].argmax(axis=1)  # the axis across which the point is beyond
+    side = 2 * along + (np.take_along_axis(local, along[:, None], axis=1)[:, 0] > 0)
+    other = np.take_along_axis(local, 1 - along[:, None], axis=1)[:, 0]
+    low = height.min()
+    bin_ = np.floor((height - low) / _LAYER_M).astype(np.intp)
+    cell = np.floor(other / _CELL_M).astype(np.intp)
+    cell -= cell.min()
+    # Each layer is two bins thick, so that a level surface at a bin's edge is not cut in two.
+    layer = np.concatenate([bin_, np.maximum(bin_ - 1, 0)])
+    filled = np.unique(np.stack([layer, np.tile(side, 2), np.tile(cell, 2)]), axis=1)
+    count = np.zeros((int(layer.max()) + 1, 4))
+    np.add.at(count, (filled[0], filled[1]), 1)
+    needed = np.maximum(2 * half[[1, 1, 0, 0]] / _CELL_M * _COVERED_MIN, 1)
+    layers = np.flatnonzero((count >= needed).sum(axis=1) >= _SIDES_MIN)
+    if not len(layers):
+        return None
+    best = int(layers[-1])
+    return float(np.median(height[(bin_ == best) | (bin_ == best + 1)]))
+
+
+_EXAMINED: Final = 240  # frames
+_LOOKED_AT: Final = 24  # of these, for what hides the box
+_SEEN_MIN: Final = 0.05  # of a box; less is what the buffer's cells are off by
+_SAMPLES: Final = 300  # points of a box
+_HIDING: Final = 50_000  # points of the surface, of which something may hide the box
+
+
+class BoxView(NamedTuple):
+    """A frame that shows a box: its number among the usable ones, its time, and the share of the box that is seen.
+
+    ``picture_T_world`` (3, 4): places of the world to shares of the upright picture's width and height, times depth.
+    """
+
+    frame: int
+    time_s: float
+    share: float
+    picture_T_world: list[list[float]]
+
+
+def views_of(box: PlacedBox, surface: Surface, frames: Frames, most: int = 6) -> list[BoxView]:
+    """The frames that show most of a box, the best first; two are never neighbours in a long film."""
+    if not len(frames.time_s):
+        return []
+    index = np.unique(np.linspace(0, len(frames.time_s) - 1, min(_EXAMINED, len(frames.time_s))).astype(np.intp))
+    samples = _samples(box, surface)
+    place, _ = _project(samples, frames, index)
+    inside = np.asarray(((place >= 0) & (place < 1)).all(axis=2))
+    value = inside.mean(axis=1) ** 2 * np.sqrt(_extent(place, inside).prod(axis=1) + 1e-4)
+    rank = np.argsort(-value, kind="stable")
+    rank = rank[value[rank] > 0][:_LOOKED_AT]
+    if not len(rank):
+        return []
+    around = np.concatenate([samples, surface.points[:: -(-len(surface.points) // _HIDING) or 1].astype(float)])
+    share = np.zeros(len(index))
+    for k in rank:
+        every, depth_m = _project(around, frames, index[[k]])
+        share[k] = _unhidden(every[0], depth_m[0], slice(len(samples))).mean()
+    value = value * share
+    gap, chosen = max(1, len(index) // (4 * most)), list[int]()
+    for k in sorted(rank.tolist(), key=lambda k: -value[k]):
+        if share[k] >= _SEEN_MIN and len(chosen) < most and all(abs(k - other) >= gap for other in chosen):
+            chosen.append(k)
+    return [
+        BoxView(int(i), float(frames.time_s[i]), round(float(share[k]), 3), picture_T_world(frames, int(i)).tolist())
+        for k, i in ((k, index[k]) for k in chosen)
+    ]
+
+
+def picture_T_world(frames: Frames, i: int) -> FloatArray:
+    """(3, 4): places of the world to shares of width and height of the upright picture of a frame, times depth."""
+    fx, fy, cx, cy = frames.intrinsics[i]
+    width, height = frames.size
+    shares = np.array([[fx / width, 0, cx / width], [0, fy / height, cy / height], [0, 0, 1.0]])
+    pose = frames.world_T_camera[i]
+    camera_T_world = np.concatenate([pose[:3, :3].T, -(pose[:3, :3].T @ pose[:3, 3])[:, None]], axis=1)
+    return np.asarray(_TURNED[turn_of(frames)] @ shares @ camera_T_world)
+
+
+# Shares of a picture to those of the same turned clockwise, in degrees.
+_TURNED: Final = {
+    0: np.eye(3),
+    90: np.array([[0.0, -1, 1], [1, 0, 0], [0, 0, 1]]),
+    180: np.array([[-1.0, 0, 1], [0, -1, 1], [0, 0, 1]]),
+    270: np.array([[0.0, 1, 0], [-1, 0, 1], [0, 0, 1]]),
+}
+
+
+def turn_of(frames: Frames) -> int:
+    """The clockwise turn, in degrees, that brings most pictures upright."""
+    turn = upright_turn(frames.world_T_camera) if len(frames.time_s) else None
+    return turn[0] if turn else 0
+
+
+def _extent(place: FloatArray, inside: BoolArray) -> FloatArray:
+    """Width and height (F, 2) of those shares (F, N, 2) that are ``inside``; 0 where none is."""
+    low = np.where(inside[..., None], place, np.inf).min(axis=1)
+    high = np.where(inside[..., None], place, -np.inf).max(axis=1)
+    return np.maximum(high - low, 0.0)
+
+
+def _samples(box: PlacedBox, surface: Surface) -> FloatArray:
+    """Points of the surface in a box, without what it stands on; where there are few, a grid of 5 x 5 x 5 in it."""
+    half = np.array(box.size) / 2
+    local = (surface.points.astype(float) - np.array(box.center)) @ box.rows.T
+    inside = (np.abs(local) <= half).all(axis=1) & (local[:, 2] > min(_LAYER_M - half[2], half[2] / 2))
+    points = surface.points[inside].astype(float)
+    if len(points) >= _POINTS_MIN:
+        return points[:: -(-len(points) // _SAMPLES)]
+    step = np.linspace(-1, 1, 5)
+    grid = np.stack(np.meshgrid(step, step, step), axis=-1).reshape(-1, 3)
+    return np.asarray(np.array(box.center) + grid * half @ box.rows)

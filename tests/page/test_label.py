@@ -1,0 +1,259 @@
+"""The page to label: what it refuses, what it writes, and a person who draws, pulls and names a box in Chromium."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from playwright.sync_api import Browser, Page, expect
+from starlette.testclient import TestClient
+
+from flows.label_app.app import LabelPages
+from flows.label_app.scene import LabelledScene
+from pipeline.core.errors import ConfigError, RawDataError, StoreError
+from tests.page.serving import free_port, serving
+from tests.page.test_browser import AXE, DESKTOP, VIOLATIONS, WCAG_AA
+from tests.worlds.indoor.readers.test_scene_folders import write
+
+BASE = "http://127.0.0.1:8766"
+BED = {"label": "bed", "center": [1.5, 2, 0.25], "size": [2, 1, 0.5], "turn_deg": 10}
+
+
+@pytest.fixture(autouse=True)
+def few_points(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pipeline.worlds.indoor.labels.surface.POINTS", 60_000)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    def unlabelled(told: dict[str, Any], folder: Path) -> None:
+        told |= {"objects": told["objects"][1:2], "complete": False}
+
+    return write(tmp_path, unlabelled) / "room"
+
+
+def client(folder: Path, token: str | None = None, **headers: str) -> TestClient:
+    app = LabelPages(LabelledScene(folder), token).app(only_loopback=True)
+    return TestClient(app, base_url=BASE, headers={"origin": BASE} | headers, follow_redirects=False)
+
+
+def objects(folder: Path) -> list[dict[str, Any]]:
+    return list(json.loads((folder / "scene.json").read_text())["objects"])
+
+
+def test_what_it_writes_and_what_it_refuses(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page, path = client(folder), folder / "scene.json"
+    state, before = page.get("/scene").json(), path.read_bytes()
+    told = {"digest": state["digest"], "objects": [*state["objects"], BED], "complete": ["bed"]}
+
+    def refused(status: int, said: str, **changes: Any) -> None:
+        answer = page.post("/objects", json=told | changes)
+        assert (answer.status_code, path.read_bytes()) == (status, before)
+        assert said in answer.text
+
+    refused(422, "cannot stand in a question", objects=[BED | {"label": "<img src=x onerror=alert(1)>"}])
+    refused(422, "greater than 0", objects=[BED | {"size": [1, 0, 1]}])
+    refused(422, "over 1000 m", objects=[BED | {"center": [0, 1e300, 0]}])
+    refused(422, "Extra inputs", objects=[BED | {"path": "../x"}])
+    refused(409, "changed by another program", digest="0" * 64)
+    for raw in (b'{"digest": NaN}', b"[" * 100_000, b'{"label":"\\ud800"}', b""):
+        assert page.post("/objects", content=raw).status_code == 422
+    assert page.post("/views", content=b" " * 70_000).status_code == 413
+    with monkeypatch.context() as patch:
+        patch.setattr("pipeline.worlds.indoor.labels.boxes.write_atomically", _no_room)
+        refused(503, "No space")
+    saved = page.post("/objects", json=told)
+    assert (saved.status_code, saved.json()["digest"]) == (200, page.get("/scene").json()["digest"])
+    assert [item["label"] for item in objects(folder)] == ["refrigerator", "bed"]
+    assert objects(folder)[0] == json.loads(before)["objects"][0]
+    path.write_text(path.read_text().replace('"bed"', '"sofa bed"'))  # under it
+    before = path.read_bytes()
+    refused(409, "changed by another program", digest=saved.json()["digest"])
+
+
+def _no_room(*_: Any) -> None:
+    raise StoreError("No space left on device")
+
+
+def test_nobody_else_reaches_it(folder: Path) -> None:
+    secret = "a token of 24 characters"  # noqa: S105
+    page = client(folder, secret)
+    paths = ("/scene", "/points", "/frames/0", "/frames/0/view")
+    assert [page.get(path).status_code for path in paths] == [401] * len(paths)
+    assert page.post("/objects", json={}).status_code == 401
+    assert "Token" in page.get("/").text
+    assert page.post("/sign-in", data={"token": "another"}).status_code == 403
+    assert page.post("/sign-in", data={"token": secret}).status_code == 303
+    assert [page.get(path).status_code for path in paths] == [200] * len(paths)
+    for path in (
+        "/frames/99999",
+        "/frames/-1",
+        "/frames/..%2f..%2fscene.json",
+        "/static/../app.py",
+        "/static/%2e%2e/app.py",
+    ):
+        assert page.get(path).status_code == 404, path
+    policy = page.get("/").headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+    for headers in ({"origin": "http://evil.test"}, {"origin": "null"}, {"origin": "http://127.0.0.1:1"}):
+        assert page.post("/fit", json={}, headers=headers).status_code == 403
+    assert page.get("/scene", headers={"host": "evil.test:8766"}).status_code == 400
+
+
+def test_depth_without_a_mesh_is_fused_into_one_and_what_cannot_be_labelled_is_told(tmp_path: Path) -> None:
+    import trimesh
+
+    def bare(told: dict[str, Any], folder: Path) -> None:
+        told |= {"unit": "cm", "objects": [], "complete": False}
+        told["camera"]["depth_divisor"] = 10
+        for frame in told["camera"]["frames"]:
+            pose = np.array(frame["world_T_camera"])
+            pose[:3, 3] *= 100
+            frame["world_T_camera"] = pose.tolist()
+        del told["mesh"], told["whole_floor"]
+        (folder / "mesh.ply").unlink()
+
+    folder = write(tmp_path, bare) / "room"
+    scene = LabelledScene(folder)
+    assert json.loads((folder / "scene.json").read_text())["mesh"] == "mesh.ply"
+    assert scene.surface.floor == pytest.approx(0, abs=0.03)
+    extent = trimesh.load_mesh(folder / "mesh.ply").extents  # in the file's centimetres; the ceiling is not seen
+    assert extent == pytest.approx((400, 300, 180), abs=30)
+    again = LabelledScene(folder)
+    assert again.surface.floor == pytest.approx(scene.surface.floor, abs=0.001)
+    with pytest.raises(ConfigError, match=r"scenes in it: room"):
+        LabelledScene(tmp_path)
+    link = tmp_path / "linked"
+    link.mkdir()
+    (link / "scene.json").symlink_to(folder / "scene.json")
+    with pytest.raises(ConfigError, match="is a link"):
+        LabelledScene(link)
+    (folder / "scene.json").write_text("{}")
+    with pytest.raises(RawDataError, match="format is None"):
+        LabelledScene(folder)
+
+
+class Person:
+    """Draws on the page with a mouse, by places in the room."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        state = page.request.get(f"{page.url}scene").json()
+        (x0, y0, _), (x1, y1, _) = state["low"], state["high"]
+        self.middle = ((x0 + x1) / 2, (y0 + y1) / 2)
+        frame = page.locator("#plan").bounding_box()
+        assert frame is not None
+        self.frame = frame
+        self.scale = 0.94 * min(round(frame["width"]) / (x1 - x0), round(frame["height"]) / (y1 - y0))
+        assert abs(state["turn_deg"]) < 0.5
+
+    def at(self, x: float, y: float) -> tuple[float, float]:
+        box = self.frame
+        across, down = self.scale * (x - self.middle[0]), self.scale * (self.middle[1] - y)
+        return box["x"] + box["width"] / 2 + across, box["y"] + box["height"] / 2 + down
+
+    def drag(self, start: tuple[float, float], end: tuple[float, float]) -> None:
+        self.page.mouse.move(*start)
+        self.page.mouse.down()
+        self.page.mouse.move((start[0] + end[0]) / 2, (start[1] + end[1]) / 2)
+        self.page.mouse.move(*end)
+        self.page.mouse.up()
+
+    def draw(self, x: tuple[float, float], y: tuple[float, float]) -> None:
+        self.drag(self.at(x[0], y[0]), self.at(x[1], y[1]))
+        expect(self.page.locator("#name")).to_be_focused()
+
+
+@pytest.fixture
+def page(chromium: Browser) -> Iterator[Page]:
+    context = chromium.new_context(viewport=DESKTOP)  # type: ignore[arg-type]
+    context.set_default_timeout(10_000)
+    yield context.new_page()
+    context.close()
+
+
+@pytest.mark.slow
+def test_a_person_draws_names_pulls_tightens_and_undoes(folder: Path, page: Page) -> None:
+    status, plan, top = page.locator("#status"), page.locator("#plan"), page.locator("#top")
+    errors: list[str] = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    with serving(LabelPages(LabelledScene(folder), None).app(only_loopback=True)) as base:
+        page.goto(base)
+        expect(status).to_have_text("Ready")
+        person = Person(page)
+        person.draw((1.15, 2.45), (1.55, 2.45))
+        page.keyboard.type("tabl")
+        expect(page.get_by_role("option").first).to_have_text("table")
+        page.keyboard.press("ArrowDown")
+        page.keyboard.press("Enter")
+        expect(status).to_contain_text("Saved")
+        fridge, table = objects(folder)
+        assert (fridge["label"], table["label"]) == ("refrigerator", "table")
+        assert table["center"] == pytest.approx([1.8, 2.0, 0.375], abs=0.02)
+        assert table["size"] == pytest.approx([1.3, 0.9, 0.75], abs=0.02)
+        page.get_by_role("button", name="table 1").click()
+        expect(page.locator("#thumbs button").first).to_be_visible()
+        side = page.locator("#front").bounding_box()
+        assert side is not None
+        scale = min(round(side["width"]) / (table["size"][0] + 0.5), round(side["height"]) / (table["size"][2] + 0.5))
+        x, y = side["x"] + side["width"] / 2, side["y"] + side["height"] / 2 - scale * table["size"][2] / 2
+        person.drag((x, y), (x, y - scale * 0.15))
+        expect(top).to_have_value(re.compile(r"0\.(9|89)"))
+        plan.press("t")
+        expect(page.locator("#length")).to_have_value(re.compile(r"1\.(2|19)"))
+        plan.press("Control+z")
+        plan.press("Control+z")
+        expect(top).to_have_value(re.compile(r"0\.7[45]"))
+        plan.press("Control+Shift+z")
+        expect(top).to_have_value(re.compile(r"0\.(9|89)"))
+        page.locator("#list input[data-label=table]").check()
+        expect(status).to_contain_text("Saved")
+        page.evaluate(AXE)
+        assert page.evaluate(VIOLATIONS, WCAG_AA) == []
+    told = json.loads((folder / "scene.json").read_text())
+    assert told["complete"] == ["table"]
+    assert told["objects"][1]["size"] == pytest.approx([1.3, 0.9, 0.9], abs=0.03)
+    assert errors == []
+
+
+@pytest.mark.slow
+def test_nothing_is_lost_while_the_server_is_gone_nor_by_a_reload_and_names_are_no_html(
+    folder: Path, page: Page
+) -> None:
+    status, alert, port = page.locator("#status"), page.get_by_role("alert"), free_port()
+    app = LabelPages(LabelledScene(folder), None).app(only_loopback=True)
+    with serving(app, port) as base:
+        page.goto(base)
+        expect(status).to_have_text("Ready")
+        person = Person(page)
+        person.draw((3.0, 3.5), (1.2, 1.5))
+    page.keyboard.type("<b id=x>rug")
+    page.keyboard.press("Enter")
+    expect(alert).to_contain_text("does not answer")
+    with serving(app, port):
+        expect(alert).to_contain_text("cannot stand in a question")
+        assert page.locator("#list b").count() == 0
+        page.get_by_role("button", name="<b id=x>rug 1").click()
+        page.locator("#name").fill("rug")
+        page.keyboard.press("Enter")
+        expect(status).to_contain_text("Saved")
+        person.draw((3.0, 3.5), (2.0, 2.5))  # and gives it no name
+        expect(status).to_contain_text("without a name")
+        page.reload()
+        expect(status).to_contain_text("Ready")
+        for name in ("without a name 1", "rug 1", "refrigerator 1"):
+            expect(page.get_by_role("button", name=name)).to_be_visible()
+        path = folder / "scene.json"
+        path.write_text(path.read_text().replace('"rug"', '"carpet"'))  # under it
+        page.get_by_role("button", name="refrigerator 1").click()
+        page.locator("#plan").press("Delete")
+        expect(alert).to_contain_text("changed by another program")
+        page.get_by_role("button", name="Use the file's boxes").click()
+        expect(page.get_by_role("button", name="carpet 1")).to_be_visible()
+    assert [item["label"] for item in objects(folder)] == ["refrigerator", "carpet"]

@@ -1,0 +1,275 @@
+"""Labels as people draw them: a rectangle becomes a box, a box goes into scene.json, and all else there stays."""
+
+from __future__ import annotations
+
+import json
+import random
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipeline.core.errors import RawDataError
+from pipeline.formats.scene_folder import Axes, SceneDocument, entries_of, with_members
+from pipeline.geometry.scans import Frames
+from pipeline.worlds.indoor.labels.boxes import (
+    ChangedError,
+    Drawn,
+    Labels,
+    PlacedBox,
+    UnusableError,
+    in_file,
+    placed,
+    upright_axes,
+)
+from pipeline.worlds.indoor.labels.surface import Surface, fitted, picture_T_world, surface_of, views_of
+from pipeline.worlds.indoor.readers.frames import no_frames
+from pipeline.worlds.indoor.readers.meshes import PlyMesh
+from tests.worlds.indoor.made_capture import LENS, ROOM, SIZE, room_mesh, walk
+from tests.worlds.indoor.readers.test_scene_folders import write
+
+
+def sheet(x: tuple[float, float], y: tuple[float, float], z: float) -> np.ndarray:
+    """A level surface, a point per square centimetre."""
+    grid = np.meshgrid(np.arange(*x, 0.01), np.arange(*y, 0.01), [z])
+    return np.stack([axis.ravel() for axis in grid], axis=1)
+
+
+def surface(*parts: np.ndarray, turn_deg: float = 0.0) -> Surface:
+    points = np.concatenate(parts) @ upright_axes(turn_deg)
+    return Surface(points.astype(np.float32), np.zeros(points.shape, np.uint8), 0.01, 0.0, 0.0)
+
+
+FLOOR = sheet((0, 4), (0, 3), 0.0)
+TABLE = sheet((1.2, 2.4), (1.6, 2.4), 0.75)
+CUP = sheet((1.5, 1.6), (1.7, 1.8), 0.85)
+PICTURE = np.concatenate([sheet((3.0, 3.5), (2.95, 2.99), z) for z in np.arange(1.4, 1.9, 0.01)])
+MAGAZINE = sheet((2.0, 2.3), (1.8, 2.0), 0.76)
+
+
+def rectangle(x: tuple[float, float], y: tuple[float, float], turn_deg: float = 0.0) -> PlacedBox:
+    center = np.array([np.mean(x), np.mean(y), 0.25]) @ upright_axes(turn_deg)
+    size = (x[1] - x[0], y[1] - y[0], 0.5)
+    return PlacedBox(label="thing", center=tuple(center.tolist()), size=size, turn_deg=turn_deg)
+
+
+@pytest.mark.parametrize("turn_deg", [0.0, 33.0, -90.0, 171.5])
+@pytest.mark.parametrize(
+    ("drawn", "heights"),
+    [
+        (((1.19, 2.41), (1.59, 2.41)), (0.0, 0.75)),  # the table stands on the floor
+        (((1.48, 1.62), (1.68, 1.82)), (0.75, 0.85)),  # the cup on the table
+        (((1.98, 2.32), (1.78, 2.02)), (0.75, 0.775)),  # a magazine has the least height
+        (((2.95, 3.55), (2.9, 3.0)), (1.4, 1.89)),  # the picture hangs: 1.4 m of air below it
+        (((0.3, 0.9), (0.3, 0.9)), (0.0, 0.025)),  # nothing but floor
+    ],
+)
+def test_a_rectangle_gets_the_height_of_what_stands_on_it_whatever_the_turn_of_the_room(
+    drawn: tuple[tuple[float, float], tuple[float, float]], heights: tuple[float, float], turn_deg: float
+) -> None:
+    high = 0.8 if heights[1] == 0.75 else 2.2  # the cut leaves out what stands on the table
+    scene = surface(FLOOR, TABLE, CUP, PICTURE, MAGAZINE, turn_deg=turn_deg)
+    box = rectangle(*drawn, turn_deg)
+    found = fitted(box, scene, -0.1, high, tighten=False)
+    assert found is not None
+    low, top = found.center[2] - found.size[2] / 2, found.center[2] + found.size[2] / 2
+    assert (low, top) == pytest.approx(heights, abs=0.011)
+    assert (found.center[:2], found.size[:2]) == (
+        pytest.approx(box.center[:2], abs=1e-4),
+        pytest.approx(box.size[:2], abs=1e-4),
+    )
+
+
+def test_a_rectangle_drawn_too_wide_is_tightened_and_one_over_nothing_has_no_height() -> None:
+    scene = surface(FLOOR, TABLE, turn_deg=20)
+    found = fitted(rectangle((1.0, 2.7), (1.5, 2.6), 20), scene, -0.1, 2.2, tighten=True)
+    assert found is not None
+    middle = np.array([1.8, 2.0, 0.0]) @ upright_axes(20)
+    assert found.center[:2] == pytest.approx(middle[:2], abs=0.02)
+    assert found.size == pytest.approx((1.2, 0.8, 0.75), abs=0.035)
+    assert found.turn_deg == 20
+    assert fitted(rectangle((5, 6), (5, 6)), scene, -0.1, 2.2, tighten=False) is None
+    assert fitted(rectangle((1.3, 2), (1.7, 2)), scene, 1.0, 2.2, tighten=False) is None  # the cut is above it
+
+
+def document(**told: Any) -> SceneDocument:
+    given = {"format": "scan2qa-scene", "version": 1, "unit": "m", "up": "z", "handedness": "right", "complete": True}
+    return SceneDocument.model_validate(given | told)
+
+
+def corners(center: Any, size: Any, rows: Any) -> np.ndarray:
+    signs = np.array(list(product((-1, 1), repeat=3)))
+    return np.asarray(center) + signs * np.asarray(size) / 2 @ np.asarray(rows)
+
+
+@pytest.mark.parametrize("unit", ["m", "in", "unknown"])
+@pytest.mark.parametrize("handedness", ["right", "left"])
+@pytest.mark.parametrize("up", ["x", "-x", "y", "-y", "z", "-z"])
+def test_a_drawn_box_is_the_same_box_in_a_file_of_any_axes(up: str, handedness: str, unit: str) -> None:
+    box = PlacedBox(label="bed", center=(1.25, -2.5, 0.4), size=(2.0, 0.9, 0.8), turn_deg=-37.5)
+    told = document(up=up, handedness=handedness, unit=unit)
+    item = in_file(box, told)
+    (back,) = placed(told.model_copy(update={"objects": (item,)}))
+    order = np.lexsort(corners(box.center, box.size, box.rows).round(2).T)
+    other = corners(back.center, back.size, back.rows)
+    assert back.axes is None
+    assert other[np.lexsort(other.round(2).T)] == pytest.approx(
+        corners(box.center, box.size, box.rows)[order], abs=2e-4
+    )
+    if item.axes is not None:  # as the format says: rows are axes in the file's frame, a rotation
+        assert np.linalg.det(np.array(item.axes)) == pytest.approx(1)
+        axes = Axes(unit, up, handedness)
+        world = axes.points(corners(item.center, item.size, item.axes))
+        assert world[np.lexsort(world.round(2).T)] == pytest.approx(
+            corners(box.center, box.size, box.rows)[order], abs=2e-4
+        )
+    else:
+        assert (item.turn_deg, up, handedness) == (-37.5, "z", "right")
+
+
+def test_a_tilted_box_stays_tilted() -> None:
+    rows = [[0.8, 0.0, 0.6], [0.0, 1.0, 0.0], [-0.6, 0.0, 0.8]]
+    told = document(objects=[{"label": "lid", "center": [0, 0, 1], "size": [1, 2, 0.1], "axes": rows}])
+    (box,) = placed(told)
+    assert box.axes is not None
+    assert in_file(box, told) == told.objects[0]
+
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers(-9, 9) | st.text(max_size=4),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@given(
+    st.dictionaries(st.text(max_size=4), values, min_size=1, max_size=5),
+    values,
+    st.sampled_from([None, 1, "\t"]),
+    st.booleans(),
+    st.data(),
+)
+def test_one_value_of_a_json_text_changes_and_no_other_byte(
+    told: dict[str, Any], value: Any, indent: int | str | None, ascii_: bool, data: st.DataObject
+) -> None:
+    key = data.draw(st.sampled_from([*told, "new key"]))
+    text = json.dumps(told, indent=indent, ensure_ascii=ascii_).replace("\n", "\r\n").encode()
+    after = with_members(text, {key: json.dumps(value)})
+    assert json.loads(after) == told | {key: value}
+    assert list(json.loads(after)) == list(told | {key: value})
+    if key in told:
+        back = json.dumps(told[key], indent=indent, ensure_ascii=ascii_).replace("\n", "\r\n")
+        assert isinstance(told[key], dict | list) or with_members(after, {key: back}) == text
+
+
+ODD = """\ufeff{ "format":"scan2qa-scene",  "version" : 1,\r
+ "unit":"m", "up":"z","handedness":"right",
+ "objects": [ {"label":"caf\\u00e9 table" , "size":[1,1.0,1e0], "center":[0.10,0,0.5]},
+   {"turn_deg": 30, "label":"chair","center":[2,0,0.45],"size":[0.5,0.5,0.9]} ],
+ "complete": ["chair"], "remarks":["\\u003cb\\u003e  kept "] }
+"""
+
+
+def drawn_over(labels: Labels, *boxes: PlacedBox, complete: Any = ("chair",)) -> Drawn:
+    return Drawn(digest=labels.read()[0], objects=boxes, complete=complete)
+
+
+def test_what_nobody_touched_keeps_its_bytes(tmp_path: Path) -> None:
+    path = tmp_path / "scene.json"
+    path.write_bytes(ODD.encode())
+    path.chmod(0o640)
+    labels = Labels(path)
+    _, _, (table, chair) = labels.read()
+    assert labels.write(drawn_over(labels, table, chair)) == labels.read()[0]
+    assert path.read_bytes() == ODD.encode()
+    bed = PlacedBox(label="bed", center=(1, 2, 0.25), size=(2, 1, 0.5), turn_deg=12.5)
+    renamed = chair.model_copy(update={"label": "stool"})
+    labels.write(drawn_over(labels, bed, table, renamed, complete=("chair", "bed")))
+    before, rest = ODD.split("[ {", 1)
+    after = rest.split("} ]", 1)[1].replace('["chair"]', '["chair", "bed"]')
+    text = path.read_bytes().decode()
+    assert text.startswith(before)
+    assert text.endswith(after)
+    new, old, other = entries_of(text.encode(), "objects")
+    assert json.loads(new) == {"label": "bed", "center": [1, 2, 0.25], "size": [2, 1, 0.5], "turn_deg": 12.5}
+    assert old == '{"label":"caf\\u00e9 table" , "size":[1,1.0,1e0], "center":[0.10,0,0.5]}'
+    assert json.loads(other) == {"label": "stool", "center": [2, 0, 0.45], "size": [0.5, 0.5, 0.9], "turn_deg": 30}
+    assert path.stat().st_mode & 0o777 == 0o640
+    labels.write(drawn_over(labels, complete=False))
+    assert labels.read()[1].objects == ()
+
+
+def test_a_file_that_changed_is_not_overwritten_and_bad_boxes_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "scene.json"
+    path.write_bytes(ODD.encode())
+    labels = Labels(path)
+    _, _, boxes = labels.read()
+    drawn = drawn_over(labels, *boxes[:1])
+    for label in ("<img src=x onerror=alert(1)>", "a, b", "cup on the table", " ", "x" * 101):
+        bad = boxes[0].model_copy(update={"label": label})
+        with pytest.raises(UnusableError, match="cannot stand in a question"):
+            labels.write(drawn_over(labels, bad))
+    with pytest.raises(UnusableError, match="over 1000 m"):
+        labels.write(drawn_over(labels, boxes[0].model_copy(update={"center": (0.0, 5e6, 0.0)})))
+    assert path.read_bytes() == ODD.encode()
+    path.write_bytes(ODD.replace("kept", "theirs").encode())
+    with pytest.raises(ChangedError):
+        labels.write(drawn)
+    assert "theirs" in path.read_text()
+    path.write_text(ODD[:200])
+    with pytest.raises(RawDataError, match="changed by another program"):
+        labels.write(drawn)
+
+
+def frames_of(count: int = 12) -> Frames:
+    track = walk(count)
+    return Frames(track.time_s, np.arange(count), track.pose, np.tile(LENS, (count, 1)), SIZE)
+
+
+def test_frames_show_a_box_where_nothing_hides_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pipeline.worlds.indoor.labels.surface.POINTS", 40_000)
+    scene, frames = surface_of(PlyMesh(*room_mesh()), frames_of()), frames_of()
+    assert scene.floor == pytest.approx(0, abs=0.01)
+    assert scene.points.min(axis=0) == pytest.approx((0, 0, 0), abs=0.02)
+    assert scene.points.max(axis=0) == pytest.approx(ROOM, abs=0.02)
+    sofa = PlacedBox(label="sofa", center=(3.25, 0.5, 0.4), size=(1.3, 0.8, 0.8))
+    views = views_of(sofa, scene, frames)
+    assert views
+    assert views[0].share > 0.2  # half of its sides are turned away, others seen at a flat angle
+    for view in views:
+        x, y, depth = np.array(view.picture_T_world) @ (*sofa.center, 1)
+        assert 0 < x / depth < 1
+        assert 0 < y / depth < 1
+    assert views_of(sofa.model_copy(update={"center": (6.5, 0.5, 0.4)}), scene, frames) == []  # behind the wall
+    assert views_of(sofa, scene, no_frames()) == []
+
+
+@pytest.mark.parametrize("quarter", range(4))
+def test_pictures_and_places_in_them_are_upright_however_the_camera_was_held(quarter: int) -> None:
+    frames = frames_of(1)
+    level = frames.world_T_camera[0]
+    roll = np.eye(4)
+    roll[:3, :3] = upright_axes(90.0 * quarter)
+    held = Frames(frames.time_s, frames.number, (level @ roll)[None], np.array([[70.0, 70.0, 30.0, 30.0]]), (60, 60))
+    for right, down in ((0.2, -0.1), (-0.3, 0.05)):
+        x, y, depth = picture_T_world(held, 0) @ level @ (right, down, 1.0, 1.0)
+        assert (x / depth, y / depth) == pytest.approx(((70 * right + 30) / 60, (70 * down + 30) / 60))
+
+
+def test_labels_written_for_a_folder_are_what_its_reader_reads(tmp_path: Path) -> None:
+    root = write(tmp_path, lambda told, folder: told.update(objects=[], complete=False))
+    labels = Labels(root / "room" / "scene.json")
+    rng = random.Random(3)  # noqa: S311
+    boxes = [
+        PlacedBox(label=f"box {k}", center=(rng.random(), 1.0, 0.5), size=(1, rng.random() + 0.1, 1), turn_deg=k * 40.0)
+        for k in range(4)
+    ]
+    labels.write(drawn_over(labels, *boxes, complete=True))
+    _, after, found = labels.read()
+    assert after.complete is True
+    assert [box.label for box in found] == [box.label for box in boxes]
+    assert [box.center for box in found] == [pytest.approx(box.center, abs=1e-5) for box in boxes]
