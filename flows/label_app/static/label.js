@@ -290,7 +290,7 @@ function pick(x, y) {
 function begin(event, view, i, j) {
   if (!cloud || !view.camera) return;
   event.preventDefault();
-  view.canvas.focus({ preventScroll: true });
+  view.canvas.focus({ preventScroll: true });  // a name that was typed is taken
   view.canvas.setPointerCapture(event.pointerId);
   const x = event.offsetX, y = event.offsetY, from = view.place(x, y), one = box();
   const start = { view, x, y, from, before: snapshot(), ground: { ...ground }, room: { ...room }, one, moved: false };
@@ -428,15 +428,20 @@ at("plan").addEventListener("wheel", event => {
 // ---- the panel ----
 
 function choose(id) {
+  if (document.activeElement === at("name")) name();
   chosen = id;
   show();
 }
+
+let fieldOf = null;  // the box whose name the field shows
 
 function show() {
   const one = box();
   for (const id of ["fit", "down", "tighten"]) at(id).disabled = !one || Boolean(one.axes);
   for (const id of ["copy", "delete", "name"]) at(id).disabled = !one;
-  at("name").value = one ? one.label : "";
+  // What is being typed stays, whatever else changes.
+  if (document.activeElement !== at("name") || fieldOf !== chosen) at("name").value = one ? one.label : "";
+  fieldOf = chosen;
   at("numbers").disabled = !one || Boolean(one.axes);
   at("tilted").hidden = !one || !one.axes;
   at("undo").disabled = !past.length;
