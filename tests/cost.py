@@ -24,8 +24,9 @@ SLOW_FIXTURES: Final = frozenset({"samples", "flights", "official"})  # dear to 
 SHOWN: Final = 10
 # A file's tests stay in one process: the dearest files begin first, or the other processes would wait for them.
 DEAREST: Final = (
-    *("test_kill", "test_cli", "test_faults", "test_builder", "test_arkitscenes", "test_flights", "test_lost_server"),
-    *("test_search", "test_blind_stages", "test_tasks", "test_release", "test_look"),
+    *("test_browser", "test_builder", "test_cli", "test_kill", "test_arkitscenes", "test_flights", "test_lost_server"),
+    *("test_release", "test_harness", "test_tasks", "test_oracles", "test_search", "test_stop", "test_kept"),
+    *("test_clips", "test_store", "test_faults", "test_cluster", "test_blind_stages", "test_reference", "test_look"),
 )
 
 _spent_s: dict[str, float] = {}  # test -> seconds so far

@@ -60,6 +60,7 @@ def code_digest(roots: tuple[str, ...], folder: Path = FOLDER) -> str:
     return digest_of([digests, tables(modules.values(), folder), libraries(modules.values())])
 
 
+@cache
 def code_parts(roots: tuple[str, ...], folder: Path = FOLDER) -> dict[str, str]:
     """The parts behind `code_digest`: digests of modules and tables by files, versions of libraries by names."""
     modules = closure(roots, folder)

@@ -81,7 +81,7 @@ def dataset_card(
         | _of_review(asked, reviewed)
         | {"units": units_of(benchmark), "pixels": passed_on(settings, benchmark, folders)}
     )
-    top = yaml.safe_dump(described, sort_keys=False, allow_unicode=True, width=1000)
+    top = yaml.dump(described, Dumper=yaml.CSafeDumper, sort_keys=False, allow_unicode=True, width=1000)
     return f"---\n{top}---\n\n" + "".join(section(name, context) for name in sections().list_templates())[:-1]
 
 

@@ -91,6 +91,7 @@ def forget() -> None:
     plugins.forget()
     sources_of.cache_clear()
     code_digest.cache_clear()
+    code_parts.cache_clear()
 
 
 SOUND = "class Shed:\n    name = 'shed'\n    world = 'indoor'\n"

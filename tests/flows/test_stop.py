@@ -61,13 +61,23 @@ def test_a_signal_ends_the_command_while_it_imports(number: signal.Signals, modu
     assert (process.returncode, process.stdout, process.stderr) == (128 + number, "", STOPPED)
 
 
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Metadata of many scenes, ``meta``, and a build of them that was left alone, ``out``."""
+    folder = tmp_path_factory.mktemp("undisturbed")
+    (folder / "meta").mkdir()
+    write_scenes(folder / "meta" / "meta.json", perturbed(SCENES, 24))
+    build(folder / "meta", folder / "out")
+    return folder
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
-def test_a_signal_to_the_whole_group_ends_the_command(number: signal.Signals, tmp_path: Path) -> None:
+def test_a_signal_to_the_whole_group_ends_the_command(
+    number: signal.Signals, undisturbed: Path, tmp_path: Path
+) -> None:
     """As a terminal sends Ctrl-C. Who is killed says nothing, nor does Python's tracker of semaphores on its behalf."""
-    meta, out = tmp_path / "meta", tmp_path / "out"
-    meta.mkdir()
-    write_scenes(meta / "meta.json", perturbed(SCENES, 24))
+    meta, out = undisturbed / "meta", tmp_path / "out"
     arguments = ["build", "vsi", "--root", f"vsi_meta={meta}", "--out", str(out), "--workers", "2", "--no-prefect"]
     with subprocess.Popen(
         [sys.executable, "-c", COMMAND, *arguments, *UNASKED_SETTINGS],
@@ -91,8 +101,7 @@ def test_a_signal_to_the_whole_group_ends_the_command(number: signal.Signals, tm
     assert len(children) >= 2
     assert psutil.wait_procs(children, timeout=5)[1] == []
     build(meta, out)
-    build(meta, tmp_path / "undisturbed")
-    assert release_of(out) == release_of(tmp_path / "undisturbed")
+    assert release_of(out) == release_of(undisturbed / "out")
 
 
 PARENT = """

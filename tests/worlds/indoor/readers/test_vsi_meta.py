@@ -21,6 +21,7 @@ from pipeline.worlds.indoor.facts import IndoorScene
 from pipeline.worlds.indoor.readers.vsi_meta import VsiMeta
 from pipeline.worlds.indoor.readers.written_routes import read_written_routes
 from tests.builds import build, command_line, release_of, rows_of
+from tests.environment import times
 from tests.worlds.indoor.readers.broken_metadata import (
     BROKEN,
     DOUBTFUL,
@@ -81,7 +82,7 @@ def test_a_broken_file_is_explained(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", list(BROKEN)[::4])  # the reader refuses each of them, above
+@pytest.mark.parametrize("name", list(BROKEN)[:: times(10, 4)])  # the reader refuses each of them, above
 def test_a_broken_file_costs_only_its_broken_scenes(
     name: str,
     tmp_path: Path,
