@@ -280,13 +280,21 @@ def review(
         bool,
         typer.Option("--without-video", help="Review also questions that show nothing: verdicts on them are blind."),
     ] = False,
+    categories: Annotated[
+        bool | None,
+        typer.Option(
+            "--categories/--no-categories",
+            help="Before the questions of a filmed scan, a screen for each category that they name.",
+            show_default="as last time",
+        ),
+    ] = None,
 ) -> None:
     """Serves the questions of a build to its reviewers, who answer before they see the truth."""
     path = configuration(name)
     from flows.cli.review import serve
     from pipeline.engine.config import load_config
 
-    serve(out or OUTPUTS / load_config(path).build, host, port, pack_only, without_video)
+    serve(out or OUTPUTS / load_config(path).build, host, port, pack_only, without_video, categories)
 
 
 @app.command()

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
+import json
 import os
+import re
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,7 +19,9 @@ import pyarrow as pa
 from rich.table import Table
 
 from flows.cli.output.console import console
+from flows.cli.output.progress import progress_shown
 from flows.cli.output.tables import print_table
+from flows.cli.trace import fix_entry
 from flows.orchestration.folders import OUTPUTS
 from pipeline.benchmarks.benchmark import Benchmark, no_blind_map
 from pipeline.benchmarks.registry import BENCHMARKS
@@ -30,23 +35,34 @@ from pipeline.engine.code import code_digest
 from pipeline.engine.manifest import released_manifest
 from pipeline.engine.rerun import last_outputs
 from pipeline.engine.stage import STORE
-from pipeline.engine.store import Store
+from pipeline.engine.store import Result, Store
 from pipeline.release.card import figure
 from pipeline.release.history import RELEASE
 from pipeline.release.media import media_of, pictures_of
 from pipeline.release.tables import removed_blind
 from pipeline.review import sheets
+from pipeline.review.category_checks import check_row, fix_of
 from pipeline.review.database import AnsweredBeforeError, Database
-from pipeline.review.review_bundle import ReviewBundle, make_review_bundle, pack_tables, read_review_bundle
+from pipeline.review.review_bundle import (
+    CATEGORY_CHECK,
+    ReviewBundle,
+    ReviewItem,
+    make_review_bundle,
+    pack_tables,
+    read_review_bundle,
+)
 from pipeline.review.reviewed import Reviewed, review, states_of, verdicts_table
 from pipeline.review.sheets import LeftOutRow, read_rows, sheet, taken, verdict_sheet
-from pipeline.review.verdicts import STATES, verdicts_of
+from pipeline.review.verdicts import STATES, ReviewVerdict, by_item, verdicts_of
 from pipeline.stages.review import FOLDER, SALT_FILE, VERDICTS_FILE
 from pipeline.stages.video import VIDEOS
 from pipeline.worlds.registry import WORLDS, read_scene, takes_videos
+from pipeline.worlds.world import CategoryShown
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
+
+    from pipeline.formats.videos import VideoPictures
 
 DATABASE: Final = "review.sqlite"
 BACKUP: Final = "review.backup.sqlite"
@@ -57,11 +73,15 @@ SHOWN_ROWS: Final = 20
 LOCAL_FILES: Final = "/data/local-files/?d="  # where Label Studio serves the build's folder, once it is mounted
 PICTURES: Final = "pictures"  # folder of a review
 NAME_CHARS: Final = 32  # hex; 128 bits
+FIXES: Final = "fixes"  # folder of a review
+_FIX_ID: Final = re.compile(r"^- id: review-(\d+)$", re.MULTILINE)
 _MADE_FROM: Final = b"made_from"
 
 
-def serve(folder: Path, host: str, port: int, pack_only: bool, without_video: bool) -> None:
-    """Writes the review pack of a build, and serves the page until it is stopped.
+def serve(
+    folder: Path, host: str, port: int, pack_only: bool, without_video: bool, categories: bool | None = None
+) -> None:
+    """Writes the review pack of a build, and serves the page until it is stopped; ``categories`` as in `pack_of`.
 
     Raises ConfigError where questions show nothing, unless that was asked for.
     """
@@ -70,7 +90,10 @@ def serve(folder: Path, host: str, port: int, pack_only: bool, without_video: bo
 
     benchmark = benchmark_of(folder)
     salt = salt_of(folder, make=True)
-    pack = pack_of(folder, benchmark, salt)
+    pack = pack_of(folder, benchmark, salt, categories)
+    checks = sum(item.task == CATEGORY_CHECK for item in pack.items)
+    if categories and not checks:
+        raise ConfigError(f"{folder}: no question is about a thing of a scan whose video was examined for it")
     blind = sum(item.video is None and not item.pictures for item in pack.items)
     if blind and not without_video:
         raise ConfigError(
@@ -87,7 +110,8 @@ def serve(folder: Path, host: str, port: int, pack_only: bool, without_video: bo
         database.back_up(place / BACKUP)
         try:
             shown = f"[{host}]" if ":" in host else host
-            console.print(f"{len(pack.items)} questions. http://{shown}:{port} (Ctrl-C ends it)")
+            more = f" and {checks} categories" if checks else ""
+            console.print(f"{len(pack.items) - checks} questions{more}. http://{shown}:{port} (Ctrl-C ends it)")
             console.print(f"What is said goes to {place / DATABASE}; scan2qa import-review --from-page takes it over.")
             figures = pictures_of(_results(folder, "figures"), folder)  # reviewers see the videos in any case
             drawings = {number: picture.svg for number, picture in figures.items()}
@@ -108,6 +132,7 @@ def import_review(folder: Path, file: Path | None) -> bool:
     place = folder / FOLDER
     rows = read_rows(file) if file else []
     pack = pack_of(folder, benchmark_of(folder), salt)
+    checks = {item.id: item for item in pack.items if item.task == CATEGORY_CHECK}
     database = Database(place / DATABASE)
     try:
         left_out: list[LeftOutRow] = []
@@ -125,11 +150,47 @@ def import_review(folder: Path, file: Path | None) -> bool:
     finally:
         database.close()
     _show_left_out(file, left_out)
+    _write_fixes(folder, pack, checks, verdicts)
+    known = {*checks, *_fixed(place / FIXES)}  # what was said of categories is in fixes
+    verdicts = [verdict for verdict in verdicts if verdict.item not in known]
     write_atomically(place / VERDICTS_FILE, table_bytes(verdicts_table(verdicts)))
     write_atomically(place / "verdicts.csv", verdict_sheet(verdicts))
-    _show(review(_questions(folder), verdicts, salt), len(verdicts), len(pack.items))
+    _show(review(_questions(folder), verdicts, salt), len(verdicts), len(pack.items) - len(checks))
     console.print(f"{place / VERDICTS_FILE}: the next build takes it into the release.", soft_wrap=True)
     return not left_out
+
+
+def _write_fixes(
+    folder: Path, pack: ReviewBundle, checks: Mapping[int, ReviewItem], verdicts: Sequence[ReviewVerdict]
+) -> None:
+    """Adds what reviewers agreed on about categories to the review's own files of fixes; says what to do with them."""
+    place, outputs, store = folder / FOLDER / FIXES, last_outputs(released_manifest(folder)), Store(folder / STORE)
+    there, added = _fixed(place), dict[str, list[str]]()
+    for number, own in by_item(verdicts).items():
+        item = checks.get(number)
+        if item is None or number in there:
+            continue
+        read = read_scene(store.get(outputs["unify"][item.scene]))
+        (category,) = pack.truths[number].operands
+        boxes = sum(thing.label == category for thing in WORLDS[read.facts.world].top_down_map(read).things)
+        if (entry := fix_of(item, category, boxes, own)) is not None:
+            added.setdefault(item.scene.partition("/")[0], []).append(fix_entry(entry))
+    for dataset, entries in sorted(added.items()):
+        file = place / f"{dataset}.yaml"
+        before = file.read_text(encoding="utf-8") if file.exists() else ""
+        write_atomically(file, (before + "".join(f"{entry}\n" for entry in entries)).encode())
+    if added or there:
+        new = sum(map(len, added.values()))
+        told = f"{len(there) + new} categories were settled, {new} of them now: {place}."
+        console.print(
+            f"{told} Build with --set fixes.folder={place}, or put them among your own fixes.", soft_wrap=True
+        )
+
+
+def _fixed(place: Path) -> set[int]:
+    """The screens of which the review's own files of fixes have an entry."""
+    files = sorted(place.glob("*.yaml")) if place.is_dir() else []
+    return {int(number) for file in files for number in _FIX_ID.findall(file.read_text(encoding="utf-8"))}
 
 
 def folder_of(build: str | None, out: Path | None) -> Path:
@@ -206,8 +267,11 @@ def token_for(host: str) -> str | None:
     return token
 
 
-def pack_of(folder: Path, benchmark: str, salt: bytes) -> ReviewBundle:
-    """The review pack of the newest release, made again only where the build has changed."""
+def pack_of(folder: Path, benchmark: str, salt: bytes, categories: bool | None = None) -> ReviewBundle:
+    """The review pack of the newest release, made again only where the build has changed.
+
+    ``categories``: with a screen for each category of a filmed scene that questions name; None: as it was made last.
+    """
     place = folder / FOLDER
     outputs = last_outputs(released_manifest(folder))
     observed = outputs.get("describe") or outputs.get("observe")
@@ -224,7 +288,10 @@ def pack_of(folder: Path, benchmark: str, salt: bytes) -> ReviewBundle:
     drawing = (own.blind_map.__module__, *(w.top_down_map.__module__ for w in own.worlds))
     code = code_digest(("pipeline.review.review_bundle", *drawing))
     map_before = {task: sorted(layers) for task, layers in sorted(own.map_before.items())}
-    made_from = digest_of([parts, sorted(videos), code, map_before, digest_of(salt)]).encode()
+    if categories is None:
+        categories = _has_checks(place)
+    made_of = [parts, sorted(videos), code, map_before, digest_of(salt), *(["categories"] if categories else [])]
+    made_from = digest_of(made_of).encode()
     known = _read_pack(place, made_from)
     if known is not None:
         return known
@@ -232,7 +299,9 @@ def pack_of(folder: Path, benchmark: str, salt: bytes) -> ReviewBundle:
     scenes = {unit: read_scene(store.get(result)) for unit, result in observed.items()}
     maps = {unit: WORLDS[scene.facts.world].top_down_map(scene) for unit, scene in scenes.items()}
     questions = _questions(folder)
-    pictures = _place_pictures(folder, own, questions, scenes)
+    checks = list(_category_checks(folder, questions, scenes, outputs.get("video", {}))) if categories else []
+    pictures = _place_pictures(folder, own, questions, scenes, {row["id"]: shown for row, shown in checks})
+    questions += [row for row, _ in checks]
     pack = make_review_bundle(questions, maps, videos, own.map_before, salt, pictures)
     for name, table in pack_tables(pack).items():
         write_atomically(place / f"{name}.parquet", table_bytes(table.replace_schema_metadata({_MADE_FROM: made_from})))
@@ -242,12 +311,52 @@ def pack_of(folder: Path, benchmark: str, salt: bytes) -> ReviewBundle:
     return pack
 
 
-def _place_pictures(
-    folder: Path, benchmark: Benchmark[Any, Any], questions: Sequence[Mapping[str, Any]], scenes: Mapping[str, AnyScene]
-) -> dict[int, list[str]]:
-    """Puts what questions show into the review's folder, under names that tell nothing; the files of each question.
+def _has_checks(place: Path) -> bool:
+    """Whether the pack that is there has screens of categories."""
+    try:
+        return CATEGORY_CHECK in read_table((place / "items.parquet").read_bytes())["task"].unique().to_pylist()
+    except (OSError, ValueError, KeyError, pa.ArrowException):
+        return False
 
-    The pictures in their order (views, whole panoramas), those of what a question names, and the map without marks.
+
+def _category_checks(
+    folder: Path, questions: Sequence[Mapping[str, Any]], scenes: Mapping[str, AnyScene], films: Mapping[str, Result]
+) -> Iterator[tuple[dict[str, Any], CategoryShown]]:
+    """A screen for each category that the questions of a filmed scene name."""
+    from pipeline.formats.videos import VideoPictures  # PyAV takes a while to start
+
+    named: dict[str, set[str]] = {}
+    for row in questions:
+        named.setdefault(row["scene"], set()).update(row["operands"] or ())
+    store = Store(folder / STORE)
+    with progress_shown() as progress:
+        for number, (unit, names) in enumerate(sorted(named.items()), start=1):
+            show = WORLDS[scenes[unit].facts.world].categories
+            film: dict[str, Any] = json.loads(store.get(films[unit])) if unit in films else {"video": None}
+            progress("scenes", number, len(named))
+            if show is None or film["video"] is None:
+                continue
+            video = VideoPictures(folder / film["video"])
+            shown = show(scenes[unit], sorted(names), film["fps"], partial(_picture_of, video, unit))
+            yield from ((check_row(unit, one), one) for one in shown)
+            video.close()
+
+
+def _picture_of(video: VideoPictures, unit: str, number: int) -> Any:
+    return video.at(0.0, number, unit)
+
+
+def _place_pictures(
+    folder: Path,
+    benchmark: Benchmark[Any, Any],
+    questions: Sequence[Mapping[str, Any]],
+    scenes: Mapping[str, AnyScene],
+    checks: Mapping[int, CategoryShown],
+) -> dict[int, list[str]]:
+    """Puts what is shown into the review's folder, under names that tell nothing; the files of each item.
+
+    The pictures in their order (views, whole panoramas), those of what a question names, and the map without marks; of
+    a category those of its things.
     """
     place, found = folder / FOLDER / PICTURES, dict[int, list[str]]()
     views = {one.file: one for one in media_of(_results(folder, "views"), folder)}
@@ -269,6 +378,9 @@ def _place_pictures(
             put(row["id"], named[row["id"]], ".png")
         if (drawn := benchmark.blind_map(row, scenes[row["scene"]])) is not None:
             put(row["id"], drawn, ".png")
+    for check, own in checks.items():
+        for jpeg in (*own.crops, *own.marked, *own.unmarked):
+            put(check, jpeg, ".jpg")
     for path in set(place.glob("*.*")) - kept:
         path.unlink()
     return found

@@ -172,10 +172,10 @@ class Trace:
             | {"why": "what is wrong, and how you know", "who": "your name", "date": date}
             for number, draft in enumerate(found, first)
         ]
-        return "\n".join(_entry(draft) for draft in told)
+        return "\n".join(fix_entry(draft) for draft in told)
 
 
-def _entry(draft: dict[str, Any]) -> str:
+def fix_entry(draft: dict[str, Any]) -> str:
     """A list item whose boxes stand on one line; the date without quotes."""
     lines = []
     for key, value in draft.items():

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 
 from pipeline.review.database import AnsweredBeforeError, Database
 from pipeline.review.maps import map_after, map_before, spoken_of
-from pipeline.review.review_bundle import ReviewBundle, ReviewItem, ReviewTruth
+from pipeline.review.review_bundle import CATEGORY_CHECK, ReviewBundle, ReviewItem, ReviewTruth
 from pipeline.review.review_queue import Board, Progress
 from pipeline.review.reviewed import Agreement, agreements
 from pipeline.review.sheets import LONGEST_NOTE
@@ -155,6 +155,8 @@ class Site:
             # Who adjudicates says what holds; and a flag that was raised before the answer stays.
             if role == "review" and self._agrees(shown, answer) and self._board.own(item, reviewer, role) is None:
                 events.append(self._event(shown, reviewer, role, "accept"))
+            elif shown.task == CATEGORY_CHECK and not self._agrees(shown, answer):  # what is wrong is the answer itself
+                events.append(self._event(shown, reviewer, role, "flag", answer=answer, reason="bad_metadata"))
             try:
                 self._store(events)
             except AnsweredBeforeError:  # by another process

@@ -45,6 +45,7 @@ TRUTHS: Final = pa.schema(
     ]
 )
 MAPS: Final = pa.schema([pa.field("scene", pa.string()), pa.field("map", pa.string())])
+CATEGORY_CHECK: Final = "category_check"  # task of what is no question (`category_checks`); first of its scene
 CONTENT_CHARS: Final = 32  # hex; 128 bits
 
 
@@ -144,7 +145,9 @@ def make_review_bundle(
         )
     needed = sorted({item.scene for item in items})
     return ReviewBundle(
-        tuple(sorted(items, key=lambda i: (i.scene, i.id))), truths, {scene: maps[scene] for scene in needed}
+        tuple(sorted(items, key=lambda i: (i.scene, i.task != CATEGORY_CHECK, i.id))),
+        truths,
+        {scene: maps[scene] for scene in needed},
     )
 
 

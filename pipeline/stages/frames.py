@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from typing import Final
+from collections.abc import Mapping, Sequence
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -14,6 +16,12 @@ from pipeline.core.tables import FRAMES, asked_in
 from pipeline.engine.stage import Stage, StageContext
 from pipeline.formats.videos import VideoError
 from pipeline.rendering.sampled import sampled_rows
+from pipeline.worlds.registry import WORLDS, read_scene
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pipeline.core.schema import AnyScene
 
 
 def run(context: StageContext) -> bytes:
@@ -28,7 +36,24 @@ def run(context: StageContext) -> bytes:
         rows = sampled_rows(path, context.unit, film["fps"], budgets, film["frames"])
     except VideoError as error:
         raise RawDataError(path, "video_unreadable", str(error), "make the video again", context.unit) from error
+    _compare(path, rows, read_scene(context.needed("observe")), context.unit)
     return table_bytes(pa.Table.from_pylist(rows, schema=FRAMES))
+
+
+def _compare(path: Path, rows: Sequence[Mapping[str, Any]], scene: AnyScene, unit: str) -> None:
+    """Raises RawDataError where answers are about other frames than those that the release names."""
+    world = WORLDS[scene.facts.world]
+    examined = world.examined_frames(scene) if world.examined_frames else {}
+    for budget in sorted({row["budget"] for row in rows}):
+        named, own = [row["index"] for row in rows if row["budget"] == budget], list(examined.get(budget, ()))
+        if named != own:
+            other = sum(a != b for a, b in zip_longest(named, own))
+            message = (
+                f"{other} of {len(named)} frames of budget {budget} are others than those examined: the video has "
+                f"{rows[0]['frames']} frames, and frame {max(named)} is its last here, {max(own, default=-1)} there"
+            )
+            remedy = "the recording holds another number of frames than it states: fetch it again, or set video=false"
+            raise RawDataError(path, "other_frames_examined", message, remedy, unit)
 
 
 FRAMES_STAGE: Final = Stage(
@@ -36,6 +61,6 @@ FRAMES_STAGE: Final = Stage(
     suffix=".parquet",
     module=__name__,
     run=run,
-    takes=("select", "video"),
+    takes=("select", "observe", "video"),
     is_wanted=lambda config: config.video and config.of_benchmark().sampled,
 )

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from pipeline.core.errors import RawDataError
 from pipeline.core.fixes import Fix
@@ -52,6 +52,26 @@ def nothing_to_correct(scene: Scene[Any], operands: Sequence[str]) -> list[dict[
 def no_map(scene: Scene[Any]) -> TopDownMap:
     """Of a world that has no ground to look down on."""
     return TopDownMap()
+
+
+class CategoryShown(NamedTuple):
+    """All that is shown to people of one category of a scene.
+
+    Attributes:
+        category: its name.
+        boxes: how many there are.
+        digest: of these boxes.
+        crops: pictures (JPEG) of one thing each.
+        marked: whole ones with all boxes.
+        unmarked: whole ones in which nothing of the category can be.
+    """
+
+    category: str
+    boxes: int
+    digest: str
+    crops: tuple[bytes, ...]
+    marked: tuple[bytes, ...]
+    unmarked: tuple[bytes, ...]
 
 
 @dataclass(frozen=True)
@@ -101,6 +121,10 @@ class World(Generic[F]):
         pictures: JPEG of some of its pictures, in order, from its raw data: views of a scene's sphere, or of all of it
             (`geometry.views`); photographs that its facts name.
         looker: asks a model what things look like in the video.
+        examined_frames: of an observed scene, by number of evenly spaced frames, which frames of its delivered video
+            answers are about.
+        categories: of an observed scene, some of its categories in pictures of its video, of which the pace and the
+            picture of a frame are given; those that it shows.
         drawn: a film of what an observed scene without a video knows, at each time nothing of what comes later; says
             on every picture that it was drawn. None: there is nothing to draw.
     """
@@ -123,4 +147,6 @@ class World(Generic[F]):
     spatial: Callable[[Scene[F], Any], Spatial] | None = None
     pictures: Callable[[SceneFiles, Scene[F], Sequence[Any]], Iterable[bytes]] | None = None
     looker: Looker[F] | None = None
+    examined_frames: Callable[[Scene[F]], Mapping[int, tuple[int, ...]]] | None = None
+    categories: Callable[[Scene[F], Sequence[str], float, Callable[[int], Any]], Iterable[CategoryShown]] | None = None
     bev_video: Callable[[Scene[F]], Footage | None] | None = None

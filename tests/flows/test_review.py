@@ -10,19 +10,26 @@ from typing import Any
 
 import numpy as np
 import pytest
+import yaml
 from datasets import load_dataset
 
 from flows.cli.review import folder_of, import_review, pack_of, salt_of, serve
 from flows.cli.trial import trial
 from flows.orchestration.saved_build import save_if_successful
+from flows.review_app.site import Site
 from pipeline.core.errors import ConfigError, StoreError
+from pipeline.core.parquet import read_table
 from pipeline.core.video_spec import VideoSpec
+from pipeline.engine.config import build_config
+from pipeline.formats.images import decode_color
 from pipeline.formats.videos import VideoFacts, video_facts
 from pipeline.rendering.video import encode
 from pipeline.review.database import Database
+from pipeline.review.review_bundle import CATEGORY_CHECK
 from pipeline.samples.indoor.metadata import PLANS, sample_scene
 from pipeline.stages.builder import Builder
-from tests.builds import config_of, release_of, rows_of, whys
+from tests.builds import UNASKED, config_of, release_of, results_of, rows_of, whys
+from tests.worlds.indoor.readers.test_scene_folders import write
 
 pytestmark = pytest.mark.slow
 SECTIONS: dict[str, Any] = {
@@ -199,3 +206,49 @@ def test_released_metadata_get_their_videos_and_what_shows_nothing_is_not_review
     assert {row["scene"] for row in csv.DictReader((made.out / "trial" / "key.csv").read_text().splitlines())} == {
         first
     }
+
+
+def test_what_is_said_of_a_category_becomes_a_fix_and_then_a_doubt(tmp_path: Path) -> None:
+    scenes, out = write(tmp_path / "scenes", name="hall"), tmp_path / "out"
+    tasks = {"generate": {"tasks": ["object_size_estimation", "object_abs_distance"]}}
+    coarse = {"indoor": {"frames_per_second": 5.0, "width": 80, "height": 60, "min_pixels": 5, "budgets": [16]}}
+    given = {"build": "vsi", "benchmark": "vsi", "roots": {"scene": scenes}, "observe": coarse} | tasks | UNASKED
+    config = build_config(given)
+    with save_if_successful(out, config, [], {"scene": scenes}):
+        pass
+    Builder(config, out).build()
+    salt = salt_of(out, make=True)
+    assert not [i for i in pack_of(out, "vsi", salt).items if i.task == CATEGORY_CHECK]
+    pack = pack_of(out, "vsi", salt, categories=True)
+    assert pack_of(out, "vsi", salt) == pack, "as it was made last"
+    checks = {pack.truths[i.id].operands[0]: i for i in pack.items if i.task == CATEGORY_CHECK}
+    named = {name for t in pack.truths.values() for name in t.operands}
+    assert set(checks) == named == {"refrigerator", "sofa", "table"}
+    assert [i.task == CATEGORY_CHECK for i in pack.items] == sorted(i.task == CATEGORY_CHECK for i in pack.items)[::-1]
+    for item in checks.values():
+        assert item.video == "scene/hall.mp4"
+        assert all(decode_color((out / name).read_bytes()) is not None for name in item.pictures)
+        assert len(item.pictures) >= 2
+        assert "Picture 1 has a box around one thing" in item.question
+    database = Database(out / "review" / "review.sqlite")
+    site = Site("made", pack, database, out)
+    for reviewer in ("ann", "bo"):
+        for name, letter in {"sofa": "C", "table": "A", "refrigerator": "B" if reviewer == "ann" else "D"}.items():
+            site.answer(checks[name].id, reviewer, "review", checks[name].content, letter)
+    own = site.view(checks["sofa"].id, "ann", "review").own
+    assert own is not None
+    assert (own.decision, own.reason, own.correction) == ("flag", "bad_metadata", "C")
+    database.close()
+    assert import_review(out, None)
+    assert import_review(out, None), "nothing is added twice"
+    file = out / "review" / "fixes" / "scene.yaml"
+    entries = {e["of"]: e for e in yaml.safe_load(file.read_text())}
+    assert {name: (e["target"], e["expect"], e["set"]) for name, e in entries.items()} == {
+        "sofa": ("seen", 1, "others_in_view"), "table": ("seen", 1, "right")
+    }  # fmt: skip
+    assert {e["who"] for e in entries.values()} == {"2 reviewers"}, "names stay in the build"
+    assert rows_of(out / "review" / "verdicts.parquet") == []
+    outcome = Builder(build_config(given | {"fixes": {"folder": file.parent}}), out).build()
+    rows = read_table(results_of(out, outcome)["generate", "scene/hall"]).to_pylist()
+    assert "sofa" not in {name for row in rows if row["reason"] is None for name in row["operands"]}
+    assert any((row["reason"], row["operands"]) == ("others_in_view", ["sofa"]) for row in rows)

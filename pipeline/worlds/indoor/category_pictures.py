@@ -13,11 +13,13 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image, ImageDraw
 
+from pipeline.core.identity import digest_of
 from pipeline.core.video_spec import VideoSpec
 from pipeline.formats.images import jpeg_bytes
 from pipeline.geometry.boxes import stack
 from pipeline.worlds.indoor.facts import IndoorScene, SceneObject, frames_without
 from pipeline.worlds.indoor.projection import Cameras
+from pipeline.worlds.world import CategoryShown
 
 Picture = npt.NDArray[np.uint8]
 
@@ -99,6 +101,27 @@ def drawn_pictures(
         if one.category not in objects:
             objects = {**objects, one.category: [o for o in scene.facts.objects if o.category == one.category]}
         yield one, _drawn(scene, objects[one.category], one, color)
+
+
+FOR_PEOPLE: Final = PictureCounts(crops=24, marked=4, unmarked=6)
+
+
+def shown_categories(
+    scene: IndoorScene, names: Iterable[str], fps: float, picture_at: Callable[[int], Picture]
+) -> Iterator[CategoryShown]:
+    """Categories of an observed scene as people see them (`World.categories`); those that its video shows."""
+    wanted = {name: pictures_of(scene, name, fps, FOR_PEOPLE) for name in names}
+    made = dict(drawn_pictures(scene, [one for own in wanted.values() for one in own], picture_at))
+    for name, own in wanted.items():
+        if not own:
+            continue
+        boxes = [o.box.model_dump(mode="json") for o in scene.facts.objects if o.category == name]
+        crops = tuple(made[one] for one in own if one.instance is not None)
+        marked, unmarked = (
+            tuple(made[one] for one in own if one.instance is None and (one.second is not None) == is_marked)
+            for is_marked in (True, False)
+        )
+        yield CategoryShown(name, len(boxes), digest_of(boxes), crops, marked, unmarked)
 
 
 def _drawn(scene: IndoorScene, own: list[SceneObject], one: CategoryPicture, color: Picture) -> bytes:

@@ -91,6 +91,7 @@ class BudgetFrames(Model):
     """A number of evenly spaced frames of the delivered video, and what they show of the room."""
 
     frames: int = Field(ge=0, description="different frames; fewer than the budget in a video that has no more")
+    numbers: tuple[int, ...] = Field(default=(), description="their numbers in the delivered video, one for each k")
     without_pose_s: tuple[FiniteFloat, ...] = Field(
         description="times of the frames of which it is not known what they show"
     )
@@ -191,6 +192,12 @@ def sight(scenes: Sequence[IndoorScene]) -> list[str]:
         "  come from annotated boxes alone, whether the video shows them or not: their wording speaks of the scanned",
         "  space, and the column `video_examined` is false.",
     ]
+
+
+def examined_frames(scene: IndoorScene) -> Mapping[int, tuple[int, ...]]:
+    """By number of evenly spaced frames, which frames of the delivered video were examined for them."""
+    observation = scene.facts.observation
+    return {} if observation is None else {n: own.numbers for n, own in observation.budgets.items()}
 
 
 def frames_without(scene: IndoorScene, category: str) -> IntArray:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Final
 
-from pipeline.worlds.indoor.facts import BULKY, UNITS, IndoorScene, Scan, sight
+from pipeline.worlds.indoor.facts import BULKY, UNITS, IndoorScene, Scan, examined_frames, sight
 from pipeline.worlds.indoor.fixes import FIXES, drafts, fix_scan
 from pipeline.worlds.indoor.observe.visibility import ObserveConfig, observe
 from pipeline.worlds.indoor.quality_checks import examine
@@ -16,7 +17,13 @@ from pipeline.worlds.indoor.readers.scene_folders import SceneFolders
 from pipeline.worlds.indoor.readers.vsi_meta import VsiMeta
 from pipeline.worlds.indoor.readers.written_routes import read_written_routes
 from pipeline.worlds.indoor.top_down_map import spatial, top_down_map
-from pipeline.worlds.world import Looker, World
+from pipeline.worlds.world import CategoryShown, Looker, World
+
+
+def _categories(*terms: Any) -> Iterator[CategoryShown]:
+    from pipeline.worlds.indoor.category_pictures import shown_categories  # pictures, which few commands need
+
+    return shown_categories(*terms)
 
 
 def _prompts() -> dict[str, str]:
@@ -69,4 +76,6 @@ INDOOR: Final = World(
     top_down_map=top_down_map,
     spatial=spatial,
     looker=Looker("pipeline.worlds.indoor.look", _prompts, _look, _calls, _is_whole),
+    examined_frames=examined_frames,
+    categories=_categories,
 )

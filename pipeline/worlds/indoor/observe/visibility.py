@@ -151,6 +151,7 @@ def observe(scene: IndoorScene, geometry: SceneGeometry, config: ObserveConfig) 
         budgets={
             n: BudgetFrames(
                 frames=own.wanted,
+                numbers=own.numbers,
                 without_pose_s=own.without_pose_s,
                 plan_seen=_share(counts.plan[np.searchsorted(chosen, own.frame)], counts.plan),
             )
@@ -277,10 +278,12 @@ def _time(frames: Frames, frame: int) -> float | None:
 class SampledFrames(NamedTuple):
     """Evenly spaced frames of the delivered video: their indices (n,) among those with a pose, in order, each once.
 
-    ``wanted`` is how many there are, ``without_pose_s`` the times of those that are not known: no pose is near enough.
+    ``numbers`` are their numbers in the delivered video, ``wanted`` is how many different pictures these show,
+    ``without_pose_s`` the times of those that are not known: no pose is near enough.
     """
 
     frame: IntArray
+    numbers: tuple[int, ...]
     wanted: int
     without_pose_s: tuple[float, ...]
 
@@ -314,11 +317,14 @@ def examined_frames(
     rate = (np.ptp(frames.number) / span) if (span := float(np.ptp(frames.time_s))) > 0 else 0.0
     budgets = {}
     for budget in config.budgets:
-        wanted = np.unique(delivered[evenly_spaced(len(delivered), budget)])
+        index = evenly_spaced(len(delivered), budget)
+        wanted = np.unique(delivered[index])
         nearest = _nearest(frames.number, wanted)
         close = np.abs(frames.number[nearest] - wanted) <= POSE_NEAR_S * rate + 1e-6
         lost_s = frames.time_s[0] + (wanted[~close] - frames.number[0]) / max(rate, 1e-9)
-        budgets[budget] = SampledFrames(np.unique(nearest[close]), len(wanted), tuple(lost_s.round(3).tolist()))
+        budgets[budget] = SampledFrames(
+            np.unique(nearest[close]), tuple(index.tolist()), len(wanted), tuple(lost_s.round(3).tolist())
+        )
     return regular, budgets
 
 

@@ -1,0 +1,92 @@
+"""Screens of a review about what is annotated, not about a question: one for each category of a scene with a video.
+
+They are items like questions, so that all that is kept, compared and settled of verdicts holds for them. Their truth is
+that the annotation is right; what reviewers agree on becomes a fix (`fix_of`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from pipeline.core.identity import question_ids
+from pipeline.review.review_bundle import CATEGORY_CHECK, ReviewItem
+from pipeline.review.verdicts import ReviewVerdict, consensus_of
+from pipeline.worlds.world import CategoryShown
+
+RIGHT: Final = "A"
+# What a fix of kind "seen" says, by letter.
+FOUND: Final[Mapping[str, str]] = {
+    RIGHT: "right",
+    "B": "called_otherwise",
+    "C": "others_in_view",
+    "D": "two_boxes_of_one",
+}
+
+
+def check_row(scene: str, shown: CategoryShown) -> dict[str, Any]:
+    """The screen of a category as a row of `tables.QUESTIONS`, as far as the review looks at it."""
+    name = shown.category
+    (number,) = question_ids(scene, CATEGORY_CHECK, shown.digest, [(name,)])
+    parts = [
+        (len(shown.crops), f"a box around one thing that is annotated as “{name}”"),
+        (len(shown.marked), f"all boxes of “{name}”, also of what is hidden there"),
+        (len(shown.unmarked), f"no “{name}” at all, by the annotation"),
+    ]
+    told, first = [], 1
+    for count, words in parts:
+        if count:
+            pictures = f"Picture {first} has" if count == 1 else f"Pictures {first} to {first + count - 1} have"
+            told.append(f"{pictures} {words}.")
+            first += count
+    more = f" ({len(shown.crops)} of {shown.boxes} are shown alone)" if len(shown.crops) < shown.boxes else ""
+    return {
+        "id": number,
+        "scene": scene,
+        "task": CATEGORY_CHECK,
+        "operands": [name],
+        "text": f"Is everything right that is annotated as “{name}”{more}? {' '.join(told)}",
+        "options": [
+            f"A. Each of them is a “{name}”, and none is missing",
+            f"B. One of them people would call otherwise than “{name}”",
+            f"C. One more “{name}” is there without a box",
+            "D. Two boxes are around one and the same thing",
+        ],
+        "ground_truth": RIGHT,
+        "evidence": [_number("boxes", name, float(shown.boxes), "objects")],
+        "proof": None,
+        "from_s": None,
+        "until_s": None,
+    }
+
+
+def _number(name: str, subject: str, value: float, unit: str) -> dict[str, Any]:
+    return {"name": name, "subject": subject, "value": value, "relation": None, "limit": None, "unit": unit}
+
+
+def fix_of(item: ReviewItem, category: str, boxes: int, verdicts: Sequence[ReviewVerdict]) -> dict[str, Any] | None:
+    """What reviewers agreed on about a category, as an entry of a file of fixes; None where they have not agreed.
+
+    Args:
+        item: the screen.
+        category: what it is about.
+        boxes: of the category in the source, before other fixes.
+        verdicts: all on this item.
+    """
+    standing = consensus_of(verdicts, item.content)
+    letter = {"accepted": RIGHT, "corrected": standing.answer}.get(standing.state)
+    if letter is None:
+        return None
+    own = [one for one in verdicts if one.content == item.content]
+    people = len({one.reviewer for one in own})
+    return {
+        "id": f"review-{item.id}",
+        "scene": item.scene.partition("/")[2],
+        "target": "seen",
+        "of": category,
+        "expect": boxes,
+        "set": FOUND[letter],
+        "why": "said on the review page, by pictures of the video",
+        "who": f"{people} reviewers" if people > 1 else "a reviewer",  # names stay in the build
+        "date": max(one.at for one in own)[:10],
+    }

@@ -1,0 +1,40 @@
+"""The frames that a release names are those that answers were made from; where they are not, the scene is left out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipeline.engine.config import build_config
+from pipeline.rendering.sampled import sampled_rows
+from pipeline.stages.builder import Builder
+from pipeline.worlds.indoor.facts import IndoorScene
+from tests.builds import UNASKED, results_of, rows_of
+from tests.worlds.indoor.readers.test_scene_folders import write
+
+
+@pytest.mark.slow
+def test_frames_are_those_examined_or_the_scene_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    coarse = {"indoor": {"frames_per_second": 5.0, "width": 80, "height": 60, "min_pixels": 5, "budgets": [4, 16]}}
+    given = {"build": "vsi", "benchmark": "vsi", "roots": {"scene": write(tmp_path / "scenes")}, "observe": coarse}
+    config, out = build_config(given | UNASKED | {"gates": {"scenes": 0.0, "questions": 0.0}}), tmp_path / "out"
+    results = results_of(out, Builder(config, out).build())
+    scene = IndoorScene.model_validate_json(results["observe", "scene/room"])
+    assert scene.facts.observation is not None
+    examined = {n: list(own.numbers) for n, own in scene.facts.observation.budgets.items()}
+    named: dict[int, list[int]] = {}
+    for row in rows_of(next((out / "release" / "frames").iterdir())):
+        named.setdefault(row["budget"], []).append(row["index"])
+    assert named == examined
+    assert examined[4] == [0, 23, 47, 71]  # of 12 pictures at 5 a second, delivered at 30
+
+    def later(*terms: Any) -> list[dict[str, Any]]:  # as if the recording had held one frame more than it states
+        return [row | {"index": row["index"] + (row["k"] == 3)} for row in sampled_rows(*terms)]
+
+    monkeypatch.setattr("pipeline.stages.frames.sampled_rows", later)
+    (out / "store" / "frames").rename(tmp_path / "gone")
+    (left_out,) = Builder(config, out).build().quarantine
+    assert left_out.finding == "other_frames_examined"
+    assert "1 of 4 frames of budget 4 are others than those examined" in left_out.message
