@@ -27,6 +27,7 @@ class ColmapError(Exception):
 class ColmapViews:
     """Images with poses: ``names``, world_T_camera (N, 4, 4) in OpenCV axes, fx fy cx cy (N, 4), and sizes (N, 2).
 
+    ``distortion`` (N, 4) is k1 k2 p1 p2 of OpenCV's model; of a fisheye it means nothing.
     ``is_fisheye`` tells whether any camera is one: its pictures are no pinhole's before they are undistorted.
     """
 
@@ -34,11 +35,12 @@ class ColmapViews:
     world_T_camera: FloatArray
     intrinsics: FloatArray
     sizes: FloatArray
+    distortion: FloatArray
     is_fisheye: bool
 
 
 def parse_views(cameras: str, images: str) -> ColmapViews:
-    """Reads the texts of ``cameras.txt`` and ``images.txt``; lens distortion is left out. Raises ColmapError.
+    """Reads the texts of ``cameras.txt`` and ``images.txt``. Raises ColmapError.
 
     A line of an image is ``id qw qx qy qz tx ty tz camera name``, world-to-camera; the line after it holds its points.
     """
@@ -66,8 +68,9 @@ def parse_views(cameras: str, images: str) -> ColmapViews:
         camera_R_world = Rotation.from_quat(table[:, [1, 2, 3, 0]]).as_matrix()
         pose[:, :3, :3] = camera_R_world.transpose(0, 2, 1)
         pose[:, :3, 3] = -np.einsum("nji,nj->ni", camera_R_world, table[:, 4:7])
-    lens = np.array(lenses, dtype=np.float64).reshape(-1, 6)
-    return ColmapViews(tuple(names), pose, lens[:, 2:], lens[:, :2], f" {FISHEYE} " in cameras)
+    lens = np.array(lenses, dtype=np.float64).reshape(-1, 10)
+    is_fisheye = f" {FISHEYE} " in cameras
+    return ColmapViews(tuple(names), pose, lens[:, 2:6], lens[:, :2], lens[:, 6:], is_fisheye)
 
 
 # Of cameras.bin, in the order of their numbers: COLMAP's src/colmap/sensor/models.h.
@@ -121,7 +124,7 @@ def _image_lines(raw: bytes) -> Iterator[str]:
 
 
 def _camera(words: list[str]) -> tuple[int, tuple[float, ...]]:
-    """Number of a camera, and its width, height, fx, fy, cx, cy."""
+    """Number of a camera, and its width, height, fx, fy, cx, cy, k1, k2, p1, p2."""
     try:
         number, model = int(words[0]), words[1]
         width, height, *lens = (float(word) for word in words[2:])
@@ -132,4 +135,5 @@ def _camera(words: list[str]) -> tuple[int, tuple[float, ...]]:
         raise ColmapError(
             f"camera {number} is {model} with {len(lens)} parameters; read are {', '.join(_FOCAL_LENGTHS)}"
         )
-    return number, (width, height, lens[0], lens[focal - 1], lens[focal], lens[focal + 1])
+    k1, k2, p1, p2 = (*lens[focal + 2 :], 0.0, 0.0, 0.0, 0.0)[:4]
+    return number, (width, height, lens[0], lens[focal - 1], lens[focal], lens[focal + 1], k1, k2, p1, p2)

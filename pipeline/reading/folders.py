@@ -57,6 +57,8 @@ def list_scenes(
     Raises:
         ConfigError: if the folder is missing or holds no scene of this layout.
     """
+    if root.is_file():
+        raise ConfigError(f"{root} is a file: give the folder that it lies in, {root.resolve().parent}")
     if not root.is_dir():
         raise ConfigError(f"{root}: no such folder. Give {layout.expected}")
     folders: dict[str, list[Path]] = {}

@@ -15,9 +15,12 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from pipeline.core.errors import RawDataError
+from pipeline.formats.colmap import parse_views
+from pipeline.formats.images import color_file, jpeg_bytes
 from pipeline.formats.scene_folder import SceneDocument, write_scene
 from pipeline.geometry.scans import Frames
 from pipeline.reading.files import SceneFiles
+from pipeline.worlds.indoor.converters.lens import distorted
 from pipeline.worlds.indoor.converters.registry import CONVERTERS, recognised
 from pipeline.worlds.indoor.facts import IndoorScene
 from pipeline.worlds.indoor.readers.scene_folders import SceneFolders
@@ -392,6 +395,60 @@ def test_mutations_are_named(tmp_path: Path, name: str, monkeypatch: pytest.Monk
     try_mutations(tmp_path, name)
 
 
+def test_a_curved_lens_moves_places_as_opencv_says() -> None:
+    """Half a focal length to the right of the middle: x = 0.5, y = 0, r² = 0.25."""
+    lens, place = (100.0, 100.0, 50.0, 50.0), np.array([[100.0, 50.0]])
+    told = {
+        (0.1, 0.0, 0.0, 0.0): (101.25, 50.0),
+        (0.0, 0.1, 0.0, 0.0): (100.3125, 50.0),
+        (0.0, 0.0, 0.01, 0.0): (100.0, 50.25),
+        (0.0, 0.0, 0.0, 0.01): (100.75, 50.0),
+    }
+    for distortion, shown in told.items():
+        assert distorted(place, lens, distortion)[0] == pytest.approx(shown)
+
+
+def test_pictures_of_a_curved_lens_are_straightened(tmp_path: Path) -> None:
+    """A mark where the curved lens shows a place is where the straight one shows it; a slight curve changes no file."""
+    place, curve = np.array([[62.5, 45.5]]), (-0.3, 0.05, 0.0, 0.0)
+    u, v = np.round(distorted(place, LENS, curve)[0] - 0.5).astype(int)
+    assert (u, v) != (62, 45)
+    picture = np.zeros((SIZE[1], SIZE[0], 3), np.uint8)
+    picture[v - 1 : v + 2, u - 1 : u + 2] = 255
+    nerfstudio(tmp_path / "in")
+    for path in (tmp_path / "in/images").iterdir():
+        put(path, jpeg_bytes(picture))
+    told = json.loads((tmp_path / "in/transforms.json").read_text())
+    put_json(tmp_path / "in/transforms.json", told | {"k1": curve[0], "k2": curve[1]})
+    document, _, _ = converted("nerfstudio", tmp_path / "in", tmp_path / "out")
+    assert any("undistorted" in remark for remark in document.remarks)
+    straight = color_file(tmp_path / "out/room/color/000000.jpg")
+    assert straight is not None
+    weight = straight[..., 0].astype(float)
+    middle = [(weight * grid).sum() / weight.sum() + 0.5 for grid in np.mgrid[: SIZE[1], : SIZE[0]][::-1]]
+    assert middle == pytest.approx(place[0], abs=0.7)
+
+
+@pytest.mark.parametrize(("curve", "says"), [({"k1": 9.0}, "25%"), ({"k3": 0.1}, "k3 0.1"), ({"k1": 1e300}, "inf")])
+def test_lenses_that_are_no_pinhole_are_refused(tmp_path: Path, curve: dict[str, float], says: str) -> None:
+    nerfstudio(tmp_path / "in")
+    told = json.loads((tmp_path / "in/transforms.json").read_text())
+    put_json(tmp_path / "in/transforms.json", told | curve)
+    with pytest.raises(RawDataError, match="bad_intrinsics") as caught:
+        converted("nerfstudio", tmp_path / "in", tmp_path / "out")
+    assert says in caught.value.message
+
+
+@pytest.mark.slow
+def test_record3d_with_unpacked_depth_has_a_mesh(tmp_path: Path) -> None:
+    record3d(tmp_path / "in")
+    for i in range(len(walk().pose)):
+        put(tmp_path / f"in/depth/{i}.png", png(walk().depth_mm(i)))
+    document, scene, _ = converted("record3d", tmp_path / "in", tmp_path / "out")
+    assert document.mesh is not None
+    assert not [f for f in scene.findings if f.severity == "doubt"]
+
+
 def test_links_and_names_stay_in_the_capture(tmp_path: Path) -> None:
     nerfstudio(tmp_path / "in")
     path = tmp_path / "in/transforms.json"
@@ -412,3 +469,18 @@ def test_real_photographs(tmp_path: Path, name: str, source: str, frames: int) -
     assert document.camera is not None
     assert len(document.camera.frames) == frames or source == "transforms_fox"
     assert {f.name for f in scene.findings if f.severity == "doubt"} == {"scale_unknown"}
+
+
+@pytest.mark.parametrize(
+    ("camera", "distortion"),
+    [
+        ("SIMPLE_RADIAL 80 60 70 40 30 0.1", (0.1, 0, 0, 0)),
+        ("RADIAL 80 60 70 40 30 0.1 0.2", (0.1, 0.2, 0, 0)),
+        ("OPENCV 80 60 70 71 40 30 0.1 0.2 0.3 0.4", (0.1, 0.2, 0.3, 0.4)),
+        ("PINHOLE 80 60 70 71 40 30", (0, 0, 0, 0)),
+    ],
+)
+def test_colmap_says_how_a_lens_is_curved(camera: str, distortion: tuple[float, ...]) -> None:
+    views = parse_views(f"1 {camera}", "1 1 0 0 0 0 0 0 1 a.jpg\n\n")
+    assert views.distortion.tolist() == [list(distortion)]
+    assert views.intrinsics[0, [0, 2, 3]].tolist() == [70, 40, 30]

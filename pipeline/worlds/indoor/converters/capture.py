@@ -15,13 +15,17 @@ from PIL import Image
 from pipeline.core.arrays import FloatArray
 from pipeline.core.errors import RawDataError
 from pipeline.core.files import MAX_FILE_BYTES, size_of_file, write_atomically
-from pipeline.formats.images import color_file
+from pipeline.formats.images import color_file, jpeg_bytes
 from pipeline.formats.scene_folder import CaptureCamera, LabelledBox, PosedFrame, SceneDocument, Unit
 from pipeline.worlds.indoor.converters.fusion import DepthView, FusedMesh, find_floor, find_up, fuse
+from pipeline.worlds.indoor.converters.lens import STRAIGHT, Distortion, border_px, straightened
 from pipeline.worlds.indoor.readers.frames import check_poses
 
 MESH: Final = "mesh.ply"
 FUSED_MAX: Final = 1500  # frames; of longer captures every second, third, … one is fused
+STRAIGHT_PX: Final = 1.0  # on the border; poses are no better
+CURVED_MAX: Final = 0.25  # of the longer side; a wide lens of 100 degrees has a tenth
+QUALITY: Final = 95
 DEPTH_MAX_MM: Final = 65535
 UP_AXES: Final = {"y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
 
@@ -55,13 +59,17 @@ class Converter(Protocol):
 
 @dataclass(frozen=True)
 class CapturedFrame:
-    """One frame: its time, its pose (4, 4) in OpenCV's axes (None: not known), its lens, and its picture's file."""
+    """One frame: its time, its pose (4, 4) in OpenCV's axes (None: not known), its lens, and its picture's file.
+
+    A picture of a curved lens is written as a straight one would have taken it (`distortion`, k1 k2 p1 p2).
+    """
 
     time_s: float
     world_T_camera: FloatArray | None
     lens: tuple[float, float, float, float]
     color: Path | None = None
     number: int | None = None
+    distortion: Distortion = STRAIGHT
 
 
 @dataclass(frozen=True)
@@ -146,6 +154,13 @@ def usable_poses(capture: Capture, remarks: list[str]) -> tuple[list[int], Float
         raise RawDataError(capture.place, "no_usable_frames", message, "capture it again, or export it with poses")
     for shot in capture.shots:
         _check_lens(capture, shot)
+    curved = max(border_px(capture.size, shot.lens, shot.distortion) for shot in capture.shots)
+    if curved > CURVED_MAX * max(capture.size):
+        message = f"the lens moves the border of its pictures by {curved:.0f} of {max(capture.size)} pixels (limit "
+        message += f"{CURVED_MAX:.0%}): that is a fisheye, or the numbers are none"
+        raise RawDataError(capture.place, "bad_intrinsics", message, "undistort the pictures first (COLMAP does)")
+    if curved > STRAIGHT_PX:
+        remarks.append(f"the lens moves the border by up to {curved:.1f} pixels: pictures are written undistorted")
     lost = len(capture.shots) - int(good.sum())
     if lost:
         remarks.append(f"{lost} of {len(capture.shots)} frames have no usable pose: they are shown, and not examined")
@@ -159,7 +174,7 @@ def written_camera(capture: Capture, numbers: Sequence[int], pose: FloatArray, f
         PosedFrame(
             time_s=round(shot.time_s, 6),
             number=shot.number,
-            color=None if shot.color is None else copied(shot.color, folder, f"color/{i:06d}"),
+            color=None if shot.color is None else _picture(capture, shot, folder, f"color/{i:06d}"),
             depth=_write_depth(capture, i, folder),
             world_T_camera=poses.get(i),
             intrinsics=shot.lens if shot.lens != capture.shots[0].lens else None,
@@ -264,6 +279,20 @@ def _upright(up: FloatArray) -> FloatArray:
     elif up[2] < 0:
         result[:3, :3] = np.diag([1.0, -1.0, -1.0])
     return result
+
+
+def _picture(capture: Capture, shot: CapturedFrame, folder: Path, name: str) -> str | None:
+    """A frame's picture below a folder: its file, or what a straight lens makes of it; None where it is unreadable."""
+    if shot.color is None or border_px(capture.size, shot.lens, shot.distortion) <= STRAIGHT_PX:
+        return None if shot.color is None else copied(shot.color, folder, name)
+    color = color_file(shot.color)
+    if color is None:
+        return None
+    fx, fy, cx, cy = shot.lens
+    across, down = color.shape[1] / capture.size[0], color.shape[0] / capture.size[1]
+    straight = straightened(color, (fx * across, fy * down, cx * across, cy * down), shot.distortion)
+    write_atomically(folder / f"{name}.jpg", jpeg_bytes(straight, QUALITY))
+    return f"{name}.jpg"
 
 
 def _write_depth(capture: Capture, i: int, folder: Path) -> str | None:

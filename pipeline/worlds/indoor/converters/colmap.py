@@ -50,7 +50,13 @@ class Colmap:
             message = f"the pictures have {len(sizes)} sizes; a film has one"
             raise RawDataError(model, "bad_intrinsics", message, "keep those of one camera")
         shots = [
-            CapturedFrame(k * SECONDS, views.world_T_camera[i], _four(views.intrinsics[i].tolist()), found[i])
+            CapturedFrame(
+                k * SECONDS,
+                views.world_T_camera[i],
+                _four(views.intrinsics[i].tolist()),
+                found[i],
+                distortion=_four(views.distortion[i].tolist()),
+            )
             for k, i in enumerate(found)
         ]
         remarks = [UNMEASURED, f"photographs without times: each is shown for {SECONDS:g} s, in order of their names"]

@@ -16,6 +16,7 @@ import numpy as np
 from pipeline.core.errors import RawDataError
 from pipeline.formats.scene_folder import SceneDocument
 from pipeline.worlds.indoor.converters.capture import UP_AXES, Capture, CapturedFrame, write_capture
+from pipeline.worlds.indoor.converters.lens import Distortion
 from pipeline.worlds.indoor.converters.texts import (
     entries_of,
     folders_of,
@@ -29,7 +30,8 @@ from pipeline.worlds.indoor.converters.texts import (
 
 FILE: Final = "transforms.json"
 LENS: Final = ("fl_x", "fl_y", "cx", "cy")
-CURVED: Final = ("k1", "k2", "k3", "k4", "p1", "p2")
+CURVED: Final = ("k1", "k2", "p1", "p2")
+HIGHER: Final = ("k3", "k4")
 PINHOLES: Final = (None, "OPENCV", "PINHOLE", "SIMPLE_PINHOLE", "SIMPLE_RADIAL", "RADIAL")
 SECONDS: Final = 0.5  # that a photograph is shown
 UNMEASURED: Final = "nothing says how long a metre is: measure one length, scale the numbers and set unit to m"
@@ -64,20 +66,32 @@ class Nerfstudio:
                 continue
             pose = numbers_from(path, frame.get("transform_matrix"), 16, "transform_matrix").reshape(4, 4)
             time_s = len(shots) * SECONDS
-            shots.append(CapturedFrame(time_s, opencv_camera(pose), _lens(path, told | frame), picture))
+            own = told | frame
+            shots.append(
+                CapturedFrame(time_s, opencv_camera(pose), _lens(path, own), picture, distortion=_distortion(path, own))
+            )
         if not shots:
             message = f"none of the pictures of {len(frames)} frames is here"
             raise RawDataError(path, "no_readable_picture", message, "put the pictures beside the file")
         remarks = [UNMEASURED, f"photographs without times: each is shown for {SECONDS:g} s, in order of their names"]
         if missing:
             remarks.append(f"{missing} of {len(frames)} frames have no picture here, and were left out")
-        if any(told.get(key) for key in CURVED):
-            remarks.append("the lens is curved (k1 …) and was taken as straight: undistort the pictures to be exact")
         first = told | frames[0]
         size = size_from(path, first.get("w"), first.get("h"))
         made_by = f"scan2qa convert {self.name}"
         up = np.array(UP_AXES["z"])
         return write_capture(Capture(place, made_by, shots, size, "unknown", up, remarks=tuple(remarks)), folder)
+
+
+def _distortion(path: Path, told: dict[str, Any]) -> Distortion:
+    """k1, k2, p1, p2. Raises RawDataError where there is more than these."""
+    k1, k2, p1, p2, k3, k4 = numbers_from(
+        path, [told.get(key, 0.0) for key in (*CURVED, *HIGHER)], 6, "the distortion (k1 …)"
+    ).tolist()
+    if k3 or k4:
+        message = f"the lens is curved by k3 {k3:g}, k4 {k4:g}; read are k1, k2, p1, p2"
+        raise RawDataError(path, "bad_intrinsics", message, "undistort the pictures: ns-process-data does it")
+    return k1, k2, p1, p2
 
 
 def _picture(place: Path, frame: dict[str, Any]) -> Path | None:

@@ -2,7 +2,7 @@
 
 ``K`` is nine numbers column by column for pictures of ``w`` x ``h``; ``poses`` are rows qx qy qz qw tx ty tz,
 camera-to-world in OpenGL's camera, in ARKit's world (y up, metres); ``frameTimestamps`` are seconds. Depth lies there
-compressed with LZFSE (``.depth``) and is not read.
+compressed with LZFSE (``.depth``) and is not read; unpacked to ``depth/N.png`` (16 bits, millimetres) it is.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import numpy as np
 from pipeline.core.errors import RawDataError
 from pipeline.formats.scene_folder import SceneDocument
 from pipeline.worlds.indoor.converters.capture import UP_AXES, Capture, CapturedFrame, write_capture
+from pipeline.worlds.indoor.converters.rgbd import depth_png
 from pipeline.worlds.indoor.converters.texts import (
     folders_of,
     numbers_from,
@@ -27,14 +28,14 @@ from pipeline.worlds.indoor.converters.texts import (
 
 FILE: Final = "metadata.json"
 PICTURES: Final = ("rgb", "rgbd", "EXR_RGBD/rgb", "images")
-NO_DEPTH: Final = "depth of Record3D (.depth, LZFSE) is not read: there is no mesh, and nothing is known to be seen"
+NO_DEPTH: Final = "depth of Record3D (LZFSE) is not read: unpack it to depth/N.png for a mesh (docs/captures.md)"
 
 
 class Record3D:
     """Exports of Record3D."""
 
     name = "record3d"
-    about = "metadata.json with K and poses, and rgb/ or rgbd/ (Record3D; unzip a .r3d first); its depth is not read"
+    about = "metadata.json with K and poses, and rgb/ or rgbd/ (Record3D; unzip a .r3d first); depth unpacked"
     real: str | None = None
 
     def places(self, source: Path) -> Sequence[Path]:
@@ -64,7 +65,13 @@ class Record3D:
         order = np.argsort(clock, kind="stable").tolist()
         shots = [CapturedFrame(float(clock[i] - clock[order[0]]), pose[i], lens, pictures.get(i)) for i in order]
         made_by, up = f"scan2qa convert {self.name}", np.array(UP_AXES["y"])
-        return write_capture(Capture(place, made_by, shots, size, up=up, remarks=(NO_DEPTH,)), folder)
+        depths = place / "depth"
+        if not depths.is_dir():
+            return write_capture(Capture(place, made_by, shots, size, up=up, remarks=(NO_DEPTH,)), folder)
+        capture = Capture(
+            place, made_by, shots, size, up=up, depth_m=lambda i: depth_png(depths / f"{order[i]}.png", 1000.0)
+        )
+        return write_capture(capture, folder)
 
 
 def _fps(told: dict[str, object]) -> float:
