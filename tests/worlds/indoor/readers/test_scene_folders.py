@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from collections.abc import Callable
 from contextlib import suppress
 from itertools import pairwise
@@ -454,3 +455,10 @@ def test_mutated_meshes_are_named(suffix: str) -> None:
             mesh = read_mesh(bytes(data), f".{suffix}")
             assert np.isfinite(mesh.vertices).all()
             assert 0 <= mesh.faces.min() <= mesh.faces.max() < len(mesh.vertices)
+
+
+def test_a_root_that_is_a_file_names_its_folder(tmp_path: Path) -> None:
+    path = tmp_path / "GX010001.MP4"
+    path.touch()
+    with pytest.raises(ConfigError, match=re.escape(f"is a file: give the folder that it lies in, {tmp_path}")):
+        SceneFolders().scenes(path)
