@@ -13,7 +13,7 @@ from typing import Any, Final
 import pyarrow.compute as pc
 from rich.table import Table
 
-from flows.cli.output.console import console
+from flows.cli.output.console import console, print_wrapped
 from flows.cli.output.tables import print_pairs, print_table
 from flows.cli.release_reader import ReleaseReader, open_build, sketch_of
 from flows.cli.trace import print_evidence
@@ -150,7 +150,7 @@ class _FoundRow:
             _print_dropped(lost)
         for scene in self.seen:
             _print_scene(scene)
-        console.print(f"From {self._opened.release}; scan2qa trace has its source and its siblings.", soft_wrap=True)
+        print_wrapped(f"From {self._opened.release}; scan2qa trace has its source and its siblings.")
 
     def page(self) -> bytes:
         """One self-contained page."""

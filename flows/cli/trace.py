@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import yaml
 from rich.table import Table
 
-from flows.cli.output.console import console
+from flows.cli.output.console import console, print_wrapped
 from flows.cli.output.tables import print_pairs, print_table
 from flows.orchestration.saved_build import SavedBuild, read_saved_build
 from pipeline.core.errors import ConfigError
@@ -89,10 +89,7 @@ def _source(found: Trace, kept: SavedBuild) -> None:
     source = found.scene.source
     root = kept.roots.get(source.reader)
     where = ", ".join(str(Path(root) / file) if root else file for file in source.files)
-    console.print(
-        f"Raw data: {where} (reader {source.reader} {source.reader_version}, digest {source.sha256[:12]})",
-        soft_wrap=True,
-    )
+    print_wrapped(f"Raw data: {where} (reader {source.reader} {source.reader_version}, digest {source.sha256[:12]})")
     table = Table("stage", "result", title="Stages", title_justify="left")
     table.add_column("made from", overflow="fold")
     for entry in found.entries:
@@ -111,7 +108,7 @@ def _siblings(found: Trace) -> None:
     for name, rows in found.siblings.items():
         more = f", … {len(rows) - SHOWN} more" if len(rows) > SHOWN else ""
         listed = ", ".join(f"{row['id']} ({row['task']})" for row in rows[:SHOWN])
-        console.print(f"Other questions about {name}: {listed or 'none'}{more}", soft_wrap=True)
+        print_wrapped(f"Other questions about {name}: {listed or 'none'}{more}")
 
 
 def _paste(found: Trace, kept: SavedBuild) -> None:
@@ -120,11 +117,14 @@ def _paste(found: Trace, kept: SavedBuild) -> None:
     taken = [entry.fix.id for entry in read_fixes([SHIPPED, *([folder] if folder.is_dir() else [])], FIXES)]
     file = folder / f"{found.read.dataset}.yaml"
     hint = "target box, with the right box under set, corrects a box, category a category; docs/fixes.md has them all"
-    console.print(f"\nTo correct the source, put one of these into {file} ({hint}):\n", soft_wrap=True)
+    console.print()
+    print_wrapped(f"To correct the source, put one of these into {file} ({hint}):")
+    console.print()
     today = datetime.now(UTC).date().isoformat()
     console.print(found.drafts(taken, today), soft_wrap=True)
     if not fixes.get("folder"):
-        console.print(f"\nThen build again with --set fixes.folder={folder}, which is saved.", soft_wrap=True)
+        console.print()
+        print_wrapped(f"Then build again with --set fixes.folder={folder}, which is saved.")
 
 
 ASKED: Final = "asked"

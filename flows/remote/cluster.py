@@ -7,6 +7,7 @@ process, where a batch is a task that waits for its scenes: workers need no serv
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 import socket
@@ -61,6 +62,16 @@ class Cluster(ABC):
         """The error of an address at which no cluster answers."""
         return ConfigError(f"no {cls.who} answers at {address} ({type(error).__name__}): {cls.remedy}")
 
+    @classmethod
+    def check_answers(cls, address: str) -> None:
+        """Raises OSError or ValueError within seconds where nobody listens, or something that is no such cluster.
+
+        What is no host and port, such as Ray's "auto", is left to the cluster's own client.
+        """
+        found = urlsplit(address if "://" in address else f"//{address}")
+        if found.hostname and found.port:
+            socket.create_connection((found.hostname, found.port), ANSWERS_WITHIN_S).close()
+
     def job_runner(self, jobs: int) -> RunJobs:
         """The runner of jobs on the cluster. Raises ConfigError where it cannot be reached."""
         if not self._is_started:
@@ -107,6 +118,22 @@ class Dask(Cluster):
     name = "dask"
     who = "Dask scheduler with a worker"
     remedy = "run `dask scheduler`, and `dask worker ADDRESS` on each machine"
+
+    @classmethod
+    def check_answers(cls, address: str) -> None:
+        """A proxy, or a port that is forwarded to nobody, takes any connection: Dask's greeting has to come back."""
+        super().check_answers(address)
+        if "://" in address and not address.startswith("tcp://"):  # encrypted: its client has the keys
+            return
+        from distributed.comm import connect
+
+        async def greet() -> None:
+            (await asyncio.wait_for(connect(address, timeout=ANSWERS_WITHIN_S), ANSWERS_WITHIN_S)).abort()
+
+        try:
+            asyncio.run(greet())
+        except MemoryError as error:  # what it sent was taken for the length of a message
+            raise ConnectionError("it does not speak Dask") from error
 
     def _start(self) -> None:
         import dask
@@ -201,15 +228,10 @@ def check_runner(runner: str | None, address: str | None) -> None:
 
 
 def check_answers(runner: str | None, address: str | None) -> None:
-    """Raises ConfigError within seconds where nobody listens at a cluster's address.
-
-    What is no host and port, such as Ray's "auto", is left to the cluster's own client.
-    """
+    """Raises ConfigError within seconds where no cluster answers at an address."""
     if runner is None or address is None:
         return
     try:
-        found = urlsplit(address if "://" in address else f"//{address}")
-        if found.hostname and found.port:
-            socket.create_connection((found.hostname, found.port), ANSWERS_WITHIN_S).close()
+        CLUSTERS[runner].check_answers(address)
     except (OSError, ValueError) as error:
         raise CLUSTERS[runner].unanswered(address, error) from error

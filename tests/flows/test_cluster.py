@@ -6,11 +6,13 @@ import dataclasses
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -127,6 +129,29 @@ def test_a_scheduler_that_is_not_there_is_one_clear_error(monkeypatch: pytest.Mo
         check_answers("dask", "tcp://127.0.0.1:9")
     for address in (None, "auto"):
         check_answers("ray", address)
+
+
+@pytest.mark.parametrize("said", [b"", b"HTTP/1.1 400 Bad Request\r\n\r\n"], ids=["silent", "another"])
+def test_what_listens_and_is_no_scheduler_is_told_before_anything_starts(
+    said: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A proxy takes any connection, and so does a port that is forwarded to nobody."""
+    monkeypatch.setattr("flows.remote.cluster.ANSWERS_WITHIN_S", 0.2)
+    with socket.create_server(("127.0.0.1", 0)) as server, ThreadPoolExecutor() as pool:
+
+        def answer() -> None:
+            server.accept()[0].close()  # whether anybody listens
+            with server.accept()[0] as taken:
+                taken.sendall(said)
+                taken.recv(1 << 16)
+                ended.wait(5)
+
+        ended = threading.Event()
+        pool.submit(answer)
+        address = f"tcp://127.0.0.1:{server.getsockname()[1]}"
+        with pytest.raises(ConfigError, match=rf"no Dask scheduler .* answers at {address} "):
+            check_answers("dask", address)
+        ended.set()
 
 
 @pytest.fixture

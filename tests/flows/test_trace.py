@@ -96,12 +96,13 @@ def test_on_the_terminal(made: Path, scan2qa: Cli) -> None:
     ):
         assert part in run.out
     own = Path("fixes").resolve()
-    assert f"put one of these into {own / 'samples.yaml'}" in run.out
-    assert run.out.endswith(f"Then build again with --set fixes.folder={own}, which is saved.\n")
+    said = " ".join(run.out.split())
+    assert f"put one of these into {own / 'samples.yaml'}" in said
+    assert said.endswith(f"Then build again with --set fixes.folder={own}, which is saved.")
     with save_if_successful(made, config_of(made, fixes={"folder": made.parent / "fixes"}), [], {}):
         pass
     run = scan2qa("trace", number, "--build", str(made))
-    assert f"put one of these into {made.parent / 'fixes' / 'samples.yaml'}" in run.out
+    assert f"put one of these into {made.parent / 'fixes' / 'samples.yaml'}" in " ".join(run.out.split())
     assert "fixes.folder" not in run.out
     wrong = scan2qa("trace", "12", "--build", str(made))
     assert (wrong.code, "no question 12" in wrong.err) == (2, True)
