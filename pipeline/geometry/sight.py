@@ -1,7 +1,8 @@
 """Lines of sight among buildings: whether anything known stands between an eye and a point.
 
-Buildings are upright prisms with simple footprints, convex or not. Where a top is not known the prism has none, and
-where a foot is not known it reaches down for ever: a line over such a footprint is not proved clear.
+Buildings are upright prisms with simple footprints, convex or not. Where a top is not known the prism is as high as it
+may be, which is for ever where nothing bounds it; where a foot is not known it reaches down for ever. A line that may
+meet one is not proved clear.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ class Walls:
 
 def walls(buildings: Buildings) -> Walls:
     """The walls of some buildings."""
-    outlines = buildings.outlines
+    outlines, most = buildings.outlines, np.inf if buildings.most_m is None else buildings.most_m
     sizes = np.array([len(o) for o in outlines], dtype=np.intp)
     return Walls(
         start=np.concatenate([np.empty((0, 2)), *outlines]),
@@ -46,13 +47,14 @@ def walls(buildings: Buildings) -> Walls:
         owner=np.repeat(np.arange(len(outlines)), sizes),
         first=np.cumsum(sizes) - sizes,
         base_m=np.where(np.isnan(buildings.base_m), -np.inf, buildings.base_m),
-        top_m=np.where(np.isnan(buildings.top_m), np.inf, buildings.top_m),
+        top_m=np.where(np.isnan(buildings.top_m), most, buildings.top_m),
     )
 
 
 def take(buildings: Buildings, index: IntArray) -> Buildings:
     """The buildings at the given positions."""
-    return Buildings(tuple(buildings.outlines[i] for i in index), buildings.base_m[index], buildings.top_m[index])
+    most = None if buildings.most_m is None else buildings.most_m[index]
+    return Buildings(tuple(buildings.outlines[i] for i in index), buildings.base_m[index], buildings.top_m[index], most)
 
 
 def bounds(buildings: Buildings) -> FloatArray:

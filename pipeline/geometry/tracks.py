@@ -55,11 +55,14 @@ class Buildings:
         outlines: (k, 2) corners of each footprint, ENU metres, not closed.
         base_m: (B,) height of the foot, ENU.
         top_m: (B,) height of the roof, ENU; NaN where it is not known.
+        most_m: (B,) the most that a roof of unknown height may reach, ENU, infinite where nothing bounds it; None: so
+            is none.
     """
 
     outlines: tuple[FloatArray, ...]
     base_m: FloatArray
     top_m: FloatArray
+    most_m: FloatArray | None = None
 
 
 NO_BUILDINGS = Buildings((), np.empty(0), np.empty(0))

@@ -60,7 +60,12 @@ class Appearance(Model):
 # A storey of a building with what lies above and below it, metres: of few and high ones, of many and low ones.
 STOREY_M: Final = (2.5, 5.0)
 LEVELS_MAX: Final = 200  # the highest building has 163
-_KIND_KEYS: Final = ("kind", "building", "man_made", "leisure", "natural", "amenity", "historic", "tourism", "type")
+_KIND_KEYS: Final = (
+    "kind", "building", "man_made", "leisure", "natural", "amenity", "historic", "tourism", "type", "landuse",
+    "aeroway", "junction",
+)  # fmt: skip
+# Tags of what lies underground or indoors, where no camera sees it: how a map says that of a car park, and of the rest.
+UNSEEN: Final[dict[str, frozenset[str]]] = {key: frozenset(values) for key, values in _TABLE["unseen"].items()}
 _HOUSES: Final = ("building", "Building")  # keys and values that say that a thing is a building of whatever kind
 _WALLS: Final = ("building:colour", "colour")
 _ROOF: Final = ("roof:colour", "roof_colour", "colour")
@@ -80,10 +85,13 @@ T = TypeVar("T")
 _SIGN_MAX: Final = 60  # characters: nobody reads more from the air
 
 
-def look_of(feature: Feature) -> Appearance | None:
-    """The look of a map's feature; None where nothing tells what it looks like, as of a shop within a house."""
-    found = _noun(feature)
-    if found is None:
+def look_of(feature: Feature, *, of_unknown_extent: bool = False) -> Appearance | None:
+    """The look of a map's feature; None where nothing tells what it looks like, as of a shop within a house.
+
+    ``of_unknown_extent``: also of a point that stands for something large, as a park, which is none of `POINTS`.
+    """
+    found = _noun(feature, of_unknown_extent)
+    if found is None or any(feature.tags.get(key) in values for key, values in UNSEEN.items()):
         return None
     noun, source = found
     told, tags = {"noun": source}, feature.tags
@@ -100,6 +108,21 @@ def look_of(feature: Feature) -> Appearance | None:
     return Appearance(noun=noun, walls=walls, roof=roof, roof_shape=shape, height_m=height, sign=sign, source_tags=told)
 
 
+_RISES: Final[dict[str, tuple[float, float]]] = {noun: tuple(rise) for noun, rise in _TABLE["rises"].items()}
+_RISES_OF_KIND: Final[dict[str, tuple[float, float]]] = {
+    kind: tuple(group["rise"]) for group in _TABLE["kinds_of_building"] for kind in group["of"]
+}
+
+
+def rise_of(feature: Feature, look: Appearance | None) -> tuple[float, float]:
+    """Least and greatest height that a map's thing may have, metres: by its storeys, or else by its kind."""
+    if look is not None and look.height_m is not None:
+        return look.height_m
+    kind = feature.tags.get("building", "").casefold().replace("_", " ")
+    noun = look.noun if look is not None else BUILDING
+    return (_RISES_OF_KIND.get(kind) if noun == BUILDING else None) or _RISES[noun]
+
+
 def rgb_of(text: str) -> Rgb | None:
     """A colour as maps write them: "#b22222", "#B22" or a name of CSS; None for anything else."""
     from PIL import ImageColor  # here, since what only asks for heights needs no pictures
@@ -111,14 +134,14 @@ def rgb_of(text: str) -> Rgb | None:
     return red, green, blue
 
 
-def _noun(feature: Feature) -> tuple[str, str] | None:
+def _noun(feature: Feature, of_unknown_extent: bool) -> tuple[str, str] | None:
     """The noun, and what of the map says it."""
     tags = feature.tags
     is_point = len(feature.outlines[0]) < 3
     for key in _KIND_KEYS:
         noun = NOUN_OF.get(tags.get(key, "").casefold().replace("_", " "), "")
         houses_only = "building" in tags and noun not in BUILT  # a car park that is a building looks like one
-        if noun and not houses_only and (not is_point or noun in POINTS):
+        if noun and not houses_only and (not is_point or noun in POINTS or of_unknown_extent):
             return noun, f"{key}={tags[key]}"
     if is_point:
         return None

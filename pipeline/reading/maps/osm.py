@@ -24,12 +24,21 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+import shapely
 
 from pipeline.core.arrays import FloatArray
 from pipeline.core.findings import Findings, note
 from pipeline.core.mirrors import here
 from pipeline.reading.files import SceneFiles
-from pipeline.reading.maps.feature import HEIGHT_MAX_M, NAME_MAX_CHARS, Feature, MapBounds, Tally, named
+from pipeline.reading.maps.feature import (
+    HEIGHT_MAX_M,
+    METRES_PER_DEGREE,
+    NAME_MAX_CHARS,
+    Feature,
+    MapBounds,
+    Tally,
+    named,
+)
 
 _PAIR: Final = re.compile(r'"((?:[^"\\]|\\.)*)"=>"((?:[^"\\]|\\.)*)"')
 _ESCAPED: Final = re.compile(r"\\(.)")
@@ -145,7 +154,7 @@ def read_osm(
     import osmium  # of the extra [flights], which scans need not have
 
     files.raw(path)  # digested, and sound enough to be opened
-    tally, features, ways, areas = Tally(), [], 0, 0
+    tally, features, ways, areas, lines = Tally(), [], 0, 0, Lines(keys)
     try:
         with sorted_extract(path) as extract:
             things: Any = osmium.FileProcessor(extract).with_areas()
@@ -153,6 +162,7 @@ def read_osm(
                 building = "building" in thing.tags
                 if thing.is_way():
                     ways += building
+                    lines.add(thing)
                     continue
                 if not (thing.is_area() or thing.is_node()):
                     continue
@@ -164,12 +174,79 @@ def read_osm(
         message = f"osmium cannot read it: {' '.join(str(error).split())}"
         raise files.fault(path, "unreadable_osm", message, OSM_REMEDY) from error
     name = files.relative(path)
+    features += lines.features(box, features)
     tally.report(name, len(features), findings)
     if ways > areas:
         message = f"{name}: {ways - areas} of {ways} building outlines lack nodes or cross themselves and were left out"
         remedy = "cut the extract with complete ways"
         findings.add(note("broken_outlines", name, message, remedy, float(ways - areas), None, "outlines"))
     return tuple(features)
+
+
+# Lines that stand for something wide: ways on bridges, shores, rivers.
+_BRIDGE_HALF_M: Final = 4.0  # half the width of a way on a bridge: two ways on one are one bridge
+_ALONG_M: Final = 50.0  # from one point of a shore or a river to the next
+_WATERS: Final[Mapping[str, frozenset[str]]] = {
+    "natural": frozenset({"coastline"}),
+    "waterway": frozenset({"river", "canal"}),
+}
+
+
+class Lines:
+    """Long things that a map has as lines: bridges, with the outline of what they carry, and waters, point by point.
+
+    Of a sea or a river it is told where it is, not how far it goes: it is there, and nobody can name it.
+
+    Args:
+        keys: which things are read; lines where bridges and waterways are among them.
+    """
+
+    def __init__(self, keys: Sequence[str]) -> None:
+        self._asked = {"bridge", "waterway"} <= set(keys)
+        self._bridges: list[FloatArray] = []
+        self._waters: list[FloatArray] = []
+
+    def add(self, way: Any) -> None:
+        """A way of a map; one that is neither, or that lacks nodes, is left out."""
+        if not self._asked:
+            return
+        bridge = way.tags.get("bridge", "no") != "no"
+        water = any(way.tags.get(key) in values for key, values in _WATERS.items())
+        if (bridge or water) and "tunnel" not in way.tags:
+            line = np.array([(n.lat, n.lon) for n in way.nodes if n.location.valid()])
+            if len(line) > 1:
+                (self._bridges if bridge else self._waters).append(line)
+
+    def features(self, box: MapBounds, others: Sequence[Feature]) -> list[Feature]:
+        """The bridges and waters in a box; water within an outline of water is that."""
+        lines = np.concatenate([np.empty((0, 2)), *self._bridges, *self._waters])
+        scale = np.array([1.0, np.cos(np.radians(lines[:, 0].mean() if len(lines) else 0.0))]) * METRES_PER_DEGREE
+        found = []
+        carried = [shapely.LineString(line * scale).buffer(_BRIDGE_HALF_M, cap_style="flat") for line in self._bridges]
+        for shape in shapely.get_parts(shapely.unary_union(carried)) if carried else ():
+            outline = np.asarray(shape.exterior.coords)[:-1] / scale
+            if box.holds(outline).any():
+                found.append(Feature((outline,), None, "bridge", solid=False, tags={"man_made": "bridge"}))
+        covered = [shapely.make_valid(shapely.Polygon(o)) for f in others if f.tags.get("natural") == "water"
+                   for o in f.outlines if len(o) > 2]  # fmt: skip
+        places = [_every(line, scale) for line in self._waters]
+        place = np.concatenate([np.empty((0, 2)), *places])
+        place = place[box.holds(place)]
+        free = (
+            ~shapely.contains_xy(shapely.unary_union(covered), *place.T)
+            if covered and len(place)
+            else np.ones(len(place), dtype=bool)
+        )
+        return found + [
+            Feature((corner[None],), None, "water", solid=False, tags={"natural": "water"}) for corner in place[free]
+        ]
+
+
+def _every(line: FloatArray, scale: FloatArray) -> FloatArray:
+    """Points (n, 2) of a line (k, 2), degrees, at most `_ALONG_M` apart."""
+    along = np.concatenate([[0.0], np.hypot(*np.diff(line * scale, axis=0).T).cumsum()])
+    at = np.linspace(0.0, along[-1], int(along[-1] // _ALONG_M) + 2)
+    return np.column_stack([np.interp(at, along, line[:, k]) for k in (0, 1)])
 
 
 def _outlines(thing: Any) -> tuple[FloatArray, ...]:

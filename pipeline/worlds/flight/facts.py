@@ -65,6 +65,10 @@ class Landmark(Model):
     outline: tuple[tuple[FiniteFloat, FiniteFloat], ...] | None = Field(default=None, description="its footprint")
     base_m: FiniteFloat | None = Field(default=None, description="height of its foot, ENU; None: not known")
     top_m: FiniteFloat | None = Field(default=None, description="height of its top, ENU; None: not known")
+    rise_m: tuple[FiniteFloat, FiniteFloat] | None = Field(
+        default=None,
+        description="from foot to top, at least and at most, where no top is known: by storeys, kind and neighbours",
+    )
 
     @property
     def sort(self) -> str | None:

@@ -66,7 +66,16 @@ def test_what_nobody_sees_has_no_look(tags: dict[str, str]) -> None:
 def test_a_point_is_seen_where_it_is_slim() -> None:
     seen = look_of(feature(solid=False, point=True, historic="monument"))
     assert seen is not None
-    assert look_of(feature(solid=False, point=True, leisure="park")) is None
+    park = feature(solid=False, point=True, leisure="park")
+    assert look_of(park) is None
+    assert look_of(park, of_unknown_extent=True).noun == "park"
+
+
+def test_what_lies_underground_or_indoors_is_not_seen() -> None:
+    assert look_of(feature(solid=False, amenity="parking")).noun == "car park"
+    assert look_of(feature(solid=False, amenity="parking", parking="surface")).noun == "car park"
+    for hidden in ({"parking": "underground"}, {"location": "underground"}, {"indoor": "yes"}):
+        assert look_of(feature(solid=False, amenity="parking", **hidden), of_unknown_extent=True) is None
 
 
 def test_all_that_is_told_with_its_source() -> None:

@@ -8,12 +8,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import shapely
 
 from pipeline.core.errors import RawDataError
+from pipeline.core.findings import Findings
 from pipeline.reading.maps.feature import MapBounds
 from pipeline.reading.maps.osm import height_of
+from pipeline.reading.maps.read import read_context
 from tests.conftest import REAL_DATA
-from tests.reading.maps.opened import fault_of, names_of, read_file
+from tests.reading.maps.opened import EVERYWHERE, fault_of, files_of, names_of, read_file
 
 NODES = {1: (52.0, 4.0), 2: (52.0, 4.001), 3: (52.001, 4.001), 4: (52.001, 4.0)}
 
@@ -175,3 +178,25 @@ def test_a_packed_real_extract_has_named_places() -> None:
     path = REAL_DATA / "city" / "monaco.osm.gz"
     found, _ = read_file(path)
     assert sum(f.name is not None for f in found) > 100
+
+
+def test_bridges_and_waters_that_are_lines(tmp_path: Path) -> None:
+    """Two ways that meet on a bridge are one of 8 m; a river is there every 50 m, but for where an outline has it."""
+    ways = [
+        ([1, 2], {"highway": "primary", "bridge": "yes"}),
+        ([2, 3], {"highway": "primary", "bridge": "viaduct"}),
+        ([3, 4], {"waterway": "river"}),
+        ([1, 4], {"waterway": "river", "tunnel": "culvert"}),
+        ([1, 2], {"waterway": "ditch"}),
+    ]
+    keys = ("bridge", "waterway", "natural")
+    found = read_context(files_of(tmp_path), write(tmp_path, osm_text(ways)), EVERYWHERE, False, Findings(), keys)
+    assert [f.kind for f in found] == ["bridge", "water", "water", "water"], "68.5 m of a river"
+    north, east = 111_200.0, 111_320.0 * np.cos(np.radians(52.0))
+    outline = shapely.Polygon(found[0].outlines[0] * (north, east))
+    assert outline.area == pytest.approx(8 * (68.5 + 111.2), rel=0.05)
+    places = np.array([f.outlines[0][0] for f in found[1:]])
+    assert places == pytest.approx(np.array([[52.001, 4.001], [52.001, 4.0005], [52.001, 4.0]]), abs=1e-9)
+    path = write(tmp_path, osm_text([*ways, (RING, {"natural": "water"})]))
+    within = read_context(files_of(tmp_path), path, EVERYWHERE, False, Findings(), keys)
+    assert sum(f.kind == "water" and len(f.outlines[0]) == 1 for f in within) <= 3, "those of the border may stay"

@@ -3,7 +3,8 @@
 All rules of ambiguity stand here. Words are a noun and what is told of it: colour, roof, height, size, a sign, or what
 it stands beside. Of each thing it is asked whether they surely fit, and whether they may fit: what a map does not tell
 of a thing may be anything, and what is near a limit may be on either side. A landmark has a label where the words
-surely fit it and may fit nothing else near the flight. What is a landmark to nobody, a nameless house, counts too.
+surely fit it and may fit nothing else that the video may show; where that is not known, nothing else near the flight.
+What is a landmark to nobody, a nameless house, counts too, and so does what a map has as a point.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from pydantic import Field
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.core.schema import Evidence, Limits, Metres, Ratio, Rejection
 from pipeline.geometry.colours import WORDS, margins
-from pipeline.reading.maps.appearance import COLOURED, SLIM, TOWER, may_be
+from pipeline.reading.maps.appearance import COLOURED, POINTS, SLIM, TOWER, may_be
 from pipeline.worlds.flight.facts import Landmark
 from pipeline.worlds.flight.places import BESIDE, NamedLandmark, place_of
 
@@ -26,6 +27,7 @@ _ROOFS: Final = {"pitched": "a pitched roof", "pointed": "a pointed roof", "dome
 # Roofs that may be taken for one another.
 _LIKE: Final = {"pitched": "pointed", "pointed": "pitched", "domed": "rounded", "rounded": "domed"}
 NOT_NEAR: Final = "not_near_the_flight"
+NOT_SHOWN: Final = "never_visible"
 _MAX_LABEL: Final = 200  # characters; schema.Name
 _DECIMALS: Final = 3
 _FAR_M: Final = 1e6  # farther than anything about a flight: nothing looks like it
@@ -35,7 +37,9 @@ class DescriptionConfig(Limits):
     """By how much words must fit a landmark, and miss everything else. Limits are ours."""
 
     around_m: Metres = Field(
-        default=500.0, gt=0, description="words fit one thing alone among those so near to the path, in view or not"
+        default=500.0,
+        gt=0,
+        description="where views are not known: words fit one thing alone among those so near to the path",
     )
     colour_margin: float = Field(
         default=10.0,
@@ -56,6 +60,11 @@ class ReferringExpression(NamedTuple):
     label: str | None
     proof: tuple[Evidence, ...] = ()
     unnameable_reason: Rejection | None = None
+
+
+_NO_EXTENT: Final = ReferringExpression(
+    None, unnameable_reason=Rejection(reason="looks_unknown", measured=None, limit=None, unit=None)
+)
 
 
 class Words(NamedTuple):
@@ -83,7 +92,7 @@ class Words(NamedTuple):
 
 
 def describe(
-    landmarks: Sequence[Landmark], path: FloatArray, config: DescriptionConfig
+    landmarks: Sequence[Landmark], path: FloatArray, config: DescriptionConfig, noticed: BoolArray | None = None
 ) -> tuple[ReferringExpression, ...]:
     """The referring expression of each landmark.
 
@@ -91,12 +100,17 @@ def describe(
         landmarks: all that the maps have about a flight.
         path: (N, 2 or 3) where it flies, ENU metres; what lies farther than ``config.around_m`` from it is no rival.
         config: margins.
+        noticed: which landmarks the video may show, whose rivals are those alone; None: not known.
     """
     around = _around(landmarks, path, config.around_m)
+    if noticed is not None:
+        around = np.array([i for i, mark in enumerate(landmarks) if mark.appearance and noticed[i]], dtype=np.intp)
     things = SceneThings([landmarks[i] for i in around.tolist()], config)
     found = {around[row]: said for row, said in enumerate(things.said())}
     hidden = Rejection(reason="looks_unknown", measured=None, limit=None, unit=None)
     far = Rejection(reason=NOT_NEAR, measured=None, limit=config.around_m, unit="m")
+    if noticed is not None:
+        far = Rejection(reason=NOT_SHOWN, measured=None, limit=None, unit=None)
     return tuple(
         found.get(i, ReferringExpression(None, unnameable_reason=hidden if mark.appearance is None else far))
         for i, mark in enumerate(landmarks)
@@ -144,9 +158,16 @@ class SceneThings:
 
     def said(self) -> list[ReferringExpression]:
         """First what looks tell, then what stands beside something that they tell."""
-        alone = [self._by_look(i) for i in range(len(self.marks))]
+        alone = [self._by_look(i) if self._extent_known(i) else _NO_EXTENT for i in range(len(self.marks))]
         anchors = [place_of(i, self.marks[i], said.label) for i, said in enumerate(alone) if said.label]
-        return [said if said.label else self._beside(i, anchors) or said for i, said in enumerate(alone)]
+        return [
+            said if said.label or said is _NO_EXTENT else self._beside(i, anchors) or said
+            for i, said in enumerate(alone)
+        ]
+
+    def _extent_known(self, i: int) -> bool:
+        """Whether a thing has an outline, or is slim: a point that stands for a park is somewhere in it."""
+        return bool(self._radius_m[i] > 0) or str(self._noun[i]) in POINTS
 
     # What fits
 

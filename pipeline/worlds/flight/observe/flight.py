@@ -18,10 +18,10 @@ from pipeline.core.schema import Finding
 from pipeline.geometry.bearings import compass_deg
 from pipeline.geometry.tracks import FlightGeometry, Track
 from pipeline.worlds.flight.facts import Flight, FlightMotion, FlightScene, Landmark, Segment, Sighting
-from pipeline.worlds.flight.observe.descriptions import NOT_NEAR, describe
+from pipeline.worlds.flight.observe.descriptions import NOT_NEAR, NOT_SHOWN, describe
 from pipeline.worlds.flight.observe.motion import COURSE_ERROR_DEG, FlightPath, MotionConfig, paths
 from pipeline.worlds.flight.observe.movements import segments
-from pipeline.worlds.flight.observe.views import PosesAt, Setting, best_shot, views
+from pipeline.worlds.flight.observe.views import PosesAt, Setting, best_shot, may_be_noticed, views
 
 MIN_COVERAGE: Final = 0.9  # of the video that the log should tell of; less is worth a word
 _DECIMALS: Final = 3  # millimetres, thousandths of a degree: below what any log knows
@@ -42,16 +42,21 @@ def observe_flight(scene: FlightScene, geometry: FlightGeometry, config: MotionC
     found, fits = paths(track, config, flight.video_offset_s, (step, 0.0), flight.nose_first)
     if end_s is not None:
         found = [p for p in (path.within(0.0, end_s) for path in found) if len(p)]
-    path = np.concatenate([np.empty((0, 3)), *(p.enu_m[:: max(1, round(config.rate_hz))] for p in found)])
+    step_s = max(1, round(config.rate_hz))
+    path = np.concatenate([np.empty((0, 3)), *(p.enu_m[::step_s] for p in found)])
+    shot = _filmed(found, flight, geometry, config)
+    noticed = None
+    if shot is not None and end_s is not None and _gap_s(shot.poses, end_s) <= GAP_MAX_S:
+        each_s = shot.poses.every(step_s)
+        noticed = np.array([may_be_noticed(each_s, mark, shot.setting) for mark in flight.landmarks], dtype=bool)
+    said = describe(flight.landmarks, path, config.describe, noticed)
     named = tuple(
-        landmark.model_copy(
-            update={"label": said.label, "proof": said.proof, "unnameable_reason": said.unnameable_reason}
-        )
-        for landmark, said in zip(flight.landmarks, describe(flight.landmarks, path, config.describe), strict=True)
+        landmark.model_copy(update={"label": one.label, "proof": one.proof, "unnameable_reason": one.unnameable_reason})
+        for landmark, one in zip(flight.landmarks, said, strict=True)
     )
     task = spoken(flight, named)
     moved = [s for path in found for s in segments(path, fits, config, (step, 0.0))]
-    motion = _motion(found, moved, flight, named, geometry, config)
+    motion = _motion(found, moved, named, _pitch(found, flight), shot, config)
     notes = _coverage(motion, end_s, config.rate_hz) + _course(motion)
     if motion.views is not None:
         notes += _heights(named)
@@ -66,36 +71,74 @@ def observe_flight(scene: FlightScene, geometry: FlightGeometry, config: MotionC
     )
 
 
+class Filmed(NamedTuple):
+    """The camera of a flight at even times, and what it stands among."""
+
+    poses: PosesAt
+    setting: Setting
+
+
+GAP_MAX_S: Final = 2.0  # of a video without a pose: longer, it may show what nobody knows of
+
+
+def _gap_s(poses: PosesAt, end_s: float) -> float:
+    """Longest stretch of a video of which no pose is known."""
+    known = poses.t_s[np.isfinite(poses.heading_deg + poses.pitch_deg)]
+    return float(np.diff(np.concatenate([[0.0], known, [end_s]])).max())
+
+
+def _pitch(found: list[FlightPath], flight: Flight) -> FloatArray:
+    """Pitch of the camera: as logged, or that of one that does not tilt."""
+    logged = _joined(found, "gimbal_deg")
+    fixed = flight.camera.pitch_deg if flight.camera else None
+    return np.clip(np.where(np.isnan(logged), np.nan if fixed is None else fixed, logged), -90.0, 90.0)
+
+
+def _joined(found: list[FlightPath], name: str, *shape: int) -> FloatArray:
+    return np.concatenate([np.empty((0, *shape)), *(getattr(path, name) for path in found)])
+
+
+def _filmed(found: list[FlightPath], flight: Flight, geometry: FlightGeometry, config: MotionConfig) -> Filmed | None:
+    """What it takes to know what is in view; None: no camera, heading or landmark."""
+    heading, pitch = _joined(found, "heading_deg"), _pitch(found, flight)
+    if not flight.camera or not flight.landmarks or np.isnan(heading + pitch).all():
+        return None
+    part = np.repeat([p.number for p in found], [len(p) for p in found]).astype(np.intp)
+    poses = PosesAt(_joined(found, "t_s"), _joined(found, "enu_m", 3), heading, pitch, part)
+    error = _course_error(found)
+    return Filmed(poses, Setting(flight.camera, ground_m(geometry.track), geometry.buildings, config, error))
+
+
+def _course_error(found: list[FlightPath]) -> float:
+    """By how much a heading may be off: 0 but where it is the course."""
+    return COURSE_ERROR_DEG if any(p.turn_error is not None for p in found) else 0.0
+
+
 def _motion(
     found: list[FlightPath],
     moved: list[Segment],
-    flight: Flight,
     landmarks: tuple[Landmark, ...],
-    geometry: FlightGeometry,
+    pitch: FloatArray,
+    shot: Filmed | None,
     config: MotionConfig,
 ) -> FlightMotion:
-    def joined(name: str, *shape: int) -> FloatArray:
-        return np.concatenate([np.empty((0, *shape)), *(getattr(path, name) for path in found)])
-
-    t_s, height, heading, logged, stated = map(joined, ("t_s", "height_m", "heading_deg", "gimbal_deg", "stated"))
-    enu, velocity = joined("enu_m", 3), joined("velocity", 3)
-    fixed = flight.camera.pitch_deg if flight.camera else None
-    pitch = np.clip(np.where(np.isnan(logged), np.nan if fixed is None else fixed, logged), -90.0, 90.0)
+    t_s, height, heading, stated = (_joined(found, name) for name in ("t_s", "height_m", "heading_deg", "stated"))
+    enu, velocity = _joined(found, "enu_m", 3), _joined(found, "velocity", 3)
     moves = np.hypot(velocity[:, 0], velocity[:, 1]) > config.move.start
     part = np.repeat([p.number for p in found], [len(p) for p in found]).astype(np.intp)
-    error = COURSE_ERROR_DEG if any(p.turn_error is not None for p in found) else 0.0
     seen: tuple[Sighting, ...] | None = None
-    if flight.camera and landmarks and not np.isnan(heading + pitch).all():
-        setting = Setting(flight.camera, ground_m(geometry.track), geometry.buildings, config, error)
+    if shot is not None:
         # What has no label may be asked about by its name.
-        far = [mark.unnameable_reason is None or mark.unnameable_reason.reason == NOT_NEAR for mark in landmarks]
+        far = [
+            mark.unnameable_reason is None or mark.unnameable_reason.reason in {NOT_NEAR, NOT_SHOWN}
+            for mark in landmarks
+        ]
         asked = [i for i, mark in enumerate(landmarks) if mark.label or (mark.name and not far[i])]
-        poses = PosesAt(t_s, enu, heading, pitch, part)
         found_in = []
-        for view in views(poses, [landmarks[i] for i in asked], setting):
+        for view in views(shot.poses, [landmarks[i] for i in asked], shot.setting):
             mark = landmarks[asked[view.landmark]]
-            shot = best_shot(poses, mark, view.intervals, setting) if mark.name else None
-            found_in.append(view.model_copy(update={"landmark": asked[view.landmark], "shot": shot}))
+            best = best_shot(shot.poses, mark, view.intervals, shot.setting) if mark.name else None
+            found_in.append(view.model_copy(update={"landmark": asked[view.landmark], "shot": best}))
         seen = tuple(found_in)
     return FlightMotion(
         rate_hz=config.rate_hz,
@@ -103,7 +146,7 @@ def _motion(
         enu_m=tuple(map(tuple, (enu.round(_DECIMALS) + 0.0).tolist())),
         height_m=_known(height),
         heading_deg=_known(heading % 360.0, 360.0),
-        heading_error_deg=error,
+        heading_error_deg=_course_error(found),
         course_deg=_known(np.where(moves, compass_deg(velocity), np.nan), 360.0),
         pitch_deg=_known(pitch),
         stated_mps=_known(stated) if np.isfinite(stated).any() else (),

@@ -82,7 +82,10 @@ class MotionConfig(Limits):
     angle_error: float = Field(default=1.5, le=1000, gt=0, description="degrees per second, likewise")
     longest_window_s: Seconds = Field(default=5.0, gt=0, description="beyond it, thresholds rise instead")
     view_range_m: Metres = Field(
-        default=300.0, gt=0, description="beyond it haze and resolution hide what stands there"
+        default=300.0, gt=0, description="beyond it what is no larger than a house is too small to be noticed"
+    )
+    view_sizes: float = Field(
+        default=15.0, gt=0, le=1000, description="times its greatest measure, from where larger things are noticed too"
     )
     view_share: Share = Field(default=0.01, gt=0, description="of the picture's width that a landmark takes at least")
     relief_m: Metres = Field(default=10.0, description="how much the ground may rise or fall from take-off")

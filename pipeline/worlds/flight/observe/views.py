@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Final
 
@@ -16,6 +16,8 @@ from pipeline.geometry.tracks import Buildings
 from pipeline.worlds.flight.facts import FlightCamera, Landmark, Shot, Sighting
 from pipeline.worlds.flight.observe.motion import MotionConfig
 
+VIEW_MAX_M: Final = 5000.0  # through the haze of a usual day, however large a thing is
+THIN_MIN: Final = 0.25  # of the share of the picture that a thing takes at least: a chimney is a line, but a clear one
 TALLEST_M: Final = 100.0  # as high as what has no known height may be: few buildings are higher
 
 
@@ -37,6 +39,10 @@ class PosesAt:
     pitch_deg: FloatArray
     part: IntArray
 
+    def every(self, nth: int) -> PosesAt:
+        """Each nth of the poses."""
+        return PosesAt(*(getattr(self, field.name)[::nth] for field in fields(self)))
+
 
 @dataclass(frozen=True)
 class Setting:
@@ -57,6 +63,12 @@ class Setting:
     heading_error_deg: float = 0.0
 
     @cached_property
+    def highest(self) -> Buildings:
+        """The buildings, those of unknown height as high as they may be, on ground as high as it may be."""
+        most = self.buildings.most_m
+        return self.buildings if most is None else replace(self.buildings, most_m=most + self.config.relief_m)
+
+    @cached_property
     def extent(self) -> FloatArray:
         """Extent of each building's footprint (B, 4)."""
         return bounds(self.buildings)
@@ -75,11 +87,12 @@ class Setting:
 def views(poses: PosesAt, landmarks: Sequence[Landmark], setting: Setting) -> tuple[Sighting, ...]:
     """The views of the landmarks that may be seen at all, in their order.
 
-    A landmark is in view where its centre is in the picture, it is within `MotionConfig.view_range_m` and not tiny, and
-    the line from the camera to the middle of its top is clear of every building but itself. Its centre is at half its
-    height; where its top is not known, at its foot. A foot that is not known is taken to lie anywhere within
-    `MotionConfig.relief_m` of the ground at take-off, and the centre must be in the picture for all of that; what has
-    no known height and no known ground is not seen.
+    A landmark is in view where its centre is in the picture, it is not tiny and no farther than its size allows
+    (`range_m`), and the line from the camera to the middle of its top is clear of every building but itself. Its centre
+    is at half its height; where its top is not known, half as high as it is at least. A foot that is not known is taken
+    to lie anywhere within `MotionConfig.relief_m` of the ground at take-off, and the centre must be in the picture for
+    all of that; what has no known height and no known ground is not seen. A building of unknown height is as high as
+    it may be where it stands before others.
 
     A landmark may be in view (`Sighting.possible`) wherever the sphere about all of it meets the cone about the
     picture.
@@ -98,8 +111,8 @@ def views(poses: PosesAt, landmarks: Sequence[Landmark], setting: Setting) -> tu
 
 def _may_be_seen(poses: PosesAt, landmark: Landmark, setting: Setting) -> BoolArray:
     """Moments (G,) at which it cannot be ruled out that some part of a landmark is in the picture."""
-    low, high = _foot(landmark, setting)
-    high = high + TALLEST_M if landmark.top_m is None else landmark.top_m
+    (low, high), (_, most) = _foot(landmark, setting), _rise(landmark)
+    high = high + most if landmark.top_m is None else landmark.top_m
     radius = np.hypot(landmark.radius_m, abs(high - low) / 2)
     offset = np.array([*landmark.center, (low + high) / 2]) - poses.enu_m
     yaw, pitch = np.radians(poses.heading_deg), np.radians(poses.pitch_deg)
@@ -113,6 +126,26 @@ def _may_be_seen(poses: PosesAt, landmark: Landmark, setting: Setting) -> BoolAr
     return np.asarray(~outside)  # also where a pose or the ground is not known
 
 
+def may_be_noticed(poses: PosesAt, landmark: Landmark, setting: Setting) -> bool:
+    """Whether a video may show a landmark large enough to be taken for another that is spoken of.
+
+    Wherever it may be in the picture, with the greatest height that it may have, and half as large as what surely is
+    seen (`MotionConfig.view_share`); whatever stands before it.
+    """
+    foot = _foot(landmark, setting)
+    most = foot + _rise(landmark)[1] if landmark.top_m is None else np.full(2, landmark.top_m)
+    moments = np.flatnonzero(_may_be_seen(poses, landmark, setting))
+    if not len(moments) or landmark.radius_m == 0:  # the size of a point is not known
+        return bool(len(moments))
+    eyes = poses.enu_m[moments]
+    middle = np.array([*landmark.center, (foot.min() + most.max()) / 2])
+    away = np.maximum(np.linalg.norm(eyes - middle, axis=1) - landmark.radius_m, 0.0)
+    over = np.maximum(eyes[:, 2] - foot.min(), 0.0)
+    tall = landmark.radius_m * np.minimum(over / np.maximum(away, 1e-9), 1.0) + (most.max() - foot.min()) / 2
+    large = _is_large(landmark.radius_m, tall, away, setting.config.view_share / 2, setting)
+    return bool((large | ~np.isfinite(away)).any())
+
+
 def _foot(landmark: Landmark, setting: Setting) -> FloatArray:
     """Lowest and highest height (2,) at which a landmark's foot may be; NaN where the ground is not known either."""
     if landmark.base_m is not None:
@@ -120,11 +153,28 @@ def _foot(landmark: Landmark, setting: Setting) -> FloatArray:
     return setting.ground_m + setting.config.relief_m * np.array([-1.0, 1.0])
 
 
+def _rise(landmark: Landmark) -> tuple[float, float]:
+    """Least and greatest height of a landmark of which no top is known, over its foot."""
+    return landmark.rise_m or (0.0, TALLEST_M)
+
+
+def _top(landmark: Landmark, foot: FloatArray) -> FloatArray:
+    """Height (2,) up to which a landmark surely reaches, for the lowest and the highest foot that it may have."""
+    return foot + _rise(landmark)[0] if landmark.top_m is None else np.full(2, landmark.top_m)
+
+
+def range_m(landmark: Landmark, foot: FloatArray, config: MotionConfig) -> float:
+    """How far off a landmark is seen: as far as its size allows, if that is more than for any."""
+    tall = float((_top(landmark, foot) - foot).min())
+    return float(np.clip(config.view_sizes * max(2 * landmark.radius_m, tall), config.view_range_m, VIEW_MAX_M))
+
+
 def _seen(poses: PosesAt, landmark: Landmark, setting: Setting) -> BoolArray:
     """Moments (G,) at which a landmark is in view."""
     seen = np.zeros(len(poses.enu_m), dtype=bool)
     over_ground = distance_m(poses.enu_m, np.array(landmark.center))
-    moments = np.flatnonzero(over_ground - landmark.radius_m <= setting.config.view_range_m)
+    most = range_m(landmark, _foot(landmark, setting), setting.config)
+    moments = np.flatnonzero(over_ground - landmark.radius_m <= most)
     if len(moments):
         moments = moments[_is_shown(poses, moments, landmark, setting)]
     if len(moments):
@@ -136,7 +186,7 @@ def _is_shown(poses: PosesAt, moments: IntArray, landmark: Landmark, setting: Se
     """Whether a landmark is in the picture at some moments (M,), large enough and near enough to be noticed."""
     camera, config = setting.camera, setting.config
     foot = _foot(landmark, setting)
-    height = foot if landmark.top_m is None else (foot + landmark.top_m) / 2
+    height = (foot + _top(landmark, foot)) / 2
     middle = np.column_stack([np.tile(landmark.center, (2, 1)), height])  # (2, 3) lowest and highest
     eyes = poses.enu_m[moments]
     off_deg = np.unique([-setting.heading_error_deg, 0.0, setting.heading_error_deg])
@@ -149,31 +199,46 @@ def _is_shown(poses: PosesAt, moments: IntArray, landmark: Landmark, setting: Se
         camera.width / camera.height,
     )
     away = distance_m(eyes[:, None], middle).max(1)
-    least = config.view_share * away * setting.half_width
-    wide = landmark.radius_m >= least
-    shown = np.isfinite(xy).all((1, 2, 3)) & (away - landmark.radius_m <= config.view_range_m)
-    tall = _height_seen_m(eyes, landmark, foot, away) >= least * camera.height / camera.width
-    return np.asarray(shown & ((wide & tall) | (landmark.radius_m == 0)))  # the size of a point is not known
+    shown = np.isfinite(xy).all((1, 2, 3)) & (away - landmark.radius_m <= range_m(landmark, foot, config))
+    tall = _height_seen_m(eyes, landmark, foot, _top(landmark, foot), away)
+    large = _is_large(landmark.radius_m, tall, away, config.view_share, setting)
+    return np.asarray(shown & (large | (landmark.radius_m == 0)))  # the size of a point is not known
+
+
+def _is_large(radius_m: float, tall_m: FloatArray, away_m: FloatArray, share: float, setting: Setting) -> BoolArray:
+    """Whether things take as much of the picture as a square of a share of its width, and are no thin line.
+
+    Args:
+        radius_m: half of what a landmark measures across.
+        tall_m: (M,) half of what it measures upwards.
+        away_m: (M,) its distance.
+        share: of the picture's width.
+        setting: the camera.
+    """
+    least = np.maximum(share * away_m * setting.half_width, 1e-9)
+    wide, tall = radius_m / least, tall_m / (least * setting.camera.height / setting.camera.width)
+    return np.asarray((wide * tall >= 1.0) & (np.minimum(wide, tall) >= THIN_MIN))
 
 
 def _is_clear(eyes_m: FloatArray, landmark: Landmark, setting: Setting) -> BoolArray:
     """Whether no other building stands between cameras (M, 3) and the middle of a landmark's top: (M,)."""
     foot = _foot(landmark, setting)
-    top = np.array([*landmark.center, foot[0] if landmark.top_m is None else landmark.top_m])
+    top = np.array([*landmark.center, _top(landmark, foot)[0]])
     corners = np.vstack([eyes_m[:, :2], top[None, :2]])
     extent = setting.extent
     near = np.flatnonzero(((extent[:, :2] <= corners.max(0)) & (extent[:, 2:] >= corners.min(0))).all(1))
-    others = _others(landmark, take(setting.buildings, near))
+    others = _others(landmark, take(setting.highest, near))
     return is_clear(eyes_m, np.broadcast_to(top, eyes_m.shape), walls(others))
 
 
-def _height_seen_m(eyes: FloatArray, landmark: Landmark, foot: FloatArray, away: FloatArray) -> FloatArray:
+def _height_seen_m(
+    eyes: FloatArray, landmark: Landmark, foot: FloatArray, top: FloatArray, away: FloatArray
+) -> FloatArray:
     """Half of what a landmark measures upwards across the line of sight (G,): its walls and its ground from above.
 
-    Where the foot or the top is not known, the least that it may be: something flat, such as a lawn, measures nothing
-    for a camera at its own height.
+    Of the heights that foot and top may have, the least that it may be: something flat, such as a lawn, measures
+    nothing for a camera at its own height.
     """
-    top = foot if landmark.top_m is None else np.full(2, landmark.top_m)
     over = np.abs(eyes[:, 2:] - top).min(1)
     over = np.where((eyes[:, 2] >= top.min()) & (eyes[:, 2] <= top.max()), 0.0, over)
     flat = landmark.radius_m * over / np.maximum(away, 1e-9)
@@ -201,6 +266,7 @@ def _intervals(poses: PosesAt, seen: BoolArray, least_s: float, more_s: float = 
 
 
 INSIDE_MIN: Final = 0.6  # of a landmark's width times its height: it is in the picture
+BOX_MAX: Final = 2.0  # the picture that a landmark may take, in those that it takes at least
 CLEAR_MIN: Final = 0.7  # of the points on it: nothing known stands before them
 STEADY_MAX_DEG: Final = 5.0  # turn within a second: pose and picture are known to belong together no better
 _CLEAR_S: Final = 0.4 - 1e-6  # to either end of a view, which is not known better
@@ -216,9 +282,11 @@ def best_shot(
 ) -> Shot | None:
     """The best picture of a landmark within the intervals in which it is in view.
 
-    None where there is none, or where it is not known how high it stands or exactly where the nose points.
+    None where there is none, or where it is not known exactly where the nose points, or how high it stands: a box about
+    all that it may fill takes at most `BOX_MAX` times the place that it takes at least.
     """
-    if setting.heading_error_deg or landmark.base_m is None:
+    foot = _foot(landmark, setting)
+    if setting.heading_error_deg or np.isnan(foot).any():
         return None
     near = np.zeros(len(poses.t_s), dtype=bool)
     for start, end in intervals:
@@ -226,16 +294,21 @@ def best_shot(
     moments = np.flatnonzero(near & _steady(poses))
     if not len(moments):
         return None
-    outline = _outline(landmark)
-    low, high = _area(poses, moments, raised(outline, _heights(landmark, (0.0, 1.0))), setting)
+    outline, surely, most = _outline(landmark), _top(landmark, foot), foot.max() + _rise(landmark)[1]
+    highest = most if landmark.top_m is None else landmark.top_m
+    low, high = _area(poses, moments, raised(outline, sorted({float(foot.min()), highest})), setting)
+    least, upper = _area(poses, moments, raised(outline, sorted({float(foot.mean()), float(surely.mean())})), setting)
     whole = np.prod(high - low, axis=1)
+    exact = whole <= BOX_MAX * np.prod(upper - least, axis=1) + 1e-9
     low, high = np.clip(low, -1.0, 1.0), np.clip(high, -1.0, 1.0)
     size = np.prod(high - low, axis=1)
-    shown = np.flatnonzero(size >= np.maximum(INSIDE_MIN * whole, 1e-9))  # NaN, where a corner lies behind, is not
+    # NaN, where a corner lies behind, is not shown.
+    shown = np.flatnonzero((size >= np.maximum(INSIDE_MIN * whole, 1e-9)) & exact)
     ranked = shown[np.argsort(-np.round(size[shown], 9), kind="stable")][: 4 * _TRIED : 4]
     inwards = np.array(landmark.center) + _INWARDS * (outline - np.array(landmark.center))
-    points = raised(np.concatenate([inwards, np.array([landmark.center])]), _heights(landmark, _HEIGHTS))
-    others = _others(landmark, setting.buildings)
+    heights = sorted({float(foot.min() + share * (surely.min() - foot.min())) for share in _HEIGHTS})
+    points = raised(np.concatenate([inwards, np.array([landmark.center])]), heights)
+    others = _others(landmark, setting.highest)
     for row in ranked.tolist():
         eye = np.broadcast_to(poses.enu_m[moments[row]], points.shape)
         if is_clear(eye, points, walls(others)).mean() >= CLEAR_MIN:
@@ -276,12 +349,6 @@ def _outline(mark: Landmark) -> FloatArray:
         return np.array(mark.outline)
     turn = np.linspace(0.0, 2 * np.pi, _ROUND, endpoint=False)
     return np.array(mark.center) + mark.radius_m * np.column_stack([np.cos(turn), np.sin(turn)])
-
-
-def _heights(mark: Landmark, shares: Sequence[float]) -> list[float]:
-    base = float(mark.base_m or 0.0)
-    top = base if mark.top_m is None else mark.top_m
-    return sorted({base + share * (top - base) for share in shares})
 
 
 def raised(outline: FloatArray, heights: Sequence[float]) -> FloatArray:

@@ -7,18 +7,25 @@ from typing import Final, NamedTuple
 
 import numpy as np
 import shapely
+from scipy.spatial import cKDTree
 
+from pipeline.core.arrays import FloatArray
 from pipeline.core.findings import Findings, doubt, note
 from pipeline.geometry.tracks import NO_BUILDINGS, Buildings
 from pipeline.reading.files import SceneFiles
-from pipeline.reading.maps.appearance import look_of
+from pipeline.reading.maps.appearance import UNSEEN, Appearance, look_of, rise_of
 from pipeline.reading.maps.feature import Feature, MapBounds, PlacedFeature, box_around, circle_about, mentioned
+from pipeline.reading.maps.osm import KINDS
 from pipeline.reading.maps.read import read_context
 from pipeline.worlds.flight.facts import Landmark
 from pipeline.worlds.flight.readers.flight_files import FLIGHT_FILE, FlightSettings, find_file
 from pipeline.worlds.flight.tracks.assemble import Assembled
 
-NEAR_M: Final = 1000.0  # of the track: what stands farther off hides nothing worth asking about
+NEAR_M: Final = 1500.0  # of the track: a chimney of 100 m is seen from there, and hardly anything beyond
+# Of OpenStreetMap: what is read, and what is told of it. What is long is read in pieces (`osm.ALONG`).
+_WIDER: Final = ("landuse", "aeroway", "junction", "bridge", "waterway")
+KEYS: Final = (*KINDS, *_WIDER)
+TOLD: Final = tuple(UNSEEN)
 
 
 class Surroundings(NamedTuple):
@@ -70,7 +77,7 @@ def read_surroundings(
 
 def _features(files: SceneFiles, name: str, box: MapBounds, walls: bool, findings: Findings) -> tuple[Feature, ...]:
     path = find_file(files, name)
-    features = read_context(files, path, box, walls, findings)
+    features = read_context(files, path, box, walls, findings, KEYS, TOLD)
     if not any(box.holds(outline).any() for f in features for outline in f.outlines):
         message = f"{name}: of its {len(features)} features none lies within {NEAR_M:g} m of the flight"
         remedy = "is this the map of the place that the log is from?"
@@ -95,8 +102,59 @@ def landmarks(placed: PlacedFeature, file: str, findings: Findings) -> tuple[Lan
         remedy = "GeoJSON has the longitude first; is this the file of this flight, and its log in the right place?"
         worst = float(placed.distance_m.max()) / 1000.0
         findings.add(doubt("landmark_too_far", file, message, remedy, worst, LANDMARK_MAX_M / 1000.0, "km"))
-    found = (_landmark(placed, i) for i in np.flatnonzero(~far).tolist())
+    near = np.flatnonzero(~far).tolist()
+    looks = [look_of(feature, of_unknown_extent=True) for feature in placed.features]
+    rises = rises_m(placed, looks)
+    found = (_landmark(placed, i, looks[i], rises[i]) for i in near if looks[i] or _is_spoken_of(placed.features[i]))
     return tuple(mark for mark in found if mark.name is not None or mark.appearance is not None)
+
+
+def _is_spoken_of(feature: Feature) -> bool:
+    """Whether a thing of unknown look may have a name that people use: a land use is no such thing."""
+    return feature.tags.keys().isdisjoint(_WIDER) or not feature.tags.keys().isdisjoint(KINDS)
+
+
+TRUSTED_MIN: Final = 8  # neighbours of known height, from which on they say how high the others may be
+AROUND_M: Final = 200.0  # as far as neighbours stand
+OVER_NEIGHBOURS: Final = 2.0  # times the highest of them
+LEAST_TALLEST_M: Final = 20.0  # as high as anything may be, whatever its neighbours are
+SLENDER: Final = 8.0  # times its width: no building is higher than that
+
+
+def rises_m(placed: PlacedFeature, looks: Sequence[Appearance | None]) -> FloatArray:
+    """Least and greatest height (F, 2) that each thing may have over its foot; both as the map has it, where it does.
+
+    A building without height or storeys has that of its kind; at most twice that of its highest neighbour, where
+    enough of them have one, and no more than `SLENDER` times its own width.
+    """
+    rises = np.array([rise_of(f, look) for f, look in zip(placed.features, looks, strict=True)]).reshape(-1, 2)
+    height_m = np.array([f.height_m for f in placed.features])
+    known = np.isfinite(height_m)
+    rises[known] = height_m[known, None]
+    solid = np.array([f.solid for f in placed.features], dtype=bool)
+    told = known | np.array([look is not None and look.height_m is not None for look in looks], dtype=bool)
+    open_ones = np.flatnonzero(solid & ~told)
+    if not len(open_ones):
+        return rises
+    middle = np.array([outlines[0].mean(0) for outlines in placed.outlines])
+    width = np.array([_width_m(placed.outlines[i]) for i in open_ones.tolist()])
+    neighbours = cKDTree(middle[told & solid]).query_ball_point(middle[open_ones], AROUND_M)
+    heights = rises[told & solid, 1]
+    highest = [float(heights[near].max()) if len(near) >= TRUSTED_MIN else np.nan for near in neighbours]
+    by_neighbours = np.maximum(OVER_NEIGHBOURS * np.array(highest), LEAST_TALLEST_M)
+    kind_unknown = rises[open_ones, 1] == rise_of(_ANY, None)[1]
+    most = np.where(np.isnan(by_neighbours) | ~kind_unknown, rises[open_ones, 1], by_neighbours)
+    rises[open_ones, 1] = np.maximum(np.minimum(most, SLENDER * width), rises[open_ones, 0])
+    return rises
+
+
+_ANY: Final = Feature((), None, None, solid=True)  # a building of which nothing is told
+
+
+def _width_m(outlines: Sequence[FloatArray]) -> float:
+    """The shorter side of the least rectangle about a building."""
+    corners = np.asarray(shapely.MultiPoint(np.concatenate(outlines)).minimum_rotated_rectangle.boundary.coords)
+    return float(np.hypot(*np.diff(corners, axis=0).T).min()) if len(corners) > 3 else 0.0
 
 
 def others(marks: Sequence[Landmark], more: Sequence[Landmark]) -> tuple[Landmark, ...]:
@@ -117,7 +175,8 @@ def buildings(placed: PlacedFeature) -> Buildings:
     chosen = [i for i, f in enumerate(placed.features) if f.solid and placed.distance_m[i] <= LANDMARK_MAX_M]
     index = np.array([i for i in chosen for _ in placed.outlines[i]], dtype=np.intp)
     outlines = tuple(outline for i in chosen for outline in placed.outlines[i])
-    return Buildings(outlines, placed.ground_m[index], placed.top_m[index])
+    rises = rises_m(placed, [look_of(feature) for feature in placed.features])
+    return Buildings(outlines, placed.ground_m[index], placed.top_m[index], (placed.ground_m + rises[:, 1])[index])
 
 
 def check_heights(placed: PlacedFeature, ground_m: float | None, findings: Findings) -> None:
@@ -142,10 +201,10 @@ def check_heights(placed: PlacedFeature, ground_m: float | None, findings: Findi
             findings.add(doubt("ground_differs", "buildings", message, remedy, off, GROUND_DIFFERENCE_M, "m"))
 
 
-def _landmark(placed: PlacedFeature, place: int) -> Landmark:
+def _landmark(placed: PlacedFeature, place: int, look: Appearance | None, rise: FloatArray) -> Landmark:
     feature, outlines = placed.features[place], placed.outlines[place]
     circle_center, radius = circle_about(np.concatenate(outlines))
-    look, area = look_of(feature), sum(shapely.Polygon(outline).area for outline in outlines if len(outline) > 2)
+    area = sum(shapely.Polygon(outline).area for outline in outlines if len(outline) > 2)
     if look and area >= 0.1:  # of all outlines; a point has none
         look = look.model_copy(update={"area_m2": round(float(area), 1)})
     largest = max(outlines, key=lambda o: shapely.Polygon(o).area) if len(outlines[0]) > 2 else None
@@ -158,6 +217,7 @@ def _landmark(placed: PlacedFeature, place: int) -> Landmark:
         outline=None if largest is None else tuple((float(x), float(y)) for x, y in largest),
         base_m=_known(placed.foot_m[place]),
         top_m=_known(placed.top_m[place]),
+        rise_m=None if look is None or np.isfinite(placed.top_m[place]) else (float(rise[0]), float(rise[1])),
     )
 
 

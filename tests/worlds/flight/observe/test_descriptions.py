@@ -59,6 +59,19 @@ def test_what_is_told_of_one_is_not_told_of_the_other() -> None:
     assert labels(thing("church"), thing("park")) == ["the church", "the park"]
 
 
+def test_rivals_are_those_that_the_video_shows_and_what_has_no_extent_is_one() -> None:
+    two = [thing("park"), thing("park", at=(0, 100)), thing("park", at=(0, 9000))]
+    shown = describe(two, PATH, CONFIG, np.array([True, False, False]))
+    assert [one.label for one in shown] == ["the park", None, None]
+    assert shown[1].unnameable_reason.reason == "never_visible"
+    far = describe(two, PATH, CONFIG, np.array([True, False, True]))
+    assert [one.label for one in far] == [None, None, None], "however far off it is"
+    point = thing("park", at=(0, 100), radius=0.0)
+    assert [one.label for one in said(thing("park"), point)] == [None, None]
+    assert said(point)[0].unnameable_reason.reason == "looks_unknown"
+    assert labels(thing("fountain", radius=0.0)) == ["the fountain"]
+
+
 def test_a_colour_that_may_be_the_other_ones_does_not_tell() -> None:
     """Reds of two kinds are both red; what is between red and pink may be either; an untold colour may be any."""
     assert labels(thing(colour=RED), thing(colour=DARK_RED)) == [None, None]

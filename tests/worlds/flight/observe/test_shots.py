@@ -62,8 +62,15 @@ def test_not_while_the_nose_turns() -> None:
 
 def test_what_lies_mostly_outside_or_at_no_known_height_is_not_shown() -> None:
     assert shot(cube(100, 60.0), ((6.0, 10.0),)) is None  # the most of it lies below the picture, or behind
-    assert shot(cube(160).model_copy(update={"base_m": None})) is None
+    assert shot(cube(160).model_copy(update={"base_m": None, "top_m": None, "rise_m": (2.5, 60.0)})) is None
     assert shot(cube(160), error_deg=15.0) is None
+
+
+def test_what_may_be_a_little_higher_is_shown_with_all_that_it_may_fill() -> None:
+    """A cube of 20 m whose foot may lie 10 m lower fills at most half as much again."""
+    known, open_foot = shot(cube(160)), shot(cube(160).model_copy(update={"base_m": None}))
+    assert open_foot.box[1] == pytest.approx(known.box[1])
+    assert open_foot.box[3] > known.box[3]
 
 
 @pytest.mark.parametrize(("top_m", "second"), [(8.0, 9.6), (28.0, None)])

@@ -10,7 +10,7 @@ import pytest
 from pipeline.geometry.tracks import NO_BUILDINGS, Buildings
 from pipeline.worlds.flight.facts import FlightCamera, Landmark
 from pipeline.worlds.flight.observe.motion import MotionConfig
-from pipeline.worlds.flight.observe.views import PosesAt, Setting, views
+from pipeline.worlds.flight.observe.views import PosesAt, Setting, may_be_noticed, views
 
 CAMERA = FlightCamera(horizontal_fov_deg=90, width=1600, height=900)
 EMPTY = Setting(CAMERA, 0.0, NO_BUILDINGS, MotionConfig())
@@ -69,14 +69,60 @@ def test_it_is_in_view_within_the_vertical_field(pitch, seen):
     assert Shot(pitch=pitch).sees(tower()) is seen
 
 
-@pytest.mark.parametrize(("north", "seen"), [(312, True), (316, False)])
-def test_it_is_in_view_within_range_of_its_nearest_part(north, seen):
-    assert Shot().sees(tower(north)) is seen
+@pytest.mark.parametrize(
+    ("thing", "north", "seen"),
+    [
+        # 15 times its height of 40 m is 600 m, to its nearest part; a chimney of 100 m is seen at 1.5 km.
+        ({}, 613, True),
+        ({}, 615, False),
+        ({"radius_m": 4.0, "top_m": 100.0}, 1490, True),
+        ({"radius_m": 4.0, "top_m": 100.0}, 1510, False),
+        # A shed of 10 x 3 m: any such thing is seen up to 300 m.
+        ({"radius_m": 5.0, "top_m": 3.0}, 295, True),
+        ({"radius_m": 5.0, "top_m": 3.0}, 310, False),
+    ],
+)
+def test_it_is_in_view_as_far_as_its_size_allows(thing, north, seen):
+    assert Shot().sees(tower(north, outline=None, **thing)) is seen
 
 
-@pytest.mark.parametrize(("radius", "seen"), [(0.9, False), (1.1, True), (0.0, True)])
-def test_a_tiny_thing_is_not_seen_but_a_point_has_no_size(radius, seen):
-    assert Shot().sees(tower(radius_m=radius, outline=None)) is seen  # 1% of a picture of 200 m, at 100 m, is 2 m
+@pytest.mark.parametrize(("radius", "seen"), [(0.24, False), (0.26, True), (0.0, True)])
+def test_a_thin_line_is_not_seen_but_a_point_has_no_size(radius, seen):
+    """1% of a picture of 200 m, at 100 m, is 2 m: of a pole of 40 m a quarter of that."""
+    assert Shot().sees(tower(radius_m=radius, outline=None)) is seen
+
+
+def test_a_thing_of_a_hundredth_of_the_picture_squared_is_seen():
+    """At 100 m, in a picture of 200 by 112.5 m, 2 by 1.125 m: so large is a disc of 4 by 0.5625 m."""
+    for height, seen in ((0.58, True), (0.54, False)):
+        disc = tower(radius_m=2.0, outline=None, base_m=40.0 - height / 2, top_m=40.0 + height / 2)
+        assert Shot().sees(disc) is seen, height
+
+
+@pytest.mark.parametrize(("most", "seen"), [(29, True), (31, False), (np.inf, False)])
+def test_a_building_of_unknown_height_hides_as_much_as_it_may(most, seen):
+    """On ground that may be 10 m higher, before a top at 40 m, seen from 40 m."""
+    before = replace(city((50, np.nan)), most_m=np.array([float(most)]))
+    assert Shot().sees(tower(), before) is seen
+
+
+def test_of_an_unknown_height_the_least_is_seen_and_the_most_may_be():
+    house = tower(top_m=None, rise_m=(3.0, 60.0))
+    poses = PosesAt(np.zeros(1), np.array([[0.0, 0.0, 200.0]]), np.zeros(1), np.zeros(1), np.zeros(1, np.intp))
+    assert Shot(up=100, pitch=-44.7).sees(house)
+    assert not Shot(up=100, pitch=-15.0).sees(house), "its foot is out of the picture, which its top may be in"
+    assert not may_be_noticed(poses, tower(100, top_m=None, rise_m=(3.0, 5.0)), EMPTY)
+    assert may_be_noticed(poses, tower(100, top_m=None, rise_m=(3.0, 160.0)), EMPTY)
+
+
+@pytest.mark.parametrize(("radius", "noticed"), [(2.4, False), (2.6, True), (0.0, True)])
+def test_what_is_half_as_large_as_what_is_seen_may_be_noticed(radius, noticed):
+    """A cube 500 m off, whatever stands before it; of a point nobody knows how large it is."""
+    at = np.array([[0.0, 0.0, 0.0]])
+    poses = PosesAt(np.zeros(1), at, np.zeros(1), np.zeros(1), np.zeros(1, np.intp))
+    cube = tower(500 + radius, radius_m=radius, outline=None, base_m=-radius * 9 / 16, top_m=radius * 9 / 16)
+    assert may_be_noticed(poses, cube, EMPTY) is noticed
+    assert not may_be_noticed(replace(poses, heading_deg=np.array([180.0])), cube, EMPTY)
 
 
 def city(*blocks: tuple[float, float]) -> Buildings:
@@ -131,7 +177,7 @@ def test_views_are_intervals_of_parts_in_the_order_of_landmarks():
     heading[(t > 20) & (t < 20.7)] = 0  # too short a glance
     part = (t > 8.5).astype(np.intp)
     poses = PosesAt(t, np.tile([0.0, 0, 40], (len(t), 1)), heading, np.full(len(t), -10.0), part)
-    found = views(poses, [tower(-100), tower(), tower(0, 400)], EMPTY)
+    found = views(poses, [tower(-100), tower(), tower(0, 700)], EMPTY)
     assert [view.landmark for view in found] == [0, 1]
     assert found[1].intervals == ((5.2, 8.4), (8.6, 11.8))
     assert found[0].intervals == ((0.0, 5.0), (12.0, 20.0), (20.8, 30.0))

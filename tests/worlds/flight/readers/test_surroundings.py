@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 from pipeline.core.findings import Findings
 from pipeline.core.schema import Origin
 from pipeline.geometry.geodesy import to_lat_lon_alt
+from pipeline.reading.maps.appearance import look_of
 from pipeline.reading.maps.feature import Feature, MapBounds, PlacedFeature, box_around
 from pipeline.worlds.flight.facts import FlightScene
-from pipeline.worlds.flight.readers.surroundings import buildings, landmarks
+from pipeline.worlds.flight.readers.surroundings import buildings, landmarks, rises_m
 from tests.conftest import REAL_DATA
 from tests.reading.maps.test_cityjson import city, rd_to_wgs84
 from tests.worlds.flight.readers.tiny_flights import (
@@ -118,14 +119,14 @@ def test_landmarks_beyond_50_km_are_refused_counted_and_named(tmp_path: Path) ->
     assert all(name in found.message for name in ("'Swapped'", "'Antipode'", "'Far'"))
 
 
-def test_buildings_beyond_a_kilometre_of_the_track_are_left_out(tmp_path: Path) -> None:
+def test_buildings_beyond_a_mile_of_the_track_are_left_out(tmp_path: Path) -> None:
     folder = write_flight(tmp_path, {**MAP, "buildings": "walls.geojson"})
     write_map(folder / "landmarks.geojson", point_feature(place(0, 5_000), name="Hill"))
     write_map(
         folder / "walls.geojson",
-        box_feature((1030, 0), height_m=9),  # the track ends at 40 m
-        box_feature((-1100, 0), height_m=8, name="no landmark: there is a file of those"),
-        box_feature((0, 900)),
+        box_feature((1530, 0), height_m=9),  # the track ends at 40 m
+        box_feature((-1600, 0), height_m=8, name="no landmark: there is a file of those"),
+        box_feature((0, 1400)),
     )
     scene, flight, geometry = read(tmp_path)
     assert [m.name for m in flight.landmarks] == ["Hill", None, None], "the houses are no rivals of it, but there"
@@ -268,6 +269,25 @@ def test_feet_and_tops(
     found = buildings(placed)
     assert found.base_m == pytest.approx([expected[2]], nan_ok=True)
     assert found.top_m == pytest.approx([np.nan if expected[1] is None else expected[1]], nan_ok=True)
+
+
+def test_heights_are_ranges_by_storeys_kind_width_and_neighbours() -> None:
+    def house(east: float, side: float = 20.0, height_m: float = np.nan, **tags: str) -> Feature:
+        corners = ((east, 0), (east + side, 0), (east + side, side), (east, side))
+        return feature(FIJI, *corners, height_m=height_m, tags={"building": "yes", **tags})
+
+    known = [house(25.0 * i, height_m=12.0) for i in range(9)]
+    asked = [house(0, building="garage"), house(60, 5.0), house(90), house(100, **{"building:levels": "2"})]
+
+    def rises(among: int, east: float = 0.0) -> list[list[float]]:
+        placed = PlacedFeature([*asked, *known[:among], house(east + 100, height_m=70.0)], FIJI, 0.0)
+        return rises_m(placed, [look_of(f) for f in placed.features])[: len(asked)].round(1).tolist()
+
+    # A kind's own; eight times a width of 5 m; any building's; two storeys with a roof. Seven known neighbours, one of
+    # them by its storeys, say nothing; eight do: twice the highest of 70 m, or where that is far off at least 20 m.
+    assert rises(5) == [[2, 8], [2.5, 40], [2.5, 60], [5, 15]]
+    assert rises(6) == [[2, 8], [2.5, 40], [2.5, 140], [5, 15]]
+    assert rises(7, east=900) == [[2, 8], [2.5, 30], [2.5, 30], [5, 15]]
 
 
 def test_no_features_are_no_landmarks_and_no_buildings() -> None:
