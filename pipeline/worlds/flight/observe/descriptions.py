@@ -3,8 +3,8 @@
 All rules of ambiguity stand here. Words are a noun and what is told of it: colour, roof, height, size, a sign, or what
 it stands beside. Of each thing it is asked whether they surely fit, and whether they may fit: what a map does not tell
 of a thing may be anything, and what is near a limit may be on either side. A landmark has a label where the words
-surely fit it and may fit nothing else that the video may show; where that is not known, nothing else near the flight.
-What is a landmark to nobody, a nameless house, counts too, and so does what a map has as a point.
+surely fit it and may fit nothing else near the flight, nor anything farther off that the video may show. What is a
+landmark to nobody, a nameless house, counts too, and so does what a map has as a point.
 """
 
 from __future__ import annotations
@@ -27,7 +27,6 @@ _ROOFS: Final = {"pitched": "a pitched roof", "pointed": "a pointed roof", "dome
 # Roofs that may be taken for one another.
 _LIKE: Final = {"pitched": "pointed", "pointed": "pitched", "domed": "rounded", "rounded": "domed"}
 NOT_NEAR: Final = "not_near_the_flight"
-NOT_SHOWN: Final = "never_visible"
 _MAX_LABEL: Final = 200  # characters; schema.Name
 _DECIMALS: Final = 3
 _FAR_M: Final = 1e6  # farther than anything about a flight: nothing looks like it
@@ -39,7 +38,7 @@ class DescriptionConfig(Limits):
     around_m: Metres = Field(
         default=500.0,
         gt=0,
-        description="where views are not known: words fit one thing alone among those so near to the path",
+        description="words fit one thing alone among those so near to the path, in view or not",
     )
     colour_margin: float = Field(
         default=10.0,
@@ -100,17 +99,16 @@ def describe(
         landmarks: all that the maps have about a flight.
         path: (N, 2 or 3) where it flies, ENU metres; what lies farther than ``config.around_m`` from it is no rival.
         config: margins.
-        noticed: which landmarks the video may show, whose rivals are those alone; None: not known.
+        noticed: which landmarks the video may show, however far off: they are rivals too; None: not known.
     """
     around = _around(landmarks, path, config.around_m)
     if noticed is not None:
-        around = np.array([i for i, mark in enumerate(landmarks) if mark.appearance and noticed[i]], dtype=np.intp)
+        seen = [i for i, mark in enumerate(landmarks) if mark.appearance is not None and noticed[i]]
+        around = np.union1d(around, np.array(seen, dtype=np.intp))
     things = SceneThings([landmarks[i] for i in around.tolist()], config)
     found = {around[row]: said for row, said in enumerate(things.said())}
     hidden = Rejection(reason="looks_unknown", measured=None, limit=None, unit=None)
     far = Rejection(reason=NOT_NEAR, measured=None, limit=config.around_m, unit="m")
-    if noticed is not None:
-        far = Rejection(reason=NOT_SHOWN, measured=None, limit=None, unit=None)
     return tuple(
         found.get(i, ReferringExpression(None, unnameable_reason=hidden if mark.appearance is None else far))
         for i, mark in enumerate(landmarks)

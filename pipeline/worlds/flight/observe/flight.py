@@ -18,7 +18,7 @@ from pipeline.core.schema import Finding
 from pipeline.geometry.bearings import compass_deg
 from pipeline.geometry.tracks import FlightGeometry, Track
 from pipeline.worlds.flight.facts import Flight, FlightMotion, FlightScene, Landmark, Segment, Sighting
-from pipeline.worlds.flight.observe.descriptions import NOT_NEAR, NOT_SHOWN, describe
+from pipeline.worlds.flight.observe.descriptions import NOT_NEAR, describe
 from pipeline.worlds.flight.observe.motion import COURSE_ERROR_DEG, FlightPath, MotionConfig, paths
 from pipeline.worlds.flight.observe.movements import segments
 from pipeline.worlds.flight.observe.views import PosesAt, Setting, best_shot, may_be_noticed, views
@@ -46,8 +46,8 @@ def observe_flight(scene: FlightScene, geometry: FlightGeometry, config: MotionC
     path = np.concatenate([np.empty((0, 3)), *(p.enu_m[::step_s] for p in found)])
     shot = _filmed(found, flight, geometry, config)
     noticed = None
-    if shot is not None and end_s is not None and _gap_s(shot.poses, end_s) <= GAP_MAX_S:
-        each_s = shot.poses.every(step_s)
+    if shot is not None:
+        each_s = shot.poses.known(step_s)
         noticed = np.array([may_be_noticed(each_s, mark, shot.setting) for mark in flight.landmarks], dtype=bool)
     said = describe(flight.landmarks, path, config.describe, noticed)
     named = tuple(
@@ -76,15 +76,6 @@ class Filmed(NamedTuple):
 
     poses: PosesAt
     setting: Setting
-
-
-GAP_MAX_S: Final = 2.0  # of a video without a pose: longer, it may show what nobody knows of
-
-
-def _gap_s(poses: PosesAt, end_s: float) -> float:
-    """Longest stretch of a video of which no pose is known."""
-    known = poses.t_s[np.isfinite(poses.heading_deg + poses.pitch_deg)]
-    return float(np.diff(np.concatenate([[0.0], known, [end_s]])).max())
 
 
 def _pitch(found: list[FlightPath], flight: Flight) -> FloatArray:
@@ -129,10 +120,7 @@ def _motion(
     seen: tuple[Sighting, ...] | None = None
     if shot is not None:
         # What has no label may be asked about by its name.
-        far = [
-            mark.unnameable_reason is None or mark.unnameable_reason.reason in {NOT_NEAR, NOT_SHOWN}
-            for mark in landmarks
-        ]
+        far = [mark.unnameable_reason is None or mark.unnameable_reason.reason == NOT_NEAR for mark in landmarks]
         asked = [i for i, mark in enumerate(landmarks) if mark.label or (mark.name and not far[i])]
         found_in = []
         for view in views(shot.poses, [landmarks[i] for i in asked], shot.setting):

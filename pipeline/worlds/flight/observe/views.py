@@ -39,9 +39,10 @@ class PosesAt:
     pitch_deg: FloatArray
     part: IntArray
 
-    def every(self, nth: int) -> PosesAt:
-        """Each nth of the poses."""
-        return PosesAt(*(getattr(self, field.name)[::nth] for field in fields(self)))
+    def known(self, nth: int) -> PosesAt:
+        """Each nth of the poses of which heading and pitch are known."""
+        known = np.flatnonzero(np.isfinite(self.heading_deg + self.pitch_deg))[::nth]
+        return PosesAt(*(getattr(self, field.name)[known] for field in fields(self)))
 
 
 @dataclass(frozen=True)

@@ -59,13 +59,13 @@ def test_what_is_told_of_one_is_not_told_of_the_other() -> None:
     assert labels(thing("church"), thing("park")) == ["the church", "the park"]
 
 
-def test_rivals_are_those_that_the_video_shows_and_what_has_no_extent_is_one() -> None:
-    two = [thing("park"), thing("park", at=(0, 100)), thing("park", at=(0, 9000))]
-    shown = describe(two, PATH, CONFIG, np.array([True, False, False]))
-    assert [one.label for one in shown] == ["the park", None, None]
-    assert shown[1].unnameable_reason.reason == "never_visible"
-    far = describe(two, PATH, CONFIG, np.array([True, False, True]))
-    assert [one.label for one in far] == [None, None, None], "however far off it is"
+def test_what_the_video_shows_from_afar_is_a_rival_and_so_is_what_has_no_extent() -> None:
+    three = [thing("park"), thing("church", at=(0, 9000)), thing("park", at=(0, 9000))]
+    assert [one.label for one in describe(three, PATH, CONFIG)] == ["the park", None, None]
+    shown = describe(three, PATH, CONFIG, np.array([True, True, False]))
+    assert [one.label for one in shown] == ["the park", "the church", None]
+    every = [one.label for one in describe(three, PATH, CONFIG, np.ones(3, dtype=bool))]
+    assert every == [None, "the church", "the park beside the church"]
     point = thing("park", at=(0, 100), radius=0.0)
     assert [one.label for one in said(thing("park"), point)] == [None, None]
     assert said(point)[0].unnameable_reason.reason == "looks_unknown"
