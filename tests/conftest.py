@@ -34,6 +34,7 @@ from pipeline.worlds.indoor.facts import (
     SceneObject,
     Visibility,
 )
+from pipeline.worlds.indoor.readers.vsi_meta import metadata_of
 from pipeline.worlds.indoor.view import IndoorView
 from pipeline.worlds.registry import READERS
 from tests.environment import REAL_DATA, times
@@ -272,25 +273,7 @@ def in_frames(pixels: int | None) -> BudgetVisibility:
 
 def through_reader(scene: IndoorScene, folder: Path) -> IndoorScene:
     """The scene written as released metadata and read again, with whatever the reader finds in it."""
-    boxes: dict[str, list[dict[str, Any]]] = {}
-    for item in scene.facts.objects:
-        box = {
-            "centroid": item.box.center,
-            "axesLengths": item.box.lengths,
-            "normalizedAxes": [number for row in item.box.axes for number in row],
-        }
-        reach = np.abs(np.array(item.box.axes)).T @ np.array(item.box.lengths) / 2
-        box["min"] = tuple(np.array(item.box.center) - reach)
-        box["max"] = tuple(np.array(item.box.center) + reach)
-        boxes.setdefault(item.category, []).append(box)
-    raw = {
-        "dataset": scene.dataset,
-        "video_path": None,
-        "room_size": scene.facts.room.area_m2,
-        "room_center": None,
-        "object_counts": scene.facts.counts,
-        "object_bbox": boxes,
-    }
+    raw = {**metadata_of(scene), "findings": []}
     (folder / "made.json").write_text(json.dumps({scene.name: raw}), encoding="utf-8")
     reader = READERS["vsi_meta"]
     (ref,) = reader.scenes(folder).scenes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
 
 from pydantic import BaseModel
 
@@ -77,6 +77,19 @@ def no_blind_map(row: Mapping[str, Any], scene: Any) -> bytes | None:
 def no_harness(split: str, file: str, table: pa.Table) -> dict[str, bytes]:
     """The files for public harnesses of a benchmark that none of them asks."""
     return {}
+
+
+class SceneRecords(NamedTuple):
+    """What a release holds of its scenes beside the questions.
+
+    Attributes:
+        maps: questions for maps of the scenes (some columns of `tables.QUESTIONS`), with ``of``: the id of the question
+            that a map is for, or null.
+        files: file below the release -> bytes.
+    """
+
+    maps: pa.Table
+    files: Mapping[str, bytes]
 
 
 @dataclass(frozen=True)
@@ -198,6 +211,8 @@ class Benchmark(Generic[V, R]):
         score: what replies to its questions earn.
         blind_map: of a question (a row of `tables.QUESTIONS`) and its observed scene: PNG of a map that reviewers see
             before they answer, and that does not tell the answer; None: there is none.
+        scene_records: of its scenes, one after the other, its rules and the released questions (`tables.QUESTIONS`):
+            what a release holds of the scenes themselves; None: nothing.
         map_before: task -> what of a scene's map its reviewers may see before they answer: "ground", "things", "path".
             Of a task that is not named nothing, since a map may give the answer away.
         released: the profile that repeats the published benchmark in its wording and in what of a scene is asked too.
@@ -225,6 +240,7 @@ class Benchmark(Generic[V, R]):
     audit: Audit | None = None
     score: Score[Any] | None = None
     blind_map: Callable[[Mapping[str, Any], Any], bytes | None] = no_blind_map
+    scene_records: Callable[[Iterable[Any], R, pa.Table], SceneRecords] | None = None
     map_before: Mapping[str, Collection[str]] = field(default_factory=dict)
     released: str | None = None
     asked: Mapping[str, Mapping[str, int | None]] = field(default_factory=dict)

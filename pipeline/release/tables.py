@@ -12,7 +12,7 @@ from pipeline.benchmarks.benchmark import Benchmark
 from pipeline.core.fixes import SCENE
 from pipeline.core.identity import digest_of
 from pipeline.core.schema import SCHEMA_VERSION, AnyScene
-from pipeline.core.tables import IN_BUDGET, NO_TWIN, NUM_FRAMES, REJECTIONS, TWIN, TWINS, budget_of
+from pipeline.core.tables import IN_BUDGET, MAPS, NO_TWIN, NUM_FRAMES, REJECTIONS, TWIN, TWINS, budget_of
 from pipeline.core.templates import load_table
 from pipeline.questions.choices import LETTERS
 from pipeline.questions.twins import TWIN_FRAMES
@@ -176,6 +176,8 @@ def columns_of(benchmark: Benchmark[Any, Any], folder: str) -> Mapping[str, str]
     splits = benchmark.columns.splits
     if folder == TWIN:
         return {**COLUMN_DOCS, **benchmark.columns.said, "frames": COLUMN_DOCS["shown"]}
+    if folder == MAPS:
+        return {**benchmark.columns.said, "of": COLUMN_DOCS["map_of"]}
     is_public = folder in PUBLIC or budget_of(folder) is not None or (splits is not None and folder == splits.folder)
     return benchmark.columns.said if is_public else COLUMN_DOCS
 

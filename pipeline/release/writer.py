@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import BaseModel
 
-from pipeline.benchmarks.benchmark import Benchmark
+from pipeline.benchmarks.benchmark import Benchmark, SceneRecords
 from pipeline.blind.config import AWAITS_REPLIES
 from pipeline.blind.text_only import TextOnly
 from pipeline.blind.totals import ModelTotals
@@ -28,6 +28,7 @@ from pipeline.core.tables import (
     CHECKSUMS,
     DEBIASED,
     FRAMES,
+    MAPS,
     QUESTIONS,
     REJECTIONS,
     SAMPLED,
@@ -160,13 +161,14 @@ def write_release(folder: Path, inputs: ReleaseInputs) -> tuple[bytes, dict[str,
     rejections = _name("rejected", inputs.split)
     with TableFile(folder / rejections, REJECTIONS, ZSTD_LEVEL, SCHEMA_METADATA) as rejected:
         sorted_out = _sort_out(inputs.selected, removed_blind(inputs.blind.filtered), rejected)
-        tables = _tables(sorted_out, inputs)
+        records = _scene_records(sorted_out.kept, inputs)
+        tables = _tables(sorted_out, inputs, records)
         summary = _summary(sorted_out, tables, inputs)
         parts = [CroissantPart(*key, table.schema, table.num_rows, table.nbytes) for key, table in tables.items()]
         parts.append(CroissantPart("rejected", inputs.split, REJECTIONS, rejected.num_rows, rejected.nbytes))
         files = {_name(*key): table_bytes(table, ZSTD_LEVEL, SCHEMA_METADATA) for key, table in tables.items()}
         shown = pa.concat_tables([sorted_out.kept, sorted_out.waiting])
-        files |= _question_files(shown, tables, inputs)
+        files |= _question_files(shown, tables, inputs) | dict(records.files if records else {})
         placed = place_media(folder, inputs.media, set(shown["id"].to_pylist()))
         folders = {Path(name).parts[0] for name in (*files, *placed)}
         if inputs.overview is not None:
@@ -318,7 +320,17 @@ def _tiny(asked: pa.Table) -> pa.Table:
     return asked.take(pa.array(chosen, pa.int64()))
 
 
-def _tables(sorted_out: _SortedOut, inputs: ReleaseInputs) -> dict[tuple[str, str], pa.Table]:
+def _scene_records(asked: pa.Table, inputs: ReleaseInputs) -> SceneRecords | None:
+    """What the benchmark has to say of the scenes themselves."""
+    benchmark = inputs.benchmark
+    if benchmark.scene_records is None:
+        return None
+    return benchmark.scene_records(inputs.whole(), benchmark.rules.model_validate(inputs.settings["rules"]), asked)
+
+
+def _tables(
+    sorted_out: _SortedOut, inputs: ReleaseInputs, records: SceneRecords | None
+) -> dict[tuple[str, str], pa.Table]:
     """All tables but the rejections, by folder and split."""
     asked, waiting = sorted_out.kept, sorted_out.waiting
     scenes, blind, split = inputs.scenes, inputs.blind, inputs.split
@@ -340,6 +352,8 @@ def _tables(sorted_out: _SortedOut, inputs: ReleaseInputs) -> dict[tuple[str, st
     if inputs.frames.num_rows:
         tables[SAMPLED, split] = inputs.frames.sort_by([(name, "ascending") for name in ("scene", "budget", "k")])
     tables |= {(name, split): table for name, table in twin_tables(asked, inputs.twins, public).items()}
+    if records is not None and records.maps.num_rows:
+        tables[MAPS, split] = public(records.maps, set()).append_column("of", records.maps["of"])
     tables["provenance", split] = provenance_table(asked, scenes, inputs.settings, blind.pruned)
     if any(scene.fixes for scene in scenes):
         tables[FIXES, split] = fixes_table(scenes)

@@ -23,6 +23,7 @@ from pipeline.core.errors import ConfigError, shortened
 from pipeline.core.schema import Model
 from pipeline.core.tables import (
     DEBIASED,
+    MAPS,
     PART_SPLITS,
     TWIN,
     WITHOUT_VIDEO,
@@ -170,12 +171,13 @@ def split_of(release: Path, name: str | None = None) -> Split:
     sums = sums_of(release)
     names = {Path(file).name.split("-0")[0]: file for file in sums if file.startswith("data/")}
     full = [split for split in names if split not in PART_SPLITS]
-    names |= {own: file for file in sums if (own := file.partition("/")[0]) == TWIN or budget_of(own) is not None}
+    apart = {TWIN, MAPS}  # asked otherwise than the whole video
+    names |= {own: file for file in sums if (own := file.partition("/")[0]) in apart or budget_of(own) is not None}
     chosen = name or (full[0] if full else "")
     if chosen not in names:
         raise ConfigError(f"{release}: has no split {chosen!r}; there are {', '.join(sorted(names)) or 'none'}")
     # The blind table is about answers of the whole video.
-    has_blind = WITHOUT_VIDEO in sums and chosen != TWIN and budget_of(chosen) is None
+    has_blind = WITHOUT_VIDEO in sums and chosen not in apart and budget_of(chosen) is None
     files = [names[chosen], *([WITHOUT_VIDEO] if has_blind else [])]
     check_files(release, sums, files)
     check_version(release / files[0])

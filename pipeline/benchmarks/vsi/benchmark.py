@@ -8,6 +8,7 @@ from pipeline.benchmarks.benchmark import Audit, Benchmark, FromMetadata
 from pipeline.benchmarks.vsi.audit import contradictions, coverage, examine
 from pipeline.benchmarks.vsi.card import CARD, COLUMNS, REVSI_COLUMNS, harness_files
 from pipeline.benchmarks.vsi.drawings import DRAWINGS
+from pipeline.benchmarks.vsi.records import scene_records
 from pipeline.benchmarks.vsi.rules import PROFILES, Rules, ScanView
 from pipeline.benchmarks.vsi.score import SCORE
 from pipeline.benchmarks.vsi.tasks.measures import RoomSize
@@ -40,6 +41,7 @@ VSI: Final = Benchmark[ScanView, Rules](
     released="official",
     asked=ASKED,
     further_columns={"revsi": REVSI_COLUMNS},
+    scene_records=scene_records,
     # Where the camera went helps to find one's way in the video; any box would tell sizes, counts, distances or
     # directions. The map has no scale before the answer, yet the size of a room is told by its outline.
     map_before={name: ("ground", "path") for name, task in TASKS.items() if not isinstance(task, RoomSize)},

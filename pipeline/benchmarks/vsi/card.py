@@ -12,13 +12,21 @@ import pyarrow as pa
 
 from pipeline.benchmarks.benchmark import Card
 from pipeline.core.identity import question_ids
-from pipeline.core.tables import NUM_FRAMES, TWIN, budget_folder, budget_of
+from pipeline.core.tables import MAPS, NUM_FRAMES, TWIN, budget_folder, budget_of
 from pipeline.core.templates import load_table
 from pipeline.questions.arrays import ANNOTATED
 from pipeline.questions.harness import ABOUT, FOLDER, UTILS, lmms_eval, vlmevalkit
 from pipeline.questions.published import REQUIRED, Columns
+from pipeline.worlds.indoor.readers.vsi_meta import METADATA_FOLDER
 
-CARD: Final = Card(module=__name__, parts={FOLDER: ABOUT}, **load_table("vsi/card"))
+_PARTS: Final = {
+    FOLDER: ABOUT,
+    MAPS: f"`{MAPS}`: one question per scene for a map of its things on a grid, with the true map (VSI-Bench, appendix "
+    f"B.4), and one per question of relative distance (`of`). `scan2qa score vsi … --split {MAPS}` scores replies.",
+    METADATA_FOLDER: f"`{METADATA_FOLDER}/DATASET.json`: the scans in the benchmark's unified metadata, as corrected. "
+    "`scan2qa build vsi --root vsi_meta=THIS_RELEASE` asks of them again.",
+}
+CARD: Final = Card(module=__name__, parts=_PARTS, **load_table("vsi/card"))
 
 
 def table(asked: pa.Table, pruned: Collection[int]) -> pa.Table:

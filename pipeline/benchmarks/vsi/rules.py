@@ -113,6 +113,9 @@ class Rules(IndoorRules):
     corners_max: int = Field(
         default=2, ge=0, le=8, description="direction: of the 8 corners of the asked box in another sector"
     )
+    map_cells: int = Field(
+        default=10, ge=2, le=1000, description="cognitive maps: cells along each side of the grid (B.4)"
+    )
     hold_around: bool = Field(
         description="direction: the answer holds wherever one may stand beside the object, not from its centre alone, "
         "and nothing that hangs overhead is spoken of"

@@ -9,6 +9,7 @@ from typing import Final, Literal
 import numpy as np
 from pydantic import Field
 
+from pipeline.benchmarks.vsi import cognitive_maps
 from pipeline.benchmarks.vsi.card import COLUMNS, REVSI_COLUMNS
 from pipeline.core.arrays import FloatArray
 from pipeline.core.errors import ConfigError
@@ -34,6 +35,7 @@ from pipeline.questions.twins import says_it_cannot_be_told
 
 SCORE_OF: Final = "score"
 HALLUCINATED: Final = "hallucination"  # of twins
+ON_MAP: Final = "map"  # of cognitive maps
 DIRECTION: Final = "object_rel_direction"
 LEVELS: Final = tuple(f"{DIRECTION}_{level}" for level in ("easy", "medium", "hard"))
 # The eight of the benchmark's overall figure, in the paper's order; directions are one.
@@ -75,6 +77,9 @@ def read(path: Path) -> list[Published]:
     """The questions of a file. Raises ConfigError, also where the answer to a question without options is no number."""
     questions = read_own(path, COLUMNS, REVSI_COLUMNS)
     for question in questions:
+        if _is_map(question):
+            _check_map(path, question)
+            continue
         if not question.options and not is_number(question.ground_truth) and not _is_twin(question):
             raise ConfigError(
                 f"{path}: question {question.id} has no options, and its answer {question.ground_truth!r} is no "
@@ -86,6 +91,36 @@ def read(path: Path) -> list[Published]:
 def _is_twin(question: Published) -> bool:
     """Whether it is asked of frames that do not show what it asks about."""
     return question.rest.get("hidden") is not None
+
+
+def _is_map(question: Published) -> bool:
+    """Whether it asks for a cognitive map."""
+    return question.question_type in cognitive_maps.KINDS
+
+
+def _check_map(path: Path, question: Published) -> None:
+    try:
+        cognitive_maps.truth_of(question.ground_truth)
+    except (ValueError, RecursionError) as error:
+        raise ConfigError(f"{path}: question {question.id} has no true map: {error}; correct it") from error
+
+
+def _maps(answers: Sequence[Answer]) -> Scores:
+    """Of each map the share of its pairs whose distance is right; a note tells the shares by distance."""
+    unread: list[str | None] = []
+    shares, true, right = [], [], []
+    for answer in answers:
+        is_long = is_too_long(answer.reply)
+        distance, is_right, why = cognitive_maps.compared(
+            None if is_long else answer.reply, answer.question.ground_truth
+        )
+        unread.append(TOO_LONG if is_long else why)
+        shares.append(is_right.mean())
+        true.append(distance)
+        right.append(is_right)
+    nothing = np.full(len(answers), np.nan)
+    values = {SCORE_OF: nothing, HALLUCINATED: nothing, ON_MAP: np.array(shares)}
+    return Scores(values, unread, notes=cognitive_maps.locality(np.concatenate(true), np.concatenate(right)))
 
 
 def _hallucinated(answer: Answer) -> float:
@@ -132,9 +167,12 @@ def mark(answers: Sequence[Answer], settings: VsiScoreSettings, ask: Ask | None 
 
     Twins earn no marks: of them it is measured how many are answered all the same.
     """
+    nothing = np.full(len(answers), np.nan)
     if answers and all(_is_twin(answer.question) for answer in answers):
         made_up = np.array([_hallucinated(answer) for answer in answers])
-        return Scores({SCORE_OF: np.full(len(answers), np.nan), HALLUCINATED: made_up}, [None] * len(answers))
+        return Scores({SCORE_OF: nothing, HALLUCINATED: made_up, ON_MAP: nothing}, [None] * len(answers))
+    if answers and all(_is_map(answer.question) for answer in answers):
+        return _maps(answers)
     with_care = [_careful(answer) for answer in answers]
     readings: dict[str, FloatArray] = {
         name: np.array([read(answer) for answer in answers]) for name, read in _READINGS.items()
@@ -146,8 +184,8 @@ def mark(answers: Sequence[Answer], settings: VsiScoreSettings, ask: Ask | None 
         for name, other in readings.items()
         if (n := int((other != chosen).sum()))
     ]
-    nothing = np.full(len(answers), np.nan)
-    return Scores({SCORE_OF: chosen, HALLUCINATED: nothing}, [unread for _, unread in with_care], notes=notes)
+    values = {SCORE_OF: chosen, HALLUCINATED: nothing, ON_MAP: nothing}
+    return Scores(values, [unread for _, unread in with_care], notes=notes)
 
 
 def figures(answers: Sequence[Answer]) -> list[Figure]:
@@ -177,6 +215,7 @@ SCORE: Final = Score[VsiScoreSettings](
     metrics={
         SCORE_OF: Metric("accuracy, MRA", is_guessed=True),
         HALLUCINATED: Metric("rate of hallucination"),
+        ON_MAP: Metric("pairs of categories within one cell"),
     },
     settings=VsiScoreSettings,
     mark=mark,

@@ -2,7 +2,8 @@
 
 Every scene is an object with ``dataset``, ``video_path``, ``room_size`` (m²), ``room_center``, ``object_counts``
 {category: n} and ``object_bbox`` {category: [box]}; a box has ``centroid``, ``axesLengths``, ``normalizedAxes`` (nine
-numbers, rows = axes), ``min`` and ``max``. Metres, z up.
+numbers, rows = axes), ``min`` and ``max``. Metres, z up. Releases of our own hold them too (`metadata_of`), with
+``video`` (rate and size), ``fixes`` (what people corrected) and ``findings`` (what is doubtful).
 
 The benchmark's videos lie in a folder of their own, as ``<dataset>/<scene>.mp4``. The metadata tell neither their rate
 nor their length: those are checked against the file itself and the paper.
@@ -17,16 +18,17 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import numpy as np
 import numpy.typing as npt
+from pydantic import TypeAdapter, ValidationError
 
 from pipeline.core.errors import ConfigError, RawDataError, unexpected
 from pipeline.core.files import open_file, read_file
 from pipeline.core.findings import Findings, doubt, fault, note, printable
 from pipeline.core.identity import digest_of
-from pipeline.core.schema import OrientedBox, Source, Video
+from pipeline.core.schema import Applied, Finding, OrientedBox, Source, Video
 from pipeline.core.video_spec import video_file
 from pipeline.formats.json_scenes import JsonEntry, JsonFaultError, split_scenes, whole_number
 from pipeline.reading.checks import check_box, check_keys, check_name, check_repeats, finite_number, number_list
@@ -37,6 +39,8 @@ from pipeline.reading.reader import Reader
 from pipeline.worlds.indoor.facts import IndoorScene, Room, Scan, SceneObject, count_doubts
 
 SCENE_KEYS: Final = frozenset({"dataset", "video_path", "room_size", "room_center", "object_counts", "object_bbox"})
+OWN_KEYS: Final = frozenset({"video", "fixes", "findings"})  # of releases of our own
+METADATA_FOLDER: Final = "meta_info"
 ROOM_MAX_M2: Final = 10_000.0
 COUNT_MAX: Final = 10_000
 VIDEO_FPS: Final = {"scannet": 24.0, "scannetpp": 30.0, "arkitscenes": 30.0}  # VSI-Bench, appendix B.1
@@ -120,7 +124,8 @@ class VsiMeta(Reader):
         """The files below a root. Raises ConfigError where there are none."""
         if not root.is_dir():
             raise ConfigError(f"{root}: no such folder. Give the folder with VSI-Bench's meta_info/*.json files")
-        folder = root if any(root.glob("*.json")) else root / "meta_info"
+        within = root / METADATA_FOLDER  # of a release, which has other JSON files beside it
+        folder = within if within.is_dir() else root
         files = sorted(folder.glob("*.json"))
         if not files:
             raise ConfigError(f"{root}: no *.json file here. Give the folder with VSI-Bench's meta_info/*.json files")
@@ -215,7 +220,7 @@ def _parse(raw: bytes, ref: SceneRef, findings: Findings) -> dict[str, Any] | No
 
 def _build(raw: dict[str, Any], ref: SceneRef, sha256: str, findings: Findings, reader: VsiMeta) -> IndoorScene | None:
     """The scene, or None if any finding is a fault."""
-    check_keys(raw, SCENE_KEYS, "scene", findings)
+    check_keys(raw, SCENE_KEYS | (OWN_KEYS & set(raw)), "scene", findings)
     dataset, name = ref.id.split("/")
     if raw.get("dataset") != dataset:
         findings.add(fault("bad_dataset", "dataset", f"dataset is {raw.get('dataset')!r}, not a plain name", "name it"))
@@ -223,7 +228,15 @@ def _build(raw: dict[str, Any], ref: SceneRef, sha256: str, findings: Findings, 
     objects = _objects(raw.get("object_bbox", {}), findings)
     findings.add(*count_doubts(counts, objects))
     room = _room(raw, findings)
-    video = _video(raw.get("video_path"), findings)
+    video = _video(raw.get("video_path"), raw.get("video"), findings)
+    fixes = _stated(raw.get("fixes"), "fixes", _FIXES, findings) or []
+    known = {(one.name, one.subject) for one in findings.items}
+    for one in _stated(raw.get("findings"), "findings", _FINDINGS, findings) or []:
+        if one.severity == "fault":
+            message = f"{printable(one.name)} is a fault, and such a scene is not released"
+            findings.add(fault("wrong_value", "findings", message, "write the release again"))
+        elif (one.name, one.subject) not in known:
+            findings.add(one)
     if findings.faults:
         return None
     return IndoorScene(
@@ -234,7 +247,67 @@ def _build(raw: dict[str, Any], ref: SceneRef, sha256: str, findings: Findings, 
         video=video,
         facts=Scan(objects=tuple(objects), counts=counts, room=room),
         findings=tuple(findings.items),
+        fixes=tuple(fixes),
     )
+
+
+_FIXES: Final = TypeAdapter(list[Applied])
+_FINDINGS: Final = TypeAdapter(list[Finding])
+_VIDEO: Final = TypeAdapter(Video)
+S = TypeVar("S")
+
+
+def _stated(raw: object, key: str, form: TypeAdapter[S], findings: Findings) -> S | None:
+    """What a release of our own says under a key; None where it says nothing, or with a fault."""
+    if raw is None:
+        return None
+    told = "it has characters that cannot be printed"
+    if _is_printable(raw):
+        try:
+            return form.validate_python(raw)
+        except ValidationError as error:
+            told = printable(" ".join(str(error).split())[:200])
+    message = f"{key} is not as a release of scan2qa writes it: {told}"
+    findings.add(fault("wrong_value", key, message, "write the release again"))
+    return None
+
+
+def _is_printable(raw: object) -> bool:
+    if isinstance(raw, dict):
+        return all(map(_is_printable, (*raw, *raw.values())))
+    return all(map(_is_printable, raw)) if isinstance(raw, list) else not isinstance(raw, str) or raw.isprintable()
+
+
+def metadata_of(scene: IndoorScene) -> dict[str, Any]:
+    """A scan as this reader reads it: what is measured again, or lies in its raw data alone, is not in it.
+
+    Counts are those stated, or of boxes where none is stated. An area of the main room alone is none of the room.
+    """
+    boxes: dict[str, list[dict[str, Any]]] = {}
+    for item in sorted(scene.facts.objects, key=lambda item: (item.category, item.instance)):
+        reach = np.abs(np.array(item.box.axes).T * np.array(item.box.lengths)).sum(1) / 2
+        center = np.array(item.box.center)
+        boxes.setdefault(item.category, []).append(
+            {
+                "centroid": list(item.box.center),
+                "axesLengths": list(item.box.lengths),
+                "normalizedAxes": [x for axis in item.box.axes for x in axis],
+                "min": (center - reach).tolist(),
+                "max": (center + reach).tolist(),
+            }
+        )
+    room, video = scene.facts.room, scene.video
+    return {
+        "dataset": scene.dataset,
+        "video_path": None if video is None else video_file(scene.id),
+        "room_size": room.area_m2 if room.extent != "main room" else None,
+        "room_center": list(room.center) if room.center else None,
+        "object_counts": {name: len(own) for name, own in boxes.items()} | dict(scene.facts.counts),
+        "object_bbox": boxes,
+        "video": video and video.model_dump(exclude={"path"}, exclude_none=True),
+        "fixes": [fix.model_dump(mode="json") for fix in scene.fixes],
+        "findings": [one.model_dump(mode="json") for one in scene.findings],
+    }
 
 
 def _counts(raw: object, findings: Findings) -> dict[str, int]:
@@ -299,11 +372,13 @@ def _room(raw: dict[str, Any], findings: Findings) -> Room:
     return Room(area_m2=area, center=(center[0], center[1], center[2]) if center else None)
 
 
-def _video(raw: object, findings: Findings) -> Video | None:
+def _video(raw: object, measured: object, findings: Findings) -> Video | None:
     """Only the file name is kept: the released paths are those of the authors' machines."""
     if raw is None:
         return None
     if not isinstance(raw, str) or not raw.isprintable() or not PurePosixPath(raw).name.strip("."):
         findings.add(fault("bad_video_path", "video_path", f"video_path is {raw!r}", "give the name of the video file"))
         return None
-    return Video(path=PurePosixPath(raw).name)
+    name = PurePosixPath(raw).name
+    own = measured if isinstance(measured, dict | None) else {"video": measured}
+    return _stated({**(own or {}), "path": name}, "video", _VIDEO, findings)
