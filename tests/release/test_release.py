@@ -322,9 +322,9 @@ def test_checksums_are_those_of_all_files(made: Build) -> None:
     harness = {"lmms_eval/scan2qa_utils.py", "vlmevalkit/scan2qa_run.py"}
     for split in ("test", "tiny"):
         harness |= {f"lmms_eval/scan2qa_vsi_{split}.yaml", f"vlmevalkit/scan2qa_vsi_{split}.tsv"}
-    tables = {f"{name}/{FILE}" for name in ("data", "provenance", "rejected")}
+    tables = {f"{name}/{FILE}" for name in ("data", "provenance", "rejected", "cognitive_maps")}
     tables.add(f"data/{FILE.replace('test', 'tiny')}")
-    told = {"README.md", "LICENSES.md", "croissant.json", "overview.png"}
+    told = {"README.md", "LICENSES.md", "croissant.json", "overview.png", "meta_info/one.json", "meta_info/two.json"}
     assert set(files) == {*told, *tables, *(f"eval/{name}" for name in harness)}
 
 
