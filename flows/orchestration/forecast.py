@@ -28,6 +28,7 @@ from pipeline.engine.stage import REPLIES_FILE, STORE
 from pipeline.engine.store import Store
 from pipeline.llm.budget import Money
 from pipeline.llm.visual_inputs import takes_visuals
+from pipeline.questions.selection import caps_of
 from pipeline.questions.task import Number
 from pipeline.stages.author import AUTHOR, asks
 from pipeline.stages.blind import BLIND
@@ -115,7 +116,8 @@ def time_forecast(
     config: BuildConfig, folder: Path, plan: Outcome, inputs: Mapping[str, RawInput], workers: int
 ) -> list[Effort]:
     """The efforts of a plan, by the questions of the last release, or as many as the caps allow; reads no scene."""
-    most = len(inputs) * len(config.generate.tasks) * config.select.per_scene_and_task
+    caps = caps_of(config.generate.tasks, config.select.per_scene_and_task, {}, config.own_caps())
+    most = len(inputs) * sum(caps.values())
     return _efforts_of(config, folder, _due(plan), inputs, questions_in(folder) or most, workers)
 
 
@@ -152,8 +154,8 @@ def bounds_of(config: BuildConfig, inputs: Mapping[str, RawInput]) -> Bounds:
     benchmark, known_to = config.of_benchmark(), config.benchmark if config.known_file else None
     for name, raws in of_readers.items():
         world, cap = world_of(name), config.select.per_scene_and_task
-        rules, asked = config.generate.resolved_rules(), benchmark.asked_under(config.generate.profile)
-        terms = Terms(getattr(config.observe, world.name), rules, config.generate.tasks, cap, asked)
+        rules = config.generate.resolved_rules()
+        terms = Terms(getattr(config.observe, world.name), rules, config.generate.tasks, cap, config.own_caps())
         most = min(COUNTED, int(COUNT_WITHIN_S / seconds_for(name, COUNTING))) if name in world.quick else 0
         are_here = all(is_here(raw.root / raw.ref.files[0]) for raw in raws[:most])
         read = raws[:most] if are_here else []  # nothing is fetched to be counted

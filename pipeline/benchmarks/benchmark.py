@@ -216,8 +216,10 @@ class Benchmark(Generic[V, R]):
         map_before: task -> what of a scene's map its reviewers may see before they answer: "ground", "things", "path".
             Of a task that is not named nothing, since a map may give the answer away.
         released: the profile that repeats the published benchmark in its wording and in what of a scene is asked too.
-        asked: profile -> its tasks, and how many of each it asks at most in a scene (None: as many as the build does).
+        asked: profile -> its tasks, and how many of each it asks at most in a scene, whatever the build asks of others
+            (None: as many as the build does).
             A profile that is not named asks all tasks.
+        families: task -> the task that it counts as one with where tasks are compared, as levels of one task do.
         further_columns: profile -> its public table, where that is another one.
     """
 
@@ -244,6 +246,7 @@ class Benchmark(Generic[V, R]):
     map_before: Mapping[str, Collection[str]] = field(default_factory=dict)
     released: str | None = None
     asked: Mapping[str, Mapping[str, int | None]] = field(default_factory=dict)
+    families: Mapping[str, str] = field(default_factory=dict)
     further_columns: Mapping[str, Columns] = field(default_factory=dict)
 
     @property

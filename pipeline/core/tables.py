@@ -27,6 +27,7 @@ MAPS: Final = "cognitive_maps"  # the one of questions for a map of a scene, and
 SAMPLED: Final = "frames"  # the one of the frames of all budgets
 BUDGETS: Final = "budgets"  # the one of all answers and refusals in frame budgets
 TINY: Final = "tiny"  # the one of a few questions per task, for quick trials
+TINY_PER_TASK: Final = 50
 PART_SPLITS: Final = (DEBIASED, TINY)  # beside the full one, whose questions they repeat
 EVIDENCE: Final = pa.struct(
     [

@@ -6,10 +6,10 @@ each benchmark (`config_model`), and the key ``benchmark`` selects it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, ClassVar, Final, Literal, TypeVar, get_args
+from typing import Annotated, Any, ClassVar, Final, Literal, TypeVar, get_args
 
 import yaml
 from pydantic import BaseModel, Field, ValidationError, create_model, field_validator, model_validator
@@ -153,7 +153,12 @@ class DescribeConfig(Model):
 class SelectConfig(Model):
     """Stage `select`: how many questions per scene and task."""
 
-    per_scene_and_task: int = Field(default=6, ge=1, description="most questions of one scene and task")
+    per_scene_and_task: int = Field(
+        default=6, ge=1, description="most questions of one scene and task, where the task has no number of its own"
+    )
+    per_task: dict[str, Annotated[int, Field(ge=1)]] | None = Field(
+        default=None, description="task -> most questions of one scene; null: those of the profile, where it has any"
+    )
 
 
 class ExportConfig(Model):
@@ -227,6 +232,27 @@ class BuildConfig(Model):
         if url is not None and not (url.startswith("s3://") and url.removeprefix("s3://").strip("/")):
             raise ValueError("write it as s3://bucket/prefix; a folder that machines share is given with --out")
         return url.rstrip("/") if url else None
+
+    @model_validator(mode="after")
+    def _known_caps(self) -> BuildConfig:
+        """Raises ValueError where a cap decides nothing."""
+        asked = self.generate.tasks
+        if unknown := sorted(set(self.select.per_task or ()) - set(asked)):
+            raise ValueError(
+                f"select.per_task names {', '.join(unknown)}, which is not asked; there are {', '.join(asked)}"
+            )
+        unused = self.select.per_scene_and_task != SelectConfig().per_scene_and_task
+        if unused and self.select.per_task is None and None not in (self.own_caps().get(task) for task in asked):
+            raise ValueError(
+                f"select.per_scene_and_task decides nothing, since profile {self.generate.profile} has a number of its "
+                "own for each task; add --set select.per_task={} to do without these"
+            )
+        return self
+
+    def own_caps(self) -> Mapping[str, int | None]:
+        """Task -> most questions of one scene, where that is not `SelectConfig.per_scene_and_task`; else None."""
+        own = self.select.per_task
+        return self.of_benchmark().asked_under(self.generate.profile) if own is None else own
 
     def of_benchmark(self) -> Benchmark[Any, Any]:
         """The benchmark that is built."""

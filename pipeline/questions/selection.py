@@ -46,11 +46,11 @@ def caps_of(
         tasks: their names.
         cap: most of any.
         shares: of every task how many questions there shall be for so many of others; empty: of all alike.
-        most: task -> most of it, whatever its share; None: no such limit.
+        most: task -> most of it, whatever ``cap`` and its share say; None: these decide.
     """
     whole, own = max(shares.values(), default=1), most or {}
     caps = {task: max(1, -(-cap * (shares[task] if shares else 1) // whole)) for task in tasks}
-    return {task: cap if (limit := own.get(task)) is None else min(cap, limit) for task, cap in caps.items()}
+    return {task: cap if (limit := own.get(task)) is None else limit for task, cap in caps.items()}
 
 
 def select(

@@ -20,7 +20,7 @@ from pipeline.blind.config import AWAITS_REPLIES
 from pipeline.blind.totals import ModelTotals, unanswered
 from pipeline.core.identity import digest_of
 from pipeline.core.schema import SCHEMA_VERSION, AnyScene
-from pipeline.core.tables import budget_folder
+from pipeline.core.tables import TINY_PER_TASK, budget_folder
 from pipeline.core.templates import load_table
 from pipeline.llm.base import UNPAID
 from pipeline.release.metadata import DTYPES, CroissantPart, configurations, header
@@ -168,10 +168,24 @@ def _of_scenes(scenes: Sequence[AnyScene], settings: dict[str, Any], benchmark: 
         "rules": [(f"`{name}`", value, meanings.get(name, "")) for name, value in sorted(settings["rules"].items())],
         "corrections": [tuple(row) for row in fixes],
         "sight": [line for world, own in of_world if own for line in world.visibility(own)],
+        "tiny": TINY_PER_TASK,
+        "caps": _caps(settings, benchmark),
         "terms": terms_of(scenes, settings, benchmark),
         "terms_file": TERMS_FILE,
         "cited": list(filter(None, cited)),
     }
+
+
+def _caps(settings: dict[str, Any], benchmark: Benchmark[Any, Any]) -> str:
+    """The most questions that are asked of a scene."""
+    general, own = settings["select"]["per_scene_and_task"], settings["select"]["per_task"]
+    if own is None:
+        own = benchmark.asked_under(settings["generate"]["profile"])
+    told = [f"{n} of `{task}`" for task, n in own.items() if n is not None and task in settings["generate"]["tasks"]]
+    if not told:
+        return f"at most {general} questions per scene and task"
+    others = [f"{general} of each other task"] if len(told) < len(settings["generate"]["tasks"]) else []
+    return f"of a scene at most {', '.join([*told, *others])}"
 
 
 def _of_counts(summary: Row) -> dict[str, Any]:

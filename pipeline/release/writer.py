@@ -33,6 +33,7 @@ from pipeline.core.tables import (
     REJECTIONS,
     SAMPLED,
     TINY,
+    TINY_PER_TASK,
     TWIN,
     TWINS,
     WITHOUT_VIDEO,
@@ -63,7 +64,6 @@ from pipeline.release.terms import TERMS_FILE, licences
 from pipeline.review.reviewed import Reviewed
 
 ZSTD_LEVEL: Final = 9
-TINY_PER_TASK: Final = 50
 BATCH_ROWS: Final = 20_000  # taken apart at once
 _COUNTED: Final = ["task", "reason"]
 # A release's picture as PNG, from its title, a line about it, its questions, and what draws one of them with its words.
@@ -309,14 +309,18 @@ def _name(folder: str, split: str) -> str:
     return CroissantPart(folder, split, pa.schema([]), 0, 0).file
 
 
-def _tiny(asked: pa.Table) -> pa.Table:
-    """The first questions of each task by id, which is a digest: nobody chose them."""
-    seen: Counter[str] = Counter()
-    chosen = []
-    for place, task in enumerate(asked["task"].to_pylist()):  # they are sorted by id
-        seen[task] += 1
-        if seen[task] <= TINY_PER_TASK:
-            chosen.append(place)
+def _tiny(asked: pa.Table, families: Mapping[str, str]) -> pa.Table:
+    """`TINY_PER_TASK` questions of each task or family of tasks, spread over the scenes.
+
+    Of each scene the first by id, which is a digest, then the second ones: nobody chose them.
+    """
+    told: Counter[tuple[str, str]] = Counter()
+    turns: dict[str, list[tuple[int, int]]] = {}
+    for place, (task, scene) in enumerate(zip(asked["task"].to_pylist(), asked["scene"].to_pylist(), strict=True)):
+        family = families.get(task, task)  # they are sorted by id
+        turns.setdefault(family, []).append((told[family, scene], place))
+        told[family, scene] += 1
+    chosen = sorted(place for own in turns.values() for _, place in sorted(own)[:TINY_PER_TASK])
     return asked.take(pa.array(chosen, pa.int64()))
 
 
@@ -341,7 +345,7 @@ def _tables(
     if blind.pruned is not None:
         stays = pc.invert(pc.is_in(asked["id"], pa.array(sorted(pruned), pa.int64())))
         tables["data", DEBIASED] = public(asked.filter(stays), pruned)
-    tables["data", TINY] = public(_tiny(asked), pruned)
+    tables["data", TINY] = public(_tiny(asked, inputs.benchmark.families), pruned)
     if own is not None:
         whole = tables["data", split]
         tables |= {(own.folder, name): whole.filter(pc.equal(whole[own.column], name)) for name in own.names}

@@ -29,8 +29,8 @@ def settings(config: BuildConfig) -> dict[str, Any]:
     benchmark = config.of_benchmark()
     profile = config.generate.profile
     own = {"benchmark": config.benchmark, "shares": benchmark.shares, "templates": config.wordings()}
-    most = dict(benchmark.asked_under(profile))
-    return config.select.model_dump() | own | {"most": most, "as_released": profile == benchmark.released}
+    caps = {"per_scene_and_task": config.select.per_scene_and_task, "most": dict(config.own_caps())}
+    return caps | own | {"as_released": profile == benchmark.released}
 
 
 def uses(config: BuildConfig, reader: Reader | None) -> tuple[str, ...]:

@@ -25,12 +25,12 @@ from pipeline.benchmarks.vsi.benchmark import VSI
 from pipeline.blind.ask import REPLIES
 from pipeline.blind.priors import PRIORS
 from pipeline.core.schema import SCHEMA_VERSION
-from pipeline.core.tables import REJECTIONS
+from pipeline.core.tables import REJECTIONS, TINY_PER_TASK
 from pipeline.release.card import ATTACKERS, known_weaknesses, remarks, section, text_only_context
 from pipeline.release.metadata import CROISSANT_FILE, CroissantPart, header
 from pipeline.release.tables import COLUMN_DOCS, CORRECTIONS, REVIEW, columns_of
 from pipeline.release.terms import ALL_SAMPLES, NOT_STATED, PROCEDURAL, TERMS_FILE, licences, passed_on
-from pipeline.release.writer import TINY_PER_TASK, _tiny
+from pipeline.release.writer import _tiny
 from pipeline.samples.indoor.metadata import PLANS, sample_scene, write_sample_metadata
 from tests.builds import build, rows_of
 
@@ -276,13 +276,17 @@ def test_croissant_says_what_is_there(release: Path) -> None:
     assert records[0]["data/test/question"].decode() == rows[0]["question"]
 
 
-def test_tiny_has_the_lowest_ids_of_each_task(release: Path) -> None:
+def test_tiny_has_so_many_of_each_task_and_spreads_them_over_scenes(release: Path) -> None:
     ids = list(range(200))
-    asked = pa.table({"id": ids, "task": ["a" if i % 4 else "b" for i in ids]})
-    tiny = _tiny(asked).to_pylist()
-    assert [row["id"] for row in tiny if row["task"] == "a"] == [i for i in ids if i % 4][:TINY_PER_TASK]
-    assert [row["id"] for row in tiny if row["task"] == "b"] == [i for i in ids if not i % 4]
-    assert [row["id"] for row in tiny] == sorted(row["id"] for row in tiny)
+    # Of scene x 90 questions of task a, of y and z 30 each; task b counts as c.
+    tasks = ["a"] * 150 + ["b", "c"] * 25
+    scenes = ["x"] * 90 + ["y"] * 30 + ["z"] * 30 + ["x"] * 50
+    asked = pa.table({"id": ids, "task": tasks, "scene": scenes})
+    tiny = [row["id"] for row in _tiny(asked, {"b": "c"}).to_pylist()]
+    assert tiny == [*range(17), *range(90, 107), *range(120, 136), *range(150, 200)]
+    assert len([i for i in tiny if i < 150]) == TINY_PER_TASK
+    plain = [row["id"] for row in _tiny(asked, {}).to_pylist()]
+    assert plain == tiny
     whole, few = (rows_of(release / "data" / name) for name in (TEST, TEST.replace("test", "tiny")))
     assert all(row in whole for row in few)
     header = yaml.safe_load((release / "README.md").read_text().split("---\n")[1])

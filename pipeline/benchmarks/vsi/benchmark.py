@@ -10,7 +10,7 @@ from pipeline.benchmarks.vsi.card import CARD, COLUMNS, REVSI_COLUMNS, harness_f
 from pipeline.benchmarks.vsi.drawings import DRAWINGS
 from pipeline.benchmarks.vsi.records import scene_records
 from pipeline.benchmarks.vsi.rules import PROFILES, Rules, ScanView
-from pipeline.benchmarks.vsi.score import SCORE
+from pipeline.benchmarks.vsi.score import DIRECTION, FAMILIES, LEVELS, SCORE
 from pipeline.benchmarks.vsi.tasks.measures import RoomSize
 from pipeline.benchmarks.vsi.tasks.registry import ASKED, TASKS
 from pipeline.core.video_spec import VideoSpec
@@ -40,6 +40,8 @@ VSI: Final = Benchmark[ScanView, Rules](
     audit=Audit(examine, _METADATA),
     released="official",
     asked=ASKED,
+    families={task: family for family, tasks in {**FAMILIES, DIRECTION: LEVELS}.items() for task in tasks}
+    | dict.fromkeys(FAMILIES[DIRECTION], DIRECTION),
     further_columns={"revsi": REVSI_COLUMNS},
     scene_records=scene_records,
     # Where the camera went helps to find one's way in the video; any box would tell sizes, counts, distances or

@@ -52,4 +52,21 @@ _REVSI_TYPES: Final[dict[str, int | None]] = {
     "object_rel_direction_backward_hard": None,
     "route_planning": None,
 }
-ASKED: Final[dict[str, dict[str, int | None]]] = {"strict": _VSI_TYPES, "official": _VSI_TYPES, "revsi": _REVSI_TYPES}
+# The most of each type that the released 5,130 questions ask of a scene.
+_RELEASED_TYPES: Final[dict[str, int | None]] = {
+    "object_counting": 11,
+    "object_size_estimation": 14,
+    "room_size_estimation": 1,
+    "object_abs_distance": 7,
+    "object_rel_distance": 19,
+    "object_rel_direction_easy": 3,
+    "object_rel_direction_medium": 6,
+    "object_rel_direction_hard": 6,
+    "obj_appearance_order": 30,
+    "route_planning": 1,
+}
+ASKED: Final[dict[str, dict[str, int | None]]] = {
+    "strict": _VSI_TYPES,
+    "official": _RELEASED_TYPES,
+    "revsi": _REVSI_TYPES,
+}
