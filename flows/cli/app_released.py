@@ -214,6 +214,14 @@ def score(
     rows: Annotated[
         Path | None, typer.Option(help="One row per question: .parquet or .csv.", show_default="none")
     ] = None,
+    without_scene: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="FILE",
+            help="Results of the same model asked without the scenes: what it earned more with them stands beside each.",
+            show_default="none",
+        ),
+    ] = None,
     settings: Settings = [],
     limit_cost: LimitCost = None,
     quiet: Quiet = False,
@@ -223,7 +231,7 @@ def score(
     configure_output(quiet=quiet, as_json=as_json)
     from flows.cli.score import score
 
-    end(score(name, predictions, release, split, questions, out, rows, settings, limit_cost))
+    end(score(name, predictions, release, split, questions, out, rows, settings, limit_cost, without_scene or ()))
 
 
 @app.command()

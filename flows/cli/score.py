@@ -47,6 +47,7 @@ def score(
     rows: Path | None,
     settings: Sequence[str],
     limit_cost: float | None,
+    unseen: Sequence[Path] = (),
 ) -> bool:
     """Scores result files; False where something in them could not be used."""
     how = BENCHMARKS[name].score if name in BENCHMARKS else None
@@ -67,8 +68,8 @@ def score(
     else:
         raise ConfigError("say what was asked: a release with --release, or a file of questions with --questions")
     with _judge(how.judge(chosen), out, limit_cost) as ask:
-        found = scored(how, file, predictions, chosen, ask, blind, debiased)
-    show_score(found, how, blind is not None)
+        found = scored(how, file, predictions, chosen, ask, blind, debiased, unseen)
+    show_score(found, how, blind is not None or bool(unseen))
     told = {"benchmark": name, "settings": _plain(chosen.model_dump(mode="json"))} | found.summary()
     if out:
         as_json = json.dumps(told, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
@@ -137,10 +138,10 @@ def show_score(found: Scored, score: Score[Any], has_blind: bool) -> None:
     about = f"{n} questions, {told} answered, read as {found.form}"
     if len(measured) == 1:
         metric = next(iter(measured.values()))
-        print_listing(_figures(found.rows, metric, f"Score ({metric.title}): {about}"))
+        print_listing(_figures(found.rows, metric, f"Score ({metric.title}): {about}", found.beside))
     else:
         whole = [row for row in found.rows if not row.figure.section]
-        print_listing(_metrics(whole, metrics, f"Score: {about}"))
+        print_listing(_metrics(whole, metrics, f"Score: {about}", found.beside))
         shown = {name: metric for name, metric in measured.items() if not metric.is_minor}
         sections = dict.fromkeys(row.figure.section for row in found.rows if row.figure.section)
         for section in sections:
@@ -154,9 +155,9 @@ def show_score(found: Scored, score: Score[Any], has_blind: bool) -> None:
         console.print("No blind table (without_video.json of a release), so no figure above guessing.")
 
 
-def _figures(rows: Sequence[ScoreRow], metric: Metric, title: str) -> ReleaseListing:
-    """The figures of one metric, each with its interval and what guessing earns."""
-    heads = ["", "n", "mean", "95% interval", *(["prior", "above"] if _has_prior(rows) else [])]
+def _figures(rows: Sequence[ScoreRow], metric: Metric, title: str, beside: str) -> ReleaseListing:
+    """The figures of one metric, each with its interval and what it is held against."""
+    heads = ["", "n", "mean", "95% interval", *([beside, "above"] if _has_prior(rows) else [])]
     cells = [
         [f"{'  ' if row.figure.inset else ''}{row.figure.name}", *_cells(row, metric, _has_prior(rows))] for row in rows
     ]
@@ -165,10 +166,10 @@ def _figures(rows: Sequence[ScoreRow], metric: Metric, title: str) -> ReleaseLis
     return ReleaseListing(title, heads, parts + whole[:-1], whole[-1] if whole else ())
 
 
-def _metrics(rows: Sequence[ScoreRow], metrics: Mapping[str, Metric], title: str) -> ReleaseListing:
+def _metrics(rows: Sequence[ScoreRow], metrics: Mapping[str, Metric], title: str, beside: str) -> ReleaseListing:
     """All questions in each metric."""
     prior = _has_prior(rows)
-    heads = ["all questions", "n", "mean", "95% interval", *(["prior", "above"] if prior else []), "deviation"]
+    heads = ["all questions", "n", "mean", "95% interval", *([beside, "above"] if prior else []), "deviation"]
     cells = []
     for row in rows:
         metric = metrics[row.metric]

@@ -15,6 +15,7 @@ from flows.orchestration.saved_build import read_saved_build
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.errors import ConfigError
 from pipeline.core.files import write_atomically
+from pipeline.core.tables import TINY
 from pipeline.questions.published import Published, read_published
 from pipeline.release.trial import TrialMedia, answer_sheet, choose, key_sheet, marked, page, video_of
 from pipeline.stages.video import VIDEOS
@@ -24,10 +25,13 @@ TRIAL: Final = "trial"
 
 def trial(folder: Path, questions: int, answers: Path | None) -> None:
     """Writes a sheet of questions for a person to answer from the videos, and its key; or marks a filled one."""
-    released, place = _released(folder), folder / TRIAL
+    place = folder / TRIAL
     if answers is not None:
-        _show(answers, place / "key.csv", released)
+        _show(answers, place / "key.csv", _released(folder))
         return
+    released = _released(folder, TINY)  # what people answer and what models are tried on is the same
+    if questions > len(released):
+        released = _released(folder)
     media = {question.id: shown for question in released if (shown := _shown(folder, question)) is not None}
     if not media:
         raise ConfigError(f"{folder}: nothing is there to be seen, neither videos nor pictures. {video_remedy(folder)}")
@@ -52,9 +56,10 @@ def _shown(folder: Path, question: Published) -> TrialMedia | None:
     return TrialMedia(f"../{VIDEOS}/{video_of(question)}" if video.exists() else None, pictures)
 
 
-def _released(folder: Path) -> list[Published]:
+def _released(folder: Path, split: str | None = None) -> list[Published]:
+    """The questions of a split of a build's release; None: of the full one."""
     columns = [columns for benchmark in BENCHMARKS.values() for columns in benchmark.all_columns]
-    split = read_saved_build(folder).configured.get("export", {}).get("split", "test")
+    split = split or read_saved_build(folder).configured.get("export", {}).get("split", "test")
     paths = sorted((folder / "release" / "data").glob(f"{split}-*.parquet"))
     if not paths:
         raise ConfigError(f"{folder}/release holds no questions: build first, and give the build's folder")

@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -214,6 +214,7 @@ class Scored:
         rows: every figure in every metric that was measured.
         found: what is unusual -> the ids that it holds for, or the reasons of unread replies.
         logged: columns of the questions that `table` repeats.
+        beside: what stands beside each figure: what guessing earns, or the same model's replies without the scene.
     """
 
     form: str
@@ -222,6 +223,7 @@ class Scored:
     rows: Sequence[ScoreRow]
     found: Mapping[str, Sequence[str]]
     logged: Sequence[str] = ()
+    beside: Literal["prior", "unseen"] = "prior"
 
     @property
     def left_out(self) -> bool:
@@ -240,8 +242,8 @@ class Scored:
                 "low": row.low,
                 "high": row.high,
                 "standard_deviation": row.deviation,
-                "best_prior": row.prior,
-                "above_prior": row.above,
+                ("best_prior" if self.beside == "prior" else "without_scene"): row.prior,
+                ("above_prior" if self.beside == "prior" else "above_without_scene"): row.above,
             }
             for row in self.rows
         ]
@@ -295,6 +297,7 @@ def scored(
     ask: Ask | None = None,
     blind: Path | None = None,
     debiased: bool = False,
+    unseen: Sequence[Path] = (),
 ) -> Scored:
     """The score of result files.
 
@@ -306,6 +309,8 @@ def scored(
         ask: the judge, if there is one.
         blind: the blind table of the release, if it has one.
         debiased: whether the questions are those of the split `debiased`.
+        unseen: result files of the same model that was not shown the scenes, of one form; each question's mark is then
+            held against the one it earned here, not against the blind table.
 
     Raises ConfigError for what cannot be read and for what does not belong together.
     """
@@ -315,7 +320,11 @@ def scored(
     marks = score.mark(joined.answers, settings, ask)
     figures = score.figures(joined.answers)
     scenes = [f"{question.dataset}/{question.scene_name}" for question in asked]
-    priors = per_question(best_priors(blind, debiased), asked) if blind else None
+    without = (
+        score.mark(answered(asked, read_predictions(unseen), questions).answers, settings, ask) if unseen else None
+    )
+    priors = per_question(best_priors(blind, debiased), asked) if blind and without is None else None
+    beside: Literal["prior", "unseen"] = "prior" if without is None else "unseen"
     rows = []
     for name, metric in score.metrics.items():
         told = [f for f in figures if not metric.sections or f.section in metric.sections]
@@ -327,6 +336,6 @@ def scored(
             if told and not all(np.isnan(marks.values[part]).all() for part in composite.parts):
                 rows += composed(told, name, parts, composite.formula)
         elif told and not np.isnan(marks.values[name]).all():
-            own = priors if metric.is_guessed else None
+            own = without.values[name] if without else priors if metric.is_guessed else None
             rows += rows_of(told, name, marks.values[name], scenes, own, metric.statistic)
-    return Scored(said.form, joined.answers, marks, rows, {**joined.found, **marks.left_out}, score.logged)
+    return Scored(said.form, joined.answers, marks, rows, {**joined.found, **marks.left_out}, score.logged, beside)

@@ -90,7 +90,7 @@ def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
         }
         write_scenes(folder / "meta" / f"{dataset}.json", members)
     generate = {"profile": request.param}
-    return built(folder / "meta", folder / "out", generate=generate, select={"per_scene_and_task": CAP})
+    return built(folder / "meta", folder / "out", generate=generate, select={"per_scene_and_task": CAP, "per_task": {}})
 
 
 # ---- the public columns
@@ -143,7 +143,7 @@ def test_no_answer_is_written_as_zero(tmp_path: Path) -> None:
         del stove["object_bbox"]["stove"][0][key]
     write_scenes(tmp_path / "meta.json", {"a": stove, "b": small_room})
     heedless = {"profile": "official"}  # `strict` asks nothing about a stove of 4 mm
-    outcome = build(tmp_path, tmp_path / "out", generate=heedless, select={"per_scene_and_task": 100})
+    outcome = build(tmp_path, tmp_path / "out", generate=heedless, select={"per_scene_and_task": 100, "per_task": {}})
     assert not outcome.quarantine
     assert all(row["ground_truth"] not in ("0", "0.0") for row in rows_of(tmp_path / "out/release/data" / FILE))
     refused = [r for r in rows_of(tmp_path / "out/release/rejected" / FILE) if r["reason"] == "answer_is_zero"]

@@ -97,6 +97,10 @@ lmms_eval_specific_kwargs:
   default:
     mca_post_prompt: Answer with the option's letter from the given choices directly.
     na_post_prompt: Please answer the question using a single word or phrase.
+  gemini_api: &proprietary  # appendix C.1, table 9
+    mca_post_prompt: Answer with the option's letter from the given choices directly.
+    na_post_prompt: Do not respond with anything other than a single number!
+  gpt4v: *proprietary
 metric_list:  # which need questions of all three levels of direction
 """ + "".join(
     f"  - metric: {'vsibench_overall' if metric == 'overall' else metric}\n"

@@ -50,6 +50,12 @@ EIGHT: Final = (
     "obj_appearance_order",
 )
 ALL: Final = "mean of 8"
+# The types of tasks (section 3.1).
+GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
+    "configurational": ("object_counting", "object_rel_distance", DIRECTION, "route_planning"),
+    "measurement estimation": ("object_size_estimation", "room_size_estimation", "object_abs_distance"),
+    "spatiotemporal": ("obj_appearance_order",),
+}
 # ReVSI averages its types within a family, and the seven families.
 FAMILIES: Final[Mapping[str, tuple[str, ...]]] = {
     "object_counting": ("object_counting_single", "object_counting_multiple"),
@@ -204,6 +210,8 @@ def figures(answers: Sequence[Answer]) -> list[Figure]:
         elif there:
             found.append(own[family])
     means = tuple(figure.name for figure in found if not figure.inset)
+    groups = {} if _ONLY_REVSI & set(types) else {name: [m for m in GROUPS[name] if m in means] for name in GROUPS}
+    found += [Figure(name, "group", parts=tuple(parts)) for name, parts in groups.items() if parts]
     others = [own[name] for name in sorted(set(own) - {name for members in families.values() for name in members})]
     of, n = len(families), len(means)
     whole = [Figure(f"mean of {of}" if n == of else f"mean of {n} of {of}", parts=means)] if means else []
