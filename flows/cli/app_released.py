@@ -218,7 +218,7 @@ def score(
         list[Path] | None,
         typer.Option(
             metavar="FILE",
-            help="Results of the same model asked without the scenes: what it earned more with them stands beside each.",
+            help="Results of the same model without the scenes: how much more it earned with them is told.",
             show_default="none",
         ),
     ] = None,

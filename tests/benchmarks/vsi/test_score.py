@@ -51,6 +51,30 @@ def test_gold_answers_score_1(parse: str, tmp_path: Path) -> None:
     assert (found.found, found.marks.notes) == ({}, [])
 
 
+def test_replies_without_the_scenes_stand_beside_those_with_them(tmp_path: Path) -> None:
+    rows = all_tasks()
+    questions = file_of(tmp_path / "q.jsonl", rows)
+    gold = {row["id"]: row["ground_truth"] for row in rows}
+    half = {row["id"]: row["ground_truth"] for row in rows if row["question_type"] == "object_counting"}
+    with_scenes, without = said(tmp_path / "p.jsonl", gold), said(tmp_path / "b.jsonl", half)
+    found = scored(SCORE, questions, [with_scenes], VsiScoreSettings(), unseen=[without])
+    above = {row.figure.name: (row.prior, row.above) for row in found.rows}
+    assert (above["object_counting"], above["route_planning"]) == ((1, 0), (0, 1))
+    assert above["mean of 8"] == (pytest.approx(1 / 8), pytest.approx(7 / 8))
+    assert above["configurational"] == (pytest.approx(1 / 4), pytest.approx(3 / 4))
+    assert {"without_scene", "above_without_scene"} < set(found.figures()[0])
+
+
+def test_the_three_types_of_tasks_are_means_of_tasks(tmp_path: Path) -> None:
+    rows = all_tasks()
+    right = {"object_counting", "room_size_estimation", "object_rel_direction_easy"}
+    replies = {row["id"]: row["ground_truth"] for row in rows if row["question_type"] in right}
+    found = figures(score(tmp_path, rows, replies))
+    assert found["configurational"].value == pytest.approx((1 + 1 / 3) / 4)
+    assert found["measurement estimation"].value == pytest.approx(1 / 3)
+    assert found["spatiotemporal"].value == 0
+
+
 @pytest.mark.parametrize("parse", ["released", "lmms_eval"])
 @pytest.mark.parametrize("seed", range(5))
 def test_shuffled_answers_score_as_in_lmms_eval(parse: str, seed: int, tmp_path: Path) -> None:
