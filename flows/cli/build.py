@@ -105,7 +105,8 @@ def build(request: BuildRequest, *, dry_run: bool, explain: bool = False) -> boo
 
         show_changes(report)
     if newest:
-        _show_next(request, name, folder, outcome, config, is_new=newest != before)
+        has_changed = report is not None and bool(report.changes)
+        _show_next(request, name, folder, outcome, config, is_new=newest != before, has_changed=has_changed)
     return _is_complete(outcome)
 
 
@@ -192,7 +193,14 @@ def _show_end(config: BuildConfig, folder: Path, outcome: Outcome, seconds: floa
 
 
 def _show_next(
-    request: BuildRequest, name: str, folder: Path, outcome: Outcome, config: BuildConfig, *, is_new: bool
+    request: BuildRequest,
+    name: str,
+    folder: Path,
+    outcome: Outcome,
+    config: BuildConfig,
+    *,
+    is_new: bool,
+    has_changed: bool,
 ) -> None:
     """Prints where to look and what to do next, having written the gallery where that is quickly done."""
     from flows.cli.gallery import FOLDER, write_gallery
@@ -206,8 +214,10 @@ def _show_next(
             write_gallery(folder, folder / FOLDER)
             is_there = True
     console.print(f"Look: {look}" if is_there else f"Look: scan2qa gallery {name}", soft_wrap=True)
-    what = f"scan2qa build {request.name} --root READER=DIR  (your own data: scan2qa readers)"
-    console.print(f"Next: {what if config.samples else f'scan2qa report {name}'}", soft_wrap=True)
+    own_data = f"scan2qa build {request.name} --root READER=DIR  (your own data: scan2qa readers)"
+    command = "diff" if has_changed else "report"
+    what = own_data if config.samples and not has_changed else f"scan2qa {command} {name}"
+    console.print(f"Next: {what}", soft_wrap=True)
 
 
 def _run(request: BuildRequest, resolved: ResolvedBuild, action: str, options: dict[str, Any]) -> Outcome:

@@ -177,6 +177,7 @@ def test_the_outcome_as_json_and_nothing_else(scan2qa: Cli, root: str, meta: Pat
     assert since["release"] == release
     assert since["changes"]["removed"] > 0
     assert since["causes"] == ["config: select.per_scene_and_task 6 -> 1"]
+    assert fewer.err.splitlines()[-1] == f"Next: scan2qa diff {tmp_path / 'out'}"
     again = scan2qa("build", "vsi", "--out", tmp_path / "out", "--quiet")
     assert (again.code, again.out, again.err) == (3, "", "")
     named = scan2qa("build", "vsi", "--out", tmp_path / "out", "--verbose")
