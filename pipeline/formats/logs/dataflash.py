@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -198,12 +199,13 @@ class DataFlash:
     @np.errstate(invalid="ignore", over="ignore")  # damaged numbers may be anything
     def read(self, path: Path) -> tuple[Log, ...]:
         """The flight: POS of the estimator, else GPS, else the estimator's local position (flights without GPS)."""
-        raw = file_bytes(path)
+        raw = text = file_bytes(path)
         wanted = (*POSITIONS, *_OTHERS)
         if raw.startswith(HEAD):
             tables, findings = read_binary(raw, wanted)
         elif _is_text(raw):
             tables, findings = read_text(decoded(raw), wanted)
+            text = decoded(raw).encode()
         else:
             remedy = "give a .bin or .log file of ArduPilot"
             raise RawDataError(path, "not_dataflash", "the file does not begin as an ArduPilot log does", remedy)
@@ -217,8 +219,21 @@ class DataFlash:
                     log = replace(log, attitude=Series(att_s, flu_to_enu(quaternion(*np.radians(angles).T))))
                 if mnt_s is not None and pitch is not None:
                     log = replace(log, gimbal_pitch=Series(mnt_s, pitch))
-                return (replace(log, heights=_heights(tables), findings=findings),)
+                return (replace(log, heights=_heights(tables), findings=findings, grounded=_grounded(text)),)
         raise no_position(path, ", ".join(POSITIONS))
+
+
+# Autopilots name themselves and their version when they start: "ArduCopter V4.3.6 (0c5e999c)", "APM:Rover v2.50".
+_FIRMWARE: Final = re.compile(rb"(Copter|Heli|Plane|Rover|Sub|Blimp|AntennaTracker) [Vv]\d+\.\d")
+_NOT_AERIAL: Final = {b"Rover": "ground or surface vehicle", b"Sub": "submarine", b"AntennaTracker": "antenna"}
+
+
+def _grounded(text: bytes) -> str | None:
+    """Why the vehicle cannot have flown: all firmware that a log names is for others; None: it may have flown."""
+    named = sorted(set(_FIRMWARE.findall(text)))
+    if not named or not all(name in _NOT_AERIAL for name in named):
+        return None
+    return f"it is a {' and a '.join(_NOT_AERIAL[name] for name in named)}"
 
 
 def _is_text(head: bytes) -> bool:

@@ -17,7 +17,18 @@ from pipeline.worlds.flight.tracks.assemble import assemble
 
 ULOG_SYNC = b"\x08\x00S\x2f\x73\x13\x20\x25\x0c\xbb\x12"
 _ULOG_TYPES = {"u1": "uint8_t", "b1": "bool", "i4": "int32_t", "u8": "uint64_t", "f4": "float", "f8": "double"}
-_LETTERS = {"Q": "<u8", "I": "<u4", "B": "u1", "L": "<i4", "f": "<f4", "c": "<i2", "C": "<u2", "e": "<i4", "H": "<u2"}
+_LETTERS = {
+    "Z": "S64",
+    "Q": "<u8",
+    "I": "<u4",
+    "B": "u1",
+    "L": "<i4",
+    "f": "<f4",
+    "c": "<i2",
+    "C": "<u2",
+    "e": "<i4",
+    "H": "<u2",
+}
 MUTATIONS = 500
 SLOWEST_S = 2.0
 

@@ -117,6 +117,24 @@ def test_first_core_of_an_estimator_and_gimbal(tmp_path: Path) -> None:
     assert set(log.gimbal_pitch.value) == {-45.0}
 
 
+@pytest.mark.parametrize(
+    ("says", "grounded"),
+    [
+        (["ArduRover V4.2.3 (2172cfb3)"], "it is a ground or surface vehicle"),
+        (["APM:Rover v2.50 (a1b2)"], "it is a ground or surface vehicle"),
+        (["ArduSub V4.1.0 (f2af3c7e)"], "it is a submarine"),
+        (["ArduCopter V4.3.6 (0c5e999c)"], None),
+        (["ArduPlane V4.3.1", "ArduRover V4.2.3"], None),  # a name that is no word of its own about this vehicle
+        (["Rover mode"], None),
+        ([], None),
+    ],
+)
+def test_a_rover_says_that_it_is_one(says: list[str], grounded: str | None, tmp_path: Path) -> None:
+    texts = np.resize(np.array([text.encode() for text in says] or [b""], dtype="S64"), N)
+    told = {"MSG": ("QZ", {"TimeUS": BOOT_US, "Message": texts})}
+    assert read(dataflash({"POS": POS, **told}), tmp_path).grounded == grounded
+
+
 def test_old_clocks(tmp_path: Path) -> None:
     """Before TimeUS: milliseconds since boot in TimeMS, but in T where TimeMS is the time of the week."""
     boot_ms = BOOT_US // 1000
