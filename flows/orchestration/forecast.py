@@ -385,7 +385,7 @@ def _listed(rate: Sequence[float]) -> Rate:
 
 @cache
 def _table() -> dict[str, Any]:
-    table: dict[str, Any] = yaml.safe_load(TABLE.read_text(encoding="utf-8"))
+    table: dict[str, Any] = yaml.load(TABLE.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)
     return table
 
 

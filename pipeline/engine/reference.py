@@ -95,7 +95,9 @@ def _findings(folder: Path) -> str:
 def _words(what: str, group: str, words: Mapping[str, str], folder: Path) -> str:
     """A table of reasons or findings, each with its example, or why there is none."""
     file = folder / EXAMPLES / WITHOUT_FILE
-    without = (yaml.safe_load(file.read_text("utf-8")) or {} if file.exists() else {}).get(group, {})
+    without = (yaml.load(file.read_text("utf-8"), Loader=yaml.CSafeLoader) or {} if file.exists() else {}).get(
+        group, {}
+    )
     rows = []
     for name, meaning in words.items():
         picture = f"{PICTURES}/{group}/{name}.svg"
@@ -156,7 +158,7 @@ def _packages(found: Iterable[Distribution]) -> str:
 
 def _configuration(name: str, file: Path) -> str:
     benchmark = BENCHMARKS[name]
-    given = yaml.safe_load(file.read_text("utf-8"))
+    given = yaml.load(file.read_text("utf-8"), Loader=yaml.CSafeLoader)
     profiles = {profile: rules.model_dump() for profile, rules in benchmark.profiles.items()}
     limits = [
         (key, *(_value(values[key]) for values in profiles.values()), field.description or "")

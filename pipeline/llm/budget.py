@@ -43,7 +43,7 @@ class PriceTable(BaseModel):
 def load_prices(path: Path = PRICES) -> PriceTable:
     """The price table. Raises ConfigError where it cannot be read."""
     try:
-        return PriceTable.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
+        return PriceTable.model_validate(yaml.load(path.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader))
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise ConfigError(f"{path}: cannot be read as a price table: {' '.join(str(error).split())}") from error
     except ValidationError as error:

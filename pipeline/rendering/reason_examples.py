@@ -35,7 +35,12 @@ def glossary(benchmark: str) -> dict[str, str]:
     """Reason -> what it means, of a benchmark and of what all share, by reason. Findings of raw data say themselves."""
     roots = (GLOSSARY, *(folder / "glossary" for folder in folders("templates")))
     files = [root / f"{name}.yaml" for name in (SHARED, benchmark) for root in roots]
-    words = {k: v for file in files if file.exists() for k, v in yaml.safe_load(file.read_text("utf-8")).items()}
+    words = {
+        k: v
+        for file in files
+        if file.exists()
+        for k, v in yaml.load(file.read_text("utf-8"), Loader=yaml.CSafeLoader).items()
+    }
     return dict(sorted(words.items()))
 
 
@@ -43,7 +48,7 @@ def glossary(benchmark: str) -> dict[str, str]:
 def findings_of(world: str) -> dict[str, str]:
     """Finding -> what it means, of one world, or of `ANY`; empty where a world has none of its own."""
     file = FINDINGS / f"{world}.yaml"
-    return dict(yaml.safe_load(file.read_text("utf-8"))) if file.exists() else {}
+    return dict(yaml.load(file.read_text("utf-8"), Loader=yaml.CSafeLoader)) if file.exists() else {}
 
 
 EXAMPLES: Final = "examples"  # folder beside the pages

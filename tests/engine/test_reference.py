@@ -95,7 +95,7 @@ def _reasons() -> dict[str, Path]:
 
 
 def _glossary(name: str) -> dict[str, str]:
-    entries: dict[str, str] = yaml.safe_load((GLOSSARY / f"{name}.yaml").read_text("utf-8"))
+    entries: dict[str, str] = yaml.load((GLOSSARY / f"{name}.yaml").read_text("utf-8"), Loader=yaml.CSafeLoader)
     return entries
 
 
@@ -244,7 +244,7 @@ def _relations() -> dict[str, set[str]]:
 
 
 def _without() -> dict[str, dict[str, str]]:
-    return yaml.safe_load((PAGES / EXAMPLES / WITHOUT_FILE).read_text("utf-8")) or {}
+    return yaml.load((PAGES / EXAMPLES / WITHOUT_FILE).read_text("utf-8"), Loader=yaml.CSafeLoader) or {}
 
 
 @pytest.mark.parametrize("world", [ANY, *WORLDS])

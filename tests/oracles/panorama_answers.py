@@ -26,7 +26,7 @@ Array = npt.NDArray[np.float64]
 def read(text: str, *names: str) -> tuple[str, dict[str, str]]:
     """The template that a text is worded by, and its fields."""
     for name in names:
-        raw = yaml.safe_load((WORDINGS / f"{name}.yaml").read_text())
+        raw = yaml.load((WORDINGS / f"{name}.yaml").read_text(), Loader=yaml.CSafeLoader)
         for wording in (raw["text"], *raw.get("also_parsed", ())):
             pattern = re.escape(wording).replace(r"\{label\.a\}", "an?")
             pattern = re.sub(r"\\\{(\w+)\\\}", r"(?P<\1>.+)", pattern, count=0)
@@ -175,7 +175,7 @@ def _cross_view(facts: Panorama, row: dict[str, Any], option: str) -> bool:
 
 
 def _needed(facts: Panorama, need: str, view: dict[str, float]) -> list[PanoramaObject]:
-    table = yaml.safe_load((WORDINGS.parent / "tables" / "ergeobench" / "needs.yaml").read_text())
+    table = yaml.load((WORDINGS.parent / "tables" / "ergeobench" / "needs.yaml").read_text(), Loader=yaml.CSafeLoader)
     (entry,) = [entry for entry in table if entry["need"] == need]
     found = shown([thing for thing in facts.objects if thing.kind in {*entry["serves"], *entry["may"]}], view)
     if any(thing.kind not in entry["serves"] for thing in found):

@@ -288,7 +288,7 @@ def _mover(name: str, plan: Mapping[str, Any], category: str, at: tuple[float, f
 
 
 def _plans() -> dict[str, DrivePlan]:
-    raw = yaml.safe_load(FilePath(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
+    raw = yaml.load(FilePath(__file__).with_suffix(".yaml").read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)
     plans = {}
     for name, plan in raw.items():
         ego, *others = (_mover(who, plan, **said) for who, said in plan.pop("movers").items())

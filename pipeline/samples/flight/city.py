@@ -275,7 +275,9 @@ Vec2 = tuple[float, float]
 
 def sample_data(name: str) -> dict[str, Any]:
     """The data of ``<name>.yaml`` beside this module, with tuples in the place of lists of numbers."""
-    loaded: dict[str, Any] = yaml.safe_load(Path(__file__).with_name(f"{name}.yaml").read_text(encoding="utf-8"))
+    loaded: dict[str, Any] = yaml.load(
+        Path(__file__).with_name(f"{name}.yaml").read_text(encoding="utf-8"), Loader=yaml.CSafeLoader
+    )
     for entries in loaded.values():
         for entry in entries:
             entry.update({k: tuple(v) for k, v in entry.items() if isinstance(v, list)})

@@ -95,7 +95,7 @@ def load_curation(dataset: str, folder: Path = CATEGORIES_DIR) -> Curation:
     path = folder / f"{dataset}.yaml"
     try:
         raw = path.read_bytes()
-        parsed = CategoryFile.model_validate(yaml.safe_load(raw))
+        parsed = CategoryFile.model_validate(yaml.load(raw, Loader=yaml.CSafeLoader))
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise ConfigError(f"{path}: cannot be read as YAML: {error}") from error
     except ValidationError as error:
