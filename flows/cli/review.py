@@ -465,10 +465,10 @@ def _show(reviewed: Reviewed, verdicts: int, items: int) -> None:
     shared = [row for row in reviewed.agreements if row.items]
     if not shared:
         return
-    table = Table(title="Agreement between reviewers (n/a: not defined)")
+    table = Table(title="Agreement: raw, Cohen's kappa, Krippendorff's alpha (n/a: not defined)")
     for name in ("task", "of"):
         table.add_column(name)
-    for name in ("questions", "raw", "Cohen's kappa", "Krippendorff's alpha"):
+    for name in ("questions", "raw", "kappa", "alpha"):  # short, for one table at 80 columns: its rows have two names
         table.add_column(name, justify="right")
     for row in shared:
         table.add_row(row.task, f"{row.about}s", str(row.items), *map(figure, (row.raw, row.kappa, row.alpha)))
