@@ -249,11 +249,14 @@ def label(
         str, typer.Option(help="Where to listen. Other than this machine it demands a token.")
     ] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=1, max=65535)] = 8766,
+    propose: Annotated[
+        str | None, typer.Option(help="Address of a detector that proposes boxes (docs/captures.md).")
+    ] = None,
 ) -> None:
     """Serves a page on which boxes are drawn and named on a scene's floor plan; they go into its scene.json."""
     from flows.cli.label import label as serve
 
-    serve(scene, host, port)
+    serve(scene, host, port, propose)
 
 
 @app.command()

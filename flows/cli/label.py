@@ -9,10 +9,11 @@ from flows.cli.review import run_server, token_for
 from pipeline.core.errors import require_extra
 
 
-def label(folder: Path, host: str, port: int) -> None:
+def label(folder: Path, host: str, port: int, propose: str | None) -> None:
     """Serves the page until it is stopped. Raises ConfigError, RawDataError, StoreError."""
     require_extra("scans", "label")
     from flows.label_app.app import LabelPages
+    from flows.label_app.detector import detect
     from flows.label_app.scene import LabelledScene
     from flows.review_app.app import LOOPBACK
 
@@ -20,6 +21,12 @@ def label(folder: Path, host: str, port: int) -> None:
     start_spinner("Reading the scene")
     scene = LabelledScene(folder)
     stop_spinner()
+    if propose is not None:
+        start_spinner("Asking the detector")
+        made = scene.propose(lambda jpeg, names: detect(propose, jpeg, names))
+        stop_spinner()
+        left_out = "".join(f"; left out: {count} ({reason})" for reason, count in sorted(made.left_out.items()))
+        console.print(f"{len(made.boxes)} boxes are proposed{left_out}", soft_wrap=True)
     shown = f"[{host}]" if ":" in host else host
     console.print(f"{scene.folder}: http://{shown}:{port} (Ctrl-C ends it)", soft_wrap=True)
     console.print(f"Every change goes to {scene.labels.path} at once.", soft_wrap=True)

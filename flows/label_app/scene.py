@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
@@ -12,13 +13,14 @@ from PIL import Image
 from pipeline.core.errors import ConfigError, RawDataError, require_extra
 from pipeline.core.files import write_atomically
 from pipeline.core.findings import Findings
-from pipeline.formats.images import jpeg_bytes
+from pipeline.formats.images import jpeg_bytes, size_of
 from pipeline.formats.ply import PlyMesh
 from pipeline.formats.scene_folder import FILE, Axes, SceneDocument
 from pipeline.geometry.scans import Frames
 from pipeline.reading.files import SceneFiles, SceneRef
 from pipeline.worlds.indoor.converters.capture import MESH, ply_bytes
 from pipeline.worlds.indoor.labels.boxes import Drawn, Labels, PlacedBox
+from pipeline.worlds.indoor.labels.proposals import Detections, Proposals, asked_frames, lifted
 from pipeline.worlds.indoor.labels.surface import (
     BoxView,
     fitted,
@@ -28,7 +30,7 @@ from pipeline.worlds.indoor.labels.surface import (
     turn_of,
     views_of,
 )
-from pipeline.worlds.indoor.readers.categories import load_curation
+from pipeline.worlds.indoor.readers.categories import load_curation, normal
 from pipeline.worlds.indoor.readers.frames import no_frames
 from pipeline.worlds.indoor.readers.scene_document import document_of
 from pipeline.worlds.indoor.readers.scene_film import film_of
@@ -67,6 +69,7 @@ class LabelledScene:
         if mesh is None and not len(self.frames.time_s):
             raise ConfigError(f"{folder / FILE} names neither mesh, points nor frames with poses: nothing to draw on")
         self.surface = surface_of(mesh, self.frames)
+        self.proposals = Proposals([], [], {})
         self.picture = lru_cache(PICTURES_KEPT)(self._picture)
 
     def state(self) -> dict[str, Any]:
@@ -82,6 +85,7 @@ class LabelledScene:
             "objects": [box.model_dump(mode="json") for box in boxes],
             "complete": document.complete,
             "names": names(),
+            "proposals": [box.model_dump(mode="json") for box in self.proposals.boxes],
             "low": np.percentile(around, 0.2, axis=0).tolist(),
             "high": np.percentile(around, 99.8, axis=0).tolist(),
             "floor": self.surface.floor,
@@ -90,6 +94,19 @@ class LabelledScene:
             "points": len(points),
             "frames": len(self.frames.time_s),
         }
+
+    def propose(self, detect: Callable[[bytes, list[str]], Detections]) -> Proposals:
+        """Asks a detector about some frames; what it finds and no box of the scene has is proposed from now on."""
+        found, labelled = [], self.labels.read()[2]
+        for i in asked_frames(self.frames):
+            jpeg = self.picture(i)
+            if jpeg is not None and (size := size_of(jpeg)) is not None:
+                found.append((i, detect(jpeg, names()), size))
+        made = lifted(found, self.surface, self.frames)
+        new = [n for n, box in enumerate(made.boxes) if not any(_is_same(box, other) for other in labelled)]
+        known = {"has a box already": len(made.boxes) - len(new)} if len(new) < len(made.boxes) else {}
+        self.proposals = Proposals([made.boxes[n] for n in new], [made.frames[n] for n in new], made.left_out | known)
+        return self.proposals
 
     def points(self) -> bytes:
         """The surface: x, y, z of all points as little-endian float32, then their red, green and blue as bytes."""
@@ -135,6 +152,12 @@ class LabelledScene:
         write_atomically(path, ply_bytes(fused._replace(**_in_file(fused.vertices, fused.faces, document))))
         self.labels.name_mesh(MESH)
         return PlyMesh(fused.vertices, fused.faces)
+
+
+def _is_same(box: PlacedBox, other: PlacedBox) -> bool:
+    """Whether two boxes have one label, and the middle of one is in the other."""
+    local = other.rows @ (np.array(box.center) - np.array(other.center))
+    return normal(box.label) == normal(other.label) and bool((np.abs(local) <= np.array(other.size) / 2).all())
 
 
 def _in_file(vertices: Any, faces: Any, document: SceneDocument) -> dict[str, Any]:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
+import threading
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +17,12 @@ from playwright.sync_api import Browser, Page, expect
 from starlette.testclient import TestClient
 
 from flows.label_app.app import LabelPages
+from flows.label_app.detector import detect
 from flows.label_app.scene import LabelledScene
 from pipeline.core.errors import ConfigError, RawDataError, StoreError
+from pipeline.formats.images import size_of
+from pipeline.worlds.indoor.labels.boxes import PlacedBox
+from pipeline.worlds.indoor.labels.proposals import Proposals
 from tests.page.serving import free_port, serving
 from tests.page.test_browser import AXE, DESKTOP, VIOLATIONS, WCAG_AA
 from tests.worlds.indoor.readers.test_scene_folders import write
@@ -139,6 +146,52 @@ def test_depth_without_a_mesh_is_fused_into_one_and_what_cannot_be_labelled_is_t
         LabelledScene(folder)
 
 
+class _Detector(BaseHTTPRequestHandler):
+    """Answers with what the test put there."""
+
+    answer = b""
+
+    def do_POST(self) -> None:
+        asked = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        assert size_of(base64.b64decode(asked["image"])) == (80, 60)
+        assert "chair" in asked["names"]
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(self.answer)
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
+def test_a_detector_proposes_what_has_no_box_and_one_that_answers_nonsense_is_named(folder: Path) -> None:
+    server = HTTPServer(("127.0.0.1", 0), _Detector)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    url, scene = f"http://127.0.0.1:{server.server_port}/detect", LabelledScene(folder)
+
+    def ask(answer: bytes, url: str = url) -> Proposals:
+        _Detector.answer = answer
+        return scene.propose(lambda jpeg, names: detect(url, jpeg, names))
+
+    whole = [{"label": label, "box": [0, 0, 80, 60]} for label in ("sofa", "fridge door")]
+    made = ask(json.dumps({"detections": whole}).encode())
+    assert made.boxes
+    assert scene.state()["proposals"] == [box.model_dump(mode="json") for box in made.boxes]
+    assert [item["label"] for item in objects(folder)] == ["refrigerator"]  # nobody has decided
+    for answer, said in (
+        (b"<html>", "no list of detections"),
+        (b'{"detections": [{"label": "x", "box": [0, 0, 1e999, 1]}]}', "no list of detections"),
+        (b'{"detections": ' + b"[" * 5000, "no list of detections"),
+        (b" " * (2**20 + 1), "over 1048576 bytes"),
+    ):
+        with pytest.raises(ConfigError, match=said):
+            ask(answer)
+    server.shutdown()
+    server.server_close()
+    for bad, said in ((url, "no answer"), ("file:///etc/passwd", "http://"), ("http://", "http://")):
+        with pytest.raises(ConfigError, match=said):
+            ask(b"", bad)
+
+
 class Person:
     """Draws on the page with a mouse, by places in the room."""
 
@@ -258,3 +311,28 @@ def test_nothing_is_lost_while_the_server_is_gone_nor_by_a_reload_and_names_are_
         page.get_by_role("button", name="Use the file's boxes").click()
         expect(page.get_by_role("button", name="carpet 1")).to_be_visible()
     assert [item["label"] for item in objects(folder)] == ["refrigerator", "carpet"]
+
+
+@pytest.mark.slow
+def test_people_decide_on_what_is_proposed(folder: Path, page: Page) -> None:
+    status, scene = page.locator("#status"), LabelledScene(folder)
+    boxes = [PlacedBox.model_validate(BED | {"label": label}) for label in ("bed", "ghost", "crib")]
+    scene.proposals = Proposals(boxes, [3, 2, 1], {})
+    with serving(LabelPages(scene, None).app(only_loopback=True)) as base:
+        page.goto(base)
+        expect(status).to_have_text("Ready")
+        plan, name = page.locator("#plan"), page.locator("#name")
+        expect(name).to_have_value("bed")
+        plan.press("a")
+        expect(name).to_have_value("ghost")
+        plan.press("Delete")
+        expect(name).to_have_value("crib")
+        expect(status).to_contain_text("Saved")
+        assert [item["label"] for item in objects(folder)] == ["refrigerator", "bed"]
+        page.reload()  # what was dropped does not come back
+        expect(name).to_have_value("crib")
+        name.fill("cot")
+        name.press("Enter")
+        expect(status).to_contain_text("Saved")
+        expect(page.get_by_role("button", name="proposed")).to_have_count(0)
+    assert [item["label"] for item in objects(folder)] == ["refrigerator", "bed", "cot"]

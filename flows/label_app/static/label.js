@@ -5,14 +5,16 @@ import { View, along, axesOf, dot, edgesOf, hit, minus, strokeBox, write } from 
 const at = id => document.getElementById(id);
 const GRAB = 8;  // pixels
 const LEAST = 0.02;  // metres, of a side
+const PROPOSED = "proposed, not taken";
 const NAMES = 8;  // that are suggested at a time
 const STEPS = 200;  // that can be undone
 const AGAIN_MS = 2000;
-const COLORS = { plain: "#f4f4f0", chosen: "#ffb454", unnamed: "#ff7a7a" };
+const COLORS = { plain: "#f4f4f0", chosen: "#ffb454", unnamed: "#ff7a7a", proposed: "#7fd4ff" };
 
 let scene, cloud, key;
 let boxes = [], chosen = null, complete = new Set(), all = false;
 let past = [], future = [];
+let proposals = "";  // those that were taken into boxes
 let next = 1;
 
 // ---- what is stored ----
@@ -39,7 +41,7 @@ function changed(before) {
     if (past.length > STEPS) past.shift();
     future = [];
   }
-  for (const one of boxes) if (all) complete.add(normal(one.label));
+  for (const one of boxes) if (all && !one.proposed) complete.add(normal(one.label));
   keep();
   show();
   save();
@@ -55,7 +57,7 @@ function step(from, to) {
 // The browser keeps what the server may not have: boxes without a name, and all of them while it does not answer.
 function keep(unsent = true) {
   try {
-    localStorage.setItem(key, JSON.stringify({ digest: scene.digest, unsent, state: snapshot() }));
+    localStorage.setItem(key, JSON.stringify({ digest: scene.digest, unsent, proposals, state: snapshot() }));
   } catch { /* no room or not allowed: the server has all but boxes without a name */ }
 }
 
@@ -67,7 +69,7 @@ async function save() {
   sending = true;
   do {
     more = false;
-    const named = boxes.filter(one => one.label);
+    const named = boxes.filter(one => one.label && !one.proposed);
     const labels = [...new Set(named.map(one => normal(one.label)))];
     const listed = labels.filter(label => complete.has(label)).sort();
     const told = all && listed.length === labels.length ? true : listed.length ? listed : false;
@@ -85,7 +87,7 @@ async function save() {
       scene.digest = (await answer.json()).digest;
       problem("");
       keep(more);
-      const drafts = boxes.length - named.length;
+      const drafts = boxes.filter(one => !one.label).length;
       status(`Saved ${new Date().toLocaleTimeString()}` + (drafts ? `, but ${drafts} without a name` : ""));
     } else {
       status("Not saved");
@@ -134,7 +136,7 @@ async function resolve(theirs) {
 }
 
 function take(told) {
-  boxes = [...numbered(told.objects), ...boxes.filter(one => !one.label)];
+  boxes = [...numbered(told.objects), ...boxes.filter(one => !one.label || one.proposed)];
   all = told.complete === true;
   complete = new Set(all ? told.objects.map(one => normal(one.label)) : (told.complete || []).map(normal));
   chosen = null;
@@ -211,8 +213,8 @@ function paint() {
 }
 
 function styleOf(one) {
-  const color = one.id === chosen ? COLORS.chosen : one.label ? COLORS.plain : COLORS.unnamed;
-  return { width: one.id === chosen ? 2 : 1, color, dash: one.label ? [] : [5, 4] };
+  const color = one.id === chosen ? COLORS.chosen : one.proposed ? COLORS.proposed : one.label ? COLORS.plain : COLORS.unnamed;
+  return { width: one.id === chosen ? 2 : 1, color, dash: one.label && !one.proposed ? [] : [5, 4] };
 }
 
 // ---- handles: the four sides and corners of the chosen box in a view that shows its axes i and j ----
@@ -443,6 +445,7 @@ function show() {
   if (document.activeElement !== at("name") || fieldOf !== chosen) at("name").value = one ? one.label : "";
   fieldOf = chosen;
   at("numbers").disabled = !one || Boolean(one.axes);
+  at("accept").hidden = !one || !one.proposed;
   at("tilted").hidden = !one || !one.axes;
   at("undo").disabled = !past.length;
   at("redo").disabled = !future.length;
@@ -480,8 +483,7 @@ at("name").addEventListener("keydown", event => {
   } else if (event.key === "Enter") {
     event.preventDefault();
     if (now >= 0) at("name").value = options[now].textContent;
-    if (name()) choose(null);
-    at("plan").focus();
+    leave();
   }
 });
 at("name").addEventListener("input", () => suggest());
@@ -492,9 +494,18 @@ at("names").addEventListener("pointerdown", event => {
   const option = event.target.closest("li");
   if (!option) return;
   at("name").value = option.textContent;
-  if (name()) choose(null);
-  at("plan").focus();
+  leave();
 });
+
+// Takes the name; a proposal that has been named is accepted, and the next one is chosen.
+function leave() {
+  const one = box();
+  if (name()) {
+    accept();
+    choose(one && one.proposed ? following() : null);
+  }
+  at("plan").focus();
+}
 
 // Shows the names that begin with what is typed, or have a word that does: those of the scene first.
 function suggest(open = true) {
@@ -522,7 +533,7 @@ function name() {
   const one = box(), before = snapshot(), label = at("name").value.trim().replace(/\s+/g, " ");
   if (!one) return false;
   if (label && label !== one.label) {
-    boxes = boxes.map(other => other.id === one.id ? { ...other, label } : other);
+    boxes = boxes.map(other => other.id === one.id ? { ...other, label, proposed: false } : other);
     changed(before);
   }
   return Boolean(label);
@@ -531,13 +542,13 @@ function name() {
 function list() {
   const groups = new Map();
   for (const one of boxes) {
-    const label = one.label ? normal(one.label) : "";
+    const label = one.proposed ? PROPOSED : one.label ? normal(one.label) : "";
     groups.set(label, [...(groups.get(label) || []), one]);
   }
-  at("count").textContent = boxes.length;
+  at("count").textContent = boxes.filter(one => !one.proposed).length;
   at("list").replaceChildren(...[...groups].sort((a, b) => a[0] < b[0] ? -1 : 1).map(([label, members]) => {
     const row = document.createElement("li"), head = document.createElement("label");
-    if (label) {
+    if (label && label !== PROPOSED) {
       const tick = document.createElement("input");
       tick.type = "checkbox";
       tick.checked = complete.has(label);
@@ -547,9 +558,9 @@ function list() {
     head.append(label ? `${label}: ${members.length}` : `without a name: ${members.length}`);
     row.append(head, ...members.map((one, n) => {
       const button = document.createElement("button");
-      button.textContent = n + 1;
+      button.textContent = one.proposed ? one.label : n + 1;
       button.dataset.id = one.id;
-      button.setAttribute("aria-label", `${label || "without a name"} ${n + 1}`);
+      button.setAttribute("aria-label", `${one.proposed ? `proposed ${one.label}` : label || "without a name"} ${n + 1}`);
       button.setAttribute("aria-pressed", one.id === chosen);
       return button;
     }));
@@ -653,15 +664,29 @@ function mode(flat) {
 }
 
 function remove() {
-  const before = snapshot();
+  const before = snapshot(), was = box();
   boxes = boxes.filter(one => one.id !== chosen);
-  chosen = null;
+  chosen = was.proposed ? following() : null;
   changed(before);
+}
+
+// Takes the chosen proposal as a box, and goes to the next one.
+function accept() {
+  const one = box(), before = snapshot();
+  if (!one || !one.proposed) return;
+  boxes = boxes.map(other => other.id === one.id ? { ...other, proposed: false } : other);
+  chosen = following();
+  changed(before);
+}
+
+function following() {
+  const left = boxes.find(one => one.proposed);
+  return left ? left.id : null;
 }
 
 function copy() {
   const one = box(), before = snapshot();
-  const made = { ...one, id: next++, center: along(one.center, ground.right, Math.min(0.3, one.size[0])) };
+  const made = { ...one, proposed: false, id: next++, center: along(one.center, ground.right, Math.min(0.3, one.size[0])) };
   boxes = [...boxes, made];
   chosen = made.id;
   if (!made.axes) put(made);
@@ -694,6 +719,7 @@ at("undo").onclick = () => step(past, future);
 at("redo").onclick = () => step(future, past);
 at("fit").onclick = () => refit(false);
 at("tighten").onclick = () => refit(true);
+at("accept").onclick = accept;
 at("down").onclick = down;
 at("copy").onclick = copy;
 at("delete").onclick = remove;
@@ -732,7 +758,7 @@ document.addEventListener("keydown", event => {
   const edge = (sign, by) => nudge(one => pulled(one, [[2, sign]], along(one.center, [0, 0, 1], sign * one.size[2] / 2 + by)));
   const acts = {
     Enter: () => box() && at("name").focus(), Delete: () => box() && remove(), Backspace: () => box() && remove(),
-    d: () => box() && copy(), f: () => refit(false), t: () => refit(true), g: down, n: () => neighbour(1), p: () => neighbour(-1),
+    a: accept, d: () => box() && copy(), f: () => refit(false), t: () => refit(true), g: down, n: () => neighbour(1), p: () => neighbour(-1),
     v: () => mode(!inPlan), 0: () => at("whole").click(), " ": () => { held = true; },
     "[": () => nudge(one => ({ ...one, turn_deg: one.turn_deg + small })), "{": () => nudge(one => ({ ...one, turn_deg: one.turn_deg + 1 })),
     "]": () => nudge(one => ({ ...one, turn_deg: one.turn_deg - small })), "}": () => nudge(one => ({ ...one, turn_deg: one.turn_deg - 1 })),
@@ -774,6 +800,7 @@ async function start() {
   take(scene);
   const kept = JSON.parse(localStorage.getItem(key) || "null");
   let missed = false;
+  proposals = JSON.stringify(scene.proposals);
   if (kept && kept.digest === scene.digest) {
     restore(kept.state);
     missed = kept.unsent;
@@ -785,11 +812,14 @@ async function start() {
       past.push(theirs);
       problem("This browser has boxes that were not saved, and scene.json was changed since.", true);
     } else {
-      boxes = [...boxes, ...told.boxes.filter(one => !one.label)];
+      boxes = [...boxes, ...told.boxes.filter(one => !one.label || one.proposed)];
     }
   }
+  if (scene.proposals.length && !(kept && kept.proposals === proposals)) {
+    boxes = [...boxes.filter(one => !one.proposed), ...scene.proposals.map(one => ({ ...one, proposed: true }))];
+  }
   boxes = numbered(boxes);
-  chosen = null;
+  chosen = following();
   wholeRoom();
   aim();
   show();

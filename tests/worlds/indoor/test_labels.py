@@ -26,10 +26,11 @@ from pipeline.worlds.indoor.labels.boxes import (
     placed,
     upright_axes,
 )
+from pipeline.worlds.indoor.labels.proposals import Detections, lifted
 from pipeline.worlds.indoor.labels.surface import Surface, fitted, picture_T_world, surface_of, views_of
 from pipeline.worlds.indoor.readers.frames import no_frames
 from pipeline.worlds.indoor.readers.meshes import PlyMesh
-from tests.worlds.indoor.made_capture import LENS, ROOM, SIZE, room_mesh, walk
+from tests.worlds.indoor.made_capture import BOXES, LENS, ROOM, SIZE, room_mesh, walk
 from tests.worlds.indoor.readers.test_scene_folders import write
 
 
@@ -273,3 +274,58 @@ def test_labels_written_for_a_folder_are_what_its_reader_reads(tmp_path: Path) -
     assert after.complete is True
     assert [box.label for box in found] == [box.label for box in boxes]
     assert [box.center for box in found] == [pytest.approx(box.center, abs=1e-5) for box in boxes]
+
+
+def seen_by(frames: Frames, i: int, low: Any, high: Any) -> tuple[float, ...] | None:
+    """The rectangle of an upright box in a picture of 80 x 60 pixels; None where it is not wholly in it."""
+    rows = corners((np.array(low) + high) / 2, np.array(high) - low, np.eye(3)) @ picture_T_world(frames, i)[:, :3].T
+    rows = rows + picture_T_world(frames, i)[:, 3]
+    if (rows[:, 2] < 0.2).any():
+        return None
+    place = rows[:, :2] / rows[:, 2:] * SIZE
+    inside = (place > 0).all() and (place < SIZE).all()
+    return (*place.min(axis=0).tolist(), *place.max(axis=0).tolist()) if inside else None
+
+
+def looking(eye: tuple[float, float, float], at: tuple[float, float, float]) -> np.ndarray:
+    """Pose world_T_camera of a camera held upright."""
+    forward = np.array(at) - eye
+    forward /= np.linalg.norm(forward)
+    right = np.cross(forward, [0.0, 0.0, 1.0])
+    right /= np.linalg.norm(right)
+    pose = np.eye(4)
+    pose[:3, :3], pose[:3, 3] = np.stack([right, np.cross(forward, right), forward], axis=1), eye
+    return pose
+
+
+def test_rectangles_of_a_detector_become_boxes_about_the_things(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pipeline.worlds.indoor.labels.surface.POINTS", 60_000)
+    eyes = ((3.8, 2.8, 2.0), (0.8, 2.8, 2.0), (0.8, 1.2, 2.2), (2.2, 1.3, 2.3))
+    pose = np.array([looking(eye, at) for eye in eyes for at in ((1.8, 2.0, 0.4), (3.2, 0.5, 0.4))])
+    frames = Frames(np.arange(8.0), np.arange(8), pose, np.tile((40.0, 40.0, 40.0, 30.0), (8, 1)), SIZE)
+    scene = surface_of(PlyMesh(*room_mesh()), frames)
+    found = []
+    for i in range(8):
+        told = [(label, seen_by(frames, i, low, high)) for label, low, high in BOXES]
+        detections = [{"label": label, "box": box} for label, box in told if box is not None]
+        odd = [
+            {"label": "sofa", "box": [0, 0, 80, 60], "score": 0.1},
+            {"label": "<b>", "box": [0, 0, 80, 60]},
+            {"label": "cup", "box": [1e300, 0, 1.1e300, 9]},
+        ]
+        found.append((i, Detections.model_validate({"detections": detections + odd}), SIZE))
+    made = lifted(found, scene, frames)
+    assert made.left_out == {
+        "score below 0.3": 8,
+        "a label that cannot stand in a question": 8,
+        "too few points of the surface": 8,
+    }
+    assert {box.label for box in made.boxes} >= {"table", "sofa"}
+    truth = {label: ((np.array(low) + high) / 2, np.array(high) - low) for label, low, high in BOXES}
+    for label in ("table", "sofa"):
+        best = next(box for box in made.boxes if box.label == label)  # that of most frames
+        assert best.center == pytest.approx(truth[label][0], abs=0.25), label
+        assert best.size == pytest.approx(truth[label][1], abs=0.45), label  # the wall behind is near
+    for box in ([0, 0, 0, 5], [5, 0, 0, 9], [0, 0, float("nan"), 1]):
+        with pytest.raises(ValueError, match="detections"):
+            Detections.model_validate({"detections": [{"label": "cup", "box": box}]})

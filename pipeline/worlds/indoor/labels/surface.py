@@ -119,7 +119,7 @@ def _colour(points: FloatArray, colors: FloatArray, frames: Frames) -> None:
             continue
         place, depth_m = _project(points, frames, np.array([i]))
         place, depth_m = place[0], depth_m[0]
-        shown = np.flatnonzero(_unhidden(place, depth_m) & (depth_m < nearest))
+        shown = np.flatnonzero(unhidden(place, depth_m) & (depth_m < nearest))
         nearest[shown] = depth_m[shown]
         column, row = (place[shown] * (picture.shape[1], picture.shape[0])).astype(np.intp).T
         colors[shown] = picture[row, column]
@@ -141,7 +141,7 @@ def _project(points: FloatArray, frames: Frames, index: IntArray) -> tuple[Float
     return np.where(ahead[..., None], place / frames.size, -1.0), depth_m
 
 
-def _unhidden(place: FloatArray, depth_m: FloatArray, of: slice = slice(None)) -> BoolArray:
+def unhidden(place: FloatArray, depth_m: FloatArray, of: slice = slice(None)) -> BoolArray:
     """Which of points with shares (N, 2) and depths (N,) are in the picture with nothing before them; ``of`` some."""
     inside = ((place >= 0) & (place < 1)).all(axis=1)
     across = int(np.clip(np.sqrt(inside.sum() / _CELL_POINTS), *_CELLS))
@@ -269,7 +269,7 @@ def views_of(box: PlacedBox, surface: Surface, frames: Frames, most: int = 6) ->
     share = np.zeros(len(index))
     for k in rank:
         every, depth_m = _project(around, frames, index[[k]])
-        share[k] = _unhidden(every[0], depth_m[0], slice(len(samples))).mean()
+        share[k] = unhidden(every[0], depth_m[0], slice(len(samples))).mean()
     value = value * share
     gap, chosen = max(1, len(index) // (4 * most)), list[int]()
     for k in sorted(rank.tolist(), key=lambda k: -value[k]):
