@@ -22,6 +22,7 @@ from PIL import Image as Picture
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.benchmarks.urbanvideo.columns import COLUMNS as URBANVIDEO
 from pipeline.benchmarks.vsi.card import COLUMNS as VSI
+from pipeline.benchmarks.vsi.card import REVSI_COLUMNS
 from pipeline.core.files import write_atomically
 from pipeline.core.parquet import table_bytes
 from pipeline.rendering.sampled import sampled_rows, write_sampled
@@ -222,6 +223,33 @@ def test_videos_that_are_not_there_are_named(harness: str, tmp_path: Path) -> No
     else:
         with pytest.raises(AssertionError, match=r"made/room0\.mp4 is missing \(1 in all\)"):
             asked.by_vlmevalkit(gold=asked.truths)
+
+
+REVSI_KINDS = {
+    "object_counting_single": 0, "object_counting_multiple": 0, "object_size_estimation": 0, "object_abs_distance": 0,
+    "room_size_estimation_single": 0, "object_rel_distance_closest": 4, "object_rel_direction_forward_easy": 2,
+    "route_planning": 3,
+}  # fmt: skip
+
+
+def test_revsi_is_loaded_shown_and_marked_by_its_own_task_in_lmms_eval(tmp_path: Path) -> None:
+    common = {"dataset": "made", "scene_name": "room", "scene_id": "room", "num_frames": "all", "pruned": False}
+    rows = [
+        common
+        | {"id": n, "question_type": kind, "question": f"Question {n}?", "ground_truth": "B" if options else "4"}
+        | {"options": [f"{letter}. {letter.lower()}" for letter in "ABCD"[:options]] or None, "video_examined": True}
+        for n, (kind, options) in enumerate(REVSI_KINDS.items())
+    ]
+    made = Asked(tmp_path, "vsi", rows, REVSI_COLUMNS.schema)
+    made.name = "revsi"
+    wrong = ["A" if row["options"] else "400" for row in rows]
+    (best, worst), shown = made.by_lmms_eval(made.truths, wrong)
+    named = [name for name in best if name.endswith("_acc,none")]
+    assert len(named) == 8
+    assert [(best[name], worst[name]) for name in named] == [(1.0, 0.0)] * 8
+    for (text, videos), row in zip(shown[: len(rows)], rows, strict=True):
+        assert row["question"] in text
+        assert videos == [str(tmp_path / "videos" / "made" / "room.mp4")]
 
 
 def test_four_loaders_take_the_frames_of_the_release_from_both_videos(tmp_path: Path) -> None:
