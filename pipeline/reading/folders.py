@@ -12,6 +12,7 @@ from typing import Final
 
 from pipeline.core.errors import ConfigError, RawDataError, unexpected
 from pipeline.core.files import read_file
+from pipeline.formats.nearest import nearest_format
 from pipeline.reading.files import Listing, SceneRef
 from pipeline.reading.reader import Reader
 
@@ -72,7 +73,10 @@ def list_scenes(
             remedy = "rename the folder: it becomes part of file names"
             broken.append(RawDataError(folder, "unsafe_scene_name", message, remedy))
     if not folders and not broken:
-        raise ConfigError(f"{root}: no scene of {layout.dataset} here. Give {layout.expected}")
+        near = nearest_format(root)
+        raise ConfigError(
+            f"{root}: no scene of {layout.dataset} here. Give {layout.expected}{f'; {near}' if near else ''}"
+        )
     refs = []
     for name, places in sorted(folders.items()):
         scene = f"{layout.dataset}/{name}"

@@ -8,7 +8,7 @@ stand, in small letters; no list has to know them.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations
 from pathlib import Path
@@ -23,7 +23,6 @@ from pipeline.core.files import read_file
 from pipeline.core.findings import Findings, doubt, fault, note
 from pipeline.core.identity import digest_of
 from pipeline.core.templates import load_table
-from pipeline.formats.nearest import nearest_format
 from pipeline.formats.ply import PlyMesh
 from pipeline.formats.scene_folder import FILE, MAX_BYTES, UNTRIED, Axes, LabelledBox, SceneDocument
 from pipeline.formats.trimeshes import MESH_SUFFIXES, MeshError, read_mesh
@@ -155,8 +154,7 @@ class SceneFolders(Reader):
         """See `Reader.scenes`."""
         if (root / FILE).is_file():
             raise ConfigError(f"{root} is one scene: give the folder above it, {root.resolve().parent}")
-        near = nearest_format(root) if root.is_dir() else None
-        return list_scenes(root, LAYOUT if near is None else replace(LAYOUT, expected=f"{LAYOUT.expected}; {near}"))
+        return list_scenes(root, LAYOUT)
 
     def read(self, files: SceneFiles) -> IndoorScene:
         """See `Reader.read`."""
