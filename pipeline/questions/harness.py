@@ -117,7 +117,7 @@ class Release(VsiBench):
         missing = [video for video in sorted(set(load(str(table))["video"])) if not (Path(root) / video).is_file()]
         if missing:
             at = Path(root) / missing[0]
-            hint = HINT if budget_of(dataset_name) else ""
+            hint = HINT + " --twins" * ("_twins_" in dataset_name) if budget_of(dataset_name) else ""
             raise FileNotFoundError(
                 f"{{at}} is missing ({{len(missing)}} in all): is {VIDEOS} the folder with this release's videos?"
                 f"{{hint}}"

@@ -281,7 +281,12 @@ def test_a_frame_budget_is_asked_of_its_own_videos_and_of_no_other_number_of_fra
     table = pa.Table.from_pylist(all_tasks(1), VSI.schema)
     for path, raw in BENCHMARKS["vsi"].harness("16_frame", "16_frame/t.parquet", table).items():
         write_atomically(tmp_path / path, raw)
+    for path, raw in BENCHMARKS["vsi"].harness("twins", "twins/t.parquet", table).items():
+        write_atomically(tmp_path / path, raw)
     at = tmp_path / "eval"
+    number = all_tasks(1)[0]["id"]
+    twins = (at / "vlmevalkit" / "scan2qa_vsi_twins_16_frame.tsv").read_text()
+    assert f"\ttwins/made/room0/{number}.mp4\t" in twins
     assert "\t16_frame/made/room0.mp4\t" in (at / "vlmevalkit" / "scan2qa_vsi_16_frame.tsv").read_text()
     names: dict[str, Any] = {"__file__": "x"}
     exec((at / "lmms_eval" / "scan2qa_utils_16_frame.py").read_text(), names)  # noqa: S102

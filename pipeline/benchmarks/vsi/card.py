@@ -5,7 +5,7 @@ Both harnesses mark it with their own functions of VSI-Bench.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any, Final
 
 import pyarrow as pa
@@ -17,6 +17,7 @@ from pipeline.core.templates import load_table
 from pipeline.questions.arrays import ANNOTATED
 from pipeline.questions.harness import ABOUT, FOLDER, UTILS, lmms_eval, vlmevalkit
 from pipeline.questions.published import REQUIRED, Columns
+from pipeline.questions.twins import TWIN_FRAMES
 from pipeline.worlds.indoor.readers.vsi_meta import METADATA_FOLDER
 
 _PARTS: Final = {
@@ -180,23 +181,25 @@ def harness_files(split: str, file: str, table: pa.Table) -> dict[str, bytes]:
     ReVSI's types are marked by the functions of its own task in lmms-eval; VLMEvalKit knows only those of VSI-Bench.
     """
     if split == TWIN:
-        return lmms_eval(f"scan2qa_vsi_{split}", split, file, _TWIN_REST, _TWIN_UTILS, TWIN)
+        asked = lmms_eval(f"scan2qa_vsi_{split}", split, file, _TWIN_REST, _TWIN_UTILS, TWIN)
+        rows = [_vlmevalkit_row(row, f"{TWIN}/{_scene(row)}/{row['id']}.mp4") for row in table.to_pylist()]
+        return asked | vlmevalkit(f"scan2qa_vsi_{split}_{budget_folder(TWIN_FRAMES)}", rows)
     budget = budget_of(split)
     frames = "" if budget is None else budget_folder(budget)
     folder = f"{frames}/" if frames else ""
     utils, revsi_utils = (own.replace("FOLDER", folder) for own in (_UTILS, _REVSI_UTILS))
     if "scene_id" in table.column_names:
         return lmms_eval(f"scan2qa_revsi_{split}", split, file, _REVSI_REST, revsi_utils, frames)
-    rows = [
-        {
-            "index": row["id"],
-            "video": f"{folder}{row['dataset']}/{row['scene_name']}.mp4",
-            "question_type": row["question_type"],
-            "question": row["question"],
-            "candidates": row["options"] or (),
-            "answer": row["ground_truth"],
-        }
-        for row in table.to_pylist()
-    ]
+    rows = [_vlmevalkit_row(row, f"{folder}{_scene(row)}.mp4") for row in table.to_pylist()]
     name = f"scan2qa_vsi_{split}"
     return lmms_eval(name, split, file, _REST, utils, frames) | vlmevalkit(name, rows)
+
+
+def _scene(row: Mapping[str, Any]) -> str:
+    return f"{row['dataset']}/{row.get('scene_name') or row['scene_id']}"
+
+
+def _vlmevalkit_row(row: Mapping[str, Any], video: str) -> dict[str, Any]:
+    shared = {name: row[name] for name in ("question_type", "question")}
+    own = {"index": row["id"], "video": video, "candidates": row["options"] or (), "answer": row["ground_truth"]}
+    return shared | own
