@@ -182,6 +182,8 @@ def harness_files(split: str, file: str, table: pa.Table) -> dict[str, bytes]:
     """
     if split == TWIN:
         asked = lmms_eval(f"scan2qa_vsi_{split}", split, file, _TWIN_REST, _TWIN_UTILS, TWIN)
+        if "scene_id" in table.column_names:
+            return asked
         rows = [_vlmevalkit_row(row, f"{TWIN}/{_scene(row)}/{row['id']}.mp4") for row in table.to_pylist()]
         return asked | vlmevalkit(f"scan2qa_vsi_{split}_{budget_folder(TWIN_FRAMES)}", rows)
     budget = budget_of(split)
@@ -196,7 +198,7 @@ def harness_files(split: str, file: str, table: pa.Table) -> dict[str, bytes]:
 
 
 def _scene(row: Mapping[str, Any]) -> str:
-    return f"{row['dataset']}/{row.get('scene_name') or row['scene_id']}"
+    return f"{row['dataset']}/{row['scene_name']}"
 
 
 def _vlmevalkit_row(row: Mapping[str, Any], video: str) -> dict[str, Any]:
