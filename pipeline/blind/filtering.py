@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -18,10 +18,12 @@ import pyarrow.compute as pc
 from pipeline.blind.attack import FOREST, SCORES, attack, guessed, score_column, standard_error, tasks_of
 from pipeline.blind.forest import on_all_cores
 from pipeline.blind.items import BlindItem, items_of
+from pipeline.blind.priors import by_frequency
 from pipeline.blind.rule import ANSWERED, BALANCE, VERDICTS, Verdict, verdict_table
 from pipeline.blind.text_only import Guessed, TextOnly, Voter
 from pipeline.core.arrays import BoolArray, FloatArray
 from pipeline.core.errors import BiasError
+from pipeline.questions.choices import is_number
 
 MAX_MORE: Final = 0.01  # score that an attacker may gain
 ERRORS: Final = 2.0  # and standard errors of the difference besides: figures of a few questions move by themselves
@@ -115,7 +117,7 @@ def text_only(
         pruned: the table of stage `prune` on what was not removed, or None where it did not run.
         verdicts: `rule.rule`; empty where no panel was asked.
     """
-    scene = dict(zip(asked["id"].to_pylist(), asked["scene"].to_pylist(), strict=True))
+    known = {row["id"]: row for row in asked.select(["id", "scene", *_ANSWERS]).to_pylist()}
     judged = {verdict.votes.task: verdict for verdict in verdicts}
     rows = []
     for task in sorted(set(filtered["task"].to_pylist())):
@@ -123,15 +125,15 @@ def text_only(
         left = pruned.filter(pc.equal(pruned["question_type"], task)) if pruned is not None else None
         reasons = mine["reason"].to_pylist()
         verdict = judged.get(task)
-        before = _guessed(mine, "asked", scene)
+        before = _guessed(mine, "asked", known)
         if before is None:
             continue
         rows.append(
             TextOnly(
                 task=task,
                 asked=before,
-                released=_guessed(mine, "left", scene),
-                debiased=None if left is None else _guessed(left, "left", scene),
+                released=_guessed(mine, "left", known),
+                debiased=None if left is None else _guessed(left, "left", known),
                 voters={} if verdict is None else _voters(verdict),
                 agreement=None if verdict is None else verdict.votes.agreement,
                 answered=reasons.count(ANSWERED),
@@ -142,7 +144,10 @@ def text_only(
     return rows
 
 
-def _guessed(table: pa.Table, column: str, scene: Mapping[int, str]) -> Guessed | None:
+_ANSWERS: Final = ("options", "ground_truth", "answer", "choice")
+
+
+def _guessed(table: pa.Table, column: str, known: Mapping[int, Mapping[str, Any]]) -> Guessed | None:
     """Figures from a column of scores, of the questions that have them."""
     rows = [
         (i, dict(scores))
@@ -153,7 +158,13 @@ def _guessed(table: pa.Table, column: str, scene: Mapping[int, str]) -> Guessed 
         return None
     names = dict.fromkeys(name for _, scores in rows for name in scores)
     found: dict[str, FloatArray] = {name: np.array([scores.get(name, np.nan) for _, scores in rows]) for name in names}
-    return guessed([scene[i] for i, _ in rows], found)
+    own = [known[i] for i, _ in rows]
+    answers = [row["answer"] for row in own]
+    letters = [row["ground_truth"] if row["options"] else row["choice"] or row["answer"] for row in own]
+    numbers = all(not row["options"] and is_number(row["answer"]) for row in own)
+    figures = guessed([row["scene"] for row in own], found)
+    frequency = by_frequency(None if numbers else letters, answers)
+    return figures.model_copy(update={"frequency": frequency})
 
 
 def _voters(verdict: Verdict) -> dict[str, Voter]:

@@ -207,6 +207,22 @@ def chance(items: Sequence[BlindItem], fold: IntArray) -> FloatArray:
     return np.full(len(items), earned.mean())
 
 
+def by_frequency(letters: Sequence[str] | None, answers: Sequence[str]) -> float:
+    """What is told as chance by frequency in papers: the commonest answer or letter, or the constant that earns most.
+
+    It is chosen on the very questions that it is marked on, so that it bounds every constant from above.
+
+    Args:
+        letters: of the right options, one per question; None for numbers.
+        answers: in words, or the numbers.
+    """
+    if letters is not None:
+        return max(max(Counter(told).values()) for told in (letters, answers)) / len(answers)
+    values, count = np.unique(np.array(answers, dtype=np.float64), return_counts=True)
+    earned = (mean_relative_accuracies(values[:, None], values[None]) * count).sum(1)
+    return float(earned.max() / count.sum())
+
+
 def most_frequent(items: Sequence[BlindItem], fold: IntArray) -> FloatArray:
     """Numbers: the most frequent one, the smallest of equals. Options: the one that was right most often."""
     if items[0].options:

@@ -15,6 +15,9 @@ class Guessed(Model):
     earned: dict[str, FiniteFloat] = Field(
         description="attacker (a prior or the forest) -> mean score, on other scenes"
     )
+    frequency: FiniteFloat | None = Field(
+        default=None, description="of the commonest answer, or the best constant, of these very questions"
+    )
     error: FiniteFloat | None = Field(description="standard error of the forest's; None: one scene")
 
 

@@ -307,7 +307,13 @@ def _earned(row: Row, attackers: Sequence[str]) -> Iterable[list[object]]:
         if (found := row[split]) is None or (split == "released" and found == row["asked"]):
             continue
         both = split == "asked" and found == row["released"]
-        cells = [row["task"], "asked and released" if both else label, found["n"], _share(found["chance"])]
+        cells = [
+            row["task"],
+            "asked and released" if both else label,
+            found["n"],
+            _share(found["chance"]),
+            _share(found.get("frequency")),
+        ]
         cells += [_share(found["earned"].get(name)) for name in attackers]
         if found["error"] is not None:
             cells[-1] += f" ± {found['error']:.3f}"

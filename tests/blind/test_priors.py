@@ -9,11 +9,19 @@ import pytest
 
 from pipeline.blind import priors
 from pipeline.blind.items import BlindItem, folds_of, make_item
-from pipeline.blind.priors import PRIORS, chance
+from pipeline.blind.priors import PRIORS, by_frequency, chance
 from pipeline.core.arrays import FloatArray
 from tests.blind.panel import nearest_item, number_item
 
 OPTIONS = ["lamp", "sofa", "tv", "door"]
+
+
+def test_frequency_is_the_best_constant_or_the_commonest_answer_or_letter() -> None:
+    # 4 for 4, 4 and 5: 4 is off from 5 by a fifth, within seven of the ten tolerances.
+    assert by_frequency(None, ["4", "4", "5"]) == pytest.approx((1 + 1 + 0.7) / 3)
+    assert by_frequency(None, ["2.0"]) == 1
+    assert by_frequency(["A", "A", "B", "C"], ["left", "back", "back", "back"]) == 0.75
+    assert by_frequency(["A", "A", "A", "C"], ["one", "two", "three", "four"]) == 0.75
 
 
 def test_numbers_are_guessed_from_the_other_folds() -> None:
