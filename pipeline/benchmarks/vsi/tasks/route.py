@@ -20,6 +20,7 @@ from pipeline.questions.arrays import MOST, WRITTEN, Answers, ArrayTask, Candida
 from pipeline.questions.cases import WRONG_MIN
 from pipeline.questions.rules import Check, Fact, check, lists
 from pipeline.worlds.indoor.facts import Route
+from pipeline.worlds.indoor.readers.written_routes import PASSED_MAX
 
 STRAIGHT_BELOW_DEG: Final = 30.0
 BACK_FROM_DEG: Final = 135.0
@@ -69,8 +70,8 @@ class RoutePlanning(ArrayTask[ScanView]):
     name = "route_planning"
     share = 1
     template = "vsi/route_planning"
-    roles = ("start", "facing", "passed", "passed", "passed")
-    slots = ("unique",) * 5
+    roles = ("start", "facing", *["passed"] * PASSED_MAX)
+    slots = ("unique",) * len(roles)
 
     def obstacle(self, view: ScanView) -> Rejection | None:
         """Without the outline of the floor no way can be checked."""
@@ -208,10 +209,10 @@ class RoutePlanning(ArrayTask[ScanView]):
         return WalkedRoute(*np.moveaxis(table, 2, 0))
 
     def _written(self, view: ScanView) -> dict[tuple[str, ...], Route]:
-        """Routes written by people by their operands, if those are all unique here and no more than ours have."""
+        """Routes written by people by their operands, if those are all unique here."""
         usable = {str(view.categories[i]) for i in view.usable("unique")}
         routes = {route_operands(route): route for route in view.scene.facts.routes}
-        return {n: r for n, r in routes.items() if usable.issuperset(n) and len(n) <= len(self.roles)}
+        return {names: route for names, route in routes.items() if usable.issuperset(names)}
 
     def _written_operands(self, view: ScanView, width: int) -> IntArray:
         rows = np.full((len(self._written(view)), width), -1, dtype=np.intp)
