@@ -19,6 +19,7 @@ import pytest
 
 import flows.orchestration.build
 from flows.cli import app as cli
+from flows.cli.output.console import configure_output
 from flows.orchestration.processes import Pool, RunJobs
 from pipeline.core.parquet import read_table
 from pipeline.engine.config import BuildConfig, build_config
@@ -139,6 +140,7 @@ def command_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[
         capsys.readouterr()
         with pytest.raises(SystemExit) as ended:
             cli.main()
+        configure_output()  # of what runs later in this process
         captured = capsys.readouterr()
         return Run(int(ended.value.code or 0), captured.out, captured.err, bool(started))
 

@@ -7,7 +7,6 @@ from typing import Final, NamedTuple
 
 import numpy as np
 import shapely
-from scipy.spatial import cKDTree
 
 from pipeline.core.arrays import FloatArray
 from pipeline.core.findings import Findings, doubt, note
@@ -138,10 +137,12 @@ def rises_m(placed: PlacedFeature, looks: Sequence[Appearance | None]) -> FloatA
         return rises
     middle = np.array([outlines[0].mean(0) for outlines in placed.outlines])
     width = np.array([_width_m(placed.outlines[i]) for i in open_ones.tolist()])
-    neighbours = cKDTree(middle[told & solid]).query_ball_point(middle[open_ones], AROUND_M)
-    heights = rises[told & solid, 1]
-    highest = [float(heights[near].max()) if len(near) >= TRUSTED_MIN else np.nan for near in neighbours]
-    by_neighbours = np.maximum(OVER_NEIGHBOURS * np.array(highest), LEAST_TALLEST_M)
+    tree = shapely.STRtree(shapely.points(middle[told & solid]))
+    row, near = tree.query(shapely.points(middle[open_ones]), predicate="dwithin", distance=AROUND_M)
+    highest = np.full(len(open_ones), -np.inf)
+    np.maximum.at(highest, row, rises[told & solid, 1][near])
+    highest[np.bincount(row, minlength=len(open_ones)) < TRUSTED_MIN] = np.nan
+    by_neighbours = np.maximum(OVER_NEIGHBOURS * highest, LEAST_TALLEST_M)
     kind_unknown = rises[open_ones, 1] == rise_of(_ANY, None)[1]
     most = np.where(np.isnan(by_neighbours) | ~kind_unknown, rises[open_ones, 1], by_neighbours)
     rises[open_ones, 1] = np.maximum(np.minimum(most, SLENDER * width), rises[open_ones, 0])

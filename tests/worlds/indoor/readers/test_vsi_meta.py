@@ -128,6 +128,9 @@ def test_a_doubt_stays_with_the_scene(name: str, tmp_path: Path) -> None:
     assert all(scene.findings == () for key, scene in scenes.items() if key != VICTIM)
 
 
+ALL = {"per_scene_and_task": 1000, "per_task": {}}
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("profile", PROFILES)
 @pytest.mark.parametrize("name", DOUBTFUL)
@@ -135,7 +138,7 @@ def test_strict_refuses_what_a_doubt_touches(name: str, profile: str, tmp_path: 
     doubt = DOUBTFUL[name]
     doubt.spoil(write_sound(tmp_path / "meta"))
     generate = {"profile": profile}
-    outcome = build(tmp_path / "meta", tmp_path / "out", generate=generate, select={"per_scene_and_task": 1000})
+    outcome = build(tmp_path / "meta", tmp_path / "out", generate=generate, select=ALL)
     assert not outcome.quarantine
     assert [f[:3] for f in outcome.released.findings] == [[f"samples/{VICTIM}", doubt.finding, doubt.severity]]
     asked = rows_of(tmp_path / "out" / "release" / "provenance" / "test-00000-of-00001.parquet")
