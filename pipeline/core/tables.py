@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Final
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -28,6 +29,7 @@ SAMPLED: Final = "frames"  # the one of the frames of all budgets
 BUDGETS: Final = "budgets"  # the one of all answers and refusals in frame budgets
 TINY: Final = "tiny"  # the one of a few questions per task, for quick trials
 TINY_PER_TASK: Final = 50
+UNCHECKED: Final = "unchecked"  # the one of questions that no second model confirmed; their flag, and the reason
 PART_SPLITS: Final = (DEBIASED, TINY)  # beside the full one, whose questions they repeat
 EVIDENCE: Final = pa.struct(
     [
@@ -156,9 +158,17 @@ def asked_in(selected: pa.Table) -> pa.Table:
     return selected.filter(pc.is_null(selected["reason"])).select(QUESTIONS.names)
 
 
+def unchecked_in(questions: pa.Table) -> pa.ChunkedArray:
+    """Whether each question (`QUESTIONS`) has the flag `UNCHECKED`."""
+    flags = pa.concat_arrays([pa.array([], questions.schema.field("flags").type), *questions["flags"].chunks])
+    rows = pc.list_parent_indices(flags).filter(pc.equal(pc.list_flatten(flags), UNCHECKED))
+    return pc.is_in(pa.chunked_array([np.arange(questions.num_rows)], pa.int64()), rows)
+
+
 def all_asked(selected: Iterable[pa.Table]) -> pa.Table:
-    """The questions (`QUESTIONS`) of the selected rows of all scenes, in their order."""
-    return pa.concat_tables([QUESTIONS.empty_table(), *map(asked_in, selected)])
+    """The questions (`QUESTIONS`) of the selected rows of all scenes, in their order; unchecked ones left out."""
+    questions = pa.concat_tables([QUESTIONS.empty_table(), *map(asked_in, selected)])
+    return questions.filter(pc.invert(unchecked_in(questions)))
 
 
 def pictures_in(drawn: Iterable[pa.Table]) -> dict[int, bytes]:

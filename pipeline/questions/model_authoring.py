@@ -2,7 +2,7 @@
 
 A second model, the checker, answers each written question with and without its video or picture, and examines it. A
 question is rejected if the checker answers it wrong with the video or picture, finds several right options, or finds
-that it does not hold.
+that it does not hold. A question that no checker has confirmed has the flag `UNCHECKED`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 from pipeline.core.errors import StoreError
 from pipeline.core.identity import rng_for
 from pipeline.core.schema import Rejection
-from pipeline.core.tables import CANDIDATES
+from pipeline.core.tables import CANDIDATES, UNCHECKED
 from pipeline.llm.base import JsonSchema, Reply, Request, user
 from pipeline.llm.failures import CLOSED, UNANSWERED, ModelError
 from pipeline.llm.prompts import load_prompt
@@ -37,6 +37,7 @@ Ask = Callable[[Request], Reply]
 PromptArguments = tuple[JsonSchema, VisualInputs | None, dict[str, Any]]
 """Schema of the reply, what the model is shown, and the fields of the prompt."""
 MALFORMED: Final = "malformed"
+CONFIRMED: Final = "second_model_doubts_question"  # last rule of a second model: a question that passes is confirmed
 MODEL_ASSISTED: Final = "model_assisted"  # flag of everything that a model wrote
 _SPACE: Final = re.compile(r"[\s\x00-\x1f\x7f-\x9f]+")
 
@@ -196,7 +197,7 @@ def answered(item: WrittenItem, purpose: str, second: Second) -> tuple[Measure, 
         blind,
         agrees,
         rule("second_model_finds_several_right", more, "<=", 0, "wrong options"),
-        rule("second_model_doubts_question", float(found["holds"]), ">=", 1, "questions that hold"),
+        rule(CONFIRMED, float(found["holds"]), ">=", 1, "questions that hold"),
     )
 
 
@@ -410,7 +411,11 @@ class ModelAuthor(Generic[V, S, T]):
         for target in self.targets(candidates, tasks) if self.is_asked_about(view) else ():
             cases.setdefault(target.task, []).extend(self._written(scene, target))
         rows = [row for task, found in cases.items() for row in self.rows(view, task, found)]
-        return pa.Table.from_pylist([{"flags": [MODEL_ASSISTED]} | row for row in rows], schema=CANDIDATES)
+        rows = [{"flags": [MODEL_ASSISTED]} | row for row in rows]
+        for row in rows:
+            if row.get("reason") is None and all(fact["name"] != CONFIRMED for fact in row.get("evidence") or ()):
+                row["flags"] = [*row["flags"], UNCHECKED]
+        return pa.Table.from_pylist(rows, schema=CANDIDATES)
 
     def calls(
         self, candidates: pa.Table, tasks: Sequence[str], sees: Sequence[bool], questions_per_task: int

@@ -16,7 +16,6 @@ import pyarrow as pa
 import yaml
 
 from pipeline.benchmarks.benchmark import Benchmark
-from pipeline.blind.config import AWAITS_REPLIES
 from pipeline.blind.totals import ModelTotals, unanswered
 from pipeline.core.identity import digest_of
 from pipeline.core.schema import SCHEMA_VERSION, AnyScene
@@ -24,7 +23,7 @@ from pipeline.core.tables import TINY_PER_TASK, budget_folder
 from pipeline.core.templates import load_table
 from pipeline.llm.base import UNPAID
 from pipeline.release.metadata import DTYPES, CroissantPart, configurations, header
-from pipeline.release.tables import columns_of, state_of
+from pipeline.release.tables import HELD, columns_of, state_of
 from pipeline.release.terms import ALL_SAMPLES, TERMS_FILE, are_samples, passed_on, plain, terms_of, units_of
 from pipeline.review.reviewed import Reviewed
 from pipeline.review.verdicts import STATES
@@ -76,7 +75,7 @@ def dataset_card(
         | _of_scenes(scenes, settings, benchmark)
         | _of_counts(summary)
         | text_only_context(summary["blind"], settings, summary["models"], benchmark.card.given_away)
-        | {"pending": sum(row.get(AWAITS_REPLIES, 0) for row in summary["rejections"].values())}
+        | {name: sum(row.get(r, 0) for row in summary["rejections"].values()) for r, name in HELD.items()}
         | {"unanswered": unanswered([ModelTotals.model_validate(model) for model in summary["models"]])}
         | _of_review(asked, reviewed)
         | {"units": units_of(benchmark), "pixels": passed_on(settings, benchmark, folders)}

@@ -9,10 +9,22 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipeline.benchmarks.benchmark import Benchmark
+from pipeline.blind.config import AWAITS_REPLIES
 from pipeline.core.fixes import SCENE
 from pipeline.core.identity import digest_of
 from pipeline.core.schema import SCHEMA_VERSION, AnyScene
-from pipeline.core.tables import IN_BUDGET, MAPS, NO_TWIN, NUM_FRAMES, REJECTIONS, TWIN, TWINS, budget_of
+from pipeline.core.tables import (
+    IN_BUDGET,
+    MAPS,
+    NO_TWIN,
+    NUM_FRAMES,
+    REJECTIONS,
+    TWIN,
+    TWINS,
+    UNCHECKED,
+    budget_of,
+    unchecked_in,
+)
 from pipeline.core.templates import load_table
 from pipeline.questions.choices import LETTERS
 from pipeline.questions.twins import TWIN_FRAMES
@@ -40,9 +52,12 @@ REVIEW: Final = pa.schema(
         pa.field("reasons", pa.list_(pa.string())),  # of flags
     ]
 )
+_REMOVED: Final = pa.schema([REJECTIONS.field(name) for name in ("id", "reason", "measured", "limit", "unit")])
 _KEPT: Final = ("accepted", "corrected")
 PENDING: Final = "pending"  # configuration of the questions that await replies of the panel
-PUBLIC: Final = ("data", "accepted", PENDING)  # folders with the benchmark's own columns
+# Configurations of questions that are held back, by the reason in the rejections.
+HELD: Final[Mapping[str, str]] = {AWAITS_REPLIES: PENDING, UNCHECKED: UNCHECKED}
+PUBLIC: Final = ("data", "accepted", *HELD.values())  # folders with the benchmark's own columns
 COLUMN_DOCS: Final[Mapping[str, str]] = load_table("card/columns")
 IN_BUDGETS: Final = pa.schema(
     [
@@ -67,16 +82,15 @@ _STRESS: Final = pa.schema(
 
 def split_by_verdict(asked: pa.Table, rejected: pa.Table, removed: pa.Table | None) -> tuple[pa.Table, pa.Table]:
     """The questions that stay, and the rejections by scene and id; ``removed`` is that of `removed_blind`."""
-    if removed is not None:
-        place = pc.index_in(asked["id"], removed["id"].combine_chunks())
-        dropped = asked.filter(pc.is_valid(place)).select(["id", "scene", "task", "operands"])
-        reasons = removed.drop_columns("id").take(pc.drop_null(place))
-        for name in reasons.column_names:
-            dropped = dropped.append_column(name, reasons[name])
-        dropped = dropped.append_column("role", pa.nulls(dropped.num_rows, pa.string()))
-        rejected = pa.concat_tables([rejected, dropped.select(REJECTIONS.names)])
-        asked = asked.filter(pc.is_null(place))
-    return asked, rejected.sort_by([("scene", "ascending"), ("id", "ascending")])
+    removed = pa.concat_tables([_unchecked(asked), *([] if removed is None else [removed])])
+    place = pc.index_in(asked["id"], removed["id"].combine_chunks())
+    dropped = asked.filter(pc.is_valid(place)).select(["id", "scene", "task", "operands"])
+    reasons = removed.drop_columns("id").take(pc.drop_null(place))
+    for name in reasons.column_names:
+        dropped = dropped.append_column(name, reasons[name])
+    dropped = dropped.append_column("role", pa.nulls(dropped.num_rows, pa.string()))
+    rejected = pa.concat_tables([rejected, dropped.select(REJECTIONS.names)])
+    return asked.filter(pc.is_null(place)), rejected.sort_by([("scene", "ascending"), ("id", "ascending")])
 
 
 def budgets_table(asked: pa.Table) -> pa.Table:
@@ -127,7 +141,16 @@ def removed_blind(filtered: pa.Table | None) -> pa.Table | None:
     """Why stage `filter` removes questions, by id: as the columns of a rejection."""
     if filtered is None:
         return None
-    return filtered.filter(pc.is_valid(filtered["reason"])).select(["id", "reason", "measured", "limit", "unit"])
+    return filtered.filter(pc.is_valid(filtered["reason"])).select(_REMOVED.names)
+
+
+def _unchecked(asked: pa.Table) -> pa.Table:
+    """Why questions that a model wrote and no second one confirmed are held back, as in `removed_blind`."""
+    ids = asked["id"].filter(unchecked_in(asked))
+    rows = [
+        {"id": i, "reason": UNCHECKED, "measured": 0.0, "limit": 1.0, "unit": "second models"} for i in ids.to_pylist()
+    ]
+    return pa.Table.from_pylist(rows, _REMOVED)
 
 
 def provenance_table(

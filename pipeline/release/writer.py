@@ -16,7 +16,6 @@ import pyarrow.compute as pc
 from pydantic import BaseModel
 
 from pipeline.benchmarks.benchmark import Benchmark, SceneRecords
-from pipeline.blind.config import AWAITS_REPLIES
 from pipeline.blind.text_only import TextOnly
 from pipeline.blind.totals import ModelTotals
 from pipeline.core.errors import StoreError
@@ -36,18 +35,20 @@ from pipeline.core.tables import (
     TINY_PER_TASK,
     TWIN,
     TWINS,
+    UNCHECKED,
     WITHOUT_VIDEO,
     asked_in,
     budget_folder,
     budget_of,
     rejected_in,
+    unchecked_in,
 )
 from pipeline.release.card import OVERVIEW_FILE, dataset_card
 from pipeline.release.media import Media, place_media
 from pipeline.release.metadata import CROISSANT_FILE, CroissantPart, croissant
 from pipeline.release.tables import (
     FIXES,
-    PENDING,
+    HELD,
     SCHEMA_METADATA,
     accepted,
     asked_in_budget,
@@ -88,9 +89,9 @@ class Released(BaseModel):
     budgets: dict[str, dict[str, dict[str, int]]] = {}
 
     @property
-    def pending(self) -> int:
-        """Number of questions that are held back since replies of the panel are missing."""
-        return sum(row.get(AWAITS_REPLIES, 0) for row in self.rejections.values())
+    def held(self) -> dict[str, int]:
+        """Number of questions that are held back, by their configuration."""
+        return {name: sum(row.get(reason, 0) for row in self.rejections.values()) for reason, name in HELD.items()}
 
 
 @dataclass(frozen=True)
@@ -167,7 +168,7 @@ def write_release(folder: Path, inputs: ReleaseInputs) -> tuple[bytes, dict[str,
         parts = [CroissantPart(*key, table.schema, table.num_rows, table.nbytes) for key, table in tables.items()]
         parts.append(CroissantPart("rejected", inputs.split, REJECTIONS, rejected.num_rows, rejected.nbytes))
         files = {_name(*key): table_bytes(table, ZSTD_LEVEL, SCHEMA_METADATA) for key, table in tables.items()}
-        shown = pa.concat_tables([sorted_out.kept, sorted_out.waiting])
+        shown = pa.concat_tables([sorted_out.kept, *sorted_out.held.values()])
         files |= _question_files(shown, tables, inputs) | dict(records.files if records else {})
         placed = place_media(folder, inputs.media, set(shown["id"].to_pylist()))
         folders = {Path(name).parts[0] for name in (*files, *placed)}
@@ -218,15 +219,16 @@ def _texts(
 
 
 class _SortedOut(NamedTuple):
-    """The selected questions: all, those that stay by id, and the number of rejections by task and reason.
+    """The selected questions: all but unchecked ones, those that stay by id, and numbers of rejections.
 
-    ``waiting`` has those that await replies of the panel, by id; they are counted among the rejections. ``silent`` has
-    the scenes of which no question stays, with the number of their rejections by reason.
+    ``held`` has those that are held back, by configuration (`tables.HELD`) and id; they are counted among the
+    rejections, by task and reason. ``silent`` has the scenes of which no question stays, with the number of their
+    rejections by reason.
     """
 
     offered: pa.Table
     kept: pa.Table
-    waiting: pa.Table
+    held: dict[str, pa.Table]
     reasons: Counter[tuple[str, str]]
     silent: dict[str, dict[str, int]]
 
@@ -234,6 +236,7 @@ class _SortedOut(NamedTuple):
 def _sort_out(selected: Iterable[pa.Table], removed: pa.Table | None, rejected: TableFile) -> _SortedOut:
     """Takes the tables of all scenes apart; the rejections go to their file. Raises StoreError for a repeated id."""
     offered, kept, reasons = [QUESTIONS.empty_table()], [QUESTIONS.empty_table()], Counter[tuple[str, str]]()
+    back: dict[str, list[pa.Table]] = {name: [] for name in HELD.values()}
     silent: dict[str, dict[str, int]] = {}
     for table in _batches(selected):
         asked = asked_in(table)
@@ -241,6 +244,9 @@ def _sort_out(selected: Iterable[pa.Table], removed: pa.Table | None, rejected: 
         offered.append(asked)
         kept.append(stays)
         rejected.append(dropped)
+        for reason, name in HELD.items():
+            ids = dropped.filter(pc.equal(dropped["reason"], reason))["id"].combine_chunks()
+            back[name].append(asked.filter(pc.is_in(asked["id"], ids)))
         reasons.update(_reasons(dropped))
         silent |= _silent(dropped, stays)
     rejected.finish()
@@ -248,9 +254,9 @@ def _sort_out(selected: Iterable[pa.Table], removed: pa.Table | None, rejected: 
     repeated = [i for i, n in Counter(everything["id"].to_pylist()).items() if n > 1]
     if repeated:
         raise StoreError(f"two questions share the id {repeated[0]}")
-    waits = [] if removed is None else removed.filter(pc.equal(removed["reason"], AWAITS_REPLIES))["id"].to_pylist()
-    waiting = everything.filter(pc.is_in(everything["id"], pa.array(waits, pa.int64()))).sort_by("id")
-    return _SortedOut(everything, pa.concat_tables(kept).sort_by("id").combine_chunks(), waiting, reasons, silent)
+    offers = everything.filter(pc.invert(unchecked_in(everything)))
+    held = {name: pa.concat_tables([QUESTIONS.empty_table(), *own]).sort_by("id") for name, own in back.items()}
+    return _SortedOut(offers, pa.concat_tables(kept).sort_by("id").combine_chunks(), held, reasons, silent)
 
 
 def _batches(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
@@ -336,7 +342,7 @@ def _tables(
     sorted_out: _SortedOut, inputs: ReleaseInputs, records: SceneRecords | None
 ) -> dict[tuple[str, str], pa.Table]:
     """All tables but the rejections, by folder and split."""
-    asked, waiting = sorted_out.kept, sorted_out.waiting
+    asked, held = sorted_out.kept, sorted_out.held
     scenes, blind, split = inputs.scenes, inputs.blind, inputs.split
     gone = blind.pruned.filter(pc.is_valid(blind.pruned["removed_in_round"])) if blind.pruned is not None else None
     pruned = set(gone["id"].to_pylist()) if gone is not None else set()
@@ -363,11 +369,11 @@ def _tables(
         tables[FIXES, split] = fixes_table(scenes)
     if blind.replies is not None:
         tables["blind", split] = blind.replies.drop_columns("message")  # a server's words; they stay in the build
-    if waiting.num_rows:
-        tables[PENDING, split] = public(waiting, set())
+    tables |= {(name, split): public(own, set()) for name, own in held.items() if own.num_rows}
     if inputs.reviewed.stands:
-        tables["accepted", split] = public(accepted(asked, inputs.reviewed), pruned)
-        tables["review", split] = review_table(asked, inputs.reviewed)
+        judged = pa.concat_tables([asked, held[UNCHECKED]]).sort_by("id")
+        tables["accepted", split] = public(accepted(judged, inputs.reviewed), pruned)
+        tables["review", split] = review_table(judged, inputs.reviewed)
     return tables
 
 

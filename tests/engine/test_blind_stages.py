@@ -13,13 +13,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import pipeline.stages.review
+import pipeline.stages.select
 from flows.cli.output.forecast_tables import spending_table
 from flows.orchestration.forecast import forecast_of
 from pipeline.blind.ask import ask
 from pipeline.blind.config import BlindConfig
 from pipeline.core.errors import ConfigError
 from pipeline.core.parquet import read_table
-from pipeline.core.tables import asked_in
+from pipeline.core.tables import QUESTIONS, SELECTED, UNCHECKED, asked_in, unchecked_in
 from pipeline.engine.manifest import Outcome
 from pipeline.llm import rate_limit
 from pipeline.llm.base import ModelSpec, Reply
@@ -27,6 +29,7 @@ from pipeline.llm.cache import ReplyCache
 from pipeline.llm.failures import ModelError
 from pipeline.llm.providers import record
 from pipeline.release.history import accept, candidate
+from pipeline.review.reviewed import Reviewed
 from pipeline.samples.indoor.metadata import PLANS, sample_scene
 from pipeline.scoring.score import best_priors
 from pipeline.stages.builder import Builder
@@ -222,6 +225,62 @@ def test_a_failed_reply_holds_its_question_back_and_is_tried_again(
 
 
 @pytest.mark.slow
+def test_what_no_second_model_confirmed_is_released_apart_and_people_may_accept_it(
+    selected: tuple[Path, pa.Table], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever stage `author` flagged: no model is asked, no split or harness file has it, no attacker learns of it."""
+    made = recorded(selected, tmp_path / "out", sure=wrong)
+    flagged = {row["id"] for row in made.questions if row["id"] % 3 == 0}
+    chosen, disputed = sorted(flagged)[:2]
+    chooses = pipeline.stages.select.select
+
+    def flagging(*args: Any, **more: Any) -> pa.Table:
+        rows = chooses(*args, **more).to_pylist()
+        own = {"flags": ["model_assisted", UNCHECKED]}
+        return pa.Table.from_pylist([row | (own if row["id"] in flagged else {}) for row in rows], schema=SELECTED)
+
+    def judged() -> Reviewed:
+        states = ((chosen, "accepted"), (disputed, "disputed"))
+        return Reviewed(
+            stands=[{"id": i, "state": s, "answer": None, "reviewers": 2, "reasons": ()} for i, s in states]
+        )
+
+    monkeypatch.setattr(pipeline.stages.select, "select", flagging)
+    monkeypatch.setattr(pipeline.stages.review, "Reviewed", judged)
+    released = made.build().released
+    rest = {row["id"] for row in made.questions} - flagged
+    assert flagged
+    assert {row["id"] for row in made.release("unchecked")} == flagged
+    assert made.release("unchecked")[0].keys() == made.release("data")[0].keys()
+    assert {row["id"] for row in made.release("data")} == {row["id"] for row in made.release("blind")} == rest
+    assert {row["id"] for row in made.release("provenance")} == rest
+    apart = [row for row in made.release("rejected") if row["reason"] == "unchecked"]
+    assert {row["id"] for row in apart} == flagged
+    assert {(row["measured"], row["limit"], row["unit"]) for row in apart} == {(0.0, 1.0, "second models")}
+    assert released.held == {"pending": 0, "unchecked": len(flagged)}
+    assert sum(row.asked.n for row in released.blind) == len(rest)
+    assert [row["id"] for row in made.release("accepted")] == [chosen]
+    assert {row["id"] for row in made.release("review")} == rest | flagged
+    folder = made.out / "release"
+    assert (
+        f"**{len(flagged)} questions that a model wrote are held back in `unchecked`**"
+        in (folder / "README.md").read_text()
+    )
+    texts = {row["question"] for row in made.release("unchecked")}
+    for path in folder.rglob("*.*"):
+        if path.suffix in {".json", ".jsonl", ".tsv"}:
+            assert not any(text in path.read_text() for text in texts), path
+
+
+def test_unchecked_questions_are_told_by_their_flag_in_whatever_chunks() -> None:
+    flags = [["model_assisted"], ["unchecked"], None, [], ["a", "unchecked"], ["uncheckedly"]]
+    rows = [{"id": i, "flags": own} for i, own in enumerate(flags)]
+    parts = [pa.Table.from_pylist(rows, schema=QUESTIONS).slice(*at) for at in ((1, 2), (0, 0), (3, 3))]
+    assert unchecked_in(pa.concat_tables(parts)).to_pylist() == [True, False, False, True, False]
+    assert unchecked_in(QUESTIONS.empty_table()).to_pylist() == []
+
+
+@pytest.mark.slow
 def test_without_a_panel_nothing_is_removed_and_the_card_says_so(many: Path, pruned: Outcome) -> None:
     folder = many.parent / "pruned" / "release"
     reasons = {row["reason"] for row in rows_of(folder / "rejected" / "test-00000-of-00001.parquet")}
@@ -329,7 +388,7 @@ def test_what_was_removed_stays_removed_while_a_model_is_down(
                 for name, server in (("a", up), ("b", up), ("c", other))
             ]
             made = Asked(meta, out, questions, models)
-            assert made.build().released.pending == 0
+            assert made.build().released.held["pending"] == 0
         gone = {row["id"] for row in made.release("rejected") if row["reason"] == "answered_blind"}
         stayed, before = {row["id"] for row in made.release("data")}, release_of(out)
         assert len(gone) > len(questions) / 2
@@ -352,7 +411,7 @@ def test_what_was_removed_stays_removed_while_a_model_is_down(
     held = [row for row in refused if row["reason"] == "awaits_replies"]
     assert sorted(row["id"] for row in held) == [row["id"] for row in waiting]
     assert {(row["measured"], row["limit"], row["unit"]) for row in held} == {(2.0, 3.0, "models")}
-    assert (outcome.quarantine, outcome.released.pending) == ([], len(waiting))
+    assert (outcome.quarantine, outcome.released.held["pending"]) == ([], len(waiting))
     assert waiting
     asked_of_c = sum(row["model"] == "c" for row in made.release("blind"))
     told = f"c gave no reply to {len(waiting)} of {asked_of_c} requests ("
@@ -372,7 +431,7 @@ def test_what_hosted_models_cost_is_told_and_capped(selected: tuple[Path, pa.Tab
         assert forecast_of(config, tmp_path / "out") is None, "there are no questions yet"
         capped = build(meta, tmp_path / "out", **sections, limit_cost=1.0)
         assert capped.released.models[0].failed.keys() == {"budget"}
-        assert capped.released.pending == questions.num_rows - capped.released.models[0].requests
+        assert capped.released.held["pending"] == questions.num_rows - capped.released.models[0].requests
         sent = len(server.records())
         assert 0.04 * sent <= 1.0
         forecast = forecast_of(config, tmp_path / "out")

@@ -14,8 +14,10 @@ from flows.cli.output.console import console, print_wrapped
 from pipeline.blind.text_only import TextOnly
 from pipeline.blind.totals import unanswered
 from pipeline.core.schema import Quarantine
+from pipeline.core.tables import UNCHECKED
 from pipeline.engine.manifest import Outcome
 from pipeline.engine.plan import WHOLE
+from pipeline.release.tables import PENDING
 from pipeline.release.writer import Released
 
 TASK_ROWS: Final = 10  # of the list of tasks; the tables have all
@@ -89,9 +91,16 @@ def _print_lost(quarantine: Sequence[Quarantine], released: Released | None) -> 
     rejected = Counter[str]()
     for row in released.rejections.values():
         rejected.update(row)
-    if released.pending:
+    held = released.held
+    if held[PENDING]:
         why = "; ".join(unanswered(released.models))
-        print_wrapped(f"Held back {released.pending:,} questions that await replies (pending): {why}", style="red")
+        print_wrapped(f"Held back {held[PENDING]:,} questions that await replies (pending): {why}", style="red")
+    if held[UNCHECKED]:
+        print_wrapped(
+            f"Held back {held[UNCHECKED]:,} questions that a model wrote and no second model confirmed (unchecked): "
+            "set author.second, or let people accept them (scan2qa review)",
+            style="red",
+        )
     findings = Counter(name for _, name, *_ in released.findings)
     for head, parts in (
         (f"Rejected {rejected.total():,} candidates: ", _counted(rejected)),

@@ -2,7 +2,7 @@
 
 A model is shown declared views of a panorama and binds each question to one of them. A second model, the independent
 checker, answers it with that view alone: what it gets wrong, finds several right options in or finds unfounded is
-refused. Whatever remains has the flag `MODEL_ASSISTED`, without a checker also `UNCHECKED`, for people to review.
+refused. Whatever remains has the flag `MODEL_ASSISTED`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,6 @@ from pipeline.questions.model_authoring import (
 )
 
 VIEWS: Final = 6  # that the model is shown: declared ones first
-UNCHECKED: Final = "unchecked"
 WRONG: Final = 3  # options of multiple choice
 STATEMENT: Final = frozenset(("True", "False"))
 TEXT_MAX: Final = 300  # characters of a question
@@ -109,9 +108,7 @@ class GeoAuthor(ModelAuthor[ErgeoView, SceneAuthoring[ErgeoView], Target]):
             _examine(case, item, len(views))
             if case.refusal is None:
                 show(case, views[item.picture - 1])
-                if scene.second_shown is None:
-                    case.flags.append(UNCHECKED)
-                else:
+                if scene.second_shown is not None:
                     _, picture = scene.second_shown.parts[2 * (item.picture - 1) : 2 * item.picture]
                     with refusing(case):
                         for measure in answered(

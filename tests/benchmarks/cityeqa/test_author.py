@@ -20,7 +20,7 @@ from pipeline.benchmarks.cityeqa.tasks.registry import CITY_TASKS
 from pipeline.benchmarks.cityeqa.view import CityView
 from pipeline.benchmarks.cityeqa.wording import parse
 from pipeline.core.schema import Source
-from pipeline.core.tables import CANDIDATES, asked_in
+from pipeline.core.tables import CANDIDATES, UNCHECKED, asked_in
 from pipeline.llm.base import Image, Reply, Request, Text
 from pipeline.llm.failures import ModelError
 from pipeline.llm.visual_inputs import VisualInputs
@@ -135,6 +135,7 @@ def test_what_is_borne_out_is_asked_from_many_starts_and_its_words_lead_to_the_t
     asked = [row for row in rows if row["reason"] is None]
     assert len(asked) >= view.rules.starts_min
     assert {(row["answer"], row["proof"], row["group"]) for row in asked} == {("fresh roses", GOOD["proof"], florist())}
+    assert not any(UNCHECKED in row["flags"] for row in asked)
     assert all({MODEL_ASSISTED, "open text"} <= {*row["flags"]} and row["wrong"] == GOOD["wrong"] for row in asked)
     for row in asked:
         assert "TARGET" not in row["wording"]
@@ -156,6 +157,7 @@ def test_what_is_borne_out_is_asked_from_many_starts_and_its_words_lead_to_the_t
 def test_the_map_alone_can_prove_an_answer_and_nothing_else_does_without_a_second_model() -> None:
     rows, _ = write([{"questions": [GOOD]}])
     assert any(row["reason"] is None for row in rows)
+    assert all((UNCHECKED in row["flags"]) is (row["reason"] is None) for row in rows)
     unproven = GOOD | {"question": "On which holiday is TARGET busiest?", "answer": "on Mother's Day", "accepted": []}
     rows, _ = write([{"questions": [unproven]}])
     assert [row["reason"] for row in rows] == ["nothing_proves_it"]

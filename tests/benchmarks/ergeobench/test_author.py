@@ -7,12 +7,12 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from pipeline.benchmarks.ergeobench.author import UNCHECKED, VIEWS, GeoAuthor, declared
+from pipeline.benchmarks.ergeobench.author import VIEWS, GeoAuthor, declared
 from pipeline.benchmarks.ergeobench.images import shown_in
 from pipeline.benchmarks.ergeobench.rules import ErgeoRules
 from pipeline.benchmarks.ergeobench.tasks.registry import ERGEO_TASKS
 from pipeline.benchmarks.ergeobench.view import ErgeoView
-from pipeline.core.tables import CANDIDATES, asked_in
+from pipeline.core.tables import CANDIDATES, UNCHECKED, asked_in
 from pipeline.llm.base import Image, Reply, Request, Text
 from pipeline.llm.failures import ModelError
 from pipeline.llm.visual_inputs import VisualInputs

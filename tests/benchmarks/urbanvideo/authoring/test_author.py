@@ -69,7 +69,7 @@ def test_a_good_question_is_a_candidate_with_its_measures() -> None:
     assert row["operands"] == ["1", GOOD["question"]]
     assert [row["id"]] == question_ids("made/f1", "Causal", "vsi/object_counting", [row["operands"]])
     assert row["proof"] == GOOD["proof"]
-    assert (row["scene"], row["task"], row["flags"]) == ("made/f1", "Causal", ["model_assisted"])
+    assert (row["scene"], row["task"], row["flags"]) == ("made/f1", "Causal", ["model_assisted", "unchecked"])
     assert {k: row[k] for k in ("reason", "measured", "limit", "unit")} == dict.fromkeys(
         ("reason", "measured", "limit", "unit")
     )
@@ -91,7 +91,7 @@ def test_one_bad_question_does_not_cost_the_others() -> None:
     assert rows[0]["wrong"] == GOOD["wrong"]
     assert (rows[3]["measured"], rows[3]["limit"], rows[3]["unit"]) == (3, 4, "questions")
     assert rows[3]["operands"] == ["4"]
-    assert all(row["flags"] == ["model_assisted"] for row in rows)
+    assert all(row["flags"] == ["model_assisted", *["unchecked"][: row["reason"] is None]] for row in rows)
     assert len({row["id"] for row in rows}) == 4
 
 
@@ -274,7 +274,7 @@ def test_directions_are_rewritten_and_flagged() -> None:
     away = question(answer="The tower lies to the east of the drone", objects=[], time_s=20)
     (row,) = written(Scripted(compose=questions(away)))
     assert (row["reason"], row["answer"]) == (None, "The tower lies ahead of the drone")
-    assert row["flags"] == ["model_assisted", "direction_rewritten"]
+    assert row["flags"] == ["model_assisted", "direction_rewritten", "unchecked"]
     lost = question(answer="The tower lies to the east of the drone", objects=[])
     (row,) = written(Scripted(compose=questions(lost)))
     assert (row["reason"], row["measured"], row["limit"]) == ("direction_absolute", 1, 0)

@@ -144,6 +144,7 @@ def test_kept_only_where_the_second_model_is_right_with_the_video(
     (row,) = author(view(), NONE, model, [MadeTask()], None, 1, (ask, seen)).to_pylist()
     assert (row["reason"], row["measured"], row["limit"]) == (reason, *((0.0, 1.0) if reason else (None, None)))
     assert [e["value"] for e in row["evidence"] if e["name"].startswith("second")] == evidence
+    assert row["flags"] == ["model_assisted"], "it is checked"
 
 
 @pytest.mark.parametrize(
@@ -168,10 +169,10 @@ def test_the_second_model_says_what_else_is_right_and_whether_the_question_holds
     assert row["reason"] == reason
 
 
-def test_a_second_model_that_sees_nothing_refuses_nothing() -> None:
+def test_a_second_model_that_sees_nothing_refuses_nothing_and_confirms_nothing() -> None:
     second = (lambda request: Reply("B"), None)
     (row,) = author(view(), NONE, Scripted(compose=questions(GOOD)), [MadeTask()], None, 1, second).to_pylist()
-    assert row["reason"] is None
+    assert (row["reason"], row["flags"]) == (None, ["model_assisted", "unchecked"])
     assert [e["name"] for e in row["evidence"] if "second" in e["name"]] == ["second_model_without_video"]
 
 
