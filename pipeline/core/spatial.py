@@ -92,7 +92,7 @@ class TopDownMap(Model):
     Attributes:
         ground: closed outlines, filled by the even-odd rule.
         things: in the scene's order.
-        path: seconds of the video, x, y: of the camera; empty where it is not known.
+        path: seconds of the video, x, y: of the camera; of a picture one; empty where it is not known.
     """
 
     ground: tuple[tuple[Point, ...], ...] = ()

@@ -85,7 +85,9 @@ def draw_sketch(canvas: Canvas, ground: Ground, sketch: TopDownMap) -> None:
             canvas.shape("thing", [ground.at(thing.outline)], thing.label)
         else:
             canvas.dot("thing", ground.at(thing.outline[0]), _DOT, thing.label)
-    if sketch.path:
+    if len(sketch.path) == 1:
+        canvas.dot("here", ground.at(sketch.path[0][1:]), _DOT, "camera")
+    elif sketch.path:
         canvas.line("path", ground.at([(x, y) for _, x, y in sketch.path]))
 
 

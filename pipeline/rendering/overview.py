@@ -98,7 +98,7 @@ def _chosen(asked: pa.Table, sketch: Callable[[str], TopDownMap]) -> tuple[Mappi
         seen = sketch(row["scene"])
         marked = spoken_of(seen, row["operands"] or ())
         shown = [thing for thing in seen.things if thing.label in marked]
-        has_extent = bool(seen.ground or seen.path) or all(len(thing.outline) > 2 for thing in shown)
+        has_extent = bool(seen.ground or len(seen.path) > 1) or all(len(thing.outline) > 2 for thing in shown)
         if has_extent and _MARKED[0] <= len(shown) <= _MARKED[1]:
             return row, seen
     return None

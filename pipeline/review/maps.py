@@ -144,6 +144,11 @@ def _path(path: Sequence[tuple[float, float, float]], part: Part, frame: _Frame)
     """The path with its start; its times in its part of the video go with it, so that the page can show it."""
     if not path:
         return
+    if len(path) == 1:  # of a picture, not of a video
+        x, y = frame.at(path[0][1:])
+        yield f'<circle class="start" cx="{x:.1f}" cy="{y:.1f}" r="{_DOT:g}"><title>camera</title></circle>'
+        yield f'<text class="label" x="{x:.1f}" y="{y + _LINE:.1f}" text-anchor="middle">camera</text>'
+        return
     from_s, until_s = part
     first = max((i for i, point in enumerate(path) if point[0] <= from_s), default=0)
     shown = [point for point in path[first:] if until_s is None or point[0] <= until_s] or list(path[first : first + 1])

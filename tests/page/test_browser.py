@@ -19,7 +19,7 @@ from pipeline.review.review_bundle import ReviewBundle, ReviewTruth
 from pipeline.review.verdicts import verdicts_of
 from tests.environment import times
 from tests.page.serving import VIDEO, free_port, served, write_video
-from tests.review.made import EVIDENCE_NAME, PAYLOAD, pack_of, rooms
+from tests.review.made import EVIDENCE_NAME, PAYLOAD, pack_of, question, rooms
 
 pytestmark = pytest.mark.slow
 
@@ -306,6 +306,27 @@ def test_reviewers_by_keys_and_on_phones_lose_no_verdict_and_agree_as_libraries_
 
 
 CELLS: Final = "rows => rows.map(row => [...row.cells].map(cell => cell.textContent.trim()))"
+
+
+def test_ten_options_have_ten_keys_beside_that_of_flags_and_numbers_fit_a_phone(
+    chromium: Browser, folder: Path
+) -> None:
+    options = [f"{letter}. {letter.lower() * 3}" for letter in "ABCDEFGHIJ"]
+    with served(folder, pack_of([question(n, options=options, ground_truth="FJ"[n]) for n in (0, 1)])) as site:
+        page = opened(chromium, site.base, "ann", viewport=PHONE)
+        for number, key, letter in ((0, "6", "F"), (1, "0", "J")):
+            page.goto(f"/items/{number}")
+            expect(page.locator(".option").filter(has=page.locator("kbd", has_text=key))).to_contain_text(letter)
+            page.keyboard.press("f")
+            assert page.locator("#flagging").get_attribute("open") is not None
+            page.keyboard.press("f")
+            page.keyboard.press(key)
+            expect(page.locator("#verdict")).to_contain_text("agrees with the truth")
+        assert [(v.answer, v.decision) for v in verdicts_of(site.database.events())] == [
+            ("F", "accept"),
+            ("J", "accept"),
+        ]
+        assert page.locator(".evidence .scroll").evaluate("e => e.scrollWidth - e.clientWidth") == 0
 
 
 def test_text_of_others_runs_nowhere(chromium: Browser, folder: Path, pack: ReviewBundle) -> None:

@@ -41,6 +41,15 @@ def test_before_the_answer_there_is_neither_a_scale_nor_a_mark_nor_what_is_held_
     assert map_before(half, ("ground",)) == map_before(ROOM, ("ground",))
 
 
+def test_the_camera_of_a_picture_stands_on_its_map() -> None:
+    lamp = MappedThing(label="lamp", outline=((0.0, 10.0),))
+    drawn = map_after(TopDownMap(things=(lamp,), path=((0.0, 0.0, 0.0),)), ("lamp",), None)
+    assert classes(drawn) == ["map", "thing marked", "", "start", "", "label", "label", "scale", "label"]
+    dots = [node.attrib for node in ET.fromstring(drawn or "").iter() if node.get("r")]  # noqa: S314
+    assert dots[0]["cx"] == dots[1]["cx"]
+    assert float(dots[0]["cy"]) < float(dots[1]["cy"])  # the lamp lies in the north
+
+
 def test_after_the_answer_what_it_speaks_of_is_marked_and_all_text_is_escaped() -> None:
     drawn = map_after(ROOM, ("lamp", PAYLOAD), 1.0)
     assert drawn is not None

@@ -118,7 +118,7 @@ function act(key) {
   if (key === "u") return press(at("undo"));
   if (flagging && flagging.open && /^[0-9]$/.test(key)) return press(flagging.querySelector(`[data-digit="${key}"]`));
   if (/^[a-e]$/.test(key)) return press(document.querySelector(`.option[data-key="${key}"]`));
-  if (/^[1-9]$/.test(key)) return press(document.querySelector(`.option[data-digit="${key}"]`));
+  if (/^[0-9]$/.test(key)) return press(document.querySelector(`.option[data-digit="${key}"]`));
   return false;
 }
 

@@ -67,9 +67,8 @@ def _scaled(image: Image.Image, long_side: int | None) -> bytes:
 
 def top_down_map(scene: PanoramaScene) -> TopDownMap:
     """The objects whose place is known, about the camera: east to the right, north up."""
-    return TopDownMap(
-        things=tuple(MappedThing(label=o.name or o.label, outline=(o.place,)) for o in scene.facts.objects if o.place)
-    )
+    things = tuple(MappedThing(label=o.name or o.label, outline=(o.place,)) for o in scene.facts.objects if o.place)
+    return TopDownMap(things=things, path=((0.0, 0.0, 0.0),) if things else ())
 
 
 UNITS: Final = "panoramas"
