@@ -163,6 +163,11 @@ def test_a_missing_extra_is_said_before_the_first_stage(
     run = scan2qa("build", "vsi", "--out", tmp_path / "other")
     assert (run.code, run.started) == (2, False)
     assert "sample scans needs open3d" in run.err
+    monkeypatch.setitem(sys.modules, "openai", None)  # is said before samples are written
+    model = "describe.model={provider: openai, model: any, inputs: [text, image]}"
+    run = scan2qa("build", "vsi", "--out", tmp_path / "other", "--set", model)
+    assert (run.code, run.started, run.out) == (2, False, "")
+    assert "model any needs openai (extra [models])" in run.err
 
 
 def test_what_nobody_foresaw_names_the_extra_too(

@@ -26,6 +26,7 @@ from pipeline.engine.change_causes import changes
 from pipeline.engine.config import BuildConfig, load_config
 from pipeline.engine.manifest import read_manifest
 from pipeline.engine.run import Execute
+from pipeline.llm.providers import check_installed
 from pipeline.stages.builder import SAMPLES, Builder
 from pipeline.stages.registry import STAGES
 
@@ -95,6 +96,8 @@ def resolve_build(request: BuildRequest, *, write: bool, needs_root: bool = True
     roots = {name: root_at(str(root)) for name, root in config.roots.items() if name not in given} | given
     if not roots and needs_root:
         _refuse_samples(folder)
+        for model in (model for stage in STAGES.values() if write for model in stage.asks(config)):
+            check_installed(model)  # before samples are written, which takes a while
         roots = sample_roots(config.of_benchmark().worlds, folder / SAMPLES, write)
     home = (folder / SAMPLES).resolve()
     are_samples = bool(roots) and all(root.resolve().is_relative_to(home) for root in roots.values())
