@@ -36,6 +36,7 @@ class WalkedRoute(NamedTuple):
     """Measurements of a batch of n routes on their legs, (n, legs) each; NaN where there is no leg or no turn."""
 
     turn_deg: FloatArray  # signed, left positive
+    plain_deg: FloatArray  # the same from centre to centre, as it is read off a plan
     length_m: FloatArray
     free_m: FloatArray  # way to the first other object
     off_floor_m: FloatArray  # part of the leg on which the body does not fit on the floor
@@ -62,8 +63,9 @@ class RoutePlanning(ArrayTask[ScanView]):
     left or right up to 135°, then back (VSI-Bench B.1 has people draw the routes; the limits are ours). Two to five
     movements.
 
-    Offered are other turns as many, none of which anybody could read into the way: where a turn is close to 135°,
-    neither what it would be beyond. Nobody turns back twice, so that is no option, and no such route is asked.
+    Offered are other turns as many, none of which anybody could read into the way: neither the turns between straight
+    lines from centre to centre, which differ from the walked ones beside large objects, nor, where a turn of either is
+    close to 135°, what it would be beyond. Nobody turns back twice, so that is no option, and no such route is asked.
     """
 
     reads = "way"
@@ -137,13 +139,13 @@ class RoutePlanning(ArrayTask[ScanView]):
         missing = max(0, len(self.roles) - operands.shape[1])
         operands = np.pad(operands, ((0, 0), (0, missing)), constant_values=-1)
         parts = [self._walk(view, operands[i : i + _CHUNK]) for i in range(0, max(len(operands), 1), _CHUNK)]
-        turns, length, free, off = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+        turns, plain, length, free, off = (np.concatenate(columns) for columns in zip(*parts, strict=True))
         size = np.abs(turns)
         margin = np.minimum(np.abs(size - STRAIGHT_BELOW_DEG), np.abs(size - BACK_FROM_DEG))
         rules, names, rows = view.rules, view.categories, np.arange(len(operands))
         spare = np.where(np.isnan(length), np.inf, free - length)
         worst = spare.argmin(1)
-        truth, wrong = _turn_names(turns), _wrong(turns, rules.turn_reading_deg, rules.back_turns_max)
+        truth, wrong = _turn_names(turns), _wrong(turns, plain, rules.turn_reading_deg, rules.back_turns_max)
         enough = WRONG_MIN if wrong is None else wrong.sum(1)
         bottom = footprints(view.boxes, rules.body_radius_m).bottom_m[view.first[operands]]
         highest = np.where(operands >= 0, bottom, 0.0).max(1)
@@ -189,7 +191,7 @@ class RoutePlanning(ArrayTask[ScanView]):
         floor = free_floor(view.scene.facts.room.floor or ())
         box = np.where(operands >= 0, view.first[operands], 0)
         at = box[:, 0]
-        heading = _unit(plan.center[box[:, 1]] - plan.center[at])
+        heading = along = _unit(plan.center[box[:, 1]] - plan.center[at])
         leave = plan.crossings_m(plan.center[at], heading, at)[1]
         position = plan.center[at] + heading * leave[:, None]
         columns: list[FloatArray] = []
@@ -199,13 +201,17 @@ class RoutePlanning(ArrayTask[ScanView]):
             direction = _unit(plan.center[target] - position)
             length, free = _ahead(plan, bare, position, direction, at, target)
             off = _metres_off(floor, position, direction, length, view.rules.body_radius_m)
-            turn = np.where(straight_on, np.nan, _signed_turn(heading, direction))
-            columns += [np.where(there, value, np.nan) for value in (turn, length, free, off)]
+            line = _unit(plan.center[target] - plan.center[at])
+            turn, plain = (
+                np.where(straight_on, np.nan, _signed_turn(*way)) for way in ((heading, direction), (along, line))
+            )
+            columns += [np.where(there, value, np.nan) for value in (turn, plain, length, free, off)]
             step = np.where(there & np.isfinite(length), length, 0.0)
             position = position + direction * step[:, None]
-            heading = np.where(there[:, None], direction, heading)
+            heading, along = (np.where(there[:, None], new, old) for new, old in ((direction, heading), (line, along)))
             at = np.where(there, target, at)
-        table = np.stack(columns, axis=1).reshape(len(operands), len(columns) // 4, 4)
+        kinds = len(WalkedRoute._fields)
+        table = np.stack(columns, axis=1).reshape(len(operands), len(columns) // kinds, kinds)
         return WalkedRoute(*np.moveaxis(table, 2, 0))
 
     def _written(self, view: ScanView) -> dict[tuple[str, ...], Route]:
@@ -251,23 +257,32 @@ def _turn_names(turns: FloatArray) -> StrArray:
     return truth
 
 
-def _wrong(turns: FloatArray, reading_deg: float, back_max: int) -> BoolArray | None:
+def _wrong(turns: FloatArray, plain: FloatArray, reading_deg: float, back_max: int) -> BoolArray | None:
     """Which of `_sequences` are wrong options of each route (n, legs), (n, u); None for routes too long for options.
 
-    A turn within ``reading_deg`` of 135° may be read as "back" or as the turn to its side: neither is wrong.
+    A turn within ``reading_deg`` of 135° may be read as "back" or as the turn to its side: neither is wrong. Nor is
+    what the turns from centre to centre, ``plain``, are read as; without ``reading_deg`` the walked ones alone count.
     """
     if turns.shape[1] > OFFERED_TURNS_MAX:
         return None
-    side, size = np.where(turns > 0, LEFT, RIGHT), np.abs(turns)
-    said = np.where(np.isnan(turns), -1, np.where(size >= BACK_FROM_DEG, BACK, side))
-    close = np.abs(size - BACK_FROM_DEG) < reading_deg
-    read = np.where(close, np.where(said == BACK, side, BACK), said)
+    read = _readings(turns, reading_deg)
+    if reading_deg > 0:
+        read |= _readings(plain, reading_deg)
     order = np.isnan(turns).argsort(axis=1, kind="stable")  # a route that begins straight on has no first turn
-    said, read = (np.take_along_axis(numbers, order, 1)[:, None] for numbers in (said, read))
+    read = np.take_along_axis(read, order[:, :, None], 1)
+    there = ~np.take_along_axis(np.isnan(turns), order, 1)
     offered = _sequences(turns.shape[1])[0]
-    as_long = ((offered >= 0) == (said >= 0)).all(2)
-    right = ((offered == said) | (offered == read)).all(2)
+    as_long = ((offered >= 0) == there[:, None]).all(2)
+    right = (read[:, np.arange(turns.shape[1]), offered] | (offered < 0)).all(2)
     return np.asarray(as_long & ~right & ((offered == BACK).sum(1) <= back_max))
+
+
+def _readings(turns: FloatArray, reading_deg: float) -> BoolArray:
+    """What each turn (n, legs) may be read as, (n, legs, 3) in the order of `TURNS`; nothing where there is none."""
+    size = np.abs(turns)
+    aside = (size < BACK_FROM_DEG) | (size - BACK_FROM_DEG < reading_deg)
+    back = (size >= BACK_FROM_DEG) | (BACK_FROM_DEG - size < reading_deg)
+    return np.stack([aside & (turns > 0), aside & (turns <= 0), back], axis=2)
 
 
 @cache

@@ -236,6 +236,26 @@ def test_no_option_is_the_other_reading_of_a_turn() -> None:
     )
 
 
+def test_no_option_is_what_straight_lines_from_centre_to_centre_say() -> None:
+    """Who walks touches the table's near edge and turns by 107 degrees there; from its centre it would be 136."""
+    objects: list[Placed] = [
+        ("bed", (0, 0, 0.5), (0.2, 0.2, 1), 0),
+        ("tv", (3.5, 0, 0.5), (0.2, 0.2, 1), 0),
+        ("table", (2, -3, 0.5), (3, 3, 1), 0),  # atan2(-3, 2) = -56.3 degrees from the bed
+        ("sofa", (-2.5, -2, 0.5), (0.2, 0.2, 1), 0),  # atan2(1, -4.5) = 167.5 degrees from the table
+    ]
+    scene = on_floor(make_scene(objects, area=64))
+    wrong = {}
+    for reading in (0.0, STRICT.turn_reading_deg):
+        view = IndoorView(scene, STRICT.model_copy(update={"turn_reading_deg": reading}))
+        answers = TASK.answer(view, np.array([[view.index[n] for n in ("bed", "tv", "table", "sofa")] + [-1]]))
+        assert answers.truth[0] == "Turn Right, Turn Right"
+        assert answers.facts[2].value[0] == pytest.approx(-107.0, abs=1.5)
+        wrong[reading] = set(answers.wrong[0].as_py())
+    assert wrong[0.0] - wrong[STRICT.turn_reading_deg] == {"Turn Right, Turn Back"}
+    assert len(wrong[0.0]) == 7
+
+
 def test_written_routes_go_first_and_are_checked() -> None:
     right = Route(start="bed", facing="table", passed=("table", "lamp"), turns=("Turn Left",))
     wrong = Route(start="sofa", facing="table", passed=("table", "lamp"), turns=("Turn Left",))
