@@ -19,7 +19,6 @@ from pipeline.benchmarks.cityeqa.wording import Phrase
 from pipeline.benchmarks.ergeobench.columns import table
 from pipeline.benchmarks.ergeobench.rules import COMMON_SENSE, SPATIAL
 from pipeline.benchmarks.vsi.rules import PROFILES
-from pipeline.benchmarks.vsi.tasks.registry import TASKS
 from pipeline.core.identity import digest
 from pipeline.core.schema import AnyScene
 from pipeline.core.tables import asked_in
@@ -30,7 +29,7 @@ from pipeline.worlds.city.facts import CityScene
 from pipeline.worlds.indoor.view import IndoorView
 from pipeline.worlds.panorama.facts import PanoramaScene
 from pipeline.worlds.registry import READERS, WORLDS
-from tests.bench.builds import CAP, raw_scenes, read_scenes
+from tests.bench.builds import CAP, profile_tasks, raw_scenes, read_scenes
 from tests.bench.measuring import Figure, temporary, timed
 from tests.benchmarks.cityeqa.cities import ill_answered, ill_supplemented, sample, small, tasks_of
 from tests.benchmarks.embodied4c import logs
@@ -68,7 +67,8 @@ def scans(count: str = "10000") -> Shown:
             tally[row["task"]]["candidates"] += 1
             tally[row["task"]].update(_faults(oracles[row["scene"].split("/")[1]], row, profile))
         for found in tables:
-            for row in asked_in(select(found, TASKS, CAP, as_released=profile == "official")).to_pylist():
+            released = profile == "official"
+            for row in asked_in(select(found, profile_tasks(profile), CAP, as_released=released)).to_pylist():
                 tally[row["task"]]["questions"] += 1
                 tally[row["task"]].update(_two_right(oracles[row["scene"].split("/")[1]], row, profile))
         shown = Table("task", *TALLIED, title=f"Profile {profile}, answered by the oracle", title_justify="left")
@@ -79,7 +79,7 @@ def scans(count: str = "10000") -> Shown:
 
 def _tables(profile: str) -> Iterator[Any]:
     for scene in read_scenes():
-        yield candidates(IndoorView(scene, PROFILES[profile]), list(TASKS.values()))
+        yield candidates(IndoorView(scene, PROFILES[profile]), list(profile_tasks(profile).values()))
 
 
 def _kept(table: Any) -> list[dict[str, Any]]:

@@ -23,8 +23,8 @@ from scipy.spatial import cKDTree
 from flows.cli.diff import report_of
 from flows.cli.report import report_page
 from pipeline.benchmarks.registry import BENCHMARKS
-from pipeline.benchmarks.vsi.rules import PROFILES, STRICT
-from pipeline.benchmarks.vsi.tasks.registry import TASKS
+from pipeline.benchmarks.vsi.rules import PROFILES, STRICT, ScanView
+from pipeline.benchmarks.vsi.tasks.registry import ASKED, TASKS
 from pipeline.core.arrays import IntArray
 from pipeline.core.parquet import read_table, table_bytes
 from pipeline.core.schema import Scene
@@ -33,6 +33,7 @@ from pipeline.engine.manifest import MANIFEST_FILE, read_manifest
 from pipeline.engine.stage import STORE
 from pipeline.geometry.boxes import Boxes, closest_distance_m
 from pipeline.geometry.grids import GRID_STEP_M, SampledBoxes
+from pipeline.questions.arrays import ArrayTask
 from pipeline.questions.selection import select
 from pipeline.reading.files import SceneFiles
 from pipeline.release.history import HISTORY_FILE, history
@@ -80,12 +81,18 @@ def read_scenes() -> list[Scene]:
 # Candidates
 
 
+def profile_tasks(profile: str) -> dict[str, ArrayTask[ScanView]]:
+    """Name -> each task that a profile of VSI-Bench asks."""
+    return {name: TASKS[name] for name in ASKED[profile]}
+
+
 def generation() -> Iterator[Figure]:
-    """All candidates of all tasks, in one process."""
+    """All candidates of all tasks that each profile asks, in one process."""
     reading, scenes = timed(read_scenes)
     yield Figure(f"read {len(scenes)} scenes", reading.cpu_s, "s")
-    tasks = {"all tasks": list(TASKS.values())} | {name: [task] for name, task in TASKS.items()}
     for profile, rules in PROFILES.items():
+        asked = profile_tasks(profile)
+        tasks = {"all tasks": list(asked.values())} | {name: [task] for name, task in asked.items()}
         for what, chosen in tasks.items():
             cost, tables = timed(
                 lambda rules=rules, chosen=chosen: [candidates(IndoorView(s, rules), chosen) for s in scenes]

@@ -49,6 +49,21 @@ def test_no_build_has_more_questions_than_were_foreseen(meta: Path, tmp_path: Pa
     assert known.models[0].most_usd is not None
 
 
+@pytest.mark.slow
+def test_doctor_says_whether_published_answers_lie_beside_the_metadata(
+    scan2qa: Cli, meta: Path, tmp_path: Path
+) -> None:
+    alone = scan2qa("doctor", "--root", f"vsi_meta={meta}")
+    assert "No published answers beside the data (test.jsonl or " in alone.out
+    assert "give it with --set known=FILE" in alone.out
+    question = {"id": 1, "dataset": "scannet", "scene_name": "elsewhere", "question_type": "object_counting"}
+    question |= {"question": "How many chair(s) are in this room?", "ground_truth": "2", "options": None}
+    (tmp_path / "questions.jsonl").write_text(json.dumps(question) + "\n")
+    beside = scan2qa("doctor", "--root", f"vsi_meta={meta}")
+    assert "No published answers" not in beside.out
+    assert f"Published answers: {tmp_path / 'questions.jsonl'}." in beside.out
+
+
 def test_of_scans_that_take_long_to_read_the_caps_are_known(tmp_path: Path) -> None:
     (tmp_path / "scene0000_00").mkdir()
     (tmp_path / "scene0000_00" / "scene0000_00_vh_clean_2.ply").write_bytes(b"ply")
