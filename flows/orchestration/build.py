@@ -24,7 +24,7 @@ from flows.remote.cluster import CLUSTERS, Cluster, check_runner
 from pipeline.core.errors import ConfigError, require_extra
 from pipeline.engine.change_causes import changes
 from pipeline.engine.config import BuildConfig, load_config
-from pipeline.engine.manifest import read_manifest
+from pipeline.engine.manifest import read_manifest, read_quarantine
 from pipeline.engine.run import Execute
 from pipeline.llm.providers import check_installed
 from pipeline.stages.builder import SAMPLES, Builder
@@ -127,8 +127,9 @@ def _resolve_settings(request: BuildRequest) -> tuple[BuildConfig, Path, SavedBu
             saved, file = unfinished, UNFINISHED_FILE
         elif unfinished.at and unfinished.unsaid() != saved.unsaid():
             stop_spinner()
-            said = f"The run started at {unfinished.at} UTC did not finish, and its arguments were not saved"
-            console.print(f"{said}: {unfinished.unsaid() or 'none'}", soft_wrap=True)
+            said = f"The run started at {unfinished.at} UTC did not finish or built no scene"
+            arguments = unfinished.unsaid() or "none"
+            console.print(f"{said}, and its arguments were not saved: {arguments}", soft_wrap=True)
     settings = saved.with_settings(request.settings)
     _refuse_another(folder, saved, config, "benchmark")  # whose settings would not fit
     try:
@@ -176,7 +177,13 @@ def check(resolved: ResolvedBuild, stage: str | None = None) -> Builder:
 def started(resolved: ResolvedBuild, stage: str | None = None) -> Iterator[Builder]:
     """Within the block a build is run, by this builder; its arguments are saved if it succeeds."""
     builder = check(resolved, stage)
-    with save_if_successful(resolved.folder, resolved.config, resolved.settings, resolved.roots):
+    folder = resolved.folder
+
+    def has_built() -> bool:
+        left_out = {one.unit for one in read_quarantine(folder)}
+        return stage is not None or not left_out.issuperset(builder.inputs())
+
+    with save_if_successful(folder, resolved.config, resolved.settings, resolved.roots, has_built):
         yield builder
 
 

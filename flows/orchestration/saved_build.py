@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -75,11 +75,16 @@ def read_saved_build(folder: Path, file: str = SAVED_FILE) -> SavedBuild:
 
 @contextmanager
 def save_if_successful(
-    folder: Path, config: BuildConfig, settings: Sequence[str], roots: Mapping[str, Path]
+    folder: Path,
+    config: BuildConfig,
+    settings: Sequence[str],
+    roots: Mapping[str, Path],
+    has_built: Callable[[], bool] = lambda: True,
 ) -> Iterator[None]:
     """Saves the arguments of a build, ``roots`` those that were given, once the block ends without an error.
 
-    Until then, and if it is cancelled or fails, they stand in `UNFINISHED_FILE`; a call that is refused leaves nothing.
+    Until then, and if it is cancelled, fails or has built no scene at all (``has_built``), they stand in
+    `UNFINISHED_FILE`; a call that is refused leaves nothing.
     """
     path = folder / UNFINISHED_FILE
     before = path.read_bytes() if path.exists() else None
@@ -100,5 +105,6 @@ def save_if_successful(
         else:
             write_atomically(path, before)
         raise
-    write_atomically(folder / SAVED_FILE, raw)
-    path.unlink(missing_ok=True)
+    if has_built():
+        write_atomically(folder / SAVED_FILE, raw)
+        path.unlink(missing_ok=True)

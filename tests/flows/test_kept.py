@@ -81,6 +81,23 @@ def test_samples_never_replace_real_data(scan2qa: Cli, root: str, out: Path) -> 
     assert (out / "release" / "README.md").read_bytes() == before
 
 
+def test_a_run_that_builds_no_scene_saves_nothing(scan2qa: Cli, root: str, out: Path, tmp_path: Path) -> None:
+    scan2qa("build", "vsi", "--root", root, "--out", out)
+    kept = (out / SAVED_FILE).read_bytes()
+    for name, broken in (("cut", '{"x": {"dataset": "a"'), ("empty", '{"x": {"dataset": "a"}}')):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "a.json").write_text(broken)
+        bad = f"vsi_meta={tmp_path / name}"
+        assert scan2qa("build", "vsi", "--root", bad, "--out", out).code == 3
+        assert (out / SAVED_FILE).read_bytes() == kept
+        assert (out / UNFINISHED_FILE).exists()
+    run = scan2qa("build", "vsi", "--out", out)
+    assert run.code == 0
+    assert f"its arguments were not saved: --root {bad}" in run.out
+    assert f"As last time: --root {root}" in run.out
+    assert not (out / UNFINISHED_FILE).exists()
+
+
 def test_another_build_is_not_laid_over_it(scan2qa: Cli, root: str, out: Path) -> None:
     scan2qa("build", "vsi", "--root", root, "--out", out)
     run = scan2qa("build", "vsi", "--root", root, "--out", out, "--set", "build=other")
@@ -155,7 +172,7 @@ def test_a_run_that_is_killed_keeps_its_arguments_apart(scan2qa: Cli, root: str,
     assert (out / SAVED_FILE).read_bytes() == kept
     assert scan2qa("builds", tmp_path).out.count("last run not finished") == 1
     run = scan2qa("build", "vsi", "--out", out)
-    told = re.search(r"The run started at .+ UTC did not finish, and its arguments were not saved: (.+)", run.out)
+    told = re.search(r"The run started at .+ UTC did not finish .+ its arguments were not saved: (.+)", run.out)
     assert told
     assert told[1].startswith(" ".join(other))
     assert f"As last time: --root {root}" in run.out
