@@ -29,10 +29,10 @@ def trial(folder: Path, questions: int, answers: Path | None) -> None:
     if answers is not None:
         _show(answers, place / "key.csv", _released(folder))
         return
-    released = _released(folder)
-    if any((folder / "release" / "data").glob(f"{TINY}-*.parquet")):
-        few = _released(folder, TINY)  # so that people answer what models are tried on
-        released = few if len(few) >= questions else released
+    has_tiny = any((folder / "release" / "data").glob(f"{TINY}-*.parquet"))
+    released = _released(folder, TINY) if has_tiny else []  # so that people answer what models are tried on
+    if len(released) < questions:
+        released = _released(folder)
     media = {question.id: shown for question in released if (shown := _shown(folder, question)) is not None}
     if not media:
         raise ConfigError(f"{folder}: nothing is there to be seen, neither videos nor pictures. {video_remedy(folder)}")

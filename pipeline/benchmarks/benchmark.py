@@ -212,7 +212,7 @@ class Benchmark(Generic[V, R]):
         blind_map: of a question (a row of `tables.QUESTIONS`) and its observed scene: PNG of a map that reviewers see
             before they answer, and that does not tell the answer; None: there is none.
         scene_records: of its scenes, one after the other, its rules and the released questions (`tables.QUESTIONS`):
-            what a release holds of the scenes themselves; None: nothing.
+            what a release holds of the scenes themselves, in the module of its card; None: nothing.
         map_before: task -> what of a scene's map its reviewers may see before they answer: "ground", "things", "path".
             Of a task that is not named nothing, since a map may give the answer away.
         released: the profile that repeats the published benchmark in its wording and in what of a scene is asked too.

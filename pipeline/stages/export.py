@@ -166,13 +166,7 @@ def uses(config: BuildConfig, reader: Reader | None) -> tuple[str, ...]:
     worlds = [
         part.__module__ for world in benchmark.worlds for part in (world.facts, world.visibility, world.top_down_map)
     ]
-    parts = (
-        type(benchmark),
-        benchmark.columns.table,
-        benchmark.pictures,
-        benchmark.harness,
-        *filter(None, [benchmark.scene_records]),
-    )
+    parts = (type(benchmark), benchmark.columns.table, benchmark.pictures, benchmark.harness)
     return (*(part.__module__ for part in parts), benchmark.card.module, *worlds)
 
 

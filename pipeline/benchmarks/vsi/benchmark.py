@@ -6,9 +6,8 @@ from typing import Final
 
 from pipeline.benchmarks.benchmark import Audit, Benchmark, FromMetadata
 from pipeline.benchmarks.vsi.audit import contradictions, coverage, examine
-from pipeline.benchmarks.vsi.card import CARD, COLUMNS, REVSI_COLUMNS, harness_files
+from pipeline.benchmarks.vsi.card import CARD, COLUMNS, REVSI_COLUMNS, harness_files, scene_records
 from pipeline.benchmarks.vsi.drawings import DRAWINGS
-from pipeline.benchmarks.vsi.records import scene_records
 from pipeline.benchmarks.vsi.rules import PROFILES, Rules, ScanView
 from pipeline.benchmarks.vsi.score import DIRECTION, FAMILIES, LEVELS, SCORE
 from pipeline.benchmarks.vsi.tasks.measures import RoomSize

@@ -1,24 +1,30 @@
-"""The release of VSI-Bench: public columns, dataset card, and files for lmms-eval and VLMEvalKit.
+"""The release of VSI-Bench: columns, card, files for lmms-eval and VLMEvalKit, metadata and maps of the scenes.
 
 Both harnesses mark it with their own functions of VSI-Bench.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import json
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Final
 
 import pyarrow as pa
 
-from pipeline.benchmarks.benchmark import Card
+from pipeline.benchmarks.benchmark import Card, SceneRecords
+from pipeline.benchmarks.vsi.cognitive_maps import map_questions
+from pipeline.benchmarks.vsi.rules import Rules
+from pipeline.benchmarks.vsi.tasks.registry import TASKS
+from pipeline.benchmarks.vsi.tasks.relations import RelDistance
 from pipeline.core.identity import question_ids
-from pipeline.core.tables import MAPS, NUM_FRAMES, TWIN, budget_folder, budget_of
+from pipeline.core.tables import MAPS, NUM_FRAMES, QUESTIONS, TWIN, budget_folder, budget_of
 from pipeline.core.templates import load_table
 from pipeline.questions.arrays import ANNOTATED
 from pipeline.questions.harness import ABOUT, FOLDER, UTILS, lmms_eval, vlmevalkit
 from pipeline.questions.published import REQUIRED, Columns
 from pipeline.questions.twins import TWIN_FRAMES
-from pipeline.worlds.indoor.readers.vsi_meta import METADATA_FOLDER
+from pipeline.worlds.indoor.facts import IndoorScene
+from pipeline.worlds.indoor.readers.vsi_meta import METADATA_FOLDER, metadata_of
 
 _PARTS: Final = {
     FOLDER: ABOUT,
@@ -205,3 +211,25 @@ def _vlmevalkit_row(row: Mapping[str, Any], video: str) -> dict[str, Any]:
     shared = {name: row[name] for name in ("question_type", "question")}
     own = {"index": row["id"], "video": video, "candidates": row["options"] or (), "answer": row["ground_truth"]}
     return shared | own
+
+
+_MAP_COLUMNS: Final = ("id", "scene", "task", "text", "options", "ground_truth", "flags")
+_MAPS: Final = pa.schema([*(QUESTIONS.field(name) for name in _MAP_COLUMNS), pa.field("of", pa.int64())])
+
+
+def scene_records(scenes: Iterable[IndoorScene], rules: Rules, asked: pa.Table) -> SceneRecords:
+    """``meta_info/DATASET.json`` as reader `vsi_meta` reads it, and the questions for maps, by id."""
+    named: dict[str, list[dict[str, Any]]] = {}
+    for row in asked.select(["id", "scene", "task", "operands"]).to_pylist():
+        if isinstance(TASKS[row["task"]], RelDistance):
+            named.setdefault(row["scene"], []).append(row)
+    written: dict[str, dict[str, Any]] = {}
+    maps: list[dict[str, Any]] = []
+    for scene in scenes:
+        written.setdefault(scene.dataset, {})[scene.name] = metadata_of(scene)
+        maps += map_questions(scene, rules, named.get(scene.id, ()))
+    files = {
+        f"{METADATA_FOLDER}/{dataset}.json": json.dumps(own, ensure_ascii=False, allow_nan=False).encode()
+        for dataset, own in written.items()
+    }
+    return SceneRecords(pa.Table.from_pylist(sorted(maps, key=lambda row: int(row["id"])), _MAPS), files)

@@ -154,7 +154,7 @@ def read_osm(
     import osmium  # of the extra [flights], which scans need not have
 
     files.raw(path)  # digested, and sound enough to be opened
-    tally, features, ways, areas, lines = Tally(), [], 0, 0, Lines(keys)
+    tally, features, ways, areas, lines = Tally(), [], 0, 0, BridgesAndWaters(keys)
     try:
         with sorted_extract(path) as extract:
             things: Any = osmium.FileProcessor(extract).with_areas()
@@ -192,7 +192,7 @@ _WATERS: Final[Mapping[str, frozenset[str]]] = {
 }
 
 
-class Lines:
+class BridgesAndWaters:
     """Long things that a map has as lines: bridges, with the outline of what they carry, and waters, point by point.
 
     Of a sea or a river it is told where it is, not how far it goes: it is there, and nobody can name it.

@@ -59,6 +59,7 @@ def test_metadata_are_read_as_they_were_written(tmp_path: Path) -> None:
         ("findings", "none"),
         ("video", {"fps": -1}),
         ("video", [30]),
+        ("fixes", json.loads("[" * 900 + "]" * 900)),
     ],
 )
 def test_what_no_release_writes_is_refused(key: str, value: object, tmp_path: Path) -> None:

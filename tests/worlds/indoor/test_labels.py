@@ -27,7 +27,7 @@ from pipeline.worlds.indoor.labels.boxes import (
     upright_axes,
 )
 from pipeline.worlds.indoor.labels.proposals import Detections, lifted
-from pipeline.worlds.indoor.labels.surface import Surface, fitted, picture_T_world, surface_of, views_of
+from pipeline.worlds.indoor.labels.surface import SampledSurface, fitted, picture_T_world, surface_of, views_of
 from pipeline.worlds.indoor.readers.frames import no_frames
 from pipeline.worlds.indoor.readers.meshes import PlyMesh
 from tests.worlds.indoor.made_capture import BOXES, LENS, ROOM, SIZE, room_mesh, walk
@@ -40,9 +40,9 @@ def sheet(x: tuple[float, float], y: tuple[float, float], z: float) -> np.ndarra
     return np.stack([axis.ravel() for axis in grid], axis=1)
 
 
-def surface(*parts: np.ndarray, turn_deg: float = 0.0) -> Surface:
+def surface(*parts: np.ndarray, turn_deg: float = 0.0) -> SampledSurface:
     points = np.concatenate(parts) @ upright_axes(turn_deg)
-    return Surface(points.astype(np.float32), np.zeros(points.shape, np.uint8), 0.01, 0.0, 0.0)
+    return SampledSurface(points.astype(np.float32), np.zeros(points.shape, np.uint8), 0.01, 0.0, 0.0)
 
 
 FLOOR = sheet((0, 4), (0, 3), 0.0)

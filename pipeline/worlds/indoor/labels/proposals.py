@@ -15,7 +15,7 @@ from pipeline.core.schema import Model, Name, Share
 from pipeline.geometry.scans import Frames
 from pipeline.reading.checks import check_name
 from pipeline.worlds.indoor.labels.boxes import PlacedBox, upright_axes
-from pipeline.worlds.indoor.labels.surface import Surface, picture_T_world, turn_of, unhidden
+from pipeline.worlds.indoor.labels.surface import SampledSurface, picture_T_world, turn_of, unhidden
 from pipeline.worlds.indoor.readers.categories import normal
 
 FRAMES_ASKED: Final = 16
@@ -69,7 +69,9 @@ def asked_frames(frames: Frames) -> list[int]:
     return np.unique(np.linspace(0, count - 1, min(FRAMES_ASKED, count)).astype(np.intp)).tolist() if count else []
 
 
-def lifted(found: Sequence[tuple[int, Detections, tuple[int, int]]], surface: Surface, frames: Frames) -> Proposals:
+def lifted(
+    found: Sequence[tuple[int, Detections, tuple[int, int]]], surface: SampledSurface, frames: Frames
+) -> Proposals:
     """Detections as upright boxes along the walls; those of one label that overlap are one thing.
 
     Args:

@@ -29,7 +29,7 @@ _PLAIN: Final = (
 )  # without film
 
 
-class Surface(NamedTuple):
+class SampledSurface(NamedTuple):
     """Points (N, 3) metres in the world frame, float32; RGB (N, 3); their spacing; the height of the floor.
 
     ``turn_deg`` in [-45, 45) is the direction in which most of the walls run, from +x or +y.
@@ -42,10 +42,10 @@ class Surface(NamedTuple):
     turn_deg: float
 
 
-def surface_of(mesh: PlyMesh | None, frames: Frames) -> Surface:
+def surface_of(mesh: PlyMesh | None, frames: Frames) -> SampledSurface:
     """The surface of a mesh or cloud, its colours those of the frames that show it from nearest by."""
     if mesh is None:
-        return Surface(np.empty((0, 3), np.float32), np.empty((0, 3), np.uint8), 0.02, 0.0, 0.0)
+        return SampledSurface(np.empty((0, 3), np.float32), np.empty((0, 3), np.uint8), 0.02, 0.0, 0.0)
     if len(mesh.faces):
         points, light, spacing_m, turn_deg = _sampled(mesh)
     else:
@@ -54,7 +54,9 @@ def surface_of(mesh: PlyMesh | None, frames: Frames) -> Surface:
         light, spacing_m = np.full(len(points), 0.5), _spacing_m(points)
     colors = _PLAIN[0] + _PLAIN[1] * light[:, None]
     _colour(points, colors, frames)
-    return Surface(points.astype(np.float32), colors.round().astype(np.uint8), spacing_m, _floor(points), turn_deg)
+    return SampledSurface(
+        points.astype(np.float32), colors.round().astype(np.uint8), spacing_m, _floor(points), turn_deg
+    )
 
 
 def fused_mesh(frames: Frames) -> FusedMesh | None:
@@ -162,7 +164,7 @@ _POINTS_MIN: Final = 12
 _OUTLIERS_PCT: Final = 1.0
 
 
-def fitted(box: PlacedBox, surface: Surface, low: float, high: float, tighten: bool) -> PlacedBox | None:
+def fitted(box: PlacedBox, surface: SampledSurface, low: float, high: float, tighten: bool) -> PlacedBox | None:
     """A box on the same rectangle from what its thing stands on up to its top; None where there are no points.
 
     Only points between the heights ``low`` and ``high`` count. What the thing stands on is the highest layer that goes
@@ -252,7 +254,7 @@ class BoxView(NamedTuple):
     picture_T_world: list[list[float]]
 
 
-def views_of(box: PlacedBox, surface: Surface, frames: Frames, most: int = 6) -> list[BoxView]:
+def views_of(box: PlacedBox, surface: SampledSurface, frames: Frames, most: int = 6) -> list[BoxView]:
     """The frames that show most of a box, the best first; two are never neighbours in a long film."""
     if not len(frames.time_s):
         return []
@@ -313,7 +315,7 @@ def _extent(place: FloatArray, inside: BoolArray) -> FloatArray:
     return np.maximum(high - low, 0.0)
 
 
-def _samples(box: PlacedBox, surface: Surface) -> FloatArray:
+def _samples(box: PlacedBox, surface: SampledSurface) -> FloatArray:
     """Points of the surface in a box, without what it stands on; where there are few, a grid of 5 x 5 x 5 in it."""
     half = np.array(box.size) / 2
     local = (surface.points.astype(float) - np.array(box.center)) @ box.rows.T

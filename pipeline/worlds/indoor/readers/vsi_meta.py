@@ -262,11 +262,13 @@ def _stated(raw: object, key: str, form: TypeAdapter[S], findings: Findings) -> 
     if raw is None:
         return None
     told = "it has characters that cannot be printed"
-    if _is_printable(raw):
-        try:
+    try:
+        if _is_printable(raw):
             return form.validate_python(raw)
-        except ValidationError as error:
-            told = printable(" ".join(str(error).split())[:200])
+    except ValidationError as error:
+        told = printable(" ".join(str(error).split())[:200])
+    except RecursionError:
+        told = "it is nested too deeply"
     message = f"{key} is not as a release of scan2qa writes it: {told}"
     findings.add(fault("wrong_value", key, message, "write the release again"))
     return None
