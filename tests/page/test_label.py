@@ -6,6 +6,7 @@ import base64
 import json
 import re
 import threading
+import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
@@ -20,6 +21,7 @@ from flows.label_app.app import LabelPages
 from flows.label_app.detector import detect
 from flows.label_app.scene import LabelledScene
 from pipeline.core.errors import ConfigError, RawDataError, StoreError
+from pipeline.core.files import write_atomically
 from pipeline.formats.images import size_of
 from pipeline.worlds.indoor.labels.boxes import PlacedBox
 from pipeline.worlds.indoor.labels.proposals import Proposals
@@ -232,7 +234,14 @@ def page(chromium: Browser) -> Iterator[Page]:
 
 
 @pytest.mark.slow
-def test_a_person_draws_names_pulls_tightens_and_undoes(folder: Path, page: Page) -> None:
+def test_a_person_draws_names_pulls_tightens_and_undoes(
+    folder: Path, page: Page, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def slow(*told: Any) -> None:  # names are typed while a save is on its way: "Saved" is said of the last one
+        time.sleep(0.3)
+        write_atomically(*told)
+
+    monkeypatch.setattr("pipeline.worlds.indoor.labels.boxes.write_atomically", slow)
     status, plan, top = page.locator("#status"), page.locator("#plan"), page.locator("#top")
     errors: list[str] = []
     page.on("pageerror", lambda error: errors.append(str(error)))

@@ -87,6 +87,7 @@ async function save() {
       scene.digest = (await answer.json()).digest;
       problem("");
       keep(more);
+      if (more) continue; // what changed meanwhile is not saved yet
       const drafts = boxes.filter(one => !one.label).length;
       status(`Saved ${new Date().toLocaleTimeString()}` + (drafts ? `, but ${drafts} without a name` : ""));
     } else {
