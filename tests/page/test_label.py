@@ -21,7 +21,7 @@ from flows.label_app.app import LabelPages
 from flows.label_app.detector import detect
 from flows.label_app.scene import LabelledScene
 from pipeline.core.errors import ConfigError, RawDataError, StoreError
-from pipeline.core.files import write_atomically
+from pipeline.core.files import read_file
 from pipeline.formats.images import size_of
 from pipeline.worlds.indoor.labels.boxes import PlacedBox
 from pipeline.worlds.indoor.labels.proposals import Proposals
@@ -237,11 +237,11 @@ def page(chromium: Browser) -> Iterator[Page]:
 def test_a_person_draws_names_pulls_tightens_and_undoes(
     folder: Path, page: Page, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def slow(*told: Any) -> None:  # names are typed while a save is on its way: "Saved" is said of the last one
-        time.sleep(0.3)
-        write_atomically(*told)
+    def slow(*told: Any) -> bytes:  # names are typed while a save is on its way: "Saved" is said of the last one
+        time.sleep(0.5)
+        return read_file(*told)
 
-    monkeypatch.setattr("pipeline.worlds.indoor.labels.boxes.write_atomically", slow)
+    monkeypatch.setattr("pipeline.worlds.indoor.labels.boxes.read_file", slow)
     status, plan, top = page.locator("#status"), page.locator("#plan"), page.locator("#top")
     errors: list[str] = []
     page.on("pageerror", lambda error: errors.append(str(error)))
