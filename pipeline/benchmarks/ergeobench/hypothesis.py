@@ -8,7 +8,7 @@ Names are compared with the truth's in one form. The paper compares labels by eq
 which. Ours, for both sides: without case, accents, punctuation, brackets and leading article; of a list with commas its
 first part; countries through a table of names and ISO codes (templates/tables/ergeobench/countries.yaml); cities
 without "city of" and the like; streets with abbreviations written out and without a house number. A truth may have
-several names, parted by ";": any of them is right.
+several names, parted by ";": any of them is right, and so are several of them; one that is wrong among them is wrong.
 """
 
 from __future__ import annotations
@@ -88,9 +88,14 @@ FORMS: Final[Mapping[str, Callable[[str], str]]] = {"street": street, "city": ci
 
 
 def is_same(level: str, said: str, truth: str) -> bool:
-    """Whether a name that was said is one of those of the truth, at the level "street", "city" or "country"."""
+    """Whether all names that were said are among those of the truth, at the level "street", "city" or "country"."""
     form = FORMS[level]
-    return form(said) in {form(name) for name in truth.split(PARTS) if name.strip()}
+    right = {form(name) for name in _parted(truth)}
+    return form(said) in right or bool(_parted(said)) and all(form(name) in right for name in _parted(said))
+
+
+def _parted(names: str) -> list[str]:
+    return [name.strip() for name in names.split(PARTS) if name.strip()]
 
 
 @cache
@@ -126,12 +131,15 @@ class Hypothesis:
     lon_deg: float | None = None
 
 
-def find_hypothesis(reply: str | None, required: Sequence[str]) -> Reading[Hypothesis]:
+def find_hypothesis(
+    reply: str | None, required: Sequence[str], truth: Mapping[str, str | None] | None = None
+) -> Reading[Hypothesis]:
     """The place that a reply names.
 
     Args:
         reply: its text.
         required: what it must name, of "country", "city", "street" and "coordinates".
+        truth: level -> its names, which are never taken for "unknown" (None is a town in Piedmont).
 
     Reasons for None: ``empty``, ``too_long``, ``no_json``, ``no_place``, ``missing_<field>``, ``unknown_<field>``,
     ``unreadable_coordinates``, ``coordinates_out_of_range``, ``placeholder_coordinates``.
@@ -146,10 +154,14 @@ def find_hypothesis(reply: str | None, required: Sequence[str]) -> Reading[Hypot
     said = {level: _name(fields, names) for level, names in FIELDS.items()}
     missing = next((level for level in FIELDS if level in required and not said[level]), None)
     if missing is None:
-        missing = next((level for level in FIELDS if level in required and is_unknown(said[level])), None)
+        own = {level: _parted((truth or {}).get(level) or "") for level in FIELDS}
+        unknown = {
+            level for level, name in said.items() if is_unknown(name) and not set(_parted(name)) & set(own[level])
+        }
+        missing = next((level for level in FIELDS if level in required and level in unknown), None)
         point = _coordinates(fields)
         reason = point.reason if "coordinates" in required else None
-        told = {level: None if is_unknown(name) else name for level, name in said.items()}
+        told = {level: None if level in unknown else name for level, name in said.items()}
         lat_deg, lon_deg = point.value or (None, None)
         place = Hypothesis(told["country"], told["city"], told["street"], lat_deg, lon_deg)
         reason = f"unknown_{missing}" if missing else reason

@@ -20,6 +20,7 @@ from pipeline.benchmarks.ergeobench.columns import COLUMNS, OUT_OF
 from pipeline.benchmarks.ergeobench.hypothesis import PARTS, Hypothesis, find_hypothesis, is_same
 from pipeline.benchmarks.ergeobench.rules import DIMENSIONS, GEO, SETTINGS
 from pipeline.core.arrays import FloatArray
+from pipeline.core.errors import ConfigError
 from pipeline.core.schema import Model
 from pipeline.questions.published import Published, read_own
 from pipeline.questions.scoring_protocol import (
@@ -58,13 +59,15 @@ def gls(figures: FloatArray) -> FloatArray:
     """GLS (...,) in [0, 100] of figures (9, ...) (equations 3, 4 and 6).
 
     In order: accuracy of street, city and country, hits within each of `WITHIN_KM`, all in per cent, and the median
-    error in kilometres. A level that is NaN is nowhere known (in the wilderness there is no street): the others count.
+    error in kilometres. A level that is NaN is nowhere known (in the wilderness there is no street): the others count,
+    and where none is known (on the high seas) hits and error alone.
     """
     levels = figures[:3]
     known = (~np.isnan(levels)).sum(axis=0)
     semantic = np.divide(np.nansum(levels, axis=0), known, out=np.full(known.shape, np.nan), where=known > 0)
-    hits = figures[3:8].mean(axis=0)
-    return np.asarray((semantic + hits + error_score(figures[8])) / 3)
+    parts = np.stack([semantic, figures[3:8].mean(axis=0), error_score(figures[8])])
+    counted = np.where(known > 0, 3, 2)
+    return np.asarray(np.where(known > 0, parts[0], 0.0) + parts[1] + parts[2]) / counted
 
 
 ACCURACY, INVALID = "accuracy", "invalid"
@@ -121,7 +124,7 @@ def mark(answers: Sequence[Answer], settings: GeoScoreSettings, ask: Ask | None 
         if answer.question.question_type.removesuffix(OUT_OF) in GEO:
             truth = truth_of(answer.question)  # nobody can name what there is not: no city in the wilderness
             required = [name for name in settings.required if name not in LEVELS or truth.get(name)]
-            found, unread[n] = find_hypothesis(answer.reply, required)
+            found, unread[n] = find_hypothesis(answer.reply, required, truth)
             places.append((n, found))
         else:
             letter, unread[n] = find_option(answer)
@@ -197,8 +200,26 @@ def _away_km(places: Sequence[Hypothesis | None], truths: Sequence[dict[str, Any
 
 
 def truth_of(question: Published) -> dict[str, Any]:
-    """Country, city, street, lat and lon of a released geo-localization question."""
-    return dict(json.loads(question.ground_truth))
+    """Country, city, street (None where there is none), lat and lon of a released geo-localization question.
+
+    Raises ConfigError where a name is no text or a coordinate is none.
+    """
+    remedy = "give one JSON object of country, city and street (texts, or null where there is none), lat and lon"
+    try:
+        truth = json.loads(question.ground_truth)
+    except (ValueError, RecursionError):
+        truth = None
+    if not isinstance(truth, dict):
+        raise ConfigError(f"question {question.id}: its truth is {question.ground_truth[:80]!r}; {remedy}")
+    named = {level: isinstance(truth.get(level), str | None) for level in LEVELS}
+    placed = {
+        axis: isinstance(value := truth.get(axis), int | float) and not isinstance(value, bool) and abs(value) <= most
+        for axis, most in (("lat", 90), ("lon", 180))
+    }
+    for name, is_usable in (named | placed).items():
+        if not is_usable:
+            raise ConfigError(f"question {question.id}: {name} of its truth is {str(truth.get(name))[:80]!r}; {remedy}")
+    return truth
 
 
 def figures(answers: Sequence[Answer]) -> list[Figure]:

@@ -12,6 +12,7 @@ from pipeline.benchmarks.ergeobench.hypothesis import FORMS, find_hypothesis, is
 from pipeline.benchmarks.ergeobench.rules import DIMENSIONS, SETTINGS
 from pipeline.benchmarks.ergeobench.score import ACCURACY, FARTHEST_KM, SCORE, GeoScoreSettings, gls, great_circle_km
 from pipeline.core.arrays import FloatArray
+from pipeline.core.errors import ConfigError
 from pipeline.core.identity import rng_for
 from pipeline.scoring.score import Scored, scored
 from tests.benchmarks.ergeobench.made import MODELS, TABLE_2, TABLE_3
@@ -247,6 +248,41 @@ def test_what_there_is_not_need_not_be_named(tmp_path: Path) -> None:
     assert (own["gls"], own["invalid"]) == (0, 100)
     own = values(score(tmp_path, wild, {1: reply(lat=None)}), "single, out of distribution")
     assert own["invalid"] == 100
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        {"country": None, "city": None, "street": None},  # the high seas
+        {"city": "Köln; Cologne", "street": "Rue A; A-Straße"},
+        {"country": "Italy", "city": "None", "street": "Not a Through Road"},
+        {"city": "Frankfurt (Oder)", "street": "Straße des 17. Juni"},
+        {"city": "東京", "street": "5"},
+    ],
+)
+def test_every_truth_is_a_right_reply_to_its_question(place: dict[str, Any], tmp_path: Path) -> None:
+    for task, apart in ((EMBODIED, False), (SINGLE, True)):
+        found = score(tmp_path, [row := geo(1, task, apart, **place)], {1: row["ground_truth"]})
+        assert [(row.value) for row in found.rows if row.metric in {"gls", "gls_valid"}] == [100, 100]
+
+
+def test_a_wrong_name_among_right_ones_is_wrong_and_no_place_is_known_by_hits_and_error_alone(tmp_path: Path) -> None:
+    row = geo(1, city="Köln; Cologne")
+    assert values(score(tmp_path, [row], {1: reply(city="Cologne; Bonn")}), "embodied")["city"] == 0
+    sea = geo(1, country=None, city=None, street=None)
+    own = values(score(tmp_path, [sea], {1: reply(lat=44.7347, country="Nowhereland")}), "embodied")
+    s_err = 100 * (1 - math.log(112.195) / math.log(20_038.5))
+    assert own["gls"] == pytest.approx((60 + s_err) / 2, abs=0.001)
+
+
+@pytest.mark.parametrize(
+    ("truth", "named"),
+    [("Monaco", "its truth is"), ("[]", "its truth is"), (json.dumps(MONACO | {"lat": None}), "lat of its truth"),
+     (json.dumps(MONACO | {"lon": 181}), "lon of its truth"), (json.dumps(MONACO | {"city": ["A"]}), "city of its truth")],
+)  # fmt: skip
+def test_a_bad_truth_is_an_error_that_names_its_question(truth: str, named: str, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=f"question 7: {named}"):
+        score(tmp_path, [geo(7) | {"ground_truth": truth}], {7: reply()})
 
 
 def test_what_a_reply_must_name_can_be_chosen(tmp_path: Path) -> None:
