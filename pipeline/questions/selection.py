@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 
 from pipeline.core.arrays import BoolArray, IntArray
 from pipeline.core.identity import rng_for
-from pipeline.core.tables import QUESTIONS, REJECTIONS, SELECTED
+from pipeline.core.tables import QUESTIONS, REJECTIONS, SELECTED, UNCHECKED, unchecked_in
 from pipeline.core.templates import load_template
 from pipeline.questions.arrays import ANNOTATED, WRITTEN
 from pipeline.questions.choices import LETTERS, balanced_letters, draw_options, lettered, numeric_choices, order_options
@@ -70,6 +70,9 @@ def select(
     drawn by the id takes the others out before. Candidates of tasks with a leak group are spread over what they name
     instead (`spread`), where one new candidate may displace several, and even over `Task.guess_classes`.
 
+    Questions that no second model has confirmed (`UNCHECKED`) are held back from the release: they have the same caps
+    and letters of their own, and take no place of another.
+
     Args:
         candidates: of all tasks (`tables.CANDIDATES`).
         tasks: by name.
@@ -80,20 +83,21 @@ def select(
     """
     frame = candidates.select(["id", "task", "answer", "reason", "share"]).to_pandas()
     frame["found"] = ~_written(candidates)
+    frame["held"] = unchecked_in(candidates).to_numpy()
     rare = frame[frame["share"] < 1]
     frame["lot"] = 0.0
     frame.loc[rare.index, "lot"] = [rng_for(number, THINNED).random() for number in rare["id"].tolist()]
     thinned = frame[frame["reason"].isna() & (frame["lot"] >= frame["share"])]
     asked = frame[frame["reason"].isna()].drop(index=thinned.index).sort_values(["found", "id"])
-    asked["turn"] = asked.groupby(["task", "found", "answer"], sort=False).cumcount()
+    asked["turn"] = asked.groupby(["task", "held", "found", "answer"], sort=False).cumcount()
     caps = caps_of(tasks, cap, shares or {}, most)
     asked["turn"], asked["shared"] = (asked["turn"], 0) if as_released else _spread(asked, candidates, tasks, caps)
     asked = asked.sort_values(["found", "turn", "id"])
     apart = asked["shared"] <= SHARED_MAX
-    told = _times_told(asked[apart & (not as_released)], _facts(candidates), caps)
+    told = _times_told(asked[apart & ~asked["held"] & (not as_released)], _facts(candidates), caps)
     asked["told"] = told.reindex(asked.index, fill_value=1).astype("int64")
     apart &= asked["told"] <= TOLD_MAX
-    asked["place"] = asked[apart].groupby("task", sort=False).cumcount() + 1
+    asked["place"] = asked[apart].groupby(["task", "held"], sort=False).cumcount() + 1
     asked["cap"] = asked["task"].map(caps).astype("int64")
     kept = asked[asked["place"] <= asked["cap"]].sort_values(["task", "id"])
     questions = _questions(candidates.take(pa.array(kept.index)), tasks, as_released=as_released)
@@ -152,7 +156,7 @@ def _spread(
 
     turn, shared = asked["turn"].copy(), pd.Series(0, index=asked.index)
     leak_groups = asked["task"].map({name: task.leak_group for name, task in tasks.items()})
-    for _, members in asked[leak_groups.notna()].groupby(leak_groups):
+    for _, members in asked[leak_groups.notna() & ~asked["held"]].groupby(leak_groups):
         rows = members.sort_values("id")
         named = candidates["operands"].combine_chunks().take(pa.array(rows.index)).flatten().dictionary_encode()
         things = named.indices.to_numpy().astype(np.intp).reshape(len(rows), -1)
@@ -198,10 +202,10 @@ def _refused(candidates: pa.Table, rows: pd.DataFrame, reason: str, columns: tup
 def _questions(kept: pa.Table, tasks: Mapping[str, Task[Any]], *, as_released: bool) -> pa.Table:
     """Options, letters and text for the kept candidates of one scene, given in order of task and id."""
     rows = []
-    by_task: dict[str, list[dict[str, Any]]] = {}
+    by_task: dict[tuple[str, bool], list[dict[str, Any]]] = {}
     for row in kept.to_pylist():
-        by_task.setdefault(row["task"], []).append(row)
-    for name, group in by_task.items():
+        by_task.setdefault((row["task"], UNCHECKED in (row["flags"] or ())), []).append(row)
+    for (name, _), group in by_task.items():
         task = tasks[name]
         offered = [_offer(row, task) for row in group]
         positions = balanced_letters(str(group[0]["scene"]), name, list(map(len, offered)))

@@ -57,6 +57,7 @@ _KEPT: Final = ("accepted", "corrected")
 PENDING: Final = "pending"  # configuration of the questions that await replies of the panel
 # Configurations of questions that are held back, by the reason in the rejections.
 HELD: Final[Mapping[str, str]] = {AWAITS_REPLIES: PENDING, UNCHECKED: UNCHECKED}
+UNCHECKED_PROVENANCE: Final = "unchecked_provenance"  # configuration with what `provenance` says, of `UNCHECKED`
 PUBLIC: Final = ("data", "accepted", *HELD.values())  # folders with the benchmark's own columns
 COLUMN_DOCS: Final[Mapping[str, str]] = load_table("card/columns")
 IN_BUDGETS: Final = pa.schema(

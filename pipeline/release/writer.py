@@ -50,6 +50,7 @@ from pipeline.release.tables import (
     FIXES,
     HELD,
     SCHEMA_METADATA,
+    UNCHECKED_PROVENANCE,
     accepted,
     asked_in_budget,
     budgets_table,
@@ -365,6 +366,8 @@ def _tables(
     if records is not None and records.maps.num_rows:
         tables[MAPS, split] = public(records.maps, set()).append_column("of", records.maps["of"])
     tables["provenance", split] = provenance_table(asked, scenes, inputs.settings, blind.pruned)
+    if held[UNCHECKED].num_rows:
+        tables[UNCHECKED_PROVENANCE, split] = provenance_table(held[UNCHECKED], scenes, inputs.settings)
     if any(scene.fixes for scene in scenes):
         tables[FIXES, split] = fixes_table(scenes)
     if blind.replies is not None:

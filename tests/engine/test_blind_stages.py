@@ -254,6 +254,8 @@ def test_what_no_second_model_confirmed_is_released_apart_and_people_may_accept_
     assert made.release("unchecked")[0].keys() == made.release("data")[0].keys()
     assert {row["id"] for row in made.release("data")} == {row["id"] for row in made.release("blind")} == rest
     assert {row["id"] for row in made.release("provenance")} == rest
+    assert {row["id"] for row in made.release("unchecked_provenance")} == flagged
+    assert made.release("unchecked_provenance")[0].keys() == made.release("provenance")[0].keys()
     apart = [row for row in made.release("rejected") if row["reason"] == "unchecked"]
     assert {row["id"] for row in apart} == flagged
     assert {(row["measured"], row["limit"], row["unit"]) for row in apart} == {(0.0, 1.0, "second models")}

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,7 +16,7 @@ from pipeline.benchmarks.vsi.benchmark import VSI
 from pipeline.benchmarks.vsi.rules import PROFILES, ScanView
 from pipeline.benchmarks.vsi.tasks.registry import TASKS
 from pipeline.core.parquet import table_bytes
-from pipeline.core.tables import CANDIDATES, asked_in, rejected_in
+from pipeline.core.tables import CANDIDATES, UNCHECKED, asked_in, rejected_in, unchecked_in
 from pipeline.core.templates import load_template
 from pipeline.questions.arrays import WRITTEN, ArrayTask
 from pipeline.questions.choices import LETTERS
@@ -230,6 +231,17 @@ def test_golden_question() -> None:
         "proof": None,
         "flags": ["open_plan"],
     }
+
+
+def test_what_no_second_model_confirmed_takes_no_place_and_has_its_own_cap_and_letters() -> None:
+    size = "object_size_estimation"
+    sure = [row(n, "1", task=size, operands=["door"], wording="How long?", flags=[]) for n in range(10, 18)]
+    held = [one | {"id": one["id"] - 10, "flags": ["model_assisted", UNCHECKED]} for one in sure]
+    both, alone = (asked_in(select(table(offered), TASKS, CAP)) for offered in ([*held, *sure], sure))
+    apart = unchecked_in(both)
+    assert both.filter(pc.invert(apart)).equals(alone)
+    assert both.filter(apart)["id"].to_pylist() == list(range(CAP))
+    assert Counter(both.filter(apart)["choice"].to_pylist()) == Counter(alone["choice"].to_pylist())
 
 
 def test_what_people_wrote_goes_first() -> None:
