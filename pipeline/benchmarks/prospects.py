@@ -11,7 +11,7 @@ from typing import Any, Final
 from pipeline.benchmarks.benchmark import Benchmark
 from pipeline.core.errors import RawDataError
 from pipeline.core.schema import AnyScene, Video
-from pipeline.questions.selection import caps_of
+from pipeline.questions.selection import caps_of, ends_at, times_held
 from pipeline.reading.files import SceneFiles, SceneRef
 from pipeline.reading.reader import Reader
 from pipeline.worlds.registry import WORLDS, examined
@@ -66,10 +66,11 @@ class Terms:
 
 @dataclass(frozen=True)
 class _Count:
-    """Task -> questions of one scene, up to the caps; and task -> why it has none."""
+    """Task -> questions of one scene, up to the caps; and task -> why it has none; the caps."""
 
     by_task: Counter[str]
     closed: Mapping[str, str]
+    caps: Mapping[str, int]
 
 
 def as_read(unit: str, scene: AnyScene) -> AnyScene:
@@ -90,8 +91,7 @@ def prospects(
     A scene without a video is counted again with one that lasts as long as its data: that is what the video costs, and
     what else the scene lacks is told from there.
     """
-    caps = caps_of(terms.tasks, terms.cap, benchmark.shares, terms.most)
-    total = Counter(dict.fromkeys(caps, 0))
+    total = Counter(dict.fromkeys(terms.tasks, 0))
     lost: Counter[str] = Counter()
     scenes: dict[str, dict[str, None]] = {}
     tasks: dict[str, dict[str, None]] = {}
@@ -102,16 +102,16 @@ def prospects(
         except RawDataError as error:
             left_out.setdefault(error.finding, []).append(ref.id)
             continue
-        count = _count(benchmark, scene, terms, caps)
+        count = _count(benchmark, scene, terms)
         total.update(count.by_task)
         if scene.video is None and MISSING_VIDEO in count.closed.values():
-            filmed = _count(benchmark, scene.model_copy(update={"video": _STAND_IN}), terms, caps)
+            filmed = _count(benchmark, scene.model_copy(update={"video": _STAND_IN}), terms)
             lost[MISSING_VIDEO] += filmed.by_task.total() - count.by_task.total()
             scenes.setdefault(MISSING_VIDEO, {})[ref.id] = None
             tasks.setdefault(MISSING_VIDEO, {}).update(dict.fromkeys(count.closed))
             count = filmed
         for task, reason in count.closed.items():
-            lost[reason] += caps[task]
+            lost[reason] += count.caps[task]
             scenes.setdefault(reason, {})[ref.id] = None
             tasks.setdefault(reason, {})[task] = None
     told = [Cost(name, tuple(ids), (), None, False) for name, ids in left_out.items()]
@@ -123,7 +123,7 @@ def prospects(
 
 
 def bounds(benchmark: Benchmark[Any, Any], scenes: int, terms: Terms) -> dict[str, int]:
-    """Task -> most questions that so many scenes can have, whatever is in them."""
+    """Task -> most questions that so many scenes can have, whatever is in them; of videos of a minute, at most."""
     return {task: cap * scenes for task, cap in caps_of(terms.tasks, terms.cap, benchmark.shares, terms.most).items()}
 
 
@@ -138,13 +138,14 @@ def _observed(
     return refuse_faults(WORLDS[scene.facts.world].observe(scene, geometry, terms.observe), files.path)
 
 
-def _count(benchmark: Benchmark[Any, Any], scene: AnyScene, terms: Terms, caps: Mapping[str, int]) -> _Count:
+def _count(benchmark: Benchmark[Any, Any], scene: AnyScene, terms: Terms) -> _Count:
     view = benchmark.view(scene, terms.rules)
+    found = {task.name: task.candidates(view) for task in benchmark.tasks if task.name in terms.tasks}
+    times = times_held(max(map(ends_at, found.values()), default=0.0))
+    caps = caps_of(terms.tasks, terms.cap, benchmark.shares, terms.most, times)
     by_task, closed = Counter[str](), dict[str, str]()
-    for task in benchmark.tasks:
-        if task.name not in terms.tasks:
-            continue
-        rows = task.candidates(view).select(["role", "reason"]).to_pylist()
-        by_task[task.name] = min(caps[task.name], sum(row["reason"] is None for row in rows))
-        closed.update((task.name, row["reason"]) for row in rows if row["role"] == "scene")
-    return _Count(by_task, closed)
+    for task, candidates in found.items():
+        rows = candidates.select(["role", "reason"]).to_pylist()
+        by_task[task] = min(caps[task], sum(row["reason"] is None for row in rows))
+        closed.update((task, row["reason"]) for row in rows if row["role"] == "scene")
+    return _Count(by_task, closed, caps)

@@ -8,6 +8,7 @@ one who faces the tv. So no two questions of one leak group share three of the t
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -37,8 +38,21 @@ SAME_FACT: Final = "same_fact"  # flag of a candidate ("same_fact: NAME"): other
 NOT_OFFERED: Final = "answer_not_offered"
 
 
+CAP_S: Final = 60.0  # of a video that caps are for: one that lasts longer holds more facts, and has more in proportion
+TIMES_MAX: Final = 10.0
+
+
+def times_held(seconds: float) -> float:
+    """How many times as many questions, and times at which they stand, a video of some seconds has as a short one."""
+    return min(max(seconds / CAP_S, 1.0), TIMES_MAX)
+
+
 def caps_of(
-    tasks: Iterable[str], cap: int, shares: Mapping[str, int], most: Mapping[str, int | None] | None = None
+    tasks: Iterable[str],
+    cap: int,
+    shares: Mapping[str, int],
+    most: Mapping[str, int | None] | None = None,
+    times: float = 1.0,
 ) -> dict[str, int]:
     """Most questions of one scene per task: ``cap`` of the commonest, of others by their share, rounded up.
 
@@ -46,11 +60,18 @@ def caps_of(
         tasks: their names.
         cap: most of any.
         shares: of every task how many questions there shall be for so many of others; empty: of all alike.
-        most: task -> most of it, whatever ``cap`` and its share say; None: these decide.
+        most: task -> most of it, whatever the others say; None: these decide.
+        times: see `times_held`.
     """
     whole, own = max(shares.values(), default=1), most or {}
-    caps = {task: max(1, -(-cap * (shares[task] if shares else 1) // whole)) for task in tasks}
+    wanted = {task: cap * (shares[task] if shares else 1) for task in tasks}  # times ``whole``
+    caps = {task: max(1, -(-n // whole), round(n * times / whole)) for task, n in wanted.items()}
     return {task: cap if (limit := own.get(task)) is None else limit for task, cap in caps.items()}
+
+
+def ends_at(candidates: pa.Table) -> float:
+    """Second of the video at which the last of some candidates ends; 0 where none says."""
+    return float(pc.max(candidates["until_s"]).as_py() or 0.0)
 
 
 def select(
@@ -90,7 +111,7 @@ def select(
     thinned = frame[frame["reason"].isna() & (frame["lot"] >= frame["share"])]
     asked = frame[frame["reason"].isna()].drop(index=thinned.index).sort_values(["found", "id"])
     asked["turn"] = asked.groupby(["task", "held", "found", "answer"], sort=False).cumcount()
-    caps = caps_of(tasks, cap, shares or {}, most)
+    caps = caps_of(tasks, cap, shares or {}, most, times_held(ends_at(candidates)))
     asked["turn"], asked["shared"] = (asked["turn"], 0) if as_released else _spread(asked, candidates, tasks, caps)
     asked = asked.sort_values(["found", "turn", "id"])
     apart = asked["shared"] <= SHARED_MAX
@@ -121,7 +142,7 @@ TOLD_MAX: Final = 1  # questions that follow from one fact
 
 
 def _facts(candidates: pa.Table) -> pd.Series[str]:
-    """The fact that each candidate follows from (`SAME_FACT`); null where it says none."""
+    """The facts that candidates follow from (`SAME_FACT`), by their rows, of which one may follow from several."""
     import pandas as pd
 
     flags = candidates["flags"].combine_chunks()
@@ -132,17 +153,28 @@ def _facts(candidates: pa.Table) -> pd.Series[str]:
 
 
 def _times_told(asked: pd.DataFrame, facts: pd.Series[str], caps: Mapping[str, int]) -> pd.Series[int]:
-    """How many candidates that go before tell the fact of each, and itself.
+    """How many candidates that go before follow from a fact of each, and itself; 1 where none of them is asked.
 
     Those that their task has room for go before others, and of these those of tasks with the fewest candidates.
     """
+    import pandas as pd
+
     rows = asked.assign(
-        fact=facts.reindex(asked.index),
         over=asked.groupby("task", sort=False).cumcount() >= asked["task"].map(caps).astype("int64"),
         many=asked.groupby("task")["id"].transform("size"),
     )
-    rows = rows[rows["fact"].notna()].sort_values(["found", "over", "turn", "many", "id"])
-    return rows.groupby("fact", sort=False).cumcount() + 1
+    rows = rows[rows.index.isin(facts.index)]
+    of: dict[int, list[str]] = {}
+    for row, fact in zip(facts.index.tolist(), facts.tolist(), strict=True):
+        of.setdefault(row, []).append(fact)
+    told: dict[int, int] = {}
+    before, taken = Counter[str](), set[str]()
+    for row in rows.sort_values(["found", "over", "turn", "many", "id"]).index.tolist():
+        told[row] = 1 + max((before[fact] for fact in of[row] if fact in taken), default=0)
+        before.update(of[row])
+        if told[row] <= TOLD_MAX:
+            taken.update(of[row])
+    return pd.Series(told, dtype="int64")
 
 
 def _spread(

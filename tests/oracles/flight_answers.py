@@ -130,8 +130,13 @@ def _leads_to(truth: FlightTruth, move: OracleSegment, label: str) -> bool:
 
 
 def _sequence(truth: FlightTruth, fields: Fields) -> Callable[[str], Verdict]:
-    flown, step = filmed(truth), actions(fields["step"])
-    (before,) = (i for i, m in enumerate(flown) if step <= set(m.actions))  # more than one is a fault
+    flown = filmed(truth)
+    named = re.fullmatch(r"(.+?)(?: for the (first|second|third) time)?", fields["step"])
+    step = actions(named[1])
+    same = [i for i, m in enumerate(flown) if step <= set(m.actions)]
+    assert named[2] or len(same) == 1
+    before = same[("first", "second", "third").index(named[2]) if named[2] else 0]
+    assert all(set(flown[i].actions) == step and (i == same[0] or i - 1 not in same) for i in same if i <= before)
     after = set(flown[before + 1].actions)
     return lambda option: _verdict(actions(option) == after, actions(option) < after)
 

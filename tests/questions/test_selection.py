@@ -20,7 +20,17 @@ from pipeline.core.tables import CANDIDATES, UNCHECKED, asked_in, rejected_in, u
 from pipeline.core.templates import load_template
 from pipeline.questions.arrays import WRITTEN, ArrayTask
 from pipeline.questions.choices import LETTERS
-from pipeline.questions.selection import OVER_CAP, SAME_FACT, SHARED_MAX, SHARES, THINNED, SpreadInput, select, spread
+from pipeline.questions.selection import (
+    OVER_CAP,
+    SAME_FACT,
+    SHARED_MAX,
+    SHARES,
+    THINNED,
+    SpreadInput,
+    caps_of,
+    select,
+    spread,
+)
 from pipeline.questions.task import Number
 from pipeline.worlds.indoor.facts import IndoorScene
 from pipeline.worlds.indoor.view import IndoorView
@@ -390,6 +400,28 @@ def test_real_direction_questions_no_longer_give_one_another_away(real_scenes: l
         rows = [row for row in table.to_pylist() if row["task"] in DIRECTIONS and row["reason"] is None]
         sets = {frozenset(row["operands"]) for row in rows}
         assert len(mine) == len(sets) or len(mine) >= SPREAD_CAP
+
+
+def test_a_caption_of_several_facts_is_asked_where_none_of_them_was() -> None:
+    size = "object_size_estimation"
+
+    def told(number: int, *facts: str) -> dict[str, Any]:
+        flags = [f"{SAME_FACT}: {fact}" for fact in facts]
+        return row(number, str(number), task=size, operands=["door"], wording="How many?", flags=flags)
+
+    found = select(table([told(1, "a", "b"), told(2, "b", "c"), told(3, "c", "d"), told(4, "e")]), TASKS, CAP)
+    assert asked_in(found)["id"].to_pylist() == [1, 3, 4]  # that the second is not asked leaves c to the third
+
+
+@pytest.mark.parametrize(("end_s", "times"), [(None, 1), (59.0, 1), (90.0, 1.5), (240.0, 4), (3600.0, 10)])
+def test_a_longer_video_has_more_questions(end_s: float | None, times: float) -> None:
+    size = "object_size_estimation"
+    offered = [
+        row(n, str(n), task=size, operands=["door"], wording="How many?", flags=[], until_s=end_s) for n in range(100)
+    ]
+    assert len(asked_in(select(table(offered), TASKS, CAP))) == CAP * times
+    few = {"often": 100, "seldom": 10}
+    assert caps_of(few, CAP, few, times=times) == {"often": CAP * times, "seldom": max(1, round(0.6 * times))}
 
 
 def test_one_question_is_asked_of_each_fact_and_those_of_small_tasks_go_first() -> None:

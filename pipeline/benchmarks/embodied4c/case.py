@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import permutations
+from operator import eq
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
@@ -91,6 +92,7 @@ class ExamCase(Case):
         quantity: what has to be read to answer it.
         step: to which its number is asked; None: it is in words.
         base: the number that its answer follows from, where that is not the answer: the speed, of a way to stop.
+        facts: that its answer follows from, where these are not one number or state at its time.
     """
 
     traits: tuple[str, ...] = ()
@@ -98,6 +100,7 @@ class ExamCase(Case):
     quantity: str = ""
     step: float | None = None
     base: float | None = None
+    facts: tuple[str, ...] = ()
 
     @property
     def guessed(self) -> str:
@@ -260,35 +263,43 @@ def ranked(one: ExamCase, names: Sequence[str], order: Sequence[str], spoken: It
     return words(one, ", ".join(order), others, (accepted,))
 
 
-NEIGHBOURS_S: Final = 10.0  # times within which one number or state is one fact
+NEIGHBOURS_S: Final = 10.0  # times within which one number or state is one fact, and goes on to be it
 AT_ONCE_S: Final = 1.0  # times within which kinds of one fact tell of the same
 ALIKE: Final = 1 / 3  # share of the larger by which two numbers differ that are one fact
 
 
+T = TypeVar("T")
+
+
 class ToldFacts:
-    """The facts that questions about a log ask for, each with its first time, number and answer."""
+    """The facts that questions about a log ask for, each with its first and last time and what told of it first."""
 
     def __init__(self) -> None:
-        self._found: defaultdict[str, list[tuple[float, ExamCase]]] = defaultdict(list)
+        self._found: defaultdict[str, list[tuple[float, float, Any]]] = defaultdict(list)
 
     def of(self, case: ExamCase) -> str:
         """The name of the fact that a case asks for; a new one where none before is the same."""
         kind, t_s, *about = case.operands
         fact = WORDINGS[kind].fact
         whose = "" if fact and not fact.endswith(" of") else " ".join(about[:1] if fact else about)
-        name, second = f"{fact or kind} {whose}".rstrip(), float(t_s)
+        return self.lasting(f"{fact or kind} {whose}".rstrip(), float(t_s), case, _same)
+
+    def lasting(self, name: str, second: float, state: T, same: Callable[[T, T], bool] = eq) -> str:
+        """The name of a fact at a time: a state or number that lasts is one fact for as long as it does."""
         known = self._found[name]
-        for number, (first_s, other) in enumerate(known):
-            if abs(second - first_s) <= NEIGHBOURS_S and _same(case, other, abs(second - first_s)):
+        for number, (first_s, last_s, other) in enumerate(known):
+            if max(first_s - second, second - last_s) <= NEIGHBOURS_S and same(state, other):
+                known[number] = (min(first_s, second), max(last_s, second), other)
                 return f"{name} {number}"
-        known.append((second, case))
+        known.append((second, second, state))
         return f"{name} {len(known) - 1}"
 
 
-def _same(one: ExamCase, other: ExamCase, apart_s: float) -> bool:
-    """Whether two cases of one family ask for the same, at times so far apart."""
+def _same(one: ExamCase, other: ExamCase) -> bool:
+    """Whether two cases of one family, at times near to one another, ask for the same."""
     if one.base is not None and other.base is not None:
         return abs(one.base - other.base) <= ALIKE * max(abs(one.base), abs(other.base))
+    apart_s = abs(float(one.operands[1]) - float(other.operands[1]))
     return one.answer == other.answer or (one.operands[0] != other.operands[0] and apart_s <= AT_ONCE_S)
 
 

@@ -79,7 +79,7 @@ class ExamRules(FlightRules):
 
     # Times
     exam_moments_max: int = Field(
-        default=12, ge=1, description="times of a log at which questions stand, evenly spread"
+        default=12, ge=1, description="times of a minute of a log at which questions stand, evenly spread"
     )
     past_min_s: Seconds = Field(
         default=2.0, description="of the log before a question, and of the video of one about now"

@@ -81,7 +81,7 @@ class ExamTask(CaseTask[Exam]):
         measured = isinstance(self.form, Number) and bool(self.form.unit or self.form.decimals)
         for case in every:
             if case.refusal is None and case.answer is not None:
-                case.flags.append(flag(SAME_FACT, view.told.of(case)))
+                case.flags += [flag(SAME_FACT, fact) for fact in case.facts or (view.told.of(case),)]
         if view.rules.even_answers:
             make_even(every, f"{view.scene.id} {self.name}", measured=measured)
 

@@ -11,7 +11,8 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from functools import partial
-from typing import Final, Literal
+from itertools import pairwise
+from typing import Final, Literal, NamedTuple
 
 import numpy as np
 
@@ -21,8 +22,9 @@ from pipeline.core.schema import Rejection
 from pipeline.core.templates import Operands
 from pipeline.questions.cases import WRONG_MIN, Case, CaseTask
 from pipeline.questions.rules import make_rejection
+from pipeline.questions.selection import SAME_FACT, times_held
 from pipeline.questions.task import Choice, Form
-from pipeline.worlds.flight.steps import GENERAL, CaptionStep, covers, overlap
+from pipeline.worlds.flight.steps import GENERAL, Actions, CaptionStep, covers, overlap, phrase
 from pipeline.worlds.flight.view import Need
 
 SO_FAR: Final = "over the flight so far"
@@ -31,6 +33,40 @@ TIME: Final = "time"  # slot of an operand that no question says: when it ends
 HEADING_OF_COURSE: Final = "heading_of_course"  # evidence and flag: by so much the heading may be off
 LOOK_FROM_PICTURES: Final = "look_from_pictures"  # flag: words for landmarks rest on what a model saw
 SIGHT_UNKNOWN: Final = "sight_unknown"  # flag: it is not known whether the video shows the landmarks
+
+
+class FlightEvent(NamedTuple):
+    """A movement and what it is called: "turning left", or "turning left for the second time".
+
+    Attributes:
+        words: what it is called.
+        numbered: whether these say which time it is, since there are several.
+        place: among the movements of the flight.
+        step: the movement.
+    """
+
+    words: str
+    numbered: bool
+    place: int
+    step: CaptionStep
+
+
+_TIMES: Final = ("first", "second", "third")
+
+
+def events(view: UrbanView) -> dict[Actions, list[FlightEvent]]:
+    """The movements by kind, each with what it is called; of every kind the first three."""
+    places: dict[Actions, list[int]] = {}
+    for place, step in enumerate(view.steps):
+        places.setdefault(step.actions, []).append(place)
+    called: dict[Actions, list[FlightEvent]] = {}
+    for kind, found in places.items():
+        said, numbered = phrase(kind, "ing"), len(found) > 1
+        called[kind] = [
+            FlightEvent(f"{said} for the {time} time" if numbered else said, numbered, place, view.steps[place])
+            for time, place in zip(_TIMES, found, strict=False)
+        ]
+    return called
 
 
 class FlightCase(Case):
@@ -52,6 +88,10 @@ class FlightCase(Case):
         """Says so where the heading that an answer rests on is the course of a drone that is flown nose first."""
         if view.heading_error_deg:
             self.fact(HEADING_OF_COURSE, "heading", view.heading_error_deg, "deg")
+
+    def follows_from(self, *facts: str) -> None:
+        """The facts that tell its answer: one question is asked of each (`selection.SAME_FACT`)."""
+        self.flags += [f"{SAME_FACT}: {fact}" for fact in facts]
 
     def within(self, view: UrbanView, step: CaptionStep, second: int) -> None:
         """The second lies in a movement, and not at its very begin or end."""
@@ -84,11 +124,17 @@ class FlightCase(Case):
         places = sum(all(map(overlap, run, seen)) for run in runs)
         self.require("clip_fits_elsewhere", places, "<=", 1, "places")
 
-    def once(self, view: UrbanView, step: CaptionStep) -> None:
-        """A movement is known by its name: no other does the same, or the same and more."""
+    def counted(self, view: UrbanView, event: FlightEvent) -> None:
+        """A movement is known by its name, or by which time it is: no other does the same and more, none is unclear."""
         self.require("movements_unknown", view.untracked_s, "<=", view.rules.untracked_max_s, "s")
-        times = sum(covers(step.actions, other.actions) for other in view.steps)
-        self.require("step_not_unique", times, "<=", 1, "times", step.says("ing"))
+        kind, among = event.step.actions, view.steps[: event.place + 2] if event.numbered else view.steps
+        more = sum(covers(kind, other.actions) for other in among if other.actions != kind)
+        self.require("step_not_unique", more, "<=", 0, "times", event.words)
+        times = [place for place, step in enumerate(view.steps[: event.place + 1]) if step.actions == kind]
+        apart = min((after - before for before, after in pairwise(times)), default=2)
+        self.require("movement_split", apart, ">", 1, "places", event.words)
+        least = min(view.steps[place].margin for place in times)
+        self.require("step_unclear", least, ">=", view.rules.step_margin_min, "ratio", event.words)
 
 
 class UrbanTask(CaseTask[UrbanView]):
@@ -214,8 +260,31 @@ def last_second(view: UrbanView, step: CaptionStep) -> int:
 def cuts(view: UrbanView) -> list[int]:
     """Whole seconds at which movements end: where a question about the flight so far may end; thinned if many."""
     found = sorted({last_second(view, step) for step in view.steps} or {math.floor(view.end_s)})
-    most = view.rules.cuts_max
+    most = round(view.rules.cuts_max * times_held(view.end_s))
     return [found[(i + 1) * len(found) // most - 1] for i in range(most)] if len(found) > most else found
+
+
+def orders(view: UrbanView, steps: Sequence[CaptionStep]) -> list[str]:
+    """The facts that tell the order of some movements in a row: which comes after which; of one alone, that it is."""
+    first = view.steps.index(steps[0])
+    return [f"order {n}" for n in range(first, first + len(steps) - 1)] or [f"movement {first}"]
+
+
+class Stretches:
+    """Facts about stretches of a flight: two of one subject are the same if half of the shorter is in the longer."""
+
+    def __init__(self) -> None:
+        self._known: defaultdict[str, list[tuple[float, float]]] = defaultdict(list)
+
+    def fact(self, subject: str, start_s: float, end_s: float) -> str:
+        """The name of the fact of a stretch."""
+        known = self._known[subject]
+        for number, (from_s, until_s) in enumerate(known):
+            common = min(end_s, until_s) - max(start_s, from_s)
+            if common > min(end_s - start_s, until_s - from_s) / 2:
+                return f"{subject} {number}"
+        known.append((start_s, end_s))
+        return f"{subject} {len(known) - 1}"
 
 
 def sentence(words: str) -> str:

@@ -26,7 +26,9 @@ class UrbanRules(FlightRules):
     cut_inside_min_s: Seconds = Field(
         default=1.0, description="from the end of a question to either end of the movement that it is asked in"
     )
-    cuts_max: int = Field(default=12, ge=1, description="ends of questions about a flight so far, evenly thinned")
+    cuts_max: int = Field(
+        default=12, ge=1, description="ends of questions about a flight so far, in a minute of it, evenly thinned"
+    )
     clip_share: float | None = Field(
         default=0.25,
         gt=0,

@@ -15,6 +15,7 @@ from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.core.schema import Finding, Limits, Metres, Rejection, Share
 from pipeline.geometry.bearings import turn_between_deg
 from pipeline.questions.gate import NamedThing, Shown
+from pipeline.questions.selection import times_held
 from pipeline.worlds.flight.facts import Action, FlightMotion, FlightScene, Segment
 from pipeline.worlds.flight.places import LEAST_M, by_name, nameable
 from pipeline.worlds.flight.steps import ALL, CLIMBS, GENERAL, RESTS, TILTS, Actions, CaptionStep
@@ -105,7 +106,7 @@ class FlightRules(Limits):
     )
     landmarks_max: int = Field(default=8, ge=2, description="asked about in one flight: those nearest to the path")
     reach_m: Metres = Field(default=100.0, description="from the path to a landmark, where no view is known")
-    moments_max: int = Field(default=40, ge=1, description="times asked about in one flight, evenly thinned")
+    moments_max: int = Field(default=40, ge=1, description="times asked about in a minute of a flight, evenly thinned")
 
 
 _SEEN: Final = {"kind": 0.0, "side": 0.0, "nearness": 0.0, "movement": 0.0, "order": 0.0, "way": 0.0, "count": 0.0}
@@ -214,11 +215,7 @@ class FlightView(Generic[R]):
             return Rejection(reason="motion_not_observed", measured=None, limit=None, unit=None)
         if len(self.t_s) < 2:
             return Rejection(reason="track_too_short", measured=len(self.t_s), limit=2, unit="samples")
-        told = (d for d in self._doubts if d.name not in TOUCHES or TOUCHES[d.name] & needs)
-        doubt = next(told, None)
-        refused = self.carried
-        if refused is None and doubt is not None:
-            refused = Rejection(reason=doubt.name, measured=doubt.measured, limit=doubt.limit, unit=doubt.unit)
+        refused = self.carried or self.doubt(needs)
         if refused is not None:
             return refused
         lacking: dict[Need, tuple[bool, str]] = {
@@ -234,6 +231,14 @@ class FlightView(Generic[R]):
             if need in needs and lacks:
                 return Rejection(reason=reason, measured=None, limit=None, unit=None)
         return None
+
+    def doubt(self, needs: frozenset[Need]) -> Rejection | None:
+        """The first doubt about the log as a whole that touches these facts."""
+        told = (d for d in self._doubts if d.name not in TOUCHES or TOUCHES[d.name] & needs)
+        first = next(told, None)
+        if first is None:
+            return None
+        return Rejection(reason=first.name, measured=first.measured, limit=first.limit, unit=first.unit)
 
     @cached_property
     def carried(self) -> Rejection | None:
@@ -263,7 +268,7 @@ class FlightView(Generic[R]):
         """Whole seconds at which the track is known, as (second, sample); evenly thinned if there are many."""
         found = [(second, self.index(second)) for second in range(1, int(self.end_s) + 1)]
         known = [(second, index) for second, index in found if index is not None]
-        most = self.rules.moments_max
+        most = round(self.rules.moments_max * times_held(self.end_s))
         return [known[i * len(known) // most] for i in range(most)] if len(known) > most else known
 
     def heading_swing_deg(self, index: int) -> float:

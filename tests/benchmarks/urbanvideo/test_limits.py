@@ -8,8 +8,13 @@ from typing import Any
 
 import pytest
 
+from pipeline.benchmarks.urbanvideo.tasks.registry import URBAN_TASKS
+from pipeline.core.tables import asked_in
+from pipeline.questions.selection import SAME_FACT, select
 from pipeline.worlds.flight.facts import Landmark
-from tests.benchmarks.urbanvideo.flights import flight, judged, mark, motion, refusal, row, rows
+from pipeline.worlds.flight.view import FlightView
+from tests.benchmarks.urbanvideo.flights import flight, judged, mark, motion, refusal, row, rows, rules
+from tests.tables import candidates
 
 SO_FAR = "over the flight so far"
 HOVER = [("hover", 10, 0)]
@@ -442,8 +447,54 @@ def test_a_movement_is_known_by_its_name() -> None:
     moves = [("turn left", 5, 90), ("ascend", 5, 20), ("fly forward+turn left", 5, (20, 45)), ("hover", 5, 0)]
     scene = flight(motion(moves))
     # Flying forward while turning left is turning left as well; but not the other way round.
-    assert refusal(row(scene, "Sequence Recall", "turning left")) == ("step_not_unique", 2, 1)
+    assert refusal(row(scene, "Sequence Recall", "turning left")) == ("step_not_unique", 1, 0)
     assert row(scene, "Sequence Recall", "flying forward while turning left")["answer"] == "Hover"
+
+
+def test_a_movement_that_occurs_again_is_told_by_which_time_it_is() -> None:
+    ahead, left, up = ("fly forward", 5, 50), ("turn left", 5, 90), ("ascend", 5, 20)
+    scene = flight(motion([ahead, left, ahead, up, ahead, ("hover", 5, 0)]))
+    after = {r["operands"][0]: r["answer"] for r in judged(scene, "Sequence Recall")}
+    assert after == {
+        "flying forward for the first time": "Turn left",
+        "turning left": "Fly forward",
+        "flying forward for the second time": "Ascend",
+        "ascending": "Fly forward",
+        "flying forward for the third time": "Hover",
+    }
+    # Whether the second flight forward was one is not sure, so that nobody can tell which is the third.
+    unsure = motion([ahead, left, ahead, up, ahead, ("hover", 5, 0)])
+    second = unsure.segments[2].model_copy(update={"margin": 1.1})
+    unsure = unsure.model_copy(update={"segments": (*unsure.segments[:2], second, *unsure.segments[3:])})
+    refused = row(flight(unsure), "Sequence Recall", "flying forward for the third time")
+    assert refusal(refused) == ("step_unclear", 1.1, 1.2)
+
+
+def test_one_question_is_asked_of_what_follows_from_another() -> None:
+    """A caption tells which movement comes after which; two of three durations in pairs tell the third."""
+    ahead, left, right, up = ("fly forward", 5, 50), ("turn left", 5, 90), ("turn right", 5, 90), ("ascend", 5, 20)
+    scene = flight(motion([up, ahead, left, ("descend", 5, 10), right, ("hover", 5, 0)]))
+    captions = {r["operands"][0]: facts_of(r) for r in judged(scene, "Trajectory Captioning")}
+    after = {r["operands"][0]: facts_of(r) for r in judged(scene, "Sequence Recall")}
+    assert captions["over the flight so far"] == {f"order {n}" for n in range(5)}
+    assert after == {
+        r: {f"order {n}"}
+        for n, r in enumerate(("ascending", "flying forward", "turning left", "descending", "turning right"))
+    }
+    asked = asked_in(select(candidates(FlightView(scene, rules("Sequence Recall")), TWO), URBAN_TASKS, 100))
+    told = [fact for r in asked.to_pylist() for fact in facts_of(r)]
+    assert len(told) == len(set(told)) > 0
+    longer = [("turn left", seconds, 90) for seconds in (3, 10, 30)]
+    pairs = rows(flight(motion([longer[0], up, longer[1], ahead, longer[2]])), "Duration")
+    assert sorted(map(sorted, map(facts_of, pairs))) == [["seconds of movement 2"], *[["seconds of movement 4"]] * 2]
+
+
+TWO = [URBAN_TASKS["Trajectory Captioning"], URBAN_TASKS["Sequence Recall"]]
+
+
+def facts_of(row: dict[str, Any]) -> set[str]:
+    """The facts that a question follows from."""
+    return {flag.partition(": ")[2] for flag in row["flags"] or () if flag.startswith(SAME_FACT)}
 
 
 @pytest.mark.parametrize(

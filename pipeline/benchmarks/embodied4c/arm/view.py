@@ -16,6 +16,7 @@ from pipeline.core.identity import digest
 from pipeline.core.schema import Rejection
 from pipeline.core.templates import load_template
 from pipeline.questions.gate import NamedThing
+from pipeline.questions.selection import times_held
 from pipeline.worlds.arm.facts import EpisodeScene
 from pipeline.worlds.arm.view import GRIPPER, ArmView
 
@@ -43,7 +44,8 @@ class ArmExam(ArmView):
         self.flags.append(modality(scene.video is not None, self.drawable))
         last = float(self.times_s[-1]) if len(self.times_s) else 0.0
         wanted = np.arange(rules.arm_past_s, last - STEP_S / 2 + 1e-6, STEP_S)
-        if len(wanted) > (most := rules.exam_moments_max):
+        most = round(rules.exam_moments_max * times_held(last))
+        if len(wanted) > most:
             wanted = wanted[np.arange(1, most + 1) * len(wanted) // most - 1]
         self.moments = sorted({self.index(float(t)) for t in wanted})
         items = self.facts.items

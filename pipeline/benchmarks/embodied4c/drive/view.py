@@ -18,6 +18,7 @@ from pipeline.core.quantized_series import QuantizedSeries
 from pipeline.core.schema import Rejection
 from pipeline.geometry.angles import rate, turned_about_z
 from pipeline.geometry.footprints import Rectangles, gap_m
+from pipeline.questions.selection import times_held
 from pipeline.worlds.drive.facts import DriveScene, Lane
 from pipeline.worlds.drive.view import SPEED_WINDOW_S, DriveView
 
@@ -62,7 +63,8 @@ class DriveExam(DriveView):
             return known
         first, last = self.times_s[0] + self.rules.past_min_s, self.times_s[-1] - self.rules.future_min_s
         wanted = np.arange(np.ceil(first - _EPS_S), last + _EPS_S)
-        if len(wanted) > (most := self.rules.exam_moments_max):
+        most = round(self.rules.exam_moments_max * times_held(last - first))
+        if len(wanted) > most:
             wanted = wanted[np.arange(1, most + 1) * len(wanted) // most - 1]
         if not len(wanted):
             return known[:0]

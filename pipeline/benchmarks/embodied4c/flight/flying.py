@@ -145,6 +145,7 @@ def sequence(view: FlightExam) -> Iterator[ExamCase]:
                 continue
             last = begun[-n:]
             one = case(view, "air_lm_steps", second, (str(n),), count={2: "two", 3: "three"}[n])
+            one.facts = tuple(f"order {k}" for k in range(len(begun) - n, len(begun) - 1))
             one.require("movements_unknown", sum(not step.known for step in last), "<=", 0, "movements")
             one.require("track_with_gaps", view.whole_since(second, max(0.0, last[0].start_s)), "<=", 0, "s")
             one.require("barely_a_movement", min(step.margin for step in last), ">=", 1.3, "ratio")

@@ -124,6 +124,12 @@ def ranking(view: FlightExam) -> Iterator[ExamCase]:
             closest = sorted(three, key=gaps.__getitem__)
             fields = dict(zip(("first", "second", "third"), names, strict=True))
             one = case(view, "air_rd", second, names, *told, **fields)
+            # Of each two it tells which is nearer, for as long as it is.
+            pairs = [sorted(pair) for pair in combinations(told, 2)]
+            one.facts = tuple(
+                view.told.lasting(f"nearer of {label_of(view, a)}, {label_of(view, b)}", second, gaps[a] < gaps[b])
+                for a, b in pairs
+            )
             for place in told:
                 one.fact("distance", label_of(view, place), gaps[place], "m")
             ratio = min(gaps[b] / max(gaps[a], 1.0) for a, b in pairwise(closest))

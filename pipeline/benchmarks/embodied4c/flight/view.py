@@ -15,6 +15,7 @@ from pipeline.core.arrays import FloatArray
 from pipeline.core.schema import Rejection
 from pipeline.geometry.angles import rate, turn_rate_dps
 from pipeline.questions.gate import Shown
+from pipeline.questions.selection import times_held
 from pipeline.worlds.flight.facts import FlightScene
 from pipeline.worlds.flight.view import FlightView
 
@@ -45,7 +46,7 @@ class FlightExam:
             for second, index in self.flight.moments
             if second >= rules.past_min_s and second <= self.flight.end_s - rules.future_min_s
         ]
-        most = rules.exam_moments_max
+        most = round(rules.exam_moments_max * times_held(self.flight.end_s))
         self.moments = [known[(i + 1) * len(known) // most - 1] for i in range(most)] if len(known) > most else known
 
     @property
@@ -125,6 +126,9 @@ def case(
 ) -> ExamCase:
     """A case of a kind at a second of the video, about places that its video shows."""
     one = pose(view, kind, float(second), operands, fields)
+    doubt = view.flight.doubt(frozenset(("places",) if places else ("steps",)))
+    if doubt is not None:
+        one.refuse(doubt.reason, doubt.measured, doubt.limit, doubt.unit)
     if WORDINGS[kind].video == "shown_s":
         one.require("clip_too_short", second, ">=", view.rules.shown_s, "s")
     for place in places:

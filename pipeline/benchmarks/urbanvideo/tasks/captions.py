@@ -18,6 +18,7 @@ from pipeline.benchmarks.urbanvideo.cases import (
     clock,
     last_second,
     latest,
+    orders,
     told_by_route,
 )
 from pipeline.benchmarks.urbanvideo.rules import UrbanView
@@ -127,6 +128,7 @@ class TrajectoryCaptioning(UrbanTask):
         case = FlightCase(SO_FAR if whole else latest(len(steps)), clock(last), until_s=last)
         if whole:
             case.require("movements_unknown", view.untracked_s, "<=", view.rules.untracked_max_s, "s")
+        case.follows_from(*orders(view, steps))
         for step in steps:
             case.step(view, step)
             seconds = step.within_s(0.0, view.end_s)

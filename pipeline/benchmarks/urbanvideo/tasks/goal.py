@@ -130,6 +130,7 @@ class Association(UrbanTask):
         rivals = [gap[i] for i in gap if i != place and view.out_of_view_s(i, second) < rules.view_margin_min_s]
         second_m = min(rivals, default=np.inf)
         case.fact("gap_to_goal", label, distance, "m")
+        case.follows_from(gap_between(case.operands[0], label))
         case.require("related_too_far", distance, "<=", rules.related_max_m, "m", label)
         case.require("second_nearest", second_m / max(distance, LEAST_M), ">=", rules.second_ratio_min, "ratio", label)
         case.require("view_just_changed", in_view_s[place], ">=", rules.view_margin_min_s, "s", label)
@@ -246,6 +247,7 @@ class ObjectRecall(UrbanTask):
             place, distance, ratio = places.nearest(gap)
             label = places[place].label
             case.fact("gap_to_nearest", label, distance, "m")
+            case.follows_from(gap_between(case.operands[0], label))
             case.require("nothing_beside", distance, "<=", rules.beside_max_m, "m", label)
             times = _times(ratio, distance, rules.there_m)
             case.require("second_nearest", times, ">=", rules.nearest_ratio_min, "ratio", label)
@@ -255,6 +257,11 @@ class ObjectRecall(UrbanTask):
             far = rules.second_ratio_min * max(distance, rules.there_m)
             wrong = [i for i in view.pool if gap[i] >= far and not places.tied(landmark, i)]
             yield case.ask(label, (places[i].label for i in wrong if i not in {landmark, place, *within}))
+
+
+def gap_between(one: str, other: str) -> str:
+    """The fact of the gap between two landmarks, whichever of them is asked about."""
+    return f"gap between {' and '.join(sorted((one, other)))}"
 
 
 def _drawn(view: UrbanView, offered: list[set[str]], nearest: list[str], cut: int) -> Iterator[tuple[str, str]]:

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from pipeline.benchmarks.urbanvideo.cases import FlightCase, UrbanTask, clock, cuts
+from pipeline.benchmarks.urbanvideo.cases import FlightCase, Stretches, UrbanTask, clock, cuts
 from pipeline.benchmarks.urbanvideo.rules import UrbanView
 from pipeline.benchmarks.urbanvideo.tasks.captions import Misreading, misreadings
 from pipeline.core.arrays import FloatArray, IntArray
@@ -37,13 +37,17 @@ class CognitiveMap(UrbanTask):
 
     def cases(self, view: UrbanView) -> Iterator[FlightCase]:
         """At the end of every movement, with the landmarks seen by then that are nearest to the path."""
+        told = Stretches()
         for cut in cuts(view):
             flown = view.t_s <= cut
             seen = _told_apart(view, [row for row, place in enumerate(view.pool) if view.seen_by(place, cut)])
             if seen and flown.any():
                 near = np.round(view.distance_m[seen][:, flown].min(1), 6)
                 order = np.argsort(near, kind="stable")[: view.rules.map_landmarks]
-                yield self._case(view, sorted(view.pool[seen[i]] for i in order), cut)
+                case = self._case(view, sorted(view.pool[seen[i]] for i in order), cut)
+                if case.refusal is None:  # a map is new where most of its latter half is
+                    case.follows_from(told.fact("map", cut / 2, cut))
+                yield case
 
     def fields(self, operands: tuple[str, ...], options: tuple[str, ...] | None) -> Operands:
         """The landmarks as a legend of digits."""

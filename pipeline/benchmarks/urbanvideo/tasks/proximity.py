@@ -18,9 +18,12 @@ from pipeline.benchmarks.urbanvideo.cases import (
     TIME,
     EvenTask,
     FlightCase,
+    FlightEvent,
+    Stretches,
     UrbanTask,
     clock,
     cuts,
+    events,
     last_second,
     latest,
     sentence,
@@ -29,7 +32,7 @@ from pipeline.benchmarks.urbanvideo.cases import (
 from pipeline.benchmarks.urbanvideo.rules import UrbanView
 from pipeline.core.arrays import FloatArray
 from pipeline.worlds.flight.places import LEAST_M
-from pipeline.worlds.flight.steps import Actions, CaptionStep, covers, mirrored
+from pipeline.worlds.flight.steps import CaptionStep, mirrored
 
 COURSES: Final = (
     "It comes closer throughout",
@@ -94,7 +97,7 @@ class Proximity(EvenTask):
         yield from unnameable(view)
         if not view.pool:
             return
-        measured = np.stack([view.distance_m, *_to_center(view)])
+        measured, told = np.stack([view.distance_m, *_to_center(view)]), Stretches()
         for stretch in _stretches(view):
             at = np.flatnonzero((view.t_s >= stretch.start_s) & (view.t_s <= stretch.end))
             pause_s = float(np.diff(np.concatenate([[stretch.start_s], view.t_s[at], [stretch.end]])).max())
@@ -119,6 +122,9 @@ class Proximity(EvenTask):
                 self._judge(view, case, series[0, row], change.course[:, row], change.share[:, row])
                 if case.answer != COURSES[_STILL]:
                     case.require("distance_constant_for_long", still[row], "<=", view.rules.still_share_max, "share")
+                if case.refusal is None:
+                    subject = f"{case.operands[0]}: {case.answer}"
+                    case.follows_from(told.fact(subject, stretch.start_s, stretch.end))
                 yield case
 
     def _judge(
@@ -235,19 +241,6 @@ def _stretches(view: UrbanView) -> list[FlightStretch]:
 
 
 TWICE: Final = 2.0
-_TIMES: Final = ("first", "second", "third")
-
-
-class NearnessEvent(NamedTuple):
-    """A movement and what it is called: "turning left", or "turning left for the second time".
-
-    Attributes:
-        place: among the movements of the flight.
-    """
-
-    words: str
-    place: int
-    step: CaptionStep
 
 
 class Duration(UrbanTask):
@@ -267,24 +260,21 @@ class Duration(UrbanTask):
 
     def cases(self, view: UrbanView) -> Iterator[FlightCase]:
         """Every two of the first three times of a kind of movement; it and its mirror image, if each is flown once."""
-        events = _events(view)
-        for kind, found in events.items():
-            image = events.get(mirrored(kind), [])
+        called = events(view)
+        for kind, found in called.items():
+            image = called.get(mirrored(kind), [])
             pairs = [*combinations(found, 2)]
             if image is not found and len(found) == len(image) == 1 and found[0].place < image[0].place:
                 pairs.append((found[0], image[0]))
             for first, second in pairs:
                 yield self._case(view, first, second)
 
-    def _case(self, view: UrbanView, first: NearnessEvent, second: NearnessEvent) -> FlightCase:
+    def _case(self, view: UrbanView, first: FlightEvent, second: FlightEvent) -> FlightCase:
         rules = view.rules
         case = FlightCase(first.words, second.words)
-        case.require("movements_unknown", view.untracked_s, "<=", rules.untracked_max_s, "s")
+        case.follows_from(f"seconds of movement {second.place}")  # of three in pairs, two pairs tell the third
         for event in (first, second):
-            kind = event.step.actions
-            others = [other.actions for other in view.steps[: second.place + 2] if other.actions != kind]
-            more = sum(covers(kind, other) for other in others)
-            case.require("step_not_unique", more, "<=", 0, "times", event.words)
+            case.counted(view, event)
             case.step(view, event.step)
             case.fact("duration", event.words, event.step.seconds, "s")
         if first.step.actions == second.step.actions:
@@ -300,27 +290,9 @@ class Duration(UrbanTask):
         return case.ask(words[longer][0 if ratio > TWICE else 1], (*words[first], *words[second]))
 
 
-def _events(view: UrbanView) -> dict[Actions, list[NearnessEvent]]:
-    """The movements by kind, each with what it is called; of every kind the first three."""
-    places: dict[Actions, list[int]] = {}
-    for place, step in enumerate(view.steps):
-        places.setdefault(step.actions, []).append(place)
-    return {
-        kind: [
-            NearnessEvent(_called(view.steps[place], time if len(found) > 1 else None), place, view.steps[place])
-            for time, place in zip(_TIMES, found, strict=False)
-        ]
-        for kind, found in places.items()
-    }
-
-
-def _called(step: CaptionStep, time: str | None) -> str:
-    return step.says("ing") + (f" for the {time} time" if time else "")
-
-
-def _more(event: NearnessEvent) -> str:
+def _more(event: FlightEvent) -> str:
     return f"{sentence(event.words)}, more than twice as long"
 
 
-def _less(event: NearnessEvent) -> str:
+def _less(event: FlightEvent) -> str:
     return f"{sentence(event.words)}, but less than twice as long"

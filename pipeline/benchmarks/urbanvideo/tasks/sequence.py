@@ -15,9 +15,12 @@ from pipeline.benchmarks.urbanvideo.cases import (
     ANSWERS_MIN,
     EvenTask,
     FlightCase,
+    FlightEvent,
     clipped,
     clock,
     cut_in,
+    events,
+    orders,
     route_told,
     sentence,
     told_by_route,
@@ -45,7 +48,7 @@ class _Next(EvenTask):
 
 
 class SequenceRecall(_Next):
-    """Operands: a movement that occurs once. Truth: the one after it.
+    """Operands: a movement that occurs once, or one of several with which time it is. Truth: the one after it.
 
     A flight of so few movements that it cannot have the three answers of an `EvenTask` is offered a fixed set.
     """
@@ -69,26 +72,27 @@ class SequenceRecall(_Next):
             return
         headed = set(SEVEN) <= view.known_actions
         offered = [frozenset((action,)) for action in (SEVEN if headed else FOUR)]
-        for case in self.judged(view):
+        for event, case in self._judged(view):
             barred = [step.actions for step in view.steps if case.answer in {_option(step.actions)}]
-            barred += [step.actions for step in view.steps if step.says("ing") == case.operands[0]]
+            barred.append(event.step.actions)
             wrong = [option for option in offered if not any(overlap(option, other) for other in barred)]
             yield case.ask(str(case.answer), map(_option, wrong))
 
     def judged(self, view: UrbanView) -> Iterator[FlightCase]:
-        """Every kind of movement but the last, at its first occurrence."""
-        asked: set[str] = set()
-        for before, after in pairwise(view.steps):
-            words = before.says("ing")
-            if words not in asked:
-                asked.add(words)
-                case = FlightCase(words, draw=(clock(round(before.start_s)),))
-                case.once(view, before)
-                yield _next(view, case, before, after)
+        """Every movement but the last, of each kind the first three."""
+        for _, case in self._judged(view):
+            yield case
+
+    def _judged(self, view: UrbanView) -> Iterator[tuple[FlightEvent, FlightCase]]:
+        found = [event for kind in events(view).values() for event in kind if event.place + 1 < len(view.steps)]
+        for event in sorted(found, key=lambda event: event.place):
+            case = FlightCase(event.words, draw=(clock(round(event.step.start_s)),))
+            case.counted(view, event)
+            yield event, _next(view, case, event.step, view.steps[event.place + 1])
 
     def fair(self, view: UrbanView, case: FlightCase, option: str) -> bool:
         """After a movement comes another one, as anybody knows."""
-        return phrase(_meant(view)[option], "ing") != case.operands[0]
+        return phrase(_meant(view)[option], "ing") != case.operands[0].partition(" for the ")[0]
 
 
 class ActionGeneration(_Next):
@@ -146,6 +150,7 @@ def _led_by(view: UrbanView) -> int | None:
 
 def _next(view: UrbanView, case: FlightCase, before: CaptionStep, after: CaptionStep) -> FlightCase:
     """Asks for the movement after another."""
+    case.follows_from(*orders(view, (before, after)))
     case.step(view, before)
     case.step(view, after)
     case.follows(view, before, after)
@@ -222,6 +227,9 @@ class ProgressEvaluation(EvenTask):
         for number, (words, step) in enumerate(zip(route, flown, strict=True), start=1):
             cut = cut_in(view, step, self.name)
             case = clipped(view, clock(cut), *route, until_s=cut, draw=(clock(cut),))
+            # With the route before one's eyes, the next action follows from the step that is being flown.
+            place = view.steps.index(step)
+            case.follows_from(*orders(view, view.steps[place : place + 2]))
             case.fact("step", words, number, "of the route")
             case.step(view, step)
             case.within(view, step, cut)
