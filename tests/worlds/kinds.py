@@ -11,7 +11,7 @@ import yaml
 
 def kinds_of(module: str, part: str, kind: type[Any], ways: Mapping[str, Callable[..., Any]]) -> dict[str, Any]:
     """One part of ``<module>.yaml``, by name; ``spoil`` of a row is a way and its arguments."""
-    rows = yaml.safe_load(Path(module).with_suffix(".yaml").read_text(encoding="utf-8"))[part]
+    rows = yaml.load(Path(module).with_suffix(".yaml").read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)[part]
     found = {}
     for name, row in rows.items():
         way, *arguments = row.pop("spoil")
