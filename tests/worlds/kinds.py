@@ -11,7 +11,8 @@ import yaml
 
 def kinds_of(module: str, part: str, kind: type[Any], ways: Mapping[str, Callable[..., Any]]) -> dict[str, Any]:
     """One part of ``<module>.yaml``, by name; ``spoil`` of a row is a way and its arguments."""
-    rows = yaml.load(Path(module).with_suffix(".yaml").read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)[part]
+    # libyaml would be faster and refuses half characters, which some of the raw data have.
+    rows = yaml.safe_load(Path(module).with_suffix(".yaml").read_text(encoding="utf-8"))[part]
     found = {}
     for name, row in rows.items():
         way, *arguments = row.pop("spoil")
