@@ -15,6 +15,7 @@ import numpy as np
 
 from pipeline.benchmarks.cityeqa.query import Hop
 from pipeline.benchmarks.cityeqa.raw import RawQuestion
+from pipeline.benchmarks.cityeqa.relations import FARTHER
 from pipeline.benchmarks.cityeqa.view import CityView
 from pipeline.benchmarks.cityeqa.wording import RELATIONS, Phrase
 from pipeline.core.arrays import BoolArray, IntArray
@@ -49,8 +50,9 @@ class AllHopSuffixes:
     def __init__(self, view: CityView, raw: RawQuestion, reach_m: float, goes_on: Callable[[int, int], bool]) -> None:
         self.view, self.raw, self.goes_on = view, raw, goes_on
         rules = view.rules
-        # A tenth beyond their reach relations are still possible.
-        far_m = reach_m + 1.1 * (rules.first_reach_m + rules.next_reach_m)
+        # Beyond their reach relations are still possible.
+        slack_m = 2 * view.query.relations.slack_m
+        far_m = reach_m + FARTHER * (rules.first_reach_m + rules.next_reach_m) + slack_m
         self.local: IntArray = view.query.near(raw.target, far_m)
         self.place = {int(i): n for n, i in enumerate(self.local)}
         self.banned = {raw.target, *raw.about, *raw.shown}

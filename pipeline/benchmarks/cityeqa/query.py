@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import shapely
 
-from pipeline.benchmarks.cityeqa.relations import Pairs, Relations, Streetwise, footprints
+from pipeline.benchmarks.cityeqa.relations import Pairs, Relations, Streetwise
 from pipeline.benchmarks.cityeqa.wording import (
     ANCHORS,
     BEHIND,
@@ -31,6 +31,7 @@ from pipeline.benchmarks.cityeqa.wording import (
 )
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.worlds.city.facts import BUILDING, City, CityThing
+from pipeline.worlds.city.map_quality import alike, errors_m, shapes_of
 from pipeline.worlds.city.occluders import height_bounds_m
 from pipeline.worlds.city.street_frontage import StreetFrontage, lines_of, street_frontage
 
@@ -95,13 +96,15 @@ class Query:
 
     def __init__(self, city: City, limits: RouteLimits) -> None:
         self.city, self.limits = city, limits
-        self.shapes = footprints(city)
+        self.shapes, error_m = shapes_of(city.things), errors_m(city.things)
         self.is_building: BoolArray = np.array([t.kind == BUILDING for t in city.things], dtype=bool)
         kinds = [t.kind for t in city.things]
         self.is_landmark: BoolArray = np.isin(kinds, sorted(LANDMARKS)) & ~self.doubted
-        self.relations = Relations(self.shapes, np.flatnonzero(np.isin(kinds, sorted(ANCHORS))), limits.next_m)
+        anchors = np.flatnonzero(np.isin(kinds, sorted(ANCHORS)))
+        self.relations = Relations(self.shapes, anchors, limits.next_m, error_m)
         self.lines = lines_of(city)
         self._worn: dict[str, tuple[BoolArray, BoolArray]] = {}
+        self._called: dict[str, BoolArray] = {}
 
     def near(self, i: int, reach_m: float) -> IntArray:
         """Indices of the things within a reach of a thing, itself included, ascending."""
@@ -237,8 +240,8 @@ class Query:
         cells = _cells(pairs.one, pairs.other, shape)
         order = np.argsort(cells, kind="stable")
         at = order[np.searchsorted(cells[order], _cells(row, column, shape))]
-        near = 1.0 / np.maximum(pairs.distance_m[at], 0.1)
-        return near, near
+        far, error = pairs.distance_m[at], pairs.error_m[at]
+        return 1.0 / np.maximum(far + error, 0.1), 1.0 / np.maximum(far - error, 0.1)
 
     def _keep(self, now: Any, here: Sequence[Hop | None], which: int) -> Any:
         """Only what fits each task's phrase."""
@@ -255,13 +258,17 @@ class Query:
         return _matrix(row[stays], column[stays], now.shape)
 
     def fit(self, phrase: Phrase, things: IntArray) -> tuple[BoolArray, BoolArray]:
-        """Whether some things (n,) surely fit a phrase, and whether they may: a colour or a noun may be untold."""
+        """Whether some things (n,) surely fit a phrase, and whether they may.
+
+        A colour or a noun may be untold, another tag may say the word, and people use some words one for another.
+        """
         code, words = self._vocabulary, {fact: codes[things] for fact, codes in self._words.items()}
         kind, noun, asked = words["kind"], words["noun"], code.get(phrase.noun, UNKNOWN)
         called = (kind == asked) | (noun == asked)
         sure = called & ~self.doubted[things]
         # A thing that is only known by its kind may be anything of that kind.
-        maybe = called | ((noun == kind) & np.isin(kind, [asked, *self._kinds_of.get(asked, ())]))
+        unsorted = (noun == kind) & np.isin(kind, [asked, *self._kinds_of.get(asked, ())])
+        maybe = called | unsorted | self._may_be_called(phrase.noun)[things]
         if phrase.colour is not None:
             colour = code.get(phrase.colour, UNKNOWN)
             sure &= words["colour"] == colour
@@ -271,7 +278,7 @@ class Query:
             sure &= only[things]
             maybe &= may[things]
         if phrase.name is not None:
-            name = code.get(phrase.name, UNKNOWN)
+            name = code.get(phrase.name.casefold(), UNKNOWN)
             named = (words["sign"] == name) | (words["name"] == name)
             sure &= named
             maybe &= named
@@ -280,17 +287,24 @@ class Query:
             maybe &= self.fronts.corner_maybe[things]
         return sure, maybe
 
+    def _may_be_called(self, noun: str) -> BoolArray:
+        """Which things (T,) have another tag that says a noun, or a noun that people use for it."""
+        if noun not in self._called:
+            words = alike(noun)
+            self._called[noun] = np.array([t.noun in words or noun in t.also for t in self.city.things], dtype=bool)
+        return self._called[noun]
+
     @cached_property
     def _vocabulary(self) -> dict[str, int]:
         """A number for each word that is told of any thing."""
-        told = {getattr(thing, fact) or "" for thing in self.city.things for fact in FACTS} - {""}
+        told = {_folded(thing, fact) for thing in self.city.things for fact in FACTS} - {""}
         return {"": UNTOLD} | {word: n for n, word in enumerate(sorted(told), start=UNTOLD + 1)}
 
     @cached_property
     def _words(self) -> dict[str, IntArray]:
         """The words for each thing (T,), as numbers."""
         code, things = self._vocabulary, self.city.things
-        return {fact: np.array([code[getattr(t, fact) or ""] for t in things], dtype=np.intp) for fact in FACTS}
+        return {fact: np.array([code[_folded(t, fact)] for t in things], dtype=np.intp) for fact in FACTS}
 
     @cached_property
     def _kinds_of(self) -> dict[int, set[int]]:
@@ -327,6 +341,12 @@ class Query:
                 if math.dist(board.center, shop.center) <= OVER_M:
                     found.setdefault(shop.id, set()).add(str(board.colour))
         return found
+
+
+def _folded(thing: CityThing, fact: str) -> str:
+    """A word for a thing, names in small letters; "" where there is none."""
+    word: str = getattr(thing, fact) or ""
+    return word.casefold() if fact in ("name", "sign") else word
 
 
 def clearly_most(

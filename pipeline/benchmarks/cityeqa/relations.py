@@ -18,11 +18,11 @@ import shapely
 
 from pipeline.benchmarks.cityeqa.wording import ACROSS, BEHIND, FRONT, SAME_SIDE
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
-from pipeline.worlds.city.facts import City
 from pipeline.worlds.city.street_frontage import Lines, StreetFrontage
 
 QUARTER_DEG: Final = 45.0  # half of what a direction covers
 TOUCHING_M: Final = 1.0  # nearer, the nearest points tell no direction
+FARTHER: Final = 1.5  # times a reach: no text says it, so a reader may look so much farther
 
 
 class Pairs(NamedTuple):
@@ -33,12 +33,20 @@ class Pairs(NamedTuple):
         other: (n,) index of the thing that lies there.
         distance_m: (n,) between the nearest points.
         bearing_deg: (n,) compass bearing from the one's nearest point to the other's.
+        error_m: (n,) how far both together may stand from their places on the map.
     """
 
     one: IntArray
     other: IntArray
     distance_m: FloatArray
     bearing_deg: FloatArray
+    error_m: FloatArray
+
+    @property
+    def spread_deg(self) -> FloatArray:
+        """By how much (n,) the bearing may be another where the things stand elsewhere; 180 where by any angle."""
+        share = self.error_m / np.maximum(self.distance_m, 1e-9)
+        return np.where(share < 1, np.degrees(np.arcsin(np.minimum(share, 1.0))), 180.0)
 
     def off_axis_deg(self, direction: int) -> FloatArray:
         """Angle (n,) between the bearing and a direction: 0 north, 1 east, 2 south, 3 west."""
@@ -52,22 +60,15 @@ class Pairs(NamedTuple):
         Args:
             direction: 0 north, 1 east, 2 south, 3 west.
             margin_deg: by which a sure bearing keeps from the diagonals, and a possible one may pass them.
-            reach_m: how far it may be; possibly a tenth farther.
+            reach_m: how far it may be; possibly `FARTHER` times as far.
             near_m: how far it must be to be there surely.
         """
-        off = self.off_axis_deg(direction)
+        off, spread = self.off_axis_deg(direction), self.spread_deg
+        least, most = self.distance_m - self.error_m, self.distance_m + self.error_m
         apart = self.distance_m >= TOUCHING_M
-        sure = apart & (off <= QUARTER_DEG - margin_deg) & (self.distance_m <= reach_m) & (self.distance_m >= near_m)
-        maybe = (~apart | (off <= QUARTER_DEG + margin_deg)) & (self.distance_m <= 1.1 * reach_m)
+        sure = apart & (off + spread <= QUARTER_DEG - margin_deg) & (most <= reach_m) & (least >= near_m)
+        maybe = (~apart | (off - spread <= QUARTER_DEG + margin_deg)) & (least <= FARTHER * reach_m)
         return sure, maybe
-
-
-def footprints(city: City) -> np.ndarray:
-    """(T,) shapely geometries of a city's things: polygons, or points."""
-    return np.array(
-        [shapely.Point(t.center) if t.outline is None else shapely.Polygon(t.outline) for t in city.things],
-        dtype=object,
-    )
 
 
 class Relations:
@@ -77,10 +78,12 @@ class Relations:
         shapes: (T,) footprints.
         anchors: (A,) indices of the things that others are seen from.
         reach_m: of the pairs.
+        error_m: (T,) how far each thing may stand from its place on the map.
     """
 
-    def __init__(self, shapes: np.ndarray, anchors: IntArray, reach_m: float) -> None:
-        self.shapes, self.reach_m = shapes, reach_m
+    def __init__(self, shapes: np.ndarray, anchors: IntArray, reach_m: float, error_m: FloatArray) -> None:
+        self.shapes, self.reach_m, self.error_m = shapes, reach_m, error_m
+        self.slack_m = 2 * float(error_m.max(initial=0.0))
         self.tree = shapely.STRtree(shapes)
         self.pairs = self._pairs(shapes[anchors], reach_m, anchors)
 
@@ -89,28 +92,32 @@ class Relations:
         of = shapely.points(points[:, :2])
         if among is None:
             return self._pairs(of, reach_m)
-        one, other = shapely.STRtree(self.shapes[among]).query(of, predicate="dwithin", distance=1.1 * reach_m)
-        return _pairs_of(one, among[other], shapely.shortest_line(of[one], self.shapes[among[other]]))
+        far = FARTHER * reach_m + self.slack_m
+        one, other = shapely.STRtree(self.shapes[among]).query(of, predicate="dwithin", distance=far)
+        lines = shapely.shortest_line(of[one], self.shapes[among[other]])
+        return _pairs_of(one, among[other], lines, self.error_m[among[other]])
 
     def between(self, one: int, others: IntArray) -> Pairs:
         """The pairs (n,) of a thing and others (n,), however far apart."""
         lines = np.asarray(shapely.shortest_line(self.shapes[one], self.shapes[others]), dtype=object)
-        return _pairs_of(np.full(len(others), one, dtype=np.intp), others, lines)
+        error = self.error_m[one] + self.error_m[others]
+        return _pairs_of(np.full(len(others), one, dtype=np.intp), others, lines, error)
 
     def _pairs(self, of: np.ndarray, reach_m: float, names: IntArray | None = None) -> Pairs:
-        one, other = self.tree.query(of, predicate="dwithin", distance=1.1 * reach_m)
+        one, other = self.tree.query(of, predicate="dwithin", distance=FARTHER * reach_m + self.slack_m)
         named = one if names is None else names[one]
         if names is not None:
             apart = named != other
             one, other, named = one[apart], other[apart], named[apart]
-        return _pairs_of(named, other, shapely.shortest_line(of[one], self.shapes[other]))
+        error = self.error_m[other] + (0.0 if names is None else self.error_m[named])
+        return _pairs_of(named, other, shapely.shortest_line(of[one], self.shapes[other]), error)
 
 
-def _pairs_of(one: IntArray, other: IntArray, lines: np.ndarray) -> Pairs:
+def _pairs_of(one: IntArray, other: IntArray, lines: np.ndarray, error_m: FloatArray) -> Pairs:
     """Pairs by the shortest lines (n,) between them."""
     ends = shapely.get_coordinates(lines).reshape(-1, 4)
     east, north = (ends[:, 2:] - ends[:, :2]).T
-    return Pairs(one, other, np.hypot(east, north), np.degrees(np.arctan2(east, north)) % 360)
+    return Pairs(one, other, np.hypot(east, north), np.degrees(np.arctan2(east, north)) % 360, error_m)
 
 
 ALONG_M: Final = 15.0  # what is across the street surely is so much farther along it at most
@@ -126,7 +133,7 @@ class Streetwise:
         lines: the streets.
         fronts: what lies on them.
         margin_deg: by which a sure bearing keeps from the diagonals about a front, and a possible one may pass them.
-        reach_m: how far what is across the street or on the same side may be; possibly a tenth farther.
+        reach_m: how far what is across the street or on the same side may be; possibly `FARTHER` times as far.
     """
 
     def __init__(
@@ -151,32 +158,34 @@ class Streetwise:
             off = 180.0 - off
         reach = REACHES_M[relation]
         apart, known = pairs.distance_m >= TOUCHING_M, np.isfinite(off)
-        sure = apart & known & (pairs.distance_m <= reach)
-        sure[sure] = off[sure] <= QUARTER_DEG - self.margin_deg
+        least, most = pairs.distance_m - pairs.error_m, pairs.distance_m + pairs.error_m
+        spread = pairs.spread_deg
+        sure = apart & known & (most <= reach)
+        sure[sure] = (off + spread)[sure] <= QUARTER_DEG - self.margin_deg
         if relation == FRONT:  # what is on the other side of the street is across it
             sure[sure] = ~self._crossed(pairs, np.flatnonzero(sure))
-        maybe = pairs.distance_m <= 2 * reach
+        maybe = least <= 2 * reach
         doubtful = maybe & known & apart
-        maybe[doubtful] = off[doubtful] <= QUARTER_DEG + self.margin_deg
+        maybe[doubtful] = (off - spread)[doubtful] <= QUARTER_DEG + self.margin_deg
         return sure, maybe
 
     def _about(self, relation: str, pairs: Pairs) -> tuple[BoolArray, BoolArray]:
         f = self.fronts
         a, b = pairs.one, pairs.other
-        near = pairs.distance_m <= 1.1 * self.reach_m
+        near = pairs.distance_m - pairs.error_m <= FARTHER * self.reach_m
         known = (f.line[a] >= 0) & (f.line[b] >= 0) & (f.side[a] != 0) & (f.side[b] != 0)
         one_street = known & (f.line[a] == f.line[b])
         # Pieces of one street that the map does not join, as both ways of an avenue, may be one; so may nameless ones.
         pieces = known & ~one_street & (self._name(f.line[a]) == self._name(f.line[b]))
         sides = f.side[a] * f.side[b]
         wanted = one_street & (sides == (1 if relation == SAME_SIDE else -1))
-        sure = wanted & (pairs.distance_m <= self.reach_m) & (pairs.distance_m >= TOUCHING_M)
+        sure = wanted & (pairs.distance_m + pairs.error_m <= self.reach_m) & (pairs.distance_m >= TOUCHING_M)
         maybe = near & f.maybe[a] & f.maybe[b] & (~known | wanted | pieces)
         if relation == ACROSS:
             own = np.flatnonzero(maybe & wanted)
             along = self._along_m(pairs, own)
-            maybe[own] &= along <= ALONG_FAR_M
-            sure[own] &= along <= ALONG_M
+            maybe[own] &= along - pairs.error_m[own] <= ALONG_FAR_M
+            sure[own] &= along + pairs.error_m[own] <= ALONG_M
             sure[sure] = self._crossed(pairs, np.flatnonzero(sure))
         return sure, maybe
 

@@ -21,7 +21,7 @@ from pipeline.core.templates import load_table
 from pipeline.questions.gate import Shown
 from pipeline.questions.rules import Measure, rule
 from pipeline.worlds.city.facts import BUILDING, City, CityScene, CityThing
-from pipeline.worlds.city.occluders import Occluders
+from pipeline.worlds.city.occluders import SIZES, Occluders
 from pipeline.worlds.city.paths import FreeSpace, Paths
 from pipeline.worlds.city.visibility import Sight
 
@@ -90,6 +90,18 @@ class CityView:
     def solid_things(self) -> frozenset[int]:
         """Indices of the things that can be seen at all."""
         return frozenset(self.solids.thing[self.solids.sure].tolist())
+
+    @cached_property
+    def errors_m(self) -> FloatArray:
+        """(T,) how far each thing may stand from its place on the map."""
+        return self.query.relations.error_m
+
+    @cached_property
+    def bodies_m(self) -> FloatArray:
+        """(T,) from the centre of a thing that the map has as a point to its edge, at most; 0 for areas."""
+        found = [0.0 if t.outline is not None or t.kind not in SIZES else float(np.hypot(*SIZES[t.kind][:2])) / 2
+                 for t in self.things]  # fmt: skip
+        return np.array(found, dtype=np.float64)
 
     def of_kind(self, kind: str) -> IntArray:
         """Indices of the things of a kind of which nothing is in doubt."""

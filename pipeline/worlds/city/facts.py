@@ -31,6 +31,9 @@ class CityThing(Model):
     id: Name = Field(description='stable within its city: "way/123", "b17"')
     kind: Name = Field(description='what a query names: "building", "shop", "car", "bench", "tree", "parking" …')
     noun: Name = Field(description='what one calls it: "bakery", "church", "parking lot"')
+    also: tuple[Name, ...] = Field(
+        default=(), description="other kinds and nouns that its tags allow: a supermarket that is a building is a shop"
+    )
     name: Name | None = Field(default=None, description="proper name, on one line; several may have it")
     sign: Name | None = Field(default=None, description="what can be read there; a name alone can not")
     colour: Name | None = Field(default=None, description="a basic word that its colour surely is; None: not known")
@@ -47,6 +50,9 @@ class CityThing(Model):
     levels: Levels | None = Field(default=None, description="storeys: they bound a height, and tell none")
     center: Vec2 = Field(description="of the smallest circle about it")
     radius_m: Annotated[FiniteFloat, Field(ge=0)] = Field(description="of that circle; 0 for a point")
+    error_m: Annotated[FiniteFloat, Field(ge=0)] = Field(
+        default=0.0, description="how far from its centre a point may stand in truth (`map_quality`)"
+    )
     outline: Ring | None = Field(default=None, description="counter-clockwise, not closed; None: a point")
     facing_deg: Compass | None = Field(default=None, description="of signboards, shop fronts, cars; None: not known")
     on: Name | None = Field(default=None, description="id of the building on whose facade or in which it is")

@@ -14,6 +14,7 @@ import shapely
 
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.worlds.city.facts import City
+from pipeline.worlds.city.map_quality import errors_m
 
 NEAR_M: Final = 30.0  # from a street's middle line to what surely lies on it
 FAR_M: Final = 45.0  # and to what may
@@ -108,13 +109,14 @@ def street_frontage(city: City, shapes: np.ndarray, lines: Lines) -> StreetFront
     thing, line = shapely.STRtree(lines.shapes).query(shapes, predicate="dwithin", distance=FAR_M)
     away = shapely.distance(shapes[thing], lines.shapes[line])
     maybe[thing] = True
-    first, clear = _clearest(thing, line, away, lines.sure, count)
+    error = errors_m(city.things)
+    first, clear = _clearest(thing, line, away, lines.sure, error)
     own = np.flatnonzero(first >= 0)
     to = shapely.shortest_line(shapes[own], lines.shapes[first[own]])
     ends = shapely.get_coordinates(to).reshape(-1, 4)
     length = np.hypot(*(ends[:, 2:] - ends[:, :2]).T)
     nearest[own] = length
-    sure = clear[own] & (length >= BESIDE_M) & (length <= NEAR_M)
+    sure = clear[own] & (length - error[own] >= BESIDE_M) & (length + error[own] <= NEAR_M)
     best[own[sure]] = first[own[sure]]
     side[own[sure]] = _sides(lines.shapes[first[own[sure]]], ends[sure])
     outward = np.degrees(np.arctan2(ends[:, 2] - ends[:, 0], ends[:, 3] - ends[:, 1])) % 360
@@ -124,9 +126,13 @@ def street_frontage(city: City, shapes: np.ndarray, lines: Lines) -> StreetFront
 
 
 def _clearest(
-    thing: IntArray, line: IntArray, away: FloatArray, known: BoolArray, count: int
+    thing: IntArray, line: IntArray, away: FloatArray, known: BoolArray, error_m: FloatArray
 ) -> tuple[IntArray, BoolArray]:
-    """The nearest sure street of each thing (count,), -1 for none, and whether every other line is clearly farther."""
+    """The nearest sure street of each thing (T,), -1 for none, and whether every other line is clearly farther.
+
+    Also where the thing stands so much (T,) nearer to the other.
+    """
+    count = len(error_m)
     order = np.lexsort((line, away, thing))
     of, lane, far = thing[order], line[order], away[order]
     first = np.full(count, -1, dtype=np.intp)
@@ -137,6 +143,7 @@ def _clearest(
     others = lane != first[of]
     second_m = np.full(count, np.inf)
     np.minimum.at(second_m, of[others], far[others])
+    own_m, second_m = own_m + error_m, second_m - error_m
     return first, second_m >= np.maximum(CLEARER * own_m, own_m + CLEARER_M)
 
 

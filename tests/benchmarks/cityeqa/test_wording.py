@@ -139,8 +139,8 @@ BUILDING = Phrase("building")
         (35.0, 45.0, [], ["a"]),  # the nearest point at 36.9 degrees: within the margin
         (33.0, 45.0, ["a"], ["a"]),  # at 35 degrees
         (0.0, 124.0, ["a"], ["a"]),  # its south wall is 119 m away, within reach
-        (0.0, 126.0, [], ["a"]),  # 121 m: within a tenth of the reach
-        (0.0, 138.0, [], []),
+        (0.0, 184.0, [], ["a"]),  # 179 m: within one and a half times the reach, which no text says
+        (0.0, 186.0, [], []),
     ],
 )
 def test_a_hop_by_hand(x: float, y: float, sure: list[str], maybe: list[str]) -> None:

@@ -13,7 +13,7 @@ from pipeline.benchmarks.cityeqa.raw import NUMBER, NUMBERS, YES_NO, YES_OR_NO, 
 from pipeline.benchmarks.cityeqa.tasks.base import EqaTask, numbers_to, parts, plural, question_about
 from pipeline.benchmarks.cityeqa.view import CityView
 from pipeline.benchmarks.cityeqa.wording import COLOURS, KINDS, Phrase
-from pipeline.core.arrays import BoolArray, IntArray
+from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.questions.rules import Measure, rule
 from pipeline.worlds.city.facts import BUILDING
 from pipeline.worlds.city.occluders import box_ring
@@ -75,34 +75,48 @@ def complete(view: CityView, kind: str) -> Measure:
 
 
 def _in(view: CityView, i: int, kinds: Sequence[str]) -> Iterator[Gathered]:
-    margin = view.rules.near_margin_m
-    about, shape = view.around(i, margin), view.query.shapes[i]
+    about, shape = view.around(i, _widest_m(view)), view.query.shapes[i]
     for kind in kinds:
         others = view.among(about, kind)
         points = shapely.points(view.centers[others])
-        doubtful = shapely.distance(shape.exterior, points) < margin
+        doubtful = shapely.distance(shape.exterior, points) < _margins_m(view, i, others)
         yield _gathered(view, i, kind, None, others, shapely.covers(shape, points), doubtful)
 
 
 def _near(view: CityView, i: int, kinds: Sequence[str]) -> Iterator[Gathered]:
-    margin, within = view.rules.near_margin_m, view.rules.near_m
-    about = view.around(i, max(within) + margin)
+    within = view.rules.near_m
+    about = view.around(i, max(within) + 2 * _widest_m(view))
     distance = dict(zip(about.tolist(), view.distance_m(i, about).tolist(), strict=True))
     for kind in kinds:
         others = view.among(about, kind)
         away = np.array([distance[other] for other in others.tolist()])
+        # From edge to edge, as the text says, and no other from centre to centre.
+        bodies = view.bodies_m[i] + view.bodies_m[others]
+        margin = np.maximum(view.rules.near_margin_m, view.errors_m[i] + view.errors_m[others])
         for metres in within:
-            yield _gathered(view, i, kind, metres, others, away <= metres, np.abs(away - metres) < margin)
+            doubtful = (away + margin > metres) & (away - bodies - margin < metres)
+            yield _gathered(view, i, kind, metres, others, away <= metres, doubtful)
 
 
 def in_front(view: CityView, i: int, kinds: Sequence[str]) -> Iterator[Gathered]:
     """The things of some kinds in front of a thing that faces somewhere."""
-    about, zone = view.around(i, 2 * max(FRONT_M)), _before(view, i)
+    about, zone = view.around(i, 2 * max(FRONT_M) + _widest_m(view)), _before(view, i)
     for kind in kinds:
         others = view.among(about, kind)
         points = shapely.points(view.centers[others])
-        doubtful = shapely.distance(zone.exterior, points) < view.rules.near_margin_m
+        doubtful = shapely.distance(zone.exterior, points) < _margins_m(view, i, others)
         yield _gathered(view, i, kind, None, others, shapely.covers(zone, points), doubtful, front=True)
+
+
+def _margins_m(view: CityView, i: int, others: IntArray) -> FloatArray:
+    """How near (n,) to the edge of a place other things are in doubt: by half a body, or by the error of the map."""
+    error_m = view.errors_m[i] + view.errors_m[others]
+    return np.maximum(view.rules.near_margin_m, np.maximum(view.bodies_m[others], error_m))
+
+
+def _widest_m(view: CityView) -> float:
+    """No margin is wider."""
+    return view.rules.near_margin_m + float(view.bodies_m.max(initial=0.0) + 2 * view.errors_m.max(initial=0.0))
 
 
 def _gathered(
@@ -116,7 +130,12 @@ def _gathered(
     front: bool = False,
 ) -> Gathered:
     """Those of some things (n,) that are there, if no other is on the edge (both (n,))."""
-    checks = (complete(view, kind), rule("on_the_edge", float(doubtful.sum()), "<=", 0, "things", "edge"))
+    error_m = float(view.errors_m[others].max(initial=0.0))
+    checks = (
+        complete(view, kind),
+        rule("on_the_edge", float(doubtful.sum()), "<=", 0, "things", "edge"),
+        Measure("position_error", error_m, "m", subject=f"of any {kind} about"),
+    )
     return Gathered(i, kind, near_m, tuple(others[there & ~doubtful].tolist()), checks, front)
 
 

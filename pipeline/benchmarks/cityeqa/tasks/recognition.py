@@ -218,7 +218,9 @@ def _beside_places(view: CityView, kind: str) -> Iterator[RawQuestion]:
         if inside:
             checks.append(rule("several_there", float((away <= view.rules.near_margin_m).sum()), "<=", 1, "things"))
         else:
-            ratio = min(second_m / max(float(away[order[0]]), 1.0), 99.0)
+            nearest_m = float(away[order[0]] + view.errors_m[i] + view.errors_m[first])
+            next_m = second_m - float(view.errors_m[i] + view.errors_m[near[order[1:2]]].max(initial=0.0))
+            ratio = min(next_m / max(nearest_m, 1.0), 99.0)
             checks.append(rule("as_near", ratio, ">=", view.rules.nearer_ratio_min, "ratio"))
         yield question_about(
             view,

@@ -16,6 +16,7 @@ import numpy as np
 from pipeline.benchmarks.cityeqa.extra_starts import others as named
 from pipeline.benchmarks.cityeqa.query import MOST_TIMES
 from pipeline.benchmarks.cityeqa.raw import CLOSED, OPEN, YES_NO, YES_OR_NO, RawQuestion
+from pipeline.benchmarks.cityeqa.relations import FARTHER
 from pipeline.benchmarks.cityeqa.tasks.base import (
     EqaTask,
     colour_known,
@@ -39,6 +40,8 @@ from pipeline.worlds.city.occluders import UNBOUNDED_M
 SIDES: Final = ("left", "right")
 ACROSS_DEG: Final = 35.0  # what is beside something lies within so much of the line along its front
 SAME_FRONT_DEG: Final = 20.0  # and faces the same way within so much
+# The least width of a front: what is nearer is at one address, and where so much is free another may be missing.
+FRONT_M: Final = 4.0
 PAIRS: Final = 12  # pairs of things that are compared from one, the nearest
 NAMED: Final = frozenset(KINDS["related"])
 
@@ -128,11 +131,13 @@ def _side(view: CityView, i: int, side: str, colours: tuple[str, ...], names: tu
 def _next_beside(view: CityView, i: int, side: str) -> tuple[int, tuple[Measure, ...]] | None:
     """Index of the nearest thing of the kind to a side, with what proves that it is the next one; None: there is none.
 
-    Only things that face somewhere count, about the same way as the thing itself.
+    Only things that face somewhere count, about the same way as the thing itself. The order along a front is sure where
+    things are farther apart than two fronts and their errors, and nothing that the map lacks has room between them.
     """
     thing, rules = view.things[i], view.rules
     reach_m = 2 * rules.side_gap_max_m
-    same_kind = view.among(view.around(i, reach_m), thing.kind)
+    about = view.around(i, reach_m)
+    same_kind = view.among(about, thing.kind)
     others = np.array([j for j in same_kind.tolist() if view.things[j].facing_deg is not None], dtype=np.intp)
     if not len(others):
         return None
@@ -152,14 +157,29 @@ def _next_beside(view: CityView, i: int, side: str) -> tuple[int, tuple[Measure,
     nearest = int(by_distance[0])
     nearest_m = float(distance_m[nearest])
     second_m = float(distance_m[by_distance[1]]) if len(by_distance) > 1 else np.inf
-    ratio = min(second_m / max(nearest_m, 1e-9), 99.0)
-    checks = (
+    j = int(others[nearest])
+    error_m = float(view.errors_m[i] + view.errors_m[j])
+    second_error_m = float(view.errors_m[i] + view.errors_m[others[by_distance[1]]]) if len(by_distance) > 1 else 0.0
+    ratio = min((second_m - second_error_m) / max(nearest_m + error_m, 1e-9), 99.0)
+    # What may be one of the kind too, and of which it is not known where it stands or what it is.
+    possible = about[view.query.fit(Phrase(thing.kind), about)[1]]
+    possible = possible[~np.isin(possible, others)]
+    unplaced = possible[view.distance_m(i, possible) <= nearest_m + error_m]
+    free_m = nearest_m + error_m - FRONT_M
+    known_whole = thing.kind in view.city.complete
+    checks = [
         rule("not_beside", float(off_side_deg[nearest]), "<=", ACROSS_DEG, "deg"),
         rule("other_front", float(turned_deg[nearest]), "<=", SAME_FRONT_DEG, "deg"),
         rule("too_far_aside", nearest_m, "<=", rules.side_gap_max_m, "m"),
         rule("two_beside", ratio, ">=", rules.nearer_ratio_min, "ratio"),
-    )
-    return int(others[nearest]), checks
+        rule("too_near_to_order", nearest_m - error_m, ">=", FRONT_M, "m"),
+        rule("others_of_unknown_place", len(unplaced), "<=", 0, f"things: {named(view, unplaced.tolist())}"),
+        Measure("position_error", error_m, "m", subject="both together"),
+        Measure("known_whole", float(known_whole), "kinds", subject=thing.kind),
+    ]
+    if not known_whole:
+        checks.append(rule("room_for_another", free_m, "<=", FRONT_M, "m of front"))
+    return j, tuple(checks)
 
 
 def _between_deg(bearings_deg: FloatArray, bearing_deg: float) -> FloatArray:
@@ -191,6 +211,7 @@ def _lone(view: CityView, i: int, near: list[int]) -> dict[int, Phrase]:
 
 def _bearing(view: CityView, i: int, j: int, called: Phrase) -> RawQuestion:
     pairs = view.query.relations.between(i, np.array([j], dtype=np.intp))
+    spread, error = float(pairs.spread_deg[0]), float(pairs.error_m[0])
     off = [float(pairs.off_axis_deg(d)[0]) for d in range(len(DIRECTIONS))]
     best = int(np.argmin(off))
     low, high = view.rules.bearing_gap_m
@@ -204,9 +225,10 @@ def _bearing(view: CityView, i: int, j: int, called: Phrase) -> RawQuestion:
         others=DIRECTIONS,
         about=(j,),
         checks=(
-            rule("near_a_diagonal", off[best], "<=", 45.0 - view.rules.margin_deg, "deg"),
+            rule("near_a_diagonal", off[best] + spread, "<=", 45.0 - view.rules.margin_deg, "deg"),
             rule("too_near", float(pairs.distance_m[0]), ">=", low, "m"),
             rule("too_far", float(pairs.distance_m[0]), "<=", high, "m"),
+            Measure("position_error", error, "m", subject="both together"),
         ),
     )
 
@@ -224,6 +246,8 @@ def _nearer(view: CityView, i: int, near: list[int], lone: dict[int, Phrase]) ->
     chosen = list(combinations(first[: PAIRS // 2].tolist(), 2))[:PAIRS]
     for a, b in chosen:
         one, other = int(others[a]), int(others[b])
+        error = view.errors_m[i] + view.errors_m[[one, other]]
+        least_ratio = float((away[b] - error[1]) / max(away[a] + error[0], 1e-9))
         if lone[one] == lone[other]:
             continue
         ids = (view.things[one].id, view.things[other].id)
@@ -245,9 +269,10 @@ def _nearer(view: CityView, i: int, near: list[int], lone: dict[int, Phrase]) ->
             checks=(
                 rule("something_between", int(blocked[a] + blocked[b]), "<=", 0, "buildings"),
                 rule("touches", float(away[a]), ">=", 1.0, "m"),
-                rule("as_near", float(away[b] / max(away[a], 1e-9)), ">=", view.rules.nearer_ratio_min, "ratio"),
+                rule("as_near", least_ratio, ">=", view.rules.nearer_ratio_min, "ratio"),
                 Measure("distance", float(away[a]), "m", subject=ids[0]),
                 Measure("distance", float(away[b]), "m", subject=ids[1]),
+                *(Measure("position_error", float(e), "m", subject=k) for e, k in zip(error, ids, strict=True)),
             ),
             even=" or ".join(pair),
         )
@@ -263,11 +288,13 @@ def across(view: CityView) -> Iterator[RawQuestion]:
     shops = view.of_kind(SHOP)
     names = known_of(view.read(j) for j in shops.tolist())
     for i in view.targets(SHOP):
-        near = view.among(view.around(i, 1.1 * view.rules.next_reach_m), SHOP)
+        near = view.around(i, FARTHER * view.rules.next_reach_m + view.query.relations.slack_m)
+        near = near[view.query.fit(Phrase(SHOP), near)[1]]
         if not len(near) or view.query.fronts.line[i] < 0:
             continue
         pairs = view.query.relations.between(i, near)
         sure, maybe = view.query.streetwise.holds(ACROSS, pairs)
+        sure &= ~view.query.doubted[near] & ~view.query.is_building[near]
         if not sure.any():
             continue
         j = int(near[np.argmin(np.where(sure, pairs.distance_m, np.inf))])
@@ -322,6 +349,7 @@ def street_questions(view: CityView, i: int, near: list[int], lone: Mapping[int,
             checks=(
                 rule("side_of_the_street_unsure", float((fronts.side[[i, j]] == 0).sum()), "<=", 0, "things"),
                 rule("no_one_street", float(one_street[k]), ">=", 1, "streets of both"),
+                Measure("position_error", float(pairs.error_m[k]), "m", subject="both together"),
                 Measure("distance", float(pairs.distance_m[k]), "m", subject=view.things[j].id),
             ),
         )

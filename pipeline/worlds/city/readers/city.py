@@ -28,9 +28,10 @@ from pipeline.reading.maps.streets import StreetLine
 from pipeline.reading.reader import ExpectedFile
 from pipeline.reading.settings import File, SafeName, read_model
 from pipeline.worlds.city.facts import City, CityScene, CityThing, Street
+from pipeline.worlds.city.map_quality import once, with_errors
 from pipeline.worlds.city.readers.checks import Faults, apart, heights_told, on_the_map, plausible, unique, within
 from pipeline.worlds.city.readers.tasks import PHOTOS_FILE, TASKS_FILE, read_photos, read_tasks
-from pipeline.worlds.city.readers.things import ALL_KINDS, KEYS, PART, TOLD, on_facades, things_of, with_parts
+from pipeline.worlds.city.readers.things import ALL_KINDS, KEYS, PART, SHOP, TOLD, on_facades, things_of, with_parts
 
 CITY_FILE: Final = "city.yaml"
 OBJECTS_FILE: Final = "objects.geojson"
@@ -165,9 +166,11 @@ class Cities(FolderReader):
         things = within(unique(things, name, findings), bounds, name, findings)
         things = apart(plausible(things, name, findings), name, findings)
         heights_told(things, name, findings)
+        placed_things = things
         objects = things_of(PlacedFeature(added, origin, 0.0), OBJECTS_FILE, findings)
         objects = on_the_map(plausible(objects, OBJECTS_FILE, findings), bounds, OBJECTS_FILE, findings)
         things = on_facades(unique([*things, *objects], OBJECTS_FILE, findings))
+        things = once(with_errors(things, placed_things), SHOP, name, findings)
         city = City(
             origin=origin,
             bounds=bounds,

@@ -47,8 +47,13 @@ _WHICH: Final = {source: (which["key"], which["seen"]) for source, which in _TAB
 _WHICH_KEYS: Final = tuple(key for key, _ in _WHICH.values())
 PART: Final = "building:part"  # of a building, with a height of its own
 STOP_POSITION: Final = "stop_position"  # where buses halt, on the roadway: nobody sees it
-KEYS: Final = ("building", *dict.fromkeys((*_PREMISES, *_THINGS)), PART)  # of OpenStreetMap, that are read at all
-TOLD: Final = ("public_transport", "min_height", *_WHICH_KEYS)  # that say more of what has one of these
+_PERHAPS: Final[Mapping[str, str]] = _TABLE["perhaps"]
+_PERHAPS_VALUES: Final[Mapping[str, Mapping[str, str]]] = _TABLE["perhaps_values"]
+_UNSEEN: Final = {key: frozenset(values) for key, values in _TABLE["unseen"].items()}
+LEVEL: Final = "level"  # the storey of premises
+# Of OpenStreetMap: what is read at all, and what says more of what has one of these.
+KEYS: Final = ("building", *dict.fromkeys((*_PREMISES, *_THINGS, *_PERHAPS, *_PERHAPS_VALUES)), PART)
+TOLD: Final = ("public_transport", "min_height", LEVEL, *_UNSEEN, *_WHICH_KEYS)
 
 
 def _words() -> dict[str, Sort]:
@@ -84,7 +89,7 @@ def sort_of(tags: Mapping[str, str], solid: bool, is_point: bool) -> tuple[Sort,
     for key, things in _THINGS.items():
         if tags.get(key) in things and not (key == "highway" and not is_point):
             return _narrower(tags, things[tags[key]], f"{key}={tags[key]}")
-    return _premises(tags)
+    return _premises(tags) or _perhaps(tags)
 
 
 def _narrower(tags: Mapping[str, str], sort: Sort, source: str) -> tuple[Sort, str] | None:
@@ -99,9 +104,44 @@ def _narrower(tags: Mapping[str, str], sort: Sort, source: str) -> tuple[Sort, s
     return (Sort(sort.kind, seen[tags[key]]), f"{source}, {key}={tags[key]}") if tags[key] in seen else None
 
 
-def is_unclear(source: str) -> bool:
-    """Whether what says of a thing what it is (`sort_of`) leaves open what one sees there."""
-    return source in _WHICH
+def _perhaps(tags: Mapping[str, str]) -> tuple[Sort, str] | None:
+    """Premises that may be called a shop: offices, workshops, vacant ones."""
+    for key, nouns in _PERHAPS_VALUES.items():
+        if tags.get(key) in nouns:
+            return Sort(SHOP, nouns[tags[key]]), f"{key}={tags[key]}"
+    found = next((key for key in _PERHAPS if tags.get(key, "no") != "no"), None)
+    return None if found is None else (Sort(SHOP, _PERHAPS[found]), f"{found}={tags[found]}")
+
+
+def doubt_of(tags: Mapping[str, str], source: str) -> str | None:
+    """Why nothing is said of a thing, though it is there; None: nothing is in doubt.
+
+    Args:
+        tags: all of it.
+        source: which of them says what it is (`sort_of`).
+    """
+    key, _, value = source.partition("=")
+    if source in _WHICH:
+        return f"what it looks like is not told: {source}"
+    if key in _PERHAPS or value in _PERHAPS_VALUES.get(key, {}):
+        return f"whether one would call it a shop is not told: {source}"
+    hidden = next((f"{k}={tags[k]}" for k, values in _UNSEEN.items() if tags.get(k) in values), None)
+    if hidden is None and tags.get(LEVEL, "0").strip() not in ("0", "0.0"):
+        hidden = f"{LEVEL}={tags[LEVEL]}"
+    return None if hidden is None else f"nobody sees it from the street: {hidden}"
+
+
+def words_of(tags: Mapping[str, str], is_point: bool) -> frozenset[str]:
+    """All kinds and nouns that any of a thing's tags allows, not only the one that `sort_of` takes."""
+    found: set[str] = set()
+    for key, things in _THINGS.items():
+        if tags.get(key) in things and not (key == "highway" and not is_point):
+            found |= set(things[tags[key]])
+    for key, nouns in _PREMISES.items():
+        if tags.get(key) in nouns:
+            found |= {SHOP, nouns[tags[key]]}
+    premises = _premises(tags) or _perhaps(tags)
+    return frozenset(found | (set(premises[0]) if premises else set()))
 
 
 def _premises(tags: Mapping[str, str]) -> tuple[Sort, str] | None:
@@ -195,6 +235,7 @@ def _thing(placed: PlacedFeature, i: int, outline: FloatArray, nth: int, unnamed
         id=_id(feature, outline, kind, nth),
         kind=kind,
         noun=_plain(feature.tags.get("noun")) or noun,
+        also=tuple(sorted(words_of(feature.tags, is_point) - {kind, noun})),
         name=_named(feature.name, unnamed),
         sign=_named(look.sign or feature.tags.get("sign"), unnamed),
         colour=_word(rgb),
@@ -211,7 +252,7 @@ def _thing(placed: PlacedFeature, i: int, outline: FloatArray, nth: int, unnamed
         outline=ring,
         facing_deg=None if facing is None else facing % 360.0,
         on=_plain(feature.tags.get("on")),
-        doubt=f"what it looks like is not told: {source}" if is_unclear(source) else None,
+        doubt=doubt_of(feature.tags, source),
         source_tags={
             "colour" if key == "walls" else "roof_colour" if key == "roof" else key: v for key, v in told.items()
         },
@@ -332,7 +373,9 @@ def _fronting(thing: CityThing, walls: Sequence[CityThing], rings: np.ndarray, t
     at, facing, away = foot
     told = thing.source_tags | {"facing_deg": f"the nearest free wall of {walls[own].id}, {away:.1f} m away"}
     center = (round(float(at[0]), _DECIMALS), round(float(at[1]), _DECIMALS))
-    changes = {"on": walls[own].id, "facing_deg": round(facing, 1) % 360.0, "center": center, "source_tags": told}
+    error = round(away, _DECIMALS)  # its door may be so far to either side of the wall's nearest place
+    front = {"facing_deg": round(facing, 1) % 360.0, "center": center, "error_m": error}
+    changes = {"on": walls[own].id, "source_tags": told, **front}
     return thing.model_copy(update=changes)
 
 
