@@ -363,12 +363,14 @@ class IndoorView(Generic[R]):
         Args:
             budget: the number of frames.
             operands: categories; -1 fills up short rows.
-            slots: of the operands: where one is "unique", no other thing of its name may be in the room.
+            slots: of the operands, the last one of all that follow: where one is "unique", no other thing of its name
+                may be in the room.
         """
         sight, there = self.in_budget(budget), operands >= 0
         pixels = np.where(there, sight.pixels[operands], np.iinfo(np.intp).max)
         worst = pixels.argmin(1)
         rows = np.arange(len(operands))
+        slots += slots[-1:] * (operands.shape[1] - len(slots))
         one = np.array([slot == "unique" for slot in slots], dtype=bool)
         room = np.where(there & one, sight.room[operands], 1).max(1, initial=1)
         least = pixels[rows, worst]

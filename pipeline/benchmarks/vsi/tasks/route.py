@@ -20,13 +20,13 @@ from pipeline.questions.arrays import MOST, WRITTEN, Answers, ArrayTask, Candida
 from pipeline.questions.cases import WRONG_MIN
 from pipeline.questions.rules import Check, Fact, check, lists
 from pipeline.worlds.indoor.facts import Route
-from pipeline.worlds.indoor.readers.written_routes import PASSED_MAX
 
 STRAIGHT_BELOW_DEG: Final = 30.0
 BACK_FROM_DEG: Final = 135.0
 TURNS: Final = ("Turn Left", "Turn Right", "Turn Back")
 LEFT, RIGHT, BACK = range(len(TURNS))
 FEW: Final = "too_few_options"
+PLANNED_MAX: Final = 3  # objects that a route which nobody wrote passes, the destination included
 OFFERED_TURNS_MAX: Final = 5  # of a route that is to get options; longer ones are audited only
 TOUCH_M: Final = 1e-6
 _CHUNK: Final = 4096  # routes at a time; bounds memory
@@ -43,7 +43,7 @@ class WalkedRoute(NamedTuple):
 
 
 class Formed(NamedTuple):
-    """Routes (n, 5), how many of them nobody wrote, and how many of those there are in all."""
+    """Routes (n, k), filled up with -1, how many of them nobody wrote, and how many of those there are in all."""
 
     operands: IntArray
     generated: int
@@ -72,7 +72,7 @@ class RoutePlanning(ArrayTask[ScanView]):
     name = "route_planning"
     share = 1
     template = "vsi/route_planning"
-    roles = ("start", "facing", *["passed"] * PASSED_MAX)
+    roles = ("start", "facing", *["passed"] * PLANNED_MAX)
     slots = ("unique",) * len(roles)
 
     def obstacle(self, view: ScanView) -> Rejection | None:
@@ -82,7 +82,7 @@ class RoutePlanning(ArrayTask[ScanView]):
         return Rejection(reason="floor_not_measured", measured=None, limit=None, unit=None)
 
     def operands(self, view: ScanView) -> IntArray:
-        """Routes written by people, then all others of one to three legs, (n, 5) filled up with -1."""
+        """Routes written by people, then all others of one to three legs, (n, k) filled up with -1."""
         if self.obstacle(view) is not None:
             return np.empty((0, len(self.roles)), dtype=np.intp)
         return self._formed(view).operands
@@ -94,16 +94,16 @@ class RoutePlanning(ArrayTask[ScanView]):
 
     def _formed(self, view: ScanView) -> Formed:
         if view not in _FORMED and view.rules.routes_by_people:
-            _FORMED[view] = Formed(self._written_operands(view, len(self.roles)), 0, 0)
+            _FORMED[view] = Formed(self._written_operands(view, self._width(view)), 0, 0)
         if view not in _FORMED:
             among = self._among(view)
             start, facing, passed = among.tuples().T
-            none = np.full_like(start, -1)
-            turn_first = np.stack([start, facing, passed, none, none], axis=1)
-            straight_first = np.stack([start, facing, facing, passed, none], axis=1)
+            width = self._width(view)
+            turn_first = _filled(np.stack([start, facing, passed], axis=1), width)
+            straight_first = _filled(np.stack([start, facing, facing, passed], axis=1), width)
             short = np.concatenate([turn_first, straight_first])
             longer, all_longer = self._one_further(view, short, among)
-            found = np.concatenate([self._written_operands(view, len(self.roles)), short, longer])
+            found = np.concatenate([self._written_operands(view, width), short, longer])
             _, first = np.unique(found, axis=0, return_index=True)
             _FORMED[view] = Formed(found[np.sort(first)], len(short) + len(longer), 2 * among.total + all_longer)
         return _FORMED[view]
@@ -136,8 +136,7 @@ class RoutePlanning(ArrayTask[ScanView]):
 
     def answer(self, view: ScanView, operands: IntArray) -> Answers:
         """The turns; evidence is every turn's angle and every leg's length. Rows of an audit have any length."""
-        missing = max(0, len(self.roles) - operands.shape[1])
-        operands = np.pad(operands, ((0, 0), (0, missing)), constant_values=-1)
+        operands = _filled(operands, max(self._width(view), operands.shape[1]))
         parts = [self._walk(view, operands[i : i + _CHUNK]) for i in range(0, max(len(operands), 1), _CHUNK)]
         turns, plain, length, free, off = (np.concatenate(columns) for columns in zip(*parts, strict=True))
         size = np.abs(turns)
@@ -220,6 +219,10 @@ class RoutePlanning(ArrayTask[ScanView]):
         routes = {route_operands(route): route for route in view.scene.facts.routes}
         return {names: route for names, route in routes.items() if usable.issuperset(names)}
 
+    def _width(self, view: ScanView) -> int:
+        """Operands of the longest route, written or not."""
+        return max([len(self.roles), *map(len, self._written(view))])
+
     def _written_operands(self, view: ScanView, width: int) -> IntArray:
         rows = np.full((len(self._written(view)), width), -1, dtype=np.intp)
         for row, names in zip(rows, self._written(view), strict=True):
@@ -239,6 +242,11 @@ class RoutePlanning(ArrayTask[ScanView]):
             same = (operands == row).all(1)
             agreed[same] = (truth[same] == LIST_SEPARATOR.join(route.turns)).astype(float)
         return agreed
+
+
+def _filled(operands: IntArray, width: int) -> IntArray:
+    """Rows (n, k) filled up with -1 to ``width``."""
+    return np.pad(operands, ((0, 0), (0, width - operands.shape[1])), constant_values=-1)
 
 
 def route_operands(route: Route) -> tuple[str, ...]:

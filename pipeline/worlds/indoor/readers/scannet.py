@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -44,6 +44,7 @@ from pipeline.worlds.indoor.readers.objects import (
     segment_indices,
 )
 from pipeline.worlds.indoor.readers.scannet_frames import (
+    FPS,
     INFO,
     ScannetRecording,
     alignment,
@@ -103,10 +104,13 @@ class ScanNet:
     Args:
         split: "train" or "val" for the scenes of ``scannetv2_<split>.txt`` below the root; None for all.
         box_fit: how boxes are fitted to the instances.
+        pace: "clock": the delivered video lasts as long as the scan, which thins 30 frames a second to 24; "slowed":
+            it shows every frame, and lasts a quarter longer.
     """
 
     split: str | None = None
     box_fit: BoxFit = "gravity"
+    pace: Literal["clock", "slowed"] = "clock"
     name = "scannet"
     version = 1
     extra = "scans"
@@ -116,10 +120,12 @@ class ScanNet:
     def __post_init__(self) -> None:
         if self.box_fit not in BOX_FITS:
             raise ValueError(f"box_fit is {self.box_fit!r}; there are {', '.join(BOX_FITS)}")
+        if self.pace not in {"clock", "slowed"}:
+            raise ValueError(f"pace is {self.pace!r}; there are clock, slowed")
 
     def settings(self) -> dict[str, str]:
         """See `Reader.settings`."""
-        return {"box_fit": self.box_fit, "categories": load_curation(self.name).sha256}
+        return {"box_fit": self.box_fit, "pace": self.pace, "categories": load_curation(self.name).sha256}
 
     def scenes(self, root: Path) -> Listing:
         """See `Reader.scenes`."""
@@ -143,14 +149,14 @@ class ScanNet:
         """See `Reader.geometry`."""
         findings = Findings()
         scan = self._scan_of(files, findings)
-        film = _film_of(files, scan.info, findings)
+        film = self._film_of(files, scan.info, findings)
         frames = no_frames() if film is None else film.table(scan.world_T_scan).frames()
         owner = label_vertices(scan.mesh.vertices, scene.facts.objects, scan.instances)
         return SceneGeometry(scan.mesh.vertices, scan.mesh.faces, owner, frames, self.video_fps)
 
     def footage(self, files: SceneFiles, scene: IndoorScene) -> Footage | None:
         """See `Reader.footage`."""
-        film = _film_of(files, _info_of(files), Findings())
+        film = self._film_of(files, _info_of(files), Findings())
         return film.table(np.eye(4)).footage(files, film.video_path, film.fps) if film else None
 
     def _scan_of(self, files: SceneFiles, findings: Findings) -> _Scan:
@@ -175,8 +181,12 @@ class ScanNet:
         instances = _instances(groups, segments, mesh.vertices, self.box_fit, curation, findings)
         return _Scan(mesh, world_T_scan, instances, info)
 
+    def _film_of(self, files: SceneFiles, info: dict[str, str], findings: Findings) -> ScannetRecording | None:
+        film = files.once("film", lambda found: _film(files, info, found), findings)
+        return film.paced(self.video_fps / FPS) if film is not None and self.pace == "slowed" else film
+
     def _video(self, files: SceneFiles, scan: _Scan, findings: Findings) -> Video | None:
-        film = _film_of(files, scan.info, findings)
+        film = self._film_of(files, scan.info, findings)
         if film is None:
             message = f"neither {SENS.format(files.name)} nor the exported folders color, depth and pose are here"
             remedy = "fetch the .sens: without frames nothing is known of what the video shows"
@@ -229,10 +239,6 @@ def _instances(
 
 def _info_of(files: SceneFiles) -> dict[str, str]:
     return files.once("info", lambda _: scan_info(files), Findings())
-
-
-def _film_of(files: SceneFiles, info: dict[str, str], findings: Findings) -> ScannetRecording | None:
-    return files.once("film", lambda found: _film(files, info, found), findings)
 
 
 def _film(files: SceneFiles, info: dict[str, str], findings: Findings) -> ScannetRecording | None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -53,6 +53,15 @@ class ScannetRecording:
     size: tuple[int, int]
     fps: float
     table: Callable[[FloatArray], RawFrameTable]
+
+    def paced(self, factor: float) -> ScannetRecording:
+        """The same frames at ``factor`` times the rate."""
+
+        def table(world_T_scan: FloatArray) -> RawFrameTable:
+            raw = self.table(world_T_scan)
+            return replace(raw, time_s=raw.time_s / factor)
+
+        return replace(self, fps=self.fps * factor, table=table)
 
 
 def sens_film(files: SceneFiles, path: Path, findings: Findings) -> ScannetRecording:

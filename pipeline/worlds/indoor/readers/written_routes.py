@@ -17,7 +17,7 @@ from pipeline.core.errors import ConfigError, RawDataError
 from pipeline.core.files import read_file
 from pipeline.worlds.indoor.facts import Route
 
-PASSED_MAX: Final = 3  # objects, the destination included; routes are told with as many blanks
+TURNS_MAX: Final = 4  # blanks of a question, as the released routes have
 KEYS: Final = frozenset({"scene", "start", "facing", "steps", "destination"})
 _FORWARD: Final = re.compile(r"go forward until (?:the )?(.+?)\.?", re.IGNORECASE)
 _TURN: Final = re.compile(r"turn (left|right|back)\.?", re.IGNORECASE)
@@ -64,8 +64,8 @@ def _route(raw: Any) -> tuple[str, Route]:
             raise ValueError(f"step {position + 1} ({step!r}) is neither a turn nor a way, or two of a kind in a row")
     if not passed or _TURN.fullmatch(steps[-1].strip()):
         raise ValueError("the last step is not a way to the destination")
-    if len(passed) > PASSED_MAX:
-        raise ValueError(f"it passes {len(passed)} objects, and at most {PASSED_MAX} are asked: divide the route")
+    if len(turns) > TURNS_MAX:
+        raise ValueError(f"it turns {len(turns)} times, and at most {TURNS_MAX} turns are asked: divide the route")
     if passed[-1] != raw["destination"]:
         raise ValueError(f"the last step leads to {passed[-1]!r}, the destination is {raw['destination']!r}")
     if not turns or (len(turns) < len(passed) and passed[0] != raw["facing"]):

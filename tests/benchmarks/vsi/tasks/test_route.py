@@ -20,7 +20,7 @@ from pipeline.questions.published import Published
 from pipeline.questions.selection import select
 from pipeline.worlds.indoor.facts import IndoorScene, Route
 from pipeline.worlds.indoor.view import IndoorView
-from tests.conftest import make_scene
+from tests.conftest import make_scene, watched
 from tests.tables import candidates
 
 TASK = RoutePlanning()
@@ -267,6 +267,21 @@ def test_written_routes_go_first_and_are_checked() -> None:
     assert rows["sofa", "table", "table", "lamp"]["reason"] == "written_route_disagrees"
     questions = asked_in(select(table, {TASK.name: TASK}, 1)).to_pylist()
     assert [q["operands"] for q in questions] == [["bed", "table", "table", "lamp"]]
+
+
+def test_people_may_write_routes_of_four_turns() -> None:
+    places = {"bed": (-2, -2), "tv": (2, -2), "sofa": (2, 2), "lamp": (-2, 2), "plant": (-2, -0.3), "fan": (0.5, -0.3)}
+    things: list[Placed] = [(name, (*at, 0.5), (0.4, 0.4, 1), 0) for name, at in places.items()]
+    turns = ("Turn Left",) * 4
+    route = Route(start="bed", facing="tv", passed=("tv", "sofa", "lamp", "plant", "fan"), turns=turns)
+    scene = watched(on_floor(make_scene(things, area=64), routes=(route,)), {}, sampled={("fan", 0): 3})
+    table = candidates(IndoorView(scene, STRICT), [TASK])
+    (question,) = asked_in(select(table, {TASK.name: TASK}, 1)).to_pylist()
+    assert question["operands"] == ["bed", "tv", *route.passed]
+    assert question["answer"] == "Turn Left, Turn Left, Turn Left, Turn Left"
+    assert question["text"].count("[please fill in]") == 1 + 4
+    assert [(own["reason"], own["measured"]) for own in question["budgets"]] == [("not_shown_in_frames", 3.0)]
+    assert max(len(row["operands"]) for row in table.to_pylist() if WRITTEN not in (row["flags"] or ())) == 5
 
 
 def polygon(placed: Placed) -> shapely.Polygon:

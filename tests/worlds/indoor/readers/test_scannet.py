@@ -185,6 +185,19 @@ def test_footage_has_every_frame_poses_or_not(copied: Copied) -> None:
     assert brightness == pytest.approx([20, 25, 30, 35, 40, 45], abs=2)
 
 
+def test_a_slowed_video_has_every_frame_at_four_fifths_of_the_rate(tiny: Path) -> None:
+    reader = ScanNet(pace="slowed")
+    files = SceneFiles(tiny / "scannet", only_scene(reader, tiny / "scannet"))
+    scene = reader.read(files)
+    footage, frames = reader.footage(files, scene), reader.geometry(files, scene).frames
+    assert scene.video is not None
+    assert footage is not None
+    assert (scene.video.fps, footage.fps, sum(1 for _ in footage.frames())) == (8.0, 8.0, 6)
+    np.testing.assert_allclose(frames.time_s, np.arange(6) / 8)
+    with pytest.raises(ValueError, match="'fast'; there are clock, slowed"):
+        ScanNet(pace="fast")  # type: ignore[arg-type]
+
+
 def test_times_are_those_of_the_video_where_frames_are_missing(copied: Copied) -> None:
     """The clock of the .sens jumps by ten seconds amid six frames; the video shows them at ten frames a second."""
     root = copied("scannet")

@@ -305,13 +305,13 @@ def test_a_line_that_is_no_route_costs_itself_alone(tmp_path: Path) -> None:
     path = tmp_path / "routes.jsonl"
     steps = '["Go forward until the sofa", "Turn left", "Go forward until the lamp"]'
     whole = f'{{"scene": "r/1", "start": "bed", "facing": "sofa", "steps": {steps}, "destination": "lamp"}}'
-    further = "".join(f', "Turn right", "Go forward until the {name}"' for name in ("chair", "door"))
+    further = "".join(f', "Turn right", "Go forward until the {name}"' for name in ("chair", "table", "stove", "door"))
     longer = whole.replace('lamp"]', f'lamp"{further}]').replace('"destination": "lamp"', '"destination": "door"')
     path.write_text(f'{whole}\n{{"scene": "r/2", "start": "bed"}}\n{"[" * 100_000}\n{longer}\n')
     routes, broken = read_written_routes(path)
     assert list(routes) == ["r/1"]
     assert [(one.finding, one.scene) for one in broken] == [("bad_route", f"(line {n})") for n in (2, 3, 4)]
-    assert "passes 4 objects, and at most 3 are asked" in broken[-1].message
+    assert "turns 5 times, and at most 4 turns are asked" in broken[-1].message
 
 
 @pytest.mark.parametrize(
