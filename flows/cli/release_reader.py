@@ -23,7 +23,7 @@ from pipeline.core.schema import AnyScene
 from pipeline.core.spatial import TopDownMap
 from pipeline.core.tables import CHECKSUMS, PART_SPLITS, check_files, check_version, sums_of
 from pipeline.engine.manifest import MANIFEST_FILE, released_manifest
-from pipeline.engine.rerun import last_outputs
+from pipeline.engine.rerun import last_outputs, last_scenes
 from pipeline.engine.stage import STORE
 from pipeline.engine.store import Result, Store
 from pipeline.release.comparison import LoadedRelease, read_release
@@ -87,7 +87,7 @@ class ReleaseReader:
 
     def scenes(self, units: Iterable[str]) -> Iterator[AnyScene]:
         """Some scenes as questions were made from them, one at a time in memory; those that are not kept are not."""
-        results = self.outputs.get("describe") or self.outputs.get("observe") or {}
+        results = last_scenes(self.outputs)
         return (read_scene(self.store.get(results[unit])) for unit in sorted(set(units)) if unit in results)
 
     def reviewed(self) -> Reviewed:

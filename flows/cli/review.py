@@ -33,13 +33,14 @@ from pipeline.core.schema import AnyScene
 from pipeline.core.tables import asked_in, pictures_in
 from pipeline.engine.code import code_digest
 from pipeline.engine.manifest import released_manifest
-from pipeline.engine.rerun import last_outputs
+from pipeline.engine.rerun import last_outputs, last_scenes
 from pipeline.engine.stage import STORE
 from pipeline.engine.store import Result, Store
 from pipeline.release.card import figure
 from pipeline.release.history import RELEASE
 from pipeline.release.media import media_of, pictures_of
 from pipeline.release.tables import removed_blind
+from pipeline.rendering.reason_examples import glossary
 from pipeline.review import sheets
 from pipeline.review.category_checks import check_row, fix_of
 from pipeline.review.database import AnsweredBeforeError, Database
@@ -62,6 +63,7 @@ from pipeline.worlds.world import CategoryShown
 if TYPE_CHECKING:
     from starlette.applications import Starlette
 
+    from flows.review_app.routes import WrittenRoutes
     from pipeline.formats.videos import VideoPictures
 
 DATABASE: Final = "review.sqlite"
@@ -119,9 +121,30 @@ def serve(
                 files = {item.id: folder / RELEASE / captioned / f"{item.id}.png" for item in pack.items}
                 drawings |= {number: file for number, file in files.items() if file.is_file()}
             site = Site(folder.resolve().name, pack, database, folder, drawings)
-            run_server(Pages(site, salt, token).app(only_loopback=host in LOOPBACK), host, port)
+            pages = Pages(site, salt, token, _routes_of(folder, benchmark))
+            run_server(pages.app(only_loopback=host in LOOPBACK), host, port)
         finally:
             database.close()
+
+
+def _routes_of(folder: Path, benchmark: str) -> WrittenRoutes | None:
+    """What people may write routes with; None where the benchmark asks for none, or no scene has a video."""
+    from flows.orchestration.saved_build import read_saved_build
+    from flows.review_app.routes import FILE, WrittenRoutes
+    from pipeline.engine.config import config_model
+
+    writing, of = BENCHMARKS[benchmark].routes, BENCHMARKS[benchmark]
+    scenes, store = last_scenes(last_outputs(released_manifest(folder))), Store(folder / STORE)
+    videos = {name: path for name in scenes if (path := folder / VIDEOS / f"{name}.mp4").is_file()}
+    if writing is None or not videos:
+        return None
+    config = config_model(benchmark).model_validate(read_saved_build(folder).configured)
+    rules = config.generate.resolved_rules()
+
+    def view_of(scene: str) -> Any:
+        return of.view(read_scene(store.get(scenes[scene])), rules)
+
+    return WrittenRoutes((folder / FOLDER / FILE).absolute(), videos, view_of, writing, glossary(benchmark))
 
 
 def import_review(folder: Path, file: Path | None) -> bool:
@@ -274,7 +297,7 @@ def pack_of(folder: Path, benchmark: str, salt: bytes, categories: bool | None =
     """
     place = folder / FOLDER
     outputs = last_outputs(released_manifest(folder))
-    observed = outputs.get("describe") or outputs.get("observe")
+    observed = last_scenes(outputs)
     if not outputs.get("select") or not observed:
         raise ConfigError(f"{folder} holds no questions yet: build first, then review it")
     root = folder / VIDEOS

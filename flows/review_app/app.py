@@ -25,11 +25,13 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from flows.review_app.routes import LEGS, ScenePage, WrittenRoutes
 from flows.review_app.site import RefusedError, Site
 from pipeline.core.errors import StoreError
 from pipeline.release.card import figure
 from pipeline.review.sheets import name_problem
 from pipeline.review.verdicts import REASONS, REVIEWERS, ROLES, STATES, Role
+from pipeline.worlds.indoor.readers.written_routes import TURN_WORDS, route_steps
 
 HERE: Final = Path(__file__).resolve().parent
 MAX_BODY: Final = 64 * 1024
@@ -46,10 +48,11 @@ class Pages:
         site: what they show and store.
         salt: the build's secret.
         token: what reviewers must know to sign in; None on the own machine.
+        routes: the routes that people may write from the videos; None: the benchmark asks for none.
     """
 
-    def __init__(self, site: Site, salt: bytes, token: str | None) -> None:
-        self._site, self._token = site, token
+    def __init__(self, site: Site, salt: bytes, token: str | None, routes: WrittenRoutes | None = None) -> None:
+        self._site, self._token, self._routes = site, token, routes
         self._key = hashlib.sha256(b"cookie" + salt + (token or "").encode()).digest()
         self._templates = Environment(
             loader=FileSystemLoader(HERE / "templates"),
@@ -59,6 +62,7 @@ class Pages:
             lstrip_blocks=True,
         )
         self._templates.globals |= {"reasons": REASONS, "states": STATES, "needed": REVIEWERS, "build": site.build}
+        self._templates.globals |= {"routes": routes, "turns": TURN_WORDS, "legs": LEGS, "steps_of": route_steps}
         self._templates.filters |= {"clock": clock, "figure": figure, "short": short, "drawn": drawn}
 
     def app(self, only_loopback: bool) -> Starlette:
@@ -74,12 +78,76 @@ class Pages:
                 Route("/items/{item:id}/pictures/{number:id}", self.picture),
                 Route("/items/{item:id}/drawing", self.drawing),
                 *(Route(f"/items/{{item:id}}/{action}", self.act, methods=["POST"]) for action in ACTIONS),
+                *self._route_pages(),
                 Mount("/static", StaticFiles(directory=HERE / "static")),
             ],
             middleware=[Middleware(AuthMiddleware, only_loopback=only_loopback)],
             exception_handlers={HTTPException: self._http_error, RefusedError: _refused, StoreError: _not_stored}
             | {ClientDisconnect: _gone},
         )
+
+    def _route_pages(self) -> list[Route]:
+        if self._routes is None:
+            return []
+        return [
+            Route("/routes", self.route_scenes),
+            Route("/routes/{scene:id}", self.route_scene),
+            Route("/routes/{scene:id}/video", self.route_video),
+            Route("/routes/{scene:id}/{action:str}", self.write_route, methods=["POST"]),
+        ]
+
+    def route_scenes(self, request: Request) -> Response:
+        """The scenes for which routes may be written."""
+        return self._page("routes.html", reviewer=self._signed_in(request), written=self._desk.scenes())
+
+    def route_scene(self, request: Request) -> Response:
+        """The page to write routes through one scene."""
+        return self._route_page(request, self._scene_page(request), {}, None)
+
+    async def write_route(self, request: Request) -> Response:
+        """Stores a route, or takes one away; what is refused comes back with the reason, as it was filled in."""
+        self._signed_in(request)
+        form = await read_form(request)
+        return await run_in_threadpool(self._write_route, request, form)
+
+    def _write_route(self, request: Request, form: dict[str, str]) -> Response:
+        page, action = self._scene_page(request), request.path_params["action"]
+        if action not in {"add", "remove"}:
+            raise HTTPException(404)
+        try:
+            if action == "add":
+                self._desk.add(page, form)
+            else:
+                self._desk.remove(form.get("line", ""))
+        except RefusedError as error:
+            response = self._route_page(request, page, form, str(error))
+            response.status_code = 409
+            return response
+        return RedirectResponse(f"/routes/{page.number}", _SEE_OTHER)
+
+    def route_video(self, request: Request) -> Response:
+        """The video of a scene for which routes may be written."""
+        self._signed_in(request)
+        path = self._desk.video(request.path_params["scene"])
+        if path is None:
+            raise HTTPException(404)
+        return FileResponse(path, media_type="video/mp4", headers={"cache-control": "private, no-cache"})
+
+    def _route_page(self, request: Request, page: ScenePage, form: dict[str, str], problem: str | None) -> HTMLResponse:
+        return self._page("route.html", reviewer=self._signed_in(request), page=page, form=form, problem=problem)
+
+    def _scene_page(self, request: Request) -> ScenePage:
+        self._signed_in(request)
+        page = self._desk.page(request.path_params["scene"])
+        if page is None:
+            raise HTTPException(404)
+        return page
+
+    @property
+    def _desk(self) -> WrittenRoutes:
+        if self._routes is None:
+            raise HTTPException(404)
+        return self._routes
 
     def overview(self, request: Request) -> Response:
         """The progress of the review; or the form to sign in."""

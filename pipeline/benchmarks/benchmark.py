@@ -174,6 +174,20 @@ class Drawings:
 
 
 @dataclass(frozen=True)
+class RouteWriting:
+    """Routes that people write for a benchmark.
+
+    Attributes:
+        names: of a view, what a route may name.
+        refusals: of a view and a route (`worlds.indoor.facts.Route`), why it would not be asked (the columns reason,
+            measured, limit and unit of `tables.REJECTIONS`); empty: it would.
+    """
+
+    names: Callable[[Any], tuple[str, ...]]
+    refusals: Callable[[Any, Any], list[dict[str, Any]]]
+
+
+@dataclass(frozen=True)
 class Audit:
     """How a published question file of the benchmark is examined.
 
@@ -221,6 +235,7 @@ class Benchmark(Generic[V, R]):
             A profile that is not named asks all tasks.
         families: task -> the task that it counts as one with where tasks are compared, as levels of one task do.
         further_columns: profile -> its public table, where that is another one.
+        routes: of benchmarks for which people may write routes.
     """
 
     name: str
@@ -248,6 +263,7 @@ class Benchmark(Generic[V, R]):
     asked: Mapping[str, Mapping[str, int | None]] = field(default_factory=dict)
     families: Mapping[str, str] = field(default_factory=dict)
     further_columns: Mapping[str, Columns] = field(default_factory=dict)
+    routes: RouteWriting | None = None
 
     @property
     def rules(self) -> type[R]:

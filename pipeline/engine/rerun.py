@@ -28,6 +28,11 @@ def last_outputs(previous: Previous) -> dict[str, dict[str, Result]]:
     return outputs
 
 
+def last_scenes(outputs: Mapping[str, Mapping[str, Result]]) -> Mapping[str, Result]:
+    """The scenes as questions were made of them: unit -> result; empty where no scene got as far."""
+    return outputs.get("describe") or outputs.get("observe") or {}
+
+
 def units_again(
     stage: Stage,
     stages: Mapping[str, Stage],

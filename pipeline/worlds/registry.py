@@ -8,9 +8,9 @@ from functools import reduce
 from operator import or_
 from typing import Annotated, Any, Final
 
-from pydantic import Field, TypeAdapter
+from pydantic import Field, TypeAdapter, ValidationError
 
-from pipeline.core.errors import ConfigError
+from pipeline.core.errors import ConfigError, StoreError
 from pipeline.core.fixes import SHARED, Fix
 from pipeline.core.plugins import lacking, load_plugins
 from pipeline.core.schema import AnyScene, Scene
@@ -62,8 +62,13 @@ def world_of(reader: str) -> World[Any]:
 
 
 def read_scene(raw: bytes) -> AnyScene:
-    """A scene from its JSON; the name of its world tells which facts it has."""
-    return SCENE.validate_json(raw)
+    """A scene from its JSON; the name of its world tells which facts it has. Raises StoreError."""
+    try:
+        return SCENE.validate_json(raw)
+    except ValidationError as error:
+        where = ".".join(map(str, error.errors()[0]["loc"]))
+        message = f"a stored scene is none of this version ({where}): it was made by another one. Build again"
+        raise StoreError(message) from error
 
 
 def examined(scene: AnyScene) -> AnyScene:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from pipeline.benchmarks.benchmark import Audit, Benchmark, FromMetadata
+from pipeline.benchmarks.benchmark import Audit, Benchmark, FromMetadata, RouteWriting
 from pipeline.benchmarks.vsi.audit import contradictions, coverage, examine
 from pipeline.benchmarks.vsi.card import CARD, COLUMNS, REVSI_COLUMNS, harness_files, scene_records
 from pipeline.benchmarks.vsi.drawings import DRAWINGS
@@ -12,6 +12,7 @@ from pipeline.benchmarks.vsi.rules import PROFILES, Rules, ScanView
 from pipeline.benchmarks.vsi.score import DIRECTION, FAMILIES, LEVELS, SCORE
 from pipeline.benchmarks.vsi.tasks.measures import RoomSize
 from pipeline.benchmarks.vsi.tasks.registry import ASKED, TASKS
+from pipeline.benchmarks.vsi.tasks.route import RoutePlanning, route_names
 from pipeline.core.video_spec import VideoSpec
 from pipeline.worlds.indoor.view import IndoorView
 from pipeline.worlds.indoor.world import INDOOR
@@ -43,6 +44,7 @@ VSI: Final = Benchmark[ScanView, Rules](
     | dict.fromkeys(FAMILIES[DIRECTION], DIRECTION),
     further_columns={"revsi": REVSI_COLUMNS},
     scene_records=scene_records,
+    routes=RouteWriting(route_names, RoutePlanning().refusals),
     # Where the camera went helps to find one's way in the video; any box would tell sizes, counts, distances or
     # directions. The map has no scale before the answer, yet the size of a room is told by its outline.
     map_before={name: ("ground", "path") for name, task in TASKS.items() if not isinstance(task, RoomSize)},

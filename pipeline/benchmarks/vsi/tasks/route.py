@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import cache
 from itertools import product
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -20,6 +20,7 @@ from pipeline.questions.arrays import MOST, WRITTEN, Answers, ArrayTask, Candida
 from pipeline.questions.cases import WRONG_MIN
 from pipeline.questions.rules import Check, Fact, check, lists
 from pipeline.worlds.indoor.facts import Route
+from pipeline.worlds.indoor.view import IndoorView
 
 STRAIGHT_BELOW_DEG: Final = 30.0
 BACK_FROM_DEG: Final = 135.0
@@ -175,6 +176,15 @@ class RoutePlanning(ArrayTask[ScanView]):
             wrong=None if wrong is None else lists(_sequences(turns.shape[1])[1][np.nonzero(wrong)[1]], wrong.sum(1)),
         )
 
+    def refusals(self, view: ScanView, route: Route) -> list[dict[str, Any]]:
+        """Why a route that a person wrote would not be asked (`RouteWriting`); its names are `route_names`."""
+        if whole := self.obstacle(view) or self.unreadable(view):
+            return [whole.model_dump()]
+        alone = IndoorView(view.scene.with_facts(routes=(route,)), view.rules)
+        found = self.answer(alone, self._written_operands(alone, self._width(alone))).verdicts().columns
+        refused = {name: found[name].to_pylist()[0] for name in ("reason", "measured", "limit", "unit")}
+        return [refused] if refused["reason"] else []
+
     def fields(self, operands: tuple[str, ...], options: tuple[str, ...] | None) -> Operands:
         """The way as numbered steps, with a blank for every turn."""
         start, facing, *passed = operands
@@ -242,6 +252,11 @@ class RoutePlanning(ArrayTask[ScanView]):
             same = (operands == row).all(1)
             agreed[same] = (truth[same] == LIST_SEPARATOR.join(route.turns)).astype(float)
         return agreed
+
+
+def route_names(view: ScanView) -> tuple[str, ...]:
+    """The objects that a route may name: those of which the scene has one, and the video shows it."""
+    return tuple(str(view.categories[i]) for i in view.usable("unique"))
 
 
 def _filled(operands: IntArray, width: int) -> IntArray:

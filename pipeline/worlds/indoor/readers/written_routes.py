@@ -17,6 +17,7 @@ from pipeline.core.errors import ConfigError, RawDataError
 from pipeline.core.files import read_file
 from pipeline.worlds.indoor.facts import Route
 
+TURN_WORDS: Final = ("Turn Left", "Turn Right", "Turn Back")
 TURNS_MAX: Final = 4  # blanks of a question, as the released routes have
 KEYS: Final = frozenset({"scene", "start", "facing", "steps", "destination"})
 _FORWARD: Final = re.compile(r"go forward until (?:the )?(.+?)\.?", re.IGNORECASE)
@@ -38,7 +39,7 @@ def read_written_routes(path: Path) -> tuple[dict[str, dict[str, Any]], list[Raw
         if not line.strip():
             continue
         try:
-            scene, route = _route(json.loads(line))
+            scene, route = parse_route(json.loads(line))
             routes[scene].append(route)
         except (ValueError, RecursionError) as error:
             remedy = "see pipeline/worlds/indoor/readers/written_routes.py for the form of a line"
@@ -46,7 +47,17 @@ def read_written_routes(path: Path) -> tuple[dict[str, dict[str, Any]], list[Raw
     return {scene: {"routes": tuple(members)} for scene, members in routes.items()}, broken
 
 
-def _route(raw: Any) -> tuple[str, Route]:
+def route_steps(route: Route) -> list[str]:
+    """The turns and ways of a route, as a line of the file has them."""
+    turns = list(route.turns)
+    ways = [[f"Go forward until the {name}"] for name in route.passed]
+    for way, turn in zip(ways[len(ways) - len(turns) :], turns, strict=True):
+        way.insert(0, turn)
+    return [step for way in ways for step in way]
+
+
+def parse_route(raw: Any) -> tuple[str, Route]:
+    """Scene and route of a line, as JSON. Raises ValueError saying what is wrong."""
     if not isinstance(raw, dict) or set(raw) != KEYS:
         raise ValueError(f"a route is an object with exactly the keys {', '.join(sorted(KEYS))}")
     steps = raw["steps"]
