@@ -91,7 +91,7 @@ def is_same(level: str, said: str, truth: str) -> bool:
     """Whether all names that were said are among those of the truth, at the level "street", "city" or "country"."""
     form = FORMS[level]
     right = {form(name) for name in _parted(truth)}
-    return form(said) in right or bool(_parted(said)) and all(form(name) in right for name in _parted(said))
+    return form(said) in right or (bool(_parted(said)) and all(form(name) in right for name in _parted(said)))
 
 
 def _parted(names: str) -> list[str]:

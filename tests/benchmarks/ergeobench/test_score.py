@@ -278,7 +278,8 @@ def test_a_wrong_name_among_right_ones_is_wrong_and_no_place_is_known_by_hits_an
 @pytest.mark.parametrize(
     ("truth", "named"),
     [("Monaco", "its truth is"), ("[]", "its truth is"), (json.dumps(MONACO | {"lat": None}), "lat of its truth"),
-     (json.dumps(MONACO | {"lon": 181}), "lon of its truth"), (json.dumps(MONACO | {"city": ["A"]}), "city of its truth")],
+     (json.dumps(MONACO | {"lon": 181}), "lon of its truth"),
+     (json.dumps(MONACO | {"city": ["A"]}), "city of its truth")],
 )  # fmt: skip
 def test_a_bad_truth_is_an_error_that_names_its_question(truth: str, named: str, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=f"question 7: {named}"):
