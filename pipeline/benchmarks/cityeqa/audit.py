@@ -1,6 +1,7 @@
 """Examines a released CityEQA file by itself: what it says is held against its own poses and its other rows.
 
 The city that the tasks were made in is no part of the release. What only its map could show is `unsupported`, by name.
+So is an answer that follows from no other row: `reproduced` is what the file itself confirms (`consistency`).
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from pipeline.benchmarks.benchmark import Audit
+from pipeline.benchmarks.cityeqa.consistency import HALF_VIEW_DEG, Claim, Contradiction, examine_claims
 from pipeline.benchmarks.cityeqa.raw import ANSWER_TYPES, answer_type
 from pipeline.benchmarks.cityeqa.released import AXES_DEG, CATEGORIES, ReleasedTask, off_deg, read_released
 from pipeline.benchmarks.cityeqa.wording import TaskText, parse
@@ -39,9 +41,19 @@ _SUMMARY: Final = {
     "wording_not_recognised": "wording of the released form",
     "start_looks_elsewhere": "hop 1 is where the start looks",
     "start_too_far": f"start within {MAX_START_M:g} m of the target",
-    "answers_contradict": "same question and start, one answer",
+    "answers_contradict": "same question, one answer",
     "asked_twice": "no task is there twice",
+    "target_out_of_view": f"observation looks within {HALF_VIEW_DEG:g} degrees of the target",
+    "counts_contradict": "counts and existence agree",
+    "one_of_several": "'the car' is one",
+    "colours_contradict": "a target has one colour",
+    "signs_contradict": "a signboard has one colour",
+    "names_contradict": "a target has one name",
+    "neighbours_contradict": "one thing to one side",
+    "side_mirrored": "left and right as the observation sees them",
+    "answer_not_examined": "answer follows from other rows",
 }
+_UNEXAMINED: Final = "answer_not_examined"
 _SCHEMA: Final = pa.schema(
     [
         pa.field("row", pa.int64()),
@@ -60,6 +72,7 @@ _SCHEMA: Final = pa.schema(
         pa.field("limit", pa.float64()),
         pa.field("unit", pa.string()),
         pa.field("findings", pa.string()),  # all reasons, the first of which is `reason`
+        pa.field("other_rows", pa.string()),  # ids of those that contradict it; of a reproduced one that confirm it
     ]
 )
 
@@ -73,6 +86,7 @@ class _Fault:
     measured: float | None = None
     limit: float | None = None
     unit: str | None = None
+    others: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -87,15 +101,18 @@ class _AuditedTask:
     hop_off_deg: float | None
     start_m: float
     faults: tuple[_Fault, ...]
+    confirmed_by: tuple[str, ...] = ()
 
 
 def examine(path: Path, basis: Basis) -> Examined:
     """All that an audit of a released file says. Raises ConfigError where it cannot be read."""
     tasks, left_out = read_released(path)
-    seen = _seen(tasks)
+    contradictions, confirmed = _examined(tasks)
+    seen = _seen(tasks, contradictions, confirmed)
     listings = [
         _checks(seen, len(left_out)),
         *_faulty(seen),
+        *_contradictions(contradictions),
         _unsupported(seen),
         _types(seen),
         _groups(seen),
@@ -110,7 +127,37 @@ def examine(path: Path, basis: Basis) -> Examined:
 AUDIT: Final = Audit(examine)
 
 
-def _seen(tasks: Sequence[ReleasedTask]) -> list[_AuditedTask]:
+def _examined(tasks: Sequence[ReleasedTask]) -> tuple[list[Contradiction], dict[int, Claim]]:
+    """Contradictions within each city of a file, and row -> the claim that its answer follows from."""
+    cities: dict[str, list[ReleasedTask]] = defaultdict(list)
+    for task in tasks:
+        cities[str(task.rest.get("city") or "")].append(task)
+    found = [examine_claims(own) for own in cities.values()]
+    confirmed = {
+        row.row: by for consistency in found for claim, by in consistency.confirmed.items() for row in claim.rows
+    }
+    return [one for consistency in found for one in consistency.contradictions], confirmed
+
+
+def _seen(
+    tasks: Sequence[ReleasedTask], contradictions: Sequence[Contradiction], confirmed: dict[int, Claim]
+) -> list[_AuditedTask]:
+    within: dict[int, dict[str, _Fault]] = defaultdict(dict)
+    for one in contradictions:
+        # What was measured is one row's own; the other only tells where something is.
+        sides = [(one.one, one.other)] if one.measured is not None else [(one.one, one.other), (one.other, one.one)]
+        for claim, other in sides:
+            ids = tuple(str(row.id) for row in other.rows) if other else ()
+            for row in claim.rows if claim else ():
+                before = within[row.row].get(one.reason)
+                within[row.row][one.reason] = _Fault(
+                    one.reason,
+                    "ambiguous" if one.measured is None else "differs",
+                    one.measured,
+                    one.limit,
+                    one.unit,
+                    (*(before.others if before else ()), *ids),
+                )
     targets = _numbered(tasks, lambda t: t.target.place, "t")
     raws = _numbered(tasks, lambda t: (t.target.place, t.observation, normalised(t.answer)), "r")
     same_start: dict[Hashable, list[ReleasedTask]] = defaultdict(list)
@@ -122,8 +169,11 @@ def _seen(tasks: Sequence[ReleasedTask]) -> list[_AuditedTask]:
         off = None if told is None else off_deg(task.initial.yaw, AXES_DEG[told.hops[0].direction])
         start_m = math.dist(task.initial[:2], task.target[:2])
         faults = tuple(_faults(task, off, start_m, same_start[_start(task)]))
+        faults += tuple(fault for name, fault in within[task.row].items() if name not in {f.reason for f in faults})
+        by = tuple(str(row.id) for row in confirmed[task.row].rows) if task.row in confirmed else ()
+        faults += () if by else (_Fault(_UNEXAMINED, "unsupported"),)
         kind = answer_type(told.question if told else task.question, task.answer)
-        found.append(_AuditedTask(task, told, kind, target, raw, off, start_m, faults))
+        found.append(_AuditedTask(task, told, kind, target, raw, off, start_m, faults, by))
     return found
 
 
@@ -178,6 +228,7 @@ def _table(seen: Sequence[_AuditedTask], left_out: Sequence[LeftOut]) -> pa.Tabl
                 "limit": first.limit,
                 "unit": first.unit,
                 "findings": ", ".join(fault.reason for fault in s.faults) or None,
+                "other_rows": ", ".join(first.others or (() if s.faults else s.confirmed_by)) or None,
             }
         )
     return pa.Table.from_pylist(sorted(rows, key=lambda row: int(row["row"])), schema=_SCHEMA)
@@ -190,7 +241,10 @@ def _checks(seen: Sequence[_AuditedTask], left_out: int) -> ReleaseListing:
     for reason, title in _SUMMARY.items():
         n = parsed if reason == "start_looks_elsewhere" else len(seen)
         wrong = sum(fault.reason == reason for s in seen for fault in s.faults)
-        rows.append((title, f"{n - wrong} of {n}", str(wrong or ""), str(len(seen) - n or "")))
+        if reason == _UNEXAMINED:
+            rows.append((title, f"{n - wrong} of {n}", "", str(wrong or "")))
+        else:
+            rows.append((title, f"{n - wrong} of {n}", str(wrong or ""), str(len(seen) - n or "")))
     note = f"{left_out} rows were left out of all this; they are listed below." if left_out else ""
     return ReleaseListing("Audit of the file by itself", ("check", "holds", "differs", "unsupported"), rows, note=note)
 
@@ -206,12 +260,38 @@ def _faulty(seen: Sequence[_AuditedTask]) -> list[ReleaseListing]:
     """The questions behind each finding."""
     cases: dict[tuple[str, str], list[str]] = defaultdict(list)
     for s in seen:
-        for fault in s.faults:
+        for fault in (fault for fault in s.faults if fault.reason != _UNEXAMINED):
             measured = f" ({fault.measured:.4g} {fault.unit})" if fault.unit in {"m", "deg"} else ""
             cases[fault.reason, fault.status].append(f"{s.task.id}{measured}")
     rows = [(reason, status, str(len(ids)), named(ids)) for (reason, status), ids in sorted(cases.items())]
     heads = ("finding", "status", "n", "questions")
     return [ReleaseListing("Why", heads, rows, words=("status",), sentences=("questions",))] if rows else []
+
+
+def _contradictions(found: Sequence[Contradiction]) -> list[ReleaseListing]:
+    """What the rows of a file say against one another, and against their own poses, with both in words."""
+    if not found:
+        return []
+    rows = []
+    for one in sorted(found, key=lambda c: (list(_SUMMARY).index(c.reason), c.one.task.row)):
+        measured = "" if one.measured is None else f" ({one.measured:.0f} {one.unit}, limit {one.limit:g})"
+        rows.append((one.reason + measured, _said(one.one), _said(one.other) if one.other else "its own poses"))
+    note = (
+        "Both cannot be true, and which is wrong the file does not tell. What is mirrored holds as the shop sees it; "
+        "beside it stands who tells where the other thing is."
+    )
+    return [
+        ReleaseListing(
+            "Contradictions within the file", ("finding", "rows say", "others say"), rows,
+            sentences=("rows say", "others say"), note=note,
+        )
+    ]  # fmt: skip
+
+
+def _said(claim: Claim) -> str:
+    told = parse(claim.task.question)
+    asked = told.question if told else claim.task.question
+    return f"{named([str(row.id) for row in claim.rows])}: {asked} - {claim.task.answer}"
 
 
 def _types(seen: Sequence[_AuditedTask]) -> ReleaseListing:
