@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -59,9 +59,11 @@ def findings() -> tuple[dict[str, str], list[str]]:
     found: dict[str, str] = {}
     unknown: list[str] = []
     for module, tree, constants in _modules():
-        for scope in (tree, *(n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef))):
-            local = constants if scope is tree else constants | _assigned(scope, constants)
-            for name, argument in _named(scope):
+        whole = list(ast.walk(tree))
+        for scope in (tree, *(n for n in whole if isinstance(n, ast.FunctionDef))):
+            nodes = whole if scope is tree else list(ast.walk(scope))
+            local = constants if scope is tree else constants | _assigned(nodes, constants)
+            for name, argument in _named(nodes):
                 texts = _texts(argument, local)
                 told = ast.unparse(argument)
                 if texts:
@@ -73,22 +75,27 @@ def findings() -> tuple[dict[str, str], list[str]]:
     return found, sorted(set(unknown))
 
 
+@cache
+def trees() -> dict[Path, ast.Module]:
+    """The syntax tree of every module."""
+    return {path: ast.parse(path.read_text("utf-8")) for path in sorted((ROOT / "pipeline").rglob("*.py"))}
+
+
 def _modules() -> Iterator[tuple[str, ast.Module, dict[str, list[str]]]]:
-    trees = {path: ast.parse(path.read_text("utf-8")) for path in sorted((ROOT / "pipeline").rglob("*.py"))}
     constants: dict[str, list[str]] = defaultdict(list)
-    for tree in trees.values():
+    for tree in trees().values():
         for node in tree.body:
             for name, value in _set(node):
                 constants[name] += _texts(value, {})
-    for path, tree in trees.items():
+    for path, tree in trees().items():
         module = path.relative_to(ROOT / "pipeline").as_posix()
         if not module.startswith(ELSEWHERE):
             yield module, tree, {name: texts for name, texts in constants.items() if texts}
 
 
-def _named(scope: ast.AST) -> Iterator[tuple[str, ast.expr]]:
-    """Calls that report a finding, and the argument that names it."""
-    for node in ast.walk(scope):
+def _named(nodes: Iterable[ast.AST]) -> Iterator[tuple[str, ast.expr]]:
+    """Calls among these nodes that report a finding, and the argument that names it."""
+    for node in nodes:
         if not isinstance(node, ast.Call):
             continue
         name = getattr(node.func, "id", getattr(node.func, "attr", ""))
@@ -108,10 +115,10 @@ def _named(scope: ast.AST) -> Iterator[tuple[str, ast.expr]]:
             yield name, node.args[place]
 
 
-def _assigned(scope: ast.FunctionDef, constants: dict[str, list[str]]) -> dict[str, list[str]]:
-    """Names that a function sets to texts."""
+def _assigned(nodes: Iterable[ast.AST], constants: dict[str, list[str]]) -> dict[str, list[str]]:
+    """Names that a function of these nodes sets to texts."""
     found: dict[str, list[str]] = defaultdict(list)
-    for node in ast.walk(scope):
+    for node in nodes:
         for name, value in _set(node):
             found[name] += _texts(value, constants)
     return {name: texts for name, texts in found.items() if texts}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import operator
 import re
-from functools import cache
 from pathlib import Path
 from typing import Final
 from xml.etree import ElementTree
@@ -31,7 +30,7 @@ from pipeline.rendering.reason_examples import (
     read_examples,
 )
 from pipeline.worlds.registry import WORLDS
-from tests.engine.findings_in_code import findings
+from tests.engine.findings_in_code import findings, trees
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 BUILDS: Final = ROOT / "flows" / "builds"
@@ -49,20 +48,11 @@ NEEDED: Final = ["`provider`", "`price.input`", "`price.output`"]
 NOT_TOLD: Final = {"build", "benchmark", "observe"}  # names of the configuration; nothing of a city is set there
 
 
-@cache
-def _tree(path: Path) -> ast.Module:
-    return ast.parse(path.read_text("utf-8"))
-
-
-def _modules() -> list[Path]:
-    return sorted((ROOT / "pipeline").rglob("*.py"))
-
-
 def _constants() -> dict[str, str]:
     """Names of module constants that hold a text."""
     found: dict[str, str] = {}
-    for path in _modules():
-        for node in _tree(path).body:
+    for tree in trees().values():
+        for node in tree.body:
             if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
                 value = node.value
                 if isinstance(value, ast.Constant) and isinstance(value.value, str):
@@ -81,10 +71,10 @@ def _texts(node: ast.expr, constants: dict[str, str]) -> list[str]:
 def _reasons() -> dict[str, Path]:
     """Every reason that is written out in the code, and a module that gives it."""
     constants, found = _constants(), {}
-    for path in _modules():
+    for path, tree in trees().items():
         if path.relative_to(ROOT).as_posix().startswith(NO_REASONS):
             continue
-        for node in ast.walk(_tree(path)):
+        for node in ast.walk(tree):
             if not isinstance(node, ast.Call):
                 continue
             called = getattr(node.func, "id", getattr(node.func, "attr", ""))
@@ -110,8 +100,8 @@ def test_every_reason_in_the_code_has_words() -> None:
 def test_no_words_without_a_reason() -> None:
     texts = {
         node.value
-        for path in _modules()
-        for node in ast.walk(_tree(path))
+        for tree in trees().values()
+        for node in ast.walk(tree)
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
     }
     made = {f"{end}_not_near" for end in ("start", "end")}
@@ -234,8 +224,8 @@ def _relations() -> dict[str, set[str]]:
     """Reason -> how its value must stand to its limit, where a call of the code says both."""
     constants = _constants()
     found: dict[str, set[str]] = {}
-    for path in _modules():
-        for node in ast.walk(_tree(path)):
+    for tree in trees().values():
+        for node in ast.walk(tree):
             if isinstance(node, ast.Call) and getattr(node.func, "id", getattr(node.func, "attr", "")) in MAKERS:
                 said = [a.value for a in node.args[2:3] if isinstance(a, ast.Constant) and a.value in HOLDS]
                 for text in _texts(node.args[0], constants) if said else ():

@@ -1,59 +1,48 @@
 """The readers find in the sample scans what was planted there.
 
-One scan of each way of being stored, and the camera's way cut short, to save time:
+One scan of each way of being stored, to save time:
 `tests.benchmarks.vsi.test_planted_truth` builds from all of them.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from pipeline.reading.files import SceneFiles
 from pipeline.samples.indoor.rooms import PLANS
-from pipeline.samples.indoor.truth import ObjectTruth, PlantedTruth, SceneTruth
-from pipeline.samples.indoor.write import read_truth, write_samples
+from pipeline.samples.indoor.truth import ObjectTruth, SceneTruth
 from pipeline.worlds.indoor.facts import IndoorScene, SceneObject
 from pipeline.worlds.indoor.observe.rays import LabelledMesh, count_pixels
 from pipeline.worlds.indoor.observe.visibility import longest_sides
 from pipeline.worlds.indoor.readers.categories import load_curation, normal
 from pipeline.worlds.registry import READERS
+from tests.conftest import Samples
 from tests.worlds.indoor.readers.tiny_scans import NAMES
 
-VIEWS = 6
 # By dataset, way of storing, and whether the video is turned: the first plan of each kind.
 KINDS = {(plan.dataset, plan.stored, plan.sky != "Up"): plan for plan in reversed(PLANS)}
-CHOSEN = tuple(replace(plan, views=plan.views[:VIEWS]) for plan in PLANS if plan in KINDS.values())
-IDS = [f"{plan.dataset}/{plan.name}" for plan in CHOSEN]
+IDS = [f"{plan.dataset}/{plan.name}" for plan in PLANS if plan in KINDS.values()]
 IMAGE = (160, 120)
 
 pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
-def samples(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("samples")
-    write_samples(folder, CHOSEN)
-    return folder
-
-
-@pytest.fixture(scope="module")
-def truth(samples: Path) -> PlantedTruth:
-    return read_truth(samples)
-
-
-@pytest.fixture(scope="module")
-def scenes(samples: Path) -> dict[str, IndoorScene]:
+def files(samples: Samples) -> dict[str, SceneFiles]:
     found = {}
     for dataset in NAMES:
-        listing = READERS[dataset].scenes(samples / dataset)
+        listing = READERS[dataset].scenes(samples.folder / dataset)
         assert listing.broken == ()
-        found |= {ref.id: READERS[dataset].read(SceneFiles(samples / dataset, ref)) for ref in listing.scenes}
+        found |= {ref.id: SceneFiles(samples.folder / dataset, ref) for ref in listing.scenes}
     return found
+
+
+@pytest.fixture(scope="module")
+def scenes(files: dict[str, SceneFiles]) -> dict[str, IndoorScene]:
+    return {name: READERS[name.split("/")[0]].read(files[name]) for name in IDS}
 
 
 def planted(item: SceneObject, truth: SceneTruth) -> ObjectTruth:
@@ -62,13 +51,13 @@ def planted(item: SceneObject, truth: SceneTruth) -> ObjectTruth:
     return min(same, key=lambda piece: float(np.linalg.norm(np.subtract(piece.box.center, item.box.center))))
 
 
-def test_all_scenes_are_there(scenes: dict[str, IndoorScene]) -> None:
-    assert list(scenes) == sorted(IDS, key=lambda name: (list(NAMES).index(name.split("/")[0]), name))
+def test_all_scenes_are_there(files: dict[str, SceneFiles], samples: Samples) -> None:
+    assert sorted(files) == sorted(samples.truth.scenes)
 
 
 @pytest.mark.parametrize("name", IDS)
-def test_counts_and_boxes(scenes: dict[str, IndoorScene], truth: PlantedTruth, name: str) -> None:
-    scene, planted_scene = scenes[name], truth.scenes[name]
+def test_counts_and_boxes(scenes: dict[str, IndoorScene], samples: Samples, name: str) -> None:
+    scene, planted_scene = scenes[name], samples.truth.scenes[name]
     category = load_curation(scene.dataset).category
     labels = [normal(thing.label) for thing in planted_scene.objects]
     expected = Counter(category[label] for label in labels if label in category)
@@ -81,8 +70,8 @@ def test_counts_and_boxes(scenes: dict[str, IndoorScene], truth: PlantedTruth, n
 
 
 @pytest.mark.parametrize("name", IDS)
-def test_room_video_and_findings(scenes: dict[str, IndoorScene], truth: PlantedTruth, name: str) -> None:
-    scene, planted_scene = scenes[name], truth.scenes[name]
+def test_room_video_and_findings(scenes: dict[str, IndoorScene], samples: Samples, name: str) -> None:
+    scene, planted_scene = scenes[name], samples.truth.scenes[name]
     assert scene.facts.room.area_m2 == pytest.approx(planted_scene.outline_area_m2, rel=0.01)
     assert scene.video.turn_deg == planted_scene.turn_deg
     assert scene.video.frames == len(planted_scene.frame_time_s)
@@ -91,11 +80,11 @@ def test_room_video_and_findings(scenes: dict[str, IndoorScene], truth: PlantedT
 
 
 @pytest.mark.parametrize("name", IDS)
-def test_what_the_frames_show(samples: Path, scenes: dict[str, IndoorScene], truth: PlantedTruth, name: str) -> None:
-    scene, planted_scene = scenes[name], truth.scenes[name]
-    root, reader = samples / scene.dataset, READERS[scene.dataset]
-    ref = next(ref for ref in reader.scenes(root).scenes if ref.id == name)
-    geometry = reader.geometry(SceneFiles(root, ref), scene)
+def test_what_the_frames_show(
+    samples: Samples, files: dict[str, SceneFiles], scenes: dict[str, IndoorScene], name: str
+) -> None:
+    scene, truth, planted_scene = scenes[name], samples.truth, samples.truth.scenes[name]
+    geometry = READERS[scene.dataset].geometry(files[name], scene)
     frames = geometry.frames
     kept = [i for i in range(len(planted_scene.frame_time_s)) if i not in planted_scene.lost_frames]
     np.testing.assert_array_equal(frames.number, kept)
