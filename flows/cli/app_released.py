@@ -222,6 +222,15 @@ def score(
             show_default="none",
         ),
     ] = None,
+    people: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="FILE",
+            help="Answers of a person (people.csv of `trial`), may be given several times: the model is held against "
+            "them on the questions that they answered.",
+            show_default="none",
+        ),
+    ] = None,
     settings: Settings = [],
     limit_cost: LimitCost = None,
     quiet: Quiet = False,
@@ -231,7 +240,8 @@ def score(
     configure_output(quiet=quiet, as_json=as_json)
     from flows.cli.score import score
 
-    end(score(name, predictions, release, split, questions, out, rows, settings, limit_cost, without_scene or ()))
+    held = without_scene or (), people or ()
+    end(score(name, predictions, release, split, questions, out, rows, settings, limit_cost, *held))
 
 
 @app.command()

@@ -48,6 +48,7 @@ def score(
     settings: Sequence[str],
     limit_cost: float | None,
     unseen: Sequence[Path] = (),
+    people: Sequence[Path] = (),
 ) -> bool:
     """Scores result files; False where something in them could not be used."""
     how = BENCHMARKS[name].score if name in BENCHMARKS else None
@@ -56,6 +57,8 @@ def score(
         raise ConfigError(f"unknown benchmark {name!r}; replies to {scored_ones} can be scored")
     if out is not None and out.suffix not in {".json", ".csv"}:
         raise ConfigError(f"{out}: scores are written as .json or .csv; give a name that ends so")
+    if unseen and people:
+        raise ConfigError("figures are held against one thing: give --without-scene or --people")
     write_rows = table_writer(rows) if rows else None
     chosen = settings_of(how.settings, settings)
     if split is not None and release is None:
@@ -68,8 +71,8 @@ def score(
     else:
         raise ConfigError("say what was asked: a release with --release, or a file of questions with --questions")
     with _judge(how.judge(chosen), out, limit_cost) as ask:
-        found = scored(how, file, predictions, chosen, ask, blind, debiased, unseen)
-    show_score(found, how, blind is not None or bool(unseen))
+        found = scored(how, file, predictions, chosen, ask, blind, debiased, unseen, people)
+    show_score(found, how, blind is not None or bool(unseen or people))
     told = {"benchmark": name, "settings": _plain(chosen.model_dump(mode="json"))} | found.summary()
     if out:
         as_json = json.dumps(told, indent=1, ensure_ascii=False, allow_nan=False) + "\n"

@@ -17,7 +17,7 @@ from pipeline.core.errors import ConfigError
 from pipeline.core.files import write_atomically
 from pipeline.core.tables import TINY
 from pipeline.questions.published import Published, read_published
-from pipeline.release.trial import TrialMedia, answer_sheet, choose, key_sheet, marked, page, video_of
+from pipeline.release.trial import TrialMedia, answer_sheet, answers_by_id, choose, key_sheet, marked, page, video_of
 from pipeline.stages.video import VIDEOS
 
 TRIAL: Final = "trial"
@@ -27,7 +27,9 @@ def trial(folder: Path, questions: int, answers: Path | None) -> None:
     """Writes a sheet of questions for a person to answer from the videos, and its key; or marks a filled one."""
     place = folder / TRIAL
     if answers is not None:
-        _show(answers, place / "key.csv", _released(folder))
+        told = place / "people.csv"
+        write_atomically(told, _show(answers, place / "key.csv", _released(folder)))
+        console.print(f"Beside a model's score: scan2qa score … --people {told}", soft_wrap=True)
         return
     has_tiny = any((folder / "release" / "data").glob(f"{TINY}-*.parquet"))
     released = _released(folder, TINY) if has_tiny else []  # so that people answer what models are tried on
@@ -67,7 +69,8 @@ def _released(folder: Path, split: str | None = None) -> list[Published]:
     return [question for path in paths for question in read_published(path, columns)]
 
 
-def _show(answers: Path, key: Path, released: list[Published]) -> None:
+def _show(answers: Path, key: Path, released: list[Published]) -> bytes:
+    """Prints how a person did; gives the answers by the questions' ids."""
     try:
         raw = answers.read_bytes(), key.read_bytes()
     except OSError as error:
@@ -76,7 +79,8 @@ def _show(answers: Path, key: Path, released: list[Published]) -> None:
     wrong = Table(title="Not right")
     for name in ("number", "task", "answered", "truth"):
         wrong.add_column(name, overflow="fold")
-    for one in marked(*raw, released):
+    found = marked(*raw, released)
+    for one in found:
         if one.score is not None and one.score < 1:
             wrong.add_row(str(one.number), one.task, one.reply, one.truth)
         scores[one.task].append(one.score)
@@ -91,3 +95,4 @@ def _show(answers: Path, key: Path, released: list[Published]) -> None:
     print_table(table)
     if wrong.row_count:
         print_table(wrong)
+    return answers_by_id(found)

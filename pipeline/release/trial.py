@@ -36,9 +36,10 @@ class TrialMedia(NamedTuple):
 
 
 class Marked(NamedTuple):
-    """One question: number, task, score from 0 to 1 (None: it was left out), what was said, and the truth."""
+    """One question: number, id, task, score from 0 to 1 (None: it was left out), what was said, and the truth."""
 
     number: int
+    id: str
     task: str
     score: float | None
     reply: str
@@ -125,8 +126,15 @@ def marked(answers: bytes, key: bytes, released: Iterable[Published]) -> list[Ma
     found = []
     for row in truths:
         reply = given.get(row["number"], "").strip()
-        found.append(Marked(int(row["number"]), row["task"], _score(known[row["id"]], reply), reply, row["truth"]))
+        found.append(
+            Marked(int(row["number"]), row["id"], row["task"], _score(known[row["id"]], reply), reply, row["truth"])
+        )
     return found
+
+
+def answers_by_id(found: Sequence[Marked]) -> bytes:
+    """The answers that were given, as a result file (`scan2qa score`)."""
+    return _csv(("id", "answer"), [(one.id, one.reply) for one in found if one.score is not None])
 
 
 def _score(question: Published, reply: str) -> float | None:

@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple, cast
 
 import numpy as np
 import pyarrow as pa
@@ -203,6 +203,14 @@ def per_question(priors: dict[str, float], questions: Sequence[Published]) -> Fl
     return np.array([priors.get(question.question_type, np.nan) for question in questions])
 
 
+Beside = Literal["prior", "unseen", "people"]
+_KEYS: Final[Mapping[Beside, tuple[str, str]]] = {
+    "prior": ("best_prior", "above_prior"),
+    "unseen": ("without_scene", "above_without_scene"),
+    "people": ("people", "above_people"),
+}
+
+
 @dataclass(frozen=True)
 class Scored:
     """The results of scoring.
@@ -214,7 +222,8 @@ class Scored:
         rows: every figure in every metric that was measured.
         found: what is unusual -> the ids that it holds for, or the reasons of unread replies.
         logged: columns of the questions that `table` repeats.
-        beside: what stands beside each figure: what guessing earns, or the same model's replies without the scene.
+        beside: what stands beside each figure: what guessing earns, the same model's replies without the scene, or
+            people's answers.
     """
 
     form: str
@@ -223,7 +232,7 @@ class Scored:
     rows: Sequence[ScoreRow]
     found: Mapping[str, Sequence[str]]
     logged: Sequence[str] = ()
-    beside: Literal["prior", "unseen"] = "prior"
+    beside: Beside = "prior"
 
     @property
     def left_out(self) -> bool:
@@ -242,8 +251,8 @@ class Scored:
                 "low": row.low,
                 "high": row.high,
                 "standard_deviation": row.deviation,
-                ("best_prior" if self.beside == "prior" else "without_scene"): row.prior,
-                ("above_prior" if self.beside == "prior" else "above_without_scene"): row.above,
+                _KEYS[self.beside][0]: row.prior,
+                _KEYS[self.beside][1]: row.above,
             }
             for row in self.rows
         ]
@@ -298,6 +307,7 @@ def scored(
     blind: Path | None = None,
     debiased: bool = False,
     unseen: Sequence[Path] = (),
+    people: Sequence[Path] = (),
 ) -> Scored:
     """The score of result files.
 
@@ -311,6 +321,8 @@ def scored(
         debiased: whether the questions are those of the split `debiased`.
         unseen: result files of the same model that was not shown the scenes, of one form; each question's mark is then
             held against the one it earned here, not against the blind table.
+        people: a result file of each person who was asked. Figures are then of the questions that one of them
+            answered, and each question's mark is held against the mean of theirs.
 
     Raises ConfigError for what cannot be read and for what does not belong together.
     """
@@ -320,22 +332,36 @@ def scored(
     marks = score.mark(joined.answers, settings, ask)
     figures = score.figures(joined.answers)
     scenes = [f"{question.dataset}/{question.scene_name}" for question in asked]
-    without = (
-        score.mark(answered(asked, read_predictions(unseen), questions).answers, settings, ask) if unseen else None
-    )
-    priors = per_question(best_priors(blind, debiased), asked) if blind and without is None else None
-    beside: Literal["prior", "unseen"] = "prior" if without is None else "unseen"
+    values, beside = marks.values, cast(Beside, "unseen" if unseen else "people" if people else "prior")
+    held: Mapping[str, FloatArray] | None = None
+    if unseen:
+        held = score.mark(answered(asked, read_predictions(unseen), questions).answers, settings, ask).values
+    elif people:
+        answers = [answered(asked, read_predictions([file]), questions).answers for file in people]
+        held = _mean_of([score.mark(own, settings, ask).values for own in answers], answers)
+        values = {name: np.where(np.isnan(held[name]), np.nan, own) for name, own in values.items()}
+    priors = per_question(best_priors(blind, debiased), asked) if blind and held is None else None
     rows = []
     for name, metric in score.metrics.items():
         told = [f for f in figures if not metric.sections or f.section in metric.sections]
         composite = score.composites.get(name)
         if composite is not None:
-            parts = [
-                sampled(told, marks.values[part], scenes, score.metrics[part].statistic) for part in composite.parts
-            ]
-            if told and not all(np.isnan(marks.values[part]).all() for part in composite.parts):
+            parts = [sampled(told, values[part], scenes, score.metrics[part].statistic) for part in composite.parts]
+            if told and not all(np.isnan(values[part]).all() for part in composite.parts):
                 rows += composed(told, name, parts, composite.formula)
-        elif told and not np.isnan(marks.values[name]).all():
-            own = without.values[name] if without else priors if metric.is_guessed else None
-            rows += rows_of(told, name, marks.values[name], scenes, own, metric.statistic)
+        elif told and not np.isnan(values[name]).all():
+            own = held[name] if held else priors if metric.is_guessed else None
+            rows += rows_of(told, name, values[name], scenes, own, metric.statistic)
     return Scored(said.form, joined.answers, marks, rows, {**joined.found, **marks.left_out}, score.logged, beside)
+
+
+def _mean_of(marks: Sequence[Mapping[str, FloatArray]], answers: Sequence[Sequence[Answer]]) -> dict[str, FloatArray]:
+    """Metric -> (n,) mean mark of those who answered each question; NaN where nobody did."""
+    said = np.array([[answer.reply is not None for answer in own] for own in answers])
+    means = {}
+    for name in marks[0]:
+        own = np.stack([mark[name] for mark in marks])
+        there = said & ~np.isnan(own)
+        n, total = there.sum(axis=0), np.where(there, own, 0.0).sum(axis=0)
+        means[name] = np.divide(total, n, out=np.full(len(n), np.nan), where=n > 0)
+    return means

@@ -65,6 +65,26 @@ def test_replies_without_the_scenes_stand_beside_those_with_them(tmp_path: Path)
     assert {"without_scene", "above_without_scene"} < set(found.figures()[0])
 
 
+def test_people_stand_beside_a_model_on_what_they_answered(tmp_path: Path) -> None:
+    rows = all_tasks()
+    questions = file_of(tmp_path / "q.jsonl", rows)
+    truth = {row["id"]: row["ground_truth"] for row in rows}
+    own = {
+        task: [row["id"] for row in rows if row["question_type"] == task]
+        for task in ("route_planning", "obj_appearance_order")
+    }
+    (route, *_), (order, *_) = own.values()
+    first = said(tmp_path / "a.jsonl", {route: truth[route], order: truth[order]})
+    second = said(tmp_path / "b.jsonl", {route: "none of these"})
+    model = said(tmp_path / "m.jsonl", {**truth, order: "none of these"})
+    found = scored(SCORE, questions, [model], VsiScoreSettings(), people=[first, second])
+    beside = {row.figure.name: (row.n, row.value, row.prior, row.above) for row in found.rows}
+    assert beside["route_planning"] == (1, 1.0, 0.5, 0.5)
+    assert beside["obj_appearance_order"] == (1, 0.0, 1.0, -1.0)
+    assert "object_counting" not in beside or beside["object_counting"][:2] == (0, None)
+    assert {"people", "above_people"} < set(found.figures()[0])
+
+
 def test_the_three_types_of_tasks_are_means_of_tasks(tmp_path: Path) -> None:
     rows = all_tasks()
     right = {"object_counting", "room_size_estimation", "object_rel_direction_easy"}
