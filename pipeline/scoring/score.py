@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple, cast
+from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -332,7 +332,8 @@ def scored(
     marks = score.mark(joined.answers, settings, ask)
     figures = score.figures(joined.answers)
     scenes = [f"{question.dataset}/{question.scene_name}" for question in asked]
-    values, beside = marks.values, cast(Beside, "unseen" if unseen else "people" if people else "prior")
+    beside: Beside = "unseen" if unseen else "people" if people else "prior"
+    values: Mapping[str, FloatArray] = marks.values
     held: Mapping[str, FloatArray] | None = None
     if unseen:
         held = score.mark(answered(asked, read_predictions(unseen), questions).answers, settings, ask).values
