@@ -35,6 +35,42 @@ _WORDS = {
 }  # fmt: skip
 _HEADS = "|".join(_WORDS.values())
 _NEXT = re.compile(rf"({_HEADS}) (.+?), there is (.+?)\.(?= (?:{_HEADS}|Please tell me) )")
+# Each question in the first of its wordings.
+_PLAIN = [
+    (r"What is the (.+?) across the (.+) called\?", r"What is the name of the \1 across the \2?"),
+    (r"Which name can be read on the (.+?) across the ", r"What is the name of the \1 across the "),
+    (r"Seen from (.+?), in which direction is (.+): north", r"In which direction from \1 is \2: north"),
+    (r"Which way is it from (.+?) to (.+): north", r"In which direction from \1 is \2: north"),
+    (r"Within (.+?) metres of (.+?), in which direction from it is the tallest building:",
+     r"In which direction from \2 is the tallest building within \1 metres of it:"),
+    (r"What is the colour of the (.+?) that is nearest to ", r"What colour is the \1 nearest to "),
+    (r"What is the colour of ", "What colour is "),
+    (r"Which colour does (.+) have\?", r"What colour is \1?"),
+    (r"What is the number of (.+?) (in front of|in) ", r"How many \1 are there \2 "),
+    (r"How many (.+?) can be counted (in front of|in) ", r"How many \1 are there \2 "),
+    (r"Counting from edge to edge, how many (.+?) lie within ", r"How many \1 are there within "),
+    (r"Can any (.+?) be seen (in front of|in) ", r"Is there any \1 \2 "),
+    (r"Does (.+?) contain any (.+?)\? ", r"Is there any \2 in \1? "),
+    (r"From edge to edge, is any (.+?) within ", r"Is there any \1 within "),
+    (r"Where is (.+?), seen from (.+): in front of it or behind it\?", r"Is \1 in front of \2 or behind it?"),
+    (r"How many floors does ", "How many storeys does "),
+    (r"Of how many storeys is (.+)\?", r"How many storeys does \1 have?"),
+    (r"What's the name of ", "What is the name of "),
+    (r"What is (.+) called\?", r"What is the name of \1?"),
+    (r"Which is closer to ", "Which is nearer to "),
+    (r"(?:What sort|Which type) of ", "What kind of "),
+    (r"Is the roof of (.+) flat, pitched", r"What shape does the roof of \1 have: flat, pitched"),
+    (r"Are (the .+?) and (the .+) on the same side of the street\?", r"Is \2 on the same side of the street as \1?"),
+    (r"Looking at (.+) from the front, what is the colour of the (.+?) to its (left|right)\?",
+     r"What colour is the \2 to the \3 of \1, seen from its front?"),
+    (r"Looking at (.+) from the front, what is written on the (.+?) to its (left|right)\?",
+     r"What is written on the \2 to the \3 of \1, seen from its front?"),
+    (r"Seen from the street, what does the (.+?) to the (left|right) of (.+) say\?",
+     r"What is written on the \1 to the \2 of \3, seen from its front?"),
+    (r"What does (.+) say\?", r"What is written on \1?"),
+    (r"Can one (.+) at (the .+)\? \(yes", r"Is \2 a place where one can \1? (yes"),
+    (r"I want to (.+?)\. Is (.+) the right place for it\? ", r"Is \2 a place where one can \1? "),
+]  # fmt: skip
 CORNER_M = 25.0
 STREET_M = 40.0  # what is farther from every street lies on none
 
@@ -180,9 +216,18 @@ def greatness(thing: CityThing, word: str, here: Any) -> float:
     return shape(thing).area if word == "largest" else -shape(thing).distance(here)
 
 
+def plain(asked: str) -> str:
+    """A question in the first of its wordings."""
+    for wording, first in _PLAIN:
+        found, count = re.subn(rf"^{wording}", first, asked)
+        if count:
+            return found
+    return asked
+
+
 def answer(city: City, text: str, target: CityThing) -> str | None:  # noqa: PLR0911, PLR0912 - a line per question
     """The answer to a text's question about its target; None for a question that this file does not know."""
-    asked = text.partition(" Please tell me ")[2]
+    asked = plain(text.partition(" Please tell me ")[2])
     inside = lambda kind, colour=None: [  # noqa: E731 - read where it is used
         t for t in city.things
         if t.kind == kind and colour in (None, t.colour) and shape(target).contains(shapely.Point(t.center))

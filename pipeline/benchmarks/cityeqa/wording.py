@@ -37,6 +37,20 @@ _PLAIN, _COLOURED, _NAMED, _SIGNED, _CORNERED = PHRASES
 _ORDER: Final = (_NAMED, _SIGNED, _CORNERED, _COLOURED, _PLAIN)  # the last fits every phrase
 
 
+@lru_cache
+def wordings(part: str) -> tuple[str, ...]:
+    """Templates of all wordings of a question: ``ask_name``, ``ask_name_2`` and so on. Raises TemplateError if none."""
+    found = [f"cityeqa/parts/{part}"]
+    load_template(found[0])
+    try:
+        while True:
+            name = f"{found[0]}_{len(found) + 1}"
+            load_template(name)
+            found.append(name)
+    except TemplateError:
+        return tuple(found)
+
+
 @dataclass(frozen=True, order=True)
 class Phrase:
     """The words for a thing. ``noun`` is its kind or a narrower word for it.

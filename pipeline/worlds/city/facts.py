@@ -48,6 +48,9 @@ class CityThing(Model):
         default=0, description="of a building, each with its height: where there are any, it is not so high all over"
     )
     levels: Levels | None = Field(default=None, description="storeys: they bound a height, and tell none")
+    traits: dict[str, str] = Field(
+        default_factory=dict, description='what else is seen of it: {"surface": "asphalt", "shelter": "no"}'
+    )
     center: Vec2 = Field(description="of the smallest circle about it")
     radius_m: Annotated[FiniteFloat, Field(ge=0)] = Field(description="of that circle; 0 for a point")
     error_m: Annotated[FiniteFloat, Field(ge=0)] = Field(

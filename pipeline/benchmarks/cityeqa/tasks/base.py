@@ -39,7 +39,7 @@ from pipeline.worlds.city.facts import CityThing, RawTask
 
 def parts(*asks: str) -> tuple[str, ...]:
     """Paths of the templates that texts with some questions are put together from."""
-    return (*wording.PARTS, *(f"cityeqa/parts/{ask}" for ask in asks))
+    return (*wording.PARTS, *(name for ask in asks for name in wording.wordings(ask)))
 
 
 def known_of(answers: Iterable[str | None]) -> tuple[str, ...]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import shapely
@@ -12,8 +12,9 @@ import shapely
 from pipeline.benchmarks.cityeqa.raw import NUMBER, NUMBERS, YES_NO, YES_OR_NO, RawQuestion
 from pipeline.benchmarks.cityeqa.tasks.base import EqaTask, numbers_to, parts, plural, question_about
 from pipeline.benchmarks.cityeqa.view import CityView
-from pipeline.benchmarks.cityeqa.wording import COLOURS, KINDS, Phrase
+from pipeline.benchmarks.cityeqa.wording import COLOURS, KINDS, SHOP, Phrase
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
+from pipeline.core.templates import load_table
 from pipeline.questions.rules import Measure, rule
 from pipeline.worlds.city.facts import BUILDING
 from pipeline.worlds.city.occluders import box_ring
@@ -22,6 +23,10 @@ PLACES, CENTRES, FRONTED = (tuple(KINDS[name]) for name in ("places", "centres",
 ASKED: Final = frozenset({*PLACES, *CENTRES, *FRONTED})  # whose surroundings are asked about
 FRONT_M: Final = (10.0, 12.0)  # how wide and how deep that is
 COUNTED: Final = tuple(KINDS["counted"])
+# What things have or have not, both told by their own entries: of these the map need not know all.
+HAS: Final[Mapping[str, Mapping[str, Any]]] = load_table("city/traits")["has"]
+HAVING: Final = frozenset({"bench", "bus stop", "crossing", "parking", SHOP})
+AT_M: Final = 8.0  # from a stop to the bench that stands there
 
 
 @dataclass(frozen=True)
@@ -215,8 +220,8 @@ class Existence(EqaTask):
 
     reads = "kind"
     name = "Existence Judgement"
-    about = ASKED
-    parts = parts("ask_exists_in", "ask_exists_near", "ask_exists_front")
+    about = ASKED | HAVING
+    parts = parts("ask_exists_in", "ask_exists_near", "ask_exists_front", "ask_has")
 
     def raws(self, view: CityView) -> Iterator[RawQuestion]:
         """Every place with every kind, and every colour that things of the kind have somewhere in the city."""
@@ -225,6 +230,34 @@ class Existence(EqaTask):
         for found in gathered(view):
             for colour in (None, *colours.get(found.kind, ())):
                 yield _exists(view, found, Phrase(found.kind, colour))
+        for i in view.targets(*(view.kinds & HAVING)):
+            for trait in HAS:
+                if trait in view.things[i].traits:
+                    yield _has(view, i, trait)
+
+
+def _has(view: CityView, i: int, trait: str) -> RawQuestion:
+    """Whether a thing has what its own entry on the map says that it has, or has not."""
+    thing = view.things[i]
+    about = view.among(view.around(i, AT_M), trait)
+    has = thing.traits[trait] == YES_NO[0]
+    return question_about(
+        view,
+        i,
+        kind="has",
+        operands=(trait,),
+        phrases=view.phrases(i) if thing.kind != SHOP else view.phrases(i, hide=("name",)),
+        part="ask_has",
+        fields={"has": HAS[trait]["said"]},
+        answer=YES_NO[0] if has else YES_NO[1],
+        others=YES_NO,
+        answer_type=YES_OR_NO,
+        even=trait,
+        checks=(
+            rule("map_contradicts_itself", 0.0 if has else len(about), "<=", 0, f"of {trait} within {AT_M:g} m"),
+            Measure("told", float(has), YES_NO[0], subject=trait),
+        ),
+    )
 
 
 def _exists(view: CityView, found: Gathered, asked: Phrase) -> RawQuestion:

@@ -92,6 +92,15 @@ SECOND_M: Final = 60.0  # about it, where the next but one is looked for: it is 
 SHAPES: Final = ("domed", "flat", "pitched", "pointed", "rounded")
 
 
+LOOKS: Final[tuple[str, ...]] = tuple(load_table("city/traits")["looks"])
+ROOF_MATERIAL: Final = "roof material"
+
+
+def look_part(trait: str) -> str:
+    """The part of a text that asks for a trait."""
+    return f"ask_{trait.replace(' ', '_')}"
+
+
 class AttributeRecognition(EqaTask):
     """Attributes that are known for sure; those that the map does not have are not asked."""
 
@@ -106,6 +115,7 @@ class AttributeRecognition(EqaTask):
         "ask_colour_nearest",
         "ask_roof_colour",
         "ask_roof_shape",
+        *(look_part(trait) for trait in LOOKS),
     )
 
     def raws(self, view: CityView) -> Iterator[RawQuestion]:
@@ -129,6 +139,8 @@ class AttributeRecognition(EqaTask):
                 yield _roof(view, i, "roof colour", "ask_roof_colour", thing.roof_colour, roofs)
             if thing.roof_shape is not None:
                 yield _roof(view, i, "roof shape", "ask_roof_shape", thing.roof_shape, SHAPES)
+        for trait in LOOKS:
+            yield from _looks(view, trait)
 
 
 def _names(view: CityView, kind: str) -> Iterator[RawQuestion]:
@@ -301,6 +313,30 @@ def _roof(view: CityView, i: int, kind: str, part: str, answer: str, others: tup
         ),
         z_min_m=top_m,
     )
+
+
+def _looks(view: CityView, trait: str) -> Iterator[RawQuestion]:
+    """What the map tells of a trait of things that have one, as what a car park is covered with."""
+    told = [i for i, thing in enumerate(view.things) if trait in thing.traits and thing.doubt is None]
+    words: dict[str, set[str]] = {}
+    for i in told:
+        words.setdefault(view.things[i].kind, set()).add(view.things[i].traits[trait])
+    asked = set(view.targets(*words)) & set(told)
+    for i in sorted(asked):
+        thing = view.things[i]
+        others = tuple(sorted(words[thing.kind]))
+        if trait == ROOF_MATERIAL:
+            yield _roof(view, i, trait, look_part(trait), thing.traits[trait], others)
+            continue
+        yield question_about(
+            view,
+            i,
+            kind=f"{trait} of a {thing.kind}",
+            part=look_part(trait),
+            answer=thing.traits[trait],
+            others=others,
+            checks=(rule("other_looks", len(others) - 1, ">=", 1, "words"),),
+        )
 
 
 # What one can do in shops of some sorts, and in which others perhaps, of which it is not asked; surely in no other.

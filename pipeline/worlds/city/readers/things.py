@@ -39,6 +39,7 @@ class Sort(NamedTuple):
 
 
 _TABLE: Final = load_table("city/kinds")
+_TRAITS: Final = load_table("city/traits")
 _PREMISES: Final[Mapping[str, Mapping[str, str]]] = _TABLE["premises"]
 _THINGS: Final[Mapping[str, Mapping[str, Sort]]] = {
     key: {value: Sort(*names) for value, names in things.items()} for key, things in _TABLE["things"].items()
@@ -51,9 +52,10 @@ _PERHAPS: Final[Mapping[str, str]] = _TABLE["perhaps"]
 _PERHAPS_VALUES: Final[Mapping[str, Mapping[str, str]]] = _TABLE["perhaps_values"]
 _UNSEEN: Final = {key: frozenset(values) for key, values in _TABLE["unseen"].items()}
 LEVEL: Final = "level"  # the storey of premises
+_TRAIT_KEYS: Final = tuple(sorted({trait["key"] for traits in _TRAITS.values() for trait in traits.values()}))
 # Of OpenStreetMap: what is read at all, and what says more of what has one of these.
 KEYS: Final = ("building", *dict.fromkeys((*_PREMISES, *_THINGS, *_PERHAPS, *_PERHAPS_VALUES)), PART)
-TOLD: Final = ("public_transport", "min_height", LEVEL, *_UNSEEN, *_WHICH_KEYS)
+TOLD: Final = ("public_transport", "min_height", LEVEL, *_UNSEEN, *_WHICH_KEYS, *_TRAIT_KEYS)
 
 
 def _words() -> dict[str, Sort]:
@@ -129,6 +131,19 @@ def doubt_of(tags: Mapping[str, str], source: str) -> str | None:
     if hidden is None and tags.get(LEVEL, "0").strip() not in ("0", "0.0"):
         hidden = f"{LEVEL}={tags[LEVEL]}"
     return None if hidden is None else f"nobody sees it from the street: {hidden}"
+
+
+def traits_of(tags: Mapping[str, str], kind: str, noun: str) -> dict[str, str]:
+    """What else is seen of a thing, by trait (templates/tables/city/traits.yaml): a word, or "yes" or "no"."""
+    found = {}
+    for name, trait in _TRAITS["looks"].items():
+        if {kind, noun} & set(trait["of"]) and tags.get(trait["key"]) in trait["words"]:
+            found[name] = trait["words"][tags[trait["key"]]]
+    for name, trait in _TRAITS["has"].items():
+        if {kind, noun} & set(trait["of"]):
+            answer = next((answer for answer in ("yes", "no") if tags.get(trait["key"]) in trait[answer]), None)
+            found |= {name: answer} if answer else {}
+    return found
 
 
 def words_of(tags: Mapping[str, str], is_point: bool) -> frozenset[str]:
@@ -247,6 +262,7 @@ def _thing(placed: PlacedFeature, i: int, outline: FloatArray, nth: int, unnamed
         base_m=base,
         top_m=top,
         levels=_levels(feature),
+        traits=traits_of(feature.tags, kind, noun),
         center=(round(center[0], _DECIMALS) + 0.0, round(center[1], _DECIMALS) + 0.0),
         radius_m=round(radius, _DECIMALS),
         outline=ring,
