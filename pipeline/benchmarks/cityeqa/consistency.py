@@ -36,7 +36,10 @@ _SIGNED: Final = re.compile(
     r"^(?P<thing>.+?) with an? ?(?P<sign>\w+) signboard$|^(?P<one>.+?) with (?P<bare>\w+) signboard$"
 )
 _FILLER: Final = frozenset(_TABLE["filler"])
+_UNREAD: Final = frozenset(_TABLE["unread"])
 LEFT, RIGHT = "left of", "right of"
+ACROSS: Final = "across from"
+_AT_TARGET: Final = {"", "in", "in front of", "of"}  # relations of things that are, or are at, their row's target
 _OPPOSITE: Final = {LEFT: RIGHT, RIGHT: LEFT}
 
 
@@ -89,7 +92,7 @@ def described(text: str) -> Described | None:
         thing = described(signed["thing"] or signed["one"])
         return None if thing is None else replace(thing, sign=signed["sign"] or signed["bare"])
     words = [word for word in text.split() if word not in _FILLER]
-    if not words:
+    if not words or not _UNREAD.isdisjoint(words):
         return None
     *before, last = words
     colours = [word for word in before if word in WORDS]
@@ -182,7 +185,8 @@ def examine_claims(tasks: Sequence[ReleasedTask]) -> Consistency:
     found: dict[Hashable, Contradiction] = {}
     confirmed: dict[Claim, Claim] = {}
     for claim in claims:
-        if (off := off_view_deg(claim.task)) is not None and off > HALF_VIEW_DEG:
+        is_aside = claim.what is not None and claim.what.relation == ACROSS  # the pose looks the other way
+        if (off := off_view_deg(claim.task)) is not None and off > HALF_VIEW_DEG and not is_aside:
             found[claim, "target_out_of_view"] = Contradiction(
                 "target_out_of_view", claim, None, off, HALF_VIEW_DEG, "deg"
             )
@@ -318,7 +322,7 @@ def _known(claims: Sequence[Claim]) -> list[_Known]:
     found = []
     for claim in claims:
         what = claim.what
-        if what is None:
+        if what is None or what.relation not in _AT_TARGET:
             continue
         if claim.form in {"count", "exists"}:  # the target is the place; of a shop it is the shop
             target = what.place if what.relation in {"in", "in front of"} else None

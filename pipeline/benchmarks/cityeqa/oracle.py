@@ -18,6 +18,7 @@ import shapely
 
 from pipeline.benchmarks.cityeqa.extra_starts import TURN_DEG, Start, StartChain
 from pipeline.benchmarks.cityeqa.raw import RawQuestion
+from pipeline.benchmarks.cityeqa.rules import CityRules
 from pipeline.benchmarks.cityeqa.view import CityView
 from pipeline.benchmarks.cityeqa.wording import ACROSS, BEHIND, DIRECTIONS, RELATIONS
 from pipeline.core.arrays import FloatArray, IntArray
@@ -140,6 +141,16 @@ class Solved:
     steps: int
     length_m: float
     found_after: int
+
+
+def steps_rules(rules: CityRules, solved: Solved | None) -> tuple[Measure, ...]:
+    """Whether an agent that does as the oracle has steps enough; nothing where there is no way."""
+    if solved is None:
+        return ()
+    return (
+        rule("too_few_steps", solved.steps, ">=", rules.steps_min, "steps"),
+        rule("too_many_steps", solved.steps, "<=", rules.steps_max, "steps"),
+    )
 
 
 class Oracle:

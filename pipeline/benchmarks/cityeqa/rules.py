@@ -27,6 +27,10 @@ class CityRules(Limits):
     path_max_m: Metres = Field(
         default=300.0, gt=0, description="shortest way from the start to where the answer is seen"
     )
+    steps_min: int = Field(default=0, ge=0, description="moves and turns of the oracle's way, at least")
+    steps_max: int = Field(
+        default=50, ge=1, description="moves and turns of the oracle's way: agents have no more (CityEQA, table 2)"
+    )
     # What a pose shows
     look_m: tuple[Metres, ...] = Field(
         default=(6.0, 9.0, 13.0, 18.0, 25.0), description="from the target, where it is observed"

@@ -1,7 +1,8 @@
 """CityEQA's score: QAA by a judge, navigation error (NE), mean time steps (MTS), and from a radius on success and SPL.
 
 NE is the distance from where the agent stood at last to the target. The paper says "distance"; its released code
-measures |dx| + |dy| on the ground. All three are told, each under its name.
+measures |dx| + |dy| on the ground. All three are told, each under its name. Success is where the answer is seen, which
+may be far from the target (a car park is counted from its edge): near the observation pose.
 """
 
 from __future__ import annotations
@@ -42,6 +43,8 @@ QAA, MATCH, MTS, SUCCESS, SPL = "qaa", "match", "mts", "success", "spl"
 NE_3D, NE_2D, NE_L1 = "ne_euclid3d", "ne_euclid2d", "ne_l1"
 NOT_JUDGED, OTHER_START = "not_judged", "other_start"
 PATH_M: Final = "path_m"  # column with the length of the shortest path, which the release of the paper does not have
+ORACLE_STEPS: Final = "oracle_steps"  # likewise with its moves and turns
+STEPS_MAX: Final = 50  # that agents have (CityEQA, table 2)
 SAME_PLACE_M, SAME_YAW_DEG = 0.5, 1.0  # of the first step and the start
 METRICS: Final = {
     QAA: Metric("QAA (1-5)", 2),
@@ -58,7 +61,9 @@ METRICS: Final = {
 class CityScoreSettings(Model):
     """Settings of the score."""
 
-    within_m: float = Field(default=20.0, gt=0, description="success: so near to the target, as in AerialVLN")
+    within_m: float = Field(
+        default=20.0, gt=0, description="success: so near to where the answer is seen (AerialVLN's radius)"
+    )
     judge: ModelSpec | None = Field(default=None, description="null: no QAA, only exact matches")
 
 
@@ -100,8 +105,20 @@ def mark(answers: Sequence[Answer], settings: CityScoreSettings, ask: Ask | None
         notes += [f"Without a trajectory, and so in no mean of NE, MTS, success and SPL: {unmoved}."] if unmoved else []
         if all(PATH_M not in a.question.rest for a in moved):
             notes.append(f"SPL is unsupported: the questions have no {PATH_M}, the length of the shortest path.")
+    notes += _of_the_oracle(answers)
     unread = [None if a.reply is None or not is_too_long(a.reply) else TOO_LONG for a in answers]
     return Scores(values, unread, left_out, notes, words)
+
+
+def _of_the_oracle(answers: Sequence[Answer]) -> list[str]:
+    """The share of tasks, by category, solved by the oracle in `STEPS_MAX` steps; none where none is known."""
+    told = []
+    for name in CATEGORIES:
+        rows = [a.question.rest for a in answers if a.question.question_type == name]
+        steps = [float(row[ORACLE_STEPS]) for row in rows if isinstance(row.get(ORACLE_STEPS), int | float)]
+        if steps:
+            told.append(f"{name} {np.mean(np.array(steps) <= STEPS_MAX):.2f} of {len(steps)}")
+    return [f"Within {STEPS_MAX} steps the oracle solves: {', '.join(told)}."] if told else []
 
 
 def is_match(answer: Answer) -> bool:
@@ -129,7 +146,8 @@ def _measure(answers: Sequence[Answer], settings: CityScoreSettings, values: dic
         values[NE_2D][n] = np.linalg.norm(away[:2])
         values[NE_L1][n] = np.abs(away[:2]).sum()
         values[MTS][n] = len(answer.steps) - 1
-        values[SUCCESS][n] = values[NE_3D][n] <= settings.within_m
+        goal = pose_of(rest["observation_pose"], "observation_pose")
+        values[SUCCESS][n] = np.linalg.norm(answer.steps[-1, :3] - goal.place) <= settings.within_m
         values[SPL][n] = values[SUCCESS][n] * _directness(answer.steps, rest.get(PATH_M))
     return elsewhere
 

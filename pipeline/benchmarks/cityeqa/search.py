@@ -16,7 +16,7 @@ import numpy as np
 
 from pipeline.benchmarks.cityeqa.extra_starts import Start, StartChain, in_view, is_open, made, spread, turned, worded
 from pipeline.benchmarks.cityeqa.goal_positions import AllHopSuffixes, HopSuffixes, without
-from pipeline.benchmarks.cityeqa.oracle import Oracle, Solved
+from pipeline.benchmarks.cityeqa.oracle import Oracle, Solved, steps_rules
 from pipeline.benchmarks.cityeqa.query import Hop, Reached, RouteQuery
 from pipeline.benchmarks.cityeqa.raw import RawQuestion
 from pipeline.benchmarks.cityeqa.view import CityView
@@ -174,7 +174,7 @@ class Search:
                 for chain in self.chains(start, texts, n, hops):
                     ready = turned(self.view, self.raw, start, chain.way)
                     way = self.oracle.solve(ready, chain, self.pose, self.raw.pixels_min)
-                    if way is not None:
+                    if way is not None and first_broken(steps_rules(self.view.rules, way)) is None:
                         solved[n] = True
                         yield SolvedTask(self.raw, ready, chain, way)
                         break

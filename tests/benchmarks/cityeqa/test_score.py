@@ -15,7 +15,7 @@ from tests.benchmarks.cityeqa.cities import task
 from tests.conftest import REAL_DATA
 from tests.scoring.made import file_of, said
 
-START = [0, 100, 9, 0, 0, 180]  # of `task`; its target lies at [30, 40, 5]
+START = [0, 100, 9, 0, 0, 180]  # of `task`; its target lies at [30, 40, 5], and is seen from [10, 40, 9]
 
 
 def score(tmp_path: Path, rows: list[dict[str, Any]], lines: list[dict[str, Any]], **settings: Any) -> Scored:
@@ -28,10 +28,10 @@ def values(found: Scored, name: str = "all") -> dict[str, float | None]:
 
 
 def test_an_agent_that_goes_straight_to_the_target(tmp_path: Path) -> None:
-    """From (0, 100) to (30, 60) is 50 m; there it stands 20 m before the target, 4 m above it."""
+    """From (0, 100) to (30, 60) is 50 m; there it stands 20 m before the target, and 28.3 m from where it is seen."""
     steps = [START, [0, 100, 9, 0, 0, 150], [15, 80, 9, 0, 0, 150], [30, 60, 9, 0, 0, 150]]
     lines = [{"id": 1, "steps": steps, "answer": "8"}]
-    found = score(tmp_path, [task(1, path_m=40.0)], lines, within_m=20.5)
+    found = score(tmp_path, [task(1, path_m=40.0)], lines, within_m=28.3)
     assert values(found) == {
         "match": 1.0,
         "ne_euclid3d": pytest.approx(math.hypot(20, 4)),
@@ -41,8 +41,8 @@ def test_an_agent_that_goes_straight_to_the_target(tmp_path: Path) -> None:
         "success": 1.0,
         "spl": pytest.approx(40 / 50),
     }
-    assert values(score(tmp_path, [task(1, path_m=40.0)], lines, within_m=20.3))["spl"] == 0.0
-    assert values(score(tmp_path, [task(1, path_m=60.0)], lines, within_m=20.5))["spl"] == 1.0, "shorter than shortest"
+    assert values(score(tmp_path, [task(1, path_m=40.0)], lines, within_m=28.2))["spl"] == 0.0
+    assert values(score(tmp_path, [task(1, path_m=60.0)], lines, within_m=28.3))["spl"] == 1.0, "shorter than shortest"
 
 
 def test_three_agents_by_hand(tmp_path: Path) -> None:
@@ -54,7 +54,7 @@ def test_three_agents_by_hand(tmp_path: Path) -> None:
         {"id": 2, "steps": [north, [0, 40, 9, 0, 0, 0], [30, 40, 5, 0, 0, 0]], "answer": "eight"},
         {"id": 3, "steps": [east], "answer": "none"},
     ]
-    found = score(tmp_path, rows, lines, within_m=20.0)
+    found = score(tmp_path, rows, lines, within_m=21.0)
     stopped, stayed = math.sqrt(20**2 + 4**2), math.sqrt(30**2 + 60**2 + 4**2)
     gone = 60 + math.hypot(30, 4)
     assert values(found) == {
@@ -68,6 +68,17 @@ def test_three_agents_by_hand(tmp_path: Path) -> None:
     }
     (row,) = [row for row in found.rows if row.metric == "mts" and not row.figure.section]
     assert (row.n, row.deviation) == (3, pytest.approx(1.0))  # of 1, 2 and 0
+
+
+def test_success_is_where_the_answer_is_seen_and_the_oracle_s_share_is_told(tmp_path: Path) -> None:
+    """From the edge of a place 60 m wide: the target is its middle, which lies beyond any radius of success."""
+    rows = [task(n, target_pose=[40, 40, 5, 0, 0, 0], oracle_steps=n) for n in (50, 51)]
+    lines = [{"id": 50, "steps": [START, [10, 40, 9, 0, 0, 135]]}, {"id": 51, "steps": [START, [40, 40, 5, 0, 0, 0]]}]
+    found = score(tmp_path, rows, lines)
+    assert values(found)["success"] == 0.5
+    assert found.answers[0].question.id == 50
+    assert found.marks.values["success"].tolist() == [1.0, 0.0]
+    assert "Within 50 steps the oracle solves: Counting 0.50 of 2." in found.marks.notes
 
 
 BROKEN_STEPS: dict[str, Any] = {
@@ -118,7 +129,7 @@ def test_only_what_moved_is_measured(tmp_path: Path) -> None:
         {"id": 2, "answer": "Eight."},
         {"id": 3, "steps": [START], "answer": "8"},  # which begins as task 1 does
     ]
-    found = score(tmp_path, rows, lines)
+    found = score(tmp_path, rows, lines, within_m=20.4)
     assert values(found) == {
         "match": pytest.approx(2 / 3),
         "ne_euclid3d": 0.0,

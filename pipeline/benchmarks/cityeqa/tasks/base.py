@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from pipeline.benchmarks.cityeqa import wording
 from pipeline.benchmarks.cityeqa.extra_starts import Start, StartChain, chains, others, spread, starts, turned
-from pipeline.benchmarks.cityeqa.oracle import Observer, Oracle
+from pipeline.benchmarks.cityeqa.oracle import Observer, Oracle, steps_rules
 from pipeline.benchmarks.cityeqa.raw import (
     CLOSED,
     NUMBER,
@@ -32,7 +32,7 @@ from pipeline.metrics.number_words import normalised
 from pipeline.questions.arrays import WRITTEN
 from pipeline.questions.cases import Case, CaseTask
 from pipeline.questions.gate import NamedThing
-from pipeline.questions.rules import Measure, rule
+from pipeline.questions.rules import Measure, first_broken, rule
 from pipeline.questions.task import Form, FreeText
 from pipeline.worlds.city.facts import CityThing, RawTask
 
@@ -362,10 +362,11 @@ def _solved(
             if fits == [raw.target]:
                 start = turned(view, raw, places[m], chain.way)
                 way = oracle.solve(start, chain, one.pose, raw.pixels_min)
-                if way is not None:
+                broken = first_broken(steps_rules(view.rules, way))
+                if way is not None and broken is None:
                     mine.append(SolvedTask(raw, start, chain, way))
                     break
-                unproven.append(rule("no_way_along_the_chain", 0, ">=", 1, "ways"))
+                unproven.append(broken or rule("no_way_along_the_chain", 0, ">=", 1, "ways"))
             else:
                 other = [i for i in fits if i not in (raw.target, UNSURE)]
                 unit = f"things: also {others(view, other)}" if other else "things: the target within the margin"
@@ -415,6 +416,8 @@ def _case(view: CityView, found: SolvedTask, one: ObservedTask) -> Case:
     case.fact("path", "shortest", start.path_m, "m")
     case.fact("path", "oracle", solved.length_m, "m")
     case.fact("oracle_steps", "all", solved.steps, "steps")
+    for measure in steps_rules(rules, solved):
+        case.measured(measure)
     case.fact("oracle_steps", "until found", solved.found_after, "steps")
     for number, stop in enumerate(solved.stops):
         case.fact("oracle_x", f"{number}", float(stop[0]), "m")
