@@ -89,6 +89,9 @@ class ErgeoRules(Limits):
     distance_ratio_min: Ratio = Field(default=1.35, gt=1, description="of the farther distance to the nearer one")
     # Common sense
     poi_reach_m: Metres = Field(default=60.0, gt=0, description="of a place that serves a need")
+    poi_visible_share_min: Share = Field(
+        default=0.75, gt=0, description="of a place: whoever shall know it for what it is sees more of it than a thing"
+    )
     poi_min_deg: Degrees = Field(default=4.0, gt=0, description="of its width: a smaller one cannot be told")
 
 

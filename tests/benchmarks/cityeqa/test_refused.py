@@ -5,10 +5,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
 import pytest
 
-from pipeline.benchmarks.cityeqa.oracle import Oracle
+from pipeline.benchmarks.cityeqa.extra_starts import Start
+from pipeline.benchmarks.cityeqa.oracle import Oracle, Solved
 from pipeline.benchmarks.cityeqa.rules import CityRules
+from pipeline.core.arrays import FloatArray
 from pipeline.core.schema import Source
 from pipeline.worlds.city.facts import City, CityScene, CityThing, RawTask
 from tests.benchmarks.cityeqa.cities import tasks_of
@@ -102,6 +105,27 @@ def test_a_question_of_people_in_a_category_that_is_none_and_about_what_cannot_b
     found = refusals(facts, "Object Recognition", "category_unknown")
     assert {row[1:] for row in found} == {(0.0, 1.0)}
     assert refusals(facts, "World Knowledge", "extent_unknown") == {("written t hid", 1.0, 0.0)}
+
+
+@pytest.mark.slow
+def test_ways_that_take_too_many_steps_or_too_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fifty are asked, and 51 alone where longer tasks are wanted."""
+    facts = city(WALL, shop("s", 50.0, called="Crumb"), shop("t", 30.0, noun="bank", called="Till"), size_m=150.0)
+    longer = {"steps_min": 51, "steps_max": 200}
+    cases: list[tuple[int, dict[str, int], str]] = [
+        (50, {}, ""), (51, {}, "too_many_steps"), (51, longer, ""), (50, longer, "too_few_steps"),
+    ]  # fmt: skip
+    for steps, limits, why in cases:
+
+        def way(_: Oracle, start: Start, chain: object, pose: FloatArray, pixels: int, steps: int = steps) -> Solved:
+            return Solved(np.array([start.pose[:3], pose[:3]]), steps, 10.0, 5)
+
+        monkeypatch.setattr(Oracle, "solve", way)
+        rows, refused = tasks_of(scene(facts), CityRules(tried_per_category=1, **limits), "Attribute Recognition")
+        assert bool(rows) == (not why)
+        assert {(row["measured"], row["limit"]) for row in refused if row["reason"] == why} == (
+            {(float(steps), 101.0 - steps)} if why else set()
+        )
 
 
 @pytest.mark.slow

@@ -195,6 +195,9 @@ def test_a_need_is_asked_where_one_place_serves_it() -> None:
     assert reason(scene(bank, books, poi("d", 12, "atm")), "Single-View") == "two_serve_the_need"
     assert reason(scene(bank, books, poi("d", -13, "post_office")), "Single-View") == "two_serve_the_need", "it may"
     assert reason(scene(poi("a", 0, "bank", 61.0), books), "Single-View") == "too_far_to_walk"
+    hidden = bank.model_copy(update={"visible_share": 0.74})
+    assert reason(scene(hidden, books, cafe), "Single-View") == "too_hidden_to_tell"
+    assert reason(scene(hidden.model_copy(update={"visible_share": 0.75}), books, cafe), "Single-View") == ""
     assert reason(scene(bank, books, cafe), "Dual-View") == ""
     assert reason(scene(seen("a", 0), FAR), "Dual-View", "p1") == "no_places_known"
 

@@ -78,6 +78,10 @@ class NeedTask(SeenTask):
         """A candidate about places that can be told and reached; their labels need not tell which one is meant."""
         case = self.about(view, *members, more=[need.need], is_named=False)
         for seen in (view.objects[i] for i in members):
+            if seen.visible_share is not None:
+                case.require(
+                    "too_hidden_to_tell", seen.visible_share, ">=", view.rules.poi_visible_share_min, "share", seen.id
+                )
             case.require("too_small_to_tell", seen.width_deg, ">=", view.rules.poi_min_deg, "deg", seen.id)
             if seen.distance_m is not None:
                 case.require("too_far_to_walk", seen.distance_m, "<=", view.rules.poi_reach_m, "m", seen.id)
