@@ -17,7 +17,7 @@ import math
 import re
 import zlib
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import lru_cache
 from statistics import median
 from typing import Final
@@ -27,6 +27,7 @@ import numpy as np
 from pipeline.blind import shortcut_attackers
 from pipeline.blind.items import BlindItem
 from pipeline.core.arrays import FloatArray, IntArray
+from pipeline.core.templates import load_table
 from pipeline.metrics.mra import mean_relative_accuracies
 
 _KEPT: Final = 1 << 15  # items whose words are remembered
@@ -34,6 +35,7 @@ _WORD: Final = re.compile(r"[^\W\d_]+(?:'s)?")
 _NUMBER: Final = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?![\w]|\.\d)")
 _SMOOTHING: Final = 2.0
 _DECIMALS: Final = 9
+USUAL_CM: Final[Mapping[str, float]] = load_table("blind/usual")["size_cm"]
 _LEAST: Final = 3  # answers beside the same words that make a median of their own
 
 
@@ -246,6 +248,32 @@ def by_name(items: Sequence[BlindItem], fold: IntArray) -> FloatArray:
     return _guess(items, fold, median, lambda item: tuple(sorted(item.names.values())))
 
 
+def by_usual_size(items: Sequence[BlindItem], fold: IntArray) -> FloatArray | None:
+    """Numbers: the usual length of what is asked about, as everybody knows it (`USUAL_CM`), in the unit that fits best.
+
+    Nothing but the unit, a power of ten, is learned from the other folds: so what pruning took from the questions about
+    a thing is not forgotten. Things that are not in the table are guessed as by name. None where at most half are.
+    """
+    usual = np.array([_usual_cm(item) for item in items])
+    if items[0].options or np.isfinite(usual).mean() <= 0.5:
+        return None
+    values, scores = _values(items), by_name(items, fold)
+    for test in range(int(fold.max()) + 1):
+        train = (fold != test) & np.isfinite(usual) & (values > 0)
+        there = (fold == test) & np.isfinite(usual)
+        ratio = float(np.median(values[train] / usual[train])) if train.any() else 1.0
+        unit = 10.0 ** round(math.log10(ratio))
+        scores[there] = mean_relative_accuracies(usual[there] * unit, values[there])
+    return scores
+
+
+@lru_cache(_KEPT)
+def _usual_cm(item: BlindItem) -> float:
+    """The usual length of the only thing that a question names; NaN where it names none, several, or an unknown one."""
+    names = tuple(item.names.values())
+    return float(USUAL_CM.get(names[0].casefold(), math.nan)) if len(names) == 1 else math.nan
+
+
 def _guess(
     items: Sequence[BlindItem],
     fold: IntArray,
@@ -329,6 +357,7 @@ PRIORS: Final[dict[str, Prior]] = {
     "most frequent": most_frequent,
     "median": task_median,
     "by name": by_name,
+    "by usual size": by_usual_size,
     **shortcut_attackers.SHORTCUT_ATTACKERS,
     **WORDS,
 }

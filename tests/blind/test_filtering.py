@@ -104,7 +104,8 @@ def test_without_a_panel_attackers_are_told_and_nothing_is_removed() -> None:
     assert table["reason"].null_count == 60
     (found,) = text_only(questions, table, None, [])
     assert found.asked == found.released
-    of_numbers, of_times = {"median", "by number"}, {"by time", "interpolated", "by clip", "clip interpolated"}
+    of_numbers = {"median", "by number", "by usual size"}
+    of_times = {"by time", "interpolated", "by clip", "clip interpolated"}
     of_options = {*PRIORS} - of_numbers - of_times  # no time is told
     assert set(found.asked.earned) == {*of_options, "forest"}
     assert found.voters == {}

@@ -56,6 +56,18 @@ def test_medians_by_name_and_of_all_where_the_name_is_new() -> None:
     assert priors.by_name(items, fold)[5] == 1.0, "no lamp in fold 0: the median of 200, 210, 190 and 40 is 195"
 
 
+def test_the_usual_size_of_a_thing_is_known_whatever_the_release_holds() -> None:
+    rows = [("bed", 200), ("bed", 100), ("Sofa", 200), ("lamp", 55), ("ghost", 55)]
+    items = [number_item(id, t, [name], task="object_size_estimation") for id, (name, t) in enumerate(rows)]
+    fold = np.array([0, 0, 1, 1, 1])
+    # A bed and a sofa of 200 cm, a lamp of 55 cm; the ghost is guessed as by name, 150.
+    assert priors.by_usual_size(items, fold).tolist() == [1, 0, 1, 1, 0]
+    metres = [replace(item, number=item.number / 100) for item in items]
+    assert priors.by_usual_size(metres, fold).tolist() == [1, 0, 1, 1, 0], "in the unit of the other folds"
+    assert priors.by_usual_size(items[3:], fold[3:]) is None, "of half of the things it knows nothing"
+    assert priors.by_usual_size([nearest_item(0, "bed", OPTIONS, "tv")], fold[:1]) is None
+
+
 def test_options_by_how_often_they_were_right_beside_the_same_name() -> None:
     items = [
         nearest_item(0, "bed", OPTIONS, "lamp"),
