@@ -17,7 +17,8 @@ from pipeline.core.schema import Rejection
 from pipeline.geometry.bearings import footprint_distance_m
 from pipeline.worlds.flight.facts import Flight, Landmark, Shot
 
-BESIDE: Final = " beside "  # in labels, between a thing and what it stands beside
+# In labels, between a thing and what it stands beside, or is the nearest of its kind to.
+BESIDE, NEAREST_TO = RELATIONS = (" beside ", " nearest to ")
 LEAST_M: Final = 1.0  # distances are compared as ratios: nearer than this, one is there
 _EXACT: Final = 32  # nearest places whose footprints are looked at in any case
 _SURE: Final = 4.0  # and those up to so many times as far as the nearest: above any ratio asked for
@@ -84,6 +85,11 @@ class NamedLandmark:
         return max(0.0, float(np.hypot(*(self.center - other.center))) - self.radius_m - other.radius_m)
 
 
+def anchor_in(label: str) -> str:
+    """The label of the thing by whose place a label tells another: "" where it tells of none."""
+    return next((label.partition(words)[2] for words in RELATIONS if words in label), "")
+
+
 def place_of(index: int, mark: Landmark, label: str) -> NamedLandmark:
     """A landmark under a label."""
     return NamedLandmark(
@@ -101,7 +107,7 @@ def place_of(index: int, mark: Landmark, label: str) -> NamedLandmark:
 def nameable(landmarks: Sequence[Landmark], doubted: Collection[str]) -> Places:
     """Landmarks with a label of their own on one line, sorted by it, without those that are in doubt.
 
-    What is told by something that it stands beside is in doubt with that.
+    What is told by the place of something else is in doubt with that.
     """
     count = Counter(mark.label.casefold() for mark in landmarks if mark.label)
     unsure = {mark.label for mark in landmarks if {mark.label, mark.name} & set(doubted)}
@@ -111,7 +117,7 @@ def nameable(landmarks: Sequence[Landmark], doubted: Collection[str]) -> Places:
         if mark.label
         and count[mark.label.casefold()] == 1
         and mark.label == " ".join(mark.label.split())
-        and not {mark.label, mark.label.partition(BESIDE)[2]} & unsure
+        and not {mark.label, anchor_in(mark.label)} & unsure
     )
 
 
@@ -156,17 +162,17 @@ class Places(tuple[NamedLandmark, ...]):
         return found[0] if len(found) == 1 else None
 
     def anchor(self, place: int) -> int | None:
-        """The thing that a place stands beside by its words, or None."""
+        """The thing by whose place the words for a place tell it, or None."""
         return self._anchors.get(place)
 
     @cached_property
     def _anchors(self) -> dict[int, int]:
         by_label = {place.label: i for i, place in enumerate(self)}
-        beside = {i: place.label.partition(BESIDE)[2] for i, place in enumerate(self)}
+        beside = {i: anchor_in(place.label) for i, place in enumerate(self)}
         return {i: by_label[label] for i, label in beside.items() if label in by_label}
 
     def tied(self, a: int, b: int) -> bool:
-        """Whether the words for one of two places say that it stands beside the other."""
+        """Whether the words for one of two places tell it by the place of the other."""
         return self.anchor(a) == b or self.anchor(b) == a
 
     def nearest(self, distance_m: FloatArray) -> tuple[int, float, float]:

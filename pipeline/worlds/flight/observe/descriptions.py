@@ -10,7 +10,7 @@ landmark to nobody, a nameless house, counts too, and so does what a map has as 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final, Literal, NamedTuple
 
 import numpy as np
@@ -21,7 +21,7 @@ from pipeline.core.schema import Evidence, Limits, Metres, Ratio, Rejection
 from pipeline.geometry.colours import WORDS, margins
 from pipeline.reading.maps.appearance import COLOURED, POINTS, SLIM, TOWER, may_be
 from pipeline.worlds.flight.facts import Landmark
-from pipeline.worlds.flight.places import BESIDE, NamedLandmark, place_of
+from pipeline.worlds.flight.places import BESIDE, NEAREST_TO, NamedLandmark, place_of
 
 _ROOFS: Final = {"pitched": "a pitched roof", "pointed": "a pointed roof", "domed": "a dome", "rounded": "a round roof"}
 # Roofs that may be taken for one another.
@@ -51,6 +51,14 @@ class DescriptionConfig(Limits):
     area_ratio_min: Ratio = Field(default=2.0, gt=1, description="largest: over the next")
     beside_max_m: Metres = Field(default=30.0, gt=0, description="to what a thing stands beside: about a street")
     apart_min_m: Metres = Field(default=60.0, gt=0, description="from there to the nearest thing that looks like it")
+    nearest_max_m: Metres = Field(default=100.0, gt=0, description="to what a thing is the nearest of its kind to")
+    nearest_ratio_min: Ratio = Field(
+        default=2.0, gt=1, description="the next one of its kind is so many times as far from there"
+    )
+    nearest_gap_min_m: Metres = Field(default=30.0, gt=0, description="the same, in metres: about a street")
+    extent_m: Metres = Field(
+        default=50.0, description="about a point that stands for something large, as a car park: how far it may reach"
+    )
 
 
 class ReferringExpression(NamedTuple):
@@ -144,6 +152,8 @@ class SceneThings:
         self._roof = np.array([look.roof_shape or "" for look in self._looks])
         self._center = np.array([mark.center for mark in marks]).reshape(-1, 2)
         self._radius_m = np.array([mark.radius_m for mark in marks])
+        large = (self._radius_m <= 0) & ~np.isin(self._noun, sorted(POINTS))
+        self._reach_m = np.where(large, config.extent_m, self._radius_m)  # at most, from its centre
         self._area_m2 = np.array([look.area_m2 or np.nan for look in self._looks], dtype=np.float64)
         self._signs = Counter(look.sign.casefold() for look in self._looks if look.sign)
         # By word: which things (n,) no picture shows in that colour, and by how much it fits; NaN: not known.
@@ -159,7 +169,7 @@ class SceneThings:
         alone = [self._by_look(i) if self._extent_known(i) else _NO_EXTENT for i in range(len(self.marks))]
         anchors = [place_of(i, self.marks[i], said.label) for i, said in enumerate(alone) if said.label]
         return [
-            said if said.label or said is _NO_EXTENT else self._beside(i, anchors) or said
+            said if said.label or said is _NO_EXTENT else self._beside(i, anchors) or self._nearest(i, anchors) or said
             for i, said in enumerate(alone)
         ]
 
@@ -255,6 +265,21 @@ class SceneThings:
     def _beside(self, i: int, anchors: Sequence[NamedLandmark]) -> ReferringExpression | None:
         """A label from what a thing stands beside, and nothing like it does; None where there is no such thing."""
         most, apart = self.config.beside_max_m, self.config.apart_min_m
+        return self._by_anchor(i, anchors, BESIDE, most, lambda _: apart)
+
+    def _nearest(self, i: int, anchors: Sequence[NamedLandmark]) -> ReferringExpression | None:
+        """A label from what a thing is the nearest of its kind to, by far; None where there is no such thing."""
+        config = self.config
+
+        def apart(gap_m: float) -> float:
+            return max(config.nearest_ratio_min * gap_m, gap_m + config.nearest_gap_min_m)
+
+        return self._by_anchor(i, anchors, NEAREST_TO, config.nearest_max_m, apart)
+
+    def _by_anchor(
+        self, i: int, anchors: Sequence[NamedLandmark], relation: str, most: float, apart: Callable[[float], float]
+    ) -> ReferringExpression | None:
+        """A label by the place of something else, at most so far; what looks like it is at least ``apart(gap)`` off."""
         own = place_of(i, self.marks[i], "")
         near = sorted(((own.gap_m(a), a.label, a) for a in anchors if own.bound_m(a) <= most), key=lambda n: n[:2])
         for words in reversed(list(self._words(i))):
@@ -263,18 +288,20 @@ class SceneThings:
             for gap, label, anchor in near:
                 if gap > most or anchor.index in rivals:
                     continue
-                away = self._least_gap_m(rivals, anchor, apart)
-                if away >= apart:
-                    proof = _shown("gap", label, gap, "<=", most), _shown("gap_of_others", label, away, ">=", apart)
-                    return _say(words.text(last=f"{BESIDE}{label}"), proof)
+                least = apart(gap)
+                away = self._least_gap_m(rivals, anchor, least)
+                if away >= least:
+                    proof = _shown("gap", label, gap, "<=", most), _shown("gap_of_others", label, away, ">=", least)
+                    return _say(words.text(last=f"{relation}{label}"), proof)
         return None
 
     def _least_gap_m(self, rivals: IntArray, anchor: NamedLandmark, enough_m: float) -> float:
         """Distance of the nearest of some things to an anchor, as far as it is less than enough."""
-        bound = np.hypot(*(self._center - anchor.center).T)[rivals] - self._radius_m[rivals] - anchor.radius_m
+        bound = np.hypot(*(self._center - anchor.center).T)[rivals] - self._reach_m[rivals] - anchor.radius_m
         least = float(bound[bound >= enough_m].min(initial=_FAR_M))
         for j in rivals[bound < enough_m].tolist():
-            least = min(least, place_of(j, self.marks[j], "").gap_m(anchor))
+            beyond = float(self._reach_m[j] - self._radius_m[j])  # of a point that stands for something large
+            least = min(least, max(place_of(j, self.marks[j], "").gap_m(anchor) - beyond, 0.0))
             if least < enough_m:
                 break
         return least

@@ -113,11 +113,26 @@ def test_a_sign_tells_what_looks_do_not() -> None:
     assert labels(*twins) == ['the red building with the sign "HOTEL"', None, None]
 
 
-@pytest.mark.parametrize(("gap", "other", "told"), [(29, 61, True), (31, 61, False), (29, 59, False)])
+@pytest.mark.parametrize(("gap", "other", "told"), [(29, 61, True), (31, 60, False), (29, 58, False)])
 def test_what_stands_beside_something_else_is_told_by_it(gap: float, other: float, told: bool) -> None:
     """Gaps are those of the circles, each of 5 m."""
     found = labels(thing("park"), thing(at=(gap + 10.0, 0.0)), thing(at=(0.0, -other - 10.0)))
     assert found == ["the park", "the building beside the park" if told else None, None]
+
+
+@pytest.mark.parametrize(
+    ("gap", "other", "told"), [(70, 141, True), (70, 139, False), (31, 62, True), (31, 60, False), (101, 210, False)]
+)
+def test_what_is_by_far_the_nearest_of_its_kind_to_something_is_told_by_it(gap: float, other: float, told: bool) -> None:
+    found = labels(thing("park"), thing(at=(gap + 10.0, 0.0)), thing(at=(0.0, -other - 10.0)))
+    assert found == ["the park", "the building nearest to the park" if told else None, None]
+
+
+@pytest.mark.parametrize(("away", "told"), [(116, "beside"), (114, "nearest to"), (104, None)])
+def test_a_point_that_stands_for_something_large_may_reach_farther(away: float, told: str | None) -> None:
+    """60 m, or at least 50 m, must lie between the church and the other park, which reaches up to 50 m from its point."""
+    park, other = thing("park", at=(30.0, 0.0)), thing("park", at=(0.0, away), radius=0.0)
+    assert labels(thing("church"), park, other)[1] == (f"the park {told} the church" if told else None)
 
 
 def test_only_what_is_near_the_flight_counts() -> None:
@@ -161,7 +176,7 @@ things = st.builds(
 )
 _LABEL = re.compile(
     r"the (?:(?P<rank>tallest|lowest|largest) )?(?:(?P<colour>\w+) )?(?P<noun>building|church|tower|park)"
-    r"(?: with (?P<roof>a dome|a pitched roof))?(?: with the sign \"(?P<sign>\w+)\")?(?: beside (?P<anchor>.+))?"
+    r"(?: with (?P<roof>a dome|a pitched roof))?(?: with the sign \"(?P<sign>\w+)\")?(?: (?P<how>beside|nearest to) (?P<anchor>.+))?"
 )
 _ROOFS = {"a dome": "domed", "a pitched roof": "pitched"}
 
@@ -181,7 +196,13 @@ def somebody_says(label: str, mark: Landmark, by_label: dict[str, Landmark], all
         wrong.append(look.sign != found["sign"])
     if found["anchor"]:
         anchor = by_label[found["anchor"]]
-        wrong.append(np.hypot(*np.subtract(mark.center, anchor.center)) - mark.radius_m - anchor.radius_m > 45.0)
+        plainly = label.partition(f" {found['how']} ")[0]
+        alike = [m for m in all_of if m not in (mark, anchor) and somebody_says(plainly, m, by_label, all_of)]
+        gap, *others = (
+            np.hypot(*np.subtract(m.center, anchor.center)) - m.radius_m - anchor.radius_m for m in (mark, *alike)
+        )
+        nearer = any(1.25 * max(other, 1.0) < gap for other in others)
+        wrong.append(gap > 45.0 if found["how"] == "beside" else nearer)
     if found["rank"]:
         plainly = label.replace(f"{found['rank']} ", "", 1)
         rivals = [m for m in all_of if m is not mark and somebody_says(plainly, m, by_label, all_of)]
