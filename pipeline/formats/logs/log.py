@@ -106,6 +106,8 @@ class LogReader(Protocol):
 
 Records = npt.NDArray[Any]  # structured, (N,)
 
+# MAV_TYPE of what moves on or below the surface.
+NOT_AERIAL: Final = {10: "rover", 11: "boat", 12: "submarine"}
 GOOD_FIX: Final = 3  # 3D, in the numbering of MAVLink's GPS_FIX_TYPE, of PX4 and of ArduPilot
 _NUMBERS: Final = "iufb"
 

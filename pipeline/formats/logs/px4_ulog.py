@@ -13,7 +13,7 @@ from pipeline.core.arrays import BoolArray, FloatArray
 from pipeline.core.findings import doubt, note
 from pipeline.core.schema import Finding
 from pipeline.formats.logs.frames import enu_from_ned, flu_to_enu, heading_deg_of, lat_lon_deg, pitch_deg
-from pipeline.formats.logs.log import GOOD_FIX, Log, Records, Series, column, columns, no_position
+from pipeline.formats.logs.log import GOOD_FIX, NOT_AERIAL, Log, Records, Series, column, columns, no_position
 from pipeline.formats.logs.px4_ulog_topics import MAGIC, read_topics
 
 LOCAL: Final = "vehicle_local_position"
@@ -22,6 +22,7 @@ GIMBAL: Final = "gimbal_device_attitude_status"
 MOUNT: Final = "mount_orientation"
 HOME: Final = "home_position"
 AIR: Final = "vehicle_air_data"
+STATUS: Final = "vehicle_status"
 RECEIVERS: Final = ("vehicle_gps_position", "sensor_gps")
 NEAR_S: Final = 1.0  # a height farther than this from a position says nothing about it
 RESET_M: Final = 0.5  # the estimator corrects itself by centimetres all the time; more than that is not flown
@@ -42,7 +43,7 @@ class PX4Ulog:
     @np.errstate(invalid="ignore", over="ignore")  # damaged numbers may be anything
     def read(self, path: Path) -> tuple[Log, ...]:
         """The flight: local positions with attitude, or WGS84 ones where the estimator gave none."""
-        recording = read_topics(path, (*POSITIONS, ATTITUDE, GIMBAL, MOUNT, HOME, AIR))
+        recording = read_topics(path, (*POSITIONS, ATTITUDE, GIMBAL, MOUNT, HOME, AIR, STATUS))
         found, lost = recording.findings, recording.dropouts_ms
         if lost:
             message = f"the logger lost messages {len(lost)} times, {sum(lost)} ms in all"
@@ -60,9 +61,19 @@ class PX4Ulog:
                         height_m=_local_height(log, recording.topics) if log.height_m is None else log.height_m,
                         heights=_heights(recording.topics),
                         findings=found + log.findings,
+                        grounded=_grounded(recording.topics),
                     ),
                 )
         raise no_position(path, ", ".join(POSITIONS))
+
+
+def _grounded(topics: Topics) -> str | None:
+    """Why the vehicle cannot have flown: its kind, all the time; None: it may have flown."""
+    told = column(topics[STATUS], "system_type") if STATUS in topics else None
+    kinds = np.unique(told if told is not None else [])
+    if not len(kinds) or not np.isin(kinds, list(NOT_AERIAL)).all():
+        return None
+    return f"it is a {' and a '.join(NOT_AERIAL[int(kind)] for kind in kinds)}"
 
 
 def _time(records: Records) -> FloatArray | None:

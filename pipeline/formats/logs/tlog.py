@@ -23,6 +23,7 @@ from pipeline.core.schema import Finding
 from pipeline.formats.logs.frames import Gimbal, against_horizon, enu_from_ned, flu_to_enu, pitch_deg, quaternion
 from pipeline.formats.logs.log import (
     GOOD_FIX,
+    NOT_AERIAL,
     Damage,
     Log,
     Records,
@@ -202,8 +203,6 @@ NO_HEADING: Final = 65535
 # MAV_TYPE of what sends positions without being the drone: antenna tracker, ground station, gimbal, ADS-B, camera, …
 NOT_A_VEHICLE: Final = (5, 6, 18, 26, 27, 30, 31, 32, 33, 34)
 HOME_APART_MM: Final = 1000
-# MAV_TYPE of what moves on or below the surface: rover, boat, submarine.
-NOT_AERIAL: Final = {10: "rover", 11: "boat", 12: "submarine"}
 NO_AUTOPILOT: Final = 8  # MAV_AUTOPILOT_INVALID: a gimbal, a camera, a ground station
 ARMED: Final = 128  # MAV_MODE_FLAG_SAFETY_ARMED
 ENOUGH_BEATS: Final = 10  # one is sent every second

@@ -79,7 +79,8 @@ GOLDEN = {
     "Duration": (("ascending", "hovering"), "Which takes the drone longer, ascending or hovering?"),
     "Landmark Position": (
         ("the cafe", "0:42"),
-        "At the current position, where is the cafe relative to the drone?",
+        "At the current position, where is the cafe relative to the drone: ahead of its nose, to the right, behind or "
+        "to the left, each within 45 degrees?",
     ),
     "Goal Detection": (
         ("the cafe", "0:42"),

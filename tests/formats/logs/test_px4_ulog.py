@@ -225,6 +225,13 @@ def test_time_counts_from_boot_also_beyond_signed_numbers(tmp_path: Path) -> Non
     assert track.t_s[-1] == pytest.approx(3.9)
 
 
+@pytest.mark.parametrize(("kinds", "grounded"), [([10], "it is a rover"), ([0, 10], None), ([2], None), ([], None)])
+def test_a_rover_says_that_it_is_one(kinds: list[int], grounded: str | None, tmp_path: Path) -> None:
+    told = structured(timestamp=TIME, system_type=np.resize(np.array(kinds, np.uint8), N))
+    status = {("vehicle_status", 0): told} if kinds else {}
+    assert read(ulog({(LOCAL, 0): local()} | status), tmp_path).grounded == grounded
+
+
 def test_dropouts_are_counted(tmp_path: Path) -> None:
     log = read(ulog({(LOCAL, 0): local()}) + ulog_message(b"O", struct.pack("<H", 250)) * 2, tmp_path)
     (finding,) = log.findings

@@ -123,14 +123,14 @@ def test_what_stands_beside_something_else_is_told_by_it(gap: float, other: floa
 @pytest.mark.parametrize(
     ("gap", "other", "told"), [(70, 141, True), (70, 139, False), (31, 62, True), (31, 60, False), (101, 210, False)]
 )
-def test_what_is_by_far_the_nearest_of_its_kind_to_something_is_told_by_it(gap: float, other: float, told: bool) -> None:
+def test_what_is_by_far_the_nearest_of_its_kind_is_told_by_that(gap: float, other: float, told: bool) -> None:
     found = labels(thing("park"), thing(at=(gap + 10.0, 0.0)), thing(at=(0.0, -other - 10.0)))
     assert found == ["the park", "the building nearest to the park" if told else None, None]
 
 
 @pytest.mark.parametrize(("away", "told"), [(116, "beside"), (114, "nearest to"), (104, None)])
 def test_a_point_that_stands_for_something_large_may_reach_farther(away: float, told: str | None) -> None:
-    """60 m, or at least 50 m, must lie between the church and the other park, which reaches up to 50 m from its point."""
+    """60 m, or at least 50 m, must lie between church and other park, which reaches up to 50 m from its point."""
     park, other = thing("park", at=(30.0, 0.0)), thing("park", at=(0.0, away), radius=0.0)
     assert labels(thing("church"), park, other)[1] == (f"the park {told} the church" if told else None)
 
@@ -176,7 +176,8 @@ things = st.builds(
 )
 _LABEL = re.compile(
     r"the (?:(?P<rank>tallest|lowest|largest) )?(?:(?P<colour>\w+) )?(?P<noun>building|church|tower|park)"
-    r"(?: with (?P<roof>a dome|a pitched roof))?(?: with the sign \"(?P<sign>\w+)\")?(?: (?P<how>beside|nearest to) (?P<anchor>.+))?"
+    r"(?: with (?P<roof>a dome|a pitched roof))?(?: with the sign \"(?P<sign>\w+)\")?"
+    r"(?: (?P<how>beside|nearest to) (?P<anchor>.+))?"
 )
 _ROOFS = {"a dome": "domed", "a pitched roof": "pitched"}
 
