@@ -13,7 +13,7 @@ from typing import Any, Final
 from tests.bench import answers, builds, guesses, models, reviewers, steps, stops
 from tests.bench.leaks import leaks
 from tests.bench.measuring import show
-from tests.bench.real_flights import real_flights
+from tests.bench.real_flights import real_flights, real_questions
 
 ALL: Final[dict[str, Callable[..., Iterator[Any]]]] = {
     "generation": builds.generation,
@@ -39,6 +39,7 @@ ALL: Final[dict[str, Callable[..., Iterator[Any]]]] = {
     "report": builds.reported,
 }
 APART: Final[dict[str, Callable[..., Iterator[Any]]]] = {
+    "real-questions": real_questions,
     "models": models.models,
     "cluster": builds.cluster,
     "copied-panoramas": builds.copied_panoramas,

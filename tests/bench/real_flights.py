@@ -10,21 +10,28 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
+import pyarrow.compute as pc
 import yaml
 from rich.table import Table
 
+from pipeline.benchmarks.embodied4c.kinds import GEN
+from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.benchmarks.urbanvideo.benchmark import URBAN_TASKS
 from pipeline.core.errors import RawDataError
+from pipeline.core.tables import asked_in
+from pipeline.questions.selection import select
 from pipeline.reading.files import SceneFiles
 from pipeline.samples.common.encode import VideoWriter
 from pipeline.worlds.flight.facts import FlightScene
 from pipeline.worlds.flight.observe.flight import observe_flight
 from pipeline.worlds.flight.observe.motion import MotionConfig
+from pipeline.worlds.flight.readers.episodes import OpenFlyReader
 from pipeline.worlds.flight.readers.flights import Flights
 from pipeline.worlds.flight.tracks.read import read_tracks
 from tests.bench.measuring import temporary
 from tests.benchmarks.urbanvideo.flights import rows
 from tests.environment import REAL_DATA
+from tests.tables import candidates
 
 MOVEMENT: Final = ("Trajectory Captioning", "Sequence Recall", "Duration", "Action Generation")
 _PLACE: Final = re.compile(r'lat="([-\d.]+)" lon="([-\d.]+)"')
@@ -45,7 +52,7 @@ def real_flights(root: str = "") -> Iterator[Table]:
                     continue
                 place = Path(root or made) / kind
                 try:
-                    scene = observed(place, write(place, log, kind == "map"))
+                    scene = observed(place, write(place, log, MAPS[0] if kind == "map" else ""))
                 except RawDataError as error:
                     shown.add_row(log.name, kind, "", "", "", "", f"left out: {error.finding}")
                     continue
@@ -59,9 +66,54 @@ def real_flights(root: str = "") -> Iterator[Table]:
     yield shown
 
 
-def moved_map(lat_deg: float, lon_deg: float) -> bytes:
-    """The map of Monaco with its middle at a place, packed."""
-    text = gzip.decompress((REAL_DATA / "city" / "monaco.osm.gz").read_bytes()).decode()
+MAPS: Final = ("monaco", "berlin-siegessaeule")
+CAPS: Final = {"urbanvideo": 6, "embodied4c": 24}  # of their build files
+
+
+def real_questions(root: str = "") -> Iterator[Table]:
+    """Questions by task, as selected, of all logs in data/flights: films of the logs and films drawn of them.
+
+    Each log has a plain film, without a map and with each of two beside it, moved to where it was flown; "drawn" has
+    no film, but one drawn from above, with the second map; OpenFly's episodes have none either. Of a cell: questions,
+    and candidates that could be asked.
+    """
+    scenes: dict[str, list[FlightScene]] = {}
+    with temporary() as made:
+        for city in ("", *MAPS):
+            for log in sorted((REAL_DATA / "flights").glob("*/*")):
+                place = Path(root or made) / (city or "none")
+                try:
+                    if log.suffix != ".json":
+                        scenes.setdefault(city or "none", []).append(observed(place, write(place, log, city)))
+                except RawDataError:
+                    continue
+        scenes["drawn"] = [scene.model_copy(update={"video": None}) for scene in scenes[MAPS[1]]]
+        reader, folder = OpenFlyReader(), REAL_DATA / "flights" / "openfly"
+        for ref in reader.scenes(folder).scenes:
+            files = SceneFiles(folder, ref)
+            scene = reader.read(files)
+            seen = observe_flight(scene, reader.geometry(files, scene), MotionConfig())
+            scenes.setdefault("OpenFly", []).append(seen)
+    for name, cap in CAPS.items():
+        benchmark = BENCHMARKS[name]
+        rules, tasks = benchmark.profiles["strict"], benchmark.by_name()
+        found: dict[str, tuple[Counter[str], Counter[str]]] = {}
+        for setting, some in scenes.items():
+            asked, able = found[setting] = Counter(), Counter()
+            for scene in some:
+                rows = candidates(benchmark.view(scene, rules), list(tasks.values()))
+                able.update(rows.filter(pc.is_null(rows["reason"]))["task"].to_pylist())
+                asked.update(asked_in(select(rows, tasks, cap, benchmark.shares))["task"].to_pylist())
+        shown = Table(name, *found)
+        for task in [task for task in tasks if task != GEN and any(able[task] for _, able in found.values())]:
+            shown.add_row(task, *(f"{asked[task]} / {able[task]}" for asked, able in found.values()))
+        shown.add_row("all", *(str(asked.total() - asked[GEN]) for asked, _ in found.values()))
+        yield shown
+
+
+def moved_map(lat_deg: float, lon_deg: float, city: str) -> bytes:
+    """A map with its middle at a place, packed."""
+    text = gzip.decompress((REAL_DATA / "city" / f"{city}.osm.gz").read_bytes()).decode()
     places = np.array([match.groups() for match in _PLACE.finditer(text)], dtype=np.float64)
     middle = np.median(places, axis=0)
     stretch = np.cos(np.radians(middle[0])) / np.cos(np.radians(lat_deg))
@@ -75,8 +127,8 @@ def moved_map(lat_deg: float, lon_deg: float) -> bytes:
     return gzip.compress(_PLACE.sub(shifted, text).encode(), mtime=0)
 
 
-def write(root: Path, log: Path, with_settings: bool) -> str:
-    """One log as a flight folder; its name."""
+def write(root: Path, log: Path, city: str) -> str:
+    """One log as a flight folder, with settings and a map where one is named; its name."""
     name = log.stem.lower()
     folder = root / name
     folder.mkdir(parents=True)
@@ -89,7 +141,7 @@ def write(root: Path, log: Path, with_settings: bool) -> str:
     settings: dict[str, object] = {}
     if track.t_s[0] > 0:  # filmed from the first position on
         settings["video_offset_s"] = float(track.t_s[0])
-    if not with_settings:
+    if not city:
         if settings:
             (folder / "flight.yaml").write_text(yaml.safe_dump(settings))
         return name
@@ -98,7 +150,7 @@ def write(root: Path, log: Path, with_settings: bool) -> str:
     lat, lon = (47.0, 8.0) if not len(known) else track.lat_lon_deg[known[0]].tolist()
     if not len(known):
         settings["local_origin"] = {"lat_deg": lat, "lon_deg": lon, "alt_m": 0.0}
-    (folder / "city.osm.gz").write_bytes(moved_map(lat, lon))
+    (folder / "city.osm.gz").write_bytes(moved_map(lat, lon, city))
     (folder / "flight.yaml").write_text(yaml.safe_dump(settings | {"landmarks": "city.osm.gz"}))
     return name
 

@@ -88,7 +88,7 @@ def test_one_option_is_right_and_none_is_arguable() -> None:
 )
 def test_a_log_alone_gives_questions_of_its_movements(log: str, least: int, tmp_path: Path) -> None:
     path = REAL_DATA / "flights" / log
-    asked = [row for row in rows(observed(tmp_path, write(tmp_path, path, False)), *MOVEMENT) if row["reason"] is None]
+    asked = [row for row in rows(observed(tmp_path, write(tmp_path, path, "")), *MOVEMENT) if row["reason"] is None]
     assert len(asked) >= least
     if log.startswith("dji_srt/mavic"):
         said = " ".join(text for row in asked for text in (row["answer"], *row["wrong"])).lower()

@@ -81,6 +81,7 @@ def nearest_to(view: FlightExam) -> Iterator[ExamCase]:
         label, answer = label_of(view, place), label_of(view, nearest)
         told = ", ".join(sorted((label_of(view, other) for other in others), key=lambda name: digest(label, name)))
         one = case(view, "air_tp", second, (label,), place, *others, thing=label, others=told)
+        one.facts = (f"gap between {' and '.join(sorted((label, answer)))}",)
         one.require("another_as_near", then - first, ">=", max(3.0, 0.2 * first), "m")
         yield words(one, answer, [label_of(view, other) for other in others], bare(answer))
 
@@ -107,6 +108,7 @@ def relative_place(view: FlightExam) -> Iterator[ExamCase]:
             east, north = flight.places[first].center - flight.places[then].center
             angle = float(np.degrees(np.arctan2(east, north))) % 360
             one = case(view, "air_rp", second, names, first, then, thing=names[0], other=names[1])
+            one.facts = (f"bearing between {' and '.join(sorted(names))}",)
             eighth, border = sector(angle, 8)
             one.fact("bearing", f"from {names[1]} to {names[0]}", angle, "deg")
             one.require("near_heading_border", border, ">=", view.rules.heading_margin_deg / 2, "deg")

@@ -10,6 +10,7 @@ place, whether it turns there or not.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Final, Literal
@@ -336,7 +337,7 @@ def _measured(path: FlightPath, piece: MotionPiece, config: MotionConfig) -> lis
 
 
 def _reduced(path: FlightPath, piece: MotionPiece, config: MotionConfig) -> MotionPiece:
-    """The piece without runs that do not come to enough within it, and without mere drift beside the way it flies."""
+    """The piece without runs that do not come to enough within it, and without mere drift beside its way or turn."""
     enough = {
         m.kind: m
         for m in _measured(path, piece, config)
@@ -344,7 +345,20 @@ def _reduced(path: FlightPath, piece: MotionPiece, config: MotionConfig) -> Moti
     }
     ways = [enough[k].amount for k in ("along", "across") if k in enough]
     kept = {k for k, m in enough.items() if k not in ("along", "across") or m.amount >= config.lesser_share * max(ways)}
+    if "turn" in kept and math.hypot(*ways) < _beside_turn_m(path, piece, enough["turn"], config):
+        kept -= {"along", "across"}
     return replace(piece, runs=tuple(r for r in piece.runs if r.channel.kind in kept))
+
+
+def _beside_turn_m(path: FlightPath, piece: MotionPiece, turn: MeasuredMotion, config: MotionConfig) -> float:
+    """The least way that is noticed beside a turn from as high as the drone is; 0 where its height is not known.
+
+    Of what is seen of the ground below, the way moves it by an angle of about way / height, the turn by its own.
+    """
+    height_m = path.within(piece.start_s, piece.end_s).height_m
+    if not len(height_m) or np.isnan(height_m).any():
+        return 0.0
+    return config.beside_turn_share * math.radians(turn.amount) * max(0.0, float(np.median(height_m)))
 
 
 def _noticed(path: FlightPath, piece: MotionPiece, kind: Kind, config: MotionConfig) -> float:

@@ -159,6 +159,13 @@ def test_drift_beside_forward_flight_is_not_spoken_of(left, said):
     assert actions(simple([Phase(4), Phase(8, forward=6, left=left), Phase(4)]))[1] == said
 
 
+@pytest.mark.parametrize(("left", "said"), [(2.0, ("turn left",)), (2.7, ("fly left", "turn left"))])
+def test_drift_beside_a_turn_is_not_spoken_of(left, said):
+    """From 30 m a turn of 180 degrees hides a tenth of its arc: 9.4 m; of 4 s."""
+    flown = simple([Phase(4), Phase(10, up=3), Phase(4), Phase(4, left=left, yaw=-45), Phase(4)])
+    assert actions(flown)[3] == said
+
+
 @pytest.mark.parametrize(
     ("phase", "least"),
     [
