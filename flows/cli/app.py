@@ -39,7 +39,7 @@ from flows.cli.output.console import configure_output, console, show_error, star
 from flows.cli.spelling import refuse_misspelt
 from flows.orchestration.folders import CORES, OUTPUTS, configuration
 from flows.orchestration.signals import default_signals
-from pipeline.core.errors import ConfigError, Scan2qaError, extra_of, missing, shortened
+from pipeline.core.errors import ConfigError, RawDataError, Scan2qaError, extra_of, missing, shortened
 
 STOPPED_AT_ONCE: Final = frozenset({"build", "stage"})  # of which whatever is finished is kept
 
@@ -47,7 +47,7 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
-    epilog="Exit codes: 0 done, 1 the output could not be written, 2 wrong call or configuration, "
+    epilog="Exit codes: 0 done, 1 the output could not be written, 2 wrong call or configuration, or unreadable input, "
     "3 done, but some scenes were left out (listed, and in quarantine.parquet) or the release waits for a decision "
     "(scan2qa release), 128 + n stopped by signal n.",
 )
@@ -475,7 +475,7 @@ def main() -> None:
     configure_output()
     try:
         app()
-    except ConfigError as error:
+    except (ConfigError, RawDataError) as error:  # raw data of a build cost their scene; these were named in the call
         show_error(error)
         sys.exit(EXIT_USAGE)
     except Scan2qaError as error:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from flows.cli.output.build_screen import show_left_out, show_screen
-from flows.cli.output.console import console, output_options, print_json, stop_spinner
+from flows.cli.output.console import console, count_of, output_options, print_json, stop_spinner
 from flows.cli.output.progress import progress_shown
 from flows.cli.release import show_waiting, waiting_line
 from flows.orchestration.build import (
@@ -90,7 +90,8 @@ def build(request: BuildRequest, *, dry_run: bool, explain: bool = False) -> boo
     if not made and newest == before and outcome.released and not output_options.verbose:
         questions, scenes = sum(outcome.released.questions.values()), len({*_scenes(outcome)})
         console.print(
-            f"Nothing changed: {questions:,} questions of {scenes:,} scenes in {folder / RELEASE} ({newest})",
+            f"Nothing changed: {count_of(questions, 'question')} of {count_of(scenes, 'scene')} in {folder / RELEASE} "
+            f"({newest})",
             soft_wrap=True,
         )
         show_left_out(outcome.quarantine)
@@ -258,7 +259,8 @@ def _print_forecast(config: BuildConfig, folder: Path, plan: Outcome, builder: B
     known = sum(one.seconds or 0 for one in found)
     unknown = [one.stage for one in found if one.seconds is None and STAGES[one.stage].asks(config)]
     stop_spinner()
-    what = f"{scenes:,} scenes in {workers} processes" if scenes else "stages of the whole build"
+    processes = "one process" if workers == 1 else f"{workers} processes"
+    what = f"{count_of(scenes, 'scene')} in {processes}" if scenes else "stages of the whole build"
     more = f", and {', '.join(unknown)}: not known" if unknown else ""
     console.print(f"This takes about {lasting(known)} ({what}{more})", soft_wrap=True)
 

@@ -11,7 +11,7 @@ from typing import Final
 from rich.table import Table
 
 from flows.cli.output.build_tables import show_broken, show_findings
-from flows.cli.output.console import console, start_spinner, stop_spinner
+from flows.cli.output.console import console, count_of, start_spinner, stop_spinner
 from flows.cli.output.tables import print_table
 from pipeline.core.errors import ConfigError, RawDataError, require_extra, unexpected
 from pipeline.core.files import TEMPORARY, translate_os_errors
@@ -91,7 +91,8 @@ def _converted(converter: Converter, place: Path, out: Path) -> list[tuple[str, 
     finally:
         shutil.rmtree(building, ignore_errors=True)
     frames = len(document.camera.frames) if document.camera else 0
-    console.print(f"{target}: {len(document.objects)} objects, {frames} frames{', mesh' if document.mesh else ''}")
+    parts = [count_of(len(document.objects), "object"), count_of(frames, "frame"), *(["mesh"] if document.mesh else [])]
+    console.print(f"{target}: {', '.join(parts)}")
     reader = SceneFolders()
     ref = next(ref for ref in reader.scenes(out).scenes if ref.files[0] == name)
     scene = examined(reader.read(SceneFiles(out, ref)))

@@ -8,7 +8,7 @@ from typing import Final
 
 from rich.table import Table
 
-from flows.cli.output.console import console
+from flows.cli.output.console import console, count_of
 from flows.cli.output.tables import print_table
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.errors import ConfigError
@@ -106,7 +106,7 @@ def _last_two(build: Path, since: str | None) -> tuple[Path, Path]:
 def _show(report: Report) -> None:
     """Prints the changes by kind and cause, then the first changes."""
     names = f"{report.before.name} -> {report.after.name}"
-    console.print(f"{names}: {len(report.before.questions)} -> {len(report.after.questions)} questions")
+    console.print(f"{names}: {len(report.before.questions)} -> {count_of(len(report.after.questions), 'question')}")
     if not report.changes:
         console.print("No question differs.")
         return

@@ -49,7 +49,7 @@ def check(roots: Mapping[str, Path], folder: Path | None) -> bool:
         console.print(line, soft_wrap=True)
     counted = Counter("does not fit" if v not in (FITS, NO_SCENE, NO_DATA) else v for _, v in rows)
     told = ", ".join(f"{n} {name}" for name, n in counted.items())
-    console.print(f"{len(rows)} fixes: {told or 'none'}")
+    console.print(f"{len(rows)} {'fix' if len(rows) == 1 else 'fixes'}: {told or 'none'}")
     return not wrong
 
 

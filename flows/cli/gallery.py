@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
 
-from flows.cli.output.console import console
+from flows.cli.output.console import console, count_of
 from flows.cli.release_reader import ReleaseReader, open_build, sketch_of
 from flows.cli.show import by_id, details_of, near_misses
 from pipeline.core.errors import ConfigError
@@ -32,7 +32,9 @@ def make_gallery(folder: Path, out: Path | None) -> None:
     """Writes the gallery of a build's newest release, and prints where it is."""
     place = out or folder / FOLDER
     n, size = write_gallery(folder, place)
-    console.print(f"Gallery: {place / INDEX} ({n} files, {size / 1e6:.1f} MB; opens in any browser)", soft_wrap=True)
+    console.print(
+        f"Gallery: {place / INDEX} ({count_of(n, 'file')}, {size / 1e6:.1f} MB; opens in any browser)", soft_wrap=True
+    )
 
 
 def write_gallery(folder: Path, place: Path) -> tuple[int, int]:

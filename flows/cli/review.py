@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 from rich.table import Table
 
-from flows.cli.output.console import console
+from flows.cli.output.console import console, count_of
 from flows.cli.output.progress import progress_shown
 from flows.cli.output.tables import print_table
 from flows.cli.trace import fix_entry
@@ -104,7 +104,9 @@ def serve(
         )
     place = folder / FOLDER
     if pack_only:
-        console.print(f"{len(pack.items)} questions: {place / 'sheet.csv'}, or label_studio.json and .xml beside it.")
+        console.print(
+            f"{count_of(len(pack.items), 'question')}: {place / 'sheet.csv'}, or label_studio.json and .xml beside it."
+        )
         return
     token = token_for(host)
     with _alone(place):
@@ -112,8 +114,10 @@ def serve(
         database.back_up(place / BACKUP)
         try:
             shown = f"[{host}]" if ":" in host else host
-            more = f" and {checks} categories" if checks else ""
-            console.print(f"{len(pack.items) - checks} questions{more}. http://{shown}:{port} (Ctrl-C ends it)")
+            more = f" and {count_of(checks, 'category')}" if checks else ""
+            console.print(
+                f"{count_of(len(pack.items) - checks, 'question')}{more}. http://{shown}:{port} (Ctrl-C ends it)"
+            )
             console.print(f"What is said goes to {place / DATABASE}; scan2qa import-review --from-page takes it over.")
             figures = pictures_of(_results(folder, "figures"), folder)  # reviewers see the videos in any case
             drawings = {number: picture.svg for number, picture in figures.items()}
@@ -168,7 +172,8 @@ def import_review(folder: Path, file: Path | None) -> bool:
             except AnsweredBeforeError as error:
                 raise StoreError(f"{file}: the page stored one of these answers just now; import it again") from error
             left_out = found.left_out
-            console.print(f"{file}: {len(rows) - len(left_out) - found.known} rows taken, {found.known} known already.")
+            new = count_of(len(rows) - len(left_out) - found.known, "row")
+            console.print(f"{file}: {new} taken, {found.known} known already.")
         verdicts = verdicts_of(database.events())
     finally:
         database.close()
@@ -462,7 +467,7 @@ def run_server(app: Starlette, host: str, port: int) -> None:
 def _show_left_out(file: Path | None, left_out: Sequence[LeftOutRow]) -> None:
     if not left_out:
         return
-    table = Table(title=f"Left out of {file}: {len(left_out)} rows")
+    table = Table(title=f"Left out of {file}: {count_of(len(left_out), 'row')}")
     for name in ("line", "finding", "remedy"):
         table.add_column(name, justify="right" if name == "line" else "left", overflow="fold")
     for row in left_out[:SHOWN_ROWS]:
@@ -476,7 +481,7 @@ def _show(reviewed: Reviewed, verdicts: int, items: int) -> None:
     """Prints the status of the questions and the agreement of reviewers."""
     states = states_of(reviewed)
     states["waiting"] += items - len(reviewed.stands)
-    table = Table(title=f"{verdicts} verdicts on {len(reviewed.stands)} of {items} questions")
+    table = Table(title=f"{count_of(verdicts, 'verdict')} on {len(reviewed.stands):,} of {count_of(items, 'question')}")
     table.add_column("state")
     table.add_column("questions", justify="right")
     table.add_column("", overflow="fold")
@@ -484,7 +489,7 @@ def _show(reviewed: Reviewed, verdicts: int, items: int) -> None:
         table.add_row(state, str(states[state]), words)
     print_table(table)
     if reviewed.gone:
-        console.print(f"{reviewed.gone} verdicts are on questions that this build no longer asks; they are kept.")
+        console.print(f"Kept on questions that this build no longer asks: {count_of(reviewed.gone, 'verdict')}.")
     shared = [row for row in reviewed.agreements if row.items]
     if not shared:
         return

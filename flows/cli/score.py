@@ -14,7 +14,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from flows.cli.output.build_tables import NAMED
-from flows.cli.output.console import console, print_json
+from flows.cli.output.console import console, count_of, print_json
 from flows.cli.output.progress import progress_shown
 from flows.cli.output.tables import FORMS, print_listing, table_writer
 from pipeline.benchmarks.registry import BENCHMARKS
@@ -119,7 +119,7 @@ def _judge(model: ModelSpec | None, out: Path | None, limit_cost: float | None) 
     if model.provider != "replay":  # which is a recording
         with ReplyCache(kept) as cache:
             n = record(cache, model.provider, model.model, out.with_suffix(RECORDING))
-        console.print(f"{n} replies of the judge: {out.with_suffix(RECORDING)}", soft_wrap=True)
+        console.print(f"{count_of(n, 'reply')} of the judge: {out.with_suffix(RECORDING)}", soft_wrap=True)
 
 
 def _plain(settings: dict[str, Any]) -> dict[str, Any]:
@@ -138,7 +138,7 @@ def show_score(found: Scored, score: Score[Any], has_blind: bool) -> None:
     metrics = score.metrics
     measured = {name: metric for name, metric in metrics.items() if any(row.metric == name for row in found.rows)}
     n, told = len(found.answers), sum(a.reply is not None for a in found.answers)
-    about = f"{n} questions, {told} answered, read as {found.form}"
+    about = f"{count_of(n, 'question')}, {told} answered, read as {found.form}"
     if len(measured) == 1:
         metric = next(iter(measured.values()))
         print_listing(_figures(found.rows, metric, f"Score ({metric.title}): {about}", found.beside))

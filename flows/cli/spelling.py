@@ -1,4 +1,4 @@
-"""Refuses misspelt roots and settings at once, by the JSON Schemas of the configurations.
+"""Refuses misspelt roots and settings, and values that a key does not take, by the JSON Schemas of the configurations.
 
 The models behind the schemas take seconds to import. They check what passes here, and where their code is newer than
 the schemas (`scan2qa schemas` writes these) they alone check.
@@ -18,6 +18,9 @@ from pipeline.core.arguments import split_root, split_setting, unknown_key
 from pipeline.core.errors import ConfigError
 from pipeline.core.plugins import entries
 
+KINDS: Final = {"integer": "int", "number": "float", "boolean": "bool"}  # of JSON Schema and of pydantic's core
+LIMITS: Final = {"minimum": "ge", "maximum": "le", "exclusiveMinimum": "gt", "exclusiveMaximum": "lt"}
+VALUE_CHARS: Final = 100  # more are no number, and YAML may take hours to read them
 _HOME: Final = Path(__file__).resolve().parents[2]
 _SLACK_S: Final = 60.0  # between the files of one checkout, or of one installation
 
@@ -41,23 +44,56 @@ def refuse_misspelt(path: Path, roots: Sequence[str], settings: Sequence[str]) -
         if ":/" not in where and not Path(where).is_dir():
             raise ConfigError(f"{where}: no such folder; give one with --root {reader}=folder")
     for setting in settings:
-        _refuse_unknown(schema, split_setting(setting)[0])
+        keys, value = split_setting(setting)
+        part = _named(schema, keys)
+        if part is not None and (fault := _fault_of(part, value)) is not None:
+            is_rule = part in schema["$defs"]["GenerateConfig"]["properties"]["rules"]["properties"].values()
+            where = f"{keys[0]}: rule {keys[-1]}" if is_rule else ".".join(keys)
+            raise ConfigError(f"configuration {where}: {fault}")
 
 
-def _refuse_unknown(schema: Mapping[str, Any], keys: Sequence[str]) -> None:
+def _named(schema: Mapping[str, Any], keys: Sequence[str]) -> Mapping[str, Any] | None:
+    """The part of a schema that keys name; None below a value, or below keys that are free. Raises ConfigError."""
     part, rules = schema, schema["$defs"]["GenerateConfig"]["properties"]["rules"]
     for n, key in enumerate(keys, start=1):
-        where = ".".join(keys[:n])
-        if part is rules:
-            if key not in (names := part["propertyNames"]["enum"]):
-                raise ConfigError(f"configuration {keys[0]}: unknown rule {key}; there are {', '.join(names)}")
-            return
         known = next((s["properties"] for s in _sections(schema, part) if "properties" in s), None)
-        if known is None:  # a value, or keys that are free
-            return
+        if known is None:
+            return None
         if key not in known:
-            raise ConfigError(unknown_key(where, known))
+            if part is rules:
+                raise ConfigError(f"configuration {keys[0]}: unknown rule {key}; there are {', '.join(sorted(known))}")
+            raise ConfigError(unknown_key(".".join(keys[:n]), known))
         part = known[key]
+    return part
+
+
+def _fault_of(part: Mapping[str, Any], text: str) -> str | None:
+    """What the models would say of a single value; None where it is right, or for them to judge."""
+    kind = _kind(part)
+    if kind is None or len(text) > VALUE_CHARS:
+        return None
+    from pydantic_core import SchemaValidator, ValidationError
+
+    try:
+        SchemaValidator(kind).validate_python(yaml.safe_load(text))
+    except ValidationError as error:
+        return error.errors()[0]["msg"]
+    except (ValueError, RecursionError, yaml.YAMLError):  # no YAML
+        return None
+    return None
+
+
+def _kind(part: Mapping[str, Any]) -> Any:
+    """A number, a switch or one of some words as pydantic's core has it; None for other parts of a schema."""
+    if (others := part.get("anyOf")) is not None:
+        of_it = [other for other in others if other.get("type") != "null"]
+        inner = _kind(of_it[0]) if len(of_it) == 1 else None
+        return inner and {"type": "nullable", "schema": inner}
+    if "enum" in part:
+        return {"type": "literal", "expected": part["enum"]}
+    if (name := KINDS.get(part.get("type", ""))) is None:
+        return None
+    return {"type": name} | {limit: part[key] for key, limit in LIMITS.items() if key in part}
 
 
 def _sections(schema: Mapping[str, Any], part: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:

@@ -8,7 +8,7 @@ from typing import Final
 
 from rich.table import Table
 
-from flows.cli.output.console import console
+from flows.cli.output.console import console, count_of
 from flows.cli.output.tables import print_table
 from flows.cli.review import video_remedy
 from flows.orchestration.saved_build import read_saved_build
@@ -42,7 +42,9 @@ def trial(folder: Path, questions: int, answers: Path | None) -> None:
     write_atomically(place / "sheet.html", page(chosen, [media[question.id] for question in chosen]))
     write_atomically(place / "answers.csv", answer_sheet(chosen))
     write_atomically(place / "key.csv", key_sheet(chosen))
-    console.print(f"{len(chosen)} questions: {place / 'sheet.html'}, or {place / 'answers.csv'} to fill by hand.")
+    console.print(
+        f"{count_of(len(chosen), 'question')}: {place / 'sheet.html'}, or {place / 'answers.csv'} to fill by hand."
+    )
     console.print(
         f"Then: scan2qa trial {folder} --answers FILE. The truths are in {place / 'key.csv'}.", soft_wrap=True
     )

@@ -299,6 +299,16 @@ class BuildConfig(Model):
         return read_fixes([SHIPPED, *own], FIXES)
 
 
+_OF_FIELDS: Final = frozenset({"title", "default"})  # a rule's default is that of its profile
+
+
+def _plain_parts(model: type[BaseModel]) -> dict[str, Any]:
+    """What the JSON Schema of a model says of each key, defaults left aside; of models in it nothing but their key."""
+    parts: dict[str, Any] = model.model_json_schema()["properties"]
+    kept = {name: {key: value for key, value in part.items() if key not in _OF_FIELDS} for name, part in parts.items()}
+    return {name: {} if "$ref" in str(part) else part for name, part in kept.items()}
+
+
 @cache
 def config_model(name: str) -> type[BuildConfig]:
     """The configuration of builds of one benchmark."""
@@ -317,7 +327,7 @@ def config_model(name: str) -> type[BuildConfig]:
             Field(
                 default_factory=dict,
                 description=GenerateConfig.model_fields["rules"].description,
-                json_schema_extra={"propertyNames": {"enum": sorted(benchmark.rules.model_fields)}},
+                json_schema_extra={"properties": _plain_parts(benchmark.rules), "additionalProperties": False},
             ),
         ),
     )

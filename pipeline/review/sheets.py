@@ -275,7 +275,6 @@ def tasks(items: Sequence[ReviewItem], build: str, videos: str) -> bytes:
         build: the address below which Label Studio finds the build's folder, for example ``/data/local-files/?d=``.
         videos: the folder of videos in it.
     """
-    most = _most_pictures(items)
     listed = [
         {
             "data": {
@@ -283,10 +282,7 @@ def tasks(items: Sequence[ReviewItem], build: str, videos: str) -> bytes:
                 "content": item.content,
                 "task": item.task,
                 "video": f"{build}{videos}/{item.video}" if item.video else "",
-                **{
-                    f"picture_{n}": f"{build}{item.pictures[n - 1]}" if n <= len(item.pictures) else ""
-                    for n in range(1, most + 1)
-                },
+                "pictures": [f"{build}{picture}" for picture in item.pictures],
                 "question": item.question,
                 "options": "\n".join(item.options or ("Give a number.",)),
             }
@@ -296,18 +292,14 @@ def tasks(items: Sequence[ReviewItem], build: str, videos: str) -> bytes:
     return json.dumps(listed, ensure_ascii=False, indent=1).encode()
 
 
-def _most_pictures(items: Sequence[ReviewItem]) -> int:
-    return max((len(item.pictures) for item in items), default=0)
-
-
 def interface(items: Sequence[ReviewItem]) -> bytes:
     """The labelling interface: what the items show, the question, a letter or a number, flags from the closed list."""
     view = ET.Element("View")
     ET.SubElement(view, "Header", value="$question")
     if any(item.video for item in items):
         ET.SubElement(view, "Video", name="video", value="$video")
-    for n in range(1, _most_pictures(items) + 1):
-        ET.SubElement(view, "Image", name=f"picture_{n}", value=f"$picture_{n}")
+    if any(item.pictures for item in items):
+        ET.SubElement(view, "Image", name="pictures", valueList="$pictures")
     ET.SubElement(view, "Text", name="options", value="$options")
     letters = ET.SubElement(view, "Choices", name="answer", toName="options", choice="single", showInline="true")
     for letter in LETTERS:

@@ -17,6 +17,16 @@ from pipeline.engine.inputs import check_roots
 from tests.builds import REPOSITORY
 
 VSI = BUILDS / "vsi.yaml"
+WRONG = {  # of right keys, values that they do not take
+    "select.per_scene_and_task": ("abc", "0", "2.5", "null", "[]"),
+    "blind.max_failed": ("x", "1.01", "-0.01"),
+    "blind.number_threshold": ("0",),
+    "blind.orders": ("0", "two"),
+    "blind.remove": ("some",),
+    "video": ("maybe", "2"),
+    "generate.rules.margin_min_deg": ("wide", "-1", "1e9"),
+    "generate.rules.distance": ("near",),
+}
 
 
 def checked(roots: list[str], settings: list[str]) -> BuildConfig:
@@ -46,6 +56,7 @@ def _is_fresh(monkeypatch: pytest.MonkeyPatch) -> None:
         (["vsi_meta=/"], ["prune.tua=0.1"]),
         (["vsi_meta=/"], ["generate.rules.margin_min_dg=15"]),
         (["vsi_meta=/"], ["draw=1"]),
+        *((["vsi_meta=/"], [f"{key}={value}"]) for key, values in WRONG.items() for value in values),
     ],
     ids=str,
 )
@@ -58,7 +69,12 @@ def test_it_is_refused_as_by_the_models(roots: list[str], settings: list[str]) -
 
 
 @pytest.mark.parametrize(
-    "settings", ["prune=null", "prune.tau=0.2", "generate.rules.margin_min_deg=15", "export.terms.scannet=x"]
+    "settings",
+    [
+        *("prune=null", "prune.tau=0.2", "generate.rules.margin_min_deg=15", "export.terms.scannet=x", "video=off"),
+        *("select.per_scene_and_task='3'", "select.per_scene_and_task=3.0", "blind.orders=null", "blind.max_failed=1"),
+        *("blind.number_threshold=1e-3", "export.pretty_name=3D"),
+    ],
 )
 def test_what_is_right_passes(settings: str) -> None:
     refuse_misspelt(VSI, ["vsi_meta=/", "scannet=s3://bucket/prefix"], [settings])
@@ -75,7 +91,7 @@ def test_code_that_is_newer_than_the_schemas_decides_alone(monkeypatch: pytest.M
 def test_it_imports_no_models() -> None:
     code = (
         "import sys; from flows.cli import app, spelling; from flows.cli.app import configuration; "
-        "spelling.refuse_misspelt(configuration('vsi'), ['scannet=/'], ['prune=null']); "
+        "spelling.refuse_misspelt(configuration('vsi'), ['scannet=/'], ['prune=null', 'prune.tau=0.2']); "
         "print([m for m in ('pydantic', 'numpy', 'pyarrow') if m in sys.modules])"
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=REPOSITORY, check=True)

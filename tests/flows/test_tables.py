@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 from rich.table import Table
 
-from flows.cli.output.console import PlainConsole, show_error
+from flows.cli.output.console import PlainConsole, count_of, show_error
 from flows.cli.output.tables import print_table, table_writer
 from pipeline.core.errors import ConfigError
 from pipeline.core.parquet import read_table
@@ -33,6 +33,11 @@ def numbers(rows: list[list[str]], heads: list[str]) -> Table:
     for row in rows:
         table.add_row(*row)
     return table
+
+
+def test_a_count_has_its_noun() -> None:
+    counts = [(0, "row"), (1, "row"), (1200, "row"), (1, "reply"), (2, "reply")]
+    assert [count_of(*one) for one in counts] == ["0 rows", "1 row", "1,200 rows", "1 reply", "2 replies"]
 
 
 @settings(max_examples=40)

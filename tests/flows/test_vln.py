@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from typer.testing import CliRunner, Result
 
 from flows.cli.app import app
 from pipeline.core.errors import ConfigError
+from tests.builds import REPOSITORY
 from tests.formats.logs.written import airdata, line
 
 
@@ -38,6 +40,15 @@ def test_a_flight_is_scored_and_its_trials_can_be_given_to_score(log: Path, tmp_
     assert rows["A3.4"]["measured"]["d_agt_m"] == pytest.approx(18.0, abs=0.1)
     told = {task["id"]: task["why_not"] for task in json.loads(result.stdout)["tasks"]}
     assert told == {"A3.2": None, "A3.4": None, "A3.5": "its target's place is not given"}
+
+
+def test_the_sample_flight_of_the_docs_earns_all(flights: Path) -> None:
+    docs = (REPOSITORY / "docs" / "embodied.md").read_text(encoding="utf-8")
+    (asked,) = re.findall(r"scan2qa vln check samples/flights/(.+)", docs)
+    log, *options = asked.split()
+    result = run(flights / log, *options, "--json")
+    assert result.exit_code == 0
+    assert [row["answer"] for row in json.loads(result.stdout)["tasks"]] == [100.0]
 
 
 def test_wrong_calls_are_refused_with_what_to_do(log: Path) -> None:

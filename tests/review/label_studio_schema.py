@@ -28,7 +28,8 @@ def problems_of(interface: str, tasks: Sequence[Mapping[str, Any]]) -> list[str]
     if len(set(names)) < len(names):
         found.append("a name is given twice")
     found += [f"{name} is not there" for name in re.findall(r'toName="([^"]*)"', interface) if name not in names]
-    needed = {node.get("value", "")[1:] for node in root.iter() if node.get("value", "").startswith("$")}
+    values = [node.get(name, "") for node in root.iter() for name in ("value", "valueList")]
+    needed = {value[1:] for value in values if value.startswith("$")}
     found += [f"{name} is missing" for task in tasks for name in sorted(needed) if task["data"].get(name) is None]
     return found
 

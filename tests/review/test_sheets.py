@@ -175,11 +175,12 @@ def test_label_studio_takes_the_tasks_and_the_interface() -> None:
         assert problems_of(xml.replace('toName="options"', 'toName="nowhere"'), listed) != []
         assert problems_of(xml, [{"data": {"question": "?"}}]) != []
         assert not any(item.scene in json.dumps(task["data"]) for item, task in zip(items, listed, strict=True))
-    told = [[task["data"][name] for name in ("video", "picture_1", "picture_2")] for task in listed]
+    told = [(task["data"]["video"], task["data"]["pictures"]) for task in listed]
+    assert 'valueList="$pictures"' in xml
     below = "/data/local-files/?d="
     assert told == [
-        ["", f"{below}review/pictures/b.jpg", f"{below}review/pictures/a.png"],
-        [f"{below}videos/made/room.mp4", "", ""],
+        ("", [f"{below}review/pictures/b.jpg", f"{below}review/pictures/a.png"]),
+        (f"{below}videos/made/room.mp4", []),
     ]
     rows = list(csv.DictReader(io.StringIO(sheet(shown).decode("utf-8-sig"))))
     assert [row["pictures"] for row in rows] == ["review/pictures/b.jpg | review/pictures/a.png", ""]

@@ -10,7 +10,7 @@ from typing import Final
 from rich.cells import cell_len
 from rich.text import Text
 
-from flows.cli.output.console import console, print_wrapped
+from flows.cli.output.console import console, count_of, print_wrapped
 from pipeline.blind.text_only import TextOnly
 from pipeline.blind.totals import unanswered
 from pipeline.core.schema import Quarantine
@@ -37,7 +37,7 @@ def show_screen(outcome: Outcome, took: str) -> None:
     console.print(f"{_ran(outcome)}, {took}", soft_wrap=True)
     released = outcome.released
     if released:
-        console.print(Text(f"{sum(released.questions.values()):,} questions", "bold"))
+        console.print(Text(count_of(sum(released.questions.values()), "question"), "bold"))
         _print_tasks({**dict.fromkeys(released.rejections, 0), **released.questions})
     _print_lost(outcome.quarantine, released)
     if released and released.blind:
@@ -94,18 +94,20 @@ def _print_lost(quarantine: Sequence[Quarantine], released: Released | None) -> 
     held = released.held
     if held[PENDING]:
         why = "; ".join(unanswered(released.models))
-        print_wrapped(f"Held back {held[PENDING]:,} questions that await replies (pending): {why}", style="red")
+        print_wrapped(
+            f"Held back, waiting for replies (pending): {count_of(held[PENDING], 'question')}: {why}", style="red"
+        )
     if held[UNCHECKED]:
         print_wrapped(
-            f"Held back {held[UNCHECKED]:,} questions that a model wrote and no second model confirmed (unchecked): "
+            f"Held back, as no second model confirmed them (unchecked): {count_of(held[UNCHECKED], 'question')}: "
             "set author.second, or let people accept them (scan2qa review)",
             style="red",
         )
     findings = Counter(name for _, name, *_ in released.findings)
     for head, parts in (
-        (f"Rejected {rejected.total():,} candidates: ", _counted(rejected)),
-        (f"No question of {len(released.silent):,} scenes: ", list(released.silent)),
-        (f"{findings.total():,} findings in the raw data: ", _counted(findings)),
+        (f"Rejected {count_of(rejected.total(), 'candidate')}: ", _counted(rejected)),
+        (f"No question of {count_of(len(released.silent), 'scene')}: ", list(released.silent)),
+        (f"{count_of(findings.total(), 'finding')} in the raw data: ", _counted(findings)),
     ):
         if parts:
             console.print(listed(head, parts, console.width), soft_wrap=True)
@@ -133,7 +135,7 @@ def without_video(rows: Sequence[TextOnly]) -> list[str]:
     total, removed = sum(row.asked.n for row in rows), sum(row.answered + row.balanced for row in rows)
     if not models:
         return ["Without the video: no model was asked (blind.models), nothing was removed"]
-    what = f"{removed:,} questions removed" if voters else "no model has a vote, nothing was removed"
+    what = f"{count_of(removed, 'question')} removed" if voters else "no model has a vote, nothing was removed"
     told = [f"Without the video: {what}"]
     for name in models:
         asked = sum(row.voters[name].asked for row in rows if name in row.voters)

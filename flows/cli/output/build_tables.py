@@ -9,7 +9,7 @@ from pathlib import Path
 from rich.table import Table
 from rich.text import Text
 
-from flows.cli.output.console import console, output_options
+from flows.cli.output.console import console, count_of, output_options
 from flows.cli.output.tables import print_table
 from pipeline.benchmarks.prospects import Cost
 from pipeline.blind.text_only import TextOnly
@@ -169,7 +169,11 @@ def _show_panel(rows: Sequence[TextOnly]) -> None:
         found = [row.voters[name] for row in rows if name in row.voters]
         failed, unread = sum(v.unanswered for v in found), sum(v.unread for v in found)
         if failed or unread:
-            console.print(Text(name, "yellow"), f": {failed} requests failed, {unread} replies hold no answer", sep="")
+            console.print(
+                Text(name, "yellow"),
+                f": {count_of(failed, 'request')} failed, no answer in {count_of(unread, 'reply')}",
+                sep="",
+            )
         constant = [row.task for row in rows if name in row.voters and row.voters[name].standing == "constant"]
         if constant:
             console.print(Text(name, "yellow"), f"answers a constant, and has no vote, in {', '.join(constant)}")
@@ -219,7 +223,7 @@ def show_elsewhere(roots: Mapping[str, Path]) -> None:
 
 def show_inspection(reader: str, root: str, inspection: Inspection) -> None:
     """Prints the contents of a root, and its missing files."""
-    console.print(f"{reader} {root}: {len(inspection.scenes)} scenes")
+    console.print(f"{reader} {root}: {count_of(len(inspection.scenes), 'scene')}")
     if inspection.missing:
         table = Table("part", "missing in", box=None)
         for name in ("what that costs", "for example"):

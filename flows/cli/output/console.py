@@ -43,6 +43,13 @@ if not console.is_terminal and "COLUMNS" not in os.environ:
 errors: Console = PlainConsole(stderr=True)
 
 
+def count_of(n: int, noun: str) -> str:
+    """A number and its noun: ``1 finding``, ``1,200 findings``, ``2 replies``."""
+    if n == 1:
+        return f"1 {noun}"
+    return f"{n:,} {noun[:-1]}ies" if noun.endswith("y") else f"{n:,} {noun}s"
+
+
 def print_wrapped(text: str, to: Console = console, indent: int = 0, style: str | None = None) -> None:
     """Prints a text in lines that break between words alone: one that is longer than a line goes beyond it."""
     blank = " " * indent

@@ -9,7 +9,7 @@ from typing import Final
 from rich.table import Table
 from rich.text import Text
 
-from flows.cli.output.console import console
+from flows.cli.output.console import console, count_of
 from flows.cli.output.tables import print_table
 from flows.orchestration.forecast import Bounds, BuildForecast, Effort, table_as_of
 from pipeline.blind.forecast import Forecast
@@ -150,7 +150,7 @@ def spending_line(config: BuildConfig, folder: Path) -> str | None:
     if not spent:
         return None
     requests, usd = sum(row.requests for row in spent), sum(row.usd for row in spent)
-    return f"Spent on models in all runs: USD {_usd(usd)} for {requests:,} replies ({caps_of(config)})"
+    return f"Spent on models in all runs: USD {_usd(usd)} for {count_of(requests, 'reply')} ({caps_of(config)})"
 
 
 def models_of(config: BuildConfig) -> list[ModelSpec]:
