@@ -54,11 +54,9 @@ def observe_panorama(scene: PanoramaScene, geometry: PanoramaGeometry, config: P
         message = f"the camera leaned by {tilt:.1f} degrees, over {TILT_DEG:g}, and the picture may not be level"
         remedy = "level the picture, and take camera_pitch_deg and camera_roll_deg out"
         findings.add(doubt("not_level", "level", message, remedy, tilt, TILT_DEG, "degrees"))
-    known = geometry.gazetteer()
-    if known is not None:
-        gazetteer, wrong = known
-        findings.add(*wrong)
-        facts = facts.model_copy(update={"place": find_place(facts, gazetteer, config, findings)})
+    gazetteer, wrong = geometry.gazetteer() or (None, ())
+    findings.add(*wrong)
+    facts = facts.model_copy(update={"place": find_place(facts, gazetteer, config, findings)})
     facts = facts.model_copy(update={"objects": measure_objects(facts, depth_m, findings)})
     return _with(scene, facts, findings)
 

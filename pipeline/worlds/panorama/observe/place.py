@@ -16,20 +16,32 @@ from pipeline.core.findings import Findings, doubt
 from pipeline.reading.maps.areas import CITY, COUNTRY, Kind
 from pipeline.reading.maps.feature import mentioned
 from pipeline.reading.maps.gazetteer import Gazetteer, NearbyRoads
+from pipeline.reading.maps.world_countries import SOURCE, SURE_M, countries_near, disputed
 from pipeline.worlds.panorama.facts import Panorama, PanoramaConfig, PanoramaObject, Place, SphereCrop
 
 STREET: Final = "street"
 OTHERS_MAX: Final = 30
 
 
-def find_place(facts: Panorama, gazetteer: Gazetteer, config: PanoramaConfig, findings: Findings) -> Place | None:
-    """The place of a panorama; what people stated comes before what maps say. None: its position is not known."""
+def find_place(
+    facts: Panorama, gazetteer: Gazetteer | None, config: PanoramaConfig, findings: Findings
+) -> Place | None:
+    """The place of a panorama; what people stated comes before what maps say. None: its position is not known.
+
+    Without maps (None), and where these have no countries, those of the world are asked, whose borders are coarse.
+    """
     if facts.position is None:
         return facts.place
     at = (facts.position.lat_deg, facts.position.lon_deg)
-    place = _area(Place(), COUNTRY, gazetteer, at, config, findings)
-    place = _area(place, CITY, gazetteer, at, config, findings)
-    place = _street(place, gazetteer.near(*at, config.street_search_m), facts, config, findings)
+    if gazetteer is not None and gazetteer.knows(COUNTRY):
+        place = _area(Place(), COUNTRY, gazetteer, at, config, findings)
+    elif facts.place is not None and facts.place.country is not None:
+        place = Place()
+    else:
+        place = _country_of_the_world(at, findings)
+    if gazetteer is not None:
+        place = _area(place, CITY, gazetteer, at, config, findings)
+        place = _street(place, gazetteer.near(*at, config.street_search_m), facts, config, findings)
     return place if facts.place is None else _stated(facts.place, place, findings)
 
 
@@ -50,7 +62,8 @@ def _area(
     if not held:
         where = "it lies in the sea, or off the maps" if kind == COUNTRY else "it lies off all cities of the maps"
         message = f"no {kind} of the maps holds {at[0]:.5f}, {at[1]:.5f}: {where}"
-        found.add(doubt(f"no_{kind}", kind, message, "look at the position on a map", 0.0, 1.0, "polygons"))
+        remedy = f"look at the position on a map, or state place ({kind}) in pano.yaml"
+        found.add(doubt(f"no_{kind}", kind, message, remedy, 0.0, 1.0, "polygons"))
         return place
     first = held[0].area
     if kind == COUNTRY:
@@ -73,6 +86,30 @@ def _area(
         "source_tags": place.source_tags | {kind: first.by},
     }
     return place.model_copy(update=changes | ({"country_code": first.code} if kind == COUNTRY else {}))
+
+
+def _country_of_the_world(at: tuple[float, float], found: Findings) -> Place:
+    """The country where `world_countries` tells it surely; else a doubt says what is missing."""
+    near = countries_near(*at)
+    remedy = (
+        "put boundaries of countries (admin_level 2, or countries.geojson) into maps/, or state place (country_code) "
+        "in pano.yaml"
+    )
+    if not near:
+        message = f"no country lies within {SURE_M / 1000:g} km of {at[0]:.5f}, {at[1]:.5f} ({SOURCE})"
+        found.add(
+            doubt("no_country", COUNTRY, message, f"look at the position on a map; or {remedy}", 0.0, 1.0, "polygons")
+        )
+        return Place()
+    first = near[0]
+    if (claimed := disputed(*at)) is not None or first.code is None:
+        message = f"it may lie in land that two states claim: {claimed or first.name}"
+        found.add(doubt("several_countries", COUNTRY, message, remedy, 2.0, 1.0, "countries"))
+    elif len(near) > 1:
+        names = ", ".join(one.name for one in near)
+        message = f"no map here has countries, and those of the world ({SOURCE}) are too coarse to part {names}"
+        found.add(doubt("country_border_near", COUNTRY, message, remedy, near[1].distance_m, SURE_M, "m"))
+    return Place(country=first.name, country_code=first.code, source_tags={COUNTRY: SOURCE})
 
 
 def _street(place: Place, near: list[NearbyRoads], facts: Panorama, config: PanoramaConfig, found: Findings) -> Place:

@@ -72,7 +72,7 @@ EXPECTED_FILES: Final = (
     ExpectedFile(
         "maps",
         tuple(f"{up}{MAPS}/*{suffix}" for up in ("", "../") for suffix in MAP_SUFFIXES),
-        "no country, city and street but those that pano.yaml states",
+        "no city and street but those that pano.yaml states, and a country only 20 km from any other",
     ),
 )
 

@@ -62,7 +62,8 @@ def depth_png(metres: FloatArray) -> bytes:
 
 
 def test_what_is_measured_of_a_good_picture(tmp_path: Path) -> None:
-    scene = observed(write(tmp_path, sidecar=OUTSIDE, picture=jpeg(texture(720, 360))), config=PanoramaConfig(
+    sidecar = OUTSIDE + "place: {country_code: MC}\n"
+    scene = observed(write(tmp_path, sidecar=sidecar, picture=jpeg(texture(720, 360))), config=PanoramaConfig(
         pixels_per_degree_min=2.0))  # fmt: skip
     measured = scene.facts.measured
     assert scene.findings == ()
@@ -276,7 +277,7 @@ def test_depth_tells_distance_share_and_place(tmp_path: Path) -> None:
 
 
 def test_a_part_of_a_sphere_is_not_held_against_what_is_about_the_whole(tmp_path: Path) -> None:
-    crop = OUTSIDE + "crop: {full_width: 256, full_height: 128, left: 0, top: 32}\n"
+    crop = OUTSIDE + "place: {country_code: MC}\ncrop: {full_width: 256, full_height: 128, left: 0, top: 32}\n"
     scene = observed(write(tmp_path, sidecar=crop, picture=jpeg(texture(256, 64)), objects=OBJECTS))
     measured = scene.facts.measured
     assert (measured.pixels_per_degree, measured.sharpness, measured.nadir_share) == (0.711, None, None)

@@ -16,6 +16,7 @@ import shapely
 from pipeline.core.findings import Findings
 from pipeline.core.schema import Origin
 from pipeline.reading.maps.gazetteer import Gazetteer, maps_in, read_gazetteer, stamped
+from pipeline.reading.maps.world_countries import countries_near, disputed
 from pipeline.worlds.panorama.facts import Panorama, PanoramaConfig, PanoramaPicture, Place
 from pipeline.worlds.panorama.observe.place import _distance_of, find_place
 from tests.conftest import REAL_DATA
@@ -46,7 +47,7 @@ def gazetteer(folder: Path, *features: dict[str, Any], name: str = "map.geojson"
     return found
 
 
-def place(known: Gazetteer, lat: float, lon: float, **facts: Any) -> tuple[Place, dict[str, Any]]:
+def place(known: Gazetteer | None, lat: float, lon: float, **facts: Any) -> tuple[Place, dict[str, Any]]:
     """The place of a panorama there, and its findings by name."""
     picture = PanoramaPicture(path="p.jpg", width=256, height=128, sha256="0")
     panorama = Panorama(picture=picture, position=Origin(lat_deg=lat, lon_deg=lon, alt_m=None), **facts)
@@ -54,6 +55,61 @@ def place(known: Gazetteer, lat: float, lon: float, **facts: Any) -> tuple[Place
     found = find_place(panorama, known, CONFIG, findings)
     assert found is not None
     return found, {finding.name: finding for finding in findings.items}
+
+
+@pytest.mark.parametrize(
+    ("lat", "lon", "country", "doubt"),
+    [
+        (51.27, -0.55, "GB", None),
+        (-16.8, 180.0, "FJ", None),
+        (-16.8, -179.99, "FJ", None),
+        (64.18, -51.7, "GL", None),  # a harbour that lies off the coast of the coarse map
+        (43.739, 7.427, "MC", "country_border_near"),
+        (47.56, 7.59, "CH", "country_border_near"),
+        (44.95, 34.1, "RU", "several_countries"),
+        (9.56, 44.06, None, "several_countries"),
+        (30.0, -40.0, None, "no_country"),
+    ],
+)
+def test_countries_without_a_map(lat: float, lon: float, country: str | None, doubt: str | None) -> None:
+    found, findings = place(None, lat, lon)
+    assert (found.country_code, found.city, found.street) == (country, None, None)
+    assert set(findings) == ({doubt} if doubt else set())
+    assert all("pano.yaml" in one.remedy and "maps/" in one.remedy for one in findings.values())
+
+
+def test_countries_of_a_map_and_stated_ones_come_before_those_of_the_world(tmp_path: Path) -> None:
+    known = gazetteer(tmp_path, line("First Street", (7.427, 43.7), (7.427, 43.8)))
+    found, findings = place(known, 43.739, 7.427)
+    assert (found.country, found.street, set(findings)) == ("Monaco", "First Street", {"country_border_near"})
+    found, findings = place(known, 43.739, 7.427, place=Place(country="Monaco", country_code="MC"))
+    assert (found.country, findings) == ("Monaco", {})
+    known = gazetteer(tmp_path, square(7.4, 43.7, 0.1, kind="country", name="Monaco"))
+    found, findings = place(known, 43.739, 7.427)
+    assert (found.country_code, set(findings)) == (None, {"street_far"})
+
+
+@pytest.mark.real_data
+def test_countries_of_the_world_are_those_of_openstreetmap() -> None:
+    """Of 300 places that lie 20 km from all other countries by the coarse map, all are held by that country alone."""
+    features = json.loads((REAL_DATA / "city" / "countries.geojson").read_text())["features"]
+    shapes = [
+        (one["properties"]["id"][:2], shapely.from_geojson(json.dumps(one["geometry"])))
+        for one in features
+        if one["geometry"]
+    ]
+    tree = shapely.STRtree([shape for _, shape in shapes])
+    rng, checked = np.random.default_rng(5), 0
+    for lat, lon in np.column_stack(
+        [np.degrees(np.arcsin(rng.uniform(-0.9, 0.95, 1500))), rng.uniform(-180, 180, 1500)]
+    ):
+        near = countries_near(lat, lon)
+        if len(near) == 1 and near[0].code and not near[0].distance_m and disputed(lat, lon) is None:
+            held = {shapes[i][0] for i in tree.query(shapely.Point(lon, lat), predicate="covered_by").tolist()}
+            codes = {code for code in held if len(code) == 2 and code.isalpha()}
+            assert not codes or near[0].code in codes, (lat, lon, near, held)
+            checked += bool(codes)
+    assert checked >= 200
 
 
 def test_the_nearest_street_and_the_gap_to_the_next(tmp_path: Path) -> None:
@@ -92,7 +148,9 @@ def test_the_nearest_street_and_the_gap_to_the_next(tmp_path: Path) -> None:
 def test_a_street_that_is_far_or_one_of_two_is_in_doubt(
     tmp_path: Path, lon: float, accuracy_m: float | None, names: set[str]
 ) -> None:
-    known = gazetteer(tmp_path, line("A", (8.0, -0.01), (8.0, 0.01)), line("B", (8.001, -0.01), (8.001, 0.01)))
+    country = square(7.0, -1.0, 2.0, kind="country", name="Nowhere")
+    streets = line("A", (8.0, -0.01), (8.0, 0.01)), line("B", (8.001, -0.01), (8.001, 0.01))
+    known = gazetteer(tmp_path, country, *streets)
     _, findings = place(known, 0.0, lon, accuracy_m=accuracy_m)
     assert set(findings) == names
     assert all(finding.subject == "street" for finding in findings.values())
