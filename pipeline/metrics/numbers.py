@@ -210,7 +210,7 @@ def _numbers(text: str, starts: list[int] | None) -> list[_Found]:
 def _shared_units(text: str, found: list[_Found]) -> list[_Found]:
     """Of "2 to 3 meters" and "2 x 3 m" the first number has the unit of the second."""
     shared = list(found)
-    for n in range(len(shared) - 2, -1, -1):
+    for n in reversed(range(len(shared) - 1)):
         between = text[shared[n].end : max(shared[n + 1].start, shared[n].end)]
         if shared[n].unit is None and len(between) <= _LOOK_BACK and _JOINER.fullmatch(between):
             shared[n] = shared[n]._replace(unit=shared[n + 1].unit)

@@ -147,3 +147,10 @@ def test_long_replies_take_no_long_time(unit: str) -> None:
 )
 def test_chinese_numerals_become_digits(text, digits):
     assert with_digits(text) == digits
+
+
+def test_every_number_of_a_row_has_the_unit_at_its_end() -> None:
+    """Else the first of the three would be a bare number, which one with a unit outdoes."""
+    unit = asked_unit("How far is it, in meters?")
+    assert find_number("4 or 5 or 5 feet", unit) == (None, "several_numbers")
+    assert find_number("5 or 5 or 5 feet", unit) == (Decimal("1.524"), None)
