@@ -47,6 +47,7 @@ class Card:
         pixels: folder of the release -> what of the raw data's own pictures lies in it, before "in `folder/`".
         given_away: task -> attacker -> what it earns on the published benchmark without the videos.
         chosen: reasons of its own by which it chooses among candidates that could be asked.
+        told: findings of scenes that the card gives in full.
         captioned: folder of the release with a PNG of each question and its words, by its id; empty: none.
     """
 
@@ -61,6 +62,7 @@ class Card:
     pixels: Mapping[str, str] = field(default_factory=dict)
     given_away: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     chosen: frozenset[str] = frozenset()
+    told: frozenset[str] = frozenset()
     captioned: str = ""
 
 

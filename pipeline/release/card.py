@@ -33,6 +33,7 @@ TOOL: Final = "scan2qa"  # the distribution
 GUESSED_ABOVE: Final = 0.1  # chance: what is guessed better is a known weakness
 FEW: Final = 50  # questions: of 50 right or wrong the standard error is up to 0.07
 VALUES_TOLD: Final = 4  # of one remark
+SCENES_TOLD: Final = 20  # whose findings stand in the card in full
 ATTACKERS: Final[Mapping[str, str]] = load_table("card/attackers")
 Row = Mapping[str, Any]
 
@@ -74,6 +75,7 @@ def dataset_card(
         | _of_tables(parts, benchmark)
         | _of_scenes(scenes, settings, benchmark)
         | _of_counts(summary)
+        | {"told": _told(summary, benchmark.card.told)}
         | text_only_context(summary["blind"], settings, summary["models"], benchmark.card.given_away)
         | {name: sum(row.get(r, 0) for row in summary["rejections"].values()) for r, name in HELD.items()}
         | {"unanswered": unanswered([ModelTotals.model_validate(model) for model in summary["models"]])}
@@ -217,6 +219,12 @@ def _of_counts(summary: Row) -> dict[str, Any]:
         "few_questions": FEW,
         "remarks": remarks(summary["flags"]),
     }
+
+
+def _told(summary: Row, names: Collection[str]) -> list[str]:
+    """The findings of some names in full, of the first scenes; how many more there are."""
+    found = [f"{scene}: {message}" for scene, name, _, message, *_ in summary["findings"] if name in names]
+    return found[:SCENES_TOLD] + ([f"and {len(found) - SCENES_TOLD} more"] if len(found) > SCENES_TOLD else [])
 
 
 def _refused_in(tasks: Mapping[str, Mapping[str, int]]) -> str:

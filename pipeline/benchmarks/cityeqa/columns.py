@@ -86,4 +86,9 @@ SPLITS: Final = Splits(
 COLUMNS: Final = Columns.described(load_table("cityeqa/columns"), table, row, SPLITS)
 
 
-CARD: Final = Card(module=__name__, chosen=frozenset({"answer_more_frequent"}), **load_table("cityeqa/card"))
+CARD: Final = Card(
+    module=__name__,
+    chosen=frozenset({"answer_more_frequent"}),
+    told=frozenset({"map_quality"}),
+    **load_table("cityeqa/card"),
+)

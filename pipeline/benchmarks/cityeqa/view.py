@@ -21,6 +21,7 @@ from pipeline.core.templates import load_table
 from pipeline.questions.gate import Shown
 from pipeline.questions.rules import Measure, rule
 from pipeline.worlds.city.facts import BUILDING, City, CityScene, CityThing
+from pipeline.worlds.city.map_quality import MapCoverage
 from pipeline.worlds.city.occluders import SIZES, Occluders
 from pipeline.worlds.city.paths import FreeSpace, Paths
 from pipeline.worlds.city.visibility import Sight
@@ -90,6 +91,11 @@ class CityView:
     def solid_things(self) -> frozenset[int]:
         """Indices of the things that can be seen at all."""
         return frozenset(self.solids.thing[self.solids.sure].tolist())
+
+    @cached_property
+    def coverage(self) -> MapCoverage:
+        """The share of things that the map has."""
+        return MapCoverage(self.city)
 
     @cached_property
     def errors_m(self) -> FloatArray:

@@ -72,6 +72,15 @@ class CityThing(Model):
         object.__setattr__(self, "__pydantic_fields_set__", _GIVEN.setdefault(frozenset(given), given))
 
 
+class Coverage(Model):
+    """Of how many things of a kind that other entries of a map tell of the map has the thing itself."""
+
+    kind: Name
+    area: tuple[int, int] | None = Field(description="south-west corner of a square, metres; None: the whole map")
+    told: Annotated[int, Field(ge=1)] = Field(description="things that other entries tell of")
+    found: Annotated[int, Field(ge=0)] = Field(description="of these, those that are on the map")
+
+
 class Street(Model):
     """A way that people drive or walk on, by its middle line. Sides and fronts of things follow from streets."""
 
@@ -112,6 +121,7 @@ class City(Facts):
     things: tuple[CityThing, ...] = Field(default=(), description="by id; no two have one")
     streets: tuple[Street, ...] = Field(default=(), description="by id; what faces them is only known where they are")
     complete: tuple[Name, ...] = Field(default=(), description="kinds of which the map has all there are, as declared")
+    coverage: tuple[Coverage, ...] = Field(default=(), description="by kind and area; of other kinds nothing tells")
     slabs_m: tuple[FiniteFloat, ...] = Field(default=(5.0, 9.0), description="heights at which agents move")
     tasks: tuple[RawTask, ...] = ()
     photos: tuple[CityPhoto, ...] = ()

@@ -2,10 +2,15 @@
 
 A map-maker sets the point of a shop somewhere within its house, so the distance from there to the wall that it fronts
 says how far its door may be to either side. The median of these distances is taken for all other points of the map.
+
+Of some kinds other entries tell where one should be: a shop stands in a building, a house number has a house, and some
+have premises; a bus stop says that it has a bench. How many of these are on the map is its coverage (capture and
+recapture): a kind of which they all are, and enough to say so, may be counted as one that is declared complete.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Final
 
@@ -17,7 +22,8 @@ from pipeline.core.findings import Findings, note
 from pipeline.core.templates import load_table
 from pipeline.reading.maps.appearance import may_be
 from pipeline.reading.maps.feature import mentioned
-from pipeline.worlds.city.facts import BUILDING, CityThing
+from pipeline.worlds.city.facts import BUILDING, City, CityThing, Coverage
+from pipeline.worlds.city.occluders import FACING
 
 ERROR_NODES_MIN: Final = 5  # premises on walls, of which the error of other points is estimated
 TWICE_M: Final = 15.0  # between two entries of one place
@@ -114,3 +120,144 @@ def _may_be_one(one: CityThing, other: CityThing) -> bool:
 
 def _share_a_word(one: str, other: str) -> bool:
     return bool({w for w in one.split() if len(w) > 3} & set(other.split()))
+
+
+AREA_M: Final = 250  # side of the squares by which coverage is told
+AT_HOUSE_M: Final = 5.0  # from premises to the building that they are in
+AT_NUMBER_M: Final = 8.0  # from a house number to its premises
+AT_STOP_M: Final = 8.0  # from a stop to its bench
+CONFIDENCE: Final = 0.95  # that the share of all things is no less than the lower bound
+FRONT_M: Final = 4.0  # the least width of a front; where so much is free between two, another may be missing
+NEIGHBOUR_M: Final = 50.0  # from a front to the next
+STRAIGHT_DEG: Final = 35.0  # between the line along a front and the next front on it
+AT_STOP: Final = ("bench", "waste bin")  # traits of stops that are kinds of things too
+
+
+def coverage_of(things: Sequence[CityThing], numbers: FloatArray, premises: str) -> tuple[Coverage, ...]:
+    """What a map has of what other entries of it tell of, by kind and area, ascending; the whole map comes first.
+
+    Args:
+        things: of the map.
+        numbers: (n, 2) where its house numbers are.
+        premises: kind of shops and the like.
+    """
+    shapes = shapes_of(things)
+    kind = np.array([thing.kind for thing in things], dtype=object)
+    own = (kind == premises) & np.array([thing.doubt is None for thing in things], dtype=bool)
+    whole = np.array([premises in thing.also for thing in things], dtype=bool)
+    houses = shapes[(kind == BUILDING) & np.array([thing.outline is not None for thing in things], dtype=bool)]
+    centers = np.array([thing.center for thing in things], dtype=np.float64).reshape(-1, 2)
+    claims = [
+        (BUILDING, np.concatenate([centers[own], numbers]), houses, AT_HOUSE_M),
+        (premises, numbers, shapes[own | whole], AT_NUMBER_M),
+    ]
+    for trait in AT_STOP:
+        said = np.array([thing.traits.get(trait) == "yes" for thing in things], dtype=bool)
+        claims.append((trait, centers[said], shapes[kind == trait], AT_STOP_M))
+    found: list[Coverage] = []
+    for name, told, there, reach_m in claims:
+        hit = np.zeros(len(told), dtype=bool)
+        hit[shapely.STRtree(there).query(shapely.points(told), predicate="dwithin", distance=reach_m)[0]] = True
+        if not len(told):
+            continue
+        found.append(Coverage(kind=name, area=None, told=len(told), found=int(hit.sum())))
+        corners = (np.floor(told / AREA_M) * AREA_M).astype(int)
+        squares, of = np.unique(corners, axis=0, return_inverse=True)
+        all_of, hits_of = np.bincount(of.ravel()), np.bincount(of.ravel(), weights=hit)
+        for corner, n, hits in zip(squares.tolist(), all_of.tolist(), hits_of.tolist(), strict=True):
+            found.append(Coverage(kind=name, area=(corner[0], corner[1]), told=n, found=int(hits)))
+    return tuple(found)
+
+
+class MapCoverage:
+    """The share of all things of a kind that a map has at least, about places.
+
+    Args:
+        city: its facts.
+    """
+
+    def __init__(self, city: City) -> None:
+        self._complete = frozenset(city.complete)
+        self._rows = {(row.kind, row.area): row for row in city.coverage}
+        self._least: dict[str, float] = {}
+
+    def least(self, kind: str, at: tuple[float, float]) -> float:
+        """1 where the map is declared complete, else the lower bound at `CONFIDENCE` of the share.
+
+        0 where nothing tells, or where something is known to be missing in the same square.
+        """
+        if kind in self._complete:
+            return 1.0
+        x, y = (int(np.floor(v / AREA_M)) * AREA_M for v in at)
+        here = self._rows.get((kind, (x, y)))
+        if here is not None and here.found < here.told:
+            return 0.0
+        if kind not in self._least:
+            self._least[kind] = _lower_bound(self._rows.get((kind, None)))
+        return self._least[kind]
+
+
+def _lower_bound(row: Coverage | None) -> float:
+    if row is None:
+        return 0.0
+    from scipy.stats import binomtest  # takes a moment, which maps that tell nothing need not spend
+
+    return float(binomtest(row.found, row.told).proportion_ci(2 * CONFIDENCE - 1, method="wilson").low)
+
+
+def front_gaps_m(things: Sequence[CityThing], premises: str) -> FloatArray:
+    """Free front (n,) between each of the premises and the next to either side, at least 0."""
+    own = [t for t in things if t.kind == premises and t.facing_deg is not None]
+    points = np.array([t.center for t in own], dtype=np.float64).reshape(-1, 2)
+    a, b = shapely.STRtree(shapely.points(points)).query(
+        shapely.points(points), predicate="dwithin", distance=NEIGHBOUR_M
+    )
+    a, b = a[a != b], b[a != b]
+    facing = np.radians([t.facing_deg or 0.0 for t in own])
+    right = np.stack([np.cos(facing), -np.sin(facing)], axis=1)
+    offset = points[b] - points[a]
+    away, along = np.hypot(*offset.T), (offset * right[a]).sum(1)
+    straight = np.abs(along) >= away * np.cos(np.radians(STRAIGHT_DEG))
+    a, along, away = a[straight], along[straight], away[straight]
+    side = 2 * a + (along > 0)
+    next_m = np.full(2 * len(own), np.inf)
+    np.minimum.at(next_m, side, away)
+    return np.maximum(next_m[np.isfinite(next_m)] - FRONT_M, 0.0)
+
+
+def quality_told(
+    things: Sequence[CityThing], coverage: Sequence[Coverage], premises: str, file: str, findings: Findings
+) -> None:
+    """Says in one finding what a map knows of its things, and how well; the dataset card has it.
+
+    Args:
+        things: of the map.
+        coverage: of them.
+        premises: kind of shops and the like.
+        file: which they are from.
+        findings: the finding is added here.
+    """
+    shops = [t for t in things if t.kind == premises]
+    walls = [t.error_m for t in shops if t.kind in FACING and t.facing_deg is not None]
+    houses = [t for t in things if t.kind == BUILDING]
+    twice = sum("twice" in (t.doubt or "") for t in shops)
+    parts = [f"{len(shops)} premises, of which {len(walls)} front a wall and {twice} may be there twice"]
+    if walls:
+        usual, most = np.quantile(walls, (0.5, 0.9)).tolist()
+        parts.append(f"they stand {usual:.1f} m from it in the median, nine of ten within {most:.1f} m")
+    gaps = front_gaps_m(things, premises)
+    if len(gaps):
+        parts.append(f"between {int((gaps > FRONT_M).sum())} of {len(gaps)} neighbouring fronts another has room")
+    squares = Counter(row.kind for row in coverage if row.area is not None)
+    for row in coverage:
+        if row.area is None:
+            words = {BUILDING: "premises and house numbers lie at a building", premises: "house numbers have premises"}
+            told = words.get(row.kind, f"stops that have a {row.kind} by their own entry have it on the map")
+            parts.append(f"{row.found} of {row.told} {told} (in {squares[row.kind]} squares of {AREA_M} m)")
+    if houses:
+        known = [sum(t.noun != t.kind for t in houses), sum(t.top_m is not None for t in houses)]
+        kinds, heights = (f"{100 * n / len(houses):.0f}%" for n in known)
+        parts.append(f"of {len(houses)} buildings {kinds} have a kind, {heights} a height")
+    message = f"{file}: {'; '.join(parts)}"
+    remedy = "what the map does not know is not asked; declare in city.yaml what it has all of"
+    findings.add(note("map_quality", file, message, remedy))

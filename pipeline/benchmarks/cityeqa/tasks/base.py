@@ -192,6 +192,8 @@ AT_ONCE: Final = 4  # raw tasks: their trees of shortest ways are kept at a time
 TILE_M: Final = 128.0
 UNSURE: Final = -1
 SPARE: Final = 2  # times as many raw tasks are looked at as are tried, since some cannot be seen
+COVERED: Final = 0.95  # of all things of a kind, so that a map that is not declared complete has them all
+UNCOVERED: Final = "coverage_unknown"  # remark: no more than the map itself shows that nothing else fits
 PROVEN: Final = "possible_targets"  # the rule that a text leads to one thing
 
 
@@ -423,5 +425,8 @@ def _case(view: CityView, found: SolvedTask, one: ObservedTask) -> Case:
         case.fact("oracle_x", f"{number}", float(stop[0]), "m")
         case.fact("oracle_y", f"{number}", float(stop[1]), "m")
     case.name(NamedThing(chain.text, target.kind, mark="the way that is told to it"))
-    case.flags = [raw.answer_type, *raw.flags]
+    share = view.coverage.least(target.kind, target.center)
+    case.fact("coverage", target.kind, share, "share at least")
+    # One more that the map lacks would fit the words too.
+    case.flags = [raw.answer_type, *raw.flags, *([] if share >= COVERED else [UNCOVERED])]
     return case.ask(raw.answer, [other for other in raw.others if normalised(other) != normalised(raw.answer)], least=1)

@@ -10,7 +10,7 @@ import numpy as np
 import shapely
 
 from pipeline.benchmarks.cityeqa.raw import NUMBER, NUMBERS, YES_NO, YES_OR_NO, RawQuestion
-from pipeline.benchmarks.cityeqa.tasks.base import EqaTask, numbers_to, parts, plural, question_about
+from pipeline.benchmarks.cityeqa.tasks.base import COVERED, EqaTask, numbers_to, parts, plural, question_about
 from pipeline.benchmarks.cityeqa.view import CityView
 from pipeline.benchmarks.cityeqa.wording import COLOURS, KINDS, SHOP, Phrase
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
@@ -74,9 +74,10 @@ def gathered(view: CityView) -> Iterator[Gathered]:
             yield from in_front(view, i, kinds)
 
 
-def complete(view: CityView, kind: str) -> Measure:
-    """Whether the map has all things of a kind, as its source declares."""
-    return rule("map_incomplete", float(kind in view.city.complete), ">=", 1, f"declared complete for {kind}")
+def complete(view: CityView, kind: str, at: int) -> Measure:
+    """Whether the map has all things of a kind about a thing: as its source declares, or as its other entries show."""
+    share = view.coverage.least(kind, view.things[at].center)
+    return rule("map_incomplete", share, ">=", COVERED, f"share of each {kind}, at least")
 
 
 def _in(view: CityView, i: int, kinds: Sequence[str]) -> Iterator[Gathered]:
@@ -137,7 +138,7 @@ def _gathered(
     """Those of some things (n,) that are there, if no other is on the edge (both (n,))."""
     error_m = float(view.errors_m[others].max(initial=0.0))
     checks = (
-        complete(view, kind),
+        complete(view, kind, i),
         rule("on_the_edge", float(doubtful.sum()), "<=", 0, "things", "edge"),
         Measure("position_error", error_m, "m", subject=f"of any {kind} about"),
     )

@@ -224,7 +224,7 @@ def _beside_places(view: CityView, kind: str) -> Iterator[RawQuestion]:
         if inside and (place.outline is None or away[order[0]] > 0):
             continue
         checks = [
-            complete(view, kind),
+            complete(view, kind, i),
             colour_known(view.things[first]),
         ]
         if inside:

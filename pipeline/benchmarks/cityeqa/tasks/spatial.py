@@ -35,13 +35,12 @@ from pipeline.core.arrays import FloatArray, IntArray
 from pipeline.core.identity import rng_for
 from pipeline.questions.rules import Measure, rule
 from pipeline.worlds.city.facts import BUILDING
+from pipeline.worlds.city.map_quality import FRONT_M
 from pipeline.worlds.city.occluders import UNBOUNDED_M
 
 SIDES: Final = ("left", "right")
 ACROSS_DEG: Final = 35.0  # what is beside something lies within so much of the line along its front
 SAME_FRONT_DEG: Final = 20.0  # and faces the same way within so much
-# The least width of a front: what is nearer is at one address, and where so much is free another may be missing.
-FRONT_M: Final = 4.0
 PAIRS: Final = 12  # pairs of things that are compared from one, the nearest
 NAMED: Final = frozenset(KINDS["related"])
 
@@ -312,7 +311,7 @@ def across(view: CityView) -> Iterator[RawQuestion]:
             shown=(j,),  # it faces the other way
             about=(j,),
             checks=(
-                complete(view, SHOP),
+                complete(view, SHOP, i),
                 rule("several_across", float(maybe.sum()), "<=", 1, unit),
                 name_known(text),
                 Measure("distance", float(pairs.distance_m[near == j][0]), "m", subject=view.things[j].id),

@@ -28,7 +28,7 @@ from pipeline.reading.maps.streets import StreetLine
 from pipeline.reading.reader import ExpectedFile
 from pipeline.reading.settings import File, SafeName, read_model
 from pipeline.worlds.city.facts import City, CityScene, CityThing, Street
-from pipeline.worlds.city.map_quality import once, with_errors
+from pipeline.worlds.city.map_quality import coverage_of, once, quality_told, with_errors
 from pipeline.worlds.city.readers.checks import Faults, apart, heights_told, on_the_map, plausible, unique, within
 from pipeline.worlds.city.readers.tasks import PHOTOS_FILE, TASKS_FILE, read_photos, read_tasks
 from pipeline.worlds.city.readers.things import ALL_KINDS, KEYS, PART, SHOP, TOLD, on_facades, things_of, with_parts
@@ -37,6 +37,8 @@ CITY_FILE: Final = "city.yaml"
 OBJECTS_FILE: Final = "objects.geojson"
 MAP_SUFFIXES: Final = (".osm", ".osm.gz", ".osm.bz2", ".pbf", ".geojson", ".json")
 DEFAULT_DATASET: Final = "city"
+NUMBER: Final = "addr:housenumber"  # where somebody lives or works: no thing
+_SPOKEN_OF: Final = frozenset((*KINDS, *KEYS))
 _HEAD: Final = 4096  # bytes, in which a JSON file says what it is
 _MAPS: Final = (b"CityJSON", b"CityObjects", b"Overpass API", b"FeatureCollection")
 
@@ -150,8 +152,10 @@ class Cities(FolderReader):
         _known_kinds(files, settings)
         path = _map(files, settings)
         box = _box(settings)
-        features = read_context(files, path, box, False, findings, (*KINDS, *KEYS), TOLD)
+        features = read_context(files, path, box, False, findings, (*KINDS, *KEYS, NUMBER), TOLD)
         features = tuple(f for f in features if any(box.holds(outline).any() for outline in f.outlines))
+        numbered = [f for f in features if NUMBER in f.tags]
+        features = tuple(f for f in features if f.solid or NUMBER not in f.tags or _SPOKEN_OF & f.tags.keys())
         added: tuple[Feature, ...] = ()
         if _has_folder(files) and (files.path / OBJECTS_FILE).is_file():
             added = read_context(files, files.path / OBJECTS_FILE, _EVERYWHERE, False, findings)
@@ -171,12 +175,17 @@ class Cities(FolderReader):
         objects = on_the_map(plausible(objects, OBJECTS_FILE, findings), bounds, OBJECTS_FILE, findings)
         things = on_facades(unique([*things, *objects], OBJECTS_FILE, findings))
         things = once(with_errors(things, placed_things), SHOP, name, findings)
+        numbers = np.array([o[:, :2].mean(0) for own in PlacedFeature(numbered, origin, 0.0).outlines for o in own])
+        coverage = coverage_of(things, numbers.reshape(-1, 2), SHOP)
+        if not settings.complete:  # of what people know whole nobody has to guess
+            quality_told(things, coverage, SHOP, name, findings)
         city = City(
             origin=origin,
             bounds=bounds,
             things=tuple(sorted(things, key=lambda thing: thing.id)),
             streets=_streets(read_streets(files, path, box, findings), origin, name, findings),
             complete=tuple(sorted(settings.complete)),
+            coverage=coverage,
             slabs_m=settings.slabs_m,
         )
         if _has_folder(files):

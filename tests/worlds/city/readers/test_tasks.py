@@ -108,7 +108,7 @@ def test_ids_of_two_tasks_and_a_task_given_twice(tmp_path: Path) -> None:
 def test_entries_that_are_no_tasks(tmp_path: Path) -> None:
     scene = scene_of(tmp_path, [GOOD, 5, None, {}])
     assert [task.id for task in scene.facts.tasks] == ["t1"]
-    assert {f.name for f in scene.findings} == {"not_an_object", "bad_question"}
+    assert {f.name for f in scene.findings} == {"not_an_object", "bad_question", "map_quality"}
 
 
 @pytest.mark.parametrize("tasks", [{"task": []}, 5, {"tasks": {}}])
