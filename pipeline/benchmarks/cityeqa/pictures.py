@@ -1,6 +1,6 @@
 """Pictures of tasks: the map with start, landmarks, target, where the answer is seen and the oracle's way.
 
-And the map that reviewers see before they answer: what stands around the start, without a name, a mark or a way.
+And the map that reviewers see before they answer: the buildings around the start, without a name, a mark or a way.
 """
 
 from __future__ import annotations
@@ -57,10 +57,14 @@ def task_pictures(asked: pa.Table, scenes: Callable[[], Iterable[Any]]) -> dict[
 
 
 def start_map(row: Mapping[str, Any], scene: CityScene) -> bytes:
-    """PNG of what stands around the start of a task: the same for all questions that start there."""
-    centers = np.array([t.center for t in scene.facts.things], dtype=np.float64).reshape(-1, 2)
-    radii = np.array([t.radius_m for t in scene.facts.things], dtype=np.float64)
-    return _picture(row, scene.facts.things, centers, radii, blind=True)
+    """PNG of the buildings around the start of a task: the same for all questions that start there.
+
+    Other things are counted and looked for: marks without a name would tell how many there are, and that there is none.
+    """
+    buildings = [thing for thing in scene.facts.things if thing.kind == BUILDING]
+    centers = np.array([t.center for t in buildings], dtype=np.float64).reshape(-1, 2)
+    radii = np.array([t.radius_m for t in buildings], dtype=np.float64)
+    return _picture(row, buildings, centers, radii, blind=True)
 
 
 def _picture(
