@@ -252,11 +252,17 @@ def label(
     propose: Annotated[
         str | None, typer.Option(help="Address of a detector that proposes boxes (docs/captures.md).")
     ] = None,
+    model: Annotated[
+        str | None, typer.Option(help="Model that proposes boxes; --propose is its OpenAI-compatible server.")
+    ] = None,
+    key_env: Annotated[
+        str | None, typer.Option(help="Environment variable that holds the model's key; for servers that want one.")
+    ] = None,
 ) -> None:
     """Serves a page on which boxes are drawn and named on a scene's floor plan; they go into its scene.json."""
     from flows.cli.label import label as serve
 
-    serve(scene, host, port, propose)
+    serve(scene, host, port, propose, model, key_env)
 
 
 @app.command()

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 
 from flows.cli.output.console import console, start_spinner, stop_spinner
 from flows.cli.review import run_server, token_for
-from pipeline.core.errors import require_extra
+from pipeline.core.errors import ConfigError, require_extra
 
 
-def label(folder: Path, host: str, port: int, propose: str | None) -> None:
+def label(folder: Path, host: str, port: int, propose: str | None, model: str | None, key_env: str | None) -> None:
     """Serves the page until it is stopped. Raises ConfigError, RawDataError, StoreError."""
+    if (model or key_env) and not (propose and model):
+        raise ConfigError("--model and --key-env are of a model that proposes boxes: give its server with --propose")
     require_extra("scans", "label")
     from flows.label_app.app import LabelPages
-    from flows.label_app.detector import detect
+    from flows.label_app.detector import Detect, detect, model_detector
     from flows.label_app.scene import LabelledScene
     from flows.review_app.app import LOOPBACK
 
@@ -22,9 +26,11 @@ def label(folder: Path, host: str, port: int, propose: str | None) -> None:
     scene = LabelledScene(folder)
     stop_spinner()
     if propose is not None:
-        start_spinner("Asking the detector")
-        made = scene.propose(lambda jpeg, names: detect(propose, jpeg, names))
-        stop_spinner()
+        plain: Detect = partial(detect, propose)
+        with model_detector(propose, model, key_env) if model else nullcontext(plain) as ask:
+            start_spinner("Asking the detector")
+            made = scene.propose(ask)
+            stop_spinner()
         left_out = "".join(f"; left out: {count} ({reason})" for reason, count in sorted(made.left_out.items()))
         console.print(f"{len(made.boxes)} boxes are proposed{left_out}", soft_wrap=True)
     shown = f"[{host}]" if ":" in host else host

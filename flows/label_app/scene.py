@@ -95,17 +95,21 @@ class LabelledScene:
             "frames": len(self.frames.time_s),
         }
 
-    def propose(self, detect: Callable[[bytes, list[str]], Detections]) -> Proposals:
+    def propose(self, detect: Callable[[bytes, list[str]], Detections | None]) -> Proposals:
         """Asks a detector about some frames; what it finds and no box of the scene has is proposed from now on."""
-        found, labelled = [], self.labels.read()[2]
+        found, labelled, unanswered = [], self.labels.read()[2], 0
         for i in asked_frames(self.frames):
             jpeg = self.picture(i)
             if jpeg is not None and (size := size_of(jpeg)) is not None:
-                found.append((i, detect(jpeg, names()), size))
+                told = detect(jpeg, names())
+                unanswered += told is None
+                if told is not None:
+                    found.append((i, told, size))
         made = lifted(found, self.surface, self.frames)
         new = [n for n, box in enumerate(made.boxes) if not any(_is_same(box, other) for other in labelled)]
-        known = {"has a box already": len(made.boxes) - len(new)} if len(new) < len(made.boxes) else {}
-        self.proposals = Proposals([made.boxes[n] for n in new], [made.frames[n] for n in new], made.left_out | known)
+        more = {"has a box already": len(made.boxes) - len(new), "frames without a usable answer": unanswered}
+        left_out = made.left_out | {reason: count for reason, count in more.items() if count}
+        self.proposals = Proposals([made.boxes[n] for n in new], [made.frames[n] for n in new], left_out)
         return self.proposals
 
     def points(self) -> bytes:

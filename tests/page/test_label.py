@@ -18,13 +18,14 @@ from playwright.sync_api import Browser, Page, expect
 from starlette.testclient import TestClient
 
 from flows.label_app.app import LabelPages
-from flows.label_app.detector import detect
+from flows.label_app.detector import detect, model_detector
 from flows.label_app.scene import LabelledScene
 from pipeline.core.errors import ConfigError, RawDataError, StoreError
 from pipeline.core.files import read_file
 from pipeline.formats.images import size_of
 from pipeline.worlds.indoor.labels.boxes import PlacedBox
-from pipeline.worlds.indoor.labels.proposals import Proposals
+from pipeline.worlds.indoor.labels.proposals import Detections, Proposals, asked_frames
+from tests.llm.fake_server import running
 from tests.page.serving import free_port, serving
 from tests.page.test_browser import AXE, DESKTOP, VIOLATIONS, WCAG_AA
 from tests.worlds.indoor.readers.test_scene_folders import write
@@ -192,6 +193,50 @@ def test_a_detector_proposes_what_has_no_box_and_one_that_answers_nonsense_is_na
     for bad, said in ((url, "no answer"), ("file:///etc/passwd", "http://"), ("http://", "http://")):
         with pytest.raises(ConfigError, match=said):
             ask(b"", bad)
+
+
+@pytest.mark.slow
+def test_a_model_behind_the_openai_protocol_proposes_in_thousandths(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("flows.label_app.detector.ATTEMPTS", 1)
+    monkeypatch.setenv("A_KEY", "sk-secret-1")
+    scene = LabelledScene(folder)
+    rectangle = {"label": "sofa", "box": [8.0, 6.0, 72.0, 57.0]}
+    known = scene.propose(lambda jpeg, names: Detections.model_validate({"detections": [rectangle]}))
+
+    def ask(url: str, model: str, key_env: str | None = None) -> Proposals:
+        with model_detector(url, model, key_env) as detector:
+            return scene.propose(detector)
+
+    def says(box: list[float]) -> str:
+        return json.dumps({"detections": [{"label": "sofa", "box": box}]})
+
+    with running(replies={"thousandths": says([100, 100, 900, 950])}) as server:
+        assert ask(f"{server.address}/v1", "seer", "A_KEY") == known
+        records = server.records()
+        assert len(records) == len(asked_frames(scene.frames))
+        assert all(record["headers"]["authorization"] == "Bearer sk-secret-1" for record in records)
+        words, picture = records[0]["body"]["messages"][0]["content"][::-1]
+        assert ", chair, " in words["text"]
+        jpeg = base64.b64decode(picture["image_url"]["url"].removeprefix("data:image/jpeg;base64,"))
+        assert size_of(jpeg) == (80, 60)
+    for answer in (says([900, 100, 100, 950]), says([100, 100, 900, 1001]), "a sofa, I think"):
+        with running(replies={"thousandths": answer}) as server:
+            made = ask(f"{server.address}/v1", "seer")
+            assert (made.boxes, made.left_out) == ([], {"frames without a usable answer": len(records)})
+    with running() as server:
+        for url, model, key_env, said in (
+            (f"{server.address}/v1", "gone", None, "no answer"),
+            (f"{server.address}/v1", "leaky-401", "A_KEY", "no answer"),
+            (f"{server.address}/v1", "seer", "NO_KEY", "export NO_KEY"),
+            ("http://127.0.0.1:1/v1", "seer", None, "no answer"),
+            ("ftp://127.0.0.1/v1", "seer", None, "http"),
+            ("http://me:word@127.0.0.1/v1", "seer", None, "no user"),
+        ):
+            with pytest.raises(ConfigError, match=said) as caught:
+                ask(url, model, key_env)
+            assert "sk-secret" not in str(caught.value)
 
 
 class Person:
