@@ -56,6 +56,7 @@ from pipeline.review.reviewed import Reviewed, review, states_of, verdicts_table
 from pipeline.review.sheets import LeftOutRow, read_rows, sheet, taken, verdict_sheet
 from pipeline.review.verdicts import STATES, ReviewVerdict, by_item, verdicts_of
 from pipeline.stages.review import FOLDER, SALT_FILE, VERDICTS_FILE
+from pipeline.stages.verify import VERIFY, doubts_in
 from pipeline.stages.video import VIDEOS
 from pipeline.worlds.registry import WORLDS, read_scene, takes_videos
 from pipeline.worlds.world import CategoryShown
@@ -309,7 +310,7 @@ def pack_of(folder: Path, benchmark: str, salt: bytes, categories: bool | None =
     videos = frozenset(path.relative_to(root).as_posix() for path in root.rglob("*.mp4"))
     parts = [
         [u, r.digest]
-        for stage in ("select", "observe", "describe", "filter", "views", "landmark_pictures")
+        for stage in ("select", "observe", "describe", "filter", "views", "landmark_pictures", "verify")
         for u, r in sorted(outputs.get(stage, {}).items())
     ]
     own = BENCHMARKS[benchmark]
@@ -330,7 +331,8 @@ def pack_of(folder: Path, benchmark: str, salt: bytes, categories: bool | None =
     checks = list(_category_checks(folder, questions, scenes, outputs.get("video", {}))) if categories else []
     pictures = _place_pictures(folder, own, questions, scenes, {row["id"]: shown for row, shown in checks})
     questions += [row for row, _ in checks]
-    pack = make_review_bundle(questions, maps, videos, own.map_before, salt, pictures)
+    doubts = doubts_in(map(read_table, _results(folder, VERIFY.name)))
+    pack = make_review_bundle(questions, maps, videos, own.map_before, salt, pictures, doubts)
     for name, table in pack_tables(pack).items():
         write_atomically(place / f"{name}.parquet", table_bytes(table.replace_schema_metadata({_MADE_FROM: made_from})))
     write_atomically(place / "sheet.csv", sheet(pack.items))

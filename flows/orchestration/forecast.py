@@ -35,6 +35,8 @@ from pipeline.stages.blind import BLIND
 from pipeline.stages.describe import DESCRIBE
 from pipeline.stages.fix import said_of
 from pipeline.stages.registry import STAGES
+from pipeline.stages.verify import CALLS as VERIFY_CALLS
+from pipeline.stages.verify import VERIFY, named_by_part
 from pipeline.worlds.registry import WORLDS, read_scene, world_of
 
 COUNT_WITHIN_S: Final = 30.0  # by the table's rates: a city takes most of that
@@ -108,7 +110,8 @@ def build_forecast(
     if models is None:
         models = _models_at_most(config, known)
     if models is not None:
-        models = [*describe_forecast(config, folder, due.get("describe", ())), *models]
+        looks = describe_forecast(config, folder, due.get("describe", ()))
+        models = [*looks, *verify_forecast(config, folder, due.get("verify", ())), *models]
     return BuildForecast(known, models, _efforts_of(config, folder, due, inputs, known.questions, workers))
 
 
@@ -242,6 +245,21 @@ def describe_forecast(config: BuildConfig, folder: Path, due: Collection[str]) -
             else CALLS_OF_DESCRIBE * config.describe.things
         )
     return [mean_forecast(DESCRIBE.name, model, calls, folder / REPLIES_FILE, Money(limit_cost=config.limit_cost))]
+
+
+def verify_forecast(config: BuildConfig, folder: Path, due: Collection[str]) -> list[Forecast]:
+    """An upper bound of stage `verify`'s queries about some scenes, from the last build's results or from the caps."""
+    model = config.describe.model
+    if not due or model is None or not model.is_hosted or not VERIFY.is_wanted(config):
+        return []
+    selected, store = last_outputs(read_manifest(folder)).get("select", {}), Store(folder / STORE)
+    most = sum(caps_of(config.generate.tasks, config.select.per_scene_and_task, {}, config.own_caps()).values())
+    parts = sum(
+        len(named_by_part(asked_in(read_table(store.get(selected[unit]))))) if unit in selected else most
+        for unit in due
+    )
+    money = Money(limit_cost=config.limit_cost)
+    return [mean_forecast(VERIFY.name, model, VERIFY_CALLS * parts, folder / REPLIES_FILE, money)]
 
 
 def forecast_of(config: BuildConfig, folder: Path, due: Collection[str] = ()) -> list[Forecast] | None:

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from pipeline.core.errors import ConfigError
+from pipeline.core.errors import ConfigError, StoreError
 from pipeline.core.files import sha256_of_file
 from pipeline.core.schema import SCHEMA_VERSION
 
@@ -60,6 +60,7 @@ CANDIDATES: Final = pa.schema(
         pa.field("role", pa.string()),  # set where a category was refused before any operands were formed
         pa.field("operands", pa.list_(pa.string())),
         pa.field("group", pa.string()),  # questions of one may give away one another's answers; null: those of a scene
+        pa.field("named", pa.list_(pa.string())),  # things that the text names, as the gate examined them; null: none
         pa.field("answer", pa.string()),
         pa.field("wrong", pa.list_(pa.string())),  # wrong options; null: they follow from the operands
         pa.field("wording", pa.string()),  # the text where it is not the template's alone; null: it is
@@ -87,6 +88,7 @@ QUESTIONS: Final = pa.schema(
         pa.field("template_version", pa.int32()),
         pa.field("operands", pa.list_(pa.string())),
         pa.field("group", pa.string()),  # questions of one may give away one another's answers; null: those of a scene
+        pa.field("named", pa.list_(pa.string())),  # as in `CANDIDATES`
         pa.field("text", pa.string()),
         pa.field("options", pa.list_(pa.string())),
         pa.field("ground_truth", pa.string()),
@@ -100,6 +102,14 @@ QUESTIONS: Final = pa.schema(
         pa.field("evidence", pa.list_(EVIDENCE)),
         pa.field("proof", pa.string()),
         pa.field("flags", pa.list_(pa.string())),
+    ]
+)
+SIGHTINGS: Final = pa.schema(
+    [
+        pa.field("id", pa.int64()),  # of the question
+        pa.field("thing", pa.string()),  # that it names
+        pa.field("said", pa.string()),  # how many of it a model sees; null: there is no answer
+        pa.field("failure", pa.string()),  # why not
     ]
 )
 PICTURES: Final = pa.schema(
@@ -154,7 +164,11 @@ def budget_of(folder: str) -> int | None:
 
 
 def asked_in(selected: pa.Table) -> pa.Table:
-    """The questions (`QUESTIONS`) among selected rows."""
+    """The questions (`QUESTIONS`) among selected rows. Raises StoreError for rows that another version selected."""
+    lacking = [name for name in QUESTIONS.names if name not in selected.schema.names]
+    if lacking:
+        message = f"the stored questions have no column {lacking[0]}: another version of scan2qa made them"
+        raise StoreError(f"{message}; run the build again")
     return selected.filter(pc.is_null(selected["reason"])).select(QUESTIONS.names)
 
 

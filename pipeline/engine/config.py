@@ -131,7 +131,7 @@ class DescribeConfig(Model):
     """Stage `describe`: which model looks at pictures of the videos (2 calls per thing).
 
     It says what landmarks of flights look like; of scans, whether the things of a category are called so, and whether
-    there are more of them.
+    there are more of them. In stage `verify` it says how many it sees of the things that questions name.
     """
 
     model: ModelSpec | None = Field(default=None, description="takes pictures; null: none looks")
@@ -140,6 +140,10 @@ class DescribeConfig(Model):
         ge=1,
         le=1000,
         description="landmarks of a flight, or categories of a scan, that it is asked about, those shown largest",
+    )
+
+    questions: bool = Field(
+        default=True, description="it is also asked how many it sees of each thing that a selected question names"
     )
 
     @field_validator("model")

@@ -28,13 +28,14 @@ def takes_visuals(inputs: Collection[str]) -> bool:
     return not {"video", "image"}.isdisjoint(inputs)
 
 
-def visual_inputs(path: Path, inputs: Collection[str], pictures: int) -> VisualInputs | None:
+def visual_inputs(path: Path, inputs: Collection[str], pictures: int, *, last: bool = False) -> VisualInputs | None:
     """A video for a model that takes such inputs; None for one that takes text alone.
 
     Args:
         path: of the video.
         inputs: `ModelSpec.inputs`.
         pictures: how many of them, in the middles of as many even stretches of the video; fewer if it has fewer.
+        last: whether they are at the ends of the stretches instead, so that the video's last picture is among them.
 
     Raises:
         RawDataError: `video_unreadable`.
@@ -43,7 +44,7 @@ def visual_inputs(path: Path, inputs: Collection[str], pictures: int) -> VisualI
         if "video" in inputs:
             mime = "video/quicktime" if path.suffix.lower() == ".mov" else "video/mp4"
             return VisualInputs((video_part(path, mime),))
-        return _pictures(path, pictures) if "image" in inputs else None
+        return _pictures(path, pictures, last) if "image" in inputs else None
     except OSError as error:
         message = f"it cannot be shown to a model ({error.strerror})"
         raise RawDataError(path, "video_unreadable", message, "give a file that opens") from error
@@ -64,7 +65,7 @@ def picture_inputs(paths: Sequence[Path]) -> VisualInputs | None:
     return VisualInputs(tuple(parts), len(paths)) if paths else None
 
 
-def _pictures(path: Path, count: int) -> VisualInputs:
+def _pictures(path: Path, count: int, last: bool) -> VisualInputs:
     from pipeline.formats.images import jpeg_bytes
     from pipeline.formats.videos import VideoError, VideoPictures, video_facts
 
@@ -78,7 +79,9 @@ def _pictures(path: Path, count: int) -> VisualInputs:
     count = min(count, facts.frames)
     video = VideoPictures(path)
     parts: list[Part] = []
-    for number in ((2 * k + 1) * facts.frames // (2 * count) for k in range(count)):
+    middles = ((2 * k + 1) * facts.frames // (2 * count) for k in range(count))
+    ends = ((k + 1) * facts.frames // count - 1 for k in range(count))
+    for number in ends if last else middles:
         picture = video(number)
         if picture is None:
             raise _unreadable(path, f"frame {number} cannot be read")

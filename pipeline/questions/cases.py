@@ -150,6 +150,7 @@ class CaseTask(TaskBase[V]):
                 "wrong": case.wrong,
                 "wording": case.wording,
                 "group": case.group,
+                "named": list(dict.fromkeys(thing.words for thing in case.things)) or None,
                 "proof": case.proof,
             }
             answered |= {"evidence": case.evidence, "flags": [*(flags or ()), *case.flags] or flags}

@@ -300,6 +300,7 @@ def _question(
             "scene",
             "task",
             "group",
+            "named",
             "answer",
             "from_s",
             "until_s",

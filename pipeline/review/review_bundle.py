@@ -78,7 +78,7 @@ class ReviewTruth:
 
 
 class ReviewBundle(NamedTuple):
-    """Everything that is reviewed, by scene and id; maps by scene."""
+    """Everything that is reviewed, what is in doubt first, else by scene and id; maps by scene."""
 
     items: tuple[ReviewItem, ...]
     truths: Mapping[int, ReviewTruth]
@@ -107,6 +107,7 @@ def make_review_bundle(
     map_before: Mapping[str, Collection[str]],
     salt: bytes,
     pictures: Mapping[int, Sequence[str]] | None = None,
+    doubts: Mapping[int, Sequence[Mapping[str, Any]]] | None = None,
 ) -> ReviewBundle:
     """The pack of some questions (rows of `tables.QUESTIONS`).
 
@@ -117,7 +118,9 @@ def make_review_bundle(
         map_before: as in `Benchmark`.
         salt: as in `content_of`.
         pictures: that questions show, files below the build's folder whose names tell nothing, by the questions' ids.
+        doubts: evidence against questions, by their ids: these come first, and it is shown after the answer.
     """
+    against = doubts or {}
     items, truths = [], {}
     for row in map(offered, questions):
         film = video_file(row["scene"], row["until_s"], row["from_s"])
@@ -138,14 +141,14 @@ def make_review_bundle(
             id=row["id"],
             truth=row["ground_truth"],
             operands=tuple(row["operands"] or ()),
-            evidence=tuple(row["evidence"] or ()),
+            evidence=(*against.get(row["id"], ()), *(row["evidence"] or ())),
             proof=row["proof"],
             from_s=row["from_s"],
             until_s=row["until_s"],
         )
     needed = sorted({item.scene for item in items})
     return ReviewBundle(
-        tuple(sorted(items, key=lambda i: (i.scene, i.task != CATEGORY_CHECK, i.id))),
+        tuple(sorted(items, key=lambda i: (i.id not in against, i.scene, i.task != CATEGORY_CHECK, i.id))),
         truths,
         {scene: maps[scene] for scene in needed},
     )

@@ -24,6 +24,7 @@ from pipeline.stages.review import REVIEW
 from pipeline.stages.select import SELECT
 from pipeline.stages.twins import TWINS_STAGE
 from pipeline.stages.unify import UNIFY
+from pipeline.stages.verify import VERIFY
 from pipeline.stages.video import VIDEO
 from pipeline.stages.views import VIEWS
 
@@ -39,6 +40,7 @@ _ALL: Final[tuple[Stage, ...]] = (
     AUTHOR,
     SELECT,
     CLIP,
+    VERIFY,
     FRAMES_STAGE,
     TWINS_STAGE,
     VIEWS,

@@ -97,6 +97,7 @@ def test_the_table_has_a_rate_for_every_stage_and_reader(tmp_path: Path) -> None
         "bev_video",
         "author_views",
         "describe",
+        "verify",
     }
     assert {(reader, stage) for reader, found in known.items() for stage, _ in found} >= {
         (reader, stage) for reader in READERS for stage in of_scenes

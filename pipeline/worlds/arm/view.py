@@ -45,6 +45,7 @@ DRAWN: Final = Shown(
     },
     complete=None,
 )  # fmt: skip
+GRIPPER_M: Final = 0.05  # ours, half a hand: where less of it is around its point, finger tips are all that is seen
 MAP_PX: Final = 250.0  # side of each map of that film
 LEAST_M: Final = 0.4  # shown to each side of the middle
 MARGIN: Final = 1.3  # around all that is somewhere at the beginning
@@ -148,8 +149,11 @@ class ArmView:
         pixel_cm = round(100 * self.pixel_m, 6)
         return replace(DRAWN, readable={**DRAWN.readable, "distance": pixel_cm, "way": pixel_cm, "speed": 2 * pixel_cm})
 
-    def pictured(self, place_m: FloatArray) -> FloatArray:
-        """Whether the camera of the film has places (n, 3) in its picture: (n,), 1 or 0; NaN where it is not known."""
+    def pictured(self, place_m: FloatArray, around_m: float = 0.0) -> FloatArray:
+        """Whether the camera of the film has places (n, 3) in its picture: (n,), 1 or 0; NaN where it is not known.
+
+        ``around_m``: with so much around them.
+        """
         camera = next((one for one in self.facts.cameras if one.pictures), None)
         lens = camera and (camera.place_m, camera.world_from_camera, camera.focal_px, camera.centre_px, camera.width)
         if self.scene.video is None or camera is None or lens is None or None in lens or camera.moves is not False:
@@ -157,7 +161,8 @@ class ArmView:
         local = (place_m - np.array(camera.place_m)) @ np.array(camera.world_from_camera)
         with np.errstate(divide="ignore", invalid="ignore"):
             xy = local[:, :2] / local[:, 2:] * np.array(camera.focal_px) + np.array(camera.centre_px)
-        inside = ((xy >= 0) & (xy <= (camera.width, camera.height))).all(1) & (local[:, 2] > 0)
+            edge = around_m / local[:, 2:] * np.array(camera.focal_px)
+        inside = ((xy >= edge) & (xy <= (camera.width, camera.height) - edge)).all(1) & (local[:, 2] > 0)
         return np.asarray(inside, dtype=np.float64)
 
     @property

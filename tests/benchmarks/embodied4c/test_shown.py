@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from pipeline.core.findings import note
 from pipeline.core.schema import Video
 from pipeline.questions.selection import SAME_FACT
 from pipeline.worlds.arm import facts as arms
-from tests.benchmarks.embodied4c.planted import actor, drive, episode, item, turning
+from tests.benchmarks.embodied4c.planted import actor, drive, episode, item, pack, turning
 from tests.benchmarks.urbanvideo.flights import flight, motion
 from tests.oracles.exam_check import asked_of
 
@@ -61,10 +62,21 @@ def test_a_thing_beside_the_picture_is_not_asked_for(y: float, reason: str | Non
     assert {row[0] for row in refused(filmed(ball(y), complete=True), "arm_dt")} == {reason}
 
 
-def test_the_gripper_must_be_in_the_picture_too() -> None:
-    assert {row[0] for row in refused(filmed(ball(), gripper=(0.3, 0.0, 1.5), complete=True), "arm_dt")} == {
-        "not_in_picture"
-    }
+@pytest.mark.parametrize(("z", "reason"), [(1.33, None), (1.35, "not_in_picture"), (1.5, "not_in_picture")])
+def test_the_gripper_must_be_in_the_picture_with_half_a_hand(z: float, reason: str | None) -> None:
+    """At 1.7 m the picture goes up to 1.388 m; with less than 5 cm below that, finger tips are all that is seen."""
+    assert {row[0] for row in refused(filmed(ball(), gripper=(0.3, 0.0, z), complete=True), "arm_dt")} == {reason}
+
+
+def test_the_way_of_the_gripper_is_asked_from_when_it_is_seen() -> None:
+    """It comes down in two seconds: from 0.9 s on it is lower than 1.338 m and seen."""
+    scene = filmed(ball(), complete=True)
+    down = np.linspace((0.3, 0.0, 1.6), (0.3, 0.0, 1.0), len(scene.facts.times_s))
+    gripper = scene.facts.gripper.model_copy(update={"place_m": pack(down, arms.PLACE_STEP_M)})
+    scene = scene.with_facts(gripper=gripper)
+    seen = {kind: {row[0] for row in refused(scene, kind)} for kind in ("arm_mt", "arm_sm", "arm_lm", "arm_lm_net")}
+    assert None in seen["arm_mt"]
+    assert seen["arm_sm"] == seen["arm_lm"] == seen["arm_lm_net"] == {"not_in_picture"}
 
 
 def test_joints_are_read_on_dials_alone_and_lengths_to_what_a_picture_shows() -> None:

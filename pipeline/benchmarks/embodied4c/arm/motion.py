@@ -70,14 +70,14 @@ def speed(view: ArmExam) -> Iterator[ExamCase]:
 def way_lately(view: ArmExam) -> Iterator[ExamCase]:
     """S/M: the way of the gripper in the last seconds, and how far it is from where it was then."""
     for index, before, seconds in windows(view):
-        one = case(view, "arm_sm", index, (seconds,), seconds=seconds)
+        one = case(view, "arm_sm", (before, index), (seconds,), seconds=seconds)
         cm = float(view.gripper_way_m[index] - view.gripper_way_m[before]) * CM
         one.require("too_near", cm, ">=", NEAR_MIN_CM, "cm")
         one.guess = f"{max(cm, 0.1) / float(seconds):.2f}"
         one.base = cm / float(seconds)
         yield number(one, cm, "cm")
         away = (view.gripper_m[index] - view.gripper_m[before]) * CM
-        one = case(view, "arm_sm_net", index, (seconds,), seconds=seconds, point=view.point)
+        one = case(view, "arm_sm_net", (before, index), (seconds,), seconds=seconds, point=view.point)
         net = float(np.sqrt((away**2).sum()))
         one.require("too_near", net, ">=", NEAR_MIN_CM, "cm")
         one.guess = f"{max(net, 0.1) / float(seconds):.2f}"
@@ -85,7 +85,7 @@ def way_lately(view: ArmExam) -> Iterator[ExamCase]:
         yield number(one, net, "cm")
         up = float(away[2])
         said = "higher" if up > 0 else "lower"
-        one = case(view, "arm_sm_up", index, (seconds,), seconds=seconds, said=said)
+        one = case(view, "arm_sm_up", (before, index), (seconds,), seconds=seconds, said=said)
         one.require("too_near", abs(up), ">=", NEAR_MIN_CM, "cm")
         one.guess = f"{max(abs(up), 0.1) / float(seconds):.2f}"
         one.base = abs(up) / float(seconds)
@@ -96,7 +96,7 @@ def gripped_lately(view: ArmExam) -> Iterator[ExamCase]:
     """S/M: what the gripper did in the last seconds: opened or closed, once at most."""
     for index, before, seconds in windows(view):
         states = [view.state_at(n) for n in range(before, index + 1)]
-        one = case(view, "arm_sm_grip", index, (seconds,), seconds=seconds)
+        one = case(view, "arm_sm_grip", (before, index), (seconds,), seconds=seconds)
         one.traits = (seconds,)
         then, now = states[0], states[-1]
         one.require("neither_open_nor_closed", float(None not in (then, now)), ">=", 1, "states")
@@ -116,7 +116,7 @@ def nearest_lately(view: ArmExam) -> Iterator[ExamCase]:
         if len(away) < 2 or not np.isfinite(away).all():
             continue
         row, second = (int(n) for n in away.argsort()[:2])
-        one = case(view, "arm_sm_nearest", index, (seconds,), seconds=seconds, point=view.point)
+        one = case(view, "arm_sm_nearest", (before, index), (seconds,), seconds=seconds, point=view.point)
         one.require("another_as_near", float(away[second] - away[row]), ">=", GAP_MIN_CM, "cm")
         one.require("no_name", float(row in view.names), ">=", 1, "names")
         name = view.names.get(row, "")
@@ -126,12 +126,12 @@ def nearest_lately(view: ArmExam) -> Iterator[ExamCase]:
 def way(view: ArmExam) -> Iterator[ExamCase]:
     """L/M: the way of the gripper since the episode began, and how far it is from where it was then."""
     for index in view.moments:
-        one = case(view, "arm_lm", index)
+        one = case(view, "arm_lm", (0, index))
         cm = float(view.gripper_way_m[index]) * CM
         one.require("too_near", cm, ">=", 2 * NEAR_MIN_CM, "cm")
         one.guess = f"{max(cm, 0.1) / float(view.times_s[index]):.2f}"
         yield number(one, cm, "cm")
-        one = case(view, "arm_lm_net", index, point=view.point)
+        one = case(view, "arm_lm_net", (0, index), point=view.point)
         away = float(np.sqrt(((view.gripper_m[index] - view.gripper_m[0]) ** 2).sum())) * CM
         one.require("too_near", away, ">=", 2 * NEAR_MIN_CM, "cm")
         yield number(one, away, "cm")
@@ -144,7 +144,7 @@ def moved_most(view: ArmExam) -> Iterator[ExamCase]:
         if len(moved) < 2 or not np.isfinite(moved).all():
             continue
         row = int(moved.argmax())
-        one = case(view, "arm_lm_moved", index)
+        one = case(view, "arm_lm_moved", (0, index))
         one.fact("moved", str(view.ids[row]), float(moved[row]), "cm")
         one.require("nothing_moved", float(moved[row]), ">=", WAY_MIN_CM, "cm")
         one.require("several_moved", float(np.delete(moved, row).max()), "<=", WAY_MIN_CM / 10, "cm")

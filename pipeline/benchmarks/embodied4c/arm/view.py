@@ -18,7 +18,7 @@ from pipeline.core.templates import load_template
 from pipeline.questions.gate import NamedThing
 from pipeline.questions.selection import times_held
 from pipeline.worlds.arm.facts import EpisodeScene
-from pipeline.worlds.arm.view import GRIPPER, ArmView
+from pipeline.worlds.arm.view import GRIPPER, GRIPPER_M, ArmView
 
 STEP_S: Final = 0.5  # between moments
 
@@ -68,6 +68,11 @@ class ArmExam(ArmView):
         seen = float(self.pictured(place_m[None])[0])
         return seen if np.isfinite(seen) else None
 
+    def gripper_seen(self, first: int, last: int) -> float | None:
+        """Whether the picture has the gripper at all of some times, as in `seen`."""
+        seen = float(self.pictured(self.gripper_m[first : last + 1], GRIPPER_M).min())
+        return seen if np.isfinite(seen) else None
+
     def thing(self, row: int, index: int, words: str, doubles: int = 0) -> NamedThing:
         """A thing as a question names it at a time, and how many others of the log have the same words."""
         item = self.facts.items[row]
@@ -90,11 +95,17 @@ WINDOWS_S: Final = ("1", "2", "3", "5")  # what the last seconds may be
 LASTED_OFF: Final = 0.02  # share by which the nearest times may lie nearer together or farther apart
 
 
-def case(view: ArmExam, kind: str, index: int, about: Iterable[str] = (), /, *rows: int, **fields: str) -> ExamCase:
-    """A case of a kind at one of the episode's times, about some things, by their rows, and the gripper."""
+def case(
+    view: ArmExam, kind: str, when: int | tuple[int, int], about: Iterable[str] = (), /, *rows: int, **fields: str
+) -> ExamCase:
+    """A case of a kind at one of the episode's times, about some things, by their rows, and the gripper.
+
+    ``when``: that time, or the first one that it is about and that time.
+    """
+    first, index = when if isinstance(when, tuple) else (when, when)
     one = pose(view, kind, float(view.times_s[index]), about, fields)
     if GRIPPER in load_template(part(kind)).text or "{point}" in load_template(part(kind)).text:
-        seen = view.seen(view.gripper_m[index])
+        seen = view.gripper_seen(first, index)
         one.name(NamedThing("the gripper", GRIPPER, seen, mark="the robot's own"))
     for row in rows:
         one.name(view.thing(row, index, view.names.get(row, "")))
