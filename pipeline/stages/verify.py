@@ -133,10 +133,10 @@ def is_whole(result: bytes, folder: Path) -> bool:
 
 def settings(config: BuildConfig) -> dict[str, Any]:
     """The model, what it is shown, and what it is asked with."""
-    (model,) = asks(config)
+    model = config.describe.model
     return {
-        "model": model.identity(),
-        "shows": [list(model.inputs), model.frames],
+        "model": model.identity() if model else None,
+        "shows": [list(model.inputs), model.frames] if model else None,
         "prompt": load_prompt(PROMPT).version,
     }
 

@@ -228,6 +228,7 @@ def test_golden_question() -> None:
         "template_version": 1,
         "operands": ["door 123", "sofa", "tv"],
         "group": None,
+        "named": None,
         "options": ["A. back", "B. right", "C. left"],
         "ground_truth": "C",
         "answer": "left",
