@@ -59,8 +59,11 @@ def selected(arguments: tuple[str, ...], folder: Path) -> dict[str, Any]:
 
 
 def _as_digested(row: dict[str, Any]) -> dict[str, Any]:
-    """A row without what no question of its world has: frame budgets are known of filmed scans alone."""
-    return {name: value for name, value in row.items() if name != "budgets" or value is not None}
+    """A row without what no question of its world has: frame budgets are known of filmed scans alone.
+
+    Nor are the things that it names (for stage `verify`) part of what is asked.
+    """
+    return {name: value for name, value in row.items() if name != "named" and (name != "budgets" or value is not None)}
 
 
 def main() -> int:
