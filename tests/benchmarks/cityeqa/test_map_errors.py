@@ -63,6 +63,8 @@ def test_what_nobody_may_see_or_call_a_shop_is_asked_nothing_and_may_be_meant(tm
         town.node(120, 100, shop="shoes", level="1"): "nobody sees it from the street: level=1",
         town.node(130, 100, shop="shoes", level="0"): None,
         town.node(140, 100, shop="shoes", indoor="yes"): "nobody sees it from the street: indoor=yes",
+        town.node(150, 100, amenity="cafe;bar"): "whether one would call it a shop is not told: amenity=cafe;bar",
+        town.node(160, 100, man_made="mast"): "whether one would call it a tower is not told: man_made=mast",
     }
     lot = town.way(300, 300, 20, 20, amenity="parking", parking="underground")
     facts = town.read(tmp_path).facts
@@ -70,7 +72,8 @@ def test_what_nobody_may_see_or_call_a_shop_is_asked_nothing_and_may_be_meant(tm
     assert {f"node/{key}": why for key, why in own.items()} == {k: v for k, v in doubts.items() if k.startswith("node")}
     assert doubts[f"way/{lot}"] == "nobody sees it from the street: parking=underground"
     sure, maybe = fit(facts, "shop")
-    assert (len(sure), len(maybe)) == (1, 5)
+    assert (len(sure), len(maybe)) == (1, 6)
+    assert [len(fit(facts, noun)[1]) for noun in ("bar", "bakery", "tower")] == [1, 1, 1]
 
 
 def test_two_at_one_address_have_no_left_and_right() -> None:

@@ -49,7 +49,10 @@ _WHICH_KEYS: Final = tuple(key for key, _ in _WHICH.values())
 PART: Final = "building:part"  # of a building, with a height of its own
 STOP_POSITION: Final = "stop_position"  # where buses halt, on the roadway: nobody sees it
 _PERHAPS: Final[Mapping[str, str]] = _TABLE["perhaps"]
-_PERHAPS_VALUES: Final[Mapping[str, Mapping[str, str]]] = _TABLE["perhaps_values"]
+_PERHAPS_VALUES: Final[Mapping[str, Mapping[str, Sort]]] = {
+    key: {value: Sort(*names) for value, names in sorts.items()} for key, sorts in _TABLE["perhaps_values"].items()
+}
+SEVERAL: Final = ";"  # between the values of one key
 _UNSEEN: Final = {key: frozenset(values) for key, values in _TABLE["unseen"].items()}
 LEVEL: Final = "level"  # the storey of premises
 _TRAIT_KEYS: Final = tuple(sorted({trait["key"] for traits in _TRAITS.values() for trait in traits.values()}))
@@ -107,26 +110,31 @@ def _narrower(tags: Mapping[str, str], sort: Sort, source: str) -> tuple[Sort, s
 
 
 def _perhaps(tags: Mapping[str, str]) -> tuple[Sort, str] | None:
-    """Premises that may be called a shop: offices, workshops, vacant ones."""
-    for key, nouns in _PERHAPS_VALUES.items():
-        if tags.get(key) in nouns:
-            return Sort(SHOP, nouns[tags[key]]), f"{key}={tags[key]}"
+    """What may be called by a kind: offices, workshops, a café that is a bar too; a water tower for a tower."""
+    for key, sorts in _PERHAPS_VALUES.items():
+        if tags.get(key) in sorts:
+            return sorts[tags[key]], f"{key}={tags[key]}"
+    for key, nouns in _PREMISES.items():
+        several = [nouns[part.strip()] for part in tags.get(key, "").split(SEVERAL) if part.strip() in nouns]
+        if several:
+            return Sort(SHOP, several[0]), f"{key}={tags[key]}"
     found = next((key for key in _PERHAPS if tags.get(key, "no") != "no"), None)
     return None if found is None else (Sort(SHOP, _PERHAPS[found]), f"{found}={tags[found]}")
 
 
-def doubt_of(tags: Mapping[str, str], source: str) -> str | None:
+def doubt_of(tags: Mapping[str, str], source: str, kind: str) -> str | None:
     """Why nothing is said of a thing, though it is there; None: nothing is in doubt.
 
     Args:
         tags: all of it.
         source: which of them says what it is (`sort_of`).
+        kind: what it is, or may be.
     """
     key, _, value = source.partition("=")
     if source in _WHICH:
         return f"what it looks like is not told: {source}"
-    if key in _PERHAPS or value in _PERHAPS_VALUES.get(key, {}):
-        return f"whether one would call it a shop is not told: {source}"
+    if key in _PERHAPS or value in _PERHAPS_VALUES.get(key, {}) or (key in _PREMISES and SEVERAL in value):
+        return f"whether one would call it a {kind} is not told: {source}"
     hidden = next((f"{k}={tags[k]}" for k, values in _UNSEEN.items() if tags.get(k) in values), None)
     if hidden is None and tags.get(LEVEL, "0").strip() not in ("0", "0.0"):
         hidden = f"{LEVEL}={tags[LEVEL]}"
@@ -153,8 +161,9 @@ def words_of(tags: Mapping[str, str], is_point: bool) -> frozenset[str]:
         if tags.get(key) in things and not (key == "highway" and not is_point):
             found |= set(things[tags[key]])
     for key, nouns in _PREMISES.items():
-        if tags.get(key) in nouns:
-            found |= {SHOP, nouns[tags[key]]}
+        for part in tags.get(key, "").split(SEVERAL):
+            if part.strip() in nouns:
+                found |= {SHOP, nouns[part.strip()]}
     premises = _premises(tags) or _perhaps(tags)
     return frozenset(found | (set(premises[0]) if premises else set()))
 
@@ -268,7 +277,7 @@ def _thing(placed: PlacedFeature, i: int, outline: FloatArray, nth: int, unnamed
         outline=ring,
         facing_deg=None if facing is None else facing % 360.0,
         on=_plain(feature.tags.get("on")),
-        doubt=doubt_of(feature.tags, source),
+        doubt=doubt_of(feature.tags, source, kind) if kind != BUILDING else None,
         source_tags={
             "colour" if key == "walls" else "roof_colour" if key == "roof" else key: v for key, v in told.items()
         },
