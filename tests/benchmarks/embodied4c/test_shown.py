@@ -12,7 +12,7 @@ from pipeline.core.schema import Video
 from pipeline.questions.selection import SAME_FACT
 from pipeline.worlds.arm import facts as arms
 from tests.benchmarks.embodied4c.planted import actor, drive, episode, item, pack, turning
-from tests.benchmarks.urbanvideo.flights import flight, motion
+from tests.benchmarks.urbanvideo.flights import finding, flight, mark, motion
 from tests.oracles.exam_check import asked_of
 
 VIDEO = Video(path="front_rgb", fps=10.0, frames=21, width=128, height=128)
@@ -135,3 +135,16 @@ def test_a_side_is_said_with_its_width_and_the_sense_of_a_turn_with_its_dial() -
     assert "the nearest car to the left of the ego vehicle (within 45° of straight left)" in text
     turned = asked_of(episode(ball(), arm=turning(0.0, 30.0, -90.0, 120.0)))
     assert any("in the positive sense (counter-clockwise on its dial)" in (row["wording"] or "") for row in turned)
+
+
+def test_what_needs_a_clock_is_not_asked_of_steps_and_no_landmark_where_places_are_in_steps() -> None:
+    flown = motion([("fly forward", 20, 200), ("ascend", 10, 30)])
+    house = mark("the red house", 40.0, 120.0)
+    steps = flight(flown, filmed=False).model_copy(update={"findings": (finding("step_clock", severity="note"),)})
+    for kind in ("air_mt", "air_sm", "air_sm_height", "air_cs_home"):
+        assert {reason for reason, *_ in refused(steps, kind)} == {"step_clock"}, kind
+        assert "step_clock" not in {reason for reason, *_ in refused(flight(flown, filmed=False), kind)}
+    assert (None, None, None) in refused(steps, "air_lm")
+    coarse = flight(flown, [house], findings=(finding("quantised"),))
+    assert {reason for reason, *_ in refused(coarse, "air_dt")} == {"quantised"}
+    assert (None, None, None) in refused(flight(flown, [house]), "air_dt")

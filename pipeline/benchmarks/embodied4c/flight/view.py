@@ -17,10 +17,11 @@ from pipeline.geometry.angles import rate, turn_rate_dps
 from pipeline.questions.gate import Shown
 from pipeline.questions.selection import times_held
 from pipeline.worlds.flight.facts import FlightScene
-from pipeline.worlds.flight.view import FlightView
+from pipeline.worlds.flight.view import FlightView, Need
 
 WINDOW_S: Final = 1.0  # over which rates are measured, half of it before a time
 KMH: Final = 3.6
+_TIMED: Final = frozenset({"air_mt", "air_sm", "air_sm_height", "air_cs_home"})  # of speeds, or the last seconds
 
 
 class FlightExam:
@@ -126,7 +127,8 @@ def case(
 ) -> ExamCase:
     """A case of a kind at a second of the video, about places that its video shows."""
     one = pose(view, kind, float(second), operands, fields)
-    doubt = view.flight.doubt(frozenset(("places",) if places else ("steps",)))
+    moved: frozenset[Need] = frozenset(("steps", "seconds") if kind in _TIMED else ("steps",))
+    doubt = view.flight.doubt(frozenset(("places",)) if places else moved)
     if doubt is not None:
         one.refuse(doubt.reason, doubt.measured, doubt.limit, doubt.unit)
     if WORDINGS[kind].video == "shown_s":
