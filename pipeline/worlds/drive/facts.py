@@ -222,5 +222,5 @@ CATEGORIES: Final = CARS | HEAVY | TWO_WHEELED | RIDERS | PEOPLE | VEHICLES | FU
 
 # Words of the sources -> common words (templates/tables/drive/categories.yaml).
 _TABLES: Final[dict[str, dict[str, str]]] = load_table("drive/categories")
-ARGOVERSE2, KITTI = _TABLES["argoverse2"], _TABLES["kitti"]
+ARGOVERSE2, KITTI, NUSCENES = (_TABLES[name] for name in ("argoverse2", "kitti", "nuscenes"))
 CARLA_TYPES, CARLA_VEHICLES, CARLA_PROPS = (_TABLES[f"carla_{name}"] for name in ("types", "vehicles", "props"))

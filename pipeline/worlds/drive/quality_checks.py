@@ -1,4 +1,8 @@
-"""Impossible values in a drive of any format: tracks that jump, overlapping vehicles, a second ego car."""
+"""Impossible values in a drive of any format: tracks that jump, overlapping vehicles, a second ego car.
+
+And what only files read in a wrong convention give: turns in another order, the other way round or to another axis, sides
+in another order, lengths in another unit, boxes in another frame.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +15,7 @@ from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.core.findings import doubt
 from pipeline.core.schema import Finding
 from pipeline.geometry.footprints import Rectangles
-from pipeline.worlds.drive.facts import VEHICLES, Drive, DriveScene
+from pipeline.worlds.drive.facts import CARS, RIDERS, VEHICLES, Drive, DriveScene
 from pipeline.worlds.drive.view import EGO, DriveView
 
 JUMP_M: Final = 2.0  # ours: beyond what the speed about it explains; boxes of annotators waver by a tenth of it
@@ -23,13 +27,91 @@ OVERLAPS_MIN: Final = 2  # such times, for one alone may be a box that wavers
 DOUBLE_M: Final = 0.1  # between the middles of two things of one kind: no two stand as near
 SAME_SHARE: Final = 0.5  # of the times of an actor, from which on it is our own car
 SAME_M: Final = 1.0  # of our own car without a box, from its point
+MOVES_M: Final = 10.0  # from which on a track tells where its thing is heading
+MOVES_EVERY_S: Final = 0.5  # apart, so that boxes which waver do not count as movement
+SIDEWAYS_MAX_DEG: Final = 30.0  # between heading and path; of the logs at hand at most 6.4 for vehicles
+WRONG_SHARE: Final = 0.5  # of what can be judged, from which on the whole log is read wrongly
+JUDGED_MIN: Final = 3  # things, for one alone may be an exception
+CAR_M: Final = (3.0, 7.0)  # length of the usual car, American pickups among them
+OFF_GROUND_M: Final = 3.0  # between our point and what stands around us, in the middle; at hand at most 2.1
 _PAIRS: Final = 1 << 21  # at a time: bounds memory to about 100 MB
 
 
 def examine(scene: DriveScene) -> tuple[Finding, ...]:
     """The doubts about tracks of a scene; about part of a track where the rest of it can stand."""
     view = DriveView(scene)
-    return (*_jumps(view), *_overlaps(view), *_doubles(view))
+    return (*_jumps(view), *_overlaps(view), *_doubles(view), *_sideways(view), *_sizes(view), *_heights(view))
+
+
+def _sideways(view: DriveView) -> Iterator[Finding]:
+    """Vehicles that do not move where they head; where most of a log do not, everything in it."""
+    if view.facts.frame != "world":
+        return
+    times = _every(view.times_s, MOVES_EVERY_S)
+    rows = np.flatnonzero(np.isin(view.categories.astype(str), sorted(VEHICLES | RIDERS)))
+    tracks = {str(view.ids[row]): (view.place_m[row, times], view.yaw_deg[row, times]) for row in rows.tolist()}
+    if view.ego_moves:
+        tracks[EGO] = (view.ego_m[times], view.ego_yaw_deg[times])
+    off = {name: angle for name, track in tracks.items() if (angle := _off_path_deg(*track)) is not None}
+    # Others may back up for a while; what drove backwards for a whole log is not our car.
+    most = {EGO: 180.0}
+    wrong = {n: a for n, a in off.items() if SIDEWAYS_MAX_DEG < a <= most.get(n, 180 - SIDEWAYS_MAX_DEG)}
+    backwards = {name for name, angle in off.items() if angle > SIDEWAYS_MAX_DEG}
+    everything = len(off) >= JUDGED_MIN and len(backwards) > WRONG_SHARE * len(off)
+    for name in sorted({*view.ids.tolist(), EGO}) if everything else sorted(wrong):
+        if everything:
+            message = f"{len(backwards)} of {len(off)} that move do not move where they head"
+            share, remedy = len(backwards) / len(off), "are turns read in the order and direction of the format?"
+            yield doubt("moves_sideways", name, message, remedy, round(share, 3), WRONG_SHARE, "share of tracks")
+        else:
+            message = f"{name} moves at {wrong[name]:.0f} degrees to where it heads"
+            yield doubt(
+                "moves_sideways", name, message, "annotate it again", round(wrong[name], 1), SIDEWAYS_MAX_DEG, "deg"
+            )
+
+
+def _off_path_deg(place_m: FloatArray, yaw: FloatArray) -> float | None:
+    """Angle between heading and path of a track (T, 3), (T,), weighed by length; None where it hardly moves.
+
+    No step counts for more than the middle one, so that a jump tells nothing.
+    """
+    known = np.isfinite(place_m[:, :2]).all(1) & np.isfinite(yaw)
+    step, turn = np.diff(place_m[known, :2], axis=0), np.radians(yaw[known])
+    far = np.hypot(step[:, 0], step[:, 1])
+    if far.sum() < MOVES_M:
+        return None
+    step *= np.minimum(1.0, np.median(far[far > 0]) / np.where(far > 0, far, 1.0))[:, None]
+    ahead = np.stack([np.cos(turn), np.sin(turn)], axis=-1)
+    middle = ahead[:-1] + ahead[1:]
+    along = (step * middle).sum(1)
+    across = np.abs(step[:, 0] * middle[:, 1] - step[:, 1] * middle[:, 0])
+    return float(np.degrees(np.arctan2(across.sum(), along.sum())))
+
+
+def _sizes(view: DriveView) -> Iterator[Finding]:
+    """Cars that are no size of a car, in the middle: another unit, or width and length in the other order."""
+    cars = np.flatnonzero(np.isin(view.categories.astype(str), sorted(CARS)) & np.isfinite(view.size_m).all(1))
+    if len(cars) < JUDGED_MIN:
+        return
+    length, width = np.median(view.size_m[cars, :2], axis=0).tolist()
+    if CAR_M[0] <= length <= CAR_M[1] and width < length:
+        return
+    message = f"the middle one of {len(cars)} cars is {length:.2f} m long and {width:.2f} m wide"
+    for name in sorted(view.ids.tolist()):
+        remedy = "are sides read in the order of the format, in metres?"
+        yield doubt("implausible_size", name, message, remedy, round(length, 3), CAR_M[length > CAR_M[0]], "m")
+
+
+def _heights(view: DriveView) -> Iterator[Finding]:
+    """Things that stand neither on our ground nor near it, in the middle: boxes in another frame than our car."""
+    above = view.place_m[..., 2] - view.size_m[:, None, 2] / 2 - view.ego_m[:, 2]
+    known = above[np.isfinite(above)]
+    middle = float(np.median(known)) if len(known) else 0.0
+    if abs(middle) > OFF_GROUND_M:
+        message = f"things stand {middle:.1f} m above the point that our track follows, in the middle"
+        for name in sorted(view.ids.tolist()):
+            remedy = "are boxes and poses of our car of one frame, with z up?"
+            yield doubt("off_the_ground", name, message, remedy, round(abs(middle), 3), OFF_GROUND_M, "m")
 
 
 def _jumps(view: DriveView) -> Iterator[Finding]:

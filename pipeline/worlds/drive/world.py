@@ -11,6 +11,7 @@ from pipeline.worlds.drive.quality_checks import examine
 from pipeline.worlds.drive.readers.argoverse2 import Argoverse2
 from pipeline.worlds.drive.readers.carla import Carla
 from pipeline.worlds.drive.readers.kitti_tracking import KittiTracking
+from pipeline.worlds.drive.readers.nuscenes import NuScenes
 from pipeline.worlds.drive.top_down_map import BULKY, UNITS, sight, top_down_map
 from pipeline.worlds.world import World
 
@@ -23,7 +24,7 @@ DRIVE: Final = World(
     name="drive",
     units=UNITS,
     facts=Drive,
-    readers=(Argoverse2(), Carla(), KittiTracking()),
+    readers=(Argoverse2(), Carla(), KittiTracking(), NuScenes()),
     config=DriveConfig,
     visibility=sight,
     examine=examine,
