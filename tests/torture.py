@@ -61,6 +61,8 @@ from tests.llm.fake_server import _BEHAVIOURS, running
 from tests.page.serving import served
 from tests.review.made import SALT
 from tests.worlds.arm.episodes import rows, write_demo
+from tests.worlds.drive.drives import read as read_drive
+from tests.worlds.drive.made_nuscenes import tables_of, write_tables
 from tests.worlds.flight.readers.test_episodes import episode
 from tests.worlds.flight.readers.tiny_flights import place, point_feature, write_flight, write_map
 from tests.worlds.indoor.readers.test_scene_folders import write as write_scene_folder
@@ -306,6 +308,12 @@ def _metadata(root: Path) -> None:
     write_sample_metadata(root)
 
 
+def _tables(root: Path) -> None:
+    plan = root.parent / "argoverse2"  # written before, as a sample
+    drive = read_drive(plan, READERS["argoverse2"], "junction").facts
+    write_tables(root, tables_of({"one": drive, "two": drive}, every=40, pictures=True))
+
+
 ROOTS: Final[dict[str, Callable[[Path], object]]] = {
     "scannet": _indoor(write_scannet, "scene0000_00", "scene0001_00"),
     "scannetpp": _indoor(write_scannetpp, "0a1b2c3d4e", "1a1b2c3d4e"),
@@ -317,6 +325,7 @@ ROOTS: Final[dict[str, Callable[[Path], object]]] = {
     "openfly": _episodes,
     "panoramas": _panoramas,
     "rlbench": _demos,
+    "nuscenes": _tables,
 }
 OF_WORLDS: Final = ("drive", "arm", "city")  # whose samples are small
 

@@ -420,7 +420,7 @@ def test_a_fault_of_the_program_costs_one_scene(
     ("roots", "said"),
     [
         ({}, "no data root: give --root reader=folder"),
-        ({"nuscenes": "."}, "unknown reader 'nuscenes'; there are vsi_meta"),
+        ({"waymo": "."}, "unknown reader 'waymo'; there are vsi_meta"),
         ({"vsi_meta": "none"}, "none: no such folder"),
     ],
 )

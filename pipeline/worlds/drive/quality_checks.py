@@ -1,7 +1,7 @@
 """Impossible values in a drive of any format: tracks that jump, overlapping vehicles, a second ego car.
 
-And what only files read in a wrong convention give: turns in another order, the other way round or to another axis, sides
-in another order, lengths in another unit, boxes in another frame.
+And what only files read in a wrong convention give: turns in another order, the other way round or to another axis,
+sides in another order, lengths in another unit, boxes in another frame.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ SAME_SHARE: Final = 0.5  # of the times of an actor, from which on it is our own
 SAME_M: Final = 1.0  # of our own car without a box, from its point
 MOVES_M: Final = 10.0  # from which on a track tells where its thing is heading
 MOVES_EVERY_S: Final = 0.5  # apart, so that boxes which waver do not count as movement
+STEP_M: Final = 0.5  # in that time; less is the wavering of boxes
 SIDEWAYS_MAX_DEG: Final = 30.0  # between heading and path; of the logs at hand at most 6.4 for vehicles
 WRONG_SHARE: Final = 0.5  # of what can be judged, from which on the whole log is read wrongly
 JUDGED_MIN: Final = 3  # things, for one alone may be an exception
@@ -78,11 +79,12 @@ def _off_path_deg(place_m: FloatArray, yaw: FloatArray) -> float | None:
     known = np.isfinite(place_m[:, :2]).all(1) & np.isfinite(yaw)
     step, turn = np.diff(place_m[known, :2], axis=0), np.radians(yaw[known])
     far = np.hypot(step[:, 0], step[:, 1])
-    if far.sum() < MOVES_M:
+    moves = far >= STEP_M
+    if far[moves].sum() < MOVES_M:
         return None
-    step *= np.minimum(1.0, np.median(far[far > 0]) / np.where(far > 0, far, 1.0))[:, None]
     ahead = np.stack([np.cos(turn), np.sin(turn)], axis=-1)
-    middle = ahead[:-1] + ahead[1:]
+    middle = (ahead[:-1] + ahead[1:])[moves]
+    step = step[moves] * np.minimum(1.0, np.median(far[moves]) / far[moves])[:, None]
     along = (step * middle).sum(1)
     across = np.abs(step[:, 0] * middle[:, 1] - step[:, 1] * middle[:, 0])
     return float(np.degrees(np.arctan2(across.sum(), along.sum())))
@@ -99,7 +101,7 @@ def _sizes(view: DriveView) -> Iterator[Finding]:
     message = f"the middle one of {len(cars)} cars is {length:.2f} m long and {width:.2f} m wide"
     for name in sorted(view.ids.tolist()):
         remedy = "are sides read in the order of the format, in metres?"
-        yield doubt("implausible_size", name, message, remedy, round(length, 3), CAR_M[length > CAR_M[0]], "m")
+        yield doubt("no_size_of_a_car", name, message, remedy, round(length, 3), CAR_M[length > CAR_M[0]], "m")
 
 
 def _heights(view: DriveView) -> Iterator[Finding]:

@@ -39,7 +39,7 @@ def tables_of(drives: Mapping[str, Drive], every: int = 1, pictures: bool = Fals
              "rotation": [0.5, -0.5, 0.5, -0.5],
              "camera_intrinsic": [[1260.0, 0.0, 800.0], [0.0, 1260.0, 450.0], [0.0, 0.0, 1.0]]},
         ],
-        "attribute": [{"token": name, "name": name, "description": ""} for name in (*RIDDEN.values(), "vehicle.moving")],
+        "attribute": [{"token": name, "name": name} for name in (*RIDDEN.values(), "vehicle.moving")],
         "category": [
             {"token": f"kind {word}", "name": word, "description": ""}
             for word in sorted({_bare(word) for word in NUSCENES})

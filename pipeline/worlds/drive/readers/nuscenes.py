@@ -1,7 +1,7 @@
 """Reader of nuScenes: tables (``v1.0-*/``) beside ``samples/`` and ``sweeps/``; Lyft's tables (level 5) too.
 
 A scene has a sample every half a second, with all boxes in the global frame and the pose of our car at the lidar's
-sweep; what was between two samples is not asked for. The film is that of the camera ahead (12 Hz, keyframes and sweeps).
+sweep; what was between two samples is not known. The film is that of the camera ahead (12 Hz, keyframes and sweeps).
 The axes of the format: `nuscenes_tables`.
 """
 
@@ -14,7 +14,7 @@ from typing import Final
 
 import numpy as np
 
-from pipeline.core.arrays import BoolArray, FloatArray
+from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.core.findings import Findings, doubt, note
 from pipeline.core.quantized_series import pack
 from pipeline.geometry.angles import matrices, yaw_deg
@@ -61,7 +61,9 @@ _PICTURES: Final = tuple(f"{folder}/{AHEAD}" for folder in ("samples", "sweeps")
 EXPECTED_FILES: Final = (
     ExpectedFile("tables", NEEDED, "no scene can be read", True),
     ExpectedFile("attributes", ("attribute.json",), "who rides a bicycle is not known: these are in doubt"),
-    ExpectedFile("pictures", tuple(f"../{folder}/*" for folder in _PICTURES), "what the tables know is drawn from above"),
+    ExpectedFile(
+        "pictures", tuple(f"../{folder}/*" for folder in _PICTURES), "what the tables know is drawn from above"
+    ),
 )
 
 
@@ -85,7 +87,8 @@ class NuScenes(FolderReader):
         tables = [path for name in (*NEEDED, *OPTIONAL) if (path := place / name).is_file()]
         folders = [folder for name in _PICTURES if (folder := place.parent / name).is_dir()]
         pictures = (path for folder in folders for path in sorted(folder.iterdir()))
-        own = [(path.relative_to(place.parent).as_posix(), path.stat()) for path in (*tables, *pictures)]
+        there = (path for path in (*tables, *pictures) if path.is_file())
+        own = [(path.relative_to(place.parent).as_posix(), path.stat()) for path in there]
         stamp = digest_files(place, own, shared)
         names = tuple(path.relative_to(root).as_posix() for path in (place, *tables))
         for name in scene_names(place):
@@ -102,7 +105,7 @@ class NuScenes(FolderReader):
         if tables.astray:
             message = f"{tables.astray} boxes of the tables belong to no sample; they may be of this scene"
             findings.add(note("unlinked_rows", "log", message, AGAIN, tables.astray, 0, "boxes"))
-        kept, order = _posed(files, scene, findings)
+        order = _posed(files, scene, findings)
         times_s = (scene.sample_us[order] - scene.sample_us[order[0]]) / 1e6
         check_span(files, files.path / "sample.json", times_s, len(set(scene.box_thing)))
         time_of = np.full(len(scene.sample_us), -1)
@@ -118,7 +121,9 @@ class NuScenes(FolderReader):
             seconds=pack(times_s, TIME_STEP_S),
             ego=Ego(track=ego.track(), point=POINT),
             actors=_actors(files, scene, time_of, findings),
-            complete=tuple(sorted(set(NUSCENES.values()) - {"object"} - ({"bus"} if _BENDY in scene.box_word else set()))),
+            complete=tuple(
+                sorted(set(NUSCENES.values()) - {"object"} - ({"bus"} if _BENDY in scene.box_word else set()))
+            ),
             cameras=tuple(found for name in sorted(scene.cameras) if (found := _camera(scene.cameras[name], findings))),
         )
         video = video_of(files, _pictures(files, scene, start_us), drive.times_s[-1], self.video_fps)
@@ -145,8 +150,8 @@ def _digest(scene: TabledScene) -> bytes:
     return total.digest()
 
 
-def _posed(files: SceneFiles, scene: TabledScene, findings: Findings) -> tuple[BoolArray, FloatArray]:
-    """Which samples (S,) have a time and a pose of our car, and the numbers of these in order of time."""
+def _posed(files: SceneFiles, scene: TabledScene, findings: Findings) -> IntArray:
+    """The numbers of the samples that have a time and a pose of our car, in order of time."""
     count = len(scene.sample_us)
     if not count:
         raise files.fault(files.path / "sample.json", "no_boxes", "the scene has no sample", AGAIN)
@@ -174,7 +179,7 @@ def _posed(files: SceneFiles, scene: TabledScene, findings: Findings) -> tuple[B
     if (np.diff(scene.sample_us[order]) <= 0).any():
         message = "two samples have one time"
         raise files.fault(files.path / "sample.json", "two_ego_poses", message, "keep one of them")
-    return sound, order
+    return order
 
 
 def _refuse_leaning(files: SceneFiles, table: str, quat_wxyz: FloatArray) -> None:
@@ -184,7 +189,9 @@ def _refuse_leaning(files: SceneFiles, table: str, quat_wxyz: FloatArray) -> Non
     leaning = int((unit & ~_upright(quat_wxyz)).sum())
     if leaning > LEAN_MAX * max(int(unit.sum()), 1):
         message = f"{leaning} of {int(unit.sum())} turns lean by over 26 degrees (limit {LEAN_MAX:.0%} of them)"
-        raise files.fault(files.path / table, "boxes_lean", message, "give quaternions as w, x, y, z, in a frame with z up")
+        raise files.fault(
+            files.path / table, "turns_lean", message, "give quaternions as w, x, y, z, in a frame with z up"
+        )
 
 
 def _upright(quat_wxyz: FloatArray) -> BoolArray:
@@ -194,9 +201,7 @@ def _upright(quat_wxyz: FloatArray) -> BoolArray:
         return np.asarray(unit & (1 - 2 * (quat_wxyz[:, 1] ** 2 + quat_wxyz[:, 2] ** 2) >= UPRIGHT_MIN))
 
 
-def _actors(
-    files: SceneFiles, scene: TabledScene, time_of: FloatArray, findings: Findings
-) -> tuple[Actor, ...]:
+def _actors(files: SceneFiles, scene: TabledScene, time_of: IntArray, findings: Findings) -> tuple[Actor, ...]:
     """All with a track, by id."""
     names, words = np.array(scene.box_thing, dtype=object), np.array(scene.box_word, dtype=object)
     place, size, turn, points = np.split(scene.box, [3, 6, 10], axis=1)
@@ -205,7 +210,9 @@ def _actors(
     _refuse_leaning(files, ANNOTATIONS, turn)
     for name in sorted(set(names[~sound].tolist())):
         count = int((names[~sound] == name).sum())
-        message = f"{count} boxes of {name or 'no instance'} are not finite, far away, or turned by no upright quaternion"
+        message = (
+            f"{count} boxes of {name or 'no instance'} are not finite, far away, or turned by no upright quaternion"
+        )
         findings.add(doubt("unusable_box", name or "log", message, "annotate them again", count, 0, "boxes"))
     kept = sound & (time_of[scene.box_sample] >= 0)
     if not kept.any():

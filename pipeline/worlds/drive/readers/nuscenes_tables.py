@@ -9,6 +9,7 @@ height; times in microseconds. Lyft's tables (level 5, 2019) have the same layou
 from __future__ import annotations
 
 import math
+import re
 from array import array
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
@@ -35,6 +36,8 @@ LIDAR: Final = "LIDAR_TOP"
 AHEAD: Final = "CAM_FRONT"
 AGAIN: Final = "fetch the tables again"
 _RIDER: Final = {"cycle.with_rider": " with rider", "cycle.without_rider": " without rider"}
+WORD_MAX: Final = 190  # characters of a token, a name or a path; those of the released tables have up to 102
+_HALVES: Final = re.compile("[\ud800-\udfff]")
 _BOX: Final = 11  # numbers of a box: place, size, rotation, lidar points
 
 
@@ -126,10 +129,11 @@ def _add_sensors(folder: Path, sample_of: Mapping[str, tuple[TabledScene, int]])
     """Poses of our car, cameras and pictures."""
     channels = _by_token(folder, "sensor", "channel", "modality")
     mounts = {
-        token: SensorMount(*channels.get(sensor, ("", "")), place, turn, lens)
+        token: SensorMount(channels[sensor][0], channels[sensor][1], place, turn, lens)
         for token, (sensor, place, turn, lens) in _by_token(
             folder, "calibrated_sensor", "sensor_token", translation=3, rotation=4, camera_intrinsic=(3, 3)
         ).items()
+        if sensor in channels
     }
     wanted: defaultdict[str, list[tuple[TabledScene, int]]] = defaultdict(list)
     rows = _rows(
@@ -186,9 +190,7 @@ def _add_boxes(folder: Path, sample_of: Mapping[str, tuple[TabledScene, int]], s
     return astray
 
 
-def _by_token(
-    folder: Path, table: str, *words: str, **numbers: int | tuple[int, int] | None
-) -> dict[str, list[Any]]:
+def _by_token(folder: Path, table: str, *words: str, **numbers: int | tuple[int, int] | None) -> dict[str, list[Any]]:
     """`_rows` by their tokens. Raises RawDataError where two have one."""
     found: dict[str, list[Any]] = {}
     for token, *row in _rows(folder, table, "token", *words, **numbers):
@@ -206,7 +208,7 @@ def _rows(folder: Path, table: str, *words: str, **numbers: int | tuple[int, int
         for entry in split_scenes(read_file(path), _nameless):
             row = entry.value if isinstance(entry.value, dict) else {}
             yield [
-                *(value if isinstance(value := row.get(word), str) else "" for word in words),
+                *(_word(row.get(word)) for word in words),
                 *(row.get(key) if shape is None else _shaped(row.get(key), shape) for key, shape in numbers.items()),
             ]
     except JsonFaultError as error:
@@ -231,6 +233,12 @@ def _shaped(value: Any, shape: int | tuple[int, int]) -> Any:
     if not isinstance(value, list) or len(value) != shape:
         return (math.nan,) * shape
     return tuple(_number(one) for one in value)
+
+
+def _word(value: Any) -> str:
+    """A name or a path; empty where it is none, or none that can be written."""
+    fits = isinstance(value, str) and len(value) <= WORD_MAX and not _HALVES.search(value)
+    return value if fits else ""
 
 
 def _number(value: Any) -> float:
