@@ -185,7 +185,7 @@ def examine_claims(tasks: Sequence[ReleasedTask]) -> Consistency:
     found: dict[Hashable, Contradiction] = {}
     confirmed: dict[Claim, Claim] = {}
     for claim in claims:
-        is_aside = claim.what is not None and claim.what.relation == ACROSS  # the pose looks the other way
+        is_aside = any(words in claim.asked for words in _TABLE["relations"][ACROSS])  # the pose looks the other way
         if (off := off_view_deg(claim.task)) is not None and off > HALF_VIEW_DEG and not is_aside:
             found[claim, "target_out_of_view"] = Contradiction(
                 "target_out_of_view", claim, None, off, HALF_VIEW_DEG, "deg"

@@ -210,6 +210,10 @@ def test_sides_as_the_observation_sees_them(side: str, x: float, status: str, tm
 def test_observations_that_look_past_their_target(yaw: float, reason: str, tmp_path: Path) -> None:
     found = examined(tmp_path, task(observation_pose=[10, 40, 9, 0, 0, yaw]))
     assert found.table["reason"].to_pylist() == [reason]
+    across = task(
+        asked="What is the shop across the street from the bank called?", observation_pose=[10, 40, 9, 0, 0, yaw]
+    )
+    assert examined(tmp_path, across).table["reason"].to_pylist() == [UNEXAMINED], "it looks away from the bank"
     at_it = task(observation_pose=[30, 40.5, 9, 0, 0, 0])
     assert examined(tmp_path, at_it).table["reason"].to_pylist() == [UNEXAMINED]
 
