@@ -92,7 +92,7 @@ SEEN_OF_ARMS = {"arm_lm", "arm_lm_net", "arm_mt", "arm_sm", "arm_sm_net", "arm_s
 @pytest.mark.real_data
 def test_a_real_episode_of_rlbench() -> None:
     ((_, scene),) = scenes("rlbench", REAL_DATA / "manipulation" / "rlbench")
-    rows = every_question(scene)
+    rows = every_question(scene.model_copy(update={"video": None}))  # its film has the gripper for a part of the time
     asked, wrong = answered_again(rows, Episode(scene).answer)
     assert not wrong, f"{len(wrong)} of {asked}: {wrong[:10]}"
     assert asked == len(rows) >= 100
