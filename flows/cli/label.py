@@ -14,7 +14,7 @@ from pipeline.core.errors import ConfigError, require_extra
 def label(folder: Path, host: str, port: int, propose: str | None, model: str | None, key_env: str | None) -> None:
     """Serves the page until it is stopped. Raises ConfigError, RawDataError, StoreError."""
     if (model or key_env) and not (propose and model):
-        raise ConfigError("--model and --key-env are of a model that proposes boxes: give its server with --propose")
+        raise ConfigError("a model that proposes boxes needs its server (--propose URL) and its name (--model NAME)")
     require_extra("scans", "label")
     from flows.label_app.app import LabelPages
     from flows.label_app.detector import Detect, detect, model_detector
