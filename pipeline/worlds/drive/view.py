@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cached_property
+from itertools import product
 from typing import Final
 
 import numpy as np
@@ -44,6 +45,10 @@ DRAWN: Final = Shown(
     },
     complete=None,
 )  # fmt: skip
+# Corners (8, 3) of a box of one metre about its middle; columns across a box in the picture, as shares of its width.
+_CORNERS: Final = np.array(list(product((-0.5, 0.5), repeat=3)))
+_ACROSS: Final = (np.arange(32) + 0.5) / 32
+BEFORE_CAMERA_M: Final = 0.1
 MAP_M: Final = (60.0, 80.0)  # that film reaches so far ahead and behind, and to each side
 
 
@@ -69,6 +74,7 @@ class DriveView:
         self.facts: Drive = scene.facts
         self.times_s = times_s = self.facts.times_s
         actors = self.facts.actors
+        self._filmed: dict[int, tuple[FloatArray, FloatArray]] = {}
         self.ids: StrArray = np.array([actor.id for actor in actors], dtype=object)
         self.categories: StrArray = np.array([actor.category for actor in actors], dtype=object)
         unknown = (np.nan, np.nan, np.nan)
@@ -145,6 +151,41 @@ class DriveView:
             return 0.0
         (fx, fy), (cx, cy) = shot.focal_px, shot.centre_px
         return float(0 <= x / z * fx + cx <= shot.width and 0 <= y / z * fy + cy <= shot.height)
+
+    def in_film(self, index: int) -> tuple[FloatArray, FloatArray]:
+        """How large actors (A,) are in the picture of the film at a time, and how much of each is hidden there.
+
+        The side of a square as large as the upright rectangle around the box in the picture, pixels; and the share of
+        its width where a nearer box stands before its middle. NaN: no camera is known, it is not ahead, or has no box.
+        """
+        if index not in self._filmed:
+            self._filmed[index] = self._in_film(index)
+        return self._filmed[index]
+
+    def _in_film(self, index: int) -> tuple[FloatArray, FloatArray]:
+        size = np.full(len(self.ids), np.nan)
+        hidden = size.copy()
+        shot = self._camera
+        if self.scene.video is None or shot is None or shot.place_m is None or shot.ego_from_camera is None:
+            return size, hidden
+        corners = turned_about_z(_CORNERS * self.size_m[:, None], self.yaw_deg[:, index, None])
+        about_us = turned_about_z(
+            self.place_m[:, index, None] + corners - self.ego_m[index], -float(self.ego_yaw_deg[index])
+        )
+        local = (about_us - np.array(shot.place_m)) @ np.array(shot.ego_from_camera)
+        known = np.flatnonzero((local[..., 2] > BEFORE_CAMERA_M).all(1))  # never where one is NaN
+        if not len(known):
+            return size, hidden
+        xy = local[known, :, :2] / local[known, :, 2:]
+        low, high, depth_m = xy.min(1), xy.max(1), local[known, :, 2]
+        size[known] = np.sqrt(((high - low) * np.array(shot.focal_px)).prod(1))
+        at = low[:, :1] + (high - low)[:, :1] * _ACROSS  # (n, k) columns of each, left to right
+        middle = (low + high)[:, 1] / 2
+        nearer = depth_m.mean(1)[None, :] < depth_m.min(1)[:, None]
+        before = nearer & (low[None, :, 1] <= middle[:, None]) & (high[None, :, 1] >= middle[:, None])
+        covers = (low[None, :, :1] <= at[:, None, :]) & (at[:, None, :] <= high[None, :, :1]) & before[:, :, None]
+        hidden[known] = covers.any(1).mean(1)
+        return size, hidden
 
     @cached_property
     def _camera(self) -> DriveCamera | None:

@@ -14,10 +14,12 @@ from pydantic import Field
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.core.schema import Finding, Limits, Metres, Rejection, Share
 from pipeline.geometry.bearings import turn_between_deg
-from pipeline.questions.gate import NamedThing, Shown
+from pipeline.questions.gate import NamedThing, Shown, named_rules
+from pipeline.questions.rules import first_broken
 from pipeline.questions.selection import times_held
-from pipeline.worlds.flight.facts import Action, FlightMotion, FlightScene, Segment
-from pipeline.worlds.flight.places import LEAST_M, by_name, nameable
+from pipeline.reading.maps.appearance import NOUN_OF
+from pipeline.worlds.flight.facts import Action, Flight, FlightMotion, FlightScene, Segment
+from pipeline.worlds.flight.places import BESIDE, LEAST_M, by_name, nameable
 from pipeline.worlds.flight.steps import ALL, CLIMBS, GENERAL, RESTS, TILTS, Actions, CaptionStep
 
 # What an answer may rest on. "seconds": that durations are those of the flight.
@@ -128,11 +130,40 @@ DRAWN: Final = Shown(
     },
     complete=None,
 )  # fmt: skip
-_BARE: Final = re.compile(r"the (?:(?:tallest|lowest|largest) )?\w+")  # a noun alone, or beside others of it
+_RANKED: Final = re.compile(r"the (?:(?:tallest|lowest|largest) )?")  # before a noun; among what the log knows
+_NOUNS: Final = frozenset(NOUN_OF.values())
 GAUGE_PX: Final = 240.0  # of that gauge
 SPANS_M: Final = (150.0, 600.0, 2400.0, 12000.0)  # of the gauge: the first that holds the flight, for nearly all 150
 
 R = TypeVar("R", bound=FlightRules)
+
+
+def _is_bare(label: str, sort: str | None) -> bool:
+    """Whether a label is a noun alone, "the storage tank" or "the tallest building", and so fits what no log has."""
+    said = _RANKED.match(label)
+    noun = label[said.end() :].casefold() if said else ""
+    return bool(noun) and (" " not in noun or noun in _NOUNS or noun == (sort or "").casefold())
+
+
+def _told_apart(flight: Flight) -> Flight:
+    """The flight without the labels that fit other things in its film, of which the log does not know all.
+
+    Nor those of what stands beside such a thing.
+    """
+    if flight.complete is None:
+        return flight
+    shown = replace(FILMED, complete=frozenset(flight.complete))
+    why: dict[str, Rejection] = {}
+    for mark in flight.landmarks:
+        if mark.label and _is_bare(mark.label, mark.sort):
+            broken = first_broken(named_rules(shown, NamedThing(mark.label, mark.sort or "thing")))
+            why |= {mark.label: broken.rejection()} if broken else {}
+    told = [why.get(m.label or "") or why.get((m.label or "").partition(BESIDE)[2]) for m in flight.landmarks]
+    landmarks = [
+        mark if reason is None else mark.model_copy(update={"label": None, "proof": (), "unnameable_reason": reason})
+        for mark, reason in zip(flight.landmarks, told, strict=True)
+    ]
+    return flight.model_copy(update={"landmarks": tuple(landmarks)})
 
 
 def gauge_span_m(top_m: float) -> float:
@@ -171,7 +202,8 @@ class FlightView(Generic[R]):
         length = video.frames / video.fps if video and video.frames and video.fps else None
         self.end_s = round(float(length if length is not None else t[-1] if len(t) else 0.0), 6)  # a sum of steps
         named = rules.landmarks == "legend"
-        self.flight = by_name(scene.facts, self.end_s, rules.legend_share_min) if named else scene.facts
+        filmed = _told_apart(scene.facts) if scene.video is not None else scene.facts
+        self.flight = by_name(scene.facts, self.end_s, rules.legend_share_min) if named else filmed
         self.doubted = doubted_stretches(scene.findings, self.flight.video_offset_s)
         within = (t >= -_EPS_S) & (t <= self.end_s + _EPS_S) & ~within_any(t, self.doubted)
         self.t_s = t[within]
@@ -387,8 +419,8 @@ class FlightView(Generic[R]):
         """A place as a question names it: by a look, by what it stands beside, or by a name of its own."""
         mark = self.flight.landmarks[self.places[place].index]
         label = self.places[place].label
-        told = label if label == mark.name or not _BARE.fullmatch(label) else ""
-        return NamedThing(label, mark.sort or "thing", seen, mark=told)
+        named = self.rules.landmarks == "legend" or not _is_bare(label, mark.sort)
+        return NamedThing(label, mark.sort or "thing", seen, mark=label if named else "")
 
     def times_in_view(self, place: int) -> int:
         """How often the video shows a place."""
@@ -424,7 +456,8 @@ class FlightView(Generic[R]):
     def no_goal(self) -> str:
         """Why the goal, if it is not `goal`, cannot be asked about."""
         wanted = (self.flight.goal or "").strip().casefold()
-        unnamed = (mark.name or "" for mark in self.flight.landmarks if mark.label is None)
+        marks = zip(self.flight.landmarks, self.scene.facts.landmarks, strict=True)
+        unnamed = (name or "" for mark, was in marks if mark.label is None for name in (mark.name, was.label))
         named = any(name.casefold() == wanted for name in unnamed)
         return "no_goal" if not wanted else "goal_not_described" if named else "goal_is_no_landmark"
 

@@ -125,6 +125,7 @@ def flight(
             goal=goal,
             route=tuple(route),
             landmarks=tuple(landmarks),
+            complete=None,
             motion=moved,
         ),
         findings=tuple(findings),

@@ -11,6 +11,7 @@ import numpy as np
 
 from pipeline.benchmarks.embodied4c.arm.view import CM, GAP_MIN_CM, NEAR_MIN_CM, ArmExam, case, named, order
 from pipeline.benchmarks.embodied4c.case import ExamCase, choose, is_larger, number, ranked, sector, words
+from pipeline.core.arrays import BoolArray
 
 COLOURS: Final = ("red", "green", "blue", "yellow", "orange", "purple", "white", "black", "grey", "brown")
 
@@ -24,6 +25,7 @@ def kind_nearest(view: ArmExam) -> Iterator[ExamCase]:
             continue
         row = int(away.argmin())
         one = case(view, "arm_cl", index)
+        one.name(view.called(row, index))
         others = away[view.categories != view.categories[row]]
         if len(others):
             one.require("another_as_near", float(others.min() - away[row]), ">=", GAP_MIN_CM, "cm")
@@ -50,6 +52,7 @@ def colour(view: ArmExam) -> Iterator[ExamCase]:
         told = view.facts.items[first].attributes.get("colour")
         if told:
             one = case(view, "arm_at_near", index)
+            one.name(view.called(first, index))
             one.require("another_as_near", float(away[then] - away[first]), ">=", GAP_MIN_CM, "cm")
             yield words(one, told, COLOURS)
 
@@ -100,7 +103,7 @@ def lies_on(view: ArmExam) -> Iterator[ExamCase]:
             if int(below) not in view.names or int(above) not in view.names:
                 continue
             name, answer = view.names[int(below)], view.names[int(above)]
-            one = case(view, "arm_tp", index, (name,), int(below), thing=name)
+            one = case(view, "arm_tp", index, (name,), int(below), int(above), thing=name)
             one.require("several_on_it", int(view.on_item(index)[:, below].sum()), "<=", 1, "things")
             one.require("held", float(view.away_m(int(above), index)) * CM, ">=", 2 * NEAR_MIN_CM, "cm")
             yield words(one, answer, view.names.values(), (answer.removeprefix("the "),))
@@ -111,13 +114,24 @@ def count(view: ArmExam) -> Iterator[ExamCase]:
     if not view.facts.items_complete:
         return
     kinds = Counter(view.categories.tolist())
-    colours = Counter(told for item in view.facts.items if (told := item.attributes.get("colour")))
+    of_colour = np.array([item.attributes.get("colour", "") for item in view.facts.items], dtype=object)
+    colours = Counter(told for told in of_colour.tolist() if told)
     for index in view.moments[-1:]:
         for kind, n in kinds.items():
-            yield number(case(view, "arm_ct", index, (kind,), thing=kind), float(n), "")
+            one = _counting(view, case(view, "arm_ct", index, (kind,), thing=kind), index, view.categories == kind)
+            yield number(one, float(n), "")
         for told, n in colours.items():
-            yield number(case(view, "arm_ct_colour", index, (told,), colour=told), float(n), "")
-        yield number(case(view, "arm_ct_all", index), float(len(view.ids)), "")
+            one = case(view, "arm_ct_colour", index, (told,), colour=told)
+            yield number(_counting(view, one, index, of_colour == told), float(n), "")
+        every = np.ones(len(view.ids), dtype=bool)
+        yield number(_counting(view, case(view, "arm_ct_all", index), index, every), float(len(view.ids)), "")
+
+
+def _counting(view: ArmExam, one: ExamCase, index: int, counted: BoolArray) -> ExamCase:
+    """The case, with what it counts named: each of them is in the picture."""
+    for row in np.flatnonzero(counted).tolist():
+        one.name(view.called(row, index))
+    return one
 
 
 def larger(view: ArmExam) -> Iterator[ExamCase]:

@@ -117,6 +117,7 @@ def nearest_lately(view: ArmExam) -> Iterator[ExamCase]:
             continue
         row, second = (int(n) for n in away.argsort()[:2])
         one = case(view, "arm_sm_nearest", (before, index), (seconds,), seconds=seconds, point=view.point)
+        one.name(view.called(row, before))
         one.require("another_as_near", float(away[second] - away[row]), ">=", GAP_MIN_CM, "cm")
         one.require("no_name", float(row in view.names), ">=", 1, "names")
         name = view.names.get(row, "")
@@ -145,6 +146,7 @@ def moved_most(view: ArmExam) -> Iterator[ExamCase]:
             continue
         row = int(moved.argmax())
         one = case(view, "arm_lm_moved", (0, index))
+        one.name(view.called(row, index))
         one.fact("moved", str(view.ids[row]), float(moved[row]), "cm")
         one.require("nothing_moved", float(moved[row]), ">=", WAY_MIN_CM, "cm")
         one.require("several_moved", float(np.delete(moved, row).max()), "<=", WAY_MIN_CM / 10, "cm")

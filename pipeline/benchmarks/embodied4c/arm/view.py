@@ -79,6 +79,10 @@ class ArmExam(ArmView):
         mark = next((word for word in (item.attributes.get("colour"), item.role) if word and word in words), "")
         return NamedThing(words, item.category, self.seen(self.item_m[row, index]), doubles=doubles, mark=mark)
 
+    def called(self, row: int, index: int) -> NamedThing:
+        """The same of what an answer is about, or counts: by its name, or else by what it is."""
+        return self.thing(row, index, self.names.get(row, f"the {self.categories[row]}"))
+
     def away_m(self, row: int, index: int) -> float:
         """From the gripper's point to the middle of a thing."""
         return float(np.linalg.norm(self.item_m[row, index] - self.gripper_m[index]))

@@ -154,12 +154,15 @@ def all_sure(view: DriveExam, kinds: BoolArray, moment: int) -> Measure:
 def seen_rules(view: DriveExam, actor: int, moment: int) -> list[Measure]:
     """That an actor is seen well, as far as the log tells."""
     rules, who = view.rules, str(view.ids[actor])
+    size_px, hidden = view.in_film(int(view.moments[moment]))
     told: tuple[tuple[FloatArray, Callable[[float], Measure]], ...] = (
-        (view.points, lambda number: rule("hardly_measured", number, ">=", rules.points_min, "points", who)),
-        (view.occluded, lambda level: rule("occluded", level, "<=", rules.occluded_max, "level", who)),
-        (view.truncated, lambda share: rule("truncated", share, "<=", rules.truncated_max, "share", who)),
+        (view.points[:, moment], lambda number: rule("hardly_measured", number, ">=", rules.points_min, "points", who)),
+        (view.occluded[:, moment], lambda level: rule("occluded", level, "<=", rules.occluded_max, "level", who)),
+        (view.truncated[:, moment], lambda share: rule("truncated", share, "<=", rules.truncated_max, "share", who)),
+        (size_px, lambda side: rule("too_small_in_picture", side, ">=", rules.side_px_min, "pixels", who)),
+        (hidden, lambda share: rule("hidden_in_picture", share, "<=", rules.hidden_max, "share", who)),
     )
-    return [of(value) for table, of in told if np.isfinite(value := float(table[actor, moment]))]
+    return [of(value) for table, of in told if np.isfinite(value := float(table[actor]))]
 
 
 def case(
@@ -171,9 +174,15 @@ def case(
     for ref in about:
         for measure in ref.rules:
             found.measured(measure)
-        seen = view.pictured(ref.actor, int(view.moments[moment]))
-        found.name(NamedThing(ref.words, ref.kind, seen))
+        name_actor(view, found, ref.words, ref.actor, moment, KINDS[ref.kind])
     return found
+
+
+def name_actor(view: DriveExam, one: ExamCase, words: str, actor: int, moment: int, kinds: Iterable[str]) -> None:
+    """Names an actor by words that may mean anything of some categories, of which then all must be known."""
+    seen = view.pictured(actor, int(view.moments[moment]))
+    for kind in sorted(kinds):
+        one.name(NamedThing(words, kind, seen))
 
 
 def mark(view: DriveExam, one: ExamCase, name: str, place: FloatArray) -> None:

@@ -18,6 +18,7 @@ from pipeline.benchmarks.embodied4c.drive.refs import (
     kinds_of,
     mark,
     mark_all,
+    name_actor,
     named,
     of_kind,
     plural,
@@ -173,6 +174,7 @@ def neighbour(view: DriveExam) -> Iterator[ExamCase]:
         category = str(view.categories[actor])
         second = float(np.where(view.categories != category, gap, np.inf).min())
         one = case(view, "tp_next", moment, (ref.key,), ref, thing=ref.said)
+        name_actor(view, one, f"the road user next to {ref.words}", actor, moment, ROAD_USERS)
         one.measured(all_sure(view, users, moment))
         one.require("nothing_beside", float(gap[actor]), "<=", 10.0, "m")
         one.require("own_size_matters", view.near_m[ref.actor, moment] - gap[actor], ">=", 0.5, "m")

@@ -11,6 +11,7 @@ import numpy as np
 from pipeline.benchmarks.embodied4c.case import ExamCase, choose, is_larger, number, ranked, sector, words
 from pipeline.benchmarks.embodied4c.flight.view import FlightExam, bare, case, label_of, named, steady
 from pipeline.core.identity import digest
+from pipeline.questions.gate import NamedThing
 from pipeline.worlds.flight.facts import Action
 
 
@@ -24,6 +25,7 @@ def kind_nearest(view: FlightExam) -> Iterator[ExamCase]:
         row = int(gaps.argmin())
         sort = sorts[row]
         one = case(view, "air_cl", second, (), flight.pool[row])
+        one.name(NamedThing("the landmark nearest to the drone", "landmark"))  # of whatever kind: the log knows all
         others = [gap for gap, other in zip(gaps.tolist(), sorts, strict=True) if other != sort]
         one.require("kind_unnamed", float(sort is not None), ">=", 1, "names")
         lead = min(others, default=np.inf) - float(gaps[row])

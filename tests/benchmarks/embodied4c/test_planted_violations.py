@@ -1,0 +1,103 @@
+"""Drives, flights and arms of which a question would name or read what is not shown so: each is refused for that."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pipeline.core.schema import AnyScene, Video
+from pipeline.worlds.drive import facts as drives
+from tests.benchmarks.embodied4c.planted import actor, drive, item, turning
+from tests.benchmarks.embodied4c.test_shown import BALL, filmed
+from tests.benchmarks.urbanvideo.flights import flight, mark, motion
+from tests.oracles.exam_check import asked_of
+
+# Ahead, level, 90 degrees wide and 62 high.
+FRONT = drives.DriveCamera(
+    name="front",
+    width=1000,
+    height=600,
+    focal_px=(500.0, 500.0),
+    centre_px=(500.0, 300.0),
+    place_m=(0.0, 0.0, 1.5),
+    ego_from_camera=((0.0, 0.0, 1.0), (-1.0, 0.0, 0.0), (0.0, -1.0, 0.0)),
+)
+EVERYBODY = tuple(sorted(drives.CATEGORIES))
+
+
+def road(*actors: drives.Actor, complete: tuple[str, ...] = EVERYBODY, **more: Any) -> AnyScene:
+    """A drive before its front camera."""
+    scene = drive(*actors, cameras=(FRONT,), complete=complete, **more)
+    return scene.model_copy(update={"video": Video(path="front.mp4", fps=10.0, frames=31, width=1000, height=600)})
+
+
+def air(*marks: Any, complete: tuple[str, ...] = (), **more: Any) -> AnyScene:
+    """A flight over landmarks that are all in the picture from beginning to end."""
+    always = [(0.0, 26.0)]
+    moves = [("fly forward", 10, 100), ("turn left", 5, 90), ("fly forward", 11, 100)]
+    moved = motion(moves, views=dict.fromkeys(range(len(marks)), always), **more)
+    return flight(moved, marks).with_facts(complete=complete)
+
+
+def thing(category: str, y: float, colour: str | None = None, **more: Any) -> Any:
+    """Something on the table, so far to the robot's left."""
+    found = item(category, BALL, (0.3, y, 0.3), **more)
+    return found.model_copy(update={"attributes": {"colour": colour} if colour else {}, "id": f"{category} {y}"})
+
+
+AHEAD = actor("car", 20.0, 0.0)
+TRUCK = actor("truck", 30.0, 6.0, name="other")
+SOME = ("car", "truck", "vehicle")  # which is no full list of all that is called a vehicle
+WALKERS = (actor("pedestrian", 8.0, 6.0, name="one"), actor("car", 3.0, 12.0, name="other"))
+TWO = (actor("pedestrian", 14.0, 3.0), actor("car", 20.0, 6.0, name="other"))
+RED = mark("the red tower", 60, 60, top=30.0, kind="tower")
+CHURCH = mark("the grey church", -60, 80, kind="church")
+OUTSIDE = thing("ball", 1.1, colour="red")  # 1.088 m to a side is in the picture
+CUBE = thing("cube", 1.9)
+TURNS = turning(0.0, 30.0, -90.0, 120.0)
+UNLOGGED, UNSEEN, UNREAD = ("others_not_logged", 0, 1), ("not_in_picture", 0, 1), ("not_shown", 0, 1)
+DOUBLE = ("double_in_picture", 1, 0)
+
+HIDDEN, SMALL = ("hidden_in_picture", 1, 0.5), ("too_small_in_picture", 500 * (0.4 / 39.8 * (1.85 / 39.8 - 1.15 / 40.2)) ** 0.5, 12)
+# What is planted: a log, the kind of question that would ask of it, what it is about, the reason, its value and limit.
+PLANTED: dict[str, tuple[AnyScene, str, str, tuple[Any, ...]]] = {
+    "a car of which there may be a nearer": (road(AHEAD, complete=()), "dt_near", "car", UNLOGGED),
+    "a family known in part": (road(AHEAD, TRUCK, complete=SOME), "dt_near", "vehicle", UNLOGGED),
+    "a kind of which others may be nearer": (road(AHEAD, TRUCK, complete=("car",)), "cl_side", "", UNLOGGED),
+    "a neighbour that no log may have": (road(*TWO, complete=("pedestrian",)), "tp_next", "ped", UNLOGGED),
+    "a car behind a front camera": (road(actor("car", -20.0, 0.0)), "dt_near", "car", UNSEEN),
+    "what is behind it": (road(actor("car", -20.0, 0.0), TRUCK), "cl_side", "behind", UNSEEN),
+    "a neighbour beside the picture": (road(*WALKERS), "tp_next", "ped", UNSEEN),
+    "a car behind a truck": (road(AHEAD, actor("truck", 10.0, 0.0, name="t")), "dt_near", "car", HIDDEN),
+    "a cone of five pixels by nine": (road(actor("traffic cone", 40.0, 0.0)), "lc_sector", "cone", SMALL),
+    "cars all around counted in a film": (road(AHEAD), "ct_near", "car", UNREAD),
+    "half a metre of six": (road(actor("car", 7.0, 0.0)), "dt_near", "car", ("read_too_coarsely", 1 / 6, 0.1)),
+    "beyond a drawn map": (drive(actor("car", 62.0, 0.0)), "dt_near", "car", UNSEEN),
+    "the landmark nearest of some": (air(RED, CHURCH), "air_cl", "", UNLOGGED),
+    "a compass in a film": (air(RED, heading=90.0), "air_or", "", UNREAD),
+    "the ball of a target's log": (filmed(thing("ball", 0.3)), "arm_dt", "ball", UNLOGGED),
+    "a ball beside the picture": (filmed(OUTSIDE, complete=True), "arm_dt", "ball", UNSEEN),
+    "the red of two balls": (filmed(thing("ball", 0.3, "red"), OUTSIDE, complete=True), "arm_at", "ball", DOUBLE),
+    "balls counted, one not shown": (filmed(OUTSIDE, CUBE, complete=True), "arm_ct", "ball", UNSEEN),
+    "red things counted, none shown": (filmed(OUTSIDE, CUBE, complete=True), "arm_ct_colour", "red", UNSEEN),
+    "the nearest, beside the picture": (filmed(OUTSIDE, CUBE, complete=True), "arm_cl", "", UNSEEN),
+    "its colour": (filmed(OUTSIDE, CUBE, complete=True), "arm_at_near", "", UNSEEN),
+    "it was nearest before": (filmed(OUTSIDE, CUBE, complete=True), "arm_sm_nearest", "", UNSEEN),
+    "it was moved": (filmed(thing("ball", 1.1, moves_m=(0, 0.2, 0)), CUBE, complete=True), "arm_lm_moved", "", UNSEEN),
+    "a joint's rate in a film": (filmed(thing("ball", 0.3), arm=TURNS), "arm_md_rate", "", UNREAD),
+}
+
+
+def words(row: dict[str, Any]) -> str:
+    return " ".join(row["operands"][2:]).replace("the ego vehicle", "us")
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_a_question_that_what_is_shown_does_not_bear_is_refused_for_that(name: str) -> None:
+    scene, kind, about, reason = PLANTED[name]
+    rows = [row for row in asked_of(scene) if row["operands"][0] == kind and about in words(row)]
+    assert not [row["wording"] for row in rows if row["reason"] is None]
+    assert reason in [
+        (row["reason"], pytest.approx(row["measured"], abs=1e-5), row["limit"]) for row in rows if row["reason"]
+    ]
