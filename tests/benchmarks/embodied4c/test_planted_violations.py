@@ -59,7 +59,8 @@ TURNS = turning(0.0, 30.0, -90.0, 120.0)
 UNLOGGED, UNSEEN, UNREAD = ("others_not_logged", 0, 1), ("not_in_picture", 0, 1), ("not_shown", 0, 1)
 DOUBLE = ("double_in_picture", 1, 0)
 
-HIDDEN, SMALL = ("hidden_in_picture", 1, 0.5), ("too_small_in_picture", 500 * (0.4 / 39.8 * (1.85 / 39.8 - 1.15 / 40.2)) ** 0.5, 12)
+CONE_PX = 500 * (0.4 / 39.8 * (1.85 / 39.8 - 1.15 / 40.2)) ** 0.5  # its nearest side is at 39.8 m, its farthest at 40.2
+HIDDEN, SMALL = ("hidden_in_picture", 1, 0.5), ("too_small_in_picture", CONE_PX, 12)
 # What is planted: a log, the kind of question that would ask of it, what it is about, the reason, its value and limit.
 PLANTED: dict[str, tuple[AnyScene, str, str, tuple[Any, ...]]] = {
     "a car of which there may be a nearer": (road(AHEAD, complete=()), "dt_near", "car", UNLOGGED),
