@@ -169,9 +169,8 @@ class DriveView:
         if self.scene.video is None or shot is None or shot.place_m is None or shot.ego_from_camera is None:
             return size, hidden
         corners = turned_about_z(_CORNERS * self.size_m[:, None], self.yaw_deg[:, index, None])
-        about_us = turned_about_z(
-            self.place_m[:, index, None] + corners - self.ego_m[index], -float(self.ego_yaw_deg[index])
-        )
+        offset = self.place_m[:, index, None] + corners - self.ego_m[index]
+        about_us = turned_about_z(offset, -self.ego_yaw_deg[index, None])
         local = (about_us - np.array(shot.place_m)) @ np.array(shot.ego_from_camera)
         known = np.flatnonzero((local[..., 2] > BEFORE_CAMERA_M).all(1))  # never where one is NaN
         if not len(known):
