@@ -13,7 +13,7 @@ from pipeline.drawing.raster import INK, SIZE, Raster, colours_of
 from pipeline.geometry.angles import turned_about_z
 from pipeline.reading.footage import Footage, log_footage
 from pipeline.worlds.drive.facts import CATEGORIES, DriveScene
-from pipeline.worlds.drive.view import EGO, DriveView
+from pipeline.worlds.drive.view import DOT_M, EGO, DriveView
 
 FPS: Final = 10
 PX_PER_M: Final = 3.0
@@ -28,7 +28,7 @@ _LIGHTS: Final = {"red": "red", "yellow": "amber", "green": "green"}
 _LINE: Final = 17  # pixels between lines of the legend
 _LEGEND: Final = 14  # lines that have room
 _LAMP: Final = 2.5  # pixels
-_LEAST: Final = 6.0  # pixels; what is smaller is a dot of this size
+_LEAST: Final = DOT_M * PX_PER_M  # pixels; what is smaller is a dot of this size
 _Place = Callable[[FloatArray], FloatArray]  # metres (..., 2) -> pixels
 _MIDDLE: Final = np.array([WIDE, SIZE[1]]) / 2
 

@@ -30,7 +30,8 @@ _SEEN: Final = {"kind": 0.0, "side": 0.0, "nearness": 0.0, "movement": 0.0, "lan
 FILMED: Final = Shown(
     "film of a camera",
     {
-        **_SEEN, "marking": 0.0, "kind of lane": 0.0, "height": 0.0, "seconds": 0.1, "distance": 1.0, "length": 0.5,
+        **_SEEN, "outline of what is small": 0.0, "marking": 0.0, "kind of lane": 0.0, "height": 0.0, "seconds": 0.1,
+        "distance": 1.0, "length": 0.5,
         "heading": 10.0, "way": 5.0, "speed": 5.0, "stopping distance": 1.0, "seconds to a thing": 0.5,
     },
 )  # fmt: skip
@@ -49,6 +50,7 @@ DRAWN: Final = Shown(
 _CORNERS: Final = np.array(list(product((-0.5, 0.5), repeat=3)))
 _ACROSS: Final = (np.arange(32) + 0.5) / 32
 BEFORE_CAMERA_M: Final = 0.1
+DOT_M: Final = 2.0  # of that film: what reaches no farther along either side of the picture is a dot, without a heading
 MAP_M: Final = (60.0, 80.0)  # that film reaches so far ahead and behind, and to each side
 
 

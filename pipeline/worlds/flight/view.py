@@ -272,11 +272,15 @@ class FlightView(Generic[R]):
             return None
         return Rejection(reason=first.name, measured=first.measured, limit=first.limit, unit=first.unit)
 
+    @property
+    def heights_from_start(self) -> bool:
+        """Whether heights count from the log's first position, which may be in the air."""
+        return any(found.name == "height_from_first_fix" for found in self.scene.findings)
+
     @cached_property
     def carried(self) -> Rejection | None:
         """Why it is not known that the log is a drone's: cars and people carry such receivers too, and go up hills."""
-        above_start = any(found.name == "height_from_first_fix" for found in self.scene.findings)
-        if self.flight.log not in CARRIED or not above_start or self.flight.nose_first or len(self.t_s) < 2:
+        if self.flight.log not in CARRIED or not self.heights_from_start or self.flight.nose_first or len(self.t_s) < 2:
             return None
         after = np.minimum(np.searchsorted(self.t_s, self.t_s + STEEP_S - _EPS_S), len(self.t_s) - 1)
         step = self.enu_m[after] - self.enu_m

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pipeline.core.findings import doubt
+from pipeline.core.findings import doubt, note
 from pipeline.core.quantized_series import pack
 from pipeline.reading.maps.appearance import Appearance
 from pipeline.worlds.drive import facts as drives
@@ -139,6 +139,16 @@ def test_a_camera_that_looks_up(pitch: float) -> None:
     assert row["answer"] == (None if pitch > 10 else "straight ahead")
 
 
+@pytest.mark.parametrize("known", [True, False])
+def test_a_height_above_a_take_off_that_the_log_does_not_tell(known: bool) -> None:
+    doubts = () if known else (note("height_from_first_fix", "log", "heights are above its first position", "none"),)
+    scene = flight(motion([("ascend", 6.0, 12.0), *MOVES]), filmed=False, findings=doubts)
+    height = of_kind(scene, "DT", "air_dt_height")["9.00",]
+    down = of_kind(scene, "CS seconds", "air_cs_down")["9.00", "1"]
+    told = (None, None, None, None) if known else ("takeoff_unknown", 1, 0, "logs")
+    assert refusal(height) == refusal(down) == told
+
+
 def test_a_landmark_of_a_kind_that_the_log_does_not_tell() -> None:
     """The drone hovers over 0, 40; the thing without a kind is 10 m from there, the others are 55 and 75 m away."""
 
@@ -233,6 +243,15 @@ def test_on_the_border_of_the_road() -> None:
         scene = drive(actor("pedestrian", 20, y), drivable=(outline(-10, 80, -5, 5),), crossings=(crossing,))
         return of_kind(scene, "TP", "tp_ground")["2.00", "pedestrian"]
 
+    def under(first_x: float, last_x: float) -> Any:
+        """A crossing under or beside a car from 18 to 22 m."""
+        crossing = drives.Crossing(id="1", outline=outline(first_x, last_x, -5, 5))
+        scene = drive(actor("car", 20, 0), drivable=(outline(-10, 80, -5, 5),), crossings=(crossing,))
+        return of_kind(scene, "TP", "tp_ground")["2.00", "car"]
+
+    assert refusal(under(19, 21)) == ("near_ground_border", 0, 0.3, "m"), "its middle alone is on it"
+    assert under(17, 23)["answer"] == "on a pedestrian crossing"
+    assert under(23, 27)["answer"] == "on the roadway"
     assert refusal(ground(5.2)) == ("near_ground_border", 0.2, 0.3, "m")
     assert ground(5.4)["answer"] == "off the roadway"
     assert ground(0.0)["answer"] == "on the roadway"

@@ -11,6 +11,7 @@ from pipeline.core.findings import note
 from pipeline.core.schema import Video
 from pipeline.questions.selection import SAME_FACT
 from pipeline.worlds.arm import facts as arms
+from pipeline.worlds.drive import facts as drives
 from tests.benchmarks.embodied4c.planted import actor, drive, episode, item, pack, turning
 from tests.benchmarks.urbanvideo.flights import finding, flight, mark, motion
 from tests.oracles.exam_check import asked_of
@@ -100,6 +101,14 @@ def test_a_drive_from_above_is_read_to_half_a_metre_as_far_as_the_map_goes() -> 
     ]
     assert (row["answer"], "nearest multiple of 0.5" in row["wording"]) == ("8.0", True)
     assert ("not_in_picture", 0, 1) in refused(drive(far), "dt_near")
+
+
+@pytest.mark.parametrize(("length_m", "reason"), [(1.8, "not_shown"), (2.9, None)])
+def test_what_is_drawn_as_a_dot_has_no_heading(length_m: float, reason: str | None) -> None:
+    """Three pixels a metre: what is shorter than six of them along either side of the picture is a dot."""
+    box = drives.VehicleBox(size_m=(length_m, 0.6, 1.7))
+    found = refused(drive(actor("bicycle", 12.0, 0.0, vx=-1.0, box=box)), "or_heading")
+    assert {row[0] for row in found} == {reason}
 
 
 def test_the_way_from_the_start_is_one_fact_from_second_to_second_and_in_each_of_its_guises() -> None:

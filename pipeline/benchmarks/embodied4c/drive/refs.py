@@ -5,6 +5,7 @@ A thing is the nearest of a kind, all around or on one side of us. Cases know wh
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
@@ -17,6 +18,7 @@ from pipeline.core.arrays import BoolArray, FloatArray
 from pipeline.questions.gate import NamedThing
 from pipeline.questions.rules import Measure, rule
 from pipeline.worlds.drive.facts import CATEGORIES, VEHICLES
+from pipeline.worlds.drive.view import DOT_M
 
 # Words for several of a kind; what is not here has an s.
 _PLURALS: Final = {"bus": "buses", "traffic cone": "traffic cones", "wheelchair user": "wheelchair users"}
@@ -183,6 +185,13 @@ def name_actor(view: DriveExam, one: ExamCase, words: str, actor: int, moment: i
     seen = view.pictured(actor, int(view.moments[moment]))
     for kind in sorted(kinds):
         one.name(NamedThing(words, kind, seen))
+
+
+def needs_outline(view: DriveExam, one: ExamCase, *about: ObjectReference) -> None:
+    """What is read of the outlines of things: of those that a film from above may draw as a dot, nothing."""
+    for ref in about:
+        if not view.size_m[ref.actor, :2].max() > DOT_M * math.sqrt(2):  # as long a line, turned by 45 degrees
+            one.reads("outline of what is small")
 
 
 def mark(view: DriveExam, one: ExamCase, name: str, place: FloatArray) -> None:

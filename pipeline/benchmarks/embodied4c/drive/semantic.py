@@ -25,6 +25,7 @@ from pipeline.benchmarks.embodied4c.drive.refs import (
     mark_all,
     name_actor,
     named,
+    needs_outline,
     refs,
     sector_said,
     seen_rules,
@@ -200,6 +201,7 @@ def larger(view: DriveExam) -> Iterator[ExamCase]:
                 fields = {"thing": first.said, "other": second.said, "more": more}
                 one = case(view, "rs_size", moment, (first.key, second.key, more), first, second, **fields)
                 one.quantity = "height" if more == "taller" else one.quantity
+                needs_outline(view, one, first, second)
                 is_first = is_larger(one, more, (first.words, second.words), (a, b), view.rules.size_ratio_min)
                 mark_all(view, one, first, second)
                 larger = first if is_first else second

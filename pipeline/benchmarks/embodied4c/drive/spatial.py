@@ -20,6 +20,7 @@ from pipeline.benchmarks.embodied4c.drive.refs import (
     mark_all,
     name_actor,
     named,
+    needs_outline,
     of_kind,
     plural,
     refs,
@@ -116,6 +117,7 @@ def heading(view: DriveExam) -> Iterator[ExamCase]:
             continue
         off = abs(float(view.heading_deg[ref.actor, view.moments[moment]]))
         one = case(view, "or_heading", moment, (ref.key,), ref, thing=ref.said)
+        needs_outline(view, one, ref)
         one.require("angle_too_small", off, ">=", view.rules.turn_min_deg * 4, "deg")
         mark_all(view, one, ref)
         yield number(one, off, "°", 180)
@@ -128,6 +130,7 @@ def facing(view: DriveExam) -> Iterator[ExamCase]:
             continue
         turn = float(view.heading_deg[ref.actor, view.moments[moment]])
         one = case(view, "or_facing", moment, (ref.key,), ref, thing=ref.said)
+        needs_outline(view, one, ref)
         one.base = abs(turn)
         quarter, to_border = sector(turn, 4)
         one.fact("heading", ref.words, turn, "deg")
@@ -147,7 +150,9 @@ def ground_under(view: DriveExam) -> Iterator[ExamCase]:
         index = int(view.moments[moment])
         at = shapely.Point(view.place_m[ref.actor, index, :2])
         one = case(view, "tp_ground", moment, (ref.key,), ref, thing=ref.said)
-        margin = min(float(shapely.distance(area.boundary, at)) for area in (roads, crossings))
+        # A vehicle that is on two of them is on neither; people stand on a point.
+        body = at if ref.kind in PEOPLE else shapely.Polygon(view.footprints(index).corners()[ref.actor])
+        margin = min(float(shapely.distance(area.boundary, body)) for area in (roads, crossings))
         one.require("near_ground_border", margin, ">=", view.rules.lane_margin_m, "m")
         mark_all(view, one, ref)
         yield choose(one, 0 if crossings.contains(at) else 1 if roads.contains(at) else 2)

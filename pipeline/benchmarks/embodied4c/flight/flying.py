@@ -54,6 +54,7 @@ def distance_home(view: FlightExam) -> Iterator[ExamCase]:
         yield number(one, away, "m")
         height = float(view.flight.height_m[index])
         one = case(view, "air_dt_height", second)
+        _above_takeoff(view, one)
         one.require("too_near", height, ">=", 5.0, "m")
         yield number(one, height, "m")
 
@@ -206,11 +207,17 @@ def seconds_home(view: FlightExam) -> Iterator[ExamCase]:
         height = float(view.flight.height_m[index])
         for rate_mps in DESCENT_MPS:
             one = case(view, "air_cs_down", second, (rate_mps,), rate=rate_mps)
+            _above_takeoff(view, one)
             one.require("too_near", height, ">=", 5.0, "m")
             one.guess = f"{max(height, 0.1):.1f}"
             one.reads("height", None, height)
             one.base = height
             yield number(one, height / float(rate_mps), "s")
+
+
+def _above_takeoff(view: FlightExam, one: ExamCase) -> None:
+    """That the heights count from the place of take-off: a log that begins in the air says nothing of that."""
+    one.require("takeoff_unknown", float(view.flight.heights_from_start), "<=", 0, "logs")
 
 
 def _as_stated(view: FlightExam, one: ExamCase, index: int) -> None:
