@@ -146,7 +146,7 @@ class Worker:
         with ignore_signals():
             self._process.start()
         theirs.close()
-        self._fresh = True
+        self._fresh, self._ending = True, threading.Lock()
         self.was_killed = False  # by SIGKILL, as the kernel does where memory runs out
 
     def run(self, job: Job) -> JobResult | None:
@@ -179,10 +179,11 @@ class Worker:
         return self._process.is_alive()
 
     def end(self) -> None:
-        """Ends the process at once; results in the store are whole or not there."""
-        self._process.kill()
-        self._process.join()
-        self._connection.close()
+        """Ends the process at once; results in the store are whole or not there. Several threads may do so."""
+        with self._ending:  # closed twice at once, the connection would close what another thread has just opened
+            self._process.kill()
+            self._process.join()
+            self._connection.close()
 
 
 def hit_limit(result: JobResult) -> bool:

@@ -18,7 +18,7 @@ def test_tables_and_rows(scan2qa: Cli, tmp_path: Path) -> None:
     for part in ("hop 1 is where the start looks", "2 of 2", "target_is_unique", "What the split leaks, by target"):
         assert part in run.out
     with (tmp_path / "a.csv").open() as rows:
-        assert [row["status"] for row in csv.DictReader(rows)] == ["reproduced"] * 2
+        assert [row["status"] for row in csv.DictReader(rows)] == ["unsupported"] * 2  # no other row says it
     run = scan2qa("audit", "cityeqa", "--questions", file, "--out", tmp_path / "a.parquet")
     assert [row["id"] for row in rows_of(tmp_path / "a.parquet")] == ["1", "2"]
 

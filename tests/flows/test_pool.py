@@ -5,12 +5,16 @@ from __future__ import annotations
 import ctypes
 import os
 import signal
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Final
 
 import pytest
 
-from flows.orchestration.processes import Pool
+from flows.orchestration.processes import Pool, Worker
 from pipeline.core.budget import GIB, WorkerLimits
 from pipeline.core.errors import StoreError
 from pipeline.engine.job import Job
@@ -96,3 +100,18 @@ def test_what_is_no_fault_of_a_scene_ends_the_build(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="the disk is full"), Pool(2) as pool:
         list(pool.execute("", [[job(what, tmp_path) for what in ("sound_a", "fault", "sound_b", "sound_c")]]))
     assert not [worker for worker in pool._running if worker.is_fit()]
+
+
+@pytest.mark.slow
+def test_a_worker_that_two_threads_end_is_closed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    worker, closed = Worker(), []
+
+    def slow(self: Connection, close: Callable[[int], None] = os.close) -> None:
+        closed.append(self._handle)
+        time.sleep(0.05)
+        close(self._handle)
+
+    monkeypatch.setattr(Connection, "_close", slow)
+    with ThreadPoolExecutor(2) as threads:
+        list(threads.map(lambda _: worker.end(), range(2)))
+    assert len(closed) == 1

@@ -83,7 +83,15 @@ def one_file(path: str, *absent: str) -> Any:
     with ExitStack() as loading:
         loading.enter_context(mock.patch.object(sys, "path", [*sys.path, str(PACKAGES)]))
         for name in absent:
+            loading.callback(_put, name, sys.modules.get(name))
             sys.modules[name] = _Module(name)
-            loading.callback(sys.modules.pop, name)
         spec.loader.exec_module(module)
     return module
+
+
+def _put(name: str, module: ModuleType | None) -> None:
+    """Has a module, or none, be what is imported under a name."""
+    if module is None:
+        del sys.modules[name]
+    else:
+        sys.modules[name] = module

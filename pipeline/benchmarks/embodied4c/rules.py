@@ -94,11 +94,9 @@ class ExamRules(FlightRules):
     occluded_max: int = Field(default=1, ge=0, le=2, description="KITTI's level: 1 partly hidden")
     truncated_max: float = Field(default=0.5, ge=0, le=1, description="share outside the picture")
     side_px_min: float = Field(
-        default=12.0, ge=0, description="side of a square as large as a thing on the road is in a film, pixels"
+        default=12.0, ge=0, le=1000, description="side of a square as large as a thing on the road is in a film, pixels"
     )
-    hidden_max: Share = Field(
-        default=0.5, ge=0, le=1, description="of its width there, that nearer things may stand before"
-    )
+    hidden_max: Share = Field(default=0.5, description="of its width there, that nearer things may stand before")
     spoken_m: Metres = Field(default=60.0, gt=0, description="to a thing that is spoken of on the ground")
     spoken_of_m: Metres = Field(default=250.0, gt=0, description="to a landmark that is spoken of in the air")
     second_gap_m: Metres = Field(default=0.7, gt=0, description="by which the second nearest of a kind is farther")

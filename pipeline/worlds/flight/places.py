@@ -175,13 +175,16 @@ class Places(tuple[NamedLandmark, ...]):
         """Whether the words for one of two places tell it by the place of the other."""
         return self.anchor(a) == b or self.anchor(b) == a
 
-    def nearest(self, distance_m: FloatArray) -> tuple[int, float, float]:
+    def nearest(
+        self, distance_m: FloatArray, unspoken_m: Sequence[float] | FloatArray = ()
+    ) -> tuple[int, float, float]:
         """The nearest place of distances (P,), how far it is, and how many times as far the second is.
 
-        A place nearer than `LEAST_M` counts as that far; with one place alone the ratio is infinite.
+        A place nearer than `LEAST_M` counts as that far; with one place alone the ratio is infinite. One of the things
+        that no words tell, and that are seen all the same, may be the second (``unspoken_m``: their distances).
         """
         first = int(distance_m.argmin())
-        second = float(np.delete(distance_m, first).min(initial=np.inf))
+        second = min([*np.delete(distance_m, first).tolist(), *unspoken_m], default=np.inf)
         return first, float(distance_m[first]), second / max(float(distance_m[first]), LEAST_M)
 
 

@@ -19,7 +19,7 @@ from pipeline.questions.rules import first_broken
 from pipeline.questions.selection import times_held
 from pipeline.reading.maps.appearance import NOUN_OF
 from pipeline.worlds.flight.facts import Action, Flight, FlightMotion, FlightScene, Segment
-from pipeline.worlds.flight.places import BESIDE, LEAST_M, by_name, nameable
+from pipeline.worlds.flight.places import BESIDE, LEAST_M, Places, by_name, nameable, place_of
 from pipeline.worlds.flight.steps import ALL, CLIMBS, GENERAL, RESTS, TILTS, Actions, CaptionStep
 
 # What an answer may rest on. "seconds": that durations are those of the flight.
@@ -191,6 +191,7 @@ class FlightView(Generic[R]):
         doubted: (k, 2) start and end of the stretches that are in doubt; no sample or movement lies in them.
         steps: movements that lie in the video, wholly or in part, in order of time.
         places: landmarks that can be named, by name.
+        unspoken: landmarks of which the word fits what the log does not know, too.
     """
 
     def __init__(self, scene: FlightScene, rules: R) -> None:
@@ -204,6 +205,9 @@ class FlightView(Generic[R]):
         named = rules.landmarks == "legend"
         filmed = _told_apart(scene.facts) if scene.video is not None else scene.facts
         self.flight = by_name(scene.facts, self.end_s, rules.legend_share_min) if named else filmed
+        marks = enumerate(zip(scene.facts.landmarks, self.flight.landmarks, strict=True))
+        unspoken = [(i, was) for i, (was, mark) in marks if not named and was.label and mark.label is None]
+        self.unspoken = Places(place_of(i, was, was.label or "") for i, was in unspoken)
         self.doubted = doubted_stretches(scene.findings, self.flight.video_offset_s)
         within = (t >= -_EPS_S) & (t <= self.end_s + _EPS_S) & ~within_any(t, self.doubted)
         self.t_s = t[within]

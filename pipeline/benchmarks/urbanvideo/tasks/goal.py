@@ -128,6 +128,7 @@ class Association(UrbanTask):
         limit = rules.second_ratio_min * max(distance, LEAST_M)
         # A rival need not be surely in view.
         rivals = [gap[i] for i in gap if i != place and view.out_of_view_s(i, second) < rules.view_margin_min_s]
+        rivals += [view.places[goal_of(view)].gap_m(other) for other in view.unspoken]
         second_m = min(rivals, default=np.inf)
         case.fact("gap_to_goal", label, distance, "m")
         case.follows_from(gap_between(case.operands[0], label))
@@ -191,7 +192,7 @@ class StartEndPosition(UrbanTask):
         nearest, offered = [], []
         for end, point in (("start", view.enu_m[:1]), ("end", view.enu_m[[last]])):
             away = view.places.approach_m(point)
-            place, distance, ratio = view.places.nearest(away)
+            place, distance, ratio = view.places.nearest(away, view.unspoken.approach_m(point))
             label = view.places[place].label
             times = _times(ratio, distance, rules.there_m)
             case.fact(f"{end}_to_nearest", label, distance, "m")
@@ -244,7 +245,7 @@ class ObjectRecall(UrbanTask):
             case.require("on_its_edge", edge, "<=", rules.inside_max, "ratio")
             gap[within] = np.inf
             between[[landmark, *within]] = np.inf
-            place, distance, ratio = places.nearest(gap)
+            place, distance, ratio = places.nearest(gap, [places[landmark].gap_m(other) for other in view.unspoken])
             label = places[place].label
             case.fact("gap_to_nearest", label, distance, "m")
             case.follows_from(gap_between(case.operands[0], label))
