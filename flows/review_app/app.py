@@ -31,7 +31,7 @@ from pipeline.core.errors import StoreError
 from pipeline.release.card import figure
 from pipeline.review.sheets import name_problem
 from pipeline.review.verdicts import REASONS, REVIEWERS, ROLES, STATES, Role
-from pipeline.worlds.indoor.readers.written_routes import TURN_WORDS, route_steps
+from pipeline.worlds.indoor.readers.written_routes import TURNS, route_steps
 
 HERE: Final = Path(__file__).resolve().parent
 MAX_BODY: Final = 64 * 1024
@@ -62,7 +62,7 @@ class Pages:
             lstrip_blocks=True,
         )
         self._templates.globals |= {"reasons": REASONS, "states": STATES, "needed": REVIEWERS, "build": site.build}
-        self._templates.globals |= {"routes": routes, "turns": TURN_WORDS, "legs": LEGS, "steps_of": route_steps}
+        self._templates.globals |= {"routes": routes, "turns": TURNS, "legs": LEGS, "steps_of": route_steps}
         self._templates.filters |= {"clock": clock, "figure": figure, "short": short, "drawn": drawn}
 
     def app(self, only_loopback: bool) -> Starlette:

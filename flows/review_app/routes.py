@@ -11,13 +11,13 @@ from typing import Any, Final, NamedTuple
 
 from flows.review_app.site import RefusedError
 from pipeline.benchmarks.benchmark import RouteWriting
-from pipeline.core.errors import ConfigError
+from pipeline.core.errors import StoreError
 from pipeline.core.files import write_atomically
 from pipeline.worlds.indoor.facts import Route
-from pipeline.worlds.indoor.readers.written_routes import parse_route
+from pipeline.worlds.indoor.readers.written_routes import TURNS_MAX, parse_route
 
 FILE: Final = "routes.jsonl"  # of a review
-LEGS: Final = 5  # of which the first may go straight on
+LEGS: Final = TURNS_MAX + 1  # of which the first may go straight on
 
 
 class ScenePage(NamedTuple):
@@ -88,8 +88,7 @@ class WrittenRoutes:
         try:
             _, route = parse_route(told)
         except ValueError as error:
-            words = str(error)
-            raise RefusedError(f"{words[0].upper()}{words[1:]}.") from error
+            raise RefusedError(_sentence(str(error))) from error
         if unknown := {start, facing, *route.passed} - set(page.names):
             raise RefusedError(f"Only unique objects may be named, and {', '.join(sorted(unknown))} is not one here.")
         if len({start, *route.passed}) < 1 + len(route.passed):
@@ -97,8 +96,7 @@ class WrittenRoutes:
         if route in [there for _, there in page.routes]:
             raise RefusedError("That route is there already.")
         if refused := self._writing.refusals(self._view_of(page.scene), route):
-            words = "; ".join(map(self._words, refused))
-            raise RefusedError(f"{words[0].upper()}{words[1:]}.")
+            raise RefusedError(_sentence("; ".join(map(self._words, refused))))
         with self._lock:
             before = self._text()
             if before and not before.endswith("\n"):
@@ -137,4 +135,8 @@ class WrittenRoutes:
         except FileNotFoundError:
             return ""
         except (OSError, UnicodeDecodeError) as error:
-            raise ConfigError(f"{self.file}: cannot be read: {error}") from error
+            raise StoreError(f"{self.file}: cannot be read: {error}") from error
+
+
+def _sentence(words: str) -> str:
+    return f"{words[0].upper()}{words[1:]}."

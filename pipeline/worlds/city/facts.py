@@ -72,7 +72,7 @@ class CityThing(Model):
         object.__setattr__(self, "__pydantic_fields_set__", _GIVEN.setdefault(frozenset(given), given))
 
 
-class Coverage(Model):
+class KindCoverage(Model):
     """Of how many things of a kind that other entries of a map tell of the map has the thing itself."""
 
     kind: Name
@@ -121,7 +121,7 @@ class City(Facts):
     things: tuple[CityThing, ...] = Field(default=(), description="by id; no two have one")
     streets: tuple[Street, ...] = Field(default=(), description="by id; what faces them is only known where they are")
     complete: tuple[Name, ...] = Field(default=(), description="kinds of which the map has all there are, as declared")
-    coverage: tuple[Coverage, ...] = Field(default=(), description="by kind and area; of other kinds nothing tells")
+    coverage: tuple[KindCoverage, ...] = Field(default=(), description="by kind and area; of other kinds nothing tells")
     slabs_m: tuple[FiniteFloat, ...] = Field(default=(5.0, 9.0), description="heights at which agents move")
     tasks: tuple[RawTask, ...] = ()
     photos: tuple[CityPhoto, ...] = ()

@@ -22,7 +22,7 @@ from pipeline.core.findings import Findings, note
 from pipeline.core.templates import load_table
 from pipeline.reading.maps.appearance import may_be
 from pipeline.reading.maps.feature import mentioned
-from pipeline.worlds.city.facts import BUILDING, City, CityThing, Coverage
+from pipeline.worlds.city.facts import BUILDING, City, CityThing, KindCoverage
 from pipeline.worlds.city.occluders import FACING
 
 ERROR_NODES_MIN: Final = 5  # premises on walls, of which the error of other points is estimated
@@ -133,7 +133,7 @@ STRAIGHT_DEG: Final = 35.0  # between the line along a front and the next front 
 AT_STOP: Final = ("bench", "waste bin")  # traits of stops that are kinds of things too
 
 
-def coverage_of(things: Sequence[CityThing], numbers: FloatArray, premises: str) -> tuple[Coverage, ...]:
+def coverage_of(things: Sequence[CityThing], numbers: FloatArray, premises: str) -> tuple[KindCoverage, ...]:
     """What a map has of what other entries of it tell of, by kind and area, ascending; the whole map comes first.
 
     Args:
@@ -154,18 +154,18 @@ def coverage_of(things: Sequence[CityThing], numbers: FloatArray, premises: str)
     for trait in AT_STOP:
         said = np.array([thing.traits.get(trait) == "yes" for thing in things], dtype=bool)
         claims.append((trait, centers[said], shapes[kind == trait], AT_STOP_M))
-    found: list[Coverage] = []
+    found: list[KindCoverage] = []
     for name, told, there, reach_m in claims:
         hit = np.zeros(len(told), dtype=bool)
         hit[shapely.STRtree(there).query(shapely.points(told), predicate="dwithin", distance=reach_m)[0]] = True
         if not len(told):
             continue
-        found.append(Coverage(kind=name, area=None, told=len(told), found=int(hit.sum())))
+        found.append(KindCoverage(kind=name, area=None, told=len(told), found=int(hit.sum())))
         corners = (np.floor(told / AREA_M) * AREA_M).astype(int)
         squares, of = np.unique(corners, axis=0, return_inverse=True)
         all_of, hits_of = np.bincount(of.ravel()), np.bincount(of.ravel(), weights=hit)
         for corner, n, hits in zip(squares.tolist(), all_of.tolist(), hits_of.tolist(), strict=True):
-            found.append(Coverage(kind=name, area=(corner[0], corner[1]), told=n, found=int(hits)))
+            found.append(KindCoverage(kind=name, area=(corner[0], corner[1]), told=n, found=int(hits)))
     return tuple(found)
 
 
@@ -197,7 +197,7 @@ class MapCoverage:
         return self._least[kind]
 
 
-def _lower_bound(row: Coverage | None) -> float:
+def _lower_bound(row: KindCoverage | None) -> float:
     if row is None:
         return 0.0
     from scipy.stats import binomtest  # takes a moment, which maps that tell nothing need not spend
@@ -226,7 +226,7 @@ def front_gaps_m(things: Sequence[CityThing], premises: str) -> FloatArray:
 
 
 def quality_told(
-    things: Sequence[CityThing], coverage: Sequence[Coverage], premises: str, file: str, findings: Findings
+    things: Sequence[CityThing], coverage: Sequence[KindCoverage], premises: str, file: str, findings: Findings
 ) -> None:
     """Says in one finding what a map knows of its things, and how well; the dataset card has it.
 

@@ -10,7 +10,7 @@ import pytest
 from pipeline.benchmarks.cityeqa.rules import CityRules
 from pipeline.benchmarks.cityeqa.tasks.counting import gathered
 from pipeline.benchmarks.cityeqa.view import CityView
-from pipeline.worlds.city.facts import Coverage
+from pipeline.worlds.city.facts import KindCoverage
 from pipeline.worlds.city.map_quality import MapCoverage, coverage_of, front_gaps_m
 from tests.benchmarks.cityeqa.test_refused import scene
 from tests.worlds.city.cities import city, house, point
@@ -52,7 +52,7 @@ def test_what_other_entries_tell_of_is_looked_for_in_squares() -> None:
 def test_a_kind_may_be_counted_where_the_map_shows_that_it_has_all(
     rows: list[tuple[tuple[int, int] | None, int, int]], share: float
 ) -> None:
-    coverage = tuple(Coverage(kind="bench", area=area, told=told, found=found) for area, told, found in rows)
+    coverage = tuple(KindCoverage(kind="bench", area=area, told=told, found=found) for area, told, found in rows)
     facts = city(point("f", "fountain", 50.0, 50.0), point("s", "bench", 60.0, 50.0), coverage=coverage)
     assert MapCoverage(facts).least("bench", (50.0, 50.0)) == pytest.approx(share, abs=1e-4)
     assert MapCoverage(facts).least("tree", (50.0, 50.0)) == 0.0

@@ -20,11 +20,11 @@ from pipeline.questions.arrays import MOST, WRITTEN, Answers, ArrayTask, Candida
 from pipeline.questions.cases import WRONG_MIN
 from pipeline.questions.rules import Check, Fact, check, lists
 from pipeline.worlds.indoor.facts import Route
+from pipeline.worlds.indoor.readers.written_routes import TURNS
 from pipeline.worlds.indoor.view import IndoorView
 
 STRAIGHT_BELOW_DEG: Final = 30.0
 BACK_FROM_DEG: Final = 135.0
-TURNS: Final = ("Turn Left", "Turn Right", "Turn Back")
 LEFT, RIGHT, BACK = range(len(TURNS))
 FEW: Final = "too_few_options"
 PLANNED_MAX: Final = 3  # objects that a route which nobody wrote passes, the destination included
