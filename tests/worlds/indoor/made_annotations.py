@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
 import pickle
 from collections.abc import Callable
@@ -12,6 +13,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from scipy.spatial.transform import Rotation
 
+from pipeline.core.errors import is_installed
 from tests.worlds.indoor.made_capture import BOXES, LENS, SIZE, color, png, room_mesh, walk
 from tests.worlds.indoor.readers.tiny_scans import ply, put, put_json
 
@@ -246,3 +248,70 @@ def procthor_lines(root: Path, count: int = 2) -> None:
     told, assets = house()
     put(root / "val.jsonl.gz", gzip.compress("\n".join([json.dumps(told)] * count).encode()))
     put_json(root / "asset-database.json", assets)
+
+
+def hdf5(numbers: Any) -> bytes:
+    """A file with one array; in NumPy's format without h5py, which `test_annotations` then has read."""
+    out = io.BytesIO()
+    if not is_installed("h5py"):
+        np.save(out, np.asarray(numbers))
+        return out.getvalue()
+    import h5py
+
+    with h5py.File(out, "w") as file:
+        file["dataset"] = numbers
+    return out.getvalue()
+
+
+INCH: Final = 0.0254
+SHIFTED: Final = np.array([[1, 0, 0], [0, np.cos(0.1), -np.sin(0.1)], [0, np.sin(0.1), np.cos(0.1)]])
+
+
+def hypersim(
+    root: Path,
+    change: Turn = same,
+    things: tuple[Thing, ...] = THINGS,
+    film: bool = False,
+    scale: float = INCH,
+    planar: bool = False,
+) -> None:
+    """``change`` of world_R_camera (N, 3, 3) of the keyframes; pictures are those of a lens whose axis leans by 0.1."""
+    scene, matrix = root / "ai_001_001", np.eye(3)
+    matrix[[0, 1, 0, 1], [0, 1, 2, 2]] = LENS
+    gl = np.diag([1.0, -1.0, -1.0])
+    px_from_uv = np.array([[SIZE[0] / 2, 0, SIZE[0] / 2], [0, -SIZE[1] / 2, SIZE[1] / 2], [0, 0, 1]])
+    rays = 0.7 * SHIFTED @ gl @ np.linalg.inv(matrix) @ px_from_uv
+    told = {"scene_name": "ai_001_001", "settings_output_img_width": float(SIZE[0])}
+    told |= {"settings_output_img_height": float(SIZE[1]), "settings_units_info_meters_scale": INCH}
+    told |= {f"M_cam_from_uv_{row}{column}": rays[row, column] for row in range(3) for column in range(3)}
+    put(root / "metadata_camera_parameters.csv", f"{','.join(told)}\n{','.join(map(str, told.values()))}\n")
+    put(scene / "_detail/metadata_scene.csv", f"parameter_name,parameter_value\nmeters_per_asset_unit,{scale}\n")
+    camera = scene / "_detail/cam_00"
+    pose = walk().pose
+    put(camera / "camera_keyframe_positions.hdf5", hdf5(pose[:, :3, 3] / INCH))
+    turns = change(pose[:, :3, :3] @ gl @ SHIFTED.T)
+    put(camera / "camera_keyframe_orientations.hdf5", hdf5(turns))
+    labels = {"bed": 4, "nightstand": 32, "desk": 14, "chair": 5, "lamp": 35, "floor": 2, "table": 7}
+    labels |= {"refrigerator": 24, "sofa": 6}
+    boxed = (*things, SHELL, Thing("chair", (1.0, 1.0, 1.0), (2.0, 0.5, 1.0), 0.0))  # the last: two, as one instance
+    own = [*range(2, 2 + len(boxed)), 1 + len(boxed), -1]
+    rows = [f"mesh_{'abcdefghij'[i]}" for i in range(len(boxed) - 1)] + ["chair_1", "chair_2", "mesh_z"]
+    put(scene / "_detail/mesh/metadata_objects.csv", "object_name\n" + "\n".join(rows) + "\n")
+    put(scene / "_detail/mesh/mesh_objects_sii.hdf5", hdf5(np.array(own)[:, None]))
+    classes = [labels[thing.label] for thing in boxed]
+    put(scene / "_detail/mesh/mesh_objects_si.hdf5", hdf5(np.array([*classes, classes[-1], -1])[:, None]))
+    empty = [[np.inf] * 3] * 2  # of instances 0 and 1
+    boxes = scene / "_detail/mesh/metadata_semantic_instance_bounding_box_object_aligned_2d"
+    put(Path(f"{boxes}_positions.hdf5"), hdf5(np.array(empty + [thing.center for thing in boxed]) / INCH))
+    put(Path(f"{boxes}_extents.hdf5"), hdf5(np.array(empty + [thing.size for thing in boxed]) / INCH))
+    axes = [np.eye(3)] * 2 + [thing.rotation for thing in boxed]
+    put(Path(f"{boxes}_orientations.hdf5"), hdf5(np.array(axes)))
+    if not film:
+        return
+    y, x = np.mgrid[: SIZE[1], : SIZE[0]] + 0.5
+    stretch = np.linalg.norm(np.stack([x, y, np.ones(x.shape)], -1) @ np.linalg.inv(matrix).T, axis=-1)
+    for i in range(len(pose)):
+        put(scene / f"images/scene_cam_00_final_preview/frame.{i:04d}.tonemap.jpg", color(i))
+        metres = walk().depth_mm(i) / 1000 * (1 if planar else stretch)
+        path = scene / f"images/scene_cam_00_geometry_hdf5/frame.{i:04d}.depth_meters.hdf5"
+        put(path, hdf5(metres.astype(np.float16)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -10,19 +11,23 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pipeline.core.errors import RawDataError
+from pipeline.core.errors import MissingExtraError, RawDataError, is_installed
 from pipeline.worlds.indoor.converters.annotated import split_words
 from pipeline.worlds.indoor.converters.embodiedscan import euler_zxy
+from pipeline.worlds.indoor.converters.hypersim import pinhole
 from pipeline.worlds.indoor.converters.registry import CONVERTERS, recognised
 from pipeline.worlds.indoor.facts import IndoorScene
 from pipeline.worlds.registry import examined
 from tests.worlds.indoor.made_annotations import (
     ALIGN,
     FILMED,
+    SHIFTED,
     THINGS,
     aria,
     corners,
     embodiedscan,
+    hdf5,
+    hypersim,
     matterport,
     procthor,
     procthor_lines,
@@ -40,14 +45,31 @@ WRITERS = {
     "replica": replica,
     "aria_digital_twin": aria,
     "procthor": procthor,
+    "hypersim": hypersim,
 }
 NAMED = {
     "matterport": {"nightstand": "night stand"},
     "procthor": {"lamp": "tv stand", "nightstand": "night stand"},
+    "hypersim": {"nightstand": "night stand"},
 }
+DATASET = "pipeline.worlds.indoor.converters.hypersim._dataset"
 
 
 OPEN_ENDED = {"labels_of_one_kind", "label_not_complete"}
+
+
+@pytest.fixture(autouse=True)
+def _arrays(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without h5py, an extra, the arrays of Hypersim are read as NumPy's, as which they were then written."""
+    if not is_installed("h5py"):
+        monkeypatch.setattr(DATASET, loaded)
+
+
+def loaded(path: Path, raw: bytes) -> np.ndarray:
+    try:
+        return np.load(io.BytesIO(raw))
+    except Exception as error:
+        raise RawDataError(path, "wrong_type", str(error), "") from error
 
 
 def doubts(scene: IndoorScene) -> set[str]:
@@ -89,6 +111,10 @@ def test_the_boxes_are_those_of_the_room(tmp_path: Path, name: str) -> None:
         (lambda root: threerscan(root, other_camera, FILMED, film=True), "depth_contradicts_poses"),
         (lambda root: threerscan(root, turn=np.transpose), "box_misses_mesh"),
         (lambda root: threerscan(root, turn=lambda axes: axes * 0.5), "unusable_boxes"),
+        (lambda root: hypersim(root, np.linalg.inv, FILMED, film=True), "depth_contradicts_poses"),
+        (lambda root: hypersim(root, lambda turns: turns @ SHIFTED, FILMED, film=True), "box_misses_mesh"),
+        (lambda root: hypersim(root, things=FILMED, film=True, planar=True), "depth_contradicts_poses"),
+        (lambda root: hypersim(root, scale=0.01), "scale_unknown"),
         (lambda root: matterport(root, lambda radii: 2 * radii), "implausible_size"),
         (lambda root: replica(root, scalar_moved), "boxes_lean"),
         (lambda root: aria(root, scalar_moved), "another_axis_is_up"),
@@ -118,7 +144,9 @@ def test_mutations_are_named(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "write"), [("embodiedscan", embodiedscan), ("3rscan", threerscan)])
+@pytest.mark.parametrize(
+    ("name", "write"), [("embodiedscan", embodiedscan), ("3rscan", threerscan), ("hypersim", hypersim)]
+)
 def test_film_and_depth_fit_the_boxes(tmp_path: Path, name: str, write: Callable[..., None]) -> None:
     write(tmp_path / "in", things=FILMED, film=True)
     document, scene, frames = converted(name, tmp_path / "in", tmp_path / "out")
@@ -136,6 +164,58 @@ def test_angles_are_about_z_then_x_then_y_of_the_box() -> None:
     np.testing.assert_allclose(turn, [[0, 0, 1], [1, 0, 0], [0, 1, 0]], atol=1e-12)
     (turn,) = euler_zxy(np.array([[0.0, quarter, quarter]]))
     np.testing.assert_allclose(turn @ [1, 0, 0], [0, 1, 0], atol=1e-12)  # to -z about y first, then to y about x
+
+
+def test_a_shifted_lens_is_a_turned_pinhole() -> None:
+    """By hand: a lens of 90 degrees, 200 x 100 pixels, half of it above; the axis is turned down by the QR factor."""
+    path = Path("cameras.csv")
+    turn, matrix = pinhole(path, np.array([[1.0, 0, 0], [0, 0.5, 0], [0, 0, -1]]), (200, 100))
+    np.testing.assert_allclose(turn, np.diag([1.0, -1.0, -1.0]), atol=1e-12)
+    np.testing.assert_allclose(matrix, [[100, 0, 100], [0, 100, 50], [0, 0, 1]], atol=1e-9)
+    _, matrix = pinhole(path, np.array([[1.0, 0, 0.25], [0, 0.5, 0], [0, 0, -1]]), (200, 100))
+    assert matrix[0, 2] == pytest.approx(75)  # where u = -0.25 does
+    for rays in (np.diag([1.0, 0.5, 1.0]), np.zeros((3, 3)), [[1.0, 0.1, 0], [0, 0.5, 0], [0, 0, -1]]):
+        with pytest.raises(RawDataError, match="bad_intrinsics"):
+            pinhole(path, np.array(rays), (200, 100))
+
+
+def test_hypersim_says_what_it_lacks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    hypersim(tmp_path / "in")
+    document, _, _ = converted("hypersim", tmp_path / "in", tmp_path / "out")
+    assert document.complete is False
+    assert any("several things were left out: chair (1)" in remark for remark in document.remarks)
+    mesh = tmp_path / "in/ai_001_001/_detail/mesh"
+    put(mesh / "mesh_objects_sii.hdf5", hdf5(np.full((10, 1), 99)))
+    with pytest.raises(RawDataError, match="instances up to 99 of 10 boxes"):
+        converted("hypersim", tmp_path / "in", tmp_path / "again")
+    monkeypatch.undo()
+    monkeypatch.setattr("pipeline.worlds.indoor.converters.hypersim.is_installed", lambda module: False)
+    with pytest.raises(MissingExtraError, match="h5py"):
+        converted("hypersim", tmp_path / "in", tmp_path / "third")
+    (tmp_path / "in/metadata_camera_parameters.csv").unlink()
+    with pytest.raises(RawDataError, match="mikeroberts3000"):
+        converted("hypersim", tmp_path / "in", tmp_path / "fourth")
+
+
+@pytest.mark.skipif(not is_installed("h5py"), reason="h5py is in an extra")
+def test_what_an_hdf5_file_points_to_is_not_read(tmp_path: Path) -> None:
+    import h5py
+
+    hypersim(tmp_path / "in")
+    path = tmp_path / "in/ai_001_001/_detail/cam_00/camera_keyframe_positions.hdf5"
+    put(tmp_path / "other.hdf5", path.read_bytes())
+    layout = h5py.VirtualLayout((12, 3), "f8")
+    layout[...] = h5py.VirtualSource(str(tmp_path / "other.hdf5"), "dataset", (12, 3))
+    for point in (
+        lambda file: file.__setitem__("dataset", h5py.ExternalLink(str(tmp_path / "other.hdf5"), "dataset")),
+        lambda file: file.create_virtual_dataset("dataset", layout),
+        lambda file: file.create_dataset("dataset", (12, 3), "f8", external=[(str(tmp_path / "x"), 0, 288)]),
+        lambda file: file.create_dataset("dataset", (10**6, 10**6), "f8", chunks=(10, 10), compression="gzip"),
+    ):
+        with h5py.File(path, "w") as file:
+            point(file)
+        with pytest.raises(RawDataError, match="wrong_type"):
+            CONVERTERS["hypersim"].convert(CONVERTERS["hypersim"].places(tmp_path / "in")[0], tmp_path)
 
 
 def test_a_foreign_pickle_is_not_run(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from pipeline.worlds.indoor.converters.aria_digital_twin import AriaDigitalTwin
 from pipeline.worlds.indoor.converters.capture import Converter
 from pipeline.worlds.indoor.converters.colmap import Colmap
 from pipeline.worlds.indoor.converters.embodiedscan import EmbodiedScan
+from pipeline.worlds.indoor.converters.hypersim import Hypersim
 from pipeline.worlds.indoor.converters.matterport import Matterport
 from pipeline.worlds.indoor.converters.nerfstudio import Nerfstudio
 from pipeline.worlds.indoor.converters.polycam import Polycam
@@ -34,6 +35,7 @@ _ALL: Final[tuple[Converter, ...]] = (
     ThreeRScan(),
     Replica(),
     Matterport(),
+    Hypersim(),
     AriaDigitalTwin(),
     ProcThor(),
 )
