@@ -8,7 +8,9 @@ from pathlib import Path
 
 from pipeline.core.templates import load_table
 from pipeline.worlds.indoor.converters.registry import CONVERTERS
+from pipeline.worlds.registry import READERS
 from tests.builds import Cli
+from tests.collecting import ROOT
 from tests.worlds.indoor.test_converters import WRITERS, nerfstudio, room_plan
 
 
@@ -55,6 +57,18 @@ def test_what_was_tried_on_made_files_alone_says_so() -> None:
     assert named.keys() == CONVERTERS.keys()
     for name, remedy in named.items():
         assert ("made files alone" in remedy) == (CONVERTERS[name].real is None), name
+
+
+def test_readers_docs_and_doctor_say_the_same_of_what_they_were_tried_on(scan2qa: Cli, tmp_path: Path) -> None:
+    told, docs = load_table("tried_on"), (ROOT / "docs/captures.md").read_text()
+    assert told.keys() == READERS.keys()
+    assert [name for name, words in told.items() if f"| `{name}` | {words} |" not in docs] == []
+    rows = {cells[1].strip(" `"): cells[-2] for line in docs.splitlines() if len(cells := line.split("|")) == 6}
+    assert [name for name, c in CONVERTERS.items() if ("made files" in rows[name]) < (c.real is None)] == []
+    room_plan(tmp_path / "in")
+    scan2qa("convert", "roomplan", tmp_path / "in", tmp_path / "out")
+    run = scan2qa("doctor", "--root", f"scene={tmp_path / 'out'}")
+    assert f"Reader scene was tried on: {told['scene']}." in run.out
 
 
 def test_a_room_plan_is_asked_about(scan2qa: Cli, tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from pipeline.core.budget import GIB, WorkerLimits
 from pipeline.core.errors import RawDataError
 from pipeline.core.mirrors import mirror_of, named
 from pipeline.core.schema import Quarantine
+from pipeline.core.templates import load_table
 from pipeline.engine.change_causes import Explained
 from pipeline.engine.manifest import Outcome
 from pipeline.engine.plan import WHOLE
@@ -224,6 +225,9 @@ def show_elsewhere(roots: Mapping[str, Path]) -> None:
 def show_inspection(reader: str, root: str, inspection: Inspection) -> None:
     """Prints the contents of a root, and its missing files."""
     console.print(f"{reader} {root}: {count_of(len(inspection.scenes), 'scene')}")
+    tried_on = load_table("tried_on").get(reader)  # None: a package from outside brought it
+    if tried_on:
+        console.print(f"Reader {reader} was tried on: {tried_on}.", soft_wrap=True)
     if inspection.missing:
         table = Table("part", "missing in", box=None)
         for name in ("what that costs", "for example"):
