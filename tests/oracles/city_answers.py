@@ -13,7 +13,8 @@ from typing import Any
 import shapely
 from shapely.ops import nearest_points
 
-from pipeline.worlds.city.facts import City, CityThing
+from pipeline.reading.maps.city_thing import CityThing
+from pipeline.worlds.city.facts import City
 
 AXES = {"north": 0.0, "east": 90.0, "south": 180.0, "west": 270.0}
 FIRST_M, NEXT_M = 120.0, 60.0

@@ -21,7 +21,7 @@ from pipeline.benchmarks.cityeqa.wording import DIRECTIONS, RELATIONS, HopText, 
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.core.errors import TemplateError
 from pipeline.core.identity import digest, rng_for
-from pipeline.worlds.city.facts import BUILDING
+from pipeline.reading.maps.city_thing import BUILDING
 from pipeline.worlds.city.visibility import MOST_RAYS
 
 SIDES: Final = 8  # eighths of the compass

@@ -23,7 +23,7 @@ from pipeline.benchmarks.cityeqa.view import CityView
 from pipeline.benchmarks.cityeqa.wording import ACROSS, BEHIND, DIRECTIONS, RELATIONS
 from pipeline.core.arrays import FloatArray, IntArray
 from pipeline.questions.rules import Measure, rule
-from pipeline.worlds.city.occluders import FACING
+from pipeline.reading.maps.city_thing import FACING
 from pipeline.worlds.city.paths import CELL_M, Slab
 
 AROUND: Final = 12  # directions from which a thing is looked at

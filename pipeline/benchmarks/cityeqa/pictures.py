@@ -17,7 +17,8 @@ from pipeline.benchmarks.cityeqa.released import AXES
 from pipeline.core.arrays import FloatArray, IntArray
 from pipeline.drawing.fonts import font, lines_of, width_of
 from pipeline.drawing.raster import as_png
-from pipeline.worlds.city.facts import BUILDING, CityScene, CityThing
+from pipeline.reading.maps.city_thing import BUILDING, CityThing
+from pipeline.worlds.city.facts import CityScene
 
 SIDE: Final = 560  # pixels
 MARGIN_M: Final = 25.0  # about all that a task names

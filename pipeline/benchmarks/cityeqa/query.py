@@ -30,8 +30,9 @@ from pipeline.benchmarks.cityeqa.wording import (
     Phrase,
 )
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
-from pipeline.worlds.city.facts import BUILDING, City, CityThing
-from pipeline.worlds.city.map_quality import alike, errors_m, shapes_of
+from pipeline.reading.maps.city_thing import BUILDING, CityThing
+from pipeline.reading.maps.map_quality import alike, errors_m, shapes_of
+from pipeline.worlds.city.facts import City
 from pipeline.worlds.city.occluders import height_bounds_m
 from pipeline.worlds.city.street_frontage import StreetFrontage, lines_of, street_frontage
 

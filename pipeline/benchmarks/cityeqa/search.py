@@ -24,7 +24,7 @@ from pipeline.benchmarks.cityeqa.wording import DIRECTIONS, MOSTS, Phrase
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.core.identity import rng_for
 from pipeline.questions.rules import Measure, first_broken, rule
-from pipeline.worlds.city.facts import BUILDING
+from pipeline.reading.maps.city_thing import BUILDING
 
 GRID_M: Final = 4.0  # between places that are looked at, multiples of it east and north of the city's origin
 # Hops of texts, and whether they begin with a superlative, in the order in which they are looked for: the released ones

@@ -20,9 +20,10 @@ from pipeline.core.identity import digest
 from pipeline.core.templates import load_table
 from pipeline.questions.gate import Shown
 from pipeline.questions.rules import Measure, rule
-from pipeline.worlds.city.facts import BUILDING, City, CityScene, CityThing
-from pipeline.worlds.city.map_quality import MapCoverage
-from pipeline.worlds.city.occluders import SIZES, Occluders
+from pipeline.reading.maps.city_thing import BUILDING, SIZES, CityThing
+from pipeline.reading.maps.map_quality import MapCoverage
+from pipeline.worlds.city.facts import City, CityScene
+from pipeline.worlds.city.occluders import Occluders
 from pipeline.worlds.city.paths import FreeSpace, Paths
 from pipeline.worlds.city.visibility import Sight
 
@@ -95,7 +96,7 @@ class CityView:
     @cached_property
     def coverage(self) -> MapCoverage:
         """The share of things that the map has."""
-        return MapCoverage(self.city)
+        return MapCoverage(self.city.coverage, self.city.complete)
 
     @cached_property
     def errors_m(self) -> FloatArray:

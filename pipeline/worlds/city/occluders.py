@@ -7,7 +7,6 @@ that may be there: it blocks every way and every view, and is no part of the bui
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
 from functools import cached_property
 from typing import Final, NamedTuple
 
@@ -15,34 +14,15 @@ import numpy as np
 import shapely
 
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
-from pipeline.core.templates import load_table
 from pipeline.reading.maps.appearance import STOREY_M
-from pipeline.worlds.city.facts import BUILDING, City, CityThing
+from pipeline.reading.maps.city_thing import BUILDING, FACING, FLAT, SIZES, CityThing
+from pipeline.worlds.city.facts import City
 
 UNBOUNDED_M: Final = 300.0  # top of what may be there above a building of which no height is known
 FLAT_M: Final = 0.05  # top of what lies on the ground
 TREE: Final = "tree"
 TRUNK_M: Final = 2.0
 _CROWN_SIDES: Final = 8
-
-
-class Size(NamedTuple):
-    """How large things of a kind are that a map has as points: width across and depth along their facing, metres.
-
-    ``base_m`` is the height of the foot where the map tells none.
-    """
-
-    width_m: float
-    depth_m: float
-    height_m: float
-    base_m: float = 0.0
-
-
-_TABLE: Final = load_table("city/looks")
-SIZES: Final[Mapping[str, Size]] = {kind: Size(*size) for kind, size in _TABLE["sizes"].items()}
-FLAT: Final = frozenset(_TABLE["flat"])
-USUAL_RGB: Final[Mapping[str, tuple[int, int, int]]] = {kind: tuple(rgb) for kind, rgb in _TABLE["colours"].items()}
-FACING: Final = frozenset({"signboard", "shop"})  # without a facing it is not known where they can be seen
 
 
 class Prism(NamedTuple):

@@ -13,8 +13,9 @@ import numpy.typing as npt
 import shapely
 
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
-from pipeline.worlds.city.facts import BUILDING, City, CityThing
-from pipeline.worlds.city.occluders import USUAL_RGB, Occluders, prism_mesh
+from pipeline.reading.maps.city_thing import BUILDING, USUAL_RGB, CityThing
+from pipeline.worlds.city.facts import City
+from pipeline.worlds.city.occluders import Occluders, prism_mesh
 from pipeline.worlds.city.visibility import GROUND_M, HEIGHT, WIDTH, pixel_rays
 
 Picture = npt.NDArray[np.uint8]

@@ -13,8 +13,8 @@ import numpy as np
 import shapely
 
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
+from pipeline.reading.maps.map_quality import errors_m
 from pipeline.worlds.city.facts import City
-from pipeline.worlds.city.map_quality import errors_m
 
 NEAR_M: Final = 30.0  # from a street's middle line to what surely lies on it
 FAR_M: Final = 45.0  # and to what may

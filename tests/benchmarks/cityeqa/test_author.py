@@ -27,7 +27,8 @@ from pipeline.llm.visual_inputs import VisualInputs
 from pipeline.questions.model_authoring import MODEL_ASSISTED
 from pipeline.questions.open_items import OpenItem, item_of
 from pipeline.questions.selection import select
-from pipeline.worlds.city.facts import City, CityPhoto, CityScene, CityThing
+from pipeline.reading.maps.city_thing import CityThing
+from pipeline.worlds.city.facts import City, CityPhoto, CityScene
 from tests.benchmarks.authoring import Model, agreeing, assert_told_apart, items_of, models_of, written_twice
 from tests.benchmarks.cityeqa.cities import small
 

@@ -15,8 +15,9 @@ from pipeline.benchmarks.cityeqa.tasks.counting import gathered
 from pipeline.benchmarks.cityeqa.view import CityView
 from pipeline.benchmarks.cityeqa.wording import Phrase
 from pipeline.core.findings import Findings
-from pipeline.worlds.city.facts import City, CityThing
-from pipeline.worlds.city.map_quality import once, with_errors
+from pipeline.reading.maps.city_thing import CityThing
+from pipeline.reading.maps.map_quality import once, with_errors
+from pipeline.worlds.city.facts import City
 from tests.benchmarks.cityeqa.test_refused import WALL, refusals, scene, shop
 from tests.oracles.map_targets import OsmExtract, seconds
 from tests.worlds.city.cities import ORIGIN, city, house, point

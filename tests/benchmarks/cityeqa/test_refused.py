@@ -13,7 +13,8 @@ from pipeline.benchmarks.cityeqa.oracle import Oracle, Solved
 from pipeline.benchmarks.cityeqa.rules import CityRules
 from pipeline.core.arrays import FloatArray
 from pipeline.core.schema import Source
-from pipeline.worlds.city.facts import City, CityScene, CityThing, RawTask
+from pipeline.reading.maps.city_thing import CityThing
+from pipeline.worlds.city.facts import City, CityScene, RawTask
 from tests.benchmarks.cityeqa.cities import tasks_of
 from tests.worlds.city.cities import city, house, point
 

@@ -24,7 +24,8 @@ from pipeline.benchmarks.cityeqa.wording import (
     render,
 )
 from pipeline.core.errors import TemplateError
-from pipeline.worlds.city.facts import City, CityThing, Street
+from pipeline.reading.maps.city_thing import CityThing
+from pipeline.worlds.city.facts import City, Street
 from tests.conftest import REAL_DATA
 
 NOUNS = st.sampled_from(["building", "church", "parking lot", "hairdresser's", "university", "orange grower's"])

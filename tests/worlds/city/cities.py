@@ -12,7 +12,8 @@ from pipeline.core.arrays import FloatArray
 from pipeline.core.schema import Origin
 from pipeline.geometry.geodesy import to_lat_lon_alt
 from pipeline.reading.files import SceneFiles
-from pipeline.worlds.city.facts import City, CityScene, CityThing
+from pipeline.reading.maps.city_thing import CityThing
+from pipeline.worlds.city.facts import City, CityScene
 from pipeline.worlds.city.readers.city import Cities
 
 ORIGIN = Origin(lat_deg=50.0, lon_deg=8.0, alt_m=100.0)

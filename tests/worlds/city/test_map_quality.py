@@ -10,8 +10,8 @@ import pytest
 from pipeline.benchmarks.cityeqa.rules import CityRules
 from pipeline.benchmarks.cityeqa.tasks.counting import gathered
 from pipeline.benchmarks.cityeqa.view import CityView
-from pipeline.worlds.city.facts import KindCoverage
-from pipeline.worlds.city.map_quality import MapCoverage, coverage_of, front_gaps_m
+from pipeline.reading.maps.city_thing import KindCoverage
+from pipeline.reading.maps.map_quality import MapCoverage, coverage_of, front_gaps_m
 from tests.benchmarks.cityeqa.test_refused import scene
 from tests.worlds.city.cities import city, house, point
 from tests.worlds.city.readers.test_osm import Extract
@@ -54,11 +54,11 @@ def test_a_kind_may_be_counted_where_the_map_shows_that_it_has_all(
 ) -> None:
     coverage = tuple(KindCoverage(kind="bench", area=area, told=told, found=found) for area, told, found in rows)
     facts = city(point("f", "fountain", 50.0, 50.0), point("s", "bench", 60.0, 50.0), coverage=coverage)
-    assert MapCoverage(facts).least("bench", (50.0, 50.0)) == pytest.approx(share, abs=1e-4)
-    assert MapCoverage(facts).least("tree", (50.0, 50.0)) == 0.0
+    assert MapCoverage(facts.coverage).least("bench", (50.0, 50.0)) == pytest.approx(share, abs=1e-4)
+    assert MapCoverage(facts.coverage).least("tree", (50.0, 50.0)) == 0.0
     (counted,) = gathered(CityView(scene(facts), CityRules(near_m=(20,))))
     assert counted.checks[0].holds is (share >= 0.95)
-    declared = MapCoverage(facts.model_copy(update={"complete": ("bench",)}))
+    declared = MapCoverage(facts.coverage, ("bench",))
     assert declared.least("bench", (50.0, 50.0)) == 1.0
 
 

@@ -34,7 +34,8 @@ from pipeline.questions.cases import Case, CaseTask
 from pipeline.questions.gate import NamedThing
 from pipeline.questions.rules import Measure, first_broken, rule
 from pipeline.questions.task import Form, FreeText
-from pipeline.worlds.city.facts import CityThing, RawTask
+from pipeline.reading.maps.city_thing import CityThing
+from pipeline.worlds.city.facts import RawTask
 
 
 def parts(*asks: str) -> tuple[str, ...]:

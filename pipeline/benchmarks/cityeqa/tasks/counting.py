@@ -16,7 +16,7 @@ from pipeline.benchmarks.cityeqa.wording import COLOURS, KINDS, SHOP, Phrase
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.core.templates import load_table
 from pipeline.questions.rules import Measure, rule
-from pipeline.worlds.city.facts import BUILDING
+from pipeline.reading.maps.city_thing import BUILDING
 from pipeline.worlds.city.occluders import box_ring
 
 PLACES, CENTRES, FRONTED = (tuple(KINDS[name]) for name in ("places", "centres", "fronted"))  # in, around, before which

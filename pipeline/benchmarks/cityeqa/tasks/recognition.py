@@ -31,7 +31,7 @@ from pipeline.benchmarks.cityeqa.wording import NO_SHOPS, SHOP, SIGNBOARD
 from pipeline.core.templates import load_table
 from pipeline.metrics.number_words import normalised
 from pipeline.questions.rules import rule
-from pipeline.worlds.city.facts import BUILDING
+from pipeline.reading.maps.city_thing import BUILDING
 
 NOUNS: Final = 9  # other sorts of shops that are offered to who guesses
 

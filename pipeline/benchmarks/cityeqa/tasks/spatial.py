@@ -34,8 +34,8 @@ from pipeline.benchmarks.cityeqa.wording import ACROSS, BEHIND, DIRECTIONS, FRON
 from pipeline.core.arrays import FloatArray, IntArray
 from pipeline.core.identity import rng_for
 from pipeline.questions.rules import Measure, rule
-from pipeline.worlds.city.facts import BUILDING
-from pipeline.worlds.city.map_quality import FRONT_M
+from pipeline.reading.maps.city_thing import BUILDING
+from pipeline.reading.maps.map_quality import FRONT_M
 from pipeline.worlds.city.occluders import UNBOUNDED_M
 
 SIDES: Final = ("left", "right")

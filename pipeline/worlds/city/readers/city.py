@@ -21,17 +21,18 @@ from pipeline.core.schema import Model, Name, Origin
 from pipeline.geometry.geodesy import offsets_m, to_enu
 from pipeline.reading.files import SceneFiles, SceneRef
 from pipeline.reading.folders import RENAME, FolderReader, check_scene_name, digest_files
+from pipeline.reading.maps.checks import Faults, apart, heights_told, on_the_map, plausible, unique, within
+from pipeline.reading.maps.city_thing import CityThing
 from pipeline.reading.maps.feature import Feature, MapBounds, PlacedFeature
+from pipeline.reading.maps.map_quality import coverage_of, once, quality_told, with_errors
 from pipeline.reading.maps.osm import KINDS, osm_bounds
 from pipeline.reading.maps.read import OSM_SUFFIXES, read_context, read_streets
 from pipeline.reading.maps.streets import StreetLine
+from pipeline.reading.maps.things import ALL_KINDS, KEYS, PART, SHOP, TOLD, on_facades, things_of, with_parts
 from pipeline.reading.reader import ExpectedFile
 from pipeline.reading.settings import File, SafeName, read_model
-from pipeline.worlds.city.facts import City, CityScene, CityThing, Street
-from pipeline.worlds.city.map_quality import coverage_of, once, quality_told, with_errors
-from pipeline.worlds.city.readers.checks import Faults, apart, heights_told, on_the_map, plausible, unique, within
+from pipeline.worlds.city.facts import City, CityScene, Street
 from pipeline.worlds.city.readers.tasks import PHOTOS_FILE, TASKS_FILE, read_photos, read_tasks
-from pipeline.worlds.city.readers.things import ALL_KINDS, KEYS, PART, SHOP, TOLD, on_facades, things_of, with_parts
 
 CITY_FILE: Final = "city.yaml"
 OBJECTS_FILE: Final = "objects.geojson"

@@ -20,10 +20,11 @@ import shapely
 
 from pipeline.core.findings import Findings, doubt
 from pipeline.reading.files import SceneFiles
+from pipeline.reading.maps.checks import Faults
+from pipeline.reading.maps.city_thing import BUILDING, CityThing
 from pipeline.reading.maps.feature import usable_name
-from pipeline.worlds.city.facts import BUILDING, City, CityPhoto, CityThing, Pose, RawTask
+from pipeline.worlds.city.facts import City, CityPhoto, Pose, RawTask
 from pipeline.worlds.city.occluders import Occluders
-from pipeline.worlds.city.readers.checks import Faults
 
 TASKS_FILE: Final = "tasks.json"
 PHOTOS_FILE: Final = "photos.json"

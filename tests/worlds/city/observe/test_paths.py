@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.core.arrays import BoolArray
+from pipeline.reading.maps.city_thing import CityThing
 from pipeline.worlds.city import paths as module
-from pipeline.worlds.city.facts import CityThing
 from pipeline.worlds.city.occluders import Occluders
 from pipeline.worlds.city.paths import FreeSpace, Paths, Slab
 from pipeline.worlds.city.walk import Walkway

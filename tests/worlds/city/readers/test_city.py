@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 from pipeline.core.errors import ConfigError, RawDataError
 from pipeline.core.findings import Findings
 from pipeline.reading.files import SceneFiles
-from pipeline.worlds.city.facts import CityScene, CityThing
+from pipeline.reading.maps.checks import apart
+from pipeline.reading.maps.city_thing import CityThing
+from pipeline.worlds.city.facts import CityScene
 from pipeline.worlds.city.occluders import Occluders
-from pipeline.worlds.city.readers.checks import apart
 from pipeline.worlds.city.readers.city import Cities
 from tests.conftest import REAL_DATA
 from tests.worlds.city.cities import SETTINGS, block, feature, house, lon_lat, point, read, spot, write

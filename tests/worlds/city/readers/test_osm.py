@@ -17,7 +17,8 @@ import pytest
 from pipeline.benchmarks.cityeqa.query import Query, RouteLimits
 from pipeline.benchmarks.cityeqa.wording import Phrase
 from pipeline.reading.maps import osm
-from pipeline.worlds.city.facts import CityScene, CityThing
+from pipeline.reading.maps.city_thing import CityThing
+from pipeline.worlds.city.facts import CityScene
 from pipeline.worlds.city.occluders import Occluders
 from tests.conftest import REAL_DATA
 from tests.worlds.city.cities import lon_lat, read

@@ -23,10 +23,9 @@ from pipeline.core.templates import load_table
 from pipeline.geometry.bearings import compass_deg
 from pipeline.geometry.colours import margins
 from pipeline.reading.maps.appearance import BUILT, CHRISTIAN, LEVELS_MAX, NOUN_OF, Appearance, look_of, rgb_of
+from pipeline.reading.maps.city_thing import BUILDING, FACING, CityThing
 from pipeline.reading.maps.feature import Feature, PlacedFeature, circle_about, mentioned
 from pipeline.reading.maps.osm import height_of
-from pipeline.worlds.city.facts import BUILDING, CityThing
-from pipeline.worlds.city.occluders import FACING
 
 SHOP: Final = "shop"  # all premises that a passer-by would enter for what they sell or serve
 

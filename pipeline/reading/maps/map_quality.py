@@ -21,9 +21,8 @@ from pipeline.core.arrays import FloatArray
 from pipeline.core.findings import Findings, note
 from pipeline.core.templates import load_table
 from pipeline.reading.maps.appearance import may_be
+from pipeline.reading.maps.city_thing import BUILDING, FACING, CityThing, KindCoverage
 from pipeline.reading.maps.feature import mentioned
-from pipeline.worlds.city.facts import BUILDING, City, CityThing, KindCoverage
-from pipeline.worlds.city.occluders import FACING
 
 ERROR_NODES_MIN: Final = 5  # premises on walls, of which the error of other points is estimated
 TWICE_M: Final = 15.0  # between two entries of one place
@@ -173,12 +172,13 @@ class MapCoverage:
     """The share of all things of a kind that a map has at least, about places.
 
     Args:
-        city: its facts.
+        coverage: of its kinds (`coverage_of`).
+        complete: kinds of which it has all there are, as declared.
     """
 
-    def __init__(self, city: City) -> None:
-        self._complete = frozenset(city.complete)
-        self._rows = {(row.kind, row.area): row for row in city.coverage}
+    def __init__(self, coverage: Sequence[KindCoverage], complete: Sequence[str] = ()) -> None:
+        self._complete = frozenset(complete)
+        self._rows = {(row.kind, row.area): row for row in coverage}
         self._least: dict[str, float] = {}
 
     def least(self, kind: str, at: tuple[float, float]) -> float:

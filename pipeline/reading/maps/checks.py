@@ -10,9 +10,8 @@ import numpy as np
 import shapely
 
 from pipeline.core.findings import Findings, doubt, note
+from pipeline.reading.maps.city_thing import BUILDING, SIZES, CityThing, Ring
 from pipeline.reading.maps.feature import mentioned
-from pipeline.worlds.city.facts import BUILDING, CityThing, Ring
-from pipeline.worlds.city.occluders import SIZES
 
 STOREY_M: Final = (1.5, 8.0)  # a height per storey beyond this is no height in metres
 HEIGHT_TIMES: Final = 8.0  # over what is usual for its kind: no car is 12 m high
