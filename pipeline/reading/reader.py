@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pipeline.core.arrays import FloatArray
-from pipeline.core.schema import AnyScene, Finding
+from pipeline.core.schema import AnyScene, Finding, Origin
 from pipeline.geometry.scans import SceneGeometry
 from pipeline.geometry.tracks import FlightGeometry
 from pipeline.reading.files import Listing, SceneFiles
@@ -19,6 +19,7 @@ from pipeline.reading.footage import Footage
 
 if TYPE_CHECKING:  # with osmium: no code of readers that read no map
     from pipeline.reading.maps.gazetteer import Gazetteer
+    from pipeline.reading.maps.surroundings import Surroundings
 
 Color = Callable[[], npt.NDArray[np.uint8] | None]
 
@@ -44,12 +45,14 @@ class PanoramaGeometry:
         color: (h, w, 3) uint8 RGB; None where it cannot be decoded.
         depth_m: (h, w) metres from the camera's centre, NaN where not known; None where there is none.
         gazetteer: roads and areas of the maps, and what is wrong with these; None where there are no maps.
+        surroundings: what the maps have around a place; None where there are no maps.
         twins: what it may be a near-duplicate of.
     """
 
     color: Color
     depth_m: Callable[[], FloatArray | None]
     gazetteer: Callable[[], tuple[Gazetteer, tuple[Finding, ...]] | None]
+    surroundings: Callable[[Origin], tuple[Surroundings, tuple[Finding, ...]] | None] = lambda at: None
     twins: tuple[Twin, ...] = ()
 
 

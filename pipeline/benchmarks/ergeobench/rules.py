@@ -29,7 +29,13 @@ SPATIAL: Final = (
     "Cross View",
 )
 COMMON_SENSE: Final = ("Single-View", "Dual-View", "Cross-View")
-DIMENSIONS: Final = {"Foundational Perception": SLOTS, "Spatial Awareness": SPATIAL, "Common Sense": COMMON_SENSE}
+SURROUNDINGS: Final = ("Nearest Landmark", "Side of the Street")  # ours: not in table 3
+DIMENSIONS: Final = {
+    "Foundational Perception": SLOTS,
+    "Spatial Awareness": SPATIAL,
+    "Common Sense": COMMON_SENSE,
+    "Surroundings": SURROUNDINGS,
+}
 DIMENSION_OF: Final = {task: name for name, tasks in DIMENSIONS.items() for task in tasks} | dict.fromkeys(
     GEO, "Geo-localization"
 )
@@ -69,6 +75,14 @@ class ErgeoRules(Limits):
     )
     visible_share_min: Share = Field(default=0.6, gt=0, description="of an object; unmeasured: people saw it")
     apart_deg: Degrees = Field(default=3.0, description="between a view and another object of the same label")
+    # Of landmarks of the map
+    map_coverage_min: Share = Field(
+        default=0.9, gt=0, description="of the buildings around, of which the map has at least so many; 95% confidence"
+    )
+    heading_error_deg: Degrees = Field(default=3.0, description="of the heading that panorama or service tell")
+    bearing_error_max_deg: float = Field(
+        default=15.0, gt=0, lt=20, description="of a landmark, by position, map and heading"
+    )
     # Spatial awareness
     yaw_margin_deg: Degrees = Field(default=4.0, gt=0, lt=10, description="from an object's middle to the next yaw bin")
     cell_margin: float = Field(

@@ -7,7 +7,7 @@ edges are at -1 and 1. Angles in degrees, yaw clockwise.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import Final
 
@@ -21,8 +21,10 @@ from pipeline.core.identity import rng_for
 from pipeline.geometry.views import View, turned_deg
 from pipeline.questions.gate import Shown
 from pipeline.questions.rules import Measure, rule
-from pipeline.worlds.panorama.facts import Panorama, PanoramaObject, PanoramaScene
+from pipeline.worlds.panorama.facts import Panorama, PanoramaLandmark, PanoramaObject, PanoramaScene
 
+EYE_M: Final = 2.5  # above the ground, where the camera's height is not known
+TOP_DEG: Final = 25.0  # of a landmark: it is known by what is below, and may go on beyond a level view
 TURNS: Final = 36  # level views of a panorama: questions share them, so that few pictures show much
 
 
@@ -37,8 +39,59 @@ class ErgeoView:
     def __init__(self, scene: PanoramaScene, rules: ErgeoRules) -> None:
         self.scene, self.rules = scene, rules
         self.facts: Panorama = scene.facts
-        self.objects: tuple[PanoramaObject, ...] = self.facts.objects
+        self.landmarks = {f"map {own.id}": own for own in self.facts.landmarks}
+        self.objects: tuple[PanoramaObject, ...] = (*self.facts.objects, *self._mapped())
         self._shows: dict[View, tuple[BoolArray, BoolArray]] = {}
+
+    def _mapped(self) -> Iterator[PanoramaObject]:
+        """Landmarks of the map as objects: wider to both sides by what their yaw may be off; none without a heading."""
+        heading = self.facts.heading_deg
+        if heading is None:
+            return
+        for key, own in self.landmarks.items():
+            low = math.degrees(math.atan2(-(self.facts.camera_height_m or EYE_M), max(own.distance_m, 1.0)))
+            yield PanoramaObject(
+                id=key,
+                label=f"{own.noun} named {own.name}",
+                name=own.name,
+                yaw_deg=round(float(wrapped(own.bearing_deg - heading)), 2),
+                width_deg=min(own.width_deg + 2 * (own.error_deg + self.rules.heading_error_deg), 360.0),
+                pitch_low_deg=low,
+                pitch_high_deg=max(min(own.top_deg, TOP_DEG), low),
+                visible_share=own.visible_share,
+                doubt=own.doubt,
+                source_tags={"yaw_deg": "map"},
+            )
+
+    def error_deg(self, i: int) -> float:
+        """By how much the yaw of an object's middle may be off: 0 of what was marked in the picture."""
+        own = self.landmarks.get(self.objects[i].id)
+        return 0.0 if own is None else own.error_deg + self.rules.heading_error_deg
+
+    def mapped(self, own: PanoramaLandmark, *, needs_north: bool = True) -> tuple[Measure, ...]:
+        """Whether a landmark of the map can be asked about.
+
+        Args:
+            own: the landmark.
+            needs_north: whether its direction matters.
+        """
+        rules, doubts = self.rules, {"position", "picture", *(("heading", "level") if needs_north else ())}
+        low = math.degrees(math.atan2(-(self.facts.camera_height_m or EYE_M), max(own.distance_m, 1.0)))
+        size = min(own.width_deg, own.top_deg - low)
+        found = [
+            rule("place_in_doubt", float(len(self.doubts & doubts)), "<=", 0, "doubts"),
+            rule("map_coverage_low", self.facts.map_coverage or 0.0, ">=", rules.map_coverage_min, "share"),
+            rule("object_in_doubt", float(own.doubt is not None), "<=", 0, "doubts"),
+            rule("occluded", own.visible_share, ">=", rules.visible_share_min, "share"),
+            rule("too_small_to_tell", size, ">=", rules.apparent_min_deg, "deg"),
+        ]
+        if own.is_premises:
+            found.append(self._letters(own.width_deg, own.name))
+        if needs_north:
+            error_deg = own.error_deg + rules.heading_error_deg
+            found.append(rule("too_wide_for_a_place", own.width_deg, "<=", rules.apparent_max_deg, "deg"))
+            found.append(rule("bearing_unsure", error_deg, "<=", rules.bearing_error_max_deg, "deg"))
+        return tuple(found)
 
     @cached_property
     def shown(self) -> Shown:
@@ -81,6 +134,8 @@ class ErgeoView:
             is_named: whether its label must tell which one is meant, so that all of the label must be known.
         """
         seen, rules = self.objects[i], self.rules
+        if (own := self.landmarks.get(seen.id)) is not None:
+            return self.mapped(own)
         height_deg = seen.pitch_high_deg - seen.pitch_low_deg
         found = [
             rule("object_in_doubt", float(seen.doubt is not None), "<=", 0, "doubts"),
@@ -99,9 +154,10 @@ class ErgeoView:
     def legible(self, i: int) -> tuple[Measure, ...]:
         """Whether its name can be read, where it has one."""
         seen = self.objects[i]
-        letters = len(seen.name or "")
-        limit = self.rules.letter_min_deg
-        return (rule("letters_too_small", seen.width_deg / letters, ">=", limit, "deg"),) if letters else ()
+        return (self._letters(seen.width_deg, seen.name),) if seen.name else ()
+
+    def _letters(self, width_deg: float, name: str) -> Measure:
+        return rule("letters_too_small", width_deg / len(name), ">=", self.rules.letter_min_deg, "deg")
 
     def usable(self, i: int) -> bool:
         """Whether it can be asked about by its label."""

@@ -193,16 +193,23 @@ class MapCoverage:
         if here is not None and here.found < here.told:
             return 0.0
         if kind not in self._least:
-            self._least[kind] = _lower_bound(self._rows.get((kind, None)))
+            whole = self._rows.get((kind, None))
+            self._least[kind] = 0.0 if whole is None else _lower_bound(whole.found, whole.told)
         return self._least[kind]
 
+    def around(self, kind: str, at: tuple[float, float], reach_m: float) -> float:
+        """The lower bound of the share in the squares of which some part lies within a reach; 0: nothing tells."""
+        rows = [(*area, row.told, row.found) for (own, area), row in self._rows.items() if own == kind and area]
+        corners, counts = np.split(np.array(rows, dtype=np.float64).reshape(-1, 4), 2, axis=1)
+        gap = np.maximum(np.maximum(corners - at, at - corners - AREA_M), 0.0)
+        told, found = counts[np.hypot(*gap.T) <= reach_m].sum(0).astype(int).tolist()
+        return _lower_bound(found, told) if told else 0.0
 
-def _lower_bound(row: KindCoverage | None) -> float:
-    if row is None:
-        return 0.0
+
+def _lower_bound(found: int, told: int) -> float:
     from scipy.stats import binomtest  # takes a moment, which maps that tell nothing need not spend
 
-    return float(binomtest(row.found, row.told).proportion_ci(2 * CONFIDENCE - 1, method="wilson").low)
+    return float(binomtest(found, told).proportion_ci(2 * CONFIDENCE - 1, method="wilson").low)
 
 
 def front_gaps_m(things: Sequence[CityThing], premises: str) -> FloatArray:

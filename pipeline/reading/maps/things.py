@@ -12,6 +12,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from pathlib import Path
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -22,10 +23,12 @@ from pipeline.core.findings import Findings, doubt, note
 from pipeline.core.templates import load_table
 from pipeline.geometry.bearings import compass_deg
 from pipeline.geometry.colours import margins
+from pipeline.reading.files import SceneFiles
 from pipeline.reading.maps.appearance import BUILT, CHRISTIAN, LEVELS_MAX, NOUN_OF, Appearance, look_of, rgb_of
 from pipeline.reading.maps.city_thing import BUILDING, FACING, CityThing
-from pipeline.reading.maps.feature import Feature, PlacedFeature, circle_about, mentioned
-from pipeline.reading.maps.osm import height_of
+from pipeline.reading.maps.feature import Feature, MapBounds, PlacedFeature, circle_about, mentioned
+from pipeline.reading.maps.osm import KINDS, height_of
+from pipeline.reading.maps.read import read_context
 
 SHOP: Final = "shop"  # all premises that a passer-by would enter for what they sell or serve
 
@@ -58,6 +61,23 @@ _TRAIT_KEYS: Final = tuple(sorted({trait["key"] for traits in _TRAITS.values() f
 # Of OpenStreetMap: what is read at all, and what says more of what has one of these.
 KEYS: Final = ("building", *dict.fromkeys((*_PREMISES, *_THINGS, *_PERHAPS, *_PERHAPS_VALUES)), PART)
 TOLD: Final = ("public_transport", "min_height", LEVEL, *_UNSEEN, *_WHICH_KEYS, *_TRAIT_KEYS)
+NUMBER: Final = "addr:housenumber"  # where somebody lives or works: no thing
+_SPOKEN_OF: Final = frozenset((*KINDS, *KEYS))
+
+
+def read_features(
+    files: SceneFiles, path: Path, box: MapBounds, findings: Findings
+) -> tuple[tuple[Feature, ...], tuple[Feature, ...]]:
+    """What a map has in a box of what one could speak of, and what has a house number. Raises RawDataError."""
+    features = read_context(files, path, box, False, findings, (*KINDS, *KEYS, NUMBER), TOLD)
+    features = tuple(f for f in features if any(box.holds(outline).any() for outline in f.outlines))
+    numbered = tuple(f for f in features if NUMBER in f.tags)
+    return tuple(f for f in features if f.solid or NUMBER not in f.tags or _SPOKEN_OF & f.tags.keys()), numbered
+
+
+def places_of(placed: PlacedFeature) -> FloatArray:
+    """The middles (n, 2) of all outlines of some features, metres."""
+    return np.array([o[:, :2].mean(0) for own in placed.outlines for o in own], dtype=np.float64).reshape(-1, 2)
 
 
 def _words() -> dict[str, Sort]:

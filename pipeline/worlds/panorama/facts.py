@@ -80,6 +80,27 @@ class PanoramaObject(Model):
     source_tags: dict[str, str] = Field(default_factory=dict, description="for each fact, who or what says so")
 
 
+class PanoramaLandmark(Model):
+    """A named thing that a map has around the camera, whether or not anybody marked it in the picture."""
+
+    id: Name = Field(description='as its map calls it: "way/123"')
+    noun: Name = Field(description='what one calls it: "church"')
+    name: Name
+    is_premises: bool = Field(description="whether a sign tells its name: shops and the like")
+    distance_m: Metres = Field(description="to the nearest part of it, level with the ground")
+    error_m: Metres = Field(description="by which position and map may be wrong")
+    bearing_deg: Compass = Field(description="of its middle, clockwise from north")
+    width_deg: Annotated[FiniteFloat, Field(ge=0, le=360)]
+    error_deg: Metres = Field(description="of its bearing, by `error_m`")
+    top_deg: Pitch = Field(description="of the top of what surely stands there")
+    visible_share: Share = Field(description="of its width that no building may hide, from all places within error_m")
+    others: int = Field(ge=0, description="things that its noun and name may mean too")
+    side: Annotated[int, Field(ge=-1, le=1)] = Field(
+        description="of the street, as `street_deg` looks along it: 1 left, -1 right; 0: not sure"
+    )
+    doubt: str | None = Field(default=None, description="why nothing is asked of it; None: all is well")
+
+
 class Place(Model):
     """Where a panorama lies, in words, and the measures that show how surely. None: not known.
 
@@ -148,6 +169,11 @@ class Panorama(Facts):
     complete: tuple[Name, ...] = Field(default=(), description="labels of which `objects` has all that is to be seen")
     views: tuple[DeclaredView, ...] = ()
     indoor: bool | None = Field(default=None, description="None: nobody said, and nothing shows it")
+    landmarks: tuple[PanoramaLandmark, ...] = Field(default=(), description="by id, where a map has things")
+    map_coverage: Share | None = Field(
+        default=None, description="of the buildings around: the share that the map has at least; None: no map"
+    )
+    street_deg: Compass | None = Field(default=None, description="along the street that the camera surely stands in")
     place: Place | None = Field(default=None, description="None: not looked for, or the position is not known")
     measured: MeasuredPicture | None = None
     captured: datetime.date | None = None
@@ -199,4 +225,8 @@ class PanoramaConfig(Limits):
     )
     border_min_m: float = Field(
         default=100.0, le=100_000, ge=0, description="to the border of its country, and of its city"
+    )
+    landmark_reach_m: Metres = Field(default=150.0, gt=0, le=400, description="within which a map's named things count")
+    position_error_m: Metres = Field(
+        default=4.0, gt=0, le=100, description="of the camera against the map, and what accuracy_m has over it"
     )

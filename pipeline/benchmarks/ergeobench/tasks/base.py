@@ -39,7 +39,7 @@ class SeenTask(CaseTask[ErgeoView]):
         measures = (
             rule("out_of_distribution", float(view.is_out_of_distribution), "<=", 0, "tags"),
             rule("camera_not_level", tilt, "<=", rules.level_max_deg, "deg"),
-            rule("no_objects_known", len(view.objects), ">=", 1, "objects"),
+            rule("no_objects_known", len(view.objects) or len(view.landmarks), ">=", 1, "objects"),
             *self.required(view),
         )
         broken = first_broken(measures)
@@ -71,7 +71,7 @@ class SeenTask(CaseTask[ErgeoView]):
         for i in members:
             seen = view.objects[i]
             if is_named:
-                case.name(NamedThing(seen.label, seen.label, seen.visible_share, view.rules.visible_share_min, "share"))
+                case.name(self.named(view, i))
             for measure in view.measures(i, is_named=is_named):
                 case.measured(replace(measure, subject=seen.id))
             case.fact("yaw", seen.id, seen.yaw_deg, "deg")
@@ -79,6 +79,13 @@ class SeenTask(CaseTask[ErgeoView]):
             if seen.distance_m is not None:
                 case.fact("distance", seen.id, seen.distance_m, "m")
         return case
+
+    def named(self, view: ErgeoView, i: int) -> NamedThing:
+        """An object as its label names it; a landmark of the map has a proper name."""
+        seen = view.objects[i]
+        thing = NamedThing(seen.label, seen.label, seen.visible_share, view.rules.visible_share_min, "share")
+        own = view.landmarks.get(seen.id)
+        return thing if own is None else replace(thing, doubles=own.others, mark=own.name)
 
     def lay(self, view: ErgeoView, case: Case, *shots: PictureRef, members: Sequence[int] = ()) -> None:
         """Writes the views of a candidate, and where objects lie in the first that shows them."""

@@ -7,6 +7,7 @@ from typing import Final
 from pipeline.benchmarks.ergeobench.rules import GEO, SLOTS
 from pipeline.benchmarks.ergeobench.tasks.common_sense import DualView, NeedCrossView, SingleView
 from pipeline.benchmarks.ergeobench.tasks.geo import GeoLocalization
+from pipeline.benchmarks.ergeobench.tasks.landmarks import NearestLandmark, StreetSide
 from pipeline.benchmarks.ergeobench.tasks.perception import Perception
 from pipeline.benchmarks.ergeobench.tasks.spatial import (
     CrossView,
@@ -35,5 +36,7 @@ ERGEO_TASKS: Final[dict[str, CaseTask[ErgeoView]]] = {
         SingleView(),
         DualView(),
         NeedCrossView(),
+        NearestLandmark(),
+        StreetSide(),
     )
 }

@@ -158,7 +158,9 @@ class YawEstimation(SeenTask):
             case = self.about(view, i)
             rng = self.rng(view, seen.id)
             centre = list(BINS)[int(rng.integers(len(BINS)))]
-            room = BIN_DEG / 2 - view.rules.yaw_margin_deg
+            least = max(view.rules.yaw_margin_deg, view.error_deg(i))
+            case.require("bearing_unsure", least, "<", BIN_DEG / 2, "deg", seen.id)
+            room = BIN_DEG / 2 - least
             shots = view.towards(seen.yaw_deg, centre - room, centre + room, rng) if case.refusal is None else []
             shot = view.first_lone(i, shots)
             self.word(view, case, label=seen.label)
@@ -169,7 +171,7 @@ class YawEstimation(SeenTask):
             self.lay(view, case, shot, members=[i])
             case.fact("turn", seen.id, turn_deg, "deg")
             margin = BIN_DEG / 2 - abs(turn_deg - centre)
-            case.require("near_a_yaw_border", margin, ">=", view.rules.yaw_margin_deg - 0.01, "deg")
+            case.require("near_a_yaw_border", margin, ">=", least - 0.01, "deg")
             yield case.ask(BINS[centre], BINS.values())
 
 
@@ -187,6 +189,7 @@ class Positioning(SeenTask):
             case = self.about(view, i)
             rng = self.rng(view, seen.id)
             answer = list(CELLS)[int(rng.integers(len(CELLS)))]
+            case.require("pitch_unknown", float(seen.id not in view.landmarks), ">=", 1, "pitches", seen.id)
             middle_deg = (seen.pitch_low_deg + seen.pitch_high_deg) / 2
             tilts = [abs(s.pitch_deg) for y in ROWS.values() if (s := aimed(seen.yaw_deg, middle_deg, 0.0, y))]
             steepest = max(tilts) if len(tilts) == len(ROWS) else 90.0
@@ -255,7 +258,7 @@ class CrossView(SeenTask):
             first, second = (list(TURN_TEXTS)[int(k)] for k in rng.integers(len(TURN_TEXTS), size=2))
             in_second, to_right = (bool(k) for k in rng.integers(2, size=2))
             self.word(view, case, label=seen.label, first=TURN_TEXTS[first], second=TURN_TEXTS[second])
-            margin = view.rules.sector_margin_deg
+            margin = max(view.rules.sector_margin_deg, view.error_deg(i))
             off_deg = (margin, SECTOR_DEG - margin) if to_right else (margin - SECTOR_DEG, -margin)
             found = None
             shots = view.towards(seen.yaw_deg, *off_deg, rng) if case.refusal is None else []

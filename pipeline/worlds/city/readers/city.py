@@ -25,10 +25,19 @@ from pipeline.reading.maps.checks import Faults, apart, heights_told, on_the_map
 from pipeline.reading.maps.city_thing import CityThing
 from pipeline.reading.maps.feature import Feature, MapBounds, PlacedFeature
 from pipeline.reading.maps.map_quality import coverage_of, once, quality_told, with_errors
-from pipeline.reading.maps.osm import KINDS, osm_bounds
+from pipeline.reading.maps.osm import osm_bounds
 from pipeline.reading.maps.read import OSM_SUFFIXES, read_context, read_streets
 from pipeline.reading.maps.streets import StreetLine
-from pipeline.reading.maps.things import ALL_KINDS, KEYS, PART, SHOP, TOLD, on_facades, things_of, with_parts
+from pipeline.reading.maps.things import (
+    ALL_KINDS,
+    PART,
+    SHOP,
+    on_facades,
+    places_of,
+    read_features,
+    things_of,
+    with_parts,
+)
 from pipeline.reading.reader import ExpectedFile
 from pipeline.reading.settings import File, SafeName, read_model
 from pipeline.worlds.city.facts import City, CityScene, Street
@@ -38,8 +47,6 @@ CITY_FILE: Final = "city.yaml"
 OBJECTS_FILE: Final = "objects.geojson"
 MAP_SUFFIXES: Final = (".osm", ".osm.gz", ".osm.bz2", ".pbf", ".geojson", ".json")
 DEFAULT_DATASET: Final = "city"
-NUMBER: Final = "addr:housenumber"  # where somebody lives or works: no thing
-_SPOKEN_OF: Final = frozenset((*KINDS, *KEYS))
 _HEAD: Final = 4096  # bytes, in which a JSON file says what it is
 _MAPS: Final = (b"CityJSON", b"CityObjects", b"Overpass API", b"FeatureCollection")
 
@@ -153,10 +160,7 @@ class Cities(FolderReader):
         _known_kinds(files, settings)
         path = _map(files, settings)
         box = _box(settings)
-        features = read_context(files, path, box, False, findings, (*KINDS, *KEYS, NUMBER), TOLD)
-        features = tuple(f for f in features if any(box.holds(outline).any() for outline in f.outlines))
-        numbered = [f for f in features if NUMBER in f.tags]
-        features = tuple(f for f in features if f.solid or NUMBER not in f.tags or _SPOKEN_OF & f.tags.keys())
+        features, numbered = read_features(files, path, box, findings)
         added: tuple[Feature, ...] = ()
         if _has_folder(files) and (files.path / OBJECTS_FILE).is_file():
             added = read_context(files, files.path / OBJECTS_FILE, _EVERYWHERE, False, findings)
@@ -176,8 +180,7 @@ class Cities(FolderReader):
         objects = on_the_map(plausible(objects, OBJECTS_FILE, findings), bounds, OBJECTS_FILE, findings)
         things = on_facades(unique([*things, *objects], OBJECTS_FILE, findings))
         things = once(with_errors(things, placed_things), SHOP, name, findings)
-        numbers = np.array([o[:, :2].mean(0) for own in PlacedFeature(numbered, origin, 0.0).outlines for o in own])
-        coverage = coverage_of(things, numbers.reshape(-1, 2), SHOP)
+        coverage = coverage_of(things, places_of(PlacedFeature(numbered, origin, 0.0)), SHOP)
         if not settings.complete:  # of what people know whole nobody has to guess
             quality_told(things, coverage, SHOP, name, findings)
         city = City(

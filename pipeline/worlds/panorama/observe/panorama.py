@@ -16,6 +16,7 @@ from pipeline.core.findings import Findings, doubt, note
 from pipeline.core.schema import AnyScene, Finding
 from pipeline.reading.reader import PanoramaGeometry, Twin
 from pipeline.worlds.panorama.facts import MeasuredPicture, Panorama, PanoramaConfig, PanoramaScene
+from pipeline.worlds.panorama.observe.landmarks import landmarks_of
 from pipeline.worlds.panorama.observe.picture import (
     differing_bits,
     hash_of,
@@ -57,6 +58,10 @@ def observe_panorama(scene: PanoramaScene, geometry: PanoramaGeometry, config: P
     gazetteer, wrong = geometry.gazetteer() or (None, ())
     findings.add(*wrong)
     facts = facts.model_copy(update={"place": find_place(facts, gazetteer, config, findings)})
+    around = None if facts.position is None else geometry.surroundings(facts.position)
+    if around is not None:
+        findings.add(*around[1])
+        facts = facts.model_copy(update=landmarks_of(facts, around[0], config))
     facts = facts.model_copy(update={"objects": measure_objects(facts, depth_m, findings)})
     return _with(scene, facts, findings)
 

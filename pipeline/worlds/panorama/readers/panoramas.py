@@ -25,6 +25,7 @@ from pipeline.reading.maps.areas import COUNTRIES
 from pipeline.reading.maps.gazetteer import SUFFIXES as MAP_SUFFIXES
 from pipeline.reading.maps.gazetteer import maps_in, read_gazetteer, stamped
 from pipeline.reading.maps.read import OSM_SUFFIXES
+from pipeline.reading.maps.surroundings import surroundings_of
 from pipeline.reading.reader import ExpectedFile, PanoramaGeometry, Twin
 from pipeline.worlds.panorama.facts import Panorama, PanoramaScene, Place
 from pipeline.worlds.panorama.readers.metadata import of_services, say_what_is_missing, settle, stated, whereabouts
@@ -163,6 +164,9 @@ class Panoramas(FolderReader):
                 else depth_file(files.root / depth.path, 1.0 / depth.metres_per_unit, MOST_DEPTH_PIXELS)
             ),
             gazetteer=lambda: read_gazetteer(tuple(map(stamped, maps))) if maps else None,
+            surroundings=lambda at: (
+                surroundings_of(tuple(map(stamped, maps)), at.lat_deg, at.lon_deg) if maps else None
+            ),
             twins=twins,
         )
 
