@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -13,6 +13,7 @@ from flows.orchestration.folders import OUTPUTS, all_builds, configurations, fol
 from pipeline.core.errors import ConfigError
 
 app = typer.Typer()
+Agent = Literal["model", "oracle", "random"]
 
 
 @app.command()
@@ -231,6 +232,9 @@ def score(
             show_default="none",
         ),
     ] = None,
+    only_asked: Annotated[
+        bool, typer.Option("--only-asked", help="Leave out questions that the files have no row of: they are a sample.")
+    ] = False,
     settings: Settings = [],
     limit_cost: LimitCost = None,
     quiet: Quiet = False,
@@ -241,7 +245,64 @@ def score(
     from flows.cli.score import score
 
     held = without_scene or (), people or ()
-    end(score(name, predictions, release, split, questions, out, rows, settings, limit_cost, *held))
+    end(
+        score(
+            name, predictions, release, split, questions, out, rows, settings, limit_cost, *held, only_asked=only_asked
+        )
+    )
+
+
+@app.command()
+def ask(
+    name: Annotated[str, typer.Argument(metavar="BENCHMARK", help="Whose questions they are, such as vsi.")],
+    release: Annotated[Path, typer.Argument(help="Folder of the release, such as outputs/vsi/release.")],
+    model: Annotated[
+        str | None, typer.Option(help="The provider's name of the model.", show_default="needed but with --agent")
+    ] = None,
+    provider: Annotated[
+        str, typer.Option(help="Who is asked: openai (also every server that speaks its protocol) or gemini.")
+    ] = "openai",
+    url: Annotated[
+        str | None,
+        typer.Option(help="Of a server of your own, such as http://localhost:8000/v1.", show_default="the provider's"),
+    ] = None,
+    split: Annotated[str | None, typer.Option(help="Of the release.", show_default="the full one")] = None,
+    questions: Annotated[
+        int | None, typer.Option(min=1, help="Ask only so many, spread over tasks and scenes.", show_default="all")
+    ] = None,
+    videos: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Folder of the videos.", show_default="videos beside RELEASE")
+    ] = None,
+    without_scene: Annotated[
+        bool, typer.Option("--without-scene", help="Show neither videos nor pictures: what the text alone tells.")
+    ] = False,
+    prompt: Annotated[
+        str, typer.Option(help="Another prompt that the paper compares: base (ERGeoBench).", show_default="its own")
+    ] = "",
+    agent: Annotated[
+        Agent, typer.Option(help="Who acts where an agent answers (cities, embodied views): the model, or a baseline.")
+    ] = "model",
+    out: Annotated[Path, typer.Option(help="The replies; beside them what was asked, and a recording.")] = Path(
+        "replies.jsonl"
+    ),
+    settings: Annotated[
+        list[str], typer.Option("--set", metavar="KEY=VALUE", help="Of the model: temperature, frames, concurrency …")
+    ] = [],
+    limit_cost: LimitCost = None,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Puts a model through the questions of a release with the paper's prompts, and writes replies to score."""
+    configure_output(quiet=quiet, as_json=as_json)
+    from flows.cli.ask import AskedRelease
+    from flows.cli.ask import ask as ask_model
+
+    if (model is None) == (agent == "model"):
+        raise ConfigError("say who is asked: --model NAME, or --agent oracle or random")
+    told = [f"provider={provider}", f"model={model}", *([f"base_url={url}"] if url else [])]
+    shown = "[text, image, video]" if provider.startswith("gemini") else "[text, image]"
+    asked = AskedRelease(release, split, questions, videos, without_scene, prompt, agent)
+    end(ask_model(name, asked, [*told, f"inputs={shown}"], settings, out, limit_cost))
 
 
 @app.command()

@@ -16,21 +16,17 @@ from rich.style import Style
 from rich.table import Table
 
 from flows.cli.output.console import console
-from flows.cli.trace import find
+from flows.cli.trace import facts_of_build
 from flows.orchestration.roots import roots_of
 from pipeline.benchmarks.cityeqa.released import ReleasedTask, read_released
 from pipeline.core.errors import ConfigError, require_extra
 from pipeline.core.files import write_atomically
-from pipeline.engine.manifest import read_manifest
-from pipeline.engine.stage import STORE
-from pipeline.engine.store import Store
 from pipeline.reading.files import SceneFiles
-from pipeline.stages.fix import FIX
 from pipeline.worlds.city.facts import City
 from pipeline.worlds.city.paths import FreeSpace
 from pipeline.worlds.city.render import CityRenderer, RenderedView, captioned
 from pipeline.worlds.city.walk import MOVE_M, TURN_DEG, Walkway
-from pipeline.worlds.registry import configured, read_scene
+from pipeline.worlds.registry import configured
 
 # What one types, and what it does.
 KEYS: Final = {
@@ -123,12 +119,7 @@ def _task(question: str, paths: list[Path]) -> ReleasedTask:
 
 
 def _city_of_build(task: ReleasedTask, build: Path) -> City:
-    scene = find(int(task.id), build) if str(task.id).isdigit() else None
-    entry = read_manifest(build).get((FIX.name, scene)) if scene else None
-    if entry is None or entry.output is None:
-        raise ConfigError(f"{build}: the city of task {task.id} is not in the build; build again")
-    facts: Any = read_scene(Store(build / STORE).get(entry.output)).facts
-    return _mapped(facts, task)
+    return _mapped(facts_of_build(task.id, build), task)
 
 
 def _city_of_root(task: ReleasedTask, root: str) -> City:

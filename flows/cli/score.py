@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import json
-import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
 import pyarrow as pa
 
+from flows.cli.models import model_session
 from flows.cli.output.build_tables import NAMED
 from flows.cli.output.console import console, count_of, print_json
-from flows.cli.output.progress import progress_shown
 from flows.cli.output.tables import FORMS, print_listing, table_writer
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.errors import ConfigError
@@ -23,11 +21,7 @@ from pipeline.core.files import write_atomically
 from pipeline.core.tables import ReleaseListing
 from pipeline.engine.config import settings_of
 from pipeline.llm.base import ModelSpec, Reply, Request
-from pipeline.llm.budget import Money
-from pipeline.llm.cache import ReplyCache
 from pipeline.llm.failures import ModelError
-from pipeline.llm.providers import record
-from pipeline.llm.session import Session
 from pipeline.questions.scoring_protocol import Ask, Metric, Score
 from pipeline.scoring.figures import ScoreRow
 from pipeline.scoring.score import COUNTED, LEFT_OUT, Scored, scored, split_of
@@ -49,6 +43,8 @@ def score(
     limit_cost: float | None,
     unseen: Sequence[Path] = (),
     people: Sequence[Path] = (),
+    *,
+    only_asked: bool = False,
 ) -> bool:
     """Scores result files; False where something in them could not be used."""
     how = BENCHMARKS[name].score if name in BENCHMARKS else None
@@ -71,7 +67,7 @@ def score(
     else:
         raise ConfigError("say what was asked: a release with --release, or a file of questions with --questions")
     with _judge(how.judge(chosen), out, limit_cost) as ask:
-        found = scored(how, file, predictions, chosen, ask, blind, debiased, unseen, people)
+        found = scored(how, file, predictions, chosen, ask, blind, debiased, unseen, people, only_asked=only_asked)
     show_score(found, how, blind is not None or bool(unseen or people))
     told = {"benchmark": name, "settings": _plain(chosen.model_dump(mode="json"))} | found.summary()
     if out:
@@ -94,32 +90,15 @@ def _judge(model: ModelSpec | None, out: Path | None, limit_cost: float | None) 
         return
     if out is None:
         raise ConfigError("a judge's replies are kept beside the score: name it with --out")
-    key = model.key_name
-    keys = {key: os.environ[key]} if key and os.environ.get(key) else {}
-    kept = out.with_suffix(CACHE)
-    with Session([model], kept, keys, money=Money(limit_cost=limit_cost)) as session, progress_shown() as progress:
+    with model_session(model, out.with_suffix(CACHE), out.with_suffix(RECORDING), limit_cost) as session:
 
-        def ask(requests: Sequence[Request]) -> list[Reply | ModelError]:
-            done = 0
+        def one(request: Request) -> Reply | ModelError:
+            try:
+                return session.ask(request)
+            except ModelError as failure:
+                return failure
 
-            def one(request: Request) -> Reply | ModelError:
-                nonlocal done
-                try:
-                    return session.ask(model.name, request)
-                except ModelError as failure:
-                    return failure
-                finally:
-                    done += 1
-                    progress("judge", done, len(requests))
-
-            with ThreadPoolExecutor(model.concurrency) as threads:
-                return list(threads.map(one, requests))
-
-        yield ask
-    if model.provider != "replay":  # which is a recording
-        with ReplyCache(kept) as cache:
-            n = record(cache, model.provider, model.model, out.with_suffix(RECORDING))
-        console.print(f"{count_of(n, 'reply')} of the judge: {out.with_suffix(RECORDING)}", soft_wrap=True)
+        yield lambda requests: session.each("judge", requests, one)
 
 
 def _plain(settings: dict[str, Any]) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from pipeline.core.fixes import SCENE
 from pipeline.core.parquet import read_table
 from pipeline.core.schema import AnyScene, Applied, Finding
 from pipeline.core.tables import QUESTIONS
-from pipeline.engine.manifest import Entry, released_manifest
+from pipeline.engine.manifest import Entry, read_manifest, released_manifest
 from pipeline.engine.plan import WHOLE
 from pipeline.engine.stage import STORE
 from pipeline.engine.store import Store
@@ -188,6 +188,15 @@ def find(number: int, folder: Path) -> str | None:
     """The scene of a question or rejected candidate in a build's release; None where it has neither."""
     row = _released(folder, "provenance", number) or _released(folder, "rejected", number)
     return None if row is None else str(row["scene"])
+
+
+def facts_of_build(question: int | str, build: Path) -> Any:
+    """The facts of a question's scene, fixed. Raises ConfigError where the build does not have them."""
+    scene = find(int(question), build) if str(question).isdigit() else None
+    entry = read_manifest(build).get((FIX.name, scene)) if scene else None
+    if entry is None or entry.output is None:
+        raise ConfigError(f"{build}: the scene of question {question} is not in the build; build again")
+    return read_scene(Store(build / STORE).get(entry.output)).facts
 
 
 def trace(number: int, folder: Path) -> Trace:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:  # this record is code of all stages that ask a benchmark; wha
     from pipeline.core.schema import Finding
     from pipeline.drawing.sheet import Sheet
     from pipeline.geometry.views import View, Whole
+    from pipeline.questions.asking import Asking
     from pipeline.questions.audited import Basis, Coverage, Examined, Miss
     from pipeline.questions.model_authoring import ModelAuthor
     from pipeline.questions.published import Columns, Published
@@ -225,6 +226,7 @@ class Benchmark(Generic[V, R]):
         author: who writes questions that facts cannot answer.
         audit: how its published questions are examined.
         score: what replies to its questions earn.
+        asking: how its questions are put to a model (`scan2qa ask`); None: they are not.
         blind_map: of a question (a row of `tables.QUESTIONS`) and its observed scene: PNG of a map that reviewers see
             before they answer, and that does not tell the answer; None: there is none.
         scene_records: of its scenes, one after the other, its rules and the released questions (`tables.QUESTIONS`):
@@ -258,6 +260,7 @@ class Benchmark(Generic[V, R]):
     author: ModelAuthor[V, Any, Any] | None = None
     audit: Audit | None = None
     score: Score[Any] | None = None
+    asking: Asking | None = None
     blind_map: Callable[[Mapping[str, Any], Any], bytes | None] = no_blind_map
     scene_records: Callable[[Iterable[Any], R, pa.Table], SceneRecords] | None = None
     map_before: Mapping[str, Collection[str]] = field(default_factory=dict)

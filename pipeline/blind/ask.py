@@ -237,7 +237,7 @@ def _wordings(
     return rows, asked
 
 
-def sample_of(rows: Sequence[Mapping[str, Any]], size: int | None) -> set[int]:
+def sample_of(rows: Sequence[Mapping[str, Any]], size: int | None) -> set[Any]:
     """The ids of so many questions, drawn by hash, as many of each task as there are; None: of all."""
     ranked = sorted(rows, key=lambda row: digest("blind sample", str(row["id"])))
     seen: Counter[str] = Counter()

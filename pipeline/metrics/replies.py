@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
+from collections.abc import Iterator
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
+_TRIED: Final = 200  # braces from which an object may begin: each is read to where it breaks off
 _NAMES: Final = r"(?:think(?:ing)?|thoughts?|reason(?:ing)?|analysis|scratchpad)"
 # Opening and closing tags as today's models write them: <think>, [THINK] (Mistral), ◁think▷ (Kimi),
 # <|begin_of_thought|> (Sky-T1), <|channel|>analysis<|message|> … <|end|> (gpt-oss without its template).
@@ -80,6 +82,23 @@ def _fraction(c: str) -> str:
     if not unicodedata.decomposition(c).startswith("<fraction>"):
         return c
     return f" {unicodedata.normalize('NFKC', c).replace(FRACTION_SLASH, '/')}"
+
+
+def json_objects(text: str) -> Iterator[dict[str, Any]]:
+    """Yields the JSON objects of a text, one after the other, whatever stands between them."""
+    decoder = json.JSONDecoder(strict=False)  # replies have line breaks in strings
+    start = text.find("{")
+    for _ in range(_TRIED):
+        if start < 0:
+            return
+        try:
+            found, end = decoder.raw_decode(text, start)
+        except (ValueError, RecursionError):
+            start = text.find("{", start + 1)
+            continue
+        if isinstance(found, dict):
+            yield found
+        start = text.find("{", end)
 
 
 def _answer_of_json(text: str) -> str | None:

@@ -308,6 +308,8 @@ def scored(
     debiased: bool = False,
     unseen: Sequence[Path] = (),
     people: Sequence[Path] = (),
+    *,
+    only_asked: bool = False,
 ) -> Scored:
     """The score of result files.
 
@@ -323,11 +325,14 @@ def scored(
             held against the one it earned here, not against the blind table.
         people: a result file of each person who was asked. Figures are then of the questions that one of them
             answered, and each question's mark is held against the mean of theirs.
+        only_asked: whether questions that the files have no row of are left out: they were a sample.
 
     Raises ConfigError for what cannot be read and for what does not belong together.
     """
     said = read_predictions(predictions)
     asked = [*score.read(questions), *score.also({row.id for row in said.rows if row.id is not None})]
+    if only_asked:
+        asked = _with_rows(asked, said)
     joined = answered(asked, said, questions)
     marks = score.mark(joined.answers, settings, ask)
     figures = score.figures(joined.answers)
@@ -354,6 +359,11 @@ def scored(
             own = held[name] if held else priors if metric.is_guessed else None
             rows += rows_of(told, name, values[name], scenes, own, metric.statistic)
     return Scored(said.form, joined.answers, marks, rows, {**joined.found, **marks.left_out}, score.logged, beside)
+
+
+def _with_rows(questions: Sequence[Published], said: Predictions) -> list[Published]:
+    ids, places = {row.id for row in said.rows}, {row.place for row in said.rows}
+    return [q for place, q in enumerate(questions) if str(q.id) in ids or place in places]
 
 
 def _mean_of(marks: Sequence[Mapping[str, FloatArray]], answers: Sequence[Sequence[Answer]]) -> dict[str, FloatArray]:

@@ -6,6 +6,7 @@ from typing import Final
 
 from pipeline.benchmarks.benchmark import Benchmark, SceneViews
 from pipeline.benchmarks.cityeqa import author
+from pipeline.benchmarks.cityeqa.agent import ASKING
 from pipeline.benchmarks.cityeqa.audit import AUDIT
 from pipeline.benchmarks.cityeqa.columns import CARD, COLUMNS
 from pipeline.benchmarks.cityeqa.pictures import start_map, task_pictures
@@ -30,4 +31,5 @@ CITYEQA: Final = Benchmark[CityView, CityRules](
     audit=AUDIT,
     blind_map=start_map,
     score=SCORE,
+    asking=ASKING,
 )

@@ -9,7 +9,7 @@ from pipeline.benchmarks.benchmark import Benchmark
 from pipeline.benchmarks.embodied4c.arm.view import ArmExam
 from pipeline.benchmarks.embodied4c.author import ExamAuthor
 from pipeline.benchmarks.embodied4c.case import Exam
-from pipeline.benchmarks.embodied4c.columns import CARD, COLUMNS
+from pipeline.benchmarks.embodied4c.columns import ASKING, CARD, COLUMNS
 from pipeline.benchmarks.embodied4c.drawings import DRAWINGS, question_pictures
 from pipeline.benchmarks.embodied4c.drive.view import DriveExam
 from pipeline.benchmarks.embodied4c.flight.view import FlightExam
@@ -43,4 +43,5 @@ EMBODIED4C: Final = Benchmark[Exam, ExamRules](
     author=ExamAuthor(),
     drawings=DRAWINGS,
     score=SCORE,
+    asking=ASKING,
 )

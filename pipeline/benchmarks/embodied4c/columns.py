@@ -21,7 +21,8 @@ from pipeline.benchmarks.embodied4c.kinds import (
 )
 from pipeline.core.templates import load_table
 from pipeline.core.video_spec import video_file
-from pipeline.questions.published import Columns
+from pipeline.questions.asking import AskedOf, Asking, QuestionPrompt
+from pipeline.questions.published import Columns, Published
 
 VALUE: Final = "answer"  # the fact that holds a numeric answer before it was rounded, with its unit
 
@@ -83,6 +84,12 @@ def row(raw: dict[str, Any]) -> dict[str, Any] | None:
     }
 
 
+def prompt(question: Published, asked: AskedOf) -> QuestionPrompt:
+    """A question alone, shown the video that ends where it stands; the map with the answer is never shown."""
+    return QuestionPrompt(question.question, question.rest.get("video"))
+
+
+ASKING: Final = Asking.of("embodied4c", prompt, ends_asked=True)
 COLUMNS: Final = Columns.described(load_table("embodied4c/columns"), table, row)
 
 

@@ -6,7 +6,7 @@ from typing import Final
 
 from pipeline.benchmarks.benchmark import Benchmark, SceneViews
 from pipeline.benchmarks.ergeobench import images
-from pipeline.benchmarks.ergeobench.agent import harness_files, source_lines
+from pipeline.benchmarks.ergeobench.agent import ASKING, harness_files, source_lines
 from pipeline.benchmarks.ergeobench.author import GeoAuthor, declared
 from pipeline.benchmarks.ergeobench.columns import CARD, COLUMNS
 from pipeline.benchmarks.ergeobench.rules import PROFILES, ErgeoRules
@@ -29,4 +29,5 @@ ERGEOBENCH: Final = Benchmark[ErgeoView, ErgeoRules](
     views=SceneViews(images.__name__, images.pictures_of, declared),
     author=GeoAuthor(),
     score=SCORE,
+    asking=ASKING,
 )

@@ -13,17 +13,16 @@ several names, parted by ";": any of them is right, and so are several of them; 
 
 from __future__ import annotations
 
-import json
 import math
 import re
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
 
 from pipeline.core.templates import load_table
-from pipeline.metrics.replies import Reading, without_reasoning
+from pipeline.metrics.replies import Reading, json_objects, without_reasoning
 from pipeline.questions.scoring_protocol import TOO_LONG, is_too_long
 
 PARTS: Final = ";"
@@ -105,7 +104,6 @@ def _countries() -> dict[str, str]:
     return {normalised(name): normalised(key) for key, names in table.items() for name in (key, *names)}
 
 
-TRIED: Final = 200  # braces from which an object may begin: each is read to where it breaks off
 FIELDS: Final[Mapping[str, Sequence[str]]] = _TABLES["fields"]
 _LAT, _LON, _PAIRS, _HOLDS = (_TABLES[name] for name in ("lat", "lon", "pairs", "holds"))
 _NO_LETTER: Final = re.compile(r"[^a-z]")
@@ -178,7 +176,7 @@ def _name(fields: Mapping[str, Any], names: Sequence[str]) -> str:
 def _fields(reply: str) -> tuple[dict[str, Any], bool]:
     """The fields of the first object that names a place, by their letters alone; and whether there was any object."""
     any_object = False
-    for found in _objects(without_reasoning(reply)):
+    for found in json_objects(without_reasoning(reply)):
         any_object = True
         fields = _lowered(found)
         for _ in range(2):  # {"answer": {"hypothesis_update": {…}}}
@@ -188,22 +186,6 @@ def _fields(reply: str) -> tuple[dict[str, Any], bool]:
         if known & set(fields):
             return fields, True
     return {}, any_object
-
-
-def _objects(text: str) -> Iterator[dict[str, Any]]:
-    decoder = json.JSONDecoder(strict=False)  # replies have line breaks in strings
-    start = text.find("{")
-    for _ in range(TRIED):
-        if start < 0:
-            return
-        try:
-            found, end = decoder.raw_decode(text, start)
-        except (ValueError, RecursionError):
-            start = text.find("{", start + 1)
-            continue
-        if isinstance(found, dict):
-            yield found
-        start = text.find("{", end)
 
 
 def _lowered(found: Mapping[str, Any]) -> dict[str, Any]:

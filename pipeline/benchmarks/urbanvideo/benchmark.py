@@ -6,7 +6,7 @@ from typing import Final
 
 from pipeline.benchmarks.benchmark import Benchmark
 from pipeline.benchmarks.urbanvideo.authoring.author import UrbanAuthor
-from pipeline.benchmarks.urbanvideo.columns import CARD, COLUMNS, harness_files
+from pipeline.benchmarks.urbanvideo.columns import ASKING, CARD, COLUMNS, harness_files
 from pipeline.benchmarks.urbanvideo.drawings import DRAWINGS
 from pipeline.benchmarks.urbanvideo.legends import LEGENDS, map_pictures
 from pipeline.benchmarks.urbanvideo.rules import PROFILES, UrbanRules, UrbanView
@@ -32,6 +32,7 @@ URBANVIDEO: Final = Benchmark[UrbanView, UrbanRules](
     harness=harness_files,
     author=UrbanAuthor(),
     score=SCORE,
+    asking=ASKING,
     # The track answers nearly every question, and where landmarks lie those about what is near or next.
     map_before=dict.fromkeys(("Trajectory Captioning", "Duration", "Action Generation"), ("things",)),
 )

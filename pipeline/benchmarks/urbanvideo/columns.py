@@ -15,8 +15,9 @@ from pipeline.benchmarks.benchmark import Card
 from pipeline.benchmarks.urbanvideo.legends import LEGENDS
 from pipeline.core.templates import load_table
 from pipeline.core.video_spec import video_file
+from pipeline.questions.asking import AskedOf, Asking, QuestionPrompt
 from pipeline.questions.harness import ABOUT, FOLDER, UTILS, lmms_eval, vlmevalkit
-from pipeline.questions.published import Columns
+from pipeline.questions.published import Columns, Published
 
 _FIRST_OPTION: Final = re.compile(r"\s*A[.:)]\s")
 
@@ -67,7 +68,16 @@ CARD: Final = Card(
 )
 
 
-POST: Final = "Answer with the option's letter from the given choices directly."
+POST: Final[str] = load_table("urbanvideo/asking")["choice"]
+
+
+def prompt(question: Published, asked: AskedOf) -> QuestionPrompt:
+    """A question with its options, shown the video that ends where it stands, and its legend where it has one."""
+    legend = f"{LEGENDS.folder}/{question.id}.png"
+    return QuestionPrompt(f"{question.rest['question']}\n{POST}", question.scene_name, legend=legend)
+
+
+ASKING: Final = Asking.of("urbanvideo", prompt, ends_asked=True)
 _REST: Final = f"""doc_to_text: !function {UTILS}.doc_to_text
 doc_to_target: answer
 process_results: !function {UTILS}.process_results

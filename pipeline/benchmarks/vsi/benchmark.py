@@ -6,7 +6,7 @@ from typing import Final
 
 from pipeline.benchmarks.benchmark import Audit, Benchmark, FromMetadata, RouteWriting
 from pipeline.benchmarks.vsi.audit import contradictions, coverage, examine
-from pipeline.benchmarks.vsi.card import CARD, COLUMNS, REVSI_COLUMNS, harness_files, scene_records
+from pipeline.benchmarks.vsi.card import ASKING, CARD, COLUMNS, REVSI_COLUMNS, harness_files, scene_records
 from pipeline.benchmarks.vsi.drawings import DRAWINGS
 from pipeline.benchmarks.vsi.rules import PROFILES, Rules, ScanView
 from pipeline.benchmarks.vsi.score import DIRECTION, FAMILIES, LEVELS, SCORE
@@ -37,6 +37,7 @@ VSI: Final = Benchmark[ScanView, Rules](
     drawings=DRAWINGS,
     harness=harness_files,
     score=SCORE,
+    asking=ASKING,
     audit=Audit(examine, _METADATA),
     released="official",
     asked=ASKED,

@@ -20,8 +20,9 @@ from pipeline.core.identity import question_ids
 from pipeline.core.tables import MAPS, NUM_FRAMES, QUESTIONS, TWIN, budget_folder, budget_of
 from pipeline.core.templates import load_table
 from pipeline.questions.arrays import ANNOTATED
+from pipeline.questions.asking import AskedOf, Asking, QuestionPrompt
 from pipeline.questions.harness import ABOUT, FOLDER, UTILS, lmms_eval, vlmevalkit
-from pipeline.questions.published import REQUIRED, Columns
+from pipeline.questions.published import REQUIRED, Columns, Published
 from pipeline.questions.twins import TWIN_FRAMES
 from pipeline.worlds.indoor.facts import IndoorScene
 from pipeline.worlds.indoor.readers.vsi_meta import METADATA_FOLDER, metadata_of
@@ -85,6 +86,7 @@ WHOLE_VIDEO: Final = "all"  # of the frames
 REVSI_COLUMNS: Final = Columns.described(load_table("vsi/revsi_columns"), revsi_table, revsi_row)
 
 
+_ASKED: Final[Mapping[str, Any]] = load_table("vsi/asking")
 _OWN: Final = "lmms_eval.tasks.vsibench.utils.vsibench"
 _METRICS: Final = (
     "overall",
@@ -102,11 +104,11 @@ doc_to_target: ground_truth
 process_results: !function {_OWN}_process_results
 lmms_eval_specific_kwargs:
   default:
-    mca_post_prompt: Answer with the option's letter from the given choices directly.
-    na_post_prompt: Please answer the question using a single word or phrase.
+    mca_post_prompt: {_ASKED["choice"]}
+    na_post_prompt: {_ASKED["number"]}
   gemini_api: &proprietary  # appendix C.1, table 9
-    mca_post_prompt: Answer with the option's letter from the given choices directly.
-    na_post_prompt: Do not respond with anything other than a single number!
+    mca_post_prompt: {_ASKED["choice"]}
+    na_post_prompt: {_ASKED["number_proprietary"]}
   gpt4v: *proprietary
 metric_list:  # which need questions of all three levels of direction
 """ + "".join(
@@ -136,9 +138,9 @@ doc_to_target: ground_truth
 process_results: !function {_REVSI}_process_results
 lmms_eval_specific_kwargs:
   default:
-    pre_prompt: These are frames of a video.
-    mcq_post_prompt: Answer with the option's letter from the given choices directly.
-    nq_post_prompt: Answer the question using a single integer or decimal number.
+    pre_prompt: {_ASKED["before"]}
+    mcq_post_prompt: {_ASKED["choice"]}
+    nq_post_prompt: {_ASKED["number_revsi"]}
 metric_list:
 """ + "".join(
     f"  - metric: {'overall_acc' if metric == 'overall' else metric}\n"
@@ -179,6 +181,24 @@ def process_results(doc, results):
         return {"hallucination": float(letter[1] != doc["ground_truth"])}
     return {"hallucination": float(bool(reply) and TOLD.search(reply) is None and reply.rstrip(".") != "0")}
 """
+
+
+def prompt(question: Published, asked: AskedOf) -> QuestionPrompt:
+    """A question in the words of table 9, shown the video of its split: whole, of a frame budget, or a twin's."""
+    scene = f"{question.dataset}/{question.scene_name}"
+    budget = budget_of(asked.split)
+    folder = "" if budget is None else f"{budget_folder(budget)}/"
+    video = f"{TWIN}/{scene}/{question.id}.mp4" if asked.split == TWIN else f"{folder}{scene}.mp4"
+    if asked.split == MAPS:
+        return QuestionPrompt(question.question, video)
+    options = [_ASKED["options"], *question.options] if question.options else []
+    number = "number_revsi" if "scene_id" in question.rest else "number_proprietary" if asked.proprietary else "number"
+    # Twins are asked without: told to answer with a number or letter, a model could not say that nothing is there.
+    after = [] if asked.split == TWIN else [_ASKED["choice" if question.options else number]]
+    return QuestionPrompt("\n".join([_ASKED["before"], question.question, *options, *after]), video)
+
+
+ASKING: Final = Asking.of("vsi", prompt)
 
 
 def harness_files(split: str, file: str, table: pa.Table) -> dict[str, bytes]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import heapq
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 
 from pipeline.core.arrays import FloatArray
 from pipeline.worlds.city.facts import Pose
@@ -15,6 +17,7 @@ MOVE_M: Final = 10.0  # CityEQA: of the Navigator and the Explorer
 TURN_DEG: Final = 30.0
 _SAMPLE_M: Final = 0.25  # between the places of a move that are looked at
 PITCH_MAX_DEG: Final = 60.0
+_PLACES_MAX: Final = 5_000  # that are reached before a way is given up
 
 # What an agent can do: metres ahead and to the right; degrees of yaw, clockwise, and of pitch, upwards.
 MOVES: Final[Mapping[str, tuple[float, float]]] = {
@@ -31,6 +34,8 @@ TURNS: Final[Mapping[str, tuple[float, float]]] = {
 }
 CLIMBS: Final[Mapping[str, int]] = {"rise": 1, "sink": -1}  # by a slab
 ACTIONS: Final = (*MOVES, *TURNS, *CLIMBS)
+
+_Cell = tuple[int, int]  # metres from the start, rounded
 
 
 class Walkway:
@@ -84,9 +89,79 @@ class Walkway:
         self.steps.append((east, north, height, roll, pitch, yaw))
         return None
 
+    def way_to(self, goal: Pose, within_m: float) -> list[str] | None:
+        """Actions that lead to within a distance of a pose and turn to its yaw; None: there is no way.
+
+        Moves go in the twelve directions of the turns, by as few as there can be (A*); climbs come first.
+        """
+        climbs = self._climbs(goal[2])
+        start = np.array([*self.pose[:2], goal[2]])
+        if climbs is None or not self._space.free(start[None])[0]:
+            return None
+        yaw0 = self.pose[5]
+        bearings = yaw0 + TURN_DEG * np.arange(round(360 / TURN_DEG))
+        moves = MOVE_M * np.stack([np.sin(np.radians(bearings)), np.cos(np.radians(bearings))], axis=1)
+        target = np.array(goal[:2])
+        best: dict[_Cell, tuple[int, _Cell | None, int]] = {(0, 0): (0, None, 0)}
+        places = {(0, 0): start[:2]}
+        waiting = [(float(np.linalg.norm(target - start[:2])) / MOVE_M, 0, (0, 0))]
+        while waiting:
+            _, done, here = heapq.heappop(waiting)
+            at = places[here]
+            if np.linalg.norm(at - target) <= within_m:
+                return climbs + _actions(_directions(best, here), yaw0, goal[5])
+            if done > best[here][0] or len(best) > _PLACES_MAX:
+                continue
+            for way in np.flatnonzero(self._are_free(at, moves, goal[2])).tolist():
+                to = at + moves[way]
+                key = (round(float(to[0] - start[0])), round(float(to[1] - start[1])))
+                if key not in best or done + 1 < best[key][0]:
+                    best[key], places[key] = (done + 1, here, way), to
+                    left = float(np.linalg.norm(to - target)) / MOVE_M
+                    heapq.heappush(waiting, (done + 1 + left, done + 1, key))
+        return None
+
+    def _climbs(self, z: float) -> list[str] | None:
+        levels = sorted({*self._space.city.slabs_m, self.pose[2]})
+        if z not in levels:
+            return None
+        count = levels.index(z) - levels.index(self.pose[2])
+        return ["rise" if count > 0 else "sink"] * abs(count)
+
+    def _are_free(self, at: FloatArray, moves: FloatArray, z: float) -> npt.NDArray[np.bool_]:
+        """Whether each of some moves (n, 2) from a place (2,) touches nothing."""
+        share = np.linspace(0.0, 1.0, int(np.ceil(MOVE_M / _SAMPLE_M)) + 1)[:, None]
+        points = (at + share * moves[:, None]).reshape(-1, 2)
+        free = self._space.free(np.column_stack([points, np.full(len(points), z)]))
+        return np.asarray(free.reshape(len(moves), -1).all(axis=1))
+
     def _open_m(self, start: FloatArray, end: FloatArray) -> float | None:
         """How far it is free from a place to another; None: all the way."""
         length = float(np.linalg.norm(end - start))
         share = np.linspace(0.0, 1.0, max(2, int(np.ceil(length / _SAMPLE_M)) + 1))
         free = self._space.free(start + share[:, None] * (end - start))
         return None if free.all() else float(share[int(np.argmin(free))] * length)
+
+
+def _directions(best: Mapping[_Cell, tuple[int, _Cell | None, int]], end: _Cell) -> list[int]:
+    """The directions of the moves that lead to a place, in order."""
+    found = []
+    at: _Cell | None = end
+    while at is not None and best[at][1] is not None:
+        found.append(best[at][2])
+        at = best[at][1]
+    return found[::-1]
+
+
+def _actions(directions: Sequence[int], yaw_deg: float, last_deg: float) -> list[str]:
+    """Moves in directions, counted in turns from a yaw, as ahead, back or aside of where one looks, with few turns."""
+    quarter = round(90 / TURN_DEG)
+    sides = {0: "forward", quarter: "right", 2 * quarter: "back", 3 * quarter: "left"}
+    count, looks, out = round(360 / TURN_DEG), 0, []
+    for direction in directions:
+        turn = (direction - looks + quarter // 2) % quarter - quarter // 2  # to the nearest of the four sides
+        out += ["turn right" if turn > 0 else "turn left"] * abs(turn)
+        looks += turn
+        out.append(sides[(direction - looks) % count])
+    rest = round(((last_deg - yaw_deg - looks * TURN_DEG + 180) % 360 - 180) / TURN_DEG)
+    return out + ["turn right" if rest > 0 else "turn left"] * abs(rest)

@@ -1,0 +1,133 @@
+"""The command `scan2qa ask`: a model served on this machine is put through a release."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.builds import Cli
+from tests.flows.test_score import release_of
+from tests.llm.fake_server import Running, running
+from tests.rendering.test_sampled import film
+from tests.scoring.made import vsi
+
+ROWS = [
+    vsi(1, "object_counting", "4") | {"question": "Q1 How many chair(s) are in this room?"},
+    vsi(2, "route_planning", "B", "room2") | {"question": "Q2 What?"},
+    vsi(3, "route_planning", "C") | {"question": "Q3 What?"},
+]
+
+
+@pytest.fixture
+def build(tmp_path: Path) -> Path:
+    release_of(tmp_path / "release", ROWS, {"route_planning": 0.4, "object_counting": 0.6})
+    for scene in ("room1", "room2"):
+        film(tmp_path / "videos", f"made/{scene}")
+    return tmp_path
+
+
+def asked(scan2qa: Cli, build: Path, server: Running, *more: str, model: str = "plain") -> Any:
+    release = str(build / "release")
+    of = ["--model", model, "--url", f"{server.address}/v1", "--out", str(build / "r.jsonl")]
+    return scan2qa("ask", "vsi", release, *of, *more)
+
+
+def shown(record: dict[str, Any]) -> list[str]:
+    """What a request shows, in order: pictures as "picture", words as they are."""
+    content = record["body"]["messages"][-1]["content"]
+    parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
+    return [part["text"] if part["type"] == "text" else "picture" for part in parts]
+
+
+def test_replies_are_written_scored_and_asked_once(scan2qa: Cli, build: Path) -> None:
+    with running(replies={"Q1": "4", "Q2": "B", "Q3": "A"}) as server:
+        run = asked(scan2qa, build, server, "--set", "frames=2")
+        assert (run.code, run.err) == (0, "")
+        records = server.records()
+        assert len(records) == 3
+        first = (build / "r.jsonl").read_bytes()
+        assert asked(scan2qa, build, server, "--set", "frames=2").code == 0
+        assert len(server.records()) == 3, "its replies are kept"
+    assert (build / "r.jsonl").read_bytes() == first
+    assert [json.loads(line) for line in first.splitlines()] == [
+        {"id": 1, "answer": "4", "failure": None},
+        {"id": 2, "answer": "B", "failure": None},
+        {"id": 3, "answer": "A", "failure": None},
+    ]
+    about = json.loads((build / "r.about.json").read_text())
+    assert (about["model"]["model"], about["model"]["temperature"], about["frames"]) == ("plain", 0.0, 2)
+    score = scan2qa("score", "vsi", build / "r.jsonl", "--release", build / "release", "--json")
+    figures = {figure["name"]: figure["value"] for figure in json.loads(score.out)["figures"]}
+    assert (figures["route_planning"], figures["object_counting"]) == (0.5, 1.0)
+    # Without the server: from what was recorded.
+    replay = ["--set", "provider=replay", "--set", f"recording={build / 'r.recording.jsonl'}", "--set", "frames=2"]
+    of = ["--model", "plain", "--url", "http://localhost:1/v1", "--out", build / "again.jsonl"]
+    run = scan2qa("ask", "vsi", build / "release", *of, *replay)
+    assert (run.code, (build / "again.jsonl").read_bytes()) == (0, first), run.err
+
+
+def test_questions_are_put_in_the_words_of_table_9(scan2qa: Cli, build: Path) -> None:
+    with running(replies={"Q": "B"}) as server:
+        asked(scan2qa, build, server, "--set", "frames=2")
+        told = {record["question"]: shown(record) for record in server.records()}
+    number = "Please answer the question using a single word or phrase."
+    assert told["Q1"][:-1] == ["Second 0.5:", "picture", "Second 1.5:", "picture"]
+    assert told["Q1"][-1] == f"These are frames of a video.\nQ1 How many chair(s) are in this room?\n{number}"
+    assert told["Q2"][-1] == (
+        "These are frames of a video.\nQ2 What?\nOptions:\nA. left\nB. right\nC. back\n"
+        "Answer with the option's letter from the given choices directly."
+    )
+
+
+def test_without_the_scene_nothing_is_shown_and_no_video_needed(scan2qa: Cli, tmp_path: Path) -> None:
+    release_of(tmp_path / "release", ROWS, {"route_planning": 0.4})
+    with running(replies={"Q": "B"}) as server:
+        assert asked(scan2qa, tmp_path, server).code == 2, "the videos are missing"
+        assert asked(scan2qa, tmp_path, server, "--without-scene").code == 0
+        assert all("picture" not in shown(record) for record in server.records())
+
+
+def test_what_failed_is_told_and_asked_again(scan2qa: Cli, build: Path) -> None:
+    with running() as server:
+        run = asked(scan2qa, build, server, "--without-scene", model="bad")
+        assert run.code == 3
+        rows = [json.loads(line) for line in (build / "r.jsonl").read_text().splitlines()]
+        assert {row["answer"] for row in rows} == {None}
+        assert all(row["failure"] and row["message"] for row in rows)
+        sent = len(server.records())
+        assert asked(scan2qa, build, server, "--without-scene", model="bad").code == 3
+        assert len(server.records()) > sent
+
+
+def test_a_sample_is_scored_alone(scan2qa: Cli, build: Path) -> None:
+    with running(replies={"Q": "B"}) as server:
+        run = asked(scan2qa, build, server, "--without-scene", "--questions", "2")
+    assert "--only-asked" in run.out
+    rows = [json.loads(line) for line in (build / "r.jsonl").read_text().splitlines()]
+    assert {row["id"] for row in rows} < {1, 2, 3}
+    score = scan2qa("score", "vsi", build / "r.jsonl", "--release", build / "release", "--only-asked", "--json")
+    assert json.loads(score.out)["questions"] == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["nope", "--model", "m"], "unknown benchmark 'nope'; a model can be asked the questions of vsi, urbanvideo"),
+        (["vsi"], "say who is asked: --model NAME, or --agent oracle or random"),
+        (["vsi", "--model", "m", "--agent", "oracle"], "say who is asked"),
+        (["vsi", "--agent", "oracle"], "has no questions that an agent acts for"),
+        (["vsi", "--model", "m", "--prompt", "base"], "vsi has no prompt 'base'"),
+        (["vsi", "--model", "m", "--out", "r.csv"], "give a name that ends in .jsonl"),
+        (["vsi", "--model", "m", "--split", "val"], "has no split 'val'"),
+        (["vsi", "--model", "m", "--set", "inputs=[text]"], "--without-scene to ask from the text alone"),
+        (["vsi", "--model", "m", "--set", "frame=2"], "frame"),
+    ],
+)
+def test_wrong_calls(arguments: list[str], told: str, scan2qa: Cli, build: Path) -> None:
+    name, *more = arguments
+    run = scan2qa("ask", name, build / "release", *more)
+    assert run.code == 2
+    assert told in run.err
