@@ -53,8 +53,10 @@ def stress_test(
             config = PruneConfig(budget=budget, tau=tau or 0.0)
             with progress_shown() as progress:
                 removed_in = prune(items, config, run, lambda _, removed: progress("prune", removed, len(items)))
-            left = [item for item, number in zip(items, removed_in.tolist(), strict=True) if not number]
-            pruned = summarise(left, attack(left, run))
+            stays = removed_in == 0
+            left = [item for item, mine in zip(items, stays.tolist(), strict=True) if mine]
+            informed = {name: scores[stays] for name, scores in attack(items, run).items()}
+            pruned = summarise(left, attack(left, run, informed=informed))
     write(stress_table(items, fold, scores, removed_in))
     mixed = {} if ungrouped else _mixed(items)
     _show(before, mixed, column)

@@ -186,11 +186,18 @@ def score_column(ids: Sequence[int], items: Sequence[BlindItem], scores: Mapping
 FEW: Final = 5_000  # questions; of more, one dealing is as exact as three of fewer
 
 
-def attack(items: Sequence[BlindItem], run: Run, dealings: Sequence[str] = UNSEEN) -> dict[str, FloatArray]:
+def attack(
+    items: Sequence[BlindItem],
+    run: Run,
+    dealings: Sequence[str] = UNSEEN,
+    informed: Mapping[str, FloatArray] | None = None,
+) -> dict[str, FloatArray]:
     """Score (n,) of chance and each attacker on each question, the mean over several dealings of scenes to folds.
 
     NaN where an attacker has no guess. The dealings are those that nothing is chosen by, so that what filtering or
-    pruning has fitted to its own folds does not flatter the result.
+    pruning has fitted to its own folds does not flatter the result. With ``informed``, scores of the same questions
+    among all that they were chosen from, each attacker has the better of the two in each task: what was taken out of a
+    release is no secret.
     """
     index = tasks_of(items)
     tested = [Prepared.made_of(task, [items[i] for i in members]) for task, members in index.items()]
@@ -201,6 +208,11 @@ def attack(items: Sequence[BlindItem], run: Run, dealings: Sequence[str] = UNSEE
         for one, members, fold, found in zip(tested, index.values(), folds, scores_of(tested, folds, run), strict=True):
             for name, earned in earned_by_all(one.items, fold, found).items():
                 scores[name][members] += earned / len(used)
+    for name, known in (informed or {}).items():
+        for members in index.values():
+            mine = scores[name][members].mean()
+            if name != CHANCE and (np.isnan(mine) or known[members].mean() > mine):
+                scores[name][members] = known[members]
     return scores
 
 

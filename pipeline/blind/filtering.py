@@ -59,7 +59,9 @@ def filtered(questions: pa.Table, verdicts: Sequence[Verdict], waiting: pa.Table
     left = [item for item, mine in zip(items, stays.tolist(), strict=True) if mine]
     with on_all_cores(len(items)) as run:
         before = attack(items, run)
-        after = before if len(left) == len(items) else attack(left, run)
+        after = (
+            before if len(left) == len(items) else attack(left, run, informed={n: s[stays] for n, s in before.items()})
+        )
     _check(items, stays, before, after)
     ids = table["id"].to_pylist()
     for name, members, scores in (("asked", items, before), ("left", left, after)):

@@ -4,6 +4,10 @@ Some questions are guessable only because of others, so only a batch goes before
 deals the scenes to other folds: scores of one dealing are partly luck, and who removes by them round after round takes
 away that luck and not the bias (of the released VSI-Bench, sizes were then guessed .17 on these folds and .33 on
 others, orders of appearance .05 and so far below chance). What is left is the split ``debiased``; the full one stays.
+
+Attackers come twice: fitted on what is left, and on all questions of the other folds. The former find what pruning
+itself makes guessable; the latter forget nothing, as nobody does who has seen other releases (of a category of which
+pruning leaves three, the former no longer know the usual size). Those that know all are the same in every round.
 """
 
 from __future__ import annotations
@@ -22,7 +26,9 @@ import pyarrow.compute as pc
 from pydantic import BaseModel, ValidationError
 
 from pipeline.blind.attack import (
+    ATTACKERS,
     CHANCE,
+    FEW,
     FOREST,
     ForestScores,
     Prepared,
@@ -38,7 +44,7 @@ from pipeline.blind.attack import (
 from pipeline.blind.config import PruneConfig
 from pipeline.blind.forest import Run, on_all_cores, run_here
 from pipeline.blind.items import BlindItem, folds_of, items_of
-from pipeline.blind.priors import CONSTANTS
+from pipeline.blind.priors import CONSTANTS, by_frequency
 from pipeline.core.arrays import FloatArray, IntArray
 from pipeline.core.files import read_file
 
@@ -112,8 +118,7 @@ class Rounds:
 
 
 FLOOR: Final = 10  # questions that every task keeps
-LIMITS: Final = {"forest": 1.0}  # standard errors above chance at which a task is done with this attacker
-PRIOR_LIMIT: Final = 2.0  # with a prior: the best of several is a standard error above chance by luck
+LIMIT: Final = 1.0  # standard errors above chance at which a task is done
 CLEAR: Final = 2.5  # standard errors above chance up to which one dealing is not enough to tell
 DRAWS: Final = 5  # dealings that are then looked at
 STEP: Final = 0.5  # of what has to go, as far as one round can tell: the rest may be its luck
@@ -128,6 +133,7 @@ class _Pruning:
     Attributes:
         members: (n,) indices among all items.
         left: indices among the task's.
+        informed: what attackers earn that learn from all of the task's questions in other folds.
         bias: (m,) how guessable each that is left is, above chance; by the strongest attacker.
         quota: how many may go in this round.
     """
@@ -135,6 +141,7 @@ class _Pruning:
     tested: Prepared
     members: IntArray
     left: IntArray
+    informed: Drawn
     bias: FloatArray
     quota: int = 0
 
@@ -153,16 +160,16 @@ def prune(
     """Round (n,) in which each question is removed, 0 for those that stay.
 
     Per round and task: the strongest of the attackers (forest and priors; for numbers a constant is none, since a best
-    one there always is) is compared with chance, or with the best constant where a prior answers numbers. A task is
-    done when the forest is within a standard error and every prior within two, on the mean of several dealings. Else
-    the questions of the highest bias go, equal ones by id: half of those that by this round's figures would bring the
-    task down to chance, so that it does not come to lie below; at most ``config.batch`` or a tenth; never one that is
-    less than ``config.tau`` above chance, and never below 10 of a task. With ``config.budget`` the questions with
-    options are ranked against one another, and so are the numbers, and at most so many of each go. With ``rounds`` it
-    goes on after those.
+    one there always is) is compared with chance, for numbers with the best constant. Those that know all of the task's
+    questions in other folds come first; when they are done, those that know only what is left. A task is done when all
+    of both are within a standard error, on the mean of several dealings. Else the questions of the highest bias go,
+    equal ones by id: half of those that by this round's figures would bring the task down to chance, so that it does
+    not come to lie below; at most ``config.batch`` or a tenth; never one that is less than ``config.tau`` above chance,
+    and never below 10 of a task. With ``config.budget`` the questions with options are ranked against one another, and
+    so are the numbers, and at most so many of each go. With ``rounds`` it goes on after those.
     """
     removed_in = np.zeros(len(items), dtype=np.intp)
-    tasks = [_begin(task, members, items) for task, members in tasks_of(items).items()]
+    tasks = _begin(items, run)
     budget = dict.fromkeys((True, False), math.inf if config.budget is None else config.budget)
     place = {item.id: n for n, item in enumerate(items)}
     done = 0
@@ -193,15 +200,29 @@ def prune(
     return removed_in
 
 
-def _begin(task: str, members: IntArray, items: Sequence[BlindItem]) -> _Pruning:
-    tested = Prepared.made_of(task, [items[i] for i in members])
-    return _Pruning(tested, members, np.arange(len(members)), np.zeros(len(members)))
+def _begin(items: Sequence[BlindItem], run: Run) -> list[_Pruning]:
+    index = tasks_of(items)
+    tested = [Prepared.made_of(task, [items[i] for i in members]) for task, members in index.items()]
+    draws = DRAWS if len(items) < FEW else 1
+    informed = _drawn(tested, [f"prune informed {draw}" for draw in range(draws)], run)
+    return [
+        _Pruning(one, members, np.arange(len(members)), drawn, np.zeros(len(members)))
+        for one, members, drawn in zip(tested, index.values(), informed, strict=True)
+    ]
 
 
 def _assessed(tasks: Sequence[_Pruning], number: int, config: PruneConfig, run: Run) -> Sequence[_Pruning]:
     """The tasks with their bias and quota of this round; those that seem done are tried on more dealings."""
     tasks = [task for task in tasks if len(task.left) > FLOOR]
-    left = [task.tested.of(task.left) for task in tasks]
+    unseen = []
+    for task in tasks:
+        known = [
+            ({name: s[task.left] for name, s in earned.items()}, bias[task.left]) for earned, bias in task.informed
+        ]
+        _set_quota(task, _assess(task.tested.of(task.left), known), config)
+        if not task.quota:
+            unseen.append(task)
+    left = [task.tested.of(task.left) for task in unseen]
     drawn = _drawn(left, [f"prune {number}"], run)
     found = [_assess(one, scores) for one, scores in zip(left, drawn, strict=True)]
     unsure = [n for n, one in enumerate(found) if one.errors <= CLEAR]
@@ -209,13 +230,17 @@ def _assessed(tasks: Sequence[_Pruning], number: int, config: PruneConfig, run: 
     for n, scores in zip(unsure, more, strict=True):
         drawn[n] += scores
         found[n] = _assess(left[n], drawn[n])
-    for task, one in zip(tasks, found, strict=True):
-        task.bias = one.bias
-        needed = math.ceil(STEP * one.points / one.room) if one.errors > one.limit else 0
-        most = max(config.batch, len(task.left) // SHARE)
-        eligible = int(((one.bias >= config.tau) & (one.bias > 0)).sum())
-        task.quota = min(needed, most, eligible, len(task.left) - FLOOR)
+    for task, one in zip(unseen, found, strict=True):
+        _set_quota(task, one, config)
     return tasks
+
+
+def _set_quota(task: _Pruning, found: _Assessment, config: PruneConfig) -> None:
+    task.bias = found.bias
+    needed = math.ceil(STEP * found.points / found.room) if found.errors > LIMIT else 0
+    most = max(config.batch, len(task.left) // SHARE)
+    eligible = int(((found.bias >= config.tau) & (found.bias > 0)).sum())
+    task.quota = min(needed, most, eligible, len(task.left) - FLOOR)
 
 
 Drawn = list[tuple[dict[str, FloatArray], FloatArray]]  # per dealing: what attackers earn, and the forest's bias
@@ -237,37 +262,34 @@ class _Assessment:
 
     Attributes:
         bias: (m,) how guessable each question is, above chance.
-        points: the score by which all of it is above chance; ``errors`` in standard errors, of which it may be
-            ``limit`` above.
+        points: the score by which all of it is above chance; ``errors`` in standard errors.
         room: what a question that is guessed right has more than chance.
     """
 
     bias: FloatArray
     points: float
     errors: float
-    limit: float
     room: float
 
 
 def _assess(tested: Prepared, drawn: Drawn) -> _Assessment:
     earned = {name: np.mean([found[name] for found, _ in drawn], axis=0) for name in drawn[0][0]}
     chance, forest = earned.pop(CHANCE), np.mean([bias for _, bias in drawn], axis=0)
-    level = {name: float(chance.mean()) for name in earned}
+    level = float(chance.mean())
     if not tested.rows.choice:
-        constant = max(float(np.nan_to_num(earned.pop(name)).mean()) for name in CONSTANTS)
-        level = {name: max(value, constant) if name != FOREST else value for name, value in level.items()}
+        earned = {name: scores for name, scores in earned.items() if name not in CONSTANTS}
+        level = max(level, by_frequency(None, [str(item.number) for item in tested.items]))
     groups = [item.group for item in tested.items]
-    above = {name: float(scores.mean()) - level[name] for name, scores in earned.items() if not np.isnan(scores).any()}
+    above = {name: float(scores.mean()) - level for name, scores in earned.items() if not np.isnan(scores).any()}
     errors = {name: above[name] / max(standard_error(earned[name], groups) or 0.0, _EXACT) for name in above}
-    strongest = max(above, key=lambda name: (errors[name] > LIMITS.get(name, PRIOR_LIMIT), above[name], name))
+    strongest = max(above, key=lambda name: (errors[name] > LIMIT, above[name], name))
     # Priors are right or wrong: among those that one has right, the forest tells which is the most guessable.
     scores = forest if strongest == FOREST else (earned[strongest] + forest) / 2
     return _Assessment(
         bias=np.round(scores - chance, 9),
         points=above[strongest] * len(scores),
         errors=errors[strongest],
-        limit=LIMITS.get(strongest, PRIOR_LIMIT),
-        room=max(1 - level[strongest], 1 / len(scores)),
+        room=max(1 - level, 1 / len(scores)),
     )
 
 
@@ -296,6 +318,12 @@ def _most_biased(task: _Pruning) -> IntArray:
 LEFT: Final = "left"
 
 
+def _released(filtered: pa.Table, items: Sequence[BlindItem]) -> dict[str, FloatArray]:
+    """What attackers earn on items (n,) in the full split (`filtering.FILTERED`); NaN where they have no guess."""
+    scores = {i: dict(row or ()) for i, row in zip(*filtered.select(["id", LEFT]).to_pydict().values(), strict=True)}
+    return {name: np.array([scores[item.id].get(name, np.nan) for item in items]) for name in (CHANCE, *ATTACKERS)}
+
+
 def debiased(
     questions: pa.Table,
     filtered: pa.Table,
@@ -319,6 +347,6 @@ def debiased(
         scores = stress_test(items, fold, run)
         removed_in = prune(items, config, run, lambda _, removed: progress(removed, len(items)), rounds)
         left = [item for item, number in zip(items, removed_in.tolist(), strict=True) if not number]
-        found = attack(left, run)
+        found = attack(left, run, informed=_released(filtered, left))
     table = stress_table(items, fold, scores, removed_in)
     return table.append_column(LEFT, score_column(table["id"].to_pylist(), left, found))

@@ -12,10 +12,11 @@ import numpy as np
 import pytest
 
 import pipeline.blind.prune
-from pipeline.blind.attack import ForestScores, Prepared, attack, summarise
+from pipeline.blind.attack import ForestScores, Prepared, attack, standard_error, summarise
 from pipeline.blind.config import BATCH, PruneConfig
 from pipeline.blind.forest import Run, run_here
 from pipeline.blind.items import BlindItem, make_item
+from pipeline.blind.priors import by_frequency
 from pipeline.blind.prune import FLOOR, Rounds, prune
 from pipeline.core.arrays import IntArray
 from tests.blind.panel import nearest_items, size_items
@@ -133,6 +134,22 @@ def test_a_planted_shortcut_is_gone_on_folds_that_pruning_never_saw() -> None:
     before, after = (summarise(split, attack(split, run_here))["object_rel_distance"] for split in (items, left))
     assert before.earned["forest"] > 0.4
     assert max(after.earned.values()) < 0.25 + 0.06, "of 200 questions, two standard errors"
+
+
+def test_what_pruning_took_is_not_forgotten() -> None:
+    """Who knows the sizes that were taken out is no better on those that stay than the best constant."""
+    items = size_items(120, spread=0.3)
+    stays = np.array(left_of(items)[0]) == 0
+    left = [item for item, mine in zip(items, stays.tolist(), strict=True) if mine]
+    informed = {name: scores[stays] for name, scores in attack(items, run_here).items()}
+    constant = by_frequency(None, [str(item.number) for item in left])
+    error = standard_error(informed["by name"], [item.group for item in left]) or 0.0
+    assert attack(items, run_here)["by name"].mean() > constant + 0.2
+    assert informed["by name"].mean() < constant + 2 * error
+    own = attack(left, run_here)
+    better = attack(left, run_here, informed=informed)
+    for name in ("by name", "forest"):
+        assert better[name].mean() == max(own[name].mean(), informed[name].mean())
 
 
 @pytest.mark.slow
