@@ -21,7 +21,7 @@ from pipeline.core.mirrors import is_here, named
 from pipeline.engine.config import known_beside, load_config
 from pipeline.engine.inputs import list_inputs
 from pipeline.reading.doctor import Inspection, Read, inspect, read_scenes
-from pipeline.reading.reader import Reader
+from pipeline.reading.reader import Reader, folder_of
 from pipeline.stages.registry import STAGES
 from pipeline.worlds.registry import configured, examined, world_of
 
@@ -74,7 +74,7 @@ def _read_quickly(reader: Reader, root: Path, inspection: Inspection) -> Read:
     """Scenes as they are read in half a minute, of those that need not be fetched."""
     start_spinner("Reading")
     most = min(COUNTED, int(READ_WITHIN_S / seconds_for(reader.name, READING)))
-    here = [ref for ref in inspection.scenes[:most] if is_here(root / ref.files[0])]
+    here = [ref for ref in inspection.scenes[:most] if is_here(folder_of(root) / ref.files[0])]
     return read_scenes(reader, root, here, examined)
 
 

@@ -17,6 +17,7 @@ from pipeline.core.schema import AnyScene
 from pipeline.engine.inputs import HumanInput
 from pipeline.reading.files import SceneFiles
 from pipeline.reading.fix_files import SHIPPED, read_fixes
+from pipeline.reading.reader import folder_of
 from pipeline.stages.fix import said_of
 from pipeline.worlds.registry import FIXES, configured
 
@@ -60,14 +61,14 @@ def _scenes(
     scenes: dict[tuple[str, str], AnyScene] = {}
     datasets, faults = set(), {}
     for name, root in sorted(roots.items()):
-        if not root.is_dir():
+        if not root.exists():
             raise ConfigError(f"{root}: no such folder; give one with --root {name}=folder")
         reader = configured(name, {})
         for ref in reader.scenes(root).scenes:
             datasets.add(ref.dataset)
             if ref.id in wanted:
                 try:
-                    scenes[name, ref.id] = reader.read(SceneFiles(root, ref))
+                    scenes[name, ref.id] = reader.read(SceneFiles(folder_of(root), ref))
                 except RawDataError as error:
                     faults[ref.id] = f"cannot be read: {error}"
     return scenes, datasets, faults

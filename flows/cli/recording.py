@@ -17,6 +17,7 @@ from pipeline.core.files import new_temporary, translate_os_errors
 from pipeline.core.schema import AnyScene
 from pipeline.core.spatial import Spatial, SpatialBoxes, flat
 from pipeline.reading.files import SceneFiles
+from pipeline.reading.reader import folder_of
 from pipeline.rendering.details import Detail
 from pipeline.review.maps import spoken_of
 from pipeline.stages.builder import SAMPLES
@@ -121,9 +122,9 @@ def _geometry(opened: ReleaseReader, scene: AnyScene) -> Any:
     root = Path(kept.roots.get(source.reader) or opened.folder / SAMPLES / source.reader)
     try:
         reader = configured(source.reader, (kept.configured.get("readers") or {}).get(source.reader, {}))
-        ref = next((ref for ref in reader.scenes(root).scenes if ref.id == scene.id), None) if root.is_dir() else None
+        ref = next((ref for ref in reader.scenes(root).scenes if ref.id == scene.id), None) if root.exists() else None
         if ref is not None:
-            return reader.geometry(SceneFiles(root, ref), scene)
+            return reader.geometry(SceneFiles(folder_of(root), ref), scene)
         console.print(f"Without the raw data: {root} has no {scene.id}", soft_wrap=True)
     except (RawDataError, OSError) as error:
         console.print(f"Without the raw data: {error}", soft_wrap=True)

@@ -41,7 +41,7 @@ def refuse_misspelt(path: Path, roots: Sequence[str], settings: Sequence[str]) -
         reader, where = split_root(root, readers)
         if reader not in readers and reader not in {entry.name for entry in entries("scan2qa.readers")}:
             raise ConfigError(f"unknown reader {reader!r}; there are {', '.join(readers)}")
-        if ":/" not in where and not Path(where).is_dir():
+        if ":/" not in where and not Path(where).exists():
             raise ConfigError(f"{where}: no such folder; give one with --root {reader}=folder")
     for setting in settings:
         keys, value = split_setting(setting)

@@ -26,6 +26,7 @@ from pipeline.engine.plan import WHOLE
 from pipeline.engine.stage import STORE
 from pipeline.engine.store import Store
 from pipeline.reading.fix_files import SHIPPED, read_fixes
+from pipeline.reading.reader import folder_of
 from pipeline.release.comparison import reason_of
 from pipeline.stages.fix import FIX
 from pipeline.stages.registry import STAGES
@@ -88,7 +89,7 @@ def print_evidence(rows: Sequence[Mapping[str, Any]]) -> None:
 def _source(found: Trace, kept: SavedBuild) -> None:
     source = found.scene.source
     root = kept.roots.get(source.reader)
-    where = ", ".join(str(Path(root) / file) if root else file for file in source.files)
+    where = ", ".join(str(folder_of(Path(root)) / file) if root else file for file in source.files)
     print_wrapped(f"Raw data: {where} (reader {source.reader} {source.reader_version}, digest {source.sha256[:12]})")
     table = Table("stage", "result", title="Stages", title_justify="left")
     table.add_column("made from", overflow="fold")

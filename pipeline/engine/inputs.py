@@ -21,7 +21,7 @@ from pipeline.engine.config import BuildConfig
 from pipeline.questions.published import Published, read_published
 from pipeline.reading.files import SceneFiles, SceneRef
 from pipeline.reading.listing import list_within
-from pipeline.reading.reader import Reader
+from pipeline.reading.reader import Reader, folder_of
 from pipeline.worlds.registry import READERS, WORLDS, takes_videos
 
 
@@ -38,7 +38,7 @@ def check_roots(config: BuildConfig) -> None:
     if not config.roots:
         raise ConfigError("no data root: give --root reader=folder")
     for name, root in sorted(config.roots.items()):
-        if not root.is_dir():
+        if not root.exists():
             raise ConfigError(f"{root}: no such folder; give one with --root {name}=folder")
     worlds = config.of_benchmark().worlds
     readable = [reader.name for world in worlds for reader in WORLDS[world.name].readers]
@@ -81,7 +81,7 @@ def list_inputs(config: BuildConfig) -> InputListing:
             own = tuple(e for e in fixes.pop(ref.id, ()) if e.fix.reader in (None, name))
             said = HumanInput(written.pop(ref.id, {}), asked, own)
             gone = frozenset(other.id for other in ref.beside) & dropped
-            inputs[ref.id] = RawInput(reader, root, ref, said, mirror_of(root), gone)
+            inputs[ref.id] = RawInput(reader, folder_of(root), ref, said, mirror_of(root), gone)
     file = next(iter(config.written.values()), Path())
     lost = ("written_without_scene", "no such scene in this build", "correct the scene, or give its data root")
     broken += [(scene, RawDataError(file, *lost, scene)) for scene in sorted(written)]

@@ -11,7 +11,7 @@ from pipeline.core.errors import RawDataError
 from pipeline.core.schema import AnyScene, Finding
 from pipeline.reading.files import SceneFiles, SceneRef
 from pipeline.reading.listing import list_within
-from pipeline.reading.reader import ExpectedFile, Reader
+from pipeline.reading.reader import ExpectedFile, Reader, folder_of
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,8 @@ def inspect(reader: Reader, root: Path) -> Inspection:
     """Looks for every wanted file of every scene. Raises ConfigError as `Reader.scenes` does."""
     listing = list_within(reader, root, WorkerLimits())
     missing = {
-        want: tuple(ref.id for ref in listing.scenes if not _there(root, ref, want)) for want in reader.expected_files
+        want: tuple(ref.id for ref in listing.scenes if not _there(folder_of(root), ref, want))
+        for want in reader.expected_files
     }
     return Inspection(tuple(listing.scenes), listing.broken, missing)
 
@@ -59,7 +60,7 @@ def read_scenes(reader: Reader, root: Path, refs: Sequence[SceneRef], examined: 
     findings: list[tuple[str, Finding]] = []
     for ref in refs:
         try:
-            scene = examined(reader.read(SceneFiles(root, ref)))
+            scene = examined(reader.read(SceneFiles(folder_of(root), ref)))
         except RawDataError as error:
             broken.append(error)
         else:

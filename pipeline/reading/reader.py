@@ -21,6 +21,12 @@ if TYPE_CHECKING:  # with osmium: no code of readers that read no map
     from pipeline.reading.maps.gazetteer import Gazetteer
     from pipeline.reading.maps.surroundings import Surroundings
 
+
+def folder_of(root: Path) -> Path:
+    """The folder that files of a root's scenes are relative to: the root, or that of a root which is one film."""
+    return root.parent if root.is_file() else root
+
+
 Color = Callable[[], npt.NDArray[np.uint8] | None]
 
 

@@ -38,7 +38,8 @@ def test_a_film_with_telemetry_is_a_whole_flight(tmp_path: Path) -> None:
         "camera: {horizontal_fov_deg: 80, pitch_deg: 0}"
     )  # its horizon is in the middle
     root = {"flights": flight.parent}
-    (caption,) = build("urbanvideo", root, tmp_path / "urbanvideo")
+    film = {"flights": CAPTURES / "gpmf_karma" / "karma.mp4"}
+    (caption,) = build("urbanvideo", film, tmp_path / "urbanvideo")
     assert caption["question_category"] == "Trajectory Captioning"
     assert f"{caption['answer']}. It flies forward." in caption["question"]
     rules = {"generate": {"rules": {"even_answers": False}}}  # one movement has one answer to each

@@ -143,16 +143,18 @@ class Recordings(NamedTuple):
     lost: tuple[RawDataError, ...]
 
 
-def recordings(folder: Path, root: Path, detect: Callable[[Path], object]) -> Recordings:
+def recordings(folder: Path, root: Path, detect: Callable[[Path], object], stem: str | None = None) -> Recordings:
     """The recordings in a folder; none in a folder that is a flight of its own.
 
     Args:
         folder: the card's.
         root: of all flights.
         detect: raises RawDataError for a video that has no log in it (`registry.detect`).
+        stem: in lower case, of the files that count, also in a folder that is a flight; None: of all.
     """
     there = sorted(path for path in folder.iterdir() if path.is_file() and not path.name.startswith("."))
-    if any(path.stem.lower() in OWN_NAMES for path in there):
+    there = [path for path in there if stem in {None, path.stem.lower()}]
+    if stem is None and any(path.stem.lower() in OWN_NAMES for path in there):
         return Recordings((), ())
     videos = {path.stem.lower(): path for path in reversed(there) if path.suffix.lower() in VIDEO_SUFFIXES}
     prefix = "" if folder == root else f"{folder.name}."

@@ -10,6 +10,7 @@ log.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -100,14 +101,19 @@ class Flights(Reader):
     expected_files = EXPECTED_FILES
 
     def scenes(self, root: Path) -> Listing:
-        """See `Reader.scenes`. A ``flight.yaml`` that is wrong costs its flight here: it has the flight's dataset."""
+        """See `Reader.scenes`. A ``flight.yaml`` that is wrong costs its flight here: it has the flight's dataset.
+
+        A root may be one film with telemetry in it, or with its log beside it: that is the flight.
+        """
+        if root.is_file():
+            return _one_film(root)
         read: dict[Path, FlightSettings | RawDataError] = {}
 
         def shared(folder: Path) -> bytes:
             read[folder] = _listed(root, folder)
             return _shared(root, folder, read[folder])
 
-        recorded = _recorded(root)
+        recorded = _recorded(root, folders(root) if root.is_dir() else ())
         try:
             listing = list_scenes(root, LAYOUT, extra=shared)
         except ConfigError:
@@ -177,12 +183,12 @@ def _listed(root: Path, folder: Path) -> FlightSettings | RawDataError:
         return unexpected(error, folder / FLIGHT_FILE, scene)
 
 
-def _recorded(root: Path) -> Listing:
-    """The flights of memory cards: of the root itself, and of the folders in it."""
+def _recorded(root: Path, cards: Sequence[Path], stem: str | None = None) -> Listing:
+    """The flights of memory cards, or of these the one whose files have a name, in lower case and without suffix."""
     refs: list[SceneRef] = []
     broken: list[RawDataError] = []
-    for folder in folders(root) if root.is_dir() else ():
-        found, lost = recordings(folder, root, detect)
+    for folder in cards:
+        found, lost = recordings(folder, root, detect, stem)
         settings = _listed(root, folder) if found else FlightSettings()
         if isinstance(settings, RawDataError):
             broken.append(settings)
@@ -200,6 +206,14 @@ def _recorded(root: Path) -> Listing:
             names = tuple(path.relative_to(root).as_posix() for path in (folder, *recording.files()))
             refs.append(SceneRef(f"{settings.dataset}/{recording.name}", names, stamp))
     return Listing(tuple(refs), tuple(broken))
+
+
+def _one_film(film: Path) -> Listing:
+    """A film, or the log beside it, as the only flight. Raises ConfigError."""
+    there = _recorded(film.parent, (film.parent,), film.stem.lower())
+    if not there.scenes and not there.broken:
+        raise ConfigError(f"{film} is a file, and no film or log of a flight: give {LAYOUT.expected}")
+    return there
 
 
 def _shared(root: Path, folder: Path, settings: FlightSettings | RawDataError) -> bytes:

@@ -12,6 +12,7 @@ import pytest
 from pipeline.core.errors import ConfigError
 from pipeline.reading.doctor import inspect
 from pipeline.reading.files import SceneFiles
+from pipeline.reading.reader import folder_of
 from tests.formats.logs.made_films import film, karma
 from tests.reading.maps.test_cityjson import city
 from tests.worlds.flight.readers.tiny_flights import (
@@ -404,6 +405,27 @@ def test_a_film_with_telemetry_is_a_flight_by_itself(tmp_path: Path) -> None:
     missing = {want.part: scenes for want, scenes in inspect(READER, tmp_path).missing.items()}
     assert missing["log"] == missing["video"] == ()
     assert missing["settings"] == tuple(ids[:3])
+
+
+def test_a_root_may_be_one_film(tmp_path: Path) -> None:
+    card = tmp_path / "100GOPRO"
+    card.mkdir()
+    film_path = card / "GX010001.MP4"
+    film_path.write_bytes(gopro())
+    (card / "GX020001.MP4").write_bytes(film([b"no telemetry"]))
+    record(card, "DJI_0001")
+    log = card / "DJI_0001.SRT"
+    for root, name, there in ((film_path, "GX010001", film_path.name), (log, "DJI_0001", log.name)):
+        (ref,) = READER.scenes(root).scenes
+        assert (ref.id, ref.files[:2]) == (f"flights/{name}", (".", there))
+        assert READER.read(SceneFiles(folder_of(root), ref)).id == f"flights/{name}"
+    missing = {want.part: scenes for want, scenes in inspect(READER, film_path).missing.items()}
+    assert (missing["log"], missing["settings"]) == ((), ("flights/GX010001",))
+    (error,) = READER.scenes(card / "GX020001.MP4").broken
+    assert error.finding == "no_telemetry"
+    (card / "notes.txt").write_text("")
+    with pytest.raises(ConfigError, match="no film or log of a flight"):
+        READER.scenes(card / "notes.txt")
 
 
 def test_a_log_beside_a_film_comes_before_that_in_it(tmp_path: Path) -> None:
