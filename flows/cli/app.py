@@ -381,6 +381,24 @@ vln_app = typer.Typer(no_args_is_help=True, help="Instructions to be carried out
 app.add_typer(vln_app, name="vln")
 
 
+@vln_app.command("list")
+def list_tasks(
+    seed: Annotated[int, typer.Option(min=0, help="Draws what tasks vary in.")] = 0,
+    domain: Annotated[
+        str | None, typer.Option(help="Embodiment: driving, aerial or manipulation.", show_default="all")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="For an agent: .jsonl, with the system prompt.", show_default="none")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Lists the 58 instructions of Embodied4C: where each starts, how long it may take, how it is scored."""
+    configure_output(as_json=as_json)
+    from flows.cli.vln import list_tasks
+
+    list_tasks(seed, domain, out)
+
+
 @vln_app.command()
 def check(
     log: Annotated[Path, typer.Argument(help="A trajectory log, of a simulator or a real vehicle.")],

@@ -1,4 +1,4 @@
-"""The command `scan2qa vln check`: lists the VLN tasks of Embodied4C that a log can be scored for, and their scores."""
+"""The commands `scan2qa vln`: the VLN tasks of Embodied4C, those that a log can be scored for, and their scores."""
 
 from __future__ import annotations
 
@@ -68,12 +68,47 @@ def check(
     _show(outcomes, f"{log.name}: {chosen}" if len(trials) > 1 else log.name)
     scored = [outcome for outcome in outcomes if outcome.points is not None]
     if out:
-        rows = (outcome.row() for outcome in scored)
+        window = {
+            "log": log.name,
+            "trial": chosen,
+            "seed": seed,
+            "from_s": start,
+            "until_s": trial.t_s[-1] if until_s is None else until_s,
+        }
+        rows = (outcome.row() | window for outcome in scored)
         text = "".join(json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n" for row in rows)
         write_atomically(out, text.encode())
         console.print(f"For scan2qa score embodied4c: {out}", soft_wrap=True)
     print_json({"log": log.name, "seed": seed, "tasks": [outcome.row() for outcome in outcomes]})
     return bool(scored)
+
+
+def list_tasks(seed: int, domain: str | None, out: Path | None) -> None:
+    """Shows the tasks as a seed draws them; for an agent with the system prompt of their embodiment."""
+    from pipeline.benchmarks.embodied4c.kinds import DOMAINS
+    from pipeline.benchmarks.embodied4c.vln.agent import system_prompt
+    from pipeline.benchmarks.embodied4c.vln.specification import specifications
+
+    if domain is not None and domain not in DOMAINS:
+        raise ConfigError(f"there is no embodiment {domain!r}; choose one of {', '.join(DOMAINS)}")
+    tasks = [task for task in specifications(seed).values() if domain in (None, task.domain)]
+    rows = [
+        (t.id, t.domain, t.instruction, t.start, f"{t.timeout_s:g} s", "0 or 100" if t.binary else "graded")
+        for t in tasks
+    ]
+    heads = ("task", "embodiment", "instruction", "start", "time", "points")
+    shown = ReleaseListing(f"VLN tasks, seed {seed}", heads, rows, words=heads[1:], sentences=("instruction", "start"))
+    print_listing(shown)
+    told = [
+        {"id": t.id, "domain": t.domain, "name": t.name, "instruction": t.instruction, "start": t.start}
+        | {"timeout_s": t.timeout_s, "seed": seed, "target": dict(t.target)}
+        for t in tasks
+    ]
+    if out:
+        lines = (row | {"system": system_prompt(str(row["domain"]))} for row in told)
+        write_atomically(out, "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines).encode())
+        console.print(f"For an agent: {out}", soft_wrap=True)
+    print_json({"seed": seed, "tasks": told})
 
 
 def _named(option: str, texts: Sequence[str], known: Collection[str] | None) -> dict[str, str]:

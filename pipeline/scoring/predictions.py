@@ -27,26 +27,28 @@ TABLE_BYTES_MAX: Final = 128 * 2**20  # of a table, which takes some fifteen tim
 ROWS_BYTES_MAX: Final = 2**30  # of lines of JSON
 GZIP: Final = ".gz"
 SAMPLES: Final = "*_samples_*.jsonl"  # as lmms-eval names them
+TRAJECTORY: Final = "trajectory.json"  # one question each, as `EmbodiedView.save` writes them
 _NAMED: Final = 3  # files in a message
 _PICKLES: Final = frozenset({".pkl", ".pickle"})
 
 
 def files_of(path: Path) -> list[Path]:
-    """A result file itself; of a folder the samples that lmms-eval wrote there.
+    """A result file itself; of a folder the samples that lmms-eval wrote there, or the trajectories of agents.
 
     Raises ConfigError for a folder without any, naming what else could be meant.
     """
     if not path.is_dir():
         return [path]
-    samples = sorted(f for name in (SAMPLES, SAMPLES + GZIP) for f in path.rglob(name))
-    if samples:
-        return samples
+    for names in ((SAMPLES, SAMPLES + GZIP), (TRAJECTORY,)):
+        found = sorted(f for name in names for f in path.rglob(name))
+        if found:
+            return found
     others = sorted(str(f) for f in path.rglob("*") if _suffix(f) in _READERS)
     if not others:
         raise ConfigError(f"{path}: this folder holds no results; give the folder or the files of a harness's run")
     more = f", … {len(others) - _NAMED} more" if len(others) > _NAMED else ""
     raise ConfigError(
-        f"{path}: this folder holds no samples of lmms-eval ({SAMPLES}); give the files that hold the replies, of "
+        f"{path}: this folder holds neither samples of lmms-eval ({SAMPLES}) nor trajectories; give the files that hold the replies, of "
         f"{', '.join(others[:_NAMED])}{more}"
     )
 
@@ -131,6 +133,8 @@ def _named(table: pd.DataFrame) -> list[Any]:
 
 def _json(raw: bytes) -> list[Any]:
     found = json.loads(raw)
+    if isinstance(found, dict) and "trajectory" in found:
+        return [found]
     if not isinstance(found, list):
         is_of_lmms = isinstance(found, dict) and "results" in found
         hint = "; of lmms-eval give the samples (--log_samples)" if is_of_lmms else ""

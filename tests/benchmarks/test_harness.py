@@ -25,6 +25,7 @@ from pipeline.benchmarks.vsi.card import COLUMNS as VSI
 from pipeline.benchmarks.vsi.card import REVSI_COLUMNS
 from pipeline.core.files import write_atomically
 from pipeline.core.parquet import table_bytes
+from pipeline.questions.asking import AskedOf
 from pipeline.rendering.sampled import sampled_rows, write_sampled
 from pipeline.rendering.video import encode
 from pipeline.scoring.score import scored
@@ -108,6 +109,14 @@ class Asked:
         assert shown.exists(), done.stdout
         return [json.loads(line) for line in shown.read_text().splitlines()]
 
+    def prompts(self) -> list[str]:
+        """What `scan2qa ask` tells a model of an open server of each question."""
+        benchmark = BENCHMARKS[self.name]
+        assert benchmark.asking
+        assert benchmark.score
+        of = AskedOf("test", False, "", self.release, lambda question, make: None)
+        return [benchmark.asking.prompt(question, of).text for question in benchmark.score.read(self.release / FILE)]
+
     def ours(self, results: Path) -> dict[str, float | None]:
         """What `scan2qa score` makes of a file that a harness wrote."""
         score = BENCHMARKS[self.name].score
@@ -144,6 +153,7 @@ def test_lmms_eval_marks_gold_with_1_and_shuffled_as_scan2qa_does(vsi: Asked) ->
         for metric, value in theirs.items():
             assert found[metric.removesuffix("_accuracy").removesuffix("_mra")] == pytest.approx(value, abs=5.1e-7)
         assert (set(theirs.values()) == {1.0}) == (run == 0)
+    assert [text for text, _ in shown] == vsi.prompts()
     text, seen = shown[4]
     assert text.endswith(f"Options:\nA. left\nB. right\nC. back\n{LETTERS}")
     assert seen == [str(vsi.folder / "videos" / "made" / "room0.mp4")]
@@ -185,6 +195,7 @@ def test_both_ask_and_mark_flights_alike(urban: Asked) -> None:
         assert ours == urban.ours(results)
         assert told[run]["accuracy,none"] == pytest.approx(sum(hits) / 10) == pytest.approx(ours["all"])
         assert (hits == [1.0] * 10) == (model == "gold")
+    assert [text for text, _ in asked] == urban.prompts()
     for (text, (video, *legend)), message in zip(asked, shown[:10], strict=True):
         assert message[-1]["value"] == text
         pictures = [part["value"] for part in message[16:-1]]

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import sys
+import time
 from pathlib import Path
+from subprocess import DEVNULL, Popen
 from typing import Any
 
 import pytest
@@ -100,6 +103,41 @@ def test_what_failed_is_told_and_asked_again(scan2qa: Cli, build: Path) -> None:
         sent = len(server.records())
         assert asked(scan2qa, build, server, "--without-scene", model="bad").code == 3
         assert len(server.records()) > sent
+
+
+@pytest.mark.slow
+def test_a_killed_run_goes_on_where_it_was(scan2qa: Cli, tmp_path: Path) -> None:
+    rows = [vsi(n, "route_planning", "B") | {"question": f"Q{n} What?"} for n in range(1, 31)]
+    release_of(tmp_path / "release", rows, {"route_planning": 0.4})
+    with running(replies={"Q": "B"}, latency_s=0.1) as server:
+        of = [
+            "--model",
+            "plain",
+            "--url",
+            f"{server.address}/v1",
+            "--out",
+            str(tmp_path / "r.jsonl"),
+            "--without-scene",
+        ]
+        command = [
+            sys.executable,
+            "-m",
+            "scan2qa",
+            "ask",
+            "vsi",
+            str(tmp_path / "release"),
+            *of,
+            "--set",
+            "concurrency=2",
+        ]
+        with Popen(command, stdout=DEVNULL, stderr=DEVNULL) as process:
+            while len(server.records()) < 10:
+                time.sleep(0.02)
+            process.kill()
+        assert not (tmp_path / "r.jsonl").exists()
+        assert scan2qa(*command[3:]).code == 0
+        assert 30 <= len(server.records()) <= 32, "at most what was under way is asked twice"
+    assert len((tmp_path / "r.jsonl").read_text().splitlines()) == 30
 
 
 def test_a_sample_is_scored_alone(scan2qa: Cli, build: Path) -> None:

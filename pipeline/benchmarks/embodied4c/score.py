@@ -140,7 +140,7 @@ def trials(ids: Collection[str]) -> list[Published]:
             dataset=VLN,
             scene_name=task.id,
             question_type=VLN,
-            question=task.instruction,
+            question=task.name,  # what it varies in was drawn by the seed of the trial
             options=None,
             ground_truth=str(int(FULL)),
             rest={"domain": task.domain, "capability": VLN, "sub_capability": VLN, "value": FULL},

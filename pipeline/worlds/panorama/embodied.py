@@ -195,12 +195,17 @@ class EmbodiedView:
         """The steps so far."""
         return tuple(self._records)
 
-    def save(self, folder: Path) -> None:
-        """Writes ``trajectory.json`` and the pictures that it names."""
+    def save(self, folder: Path, question: int) -> None:
+        """Writes ``trajectory.json`` and the pictures that it names.
+
+        With the question's id, and as the answer the reply of the last step: `scan2qa score` takes a folder of them.
+        """
         for record, picture in zip(self._records, self._pictures, strict=True):
             write_atomically(folder / str(record.image), jpeg_bytes(picture, QUALITY))
         rows = [record.model_dump(mode="json") for record in self._records]
-        raw = json.dumps({"environment": self.environment.panorama, "trajectory": rows}, ensure_ascii=False, indent=1)
+        last = json.dumps({key: rows[-1][key] for key in _TOLD}, ensure_ascii=False) if rows else None
+        told = {"id": question, "answer": last, "environment": self.environment.panorama, "trajectory": rows}
+        raw = json.dumps(told, ensure_ascii=False, indent=1)
         write_atomically(folder / "trajectory.json", raw.encode() + b"\n")
 
     def _note(self, action: Action, reply: Mapping[str, Any]) -> None:

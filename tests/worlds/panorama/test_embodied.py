@@ -18,6 +18,7 @@ from PIL import Image
 from pipeline.core.errors import RawDataError
 from pipeline.geometry.equirect import Sphere
 from pipeline.geometry.views import View
+from pipeline.scoring.predictions import read_predictions
 from pipeline.worlds.panorama.embodied import (
     Action,
     ActionRefusedError,
@@ -126,11 +127,11 @@ def test_a_trajectory_is_as_the_paper_lists_it(sphere: Sphere, tmp_path: Path) -
     assert last["next_action"]["stop"] is True
     with pytest.raises(ActionRefusedError, match="after_the_end"):
         view.step({})
-    view.save(tmp_path)
-    raw = (tmp_path / "trajectory.json").read_text()
-    assert raw.startswith('{\n "environment": ')
-    saved = json.loads(raw)
+    view.save(tmp_path, 7)
+    saved = json.loads((tmp_path / "trajectory.json").read_text())
     assert saved["trajectory"] == [first, last]
+    (row,) = read_predictions([tmp_path]).rows
+    assert (row.id, json.loads(row.reply)["next_action"]) == ("7", last["next_action"])
     with Image.open(tmp_path / first["image"]) as image:
         assert image.size == SIZE
         at_92 = io.BytesIO()
