@@ -48,8 +48,8 @@ def files_of(path: Path) -> list[Path]:
         raise ConfigError(f"{path}: this folder holds no results; give the folder or the files of a harness's run")
     more = f", … {len(others) - _NAMED} more" if len(others) > _NAMED else ""
     raise ConfigError(
-        f"{path}: this folder holds neither samples of lmms-eval ({SAMPLES}) nor trajectories; give the files that hold the replies, of "
-        f"{', '.join(others[:_NAMED])}{more}"
+        f"{path}: this folder holds neither samples of lmms-eval ({SAMPLES}) nor trajectories; give the files "
+        f"that hold the replies, of {', '.join(others[:_NAMED])}{more}"
     )
 
 
