@@ -306,6 +306,38 @@ def ask(
 
 
 @app.command()
+def leaderboard(
+    name: Annotated[str, typer.Argument(metavar="BENCHMARK", help="Whose questions were asked, such as vsi.")],
+    release: Annotated[Path, typer.Argument(help="Folder of the release that was asked.")],
+    models: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="MODEL=FILE",
+            help="Replies of each model; MODEL@SPLIT=FILE: also to another split, such as 16_frame.",
+        ),
+    ],
+    split: Annotated[str | None, typer.Option(help="Of the release.", show_default="the full one")] = None,
+    people: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="FILE", help="Answers of a person (people.csv of `trial`).", show_default="none"),
+    ] = None,
+    out: Annotated[
+        list[Path], typer.Option(help="Where to write it: .html, .md, .tex or .csv; may be given several times.")
+    ] = [],
+    difficulty: Annotated[
+        Path | None, typer.Option(help="Each question with each model's mark: .parquet or .csv.", show_default="none")
+    ] = None,
+    settings: Settings = [],
+    as_json: Json = False,
+) -> None:
+    """Ranks models on the questions of a release, with intervals and how sure each difference is."""
+    configure_output(as_json=as_json)
+    from flows.cli.leaderboard import show_leaderboard
+
+    end(show_leaderboard(name, release, split, models, people or (), out, difficulty, settings))
+
+
+@app.command()
 def stress_test(
     questions: Annotated[Path, typer.Argument(help="Published questions: .jsonl, .json or .parquet.")],
     out: Annotated[Path, typer.Option("--out", help="One row per question: .parquet or .csv.")],

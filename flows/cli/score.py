@@ -47,10 +47,7 @@ def score(
     only_asked: bool = False,
 ) -> bool:
     """Scores result files; False where something in them could not be used."""
-    how = BENCHMARKS[name].score if name in BENCHMARKS else None
-    if how is None:
-        scored_ones = ", ".join(name for name, benchmark in BENCHMARKS.items() if benchmark.score)
-        raise ConfigError(f"unknown benchmark {name!r}; replies to {scored_ones} can be scored")
+    how = scorable(name)
     if out is not None and out.suffix not in {".json", ".csv"}:
         raise ConfigError(f"{out}: scores are written as .json or .csv; give a name that ends so")
     if unseen and people:
@@ -80,6 +77,15 @@ def score(
         console.print(f"Every question: {rows}", soft_wrap=True)
     print_json(told)
     return not found.left_out
+
+
+def scorable(name: str) -> Score[Any]:
+    """How replies to a benchmark are scored. Raises ConfigError for one that is unknown, or has no score."""
+    how = BENCHMARKS[name].score if name in BENCHMARKS else None
+    if how is None:
+        scored_ones = ", ".join(name for name, benchmark in BENCHMARKS.items() if benchmark.score)
+        raise ConfigError(f"unknown benchmark {name!r}; replies to {scored_ones} can be scored")
+    return how
 
 
 @contextmanager

@@ -9,7 +9,7 @@ import json
 import math
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 
@@ -35,7 +35,7 @@ from pipeline.core.tables import (
 from pipeline.questions.published import Published
 from pipeline.questions.scoring_protocol import Answer, Ask, Score, Scores
 from pipeline.scoring.figures import LEVEL, SAMPLES, ScoreRow, composed, rows_of, sampled
-from pipeline.scoring.predictions import PredictionRow, Predictions, read_predictions, unicode
+from pipeline.scoring.predictions import PLAIN, PredictionRow, Predictions, read_predictions, unicode
 
 NAMED: Final = 5  # ids in a message
 ID_CHARS: Final = 80  # of each
@@ -359,6 +359,23 @@ def scored(
             own = held[name] if held else priors if metric.is_guessed else None
             rows += rows_of(told, name, values[name], scenes, own, metric.statistic)
     return Scored(said.form, joined.answers, marks, rows, {**joined.found, **marks.left_out}, score.logged, beside)
+
+
+def scored_people(score: Score[Any], questions: Path, people: Sequence[Path], settings: Model) -> Scored:
+    """What people earned in the mean, each on the questions that they answered; a result file of each."""
+    asked = score.read(questions)
+    every = [answered(asked, read_predictions([file]), questions).answers for file in people]
+    marks = [score.mark(own, settings, None) for own in every]
+    held = _mean_of([own.values for own in marks], every)
+    answers = [next((a for a in own if a.reply is not None), own[0]) for own in zip(*every, strict=True)]
+    figures, scenes = score.figures(answers), [f"{question.dataset}/{question.scene_name}" for question in asked]
+    rows = [
+        row
+        for name, metric in score.metrics.items()
+        if name in held and not np.isnan(held[name]).all()
+        for row in rows_of(figures, name, held[name], scenes, statistic=metric.statistic)
+    ]
+    return Scored(PLAIN, answers, replace(marks[0], values=held), rows, {})
 
 
 def _with_rows(questions: Sequence[Published], said: Predictions) -> list[Published]:

@@ -1,0 +1,149 @@
+"""A leaderboard: models side by side on the same questions, and how sure it is which is better.
+
+Each total has its interval by bootstrap over scenes. Models are compared in pairs: the interval of a difference is that
+of the differences question by question, drawn by the same scenes, and so far narrower than the two intervals suggest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+from pipeline.core.arrays import FloatArray
+from pipeline.questions.scoring_protocol import Figure, Metric, Score
+from pipeline.scoring.figures import ScoreRow, rows_of
+from pipeline.scoring.score import Scored
+
+FAILED: Final = 0.5  # a mark below it is a failure
+
+
+@dataclass(frozen=True)
+class Standing:
+    """One line of a leaderboard.
+
+    Attributes:
+        rank: from 1; None: people, who are not ranked.
+        answered: questions with a reply.
+        figures: name of the figure -> its row.
+        behind: of the first's total, question by question; None: it is the first, or nothing is compared.
+        others: split -> the total on it; and each figure of the benchmark's first metric, where that is composed of
+            others and so has no marks of its own (GLS per setting).
+    """
+
+    name: str
+    rank: int | None
+    answered: int
+    figures: Mapping[str, ScoreRow]
+    behind: ScoreRow | None = None
+    others: Mapping[str, ScoreRow] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Leaderboard:
+    """Models on the questions of one split.
+
+    Attributes:
+        metric: what is measured.
+        questions: how many.
+        total: the figure that ranks.
+        figures: all of them, the total last.
+        standings: the best first, people after all models.
+        splits: names in `Standing.others`.
+        difficulty: a row per question: id, scene, question_type, mean_mark, failed_by_all, and each model's mark.
+    """
+
+    metric: Metric
+    questions: int
+    total: Figure
+    figures: Sequence[Figure]
+    standings: Sequence[Standing]
+    splits: Sequence[str]
+    difficulty: pa.Table
+
+    @property
+    def guessing(self) -> Mapping[str, float]:
+        """Figure -> what the best way of guessing earns, where that is known."""
+        first = self.standings[0].figures
+        return {name: row.prior for name, row in first.items() if row.prior is not None}
+
+
+def leaderboard(
+    score: Score[Any],
+    models: Mapping[str, Scored],
+    elsewhere: Mapping[str, Mapping[str, Scored]],
+    people: Scored | None = None,
+) -> Leaderboard:
+    """A leaderboard.
+
+    Args:
+        score: of the benchmark.
+        models: name -> what it earned; all on the same questions.
+        elsewhere: split -> name -> what it earned there.
+        people: what people earned on the questions that they answered.
+    """
+    first = next(iter(models.values()))
+    chosen = _ranking(score, first)
+    by_name = {name: _rows(own, chosen) for name, own in models.items()}
+    total = [row.figure for row in by_name[next(iter(models))].values()][-1]
+    headline = next(iter(score.metrics))
+    best_first = sorted(models, key=lambda name: (-(by_name[name][total.name].value or 0.0), name))
+    marks = {name: models[name].marks.values[chosen] for name in best_first}
+    scenes = [f"{a.question.dataset}/{a.question.scene_name}" for a in first.answers]
+    figures = [row.figure for row in by_name[best_first[0]].values()]
+    standings = []
+    for rank, name in enumerate(best_first, 1):
+        lost = marks[best_first[0]] - marks[name]
+        behind = rows_of(figures, chosen, lost, scenes)[figures.index(total)] if rank > 1 else None
+        others = {split: _other(own[name]) for split, own in elsewhere.items() if name in own}
+        if headline in score.composites:
+            title = score.metrics[headline].title
+            others |= {f"{title} {figure}": row for figure, row in _rows(models[name], headline).items()}
+        standings.append(Standing(name, rank, _answered(models[name]), by_name[name], behind, others))
+    if people is not None:
+        standings.append(Standing("people", None, _answered(people), _rows(people, chosen)))
+    splits = list(dict.fromkeys(split for standing in standings for split in standing.others))
+    difficulty = _difficulty(first, marks)
+    return Leaderboard(score.metrics[chosen], len(first.answers), total, figures, standings, splits, difficulty)
+
+
+def _ranking(score: Score[Any], scored: Scored) -> str:
+    """The first metric if it was measured question by question; else one that guessing is told of; else any."""
+    values = scored.marks.values
+    measured = [name for name in score.metrics if name in values and not np.isnan(values[name]).all()]
+    if measured[0] == next(iter(score.metrics)):
+        return measured[0]
+    return next((name for name in measured if score.metrics[name].is_guessed), measured[0])
+
+
+def _rows(scored: Scored, metric: str) -> dict[str, ScoreRow]:
+    """Figure -> its row: parts first, then what is of all questions."""
+    rows = [row for row in scored.rows if row.metric == metric]
+    return {row.figure.name: row for row in sorted(rows, key=lambda row: not row.figure.section)}
+
+
+def _other(scored: Scored) -> ScoreRow:
+    """The total of a further split, in its own first metric."""
+    rows = [row for row in scored.rows if not row.figure.section and row.value is not None]
+    return (rows or list(scored.rows))[-1]
+
+
+def _answered(scored: Scored) -> int:
+    return sum(answer.reply is not None for answer in scored.answers)
+
+
+def _difficulty(scored: Scored, marks: Mapping[str, FloatArray]) -> pa.Table:
+    every = np.stack(list(marks.values()))
+    mean = every.mean(axis=0)
+    columns = {
+        "id": pa.array([str(a.question.id) for a in scored.answers]),
+        "scene": pa.array([a.question.scene_name for a in scored.answers]),
+        "question_type": pa.array([a.question.question_type for a in scored.answers]),
+        "mean_mark": pa.array(mean, pa.float64(), from_pandas=True),
+        "failed_by_all": pa.array((every < FAILED).all(axis=0)),
+    }
+    own = {f"mark: {name}": pa.array(values, pa.float64(), from_pandas=True) for name, values in marks.items()}
+    return pa.table(columns | own)
