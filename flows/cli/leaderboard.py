@@ -189,8 +189,7 @@ def _plot(board: Leaderboard) -> dict[str, Any]:
     """Positions of the dots, intervals and ticks, pixels."""
     there = [one for one in board.standings if one.figures[board.total.name].value is not None]
     whole = [one.figures[board.total.name] for one in there]
-    top = max([1.0, *(row.high or row.value or 0.0 for row in whole)])
-    span = 1.0 if top <= 1 else 5.0 if top <= 5 else 100.0
+    span = board.metric.highest
 
     def x(value: float) -> float:
         return round(LEFT + (WIDTH - LEFT - 20) * value / span, 1)

@@ -51,6 +51,7 @@ class Metric:
         is_minor: whether people are shown it of all questions alone.
         statistic: what of the marks a figure is.
         sections: of the figures that are told in it; empty: all.
+        highest: mark that a question can earn.
     """
 
     title: str
@@ -59,6 +60,7 @@ class Metric:
     is_minor: bool = False
     statistic: Literal["mean", "median"] = "mean"
     sections: tuple[str, ...] = ()
+    highest: float = 1.0
 
 
 @dataclass(frozen=True)

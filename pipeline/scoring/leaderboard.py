@@ -18,7 +18,7 @@ from pipeline.questions.scoring_protocol import Figure, Metric, Score
 from pipeline.scoring.figures import ScoreRow, rows_of
 from pipeline.scoring.score import Scored
 
-FAILED: Final = 0.5  # a mark below it is a failure
+FAILED: Final = 0.5  # of the highest mark: below it a question is failed
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,8 @@ def leaderboard(
     first = next(iter(models.values()))
     chosen = _ranking(score, first)
     by_name = {name: _rows(own, chosen) for name, own in models.items()}
-    total = [row.figure for row in by_name[next(iter(models))].values()][-1]
+    everywhere = [f for f in by_name[next(iter(models))] if all(own[f].value is not None for own in by_name.values())]
+    total = by_name[next(iter(models))][everywhere[-1]].figure
     headline = next(iter(score.metrics))
     best_first = sorted(models, key=lambda name: (-(by_name[name][total.name].value or 0.0), name))
     marks = {name: models[name].marks.values[chosen] for name in best_first}
@@ -106,7 +107,7 @@ def leaderboard(
     if people is not None:
         standings.append(Standing("people", None, _answered(people), _rows(people, chosen)))
     splits = list(dict.fromkeys(split for standing in standings for split in standing.others))
-    difficulty = _difficulty(first, marks)
+    difficulty = _difficulty(first, marks, FAILED * score.metrics[chosen].highest)
     return Leaderboard(score.metrics[chosen], len(first.answers), total, figures, standings, splits, difficulty)
 
 
@@ -135,7 +136,7 @@ def _answered(scored: Scored) -> int:
     return sum(answer.reply is not None for answer in scored.answers)
 
 
-def _difficulty(scored: Scored, marks: Mapping[str, FloatArray]) -> pa.Table:
+def _difficulty(scored: Scored, marks: Mapping[str, FloatArray], passed: float) -> pa.Table:
     every = np.stack(list(marks.values()))
     mean = every.mean(axis=0)
     columns = {
@@ -143,7 +144,7 @@ def _difficulty(scored: Scored, marks: Mapping[str, FloatArray]) -> pa.Table:
         "scene": pa.array([a.question.scene_name for a in scored.answers]),
         "question_type": pa.array([a.question.question_type for a in scored.answers]),
         "mean_mark": pa.array(mean, pa.float64(), from_pandas=True),
-        "failed_by_all": pa.array((every < FAILED).all(axis=0)),
+        "failed_by_all": pa.array((every < passed).all(axis=0)),
     }
     own = {f"mark: {name}": pa.array(values, pa.float64(), from_pandas=True) for name, values in marks.items()}
     return pa.table(columns | own)

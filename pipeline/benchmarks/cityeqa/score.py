@@ -47,7 +47,7 @@ ORACLE_STEPS: Final = "oracle_steps"  # likewise with its moves and turns
 STEPS_MAX: Final = 50  # that agents have (CityEQA, table 2)
 SAME_PLACE_M, SAME_YAW_DEG = 0.5, 1.0  # of the first step and the start
 METRICS: Final = {
-    QAA: Metric("QAA (1-5)", 2),
+    QAA: Metric("QAA (1-5)", 2, highest=5.0),
     MATCH: Metric("match", 3, is_guessed=True),
     NE_3D: Metric("NE euclid3d (m)", 2),
     NE_2D: Metric("NE euclid2d (m)", 2, is_minor=True),

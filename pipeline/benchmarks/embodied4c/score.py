@@ -110,8 +110,8 @@ JUDGE: Final = Judge("judge_embodied4c", "score", "number", 0, 100, _accepted)
 JUDGED, MATCH, NUMERIC = "judged", "match", "numeric"
 NOT_JUDGED, NO_TRIAL, BAD_TRIAL = "not_judged", "no_trial", "bad_trial"
 METRICS: Final = {
-    JUDGED: Metric("judged (0-100)", 2),
-    MATCH: Metric("match (0-100)", 2),
+    JUDGED: Metric("judged (0-100)", 2, highest=100.0),
+    MATCH: Metric("match (0-100)", 2, highest=100.0),
     NUMERIC: Metric("numbers alone (0-100)", 2, is_minor=True),
 }
 LOGGED: Final = ("domain", "sensors", "modality", "capability", "sub_capability", "unit", "from_s", "until_s")
