@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from pipeline.core.templates import load_table
 from pipeline.questions.rules import Measure, rule
 
 # Names of quantities, as tasks and views have in common. Those without a unit are read or not; there is no step.
@@ -106,3 +107,33 @@ def gate(
         yield from named_rules(shown, thing)
     for quantity, step, value in read:
         yield from read_rules(shown, quantity, step, value)
+
+
+def are_lookalikes(one: str, other: str) -> bool:
+    """Whether two labels are different names of a group of names that people take for one another."""
+    a, b = _in_a_group(one), _in_a_group(other)
+    return a is not None and b is not None and a != b and _GROUPS[a] == _GROUPS[b]
+
+
+def alike(other: str, name: str) -> bool:
+    """Whether people may call by a name what the annotation calls otherwise: a desk, or a coffee table, "table".
+
+    Nor do capitals, hyphens, spaces or a plural tell two names apart.
+    """
+    a, b = _singular(other), _singular(name)
+    return a.replace(" ", "") == b.replace(" ", "") or a.endswith(f" {b}") or are_lookalikes(other, name)
+
+
+def _singular(label: str) -> str:
+    """A label in small letters, its words one space apart, without the s of a plural."""
+    words = " ".join(label.casefold().replace("-", " ").split())
+    return words if words.endswith(("ss", "us")) else words.removesuffix("s")
+
+
+_GROUPS: Final = {_singular(name): n for n, names in enumerate(load_table("lookalikes")) for name in names}
+
+
+def _in_a_group(label: str) -> str | None:
+    """The longest name of a group that a label is, or ends with: of an office desk "desk"."""
+    words = _singular(label).split()
+    return next((tail for i in range(len(words)) if (tail := " ".join(words[i:])) in _GROUPS), None)

@@ -47,6 +47,7 @@ class CityView:
         self._ways: dict[float, Paths] = {}
         self._landmarks: dict[int, tuple[Phrase, ...]] = {}
         self._drawn: dict[str, list[int]] = {}
+        self._maybe: dict[str, BoolArray] = {}
         self._called: dict[tuple[int, tuple[str, ...]], tuple[Phrase, ...]] = {}
         self.index = {thing.id: i for i, thing in enumerate(self.things)}
 
@@ -126,6 +127,14 @@ class CityView:
         """Those of some things that are of a kind and not in doubt."""
         is_kind = self._is_kind.get(kind)
         return things[:0] if is_kind is None else things[is_kind[things]]
+
+    def unsure_among(self, things: IntArray, kind: str) -> IntArray:
+        """Those of some things that may be of a kind too: what is in doubt, and what people may call so."""
+        if kind not in self._maybe:
+            maybe = self.query.fit(Phrase(kind), np.arange(len(self.things)))[1].copy()
+            maybe[self.of_kind(kind)] = False
+            self._maybe[kind] = maybe
+        return things[self._maybe[kind][things]]
 
     @cached_property
     def _is_kind(self) -> dict[str, BoolArray]:

@@ -19,7 +19,7 @@ from pipeline.benchmarks.ergeobench.rules import ErgeoRules
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.core.identity import rng_for
 from pipeline.geometry.views import View, turned_deg
-from pipeline.questions.gate import Shown
+from pipeline.questions.gate import Shown, alike
 from pipeline.questions.rules import Measure, rule
 from pipeline.worlds.panorama.facts import Panorama, PanoramaLandmark, PanoramaObject, PanoramaScene
 
@@ -42,6 +42,7 @@ class ErgeoView:
         self.landmarks = {f"map {own.id}": own for own in self.facts.landmarks}
         self.objects: tuple[PanoramaObject, ...] = (*self.facts.objects, *self._mapped())
         self._shows: dict[View, tuple[BoolArray, BoolArray]] = {}
+        self._may_be: dict[str, IntArray] = {}
 
     def _mapped(self) -> Iterator[PanoramaObject]:
         """Landmarks of the map as objects: wider to both sides by what their yaw may be off; none without a heading."""
@@ -107,6 +108,13 @@ class ErgeoView:
     def of_label(self, label: str) -> IntArray:
         """Indices of the objects of a label, whatever is in doubt about them."""
         return np.flatnonzero(np.array([own == label for own in self.labels], dtype=bool))
+
+    def may_be(self, label: str) -> IntArray:
+        """Indices of the objects that people may call by a label: its own, and a palm tree where it is "tree"."""
+        if label not in self._may_be:
+            fits = {own: own == label or alike(own, label) for own in set(self.labels)}
+            self._may_be[label] = np.flatnonzero(np.array([fits[own] for own in self.labels], dtype=bool))
+        return self._may_be[label]
 
     @cached_property
     def boxes(self) -> FloatArray:
@@ -186,8 +194,8 @@ class ErgeoView:
         return np.asarray(extents(self.outlines[i : i + 1], shot)[0])
 
     def is_lone(self, i: int, shot: View) -> bool:
-        """Whether a view shows all of an object and nothing of another of its label."""
-        same = self.of_label(self.labels[i])
+        """Whether a view shows all of an object and nothing of another that its label may mean."""
+        same = self.may_be(self.labels[i])
         return bool(self.whole(shot)[i]) and int(self.touched(shot)[same].sum()) == 1
 
     def first_lone(self, i: int, shots: Iterable[View]) -> View | None:

@@ -13,10 +13,9 @@ from pydantic import Field
 
 from pipeline.core.arrays import FloatArray, IntArray, StrArray
 from pipeline.core.schema import Finding, Limits, Rejection
-from pipeline.core.templates import load_table
 from pipeline.geometry.boxes import closest_distance_m, closest_points, plan_distance_m, stack
 from pipeline.geometry.grids import SampledBoxes
-from pipeline.questions.gate import NamedThing, Shown, named_rules
+from pipeline.questions.gate import NamedThing, Shown, alike, are_lookalikes, named_rules
 from pipeline.questions.rules import Check, Fact, check, first_broken
 from pipeline.worlds.indoor.facts import (
     SCALE,
@@ -56,25 +55,6 @@ FILMED: Final = Shown(
     complete=None,
 )  # fmt: skip
 R = TypeVar("R", bound=IndoorRules)
-_LOOKALIKES: Final[list[list[str]]] = load_table("indoor/lookalikes")
-_GROUPS: Final = {name: number for number, names in enumerate(_LOOKALIKES) for name in names}
-
-
-def are_lookalikes(one: str, other: str) -> bool:
-    """Whether two labels are different names of a group of names that people take for one another."""
-    a, b = _in_a_group(one), _in_a_group(other)
-    return a is not None and b is not None and a != b and _GROUPS[a] == _GROUPS[b]
-
-
-def alike(other: str, name: str) -> bool:
-    """Whether people may call by a name what the annotation calls otherwise: a desk, or a coffee table, "table"."""
-    return other.casefold().endswith(f" {name.casefold()}") or are_lookalikes(other, name)
-
-
-def _in_a_group(label: str) -> str | None:
-    """The longest name of a group that a label is, or ends with: of an office desk "desk"."""
-    words = label.casefold().split()
-    return next((tail for i in range(len(words)) if (tail := " ".join(words[i:])) in _GROUPS), None)
 
 
 class BudgetSight(NamedTuple):

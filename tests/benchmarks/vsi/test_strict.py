@@ -12,9 +12,10 @@ from pipeline.benchmarks.vsi.rules import PROFILES
 from pipeline.benchmarks.vsi.tasks.registry import TASKS
 from pipeline.core.templates import load_template
 from pipeline.engine.config import BuildConfig
+from pipeline.questions.gate import alike, are_lookalikes
 from pipeline.questions.selection import select
 from pipeline.worlds.indoor.facts import IndoorScene, Observation
-from pipeline.worlds.indoor.view import IndoorView, alike, are_lookalikes
+from pipeline.worlds.indoor.view import IndoorView
 from tests.builds import config_of
 from tests.conftest import cube, make_scene
 

@@ -9,6 +9,7 @@ from typing import Any, Final
 import numpy as np
 import shapely
 
+from pipeline.benchmarks.cityeqa.extra_starts import others as named
 from pipeline.benchmarks.cityeqa.raw import NUMBER, NUMBERS, YES_NO, YES_OR_NO, RawQuestion
 from pipeline.benchmarks.cityeqa.tasks.base import COVERED, EqaTask, numbers_to, parts, plural, question_about
 from pipeline.benchmarks.cityeqa.view import CityView
@@ -86,7 +87,8 @@ def _in(view: CityView, i: int, kinds: Sequence[str]) -> Iterator[Gathered]:
         others = view.among(about, kind)
         points = shapely.points(view.centers[others])
         doubtful = shapely.distance(shape.exterior, points) < _margins_m(view, i, others)
-        yield _gathered(view, i, kind, None, others, shapely.covers(shape, points), doubtful)
+        unsure = unsure_within(view, i, kind, about, shape)
+        yield _gathered(view, i, kind, None, others, shapely.covers(shape, points), doubtful, unsure)
 
 
 def _near(view: CityView, i: int, kinds: Sequence[str]) -> Iterator[Gathered]:
@@ -101,7 +103,9 @@ def _near(view: CityView, i: int, kinds: Sequence[str]) -> Iterator[Gathered]:
         margin = np.maximum(view.rules.near_margin_m, view.errors_m[i] + view.errors_m[others])
         for metres in within:
             doubtful = (away + margin > metres) & (away - bodies - margin < metres)
-            yield _gathered(view, i, kind, metres, others, away <= metres, doubtful)
+            reach = shapely.buffer(view.query.shapes[i], metres)
+            unsure = unsure_within(view, i, kind, about, reach)
+            yield _gathered(view, i, kind, metres, others, away <= metres, doubtful, unsure)
 
 
 def in_front(view: CityView, i: int, kinds: Sequence[str]) -> Iterator[Gathered]:
@@ -111,7 +115,15 @@ def in_front(view: CityView, i: int, kinds: Sequence[str]) -> Iterator[Gathered]
         others = view.among(about, kind)
         points = shapely.points(view.centers[others])
         doubtful = shapely.distance(zone.exterior, points) < _margins_m(view, i, others)
-        yield _gathered(view, i, kind, None, others, shapely.covers(zone, points), doubtful, front=True)
+        unsure = unsure_within(view, i, kind, about, zone)
+        yield _gathered(view, i, kind, None, others, shapely.covers(zone, points), doubtful, unsure, front=True)
+
+
+def unsure_within(view: CityView, i: int, kind: str, about: IntArray, area: shapely.Geometry) -> Measure:
+    """How many things about a thing may be of a kind too and may stand in an area."""
+    others = view.unsure_among(about, kind)
+    there = others[shapely.distance(area, view.query.shapes[others]) <= _margins_m(view, i, others)]
+    return rule("others_of_unknown_place", len(there), "<=", 0, f"things: {named(view, there.tolist())}", kind)
 
 
 def _margins_m(view: CityView, i: int, others: IntArray) -> FloatArray:
@@ -133,6 +145,7 @@ def _gathered(
     others: IntArray,
     there: BoolArray,
     doubtful: BoolArray,
+    unsure: Measure,
     front: bool = False,
 ) -> Gathered:
     """Those of some things (n,) that are there, if no other is on the edge (both (n,))."""
@@ -140,6 +153,7 @@ def _gathered(
     checks = (
         complete(view, kind, i),
         rule("on_the_edge", float(doubtful.sum()), "<=", 0, "things", "edge"),
+        unsure,
         Measure("position_error", error_m, "m", subject=f"of any {kind} about"),
     )
     return Gathered(i, kind, near_m, tuple(others[there & ~doubtful].tolist()), checks, front)

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 import numpy as np
+import shapely
 
 from pipeline.benchmarks.cityeqa.raw import OPEN, YES_NO, YES_OR_NO, RawQuestion
 from pipeline.benchmarks.cityeqa.tasks.base import (
@@ -25,7 +26,15 @@ from pipeline.benchmarks.cityeqa.tasks.base import (
     parts,
     question_about,
 )
-from pipeline.benchmarks.cityeqa.tasks.counting import CENTRES, COUNTED, FRONTED, PLACES, complete, in_front
+from pipeline.benchmarks.cityeqa.tasks.counting import (
+    CENTRES,
+    COUNTED,
+    FRONTED,
+    PLACES,
+    complete,
+    in_front,
+    unsure_within,
+)
 from pipeline.benchmarks.cityeqa.view import SHOWN_BY_NAME, CityView
 from pipeline.benchmarks.cityeqa.wording import NO_SHOPS, SHOP, SIGNBOARD
 from pipeline.core.templates import load_table
@@ -212,7 +221,8 @@ def _beside_places(view: CityView, kind: str) -> Iterator[RawQuestion]:
         if place.kind == kind:
             continue
         inside = place.kind in PLACES
-        near = view.among(view.around(i, SECOND_M), kind)
+        about = view.around(i, SECOND_M)
+        near = view.among(about, kind)
         if not len(near):
             continue
         away = view.distance_m(i, near)
@@ -227,6 +237,8 @@ def _beside_places(view: CityView, kind: str) -> Iterator[RawQuestion]:
             complete(view, kind, i),
             colour_known(view.things[first]),
         ]
+        reach_m = 0.0 if inside else float(away[order[0]]) * view.rules.nearer_ratio_min
+        checks.append(unsure_within(view, i, kind, about, shapely.buffer(view.query.shapes[i], reach_m)))
         if inside:
             checks.append(rule("several_there", float((away <= view.rules.near_margin_m).sum()), "<=", 1, "things"))
         else:

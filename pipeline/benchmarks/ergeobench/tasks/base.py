@@ -33,12 +33,15 @@ class SeenTask(CaseTask[ErgeoView]):
     share = 1
 
     def obstacle(self, view: ErgeoView) -> Rejection | None:
-        """Nothing is asked of panoramas that are out of distribution, lean, or of which no object is known."""
+        """Nothing is asked of panoramas that are out of distribution, lean, have a gap or no known object."""
         facts, rules = view.facts, view.rules
         tilt = max(abs(facts.camera_pitch_deg or 0.0), abs(facts.camera_roll_deg or 0.0))
+        crop = facts.picture.crop
+        across_deg = 360.0 if crop is None else 360.0 * facts.picture.width / crop.full_width
         measures = (
             rule("out_of_distribution", float(view.is_out_of_distribution), "<=", 0, "tags"),
             rule("camera_not_level", tilt, "<=", rules.level_max_deg, "deg"),
+            rule("not_all_around", across_deg, ">=", 360, "deg"),  # what is beyond is black in views
             rule("no_objects_known", len(view.objects) or len(view.landmarks), ">=", 1, "objects"),
             *self.required(view),
         )

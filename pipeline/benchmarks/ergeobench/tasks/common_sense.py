@@ -13,12 +13,13 @@ from typing import Final
 from pydantic import TypeAdapter
 
 from pipeline.benchmarks.ergeobench.tasks.base import SeenTask, by_digest
-from pipeline.benchmarks.ergeobench.view import TURNS, ErgeoView
+from pipeline.benchmarks.ergeobench.view import TURNS, ErgeoView, wrapped
 from pipeline.core.schema import Model, Name
 from pipeline.core.templates import load_table
 from pipeline.geometry.views import View
 from pipeline.questions.cases import Case
 from pipeline.questions.rules import Measure, rule
+from pipeline.worlds.panorama.facts import PanoramaObject
 
 
 class Need(Model):
@@ -40,6 +41,7 @@ def needs() -> tuple[Need, ...]:
     return TypeAdapter(tuple[Need, ...]).validate_python(load_table("ergeobench/needs"))
 
 
+SHOPS: Final = frozenset({"shop", "store", "shopfront", "storefront", "stall"})  # words of a label: any shop
 NEEDS: Final = 2  # that are asked of one place
 THIRDS: Final = {"on the left": -2 / 3, "in the middle": 0.0, "on the right": 2 / 3}
 PICTURES: Final = ("the first picture", "the second picture")
@@ -66,8 +68,13 @@ class NeedTask(SeenTask):
             yield from ((i, own[n]) for n in order[:NEEDS])
 
     def others(self, view: ErgeoView, i: int, need: Need) -> list[int]:
-        """Other objects that may serve a need, and those of which it is not known what they are."""
-        return [j for j, seen in enumerate(view.objects) if j != i and seen.kind in need.all]
+        """Other objects that may serve a need, and shops of which it is not known what they are."""
+        places = [seen for seen in view.objects if seen.kind is not None]
+        return [
+            j
+            for j, seen in enumerate(view.objects)
+            if j != i and (seen.kind in need.all or (_is_unknown_shop(seen) and not any(_on(seen, p) for p in places)))
+        ]
 
     def none_else(self, view: ErgeoView, i: int, need: Need, *shots: View) -> bool:
         """Whether views show nothing of other places that may serve a need."""
@@ -83,6 +90,8 @@ class NeedTask(SeenTask):
                     "too_hidden_to_tell", seen.visible_share, ">=", view.rules.poi_visible_share_min, "share", seen.id
                 )
             case.require("too_small_to_tell", seen.width_deg, ">=", view.rules.poi_min_deg, "deg", seen.id)
+            alone = float(view.shown.knows_all(seen.label))
+            case.require("others_not_logged", alone, ">=", 1, "kinds known whole", seen.id)
             if seen.distance_m is not None:
                 case.require("too_far_to_walk", seen.distance_m, "<=", view.rules.poi_reach_m, "m", seen.id)
         return self.word(view, case, need=need.need)
@@ -188,6 +197,15 @@ class NeedCrossView(NeedTask):
                 return case.ask(answers[0 if first_is_nearer else 1], answers, least=1)
         case.refuse("no_two_views_show_them", 0, 1, "pairs of views")
         return case
+
+
+def _is_unknown_shop(seen: PanoramaObject) -> bool:
+    return seen.kind is None and not SHOPS.isdisjoint(seen.label.casefold().split())
+
+
+def _on(sign: PanoramaObject, place: PanoramaObject) -> bool:
+    """Whether the middle of one object is in the width of another, as a shop's sign is."""
+    return abs(float(wrapped(sign.yaw_deg - place.yaw_deg))) <= place.width_deg / 2
 
 
 def _to_third_border(x: float, middle: float) -> float:

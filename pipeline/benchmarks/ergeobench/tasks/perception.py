@@ -56,7 +56,7 @@ class Perception(SeenTask):
         for label in labels:
             own = view.of_label(label)
             shows = [(v, i) for v in view.around for i in own.tolist() if view.usable(i) and view.whole(v)[i]]
-            lacks = [v for v in view.around if not view.touched(v)[own].any()]
+            lacks = [v for v in view.around if not view.touched(v)[view.may_be(label)].any()]
             for answer, found in ((TRUE, shows[:1]), (FALSE, [(v, None) for v in lacks[:1]])):
                 shot, i = found[0] if found else (None, None)
                 case = self._case(view, "there", label, answer, shot, i)
@@ -82,7 +82,7 @@ class Perception(SeenTask):
     def _lone(self, view: ErgeoView, own: Sequence[str], group: Sequence[str]) -> list[tuple[View, int]]:
         """Views that show an object of some labels whole, and of all others of a group nothing."""
         members = [i for label in own for i in view.of_label(label).tolist() if view.usable(i)]
-        others = [i for label in group if label not in own for i in view.of_label(label).tolist()]
+        others = [i for label in group if label not in own for i in view.may_be(label).tolist()]
         return [
             (shot, i)
             for shot in view.around

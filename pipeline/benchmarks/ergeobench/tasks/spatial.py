@@ -82,7 +82,7 @@ class DepthTask(DistanceTask):
         case.require("near_a_depth_border", margin, ">=", rules.depth_margin, "share", seen.id)
         shot = min(view.level, key=lambda own: abs(float(wrapped(seen.yaw_deg - own.yaw_deg))))
         case.require("partly_outside_view", float(view.whole(shot)[i]), ">=", 1, "whole objects", seen.id)
-        others = [view.objects[j] for j in view.of_label(seen.label).tolist() if j != i]
+        others = [view.objects[j] for j in view.may_be(seen.label).tolist() if j != i]
         gaps = [abs(float(wrapped(own.yaw_deg - shot.yaw_deg))) - own.width_deg / 2 for own in others]
         case.require("another_of_its_label", min(gaps, default=180.0), ">=", MIDDLE_DEG, "deg", seen.id)
         if case.refusal is None:
@@ -123,7 +123,7 @@ class Distance(DistanceTask):
         gap_deg = abs(turn_deg) - (one.width_deg + other.width_deg) / 2
         case.require("side_by_side_too_close", gap_deg, ">=", view.rules.side_margin_deg, "deg")
         shots = view.towards(one.yaw_deg + turn_deg / 2, -FOV_DEG / 2, FOV_DEG / 2, rng)
-        same = view.of_label(one.label)
+        same = view.may_be(one.label)
         for shot in shots if case.refusal is None else ():
             if view.whole(shot)[[i, j]].all() and int(view.touched(shot)[same].sum()) == 2:
                 self.lay(view, case, shot, members=[i, j])
@@ -265,7 +265,7 @@ class CrossView(SeenTask):
             for own in shots:
                 turn = -first if in_second else first
                 other = view.level[(view.level.index(own) + turn * VIEWS // 360) % VIEWS]
-                if view.is_lone(i, own) and not view.touched(other)[view.of_label(seen.label)].any():
+                if view.is_lone(i, own) and not view.touched(other)[view.may_be(seen.label)].any():
                     found = (other, own) if in_second else (own, other)
                     break
             if found is None:
@@ -348,7 +348,7 @@ class FrontBack(SeenTask):
         for i, seen in enumerate(view.objects):
             case = self.about(view, i)
             self.word(view, case, label=seen.label)
-            case.require("another_of_its_label", len(view.of_label(seen.label)), "<=", 1, "objects")
+            case.require("another_of_its_label", len(view.may_be(seen.label)), "<=", 1, "objects")
             seam_deg = 180.0 - abs(seen.yaw_deg) - seen.width_deg / 2
             case.require("across_the_seam", seam_deg, ">=", view.rules.apart_deg, "deg")
             rng = self.rng(view, seen.id)
