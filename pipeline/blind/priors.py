@@ -17,7 +17,7 @@ import math
 import re
 import zlib
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from functools import lru_cache
 from statistics import median
 from typing import Final
@@ -35,7 +35,8 @@ _WORD: Final = re.compile(r"[^\W\d_]+(?:'s)?")
 _NUMBER: Final = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?![\w]|\.\d)")
 _SMOOTHING: Final = 2.0
 _DECIMALS: Final = 9
-USUAL_CM: Final[Mapping[str, float]] = load_table("blind/usual")["size_cm"]
+_USUAL: Final = load_table("blind/usual")
+_NEAR: Final = tuple(map(frozenset, _USUAL["near"]))
 _LEAST: Final = 3  # answers beside the same words that make a median of their own
 
 
@@ -249,12 +250,53 @@ def by_name(items: Sequence[BlindItem], fold: IntArray) -> FloatArray:
 
 
 def by_usual_size(items: Sequence[BlindItem], fold: IntArray) -> FloatArray | None:
-    """Numbers: the usual length of what is asked about, as everybody knows it (`USUAL_CM`), in the unit that fits best.
+    """Numbers: the usual length of what is asked about, in centimetres or what fits better; see `_by_usual`."""
+    return _by_usual(items, fold, "size_cm")
+
+
+def by_usual_count(items: Sequence[BlindItem], fold: IntArray) -> FloatArray | None:
+    """Numbers: how many of what is asked about a room usually has; see `_by_usual`."""
+    return _by_usual(items, fold, "count")
+
+
+def by_usual_nearness(items: Sequence[BlindItem], fold: IntArray) -> FloatArray | None:
+    """Options: by which usually stands nearest to what is asked about. Numbers: the median of things as near.
+
+    None where the tables (``near``) know of at most half of the questions that anything is near anything.
+    """
+    found = [_nearness(item) for item in items]
+    if np.mean([max(levels, default=0) > 0 for levels in found]) <= 0.5:
+        return None
+    if not items[0].options:
+        return _guess(items, fold, median, _nearness)
+    return shortcut_attackers.by_trait(items, fold, lambda item: shortcut_attackers.ranks(_nearness(item)))
+
+
+@lru_cache(_KEPT)
+def _nearness(item: BlindItem) -> tuple[int, ...]:
+    """Lists that each option shares with a thing that is asked about; of a number those that two things share."""
+    names = [_head(name) for name in item.names.values()]
+    if not item.options:
+        return (sum(set(names) <= near for near in _NEAR),) if len(names) == 2 else ()
+    pairs = [[(_head(option), name) for name in names] for option in item.options]
+    return tuple(sum(option in near and name in near for option, name in own for near in _NEAR) for own in pairs)
+
+
+@lru_cache(_KEPT)
+def _head(name: str) -> str:
+    """What the tables may know of a name: all of it, or its last word ("the red car")."""
+    told = name.casefold().removeprefix("the ")
+    known = told in _USUAL["size_cm"] or any(told in near for near in _NEAR)
+    return told if known else told.split()[-1] if told.split() else told
+
+
+def _by_usual(items: Sequence[BlindItem], fold: IntArray, table: str) -> FloatArray | None:
+    """Numbers: what is usual of a thing, as everybody knows it, in the unit that fits best.
 
     Nothing but the unit, a power of ten, is learned from the other folds: so what pruning took from the questions about
     a thing is not forgotten. Things that are not in the table are guessed as by name. None where at most half are.
     """
-    usual = np.array([_usual_cm(item) for item in items])
+    usual = np.array([_usual(item, table) for item in items])
     if items[0].options or np.isfinite(usual).mean() <= 0.5:
         return None
     values, scores = _values(items), by_name(items, fold)
@@ -268,10 +310,10 @@ def by_usual_size(items: Sequence[BlindItem], fold: IntArray) -> FloatArray | No
 
 
 @lru_cache(_KEPT)
-def _usual_cm(item: BlindItem) -> float:
-    """The usual length of the only thing that a question names; NaN where it names none, several, or an unknown one."""
+def _usual(item: BlindItem, table: str) -> float:
+    """What is usual of the only thing that a question names; NaN where it names none, several, or an unknown one."""
     names = tuple(item.names.values())
-    return float(USUAL_CM.get(names[0].casefold(), math.nan)) if len(names) == 1 else math.nan
+    return float(_USUAL[table].get(names[0].casefold(), math.nan)) if len(names) == 1 else math.nan
 
 
 def _guess(
@@ -358,6 +400,8 @@ PRIORS: Final[dict[str, Prior]] = {
     "median": task_median,
     "by name": by_name,
     "by usual size": by_usual_size,
+    "by usual count": by_usual_count,
+    "by usual nearness": by_usual_nearness,
     **shortcut_attackers.SHORTCUT_ATTACKERS,
     **WORDS,
 }

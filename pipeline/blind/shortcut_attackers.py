@@ -31,22 +31,22 @@ _ENDING: Final = re.compile(r"(?:ing|es|s|ed)$")
 
 def by_length(items: Sequence[BlindItem], fold: IntArray) -> FloatArray | None:
     """By the place that an option has among the others, the longest first."""
-    return _by_trait(items, fold, _length)
+    return by_trait(items, fold, _length)
 
 
 def by_letter(items: Sequence[BlindItem], fold: IntArray) -> FloatArray | None:
     """By its letter."""
-    return _by_trait(items, fold, _letter)
+    return by_trait(items, fold, _letter)
 
 
 def by_likeness(items: Sequence[BlindItem], fold: IntArray) -> FloatArray | None:
     """By how much it is like the other options: wrong ones are often made from the right one."""
-    return _by_trait(items, fold, _likeness)
+    return by_trait(items, fold, _likeness)
 
 
 def by_text(items: Sequence[BlindItem], fold: IntArray) -> FloatArray | None:
     """By how much of it the question says, and whether it follows in a printed list on a step that is no option."""
-    return _by_trait(items, fold, _said)
+    return by_trait(items, fold, _said)
 
 
 def by_time(items: Sequence[BlindItem], fold: IntArray) -> FloatArray | None:
@@ -79,7 +79,7 @@ def _by_share(items: Sequence[BlindItem], fold: IntArray, when: When) -> FloatAr
         part = -1 if share is None else min(int(share * _BINS), _BINS - 1)
         return [(part, option) for option in item.options]
 
-    return _by_trait(items, fold, trait)
+    return by_trait(items, fold, trait)
 
 
 def _by_place(items: Sequence[BlindItem], fold: IntArray, when: When) -> FloatArray | None:
@@ -95,10 +95,10 @@ def _by_place(items: Sequence[BlindItem], fold: IntArray, when: When) -> FloatAr
         alike = [[_like(option, step) for step in steps] for option in item.options]
         return [int(np.argmax(found)) - now if max(found) >= _LIKE else None for found in alike]
 
-    return _by_trait(items, fold, trait)
+    return by_trait(items, fold, trait)
 
 
-def _by_trait(items: Sequence[BlindItem], fold: IntArray, trait: Trait) -> FloatArray | None:
+def by_trait(items: Sequence[BlindItem], fold: IntArray, trait: Trait) -> FloatArray | None:
     """Score (n,) of the option whose trait was right most often in the other folds; equals share the point."""
     if not items[0].options:
         return None
@@ -119,7 +119,7 @@ def _by_trait(items: Sequence[BlindItem], fold: IntArray, trait: Trait) -> Float
 
 @lru_cache(_KEPT)
 def _length(item: BlindItem) -> tuple[int, ...]:
-    return _ranks([len(option) for option in item.options])
+    return ranks([len(option) for option in item.options])
 
 
 def _letter(item: BlindItem) -> Sequence[Hashable]:
@@ -128,20 +128,20 @@ def _letter(item: BlindItem) -> Sequence[Hashable]:
 
 @lru_cache(_KEPT)
 def _likeness(item: BlindItem) -> tuple[int, ...]:
-    return _ranks([sum(_like(option, other) for other in item.options) for option in item.options])
+    return ranks([sum(_like(option, other) for other in item.options) for option in item.options])
 
 
 @lru_cache(_KEPT)
 def _said(item: BlindItem) -> tuple[tuple[int, bool], ...]:
     text = _stems(item.text)
-    said = _ranks([len(_stems(option) & text) / max(len(_stems(option)), 1) for option in item.options])
+    said = ranks([len(_stems(option) & text) / max(len(_stems(option)), 1) for option in item.options])
     missing = [after for step, after in pairwise(_steps(item)) if max(_like(o, step) for o in item.options) < _LIKE]
     follows = [any(_like(option, after) >= _LIKE for after in missing) for option in item.options]
     return tuple(zip(said, follows, strict=True))
 
 
-def _ranks(values: Sequence[float]) -> tuple[int, ...]:
-    """How many values are greater."""
+def ranks(values: Sequence[float]) -> tuple[int, ...]:
+    """How many of the values are greater than each."""
     rounded = [round(value, 9) for value in values]
     return tuple(sum(other > value for other in rounded) for value in rounded)
 

@@ -68,6 +68,32 @@ def test_the_usual_size_of_a_thing_is_known_whatever_the_release_holds() -> None
     assert priors.by_usual_size([nearest_item(0, "bed", OPTIONS, "tv")], fold[:1]) is None
 
 
+def test_the_usual_count_of_a_thing_is_known_whatever_the_release_holds() -> None:
+    rows = [("chair", 5), ("chair", 10), ("Window", 3), ("ghost", 5)]
+    items = [number_item(id, t, [name]) for id, (name, t) in enumerate(rows)]
+    fold = np.array([0, 0, 1, 1])
+    assert priors.by_usual_count(items, fold).tolist() == [1, 0.1, 1, 0.1], (
+        "5 chairs, 3 windows; the ghost 7.5, by name"
+    )
+    assert priors.by_usual_count(items[1:], np.array([0, 1, 1]))[0] == 0.1, "5 for 10, whatever else is known"
+
+
+def test_what_usually_stands_beside_a_thing_is_nearest() -> None:
+    others = ["toilet", "sofa", "stove"]
+    items = [
+        *(nearest_item(n, "bed", ["pillow", *others], "pillow") for n in range(5)),
+        nearest_item(5, "the desk", ["tv", "bathtub", "sofa", "the wide monitor"], "the wide monitor"),
+        nearest_item(6, "desk", ["tv", "bathtub", "sofa", "monitor"], "tv"),
+        nearest_item(7, "desk", ["tv", "bathtub", "sofa", "toilet"], "tv"),
+    ]
+    fold = np.array([0] * 5 + [1] * 3)
+    assert priors.by_usual_nearness(items, fold)[5:].tolist() == [1, 0, 0.25], "it never saw a desk or a monitor"
+    assert priors.by_usual_nearness(items[7:], fold[7:]) is None, "of nothing it knows that it is near"
+    rows = [("desk", "monitor", 0.5), ("desk", "keyboard", 0.5), ("desk", "toilet", 4), ("bed", "pillow", 0.5)]
+    numbers = [number_item(n, t, [a, b], task="object_abs_distance") for n, (a, b, t) in enumerate(rows)]
+    assert priors.by_usual_nearness(numbers, np.array([0, 0, 0, 1]))[3] == 1, "as things that share a list"
+
+
 def test_options_by_how_often_they_were_right_beside_the_same_name() -> None:
     items = [
         nearest_item(0, "bed", OPTIONS, "lamp"),
