@@ -79,7 +79,7 @@ def _mixed(items: Sequence[BlindItem]) -> dict[str, float]:
 
 def _read_items(path: Path, column: str) -> list[BlindItem]:
     """The questions of a file, grouped by a column. Ids are all whole numbers or all texts."""
-    from pipeline.blind.items import make_item
+    from pipeline.blind.items import make_item, with_company
 
     published = read_published(
         path, [columns for benchmark in BENCHMARKS.values() for columns in benchmark.all_columns]
@@ -92,10 +92,10 @@ def _read_items(path: Path, column: str) -> list[BlindItem]:
         )
     whole = all(isinstance(q.id, int) for q in published)
     try:
-        return [
+        return with_company(
             make_item(q.id if whole else str(q.id), q.question_type, group, q.question, q.options, q.ground_truth)
             for q, group in zip(published, groups, strict=True)
-        ]
+        )
     except ConfigError as error:
         raise ConfigError(f"{path}: {error}") from error
 

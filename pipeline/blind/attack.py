@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Final
@@ -21,7 +21,7 @@ from pipeline.blind.features import Rows, rows_of
 from pipeline.blind.forest import FittedForest, Run, run_here
 from pipeline.blind.items import UNSEEN, BlindItem, folds_of
 from pipeline.blind.priors import PRIORS
-from pipeline.blind.shortcut_attackers import SHORTCUT_ATTACKERS
+from pipeline.blind.shortcut_attackers import SHORTCUT_ATTACKERS, by_traits, elsewhere
 from pipeline.blind.text_only import Guessed
 from pipeline.core.arrays import FloatArray, IntArray
 from pipeline.core.errors import ConfigError
@@ -115,7 +115,8 @@ def tasks_of(items: Sequence[BlindItem]) -> dict[str, IntArray]:
 
 CHANCE: Final = "chance"
 FOREST: Final = "forest"
-ATTACKERS: Final = (*PRIORS, FOREST)
+OTHERS: Final = "by other questions"  # of the same group; pruning leaves it to the split with one of each group
+ATTACKERS: Final = (*PRIORS, OTHERS, FOREST)
 SHOWN: Final = tuple(
     name for name in ATTACKERS if name not in SHORTCUT_ATTACKERS
 )  # in a terminal, beside the best of the others
@@ -202,11 +203,14 @@ def attack(
     index = tasks_of(items)
     tested = [Prepared.made_of(task, [items[i] for i in members]) for task, members in index.items()]
     used = dealings if len(items) < FEW else dealings[:1]
+    told = [by_others(one.items) for one in tested]
     scores = {name: np.zeros(len(items)) for name in (CHANCE, *ATTACKERS)}
     for dealing in used:
         folds = [one.dealt(dealing) for one in tested]
-        for one, members, fold, found in zip(tested, index.values(), folds, scores_of(tested, folds, run), strict=True):
-            for name, earned in earned_by_all(one.items, fold, found).items():
+        for one, members, fold, found, others in zip(
+            tested, index.values(), folds, scores_of(tested, folds, run), told, strict=True
+        ):
+            for name, earned in (earned_by_all(one.items, fold, found) | {OTHERS: others(fold)}).items():
                 scores[name][members] += earned / len(used)
     for name, known in (informed or {}).items():
         for members in index.values():
@@ -221,9 +225,18 @@ def attack_in(items: Sequence[BlindItem], fold: IntArray, forest: ForestScores) 
     scores = {name: np.zeros(len(items)) for name in (CHANCE, *ATTACKERS)}
     for index in tasks_of(items).values():
         mine = ForestScores(forest.bias[index], forest.chance[index], forest.earned[index])
-        for name, earned in earned_by_all([items[i] for i in index], fold[index], mine).items():
+        own = [items[i] for i in index]
+        for name, earned in (earned_by_all(own, fold[index], mine) | {OTHERS: by_others(own)(fold[index])}).items():
             scores[name][index] = earned
     return scores
+
+
+def by_others(items: Sequence[BlindItem]) -> Callable[[IntArray], FloatArray]:
+    """Score (n,) in folds (n,) of who reads all other questions of the group; NaN for numbers, or without others."""
+    if not items[0].options or not any(item.company[1:] for item in items):
+        return lambda fold: np.full(len(items), np.nan)
+    traits = [elsewhere(item) for item in items]
+    return lambda fold: by_traits(items, fold, traits)
 
 
 def earned_by_all(items: Sequence[BlindItem], fold: IntArray, forest: ForestScores) -> dict[str, FloatArray]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import cache, cached_property
 from typing import Any, Final
@@ -36,6 +37,7 @@ class BlindItem:
         right: index of the right option; None for a number.
         number: the right number; None for multiple choice.
         seconds: length of the part of the video that goes with it; None: all of it, or not known.
+        company: of its group, itself included: id, text and options of each; see `with_company`.
     """
 
     id: int | str
@@ -46,6 +48,7 @@ class BlindItem:
     right: int | None
     number: Decimal | None
     seconds: float | None = None
+    company: Sequence[tuple[int | str, tuple[str, ...]]] = field(default=(), compare=False, repr=False)
 
     @cached_property
     def fields(self) -> Operands | None:
@@ -109,7 +112,16 @@ def make_item(
 
 def items_of(questions: pa.Table) -> list[BlindItem]:
     """The items of a table (`pipeline.core.tables.QUESTIONS`), grouped by scene or by their own groups."""
-    return [item_of(row) for row in questions.select(COLUMNS).to_pylist()]
+    return with_company(item_of(row) for row in questions.select(COLUMNS).to_pylist())
+
+
+def with_company(items: Iterable[BlindItem]) -> list[BlindItem]:
+    """The items, each with all questions of its group, so that attackers may read them."""
+    items = list(items)
+    company: dict[str, list[tuple[int | str, tuple[str, ...]]]] = defaultdict(list)
+    for item in items:
+        company[item.group].append((item.id, (item.text, *item.options)))
+    return [replace(item, company=company[item.group]) for item in items]
 
 
 def item_of(row: Mapping[str, Any], *, among_choices: bool = False) -> BlindItem:

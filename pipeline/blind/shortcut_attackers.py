@@ -26,6 +26,8 @@ _BINS: Final = 5  # of a scene's time
 _LIKE: Final = 0.5  # words that an option and a listed step have in common: more, and they are the same
 _CLOCK: Final = re.compile(r"\b(\d{1,3}):([0-5]\d)\b")
 _LIST: Final = re.compile(r"(?:[^.:?]*: )?([^.?:]*; [^.?]*)")
+_ORDERED: Final = re.compile(r",? then |[;,.] ?")
+_FILLERS: Final = frozenset(("a", "an", "the", "it", "then", "and", "drone"))
 _ENDING: Final = re.compile(r"(?:ing|es|s|ed)$")
 
 
@@ -69,6 +71,23 @@ def clip_interpolated(items: Sequence[BlindItem], fold: IntArray) -> FloatArray 
     return _by_place(items, fold, _clip_s)
 
 
+def elsewhere(item: BlindItem) -> Sequence[Hashable]:
+    """Per option its rank by how often other questions of the group say it, and say it right after what is asked about.
+
+    Movements and names that are told in order ("…, then …; …") are one after the other.
+    """
+    others = [told for id, texts in item.company if id != item.id for told in texts]
+    said, asked = [_stems(told) for told in others], _stems(item.text)
+    options = [_stems(option) - _FILLERS for option in item.options]
+    steps = [[_stems(step) - _FILLERS for step in _ORDERED.split(told)] for told in others]
+    pairs = [(a, b) for own in steps for a, b in pairwise(own) if a and len(a & asked) > _LIKE * len(a)]
+    often = [sum(option <= told for told in said) for option in options]
+    after = [
+        sum(bool(b) and len(b & option) > _LIKE * min(len(b), len(option)) for _, b in pairs) for option in options
+    ]
+    return tuple(zip(ranks(often), ranks(after), strict=True))
+
+
 def _by_share(items: Sequence[BlindItem], fold: IntArray, when: When) -> FloatArray | None:
     last = _last(items, when)
     if not last:
@@ -99,10 +118,12 @@ def _by_place(items: Sequence[BlindItem], fold: IntArray, when: When) -> FloatAr
 
 
 def by_trait(items: Sequence[BlindItem], fold: IntArray, trait: Trait) -> FloatArray | None:
+    """As `by_traits`; None for numbers."""
+    return by_traits(items, fold, [trait(item) for item in items]) if items[0].options else None
+
+
+def by_traits(items: Sequence[BlindItem], fold: IntArray, traits: Sequence[Sequence[Hashable]]) -> FloatArray:
     """Score (n,) of the option whose trait was right most often in the other folds; equals share the point."""
-    if not items[0].options:
-        return None
-    traits = [trait(item) for item in items]
     scores = np.zeros(len(items))
     for test in range(int(fold.max()) + 1):
         right, offered = Counter[Hashable](), Counter[Hashable]()
@@ -154,7 +175,7 @@ def _steps(item: BlindItem) -> Sequence[str]:
 
 @lru_cache(_KEPT)
 def _stems(text: str) -> frozenset[str]:
-    return frozenset(_ENDING.sub("", word) for word in re.findall(r"\w+", text.casefold()))
+    return frozenset(_ENDING.sub("", re.sub("ies$", "y", word)) for word in re.findall(r"\w+", text.casefold()))
 
 
 def _like(a: str, b: str) -> float:

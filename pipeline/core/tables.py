@@ -29,8 +29,9 @@ SAMPLED: Final = "frames"  # the one of the frames of all budgets
 BUDGETS: Final = "budgets"  # the one of all answers and refusals in frame budgets
 TINY: Final = "tiny"  # the one of a few questions per task, for quick trials
 TINY_PER_TASK: Final = 50
+ONE_PER_SCENE: Final = "one_per_scene"  # the one of a question of each group, so that none tells another's answer
 UNCHECKED: Final = "unchecked"  # the one of questions that no second model confirmed; their flag, and the reason
-PART_SPLITS: Final = (DEBIASED, TINY)  # beside the full one, whose questions they repeat
+PART_SPLITS: Final = (DEBIASED, ONE_PER_SCENE, TINY)  # beside the full one, whose questions they repeat
 EVIDENCE: Final = pa.struct(
     [
         pa.field("name", pa.string()),

@@ -10,7 +10,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from pipeline.benchmarks.benchmark import Benchmark, Card
-from pipeline.core.tables import DEBIASED, PART_SPLITS
+from pipeline.core.tables import DEBIASED, ONE_PER_SCENE, PART_SPLITS
 from pipeline.core.templates import load_table
 from pipeline.release.terms import TERMS_FILE
 
@@ -89,8 +89,7 @@ def configurations(parts: Sequence[CroissantPart]) -> dict[str, dict[str, Croiss
     own = found["default"]
     full = next(split for split in own if split not in PART_SPLITS)
     public = {"default": own, "full": {full: own[full]}}
-    if DEBIASED in own:
-        public[DEBIASED] = {full: own[DEBIASED]}
+    public |= {name: {full: own[name]} for name in (DEBIASED, ONE_PER_SCENE) if name in own}
     return public | found
 
 

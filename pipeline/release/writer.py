@@ -20,6 +20,7 @@ from pipeline.blind.text_only import TextOnly
 from pipeline.blind.totals import ModelTotals
 from pipeline.core.errors import StoreError
 from pipeline.core.files import sha256_of_file, write_atomically
+from pipeline.core.identity import digest
 from pipeline.core.parquet import TableFile, table_bytes
 from pipeline.core.schema import AnyScene
 from pipeline.core.tables import (
@@ -28,6 +29,7 @@ from pipeline.core.tables import (
     DEBIASED,
     FRAMES,
     MAPS,
+    ONE_PER_SCENE,
     QUESTIONS,
     REJECTIONS,
     SAMPLED,
@@ -331,6 +333,19 @@ def _tiny(asked: pa.Table, families: Mapping[str, str]) -> pa.Table:
     return asked.take(pa.array(chosen, pa.int64()))
 
 
+def _one_per_group(asked: pa.Table) -> pa.Table:
+    """One question of each scene, or of each group of a scene that has groups: of a task drawn by lot, the first by id.
+
+    Which one it is depends on nothing but the questions of its group.
+    """
+    first: dict[tuple[str, str], tuple[bytes, int]] = {}
+    for place, row in enumerate(asked.select(["scene", "group", "task"]).to_pylist()):  # sorted by id
+        group = (row["scene"], row["group"] or "")
+        turn = (digest("one of a group", *group, row["task"]), place)
+        first[group] = min(first.get(group, turn), turn)
+    return asked.take(pa.array(sorted(place for _, place in first.values()), pa.int64()))
+
+
 def _scene_records(asked: pa.Table, inputs: ReleaseInputs) -> SceneRecords | None:
     """What the benchmark has to say of the scenes themselves."""
     benchmark = inputs.benchmark
@@ -349,9 +364,10 @@ def _tables(
     pruned = set(gone["id"].to_pylist()) if gone is not None else set()
     public, own = inputs.benchmark.columns.table, inputs.benchmark.columns.splits
     tables = {("data", split): public(asked, pruned)}
+    stays = asked.filter(pc.invert(pc.is_in(asked["id"], pa.array(sorted(pruned), pa.int64()))))
     if blind.pruned is not None:
-        stays = pc.invert(pc.is_in(asked["id"], pa.array(sorted(pruned), pa.int64())))
-        tables["data", DEBIASED] = public(asked.filter(stays), pruned)
+        tables["data", DEBIASED] = public(stays, pruned)
+    tables["data", ONE_PER_SCENE] = public(_one_per_group(stays), pruned)
     tables["data", TINY] = public(_tiny(asked, inputs.benchmark.families), pruned)
     if own is not None:
         whole = tables["data", split]

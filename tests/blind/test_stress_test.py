@@ -8,9 +8,18 @@ import numpy as np
 import pytest
 
 from pipeline.blind import priors
-from pipeline.blind.attack import ForestScores, attack, standard_error, stress_table, stress_test, summarise, tasks_of
+from pipeline.blind.attack import (
+    OTHERS,
+    ForestScores,
+    attack,
+    standard_error,
+    stress_table,
+    stress_test,
+    summarise,
+    tasks_of,
+)
 from pipeline.blind.forest import WORTH_THREADS, on_all_cores, run_here
-from pipeline.blind.items import BlindItem, folds_of, make_item
+from pipeline.blind.items import BlindItem, folds_of, make_item, with_company
 from pipeline.blind.text_only import Guessed
 from pipeline.core.errors import ConfigError
 from pipeline.metrics.mra import mean_relative_accuracy
@@ -225,3 +234,22 @@ def test_threads_give_the_same_bytes() -> None:
     with on_all_cores(WORTH_THREADS) as run:
         apart = stress_test(items, fold, run)
     assert apart.bias.tobytes() == stress_test(items, fold).bias.tobytes()
+
+
+def test_another_question_of_the_scene_tells_what_comes_next() -> None:
+    """Captions tell the order in words of their own; without them, or with those of other scenes, it is a guess."""
+    steps, rng, items = ["turn left", "fly forward", "hover", "ascend"], np.random.default_rng(0), []
+    said = {"turn left": "turns left", "fly forward": "flies forward", "hover": "hovers", "ascend": "ascends"}
+    for n in range(60):
+        first, then, *wrong = rng.permutation(steps).tolist()
+        caption = f"It {said[first]}, then {said[then]}."
+        lettered = rng.permutation([then, *wrong]).tolist()
+        text = f"What is the drone's next step after it {said[first]}?"
+        items.append(make_item(2 * n, "next", f"s{n}", text, lettered, "ABC"[lettered.index(then)]))
+        items.append(make_item(2 * n + 1, "caption", f"s{n}", "How does it move?", [caption, "It lands."], "A"))
+    asked = [n for n, item in enumerate(items) if item.task == "next"]
+    assert attack(with_company(items), run_here, ("a",))[OTHERS][asked].mean() > 0.95
+    alone = with_company(item for item in items if item.task == "next")
+    assert np.isnan(attack(alone, run_here, ("a",))[OTHERS]).all()
+    elsewhere = [replace(item, group=f"s{(int(item.id) // 2 + item.id % 2) % 60}") for item in items]
+    assert attack(with_company(elsewhere), run_here, ("a",))[OTHERS][asked].mean() < 1 / 3 + 0.2

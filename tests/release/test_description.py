@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import warnings
+from collections import Counter
 from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
@@ -12,6 +13,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 import yaml
@@ -22,15 +24,15 @@ from flows.orchestration.build import BuildRequest, resolve_build
 from flows.orchestration.folders import BUILDS
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.benchmarks.vsi.benchmark import VSI
+from pipeline.blind import attack
 from pipeline.blind.ask import REPLIES
-from pipeline.blind.priors import PRIORS
 from pipeline.core.schema import SCHEMA_VERSION
 from pipeline.core.tables import REJECTIONS, TINY_PER_TASK
 from pipeline.release.card import ATTACKERS, known_weaknesses, remarks, section, text_only_context
 from pipeline.release.metadata import CROISSANT_FILE, CroissantPart, header
 from pipeline.release.tables import COLUMN_DOCS, CORRECTIONS, REVIEW, columns_of
 from pipeline.release.terms import ALL_SAMPLES, NOT_STATED, PROCEDURAL, TERMS_FILE, licences, passed_on
-from pipeline.release.writer import _tiny
+from pipeline.release.writer import _one_per_group, _tiny
 from pipeline.samples.indoor.metadata import PLANS, sample_scene, write_sample_metadata
 from tests.builds import build, rows_of
 
@@ -66,7 +68,8 @@ def test_every_column_of_the_other_tables_is_said(schema: pa.Schema) -> None:
 def test_full_and_debiased_are_configurations_as_the_public_benchmark_has_them() -> None:
     schema = pa.schema([pa.field("id", pa.int64())])
     parts = [
-        CroissantPart("data", split, schema, n, 8 * n) for split, n in (("test", 20_000), ("debiased", 90), ("tiny", 5))
+        CroissantPart("data", split, schema, n, 8 * n)
+        for split, n in (("test", 20_000), ("debiased", 90), ("one_per_scene", 9), ("tiny", 5))
     ]
     settings = {"export": {"pretty_name": "x"}}
     said = header(
@@ -75,7 +78,7 @@ def test_full_and_debiased_are_configurations_as_the_public_benchmark_has_them()
     files = {c["config_name"]: {f["split"]: f["path"] for f in c["data_files"]} for c in said["configs"]}
     assert files["full"] == {"test": "data/test-*.parquet"}
     assert files["debiased"] == {"test": "data/debiased-*.parquet"}
-    assert list(files["default"]) == ["test", "debiased", "tiny"]
+    assert list(files["default"]) == ["test", "debiased", "one_per_scene", "tiny"]
     assert [info["splits"] for info in said["dataset_info"] if info["config_name"] == "debiased"] == [
         [{"name": "test", "num_bytes": 720, "num_examples": 90}]
     ]
@@ -208,7 +211,7 @@ def test_what_is_guessed_and_what_is_scarce_are_known_limits() -> None:
 
 
 def test_every_attacker_is_explained() -> None:
-    assert {*PRIORS, "forest"} == set(ATTACKERS)
+    assert set(attack.ATTACKERS) == set(ATTACKERS)
 
 
 def test_samples_are_said_to_be_procedural_and_free(tmp_path: Path) -> None:
@@ -291,6 +294,20 @@ def test_tiny_has_so_many_of_each_task_and_spreads_them_over_scenes(release: Pat
     assert all(row in whole for row in few)
     header = yaml.safe_load((release / "README.md").read_text().split("---\n")[1])
     assert header["configs"][0]["data_files"][-1] == {"split": "tiny", "path": "data/tiny-*.parquet"}
+
+
+def test_one_of_each_group_is_drawn_by_its_group_alone() -> None:
+    rows = [{"id": n, "scene": f"s{n % 40}", "group": None, "task": "abc"[n // 40 % 3]} for n in range(240)]
+    rows += [{"id": 240 + n, "scene": "city", "group": f"g{n % 2}", "task": "a"} for n in range(4)]
+    asked = pa.Table.from_pylist(rows)
+    chosen = _one_per_group(asked).to_pylist()
+    assert [(row["scene"], row["group"]) for row in chosen].count(("s7", None)) == 1
+    assert len(chosen) == 42
+    assert [row["id"] for row in chosen][-2:] == [240, 241], "the first of each group"
+    assert min(Counter(row["task"] for row in chosen).values()) >= 6, "no task is preferred"
+    assert [row for row in chosen if row["scene"] != "s7"] == _one_per_group(
+        asked.filter(pc.not_equal(asked["scene"], "s7"))
+    ).to_pylist()
 
 
 SETTINGS: dict[str, Any] = {"blind": {"models": [], "remove": "all_correct"}, "prune": None, "prices_of": "2026"}

@@ -291,7 +291,7 @@ def test_a_configuration_loads_offline_with_the_features_of_the_card(
 
     loaded = datasets.load_dataset(str(made.out / "release"), name, cache_dir=str(tmp_path))
     assert not caplog.records, "a card that it cannot read whole is only warned of"
-    assert list(loaded) == ["test", "tiny"] if name is None else ["test"]
+    assert list(loaded) == ["test", "one_per_scene", "tiny"] if name is None else ["test"]
     assert loaded["test"].to_list() == made.rows(folder)
     header = yaml.safe_load((made.out / "release" / "README.md").read_text().split("---\n")[1])
     stated = next(info for info in header["dataset_info"] if info["config_name"] == (name or "default"))
@@ -307,7 +307,7 @@ def test_another_split_is_named_everywhere(tmp_path: Path) -> None:
     write_scenes(tmp_path / "meta.json", {"a": sample_scene(PLANS[0])})
     build(tmp_path, tmp_path / "out", export={"split": "val_2", "pretty_name": 'Mine: "ä" — [x]'})
     loaded = datasets.load_dataset(str(tmp_path / "out" / "release"), cache_dir=str(tmp_path / "cache"))
-    assert list(loaded) == ["val_2", "tiny"]
+    assert list(loaded) == ["val_2", "one_per_scene", "tiny"]
     header = yaml.safe_load((tmp_path / "out/release/README.md").read_text().split("---\n")[1])
     assert header["pretty_name"] == 'Mine: "ä" — [x]'
 
@@ -320,10 +320,10 @@ def test_checksums_are_those_of_all_files(made: Build) -> None:
     sums = dict(reversed(line.split("  ")) for line in files.pop(CHECKSUMS).decode().splitlines())
     assert sums == {name: hashlib.sha256(raw).hexdigest() for name, raw in files.items()} == made.released.files
     harness = {"lmms_eval/scan2qa_utils.py", "vlmevalkit/scan2qa_run.py"}
-    for split in ("test", "tiny"):
+    for split in ("test", "one_per_scene", "tiny"):
         harness |= {f"lmms_eval/scan2qa_vsi_{split}.yaml", f"vlmevalkit/scan2qa_vsi_{split}.tsv"}
     tables = {f"{name}/{FILE}" for name in ("data", "provenance", "rejected", "cognitive_maps")}
-    tables.add(f"data/{FILE.replace('test', 'tiny')}")
+    tables |= {f"data/{FILE.replace('test', name)}" for name in ("one_per_scene", "tiny")}
     told = {"README.md", "LICENSES.md", "croissant.json", "overview.png", "meta_info/one.json", "meta_info/two.json"}
     assert set(files) == {*told, *tables, *(f"eval/{name}" for name in harness)}
 
