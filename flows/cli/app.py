@@ -244,7 +244,7 @@ def converters() -> None:
 
 @app.command()
 def label(
-    scene: Annotated[Path, typer.Argument(help="A folder with a scene.json, as convert writes it.")],
+    scene: Annotated[Path, typer.Argument(help="A folder with a scene.json; or of a build, with --scene.")],
     host: Annotated[
         str, typer.Option(help="Where to listen. Other than this machine it demands a token.")
     ] = "127.0.0.1",
@@ -258,11 +258,17 @@ def label(
     key_env: Annotated[
         str | None, typer.Option(help="Environment variable that holds the model's key; for servers that want one.")
     ] = None,
+    of_build: Annotated[
+        str | None, typer.Option("--scene", help="A scan of the build whose boxes are corrected, DATASET/SCENE.")
+    ] = None,
+    fixes: Annotated[
+        Path | None, typer.Option(help="Folder that these corrections are written to, as fixes of the build.")
+    ] = None,
 ) -> None:
-    """Serves a page on which boxes are drawn and named on a scene's floor plan; they go into its scene.json."""
+    """Serves a page on which boxes are drawn and named on a scene's plan: into its scene.json, or fixes of a build."""
     from flows.cli.label import label as serve
 
-    serve(scene, host, port, propose, model, key_env)
+    serve(scene, host, port, propose, model, key_env, of_build, fixes)
 
 
 @app.command()

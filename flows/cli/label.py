@@ -5,14 +5,45 @@ from __future__ import annotations
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from flows.cli.output.console import console, start_spinner, stop_spinner
 from flows.cli.review import run_server, token_for
+from flows.orchestration.saved_build import read_saved_build
 from pipeline.core.errors import ConfigError, require_extra
+from pipeline.geometry.scans import SceneGeometry
+from pipeline.reading.files import SceneFiles, SceneRef
+from pipeline.reading.reader import Reader, folder_of
+from pipeline.worlds.registry import configured
+
+if TYPE_CHECKING:
+    from flows.label_app.scene import LabelledScene
 
 
-def label(folder: Path, host: str, port: int, propose: str | None, model: str | None, key_env: str | None) -> None:
-    """Serves the page until it is stopped. Raises ConfigError, RawDataError, StoreError."""
+def label(
+    folder: Path,
+    host: str,
+    port: int,
+    propose: str | None,
+    model: str | None,
+    key_env: str | None,
+    scene_id: str | None = None,
+    fixes: Path | None = None,
+) -> None:
+    """Serves the page until it is stopped.
+
+    Args:
+        folder: of a scene; or of a build, where one of its scenes is named.
+        host: where to listen.
+        port: where to listen.
+        propose: address of a detector or of a model's server.
+        model: its name.
+        key_env: the environment variable with its key.
+        scene_id: the build's scene, whose boxes are corrected by fixes.
+        fixes: folder of these; None: the build's, or ``fixes``.
+
+    Raises ConfigError, RawDataError, StoreError.
+    """
     if (model or key_env) and not (propose and model):
         raise ConfigError("a model that proposes boxes needs its server (--propose URL) and its name (--model NAME)")
     require_extra("scans", "label")
@@ -23,7 +54,7 @@ def label(folder: Path, host: str, port: int, propose: str | None, model: str | 
 
     token = token_for(host)
     start_spinner("Reading the scene")
-    scene = LabelledScene(folder)
+    scene = LabelledScene(folder) if scene_id is None else _of_build(folder, scene_id, fixes)
     stop_spinner()
     if propose is not None:
         plain: Detect = partial(detect, propose)
@@ -34,6 +65,30 @@ def label(folder: Path, host: str, port: int, propose: str | None, model: str | 
         left_out = "".join(f"; left out: {count} ({reason})" for reason, count in sorted(made.left_out.items()))
         console.print(f"{len(made.boxes)} boxes are proposed{left_out}", soft_wrap=True)
     shown = f"[{host}]" if ":" in host else host
-    console.print(f"{scene.folder}: http://{shown}:{port} (Ctrl-C ends it)", soft_wrap=True)
+    console.print(f"{scene.name}: http://{shown}:{port} (Ctrl-C ends it)", soft_wrap=True)
     console.print(f"Every change goes to {scene.labels.path} at once.", soft_wrap=True)
     run_server(LabelPages(scene, token).app(only_loopback=host in LOOPBACK), host, port)
+
+
+def _of_build(folder: Path, scene_id: str, fixes: Path | None) -> LabelledScene:
+    """A scene of a build as it was read. Raises ConfigError, RawDataError, StoreError."""
+    from flows.label_app.fixed import FixedScene
+    from pipeline.worlds.indoor.facts import IndoorScene
+
+    kept = read_saved_build(folder)
+    refs: dict[str, tuple[Reader, Path, SceneRef]] = {}
+    for name, where in kept.roots.items():
+        reader = configured(name, (kept.configured.get("readers") or {}).get(name, {}))
+        root = Path(where)
+        refs |= {ref.id: (reader, root, ref) for ref in reader.scenes(root).scenes}
+    if scene_id not in refs:
+        near = ", ".join(sorted(refs)[:8]) or "none: build it with --root first"
+        raise ConfigError(f"{folder} has no scene {scene_id}; it has {near}")
+    reader, root, ref = refs[scene_id]
+    files = SceneFiles(folder_of(root), ref)
+    scene: Any = reader.read(files)
+    geometry = reader.geometry(files, scene) if isinstance(scene, IndoorScene) else None
+    if not isinstance(geometry, SceneGeometry):
+        raise ConfigError(f"{scene_id} has no mesh to draw on: boxes are drawn for scans with one")
+    own = (kept.configured.get("fixes") or {}).get("folder")
+    return FixedScene(scene, geometry, fixes or Path(own or "fixes"))

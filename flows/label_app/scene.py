@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import numpy as np
 from PIL import Image
@@ -16,7 +16,7 @@ from pipeline.core.findings import Findings
 from pipeline.formats.images import jpeg_bytes, size_of
 from pipeline.formats.ply import PlyMesh
 from pipeline.formats.scene_folder import FILE, Axes, SceneDocument
-from pipeline.geometry.scans import Frames
+from pipeline.geometry.scans import Frames, SceneGeometry
 from pipeline.reading.files import SceneFiles, SceneRef
 from pipeline.worlds.indoor.converters.capture import MESH, ply_bytes
 from pipeline.worlds.indoor.labels.boxes import Drawn, Labels, PlacedBox
@@ -41,6 +41,20 @@ PICTURE_WIDTH: Final = 960  # pixels of a frame on the page, at most
 PICTURES_KEPT: Final = 64
 
 
+class BoxStore(Protocol):
+    """Where the boxes of a scene are read from and written to."""
+
+    path: Path
+
+    def read(self) -> tuple[str, SceneDocument, list[PlacedBox]]:
+        """Digest of the file, what it states, and the boxes in the world frame. Raises RawDataError."""
+        ...
+
+    def write(self, drawn: Drawn) -> str:
+        """Writes all boxes; the digest of what is there now. Raises ChangedError, UnusableError, StoreError."""
+        ...
+
+
 class LabelledScene:
     """A scene folder that is being labelled.
 
@@ -51,6 +65,8 @@ class LabelledScene:
     Raises ConfigError, RawDataError, StoreError.
     """
 
+    labels: BoxStore
+
     def __init__(self, folder: Path) -> None:
         folder = folder.resolve()
         require_extra("scans", "label")
@@ -60,15 +76,18 @@ class LabelledScene:
             inner = sorted(path.parent.name for path in folder.glob(f"*/{FILE}"))
             hint = f"; give one of the scenes in it: {', '.join(inner[:8])}" if inner else ": see scan2qa converters"
             raise ConfigError(f"{folder} has no {FILE}{hint}")
-        self.folder = folder
+        self.folder, self.name = folder, folder.name
         self.labels = Labels(folder / FILE)
         self._files = SceneFiles(folder.parent, SceneRef(f"scene/{folder.name}", (folder.name,), ""))
         film = film_of(self._files, Findings())
-        self.frames: Frames = film.table.frames() if film is not None else no_frames()
-        mesh = mesh_of(self._files, Findings()) or self._fused()
-        if mesh is None and not len(self.frames.time_s):
+        frames = film.table.frames() if film is not None else no_frames()
+        mesh = mesh_of(self._files, Findings()) or self._fused(frames)
+        if mesh is None and not len(frames.time_s):
             raise ConfigError(f"{folder / FILE} names neither mesh, points nor frames with poses: nothing to draw on")
-        self.surface = surface_of(mesh, self.frames)
+        self._show(mesh, frames)
+
+    def _show(self, mesh: PlyMesh | SceneGeometry | None, frames: Frames) -> None:
+        self.frames, self.surface = frames, surface_of(mesh, frames)
         self.proposals = Proposals([], [], {})
         self.picture = lru_cache(PICTURES_KEPT)(self._picture)
 
@@ -78,8 +97,10 @@ class LabelledScene:
         points = self.surface.points
         around = points if len(points) else self.frames.world_T_camera[:, :3, 3]
         return {
-            "name": self.folder.name,
-            "place": str(self.folder),
+            "name": self.name,
+            "place": f"{self.labels.path} {self.name}",
+            "file": self.labels.path.name,
+            "fixes": not isinstance(self.labels, Labels),
             "digest": digest,
             "unit": "" if document.unit == "unknown" else "m",
             "objects": [box.model_dump(mode="json") for box in boxes],
@@ -144,9 +165,9 @@ class LabelledScene:
         size = round(picture.shape[1] * scale), max(1, round(picture.shape[0] * scale))
         return jpeg_bytes(np.asarray(Image.fromarray(picture).resize(size)), 85)
 
-    def _fused(self) -> PlyMesh | None:
+    def _fused(self, frames: Frames) -> PlyMesh | None:
         document = document_of(self._files)
-        fused = None if document.unit == "unknown" else fused_mesh(self.frames)
+        fused = None if document.unit == "unknown" else fused_mesh(frames)
         if fused is None:
             return None
         path = self.folder / MESH
@@ -154,7 +175,7 @@ class LabelledScene:
             message = f"{FILE} does not name it, and the fused depth would overwrite it"
             raise RawDataError(path, "duplicate_file", message, f"name it in {FILE} as mesh, or move it away")
         write_atomically(path, ply_bytes(fused._replace(**_in_file(fused.vertices, fused.faces, document))))
-        self.labels.name_mesh(MESH)
+        Labels(self.folder / FILE).name_mesh(MESH)
         return PlyMesh(fused.vertices, fused.faces)
 
 

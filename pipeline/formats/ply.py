@@ -37,10 +37,11 @@ class PlyError(Exception):
 
 @dataclass(frozen=True)
 class PlyMesh:
-    """Vertices (V, 3) as stored, and triangles (F, 3) of vertex indices."""
+    """Vertices (V, 3) as stored, triangles (F, 3) of vertex indices, and RGB (V, 3) where vertices have colours."""
 
     vertices: FloatArray
     faces: npt.NDArray[np.int32]
+    colors: npt.NDArray[np.uint8] | None = None
 
 
 @dataclass
@@ -54,8 +55,8 @@ class _Element:
 def parse_ply(raw: bytes, points: bool = False) -> PlyMesh:
     """The mesh of a PLY file; with ``points`` its vertices alone, be they a mesh's or a cloud's. Raises PlyError.
 
-    Every property besides x, y, z and the vertex indices is passed over. Where all faces have four corners, as in
-    Replica, each is cut from its first to its third; a face of another number than the first one is refused.
+    Every property besides x, y, z, red, green, blue and the vertex indices is passed over. Where all faces have four
+    corners, as in Replica, each is cut from its first to its third; a face of another number than the first is refused.
     """
     order, elements, start = _header(raw)
     known = {e.name: e for e in elements}
@@ -71,7 +72,8 @@ def parse_ply(raw: bytes, points: bool = False) -> PlyMesh:
     read = _read_ascii if not order else _read_binary
     tables = read(raw, start, order, elements)
     vertices = _vertices(tables["vertex"])
-    return PlyMesh(vertices, np.empty((0, 3), np.int32) if points else _faces(tables["face"], vertex.count))
+    faces = np.empty((0, 3), np.int32) if points else _faces(tables["face"], vertex.count)
+    return PlyMesh(vertices, faces, _colors(tables["vertex"]))
 
 
 def _vertices(table: dict[str, Any]) -> FloatArray:
@@ -84,6 +86,12 @@ def _vertices(table: dict[str, Any]) -> FloatArray:
         message = f"{int(bad.sum())} of {len(bad)} vertices are not finite, the first is number {int(bad.argmax())}"
         raise PlyError("vertices_not_finite", message, "remove these vertices from the mesh, or fetch the file again")
     return vertices
+
+
+def _colors(table: dict[str, Any]) -> npt.NDArray[np.uint8] | None:
+    """Those stated as bytes; None where there are none, or others."""
+    channels = [np.asarray(table.get(name)) for name in ("red", "green", "blue")]
+    return np.stack(channels, axis=1) if all(one.dtype == np.uint8 for one in channels) else None
 
 
 def _faces(table: dict[str, Any], vertices: int) -> npt.NDArray[np.int32]:

@@ -49,6 +49,7 @@ class SceneGeometry:
         vertex_object: (V,) index into ``Scene.objects``, -1 for none.
         frames: the camera frames.
         delivered_fps: frames per second of the delivered video; None: it has the source's frames.
+        colors: (V, 3) RGB of the vertices; None: they have none.
     """
 
     vertices: FloatArray
@@ -56,3 +57,4 @@ class SceneGeometry:
     vertex_object: npt.NDArray[np.int32]
     frames: Frames
     delivered_fps: int | None = None
+    colors: npt.NDArray[np.uint8] | None = None

@@ -324,6 +324,10 @@ def test_a_person_draws_names_pulls_tightens_and_undoes(
         expect(status).to_contain_text("Saved")
         page.evaluate(AXE)
         assert page.evaluate(VIOLATIONS, WCAG_AA) == []
+        page.set_viewport_size({"width": 390, "height": 844})
+        narrow = plan.bounding_box()
+        assert narrow is not None
+        assert narrow["width"] > 350
     told = json.loads((folder / "scene.json").read_text())
     assert told["complete"] == ["dining table"]
     assert told["objects"][1]["size"] == pytest.approx([1.3, 0.9, 0.9], abs=0.03)

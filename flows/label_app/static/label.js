@@ -549,7 +549,7 @@ function list() {
   at("count").textContent = boxes.filter(one => !one.proposed).length;
   at("list").replaceChildren(...[...groups].sort((a, b) => a[0] < b[0] ? -1 : 1).map(([label, members]) => {
     const row = document.createElement("li"), head = document.createElement("label");
-    if (label && label !== PROPOSED) {
+    if (label && label !== PROPOSED && !scene.fixes) {
       const tick = document.createElement("input");
       tick.type = "checkbox";
       tick.checked = complete.has(label);
@@ -795,6 +795,7 @@ async function start() {
   cut.min = round(scene.floor, 2);
   cut.max = round(top + 0.1, 2);
   cut.value = at("high").value = round(Math.min(scene.floor + 2.2, top + 0.1), 2);
+  at("ticks").hidden = scene.fixes;
   if (!scene.unit) document.querySelector(".unit").textContent = "of no known unit";
   at("film").hidden = !scene.frames;
   at("scrub").max = Math.max(0, scene.frames - 1);
@@ -811,7 +812,7 @@ async function start() {
       const theirs = snapshot();
       restore(kept.state);
       past.push(theirs);
-      problem("This browser has boxes that were not saved, and scene.json was changed since.", true);
+      problem(`This browser has boxes that were not saved, and ${scene.file} was changed since.`, true);
     } else {
       boxes = [...boxes, ...told.boxes.filter(one => !one.label || one.proposed)];
     }

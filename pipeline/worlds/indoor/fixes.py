@@ -23,6 +23,7 @@ from pipeline.worlds.indoor.facts import (
 )
 
 NEAR: Final = 0.01  # metres, or parts of a unit axis: an expected number may be rounded to this
+STRAIGHT: Final[Mat3] = ((1, 0, 0), (0, 1, 0), (0, 0, 1))  # axes of a box along those of the scan
 AREA_MAX_M2: Final = 10_000.0
 OF_A_COUNT: Final = frozenset({"doubtful_label", "unlisted_label", "object_without_box"})  # settled by counting
 OF_A_BOX: Final = frozenset({"count_differs_from_boxes", "doubled_box", "thin_box"})  # told by counts and boxes alone
@@ -54,7 +55,7 @@ class BoxPart(Model):
         raw = {
             "centroid": list(self.center_m or (0.0, 0.0, 0.0)),
             "axesLengths": list(self.lengths_m or (1.0, 1.0, 1.0)),
-            "normalizedAxes": [v for row in self.axes or ((1, 0, 0), (0, 1, 0), (0, 0, 1)) for v in row],
+            "normalizedAxes": [v for row in self.axes or STRAIGHT for v in row],
         }
         findings = Findings()
         check_box(raw, "the box", "box", findings)
@@ -174,6 +175,32 @@ class DropObject(ObjectFix):
     set: None
 
 
+class AddObject(ScanFix):
+    """An object without a box in the source. The count of its category goes with it, where it was that of the boxes."""
+
+    path_parts = ("added", "{0.id}")
+    subject_parts = ("{0.of}",)
+    change_text = "one more {0.of}"
+    target: Literal["add_object"]
+    of: Category
+    expect: int = Field(ge=0, strict=True, description="boxes of it in the source")
+    set: BoxPart
+
+    @model_validator(mode="after")
+    def _whole(self) -> AddObject:
+        if self.set.center_m is None or self.set.lengths_m is None:
+            raise ValueError("set needs center_m and lengths_m")
+        return self
+
+    def check(self, scene: IndoorScene) -> None:
+        """Raises `UnexpectedError`."""
+        _expect_boxes(scene, self.of, self.expect)
+
+
+def _expect_boxes(scene: IndoorScene, category: str, count: int) -> None:
+    expected(f"boxes of {category}", count, sum(o.category == category for o in scene.facts.objects))
+
+
 class RenameFix(ScanFix):
     """The name of a whole category of a scene."""
 
@@ -242,7 +269,7 @@ class SeenFix(ScanFix):
 
     def check(self, scene: IndoorScene) -> None:
         """Raises `UnexpectedError`."""
-        expected(f"boxes of {self.of}", self.expect, sum(o.category == self.of for o in scene.facts.objects))
+        _expect_boxes(scene, self.of, self.expect)
 
     @property
     def finding(self) -> Finding:
@@ -265,6 +292,7 @@ FIXES: Final[tuple[type[Fix], ...]] = (
     BoxFix,
     CategoryFix,
     DropObject,
+    AddObject,
     RenameFix,
     RoomAreaFix,
     RotationFix,
@@ -289,6 +317,9 @@ def fix_scan(scene: IndoorScene, fixes: Sequence[ScanFix]) -> IndoorScene:
             room = room.model_copy(update={"area_m2": fix.set, "area_method": f"fix {fix.id}", "area_failure": None})
         elif isinstance(fix, RotationFix) and video is not None:
             video = video.model_copy(update={"turn_deg": fix.set})
+    for fix in sorted((fix for fix in fixes if isinstance(fix, AddObject)), key=lambda fix: fix.id):
+        box = fix.set.put_into(OrientedBox(center=(0, 0, 0), lengths=(0, 0, 0), axes=STRAIGHT))
+        objects[fix.id, 0] = SceneObject(category=renamed.get(fix.of, fix.of), instance=0, box=box)
     touched = {subject for fix in fixes for subject in fix.subjects}
     settled = scene.model_copy(update={"findings": _findings(scene, fixes, touched, renamed), "video": video})
     counts = _counts(scene, fixes, renamed)
@@ -315,6 +346,8 @@ def _counts(scene: IndoorScene, fixes: Sequence[ScanFix], renamed: Mapping[str, 
             counts[renamed.get(fix.of, fix.of)] -= 1
         if isinstance(fix, CategoryFix) and stated.get(fix.set, 0) == boxed[fix.set]:
             counts[fix.set] += 1
+        if isinstance(fix, AddObject) and stated.get(fix.of, 0) == boxed[fix.of]:
+            counts[renamed.get(fix.of, fix.of)] += 1
     for fix in fixes:
         if isinstance(fix, CountFix):
             counts[renamed.get(fix.of, fix.of)] = fix.set

@@ -98,6 +98,19 @@ def test_a_count_that_agreed_with_the_boxes_goes_with_them() -> None:
     assert (after.facts.counts["table"], boxes_of(after)["table"]) == (1, [3.0])
 
 
+def test_an_object_without_a_box_is_added_and_counted() -> None:
+    """Beside two tables a third; of printers one is stated and two have boxes, so that the statement stays."""
+    place = {"center_m": [5, 0, 0.5], "lengths_m": [1, 1, 1]}
+    more = [fix("add_object", id=f"made-{of}", of=of, expect=2, set=place) for of in ("table", "printer")]
+    after = fixed(scene(), *more, fix("rename", expect="table", set="desk"))
+    assert (after.facts.counts["desk"], boxes_of(after)["desk"]) == (3, [0.0, 3.0, 5.0])
+    assert (after.facts.counts["printer"], len(boxes_of(after)["printer"])) == (1, 3)
+    first = fixed(scene(), fix("add_object", of="piano", expect=0, set=place))
+    assert (first.facts.counts["piano"], boxes_of(first)["piano"]) == (1, [5.0])
+    with pytest.raises(ValueError, match="set needs center_m and lengths_m"):
+        fix("add_object", of="piano", expect=0, set={"center_m": [5, 0, 0.5]})
+
+
 def test_an_object_of_another_category() -> None:
     after = fixed(scene(), fix("category", of="table", instance=1, expect=SIDE, set="desk"))
     assert after.facts.counts == {"desk": 1, "printer": 1, "sofa": 1, "table": 1}
@@ -135,11 +148,18 @@ def test_the_order_of_fixes_changes_nothing() -> None:
         fix("drop_object", of="table", instance=0, expect=SIDE, set=None),
         fix("box", of="table", instance=1, expect={"center_m": [3, 0, 0.5]}, set={"center_m": [3, 1, 0.5]}),
         fix("category", of="sofa", expect=SIDE, set="table"),
+        fix("add_object", id="made-y", of="sofa", expect=1, set={"center_m": [9, 0, 0], "lengths_m": [1, 1, 1]}),
+        fix("add_object", id="made-x", of="sofa", expect=1, set={"center_m": [8, 0, 0], "lengths_m": [1, 1, 1]}),
         fix("seen", id="made-b", of="printer", expect=2, set="two_boxes_of_one"),
         fix("seen", id="made-a", of="sofa", expect=1, set="right"),
     ]
     assert fixed(scene(), *fixes) == fixed(scene(), *reversed(fixes))
-    assert boxes_of(fixed(scene(), *fixes)) == {"desk": [3.0], "printer": [1.0, 1.0], "table": [2.0]}
+    assert boxes_of(fixed(scene(), *fixes)) == {
+        "desk": [3.0],
+        "printer": [1.0, 1.0],
+        "sofa": [8.0, 9.0],
+        "table": [2.0],
+    }
 
 
 def test_of_a_count_without_boxes_only_the_count_is_asked() -> None:
@@ -175,6 +195,10 @@ def test_the_room_and_the_turn_of_the_video() -> None:
             fix("category", of="sofa", expect={"center_m": [2, 2.02, 0.5]}, set="bed"),
             r"found center_m \[2.0, 2.0, 0.5\]",
         ),
+        (
+            fix("add_object", of="table", expect=3, set={"center_m": [0, 0, 0], "lengths_m": [1, 1, 1]}),
+            "boxes of table: expected 3, found 2",
+        ),
         (fix("rename", expect="piano", set="organ"), "expected a category piano, found printer, sofa, table"),
         (fix("room_area", expect=None, set=24), "expected not measured, found 20 m2"),
         (fix("room_area", expect=20.1, set=24), "expected 20.1 m2, found 20 m2"),
@@ -194,7 +218,7 @@ def test_numbers_are_expected_to_the_centimetre() -> None:
 
 def test_every_kind_says_what_it_does_and_is_about() -> None:
     assert {target_of(kind) for kind in FIXES} == {
-        "count", "box", "category", "drop_object", "rename", "room_area", "rotation", "seen"
+        "count", "box", "category", "drop_object", "add_object", "rename", "room_area", "rotation", "seen"
     }  # fmt: skip
     made = fix("category", of="table", instance=1, expect=SIDE, set="desk")
     assert (made.change, made.subjects) == ("table #1 is a desk", ("table", "desk"))

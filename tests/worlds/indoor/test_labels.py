@@ -13,9 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.core.errors import RawDataError
+from flows.label_app.fixed import FixLabels
+from pipeline.core.errors import ConfigError, RawDataError
 from pipeline.formats.scene_folder import Axes, SceneDocument, entries_of, with_members
 from pipeline.geometry.scans import Frames
+from pipeline.reading.fix_files import read_fixes
 from pipeline.worlds.indoor.labels.boxes import (
     ChangedError,
     Drawn,
@@ -30,6 +32,8 @@ from pipeline.worlds.indoor.labels.proposals import Detections, lifted
 from pipeline.worlds.indoor.labels.surface import SampledSurface, fitted, picture_T_world, surface_of, views_of
 from pipeline.worlds.indoor.readers.frames import no_frames
 from pipeline.worlds.indoor.readers.meshes import PlyMesh
+from pipeline.worlds.registry import FIXES
+from tests.conftest import cube, make_scene
 from tests.worlds.indoor.made_capture import BOXES, LENS, ROOM, SIZE, room_mesh, walk
 from tests.worlds.indoor.readers.test_scene_folders import write
 
@@ -329,3 +333,48 @@ def test_rectangles_of_a_detector_become_boxes_about_the_things(monkeypatch: pyt
     for box in ([0, 0, 0, 5], [5, 0, 0, 9], [0, 0, float("nan"), 1]):
         with pytest.raises(ValueError, match="detections"):
             Detections.model_validate({"detections": [{"label": "cup", "box": box}]})
+
+
+def test_what_is_drawn_over_a_scene_of_a_build_becomes_its_fixes(tmp_path: Path) -> None:
+    made = make_scene([cube("table", 0, 0), cube("table", 3, 0), cube("sofa", 2, 2), cube("lamp", 5, 5)])
+    dataset, _, name = made.id.partition("/")
+    path = tmp_path / f"{dataset}.yaml"
+    mine = f"id: made-0001, scene: {name}, target: room_area, expect: 20, set: 21, why: seen, who: me, date: 2026-01-31"
+    path.write_text(f"# mine\n- {{{mine}}}\n")
+    before, labels = path.read_bytes(), FixLabels(made, tmp_path)
+    digest, _, boxes = labels.read()
+    assert labels.write(Drawn(digest=digest, objects=tuple(boxes), complete=True)) == digest
+    assert path.read_bytes() == before
+    by_name = {(box.label, box.center[0]): box for box in boxes}
+    drawn = (
+        by_name["table", 0.0],
+        by_name["table", 3.0].model_copy(update={"center": (3.2, 0.0, 0.5)}),
+        by_name["sofa", 2.0].model_copy(update={"label": "bed"}),
+        PlacedBox(label="chair", center=(1.0, 1.0, 0.5), size=(0.5, 0.6, 1.0), turn_deg=90.0),
+    )  # the lamp is gone
+    digest = labels.write(Drawn(digest=digest, objects=drawn, complete=True))
+    with pytest.raises(ChangedError):
+        labels.write(Drawn(digest="older", objects=drawn, complete=True))
+    told = {(e.fix.target, e.fix.of, getattr(e.fix, "instance", None)) for e in read_fixes([tmp_path], FIXES)[1:]}
+    assert told == {("box", "table", 1), ("category", "sofa", None), ("add_object", "chair", None),
+        ("drop_object", "lamp", None)}  # fmt: skip
+    assert before.decode() in path.read_text()
+    _, _, again = FixLabels(made, tmp_path).read()
+    assert {(box.label, *np.round(box.center, 3)) for box in again} == {
+        (b.label, *np.round(b.center, 3)) for b in drawn
+    }
+    chair = next(box for box in again if box.label == "chair")
+    assert (chair.size, chair.turn_deg) == (pytest.approx((0.5, 0.6, 1.0)), pytest.approx(90))
+    labels.write(Drawn(digest=digest, objects=tuple(boxes), complete=True))  # all as it was read
+    assert path.read_bytes() == before
+    path.write_text(path.read_text().replace("room_area, expect: 20, set: 21", "rename, expect: sofa, set: bed"))
+    with pytest.raises(ConfigError, match=r"made-0001.*take these out"):
+        FixLabels(made, tmp_path)
+
+
+def test_vertices_colour_what_no_frame_shows() -> None:
+    vertices, faces = room_mesh()
+    red = np.full((len(vertices), 3), (200, 10, 20), np.uint8)
+    for mesh in (PlyMesh(vertices, faces, red), PlyMesh(vertices, faces[:0], red)):
+        assert (surface_of(mesh, no_frames()).colors == red[0]).all()
+    assert (surface_of(PlyMesh(vertices, faces), no_frames()).colors != red[0]).any()

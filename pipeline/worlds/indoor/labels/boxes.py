@@ -152,7 +152,7 @@ class Labels:
 def placed(document: SceneDocument) -> list[PlacedBox]:
     """The boxes of a document in the world frame."""
     axes = Axes(document.unit, document.up, document.handedness)
-    return [_placed(item, axes, document.up) for item in document.objects]
+    return [placed_box(item, axes, document.up) for item in document.objects]
 
 
 def upright_axes(turn_deg: float) -> FloatArray:
@@ -176,7 +176,8 @@ def in_file(box: PlacedBox, document: SceneDocument) -> LabelledBox:
     return LabelledBox.model_validate(told | {"axes": rows.round(9).tolist()})
 
 
-def _placed(item: LabelledBox, axes: Axes, up: str) -> PlacedBox:
+def placed_box(item: LabelledBox, axes: Axes, up: str) -> PlacedBox:
+    """A box of a file with such axes in the world frame."""
     rows = rows_of(item, up) @ axes.turn.T
     size = np.array(item.size) * axes.scale
     told = {"label": item.label, "center": axes.points(np.array([item.center]))[0].tolist()}
@@ -193,12 +194,13 @@ def _entry(box: PlacedBox, same: Sequence[tuple[str, LabelledBox]], document: Sc
     for text, item in same:
         if item.label == box.label:
             return text
-    _check(box)
+    check_label(box)
     item = same[0][1].model_copy(update={"label": box.label}) if same else in_file(box, document)
     return json.dumps(item.model_dump(mode="json", exclude_none=True), ensure_ascii=False, allow_nan=False)
 
 
-def _check(box: PlacedBox) -> None:
+def check_label(box: PlacedBox) -> None:
+    """Raises UnusableError where a box cannot be asked about."""
     findings = Findings()
     if not check_name(normal(box.label), findings):
         raise UnusableError(f"{findings.faults[0].message}: {findings.faults[0].remedy}")

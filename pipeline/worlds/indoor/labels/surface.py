@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.formats.ply import PlyMesh
-from pipeline.geometry.scans import Frames
+from pipeline.geometry.scans import Frames, SceneGeometry
 from pipeline.worlds.indoor.converters.fusion import DepthView, FusedMesh, fuse
 from pipeline.worlds.indoor.labels.boxes import PlacedBox, upright_axes
 from pipeline.worlds.indoor.readers.frames import upright_turn
@@ -42,17 +42,18 @@ class SampledSurface(NamedTuple):
     turn_deg: float
 
 
-def surface_of(mesh: PlyMesh | None, frames: Frames) -> SampledSurface:
-    """The surface of a mesh or cloud, its colours those of the frames that show it from nearest by."""
+def surface_of(mesh: PlyMesh | SceneGeometry | None, frames: Frames) -> SampledSurface:
+    """The surface of a mesh or cloud, coloured by the frames that show it from nearest by, else as its vertices are."""
     if mesh is None:
         return SampledSurface(np.empty((0, 3), np.float32), np.empty((0, 3), np.uint8), 0.02, 0.0, 0.0)
     if len(mesh.faces):
-        points, light, spacing_m, turn_deg = _sampled(mesh)
+        points, light, spacing_m, turn_deg, vertex = _sampled(mesh)
     else:
-        step = -(-len(mesh.vertices) // POINTS)
-        points, turn_deg = mesh.vertices[::step], 0.0
+        vertex = np.arange(0, len(mesh.vertices), -(-len(mesh.vertices) // POINTS))
+        points, turn_deg = mesh.vertices[vertex], 0.0
         light, spacing_m = np.full(len(points), 0.5), _spacing_m(points)
-    colors = _PLAIN[0] + _PLAIN[1] * light[:, None]
+    own = mesh.colors
+    colors = _PLAIN[0] + _PLAIN[1] * light[:, None] if own is None else own[vertex].astype(float)
     _colour(points, colors, frames)
     return SampledSurface(
         points.astype(np.float32), colors.round().astype(np.uint8), spacing_m, _floor(points), turn_deg
@@ -75,15 +76,16 @@ def fused_mesh(frames: Frames) -> FusedMesh | None:
     return fuse(views())
 
 
-def _sampled(mesh: PlyMesh) -> tuple[FloatArray, FloatArray, float, float]:
-    """Points spread evenly over triangles, their light from above, their spacing, the turn of walls."""
+def _sampled(mesh: PlyMesh | SceneGeometry) -> tuple[FloatArray, FloatArray, float, float, IntArray]:
+    """Points spread evenly over triangles, their light from above, spacing, turn of walls, and nearest vertices."""
     a, b, c = (mesh.vertices[mesh.faces[:, i]] for i in range(3))
     cross = np.cross(b - a, c - a)
     double = np.linalg.norm(cross, axis=1)
     normal = cross / np.maximum(double, 1e-12)[:, None]
     upto = np.cumsum(double)
     if upto[-1] <= 0:  # triangles without area
-        return mesh.vertices, np.full(len(mesh.vertices), 0.5), _spacing_m(mesh.vertices), 0.0
+        count = len(mesh.vertices)
+        return mesh.vertices, np.full(count, 0.5), _spacing_m(mesh.vertices), 0.0, np.arange(count)
     at = (np.arange(POINTS) + 0.5) / POINTS * upto[-1]
     of = np.minimum(np.searchsorted(upto, at), len(upto) - 1)
     u, v = (np.arange(POINTS)[:, None] * _STRIDE % 1.0).T
@@ -93,7 +95,9 @@ def _sampled(mesh: PlyMesh) -> tuple[FloatArray, FloatArray, float, float]:
     wall = np.abs(normal[:, 2]) < 0.2
     angle = np.arctan2(normal[wall, 1], normal[wall, 0])
     turn = np.angle((double[wall] * np.exp(4j * angle)).sum()) / 4 if wall.any() else 0.0
-    return points, light, float(np.sqrt(upto[-1] / 2 / POINTS)), float(np.degrees(turn))
+    corner = np.argmax(np.concatenate([1 - u - v, u, v], axis=1), axis=1)
+    spacing_m = float(np.sqrt(upto[-1] / 2 / POINTS))
+    return points, light, spacing_m, float(np.degrees(turn)), mesh.faces[of, corner]
 
 
 def _floor(points: FloatArray) -> float:

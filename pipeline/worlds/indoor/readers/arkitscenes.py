@@ -132,7 +132,7 @@ class ARKitScenes:
         film = _film_of(files, findings)
         owner = label_vertices(mesh.vertices, scene.facts.objects, instances)
         frames = film.table.frames() if film and film.table else no_frames()
-        return SceneGeometry(mesh.vertices, mesh.faces, owner, frames, self.video_fps)
+        return SceneGeometry(mesh.vertices, mesh.faces, owner, frames, self.video_fps, mesh.colors)
 
     def footage(self, files: SceneFiles, scene: IndoorScene) -> Footage | None:
         """See `Reader.footage`."""

@@ -69,7 +69,7 @@ def transformed(mesh: PlyMesh, world_T_scan: FloatArray) -> PlyMesh:
     """The mesh in another frame."""
     x, y, z = mesh.vertices.T
     rows = [x * row[0] + y * row[1] + z * row[2] + row[3] for row in world_T_scan[:3]]
-    return PlyMesh(np.stack(rows, axis=1), mesh.faces)
+    return PlyMesh(np.stack(rows, axis=1), mesh.faces, mesh.colors)
 
 
 HOLES_MAX: Final = 0.25  # of the area; beyond it the scan is too incomplete to tell the size of the room

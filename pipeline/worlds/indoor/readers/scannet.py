@@ -152,7 +152,7 @@ class ScanNet:
         film = self._film_of(files, scan.info, findings)
         frames = no_frames() if film is None else film.table(scan.world_T_scan).frames()
         owner = label_vertices(scan.mesh.vertices, scene.facts.objects, scan.instances)
-        return SceneGeometry(scan.mesh.vertices, scan.mesh.faces, owner, frames, self.video_fps)
+        return SceneGeometry(scan.mesh.vertices, scan.mesh.faces, owner, frames, self.video_fps, scan.mesh.colors)
 
     def footage(self, files: SceneFiles, scene: IndoorScene) -> Footage | None:
         """See `Reader.footage`."""

@@ -125,7 +125,7 @@ class ScanNetPP:
         film = _film_of(files, findings)
         owner = label_vertices(mesh.vertices, scene.facts.objects, instances)
         frames = film.table.frames() if film else no_frames()
-        return SceneGeometry(mesh.vertices, mesh.faces, owner, frames, self.video_fps)
+        return SceneGeometry(mesh.vertices, mesh.faces, owner, frames, self.video_fps, mesh.colors)
 
     def footage(self, files: SceneFiles, scene: IndoorScene) -> Footage | None:
         """See `Reader.footage`."""

@@ -193,7 +193,7 @@ class SceneFolders(Reader):
             return None
         owner = label_vertices(mesh.vertices, scene.facts.objects, ())
         frames = film.table.frames() if film is not None else no_frames()
-        return SceneGeometry(mesh.vertices, mesh.faces, owner, frames, self.video_fps)
+        return SceneGeometry(mesh.vertices, mesh.faces, owner, frames, self.video_fps, mesh.colors)
 
     def footage(self, files: SceneFiles, scene: IndoorScene) -> Footage | None:
         """See `Reader.footage`."""
@@ -325,7 +325,8 @@ def _mesh(files: SceneFiles) -> PlyMesh | None:
             mesh = read_mesh(files.raw(path), suffix)
         except MeshError as error:
             raise files.fault(path, "unreadable_mesh", str(error), "write it again, with all in one file") from error
-    mesh = PlyMesh(axes.points(mesh.vertices), mesh.faces[:, ::-1] if np.linalg.det(axes.turn) < 0 else mesh.faces)
+    faces = mesh.faces[:, ::-1] if np.linalg.det(axes.turn) < 0 else mesh.faces
+    mesh = PlyMesh(axes.points(mesh.vertices), faces, mesh.colors)
     if document.unit != "unknown":
         check_extent(files, path, mesh.vertices)
     return mesh
