@@ -4,7 +4,8 @@ Stricter than the released benchmark's parser. Six places are tried in turn, and
 decides: the whole reply ("(D)"); after a word that states an answer ("Answer: B", "答案是B", ``{"answer": "B"}``); at
 the beginning, as options are written ("B. chair, since …") or with a reason behind it ("D, because A is far"); after a
 word for "option"; anywhere as a word of its own.
-Two different letters in the deciding place, or one beyond the options, is no answer. Letters that are denied ("not B")
+Two different letters in the deciding place, or one beyond the options, is no answer, but where the last sentence
+concludes with one of them ("A is too far and C is behind, so B"). Letters that are denied ("not B")
 do not count, nor do the English words "A" and "I".
 """
 
@@ -14,7 +15,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from pipeline.metrics.replies import ANSWER_WORDS, LATIN, Reading, plain
+from pipeline.metrics.replies import ANSWER_WORDS, CONCLUDES, LATIN, Reading, plain
 
 ALPHABET: Final = "ABCDEFGHIJ"
 # After the letter A these words may stand; before any other word in lower case it is the article.
@@ -43,6 +44,11 @@ _CHOSEN: Final = re.compile(rf"(?:{_OPTION_WORDS}){_FILLER}(?P<letters>{_MANY})"
 _ANYWHERE: Final = re.compile(rf"(?P<letters>{_BARE}|{_BRACKETED})")
 _TAKEN_BACK: Final = re.compile(
     r"\b(?:no, wait|wait|actually|correction|on second thought|scratch that)\b", re.IGNORECASE
+)
+# The last sentence, where it concludes: such a word, at most 60 other characters, and letters to the end.
+_CONCLUDED: Final = re.compile(
+    rf".*{CONCLUDES}(?P<rest>(?!.*\b(?:maybe|perhaps|possibly|might|could|unless|if)\b)[^\n]{{0,60}})\Z",
+    re.IGNORECASE | re.DOTALL,
 )
 _NO_WORD: Final = re.compile(r"[\s.,:;!?'-]+")
 _ARTICLE: Final = re.compile(r"^(?:the|an?)\s+")
@@ -74,7 +80,10 @@ def find_letter(reply: str, options: int = 4, texts: Sequence[str] = ()) -> Read
         else:
             found = set(_letters(text, place))
         if found:
-            return _decide(found | _second_thoughts(text), options)
+            read = _decide(found | _second_thoughts(text), options)
+            concluded = _CONCLUDED.match(text) if read.reason == "several_letters" and place is not _STATED else None
+            last = set(_letters(concluded["rest"], _ANYWHERE)) if concluded else set()
+            return _decide(last, options) if len(last) == 1 else read
     return Reading(None, "no_letter")
 
 

@@ -1,7 +1,8 @@
 """The number that a reply states, with its unit, or the reason why it states none.
 
 Stricter than the released benchmark's parser, which takes the first word. A number right after a word that states an
-answer ("answer: 2.5", ``{"answer": 2.5}``) decides; else all numbers of the reply must be equal. Where the question
+answer ("answer: 2.5", ``{"answer": 2.5}``) decides; else all numbers of the reply must be equal, or the last one
+concludes it ("2 + 3 = 5", "…, so 4 chairs."). Where the question
 names its unit ("… in meters?"), numbers in that unit go before bare ones, those in another are converted ("150 cm" is
 1.5), and those of another dimension are no answer. Percentages, and bounds (">10", "at least 3"), are none either.
 "1,234" and "1.234.567" are thousands, "1,5" and "1.234,5" have a decimal comma.
@@ -15,7 +16,7 @@ from typing import Final, NamedTuple
 
 from pipeline.core.templates import load_table
 from pipeline.metrics.number_words import with_digits
-from pipeline.metrics.replies import ANSWER_WORDS, LATIN, THIN, Reading, plain
+from pipeline.metrics.replies import ANSWER_WORDS, CONCLUDES, LATIN, THIN, Reading, plain
 
 
 class Unit(NamedTuple):
@@ -52,7 +53,7 @@ _ASKED: Final = [
     (
         unit,
         re.compile(
-            rf"\b(?:in|units?(?:\sis)?:?)\s+(?:the\s+unit\s+of\s+)?(?:{names})(?![\w²^])|\((?:{names})\)",
+            rf"\b(?:in|units?(?:\sis)?:?)\s+(?:the\s+unit\s+of\s+)?(?:{names})(?![\w²^])|(?<!\w)\((?:{names})\)",
             re.IGNORECASE,
         ),
     )
@@ -90,6 +91,14 @@ _STATED: Final = re.compile(
     rf"(?:{ANSWER_WORDS})(?:[\s:=(\[~≈是为為は은는约約]"
     r"|\b(?:is|be|would|should|about|around|approximately|approx|roughly|circa|es|est|ist|è|é)\b\.?){0,20}(?=[-+.]?[0-9])",
     re.IGNORECASE,
+)
+# What concludes a reply: such a word, a few others, the number, and at most its unit and four words to the end.
+_CONCLUDED: Final = re.compile(
+    rf".*{CONCLUDES}(?P<rest>[^0-9\n=]{{0,60}}(?P<at>[-+.]?[0-9][^\n]*?)[\s.!。]*)\Z", re.IGNORECASE | re.DOTALL
+)
+_WORDS_AFTER: Final = 4
+_DOUBT: Final = re.compile(
+    r"\b(?:not|maybe|perhaps|possibly|might|may|could|unless|if|or|missed|except|without|than)\b|n't\b", re.IGNORECASE
 )
 _AND_ANOTHER: Final = re.compile(
     r"\s*[^\W\d]{0,12}\s*(?:-|~|/|\b(?:to|or|and|bis|oder|ou|o|à|a)\b|到|至|或)\s*[0-9]", re.IGNORECASE
@@ -144,7 +153,22 @@ def find_number(reply: str, unit: Unit | None = None) -> Reading[Decimal]:
     told = [number for number in found if number.unit is not PERCENT]
     if not told:
         return Reading(None, "percent")
-    return _decided(told, unit)
+    read = _decided(told, unit)
+    return _concluded(text, unit) or read if read.reason == "several_numbers" and not stated else read
+
+
+def _concluded(text: str, unit: Unit | None) -> Reading[Decimal] | None:
+    """The number with which a reply of several ends as a conclusion ("2 + 3 = 5", "…, so 4 chairs."); None: none."""
+    match = _CONCLUDED.match(text)
+    if match is None or _DOUBT.search(match["rest"]):
+        return None
+    found = _numbers(match["rest"], None)
+    if len(found) != 1 or found[0].unit is PERCENT or found[0].is_bound:
+        return None
+    if len(match["rest"][found[0].end :].split()) > _WORDS_AFTER:
+        return None
+    read = _decided(found, unit)
+    return read if read.value is not None else None
 
 
 def _decided(found: list[_Found], unit: Unit | None) -> Reading[Decimal]:

@@ -39,6 +39,12 @@ ANSWER_WORDS: Final = (
     r"\b(?:answer|ans|solution|result|respuesta|réponse|reponse|antwort|risposta|resposta|ответ)\b"
     r"|答案|答え|回答|정답|답"
 )
+# Words with which the last sentence of a reply concludes; after a sum an equals sign does the same.
+CONCLUDES: Final = (
+    r"(?:\b(?:so|therefore|thus|hence|consequently|altogether|overall|in total|total(?:s|ling|ing)?(?: of| to)?"
+    r"|in conclusion|finally|(?:which|that|this) (?:makes|gives|leaves)|adds? up to|sums? to)\b"
+    r"|[0-9][^\n=]{0,20}[-+*/x×][^\n=]{0,20}[0-9][^\n=]{0,12}=|所以|因此|总共|一共|共)"
+)
 _JSON_KEYS: Final = ("answer", "final_answer", "choice", "option", "letter", "value", "prediction", "result")
 _MARKED_ANSWER: Final = re.compile(r"<\s*(?:answer|ans)\s*>|\\boxed\b", re.IGNORECASE)
 _TAG: Final = re.compile(r"<[^<>\n]{1,40}>")

@@ -124,6 +124,7 @@ def test_a_number_is_converted_to_the_unit_that_the_question_names(question: str
 
 def test_another_dimension_is_no_answer() -> None:
     assert find_number("25 m", asked_unit("What is its size (in square meters)?")) == (None, "other_unit")
+    assert asked_unit("How many chair(s) are in this room?") is None, "no seconds"
 
 
 @pytest.mark.slow

@@ -73,9 +73,9 @@ class VsiScoreSettings(Model):
     """How replies are read."""
 
     parse: Literal["released", "lmms_eval", "careful"] = Field(
-        default="released",
-        description="released: the first word, as published scores are made; lmms_eval: as lmms-eval 0.7 does, of "
-        "numbers the first; careful: the letter or number that the reply states, with its unit",
+        default="careful",
+        description="careful: the letter or number that the reply states, with its unit; released: the first word, as "
+        "published scores are made; lmms_eval: as lmms-eval 0.7 does, of numbers the first",
     )
 
 

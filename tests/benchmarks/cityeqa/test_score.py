@@ -144,10 +144,10 @@ def test_only_what_moved_is_measured(tmp_path: Path) -> None:
 
 def test_answers_alone_are_matched_and_never_called_qaa(tmp_path: Path) -> None:
     rows = [task(1), task(2, "north", "Is it open? (yes or no)", answer="yes", category="World Knowledge")]
-    found = score(tmp_path, rows, [{"id": 1, "answer": "8"}, {"id": 2, "answer": "Yes, it is."}])
+    found = score(tmp_path, rows, [{"id": 1, "answer": "8"}, {"id": 2, "answer": "Maybe yes."}])
     assert values(found) == {"match": 0.5}
     assert values(found, "Counting") == {"match": 1.0}
-    assert values(found, "yes/no") == {"match": 0.0}
+    assert values(found, "yes/no") == {"match": 0.0}, "maybe is not yes"
     assert "QAA needs a judge" in found.marks.notes[0]
 
 
@@ -159,7 +159,16 @@ def test_answers_alone_are_matched_and_never_called_qaa(tmp_path: Path) -> None:
         ("<answer>8</answer>", "8", True),
         ("<think>9?</think> eight", "8", True),
         ("green and red", "green", False),
-        ("8 cars", "8", False),
+        ("8 cars", "8", True),
+        ("3 + 5 = 8", "8", True),
+        ("7 or 8", "8", False),
+        ("The answer is green.", "green", True),
+        ("green\nFinal answer: **blue**", "green", False),
+        ("I looked around.\nGreen.", "green", True),
+        ("It is not green", "green", False),
+        ("答案是green", "green", True),
+        ("Yes, it is.", "yes", True),
+        ("No, yes", "yes", False),
         ("x" * 600_000, "8", False),
     ],
 )
