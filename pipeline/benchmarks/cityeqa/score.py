@@ -131,8 +131,8 @@ _STATED: Final = re.compile(rf"(?:{ANSWER_WORDS})(?:\s*(?:\bis\b|[:：=是为為
 def is_match(answer: Answer) -> bool:
     """Whether a reply is the answer, but for case, punctuation, article and how a number is written.
 
-    Of a reply that states its answer ("The answer is red.") what follows counts, of several lines the last one. Where yes
-    or no is asked, the first word of that does ("Yes, there is one."), and where a number is, the number ("8 cars").
+    Of a reply that states its answer ("The answer is red.") what follows counts, of several lines the last one. Where
+    yes or no is asked, the first word of that does ("Yes, there is one."), and where a number is, the number.
     """
     if answer.reply is None or is_too_long(answer.reply):
         return False
