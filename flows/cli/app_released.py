@@ -366,6 +366,20 @@ def stress_test(
     stress_test(questions, out, group, ungrouped, budget, tau)
 
 
+@app.command()
+def panel(
+    build: Annotated[str, typer.Argument(help="The build to be filtered.", autocompletion=configurations)],
+    url: Annotated[
+        list[str], typer.Option("--url", metavar="URL", help="A server elsewhere, such as http://10.0.0.5:8000/v1.")
+    ] = [],
+    out: Annotated[Path | None, typer.Option(help="The configuration.", show_default="BUILD_panel.yaml")] = None,
+) -> None:
+    """Finds models that are served on this machine (Ollama, vLLM, llama.cpp, LM Studio), and makes a panel of three."""
+    from flows.cli.panel import panel
+
+    panel(build, out, url)
+
+
 frames_app = typer.Typer(no_args_is_help=True, help="The frames that answers are about (docs/scans.md).")
 app.add_typer(frames_app, name="frames")
 

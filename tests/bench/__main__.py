@@ -48,7 +48,6 @@ APART: Final[dict[str, Callable[..., Iterator[Any]]]] = {
     "oracle-panoramas": answers.panoramas,
     "oracle-exams": answers.exams,
     "oracle-city-starts": answers.city_starts,
-    "exams": guesses.exams,
     "guess-panoramas": guesses.panoramas,
     "guess-cities": guesses.cities,
 }

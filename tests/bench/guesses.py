@@ -1,134 +1,38 @@
-"""How far questions are answered from their text alone; those of flights in `tests.bench.leaks`."""
+"""How far questions are answered from their text alone; those of random scenes in `tests.bench.leaks`."""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from decimal import Decimal
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
-from rich.table import Table
 from sklearn.ensemble import HistGradientBoostingClassifier
 from threadpoolctl import threadpool_limits
 
 from pipeline.benchmarks.cityeqa.rules import CityRules
-from pipeline.benchmarks.embodied4c.benchmark import EMBODIED4C
-from pipeline.benchmarks.embodied4c.rules import ExamRules
-from pipeline.benchmarks.embodied4c.score import relative
 from pipeline.benchmarks.ergeobench.columns import table
-from pipeline.benchmarks.ergeobench.rules import GEO
 from pipeline.blind import priors
-from pipeline.blind.attack import CHANCE, Prepared, attack, standard_error, stress_test, tasks_of
+from pipeline.blind.attack import Prepared, standard_error, stress_test, tasks_of
 from pipeline.blind.config import PruneConfig
 from pipeline.blind.features import encode
-from pipeline.blind.forest import FittedForest, on_all_cores, run_here, score_fold
-from pipeline.blind.items import BlindItem, folds_of, item_of, items_of, make_item
-from pipeline.blind.priors import CONSTANTS
+from pipeline.blind.forest import FittedForest, on_all_cores, score_fold
+from pipeline.blind.items import BlindItem, folds_of, make_item
 from pipeline.blind.prune import prune
-from pipeline.core.schema import AnyScene
 from pipeline.core.tables import asked_in
 from pipeline.metrics.mra import mean_relative_accuracies
-from pipeline.questions.selection import select
 from tests.bench.answers import SAMPLES, panorama_scenes
 from tests.bench.builds import CAP
-from tests.bench.leaks import chosen_elsewhere
 from tests.bench.measuring import Figure, timed
 from tests.benchmarks.cityeqa.cities import sample
 from tests.benchmarks.cityeqa.cities import tasks_of as city_tasks
-from tests.benchmarks.embodied4c import logs
 from tests.benchmarks.ergeobench.made import selected
 from tests.environment import REAL_DATA
 from tests.oracles import city_guesses, panorama_guesses
-from tests.tables import candidates, read_questions
+from tests.tables import read_questions
 
-# Embodied4C
-
-EXAM_CAP: Final = 24  # as in flows/builds/embodied4c.yaml
-TOLERANCE: Final = 0.1  # of numbers, as in the score
-
-
-def exams(count: str = "100") -> Iterator[Table]:
-    """Of so many random drives, flights and episodes each: every kind of wording, and every task of an embodiment.
-
-    "Constant" is what the commonest answer earns, of numbers by the exam's own marks (eq. 2 with a tolerance of a
-    tenth); all else is in the marks of the blind stage, where numbers earn mean relative accuracy. "Elsewhere" is what
-    the best attacker of half of the logs earns on the other half, "above" by how much that is more than chance, the
-    commonest answer or the best constant number, whichever is most.
-    """
-    rows = _asked_of(_logs(int(count)))
-    for by in ("kind", "task"):
-        yield _shown(rows, by)
-
-
-def _asked_of(scenes: Iterable[AnyScene]) -> list[dict[str, Any]]:
-    """What a build would ask of some logs; domain-far questions apart."""
-    tasks, found = EMBODIED4C.by_name(), []
-    for scene in scenes:
-        offered = candidates(EMBODIED4C.view(scene, ExamRules(far_per_log=0)), tasks.values())
-        found += asked_in(select(offered, tasks, EXAM_CAP, EMBODIED4C.shares)).to_pylist()
-    return found
-
-
-def _logs(count: int) -> Iterable[AnyScene]:
-    """So many of each embodiment."""
-    for seed in range(count):
-        yield logs.drive(seed)
-        yield logs.flight(seed)
-    yield from logs.episodes(count)
-
-
-def _constant(rows: Sequence[dict[str, Any]]) -> float:
-    """What the best constant earns of numbers (eq. 2 with a tolerance of a tenth), or the commonest answer of words."""
-    truths = [row["answer"] for row in rows]
-    if rows[0]["options"] is None and rows[0]["choices"] is not None and not _is_number(truths[0]):
-        return max(truths.count(answer) for answer in set(truths)) / len(truths)
-    values = np.array([float(truth) for truth in truths])
-    tried = np.unique(values)
-    return max(float(np.mean([relative(one, value, TOLERANCE) for value in values])) for one in tried) / 100
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
-
-
-def _shown(rows: Sequence[dict[str, Any]], by: str) -> Table:
-    """One row per kind of wording, or per task."""
-    named = [dict(row, task=row["operands"][0] if by == "kind" else row["task"]) for row in rows]
-    named = [row | {"task": f"{row['task']} {'' if by == 'kind' else row['flags'][0][8:]}".strip()} for row in named]
-    numeric = {row["task"] for row in named if _is_number(row["answer"])}
-    items = [item_of({"from_s": None} | row) for row in named]
-    scores = attack(items, run_here, ("unseen 1",))
-    table = Table("kind", "n", "logs", "chance", "constant", "best", "", "forest", "elsewhere", "above", "±")
-    of: dict[str, list[int]] = defaultdict(list)
-    for n, row in enumerate(named):
-        of[row["task"]].append(n)
-    for task, index in sorted(of.items()):
-        groups = [items[i].group for i in index]
-        fitted = {n: s[index] for n, s in scores.items() if n != CHANCE and not np.isnan(s[index]).any()}
-        best = max(fitted, key=lambda name: float(fitted[name].mean()))
-        chance = float(scores[CHANCE][index].mean())
-        usual = _constant([named[i] for i in index])
-        constants = [float(fitted[name].mean()) for name in CONSTANTS if name in fitted]
-        level = max(constants) if task in numeric else max(chance, usual)
-        honest = chosen_elsewhere(fitted, groups)
-        error = standard_error(honest, groups) or 0.0
-        means = (chance, usual, float(fitted[best].mean()))
-        above = float(honest.mean()) - level
-        mark = "[red]" if above > 2 * error and above > 0.02 else ""
-        told = (*means, float(fitted["forest"].mean()), float(honest.mean()), above, error)
-        chance_, usual_, best_, forest, elsewhere, over, off = (f"{100 * value:.0f}" for value in told)
-        counts = (str(len(index)), str(len(set(groups))))
-        table.add_row(task, *counts, chance_, usual_, best_, best, forest, elsewhere, f"{mark}{over}", off)
-    return table
-
-
-# ERGeoBench and CityEQA: rules that only read, and of panoramas the attackers of the stress test
+# ERGeoBench and CityEQA: rules that only read
 
 
 def panoramas(root: str = "", cap: str = str(CAP)) -> Iterator[Figure]:
@@ -138,15 +42,8 @@ def panoramas(root: str = "", cap: str = str(CAP)) -> Iterator[Figure]:
     best: dict[str, tuple[float, str, float, int]] = {}
     for (task, rule), (count, share, luck, error) in panorama_guesses.earned(rows).items():
         best[task] = max(best.get(task, (-1.0, "", 0.0, 0)), (share - luck, rule, error, count))
-    items = [item for asked in found for item in items_of(asked) if item.task not in GEO]
-    with on_all_cores(len(items)) as run:
-        scores = attack(items, run)
-    for task, index in tasks_of(items).items():
-        above = {name: float(np.mean(s[index] - scores[CHANCE][index])) for name, s in scores.items() if name != CHANCE}
-        name = max((name for name in above if np.isfinite(above[name])), key=lambda name: above[name])
-        more, rule, error, count = best[task]
+    for task, (more, rule, error, count) in best.items():
         yield Figure(f"{task}, {count} questions: {rule}, ± {error:.3f}", more)
-        yield Figure(f"{task}: {name}", above[name])
 
 
 def cities() -> Iterator[Figure]:

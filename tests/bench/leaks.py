@@ -1,4 +1,4 @@
-"""How far flight questions are answered from their text.
+"""How far questions of random flights, logs, cities and panoramas are answered from their text.
 
 Beside the attackers of the stress test stand rules as somebody writes them after reading the questions: each gives the
 options of a question their worth. The best rule of each task, found on all of its questions at once, is flattered: the
@@ -20,21 +20,34 @@ from typing import Any, Final
 import numpy as np
 from rich.table import Table
 
+from pipeline.benchmarks.benchmark import Benchmark
+from pipeline.benchmarks.cityeqa.benchmark import CITYEQA
+from pipeline.benchmarks.cityeqa.rules import CityRules
+from pipeline.benchmarks.embodied4c.benchmark import EMBODIED4C
+from pipeline.benchmarks.embodied4c.rules import ExamRules
 from pipeline.benchmarks.urbanvideo.benchmark import URBANVIDEO
 from pipeline.benchmarks.urbanvideo.rules import UrbanRules
-from pipeline.blind.attack import CHANCE, attack, standard_error, tasks_of
+from pipeline.blind.attack import CHANCE, FOREST, attack, standard_error, tasks_of
 from pipeline.blind.forest import run_here
-from pipeline.blind.items import BlindItem, item_of
-from pipeline.blind.priors import tied_accuracy
+from pipeline.blind.items import COLUMNS, UNSEEN, BlindItem, item_of, with_company
+from pipeline.blind.priors import by_frequency, tied_accuracy
 from pipeline.core.arrays import FloatArray
 from pipeline.core.identity import digest
+from pipeline.core.schema import AnyScene
 from pipeline.core.tables import asked_in
+from pipeline.engine.code import code_digest
 from pipeline.questions.selection import select
-from pipeline.worlds.flight.view import FlightView
+from tests.benchmarks.cityeqa.cities import small
+from tests.benchmarks.embodied4c import logs
+from tests.benchmarks.ergeobench.made import selected, street
 from tests.benchmarks.urbanvideo.flights import random_flight
 from tests.tables import candidates
 
 CAP: Final = 6  # per scene and task, as in flows/builds/urbanvideo.yaml
+EXAM_CAP: Final = 24  # as in flows/builds/embodied4c.yaml
+CITY_CAP: Final = 180  # as in flows/builds/cityeqa.yaml
+ARMS: Final = 64  # by so many the first of the episodes may differ
+MOST: Final = 0.08  # above chance; more is marked
 Worth = Sequence[float]
 Rule = Callable[[BlindItem], Worth]
 
@@ -56,17 +69,12 @@ _STEMS: Final = {
 
 def questions(flights: Iterable[int]) -> list[dict[str, Any]]:
     """The questions of random flights under the caps of a build."""
-    tasks = URBANVIDEO.by_name()
-    found = []
-    for seed in flights:
-        offered = candidates(FlightView(random_flight(seed), UrbanRules()), tasks.values())
-        found += asked_in(select(offered, tasks, CAP, URBANVIDEO.shares)).to_pylist()
-    return found
+    return _built(URBANVIDEO, UrbanRules(), CAP, map(random_flight, flights))
 
 
 def items_of(rows: Iterable[Mapping[str, Any]]) -> list[BlindItem]:
     """As someone without the video sees them."""
-    return [item_of({"from_s": None, "until_s": None} | dict(row)) for row in rows]
+    return with_company(item_of(dict.fromkeys(COLUMNS) | dict(row)) for row in rows)
 
 
 def stems(text: str) -> list[str]:
@@ -306,29 +314,69 @@ def chosen_elsewhere(scores: Mapping[str, FloatArray], groups: Sequence[str]) ->
 
 
 def shown(rows: Sequence[Mapping[str, Any]]) -> Table:
-    """One row per task."""
+    """One row per task; of numbers "chance" is the best constant, and there are no rules."""
     items = items_of(rows)
-    by_rule, scores = rule_scores(items), attack(items, run_here)
-    table = Table(
-        "task", "n", "chance", "best rule", "", "best prior", "", "forest", "chosen elsewhere", "above chance", "±"
-    )
+    by_rule = rule_scores([item for item in items if item.options])
+    scores = attack(items, run_here, UNSEEN[:1])
+    heads = ("n", "scenes", "chance", "best rule", "", "best attacker", "", "forest", "elsewhere", "above", "±")
+    table = Table("task", *heads)
     for task, index in tasks_of(items).items():
-        chance = float(scores[CHANCE][index].mean())
         groups = [items[i].group for i in index]
+        level = float(scores[CHANCE][index].mean())
+        if not items[index[0]].options:
+            level = max(level, by_frequency(None, [str(items[i].number) for i in index]))
         fitted = {n: s[index] for n, s in scores.items() if n != CHANCE and not np.isnan(s[index]).any()}
-        rule = max(by_rule[task], key=lambda name: float(by_rule[task][name].mean()))
-        prior = max(fitted.keys() - {"forest"}, key=lambda name: (float(fitted[name].mean()), name))
-        honest = chosen_elsewhere(by_rule[task] | fitted, groups)
-        error = standard_error(honest, groups) or 0.0
-        means = [float(s.mean()) for s in (by_rule[task][rule], fitted[prior], fitted["forest"], honest)]
-        numbers = [f"{100 * v:.0f}" for v in (chance, *means, means[-1] - chance, error)]
-        table.add_row(task, str(len(index)), numbers[0], numbers[1], rule, numbers[2], prior, *numbers[3:])
+        rules = by_rule.get(task, {})
+        rule = max(rules, key=lambda name: float(rules[name].mean()), default="")
+        best = max(fitted.keys() - {FOREST}, key=lambda name: (float(fitted[name].mean()), name))
+        honest = chosen_elsewhere(rules | fitted, groups)
+        above, error = float(honest.mean()) - level, standard_error(honest, groups) or 0.0
+        told = (level, float(fitted[best].mean()), float(fitted[FOREST].mean()), float(honest.mean()), above, error)
+        chance, prior, forest, elsewhere, over, off = (f"{100 * value:.1f}" for value in told)
+        mark = "[red]" if above > MOST and above > 2 * error else ""
+        counts = (task, str(len(index)), str(len(set(groups))), chance)
+        found = f"{100 * rules[rule].mean():.0f}" if rule else ""
+        table.add_row(*counts, found, rule, prior, best, forest, elsewhere, f"{mark}{over}", off)
     return table
 
 
-def leaks(given: str = "200") -> Iterator[Table | str]:
-    """Of so many random flights, or of a file of questions."""
-    path = Path(given)
-    rows = questions(range(int(given))) if not path.is_file() else [*map(json.loads, path.read_text().splitlines())]
+def _built(benchmark: Benchmark[Any, Any], rules: Any, cap: int, scenes: Iterable[AnyScene]) -> list[dict[str, Any]]:
+    """What a build would ask of some scenes."""
+    tasks, found = benchmark.by_name(), []
+    for scene in scenes:
+        offered = candidates(benchmark.view(scene, rules), tasks.values())
+        found += asked_in(select(offered, tasks, cap, benchmark.shares)).to_pylist()
+    return found
+
+
+def _exams(scenes: Iterable[AnyScene]) -> list[dict[str, Any]]:
+    """Of an exam, domain-far questions apart; by kind of wording."""
+    rows = _built(EMBODIED4C, ExamRules(far_per_log=0), EXAM_CAP, scenes)
+    return [row | {"task": row["operands"][0]} for row in rows]
+
+
+SUBJECTS: Final[dict[str, Callable[[range], list[dict[str, Any]]]]] = {
+    "flights": questions,
+    "drives": lambda seeds: _exams(map(logs.drive, seeds)),
+    "exam-flights": lambda seeds: _exams(map(logs.flight, seeds)),
+    # Sample episodes are numbered from 0 on.
+    "arms": lambda seeds: _exams(logs.episodes(seeds.start % ARMS + len(seeds))[seeds.start % ARMS :]),
+    "cities": lambda seeds: _built(CITYEQA, CityRules(), CITY_CAP, map(small, seeds)),
+    "panoramas": lambda seeds: [row for n in seeds for row in asked_in(selected(street(n), None, CAP)).to_pylist()],
+}
+
+
+def leaks(subject: str = "flights", count: str = "600") -> Iterator[Table | str]:
+    """Of so many random scenes of a subject (`SUBJECTS`), or of a file of questions.
+
+    The scenes are others with every change of the code that asks, so that nobody tunes it to their luck.
+    """
+    path = Path(subject)
+    if path.is_file():
+        rows = [*map(json.loads, path.read_text().splitlines())]
+    else:
+        first = int(code_digest(("pipeline.benchmarks.registry", "pipeline.questions.selection"))[:6], 16)
+        rows = SUBJECTS[subject](range(first, first + int(count)))
+        yield f"{count} {subject} from seed {first} on"
     yield shown(rows)
     yield str(Counter(row["task"] for row in rows))
