@@ -338,6 +338,19 @@ def leaderboard(
 
 
 @app.command()
+def publish(
+    release: Annotated[Path, typer.Argument(help="Folder of the release, such as outputs/vsi/release.")],
+    repo: Annotated[str, typer.Option(metavar="USER/NAME", help="Of the Hugging Face hub.")] = "USER/NAME",
+    as_json: Json = False,
+) -> None:
+    """Checks a release before it is published, and prints the commands that upload it; sends nothing."""
+    configure_output(as_json=as_json)
+    from flows.cli.publish import publish
+
+    end(publish(release, repo))
+
+
+@app.command()
 def stress_test(
     questions: Annotated[Path, typer.Argument(help="Published questions: .jsonl, .json or .parquet.")],
     out: Annotated[Path, typer.Option("--out", help="One row per question: .parquet or .csv.")],

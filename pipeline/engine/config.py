@@ -7,6 +7,7 @@ each benchmark (`config_model`), and the key ``benchmark`` selects it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import date
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Final, Literal, TypeVar, get_args
@@ -178,6 +179,13 @@ class ExportConfig(Model):
         default=(), description="datasets whose terms allow that pictures of their videos are passed on"
     )
     contact: str = Field(default="", description="whom users of the release ask")
+    license: str = Field(
+        default="",
+        pattern=r"^[a-z0-9.-]*$",
+        description="of the release, as the Hugging Face hub names it (cc-by-4.0); empty: other, as LICENSES.md says",
+    )
+    version: str = Field(default="", pattern=r"^(\d+\.\d+\.\d+)?$", description="of the release, such as 1.0.0")
+    published: date | None = Field(default=None, description="day of publication, such as 2026-12-01")
 
     @field_validator("split")
     @classmethod

@@ -42,9 +42,7 @@ def header(
     full = max((part.num_rows for part in parts if part.folder == "data"), default=0)
     return {
         "pretty_name": settings["export"]["pretty_name"],
-        "license": "other",
-        "license_name": "terms-of-the-sources",
-        "license_link": TERMS_FILE,
+        **_license(settings["export"]),
         "task_categories": ["visual-question-answering"],
         "language": ["en"],
         "annotations_creators": ["machine-generated", *(["expert-generated"] if was_reviewed else [])],
@@ -103,6 +101,12 @@ def _feature(field: pa.Field) -> dict[str, Any]:
     return {"name": field.name, "dtype": DTYPES[str(field.type)]}
 
 
+def _license(export: Mapping[str, Any]) -> dict[str, str]:
+    if export.get("license"):
+        return {"license": export["license"]}
+    return {"license": "other", "license_name": "terms-of-the-sources", "license_link": TERMS_FILE}
+
+
 CROISSANT_FILE: Final = "croissant.json"
 _TYPES: Final = {
     "int64": "sc:Integer",
@@ -115,7 +119,7 @@ _CONTEXT: Final[dict[str, Any]] = load_table("card/croissant")
 
 
 def croissant(
-    title: str,
+    export: Mapping[str, Any],
     card: Card,
     parts: Sequence[CroissantPart],
     said: Callable[[str], Mapping[str, str]],
@@ -124,7 +128,7 @@ def croissant(
     """The description as JSON-LD.
 
     Args:
-        title: of the release.
+        export: the settings of stage `export`.
         card: what the benchmark says of itself.
         parts: its tables.
         said: of a folder, column -> what it holds.
@@ -133,10 +137,12 @@ def croissant(
     described = {
         "@context": _CONTEXT,
         "@type": "sc:Dataset",
-        "name": title,
+        "name": export["pretty_name"],
         "description": card.about,
         "conformsTo": "http://mlcommons.org/croissant/1.0",
-        "license": "LICENSES.md",
+        "license": export.get("license") or TERMS_FILE,
+        **({"version": export["version"]} if export.get("version") else {}),
+        **({"datePublished": str(export["published"])} if export.get("published") else {}),
         "citeAs": card.citation,
         "distribution": [
             {

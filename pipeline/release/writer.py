@@ -184,7 +184,7 @@ def write_release(folder: Path, inputs: ReleaseInputs) -> tuple[bytes, dict[str,
         rejected.publish()
     sums = {name: _sha256(raw) for name, raw in files.items()} | {rejections: rejected.sha256}
     files[CROISSANT_FILE] = croissant(
-        inputs.title, inputs.benchmark.card, parts, partial(columns_of, inputs.benchmark), sums
+        inputs.settings["export"], inputs.benchmark.card, parts, partial(columns_of, inputs.benchmark), sums
     )
     for name, raw in files.items():
         write_atomically(folder / name, raw)

@@ -1,0 +1,97 @@
+"""The command `scan2qa publish`: checks a release before it is published, and prints the commands that do it."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import pyarrow.parquet as pq
+
+from flows.cli.output.console import console, print_json
+from flows.cli.output.tables import print_listing
+from pipeline.core.files import sha256_of_file
+from pipeline.core.tables import ReleaseListing, sums_of
+from pipeline.release.history import candidate, history, newest_release
+from pipeline.release.metadata import CROISSANT_FILE
+from pipeline.release.terms import NOT_STATED, TERMS_FILE
+from pipeline.scoring.score import split_of
+
+_CARD: Final = "README.md"
+
+
+class Check(NamedTuple):
+    """One thing that must hold of a release before it is published; ``remedy`` where it does not."""
+
+    name: str
+    found: str
+    remedy: str = ""
+
+
+def publish(release: Path, repo: str) -> bool:
+    """Shows what was checked and how to upload the release; False where something does not hold.
+
+    Nothing is sent anywhere. Raises ConfigError where the folder is no whole release.
+    """
+    checks = list(_checks(release))
+    failed = [check for check in checks if check.remedy]
+    rows = [(check.name, "fails" if check.remedy else "holds", check.found, check.remedy) for check in checks]
+    heads = ("before publishing", "", "found", "what to do")
+    print_listing(ReleaseListing(str(release), heads, rows, words=heads[1:], sentences=("found", "what to do")))
+    version = json.loads((release / CROISSANT_FILE).read_bytes()).get("version") if not failed else None
+    commands = [f"hf upload {repo} {shlex.quote(str(release))} . --repo-type dataset"]
+    commands += [f"hf repo tag create {repo} v{version} --repo-type dataset"] if version else []
+    if not failed:
+        console.print("With your own token (`hf auth login`, of the package huggingface_hub):", soft_wrap=True)
+        for command in commands:
+            console.print(f"    {command}", soft_wrap=True, markup=False)
+    told = [check._asdict() | {"holds": not check.remedy} for check in checks]
+    print_json({"release": str(release), "checks": told, "commands": [] if failed else commands})
+    return not failed
+
+
+def _checks(release: Path) -> Iterator[Check]:
+    sums = sums_of(release)
+    bad = sorted(file for file, digest in sums.items() if not _is_as_released(release / file, digest))
+    there = {str(p.relative_to(release)) for p in release.rglob("*") if p.is_file() and p.name != "checksums.sha256"}
+    strangers = sorted(there - set(sums))
+    remedy = "build the release again, and remove what is not of it" if bad or strangers else ""
+    found = f"{len(sums)} files" if not bad and not strangers else ", ".join([*bad, *strangers][:3])
+    yield Check("every file is as it was released, and no other is there", found, remedy)
+    yield from _of_build(release)
+    card, terms = ((release / name).read_text(encoding="utf-8") for name in (_CARD, TERMS_FILE))
+    unstated = terms.count(NOT_STATED)
+    remedy = "state them: --set export.terms.DATASET=…" if unstated else ""
+    yield Check("the terms of every source are stated", f"{unstated} not stated" if unstated else "all", remedy)
+    licence = next((line.partition(": ")[2] for line in card.splitlines() if line.startswith("license: ")), "")
+    own = "if all of it is yours: --set export.license=cc-by-4.0"
+    yield Check("a licence", licence if licence != "other" else f"other, as {TERMS_FILE} says ({own})")
+    has_contact = "not stated yet (`export.contact`)" not in card
+    yield Check("a contact", "stated" if has_contact else "none", "" if has_contact else "--set export.contact=…")
+    described = json.loads((release / CROISSANT_FILE).read_bytes())
+    for name, key, what in (("version", "version", "a version"), ("datePublished", "published", "a date")):
+        yield Check(what, described.get(name, "none"), "" if name in described else f"--set export.{key}=…")
+    rows = pq.read_metadata(split_of(release).questions).num_rows
+    yield Check("it has questions", f"{rows} rows" if rows else "none", "" if rows else "build it from more data")
+
+
+def _of_build(release: Path) -> Iterator[Check]:
+    """What the build says of its release; nothing where the release lies elsewhere."""
+    build = release.parent
+    if newest_release(build) is None:
+        return
+    waiting = candidate(build)
+    remedy = f"scan2qa release {build} shows why, and accepts it" if waiting else ""
+    yield Check("no candidate waits beside it", waiting.told if waiting else "none", remedy)
+    is_sample = history(build)[-1].of_samples
+    remedy = "build from your data: --root READER=DIR" if is_sample else ""
+    yield Check("it was made of real data", "scan2qa's own samples" if is_sample else "yes", remedy)
+
+
+def _is_as_released(path: Path, digest: str) -> bool:
+    try:
+        return sha256_of_file(path) == digest
+    except OSError:
+        return False
