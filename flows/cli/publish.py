@@ -60,6 +60,8 @@ def _checks(release: Path) -> Iterator[Check]:
     remedy = "build the release again, and remove what is not of it" if bad or strangers else ""
     found = f"{len(sums)} files" if not bad and not strangers else ", ".join([*bad, *strangers][:3])
     yield Check("every file is as it was released, and no other is there", found, remedy)
+    if bad:
+        return  # what they say is not what was released
     yield from _of_build(release)
     card, terms = ((release / name).read_text(encoding="utf-8") for name in (_CARD, TERMS_FILE))
     unstated = terms.count(NOT_STATED)
