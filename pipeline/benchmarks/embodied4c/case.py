@@ -38,7 +38,7 @@ class KindWording(NamedTuple):
     Attributes:
         task: that uses it.
         reads: the quantity that whoever answers reads (`gate.Shown.readable`).
-        step: of a number, the finest that it is asked for; None: it is in words.
+        step: of a number, the finest that it is asked for; None: it is in words, or a count of what is read in steps.
         fact: the number or state that its answer follows from, with those of other kinds; "": its own.
         video: the rule (`ExamRules`) that says how long its video is; None: it begins with the log.
         facts: what of the log as a whole its answer needs (of `ALL`), beside the place of our car at its time.
@@ -202,7 +202,7 @@ def number(one: ExamCase, value: float, unit: str, most: float | None = None) ->
     one.require("not_measured", float(np.isfinite(value)), ">=", 1, "numbers")
     if text:
         one.base = value if one.base is None and unit else one.base
-        one.reads(one.quantity, step, value if unit else None)
+        one.reads(one.quantity, one.step, value if unit else None)
         one.fact(VALUE, f"rounded {precise(step).removeprefix('to ')}", value, unit)
         if most is not None:
             one.fact(MOST, "anybody knows", max(most, float(text)), unit)

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from pipeline.benchmarks.embodied4c.case import WORDINGS
 from pipeline.core.schema import AnyScene, Video
 from pipeline.worlds.drive import facts as drives
 from tests.benchmarks.embodied4c.planted import actor, drive, item, turning
@@ -102,3 +103,12 @@ def test_a_question_that_what_is_shown_does_not_bear_is_refused_for_that(name: s
     assert reason in [
         (row["reason"], pytest.approx(row["measured"], abs=1e-5), row["limit"]) for row in rows if row["reason"]
     ]
+
+
+def test_a_count_is_whole_however_coarsely_what_is_counted_is_read() -> None:
+    """Of a film distances are read to 5 m, and angles of joints to 5 degrees: two landmarks within 100 m are no 0."""
+    near = [mark(f"the {colour} house", 60.0, y, top=9.0) for colour, y in (("red", 70.0), ("blue", 20.0))]
+    rows = asked_of(air(*near, mark("the white house", 60.0, 800.0)))
+    found = {row["operands"][1]: row["answer"] for row in rows if row["operands"][0::2] == ["air_ct_near", "100"]}
+    assert found["3.00"] == "2"
+    assert WORDINGS["arm_md_joints"].step is None

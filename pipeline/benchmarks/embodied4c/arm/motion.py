@@ -12,6 +12,7 @@ from pipeline.benchmarks.embodied4c.arm.view import CM, GAP_MIN_CM, NEAR_MIN_CM,
 from pipeline.benchmarks.embodied4c.case import ExamCase, choose, number, words
 from pipeline.core.arrays import FloatArray
 from pipeline.geometry.angles import rate
+from pipeline.questions.gate import TOO_FINE
 from pipeline.worlds.arm.facts import Joint
 
 WAY_MIN_CM: Final = 3.0  # of what moved for sure; a tenth of it is no movement
@@ -220,7 +221,10 @@ def how_many_turned(view: ArmExam) -> Iterator[ExamCase]:
             one = case(view, "arm_md_joints", index, (seconds, str(least)), **fields)
             for _, joint in joints:
                 one.require("in_doubt", float(joint.name in view.doubts), "<=", 0, "doubts")
-            margin = max(TURN_MARGIN * least, view.shown.readable.get(one.quantity, 0.0))
+            finest = view.shown.readable.get(one.quantity, 0.0)
+            if least < finest:
+                one.refuse(TOO_FINE, least, finest, "deg")
+            margin = max(TURN_MARGIN * least, finest / 2)  # what is read is so near at least
             one.require("near_that_turn", float(np.abs(changes - least).min()), ">=", margin, "deg")
             for (_, joint), change in zip(joints, changes.tolist(), strict=True):
                 one.fact("turn", joint.name, change, "deg")

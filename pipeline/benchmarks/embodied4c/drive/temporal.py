@@ -17,6 +17,7 @@ from pipeline.benchmarks.embodied4c.drive.view import KMH, DriveExam
 from pipeline.core.arrays import BoolArray
 from pipeline.worlds.drive.facts import VEHICLES
 
+HALF_TURN_DEG: Final = 180.0  # no car turns by more within seconds: what blind models choose from ends there
 PASS_WITHIN_M: Final = 12.0  # to a side of us, of what we pass
 PASS_BEYOND_M: Final = 2.0  # ahead before and behind afterwards: then it was passed for sure
 STOOD_MAX: Final = 0.75  # of the log so far: who stood all along is asked for no more than how long that is
@@ -98,7 +99,7 @@ def turned_lately(view: DriveExam) -> Iterator[ExamCase]:
         seconds = f"{view.rules.window_s:g}"
         one = case(view, "sm_turned", moment, (seconds,), seconds=seconds, side=side)
         one.require("angle_too_small", abs(turn), ">=", view.rules.turn_min_deg * 2, "deg")
-        yield number(one, abs(turn), "°")
+        yield number(one, abs(turn), "°", HALF_TURN_DEG)
 
 
 def changed_lately(view: DriveExam) -> Iterator[ExamCase]:
