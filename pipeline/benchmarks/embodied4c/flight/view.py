@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from functools import cached_property
 from typing import Final
 
@@ -50,10 +51,15 @@ class FlightExam:
         most = round(rules.exam_moments_max * times_held(self.flight.end_s))
         self.moments = [known[(i + 1) * len(known) // most - 1] for i in range(most)] if len(known) > most else known
 
-    @property
+    @cached_property
     def shown(self) -> Shown:
-        """What whoever answers is shown of it."""
-        return self.flight.shown
+        """What whoever answers is shown of it; where its positions are steps, no way along them, and no finer number."""
+        step_m = max((f.measured or 0.0 for f in self.scene.findings if f.name == "quantised"), default=0.0)
+        if not step_m:
+            return self.flight.shown
+        least = {"distance": 2 * step_m, "distance from the start": 2 * step_m, "speed": 2 * step_m * KMH / WINDOW_S}
+        known = {name: own for name, own in self.flight.shown.readable.items() if name != "way flown"}
+        return replace(self.flight.shown, readable={n: max(own, least.get(n, 0.0)) for n, own in known.items()})
 
     @property
     def obstacle(self) -> Rejection | None:
