@@ -160,7 +160,7 @@ def test_what_needs_a_clock_is_not_asked_of_steps_and_no_landmark_where_places_a
 
 
 def test_of_positions_in_steps_no_way_is_asked_and_no_number_finer_than_two_of_them() -> None:
-    """Steps of 1 m: a speed is read to 7.2 km/h, so one of 36 km/h is within a tenth, and a way along stairs is none."""
+    """Steps of 1 m: a speed is read to 7.2 km/h, so 36 km/h within a tenth; a way along stairs is none."""
     note = finding("quantised", severity="note")
     drawn = flight(motion([("fly forward", 12, 120)]), findings=(note,), filmed=False)
     assert {reason for reason, *_ in refused(drawn, "air_lm")} == {"not_shown"}

@@ -53,7 +53,7 @@ class FlightExam:
 
     @cached_property
     def shown(self) -> Shown:
-        """What whoever answers is shown of it; where its positions are steps, no way along them, and no finer number."""
+        """What whoever answers is shown of it; where its positions are steps no way, and no number finer than two."""
         step_m = max((f.measured or 0.0 for f in self.scene.findings if f.name == "quantised"), default=0.0)
         if not step_m:
             return self.flight.shown
