@@ -56,19 +56,24 @@ def convert(name: str, source: Path, out: Path) -> bool:
         raise ConfigError(f"{source}: no {name} here, which is {converter.about}{looks}")
     broken: list[RawDataError] = []
     rows: list[tuple[str, str, str, str, str]] = []
+    bare: list[Path] = []  # scenes without a label
     start_spinner(f"Converting {name}")
     for place in places:
         try:
-            rows += _converted(converter, place, out)
+            rows += _converted(converter, place, out, bare)
         except Exception as error:  # costs one scene
             broken.append(unexpected(error, place))
     stop_spinner()
     show_broken(broken)
     show_findings(rows, "Findings in what was written")
+    for scene in bare:
+        console.print(f"Nothing is labelled in it yet. Next: scan2qa label {scene}", soft_wrap=True)
+    if len(bare) + len(broken) < len(places):
+        console.print(f"Next: scan2qa doctor --root scene={out}", soft_wrap=True)
     return not broken
 
 
-def _converted(converter: Converter, place: Path, out: Path) -> list[tuple[str, str, str, str, str]]:
+def _converted(converter: Converter, place: Path, out: Path, bare: list[Path]) -> list[tuple[str, str, str, str, str]]:
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", place.resolve().stem).strip("-._")[:NAME_CHARS]
     if not SAFE_NAME.fullmatch(name):
         raise RawDataError(place, "unsafe_scene_name", f"{place.name!r} has no letters or digits", "rename it")
@@ -93,6 +98,8 @@ def _converted(converter: Converter, place: Path, out: Path) -> list[tuple[str, 
     frames = len(document.camera.frames) if document.camera else 0
     parts = [count_of(len(document.objects), "object"), count_of(frames, "frame"), *(["mesh"] if document.mesh else [])]
     console.print(f"{target}: {', '.join(parts)}")
+    if not document.objects:
+        bare.append(target)
     reader = SceneFolders()
     ref = next(ref for ref in reader.scenes(out).scenes if ref.files[0] == name)
     scene = examined(reader.read(SceneFiles(out, ref)))

@@ -19,7 +19,7 @@ from pipeline.formats.scene_folder import FILE, Axes, SceneDocument
 from pipeline.geometry.scans import Frames, SceneGeometry
 from pipeline.reading.files import SceneFiles, SceneRef
 from pipeline.worlds.indoor.converters.capture import MESH, ply_bytes
-from pipeline.worlds.indoor.labels.boxes import Drawn, Labels, PlacedBox
+from pipeline.worlds.indoor.labels.boxes import Drawn, Labels, PlacedBox, outline_of
 from pipeline.worlds.indoor.labels.proposals import Detections, Proposals, asked_frames, lifted
 from pipeline.worlds.indoor.labels.surface import (
     BoxView,
@@ -105,6 +105,7 @@ class LabelledScene:
             "unit": "" if document.unit == "unknown" else "m",
             "objects": [box.model_dump(mode="json") for box in boxes],
             "complete": document.complete,
+            "outline": outline_of(document),
             "names": names(),
             "proposals": [box.model_dump(mode="json") for box in self.proposals.boxes],
             "low": np.percentile(around, 0.2, axis=0).tolist(),

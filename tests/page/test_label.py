@@ -324,14 +324,29 @@ def test_a_person_draws_names_pulls_tightens_and_undoes(
         expect(status).to_contain_text("Saved")
         page.evaluate(AXE)
         assert page.evaluate(VIOLATIONS, WCAG_AA) == []
-        page.set_viewport_size({"width": 390, "height": 844})
-        narrow = plan.bounding_box()
-        assert narrow is not None
-        assert narrow["width"] > 350
     told = json.loads((folder / "scene.json").read_text())
     assert told["complete"] == ["dining table"]
     assert told["objects"][1]["size"] == pytest.approx([1.3, 0.9, 0.9], abs=0.03)
     assert errors == []
+
+
+@pytest.mark.slow
+def test_the_floor_is_outlined_on_a_phone(folder: Path, page: Page) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    plan = page.locator("#plan")
+    with serving(LabelPages(LabelledScene(folder), None).app(only_loopback=True)) as base:
+        page.goto(base)
+        expect(page.locator("#status")).to_contain_text("Ready")
+        page.locator("#floor").click()
+        frame = plan.bounding_box()
+        assert frame is not None
+        assert frame["width"] > 350
+        for x, y in ((0.2, 0.4), (0.8, 0.4), (0.8, 0.6), (0.2, 0.6), (0.5, 0.5)):
+            plan.click(position={"x": x * frame["width"], "y": y * frame["height"]})
+        plan.click(position={"x": 0.5 * frame["width"], "y": 0.5 * frame["height"]})  # the last corner goes again
+        expect(page.locator("#floor")).to_have_text(re.compile(r"Floor \d+\.\d m²"))
+        expect(page.locator("#status")).to_contain_text("Saved")
+    assert len(json.loads((folder / "scene.json").read_text())["outline"]) == 4
 
 
 @pytest.mark.slow

@@ -9,10 +9,11 @@ const PROPOSED = "proposed, not taken";
 const NAMES = 8;  // that are suggested at a time
 const STEPS = 200;  // that can be undone
 const AGAIN_MS = 2000;
-const COLORS = { plain: "#f4f4f0", chosen: "#ffb454", unnamed: "#ff7a7a", proposed: "#7fd4ff" };
+const COLORS = { plain: "#f4f4f0", chosen: "#ffb454", unnamed: "#ff7a7a", proposed: "#7fd4ff", floor: "#8ce99a" };
 
 let scene, cloud, key;
 let boxes = [], chosen = null, complete = new Set(), all = false;
+let outline = [];  // corners of the floor, [x, y]
 let past = [], future = [];
 let proposals = "";  // those that were taken into boxes
 let next = 1;
@@ -23,7 +24,7 @@ const normal = label => label.toLowerCase().replace(/[-_/]/g, " ").trim().replac
 const box = () => boxes.find(one => one.id === chosen);
 const bare = ({ label, center, size, turn_deg, axes }) => ({ label, center, size, turn_deg, axes });
 const numbered = list => list.map(one => ({ ...one, id: next++ }));
-const snapshot = () => JSON.stringify({ boxes, complete: [...complete], all });
+const snapshot = () => JSON.stringify({ boxes, complete: [...complete], all, outline });
 const round = (value, digits) => Number(value.toFixed(digits));
 
 function restore(text) {
@@ -31,6 +32,7 @@ function restore(text) {
   boxes = told.boxes;
   complete = new Set(told.complete);
   all = told.all;
+  outline = told.outline || [];
   if (!box()) chosen = null;
 }
 
@@ -75,7 +77,7 @@ async function save() {
     const told = all && listed.length === labels.length ? true : listed.length ? listed : false;
     let answer;
     try {
-      answer = await post("/objects", { digest: scene.digest, objects: named.map(bare), complete: told });
+      answer = await post("/objects", { digest: scene.digest, objects: named.map(bare), complete: told, outline: outline.length > 2 ? outline : [] });
     } catch {
       status("Not saved");
       problem("The server does not answer. This page keeps your boxes, and sends them when it is back.");
@@ -139,6 +141,7 @@ async function resolve(theirs) {
 function take(told) {
   boxes = [...numbered(told.objects), ...boxes.filter(one => !one.label || one.proposed)];
   all = told.complete === true;
+  outline = told.outline;
   complete = new Set(all ? told.objects.map(one => normal(one.label)) : (told.complete || []).map(normal));
   chosen = null;
 }
@@ -198,7 +201,8 @@ function paint() {
         if (inPlan || one.id === chosen) write(context, one.label || "no name", ...plan.screen(one.center), styleOf(one).color);
       }
       if (drawn) strokeBox(context, drawn, p => plan.project(p), { width: 2, color: COLORS.chosen });
-      if (inPlan) handles(context, plan, 0, 1);
+      if (inPlan) drawFloor(context);
+      if (inPlan && !inFloor) handles(context, plan, 0, 1);
     });
     for (const [view, i] of [[front, 0], [side, 1]]) {
       if (!view.camera && view.fits()) {
@@ -216,6 +220,40 @@ function paint() {
 function styleOf(one) {
   const color = one.id === chosen ? COLORS.chosen : one.proposed ? COLORS.proposed : one.label ? COLORS.plain : COLORS.unnamed;
   return { width: one.id === chosen ? 2 : 1, color, dash: one.label && !one.proposed ? [] : [5, 4] };
+}
+
+// ---- the outline of the floor ----
+
+let inFloor = false;
+const onFloor = ([x, y]) => plan.screen([x, y, scene.floor]);
+
+function drawFloor(context) {
+  if (!outline.length) return;
+  context.beginPath();
+  for (const corner of outline) context.lineTo(...onFloor(corner));
+  context.closePath();
+  context.lineWidth = inFloor ? 2 : 1;
+  context.strokeStyle = COLORS.floor;
+  context.stroke();
+  context.fillStyle = COLORS.floor;
+  if (inFloor) for (const corner of outline) { const [x, y] = onFloor(corner); context.fillRect(x - 4, y - 4, 8, 8); }
+}
+
+const cornerUnder = (x, y) => outline.findIndex(corner => { const [u, v] = onFloor(corner); return Math.hypot(u - x, v - y) <= GRAB + 2; });
+
+// Where a new corner belongs: into the side that it makes least longer.
+function sideFor(p) {
+  const longer = outline.map((a, n) => {
+    const b = outline[(n + 1) % outline.length];
+    return Math.hypot(a[0] - p[0], a[1] - p[1]) + Math.hypot(b[0] - p[0], b[1] - p[1]) - Math.hypot(a[0] - b[0], a[1] - b[1]);
+  });
+  return outline.length < 3 ? outline.length : longer.indexOf(Math.min(...longer)) + 1;
+}
+
+function areaOf() {
+  let twice = 0;
+  outline.forEach(([x, y], n) => { const [u, v] = outline[(n + 1) % outline.length]; twice += x * v - u * y; });
+  return Math.abs(twice) / 2;
 }
 
 // ---- handles: the four sides and corners of the chosen box in a view that shows its axes i and j ----
@@ -300,6 +338,13 @@ function begin(event, view, i, j) {
   if (view === plan && (event.button || held)) drag = { ...start, kind: "pan" };
   else if (event.button) return;
   else if (view === plan && !inPlan) drag = { ...start, kind: "orbit" };
+  else if (view === plan && inFloor) {
+    let corner = cornerUnder(x, y);
+    const added = corner < 0;
+    if (added) outline.splice(corner = sideFor(from), 0, [round(from[0], 4), round(from[1], 4)]);
+    drag = { ...start, kind: "corner", corner, added };
+    paint();
+  }
   else {
     const grip = event.shiftKey ? null : gripUnder(view, i, j, x, y);
     if (grip) drag = { ...start, kind: grip.turn ? "turn" : "pull", pull: grip.pull };
@@ -330,6 +375,8 @@ function move(event) {
     aim();
   } else if (kind === "draw") {
     drawn = rectangle(from, p);
+  } else if (kind === "corner") {
+    outline[drag.corner] = [round(p[0], 4), round(p[1], 4)];
   } else if (kind === "turn") {
     const d = minus(p, one.center);
     put({ ...one, turn_deg: Math.atan2(d[1], d[0]) * 180 / Math.PI });
@@ -353,8 +400,13 @@ function rectangle(p, q) {
 
 async function end(event) {
   if (!drag) return;
-  const { kind, moved, before, x, y, view } = drag;
+  const { kind, moved, before, x, y, view, corner, added } = drag;
   drag = null;
+  if (kind === "corner") {
+    if (!moved && !added) outline.splice(corner, 1);
+    changed(before);
+    return;
+  }
   if (!moved && view === plan && kind !== "pan") {
     if (kind !== "pull" && kind !== "turn") choose(pick(x, y));
     return;
@@ -450,6 +502,7 @@ function show() {
   at("tilted").hidden = !one || !one.axes;
   at("undo").disabled = !past.length;
   at("redo").disabled = !future.length;
+  at("floor").textContent = outline.length > 2 ? `Floor ${areaOf().toFixed(1)} ${scene.unit && "m²"}` : "Floor";
   if (!drag) { aimSide(front, 0); aimSide(side, 1); }
   numbers();
   list();
@@ -713,6 +766,11 @@ function neighbour(by) {
   choose(boxes[(now < 0 ? (by > 0 ? 0 : boxes.length - 1) : now + by + boxes.length) % boxes.length].id);
 }
 
+at("floor").onclick = () => {
+  inFloor = !inFloor;
+  at("floor").setAttribute("aria-pressed", inFloor);
+  mode(true);
+};
 at("plan-view").onclick = () => mode(true);
 at("room-view").onclick = () => mode(false);
 at("whole").onclick = () => { wholeRoom(); aim(); paint(); };
@@ -795,7 +853,7 @@ async function start() {
   cut.min = round(scene.floor, 2);
   cut.max = round(top + 0.1, 2);
   cut.value = at("high").value = round(Math.min(scene.floor + 2.2, top + 0.1), 2);
-  at("ticks").hidden = scene.fixes;
+  at("ticks").hidden = at("floor").hidden = scene.fixes;
   if (!scene.unit) document.querySelector(".unit").textContent = "of no known unit";
   at("film").hidden = !scene.frames;
   at("scrub").max = Math.max(0, scene.frames - 1);

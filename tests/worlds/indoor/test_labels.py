@@ -25,6 +25,7 @@ from pipeline.worlds.indoor.labels.boxes import (
     PlacedBox,
     UnusableError,
     in_file,
+    outline_of,
     placed,
     upright_axes,
 )
@@ -378,3 +379,25 @@ def test_vertices_colour_what_no_frame_shows() -> None:
     for mesh in (PlyMesh(vertices, faces, red), PlyMesh(vertices, faces[:0], red)):
         assert (surface_of(mesh, no_frames()).colors == red[0]).all()
     assert (surface_of(PlyMesh(vertices, faces), no_frames()).colors != red[0]).any()
+
+
+@pytest.mark.parametrize("up", ["z", "y"])
+def test_the_outline_of_the_floor_is_written_in_the_frame_of_the_file(tmp_path: Path, up: str) -> None:
+    """A floor of 2 x 1 m in centimetres; with y up, what is north in the world is -z in the file."""
+    told = {"format": "scan2qa-scene", "version": 1, "unit": "cm", "up": up, "handedness": "right", "complete": False}
+    path = tmp_path / "scene.json"
+    path.write_text(json.dumps(told))
+    labels, corners = Labels(path), ((0.0, 0.0), (2.0, 0.0), (2.0, 1.0), (0.0, 1.0))
+    digest, _, _ = labels.read()
+    assert labels.write(Drawn(digest=digest, objects=(), complete=False, outline=())) == digest
+    digest = labels.write(Drawn(digest=digest, objects=(), complete=False, outline=corners))
+    third = json.loads(path.read_text())["outline"][2]
+    assert third == ([200, 100, 0] if up == "z" else [200, 0, -100])
+    assert outline_of(labels.read()[1]) == list(corners)
+    for same in (None, corners):
+        assert labels.write(Drawn(digest=digest, objects=(), complete=False, outline=same)) == digest
+    for bad in (corners[:2], (corners[0], corners[2], corners[1], corners[3]), ((0, 0), (1e9, 0), (0, 1))):
+        with pytest.raises(UnusableError):
+            labels.write(Drawn(digest=digest, objects=(), complete=False, outline=bad))
+    labels.write(Drawn(digest=digest, objects=(), complete=False, outline=()))
+    assert json.loads(path.read_text())["outline"] is None

@@ -14,6 +14,7 @@ from typing import Annotated, Final
 
 import numpy as np
 from pydantic import Field, FiniteFloat
+from shapely.geometry import Polygon
 
 from pipeline.core.arrays import FloatArray
 from pipeline.core.errors import RawDataError
@@ -37,6 +38,7 @@ from pipeline.worlds.indoor.readers.scene_folders import rows_of
 UPRIGHT: Final = 0.999  # cosine: a box within 2.6 degrees of upright is shown, and written when changed, as upright
 DECIMALS: Final = 5  # of lengths in the file
 _BOM: Final = "\ufeff".encode()
+CORNERS_MAX: Final = 1000
 SIDE_MAX: Final = 1000.0  # of a box, and of its place; no scene is larger
 
 
@@ -75,11 +77,13 @@ class Drawn(Model):
         digest: of the file, as `Labels` gave it.
         objects: all of them, in order.
         complete: as in `SceneDocument`.
+        outline: corners of the floor in the world frame, none to take it away; None: as it is.
     """
 
     digest: str
     objects: Annotated[tuple[PlacedBox, ...], Field(max_length=MAX_OBJECTS)]
     complete: bool | tuple[Name, ...]
+    outline: Annotated[tuple[tuple[FiniteFloat, FiniteFloat], ...], Field(max_length=CORNERS_MAX)] | None = None
 
 
 class ChangedError(Exception):
@@ -124,6 +128,8 @@ class Labels:
             members["objects"] = "[\n    " + ",\n    ".join(after) + "\n  ]" if after else "[]"
         if _listed(drawn.complete) != _listed(document.complete):
             members["complete"] = json.dumps(drawn.complete, ensure_ascii=False)
+        if drawn.outline is not None and list(drawn.outline) != outline_of(document):
+            members["outline"] = json.dumps(_outline_in_file(drawn.outline, document))
         if not members:
             return drawn.digest
         return self._replace(with_members(raw, members))
@@ -153,6 +159,29 @@ def placed(document: SceneDocument) -> list[PlacedBox]:
     """The boxes of a document in the world frame."""
     axes = Axes(document.unit, document.up, document.handedness)
     return [placed_box(item, axes, document.up) for item in document.objects]
+
+
+def outline_of(document: SceneDocument) -> list[tuple[float, float]]:
+    """Corners of the floor in the world frame, to a tenth of a millimetre; none where none are stated."""
+    if document.outline is None:
+        return []
+    corners = Axes(document.unit, document.up, document.handedness).points(np.array(document.outline))
+    return [(float(x), float(y)) for x, y in corners[:, :2].round(4) + 0.0]
+
+
+def _outline_in_file(corners: Sequence[tuple[float, float]], document: SceneDocument) -> list[list[float]] | None:
+    """Corners as the file states them, at the height of those that it has; None without any. Raises UnusableError."""
+    if not corners:
+        return None
+    shape = Polygon(corners) if len(corners) > 2 else None
+    if shape is None or not shape.is_valid or shape.area <= 0:
+        raise UnusableError("the floor's outline crosses itself or has no area: move its corners")
+    if np.abs(corners).max() > SIDE_MAX:
+        raise UnusableError(f"a corner of the floor is over {SIDE_MAX:g} m away: draw it again")
+    axes = Axes(document.unit, document.up, document.handedness)
+    height = axes.points(np.array(document.outline))[:, 2].mean() if document.outline else 0.0
+    places = np.column_stack([np.array(corners), np.full(len(corners), height)]) @ axes.turn / axes.scale
+    return [[float(v) for v in place] for place in places.round(DECIMALS) + 0.0]
 
 
 def upright_axes(turn_deg: float) -> FloatArray:

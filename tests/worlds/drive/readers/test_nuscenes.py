@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import random
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +26,7 @@ from pipeline.worlds.drive.readers.nuscenes import NuScenes
 from tests.conftest import REAL_DATA
 from tests.worlds.drive.drives import found, read
 from tests.worlds.drive.made_nuscenes import TABLES, Table, tables_of, write_tables
+from tests.worlds.indoor.test_converters import spoilt
 
 KEYFRAME = REAL_DATA / "captures" / "nuscenes_frame"
 LYFT = REAL_DATA / "captures" / "lyft_tables"
@@ -299,3 +302,25 @@ def test_a_scene_is_remembered_by_its_own_rows_alone(tmp_path: Path, planned: Dr
     after = {name: read(root, NuScenes(), name) for name in ("one", "two")}
     assert after["one"] == before["one"]
     assert after["two"].source.sha256 != before["two"].source.sha256
+
+
+@pytest.mark.slow
+def test_mutated_tables_are_named(tmp_path: Path, tables: dict[str, Table]) -> None:
+    """200, each of one table: bytes changed, or a value put in place of a row's; read, or refused by a name of ours."""
+    odd = (None, -1, 1e308, float("nan"), "x", [], {}, True, 10**30, "\ud800")
+    paths = sorted((write_tables(tmp_path, tables) / TABLES).glob("*.json"))
+    chance = random.Random(32)  # noqa: S311
+    for number in range(200):
+        path = chance.choice(paths)
+        sound = path.read_bytes()
+        if number % 2:
+            rows = json.loads(sound)
+            row = chance.choice(rows)
+            row[chance.choice(list(row))] = chance.choice(odd)
+            path.write_text(json.dumps(rows))
+        else:
+            path.write_bytes(spoilt(sound, chance))
+        with suppress(RawDataError):
+            for ref in NuScenes().scenes(tmp_path).scenes:
+                NuScenes().read(SceneFiles(tmp_path, ref)).model_dump_json()
+        path.write_bytes(sound)
