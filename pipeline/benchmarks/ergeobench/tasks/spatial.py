@@ -159,7 +159,8 @@ class YawEstimation(SeenTask):
             rng = self.rng(view, seen.id)
             centre = list(BINS)[int(rng.integers(len(BINS)))]
             least = max(view.rules.yaw_margin_deg, view.error_deg(i))
-            case.require("bearing_unsure", least, "<", BIN_DEG / 2, "deg", seen.id)
+            if seen.id in view.landmarks:
+                case.require("bearing_unsure", least, "<", BIN_DEG / 2, "deg", seen.id)
             room = BIN_DEG / 2 - least
             shots = view.towards(seen.yaw_deg, centre - room, centre + room, rng) if case.refusal is None else []
             shot = view.first_lone(i, shots)
@@ -189,7 +190,8 @@ class Positioning(SeenTask):
             case = self.about(view, i)
             rng = self.rng(view, seen.id)
             answer = list(CELLS)[int(rng.integers(len(CELLS)))]
-            case.require("pitch_unknown", float(seen.id not in view.landmarks), ">=", 1, "pitches", seen.id)
+            if seen.id in view.landmarks:
+                case.refuse("pitch_unknown", 0, 1, "pitches")
             middle_deg = (seen.pitch_low_deg + seen.pitch_high_deg) / 2
             tilts = [abs(s.pitch_deg) for y in ROWS.values() if (s := aimed(seen.yaw_deg, middle_deg, 0.0, y))]
             steepest = max(tilts) if len(tilts) == len(ROWS) else 90.0
