@@ -101,7 +101,7 @@ docs: $(READY) ## write docs/reference: reasons and findings with a picture each
 	$(BIN)/scan2qa reference
 
 COMPILE = uv pip compile --universal --python-version 3.11 --generate-hashes --quiet --custom-compile-command "make lock" $(ARGS)
-BUILDS := $(addprefix --extra ,scans flights models review dask s3 setup)
+BUILDS := $(addprefix --extra ,scans flights places models review dask s3 setup)
 lock: ## resolve requirements.lock and requirements-dev.lock again (needs uv) [ARGS=--upgrade]
 	@command -v uv >/dev/null || { echo "make lock needs uv: pip install uv" >&2; exit 1; }
 	$(COMPILE) $(BUILDS) pyproject.toml -o requirements.lock
