@@ -49,6 +49,7 @@ class Card:
         given_away: task -> attacker -> what it earns on the published benchmark without the videos.
         chosen: reasons of its own by which it chooses among candidates that could be asked.
         told: findings of scenes that the card gives in full.
+        remarks: lines that its questions (`core.tables.QUESTIONS`) give the card.
         captioned: folder of the release with a PNG of each question and its words, by its id; empty: none.
     """
 
@@ -64,6 +65,7 @@ class Card:
     given_away: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     chosen: frozenset[str] = frozenset()
     told: frozenset[str] = frozenset()
+    remarks: Callable[[pa.Table], list[str]] = lambda asked: []
     captioned: str = ""
 
 

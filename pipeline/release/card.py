@@ -75,7 +75,7 @@ def dataset_card(
         | _of_tables(parts, benchmark)
         | _of_scenes(scenes, settings, benchmark)
         | _of_counts(summary)
-        | {"told": _told(summary, benchmark.card.told)}
+        | {"told": _told(summary, benchmark.card.told), "own_remarks": benchmark.card.remarks(asked)}
         | text_only_context(summary["blind"], settings, summary["models"], benchmark.card.given_away)
         | {name: sum(row.get(r, 0) for row in summary["rejections"].values()) for r, name in HELD.items()}
         | {"unanswered": unanswered([ModelTotals.model_validate(model) for model in summary["models"]])}

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import pyarrow as pa
 
 from pipeline.benchmarks.benchmark import Card
 from pipeline.benchmarks.cityeqa.raw import ANSWER_TYPES
-from pipeline.benchmarks.cityeqa.released import AXES, POSES
+from pipeline.benchmarks.cityeqa.released import AXES, CATEGORIES, POSES
 from pipeline.core.identity import digest_of
 from pipeline.core.templates import load_table
 from pipeline.questions.published import Columns, Splits
@@ -18,6 +18,7 @@ from pipeline.questions.published import Columns, Splits
 # mean, the paper's agent 24 of at most 50 (CityEQA, table 2).
 EASY_STEPS: Final = 12
 MEDIUM_STEPS: Final = 25
+STEPS_MAX: Final = 50  # that agents have (CityEQA, table 2)
 TRAIN: Final = 0.7
 VALIDATION: Final = 0.1
 
@@ -29,7 +30,7 @@ def table(asked: pa.Table, pruned: Collection[int]) -> pa.Table:
 
 def _public(row: Mapping[str, Any]) -> dict[str, Any]:
     facts = {(fact["name"], fact["subject"]): fact["value"] for fact in row["evidence"] or ()}
-    steps = round(facts["oracle_steps", "all"])
+    steps = steps_of(row)
     return {
         "question_id": row["id"],
         "question": row["text"],
@@ -48,6 +49,26 @@ def _public(row: Mapping[str, Any]) -> dict[str, Any]:
         "oracle_x": [x for x, _ in way_of(row["evidence"] or ())],
         "oracle_y": [y for _, y in way_of(row["evidence"] or ())],
     }
+
+
+def steps_of(row: Mapping[str, Any]) -> int:
+    """Moves and turns of the oracle in a question's evidence."""
+    return next(
+        round(f["value"]) for f in row["evidence"] or () if (f["name"], f["subject"]) == ("oracle_steps", "all")
+    )
+
+
+def within_steps(steps: Iterable[tuple[str, float]]) -> list[str]:
+    """Of categories and oracle steps of tasks, a line that tells the share by category; none where none is known."""
+    of: dict[str, list[bool]] = {}
+    for category, count in steps:
+        of.setdefault(category, []).append(count <= STEPS_MAX)
+    told = [f"{name} {sum(of[name]) / len(of[name]):.2f} of {len(of[name])}" for name in CATEGORIES if name in of]
+    return [f"Within {STEPS_MAX} steps the oracle solves: {', '.join(told)}."] if told else []
+
+
+def _remarks(asked: pa.Table) -> list[str]:
+    return within_steps((row["task"], steps_of(row)) for row in asked.select(["task", "evidence"]).to_pylist())
 
 
 def way_of(evidence: Sequence[Mapping[str, Any]]) -> list[list[float]]:
@@ -90,5 +111,6 @@ CARD: Final = Card(
     module=__name__,
     chosen=frozenset({"answer_more_frequent"}),
     told=frozenset({"map_quality"}),
+    remarks=_remarks,
     **load_table("cityeqa/card"),
 )

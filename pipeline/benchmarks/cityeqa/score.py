@@ -16,6 +16,7 @@ from typing import Final
 import numpy as np
 from pydantic import Field
 
+from pipeline.benchmarks.cityeqa.columns import within_steps
 from pipeline.benchmarks.cityeqa.raw import ANSWER_TYPES, answer_type
 from pipeline.benchmarks.cityeqa.released import CATEGORIES, ReleasedTask, off_deg, pose_of, read_released
 from pipeline.benchmarks.cityeqa.wording import parse
@@ -47,7 +48,6 @@ NE_3D, NE_2D, NE_L1 = "ne_euclid3d", "ne_euclid2d", "ne_l1"
 NOT_JUDGED, OTHER_START = "not_judged", "other_start"
 PATH_M: Final = "path_m"  # column with the length of the shortest path, which the release of the paper does not have
 ORACLE_STEPS: Final = "oracle_steps"  # likewise with its moves and turns
-STEPS_MAX: Final = 50  # that agents have (CityEQA, table 2)
 SAME_PLACE_M, SAME_YAW_DEG = 0.5, 1.0  # of the first step and the start
 METRICS: Final = {
     QAA: Metric("QAA (1-5)", 2, highest=5.0),
@@ -114,14 +114,9 @@ def mark(answers: Sequence[Answer], settings: CityScoreSettings, ask: Ask | None
 
 
 def _of_the_oracle(answers: Sequence[Answer]) -> list[str]:
-    """The share of tasks, by category, solved by the oracle in `STEPS_MAX` steps; none where none is known."""
-    told = []
-    for name in CATEGORIES:
-        rows = [a.question.rest for a in answers if a.question.question_type == name]
-        steps = [float(row[ORACLE_STEPS]) for row in rows if isinstance(row.get(ORACLE_STEPS), int | float)]
-        if steps:
-            told.append(f"{name} {np.mean(np.array(steps) <= STEPS_MAX):.2f} of {len(steps)}")
-    return [f"Within {STEPS_MAX} steps the oracle solves: {', '.join(told)}."] if told else []
+    """The share of tasks, by category, that the oracle solves within the steps of agents."""
+    known = ((a.question.question_type, a.question.rest.get(ORACLE_STEPS)) for a in answers)
+    return within_steps((category, steps) for category, steps in known if isinstance(steps, int | float))
 
 
 _YES_OR_NO: Final = frozenset({"yes", "no"})

@@ -5,8 +5,10 @@ import math
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
+from pipeline.benchmarks.cityeqa.columns import CARD
 from pipeline.benchmarks.cityeqa.score import JUDGE, SCORE, CityScoreSettings
 from pipeline.core.errors import ConfigError
 from pipeline.questions.scoring_protocol import Answer
@@ -220,3 +222,14 @@ def test_the_judge_is_asked_as_in_the_paper(tmp_path: Path) -> None:
         "Your Turn:\nQuestion: There is a building to the south of you. To the east of the building, there is a "
         "parking lot. Please tell me How many cars in the parking lot?\nAnswer: 8\nResponse: 8 or {{ 9 }}"
     )
+
+
+def test_the_card_tells_what_the_oracle_solves() -> None:
+    steps = [("Counting", 50.0), ("Counting", 51.0), ("Object Recognition", 7.0)]
+    rows = [
+        {"task": task, "evidence": [{"name": "oracle_steps", "subject": "all", "value": value}]}
+        for task, value in steps
+    ]
+    assert CARD.remarks(pa.Table.from_pylist(rows)) == [
+        "Within 50 steps the oracle solves: Object Recognition 1.00 of 1, Counting 0.50 of 2."
+    ]
