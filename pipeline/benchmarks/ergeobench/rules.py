@@ -73,7 +73,15 @@ class ErgeoRules(Limits):
     letter_min_deg: Degrees = Field(
         default=0.7, gt=0, description="width per letter of a name that must be read to tell what a place is: 5 pixels"
     )
+    read_share_min: Share = Field(
+        default=0.7,
+        gt=0,
+        description="of a name's letters that OCR reads (observe.panorama.ocr), in place of the width",
+    )
     visible_share_min: Share = Field(default=0.6, gt=0, description="of an object; unmeasured: people saw it")
+    front_share_min: float = Field(
+        default=0.8, ge=0, le=2, description="of the usual width over height of what one knows by its front: a bus stop"
+    )
     apart_deg: Degrees = Field(default=3.0, description="between a view and another object of the same label")
     # Of landmarks of the map
     map_coverage_min: Share = Field(

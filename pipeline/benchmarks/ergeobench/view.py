@@ -18,11 +18,15 @@ from pipeline.benchmarks.ergeobench.images import FOV_DEG
 from pipeline.benchmarks.ergeobench.rules import ErgeoRules
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.core.identity import rng_for
+from pipeline.core.templates import load_table
 from pipeline.geometry.views import View, turned_deg
 from pipeline.questions.gate import Shown, alike
 from pipeline.questions.rules import Measure, rule
 from pipeline.worlds.panorama.facts import Panorama, PanoramaLandmark, PanoramaObject, PanoramaScene
 
+_SIZES: Final = load_table("city/looks")["sizes"]
+# Kinds of places that one knows by their front and by no name: usual width over height.
+FRONTS: Final = {kind: _SIZES[noun][0] / _SIZES[noun][2] for kind, noun in (("bus_stop", "bus stop"),)}
 EYE_M: Final = 2.5  # above the ground, where the camera's height is not known
 TOP_DEG: Final = 25.0  # of a landmark: it is known by what is below, and may go on beyond a level view
 TURNS: Final = 36  # level views of a panorama: questions share them, so that few pictures show much
@@ -160,8 +164,13 @@ class ErgeoView:
         ]
         if seen.kind is not None:
             found += self.legible(i)
+        if seen.kind in FRONTS:  # from aside it is a narrow box
+            front = seen.width_deg / max(height_deg, 1e-9) / FRONTS[seen.kind]
+            found.append(rule("seen_edge_on", front, ">=", rules.front_share_min, "of its usual width over height"))
         if seen.visible_share is not None:
-            found.append(rule("occluded", seen.visible_share, ">=", rules.visible_share_min, "share"))
+            # What its sign tells is not told by half of it.
+            least = rules.visible_share_min if seen.kind is None else rules.poi_visible_share_min
+            found.append(rule("occluded", seen.visible_share, ">=", least, "share"))
         if is_named:
             is_complete = float(seen.label in self.facts.complete)
             found.append(rule("label_not_complete", is_complete, ">=", 1, "labels of which all are known"))
@@ -170,6 +179,8 @@ class ErgeoView:
     def legible(self, i: int) -> tuple[Measure, ...]:
         """Whether its name can be read, where it has one."""
         seen = self.objects[i]
+        if seen.name and seen.read_share is not None:
+            return (rule("sign_not_read", seen.read_share, ">=", self.rules.read_share_min, "share of its letters"),)
         return (self._letters(seen.width_deg, seen.name),) if seen.name else ()
 
     def _letters(self, width_deg: float, name: str) -> Measure:

@@ -75,6 +75,9 @@ class PanoramaObject(Model):
         default=None, description="from the camera, level with the ground"
     )
     visible_share: Share | None = Field(default=None, description="of what would be seen with nothing before it")
+    read_share: Share | None = Field(
+        default=None, description="of its name's letters: those that OCR reads in a view; None: not tried"
+    )
     place: Vec2 | None = Field(default=None, description="of its middle, where heading and distance are known")
     doubt: str | None = Field(default=None, description="why nothing is asked of it; None: all is well")
     source_tags: dict[str, str] = Field(default_factory=dict, description="for each fact, who or what says so")
@@ -227,6 +230,7 @@ class PanoramaConfig(Limits):
         default=100.0, le=100_000, ge=0, description="to the border of its country, and of its city"
     )
     landmark_reach_m: Metres = Field(default=150.0, gt=0, le=400, description="within which a map's named things count")
+    ocr: bool = Field(default=False, description="whether RapidOCR tries to read the names of places (extra [ocr])")
     position_error_m: Metres = Field(
         default=4.0, gt=0, le=100, description="of the camera against the map, and what accuracy_m has over it"
     )

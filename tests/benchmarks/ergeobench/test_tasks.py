@@ -127,6 +127,9 @@ def test_sectors(turn: float, name: str) -> None:
         ("Yaw Estimation", [seen("a", 179)], ""),
         ("Yaw Estimation", [seen("a", 0, visible_share=0.59)], "occluded"),
         ("Yaw Estimation", [seen("a", 0, visible_share=None)], ""),
+        ("Yaw Estimation", [seen("a", 0, kind="hotel", visible_share=0.74)], "occluded"),
+        ("Yaw Estimation", [seen("a", 0, kind="bus_stop", width_deg=7.9)], "seen_edge_on"),  # 8 high: 0.79 of 1.25
+        ("Yaw Estimation", [seen("a", 0, kind="bus_stop", width_deg=8.1)], ""),
         ("Yaw Estimation", [seen("a", 0, width_deg=2.4)], "too_small_to_tell"),
         ("Yaw Estimation", [seen("a", 0, width_deg=41.0)], "too_wide_for_a_place"),
         ("Yaw Estimation", [seen("a", 0, doubt="moves")], "object_in_doubt"),
@@ -196,7 +199,7 @@ def test_a_need_is_asked_where_one_place_serves_it() -> None:
     assert reason(scene(bank, books, poi("d", -13, "post_office")), "Single-View") == "two_serve_the_need", "it may"
     assert reason(scene(poi("a", 0, "bank", 61.0), books), "Single-View") == "too_far_to_walk"
     hidden = bank.model_copy(update={"visible_share": 0.74})
-    assert reason(scene(hidden, books, cafe), "Single-View") == "too_hidden_to_tell"
+    assert reason(scene(hidden, books, cafe), "Single-View") == "occluded"
     assert reason(scene(hidden.model_copy(update={"visible_share": 0.75}), books, cafe), "Single-View") == ""
     assert reason(scene(bank, books, cafe), "Dual-View") == ""
     assert reason(scene(seen("a", 0), FAR), "Dual-View", "p1") == "no_places_known"

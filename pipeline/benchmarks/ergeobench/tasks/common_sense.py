@@ -85,10 +85,6 @@ class NeedTask(SeenTask):
         """A candidate about places that can be told and reached; their labels need not tell which one is meant."""
         case = self.about(view, *members, more=[need.need], is_named=False)
         for seen in (view.objects[i] for i in members):
-            if seen.visible_share is not None:
-                case.require(
-                    "too_hidden_to_tell", seen.visible_share, ">=", view.rules.poi_visible_share_min, "share", seen.id
-                )
             case.require("too_small_to_tell", seen.width_deg, ">=", view.rules.poi_min_deg, "deg", seen.id)
             alone = float(view.shown.knows_all(seen.label))
             case.require("others_not_logged", alone, ">=", 1, "kinds known whole", seen.id)

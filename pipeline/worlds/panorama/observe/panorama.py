@@ -26,6 +26,7 @@ from pipeline.worlds.panorama.observe.picture import (
     thumbnail,
 )
 from pipeline.worlds.panorama.observe.place import DEPTH, find_place, measure_objects
+from pipeline.worlds.panorama.observe.sign_ocr import with_signs_read
 
 _ROOF_M: Final = 12.0  # above the camera: nearer all over, it may be a ceiling
 _ROOFED: Final = 0.9  # of the sky above 60 degrees
@@ -63,6 +64,8 @@ def observe_panorama(scene: PanoramaScene, geometry: PanoramaGeometry, config: P
         findings.add(*around[1])
         facts = facts.model_copy(update=landmarks_of(facts, around[0], config))
     facts = facts.model_copy(update={"objects": measure_objects(facts, depth_m, findings)})
+    if config.ocr and facts.picture.crop is None:
+        facts = facts.model_copy(update={"objects": with_signs_read(facts, color)})
     return _with(scene, facts, findings)
 
 
