@@ -92,7 +92,7 @@ PLANTED: dict[str, tuple[PanoramaScene, str, str, tuple[Any, ...]]] = {
         sphere(BANK, BOOKS, place("c", -12.0, None, "store front")), TWO, "a", ("two_serve_the_need", 1, 0),
     ),
     "a bank behind a bus": (
-        sphere(place("a", 0, "bank", visible_share=0.7), BOOKS), NEED, "a", ("too_hidden_to_tell", 0.7, 0.75),
+        sphere(place("a", 0, "bank", visible_share=0.7), BOOKS), NEED, "a", ("occluded", 0.7, 0.75),
     ),
     "what the picture does not hold": (HALF, "Infrastructure", "p1", ("not_all_around", 180, 360)),
     "a part of the picture that is black": (HALF, TURNS, "p1", ("not_all_around", 180, 360)),
