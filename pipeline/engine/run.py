@@ -13,7 +13,7 @@ from pipeline.engine.inputs import RawInput
 from pipeline.engine.job import Job, JobResult, batches_of, run_job
 from pipeline.engine.lease import Lease
 from pipeline.engine.manifest import Entry, Outcome
-from pipeline.engine.plan import Planner, Step, known
+from pipeline.engine.plan import WHOLE, Planner, Step, known
 from pipeline.engine.stage import REPLIES_FILE, STORE, Progress, Stage
 from pipeline.engine.store import Result, Store
 from pipeline.llm.base import ModelSpec
@@ -96,9 +96,8 @@ class Runner:
     def _job(self, unit: str, steps: Sequence[Step]) -> Job:
         of_build = steps[0].spec.of_build
         outputs = {
-            stage: found if of_build else {unit: found[unit]}
+            stage: found if of_build else {u: found[u] for u in (unit, WHOLE) if u in found}
             for stage, found in self.outputs.items()
-            if of_build or unit in found
         }
         return Job(
             unit, tuple(steps), outputs, self.inputs.get(unit), self.folder, limits=self.config.limits, lease=self.lease

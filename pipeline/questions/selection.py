@@ -8,8 +8,8 @@ one who faces the tv. So no two questions of one leak group share three of the t
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, Final
@@ -18,11 +18,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipeline.core.arrays import BoolArray, IntArray
+from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.core.identity import rng_for
 from pipeline.core.tables import QUESTIONS, REJECTIONS, SELECTED, UNCHECKED, unchecked_in
 from pipeline.core.templates import load_template
 from pipeline.questions.arrays import ANNOTATED, WRITTEN
+from pipeline.questions.balance import UNBALANCED, Balance, Classes, Tally, drawn, limits, weights
 from pipeline.questions.choices import LETTERS, balanced_letters, draw_options, lettered, numeric_choices, order_options
 from pipeline.questions.gate import MOST, TOO_FINE
 from pipeline.questions.task import Choice, FreeText, Number, Task
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
 
 THINNED: Final = "thinned"
+TOO_COMMON: Final = "answer_too_common"
 OVER_CAP: Final = "over_cap"
 SHARES: Final = "shares_objects"
 SAME_FACT: Final = "same_fact"  # flag of a candidate ("same_fact: NAME"): others of the name follow from the same fact
@@ -82,14 +84,17 @@ def select(
     *,
     most: Mapping[str, int | None] | None = None,
     as_released: bool = False,
+    balance: Balance = UNBALANCED,
 ) -> pa.Table:
     """Questions and rejections of one scene (`SELECTED`), of each task at most as many questions as `caps_of` says.
 
-    Answers take turns: the candidates of each answer are ranked by id (a hash), and first ranks go before second
-    ones. So the answers are as even as the candidates allow, and a new candidate displaces at most one other. Routes
+    Classes of what one would have to guess (`Task.guess_classes`) take turns: the candidates of each are ranked by id
+    (a hash), and first ranks go before second ones, those of a class of more weight before others. So the classes are
+    as even as the candidates allow, and a new candidate displaces at most one other. Routes
     written by people go before all others. Of candidates that are asked less often than they occur (``share``), a lot
     drawn by the id takes the others out before. Candidates of tasks with a leak group are spread over what they name
-    instead (`spread`), where one new candidate may displace several, and even over `Task.guess_classes`.
+    as well (`spread`), where one new candidate may displace several. Of what is left, a lot takes out what is more
+    frequent over all scenes (`Balance.limits`).
 
     Questions that no second model has confirmed (`UNCHECKED`) are held back from the release: they have the same caps
     and letters of their own, and take no place of another.
@@ -100,8 +105,96 @@ def select(
         cap: most questions of a task.
         shares: see `caps_of`.
         most: see `caps_of`.
-        as_released: repeats a released benchmark: its wording, and no spreading.
+        as_released: repeats a released benchmark: its wording, answers that take turns, and no spreading.
+        balance: of all scenes.
     """
+    chosen = choose(candidates, tasks, cap, shares, most=most, as_released=as_released, weighed=balance.weights)
+    asked = chosen.asked
+    classes = zip(asked["task"].tolist(), asked["guess"].tolist(), strict=True)
+    limit = [balance.limits.get(task, {}).get(guess, 1.0) for task, guess in classes]
+    asked = asked.assign(limit=limit, lot=[drawn(number, TOO_COMMON) for number in asked["id"].tolist()])
+    common = asked["kept"] & ~asked["held"] & asked["found"] & (asked["lot"] >= asked["limit"])
+    kept = asked[asked["kept"] & ~common].sort_values(["task", "id"])
+    questions = _questions(candidates.take(pa.array(kept.index)), tasks, as_released=as_released)
+    rejected = [
+        candidates.filter(pc.is_valid(candidates["reason"])).select(REJECTIONS.names),
+        _refused(candidates, asked[asked["place"] > asked["cap"]], OVER_CAP, ("place", "cap"), "place"),
+        _refused(candidates, _beyond(asked, "shared", SHARED_MAX), SHARES, ("shared", "limit"), "objects"),
+        _refused(candidates, _beyond(asked, "told", TOLD_MAX), SAME_FACT, ("told", "limit"), "questions"),
+        _refused(candidates, asked[common], TOO_COMMON, ("lot", "limit"), "share"),
+        _refused(candidates, chosen.thinned, THINNED, ("lot", "share"), "share"),
+    ]
+    ordered = pa.concat_tables(rejected).sort_by([("task", "ascending"), ("id", "ascending")])
+    return pa.concat_tables([questions, ordered], promote_options="default").select(SELECTED.names)
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """What is asked of one scene, before the balance over all.
+
+    Attributes:
+        asked: all that could be asked, by rows of the candidates; ``kept`` says whether it is, ``guess`` its class.
+        thinned: what a lot took out before.
+    """
+
+    asked: pd.DataFrame
+    thinned: pd.DataFrame
+
+    def tallies(self, scene: str) -> dict[str, Tally]:
+        """Candidates of each class, and how many are asked, by task."""
+        own = self.asked[~self.asked["held"] & self.asked["found"]]
+        classes: dict[str, Counter[str]] = defaultdict(Counter)
+        for task, guess in zip(own["task"].tolist(), own["guess"].tolist(), strict=True):
+            classes[task][guess] += 1
+        reach = Counter(own["task"][own["kept"]].tolist())
+        return {task: Tally(scene, found, reach[task]) for task, found in classes.items()}
+
+    def lots(self) -> Iterator[tuple[str, str, float]]:
+        """Task, class and lot of each question that may be too frequent."""
+        own = self.asked[self.asked["kept"] & ~self.asked["held"] & self.asked["found"]]
+        for number, task, guess in zip(own["id"].tolist(), own["task"].tolist(), own["guess"].tolist(), strict=True):
+            yield task, guess, drawn(number, TOO_COMMON)
+
+
+def balance_of(
+    scenes: Callable[[], Iterable[tuple[str, pa.Table]]],
+    tasks: Mapping[str, Task[Any]],
+    cap: int,
+    shares: Mapping[str, int] | None = None,
+    most: Mapping[str, int | None] | None = None,
+) -> Balance:
+    """The balance of a build.
+
+    Args:
+        scenes: gives each scene's id and candidates, one after the other; called twice, so that none need be kept.
+        tasks: see `select`, as the others.
+        cap: as there.
+        shares: as there.
+        most: as there.
+    """
+    tallies: dict[str, list[Tally]] = defaultdict(list)
+    for scene, candidates in scenes():
+        for task, tally in choose(candidates, tasks, cap, shares, most=most).tallies(scene).items():
+            tallies[task].append(tally)
+    weighed = weights(tallies)
+    lots: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for _, candidates in scenes():
+        for task, guess, lot in choose(candidates, tasks, cap, shares, most=most, weighed=weighed).lots():
+            lots[task][guess].append(lot)
+    return Balance(weighed, limits(lots))
+
+
+def choose(
+    candidates: pa.Table,
+    tasks: Mapping[str, Task[Any]],
+    cap: int,
+    shares: Mapping[str, int] | None = None,
+    *,
+    most: Mapping[str, int | None] | None = None,
+    as_released: bool = False,
+    weighed: Classes | None = None,
+) -> Chosen:
+    """What of one scene's candidates is asked; see `select`."""
     frame = candidates.select(["id", "task", "answer", "reason", "share"]).to_pandas()
     frame["found"] = ~_written(candidates)
     frame["held"] = unchecked_in(candidates).to_numpy()
@@ -110,7 +203,11 @@ def select(
     frame.loc[rare.index, "lot"] = [rng_for(number, THINNED).random() for number in rare["id"].tolist()]
     thinned = frame[frame["reason"].isna() & (frame["lot"] >= frame["share"])]
     asked = frame[frame["reason"].isna()].drop(index=thinned.index).sort_values(["found", "id"])
-    asked["turn"] = asked.groupby(["task", "held", "found", "answer"], sort=False).cumcount()
+    asked["guess"], asked["start"], asked["weight"] = asked["answer"], 0.0, 1.0
+    if not as_released:
+        _classify(asked, candidates, tasks, weighed or {})
+    rank = asked.groupby(["task", "held", "found", "guess"], sort=False).cumcount()
+    asked["turn"] = (rank + asked["start"]) / asked["weight"]
     caps = caps_of(tasks, cap, shares or {}, most, times_held(ends_at(candidates)))
     asked["turn"], asked["shared"] = (asked["turn"], 0) if as_released else _spread(asked, candidates, tasks, caps)
     asked = asked.sort_values(["found", "turn", "id"])
@@ -120,17 +217,23 @@ def select(
     apart &= asked["told"] <= TOLD_MAX
     asked["place"] = asked[apart].groupby(["task", "held"], sort=False).cumcount() + 1
     asked["cap"] = asked["task"].map(caps).astype("int64")
-    kept = asked[asked["place"] <= asked["cap"]].sort_values(["task", "id"])
-    questions = _questions(candidates.take(pa.array(kept.index)), tasks, as_released=as_released)
-    rejected = [
-        candidates.filter(pc.is_valid(candidates["reason"])).select(REJECTIONS.names),
-        _refused(candidates, asked[asked["place"] > asked["cap"]], OVER_CAP, ("place", "cap"), "place"),
-        _refused(candidates, _beyond(asked, "shared", SHARED_MAX), SHARES, ("shared", "limit"), "objects"),
-        _refused(candidates, _beyond(asked, "told", TOLD_MAX), SAME_FACT, ("told", "limit"), "questions"),
-        _refused(candidates, thinned, THINNED, ("lot", "share"), "share"),
-    ]
-    ordered = pa.concat_tables(rejected).sort_by([("task", "ascending"), ("id", "ascending")])
-    return pa.concat_tables([questions, ordered], promote_options="default").select(SELECTED.names)
+    asked["kept"] = asked["place"] <= asked["cap"]
+    return Chosen(asked, thinned)
+
+
+def _classify(asked: pd.DataFrame, candidates: pa.Table, tasks: Mapping[str, Task[Any]], weighed: Classes) -> None:
+    """Enters of each askable candidate its class (`Task.guess_classes`), and the start and weight of that."""
+    guess, of, operands = asked["answer"].to_numpy(object), asked["task"].to_numpy(str), candidates["operands"]
+    rows = asked.index.to_numpy()
+    for name in np.unique(of):
+        own = of == name
+        lists = operands.take(pa.array(rows[own])).combine_chunks()
+        guess[own] = tasks[name].guess_classes(lists, guess[own])
+    classes = list(zip(of.tolist(), guess.tolist(), strict=True))
+    start = {key: drawn(str(candidates["scene"][0]), *key) for key in set(classes)}
+    asked["guess"] = guess
+    asked["start"] = [start[key] for key in classes]
+    asked["weight"] = [weighed.get(task, {}).get(name, 1.0) for task, name in classes]
 
 
 def _beyond(asked: pd.DataFrame, column: str, limit: int) -> pd.DataFrame:
@@ -192,14 +295,11 @@ def _spread(
         rows = members.sort_values("id")
         named = candidates["operands"].combine_chunks().take(pa.array(rows.index)).flatten().dictionary_encode()
         things = named.indices.to_numpy().astype(np.intp).reshape(len(rows), -1)
-        operands = named.dictionary.to_numpy(zero_copy_only=False)[things]
         task, names = pd.factorize(rows["task"], sort=True)
-        guess = np.empty(len(rows), dtype=np.intp)
-        for number, name in enumerate(names):
-            own = task == number
-            rng = rng_for(str(candidates["scene"][0]), name, "guesses")
-            guess[own] = tasks[name].guess_classes(operands[own], rows["answer"].to_numpy(object)[own], rng)
-        offered = SpreadInput(task, guess, things)
+        _, first, which = np.unique(
+            (rows["task"] + "\0" + rows["guess"]).to_numpy(str), return_index=True, return_inverse=True
+        )
+        offered = SpreadInput(task, which, things, *rows.iloc[first][["start", "weight"]].to_numpy(float).T)
         found = spread(offered, [caps[name] for name in names])
         turn[rows.index] = len(rows)
         turn[rows.index[found.chosen]] = range(len(found.chosen))
@@ -337,13 +437,17 @@ class SpreadInput:
 
     Attributes:
         task: (n,) number of the task.
-        guess: (n,) number of what one would have to guess (`Task.guess_classes`), those to be asked first lowest.
+        guess: (n,) number of the class of what one would have to guess, of its task (`Task.guess_classes`).
         things: (n, k) number of each thing that the candidate names.
+        start: (G,) in [0, 1), of each class: of classes that were right equally often the lowest goes first.
+        weight: (G,) how many times as often as others each class shall be right.
     """
 
     task: IntArray
     guess: IntArray
     things: IntArray
+    start: FloatArray
+    weight: FloatArray
 
 
 @dataclass(frozen=True)
@@ -363,10 +467,10 @@ def spread(offered: SpreadInput, caps: Sequence[int]) -> Spread:
     """Chooses at most ``caps[t]`` candidates of task t, one after the other.
 
     The task with the fewest chosen goes first, of equals that with the fewest candidates left. Of its candidates that
-    share at most `SHARED_MAX` things with each question chosen before, the first by these is taken: it names the
-    fewest things that were named before, so that everything is asked about before anything twice; what one would have
-    to guess was right least often in this task, and has the lowest number of those; its pairs of things were named
-    together least often; its things were named least often; its id is the lowest.
+    share at most `SHARED_MAX` things with each question chosen before, the first by these is taken: what one would
+    have to guess was right least often in this task, by start and weight; it names the fewest things that were named
+    before, so that everything is asked about before anything twice; its pairs of things were named together least
+    often; its things were named least often; its id is the lowest.
     """
     state = _State(offered)
     free, shared = np.ones(len(offered.task), dtype=bool), np.zeros(len(offered.task), dtype=np.intp)
@@ -398,14 +502,13 @@ class _State:
         things = int(offered.things.max(initial=-1)) + 1
         self._named = np.zeros(things, dtype=np.intp)
         self._together = np.zeros((things, things), dtype=np.intp)
-        self._guesses = int(offered.guess.max(initial=-1)) + 1
-        self._right = np.zeros((int(offered.task.max(initial=-1)) + 1, self._guesses), np.intp)
+        self._right = np.zeros(len(offered.start), np.intp)
         pairs = list(combinations(range(offered.things.shape[1]), 2))
         self._one, self._other = (np.array(column, dtype=np.intp) for column in zip(*pairs, strict=True))
 
     def best(self, rows: IntArray) -> int:
         """The first of some rows by the order that `spread` tells."""
-        burdens = (self._again, self._guessed, self._paired, self._used)
+        burdens = (self._guessed, self._again, self._paired, self._used)
         for burden in burdens:
             value = burden(rows)
             rows = rows[value == value.min()]
@@ -417,14 +520,14 @@ class _State:
         self._named[things] += 1
         self._together[things[self._one], things[self._other]] += 1
         self._together[things[self._other], things[self._one]] += 1
-        self._right[self._offered.task[row], self._offered.guess[row]] += 1
+        self._right[self._offered.guess[row]] += 1
 
     def _again(self, rows: IntArray) -> IntArray:
         return np.asarray((self._named[self._offered.things[rows]] > 0).sum(1))
 
-    def _guessed(self, rows: IntArray) -> IntArray:
+    def _guessed(self, rows: IntArray) -> FloatArray:
         guess = self._offered.guess[rows]
-        return np.asarray(self._right[self._offered.task[rows], guess] * self._guesses + guess)
+        return np.asarray((self._right[guess] + self._offered.start[guess]) / self._offered.weight[guess])
 
     def _paired(self, rows: IntArray) -> IntArray:
         things = self._offered.things[rows]

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from typing import Final, Generic, Protocol, TypeVar
 
 import numpy as np
 import pyarrow as pa
-from numpy.random import Generator
 
-from pipeline.core.arrays import IntArray, StrArray
+from pipeline.core.arrays import FloatArray, StrArray
 from pipeline.core.identity import question_ids
 from pipeline.core.schema import AnyScene, Rejection
 from pipeline.core.templates import Operands, load_template
@@ -21,10 +20,14 @@ V = TypeVar("V", bound="SceneView")
 V_contra = TypeVar("V_contra", contravariant=True)
 
 
-def drawn_order(answers: StrArray, rng: Generator) -> IntArray:
-    """Number (n,) of each answer, in a drawn order."""
-    names, number = np.unique(answers.astype(str), return_inverse=True)
-    return np.asarray(rng.permutation(len(names))[number])
+USUAL_RATIOS: Final = (2 / 3, 1.0, 1.5)  # of a number to the usual one: what is guessed is rather less or more
+
+
+def by_usual(values: FloatArray, usual: FloatArray | float) -> StrArray:
+    """Class (n,) of numbers by their ratios to usual ones."""
+    return np.array(["far below", "below", "above", "far above"], object)[
+        np.searchsorted(USUAL_RATIOS, values / usual, side="right")
+    ]
 
 
 class SceneView(Protocol):
@@ -126,16 +129,14 @@ class Task(Protocol[V_contra]):
         """
         ...
 
-    def guess_classes(self, operands: StrArray, answers: StrArray, rng: Generator) -> IntArray:
-        """The guess that makes a candidate right for someone without the video: (n,) numbers.
+    def guess_classes(self, operands: pa.ListArray, answers: StrArray) -> StrArray:
+        """The guess that makes a candidate right for someone without the video: the name (n,) of its class.
 
-        The questions of a leak group are even over these, and a scene's first ones have the lowest: so ``rng``, which
-        is the scene's own, draws which guess that is.
+        The questions of a task are even over these, within a scene and over all (`questions.balance`).
 
         Args:
-            operands: (n, k) names.
+            operands: (n,) lists of names.
             answers: (n,) in words.
-            rng: of the scene and the task.
         """
         ...
 
@@ -182,9 +183,11 @@ class TaskBase(Generic[V]):
         broken = first_broken(read_rules(view.shown, self.reads, step))
         return broken.rejection() if broken else None
 
-    def guess_classes(self, operands: StrArray, answers: StrArray, rng: Generator) -> IntArray:
-        """The answer, unless overridden."""
-        return drawn_order(answers, rng)
+    def guess_classes(self, operands: pa.ListArray, answers: StrArray) -> StrArray:
+        """The answer, or whether a number is more than is usual, unless overridden."""
+        if isinstance(self.form, Number) and self.form.usual is not None:
+            return by_usual(answers.astype(float), self.form.usual)
+        return answers
 
     def labels(self, operands: tuple[str, ...], truth: str) -> tuple[str, ...]:
         """Everything that may be offered as an option, the truth included; none unless overridden."""

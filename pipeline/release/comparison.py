@@ -19,7 +19,7 @@ from pipeline.core.parquet import table_bytes
 from pipeline.core.tables import CHECKSUMS, DEBIASED, PART_SPLITS
 from pipeline.core.templates import TEMPLATES_DIR
 from pipeline.questions.published import Columns, Published, read_published
-from pipeline.questions.selection import OVER_CAP, SAME_FACT, SHARES
+from pipeline.questions.selection import OVER_CAP, SAME_FACT, SHARES, TOO_COMMON
 from pipeline.release.tables import FIXES
 from pipeline.release.terms import plain
 
@@ -32,7 +32,7 @@ KINDS: Final[dict[Kind, str]] = {
     "removed": "is not asked any more",
     "displaced by a cap": "could be asked, but others were chosen",
 }
-CAPS: Final = frozenset({OVER_CAP, SAME_FACT, SHARES})
+CAPS: Final = frozenset({OVER_CAP, SAME_FACT, SHARES, TOO_COMMON})
 _PROVENANCE: Final = ("id", "scene", "task", "operands", "answer", "fixes")
 _MADE_FROM: Final = {  # columns of the provenance that differ where a question was made otherwise, and what that tells
     "source_sha256": "raw data",

@@ -28,7 +28,7 @@ from pipeline.engine.manifest import (
     released_manifest,
     write_outcome,
 )
-from pipeline.engine.plan import Planner, known
+from pipeline.engine.plan import WHOLE, Planner, known
 from pipeline.engine.rerun import check_fit, last_outputs, matching, units_again, with_the_rest
 from pipeline.engine.run import Execute, LocalExecutor, Runner, at_once, groups_of, run_here
 from pipeline.engine.stage import STORE, Progress, Stage, no_progress
@@ -189,7 +189,7 @@ class Builder:
             outputs = last_outputs(self._previous)
             units = units_again(stage, self._stages, self.config, self._previous, inputs, self.out)
             if stage.unit == "scene":
-                chosen = set(matching(units, scenes))
+                chosen = {*matching(units, scenes), WHOLE}
                 inputs = {unit: raw for unit, raw in inputs.items() if unit in chosen}
                 outputs = {s: {u: r for u, r in found.items() if u in chosen} for s, found in outputs.items()}
             runner = self._runner(outcome, inputs, lease, asked=True)

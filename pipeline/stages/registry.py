@@ -7,6 +7,7 @@ from typing import Final
 from pipeline.engine.stage import Stage
 from pipeline.stages.author import AUTHOR
 from pipeline.stages.author_views import AUTHOR_VIEWS
+from pipeline.stages.balance import BALANCE
 from pipeline.stages.bev_video import BEV_VIDEO
 from pipeline.stages.blind import BLIND
 from pipeline.stages.clip import CLIP
@@ -38,6 +39,7 @@ _ALL: Final[tuple[Stage, ...]] = (
     GENERATE,
     AUTHOR_VIEWS,
     AUTHOR,
+    BALANCE,
     SELECT,
     CLIP,
     VERIFY,

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any, Final
 
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.parquet import read_table, table_bytes
 from pipeline.engine.stage import Stage, StageContext
+from pipeline.questions.balance import UNBALANCED, Balance
 from pipeline.questions.selection import select
 
 if TYPE_CHECKING:
@@ -18,8 +20,15 @@ def run(context: StageContext) -> bytes:
     """Questions and rejections of a scene (`core.tables.SELECTED`)."""
     candidates, given = read_table(context.needed("author")), context.settings
     tasks, cap = BENCHMARKS[given["benchmark"]].by_name(), given["per_scene_and_task"]
+    found = context.bytes_of("balance")
     chosen = select(
-        candidates, tasks, cap, shares=given["shares"], most=given["most"], as_released=given["as_released"]
+        candidates,
+        tasks,
+        cap,
+        shares=given["shares"],
+        most=given["most"],
+        as_released=given["as_released"],
+        balance=Balance(**json.loads(found)) if found else UNBALANCED,
     )
     return table_bytes(chosen)
 
@@ -41,5 +50,12 @@ def uses(config: BuildConfig, reader: Reader | None) -> tuple[str, ...]:
 
 
 SELECT: Final = Stage(
-    name="select", suffix=".parquet", module=__name__, run=run, takes=("author",), settings=settings, uses=uses
+    name="select",
+    suffix=".parquet",
+    module=__name__,
+    run=run,
+    takes=("author",),
+    may_take=("balance",),
+    settings=settings,
+    uses=uses,
 )

@@ -320,8 +320,9 @@ def named(asked: pa.Table, leak_group: str | None) -> list[set[str]]:
 
 def triples(things: np.ndarray, task: int = 0) -> SpreadInput:
     """Candidates of one task and one answer."""
-    n = len(things)
-    return SpreadInput(np.full(n, task), np.zeros(n, dtype=np.intp), things)
+    return SpreadInput(
+        np.full(len(things), task), np.zeros(len(things), dtype=np.intp), things, np.zeros(1), np.ones(1)
+    )
 
 
 def test_by_hand_everything_is_asked_about_before_anything_twice() -> None:
@@ -337,20 +338,25 @@ def test_by_hand_everything_is_asked_about_before_anything_twice() -> None:
 
 def test_by_hand_one_set_of_three_is_asked_about_once() -> None:
     orders = np.array([(0, 1, 2), (1, 0, 2), (2, 1, 0), (0, 1, 3)])
-    offered = SpreadInput(np.array([0, 1, 2, 2]), np.zeros(4, dtype=np.intp), orders)
+    offered = replace(triples(orders), task=np.array([0, 1, 2, 2]), guess=np.array([0, 1, 2, 2]), start=np.zeros(3))
+    offered = replace(offered, weight=np.ones(3))
     found = spread(offered, [SPREAD_CAP] * 3)
     assert found.chosen.tolist() == [0, 3]  # the second task has none left
     assert found.shared.tolist() == [0, 3, 3, 0]
 
 
-def test_by_hand_answers_are_even_where_things_leave_a_choice() -> None:
-    """All candidates name other things: answers take turns."""
-    things = np.arange(18).reshape(6, 3)
+def test_by_hand_answers_are_even_by_start_and_weight_before_things_are() -> None:
+    """Answers take turns, from the lowest start on, though things are named again; twice the weight counts for two."""
+    things = np.array([*np.arange(15).reshape(5, 3), [0, 1, 15]])
     answer = np.array([0, 0, 0, 1, 1, 2])
-    found = spread(SpreadInput(np.zeros(6, dtype=np.intp), answer, things), [3])
-    assert answer[found.chosen].tolist() == [0, 1, 2]  # the lowest first
-    found = spread(SpreadInput(np.zeros(6, dtype=np.intp), 2 - answer, things), [1])
-    assert answer[found.chosen].tolist() == [2]
+
+    def found(start: list[float], weight: list[float], cap: int) -> list[int]:
+        offered = SpreadInput(np.zeros(6, dtype=np.intp), answer, things, np.array(start), np.array(weight))
+        return answer[spread(offered, [cap]).chosen].tolist()
+
+    assert found([0.0, 0.1, 0.2], [1, 1, 1], 3) == [0, 1, 2]  # the last names 0 and 1 again, which the first two do not
+    assert found([0.3, 0.1, 0.2], [1, 1, 1], 1) == [1]
+    assert found([0.3, 0.1, 0.2], [1, 2, 1], 4) == [1, 2, 0, 1]  # at 0.05, 0.2, 0.3, 0.55
 
 
 @pytest.mark.slow

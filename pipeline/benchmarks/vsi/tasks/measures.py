@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from pipeline.benchmarks.vsi.rules import WORDS, NameLists, ScanView, among, containing
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray, StrArray
@@ -13,7 +14,7 @@ from pipeline.core.schema import Rejection
 from pipeline.core.templates import Operands
 from pipeline.questions.arrays import Answers, ArrayTask, format_numbers, sets
 from pipeline.questions.rules import Check, Fact, check
-from pipeline.questions.task import Number
+from pipeline.questions.task import Number, by_usual
 from pipeline.worlds.indoor.facts import Extent
 from pipeline.worlds.indoor.sizes import TYPICAL
 
@@ -152,6 +153,10 @@ class ObjectCounting(ArrayTask[ScanView]):
             share=share,
         )
 
+    def guess_classes(self, operands: pa.ListArray, answers: StrArray) -> StrArray:
+        """The count, up to `MANY`."""
+        return np.where(answers.astype(float) < MANY, answers, f"at least {MANY}")
+
     def answer_in(self, view: ScanView, operands: IntArray, truth: StrArray, budget: int) -> Answers:
         """The number of those that the frames show, where all are either shown for sure or not at all.
 
@@ -200,6 +205,7 @@ def _at(values: npt.NDArray[Any], column: IntArray) -> npt.NDArray[Any]:
     return np.take_along_axis(values, column, 1)[:, 0]
 
 
+MANY: Final = 6  # counts from there on are rare, each of them
 CHALLENGING_SUM: Final = 4.0  # of two challenging names, each more than once
 CM_PER_M = 100.0
 
@@ -241,6 +247,12 @@ class ObjectSize(ArrayTask[ScanView]):
         least, extent = view.rules.extent_seen_min, view.in_budget(budget).extent_seen[operands[:, 0]]
         own = () if least is None else (check("extent_not_shown", extent, ">=", least, "share"),)
         return Answers(truth, (*checks, *own), facts)
+
+    def guess_classes(self, operands: pa.ListArray, answers: StrArray) -> StrArray:
+        """Whether it is larger than is usual for its name, or in general where that is not known."""
+        names = operands.flatten().to_pylist()
+        usual = [TYPICAL[name].median_m * CM_PER_M if name in TYPICAL else self.form.usual for name in names]
+        return by_usual(answers.astype(float), np.array(usual))
 
 
 COMMON_BOXES: Final = 10  # in the table of usual sizes: of so many the name tells what is usual

@@ -10,7 +10,7 @@ from typing import Final
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from numpy.random import Generator
+import pyarrow as pa
 
 from pipeline.benchmarks.vsi.rules import WORDS, ScanView, containing
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray, StrArray
@@ -85,15 +85,13 @@ class RelDistance(SampledTask[ScanView]):
             ),
         )
 
-    def guess_classes(self, operands: StrArray, answers: StrArray, rng: Generator) -> IntArray:
-        """How many of the choices are it more often, in general, than the right one; counted down from a draw.
-
-        Down: where none of the scene's candidates has what was drawn, the usual answer is not what takes its place.
-        """
-        names, index = np.unique(np.column_stack([answers, operands[:, 1:]]).astype(str), return_inverse=True)
+    def guess_classes(self, operands: pa.ListArray, answers: StrArray) -> StrArray:
+        """How many of the choices are it more often, in general, than the right one."""
+        choices = operands.flatten().to_numpy(zero_copy_only=False).reshape(len(answers), -1)[:, 1:]
+        names, index = np.unique(np.column_stack([answers, choices]).astype(str), return_inverse=True)
         share = np.array([NEAREST.get(name, OF_ANY) for name in names])[index.reshape(len(answers), -1)]
         rank = ((share[:, 1:] < share[:, :1]) if self.farthest else (share[:, 1:] > share[:, :1])).sum(1)
-        return np.asarray((rng.integers(self.choices) - rank) % self.choices)
+        return rank.astype(str).astype(object)
 
     def labels(self, operands: tuple[str, ...], truth: str) -> tuple[str, ...]:
         """The choices."""
