@@ -173,6 +173,8 @@ class Planner:
     def plan(self, stage: Stage, outputs: Outputs) -> dict[str, Step]:
         """The steps of a stage for all units that have, or are to have, what it needs; by unit, in order."""
         steps = {}
+        if stage.unit == "scene":
+            outputs = {name: self._expected(name, found) for name, found in outputs.items()}
         for unit in [WHOLE] if stage.unit == "build" else self._units(stage, outputs):
             step = self.step(stage, unit)
             taken = step.spec.taken(unit, outputs)
@@ -188,6 +190,11 @@ class Planner:
         found = self._found[stage.name].get(unit, {})
         spec = self._spec(stage, self.inputs.get(unit) if stage.needs_roots else None)
         return Step(spec, unit, self._previous.get((stage.name, unit)), found, self._asked)
+
+    def _expected(self, name: str, found: Mapping[str, Result | None]) -> Mapping[str, Result | None]:
+        """Results of a stage; what it makes of the whole build is expected to be as before while it is not known."""
+        before = self._previous.get((name, WHOLE))
+        return {WHOLE: before.output} if before and before.output and found == {WHOLE: None} else found
 
     def _units(self, stage: Stage, outputs: Outputs) -> Iterable[str]:
         if not stage.takes or stage.reads_raw:

@@ -23,7 +23,10 @@ from pipeline.core.arrays import FloatArray, IntArray
 from pipeline.core.identity import digest
 
 CLASSES_MAX: Final = 16  # a task with more (captions, names) has answers that hardly repeat: nothing to balance
-KEPT_MIN: Final = 0.9  # of a task's questions
+ONE_IN: Final = 10  # of a task's questions goes at most
+QUESTIONS_MIN: Final = (
+    40  # of a task; of fewer, chance moves the shares more than any balance, and each scene would too
+)
 _QUARTERS: Final = (1.0, 1.189207115002721, 1.4142135623730951, 1.681792830507429)  # 2 ** (n / 4), on any machine
 LADDER: Final = tuple(math.ldexp(_QUARTERS[n % 4], n // 4) for n in range(-24, 25))
 MOVES: Final = (1, 2, 4)  # steps at once, since one alone need not change what any scene asks
@@ -79,7 +82,7 @@ def _weights(task: str, tallies: Iterable[Tally]) -> dict[str, float]:
     """Steps up and down the ladder, each the best one, while it makes the classes more even over all scenes."""
     scenes = sorted(tallies, key=lambda tally: tally.scene)
     names = sorted(set(chain.from_iterable(tally.classes for tally in scenes)))
-    if not 1 < len(names) <= CLASSES_MAX:
+    if not 1 < len(names) <= CLASSES_MAX or sum(tally.reach for tally in scenes) < QUESTIONS_MIN:
         return {}
     there = np.array([[tally.classes.get(name, 0) for name in names] for tally in scenes])
     reach = np.array([tally.reach for tally in scenes])
@@ -119,9 +122,9 @@ def limits(lots: Mapping[str, Mapping[str, Sequence[float]]]) -> dict[str, dict[
     found: dict[str, dict[str, float]] = {}
     for task, classes in sorted(lots.items()):
         sizes = sorted(map(len, classes.values()), reverse=True)
-        if not 1 < len(sizes) <= CLASSES_MAX:
+        if not 1 < len(sizes) <= CLASSES_MAX or sum(sizes) < QUESTIONS_MIN:
             continue
-        most = max(sizes[1], sizes[0] - int(sum(sizes) * (1 - KEPT_MIN)))
+        most = max(sizes[1], sizes[0] - sum(sizes) // ONE_IN)
         ranked = {name: sorted(own) for name, own in sorted(classes.items()) if len(own) > most}
         found[task] = {name: (own[most - 1] + own[most]) / 2 for name, own in ranked.items()}
     return {task: own for task, own in found.items() if own}
