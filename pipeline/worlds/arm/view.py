@@ -186,11 +186,6 @@ class ArmView:
         arm = self.facts.arm
         return _table(arm.effort if arm else None, len(self.times_s), len(self.joints))
 
-    @cached_property
-    def limit_gap(self) -> FloatArray:
-        """(T, J): how far each joint is from the nearer of its limits, in its unit; below 0 beyond it."""
-        return np.asarray(np.minimum(self.angle - self.low, self.high - self.angle))
-
     # The gripper
 
     @cached_property

@@ -302,11 +302,6 @@ class DriveView:
     def _lane_tree(self) -> shapely.STRtree:
         return shapely.STRtree(self.lane_polygons)
 
-    def lane_offset_m(self, lane: int, points: FloatArray) -> FloatArray:
-        """(N,): how far points (N, 2) lie from a lane's middle line."""
-        line = shapely.LineString([(x, y) for x, y, _ in self.facts.lanes[lane].centre])
-        return np.asarray(shapely.distance(shapely.points(points), line))
-
     # What changes in steps
 
     def lit_at(self, name: str, index: int) -> tuple[str, ...] | None:

@@ -68,7 +68,6 @@ def test_lanes_hold_what_stands_in_them(scene: DriveScene) -> None:
     view = DriveView(scene)
     points = np.array([[100.0, 210.0], [101.5, 219.0], [110.0, 210.0], [np.nan, 0.0]])
     assert view.lanes_at(points) == [[0], [0], [], []]
-    assert view.lane_offset_m(0, points[:2]).tolist() == [0.0, 1.5]
 
 
 def test_a_doubt_hides_its_actor_or_its_stretch_of_it(scene: DriveScene) -> None:
