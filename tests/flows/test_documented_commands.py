@@ -19,6 +19,7 @@ from tests.builds import REPOSITORY
 
 _BLOCK = re.compile(r"(?:    )+(?:\$ )?((?:scan2qa|make|python -m tests\.bench) .*)")
 _INLINE = re.compile(r"`((?:scan2qa|make|python -m tests\.bench) [^`]+)`")
+SCAN2QA = typer.main.get_command(app)
 _PLACEHOLDER = "NAME"  # of a build
 _IN_EXAMPLES = {"tally", "toy", "generate.tasks=[object_taller]"}  # what docs/adding.md adds, and its own tests run
 
@@ -43,7 +44,7 @@ def test_it_exists(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
     elif program == "python":
         assert arguments[2] in ALL | APART
     else:
-        _parse(typer.main.get_command(app), arguments)
+        _parse(SCAN2QA, arguments)
 
 
 def _parse(command: Any, arguments: list[str]) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+from functools import cache
 from typing import Any
 
 import shapely
@@ -78,7 +79,12 @@ STREET_M = 40.0  # what is farther from every street lies on none
 
 def shape(thing: CityThing) -> Any:
     """Its footprint."""
-    return shapely.Polygon(thing.outline) if thing.outline else shapely.Point(thing.center)
+    return _shape(thing.outline, thing.center)
+
+
+@cache  # a text is tried on all things of a city, again and again
+def _shape(outline: tuple[tuple[float, ...], ...] | None, center: tuple[float, ...]) -> Any:
+    return shapely.Polygon(outline) if outline else shapely.Point(center)
 
 
 def lies(one: Any, other: Any, direction: str, reach_m: float) -> bool:
