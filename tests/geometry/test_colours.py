@@ -23,6 +23,14 @@ def test_lab_of_known_colours(rgb: tuple[int, ...], expected: tuple[float, ...])
     assert lab(np.array([rgb]))[0] == pytest.approx(expected, abs=0.02)
 
 
+def test_lightness_is_a_line_up_to_the_cube_of_6_29ths() -> None:
+    """CIE 15: 903.3 Y below it, 116 times the cube root less 16 above; greys of 23 and 24 lie on both sides."""
+    below, above = (((grey / 255 + 0.055) / 1.055) ** 2.4 for grey in (23, 24))
+    assert below < (6 / 29) ** 3 < above
+    found = lab(np.array([[23] * 3, [24] * 3]))[:, 0]
+    assert found == pytest.approx([(29 / 3) ** 3 * below, 116 * above ** (1 / 3) - 16], abs=1e-4)
+
+
 def test_every_colour_is_surely_its_own_word_and_no_other() -> None:
     for word, colours in WORDS.items():
         found = margins(np.array(colours, dtype=np.float64))

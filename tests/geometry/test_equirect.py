@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from pipeline.geometry.equirect import Sphere, levels_of, whole_sphere
+from pipeline.geometry.equirect import Sphere, _average_rows, levels_of, whole_sphere
 from pipeline.geometry.views import View, is_in, pixels_of, turned_deg
 from tests.oracles.sphere_dots import box_in, directions_of, found_in, painted
 
@@ -123,6 +123,20 @@ def test_a_part_of_the_sphere_is_put_in_its_place() -> None:
     assert whole[[0, 3]].sum() == 0
     with pytest.raises(ValueError, match="is not within 8 x 4"):
         whole_sphere(part, 8, 4, 0, 3)
+    full = np.arange(24, dtype=np.uint8).reshape(3, 8)
+    for left in (0, 3, 8):
+        assert np.array_equal(np.asarray(whole_sphere(Image.fromarray(full), 8, 3, left, 0)), np.roll(full, left, 1))
+
+
+def test_rows_near_a_pole_are_averaged_over_as_many_columns_as_a_pixel_is_high() -> None:
+    """Five columns where the circle of latitude is a fifth of the equator, across the seam; one at the equator."""
+    rows = np.zeros((2, 32, 3), dtype=np.uint8)
+    rows[:, 1] = 250
+    _average_rows(rows, np.array([0.0, np.arccos(0.2)]))
+    assert rows[0, :, 0].nonzero()[0].tolist() == [1]
+    assert {column: rows[1, column, 2] for column in rows[1, :, 2].nonzero()[0].tolist()} == dict.fromkeys(
+        (0, 1, 2, 3, 31), 50
+    )
 
 
 def test_another_mode_is_refused() -> None:

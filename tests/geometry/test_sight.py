@@ -28,6 +28,9 @@ def clear(eye, target, *prisms) -> bool:
     ("eye", "target", "expected"),
     [
         ((-10, 5, 5), (30, 5, 5), False),  # through both walls
+        ((5, -10, 5), (5, 30, 5), False),  # through the other two
+        ((-10, 2, 5), (12, 14, 5), False),  # across a corner
+        ((-10, 8, 5), (4, 14, 5), True),  # past it
         ((-10, 5, 20.01), (30, 5, 20.01), True),  # over the roof
         ((-10, 5, 20), (30, 5, 20), False),  # along the roof: touching counts
         ((-10, 5, 30), (30, 5, 0), False),  # over the first wall (22.5), through the second (15)
@@ -132,3 +135,9 @@ def test_a_thing_is_hidden_by_others_and_not_by_itself():
     park = np.array([[-100.0, -100], [100, -100], [100, 100], [-100, 100]])
     assert own_buildings(city, np.array([-50.0, -50]), park).tolist() == [False, False, False]
     assert own_buildings(NO_BUILDINGS, np.zeros(2), park).shape == (0,)
+
+
+def test_a_building_of_three_corners_may_be_the_thing_itself():
+    triangle = buildings((np.array([[0.0, 0], [4, 0], [0, 4]]), 0, 5))
+    assert own_buildings(triangle, np.array([1.0, 1.0]), None).tolist() == [True]
+    assert own_buildings(triangle, np.array([3.0, 3.0]), None).tolist() == [False]

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.geometry.boxes import Boxes, stack
-from pipeline.geometry.floors import PLACES, REACH_M, clearance_m, standing_places
+from pipeline.geometry.floors import CELL_M, PLACES, REACH_M, clearance_m, free_floor, standing_places
 from tests.conftest import yaw_axes
 
 RADIUS_M = 0.2
@@ -38,6 +38,13 @@ def test_places_are_30_cm_from_every_side(yaw: float) -> None:
     local = (beside.place[0] - [1.0, 2.0]) @ yaw_axes(yaw)[:2, :2].T
     np.testing.assert_allclose(np.abs(local / [1.3, 1.1]).max(1), 1.0, atol=1e-12)
     np.testing.assert_allclose(np.abs(local).max(0), [1.3, 1.1], atol=1e-12)  # all four sides have some
+
+
+def test_clearance_of_the_floor_reaches_to_all_four_walls() -> None:
+    beside_walls = np.array([[0.3, 2.0], [3.7, 2.0], [2.0, 0.3], [2.0, 3.7], [4.1, 2.0], [2.0, -0.1]])
+    found = free_floor(ROOM).at(beside_walls)
+    assert found == pytest.approx([0.3] * 4 + [0.0] * 2, abs=1.5 * CELL_M)
+    assert (found[4:] == 0).all()
 
 
 def test_a_place_is_free_on_the_floor_and_clear_of_furniture() -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -12,7 +14,8 @@ from pipeline.core.errors import ConfigError
 from pipeline.core.schema import Rejection
 from pipeline.llm.base import Reply, Request
 from pipeline.llm.failures import ModelError
-from pipeline.questions.audited import SHOWN, leakage, named
+from pipeline.questions.audited import SHOWN, leakage, named, summaries
+from pipeline.questions.cases import CaseTask
 from pipeline.questions.model_authoring import RefusedItemError, record, take
 from pipeline.questions.open_items import ACCEPTED, PROOF_CHARS, OpenItem, form, item_of
 from pipeline.questions.published import Columns, Published, read_own, read_published
@@ -94,3 +97,35 @@ def test_an_answer_has_at_most_four_other_forms(forms: int, passes: bool) -> Non
     (rule,) = (rule for rule in form(item) if rule.name == "too_many_forms")
     assert (rule.value, rule.limit, rule.holds) == (forms, ACCEPTED, passes)
     assert ACCEPTED == 4
+
+
+@pytest.mark.parametrize(("text", "odd"), [("cr\u00eape", 0), ("a\u200bb", 1), ("x\ue000", 1), ("кот", 3), ("5 m²", 0)])
+def test_letters_of_other_scripts_and_unseen_marks_are_counted(text: str, odd: int) -> None:
+    item = OpenItem("What is sold here?", text, (), ("meat", "fish", "cloth"), "")
+    (rule,) = (rule for rule in form(item) if rule.name == "other_script")
+    assert (rule.value, rule.holds) == (odd, odd == 0)
+
+
+def test_an_audit_tells_how_near_numbers_are() -> None:
+    """Differences of 0.1, 0.2 and 0.5 m: two of three within 0.2; what was not answered again does not count."""
+    cases = [("1.0", "1.1", "reproduced"), ("2.0", "1.8", "reproduced"), ("3.0", "3.5", "differs")]
+    cases += [("4.0", None, "unsupported"), ("5.0", "5.0", "unsupported")]
+    columns = ("published", "recomputed", "status")
+    rows = [
+        dict(zip(columns, case, strict=True), id=n, question_type="size", reason=None) for n, case in enumerate(cases)
+    ]
+    listing, *_ = summaries(pa.Table.from_pylist(rows), "Audit", {"size": (0.2, "m"), "room": (1.0, "m")})
+    assert listing.note == "size: 2 of 3 answered again are within 0.2 m (66.67%)"
+
+
+def test_a_scene_without_a_case_says_so_in_one_row() -> None:
+    class Nothing(CaseTask[Any]):
+        name = "nothing"
+        obstacle = unreadable = staticmethod(lambda view: None)
+        cases = staticmethod(lambda view: iter(()))
+        flags = staticmethod(lambda view: None)
+        ids = staticmethod(lambda view, keys: [7] * len(keys))
+
+    (row,) = Nothing().candidates(SimpleNamespace(scene=SimpleNamespace(id="d/s", name="s"))).to_pylist()
+    assert (row["id"], row["role"], row["operands"]) == (7, "scene", ["s"])
+    assert (row["reason"], row["measured"], row["limit"], row["unit"]) == ("nothing_to_ask_about", 0, 1, "candidates")
