@@ -29,6 +29,7 @@ LANDMARKS: Final = frozenset(KINDS["landmarks"])
 # What a phrase of the text may mean, so that whatever lies of it is thought of: a bank is in a building, and is a shop.
 ANCHORS: Final = LANDMARKS | {SHOP}
 NO_SHOPS: Final = frozenset(KINDS["no_shops"])
+SERVICES: Final = frozenset(KINDS["services"])  # which the sort of a shop is not asked of
 
 
 COLOURS: Final = tuple(WORDS)

@@ -36,7 +36,7 @@ from pipeline.benchmarks.cityeqa.tasks.counting import (
     unsure_within,
 )
 from pipeline.benchmarks.cityeqa.view import SHOWN_BY_NAME, CityView
-from pipeline.benchmarks.cityeqa.wording import NO_SHOPS, SHOP, SIGNBOARD
+from pipeline.benchmarks.cityeqa.wording import NO_SHOPS, SERVICES, SHOP, SIGNBOARD
 from pipeline.core.templates import load_table
 from pipeline.metrics.number_words import normalised
 from pipeline.questions.rules import rule
@@ -57,7 +57,8 @@ class ObjectRecognition(EqaTask):
         """Of every shop its sort, of every signboard what is written there."""
         shops = view.of_kind(SHOP).tolist()
         names = {i: view.read(i) for i in shops}
-        nouns = sorted({view.things[i].noun for i in shops} - {SHOP} - NO_SHOPS)
+        none = NO_SHOPS | SERVICES
+        nouns = sorted({view.things[i].noun for i in shops} - {SHOP} - none)
         for i in view.targets(SHOP):
             thing = view.things[i]
             flags = name_flags(thing)
@@ -73,7 +74,7 @@ class ObjectRecognition(EqaTask):
                     others=others_of(view, i, nouns, NOUNS, "noun"),
                     pixels_min=view.rules.read_pixels_min,
                     checks=(
-                        rule("is_no_shop", float(thing.noun in NO_SHOPS), "<=", 0, "sorts"),
+                        rule("is_no_shop", float(thing.noun in none), "<=", 0, "sorts"),
                         rule("other_sorts", len(nouns) - 1, ">=", 1, "sorts"),
                         rule("shows_what_it_is", float(names[i] is not None), ">=", 1, "names"),
                     ),
