@@ -24,14 +24,13 @@ from pipeline.core.identity import digest
 
 CLASSES_MAX: Final = 16  # a task with more (captions, names) has answers that hardly repeat: nothing to balance
 ONE_IN: Final = 10  # of a task's questions goes at most
-QUESTIONS_MIN: Final = (
-    40  # of a task; of fewer, chance moves the shares more than any balance, and each scene would too
-)
+QUESTIONS_MIN: Final = 40  # of a task; of fewer, chance moves the shares more than any balance
 _QUARTERS: Final = (1.0, 1.189207115002721, 1.4142135623730951, 1.681792830507429)  # 2 ** (n / 4), on any machine
 LADDER: Final = tuple(math.ldexp(_QUARTERS[n % 4], n // 4) for n in range(-24, 25))
 MOVES: Final = (1, 2, 4)  # steps at once, since one alone need not change what any scene asks
 STEP_GAIN: Final = 0.002  # each, of the sum of squares of the classes' sizes
 UINT32: Final = 2**32
+_LIMIT_STEPS: Final = 64  # limits are rounded up to such: a scene more moves few, and `select` has nothing to do then
 
 Classes = Mapping[str, Mapping[str, float]]  # task -> class -> a number
 
@@ -126,5 +125,6 @@ def limits(lots: Mapping[str, Mapping[str, Sequence[float]]]) -> dict[str, dict[
             continue
         most = max(sizes[1], sizes[0] - sum(sizes) // ONE_IN)
         ranked = {name: sorted(own) for name, own in sorted(classes.items()) if len(own) > most}
-        found[task] = {name: (own[most - 1] + own[most]) / 2 for name, own in ranked.items()}
+        middle = {name: (own[most - 1] + own[most]) / 2 for name, own in ranked.items()}
+        found[task] = {name: math.ceil(at * _LIMIT_STEPS) / _LIMIT_STEPS for name, at in middle.items()}
     return {task: own for task, own in found.items() if own}

@@ -265,6 +265,7 @@ def _times_told(asked: pd.DataFrame, facts: pd.Series[str], caps: Mapping[str, i
     rows = asked.assign(
         over=asked.groupby("task", sort=False).cumcount() >= asked["task"].map(caps).astype("int64"),
         many=asked.groupby("task")["id"].transform("size"),
+        whole=np.floor(asked["turn"]),  # where a class starts within its turn is a lot, and says nothing of facts
     )
     rows = rows[rows.index.isin(facts.index)]
     of: dict[int, list[str]] = {}
@@ -272,7 +273,7 @@ def _times_told(asked: pd.DataFrame, facts: pd.Series[str], caps: Mapping[str, i
         of.setdefault(row, []).append(fact)
     told: dict[int, int] = {}
     before, taken = Counter[str](), set[str]()
-    for row in rows.sort_values(["found", "over", "turn", "many", "id"]).index.tolist():
+    for row in rows.sort_values(["found", "over", "whole", "many", "turn", "id"]).index.tolist():
         told[row] = 1 + max((before[fact] for fact in of[row] if fact in taken), default=0)
         before.update(of[row])
         if told[row] <= TOLD_MAX:

@@ -238,7 +238,7 @@ def test_files_left_over_are_removed_by_a_build_and_those_of_others_are_not(meta
     (out / "releases" / f"{TEMPORARY}release").mkdir()
     (out / "releases" / f"{TEMPORARY}release" / "README.md").write_bytes(b"half a rel")
     (out / "store" / "generate" / "samples" / f"gone.{KEY}.{KEY}.parquet").write_bytes(b"old")
-    assert whys(build(meta, out)) == {stage: {"reused"} for stage in (*RUN_STAGES, "review", "export")}
+    assert whys(build(meta, out)) == {stage: {"reused"} for stage in (*RUN_STAGES, "balance", "review", "export")}
     assert files_below(out) == before
 
 
@@ -252,7 +252,7 @@ def test_a_damaged_manifest_costs_nothing_but_the_reasons(damage: bytes | None, 
         (out / "manifest.parquet").unlink()
     else:
         (out / "manifest.parquet").write_bytes(damage)
-    assert whys(build(meta, out)) == {stage: {"reused"} for stage in (*RUN_STAGES, "review", "export")}
+    assert whys(build(meta, out)) == {stage: {"reused"} for stage in (*RUN_STAGES, "balance", "review", "export")}
     assert release_of(out) == released
 
 

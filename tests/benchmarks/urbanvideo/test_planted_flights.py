@@ -19,7 +19,7 @@ from pipeline.core.templates import load_template
 from pipeline.core.video_spec import video_file
 from pipeline.engine.config import BuildConfig, build_config
 from pipeline.engine.manifest import Outcome
-from pipeline.questions.selection import SAME_FACT, select
+from pipeline.questions.selection import SAME_FACT, TOO_COMMON, select
 from pipeline.samples.flight.pilot import PLANS
 from pipeline.samples.flight.truth import FlightTruth
 from pipeline.samples.flight.write import DATASET, read_flight_truth
@@ -71,7 +71,7 @@ def built(flights: Path, tmp_path_factory: pytest.TempPathFactory) -> Built:
     }
     accepted = {row["id"]: row for row in rows["generate"] if row["reason"] is None}
     worded = [row for row in rows["select"] if row["reason"] is None]
-    told = {row["id"] for row in rows["select"] if row["reason"] == SAME_FACT}
+    told = {row["id"] for row in rows["select"] if row["reason"] in {SAME_FACT, TOO_COMMON}}
     assert {row["id"] for row in worded} == set(accepted) - told
     questions = [{**accepted[row["id"]], **row} for row in worded]
     capped: Counter[str] = Counter()
