@@ -18,7 +18,7 @@ from flows.cli.output.tables import print_listing
 from flows.cli.trace import facts_of_build
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.blind.ask import sample_of
-from pipeline.core.errors import ConfigError
+from pipeline.core.errors import ConfigError, RawDataError
 from pipeline.core.files import write_atomically
 from pipeline.core.tables import ReleaseListing
 from pipeline.engine.config import settings_of
@@ -196,8 +196,8 @@ class _Put:
         if self._without_scene:
             return
         prompts = [self._asking.prompt(question, self._of) for question in questions]
-        files = {self._videos / p.video for p in prompts if p.video}
-        files |= {self._of.release / image for p in prompts for image in p.images}
+        files = {_below(self._videos, p.video) for p in prompts if p.video}
+        files |= {_below(self._of.release, image) for p in prompts for image in p.images}
         if files and not takes_visuals(self._spec.inputs):
             raise ConfigError(
                 f"model {self._spec.name} takes {', '.join(self._spec.inputs)} alone, and these questions are about "
@@ -226,11 +226,13 @@ class _Put:
 
     def row(self, session: ModelSession, question: Published) -> dict[str, Any]:
         """The row of the replies' file about one question."""
-        episode = None if self._without_scene else self._asking.episode(question, self._of)
         try:
+            episode = None if self._without_scene else self._asking.episode(question, self._of)
             told = self._once(session, question) if episode is None else self._steps(session, episode)
         except ModelError as failure:
             return {"id": question.id, "answer": None, "failure": failure.kind, "message": failure.message}
+        except RawDataError as fault:
+            return {"id": question.id, "answer": None, "failure": fault.finding, "message": str(fault)}
         return {"id": question.id} | told | {"failure": None}
 
     def _once(self, session: ModelSession, question: Published) -> dict[str, Any]:
@@ -247,14 +249,22 @@ class _Put:
 
     def _parts(self, prompt: QuestionPrompt) -> tuple[Part, ...]:
         with self._lock:
-            shown = self._shown(self._videos / prompt.video) if prompt.video else ()
+            shown = self._shown(_below(self._videos, prompt.video)) if prompt.video else ()
         legend = prompt.legend and self._of.release / prompt.legend
-        files = [self._of.release / image for image in prompt.images]
+        files = [_below(self._of.release, image) for image in prompt.images]
         return (*shown, *map(_image, [*files, *([legend] if legend and legend.is_file() else [])]))
 
     def _read(self, path: Path) -> tuple[Part, ...]:
         shown = visual_inputs(path, self._spec.inputs, self._spec.frames, last=self._asking.ends_asked)
         return shown.parts if shown is not None else ()
+
+
+def _below(folder: Path, file: str) -> Path:
+    """A file of a release, which names it. Raises ConfigError for one elsewhere: models are sent what is in it."""
+    path = folder / file
+    if not path.resolve().is_relative_to(folder.resolve()):
+        raise ConfigError(f"{file}: lies outside of {folder}; a release names files below it alone")
+    return path
 
 
 def _image(path: Path) -> Image:

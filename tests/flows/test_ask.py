@@ -93,6 +93,26 @@ def test_without_the_scene_nothing_is_shown_and_no_video_needed(scan2qa: Cli, tm
         assert all("picture" not in shown(record) for record in server.records())
 
 
+def test_a_damaged_video_costs_its_questions_and_no_others(scan2qa: Cli, build: Path) -> None:
+    (build / "videos" / "made" / "room2.mp4").write_bytes(b"no video")
+    with running(replies={"Q": "B"}) as server:
+        run = asked(scan2qa, build, server, "--set", "frames=2")
+    assert run.code == 3
+    rows = {row["id"]: row for row in map(json.loads, (build / "r.jsonl").read_text().splitlines())}
+    assert {n: row["answer"] for n, row in rows.items()} == {1: "B", 2: None, 3: "B"}
+    assert rows[2]["failure"] == "video_unreadable"
+    assert "room2.mp4" in rows[2]["message"]
+
+
+@pytest.mark.parametrize("name", ["../../secret", "../../videos/../secret"])
+def test_a_release_cannot_have_other_files_sent(name: str, scan2qa: Cli, tmp_path: Path) -> None:
+    release_of(tmp_path / "release", [ROWS[0] | {"dataset": "made", "scene_name": name}], {"object_counting": 0.4})
+    (tmp_path / "secret.mp4").write_bytes(b"private")
+    run = scan2qa("ask", "vsi", tmp_path / "release", "--model", "m", "--videos", tmp_path / "videos")
+    assert run.code == 2
+    assert "lies outside of" in run.err
+
+
 def test_what_failed_is_told_and_asked_again(scan2qa: Cli, build: Path) -> None:
     with running() as server:
         run = asked(scan2qa, build, server, "--without-scene", model="bad")

@@ -148,6 +148,9 @@ class EmbodiedView:
             environment = Environment.model_validate_json(read_file(path))
         except ValidationError as error:
             raise RawDataError(path, "bad_environment", str(error), "take the release's own file") from error
+        if not (release / environment.picture).resolve().is_relative_to(release.resolve()):
+            message = f"its picture {environment.picture} lies outside of the release"
+            raise RawDataError(path, "bad_environment", message, "take the release's own file")
         image = decoded(read_file(release / environment.picture), MOST_PIXELS)
         if image is None:
             message, remedy = "it is no picture, or too large a one", "fetch the release again"

@@ -155,6 +155,9 @@ def test_an_environment_of_a_release(tmp_path: Path) -> None:
     (tmp_path / "e.json").write_text('{"panorama": "a/b", "picture": "views/p.jpg", "limit": 3}')
     with pytest.raises(RawDataError, match="limit"):
         EmbodiedView.open(tmp_path, "e.json")
+    (tmp_path / "e.json").write_text('{"panorama": "a/b", "picture": "../p.jpg"}')
+    with pytest.raises(RawDataError, match="outside of the release"):
+        EmbodiedView.open(tmp_path, "e.json")
 
 
 @settings(max_examples=15, deadline=None)
