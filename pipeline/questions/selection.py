@@ -23,7 +23,7 @@ from pipeline.core.identity import rng_for
 from pipeline.core.tables import QUESTIONS, REJECTIONS, SELECTED, UNCHECKED, unchecked_in
 from pipeline.core.templates import load_template
 from pipeline.questions.arrays import ANNOTATED, WRITTEN
-from pipeline.questions.balance import UNBALANCED, Balance, Classes, Tally, drawn, limits, weights
+from pipeline.questions.balance import QUESTIONS_MIN, UNBALANCED, Balance, Classes, Tally, drawn, limits, weights
 from pipeline.questions.choices import LETTERS, balanced_letters, draw_options, lettered, numeric_choices, order_options
 from pipeline.questions.gate import MOST, TOO_FINE
 from pipeline.questions.task import Choice, FreeText, Number, Task
@@ -166,22 +166,47 @@ def balance_of(
     """The balance of a build.
 
     Args:
-        scenes: gives each scene's id and candidates, one after the other; called twice, so that none need be kept.
+        scenes: gives each scene's id and candidates, one after the other; called again and again, so that none is kept.
         tasks: see `select`, as the others.
         cap: as there.
         shares: as there.
         most: as there.
     """
+    if not _has_enough(scenes(), tasks, cap, shares, most):
+        return UNBALANCED
     tallies: dict[str, list[Tally]] = defaultdict(list)
-    for scene, candidates in scenes():
-        for task, tally in choose(candidates, tasks, cap, shares, most=most).tallies(scene).items():
-            tallies[task].append(tally)
-    weighed = weights(tallies)
     lots: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
-    for _, candidates in scenes():
-        for task, guess, lot in choose(candidates, tasks, cap, shares, most=most, weighed=weighed).lots():
+    for scene, candidates in scenes():
+        chosen = choose(candidates, tasks, cap, shares, most=most)
+        for task, tally in chosen.tallies(scene).items():
+            tallies[task].append(tally)
+        for task, guess, lot in chosen.lots():
             lots[task][guess].append(lot)
+    weighed = weights(tallies)
+    if weighed:  # by which others are chosen
+        lots.clear()
+        for _, candidates in scenes():
+            for task, guess, lot in choose(candidates, tasks, cap, shares, most=most, weighed=weighed).lots():
+                lots[task][guess].append(lot)
     return Balance(weighed, limits(lots))
+
+
+def _has_enough(
+    scenes: Iterable[tuple[str, pa.Table]],
+    tasks: Mapping[str, Task[Any]],
+    cap: int,
+    shares: Mapping[str, int] | None,
+    most: Mapping[str, int | None] | None,
+) -> bool:
+    """Whether some task may have questions enough to be balanced, by candidates and caps alone."""
+    questions = Counter[str]()
+    for _, candidates in scenes:
+        caps = caps_of(tasks, cap, shares or {}, most, times_held(ends_at(candidates)))
+        found = candidates["task"].filter(pc.is_null(candidates["reason"])).value_counts().to_pylist()
+        questions.update({one["values"]: min(one["counts"], caps[one["values"]]) for one in found})
+        if any(n >= QUESTIONS_MIN for n in questions.values()):
+            return True
+    return False
 
 
 def choose(
