@@ -228,7 +228,7 @@ def test_killed_at_every_single_write(moment: str, victim: Victim, tmp_path: Pat
     assert victim.build(meta, tmp_path / "undisturbed") == 0
     n_writes = n_files(tmp_path / "undisturbed") + 1  # the link to the release
     survived, own = 0, MOMENTS.index(moment)
-    for number in range(own * (not LONG), n_writes, times(2 * len(MOMENTS), 1)):  # in the suite one of six each
+    for number in range(own * (not LONG), n_writes, times(3 * len(MOMENTS), 1)):  # in the suite one of nine each
         out = tmp_path / str(number)
         survived += victim.build(meta, out, at=(moment, number)) == 0
         assert victim.build(meta, out) == 0

@@ -16,6 +16,7 @@ import pytest
 from flows.orchestration.processes import children_end_with_us
 from tests.builds import REPOSITORY, UNASKED_SETTINGS, build, perturbed, prefect_environment, release_of
 from tests.engine.test_kill import SCENES, n_files
+from tests.environment import times
 from tests.worlds.indoor.readers.broken_metadata import write_scenes
 
 # Where the tests run in the background of a shell, SIGINT is ignored, and would be by what they start.
@@ -72,7 +73,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL, signal.SIGTERM][: times(2, 3)])
 def test_a_signal_to_the_whole_group_ends_the_command(
     number: signal.Signals, undisturbed: Path, tmp_path: Path
 ) -> None:
