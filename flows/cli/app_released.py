@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
-from flows.cli.options import Audited, Json, LimitCost, Meta, Profile, Published, Quiet, Settings, end
+from flows.cli.options import Agent, Audited, Json, LimitCost, Meta, Profile, Published, Quiet, Settings, end
 from flows.cli.output.console import configure_output
 from flows.orchestration.folders import OUTPUTS, all_builds, configurations, folder_of
 from pipeline.core.errors import ConfigError
 
 app = typer.Typer()
-Agent = Literal["model", "oracle", "random"]
 
 
 @app.command()

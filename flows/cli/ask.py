@@ -9,9 +9,10 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
 from pathlib import Path
 from random import Random
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from flows.cli.models import ModelSession, model_session
+from flows.cli.options import Agent
 from flows.cli.output.console import console, count_of, print_json
 from flows.cli.output.progress import progress_shown
 from flows.cli.output.tables import print_listing
@@ -27,7 +28,7 @@ from pipeline.llm.budget import Money
 from pipeline.llm.client import Account
 from pipeline.llm.failures import ModelError
 from pipeline.llm.visual_inputs import takes_visuals, visual_inputs
-from pipeline.questions.asking import AskedOf, Asking, Episode, QuestionPrompt, StepPrompt
+from pipeline.questions.asking import AgentEpisode, AskedOf, Asking, QuestionPrompt, StepPrompt
 from pipeline.questions.published import Published
 from pipeline.scoring.score import split_of
 from pipeline.stages.video import VIDEOS
@@ -38,9 +39,6 @@ RECORDING: Final = ".recording.jsonl"
 ABOUT: Final = ".about.json"
 FAILURES: Final = 3  # in words
 _KEPT_VIDEOS: Final = 4  # of which the frames are kept: questions come in the order of their scenes
-
-
-Agent = Literal["model", "oracle", "random"]
 
 
 class AskedRelease(NamedTuple):
@@ -142,7 +140,7 @@ def _listed(rows: Sequence[Mapping[str, Any]], account: Account, spec: ModelSpec
     return [*listed, ("US dollars", told)] if spec.is_hosted else listed
 
 
-def played(episode: Episode, reply: Callable[[StepPrompt], str]) -> dict[str, Any]:
+def played(episode: AgentEpisode, reply: Callable[[StepPrompt], str]) -> dict[str, Any]:
     """The result of an episode in which an agent replies to each prompt."""
     while (prompt := episode.prompt()) is not None:
         episode.take(reply(prompt))
@@ -240,7 +238,7 @@ class _Put:
         parts = () if self._without_scene else self._parts(prompt)
         return {"answer": session.ask(self._request(prompt.text, parts)).text}
 
-    def _steps(self, session: ModelSession, episode: Episode) -> dict[str, Any]:
+    def _steps(self, session: ModelSession, episode: AgentEpisode) -> dict[str, Any]:
         return played(episode, lambda prompt: session.ask(self._request(prompt.text, (prompt.look(),))).text)
 
     def _request(self, text: str, parts: Sequence[Part]) -> Request:

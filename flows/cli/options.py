@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Final, Literal
 
 import typer
 
@@ -11,6 +11,7 @@ from flows.orchestration.folders import configurations
 
 EXIT_USAGE: Final = 2
 EXIT_LEFT_OUT: Final = 3
+Agent = Literal["model", "oracle", "random"]  # who acts where an agent answers
 
 
 BuildName = Annotated[

@@ -22,7 +22,7 @@ from pipeline.scoring.score import split_of
 _CARD: Final = "README.md"
 
 
-class Check(NamedTuple):
+class PublishCheck(NamedTuple):
     """One thing that must hold of a release before it is published; ``remedy`` where it does not."""
 
     name: str
@@ -52,44 +52,48 @@ def publish(release: Path, repo: str) -> bool:
     return not failed
 
 
-def _checks(release: Path) -> Iterator[Check]:
+def _checks(release: Path) -> Iterator[PublishCheck]:
     sums = sums_of(release)
     bad = sorted(file for file, digest in sums.items() if not _is_as_released(release / file, digest))
     there = {str(p.relative_to(release)) for p in release.rglob("*") if p.is_file() and p.name != "checksums.sha256"}
     strangers = sorted(there - set(sums))
     remedy = "build the release again, and remove what is not of it" if bad or strangers else ""
     found = f"{len(sums)} files" if not bad and not strangers else ", ".join([*bad, *strangers][:3])
-    yield Check("every file is as it was released, and no other is there", found, remedy)
+    yield PublishCheck("every file is as it was released, and no other is there", found, remedy)
     if bad:
         return  # what they say is not what was released
     yield from _of_build(release)
     card, terms = ((release / name).read_text(encoding="utf-8") for name in (_CARD, TERMS_FILE))
     unstated = terms.count(NOT_STATED)
     remedy = "state them: --set export.terms.DATASET=…" if unstated else ""
-    yield Check("the terms of every source are stated", f"{unstated} not stated" if unstated else "all", remedy)
+    yield PublishCheck("the terms of every source are stated", f"{unstated} not stated" if unstated else "all", remedy)
     licence = next((line.partition(": ")[2] for line in card.splitlines() if line.startswith("license: ")), "")
     own = "if all of it is yours: --set export.license=cc-by-4.0"
-    yield Check("a licence", licence if licence != "other" else f"other, as {TERMS_FILE} says ({own})")
+    yield PublishCheck("a licence", licence if licence != "other" else f"other, as {TERMS_FILE} says ({own})")
     has_contact = "not stated yet (`export.contact`)" not in card
-    yield Check("a contact", "stated" if has_contact else "none", "" if has_contact else "--set export.contact=…")
+    yield PublishCheck(
+        "a contact", "stated" if has_contact else "none", "" if has_contact else "--set export.contact=…"
+    )
     described = json.loads((release / CROISSANT_FILE).read_bytes())
     for name, key, what in (("version", "version", "a version"), ("datePublished", "published", "a date")):
-        yield Check(what, described.get(name, "none"), "" if name in described else f"--set export.{key}=…")
+        yield PublishCheck(what, described.get(name, "none"), "" if name in described else f"--set export.{key}=…")
     rows = pq.read_metadata(split_of(release).questions).num_rows
-    yield Check("it has questions", f"{rows} rows" if rows else "none", "" if rows else "build it from more data")
+    yield PublishCheck(
+        "it has questions", f"{rows} rows" if rows else "none", "" if rows else "build it from more data"
+    )
 
 
-def _of_build(release: Path) -> Iterator[Check]:
+def _of_build(release: Path) -> Iterator[PublishCheck]:
     """What the build says of its release; nothing where the release lies elsewhere."""
     build = release.parent
     if newest_release(build) is None:
         return
     waiting = candidate(build)
     remedy = f"scan2qa release {build} shows why, and accepts it" if waiting else ""
-    yield Check("no candidate waits beside it", waiting.told if waiting else "none", remedy)
+    yield PublishCheck("no candidate waits beside it", waiting.told if waiting else "none", remedy)
     is_sample = history(build)[-1].of_samples
     remedy = "build from your data: --root READER=DIR" if is_sample else ""
-    yield Check("it was made of real data", "scan2qa's own samples" if is_sample else "yes", remedy)
+    yield PublishCheck("it was made of real data", "scan2qa's own samples" if is_sample else "yes", remedy)
 
 
 def _is_as_released(path: Path, digest: str) -> bool:

@@ -38,7 +38,7 @@ class StepPrompt:
     look: Callable[[], Image]
 
 
-class Episode(Protocol):
+class AgentEpisode(Protocol):
     """One question that an agent answers step by step: what it sees depends on what it replied."""
 
     def prompt(self) -> StepPrompt | None:
@@ -104,7 +104,7 @@ class Asking:
     system: str = ""
     ends_asked: bool = False
     prompts: tuple[str, ...] = ()
-    episode: Callable[[Published, AskedOf], Episode | None] = lambda question, asked: None
+    episode: Callable[[Published, AskedOf], AgentEpisode | None] = lambda question, asked: None
 
     @classmethod
     def of(cls, benchmark: str, prompt: Callable[[Published, AskedOf], QuestionPrompt], **more: Any) -> Asking:

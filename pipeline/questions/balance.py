@@ -1,6 +1,6 @@
 """Balances over all scenes what one would have to guess: which classes of a task go first, and how many stay.
 
-Of each scene a `Tally` is kept, nothing else. From all of them `weights` finds how much more often a scene asks a
+Of each scene a `ClassTally` is kept, nothing else. From all of them `weights` finds how much more often a scene asks a
 class that is rare elsewhere: its candidates of a class take the turns (rank + start) / weight, in which start, in
 [0, 1), is drawn by scene, task and class. Whoever is still more frequent than the next class is cut down to it by
 `limits`, as far as a tenth of the task's questions: by a lot of each question.
@@ -52,7 +52,7 @@ UNBALANCED: Final = Balance()
 
 
 @dataclass(frozen=True)
-class Tally:
+class ClassTally:
     """A task in a scene.
 
     Attributes:
@@ -71,13 +71,13 @@ def drawn(*identity: str | int) -> float:
     return int.from_bytes(digest(*map(str, identity))[:4], "big") / UINT32
 
 
-def weights(tallies: Mapping[str, Sequence[Tally]]) -> dict[str, dict[str, float]]:
+def weights(tallies: Mapping[str, Sequence[ClassTally]]) -> dict[str, dict[str, float]]:
     """Weights of the classes of each task, of which there are tallies by scene; equal ones are left out."""
     found = {task: _weights(task, own) for task, own in sorted(tallies.items())}
     return {task: own for task, own in found.items() if len(set(own.values())) > 1}
 
 
-def _weights(task: str, tallies: Iterable[Tally]) -> dict[str, float]:
+def _weights(task: str, tallies: Iterable[ClassTally]) -> dict[str, float]:
     """Steps up and down the ladder, each the best one, while it makes the classes more even over all scenes."""
     scenes = sorted(tallies, key=lambda tally: tally.scene)
     names = sorted(set(chain.from_iterable(tally.classes for tally in scenes)))

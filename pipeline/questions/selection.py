@@ -23,7 +23,7 @@ from pipeline.core.identity import rng_for
 from pipeline.core.tables import QUESTIONS, REJECTIONS, SELECTED, UNCHECKED, unchecked_in
 from pipeline.core.templates import load_template
 from pipeline.questions.arrays import ANNOTATED, WRITTEN
-from pipeline.questions.balance import QUESTIONS_MIN, UNBALANCED, Balance, Classes, Tally, drawn, limits, weights
+from pipeline.questions.balance import QUESTIONS_MIN, UNBALANCED, Balance, Classes, ClassTally, drawn, limits, weights
 from pipeline.questions.choices import LETTERS, balanced_letters, draw_options, lettered, numeric_choices, order_options
 from pipeline.questions.gate import MOST, TOO_FINE
 from pipeline.questions.task import Choice, FreeText, Number, Task
@@ -140,14 +140,14 @@ class Chosen:
     asked: pd.DataFrame
     thinned: pd.DataFrame
 
-    def tallies(self, scene: str) -> dict[str, Tally]:
+    def tallies(self, scene: str) -> dict[str, ClassTally]:
         """Candidates of each class, and how many are asked, by task."""
         own = self.asked[~self.asked["held"] & self.asked["found"]]
         classes: dict[str, Counter[str]] = defaultdict(Counter)
         for task, guess in zip(own["task"].tolist(), own["guess"].tolist(), strict=True):
             classes[task][guess] += 1
         reach = Counter(own["task"][own["kept"]].tolist())
-        return {task: Tally(scene, found, reach[task]) for task, found in classes.items()}
+        return {task: ClassTally(scene, found, reach[task]) for task, found in classes.items()}
 
     def lots(self) -> Iterator[tuple[str, str, float]]:
         """Task, class and lot of each question that may be too frequent."""
@@ -174,7 +174,7 @@ def balance_of(
     """
     if not _has_enough(scenes(), tasks, cap, shares, most):
         return UNBALANCED
-    tallies: dict[str, list[Tally]] = defaultdict(list)
+    tallies: dict[str, list[ClassTally]] = defaultdict(list)
     lots: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     for scene, candidates in scenes():
         chosen = choose(candidates, tasks, cap, shares, most=most)

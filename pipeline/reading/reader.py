@@ -19,7 +19,7 @@ from pipeline.reading.footage import Footage
 
 if TYPE_CHECKING:  # with osmium: no code of readers that read no map
     from pipeline.reading.maps.gazetteer import Gazetteer
-    from pipeline.reading.maps.surroundings import Surroundings
+    from pipeline.reading.maps.surroundings import MapSurroundings
 
 
 def folder_of(root: Path) -> Path:
@@ -58,7 +58,7 @@ class PanoramaGeometry:
     color: Color
     depth_m: Callable[[], FloatArray | None]
     gazetteer: Callable[[], tuple[Gazetteer, tuple[Finding, ...]] | None]
-    surroundings: Callable[[Origin], tuple[Surroundings, tuple[Finding, ...]] | None] = lambda at: None
+    surroundings: Callable[[Origin], tuple[MapSurroundings, tuple[Finding, ...]] | None] = lambda at: None
     twins: tuple[Twin, ...] = ()
 
 

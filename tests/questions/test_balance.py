@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from pipeline.benchmarks.vsi.tasks.registry import TASKS
 from pipeline.core.tables import CANDIDATES, asked_in, rejected_in
-from pipeline.questions.balance import LADDER, ONE_IN, Balance, Tally, drawn, limits, weights
+from pipeline.questions.balance import LADDER, ONE_IN, Balance, ClassTally, drawn, limits, weights
 from pipeline.questions.selection import TOO_COMMON, balance_of, select
 
 COUNTING = "object_counting"
@@ -25,9 +25,9 @@ def test_lots_are_of_the_identity_and_even() -> None:
 
 def test_rare_classes_go_first_where_they_are() -> None:
     """Ten scenes have left alone, ten both: what asks for left in the first is made up for in the others."""
-    alone = [Tally(f"a{n}", {"left": 9}, 2) for n in range(10)]
-    both = [Tally(f"b{n}", {"left": 9, "right": 9}, 4) for n in range(10)]
-    found = weights({"task": alone + both, "even": [Tally("a", {"x": 5, "y": 5}, 4)], "one": alone})
+    alone = [ClassTally(f"a{n}", {"left": 9}, 2) for n in range(10)]
+    both = [ClassTally(f"b{n}", {"left": 9, "right": 9}, 4) for n in range(10)]
+    found = weights({"task": alone + both, "even": [ClassTally("a", {"x": 5, "y": 5}, 4)], "one": alone})
     assert found.keys() == {"task"}
     assert found["task"]["right"] > 2 * found["task"]["left"]
     assert set(found["task"].values()) <= set(LADDER)
@@ -36,7 +36,7 @@ def test_rare_classes_go_first_where_they_are() -> None:
 
 def test_answers_that_hardly_repeat_have_no_weights_and_no_limits() -> None:
     names = [f"name {n}" for n in range(17)]
-    assert weights({"task": [Tally("a", dict.fromkeys([*names, "often"], 9), 3)]}) == {}
+    assert weights({"task": [ClassTally("a", dict.fromkeys([*names, "often"], 9), 3)]}) == {}
     assert limits({"task": {"often": [0.1] * 9} | {name: [0.5] for name in names}}) == {}
 
 

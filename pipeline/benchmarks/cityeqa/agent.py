@@ -71,7 +71,7 @@ class CitySearch:
         self._plan: list[str] | None = None
 
     def prompt(self) -> StepPrompt | None:
-        """See `Episode`."""
+        """See `AgentEpisode`."""
         left = self._settings["steps_max"] - len(self._log)
         if self._is_over or left == 0:
             return None
@@ -96,7 +96,7 @@ class CitySearch:
         return Image(jpeg_bytes(captioned(shot)), "image/jpeg")
 
     def take(self, reply: str) -> None:
-        """See `Episode`."""
+        """See `AgentEpisode`."""
         said = next((found for found in json_objects(reply) if found.keys() & {"answer", "action"}), {})
         answer, action = said.get("answer"), said.get("action")
         if isinstance(answer, str | int | float) and str(answer).strip():

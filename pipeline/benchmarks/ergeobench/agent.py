@@ -113,7 +113,7 @@ class LookingAround:
         self._hypothesis = ""
 
     def prompt(self) -> StepPrompt | None:
-        """See `Episode`."""
+        """See `AgentEpisode`."""
         left = self._settings["steps_max"] - len(self._log)
         if self._seen is None or left == 0:
             return None
@@ -131,7 +131,7 @@ class LookingAround:
         return StepPrompt(text, lambda: Image(jpeg_bytes(picture, PICTURE_QUALITY), "image/jpeg"))
 
     def take(self, reply: str) -> None:
-        """See `Episode`."""
+        """See `AgentEpisode`."""
         said = next((o for o in json_objects(reply) if o.keys() & {"hypothesis_update", "next_action"}), {})
         here, refused = self._pose(), None
         hypothesis, action = said.get("hypothesis_update"), said.get("next_action")

@@ -30,7 +30,7 @@ AROUND_M: Final = 600.0  # beyond the tile
 FILE_MAX: Final = 256 << 20  # bytes: a larger extract is read for minutes, once for each tile
 
 
-class Surroundings(NamedTuple):
+class MapSurroundings(NamedTuple):
     """What maps have about an origin, ENU metres.
 
     Attributes:
@@ -50,13 +50,13 @@ class Surroundings(NamedTuple):
 
 def surroundings_of(
     maps: Sequence[Stamped], lat_deg: float, lon_deg: float
-) -> tuple[Surroundings, tuple[Finding, ...]]:
+) -> tuple[MapSurroundings, tuple[Finding, ...]]:
     """What maps have around a place, and their findings about it."""
     return _read(tuple(maps), round(lat_deg / TILE_DEG), round(lon_deg / TILE_DEG))
 
 
 @lru_cache(maxsize=2)
-def _read(maps: tuple[Stamped, ...], lat_tile: int, lon_tile: int) -> tuple[Surroundings, tuple[Finding, ...]]:
+def _read(maps: tuple[Stamped, ...], lat_tile: int, lon_tile: int) -> tuple[MapSurroundings, tuple[Finding, ...]]:
     origin = Origin(lat_deg=lat_tile * TILE_DEG, lon_deg=lon_tile * TILE_DEG, alt_m=None)
     half = TILE_DEG / 2 + AROUND_M / METRES_PER_DEGREE
     narrow = max(float(np.cos(np.radians(min(abs(origin.lat_deg) + half, 89.0)))), 0.01)
@@ -90,7 +90,7 @@ def _read(maps: tuple[Stamped, ...], lat_tile: int, lon_tile: int) -> tuple[Surr
     streets = tuple((line.name, _enu(line.lat_lon, origin), line.sure) for line in lines)
     kept = tuple(sorted(things, key=lambda thing: thing.id))
     hull = shapely.MultiPoint(points).convex_hull
-    return Surroundings(origin, kept, streets, coverage, hull), tuple(findings.items)
+    return MapSurroundings(origin, kept, streets, coverage, hull), tuple(findings.items)
 
 
 def _things(features: Sequence[Feature], origin: Origin) -> list[CityThing]:

@@ -20,7 +20,7 @@ from pipeline.geometry.tracks import Buildings
 from pipeline.reading.maps.appearance import STOREY_M
 from pipeline.reading.maps.city_thing import BUILDING, FACING, FLAT, SIZES, CityThing
 from pipeline.reading.maps.map_quality import MapCoverage, alike, shapes_of
-from pipeline.reading.maps.surroundings import Surroundings
+from pipeline.reading.maps.surroundings import MapSurroundings
 from pipeline.worlds.panorama.facts import Panorama, PanoramaConfig, PanoramaLandmark
 
 EYE_M: Final = 2.5  # above the ground, where the camera's height is not known
@@ -33,7 +33,7 @@ CLEARER: Final = 1.5  # times as far every other street must be from what lies o
 BESIDE_M: Final = 2.0  # from the middle of a street to what surely lies on one side
 
 
-def landmarks_of(facts: Panorama, around: Surroundings, config: PanoramaConfig) -> dict[str, Any]:
+def landmarks_of(facts: Panorama, around: MapSurroundings, config: PanoramaConfig) -> dict[str, Any]:
     """The fields `landmarks`, `map_coverage` and `street_deg` of a panorama whose position is known."""
     position = facts.position
     if position is None:
@@ -194,7 +194,7 @@ class _Street:
         bearing_deg: compass bearing of its line there; None: it stands in none surely.
     """
 
-    def __init__(self, around: Surroundings, here: Any) -> None:
+    def __init__(self, around: MapSurroundings, here: Any) -> None:
         self.bearing_deg: float | None = None
         self._lines = np.array([], dtype=object)
         if not around.streets:
