@@ -423,3 +423,46 @@ def frames_write(
     from flows.cli.frames import write
 
     end(write(videos, release, out, twins=twins))
+
+
+@app.command()
+def train(
+    name: Annotated[str, typer.Argument(metavar="BENCHMARK", help="Whose form the questions have, such as vsi.")],
+    release: Annotated[Path, typer.Argument(help="Folder of the release to train on, such as outputs/vsi/release.")],
+    against: Annotated[
+        list[Path],
+        typer.Option(metavar="RELEASE", help="A benchmark that the model will be tested on: its scenes are left out."),
+    ],
+    to: Annotated[Path, typer.Option(help="A new folder for the export.")],
+    form: Annotated[
+        list[str],
+        typer.Option("--format", help="sharegpt, llava, qwen, openai or webdataset; may be given several times."),
+    ] = ["sharegpt"],
+    split: Annotated[str | None, typer.Option(help="Of the release.", show_default="the full one")] = None,
+    per_task: Annotated[
+        int | None, typer.Option(min=1, help="At most so many of each task, its answers in turn.", show_default="all")
+    ] = None,
+    rationales: Annotated[
+        bool, typer.Option("--rationales", help="Replies begin with the measurements that prove the answer.")
+    ] = False,
+    videos: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Folder of the videos.", show_default="videos beside RELEASE")
+    ] = None,
+    without_media: Annotated[bool, typer.Option("--without-media", help="Write paths alone, no media.")] = False,
+    radius: Annotated[float, typer.Option(min=0, help="Metres within which two positions are one place.")] = 500,
+    pass_on: Annotated[
+        list[str],
+        typer.Option(metavar="DATASET", help="Its terms allow that its media lie in shards; samples always may."),
+    ] = [],
+    shard_mb: Annotated[int, typer.Option(min=1, help="Size of a WebDataset shard.")] = 1024,
+    as_json: Json = False,
+) -> None:
+    """Writes training examples from the scenes that no benchmark has, with a canary, even answers and rationales."""
+    configure_output(as_json=as_json)
+    from flows.cli.train import TrainingExport
+    from flows.cli.train import train as write_training
+
+    what = TrainingExport(
+        release, split, against, form, videos, per_task, radius, pass_on, shard_mb, rationales, not without_media
+    )
+    write_training(name, what, to)

@@ -126,6 +126,11 @@ class Facts(Model):
 
     world: str = Field(description="name of the world")
 
+    @property
+    def place_on_earth(self) -> Origin | None:
+        """Where the scene is on earth; None: not known."""
+        return None
+
 
 F = TypeVar("F", bound=Facts)
 

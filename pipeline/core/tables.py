@@ -25,6 +25,7 @@ NUM_FRAMES: Final = "num_frames"  # column of what is asked in a frame budget
 TWIN: Final = "twins"  # the one of questions whose evidence is not shown
 NO_TWIN: Final = "twins_rejected"  # the one of why other questions have none
 MAPS: Final = "cognitive_maps"  # the one of questions for a map of a scene, and of true maps
+VIDEOS_TABLE: Final = "videos"  # the one of the delivered videos
 SAMPLED: Final = "frames"  # the one of the frames of all budgets
 BUDGETS: Final = "budgets"  # the one of all answers and refusals in frame budgets
 TINY: Final = "tiny"  # the one of a few questions per task, for quick trials

@@ -97,7 +97,12 @@ def read_published(path: Path, columns: Sequence[Columns]) -> list[Published]:
 
     Raises ConfigError, naming the row.
     """
-    return [_published(path, number, row, columns) for number, row in enumerate(read_rows(path), start=1)]
+    return published_rows(path, read_rows(path), columns)
+
+
+def published_rows(path: Path, rows: Sequence[Any], columns: Sequence[Columns]) -> list[Published]:
+    """Questions of some rows of a file in the columns of any of some benchmarks. Raises ConfigError, naming the row."""
+    return [_published(path, number, row, columns) for number, row in enumerate(rows, start=1)]
 
 
 def read_own(path: Path, columns: Columns, *others: Columns) -> list[Published]:
@@ -112,7 +117,7 @@ def read_own(path: Path, columns: Columns, *others: Columns) -> list[Published]:
                 f"{path}: question {number} is none of this benchmark, whose columns are "
                 f"{' or '.join(', '.join(own.schema.names) for own in known)}: {found}"
             )
-    return [_published(path, number, row, known) for number, row in enumerate(rows, start=1)]
+    return published_rows(path, rows, known)
 
 
 def read_rows(path: Path) -> list[Any]:

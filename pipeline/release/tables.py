@@ -161,6 +161,8 @@ def provenance_table(
     asked = asked.drop_columns(["text", "options", "ground_truth", "budgets"])
     sources = {scene.id: scene.source for scene in scenes}
     rows = [sources[scene] for scene in asked["scene"].to_pylist()]
+    where = {scene.id: scene.facts.place_on_earth for scene in scenes}
+    places = [where[scene] for scene in asked["scene"].to_pylist()]
     n = asked.num_rows
     stress = _STRESS.empty_table() if pruned is None else pruned.select(_STRESS.names)
     found = stress.take(pc.index_in(asked["id"], stress["id"].combine_chunks()))
@@ -174,6 +176,8 @@ def provenance_table(
         ("reader_version", pa.array([source.reader_version for source in rows], pa.int32())),
         ("source_files", pa.array([list(source.files) for source in rows], pa.list_(pa.string()))),
         ("source_sha256", pa.array([source.sha256 for source in rows], pa.string())),
+        ("latitude", pa.array([place and place.lat_deg for place in places], pa.float64())),
+        ("longitude", pa.array([place and place.lon_deg for place in places], pa.float64())),
     ):
         asked = asked.append_column(name, values)
     return asked

@@ -62,5 +62,10 @@ class City(Facts):
     tasks: tuple[RawTask, ...] = ()
     photos: tuple[CityPhoto, ...] = ()
 
+    @property
+    def place_on_earth(self) -> Origin | None:
+        """Where its map has its zero."""
+        return self.origin
+
 
 CityScene = Scene[City]

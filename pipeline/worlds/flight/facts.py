@@ -163,6 +163,11 @@ class Flight(Facts):
     motion: FlightMotion | None = Field(default=None, description="None: not observed yet")
 
     @property
+    def place_on_earth(self) -> Origin | None:
+        """Where the log has its zero."""
+        return self.origin
+
+    @property
     def drawable(self) -> bool:
         """Whether a film can be drawn of it: whether it is known how it moved."""
         return self.motion is not None and bool(self.motion.t_s) and self.motion.t_s[-1] > 0

@@ -188,6 +188,11 @@ class Panorama(Facts):
         default_factory=dict, description='{"heading_deg": "XMP GPano:PoseHeadingDegrees"}'
     )
 
+    @property
+    def place_on_earth(self) -> Origin | None:
+        """Where it was taken."""
+        return self.position
+
 
 PanoramaScene = Scene[Panorama]
 
