@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -18,7 +18,6 @@ from pipeline.places import km_between
 
 NEAR_BITS: Final = 6  # of 64, in which two pictures of the same may differ, encoded anew or scaled
 SHARE_MIN: Final = 0.5  # of a video's pictures that another one has
-CHECKS: Final = ("same_scene", "same_raw_data", "same_building", "same_place", "same_pictures")
 
 
 class Scenes(NamedTuple):
@@ -40,15 +39,15 @@ class Scenes(NamedTuple):
 
 
 class Shared(NamedTuple):
-    """A scene that is in a benchmark: by which check (`CHECKS`), with which of its scenes, and what was measured."""
+    """A scene that is in a benchmark: found by which check, as which of its scenes, and what was measured."""
 
     scene: str
     check: str
     of: str
-    release: Path
     measured: float | None = None
     limit: float | None = None
     unit: str = ""
+    release: Path = Path()
 
 
 def scenes_of(release: Path) -> Scenes:
@@ -89,7 +88,7 @@ def shared_scenes(own: Scenes, benchmark: Scenes, radius_m: float) -> list[Share
     raw = {digest: scene for scene, digest in sorted(benchmark.raw.items(), reverse=True)}
     buildings = {building_of(scene): scene for scene in sorted(benchmark.raw, reverse=True)}
     found = (_shared(scene, own, benchmark, radius_m, raw, buildings) for scene in sorted(own.raw))
-    return [Shared(*one[:3], benchmark.release, *one[3:]) for one in found if one is not None]
+    return [one._replace(release=benchmark.release) for one in found if one is not None]
 
 
 def _shared(
@@ -99,31 +98,32 @@ def _shared(
     radius_m: float,
     raw: Mapping[str, str],
     buildings: Mapping[str | None, str],
-) -> tuple[Any, ...] | None:
+) -> Shared | None:
     building = building_of(scene)
     if scene in benchmark.raw:
-        return scene, "same_scene", scene
+        return Shared(scene, "same_scene", scene)
     if own.raw[scene] in raw:
-        return scene, "same_raw_data", raw[own.raw[scene]]
+        return Shared(scene, "same_raw_data", raw[own.raw[scene]])
     if building is not None and building in buildings:
-        return scene, "same_building", buildings[building]
+        return Shared(scene, "same_building", buildings[building])
     if scene in own.place and benchmark.place:
         names = sorted(benchmark.place)
         metres = 1000 * km_between(np.array([benchmark.place[name] for name in names]), *own.place[scene])
         if metres.min() <= radius_m:
-            return scene, "same_place", names[metres.argmin()], round(float(metres.min()), 1), radius_m, "m"
+            measured = round(float(metres.min()), 1)
+            return Shared(scene, "same_place", names[metres.argmin()], measured, radius_m, "m")
     return _same_pictures(scene, own, benchmark)
 
 
-def _same_pictures(scene: str, own: Scenes, benchmark: Scenes) -> tuple[Any, ...] | None:
+def _same_pictures(scene: str, own: Scenes, benchmark: Scenes) -> Shared | None:
     for digest in sorted(own.files.keys() & benchmark.files.keys()):
         if f"/{scene}/" in f"/{own.files[digest]}":
-            return scene, "same_pictures", benchmark.files[digest]
+            return Shared(scene, "same_pictures", benchmark.files[digest])
     alike = {other: _alike(own.pictures.get(scene, ()), seen) for other, seen in sorted(benchmark.pictures.items())}
     best = max(alike, key=lambda other: alike[other], default=None)
     if best is None or alike[best] < SHARE_MIN:
         return None
-    return scene, "same_pictures", best, round(alike[best], 3), SHARE_MIN, "share"
+    return Shared(scene, "same_pictures", best, round(alike[best], 3), SHARE_MIN, "share")
 
 
 @cache

@@ -325,7 +325,9 @@ def test_the_usual_loader_reads_every_form_with_the_keys_that_trainers_want(scan
     for form in FORMS:
         file = str(tmp_path / "to" / f"train.{form}.jsonl")
         read = load_dataset("json", data_files=file, split="train", cache_dir=str(tmp_path / "cache"))
-        assert len(read) == 6  # three are of a scene of the benchmark, and three more would make one answer the usual one
+        assert (
+            len(read) == 6
+        )  # three are of a scene of the benchmark, and three more would make one answer the usual one
         turns = read[0]["conversations" if form in {"sharegpt", "llava"} else "messages"]
         assert [turn.get("from") or turn["role"] for turn in turns] in (["human", "gpt"], ["user", "assistant"])
     info = json.loads((tmp_path / "to" / "dataset_info.json").read_text())["scan2qa"]
