@@ -22,6 +22,7 @@ if TYPE_CHECKING:  # this record is code of all stages that ask a benchmark; wha
     from pipeline.geometry.views import View, Whole
     from pipeline.questions.asking import Asking
     from pipeline.questions.audited import Basis, Coverage, Examined, Miss
+    from pipeline.questions.harness import Harness
     from pipeline.questions.model_authoring import ModelAuthor
     from pipeline.questions.published import Columns, Published
     from pipeline.questions.scoring_protocol import Score
@@ -77,11 +78,6 @@ def no_pictures(asked: pa.Table, scenes: Callable[[], Iterable[Any]]) -> dict[st
 def no_blind_map(row: Mapping[str, Any], scene: Any) -> bytes | None:
     """The map of a benchmark whose reviewers see pictures, or a map of layers (`Benchmark.map_before`)."""
     return None
-
-
-def no_harness(split: str, file: str, table: pa.Table) -> dict[str, bytes]:
-    """The files for public harnesses of a benchmark that none of them asks."""
-    return {}
 
 
 class SceneRecords(NamedTuple):
@@ -224,7 +220,7 @@ class Benchmark(Generic[V, R]):
         scene_pictures: pictures that go with questions, from the videos.
         views: pictures that questions show, out of panoramas.
         drawings: of what proves the answers.
-        harness: split, its file and its public table -> files below the release, with which public harnesses ask it.
+        harness: how public harnesses ask and mark it; None: they do not.
         author: who writes questions that facts cannot answer.
         audit: how its published questions are examined.
         score: what replies to its questions earn.
@@ -258,7 +254,7 @@ class Benchmark(Generic[V, R]):
     scene_pictures: ScenePictures | None = None
     views: SceneViews | None = None
     drawings: Drawings | None = None
-    harness: Callable[[str, str, pa.Table], dict[str, bytes]] = no_harness
+    harness: Harness | None = None
     author: ModelAuthor[V, Any, Any] | None = None
     audit: Audit | None = None
     score: Score[Any] | None = None
@@ -290,6 +286,12 @@ class Benchmark(Generic[V, R]):
     def shares(self) -> dict[str, int]:
         """How many questions of each task there shall be for so many of the others."""
         return {task.name: task.share for task in self.tasks}
+
+    def harness_files(self, split: str, table: pa.Table) -> dict[str, bytes]:
+        """The files below a release with which public harnesses ask a split or frame budget, a public table."""
+        if self.harness is None or self.asking is None:
+            return {}
+        return self.harness.files(f"scan2qa_{self.name}_{split}", self.asking, split, table, self.columns)
 
     def asked_under(self, profile: str) -> Mapping[str, int | None]:
         """The tasks of a profile, and the most questions of each in a scene; see ``asked``."""

@@ -158,6 +158,11 @@ def load_table(name: str) -> Any:
     return _yaml(table_file(name))
 
 
+def load_source(name: str) -> bytes:
+    """A Python file below ``templates/tables`` that goes into a release unchanged; the name, with .py, as a literal."""
+    return (TEMPLATES_DIR / "tables" / name).read_bytes()
+
+
 @cache
 def _fields(text: str) -> tuple[str, ...]:
     names = (name.partition(".")[0] for _, name, _, _ in string.Formatter().parse(text) if name)

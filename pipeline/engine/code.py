@@ -12,7 +12,7 @@ import json
 import os
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -97,11 +97,12 @@ def closure(roots: Iterable[str], folder: Path = FOLDER) -> dict[str, Module]:
 
 
 def tables(modules: Iterable[Module], folder: Path = FOLDER) -> dict[str, str]:
-    """File below the folder -> digest of every table that modules load by name (`core.templates.load_table`)."""
+    """File below the folder -> digest of all that modules load by name (`load_table`, `load_source`)."""
     found = {}
     for name in sorted({name for module in modules for name in module.tables}):
-        own = folder / f"templates/tables/{name}.yaml"
-        found[f"templates/tables/{name}.yaml"] = digest_of((own if own.exists() else table_file(name)).read_bytes())
+        file = f"templates/tables/{name}" + ".yaml" * (not name.endswith(".py"))
+        own = folder / file
+        found[file] = digest_of((own if own.exists() else table_file(name)).read_bytes())
     return found
 
 
@@ -185,8 +186,8 @@ def parse(raw: bytes, package: str) -> Module:
     tree = ast.parse(raw)
     imports = {name for node in _statements(tree) for name in _imported(node, package)}
     loaded, groups = (
-        tuple(sorted({name for node in ast.walk(tree) for name in _named(node, call)}))
-        for call in ("load_table", "load_plugins")
+        tuple(sorted({name for node in ast.walk(tree) for name in _named(node, calls)}))
+        for calls in (("load_table", "load_source"), ("load_plugins",))
     )
     return Module(digest_of(ast.dump(tree).encode()), tuple(sorted(imports)), loaded, groups)
 
@@ -223,7 +224,7 @@ def _imported(node: ast.AST, package: str) -> Iterator[str]:
         yield from (base, *(f"{base}.{alias.name}" for alias in node.names))
 
 
-def _named(node: ast.AST, call: str) -> Iterator[str]:
+def _named(node: ast.AST, calls: Collection[str]) -> Iterator[str]:
     """The names in a call such as ``load_table("…")``."""
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == call:
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in calls:
         yield from (arg.value for arg in node.args if isinstance(arg, ast.Constant) and isinstance(arg.value, str))

@@ -1,170 +1,164 @@
-"""Files with which lmms-eval and VLMEvalKit run a release as it is.
+"""Files with which lmms-eval, VLMEvalKit and inspect_ai run a release as it is, below ``eval/``.
 
-lmms-eval: ``--include_path RELEASE/eval/lmms_eval --tasks NAME``.
+A table of each split (``NAME.jsonl``) has what its questions show, the prompt with which `scan2qa ask` asks them, and
+the answer. The modules beside it are those of templates/tables/harness, unchanged:
 
-VLMEvalKit: a table of each split, and `python RELEASE/eval/vlmevalkit/scan2qa_run.py --data NAME_32frame --model …`,
-which is VLMEvalKit's own command line with the tables beside the file among its datasets.
+    python -m lmms_eval --include_path RELEASE/eval/lmms_eval --tasks NAME
+    python RELEASE/eval/vlmevalkit/scan2qa_run.py --data NAME_32frame --model …
+    inspect eval RELEASE/eval/inspect_ai/scan2qa_task.py -T table=NAME --model …
 
-Both read the videos' folder from the environment variable `VIDEOS`. Questions of a frame budget are asked of videos
-that have its frames alone (`scan2qa frames write`), so that every model is shown these whatever its loader takes of a
-video: ``16_frame/DATASET/SCENE.mp4``.
+They read the videos' folder from the environment variable SCAN2QA_VIDEOS. Questions of a frame budget are asked of
+videos that have its frames alone (`scan2qa frames write`), so that every model is shown these whatever its loader takes
+of a video: ``16_frame/DATASET/SCENE.mp4``.
 """
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, NamedTuple
 
-from pipeline.core.tables import TWIN
+import pyarrow as pa
+import yaml
+
+from pipeline.core.tables import TWIN, budget_of
+from pipeline.core.templates import load_source
+from pipeline.questions.asking import AskedOf, Asking
+from pipeline.questions.published import Columns, Published, published
+from pipeline.questions.twins import TWIN_FRAMES
 
 FOLDER: Final = "eval"
-ABOUT: Final = "`eval/`: tasks for lmms-eval, tables and datasets for VLMEvalKit, that ask these questions as they are."
-VIDEOS: Final = "SCAN2QA_VIDEOS"
-UTILS: Final = "scan2qa_utils"  # module beside the tasks
-WRITE_FRAMES: Final = "make them with: scan2qa frames write VIDEOS --release RELEASE"
-VISUAL: Final = f'''"""What lmms-eval needs of this release: where its videos lie."""
-
-import os
-from pathlib import Path
+_MODULES: Final = {
+    f"{FOLDER}/scan2qa_rows.py": load_source("harness/scan2qa_rows.py"),
+    f"{FOLDER}/lmms_eval/scan2qa_utils.py": load_source("harness/scan2qa_utils.py"),
+    f"{FOLDER}/vlmevalkit/scan2qa_run.py": load_source("harness/scan2qa_run.py"),
+    f"{FOLDER}/inspect_ai/scan2qa_task.py": load_source("harness/scan2qa_task.py"),
+}
 
 
-def doc_to_visual(doc):
-    root = os.environ.get("{VIDEOS}")
-    if not root:
-        raise RuntimeError("set {VIDEOS} to the folder with the videos, such as outputs/BUILD/videos")
-    path = Path(root) / video_of(doc)
-    if not path.is_file():
-        raise FileNotFoundError(f"{{path}} is missing: is {VIDEOS} the folder with this release's videos?{{HINT}}")
-    return [str(path)]
-'''
+class Marking(NamedTuple):
+    """How a harness marks replies to a question.
 
-
-def lmms_eval(name: str, split: str, file: str, rest: str, utils: str, frames: str = "") -> dict[str, bytes]:
-    """The task of a split, and the module beside it.
-
-    Args:
-        name: of the task.
-        split: of the release.
-        file: its table, below the release.
-        rest: how its questions are asked and marked, YAML.
-        utils: functions that ``rest`` names, beside `VISUAL`.
-        frames: configuration of the release that is asked of videos of some frames alone; empty: of the videos.
+    Attributes:
+        mark: "letter", "mra", "number" (a tenth of the truth is all wrong), "words", "place" or "twin", as
+            ``scan2qa_rows.py`` has them.
+        accepted: further right answers, of words.
+        family: the task of the benchmark's overall figure that its type counts to; None: none.
+        marked_as: the benchmark whose functions mark it where a harness has some, "vsibench" or "revsi".
     """
-    module = f"{UTILS}_{frames}" if frames else UTILS
-    hint = f" If they are: {WRITE_FRAMES}{' --twins' * (frames == TWIN)}" if frames else ""
-    task = (
-        f"task: {name}\n"
-        "dataset_path: parquet\n"
-        f"dataset_kwargs:\n  data_files:\n    {split}: ../../{file}\n"
-        f"test_split: {split}\n"
-        "output_type: generate_until\n"
-        f"doc_to_visual: !function {module}.doc_to_visual\n"
-        "generation_kwargs:\n  max_new_tokens: 16\n  temperature: 0\n  do_sample: false\n"
-    )
-    folder = f"{FOLDER}/lmms_eval"
-    return {
-        f"{folder}/{name}.yaml": f"{task}{rest}".encode(),
-        f"{folder}/{module}.py": f"{VISUAL}\n\nHINT = {hint!r}\n\n\n{utils}".encode(),
-    }
+
+    mark: str
+    accepted: tuple[str, ...] = ()
+    family: str | None = None
+    marked_as: str | None = None
 
 
-COLUMNS: Final = ("index", "video", "question_type", "question", "candidates", "answer")
-RUN: Final = f"{FOLDER}/vlmevalkit/scan2qa_run.py"
-_RUN: Final = f'''"""VLMEvalKit's run.py, which also knows the tables beside this file; it takes the same arguments.
+@dataclass(frozen=True)
+class Harness:
+    """How the questions of a benchmark are asked and marked by public harnesses.
 
-{VIDEOS}=outputs/BUILD/videos python scan2qa_run.py --data TABLE_32frame --model MODEL --judge exact_matching
-
-TABLE is the name of a table without its ending; after it stands what a model is shown, as of VSI-Bench: 16, 32, 64 or
-128 frames, 1fps or 2fps; without it, the video. A table of a frame budget is asked with that number: TABLE is then
-NAME_16_frame, and --data NAME_16_frame_16frame.
-"""
-
-import hashlib
-import os
-import re
-from functools import partial
-from pathlib import Path
-
-from vlmeval.dataset import DATASET_CLASSES
-from vlmeval.dataset.video_dataset_config import VSI_FRAME_VARIANTS, supported_video_datasets
-from vlmeval.dataset.vsibench import VsiBench
-from vlmeval.smp import LMUDataRoot, dump, load
-
-HINT = " If they are: {WRITE_FRAMES}"
-
-
-def budget_of(table):
-    found = re.search(r"_(\\d+)_frame$", table)
-    return int(found[1]) if found else None
-
-
-TABLES = {{path.stem: path for path in sorted(Path(__file__).resolve().parent.glob("*.tsv"))}}
-
-
-class Release(VsiBench):
-    """Questions of this release over videos of one's own, from which frames are taken as for VSI-Bench."""
-
-    @classmethod
-    def supported_datasets(cls):
-        return list(TABLES)
-
-    def prepare_dataset(self, dataset_name):
-        table, root = TABLES[dataset_name], os.environ.get("{VIDEOS}")
-        if not root:
-            raise RuntimeError("set {VIDEOS} to the folder with the videos, such as outputs/BUILD/videos")
-        missing = [video for video in sorted(set(load(str(table))["video"])) if not (Path(root) / video).is_file()]
-        if missing:
-            at = Path(root) / missing[0]
-            hint = HINT + " --twins" * ("_twins_" in dataset_name) if budget_of(dataset_name) else ""
-            raise FileNotFoundError(
-                f"{{at}} is missing ({{len(missing)}} in all): is {VIDEOS} the folder with this release's videos?"
-                f"{{hint}}"
-            )
-        return {{"data_file": str(table), "root": root}}
-
-    def __init__(self, dataset, pack=False, nframe=0, fps=-1, **_):  # run.py hands on all of its arguments
-        budget = budget_of(dataset)
-        if budget and (fps > 0 or nframe not in (0, budget)):
-            raise ValueError(f"{{dataset}} is of {{budget}} frames; ask it with --data {{dataset}}_{{budget}}frame")
-        super().__init__(dataset, pack=pack, nframe=nframe, fps=fps)
-        if budget:
-            self.frame_tmpl = "frame-{{}}-of-{{}}.png"  # which changes no pixel
-        digest = hashlib.sha256(TABLES[dataset].read_bytes()).hexdigest()[:12]
-        # Apart from the frames of another release, whose tables have the same names.
-        self.frame_root = os.path.join(LMUDataRoot(), "images", f"{{dataset}}_{{digest}}")
-        os.makedirs(self.frame_root, exist_ok=True)
-
-'''
-_END: Final = """
-
-DATASET_CLASSES.append(Release)
-for name in TABLES:
-    supported_video_datasets[name] = partial(Release, dataset=name)
-    for suffix, shown in VSI_FRAME_VARIANTS:
-        supported_video_datasets[f"{name}_{suffix}"] = partial(Release, dataset=name, **shown)
-
-if __name__ == "__main__":
-    from vlmeval.run import main
-    from vlmeval.smp import load_env
-
-    load_env()
-    main()
-"""
-
-
-def vlmevalkit(name: str, rows: Sequence[Mapping[str, Any]], own: str = "") -> dict[str, bytes]:
-    """The table of a split, and how to run VLMEvalKit on it.
-
-    Args:
-        name: of the table.
-        rows: `COLUMNS` of each question; ``candidates`` are its options with their letters.
-        own: methods of the class `Release` where VSI-Bench's do not fit.
+    Attributes:
+        marking: of a question of a split; None: it is left out, as one for an agent that acts.
+        also: further files below the release for a split and its public table.
+        proprietary: names of lmms-eval's models that are asked with the prompt for those behind their makers' own
+            interface.
     """
-    sink = io.StringIO()
-    write = csv.writer(sink, delimiter="\t", lineterminator="\n")
-    write.writerow(COLUMNS)
-    for row in rows:
-        write.writerow([list(row[column]) if column == "candidates" else row[column] for column in COLUMNS])
-    return {f"{FOLDER}/vlmevalkit/{name}.tsv": sink.getvalue().encode(), RUN: f"{_RUN}{own}{_END}".encode()}
+
+    marking: Callable[[Published, str], Marking | None]
+    also: Callable[[str, pa.Table], dict[str, bytes]] = lambda split, table: {}
+    proprietary: tuple[str, ...] = ()
+
+    def files(self, name: str, asking: Asking, split: str, table: pa.Table, columns: Columns) -> dict[str, bytes]:
+        """The files of one split below the release, and the modules that all splits share; none without questions.
+
+        Args:
+            name: of its table.
+            asking: how the benchmark's questions are put to a model.
+            split: of the release, or a frame budget of it.
+            table: its public table.
+            columns: of this table.
+        """
+        rows = [row for question in published(table, columns) if (row := self._row(question, asking, split))]
+        also = self.also(split, table)
+        if not rows:
+            return also
+        lines = "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
+        task = {f"{FOLDER}/lmms_eval/{name}.yaml": self._lmms_eval(name, rows, asking).encode()}
+        return {f"{FOLDER}/{name}.jsonl": lines.encode()} | task | _MODULES | also
+
+    def _row(self, question: Published, asking: Asking, split: str) -> dict[str, Any] | None:
+        marking = self.marking(question, split)
+        if marking is None:
+            return None
+        plain, special = (
+            asking.prompt(question, AskedOf(split, is_special, "", Path(), _no_scene)) for is_special in (False, True)
+        )
+        own = marking.marked_as == "vsibench"  # VLMEvalKit words these itself
+        return {
+            "id": question.id,
+            "scene": "/".join(filter(None, (question.dataset, question.scene_name))),
+            "question_type": question.question_type,
+            "prompt": "\n\n".join(filter(None, (asking.system, plain.text))),
+            "prompt_proprietary": special.text if special.text != plain.text else None,
+            "question": question.question if own else None,
+            "candidates": list(question.options or ()) if own else [],
+            "video": plain.video,
+            "images": list(plain.images),
+            "legend": plain.legend,
+            "answer": question.ground_truth,
+            "accepted": list(marking.accepted),
+            "mark": marking.mark,
+            "family": marking.family,
+            "marked_as": marking.marked_as,
+            "frames": TWIN_FRAMES if split == TWIN else budget_of(split),
+            "temperature": asking.temperature,
+            "max_tokens": asking.max_tokens,
+        }
+
+    def _lmms_eval(self, name: str, rows: list[dict[str, Any]], asking: Asking) -> str:
+        """lmms-eval's task of a table that lies in the folder above."""
+        better = rows[0]["mark"] != "twin"
+        metrics = {"score": "score"} | dict.fromkeys(row["family"] or row["question_type"] for row in rows)
+        told = {
+            "task": name,
+            "dataset_path": "json",
+            "dataset_kwargs": {"data_files": {"test": f"../{name}.jsonl"}},
+            "test_split": "test",
+            "output_type": "generate_until",
+            "generation_kwargs": {
+                "max_new_tokens": asking.max_tokens,
+                "temperature": asking.temperature,
+                "do_sample": asking.temperature > 0,
+            },
+            **{key: _Function(f"scan2qa_utils.{key}") for key in ("doc_to_visual", "doc_to_text", "process_results")},
+            "doc_to_target": "answer",
+            "metric_list": [
+                {
+                    "metric": metric,
+                    "aggregation": _Function(f"scan2qa_utils.{how or 'task_score'}"),
+                    "higher_is_better": better,
+                }
+                for metric, how in metrics.items()
+            ],
+        }
+        if self.proprietary:
+            own = {"prompt": "prompt_proprietary"}
+            told["lmms_eval_specific_kwargs"] = {"default": {}} | {model: dict(own) for model in self.proprietary}
+        return yaml.dump(told, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=10_000)
+
+
+class _Function(str):
+    """The name of a function, which lmms-eval's YAML marks by a tag."""
+
+
+class _Dumper(yaml.SafeDumper):
+    """YAML with `_Function`."""
+
+
+_Dumper.add_representer(_Function, lambda dumper, name: dumper.represent_scalar("!function", str(name)))
+
+
+def _no_scene(question: Published, make: Callable[[Any], Any]) -> Any:
+    raise AssertionError(f"question {question.id} is for an agent that acts")

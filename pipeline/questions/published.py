@@ -137,7 +137,12 @@ def read_rows(path: Path) -> list[Any]:
     return rows
 
 
-def _published(path: Path, number: int, raw: Any, columns: Sequence[Columns]) -> Published:
+def published(table: pa.Table, columns: Columns) -> list[Published]:
+    """The questions of a benchmark's public table."""
+    return [_published("the table", number, row, (columns,)) for number, row in enumerate(table.to_pylist(), start=1)]
+
+
+def _published(path: Path | str, number: int, raw: Any, columns: Sequence[Columns]) -> Published:
     row = raw if isinstance(raw, dict) else {}
     row = next((found for own in columns if (found := own.row(row)) is not None), row)
     missing = [k for k in REQUIRED if row.get(k) is None]

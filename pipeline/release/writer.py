@@ -201,7 +201,7 @@ def _question_files(
     files |= {r["file"]: r["picture"] for table in inputs.pictures for r in table.to_pylist() if r["id"] in kept}
     for (part, split), table in tables.items():
         if part in {"data", TWIN} or budget_of(part) is not None:
-            files |= inputs.benchmark.harness(split if part == "data" else part, _name(part, split), table)
+            files |= inputs.benchmark.harness_files(split if part == "data" else part, table)
     return files
 
 

@@ -1,4 +1,4 @@
-"""Result files: plain tables of id and answer, trajectories, and what lmms-eval and VLMEvalKit write.
+"""Result files: plain tables of id and answer, trajectories, and what lmms-eval, VLMEvalKit and inspect_ai write.
 
 They are .csv, .tsv, .xlsx, .json, .jsonl and .parquet, also behind .gz. The form is told by the columns, never by the
 name; a call reads files of one form.
@@ -135,6 +135,8 @@ def _json(raw: bytes) -> list[Any]:
     found = json.loads(raw)
     if isinstance(found, dict) and "trajectory" in found:
         return [found]
+    if isinstance(found, dict) and {"eval", "samples"} <= set(found) and isinstance(found["samples"], list):
+        return found["samples"]
     if not isinstance(found, list):
         is_of_lmms = isinstance(found, dict) and "results" in found
         hint = "; of lmms-eval give the samples (--log_samples)" if is_of_lmms else ""
@@ -164,10 +166,10 @@ _READERS: Final[dict[str, Callable[[bytes], list[Any]]]] = {
 
 
 PLAIN, TRAJECTORIES = "table of id and answer", "trajectories"
-LMMS_EVAL, VLMEVALKIT = "lmms-eval's samples", "VLMEvalKit's results"
+LMMS_EVAL, VLMEVALKIT, INSPECT = "lmms-eval's samples", "VLMEvalKit's results", "inspect_ai's log"
 IDS: Final = ("id", "question_id", "Question_id")  # as the benchmarks name it
 REPLIES: Final = ("prediction", "answer")  # what has both, has the truth in the second
-_GOOD: Final = "columns id and answer, or a result file of lmms-eval (…_samples_….jsonl) or VLMEvalKit"
+_GOOD: Final = "columns id and answer, or a result file of lmms-eval (…_samples_….jsonl), VLMEvalKit or inspect_ai"
 Row = Mapping[str, Any]
 
 
@@ -230,6 +232,8 @@ def _form(raw: Any, where: str) -> str:
         return LMMS_EVAL
     if {"index", "prediction"} <= columns:
         return VLMEVALKIT
+    if {"id", "epoch", "output"} <= columns:
+        return INSPECT
     if columns & set(IDS) and "steps" in columns:
         return TRAJECTORIES
     if columns & set(IDS) and columns & set(REPLIES):
@@ -264,6 +268,13 @@ def _vlmevalkit(raw: Row, where: str) -> PredictionRow:
     return PredictionRow(where, _id(raw[name], where, name), None, None, raw["prediction"])
 
 
+def _inspect(raw: Row, where: str) -> PredictionRow:
+    """What the model said last; a sample that failed has no reply."""
+    output = raw["output"]
+    reply = output.get("completion") if isinstance(output, dict) else None
+    return PredictionRow(where, _id(raw["id"], where, "id"), None, None, reply)
+
+
 def _id(value: Any, where: str, name: str) -> str:
     if isinstance(value, float) and value.is_integer():
         value = int(value)  # as spreadsheets keep whole numbers
@@ -277,4 +288,5 @@ _READ: Final[dict[str, Callable[[Row, str], PredictionRow]]] = {
     TRAJECTORIES: _plain,
     LMMS_EVAL: _lmms_eval,
     VLMEVALKIT: _vlmevalkit,
+    INSPECT: _inspect,
 }

@@ -166,7 +166,8 @@ def uses(config: BuildConfig, reader: Reader | None) -> tuple[str, ...]:
     worlds = [
         part.__module__ for world in benchmark.worlds for part in (world.facts, world.visibility, world.top_down_map)
     ]
-    parts = (type(benchmark), benchmark.columns.table, benchmark.pictures, benchmark.harness)
+    parts = [type(benchmark), benchmark.columns.table, benchmark.pictures]
+    parts += [part for own in [benchmark.harness] if own for part in (own.marking, own.also)]
     return (*(part.__module__ for part in parts), benchmark.card.module, *worlds)
 
 

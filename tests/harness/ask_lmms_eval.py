@@ -1,7 +1,8 @@
-"""lmms-eval on a task in a folder, with a model that gives prepared replies: FOLDER TASK REPLIES SHOWN OUT.
+"""lmms-eval on tasks in a folder, with a model that gives prepared replies: FOLDER REPLIES OUT.
 
-``REPLIES``: JSON, for each run the replies in the order of the questions. ``SHOWN``: what the model was shown.
-``OUT``: the folder of the results that lmms-eval writes, one for each run. What it marks is printed as JSON.
+``REPLIES``: JSON, task -> run -> its replies in the order of the questions. ``OUT``: the folder of the results that
+lmms-eval writes, ``TASK/RUN``. Printed as JSON: by task and run what it marks, and as ``shown`` what the model was
+shown in the last run.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from lmms_eval.evaluator import simple_evaluate  # noqa: E402
 from lmms_eval.loggers import EvaluationTracker  # noqa: E402
 from lmms_eval.tasks import TaskManager  # noqa: E402
 
-folder, task, replies, shown, out = sys.argv[1:]
+folder, replies, out = sys.argv[1:]
 
 
 class Prepared(lmms):  # type: ignore[misc]
@@ -29,15 +30,15 @@ class Prepared(lmms):  # type: ignore[misc]
     def __init__(self, said: list[str]) -> None:
         super().__init__()
         self.said = said
+        self.shown: list[Any] = []
 
     def generate_until(self, requests: list[Any]) -> list[str]:
-        with Path(shown).open("w") as file:
-            for request in requests:
-                text, _, visual, number, name, split = request.args
-                seen = [
-                    v if isinstance(v, str) else v.getpixel((0, 0)) for v in visual(self.task_dict[name][split][number])
-                ]
-                file.write(json.dumps([text, seen]) + "\n")
+        for request in requests:
+            text, _, visual, number, name, split = request.args
+            seen = [
+                v if isinstance(v, str) else v.getpixel((0, 0)) for v in visual(self.task_dict[name][split][number])
+            ]
+            self.shown.append([text, seen])
         return [self.said[request.args[3]] for request in requests]
 
     def loglikelihood(self, requests: list[Any]) -> list[tuple[float, bool]]:
@@ -47,15 +48,17 @@ class Prepared(lmms):  # type: ignore[misc]
         raise NotImplementedError
 
 
-told = []
-for run, said in enumerate(json.loads(Path(replies).read_text())):
-    tracker = EvaluationTracker(output_path=f"{out}/{run}")
-    tracker.general_config_tracker.log_experiment_args("", "pretrained=prepared", "", "", False)
-    tracker.date_id = "20261122"
-    manager = TaskManager(include_path=folder, include_defaults=False)
-    found = simple_evaluate(
-        Prepared(said), tasks=[task], task_manager=manager, batch_size=1, evaluation_tracker=tracker
-    )
-    tracker.save_results_samples(task, found["samples"][task])
-    told.append(found["results"][task])
+told: dict[str, Any] = {}
+manager = TaskManager(include_path=folder, include_defaults=False)
+for task, runs in json.loads(Path(replies).read_text()).items():
+    told[task] = {}
+    for run, said in runs.items():
+        tracker = EvaluationTracker(output_path=f"{out}/{task}/{run}")
+        tracker.general_config_tracker.log_experiment_args("", "pretrained=prepared", "", "", False)
+        tracker.date_id = "20261122"
+        model = Prepared(said)
+        found = simple_evaluate(model, tasks=[task], task_manager=manager, batch_size=1, evaluation_tracker=tracker)
+        tracker.save_results_samples(task, found["samples"][task])
+        told[task][run] = found["results"][task]
+        told[task]["shown"] = model.shown
 print(json.dumps(told))

@@ -18,8 +18,9 @@ from unittest import mock
 
 PACKAGES = Path(sys.prefix) / "harnesses"
 _ABSENT = """
-    Levenshtein accelerate aiohttp cv2 evaluate imageio jieba json_repair math_verify nltk pylatexenc qwen_vl_utils
-    rouge sacrebleu sympy termcolor timeout_decorator torch torchvision transformers
+    Levenshtein accelerate aiobotocore aiohttp boto3 botocore cv2 debugpy evaluate ijson imageio jieba json_repair
+    jsonpath_ng math_verify nltk pylatexenc qwen_vl_utils rouge s3fs sacrebleu sympy termcolor tiktoken
+    timeout_decorator torch torchvision transformers
 """
 ABSENT = frozenset(_ABSENT.split())
 

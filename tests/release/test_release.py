@@ -319,9 +319,10 @@ def test_checksums_are_those_of_all_files(made: Build) -> None:
     files = release_of(made.out)
     sums = dict(reversed(line.split("  ")) for line in files.pop(CHECKSUMS).decode().splitlines())
     assert sums == {name: hashlib.sha256(raw).hexdigest() for name, raw in files.items()} == made.released.files
-    harness = {"lmms_eval/scan2qa_utils.py", "vlmevalkit/scan2qa_run.py"}
+    harness = {"scan2qa_rows.py", "lmms_eval/scan2qa_utils.py", "vlmevalkit/scan2qa_run.py"}
+    harness.add("inspect_ai/scan2qa_task.py")
     for split in ("test", "one_per_scene", "tiny"):
-        harness |= {f"lmms_eval/scan2qa_vsi_{split}.yaml", f"vlmevalkit/scan2qa_vsi_{split}.tsv"}
+        harness |= {f"lmms_eval/scan2qa_vsi_{split}.yaml", f"scan2qa_vsi_{split}.jsonl"}
     tables = {f"{name}/{FILE}" for name in ("data", "provenance", "rejected", "cognitive_maps")}
     tables |= {f"data/{FILE.replace('test', name)}" for name in ("one_per_scene", "tiny")}
     told = {"README.md", "LICENSES.md", "croissant.json", "overview.png", "meta_info/one.json", "meta_info/two.json"}

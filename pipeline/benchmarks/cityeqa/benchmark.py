@@ -11,7 +11,7 @@ from pipeline.benchmarks.cityeqa.audit import AUDIT
 from pipeline.benchmarks.cityeqa.columns import CARD, COLUMNS
 from pipeline.benchmarks.cityeqa.pictures import start_map, task_pictures
 from pipeline.benchmarks.cityeqa.rules import PROFILES, CityRules
-from pipeline.benchmarks.cityeqa.score import SCORE
+from pipeline.benchmarks.cityeqa.score import HARNESS, SCORE
 from pipeline.benchmarks.cityeqa.tasks.registry import CITY_TASKS
 from pipeline.benchmarks.cityeqa.view import CityView
 from pipeline.worlds.city.world import CITY
@@ -31,5 +31,6 @@ CITYEQA: Final = Benchmark[CityView, CityRules](
     audit=AUDIT,
     blind_map=start_map,
     score=SCORE,
+    harness=HARNESS,
     asking=ASKING,
 )

@@ -7,9 +7,7 @@ may be far from the target (a car park is counted from its edge): near the obser
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from decimal import Decimal
 from pathlib import Path
 from typing import Final
 
@@ -24,9 +22,8 @@ from pipeline.core.arrays import FloatArray
 from pipeline.core.errors import ConfigError
 from pipeline.core.schema import Model
 from pipeline.llm.base import ModelSpec
-from pipeline.metrics.number_words import normalised
-from pipeline.metrics.numbers import find_number
-from pipeline.metrics.replies import ANSWER_WORDS, plain
+from pipeline.metrics.words import is_stated
+from pipeline.questions.harness import Harness, Marking
 from pipeline.questions.published import Published
 from pipeline.questions.scoring_protocol import (
     TOO_LONG,
@@ -119,26 +116,11 @@ def _of_the_oracle(answers: Sequence[Answer]) -> list[str]:
     return within_steps((category, steps) for category, steps in known if isinstance(steps, int | float))
 
 
-_YES_OR_NO: Final = frozenset({"yes", "no"})
-_STATED: Final = re.compile(rf"(?:{ANSWER_WORDS})(?:\s*(?:\bis\b|[:：=是为為]))+\s*(?P<rest>[^\n]+)", re.IGNORECASE)
-
-
 def is_match(answer: Answer) -> bool:
-    """Whether a reply is the answer, but for case, punctuation, article and how a number is written.
-
-    Of a reply that states its answer ("The answer is red.") what follows counts, of several lines the last one. Where
-    yes or no is asked, the first word of that does ("Yes, there is one."), and where a number is, the number.
-    """
+    """Whether a reply states the answer (`is_stated`)."""
     if answer.reply is None or is_too_long(answer.reply):
         return False
-    text, truth = plain(answer.reply).strip(), normalised(answer.question.ground_truth)
-    stated = list(_STATED.finditer(text))
-    said = stated[-1]["rest"] if stated else text.splitlines()[-1] if text else ""
-    if truth in _YES_OR_NO:
-        return _YES_OR_NO.intersection(normalised(said).split(" ")[:1]) == {truth}
-    if truth.isdecimal():
-        return find_number(said).value == Decimal(truth)
-    return normalised(said) == truth
+    return is_stated(answer.reply, [answer.question.ground_truth])
 
 
 def _measure(answers: Sequence[Answer], settings: CityScoreSettings, values: dict[str, FloatArray]) -> list[str]:
@@ -200,3 +182,7 @@ SCORE: Final = Score[CityScoreSettings](
         OTHER_START: "the first step is not the task's start pose: not measured; begin steps with it",
     },
 )
+
+
+# The paper's blind agent: one that acts is asked by `scan2qa ask`.
+HARNESS: Final = Harness(lambda question, split: Marking("words"))

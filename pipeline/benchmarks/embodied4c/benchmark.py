@@ -14,7 +14,7 @@ from pipeline.benchmarks.embodied4c.drawings import DRAWINGS, question_pictures
 from pipeline.benchmarks.embodied4c.drive.view import DriveExam
 from pipeline.benchmarks.embodied4c.flight.view import FlightExam
 from pipeline.benchmarks.embodied4c.rules import PROFILES, ExamRules
-from pipeline.benchmarks.embodied4c.score import SCORE
+from pipeline.benchmarks.embodied4c.score import HARNESS, SCORE
 from pipeline.benchmarks.embodied4c.tasks import EXAM_TASKS
 from pipeline.core.schema import AnyScene
 from pipeline.core.video_spec import VideoSpec
@@ -43,5 +43,6 @@ EMBODIED4C: Final = Benchmark[Exam, ExamRules](
     author=ExamAuthor(),
     drawings=DRAWINGS,
     score=SCORE,
+    harness=HARNESS,
     asking=ASKING,
 )

@@ -1,7 +1,7 @@
 """Embodied4C's score: eq. 1-9, per sub-benchmark, capability and sub-capability, and of the domain-far questions.
 
 Marks go from 0 to 100: eq. 2 for numbers, and for words the score that a model gives against the reference (eq. 1,
-section 3.4.1), or a normalised match where there is no judge. The judge's prompt is that of table 5, but that the
+section 3.4.1), or a match where there is no judge. The judge's prompt is that of table 5, but that the
 score is asked for as JSON, and that it names the other accepted answers.
 
 The paper contradicts itself. Eq. 2 gives 100 (1 - |a' - a| / (0.01 |a|)), at least 0; the judge's code (table 6) has
@@ -26,9 +26,9 @@ from pipeline.benchmarks.embodied4c.vln.specification import specifications
 from pipeline.core.arrays import FloatArray
 from pipeline.core.schema import Model
 from pipeline.llm.base import ModelSpec
-from pipeline.metrics.number_words import normalised
 from pipeline.metrics.numbers import Unit, find_number
-from pipeline.metrics.replies import plain
+from pipeline.metrics.words import is_stated
+from pipeline.questions.harness import Harness, Marking
 from pipeline.questions.published import Published, read_own
 from pipeline.questions.scoring_protocol import (
     TOO_LONG,
@@ -89,11 +89,8 @@ def as_table_6(said: float, truth: float) -> float:
 
 
 def matched(reply: str | None, forms: Iterable[str]) -> float:
-    """100 for one of the accepted forms, but for case, punctuation, article and how numbers are written."""
-    if reply is None:
-        return 0.0
-    said = normalised(plain(reply)).removeprefix("answer ")  # as `plain` gives a JSON reply
-    return FULL if said in {normalised(form) for form in forms} else 0.0
+    """100 where a reply states one of the accepted forms (`is_stated`)."""
+    return FULL if reply is not None and is_stated(reply, forms) else 0.0
 
 
 def forms_of(row: Mapping[str, Any], truth: str) -> tuple[str, ...]:
@@ -127,7 +124,7 @@ class ExamScoreSettings(Model):
     as_judge: bool = Field(
         default=False, description="numbers by the code of table 6, signs lost; no tolerance is used"
     )
-    judge: ModelSpec | None = Field(default=None, description="null: words earn by a normalised match alone")
+    judge: ModelSpec | None = Field(default=None, description="null: words earn by `match` alone")
 
 
 def trials(ids: Collection[str]) -> list[Published]:
@@ -268,3 +265,11 @@ SCORE: Final = Score[ExamScoreSettings](
         BAD_TRIAL: "no number from 0 to 100: it earns 0; give what scan2qa vln check wrote",
     },
 )
+
+
+def _marking(question: Published, split: str) -> Marking:
+    is_number = question.rest.get("value") is not None
+    return Marking("number" if is_number else "words", tuple(_accepted(question)["accepted"]))
+
+
+HARNESS: Final = Harness(_marking)

@@ -16,7 +16,7 @@ from typing import Any, Final
 import pyarrow as pa
 from pydantic import ValidationError
 
-from pipeline.benchmarks.ergeobench.images import FOV_DEG
+from pipeline.benchmarks.ergeobench.images import EMBODIED, FOV_DEG
 from pipeline.benchmarks.ergeobench.rules import GEO
 from pipeline.benchmarks.ergeobench.tasks.geo import COARSE
 from pipeline.core.templates import load_table
@@ -45,7 +45,7 @@ SIZE: Final = (640, 480)
 FILE: Final = "panoramas.jsonl"
 
 
-def harness_files(split: str, file: str, table: pa.Table) -> dict[str, bytes]:
+def agent_files(split: str, table: pa.Table) -> dict[str, bytes]:
     """Files below the release for one of its splits, a public table: tasks, schema and environments."""
     rows = [row for row in table.to_pylist() if row["task"] in GEO]
     if not rows:
@@ -54,7 +54,7 @@ def harness_files(split: str, file: str, table: pa.Table) -> dict[str, bytes]:
     lines = []
     for row in rows:
         environment = None
-        if row["setting"] == "embodied":
+        if row["setting"] == EMBODIED:
             environment = f"{ENVIRONMENTS}/{row['dataset']}/{row['panorama']}.json"
             files[environment] = _json(_environment(row))
         task = {
@@ -192,7 +192,7 @@ def _number(value: Any) -> float:
 
 def episode(question: Published, asked: AskedOf) -> LookingAround | None:
     """The embodied setting is an agent's; all others are asked once."""
-    if question.rest["setting"] != "embodied" or question.rest["task"] not in GEO:
+    if question.rest["setting"] != EMBODIED or question.rest["task"] not in GEO:
         return None
     file = f"{ENVIRONMENTS}/{question.dataset}/{question.scene_name}.json"
     return LookingAround(question, EmbodiedView.open(asked.release, file), base=asked.prompt == BASE)

@@ -6,11 +6,11 @@ from typing import Final
 
 from pipeline.benchmarks.benchmark import Benchmark, SceneViews
 from pipeline.benchmarks.ergeobench import images
-from pipeline.benchmarks.ergeobench.agent import ASKING, harness_files, source_lines
+from pipeline.benchmarks.ergeobench.agent import ASKING, source_lines
 from pipeline.benchmarks.ergeobench.author import GeoAuthor, declared
 from pipeline.benchmarks.ergeobench.columns import CARD, COLUMNS
 from pipeline.benchmarks.ergeobench.rules import PROFILES, ErgeoRules
-from pipeline.benchmarks.ergeobench.score import SCORE
+from pipeline.benchmarks.ergeobench.score import HARNESS, SCORE
 from pipeline.benchmarks.ergeobench.tasks.registry import ERGEO_TASKS
 from pipeline.benchmarks.ergeobench.view import ErgeoView
 from pipeline.worlds.panorama.world import PANORAMA
@@ -25,7 +25,7 @@ ERGEOBENCH: Final = Benchmark[ErgeoView, ErgeoRules](
     columns=COLUMNS,
     card=CARD,
     pictures=source_lines,
-    harness=harness_files,
+    harness=HARNESS,
     views=SceneViews(images.__name__, images.pictures_of, declared),
     author=GeoAuthor(),
     score=SCORE,

@@ -16,12 +16,15 @@ from typing import Any, Final, Literal
 
 import numpy as np
 
+from pipeline.benchmarks.ergeobench.agent import agent_files
 from pipeline.benchmarks.ergeobench.columns import COLUMNS, OUT_OF
 from pipeline.benchmarks.ergeobench.hypothesis import PARTS, Hypothesis, find_hypothesis, is_same
+from pipeline.benchmarks.ergeobench.images import EMBODIED
 from pipeline.benchmarks.ergeobench.rules import DIMENSIONS, GEO, SETTINGS
 from pipeline.core.arrays import FloatArray
 from pipeline.core.errors import ConfigError
 from pipeline.core.schema import Model
+from pipeline.questions.harness import Harness, Marking
 from pipeline.questions.published import Published, read_own
 from pipeline.questions.scoring_protocol import (
     Answer,
@@ -244,3 +247,13 @@ SCORE: Final = Score[GeoScoreSettings](
     figures=figures,
     composites=COMPOSITES,
 )
+
+
+def _marking(question: Published, split: str) -> Marking | None:
+    """Places, and letters; the embodied setting is asked by agents alone (`agent_files`)."""
+    if question.rest["setting"] == EMBODIED:
+        return None
+    return Marking("place" if question.rest["task"] in GEO else "letter")
+
+
+HARNESS: Final = Harness(_marking, also=agent_files)

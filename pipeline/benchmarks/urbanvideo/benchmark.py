@@ -6,11 +6,11 @@ from typing import Final
 
 from pipeline.benchmarks.benchmark import Benchmark
 from pipeline.benchmarks.urbanvideo.authoring.author import UrbanAuthor
-from pipeline.benchmarks.urbanvideo.columns import ASKING, CARD, COLUMNS, harness_files
+from pipeline.benchmarks.urbanvideo.columns import ASKING, CARD, COLUMNS
 from pipeline.benchmarks.urbanvideo.drawings import DRAWINGS
 from pipeline.benchmarks.urbanvideo.legends import LEGENDS, map_pictures
 from pipeline.benchmarks.urbanvideo.rules import PROFILES, UrbanRules, UrbanView
-from pipeline.benchmarks.urbanvideo.score import SCORE
+from pipeline.benchmarks.urbanvideo.score import HARNESS, SCORE
 from pipeline.benchmarks.urbanvideo.tasks.registry import URBAN_TASKS
 from pipeline.core.video_spec import VideoSpec
 from pipeline.worlds.flight.view import FlightView
@@ -29,7 +29,7 @@ URBANVIDEO: Final = Benchmark[UrbanView, UrbanRules](
     pictures=map_pictures,
     scene_pictures=LEGENDS,
     drawings=DRAWINGS,
-    harness=harness_files,
+    harness=HARNESS,
     author=UrbanAuthor(),
     score=SCORE,
     asking=ASKING,

@@ -15,6 +15,7 @@ import numpy as np
 from pipeline.benchmarks.urbanvideo.columns import COLUMNS
 from pipeline.benchmarks.urbanvideo.tasks.registry import URBAN_TASKS
 from pipeline.core.schema import Model
+from pipeline.questions.harness import Harness, Marking
 from pipeline.questions.published import read_own
 from pipeline.questions.scoring_protocol import Answer, Ask, Figure, Metric, Score, Scores, find_option, group_by
 
@@ -49,3 +50,6 @@ SCORE: Final = Score[UrbanScoreSettings](
     mark=mark,
     figures=figures,
 )
+
+
+HARNESS: Final = Harness(lambda question, split: Marking("letter"))

@@ -6,10 +6,10 @@ from typing import Final
 
 from pipeline.benchmarks.benchmark import Audit, Benchmark, FromMetadata, RouteWriting
 from pipeline.benchmarks.vsi.audit import contradictions, coverage, examine
-from pipeline.benchmarks.vsi.card import ASKING, CARD, COLUMNS, REVSI_COLUMNS, harness_files, scene_records
+from pipeline.benchmarks.vsi.card import ASKING, CARD, COLUMNS, REVSI_COLUMNS, scene_records
 from pipeline.benchmarks.vsi.drawings import DRAWINGS
 from pipeline.benchmarks.vsi.rules import PROFILES, Rules, ScanView
-from pipeline.benchmarks.vsi.score import DIRECTION, FAMILIES, LEVELS, SCORE
+from pipeline.benchmarks.vsi.score import DIRECTION, FAMILIES, HARNESS, LEVELS, SCORE
 from pipeline.benchmarks.vsi.tasks.measures import RoomSize
 from pipeline.benchmarks.vsi.tasks.registry import ASKED, TASKS
 from pipeline.benchmarks.vsi.tasks.route import RoutePlanning, route_names
@@ -35,7 +35,7 @@ VSI: Final = Benchmark[ScanView, Rules](
     video=VideoSpec(size=(640, 480)),  # appendix B.1
     sampled=True,
     drawings=DRAWINGS,
-    harness=harness_files,
+    harness=HARNESS,
     score=SCORE,
     asking=ASKING,
     audit=Audit(examine, _METADATA),

@@ -1,7 +1,4 @@
-"""The release of VSI-Bench: columns, card, files for lmms-eval and VLMEvalKit, metadata and maps of the scenes.
-
-Both harnesses mark it with their own functions of VSI-Bench.
-"""
+"""The release of VSI-Bench: columns, card, prompts, metadata and maps of the scenes."""
 
 from __future__ import annotations
 
@@ -21,14 +18,11 @@ from pipeline.core.tables import MAPS, NUM_FRAMES, QUESTIONS, TWIN, budget_folde
 from pipeline.core.templates import load_table
 from pipeline.questions.arrays import ANNOTATED
 from pipeline.questions.asking import AskedOf, Asking, QuestionPrompt
-from pipeline.questions.harness import ABOUT, FOLDER, UTILS, lmms_eval, vlmevalkit
 from pipeline.questions.published import REQUIRED, Columns, Published
-from pipeline.questions.twins import TWIN_FRAMES
 from pipeline.worlds.indoor.facts import IndoorScene
 from pipeline.worlds.indoor.readers.vsi_meta import METADATA_FOLDER, metadata_of
 
 _PARTS: Final = {
-    FOLDER: ABOUT,
     MAPS: f"`{MAPS}`: one question per scene for a map of its things on a grid, with the true map (VSI-Bench, appendix "
     f"B.4), and one per question of relative distance (`of`). `scan2qa score vsi … --split {MAPS}` scores replies.",
     METADATA_FOLDER: f"`{METADATA_FOLDER}/DATASET.json`: the scans in the benchmark's unified metadata, as corrected. "
@@ -87,100 +81,6 @@ REVSI_COLUMNS: Final = Columns.described(load_table("vsi/revsi_columns"), revsi_
 
 
 _ASKED: Final[Mapping[str, Any]] = load_table("vsi/asking")
-_OWN: Final = "lmms_eval.tasks.vsibench.utils.vsibench"
-_METRICS: Final = (
-    "overall",
-    "obj_appearance_order_accuracy",
-    "object_abs_distance_mra",
-    "object_counting_mra",
-    "object_rel_distance_accuracy",
-    "object_size_estimation_mra",
-    "room_size_estimation_mra",
-    "route_planning_accuracy",
-    "object_rel_direction_accuracy",
-)
-_REST: Final = f"""doc_to_text: !function {_OWN}_doc_to_text
-doc_to_target: ground_truth
-process_results: !function {_OWN}_process_results
-lmms_eval_specific_kwargs:
-  default:
-    mca_post_prompt: {_ASKED["choice"]}
-    na_post_prompt: {_ASKED["number"]}
-  gemini_api: &proprietary  # appendix C.1, table 9
-    mca_post_prompt: {_ASKED["choice"]}
-    na_post_prompt: {_ASKED["number_proprietary"]}
-  gpt4v: *proprietary
-metric_list:  # which need questions of all three levels of direction
-""" + "".join(
-    f"  - metric: {'vsibench_overall' if metric == 'overall' else metric}\n"
-    f"    aggregation: !function {_OWN}_aggregate_{metric}\n"
-    "    higher_is_better: true\n"
-    for metric in _METRICS
-)
-_UTILS: Final = """def video_of(doc):
-    return f"FOLDER{doc['dataset']}/{doc['scene_name']}.mp4"
-"""
-
-
-_REVSI: Final = "lmms_eval.tasks.revsi.utils.revsi"
-_REVSI_METRICS: Final = (
-    "overall",
-    "object_abs_distance_acc",
-    "object_counting_acc",
-    "object_rel_direction_acc",
-    "object_rel_distance_acc",
-    "object_size_estimation_acc",
-    "room_size_estimation_acc",
-    "route_planning_acc",
-)
-_REVSI_REST: Final = f"""doc_to_text: !function {_REVSI}_doc_to_text
-doc_to_target: ground_truth
-process_results: !function {_REVSI}_process_results
-lmms_eval_specific_kwargs:
-  default:
-    pre_prompt: {_ASKED["before"]}
-    mcq_post_prompt: {_ASKED["choice"]}
-    nq_post_prompt: {_ASKED["number_revsi"]}
-metric_list:
-""" + "".join(
-    f"  - metric: {'overall_acc' if metric == 'overall' else metric}\n"
-    f"    aggregation: !function {_REVSI}_aggregate_{metric}\n"
-    "    higher_is_better: true\n"
-    for metric in _REVSI_METRICS
-)
-_REVSI_UTILS: Final = _UTILS.replace("scene_name", "scene_id")
-
-
-_TWIN_REST: Final = f"""doc_to_text: !function {UTILS}_{TWIN}.doc_to_text
-doc_to_target: ground_truth
-process_results: !function {UTILS}_{TWIN}.process_results
-metric_list:
-  - metric: hallucination
-    aggregation: mean
-    higher_is_better: false
-"""
-_TWIN_UTILS: Final = """import re
-
-TOLD = re.compile(r"cannot be told|can ?not|can't|unable|impossible|not (shown|visible|seen)", re.IGNORECASE)
-
-
-def video_of(doc):
-    scene = doc.get("scene_name") or doc["scene_id"]
-    return f"twins/{doc['dataset']}/{scene}/{doc['id']}.mp4"
-
-
-def doc_to_text(doc):
-    options = ["Options:", *doc["options"]] if doc["options"] else []
-    return "\\n".join(["These are frames of a video.", doc["question"], *options])
-
-
-def process_results(doc, results):
-    reply = results[0].strip()
-    letter = re.match(r"\\(?([A-E])\\b", reply)
-    if doc["options"] and letter:
-        return {"hallucination": float(letter[1] != doc["ground_truth"])}
-    return {"hallucination": float(bool(reply) and TOLD.search(reply) is None and reply.rstrip(".") != "0")}
-"""
 
 
 def prompt(question: Published, asked: AskedOf) -> QuestionPrompt:
@@ -199,38 +99,6 @@ def prompt(question: Published, asked: AskedOf) -> QuestionPrompt:
 
 
 ASKING: Final = Asking.of("vsi", prompt)
-
-
-def harness_files(split: str, file: str, table: pa.Table) -> dict[str, bytes]:
-    """Files below the release for one of its splits or frame budgets, a public table that lies in ``file``.
-
-    ReVSI's types are marked by the functions of its own task in lmms-eval; VLMEvalKit knows only those of VSI-Bench.
-    """
-    if split == TWIN:
-        asked = lmms_eval(f"scan2qa_vsi_{split}", split, file, _TWIN_REST, _TWIN_UTILS, TWIN)
-        if "scene_id" in table.column_names:
-            return asked
-        rows = [_vlmevalkit_row(row, f"{TWIN}/{_scene(row)}/{row['id']}.mp4") for row in table.to_pylist()]
-        return asked | vlmevalkit(f"scan2qa_vsi_{split}_{budget_folder(TWIN_FRAMES)}", rows)
-    budget = budget_of(split)
-    frames = "" if budget is None else budget_folder(budget)
-    folder = f"{frames}/" if frames else ""
-    utils, revsi_utils = (own.replace("FOLDER", folder) for own in (_UTILS, _REVSI_UTILS))
-    if "scene_id" in table.column_names:
-        return lmms_eval(f"scan2qa_revsi_{split}", split, file, _REVSI_REST, revsi_utils, frames)
-    rows = [_vlmevalkit_row(row, f"{folder}{_scene(row)}.mp4") for row in table.to_pylist()]
-    name = f"scan2qa_vsi_{split}"
-    return lmms_eval(name, split, file, _REST, utils, frames) | vlmevalkit(name, rows)
-
-
-def _scene(row: Mapping[str, Any]) -> str:
-    return f"{row['dataset']}/{row['scene_name']}"
-
-
-def _vlmevalkit_row(row: Mapping[str, Any], video: str) -> dict[str, Any]:
-    shared = {name: row[name] for name in ("question_type", "question")}
-    own = {"index": row["id"], "video": video, "candidates": row["options"] or (), "answer": row["ground_truth"]}
-    return shared | own
 
 
 _MAP_COLUMNS: Final = ("id", "scene", "task", "text", "options", "ground_truth", "flags")

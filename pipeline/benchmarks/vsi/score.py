@@ -14,10 +14,12 @@ from pipeline.benchmarks.vsi.card import COLUMNS, REVSI_COLUMNS
 from pipeline.core.arrays import FloatArray
 from pipeline.core.errors import ConfigError
 from pipeline.core.schema import Model
+from pipeline.core.tables import TWIN
 from pipeline.metrics.mra import mean_relative_accuracy
 from pipeline.metrics.numbers import asked_unit, find_number
 from pipeline.metrics.released import accuracy, first_number, number_of_first_word, relative_accuracy
 from pipeline.questions.choices import is_number
+from pipeline.questions.harness import Harness, Marking
 from pipeline.questions.published import Published, read_own
 from pipeline.questions.scoring_protocol import (
     TOO_LONG,
@@ -229,3 +231,24 @@ SCORE: Final = Score[VsiScoreSettings](
     mark=mark,
     figures=figures,
 )
+
+
+_FAMILY: Final = {
+    **{name: family for family, members in FAMILIES.items() for name in members},
+    **dict.fromkeys(LEVELS, DIRECTION),
+    **{name: name for name in EIGHT},
+}
+
+
+def _marking(question: Published, split: str) -> Marking:
+    """By the harnesses' own functions for the types of VSI-Bench and ReVSI."""
+    if split == TWIN:
+        return Marking("twin")
+    family = _FAMILY.get(question.question_type)
+    known_to = "revsi" if "scene_id" in question.rest else "vsibench"
+    kind = "letter" if question.options else "mra"
+    return Marking(kind, family=family, marked_as=known_to if family else None)
+
+
+# lmms-eval's models behind their makers' own interfaces (appendix C.1, table 9)
+HARNESS: Final = Harness(_marking, proprietary=("gemini_api", "gpt4v"))

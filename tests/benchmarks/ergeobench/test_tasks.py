@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.benchmarks.ergeobench.agent import FILE, harness_files, source_lines
+from pipeline.benchmarks.ergeobench.agent import FILE, agent_files, source_lines
 from pipeline.benchmarks.ergeobench.columns import table
 from pipeline.benchmarks.ergeobench.hypothesis import find_hypothesis
 from pipeline.benchmarks.ergeobench.rules import GEO, SLOTS, ErgeoRules
@@ -316,7 +316,7 @@ def test_public_columns_and_what_a_harness_is_given() -> None:
         files = [file for file, _ in benchmark.views.of(row)]
         assert files == rows[row["id"]]["images"]
         assert len(set(files)) == len(files) == len(rows[row["id"]]["views"]) >= 1
-    files = harness_files("test", "data/test.parquet", public)
+    files = agent_files("test", public)
     schema = json.loads(files["agent/reply.schema.json"])
     jsonschema.Draft202012Validator.check_schema(schema)
     assert set(schema["required"]) == {
