@@ -234,6 +234,9 @@ def score(
     only_asked: Annotated[
         bool, typer.Option("--only-asked", help="Leave out questions that the files have no row of: they are a sample.")
     ] = False,
+    answers: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The answers that the release withholds.", show_default="none")
+    ] = None,
     settings: Settings = [],
     limit_cost: LimitCost = None,
     quiet: Quiet = False,
@@ -243,12 +246,8 @@ def score(
     configure_output(quiet=quiet, as_json=as_json)
     from flows.cli.score import score
 
-    held = without_scene or (), people or ()
-    end(
-        score(
-            name, predictions, release, split, questions, out, rows, settings, limit_cost, *held, only_asked=only_asked
-        )
-    )
+    of, held = (name, predictions, release, split, questions, out, rows), (without_scene or (), people or ())
+    end(score(*of, settings, limit_cost, *held, only_asked=only_asked, answers=answers))
 
 
 @app.command()
@@ -466,3 +465,21 @@ def train(
         release, split, against, form, videos, per_task, radius, pass_on, shard_mb, rationales, not without_media
     )
     write_training(name, what, to)
+
+
+@app.command()
+def withhold(
+    name: Annotated[str, typer.Argument(metavar="BENCHMARK", help="Whose form the questions have, such as vsi.")],
+    release: Annotated[Path, typer.Argument(help="Folder of the release, such as outputs/vsi/release.")],
+    to: Annotated[Path, typer.Option(help="A new folder for the release without answers.")],
+    answers: Annotated[Path, typer.Option(help="Where the answers go; its salts are kept if it is there.")] = Path(
+        "answers-private.parquet"
+    ),
+    split: Annotated[str | None, typer.Option(help="Of the release.", show_default="the full one")] = None,
+    as_json: Json = False,
+) -> None:
+    """Writes a release without its answers, with commitments to them, for a private test split."""
+    configure_output(as_json=as_json)
+    from flows.cli.withhold import withhold_answers
+
+    withhold_answers(name, release, split, to, answers)

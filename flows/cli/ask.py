@@ -29,7 +29,8 @@ from pipeline.llm.client import Account
 from pipeline.llm.failures import ModelError
 from pipeline.llm.visual_inputs import takes_visuals, visual_inputs
 from pipeline.questions.asking import AgentEpisode, AskedOf, Asking, QuestionPrompt, StepPrompt
-from pipeline.questions.published import Published
+from pipeline.questions.published import Published, published_rows, read_rows
+from pipeline.release.withheld import is_withheld
 from pipeline.scoring.score import split_of
 from pipeline.stages.video import VIDEOS
 
@@ -86,7 +87,11 @@ def ask(
         own = [f"temperature={asking.temperature}", f"max_tokens={asking.max_tokens}"]
         spec = settings_of(ModelSpec, [*own, *model, *settings])
     source = split_of(asked.release, asked.split)
-    every = how.score.read(source.questions)
+    if is_withheld(asked.release):
+        rows = read_rows(source.questions)
+        every = published_rows(source.questions, rows, how.all_columns, withheld=True)
+    else:
+        every = how.score.read(source.questions)
     drawn = sample_of([{"id": q.id, "task": q.question_type} for q in every], asked.questions)
     questions = [question for question in every if question.id in drawn]
     proprietary = spec is not None and spec.base_url is None and spec.is_hosted

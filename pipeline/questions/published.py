@@ -100,9 +100,14 @@ def read_published(path: Path, columns: Sequence[Columns]) -> list[Published]:
     return published_rows(path, read_rows(path), columns)
 
 
-def published_rows(path: Path, rows: Sequence[Any], columns: Sequence[Columns]) -> list[Published]:
-    """Questions of some rows of a file in the columns of any of some benchmarks. Raises ConfigError, naming the row."""
-    return [_published(path, number, row, columns) for number, row in enumerate(rows, start=1)]
+def published_rows(
+    path: Path | str, rows: Sequence[Any], columns: Sequence[Columns], *, withheld: bool = False
+) -> list[Published]:
+    """Questions of some rows of a file in the columns of any of some benchmarks; ``withheld``: without their answers.
+
+    Raises ConfigError, naming the row.
+    """
+    return [_published(path, number, row, columns, withheld=withheld) for number, row in enumerate(rows, start=1)]
 
 
 def read_own(path: Path, columns: Columns, *others: Columns) -> list[Published]:
@@ -139,12 +144,14 @@ def read_rows(path: Path) -> list[Any]:
 
 def published(table: pa.Table, columns: Columns) -> list[Published]:
     """The questions of a benchmark's public table."""
-    return [_published("the table", number, row, (columns,)) for number, row in enumerate(table.to_pylist(), start=1)]
+    return published_rows("the table", table.to_pylist(), (columns,))
 
 
-def _published(path: Path | str, number: int, raw: Any, columns: Sequence[Columns]) -> Published:
+def _published(path: Path | str, number: int, raw: Any, columns: Sequence[Columns], *, withheld: bool) -> Published:
     row = raw if isinstance(raw, dict) else {}
     row = next((found for own in columns if (found := own.row(row)) is not None), row)
+    if withheld:
+        row = row | {"ground_truth": ""}
     missing = [k for k in REQUIRED if row.get(k) is None]
     if missing:
         raise ConfigError(f"{path}: question {number} has no {', '.join(missing)}; needed are {', '.join(REQUIRED)}")

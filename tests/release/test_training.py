@@ -257,7 +257,11 @@ def release_of(folder: Path, rows: list[dict[str, Any]], raw: str = "") -> Path:
     proofs = [
         {"id": row["id"], "scene": f"made/{row['scene_name']}", "task": row["question_type"]}
         | {"template": "vsi.object_counting", "group": None, "answer": row["ground_truth"]}
-        | {"evidence": [fact("stated_count", "chair", float(row["ground_truth"]))]}
+        | {
+            "evidence": [
+                fact("stated_count", "chair", float(row["ground_truth"] if row["ground_truth"].isdigit() else 0))
+            ]
+        }
         | {"source_sha256": raw or row["scene_name"], "latitude": None, "longitude": None}
         for row in rows
     ]

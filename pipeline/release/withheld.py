@@ -1,0 +1,177 @@
+"""A release without its answers: these lie in a file of their own, and commitments to them are published.
+
+What is published is chosen by name (``templates/tables/card/withheld.yaml``), so that a column or file that a later
+version adds is withheld until somebody names it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import secrets
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from pipeline.benchmarks.benchmark import Benchmark
+from pipeline.core.errors import ConfigError
+from pipeline.core.files import sha256_of_file, write_atomically
+from pipeline.core.parquet import table_bytes
+from pipeline.core.tables import CHECKSUMS, check_files, sums_of
+from pipeline.core.templates import load_table
+from pipeline.questions.asking import AskedOf
+from pipeline.questions.published import published_rows
+from pipeline.release.tables import SCHEMA_METADATA
+from pipeline.release.terms import TERMS_FILE
+from pipeline.release.writer import ZSTD_LEVEL, checksums
+
+COMMITMENTS: Final = "commitments"  # configuration of a release without answers
+SALT: Final = "salt"  # column of the answers
+_SALT_BYTES: Final = 16
+_SHORT: Final = 4  # letters: a shorter answer ("yes", "two") stands in many a name
+_COMMITTED: Final = pa.schema([("id", pa.string()), ("sha256", pa.string())])
+
+
+def withhold(benchmark: Benchmark[Any, Any], questions: Path, release: Path, to: Path, answers: Path) -> int:
+    """Writes a release without answers, and the answers; the number of questions.
+
+    Args:
+        benchmark: whose questions they are.
+        questions: the split that is published.
+        release: of which it is.
+        to: the new folder; it must not be there.
+        answers: the file of answers. Where it is there, its salts are kept, so that the release comes out the same.
+
+    Raises ConfigError where the answers would lie in what is published, and where a name tells an answer.
+    """
+    if to.exists() and any(to.iterdir()):
+        raise ConfigError(f"{to}: holds files already; give a new folder with --to")
+    if answers.resolve().is_relative_to(to.resolve()):
+        raise ConfigError(f"{answers}: lies in what is published; give another folder with --answers")
+    table = pq.read_table(questions)
+    key, split = table.schema.names[0], questions.name.partition("-0")[0]
+    kept = set(load_table("card/withheld")["asked"][benchmark.name])
+    held = [name for name in table.column_names if name not in kept]
+    known = {} if not answers.exists() else dict(_columns(answers, key, SALT))
+    ids = [str(one) for one in table[key].to_pylist()]
+    salts = [known.get(one) or secrets.token_hex(_SALT_BYTES) for one in ids]
+    private = table.select([key, *held]).append_column(SALT, pa.array(salts, pa.string()))
+    public = table
+    for name in held:
+        place = table.schema.get_field_index(name)
+        public = public.set_column(place, table.schema.field(name), pa.nulls(len(ids), table.schema.field(name).type))
+    _refuse_telling(questions, public, private, benchmark)
+    committed = pa.Table.from_pylist([{"id": row.pop("id"), **row} for row in _commitments(private, key)], _COMMITTED)
+    files = {
+        f"data/{questions.name}": table_bytes(public, ZSTD_LEVEL, SCHEMA_METADATA),
+        f"{COMMITMENTS}/{questions.name}": table_bytes(committed, ZSTD_LEVEL, SCHEMA_METADATA),
+        TERMS_FILE: (release / TERMS_FILE).read_bytes(),
+        "README.md": _card(benchmark, release, split, held, len(ids)).encode(),
+    }
+    sums = {name: hashlib.sha256(raw).hexdigest() for name, raw in files.items()}
+    pictures = _shown(benchmark, questions, table, release, split)
+    for name, raw in files.items():
+        write_atomically(to / name, raw)
+    for name in pictures:
+        (to / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(release / name, to / name)
+        sums[name] = sha256_of_file(to / name)
+    write_atomically(answers, table_bytes(private, ZSTD_LEVEL, SCHEMA_METADATA))
+    write_atomically(to / CHECKSUMS, checksums(sums))
+    return len(ids)
+
+
+def is_withheld(release: Path) -> bool:
+    """Whether a release is one without answers."""
+    return (release / COMMITMENTS).is_dir()
+
+
+def restored(questions: Path, release: Path, answers: Path) -> pa.Table:
+    """The questions with their answers. Raises ConfigError where these are not those that were committed to."""
+    table = pq.read_table(questions)
+    key, file = table.schema.names[0], f"{COMMITMENTS}/{questions.name}"
+    sums = sums_of(release)
+    if file not in sums:
+        raise ConfigError(f"{release}: has no {COMMITMENTS}/ for {questions.name}: its answers are not withheld")
+    check_files(release, sums, [file])
+    try:
+        private = pq.read_table(answers)
+    except (OSError, pa.ArrowException) as error:
+        raise ConfigError(f"{answers}: cannot be read as Parquet ({error}); give the file that came with it") from error
+    if not {key, SALT} <= set(private.column_names):
+        raise ConfigError(f"{answers}: has no columns {key} and {SALT}; give the answers of this release")
+    promised = dict(_columns(release / file, "id", "sha256"))
+    found = {row["id"]: row["sha256"] for row in _commitments(private, key)}
+    other = next((one for one, digest in promised.items() if found.get(one) != digest), None)
+    if other is not None:
+        raise ConfigError(f"{answers}: the answer to question {other} is not the one that {file} commits to")
+    place = {one: n for n, one in enumerate(private[key].to_pylist())}
+    rows = private.take(pa.array([place[one] for one in table[key].to_pylist()], pa.int64()))
+    for name in set(rows.column_names) & set(table.column_names) - {key}:
+        at = table.schema.get_field_index(name)
+        table = table.set_column(at, table.schema.field(name), rows[name])
+    return table
+
+
+def _commitments(private: pa.Table, key: str) -> list[dict[str, str]]:
+    """Id and commitment of each row: SHA-256 over its salt, its id and the JSON of its other columns, a line each."""
+    found = []
+    for row in private.to_pylist():
+        salt, one = row.pop(SALT), str(row.pop(key))
+        told = json.dumps(row, sort_keys=True, ensure_ascii=False)
+        found.append({"id": one, "sha256": hashlib.sha256(f"{salt}\n{one}\n{told}\n".encode()).hexdigest()})
+    return found
+
+
+def _columns(path: Path, *names: str) -> list[tuple[str, ...]]:
+    return [tuple(str(row[name]) for name in names) for row in pq.read_table(path, columns=list(names)).to_pylist()]
+
+
+def _refuse_telling(questions: Path, public: pa.Table, private: pa.Table, benchmark: Benchmark[Any, Any]) -> None:
+    """Raises ConfigError where a published name, such as a folder's, holds the words of an answer."""
+    asked = {"question", "options"}
+    rows = zip(public.to_pylist(), private.to_pylist(), strict=True)
+    for row, answer in rows:
+        names = {name: value for name, value in row.items() if isinstance(value, str) and name not in asked}
+        for told in _words(answer):
+            name = next((name for name, value in names.items() if told in value.casefold()), None)
+            if name is not None:
+                number = row[public.schema.names[0]]
+                message = f"{name} {row[name]!r} of question {number} tells its answer ({told})"
+                raise ConfigError(f"{questions}: {message}; rename the scene's folder, and build again")
+
+
+def _words(answer: Mapping[str, Any]) -> list[str]:
+    """The words of withheld values that nobody can have by chance in a name."""
+    texts = [value for name, value in answer.items() if isinstance(value, str) and name != SALT]
+    found = [text.casefold() for text in texts]
+    for text in texts:
+        if text.startswith("{"):
+            found += [value.casefold() for value in json.loads(text).values() if isinstance(value, str)]
+    return [text for text in found if len(text) >= _SHORT and any(map(str.isalpha, text))]
+
+
+def _shown(benchmark: Benchmark[Any, Any], questions: Path, table: pa.Table, release: Path, split: str) -> list[str]:
+    """The pictures of the release that questions show, as it names them."""
+    if benchmark.asking is None:
+        return []
+    of = AskedOf(split, False, "", release, lambda question, make: None)
+    sums, shown = sums_of(release), set[str]()
+    for asked in published_rows(questions, table.to_pylist(), benchmark.all_columns):
+        told = benchmark.asking.prompt(asked, of)
+        shown |= {*told.images, *([told.legend] if told.legend else [])}
+    found = sorted(shown & set(sums))
+    check_files(release, sums, found)
+    return found
+
+
+def _card(benchmark: Benchmark[Any, Any], release: Path, split: str, held: list[str], n: int) -> str:
+    lines = (release / "README.md").read_text(encoding="utf-8").splitlines()
+    licence = next((line.partition(": ")[2] for line in lines if line.startswith("license: ")), "other")
+    title = next((line.removeprefix("# ") for line in lines if line.startswith("# ")), benchmark.title)
+    words = {"license": licence, "split": split, "title": title, "n": n, "name": benchmark.name, "terms": TERMS_FILE}
+    return str(load_table("card/withheld")["text"]).format(**words, withheld=", ".join(f"`{name}`" for name in held))
