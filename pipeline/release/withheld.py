@@ -56,7 +56,7 @@ def withhold(benchmark: Benchmark[Any, Any], questions: Path, release: Path, to:
     key, split = table.schema.names[0], questions.name.partition("-0")[0]
     kept = set(load_table("card/withheld")["asked"][benchmark.name])
     held = [name for name in table.column_names if name not in kept]
-    known = {} if not answers.exists() else dict(_columns(answers, key, SALT))
+    known = _by_id(answers, key, SALT) if answers.exists() else {}
     ids = [str(one) for one in table[key].to_pylist()]
     salts = [known.get(one) or secrets.token_hex(_SALT_BYTES) for one in ids]
     private = table.select([key, *held]).append_column(SALT, pa.array(salts, pa.string()))
@@ -104,7 +104,7 @@ def restored(questions: Path, release: Path, answers: Path) -> pa.Table:
         raise ConfigError(f"{answers}: cannot be read as Parquet ({error}); give the file that came with it") from error
     if not {key, SALT} <= set(private.column_names):
         raise ConfigError(f"{answers}: has no columns {key} and {SALT}; give the answers of this release")
-    promised = dict(_columns(release / file, "id", "sha256"))
+    promised = _by_id(release / file, "id", "sha256")
     found = {row["id"]: row["sha256"] for row in _commitments(private, key)}
     other = next((one for one, digest in promised.items() if found.get(one) != digest), None)
     if other is not None:
@@ -127,8 +127,8 @@ def _commitments(private: pa.Table, key: str) -> list[dict[str, str]]:
     return found
 
 
-def _columns(path: Path, *names: str) -> list[tuple[str, ...]]:
-    return [tuple(str(row[name]) for name in names) for row in pq.read_table(path, columns=list(names)).to_pylist()]
+def _by_id(path: Path, key: str, column: str) -> dict[str, str]:
+    return {str(row[key]): row[column] for row in pq.read_table(path, columns=[key, column]).to_pylist()}
 
 
 def _refuse_telling(questions: Path, public: pa.Table, private: pa.Table, benchmark: Benchmark[Any, Any]) -> None:
