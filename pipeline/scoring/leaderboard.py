@@ -18,6 +18,7 @@ from pipeline.questions.scoring_protocol import Figure, Metric, Score
 from pipeline.scoring.figures import ScoreRow, rows_of
 from pipeline.scoring.score import Scored
 
+MODELS_LEAST: Final = 5  # of which a correlation is told
 FAILED: Final = 0.5  # of the highest mark: below it a question is failed
 
 
@@ -53,7 +54,8 @@ class Leaderboard:
         figures: all of them, the total last.
         standings: the best first, people after all models.
         splits: names in `Standing.others`.
-        difficulty: a row per question: id, scene, question_type, mean_mark, failed_by_all, and each model's mark.
+        difficulty: a row per question: id, scene, question_type, mean_mark, failed_by_all, discrimination
+            (`_item_rest`) and each model's mark.
     """
 
     metric: Metric
@@ -140,11 +142,25 @@ def _difficulty(scored: Scored, marks: Mapping[str, FloatArray], passed: float) 
     every = np.stack(list(marks.values()))
     mean = every.mean(axis=0)
     columns = {
-        "id": pa.array([str(a.question.id) for a in scored.answers]),
+        "id": scored.table()["id"],
         "scene": pa.array([a.question.scene_name for a in scored.answers]),
         "question_type": pa.array([a.question.question_type for a in scored.answers]),
         "mean_mark": pa.array(mean, pa.float64(), from_pandas=True),
         "failed_by_all": pa.array((every < passed).all(axis=0)),
+        "discrimination": pa.array(_item_rest(every), pa.float64(), from_pandas=True),
     }
     own = {f"mark: {name}": pa.array(values, pa.float64(), from_pandas=True) for name, values in marks.items()}
     return pa.table(columns | own)
+
+
+def _item_rest(marks: FloatArray) -> FloatArray:
+    """Correlation (questions,) of a question's marks with what the same models earn on all others.
+
+    Below 0 the better models fail it: its answer may be wrong. NaN of fewer than `MODELS_LEAST` models, and where all
+    earn the same. Marks are (models, questions).
+    """
+    rest = np.nansum(marks, axis=1, keepdims=True) - np.nan_to_num(marks)
+    own, others = marks - marks.mean(axis=0), rest - rest.mean(axis=0)
+    spread = np.sqrt((own**2).sum(axis=0) * (others**2).sum(axis=0))
+    is_told = (spread > 0) & (len(marks) >= MODELS_LEAST)
+    return np.divide((own * others).sum(axis=0), spread, out=np.full(marks.shape[1], np.nan), where=is_told)

@@ -271,14 +271,16 @@ class Scored:
         }
 
     def unread(self) -> list[str | None]:
-        """Why there is no answer in a reply, of those that say something."""
-        return [None if a.reply is None else why for a, why in zip(self.answers, self.marks.unread, strict=True)]
+        """Why there is no answer in a reply, of those that say something and lost marks by it."""
+        earned = np.nan_to_num(np.stack([*self.marks.values.values()])).max(axis=0)
+        every = zip(self.answers, self.marks.unread, earned, strict=True)
+        return [None if a.reply is None or mark > 0 else why for a, why, mark in every]
 
     def table(self) -> pa.Table:
         """One row per question."""
         return pa.table(
             {
-                "id": pa.array([str(a.question.id) for a in self.answers], pa.string()),
+                "id": _ids(self.answers),
                 "scene": pa.array([a.question.scene_name for a in self.answers], pa.string()),
                 "question_type": pa.array([a.question.question_type for a in self.answers], pa.string()),
                 **{name: self._of_questions(name) for name in self.logged},
@@ -296,6 +298,13 @@ class Scored:
         """A column of the questions, as text."""
         values = [a.question.rest.get(name) for a in self.answers]
         return pa.array([None if value is None else str(value) for value in values], pa.string())
+
+
+def _ids(answers: Sequence[Answer]) -> pa.Array:
+    """As the questions have them: whole numbers where all are."""
+    ids = [a.question.id for a in answers]
+    is_whole = all(isinstance(i, int) for i in ids)
+    return pa.array(ids, pa.int64()) if is_whole else pa.array(map(str, ids), pa.string())
 
 
 def scored(
