@@ -105,11 +105,19 @@ def gallery(
     out: Annotated[
         Path | None, typer.Option(help="Folder for it.", show_default="gallery in the build's folder")
     ] = None,
+    replies: Annotated[
+        list[str],
+        typer.Option(
+            metavar="MODEL=FILE",
+            help="Replies of a model, as `score` reads them; MODEL@16_frame=FILE: to a frame budget. May be repeated.",
+        ),
+    ] = [],
+    settings: Settings = [],
 ) -> None:
-    """Writes a gallery of all questions with their pictures, to filter and open in a browser, from disk."""
+    """Writes a gallery of all questions, their pictures and what models replied, to filter in a browser, from disk."""
     from flows.cli.gallery import make_gallery
 
-    make_gallery(folder_of(build), out)
+    make_gallery(folder_of(build), out, replies, settings)
 
 
 @app.command()

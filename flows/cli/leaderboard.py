@@ -6,7 +6,6 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from html import escape
 from pathlib import Path
 from typing import Any, Final
@@ -19,9 +18,10 @@ from flows.cli.score import scorable
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.errors import ConfigError
 from pipeline.core.files import write_atomically
+from pipeline.core.schema import Model
 from pipeline.core.tables import ReleaseListing
 from pipeline.engine.config import settings_of
-from pipeline.questions.scoring_protocol import Metric
+from pipeline.questions.scoring_protocol import Metric, Score
 from pipeline.release.comparison import page_environment
 from pipeline.scoring.figures import ScoreRow
 from pipeline.scoring.leaderboard import Leaderboard, Standing, leaderboard
@@ -77,18 +77,8 @@ def show_leaderboard(
     write_difficulty = table_writer(difficulty) if difficulty else None
     source = split_of(release, split)
     chosen = settings_of(score.settings, settings)
-    of = partial(_scored, score, release, chosen)
-    models: dict[str, Scored] = {}
-    elsewhere: defaultdict[str, dict[str, Scored]] = defaultdict(dict)
-    for text in given:
-        found = _GIVEN.fullmatch(text)
-        if found is None:
-            raise ConfigError(f"{text!r}: say MODEL=FILE, or MODEL@SPLIT=FILE for another split")
-        where, file = found["split"] or source.name, Path(found["file"])
-        into = models if where == source.name else elsewhere[where]
-        if found["name"] in into:
-            raise ConfigError(f"{text!r}: {found['name']} has other replies already; give each model its own name")
-        into[found["name"]] = of(where, [file])
+    elsewhere = replies_of(score, release, source.name, given, chosen)
+    models = elsewhere.pop(source.name, {})
     if not models:
         raise ConfigError(f"no model has replies to the split {source.name}: say MODEL=FILE")
     persons = scored_people(score, source.questions, people, chosen) if people else None
@@ -108,9 +98,24 @@ def show_leaderboard(
     return not any(own.left_out for own in models.values())
 
 
-def _scored(score: Any, release: Path, settings: Any, split: str, files: Sequence[Path]) -> Scored:
-    source = split_of(release, split)
-    return scored(score, source.questions, files, settings, None, source.blind, source.is_debiased)
+def replies_of(
+    score: Score[Any], release: Path, split: str, given: Sequence[str], settings: Model
+) -> dict[str, dict[str, Scored]]:
+    """Split -> model -> its scored replies, of ``MODEL=FILE`` (to ``split``) and ``MODEL@SPLIT=FILE``.
+
+    Raises ConfigError for what is given twice or cannot be read.
+    """
+    found: defaultdict[str, dict[str, Scored]] = defaultdict(dict)
+    for text in given:
+        told = _GIVEN.fullmatch(text)
+        if told is None:
+            raise ConfigError(f"{text!r}: say MODEL=FILE, or MODEL@SPLIT=FILE for another split")
+        source, into = split_of(release, told["split"] or split), found[told["split"] or split]
+        if told["name"] in into:
+            raise ConfigError(f"{text!r}: {told['name']} has other replies already; give each model its own name")
+        files = [Path(told["file"])]
+        into[told["name"]] = scored(score, source.questions, files, settings, None, source.blind, source.is_debiased)
+    return dict(found)
 
 
 def _number(value: float | None, metric: Metric) -> str:

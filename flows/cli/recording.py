@@ -112,7 +112,7 @@ def _told(one: Detail) -> str:
     lines += [f"{o.letter or '-'} {o.text}{' (right)' if o.right else ''}" for o in shown.options]
     lines += ["", f"Answer: {shown.answer}", ""]
     lines += [f"{name} {subject}: {value}" for name, subject, value in shown.facts]
-    lines += [f"{name} {subject}: {value}, needed {limit}" for name, subject, value, limit in shown.rules]
+    lines += [f'passed "{name}" {subject}: {value} (limit: {limit})' for name, subject, value, limit in shown.rules]
     return "\n".join(f"    {line}" for line in lines)  # as code: word for word
 
 

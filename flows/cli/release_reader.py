@@ -16,7 +16,7 @@ from pydantic import ValidationError
 
 from flows.cli.review import benchmark_of
 from flows.orchestration.saved_build import read_saved_build
-from pipeline.benchmarks.benchmark import Benchmark
+from pipeline.benchmarks.benchmark import Benchmark, PictureMark
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.errors import ConfigError, StoreError
 from pipeline.core.schema import AnyScene
@@ -105,6 +105,22 @@ class ReleaseReader:
                 found.setdefault(int(told[1]), []).append(name)
         for number, shown in self._listed():
             found.setdefault(number, []).extend(shown)
+        return found
+
+    def marks(self, rows: Iterable[Mapping[str, Any]]) -> dict[tuple[int, str], Sequence[PictureMark]]:
+        """What questions (rows of the provenance) mean in their pictures: by question and file; none without scenes."""
+        views = self.benchmark.views
+        found: dict[tuple[int, str], Sequence[PictureMark]] = {}
+        if views is None or views.marks is None:
+            return found
+        by_scene: dict[str, list[Mapping[str, Any]]] = {}
+        for row in rows:
+            by_scene.setdefault(row["scene"], []).append(row)
+        rules = next(iter(self.benchmark.profiles.values()))  # places do not depend on limits
+        for scene in self.scenes(by_scene):
+            view = self.benchmark.view(scene, rules)
+            for row in by_scene[scene.id]:
+                found |= {(row["id"], file): marks for file, marks in views.marks(view, row).items()}
         return found
 
     def _listed(self) -> Iterator[tuple[int, list[str]]]:

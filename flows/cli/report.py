@@ -44,7 +44,11 @@ def report_page(folder: Path) -> bytes:
     pool = drawn({row["id"]: row["task"] for row in provenance})
     rows = {row["id"]: row for row in opened.of("provenance", pool)}
     chosen = [rows[number] for number in pool]
-    pictures = {n: [(release / file).read_bytes() for file in opened.pictures.get(n, ())] for n in pool}
+    marks = opened.marks(chosen)
+    pictures = {
+        n: [((release / file).read_bytes(), marks.get((n, file), ())) for file in opened.pictures.get(n, ())]
+        for n in pool
+    }
     nearest = nearest_refused(release, benchmark.card.chosen)
     without = {row["scene"] for row in chosen if not pictures[row["id"]]}
     wanted = {row["scene"] for row in chosen} if benchmark.drawings else without

@@ -165,8 +165,9 @@ class _FoundRow:
         )
 
     def _pictures(self, number: int) -> list[Picture]:
-        files = self._opened.pictures.get(number, ())
-        return [(embedded((self._opened.release / file).read_bytes()), file) for file in files]
+        files, marks = self._opened.pictures.get(number, ()), self._opened.marks(self.provenance)
+        read = {file: embedded((self._opened.release / file).read_bytes()) for file in files}
+        return [Picture(raw, file, marks.get((number, file), ())) for file, raw in read.items()]
 
 
 def _folder_of(wanted: str, folders: Sequence[Path]) -> Path:

@@ -129,6 +129,16 @@ class ScenePictures:
     draw: Callable[[Any, Sequence[Mapping[str, Any]], Callable[[float], Any]], dict[int, bytes]]
 
 
+class PictureMark(NamedTuple):
+    """A box in a picture around what a question means; shares of its width and height from the upper left corner."""
+
+    name: str
+    left: float
+    top: float
+    width: float
+    height: float
+
+
 @dataclass(frozen=True)
 class SceneViews:
     """Pictures that go with the questions of a scene, or that a model which writes them is shown.
@@ -139,11 +149,13 @@ class SceneViews:
             a JPEG. Equal files are equal pictures, and no two scenes share one. None: questions show none.
         declared: of a view of a scene: the pictures (`World.pictures`) that a model which writes questions is shown,
             each of which it may ask about; None: it is shown none.
+        marks: of a view of a scene and a question: file -> where what it means is, for who checks its answer.
     """
 
     module: str
     of: Callable[[Mapping[str, Any]], Iterable[tuple[str, View | Whole]]] | None
     declared: Callable[[Any], Sequence[Any]] | None = None
+    marks: Callable[[Any, Mapping[str, Any]], Mapping[str, Sequence[PictureMark]]] | None = None
 
 
 class DeliveredVideo(Protocol):

@@ -9,13 +9,14 @@ costs as much as what is drawn.
 from __future__ import annotations
 
 import io
+import re
 import struct
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from html import escape
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -33,6 +34,7 @@ _GAP: Final = 12.0
 _CAPTION: Final = 20.0
 _FEW: Final = 2  # pictures below one another
 MOST_STILLS: Final = 6
+MAP_VIEW: Final = "map"
 _QUALITY: Final = 82
 _KEPT: Final = 32  # pictures, of 0.9 MB each as they come
 PANEL: Final = "#f6f7f9"
@@ -92,7 +94,14 @@ class Sheet:
         """The sheet as a file of its own."""
         body = self.body
         paper = f'<rect class="paper" width="{body.width:g}" height="{body.height:g}"/>'
-        return svg_of(f"{paper}{body.elements()}", body.width, body.height, self.title)
+        return svg_of(f"{self._map_view()}{paper}{body.elements()}", body.width, body.height, self.title)
+
+    def _map_view(self) -> str:
+        """What `FILE.svg#map` shows: the first part alone, which is read where the whole sheet is too small."""
+        if not self.parts:
+            return ""
+        first = self.parts[0].canvas
+        return f'<view id="{MAP_VIEW}" viewBox="{_GAP:g} {_GAP:g} {first.width:g} {first.height:g}"/>'
 
     @cached_property
     def body(self) -> Canvas:
@@ -137,6 +146,28 @@ def svg_of(elements: str, width: float, height: float, title: str = "", beyond: 
         f'viewBox="{-beyond} {-beyond} {width:g} {height:g}" font-size="{TEXT}" role="img">'
         f"<title>{escape(title)}</title><style>{_STYLE}</style>{elements}</svg>\n"
     )
+
+
+class MapAlone(NamedTuple):
+    """The first part of a sheet as a drawing of its own; its width and height in units."""
+
+    svg: bytes
+    width: float
+    height: float
+
+
+_VIEW: Final = re.compile(rf'<view id="{MAP_VIEW}" viewBox="([\d.]+ [\d.]+ ([\d.]+) ([\d.]+))"/>'.encode())
+_FRAME: Final = re.compile(rb' width="[^"]*" height="[^"]*" viewBox="[^"]*"')
+
+
+def map_alone(svg: bytes) -> MapAlone | None:
+    """The first part of a written sheet (`Sheet.svg`); None of any other drawing."""
+    view = _VIEW.search(svg)
+    if view is None:
+        return None
+    box, width, height = view[1], view[2], view[3]
+    frame = b' width="%b" height="%b" viewBox="%b"' % (width, height, box)
+    return MapAlone(_FRAME.sub(frame, svg, count=1), float(width), float(height))
 
 
 def _drawn(still: Still, most: tuple[float, float]) -> Canvas:

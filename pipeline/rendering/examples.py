@@ -7,18 +7,20 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
+from pipeline.benchmarks.benchmark import PictureMark
 from pipeline.core.identity import digest
 from pipeline.core.spatial import TopDownMap
 from pipeline.release.comparison import ReleasedQuestion
 from pipeline.rendering.near_misses import Key, NearMiss, plain
 from pipeline.review.maps import map_after
 
-DRAWN: Final = 24  # shown at once
-KEPT: Final = 312  # in the page at most: 13 draws
+DRAWN: Final = 10  # shown at once
+KEPT: Final = 310  # in the page at most: 31 draws
 FACTS: Final = 14  # measured numbers shown of a question; the rest is in the provenance
 MANY: Final = 5  # numbers of one name that share a row
 MANY_SHOWN: Final = 8  # of them
 _SEED: Final = "report"
+MarkedPicture = tuple[bytes, Sequence[PictureMark]]
 _OPTION: Final = re.compile(r"([A-Z])\. (.*)", re.DOTALL)
 
 
@@ -44,9 +46,11 @@ class ShownQuestion(NamedTuple):
         options: empty where a number or words are asked for.
         facts: what was measured: name, of what, value with unit.
         more: how many other numbers there are.
-        rules: what had to hold: name, of what, value with unit, relation and limit.
+        rules: checks that it passed, named by what they reject: name, of what, value, limit, both with unit.
+        margin: of these the distance to the limit, in shares of the limit, that is smallest; counts take no part, and
+            None is where there are no others.
         map: SVG; None where there is none.
-        pictures: of the release, PNG.
+        pictures: of the release, each with what is marked in it.
         near: the candidate of the same scene and task that was refused most narrowly; None: none was measured.
     """
 
@@ -60,27 +64,33 @@ class ShownQuestion(NamedTuple):
     facts: tuple[tuple[str, str, str], ...]
     more: int
     rules: tuple[tuple[str, str, str, str], ...]
+    margin: float | None
     proof: str | None
     map: str | None
-    pictures: tuple[bytes, ...]
+    pictures: tuple[MarkedPicture, ...]
     near: ShownRejection | None
 
 
 def drawn(tasks: Mapping[int, str]) -> list[int]:
-    """Some of the questions (id -> task), all tasks in turn, in an order that their ids alone decide."""
+    """Some of the questions (id -> task), the first ones `in_turn`."""
+    return in_turn(tasks)[:KEPT]
+
+
+def in_turn(tasks: Mapping[int, str]) -> list[int]:
+    """Questions (id -> task), all tasks in turn, in an order that their ids alone decide."""
     turns: Counter[str] = Counter()
     order: list[tuple[int, int, int]] = []
     for number in sorted(tasks, key=lambda number: digest(_SEED, str(number))):
         order.append((turns[tasks[number]], len(order), number))
         turns[tasks[number]] += 1
-    return [number for _, _, number in sorted(order)[:KEPT]]
+    return [number for _, _, number in sorted(order)]
 
 
 def examples(
     rows: Iterable[Mapping[str, Any]],
     asked: Mapping[int, ReleasedQuestion],
     maps: Mapping[str, TopDownMap],
-    pictures: Mapping[int, Sequence[bytes]],
+    pictures: Mapping[int, Sequence[MarkedPicture]],
     refused: Mapping[Key, NearMiss],
     near_misses: Mapping[Key, bytes],
 ) -> list[ShownQuestion]:
@@ -104,14 +114,19 @@ def _example(
     row: Mapping[str, Any],
     asked: ReleasedQuestion,
     sketch: TopDownMap | None,
-    pictures: Sequence[bytes],
+    pictures: Sequence[MarkedPicture],
     refused: Mapping[Key, NearMiss],
     near_misses: Mapping[Key, bytes],
 ) -> ShownQuestion:
     evidence = row["evidence"] or []
     facts = _facts([e for e in evidence if e["limit"] is None])
     rules = [
-        (_words(e["name"]), e["subject"], _with(e["value"], e["unit"]), f"{_SIGN[e['relation']]} {plain(e['limit'])}")
+        (
+            _words(e["name"]),
+            e["subject"],
+            _with(e["value"], e["unit"]),
+            f"{_BOUND[e['relation']]} {_with(e['limit'], e['unit'])}",
+        )
         for e in evidence
         if e["limit"] is not None
     ]
@@ -130,6 +145,7 @@ def _example(
         facts=tuple(facts[:FACTS]),
         more=max(0, len(facts) - FACTS),
         rules=tuple(rules),
+        margin=margin(evidence),
         proof=row.get("proof"),
         map=map_after(sketch, operands, until_s, from_s) if sketch else None,
         pictures=tuple(pictures),
@@ -168,7 +184,14 @@ def _options(asked: ReleasedQuestion, row: Mapping[str, Any]) -> tuple[Option, .
     return tuple(options)
 
 
-_SIGN: Final = {">=": "≥", "<=": "≤", ">": ">", "<": "<", "==": "="}
+def margin(evidence: Iterable[Mapping[str, Any]]) -> float | None:
+    """The smallest distance of a rule's value from its limit (`ShownQuestion.margin`); rows of `tables.EVIDENCE`."""
+    bounded = ((row["value"], row["limit"]) for row in evidence if row["limit"] is not None)
+    scales = ((v, limit) for v, limit in bounded if not (float(v).is_integer() and float(limit).is_integer()))
+    return min((abs(v - limit) / (abs(limit) or 1.0) for v, limit in scales), default=None)
+
+
+_BOUND: Final = {">=": "at least", "<=": "at most", ">": "more than", "<": "less than", "==": "exactly"}
 
 
 def _with(value: float, unit: str | None) -> str:

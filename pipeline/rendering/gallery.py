@@ -12,14 +12,53 @@ from typing import Any, Final, NamedTuple
 
 from markupsafe import Markup
 
+from pipeline.benchmarks.benchmark import PictureMark
+from pipeline.drawing.sheet import MAP_VIEW
 from pipeline.rendering.details import Detail, RejectionDetail, SceneDetail, doubts_of
 from pipeline.rendering.report import environment_of_pages, policy_hash
+from pipeline.scoring.leaderboard import FAILED
 
 INDEX: Final = "index.html"
 ROWS: Final = 2000  # in a file of the list
 DETAILS: Final = 40  # in a file of what is opened
 TEXT_CHARS: Final = 280  # of a question in the list
-Picture = tuple[str, str]  # address, and what it shows
+REPLY_CHARS: Final = 1500
+MARGINS: Final = (0.01, 0.05, 0.1, 0.25, 0.5)  # by which one may filter, in shares of a limit
+
+
+class Picture(NamedTuple):
+    """A picture: its address, what it shows, and what is marked in it."""
+
+    address: str
+    shows: str
+    marks: Sequence[PictureMark] = ()
+
+
+class GalleryReply(NamedTuple):
+    """The reply of a model to a question.
+
+    Attributes:
+        budget: the number of frames that it was shown; None: the whole video.
+        reply: its words; empty: it said nothing.
+        mark: in shares of the highest one; None: it was not measured.
+        unread: why no answer was found in the reply, or empty.
+    """
+
+    model: str
+    budget: int | None
+    reply: str
+    mark: float | None
+    unread: str = ""
+
+    @property
+    def is_right(self) -> bool | None:
+        """Whether it earned at least half of the highest mark; None: it was not measured."""
+        return None if self.mark is None else self.mark >= FAILED
+
+    @property
+    def shown(self) -> str:
+        """As much of the reply as the page shows: its end, where the answer mostly stands."""
+        return self.reply if len(self.reply) <= REPLY_CHARS else f"… {self.reply[-REPLY_CHARS:]}"
 
 
 class GalleryQuestion(NamedTuple):
@@ -28,12 +67,22 @@ class GalleryQuestion(NamedTuple):
     Attributes:
         near: address of the picture of its near miss, or empty.
         video: address of the video that it is asked about, or empty.
+        budgets: numbers of frames in which it has an answer.
+        replies: of models.
     """
 
     detail: Detail
     pictures: Sequence[Picture]
     near: str = ""
     video: str = ""
+    budgets: Sequence[int] = ()
+    replies: Sequence[GalleryReply] = ()
+
+    @property
+    def thumbnail(self) -> str:
+        """Address of the first picture; of a drawing in several parts that of its map alone."""
+        picture = self.pictures[0].address if self.pictures else ""
+        return f"{picture}#{MAP_VIEW}" if picture.endswith(".svg") else picture
 
 
 class GalleryRejection(NamedTuple):
@@ -44,13 +93,20 @@ class GalleryRejection(NamedTuple):
 
 
 class GalleryHeader(NamedTuple):
-    """The gallery's head of a release; ``reasons``: how many candidates each dropped, ``each``: shown of them."""
+    """The gallery's head of a release.
+
+    Attributes:
+        reasons: how many candidates each dropped.
+        each: so many are shown of each task and reason.
+        replied: each model, and the number of frames that it was shown (None: the whole video).
+    """
 
     title: str
     about: str
     name: str
     reasons: Mapping[str, int]
     each: int
+    replied: Sequence[tuple[str, int | None]] = ()
 
 
 def one_page(
@@ -88,6 +144,7 @@ def gallery(
     scenes = sorted({q.detail.shown.scene for q in questions} | {r.dropped.scene for r in refused})
     reasons = sorted({r.dropped.reason for r in refused})
     doubts = doubts_of([q.detail for q in questions])
+    budgets = sorted({n for q in questions for n in q.budgets} | {n for _, n in about.replied if n is not None})
     places = [{name: n for n, name in enumerate(names)} for names in (tasks, scenes, reasons, doubts)]
     of_task, of_scene, of_reason, of_doubt = places
 
@@ -95,13 +152,17 @@ def gallery(
         file = _details_file(number // DETAILS)
         if isinstance(one, GalleryQuestion):
             shown = one.detail.shown
-            picture = one.pictures[0][0] if one.pictures else ""
+            picture = one.thumbnail
             own = [of_doubt[name] for name in one.detail.doubtful]
             head = [str(shown.id), of_task[shown.task], of_scene[shown.scene], -1]
-            return [*head, _cut(" ".join(shown.text.split())), _cut(shown.answer), picture, own, file]
+            said = {(reply.model, reply.budget): reply.is_right for reply in one.replies}
+            marks = [None if (is_right := said.get(column)) is None else int(is_right) for column in about.replied]
+            margin = None if shown.margin is None else float(f"{shown.margin:.4g}")
+            text = _cut(" ".join(shown.text.split()))
+            return [*head, text, _cut(shown.answer), picture, own, file, margin, list(one.budgets), marks]
         lost = one.dropped
         head = [str(lost.id), of_task[lost.task], of_scene[lost.scene], of_reason[lost.reason]]
-        return [*head, _cut(", ".join(lost.about)), lost.told, one.picture, [], file]
+        return [*head, _cut(", ".join(lost.about)), lost.told, one.picture, [], file, None, [], []]
 
     everything: list[GalleryQuestion | GalleryRejection] = [*questions, *refused]
     for number, part in enumerate(_parts(everything, DETAILS)):
@@ -111,7 +172,7 @@ def gallery(
                 if isinstance(one, GalleryQuestion)
                 else f"{one.dropped.id}.{of_reason[one.dropped.reason]}"
             ): (
-                macros.question(one.detail, one.pictures, one.near, one.video)
+                macros.question(one.detail, one.pictures, one.near, one.video, one.replies)
                 if isinstance(one, GalleryQuestion)
                 else macros.dropped(one.dropped, one.picture)
             )
@@ -133,8 +194,11 @@ def gallery(
         scenes=scenes,
         reasons=[(name, about.reasons[name]) for name in reasons],
         doubts=doubts,
+        budgets=budgets,
+        margins=MARGINS,
+        models=list(dict.fromkeys(model for model, _ in about.replied)),
+        columns=json.dumps(about.replied, ensure_ascii=False),
         chunks=len(chunks),
-        details=DETAILS,
         style=Markup(style),  # noqa: S704 - our own files
         script=Markup(script),  # noqa: S704
         style_hash=policy_hash(style),

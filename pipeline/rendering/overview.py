@@ -1,4 +1,4 @@
-"""The picture of a dataset card: a question with its map, how many there are of each task, and what their answers are.
+"""The picture of a dataset card: a question with what was measured, how many there are of each task, and their answers.
 
 Drawn of the release's own numbers and of a scene's outlines; no pixel of any raw data is in it.
 """
@@ -6,6 +6,7 @@ Drawn of the release's own numbers and of a scene's outlines; no pixel of any ra
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from heapq import nsmallest
@@ -19,7 +20,7 @@ from pipeline.core.identity import digest
 from pipeline.core.spatial import TopDownMap
 from pipeline.drawing.fonts import font as font_of
 from pipeline.drawing.fonts import lines_of, shortened, width_of
-from pipeline.drawing.sheet import pixels_of
+from pipeline.drawing.sheet import map_alone, pixels_of
 from pipeline.rendering.figures import AnswerFigure, answers_of
 from pipeline.review.maps import map_after, map_file, spoken_of
 
@@ -33,6 +34,14 @@ _COLUMNS: Final = ((40, 560), (640, 1160))  # of tasks: the right one, or both w
 _TOP: Final = 132
 _TEXT_MOST: Final = 240  # characters of the question
 _SHADES: Final = ("#1d5c63", "#3f8f97", "#7db8bd", "#b5d8da", "#d97706", "#eab26b", "#8a6d3b", "#c4ad86")
+# Of a drawing's elements (classes, as SVG has them): the ink that tells of each, and what it means.
+_LEGEND: Final = (
+    (rb'class="thing marked"', "#d97706", "what it names"),
+    (rb'class="[a-f]"', "#d1495b", "what it names, each in its colour"),
+    (rb'class="measure', "#c2410c", "what was measured"),
+    (rb'class="way', "#2b62b8", "the way asked about"),
+    (rb'class="path', "#7d8aa5", "way of the camera"),
+)
 _INK: Final = {"paper": "#ffffff", "ink": "#22282b", "soft": "#565f63", "line": "#d9d7d0"}
 
 
@@ -42,6 +51,7 @@ def overview(
     asked: pa.Table,
     sketch: Callable[[str], TopDownMap],
     captioned: Callable[[int], bytes | None] = lambda question: None,
+    drawing: Callable[[int], bytes | None] = lambda question: None,
 ) -> bytes:
     """PNG of 1200 x 675 pixels, the same bytes every time.
 
@@ -51,20 +61,29 @@ def overview(
         asked: its questions (`tables.QUESTIONS`).
         sketch: a scene from above, by its id.
         captioned: PNG of a question's map with its words, by its id, where the benchmark draws one: better than ours.
+        drawing: SVG of what was measured for a question (`Sheet.svg`), where there is one: better than a map.
     """
     own = _captioned(asked, captioned)
-    chosen = _chosen(asked, sketch) if own is None else None
+    measured = _measured(asked, drawing) if own is None else None
+    chosen = _chosen(asked, sketch) if own is None and measured is None else None
     answers = answers_of(asked.select(["task", "answer"]).to_pylist())
-    places = _places(both=chosen is None and own is None)
+    places = _places(both=chosen is None and own is None and measured is None)
     picture = Image.new("RGB", SIZE, _INK["paper"])
     draw = ImageDraw.Draw(picture)
     _bars(draw, answers, places)
     _text(draw, (40, 30), title, 34, "ink")
     _text(draw, (40, 80), told, 18, "soft")
-    if chosen is not None:
-        part = _map(chosen[1], chosen[0]["operands"] or ())
+    shown = measured or (
+        chosen and (chosen[0], map_file(map_after(chosen[1], chosen[0]["operands"] or (), None) or ""))
+    )
+    if shown:
+        row, svg = shown
+        part = ImageOps.contain(
+            pixels_of(svg.decode()), (_MAP[2] - _MAP[0], _MAP[3] - _MAP[1]), Image.Resampling.LANCZOS
+        )
         picture.paste(part, (_MAP[0], (_MAP[1] + _MAP[3] - part.height) // 2), part)
-        _question(draw, chosen[0])
+        _legend(draw, svg)
+        _question(draw, row)
     if own is not None:
         picture.paste(own, _MAP[:2])
     _names(draw, answers, places)
@@ -104,19 +123,37 @@ def _chosen(asked: pa.Table, sketch: Callable[[str], TopDownMap]) -> tuple[Mappi
     return None
 
 
-def _map(sketch: TopDownMap, operands: Sequence[str]) -> Image.Image:
-    """A scene from above, what is spoken of marked, as large as there is room."""
-    drawn = pixels_of(map_file(map_after(sketch, operands, None) or "").decode())
-    return ImageOps.contain(drawn, (_MAP[2] - _MAP[0], _MAP[3] - _MAP[1]), Image.Resampling.LANCZOS)
+def _measured(asked: pa.Table, drawing: Callable[[int], bytes | None]) -> tuple[Mapping[str, Any], bytes] | None:
+    """A question whose drawing has a measuring line, with its map; one whose map is wide where the first have any."""
+    found = None
+    for row in asked.take(pa.array(_first(asked), pa.int64())).to_pylist():
+        raw = drawing(row["id"]) if len(row["text"]) <= _TEXT_MOST else None
+        part = map_alone(raw) if raw is not None and b'class="measure' in raw else None
+        if part is None:
+            continue
+        found = found or (row, part.svg)
+        if part.height <= (_MAP[3] - _MAP[1]) * part.width / (_MAP[2] - _MAP[0]):
+            return row, part.svg
+    return found
+
+
+def _legend(draw: ImageDraw.ImageDraw, svg: bytes) -> None:
+    """What the colours of a map mean, as far as they are in it, below it."""
+    x, y = float(_MAP[0]), _MAP[3] + 6
+    for pattern, ink, words in _LEGEND:
+        if re.search(pattern, svg):
+            draw.rectangle((x, y + 4, x + 14, y + 9), fill=ink)
+            _text(draw, (x + 20, y - 2), words, 13, "soft")
+            x += 20 + width_of(words, 13) + 18
 
 
 def _question(draw: ImageDraw.ImageDraw, row: Mapping[str, Any]) -> None:
     """The question of the map, below it."""
     lines = _wrapped(" ".join(str(row["text"]).split()), 19, _MAP[2] - _MAP[0], 4)
     for number, line in enumerate(lines):
-        _text(draw, (_MAP[0], _MAP[3] + 22 + 26 * number), line, 19, "ink")
+        _text(draw, (_MAP[0], _MAP[3] + 30 + 26 * number), line, 19, "ink")
     answer = _wrapped(f"Answer: {' '.join(str(row['answer']).split())}", 19, _MAP[2] - _MAP[0], 1)
-    _text(draw, (_MAP[0], _MAP[3] + 30 + 26 * len(lines)), answer[0], 19, "soft")
+    _text(draw, (_MAP[0], _MAP[3] + 36 + 26 * len(lines)), answer[0], 19, "soft")
 
 
 def _places(both: bool) -> list[tuple[int, int, int]]:

@@ -88,7 +88,7 @@ def leaderboard(
         people: what people earned on the questions that they answered.
     """
     first = next(iter(models.values()))
-    chosen = _ranking(score, first)
+    chosen = ranking_metric(score, first)
     by_name = {name: _rows(own, chosen) for name, own in models.items()}
     everywhere = [f for f in by_name[next(iter(models))] if all(own[f].value is not None for own in by_name.values())]
     total = by_name[next(iter(models))][everywhere[-1]].figure
@@ -113,8 +113,8 @@ def leaderboard(
     return Leaderboard(score.metrics[chosen], len(first.answers), total, figures, standings, splits, difficulty)
 
 
-def _ranking(score: Score[Any], scored: Scored) -> str:
-    """The first metric if it was measured question by question; else one that guessing is told of; else any."""
+def ranking_metric(score: Score[Any], scored: Scored) -> str:
+    """The metric that ranks: the first if it has marks of its own; else one that guessing is told of; else any."""
     values = scored.marks.values
     measured = [name for name in score.metrics if name in values and not np.isnan(values[name]).all()]
     if measured[0] == next(iter(score.metrics)):

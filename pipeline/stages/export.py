@@ -18,7 +18,7 @@ from pipeline.engine.stage import STORE, Stage, StageContext
 from pipeline.engine.store import Store
 from pipeline.release.gates import Candidate, GateResult, judge
 from pipeline.release.history import RELEASES, PublishedRelease, latest, name_of, publish
-from pipeline.release.media import Media, dataset_of, drawings_of, media_of
+from pipeline.release.media import Media, dataset_of, drawings_of, media_of, pictures_of
 from pipeline.release.terms import are_samples
 from pipeline.release.writer import Blind, Released, ReleaseInputs, release_is_whole, write_release
 from pipeline.rendering.overview import overview
@@ -60,13 +60,19 @@ def run(context: StageContext) -> bytes:
 
     kept = dict(context.results.get("describe", ()))
     store = Store(context.folder / STORE)
+    of_figures = context.all_bytes("figures") if "pictures" in context.settings else ()
+    drawn = {number: one.drawing for number, one in pictures_of(of_figures, context.folder).items()}
 
     def sketch(unit: str) -> TopDownMap:
         scene = read_scene(store.get(kept[unit]))
         return WORLDS[scene.facts.world].top_down_map(scene)
 
+    def drawing(question: int) -> bytes | None:
+        path = drawn.get(question)
+        return None if path is None else path.read_bytes()
+
     def draw(title: str, told: str, asked: pa.Table, captioned: Callable[[int], bytes | None]) -> bytes:
-        return overview(title, told, asked, sketch, captioned)
+        return overview(title, told, asked, sketch, captioned, drawing)
 
     def write(folder: Path) -> tuple[bytes, dict[str, str]]:
         shown = context.all_bytes("views") if "views" in context.settings else ()  # else other results stand for them

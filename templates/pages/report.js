@@ -14,3 +14,8 @@ document.getElementById("again").onclick = show;
 only.onchange = () => { at = 0; show(); };
 document.getElementById("controls").hidden = false;
 show();
+const folded = [...document.querySelectorAll("details.part")];
+const reach = () => { const part = document.getElementById(location.hash.slice(1))?.closest("details"); if (part) { part.open = true; part.scrollIntoView(); } };
+addEventListener("hashchange", reach);
+addEventListener("beforeprint", () => { for (const part of folded) part.open = true; });
+reach();

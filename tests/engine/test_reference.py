@@ -36,7 +36,7 @@ ROOT: Final = Path(__file__).resolve().parents[2]
 BUILDS: Final = ROOT / "flows" / "builds"
 PAGES: Final = ROOT / "docs" / "reference"
 HOLDS: Final = {">=": operator.ge, ">": operator.gt, "<=": operator.le, "<": operator.lt}
-DRAWN: Final = {"svg", "g", "path", "circle", "rect", "text", "title", "style"}
+DRAWN: Final = {"svg", "g", "path", "circle", "rect", "text", "title", "style", "view"}
 MOST_BYTES_OF_ALL: Final = 5_000_000
 MOST_WITHOUT: Final = 19  # it may only shrink
 SVG: Final = "{http://www.w3.org/2000/svg}"

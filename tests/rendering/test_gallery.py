@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import re
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
 import pyarrow.parquet as pq
 import pytest
-from playwright.sync_api import expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from flows.cli.gallery import EACH, files, make_gallery
 from flows.cli.release_reader import open_build
@@ -21,6 +22,7 @@ from pipeline.core.files import write_atomically
 from pipeline.core.tables import CHECKSUMS
 from pipeline.core.video_spec import video_file
 from pipeline.rendering.details import dropped, guessed
+from pipeline.rendering.examples import in_turn, margin
 from pipeline.rendering.gallery import DETAILS, GalleryHeader, GalleryRejection, gallery, one_page
 from pipeline.rendering.near_misses import some_of_each
 from pipeline.samples.indoor.metadata import PLANS, sample_scene
@@ -154,12 +156,16 @@ def handed(raw: bytes) -> Any:
 
 
 @pytest.mark.slow
-def test_a_browser_filters_opens_and_goes_on_by_keys_and_axe_finds_nothing(built: Path) -> None:
+def test_a_browser_filters_opens_and_goes_on_by_keys_and_axe_finds_nothing(built: Path, tmp_path: Path) -> None:
     asked = provenance(built)
     raw = write_video(built)  # as stage `video` would have, of the scene that is opened last
     video = built / "videos" / video_file(asked[3]["scene"])
     write_atomically(video, raw)
-    make_gallery(built, None)
+    order = in_turn({row["id"]: row["task"] for row in asked})
+    right = {row["id"] for row in asked if order.index(row["id"]) % 3}
+    replies = write_replies(tmp_path / "one.jsonl", built, right)
+    some = write_replies(tmp_path / "two.jsonl", built, set(order[:5]), order[:10])
+    make_gallery(built, None, [f"one={replies}", f"two={some}"])
     address = (built / "gallery" / "index.html").as_uri()
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
@@ -170,23 +176,24 @@ def test_a_browser_filters_opens_and_goes_on_by_keys_and_axe_finds_nothing(built
         page.goto(address)
         found = page.locator("#found")
         expect(found).to_have_text(f"{len(asked)} questions")
-        page.get_by_label("Task").select_option(label="object_size_estimation")
+        page.locator("#task").select_option(label="object_size_estimation")
         expect(found).to_have_text(f"{sum(r['task'] == 'object_size_estimation' for r in asked)} questions")
-        page.get_by_label("Scene").select_option(label=asked[0]["scene"])
+        page.locator("#scene").select_option(label=asked[0]["scene"])
         own = [r for r in asked if r["task"] == "object_size_estimation" and r["scene"] == asked[0]["scene"]]
         expect(found).to_have_text(f"{len(own)} questions")
+        first, second, *_ = (number for number in order if number in {r["id"] for r in own})
         page.locator("#cards a").first.focus()
         page.keyboard.press("Enter")
         detail = page.locator("#detail")
-        expect(detail.locator("code").first).to_have_text(str(min(r["id"] for r in own)))
+        expect(detail.locator("code").first).to_have_text(str(first))
         page.keyboard.press("ArrowRight")
-        expect(detail.locator("code").first).to_have_text(str(sorted(r["id"] for r in own)[1]))
+        expect(detail.locator("code").first).to_have_text(str(second))
         page.keyboard.press("Escape")
         expect(detail).not_to_be_visible()
-        page.get_by_label("Task").select_option(label="all")
-        page.get_by_label("Scene").select_option(label="all")
-        page.get_by_label("Show").select_option("dropped")
-        page.get_by_label("Reason").select_option(index=1)
+        page.locator("#scene").select_option(label="all")
+        share_and_find(page, address, asked, order, right)
+        page.locator("#kind").select_option("rejected")
+        page.locator("#reason").select_option(index=1)
         expect(found).to_contain_text("rejected candidates")
         page.locator("#cards a").first.click()
         expect(detail.locator(".near")).to_contain_text("Rejected")
@@ -195,16 +202,54 @@ def test_a_browser_filters_opens_and_goes_on_by_keys_and_axe_finds_nothing(built
         expect(detail.locator("code").first).to_have_text(str(asked[3]["id"]))
         page.wait_for_function("document.querySelector('#shown video').readyState >= 1")
         assert wrong == []
-        phone = browser.new_context(viewport=PHONE, bypass_csp=True, color_scheme="dark").new_page()
-        phone.goto(address)
-        expect(phone.locator("#found")).to_have_text(f"{len(asked)} questions")
-        assert phone.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
-        phone.add_script_tag(content=AXE)
-        assert phone.evaluate(VIOLATIONS, WCAG_AA) == []
-        phone.locator("#cards a").first.click()
-        expect(phone.locator("#shown .detail")).to_be_visible()
-        assert phone.evaluate(VIOLATIONS, WCAG_AA) == []
+        open_on_a_phone(browser, address, len(asked))
         browser.close()
+
+
+def open_on_a_phone(browser: Browser, address: str, n: int) -> None:
+    """It fits a phone, in the dark, and axe finds nothing in it."""
+    phone = browser.new_context(viewport=PHONE, bypass_csp=True, color_scheme="dark").new_page()
+    phone.goto(address)
+    expect(phone.locator("#found")).to_have_text(f"{n} questions")
+    assert phone.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+    phone.add_script_tag(content=AXE)
+    assert phone.evaluate(VIOLATIONS, WCAG_AA) == []
+    phone.locator("#cards a").first.click()
+    expect(phone.locator("#shown .detail")).to_be_visible()
+    assert phone.evaluate(VIOLATIONS, WCAG_AA) == []
+
+
+def share_and_find(page: Page, address: str, asked: list[dict[str, Any]], order: list[int], right: set[int]) -> None:
+    """What models got right and wrong is found by filters, and found again at the address that these give."""
+    found, detail = page.locator("#found"), page.locator("#detail")
+    page.locator("#outcome").select_option("wrong")
+    page.locator("#model").select_option("one")
+    wrong_ones = {r["id"] for r in asked if r["task"] == "object_size_estimation"} - right
+    expect(found).to_have_text(f"{len(wrong_ones)} questions")
+    shared = page.evaluate("location.href")
+    page.goto("about:blank")
+    page.goto(f"{shared}&scene=of+another+release")
+    expect(found).to_have_text(f"{len(wrong_ones)} questions; this gallery has no scene “of another release”")
+    page.goto(f"{address}#outcome=differ")
+    expect(found).to_have_text(f"{len({*order[:5]} - right) + len({*order[5:10]} & right)} questions")
+    page.goto(f"{address}#margin=0.05")
+    near = [m for r in asked if (m := margin(r["evidence"] or ())) is not None and m < 0.05]
+    expect(found).to_have_text(f"{len(near)} questions")
+    page.goto(f"{address}#id={order[9]}")
+    expect(detail.get_by_role("region", name="Replies of models")).to_contain_text(MARKUP[:20])
+    page.keyboard.press("Escape")
+
+
+def write_replies(path: Path, built: Path, right: set[int], to: Sequence[int] | None = None) -> Path:
+    """Replies to some questions, or to all of them: the truth, or markup."""
+    rows = rows_of(built / "release" / "data" / FILE)
+    said = [
+        {"id": r["id"], "answer": r["ground_truth"] if r["id"] in right else MARKUP}
+        for r in rows
+        if to is None or r["id"] in to
+    ]
+    path.write_text("".join(json.dumps(one) + "\n" for one in said), encoding="utf-8")
+    return path
 
 
 @pytest.mark.slow
@@ -298,7 +343,8 @@ def test_doubts_are_those_about_what_a_question_names(built: Path) -> None:
 def test_nothing_that_a_name_says_becomes_markup_or_ends_a_script() -> None:
     row = {"id": 7, "scene": MARKUP, "task": MARKUP, "role": None, "operands": [MARKUP], "reason": MARKUP}
     lost = dropped(row | {"measured": 1.0, "limit": 2.0, "unit": MARKUP}, {MARKUP: MARKUP}, None)
-    made = dict(gallery(GalleryHeader(MARKUP, MARKUP, MARKUP, {MARKUP: 1}, 1), [], [GalleryRejection(lost, "")]))
+    about = GalleryHeader(MARKUP, MARKUP, MARKUP, {MARKUP: 1}, 1, [(MARKUP, None)])
+    made = dict(gallery(about, [], [GalleryRejection(lost, "")]))
     page = one_page(MARKUP, MARKUP, MARKUP, dropped=[lost])
     assert b"<img src=x" not in page + made["index.html"]
     assert page.count(b"&lt;img src=x") > 5
@@ -315,3 +361,13 @@ def test_replies_are_counted_by_model_and_form() -> None:
     letters, cloze = guessed([reply("cloze", "A", True), *rows])[::-1]
     assert (letters.asked, letters.right, letters.answers, letters.failed) == (3, 1, ("A", "B"), 1)
     assert (cloze.asked, cloze.right) == (1, 1)
+
+
+def test_the_margin_is_the_smallest_distance_to_a_limit_on_a_scale() -> None:
+    def row(value: float, limit: float | None) -> dict[str, Any]:
+        return {"value": value, "limit": limit}
+
+    assert margin([row(4.5, 5.0), row(0.038, 2.0), row(3.0, None)]) == pytest.approx(0.1)
+    assert margin([row(2.0, 1.0), row(7.0, None)]) is None  # a count
+    assert margin([row(0.25, 0.0)]) == 0.25  # of a limit of 0 in what is measured
+    assert margin([]) is None

@@ -13,6 +13,8 @@ from PIL import Image
 
 from pipeline.core.spatial import MappedThing, TopDownMap
 from pipeline.core.tables import CHECKSUMS, QUESTIONS
+from pipeline.drawing.canvas import Canvas
+from pipeline.drawing.sheet import Sheet, SheetPart, map_alone
 from pipeline.release.card import OVERVIEW_FILE
 from pipeline.rendering.overview import SIZE, overview
 from pipeline.samples.indoor.metadata import write_sample_metadata
@@ -70,6 +72,29 @@ def test_a_picture_that_the_benchmark_draws_of_a_question_is_shown_whole_in_plac
     assert (rows.min(), columns.min(), high) == (128, 40, 675 - 128 - 12)
     assert wide / high == pytest.approx(560 / 600, abs=0.01)
     assert not like(picture, ORANGE).any()
+
+
+def test_a_drawing_that_measures_is_shown_without_its_other_parts_and_with_a_legend() -> None:
+    measured, plain = Canvas(560, 200), Canvas(560, 200)
+    for canvas in (measured, plain):
+        canvas.shape("a", [[(100, 50), (200, 50), (200, 150), (100, 150)]])
+    measured.line("measure", [(200, 100), (400, 100)])
+    below = Canvas(560, 900)
+    below.shape("c", [[(0, 0), (560, 0), (560, 900), (0, 900)]])
+    svgs = {
+        number: Sheet("title", [SheetPart(canvas, {}), SheetPart(below, {})]).svg().encode()
+        for number, canvas in ((7, measured), (8, plain))
+    }
+    rows = [{"id": n, "operands": [], "text": "How far is it?", "answer": "5.1"} for n in svgs]
+    raw = overview("Title", "told", asked(*rows), lambda scene: ROOM, drawing=svgs.get)
+    picture = np.asarray(Image.open(io.BytesIO(raw)).convert("RGB"))
+    rows_of, columns = np.nonzero(like(picture, (0xC2, 0x41, 0x0C))[:488, :590])
+    scale = 550 / 560  # the map alone, as wide as there is room
+    assert np.ptp(columns) == pytest.approx(200 * scale, abs=8)
+    assert columns.min() == pytest.approx(40 + 200 * scale, abs=8)
+    assert rows_of.mean() == pytest.approx((128 + 488) / 2, abs=2)
+    assert like(picture, (0xC2, 0x41, 0x0C))[490:510, :590].any(), "the legend names what was measured"
+    assert map_alone(b"<svg/>") is None
 
 
 def test_holes_of_the_ground_stay_white() -> None:

@@ -128,7 +128,7 @@ def test_a_browser_draws_others_on_a_phone_in_the_dark_and_axe_finds_nothing(pag
         shown.goto((tmp_path / "report.html").as_uri())
         first = shown.locator("#draws code").all_text_contents()
         shown.get_by_role("button", name="Draw others").click()
-        expect(shown.locator("#where")).to_contain_text("25 to ")
+        expect(shown.locator("#where")).to_contain_text("11 to ")
         assert not set(first) & set(shown.locator("#draws code").all_text_contents())
         shown.get_by_role("combobox").select_option("room_size_estimation")
         assert set(shown.locator("#draws .chip").all_text_contents()) == {"room_size_estimation"}
@@ -199,7 +199,7 @@ def test_the_near_miss_is_drawn_with_what_was_measured_and_its_limit() -> None:
 @pytest.mark.slow
 def test_every_near_miss_of_the_page_is_drawn(page: str) -> None:
     cards = page.split('<article class="card"')[1:]
-    told = [card.split('class="near"')[1] for card in cards if "<b>Rejected:" in card]
+    told = [card.split('class="near"')[1] for card in cards if "<b>Rejected as" in card]
     assert told
     assert all('src="data:image/svg+xml' in near for near in told)
 

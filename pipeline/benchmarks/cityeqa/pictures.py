@@ -1,19 +1,23 @@
 """Pictures of tasks: the map with start, landmarks, target, where the answer is seen and the oracle's way.
 
+What is counted is marked, with the edge of where it is counted, and so is the other thing of a relation.
+
 And the map that reviewers see before they answer: the buildings around the start, without a name, a mark or a way.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
+import shapely
 from PIL import Image, ImageDraw
 
 from pipeline.benchmarks.cityeqa.columns import way_of
 from pipeline.benchmarks.cityeqa.released import AXES
+from pipeline.benchmarks.cityeqa.tasks.counting import area_before
 from pipeline.core.arrays import FloatArray, IntArray
 from pipeline.drawing.fonts import font, lines_of, width_of
 from pipeline.drawing.raster import as_png
@@ -25,6 +29,8 @@ MARGIN_M: Final = 25.0  # about all that a task names
 AROUND_M: Final = 225.0  # about a start, whose target lies within 200 m (section 2.2)
 _TEXT: Final = 18  # pixels of a line
 _SIZE: Final = 13  # of letters
+_COUNTED: Final = ("what", "where")  # operands of what is counted, after the target
+_INSIDE: Final = frozenset({"in", "front"})  # where the middles of things decide
 _GREYS: Final = 16  # between ink and paper, for the edges of letters
 _INK: Final[dict[str, tuple[int, int, int]]] = {
     "paper": (255, 255, 255),
@@ -37,9 +43,12 @@ _INK: Final[dict[str, tuple[int, int, int]]] = {
     "start": (20, 20, 20),
     "way": (30, 90, 170),
     "seen": (200, 130, 0),
+    "counted": (0, 130, 80),
+    "compared": (150, 60, 170),
 }
 _NUMBER: Final = {name: number for number, name in enumerate(_INK)}
 _LEGEND: Final = {"start": "start", "landmark": "on the way there", "target": "asked about", "seen": "seen from"}
+_PROOF: Final = {"counted": "counted", "compared": "the other thing"}
 
 
 def task_pictures(asked: pa.Table, scenes: Callable[[], Iterable[Any]]) -> dict[str, bytes]:
@@ -76,31 +85,37 @@ def _picture(
     start, seen = (np.array([facts[name, axis] for axis in AXES]) for name in ("initial_pose", "observation_pose"))
     way = np.array(way_of(row["evidence"]), dtype=np.float64).reshape(-1, 2)
     landmarks, target = set(row["operands"][-1].split(" > ")[:-1]), row["group"]
-    named = [t.center for t in things if t.id in landmarks or t.id == target]
+    area, marks = (None, {}) if blind else _proof(row, things)
+    named = [t.center for t in things if t.id in landmarks or t.id == target or t.id in marks]
     around = np.concatenate([way, np.array(named).reshape(-1, 2), start[None, :2], seen[None, :2]])
     low, high = around.min(0) - MARGIN_M, around.max(0) + MARGIN_M
     if blind:
         low, high, landmarks, target, way = start[:2] - AROUND_M, start[:2] + AROUND_M, set(), None, way[:0]
     scale = SIDE / float((high - low).max())
     low = (low + high) / 2 - SIDE / scale / 2
+    legend = _LEGEND | {ink: words for ink, words in _PROOF.items() if ink in marks.values()}
     lines = [] if blind else lines_of(f"{row['text']} [{row['answer']}]", _SIZE, SIDE - 12)
 
     def at(point: Sequence[float] | FloatArray) -> tuple[float, float]:
         return (float(point[0]) - low[0]) * scale, SIDE - (float(point[1]) - low[1]) * scale
 
-    picture = Image.new("P", (SIDE, SIDE + _TEXT * (len(lines) + 1) + 8), _NUMBER["ground"])
+    picture = Image.new(
+        "P", (SIDE, SIDE + _TEXT * (len(lines) + 1 + (len(legend) > len(_LEGEND))) + 8), _NUMBER["ground"]
+    )
     picture.putpalette([*(channel for colour in _INK.values() for channel in colour), *np.repeat(_greys(), 3).tolist()])
     draw = ImageDraw.Draw(picture)
     draw.fontmode = "1"  # numbers of colours cannot be blended
     near = (centers + radii[:, None] >= low).all(1) & (centers - radii[:, None] <= low + SIDE / scale).all(1)
     for i in sorted(np.flatnonzero(near).tolist(), key=lambda i: (things[i].kind != BUILDING, -radii[i])):
         thing = things[i]
-        ink = "target" if thing.id == target else "landmark" if thing.id in landmarks else None
+        ink = "target" if thing.id == target else marks.get(thing.id, "landmark" if thing.id in landmarks else None)
         fill = _NUMBER[ink or ("building" if thing.kind == BUILDING else "other")]
         if thing.outline is not None:
             draw.polygon([at(p) for p in thing.outline], fill=fill, outline=_NUMBER["edge"])
         else:
             draw.circle(at(thing.center), 6 if ink else 2.5, fill=fill, outline=_NUMBER["edge"])
+    if area is not None:
+        draw.line([at(p) for p in area.exterior.coords], fill=_NUMBER["counted"], width=2)
     if len(way) > 1:
         draw.line([at(p) for p in way], fill=_NUMBER["way"], width=2)
         for stop in way:
@@ -110,8 +125,34 @@ def _picture(
     _arrow(draw, at(start), float(start[5]), "start")
     bar = 50 * scale
     draw.line((12, SIDE - 12, 12 + bar, SIDE - 12), fill=_NUMBER["start"], width=3)
-    _caption(picture, lines, ("start",) if blind else tuple(_LEGEND))
+    _caption(picture, lines, {"start": _LEGEND["start"]} if blind else legend)
     return as_png(picture)
+
+
+def _proof(row: Mapping[str, Any], things: Sequence[CityThing]) -> tuple[shapely.Polygon | None, dict[str, str]]:
+    """Where things are counted, and ink by id: of what is counted there, or of what the target is compared with.
+
+    Nothing is marked of a count that the map alone does not give, such as one of things of a colour that it lacks.
+    """
+    asked, by_id = row["operands"][2:-2], {thing.id: thing for thing in things}
+    compared = {name: "compared" for name in asked if name in by_id and name != row["group"]}
+    counted = [fact for fact in row["evidence"] if fact["name"] == "count"]
+    place = by_id.get(row["group"])
+    if compared or not counted or place is None or len(asked) != len(_COUNTED):
+        return None, compared
+    said, where = asked
+    shape = shapely.Point(place.center) if place.outline is None else shapely.Polygon(place.outline)
+    if where == "front":
+        area = area_before(np.array(place.center), place.facing_deg or 0.0)
+    else:
+        area = shape if where == "in" else shape.buffer(float(where))
+    named = (t for t in things if t.doubt is None and t.id != place.id)
+    own = [t for t in named if said in (t.kind, f"{t.colour} {t.kind}")]
+    shapes = [
+        shapely.Point(t.center) if where in _INSIDE or t.outline is None else shapely.Polygon(t.outline) for t in own
+    ]
+    there = [thing.id for thing, is_there in zip(own, shapely.intersects(area, shapes), strict=True) if is_there]
+    return (area, dict.fromkeys(there, "counted")) if len(there) == counted[0]["value"] else (None, {})
 
 
 def _arrow(draw: ImageDraw.ImageDraw, at: tuple[float, float], yaw_deg: float, ink: str) -> None:
@@ -122,7 +163,7 @@ def _arrow(draw: ImageDraw.ImageDraw, at: tuple[float, float], yaw_deg: float, i
     draw.circle(at, 6, fill=_NUMBER[ink])
 
 
-def _caption(picture: Image.Image, lines: Sequence[str], inks: Collection[str]) -> None:
+def _caption(picture: Image.Image, lines: Sequence[str], legend: Mapping[str, str]) -> None:
     """The question with its answer below the map, what the colours mean, and the length of the bar."""
     paper = Image.new("L", (SIDE, picture.height - SIDE), _INK["paper"][0])
     draw, letters = ImageDraw.Draw(paper), font(_SIZE)
@@ -130,11 +171,12 @@ def _caption(picture: Image.Image, lines: Sequence[str], inks: Collection[str]) 
     for n, line in enumerate(lines):
         draw.text((6, 2 + n * _TEXT), line, fill=_INK["start"][0], font=letters)
     dots, left = {}, 14.0
-    for ink, words in ((ink, _LEGEND[ink]) for ink in inks):
+    for ink, words in legend.items():
         dots[ink] = left
         draw.text((left + 9, last), words, fill=_INK["start"][0], font=letters)
         left += 9 + width_of(words, _SIZE) + 24
-    draw.text((SIDE - 6, last), "bar: 50 m, north up", fill=_INK["start"][0], font=letters, anchor="ra")
+    below = paper.height - _TEXT - 6  # in a line of its own where the legend is long
+    draw.text((SIDE - 6, below), "bar: 50 m, north up", fill=_INK["start"][0], font=letters, anchor="ra")
     step = _greys()[1] - _greys()[0]
     shades = ((np.asarray(paper, dtype=np.float64) - _greys()[0]) / step).round().astype(np.uint8) + len(_INK)
     picture.paste(Image.fromarray(shades, mode="P"), (0, SIDE))

@@ -10,7 +10,7 @@ from pipeline.benchmarks.embodied4c.arm.view import ArmExam
 from pipeline.benchmarks.embodied4c.author import ExamAuthor
 from pipeline.benchmarks.embodied4c.case import Exam
 from pipeline.benchmarks.embodied4c.columns import ASKING, CARD, COLUMNS
-from pipeline.benchmarks.embodied4c.drawings import DRAWINGS, question_pictures
+from pipeline.benchmarks.embodied4c.drawings import DRAWINGS
 from pipeline.benchmarks.embodied4c.drive.view import DriveExam
 from pipeline.benchmarks.embodied4c.flight.view import FlightExam
 from pipeline.benchmarks.embodied4c.rules import PROFILES, ExamRules
@@ -39,7 +39,6 @@ EMBODIED4C: Final = Benchmark[Exam, ExamRules](
     columns=COLUMNS,
     card=CARD,
     video=VideoSpec(size=(640, 360), bars=False, clips=True, cut_s=0.5, drawn=True),
-    pictures=question_pictures,
     author=ExamAuthor(),
     drawings=DRAWINGS,
     score=SCORE,

@@ -12,7 +12,6 @@ from pipeline.benchmarks.embodied4c.kinds import (
     ACCEPTED,
     CAPABILITY,
     DOMAIN,
-    DRIVING,
     MODALITY,
     SENSORS,
     SHOWN,
@@ -30,11 +29,6 @@ VALUE: Final = "answer"  # the fact that holds a numeric answer before it was ro
 def sub_of(task: str) -> str:
     """The sub-capability of a task, whose name may go on: "M/T speed" is of M/T."""
     return task.partition(" ")[0]
-
-
-def picture_of(question: int) -> str:
-    """The file of a question's picture below a release."""
-    return f"pictures/{question}.png"
 
 
 def table(asked: pa.Table, pruned: Collection[int]) -> pa.Table:
@@ -65,7 +59,6 @@ def _public(row: Mapping[str, Any]) -> dict[str, Any]:
         "sensors": of_flags(row["flags"], SENSORS),
         "modality": modality,
         "video": video_file(row["scene"], row["until_s"], row["from_s"]) if modality in SHOWN else None,
-        "picture": picture_of(row["id"]) if domain == DRIVING and row["until_s"] is not None else None,
     }
 
 

@@ -1,158 +1,182 @@
 """The drawings of the exam's questions that stand at a time.
 
-Of a drive: a picture of the log from above, what the question speaks of, and what was measured. Of a flight: landmarks
-and the way until then from above, and heights beside it. Of an episode: things and the gripper's way from above and
-from the side, and the joints' dials.
+Of a drive: the log from above, what the question speaks of, and what was measured: a length at its line, an angle as an
+arc, a radius as the edge of what lies within it. Of a flight: landmarks and the way until then from above, and heights
+beside it. Of an episode: things and the gripper's way from above and from the side, and the joints' dials.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import cycle
 from typing import Any, Final
 
 import numpy as np
-import pyarrow as pa
-from PIL import Image, ImageDraw
+import shapely
 
 from pipeline.benchmarks.benchmark import DeliveredVideo, Drawings
 from pipeline.benchmarks.embodied4c.arm.view import ArmExam
 from pipeline.benchmarks.embodied4c.case import Exam
-from pipeline.benchmarks.embodied4c.columns import picture_of
+from pipeline.benchmarks.embodied4c.drive.view import DriveExam
 from pipeline.benchmarks.embodied4c.flight.view import FlightExam
-from pipeline.benchmarks.embodied4c.kinds import AERIAL, MANIPULATION
+from pipeline.benchmarks.embodied4c.kinds import AERIAL, DRIVING, MANIPULATION
 from pipeline.benchmarks.embodied4c.tasks import EXAM_TASKS, ExamTask
 from pipeline.core.arrays import FloatArray
 from pipeline.drawing.canvas import Canvas
-from pipeline.drawing.fonts import font
 from pipeline.drawing.ground import Ground
-from pipeline.drawing.raster import as_png
 from pipeline.drawing.sheet import WIDTH, Sheet, SheetPart, Still
-from pipeline.worlds.drive.facts import DriveScene
-from pipeline.worlds.drive.view import DriveView
+from pipeline.geometry.angles import turned_about_z
 from pipeline.worlds.flight.places import NamedLandmark
 
-SIDE: Final = 560  # pixels
-LEAST_M: Final = 25.0  # from our car to the edge of the picture
+DRIVE_LEAST_M: Final = 25.0  # from our car to the edge of the map
 MARGIN_M: Final = 8.0
-TEXT: Final = 18  # pixels of a line
-LINE: Final = 88  # characters of a line
-INK: Final[dict[str, tuple[int, int, int]]] = {
-    "paper": (255, 255, 255),
-    "ground": (236, 236, 232),
-    "road": (212, 212, 208),
-    "other": (150, 160, 175),
-    "asked": (239, 80, 60),
-    "ego": (30, 90, 170),
-    "way": (120, 165, 220),
-    "text": (20, 20, 20),
-}
-NUMBER: Final = {name: number for number, name in enumerate(INK)}
+GAPS: Final = frozenset({"dt_near", "rp_place", "rd_rank"})  # from our car to each
+BETWEEN: Final = frozenset({"dt_between", "tp_next"})  # from one thing to the other
+RADII: Final = frozenset({"ct_near", "ct_ahead", "cl_most"})
+SIZES: Final = frozenset({"at_size", "rs_size"})
+TALLER: Final = "taller"
+_UP: Final = 90.0  # our heading on the map, counter-clockwise from the right
+_NOSE: Final = 34.0  # units of the arrow of a heading
+_SAME_M: Final = 0.01  # from a mark to the middle of the thing that it marks, at most
 
 
-def question_pictures(asked: pa.Table, scenes: Callable[[], Iterable[Any]]) -> dict[str, bytes]:
-    """Name within the release -> PNG, of every question about a drive that stands at a time."""
-    by_scene: dict[str, list[Mapping[str, Any]]] = {}
-    for row in asked.select(["id", "scene", "text", "answer", "evidence", "until_s"]).to_pylist():
-        if row["until_s"] is not None:
-            by_scene.setdefault(row["scene"], []).append(row)
-    found: dict[str, bytes] = {}
-    for scene in scenes():
-        rows = by_scene.get(scene.id, ())
-        if rows and scene.facts.world == "drive":
-            drawn = DrawnQuestion(scene)
-            found |= {picture_of(row["id"]): drawn.picture(row) for row in rows}
-    return found
+def drive_parts(view: DriveExam, row: Mapping[str, Any]) -> list[SheetPart]:
+    """A drive from above, our heading upwards: what a question speaks of, and what was measured, where it was."""
+    index = view.index(row["until_s"])
+    is_known = np.isfinite([*view.ego_m[index, :2], view.ego_yaw_deg[index]]).all()
+    return [_DriveMap(view, row, index).part()] if is_known else []
 
 
-class DrawnQuestion:
-    """A drive from above; our car in the middle, its heading upwards."""
+class _DriveMap:
+    """The map of a question about a drive; positions are metres from our point, x to our right and y ahead."""
 
-    def __init__(self, scene: DriveScene) -> None:
-        self.view = DriveView(scene)
-        self.road = [np.array(line)[:, :2] for line in scene.facts.drivable]
+    def __init__(self, view: DriveExam, row: Mapping[str, Any], index: int) -> None:
+        self.view, self.index = view, index
+        self.kind, _, *self.about = row["operands"]
+        self.radius = float(self.about[-1]) if self.kind in RADII else 0.0
+        self.turns = {fact["name"]: float(fact["value"]) for fact in row["evidence"] or () if fact["unit"] == "deg"}
+        self.marks = {name: self.flat(place) for name, place in marks_of(row["evidence"] or ()).items()}
+        self.outlines = self.flat(view.footprints(index).corners())
+        self.own = self.flat(view.own_outline(index).corners())
+        far = max((float(np.abs(place).max()) for place in self.marks.values()), default=0.0)
+        self.reach = max(DRIVE_LEAST_M, 1.1 * self.radius, 1.1 * far) + MARGIN_M
+        self.ground = Ground(np.array([[-1.0, -1.0], [1.0, 1.0]]) * self.reach, WIDTH)
+        self.canvas = self.ground.canvas()
 
-    def picture(self, row: Mapping[str, Any]) -> bytes:
-        """One question's, as PNG."""
-        view = self.view
-        index = view.index(row["until_s"])
-        marks = marks_of(row["evidence"] or ())
-        about = np.array(list(marks.values())).reshape(-1, 2) - view.ego_m[index, :2]
-        reach = max(LEAST_M, float(np.abs(about).max(initial=0.0)) * 1.1 + MARGIN_M)
-        scale = SIDE / 2 / reach
-        yaw = np.radians(90 - view.ego_yaw_deg[index])
-        c, s = np.cos(yaw), np.sin(yaw)
+    def flat(self, points: FloatArray) -> FloatArray:
+        """Points (..., 2) of the log's frame on the map, metres."""
+        turn = np.full(points.shape[:-1], _UP - self.view.ego_yaw_deg[self.index])
+        return turned_about_z(points - self.view.ego_m[self.index, :2], turn)
 
-        def at(points: FloatArray) -> list[tuple[float, float]]:
-            x, y = (points - view.ego_m[index, :2]).T
-            return list(
-                zip(
-                    (SIDE / 2 + (c * x - s * y) * scale).round(2).tolist(),
-                    (SIDE / 2 - (s * x + c * y) * scale).round(2).tolist(),
-                    strict=True,
-                )
-            )
+    def part(self) -> SheetPart:
+        """All of it."""
+        canvas, at, here = self.canvas, self.ground.at, self.ground.at(np.zeros(2))
+        self._shapes("ground", [self.flat(np.array(line)[:, :2]) for line in self.view.facts.drivable])
+        self._shapes("thing", self.outlines)
+        way = self.flat(self.view.ego_m[: self.index + 1, :2])
+        canvas.line("path", at(way[np.isfinite(way).all(1)]))
+        self._shapes("start", [self.own])
+        actors = self._named()
+        canvas.arrow("nose", here, here - np.array([0.0, _NOSE]))
+        canvas.dot("here", here, 5, "our car")
+        if self.radius:
+            self._radius()
+        known = {
+            name: self.outlines[actor] for name, actor in actors.items() if np.isfinite(self.outlines[actor]).all()
+        }
+        if self.kind in GAPS:
+            for outline in known.values():
+                self._gap(self.own, outline)
+        if self.kind in BETWEEN and {"asked", "other"} <= known.keys():
+            self._gap(known["asked"], known["other"])
+        if self.kind in SIZES:
+            for name, outline in known.items():
+                long, _, tall = self.view.size_m[actors[name]]
+                ends = np.stack([outline[[0, 3]].mean(0), outline[[1, 2]].mean(0)])
+                shown = f"{tall:.2f} m tall" if TALLER in self.about else f"{long:.2f} m"
+                measured(canvas, self.ground, ends, float(long), "m", shown)
+        self._turned(actors)
+        self._lately()
+        return SheetPart(canvas, self.ground.told())
 
-        lines = _lines(f"{row['text']} [{row['answer']}]")
-        picture = Image.new("P", (SIDE, SIDE + TEXT * len(lines) + 8), NUMBER["ground"])
-        picture.putpalette([channel for colour in INK.values() for channel in colour])
-        draw = ImageDraw.Draw(picture)
-        draw.fontmode = "1"  # numbers of colours cannot be blended
-        for line in self.road:
-            draw.polygon(at(line), fill=NUMBER["road"])
-        way = view.ego_m[: index + 1, :2]
-        way = way[np.isfinite(way).all(1)]
-        if len(way) > 1:
-            draw.line(at(way), fill=NUMBER["way"], width=3)
-        corners = view.footprints(index).corners()
-        for outline in corners[np.isfinite(corners).all((1, 2))]:
-            draw.polygon(at(outline), outline=NUMBER["other"])
-        self._own(draw, at, index)
-        for name, place in marks.items():
-            (x, y), (own_x, own_y) = at(np.stack([place, view.ego_m[index, :2]]))
-            if name in ("asked", "then"):
-                draw.line((own_x, own_y, x, y), fill=NUMBER["asked"], width=2)
-            draw.circle((x, y), 5, fill=NUMBER["asked"], outline=NUMBER["text"])
-        if {"asked", "other"} <= set(marks):
-            draw.line(at(np.stack([marks["asked"], marks["other"]])), fill=NUMBER["text"], width=2)
-        draw.rectangle((0, SIDE, *picture.size), fill=NUMBER["paper"])
-        letters = font(13)
-        for n, text in enumerate(lines):
-            draw.text((6, SIDE + 4 + n * TEXT), text, fill=NUMBER["text"], font=letters)
-        draw.line((12, SIDE - 12, 12 + 10 * scale, SIDE - 12), fill=NUMBER["text"], width=3)
-        told = f"10 m; heading up; {view.times_s[index]:.1f} s; drawn from the log, not photographed"
-        draw.text((14, SIDE - 32), told, fill=NUMBER["text"], font=letters)
-        return as_png(picture)
+    def _shapes(self, kind: str, outlines: Iterable[FloatArray]) -> None:
+        """Outlines as far as they reach into the map; those that are not known (NaN) do not."""
+        near = (o for o in outlines if (o.min(0) <= self.reach).all() and (o.max(0) >= -self.reach).all())
+        self.canvas.shape(kind, [self.ground.at(outline) for outline in near])
 
-    def _own(
-        self, draw: ImageDraw.ImageDraw, at: Callable[[FloatArray], list[tuple[float, float]]], index: int
-    ) -> None:
-        """Our car: its box where that is known, and the point that the log follows."""
-        view = self.view
-        ego = view.facts.ego
-        if ego is not None and ego.box is not None:
-            yaw = np.radians(view.ego_yaw_deg[index])
-            turn = np.array([[np.cos(yaw), -np.sin(yaw)], [np.sin(yaw), np.cos(yaw)]])
-            half = np.array(ego.box.size_m[:2]) / 2 * np.array([[1, 1], [-1, 1], [-1, -1], [1, -1]])
-            outline = view.ego_m[index, :2] + (half + np.array(ego.box.middle_m[:2])) @ turn.T
-            draw.polygon(at(outline), outline=NUMBER["ego"], width=2)
-        ((x, y),) = at(view.ego_m[index, :2][None])
-        draw.circle((x, y), 4, fill=NUMBER["ego"])
-        draw.line((x, y, x, y - 22), fill=NUMBER["ego"], width=3)
+    def _named(self) -> dict[str, int]:
+        """Draws what the question speaks of; the actors (rows) that stand there, by the names of the marks."""
+        actors, middles = {}, self.flat(self.view.place_m[:, self.index, :2])
+        for (name, place), colour in zip(self.marks.items(), cycle(COLOURS), strict=False):
+            spot = self.ground.at(place)
+            gap = np.hypot(*(middles - place).T)
+            if np.nanmin(gap, initial=np.inf) <= _SAME_M:
+                actor = actors[name] = int(np.nanargmin(gap))
+                self._shapes(colour, [self.outlines[actor]])
+                counted = name.removeprefix("counted ")
+                told = counted if counted != name else str(self.view.categories[actor])
+                self.canvas.label("name", spot, told, 10.0)
+            self.canvas.dot(f"{colour} dot", spot, 4.0)
+        return actors
+
+    def _radius(self) -> None:
+        """Where a radius about the surfaces of our car ends; what counts as ahead lies beyond the dashed line."""
+        around = self.ground.at(np.array(_hull(self.own).buffer(self.radius).exterior.coords))
+        self.canvas.line("measure", around, {"measure": f"{self.radius:.9g}", "unit": "m"})
+        self.canvas.label("value", around[around[:, 0].argmax()], f"{self.radius:g} m")
+        if self.kind == "ct_ahead":
+            self.canvas.line("aid", self.ground.at(np.array([[-self.reach, 0.0], [self.reach, 0.0]])))
+
+    def _gap(self, one: FloatArray, other: FloatArray) -> None:
+        """The line between the nearest points of two outlines."""
+        line = np.array(shapely.shortest_line(_hull(one), _hull(other)).coords)
+        metres = float(np.hypot(*(line[1] - line[0])))
+        measured(self.canvas, self.ground, line, metres, "m", f"{metres:.1f} m")
+
+    def _turned(self, actors: Mapping[str, int]) -> None:
+        """The arcs of the angles that are asked for."""
+        at, here = self.ground.at, self.ground.at(np.zeros(2))
+        if self.kind == "lc_sector":
+            self.canvas.line("aid", [here, at(self.marks["asked"])])
+            angle(self.canvas, here, _UP, self.turns["bearing"])
+        if self.kind == "rp_place":
+            second = self.marks["other"]
+            self.canvas.line("aid", [at(self.marks["asked"]), here, at(second)])
+            angle(self.canvas, here, float(np.degrees(np.arctan2(second[1], second[0]))), self.turns["turn"])
+        if self.kind == "or_heading" and "asked" in actors:
+            spot, turn = at(self.marks["asked"]), float(self.view.heading_deg[actors["asked"], self.index])
+            towards = np.radians(_UP + turn)
+            self.canvas.line("aid", [spot, spot - np.array([0.0, ARC + _NOSE])])
+            self.canvas.arrow("nose", spot, spot + (ARC + _NOSE) * np.array([np.cos(towards), -np.sin(towards)]))
+            angle(self.canvas, spot, _UP, turn)
+
+    def _lately(self) -> None:
+        """Our way, or our turn, in the last seconds."""
+        if self.kind not in ("sm_driven", "sm_turned"):
+            return
+        before = self.view.index(float(self.view.times_s[self.index]) - float(self.about[-1]))
+        part = slice(before, self.index + 1)
+        if self.kind == "sm_driven":
+            way = self.flat(self.view.ego_m[part, :2])
+            metres = float(self.view.driven_m[self.index] - self.view.driven_m[before])
+            measured(self.canvas, self.ground, way[np.isfinite(way).all(1)], metres, "m", f"{metres:.1f} m")
+            return
+        turned = np.degrees(np.unwrap(np.radians(self.view.ego_yaw_deg[part])))
+        turn, here = float(turned[-1] - turned[0]), self.ground.at(np.zeros(2))
+        first = np.radians(_UP - turn)
+        self.canvas.line("aid", [here, here + (ARC + _NOSE) * np.array([np.cos(first), -np.sin(first)])])
+        angle(self.canvas, here, _UP - turn, turn)
+
+
+def _hull(outline: FloatArray) -> shapely.Geometry:
+    """The area in an outline (4, 2); of a thing whose size is not known its point."""
+    return shapely.convex_hull(shapely.MultiPoint(outline))
 
 
 def marks_of(evidence: Sequence[Mapping[str, Any]]) -> dict[str, FloatArray]:
     """Places (2,) that a question speaks of, by name, in the log's frame."""
     x, y = ({fact["subject"]: fact["value"] for fact in evidence if fact["name"] == name} for name in ("x", "y"))
     return {name: np.array([x[name], y[name]]) for name in x if name in y}
-
-
-def _lines(text: str) -> list[str]:
-    lines = [""]
-    for word in text.split():
-        if len(lines[-1]) + len(word) > LINE:
-            lines.append("")
-        lines[-1] = f"{lines[-1]} {word}".strip()
-    return lines
 
 
 _TALL: Final = 150.0  # units of the part with heights
@@ -348,6 +372,7 @@ def notes(row: Mapping[str, Any]) -> list[str]:
 
 
 PARTS: Final[Mapping[str, Callable[[Any, Mapping[str, Any]], list[SheetPart]]]] = {
+    DRIVING: drive_parts,
     AERIAL: flight_parts,
     MANIPULATION: arm_parts,
 }

@@ -12,7 +12,7 @@ from pipeline.benchmarks.ergeobench.columns import CARD, COLUMNS
 from pipeline.benchmarks.ergeobench.rules import PROFILES, ErgeoRules
 from pipeline.benchmarks.ergeobench.score import HARNESS, SCORE
 from pipeline.benchmarks.ergeobench.tasks.registry import ERGEO_TASKS
-from pipeline.benchmarks.ergeobench.view import ErgeoView
+from pipeline.benchmarks.ergeobench.view import ErgeoView, marks_of
 from pipeline.worlds.panorama.world import PANORAMA
 
 ERGEOBENCH: Final = Benchmark[ErgeoView, ErgeoRules](
@@ -26,7 +26,7 @@ ERGEOBENCH: Final = Benchmark[ErgeoView, ErgeoRules](
     card=CARD,
     pictures=source_lines,
     harness=HARNESS,
-    views=SceneViews(images.__name__, images.pictures_of, declared),
+    views=SceneViews(images.__name__, images.pictures_of, declared, marks_of),
     author=GeoAuthor(),
     score=SCORE,
     asking=ASKING,

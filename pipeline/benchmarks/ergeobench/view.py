@@ -7,14 +7,15 @@ edges are at -1 and 1. Angles in degrees, yaw clockwise.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.random import Generator
 
-from pipeline.benchmarks.ergeobench.images import FOV_DEG
+from pipeline.benchmarks.benchmark import PictureMark
+from pipeline.benchmarks.ergeobench.images import FOV_DEG, pictures_of
 from pipeline.benchmarks.ergeobench.rules import ErgeoRules
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.core.identity import rng_for
@@ -251,6 +252,22 @@ class ErgeoView:
     def is_out_of_distribution(self) -> bool:
         """Whether it is of the set that geo-localization alone is asked of."""
         return self.rules.ood_tag in self.facts.tags
+
+
+def marks_of(view: ErgeoView, row: Mapping[str, Any]) -> dict[str, tuple[PictureMark, ...]]:
+    """What a question means, in each of its views (file -> marks) that shows any of it: its objects, by their boxes."""
+    places = {seen.id: i for i, seen in enumerate(view.objects)}
+    members = [places[name] for name in dict.fromkeys(row["operands"] or ()) if name in places]
+    found: dict[str, tuple[PictureMark, ...]] = {}
+    for file, shot in pictures_of(row):
+        if isinstance(shot, View) and members:
+            sides = np.clip((extents(view.outlines[members], shot) + 1) / 2, 0.0, 1.0)  # NaN stays: behind the camera
+            found[file] = tuple(
+                PictureMark(view.labels[i], left, 1 - high, right - left, high - low)
+                for i, (left, right, low, high) in zip(members, sides.round(4).tolist(), strict=True)
+                if right > left and high > low
+            )
+    return found
 
 
 AHEAD_MIN: Final = 1e-6  # of a unit vector: what is less ahead is behind or beside the camera

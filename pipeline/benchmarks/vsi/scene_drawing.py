@@ -24,6 +24,7 @@ from pipeline.worlds.indoor.top_down_map import top_down_map
 
 KINDS: Final = "abcdef"  # classes of what a question names, in order
 _TALLEST: Final = 560.0
+_PLAIN_SHARE: Final = 0.02  # of a picture: what spans less is not recognised as the thing that it is
 
 
 @dataclass(frozen=True)
@@ -100,16 +101,25 @@ class SceneDrawing:
         return np.asarray(self.view.boxes.center[index])
 
     def mark(self, drawn: DrawnScene, index: int, kind: str, name: str, *, first: bool = False) -> None:
-        """Marks a box on the map, and notes that it is to be shown; ``first``: as it appears first."""
+        """Marks a box on the map, and notes that it is to be shown; ``first``: as it appears first.
+
+        Where the first picture has but a part of it, or too little to be recognised, it is shown where it is seen best.
+        """
         sight = self.view.objects[index].visibility
-        second = None if sight is None else sight.first_seen_s if first else sight.best_s
+        second, shown_as = None if sight is None else sight.best_s, name
+        if first and sight is not None and sight.first_seen_s is not None:
+            share = self.cameras.share_of_picture(sight.first_seen_s, self.view.boxes.take(np.array([index])))
+            if share >= _PLAIN_SHARE or second is None:
+                second = sight.first_seen_s
+            else:
+                shown_as = f"{name} (first at {sight.first_seen_s:.1f} s)"
         outline = self.ground.at(self.outlines[index])
         if len(outline) > 2:
             drawn.map.shape(kind, [outline], name)
         else:
             drawn.map.dot(f"{kind} dot", outline[0], 4.5, name)
         drawn.map.label("name", self._beside(outline), name, 6.0)
-        drawn.named.append(NamedBox(index, kind, name, second))
+        drawn.named.append(NamedBox(index, kind, shown_as, second))
 
     def _beside(self, outline: FloatArray) -> FloatArray:
         return np.array([outline[:, 0].mean(), outline[:, 1].min()])

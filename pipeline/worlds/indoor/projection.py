@@ -42,6 +42,14 @@ class Cameras:
         corners = _in_camera(camera, boxes.corners())
         return [[self._placed(camera, edge) for edge in _cut(local[_EDGES])] for local in corners]
 
+    def share_of_picture(self, second: float, box: Boxes) -> float:
+        """Share of the picture of a second that a box (one) spans where all of it is in the picture; else 0."""
+        (lines,) = self.lines(second, box)
+        if len(lines) < len(_EDGES):  # partly behind the camera, or no camera is known
+            return 0.0
+        corners = np.concatenate(lines)
+        return float(np.ptp(corners, axis=0).prod()) if (corners >= 0).all() and (corners <= 1).all() else 0.0
+
     def _placed(self, camera: FrameCamera, points: FloatArray) -> FloatArray:
         """Points (n, 3) before the camera as shares (n, 2) of the picture as it is delivered, without its bars."""
         raw = points[:, :2] / points[:, 2:] * camera.focal + camera.middle

@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 from PIL import Image
+from scipy import ndimage
 
-from pipeline.benchmarks.cityeqa.pictures import _INK, start_map, task_pictures
+from pipeline.benchmarks.cityeqa.pictures import _INK, SIDE, start_map, task_pictures
 from pipeline.core.tables import QUESTIONS
+from pipeline.reading.maps.city_thing import CityThing
 from tests.benchmarks.cityeqa.cities import small
 
 AXES = ("x", "y", "z", "roll", "pitch", "yaw")
@@ -47,3 +49,35 @@ def test_the_map_before_the_answer_shows_the_start_alone_and_is_the_same_for_all
     told = pa.Table.from_pylist(rows, pa.schema([QUESTIONS.field(name) for name in rows[0]]))
     after = task_pictures(told, lambda: [scene.model_copy(update={"id": "made/small"})])
     assert {"target", "seen"} <= inks(after["maps/1.png"])
+
+
+def test_what_is_counted_is_marked_and_the_other_thing_of_a_relation() -> None:
+    """A square of 20 m with cars in it, at its edge and beyond; a count that the map does not give marks nothing."""
+    made = small(3)
+    ring = ((20.0, 20.0), (40.0, 20.0), (40.0, 40.0), (20.0, 40.0))
+    square = CityThing(id="square", kind="square", noun="square", center=(30.0, 30.0), radius_m=14.2, outline=ring)
+    cars = [
+        CityThing(id=f"car {n}", kind="car", noun="car", colour=colour, center=at, radius_m=0.0)
+        for n, (colour, at) in enumerate([("red", (25.0, 25.0)), ("blue", (35.0, 35.0)), ("red", (45.0, 30.0))])
+    ]
+    facts = made.facts.model_copy(update={"things": (square, *cars)})
+    scene = made.model_copy(update={"id": "made/small", "facts": facts})
+
+    def drawn(*operands: str, count: int | None) -> Any:
+        row = task(1, "square", "square") | {"operands": ["asked", "square", *operands, "10.0 10.0 5", "square"]}
+        row["evidence"] = [*row["evidence"], *([fact("count", "car", float(count))] if count is not None else [])]
+        told = pa.Table.from_pylist([row], pa.schema([QUESTIONS.field(name) for name in row]))
+        raw = task_pictures(told, lambda: [scene])["maps/1.png"]
+        return np.asarray(Image.open(io.BytesIO(raw)).convert("RGB"))[:SIDE]
+
+    def n_of(picture: Any, ink: str) -> int:
+        """Dots of a colour that are filled."""
+        is_ink = (picture == _INK[ink]).all(-1)
+        filled = ndimage.binary_opening(is_ink, np.ones((5, 5)))
+        return int(ndimage.label(filled)[1])
+
+    for operands, count in ((("car", "in"), 2), (("car", "10"), 3), (("red car", "in"), 1)):
+        assert n_of(drawn(*operands, count=count), "counted") == count, operands
+    assert n_of(drawn("car", "in", count=3), "counted") == 0
+    related = drawn("car 2", count=None)
+    assert (n_of(related, "compared"), n_of(related, "counted")) == (1, 0)

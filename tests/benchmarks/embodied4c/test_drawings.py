@@ -1,4 +1,4 @@
-"""Drawings of questions about flights and arms, measured: what is drawn, by its scale, is what the evidence says."""
+"""Drawings of questions about logs, measured: what is drawn, by its scale, is what the evidence says."""
 
 from __future__ import annotations
 
@@ -13,22 +13,29 @@ from pipeline.benchmarks.embodied4c.drawings import draw
 from pipeline.benchmarks.embodied4c.rules import ExamRules
 from pipeline.benchmarks.embodied4c.tasks import EXAM_TASKS
 from pipeline.core.schema import AnyScene
-from tests.benchmarks.embodied4c.logs import episodes, flight
+from pipeline.samples.drive.plan import EGO_SIZE
+from tests.benchmarks.embodied4c.logs import drive, episodes, flight
 from tests.oracles.exam_check import open_exam
 
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-def drawn(scene: AnyScene, *kinds: str) -> list[tuple[dict[str, Any], dict[str, Any]]]:
-    """Questions of some kinds with what their drawings measure: part -> (units of a metre, measuring lines)."""
-    view = open_exam(scene, ExamRules(far_per_log=0, even_answers=False))
+def drawn(scene: AnyScene, *kinds: str, moments: int | None = None) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+    """Questions of some kinds with what their drawings measure: part -> (units of a metre, measuring lines).
+
+    "arcs" are those of angles. ``moments``: at which it is asked, at most.
+    """
+    more = {} if moments is None else {"exam_moments_max": moments}
+    view = open_exam(scene, ExamRules.model_validate({"far_per_log": 0, "even_answers": False} | more))
     table = pa.concat_tables([task.candidates(view) for task in EXAM_TASKS.values()])
     rows = [row | {"text": row["wording"]} for row in table.to_pylist() if row["reason"] is None]
     asked = {row["id"]: row for row in rows if row["operands"][0] in kinds}
     found = []
     for number, sheet in draw(view, asked.values(), None):
-        parts = {}
-        for part in ElementTree.fromstring(sheet.svg()).iter():  # noqa: S314 - our own
+        parts, root = {}, ElementTree.fromstring(sheet.svg())  # noqa: S314 - our own
+        measures = [line for line in root.iter(f"{SVG}path") if line.attrib["class"] == "measure"]
+        parts["arcs"] = (float("nan"), [line for line in measures if "data-measure" not in line.attrib])
+        for part in root.iter():
             lines = [line for line in part.iter(f"{SVG}path") if "data-measure" in line.attrib]
             if "data-part" in part.attrib:
                 parts[part.attrib["data-part"]] = (float(part.attrib.get("data-per-m", "nan")), lines)
@@ -86,6 +93,44 @@ def test_dials_show_the_angles_of_joints() -> None:
         asked = view.joints.tolist().index(row["operands"][2])  # type: ignore[attr-defined]
         angle = float(np.degrees(view.angle[view.index(row["until_s"]), asked]))  # type: ignore[attr-defined]
         assert any(float(line.attrib["data-measure"]) == pytest.approx(angle, abs=1e-6) for line in lines)
+
+
+def test_what_is_measured_of_a_drive_is_drawn_where_it_was() -> None:
+    """Lengths at their lines; angles as arcs about where they are; radii as what lies so far from our car."""
+    kinds = {"dt_near", "dt_between", "sm_driven", "lc_sector", "or_heading", "ct_near", "at_size"}
+    found = {row["operands"][0]: (row, parts) for row, parts in drawn(drive(2), *sorted(kinds), moments=2)}
+    assert set(found) == kinds
+    lines = {kind: (row, *parts["map"]) for kind, (row, parts) in found.items()}
+    for kind in ("dt_near", "dt_between", "at_size"):
+        row, per_m, (line,) = lines[kind]
+        assert np.hypot(*span(line)) / per_m == pytest.approx(answer_of(row), abs=0.03 / per_m + 1e-3), kind
+        assert float(line.attrib["data-measure"]) == pytest.approx(answer_of(row), abs=1e-6), kind
+    row, per_m, (way,) = lines["sm_driven"]
+    assert np.hypot(*np.diff(points(way), axis=0).T).sum() / per_m == pytest.approx(answer_of(row), rel=0.01)
+    row, per_m, (edge,) = lines["ct_near"]
+    wide, high = np.ptp(points(edge), axis=0) / per_m
+    length, width, _ = EGO_SIZE
+    assert (high - length, wide - width) == pytest.approx((2 * float(row["operands"][-1]),) * 2, abs=0.1)
+    for kind, fact in (("lc_sector", "bearing"), ("or_heading", "answer")):
+        row, parts = found[kind]
+        _, (arc,) = parts["arcs"]
+        x, y = (points(arc) - middle_of(points(arc))).T
+        turned = np.degrees(np.unwrap(np.arctan2(-y, x)))
+        assert turned[0] == pytest.approx(90, abs=0.5), "from our heading, which is up"
+        degrees = next(f["value"] for f in row["evidence"] if f["name"] == fact)
+        turn = turned[-1] - turned[0]  # counter-clockwise, to the left, is positive
+        assert (turn if kind == "lc_sector" else abs(turn)) == pytest.approx(degrees, abs=0.5)
+
+
+def points(line: ElementTree.Element) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """The points (n, 2) of a line, in units."""
+    return np.array([[float(v) for v in pair.split(",")] for pair in line.attrib["d"].lstrip("M").split()])
+
+
+def middle_of(arc: np.ndarray[Any, np.dtype[np.float64]]) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """The middle (2,) of the circle through an arc's ends and a point between."""
+    a, b, c = arc[0], arc[len(arc) // 2], arc[-1]
+    return np.linalg.solve(2 * np.stack([b - a, c - a]), np.array([b @ b - a @ a, c @ c - a @ a]))
 
 
 def test_names_of_things_are_text() -> None:

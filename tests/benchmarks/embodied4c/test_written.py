@@ -13,7 +13,6 @@ from pydantic import ValidationError
 
 from pipeline.benchmarks.embodied4c.benchmark import EMBODIED4C, exam
 from pipeline.benchmarks.embodied4c.columns import COLUMNS
-from pipeline.benchmarks.embodied4c.drawings import question_pictures
 from pipeline.benchmarks.embodied4c.rules import ExamRules
 from pipeline.benchmarks.embodied4c.score import SCORE, ExamScoreSettings
 from pipeline.benchmarks.embodied4c.tasks import EXAM_TASKS, bank
@@ -116,11 +115,3 @@ def test_files_of_questions_are_refused_by_line(line: str, told: str, tmp_path: 
         ExamRules.model_validate({"written": str(file)})
     with pytest.raises(ValidationError, match="cannot be read"):
         ExamRules.model_validate({"written": str(tmp_path / "none.jsonl")})
-
-
-def test_every_question_at_a_time_has_a_picture(drive: AnyScene) -> None:
-    questions = asked(drive).slice(0, 4)
-    found = question_pictures(questions, lambda: [drive])
-    assert set(found) == {f"pictures/{i}.png" for i in questions["id"].to_pylist()}
-    assert all(png.startswith(b"\x89PNG") for png in found.values())
-    assert found == question_pictures(questions, lambda: [drive])

@@ -18,7 +18,7 @@ from pipeline.benchmarks.ergeobench.rules import GEO, SLOTS, ErgeoRules
 from pipeline.benchmarks.ergeobench.tasks.common_sense import needs
 from pipeline.benchmarks.ergeobench.tasks.geo import coarse
 from pipeline.benchmarks.ergeobench.tasks.spatial import SECTORS, sector
-from pipeline.benchmarks.ergeobench.view import aimed, extents, looking, outlines
+from pipeline.benchmarks.ergeobench.view import ErgeoView, aimed, extents, looking, marks_of, outlines
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.findings import doubt
 from pipeline.core.tables import asked_in
@@ -344,3 +344,20 @@ def test_a_reply_of_the_agent_s_schema_is_read() -> None:
     jsonschema.validate(reply, load_table("ergeobench/reply_schema"))
     found = find_hypothesis(json.dumps(reply), ("country", "city", "street", "coordinates")).value
     assert (found.lat_deg, found.lon_deg) == (43.7, 7.4)
+
+
+def test_what_a_question_means_is_marked_in_each_view_that_shows_it() -> None:
+    """8 degrees about the horizon, 20 to the right of the middle of 640 x 480: by hand; behind the camera, nothing."""
+    panorama = scene(seen("a", 30.0), FAR)
+    facts = [("view_yaw", 10.0), ("view_pitch", 0.0), ("view_fov", 90.0)]
+    evidence = [{"name": name, "subject": "view 1", "value": value} for name, value in facts]
+    row = {"scene": panorama.id, "operands": ["a", "z", "what is no object"], "flags": [], "evidence": evidence}
+    ((file, marks),) = marks_of(ErgeoView(panorama, ErgeoRules()), row).items()
+    assert file.startswith(f"views/{panorama.id}/")
+    (mark,) = marks  # of "z", behind it, none
+    left, right = (0.5 + 0.5 * np.tan(np.radians(off)) for off in (16.0, 24.0))
+    rise = np.tan(np.radians(4.0)) / np.cos(np.radians(24.0)) * 640 / 480 / 2
+    assert mark.name == "fountain"
+    assert (mark.left, mark.left + mark.width) == pytest.approx((left, right), abs=2e-4)
+    assert (mark.top, mark.height) == pytest.approx((0.5 - rise, 2 * rise), abs=2e-4)
+    assert marks_of(ErgeoView(panorama, ErgeoRules()), row | {"operands": ["what is no object"]}) == {}

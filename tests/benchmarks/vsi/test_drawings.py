@@ -120,6 +120,21 @@ def test_pictures_of_the_video_are_those_that_show_each_best() -> None:
     assert seconds == {best[name] for name in row["operands"]}
 
 
+def test_who_appears_too_small_at_first_is_shown_where_it_is_seen_best() -> None:
+    """The first frames are looked at from 60 m, where everything is small, the best ones from 6 m."""
+    scene = seen(SCENE, first_m=60.0)
+    row, svg = drawn(scene, "obj_appearance_order", footage=Blank())[0]
+    best = {o.visibility.best_s: o.visibility.first_seen_s for o in scene.facts.objects if o.visibility}
+    shown = [float(part.attrib["data-second"]) for part in parts(svg, "still")]
+    assert shown
+    assert set(shown) <= set(best)
+    assert all(any(f"(first at {best[second]:.1f} s)" in text for text in texts(svg)) for second in shown)
+    near = seen(SCENE, first_m=3.0)
+    sheets = (svg for _, svg in drawn(near, row["task"], footage=Blank()))
+    shown = [float(part.attrib["data-second"]) for svg in sheets for part in parts(svg, "still")]
+    assert set(shown) & {o.visibility.first_seen_s for o in near.facts.objects if o.visibility}
+
+
 def test_what_no_frame_shows_has_no_picture() -> None:
     scene = watched(SCENE, {})
     assert all(o.visibility and o.visibility.best_s is None for o in scene.facts.objects)
@@ -141,8 +156,8 @@ def test_closest_points_are_on_the_boxes_and_as_far_apart_as_these(seed: int) ->
     assert point_distance_m(on_b[:, None], b.take(apart)).max() < 1e-9
 
 
-def seen(scene: IndoorScene) -> IndoorScene:
-    """The scene with a video in which each object is first seen, and seen best, at seconds of its own."""
+def seen(scene: IndoorScene, first_m: float = 6.0) -> IndoorScene:
+    """The scene with a video in which each object is first seen (from afar), and seen best, at seconds of its own."""
     shown = watched(scene, {})
     objects, seconds = [], []
     for n, item in enumerate(shown.facts.objects):
@@ -150,15 +165,15 @@ def seen(scene: IndoorScene) -> IndoorScene:
         seconds += [first, best]
         visibility = item.visibility.model_copy(update={"first_seen_s": first, "best_s": best})
         objects.append(item.model_copy(update={"visibility": visibility}))
-    cameras = tuple(camera(second) for second in seconds)
+    cameras = tuple(camera(second, -6.0 if n % 2 else -first_m) for n, second in enumerate(seconds))
     path = tuple((second, 3.0, second / 20) for second in seconds)
     more = {"picture": (640, 480), "cameras": cameras, "camera_path": path}
     return shown.with_facts(objects=tuple(objects), observation=shown.facts.observation.model_copy(update=more))
 
 
-def camera(second: float) -> FrameCamera:
+def camera(second: float, x_m: float) -> FrameCamera:
     """One that stands to the side of the room and looks along x."""
-    axes: Sequence[tuple[float, float, float]] = ((0, -1, 0), (0, 0, -1), (1, 0, 0), (-6, 3, 1))
+    axes: Sequence[tuple[float, float, float]] = ((0, -1, 0), (0, 0, -1), (1, 0, 0), (x_m, 3, 1))
     return FrameCamera.model_validate(
         {"second": second, "world_T_camera": axes, "focal": (1, 4 / 3), "middle": (0.5, 0.5)}
     )

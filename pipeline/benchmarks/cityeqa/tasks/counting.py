@@ -110,7 +110,8 @@ def _near(view: CityView, i: int, kinds: Sequence[str]) -> Iterator[Gathered]:
 
 def in_front(view: CityView, i: int, kinds: Sequence[str]) -> Iterator[Gathered]:
     """The things of some kinds in front of a thing that faces somewhere."""
-    about, zone = view.around(i, 2 * max(FRONT_M) + _widest_m(view)), _before(view, i)
+    about = view.around(i, 2 * max(FRONT_M) + _widest_m(view))
+    zone = area_before(view.centers[i], view.things[i].facing_deg or 0.0)
     for kind in kinds:
         others = view.among(about, kind)
         points = shapely.points(view.centers[others])
@@ -159,13 +160,12 @@ def _gathered(
     return Gathered(i, kind, near_m, tuple(others[there & ~doubtful].tolist()), checks, front)
 
 
-def _before(view: CityView, i: int) -> shapely.Polygon:
-    """The area in front of a thing that faces somewhere: a rectangle that begins at its middle."""
+def area_before(middle: FloatArray, facing_deg: float) -> shapely.Polygon:
+    """The area in front of a thing that faces somewhere: a rectangle that begins at its middle (2,)."""
     wide, deep = FRONT_M
-    facing = view.things[i].facing_deg or 0.0
-    yaw = np.radians(facing)
-    middle = view.centers[i] + deep / 2 * np.array([np.sin(yaw), np.cos(yaw)])
-    return shapely.Polygon(box_ring(middle, wide, deep, facing))
+    yaw = np.radians(facing_deg)
+    ahead = middle + deep / 2 * np.array([np.sin(yaw), np.cos(yaw)])
+    return shapely.Polygon(box_ring(ahead, wide, deep, facing_deg))
 
 
 class Counting(EqaTask):
