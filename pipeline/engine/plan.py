@@ -30,6 +30,7 @@ class StageSpec:
         of_build: whether its unit is the whole build.
         takes: the stages whose results it needs: as it calls them, and whose results these are.
         may_take: the same of the stages whose results it looks at where they are there.
+        depends: see `Stage`.
         config: digest of the settings.
         code: digest of the code.
         modules: the modules whose code that is, with all that they import.
@@ -45,6 +46,7 @@ class StageSpec:
     hears: bool
     takes: tuple[tuple[str, str], ...]
     may_take: tuple[tuple[str, str], ...]
+    depends: Callable[[StageContext], Mapping[str, str]]
     settings: Mapping[str, Any]
     config: str
     code: str
@@ -88,13 +90,16 @@ class Step:
     def decide(self, taken: StageInputs, raw: RawInput | None, folder: Path) -> Entry:
         """Plans the step for these inputs: the entry has an output where the store has a complete result for them."""
         spec = self.spec
-        if any(result is None for results in taken.values() for _, result in results):
+        results = {name: tuple((u, r) for u, r in found if r) for name, found in taken.items()}
+        if any(len(results[name]) < len(found) for name, found in taken.items()):
             why: Why = "asked" if self.asked else "new" if self.before is None else "input"
             return Entry(spec.stage, self.unit, "", "", spec.config, spec.code, why)
         parts = {
-            f"{RESULTS}{name}": digest_of([[u, result and result.digest] for u, result in results])
-            for name, results in taken.items()
+            f"{RESULTS}{name}": digest_of([[u, result.digest] for u, result in found])
+            for name, found in results.items()
         }
+        context = StageContext(self.unit, spec.settings, folder, results)
+        parts |= {f"{RESULTS}{name}": part for name, part in spec.depends(context).items()}
         parts |= raw.parts if raw and spec.reads_raw else {}
         parts |= raw.human_input.parts if raw and spec.hears else {}
         parts |= spec.beside(folder)
@@ -228,6 +233,7 @@ class Planner:
                 hears=stage.hears,
                 takes=tuple((name, self._source(name) or "") for name in stage.takes),
                 may_take=tuple((name, source) for name in stage.may_take if (source := self._source(name))),
+                depends=stage.depends,
                 settings=settings,
                 config=digest_of(settings),
                 code=code_digest(roots),

@@ -30,6 +30,11 @@ def whole(result: bytes, folder: Path) -> bool:
     return True
 
 
+def on_whole_results(context: StageContext) -> dict[str, str]:
+    """The default of `Stage.depends`."""
+    return {}
+
+
 @dataclass(frozen=True)
 class Stage:
     """One step of a build: a pure function of what it is given, its settings and its code.
@@ -43,6 +48,7 @@ class Stage:
         takes: the stages whose results it needs. It is run for a scene that has them all; a stage of the whole build
             is given those of the scenes that have them all, and is not run where there is none.
         may_take: the stages whose results it looks at where they are there.
+        depends: of those that a scene depends on in part alone: by stage, the digest of that part.
         reads_raw: whether it goes back to the raw data.
         hears: whether it takes what people said of the scene.
         settings: all of the configuration that its result depends on, as JSON-like values.
@@ -64,6 +70,7 @@ class Stage:
     unit: Literal["scene", "build"] = "scene"
     takes: tuple[str, ...] = ()
     may_take: tuple[str, ...] = ()
+    depends: Callable[[StageContext], Mapping[str, str]] = on_whole_results
     reads_raw: bool = False
     hears: bool = False
     settings: Callable[[BuildConfig], dict[str, Any]] = lambda config: {}

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, Final
@@ -23,7 +23,7 @@ from pipeline.core.identity import rng_for
 from pipeline.core.tables import QUESTIONS, REJECTIONS, SELECTED, UNCHECKED, unchecked_in
 from pipeline.core.templates import load_template
 from pipeline.questions.arrays import ANNOTATED, WRITTEN
-from pipeline.questions.balance import QUESTIONS_MIN, UNBALANCED, Balance, Classes, ClassTally, drawn, limits, weights
+from pipeline.questions.balance import CLASSES_MAX, TOO_COMMON, UNBALANCED, Balance, Classes, ClassTally, drawn, lot_of
 from pipeline.questions.choices import LETTERS, balanced_letters, draw_options, lettered, numeric_choices, order_options
 from pipeline.questions.gate import MOST, TOO_FINE
 from pipeline.questions.task import Choice, FreeText, Number, Task
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
 
 THINNED: Final = "thinned"
-TOO_COMMON: Final = "answer_too_common"
 OVER_CAP: Final = "over_cap"
 SHARES: Final = "shares_objects"
 SAME_FACT: Final = "same_fact"  # flag of a candidate ("same_fact: NAME"): others of the name follow from the same fact
@@ -106,14 +105,14 @@ def select(
         shares: see `caps_of`.
         most: see `caps_of`.
         as_released: repeats a released benchmark: its wording, answers that take turns, and no spreading.
-        balance: of all scenes.
+        balance: of all scenes, the part of this one.
     """
     chosen = choose(candidates, tasks, cap, shares, most=most, as_released=as_released, weighed=balance.weights)
     asked = chosen.asked
     classes = zip(asked["task"].tolist(), asked["guess"].tolist(), strict=True)
     limit = [balance.limits.get(task, {}).get(guess, 1.0) for task, guess in classes]
-    asked = asked.assign(limit=limit, lot=[drawn(number, TOO_COMMON) for number in asked["id"].tolist()])
-    common = asked["kept"] & ~asked["held"] & asked["found"] & (asked["lot"] >= asked["limit"])
+    asked = asked.assign(limit=limit, lot=chosen.lots())
+    common = asked["lot"] >= asked["limit"]
     kept = asked[asked["kept"] & ~common].sort_values(["task", "id"])
     questions = _questions(candidates.take(pa.array(kept.index)), tasks, as_released=as_released)
     rejected = [
@@ -140,73 +139,28 @@ class Chosen:
     asked: pd.DataFrame
     thinned: pd.DataFrame
 
+    def _counted(self) -> pd.Series[bool]:
+        return ~self.asked["held"] & self.asked["found"]
+
     def tallies(self, scene: str) -> dict[str, ClassTally]:
         """Candidates of each class, and how many are asked, by task."""
-        own = self.asked[~self.asked["held"] & self.asked["found"]]
-        classes: dict[str, Counter[str]] = defaultdict(Counter)
-        for task, guess in zip(own["task"].tolist(), own["guess"].tolist(), strict=True):
-            classes[task][guess] += 1
+        own = self.asked[self._counted()]
+        classes: dict[str, dict[str, int]] = defaultdict(dict)
+        counted = Counter(zip(own["task"].tolist(), own["guess"].tolist(), strict=True))
+        for (task, guess), n in sorted(counted.items()):
+            if len(classes[task]) <= CLASSES_MAX:
+                classes[task][guess] = n
         reach = Counter(own["task"][own["kept"]].tolist())
         return {task: ClassTally(scene, found, reach[task]) for task, found in classes.items()}
 
-    def lots(self) -> Iterator[tuple[str, str, float]]:
-        """Task, class and lot of each question that may be too frequent."""
-        own = self.asked[self.asked["kept"] & ~self.asked["held"] & self.asked["found"]]
-        for number, task, guess in zip(own["id"].tolist(), own["task"].tolist(), own["guess"].tolist(), strict=True):
-            yield task, guess, drawn(number, TOO_COMMON)
+    def lots(self) -> pd.Series[float]:
+        """By rows: the lot of each question's place in its class, by which it may be too frequent."""
+        import pandas as pd
 
-
-def balance_of(
-    scenes: Callable[[], Iterable[tuple[str, pa.Table]]],
-    tasks: Mapping[str, Task[Any]],
-    cap: int,
-    shares: Mapping[str, int] | None = None,
-    most: Mapping[str, int | None] | None = None,
-) -> Balance:
-    """The balance of a build.
-
-    Args:
-        scenes: gives each scene's id and candidates, one after the other; called again and again, so that none is kept.
-        tasks: see `select`, as the others.
-        cap: as there.
-        shares: as there.
-        most: as there.
-    """
-    if not _has_enough(scenes(), tasks, cap, shares, most):
-        return UNBALANCED
-    tallies: dict[str, list[ClassTally]] = defaultdict(list)
-    lots: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
-    for scene, candidates in scenes():
-        chosen = choose(candidates, tasks, cap, shares, most=most)
-        for task, tally in chosen.tallies(scene).items():
-            tallies[task].append(tally)
-        for task, guess, lot in chosen.lots():
-            lots[task][guess].append(lot)
-    weighed = weights(tallies)
-    if weighed:  # by which others are chosen
-        lots.clear()
-        for _, candidates in scenes():
-            for task, guess, lot in choose(candidates, tasks, cap, shares, most=most, weighed=weighed).lots():
-                lots[task][guess].append(lot)
-    return Balance(weighed, limits(lots))
-
-
-def _has_enough(
-    scenes: Iterable[tuple[str, pa.Table]],
-    tasks: Mapping[str, Task[Any]],
-    cap: int,
-    shares: Mapping[str, int] | None,
-    most: Mapping[str, int | None] | None,
-) -> bool:
-    """Whether some task may have questions enough to be balanced, by candidates and caps alone."""
-    questions = Counter[str]()
-    for _, candidates in scenes:
-        caps = caps_of(tasks, cap, shares or {}, most, times_held(ends_at(candidates)))
-        found = candidates["task"].filter(pc.is_null(candidates["reason"])).value_counts().to_pylist()
-        questions.update({one["values"]: min(one["counts"], caps[one["values"]]) for one in found})
-        if any(n >= QUESTIONS_MIN for n in questions.values()):
-            return True
-    return False
+        own = self.asked[self._counted() & self.asked["kept"]]
+        place = own.groupby(["task", "guess"]).cumcount()
+        of = zip(own["scene"].tolist(), own["task"].tolist(), own["guess"].tolist(), place.tolist(), strict=True)
+        return pd.Series([lot_of(*identity) for identity in of], own.index, float)
 
 
 def choose(
@@ -220,7 +174,7 @@ def choose(
     weighed: Classes | None = None,
 ) -> Chosen:
     """What of one scene's candidates is asked; see `select`."""
-    frame = candidates.select(["id", "task", "answer", "reason", "share"]).to_pandas()
+    frame = candidates.select(["id", "scene", "task", "answer", "reason", "share"]).to_pandas()
     frame["found"] = ~_written(candidates)
     frame["held"] = unchecked_in(candidates).to_numpy()
     rare = frame[frame["share"] < 1]

@@ -18,8 +18,9 @@ from pipeline.core.identity import digest_of
 from pipeline.core.parquet import table_bytes
 from pipeline.core.tables import CHECKSUMS, DEBIASED, PART_SPLITS
 from pipeline.core.templates import TEMPLATES_DIR
+from pipeline.questions.balance import TOO_COMMON
 from pipeline.questions.published import Columns, Published, read_published
-from pipeline.questions.selection import OVER_CAP, SAME_FACT, SHARES, TOO_COMMON
+from pipeline.questions.selection import OVER_CAP, SAME_FACT, SHARES
 from pipeline.release.tables import FIXES
 from pipeline.release.terms import plain
 

@@ -7,7 +7,7 @@ from typing import Final
 from pipeline.engine.stage import Stage
 from pipeline.stages.author import AUTHOR
 from pipeline.stages.author_views import AUTHOR_VIEWS
-from pipeline.stages.balance import BALANCE
+from pipeline.stages.balance import ANSWER_COUNTS, BALANCE
 from pipeline.stages.bev_video import BEV_VIDEO
 from pipeline.stages.blind import BLIND
 from pipeline.stages.clip import CLIP
@@ -39,6 +39,7 @@ _ALL: Final[tuple[Stage, ...]] = (
     GENERATE,
     AUTHOR_VIEWS,
     AUTHOR,
+    ANSWER_COUNTS,
     BALANCE,
     SELECT,
     CLIP,

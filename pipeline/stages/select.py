@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
 from pipeline.benchmarks.registry import BENCHMARKS
+from pipeline.core.identity import digest_of
 from pipeline.core.parquet import read_table, table_bytes
 from pipeline.engine.stage import Stage, StageContext
-from pipeline.questions.balance import UNBALANCED, Balance
+from pipeline.questions.balance import UNBALANCED, Balance, tallies_in
 from pipeline.questions.selection import select
 
 if TYPE_CHECKING:
@@ -20,7 +22,6 @@ def run(context: StageContext) -> bytes:
     """Questions and rejections of a scene (`core.tables.SELECTED`)."""
     candidates, given = read_table(context.needed("author")), context.settings
     tasks, cap = BENCHMARKS[given["benchmark"]].by_name(), given["per_scene_and_task"]
-    found = context.bytes_of("balance")
     chosen = select(
         candidates,
         tasks,
@@ -28,9 +29,21 @@ def run(context: StageContext) -> bytes:
         shares=given["shares"],
         most=given["most"],
         as_released=given["as_released"],
-        balance=Balance(**json.loads(found)) if found else UNBALANCED,
+        balance=_balance(context),
     )
     return table_bytes(chosen)
+
+
+def _balance(context: StageContext) -> Balance:
+    """The part of the balance that changes what the scene asks."""
+    found, tally = context.bytes_of("balance"), context.bytes_of("answer_counts")
+    return Balance(**json.loads(found)).of(tallies_in(tally)) if found and tally else UNBALANCED
+
+
+def depends(context: StageContext) -> dict[str, str]:
+    """Of all scenes that part; it is not computed again where another part changes."""
+    part = digest_of(asdict(_balance(context)))
+    return {"balance": part, "answer_counts": part}
 
 
 def settings(config: BuildConfig) -> dict[str, Any]:
@@ -55,7 +68,8 @@ SELECT: Final = Stage(
     module=__name__,
     run=run,
     takes=("author",),
-    may_take=("balance",),
+    may_take=("answer_counts", "balance"),
+    depends=depends,
     settings=settings,
     uses=uses,
 )

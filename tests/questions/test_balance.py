@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from pipeline.benchmarks.vsi.tasks.registry import TASKS
 from pipeline.core.tables import CANDIDATES, asked_in, rejected_in
-from pipeline.questions.balance import LADDER, ONE_IN, Balance, ClassTally, drawn, limits, weights
-from pipeline.questions.selection import TOO_COMMON, balance_of, select
+from pipeline.questions.balance import LADDER, ONE_IN, TOO_COMMON, Balance, ClassTally, balance_of, drawn, lot_of
+from pipeline.questions.selection import choose, select
 
 COUNTING = "object_counting"
 
@@ -23,31 +23,77 @@ def test_lots_are_of_the_identity_and_even() -> None:
     assert abs(sum(lots) / len(lots) - 0.5) < 0.02
 
 
+def both(task: str, *tallies: ClassTally) -> Balance:
+    """The balance of one task, whatever the order of the scenes."""
+    found = balance_of({task: tally} for tally in tallies)
+    assert balance_of({task: tally} for tally in tallies[::-1]) == found
+    return found
+
+
 def test_rare_classes_go_first_where_they_are() -> None:
     """Ten scenes have left alone, ten both: what asks for left in the first is made up for in the others."""
     alone = [ClassTally(f"a{n}", {"left": 9}, 2) for n in range(10)]
-    both = [ClassTally(f"b{n}", {"left": 9, "right": 9}, 4) for n in range(10)]
-    found = weights({"task": alone + both, "even": [ClassTally("a", {"x": 5, "y": 5}, 4)], "one": alone})
-    assert found.keys() == {"task"}
-    assert found["task"]["right"] > 2 * found["task"]["left"]
-    assert set(found["task"].values()) <= set(LADDER)
-    assert weights({"task": (alone + both)[::-1]})["task"] == found["task"]
+    free = [ClassTally(f"b{n}", {"left": 9, "right": 9}, 4) for n in range(10)]
+    found = both("task", *alone, *free).weights["task"]
+    assert found["left"] == 1
+    assert found["right"] > 2
+    assert set(found.values()) <= set(LADDER)
+    assert both("even", *(ClassTally(f"a{n}", {"x": 5, "y": 5}, 4) for n in range(10))).weights == {}
+    assert both("one", *alone, *alone) == both("few", ClassTally("a", {"x": 50, "y": 5}, 39)) == Balance()
 
 
 def test_answers_that_hardly_repeat_have_no_weights_and_no_limits() -> None:
-    names = [f"name {n}" for n in range(17)]
-    assert weights({"task": [ClassTally("a", dict.fromkeys([*names, "often"], 9), 3)]}) == {}
-    assert limits({"task": {"often": [0.1] * 9} | {name: [0.5] for name in names}}) == {}
+    assert both("task", ClassTally("a", {f"name {n}": 9 for n in range(17)} | {"often": 90}, 80)) == Balance()
 
 
-def test_limits_by_hand() -> None:
-    """Of 24 and 22 two may go, and those of the highest lots do; of 24 and 16 no more than a tenth."""
-    many, fewer = [n / 32 for n in range(24)][::-1], [0.5] * 22
-    assert limits({"task": {"a": many, "b": fewer}}) == {"task": {"a": 21.5 / 32}}  # 22 of 24 stay
-    assert limits({"task": {"a": [*many, *many], "b": fewer}}) == {"task": {"a": 20.0 / 32}}  # 48 - 7: up to the 21st
-    assert limits({"task": {"a": many, "b": [0.0] * 16}}) == {"task": {"a": 19.5 / 32}}  # a tenth of 40 goes
-    assert limits({"task": {"a": many, "b": [0.0] * 15}}) == {}, "39 questions are too few"
-    assert limits({"task": {"a": many, "b": many}, "one": {"a": [*many, *many]}}) == {}
+@pytest.mark.parametrize(
+    ("classes", "stay"),
+    [
+        ((24, 22), 22),  # two of 24 may go
+        ((48, 22), 41),  # no more than a tenth of 70
+        ((24, 16), 20),
+        ((24, 15), None),  # 39 are too few
+        ((24, 24), None),
+    ],
+)
+def test_limits_by_hand(classes: tuple[int, int], stay: int | None) -> None:
+    """Those of the highest lots go, up to the next step."""
+    many, fewer = classes
+    found = both("task", ClassTally("one", {"a": many, "b": fewer}, sum(classes)))
+    assert not found.weights, "all are asked"
+    if stay is None:
+        return
+    lots = sorted(lot_of("one", "task", "a", place) for place in range(many))
+    limit = found.limits["task"]["a"]
+    assert limit * 64 == int(limit * 64)
+    assert lots[stay - 1] < limit < lots[stay] + 1 / 64
+
+
+def test_a_scene_depends_on_what_changes_its_questions_alone() -> None:
+    """By hand: nothing where all are asked, the roundest limit that takes the same places, no limit that takes none."""
+    weights = {"task": {"a": 1.0, "b": 2.0, "c": 4.0}}
+    assert Balance(weights).of({"task": ClassTally("one", {"a": 3, "b": 3}, 6)}) == Balance()
+    assert (
+        Balance(weights).of({"task": ClassTally("one", {"a": 4}, 3), "other": ClassTally("one", {"a": 4, "b": 4}, 3)})
+        == Balance()
+    )
+    part = Balance(weights).of({"task": ClassTally("one", {"a": 4, "b": 3}, 6)})
+    assert part == Balance({"task": {"a": 1.0, "b": 2.0}})
+    tally = {"task": ClassTally("one", {"a": 4, "b": 1}, 5)}
+    lots = sorted(lot_of("one", "task", "a", place) for place in range(4))
+    for limit in (k / 64 for k in range(65)):
+        found = Balance(limits={"task": {"a": limit, "z": 0.0}}).of(tally)
+        gone = [lot for lot in lots if lot >= limit]
+        assert bool(found.limits) == bool(gone)
+        if gone:
+            ((name, own),) = found.limits["task"].items()
+            assert name == "a"
+            assert [lot for lot in lots if lot >= own] == gone
+            assert limit <= own
+    assert (
+        Balance(limits={"task": {"a": 41 / 64}}).of(tally).limits
+        == Balance(limits={"task": {"a": 0.75}}).of(tally).limits
+    )
 
 
 def scene(name: str, answers: str) -> pa.Table:
@@ -64,21 +110,25 @@ def scene(name: str, answers: str) -> pa.Table:
 @settings(max_examples=1, deadline=None)
 @given(st.lists(st.text("2345", min_size=1, max_size=8), min_size=20, max_size=30), st.integers(2, 4), st.randoms())
 def test_at_most_a_tenth_goes_and_the_order_of_scenes_means_nothing(scenes: list[str], cap: int, order: Any) -> None:
-    tables = [(f"made/{n}", scene(str(n), answers)) for n, answers in enumerate(scenes)]
-    balance = balance_of(lambda: tables, TASKS, cap)
-    order.shuffle(tables)
-    assert balance_of(lambda: tables, TASKS, cap) == balance
-    found = [select(table, TASKS, cap, balance=balance) for _, table in tables]
+    tables = [scene(str(n), answers) for n, answers in enumerate(scenes)]
+    tallies = [choose(table, TASKS, cap).tallies(f"made/{n}") for n, table in enumerate(tables)]
+    balance = balance_of(tallies)
+    order.shuffle(shuffled := tallies.copy())
+    assert balance_of(shuffled) == balance
+    parts = [balance.of(own) for own in tallies]
+    found = [select(table, TASKS, cap, balance=part) for table, part in zip(tables, parts, strict=True)]
+    whole = [select(table, TASKS, cap, balance=balance) for table in tables]
+    assert list(map(asked_in, found)) == list(map(asked_in, whole)), "the part is enough"
     kept = Counter(answer for table in found for answer in asked_in(table)["answer"].to_pylist())
     gone = [row for table in found for row in rejected_in(table).to_pylist() if row["reason"] == TOO_COMMON]
     assert len(gone) * ONE_IN <= kept.total() + len(gone)
     assert all(row["measured"] >= row["limit"] for row in gone)
-    even = [select(table, TASKS, cap, balance=Balance(balance.weights)) for _, table in tables]
+    even = [select(table, TASKS, cap, balance=Balance(balance.weights)) for table in tables]
     before = Counter(answer for table in even for answer in asked_in(table)["answer"].to_pylist())
     assert max(kept.values()) <= max(before.values())
     assert kept.total() + len(gone) == before.total()
 
 
-@pytest.mark.parametrize("tables", [[], [("made/0", CANDIDATES.empty_table())]])
-def test_nothing_to_balance(tables: list[tuple[str, pa.Table]]) -> None:
-    assert balance_of(lambda: tables, TASKS, 6) == Balance()
+def test_nothing_to_balance() -> None:
+    assert choose(CANDIDATES.empty_table(), TASKS, 6).tallies("made/0") == {}
+    assert balance_of([]) == balance_of([{}]) == Balance()

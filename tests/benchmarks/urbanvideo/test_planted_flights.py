@@ -19,7 +19,8 @@ from pipeline.core.templates import load_template
 from pipeline.core.video_spec import video_file
 from pipeline.engine.config import BuildConfig, build_config
 from pipeline.engine.manifest import Outcome
-from pipeline.questions.selection import SAME_FACT, TOO_COMMON, select
+from pipeline.questions.balance import TOO_COMMON
+from pipeline.questions.selection import SAME_FACT, select
 from pipeline.samples.flight.pilot import PLANS
 from pipeline.samples.flight.truth import FlightTruth
 from pipeline.samples.flight.write import DATASET, read_flight_truth

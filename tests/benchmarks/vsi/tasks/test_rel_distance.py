@@ -12,7 +12,8 @@ from pipeline.benchmarks.vsi.rules import PROFILES, Rules
 from pipeline.benchmarks.vsi.tasks.registry import TASKS
 from pipeline.benchmarks.vsi.tasks.relations import NEAREST, OF_ANY, RelDistance
 from pipeline.core.tables import asked_in
-from pipeline.questions.selection import balance_of, select
+from pipeline.questions.balance import balance_of
+from pipeline.questions.selection import choose, select
 from pipeline.worlds.indoor.facts import IndoorScene
 from pipeline.worlds.indoor.view import IndoorView
 from tests.benchmarks.vsi.nearness_table import nearness
@@ -164,10 +165,11 @@ def test_what_is_usually_near_is_right_no_more_often_than_by_chance(real_scenes:
     """By a table of half of the scenes, on the others: among their questions, and among all that could be asked."""
     table = nearness(real_scenes[::2])
     rows = [candidates(IndoorView(scene, PROFILES["strict"]), [RelDistance()]) for scene in real_scenes[1::2]]
-    balance = balance_of(
-        lambda: [(scene.id, found) for scene, found in zip(real_scenes[1::2], rows, strict=True)], TASKS, 6
-    )
-    asked = [asked_in(select(found, TASKS, 6, balance=balance)).to_pylist() for found in rows]
+    scenes = list(zip([scene.id for scene in real_scenes[1::2]], rows, strict=True))
+    tallies = [choose(found, TASKS, 6).tallies(name) for name, found in scenes]
+    balance = balance_of(tallies)
+    chosen = [select(found, TASKS, 6, balance=balance.of(own)) for found, own in zip(rows, tallies, strict=True)]
+    asked = [asked_in(found).to_pylist() for found in chosen]
     could = [[row for row in found.to_pylist() if row["reason"] is None] for found in rows]
 
     def usual(scenes: list[list[dict[str, Any]]]) -> float:
