@@ -35,6 +35,50 @@ class FreeFloor(NamedTuple):
         return np.where(inside, self.clearance_m[y, x], 0.0)
 
 
+class FloorGrid(NamedTuple):
+    """Cells (rows, columns) of `CELL_M` on which one can walk; (0, 0) is centred at ``origin`` (x, y), rows along y."""
+
+    walkable: BoolArray
+    origin: FloatArray
+
+
+GAP_CELLS: Final = 3  # between scanned floor, 15 cm: what is narrower was scanned, if thinly
+BOX_SLACK_M: Final = 0.1  # what reaches out of its box by no more is the box's own, which is checked as such
+
+
+def seen_floor(points: FloatArray, floor_m: float, floor_known: bool) -> FloorGrid:
+    """The cells where points (N, 3) of a surface show floor, and nothing above it at the height of the body.
+
+    Where ``floor_known``, only what stands on the floor counts: the rest is floor, scanned or not.
+    """
+    from scipy.ndimage import binary_closing  # takes half a second
+
+    height = points[:, 2] - floor_m
+    origin = points[:, :2].min(0) - GAP_CELLS * CELL_M
+    cell = np.round((points[:, :2] - origin) / CELL_M).astype(np.intp)
+    shape = tuple((cell.max(0) + 1 + GAP_CELLS)[::-1])
+    below, amid = np.zeros(shape, dtype=bool), np.zeros(shape, dtype=bool)
+    low, high = BODY_HEIGHT_M
+    for grid, at in ((below, np.abs(height) <= low), (amid, (height > low) & (height < high))):
+        grid[cell[at, 1], cell[at, 0]] = True
+    floor = True if floor_known else binary_closing(below, np.ones((GAP_CELLS, GAP_CELLS), dtype=bool))
+    return FloorGrid(np.asarray(floor & ~amid), origin)
+
+
+def body_clearance(seen: FloorGrid, boxes: Boxes) -> FreeFloor:
+    """Clearance from what cannot be walked on; boxes are checked by themselves, so what they cover counts as floor."""
+    from scipy.ndimage import distance_transform_edt
+
+    rows, columns = np.indices(seen.walkable.shape)
+    place = np.stack([columns.ravel(), rows.ravel()], axis=1) * CELL_M + seen.origin
+    plan = footprints(boxes, BOX_SLACK_M)
+    plan = plan._replace(obstacle=np.ones(len(plan.center), dtype=bool))
+    step = max(1, _CELLS // max(1, 3 * len(plan.center)))
+    covered = np.concatenate([_within(place[i : i + step], plan) for i in range(0, len(place), step)])
+    free = seen.walkable | covered.reshape(seen.walkable.shape)
+    return FreeFloor(np.asarray(distance_transform_edt(free) * CELL_M), seen.origin)
+
+
 def free_floor(outlines: Outlines) -> FreeFloor:
     """Rasterises closed outlines (even-odd rule, holes included) and measures the clearance of every cell."""
     from scipy.ndimage import distance_transform_edt  # takes half a second

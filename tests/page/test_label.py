@@ -25,6 +25,7 @@ from pipeline.core.files import read_file
 from pipeline.formats.images import size_of
 from pipeline.worlds.indoor.labels.boxes import PlacedBox
 from pipeline.worlds.indoor.labels.proposals import Detections, Proposals, asked_frames
+from pipeline.worlds.indoor.labels.surface import BoxView, fitted, views_of
 from tests.llm.fake_server import running
 from tests.page.serving import free_port, serving
 from tests.page.test_browser import AXE, DESKTOP, VIOLATIONS, WCAG_AA
@@ -36,7 +37,7 @@ BED = {"label": "bed", "center": [1.5, 2, 0.25], "size": [2, 1, 0.5], "turn_deg"
 
 @pytest.fixture(autouse=True)
 def few_points(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pipeline.worlds.indoor.labels.surface.POINTS", 60_000)
+    monkeypatch.setattr("pipeline.worlds.indoor.readers.meshes.POINTS", 60_000)
 
 
 @pytest.fixture
@@ -278,15 +279,31 @@ def page(chromium: Browser) -> Iterator[Page]:
     context.close()
 
 
+def be_slow(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Names are typed while a save is on its way, and before height and frames have come."""
+
+    def reads(*told: Any) -> bytes:
+        time.sleep(0.5)
+        return read_file(*told)
+
+    def views(self: LabelledScene, box: PlacedBox) -> list[BoxView]:
+        time.sleep(0.5)
+        return views_of(box, self.surface, self.frames)
+
+    def fits(self: LabelledScene, *told: Any) -> PlacedBox | None:
+        time.sleep(0.5)
+        return fitted(told[0], self.surface, *told[1:])
+
+    monkeypatch.setattr("pipeline.worlds.indoor.labels.boxes.read_file", reads)
+    monkeypatch.setattr(LabelledScene, "views", views)
+    monkeypatch.setattr(LabelledScene, "fit", fits)
+
+
 @pytest.mark.slow
 def test_a_person_draws_names_pulls_tightens_and_undoes(
     folder: Path, page: Page, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def slow(*told: Any) -> bytes:  # names are typed while a save is on its way: "Saved" is said of the last one
-        time.sleep(0.5)
-        return read_file(*told)
-
-    monkeypatch.setattr("pipeline.worlds.indoor.labels.boxes.read_file", slow)
+    be_slow(monkeypatch)
     status, plan, top = page.locator("#status"), page.locator("#plan"), page.locator("#top")
     errors: list[str] = []
     page.on("pageerror", lambda error: errors.append(str(error)))
@@ -294,7 +311,7 @@ def test_a_person_draws_names_pulls_tightens_and_undoes(
         page.goto(base)
         expect(status).to_have_text("Ready")
         person = Person(page)
-        person.draw((1.15, 2.45), (1.55, 2.45))
+        person.drag(person.at(1.15, 1.55), person.at(2.45, 2.45))
         page.keyboard.type("tabl")
         expect(page.get_by_role("option").first).to_have_text("table")
         page.keyboard.press("ArrowDown")
@@ -305,6 +322,8 @@ def test_a_person_draws_names_pulls_tightens_and_undoes(
         assert table["center"] == pytest.approx([1.8, 2.0, 0.375], abs=0.02)
         assert table["size"] == pytest.approx([1.3, 0.9, 0.75], abs=0.02)
         page.get_by_role("button", name="table 1").click()
+        expect(page.locator("#time")).to_contain_text("loading")
+        expect(page.locator("#thumbs button")).to_have_count(0)
         expect(page.locator("#thumbs button").first).to_be_visible()
         side = page.locator("#front").bounding_box()
         assert side is not None
@@ -320,12 +339,19 @@ def test_a_person_draws_names_pulls_tightens_and_undoes(
         expect(top).to_have_value(re.compile(r"0\.7[45]"))
         plan.press("Control+Shift+z")
         expect(top).to_have_value(re.compile(r"0\.(9|89)"))
+        expect(status).to_have_text(re.compile(r"Saved .*, but no name is ticked"))
+        page.locator("#x").fill("1.81")  # no Enter here either
         page.locator('#list input[data-label="dining table"]').check()
-        expect(status).to_contain_text("Saved")
+        expect(page.locator("#list p")).to_contain_text(
+            '1 box. Does nothing else in the 12 frames look like "dining table"?'
+        )
+        page.get_by_role("button", name="It is the only one").click()
+        expect(status).to_have_text(re.compile(r"Saved [^,]*$"))
         page.evaluate(AXE)
         assert page.evaluate(VIOLATIONS, WCAG_AA) == []
     told = json.loads((folder / "scene.json").read_text())
     assert told["complete"] == ["dining table"]
+    assert told["objects"][1]["center"][0] == 1.81
     assert told["objects"][1]["size"] == pytest.approx([1.3, 0.9, 0.9], abs=0.03)
     assert errors == []
 

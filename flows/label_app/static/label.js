@@ -91,7 +91,8 @@ async function save() {
       keep(more);
       if (more) continue; // what changed meanwhile is not saved yet
       const drafts = boxes.filter(one => !one.label).length;
-      status(`Saved ${new Date().toLocaleTimeString()}` + (drafts ? `, but ${drafts} without a name` : ""));
+      const boxed = named.length, ticked = listed.length, when = new Date().toLocaleTimeString();
+      status(`Saved ${when}` + (drafts ? `, but ${drafts} without a name` : boxed && !ticked && !scene.fixes ? ", but no name is ticked" : ""));
     } else {
       status("Not saved");
       problem(await answer.text(), answer.status === 409);
@@ -424,12 +425,15 @@ async function end(event) {
 async function add(made, before) {
   made.id = next++;
   boxes = [...boxes, made];
-  chosen = put(made).id;
-  const fitted = await fit(box(), false);
-  if (fitted) put({ ...box(), ...fitted });
-  else status("No surface there: pull its height");
+  const rough = put(made);
+  chosen = rough.id;
   changed(before);
-  at("name").focus();
+  at("name").focus();  // before the server answers, so that no letter of the name is lost
+  const fitted = await fit(rough, false), now = boxes.find(one => one.id === rough.id);
+  if (!fitted) { status("No surface there: pull its height"); return; }
+  if (!now || JSON.stringify([now.center, now.size]) !== JSON.stringify([rough.center, rough.size])) return;  // pulled meanwhile
+  put({ ...now, ...fitted });
+  changed();
 }
 
 async function fit(one, tighten) {
@@ -513,17 +517,17 @@ function show() {
 function numbers() {
   const one = box();
   const told = one && !one.axes ? {
-    bottom: one.center[2] - one.size[2] / 2, top: one.center[2] + one.size[2] / 2, length: one.size[0], width: one.size[1],
+    x: one.center[0], y: one.center[1], bottom: one.center[2] - one.size[2] / 2, top: one.center[2] + one.size[2] / 2, length: one.size[0], width: one.size[1],
   } : {};
-  for (const id of ["bottom", "top", "length", "width"]) at(id).value = id in told ? round(told[id], 3) : "";
+  for (const id of ["x", "y", "bottom", "top", "length", "width"]) at(id).value = id in told ? round(told[id], 3) : "";
   at("turn").value = one && !one.axes ? round(one.turn_deg, 1) : "";
 }
 
 at("numbers").addEventListener("change", () => {
   const one = box(), before = snapshot();
-  const [bottom, top, length, width, turn_deg] = ["bottom", "top", "length", "width", "turn"].map(id => at(id).valueAsNumber);
-  if (!one || ![bottom, top, length, width, turn_deg].every(Number.isFinite) || top <= bottom) { numbers(); return; }
-  put({ ...one, center: [one.center[0], one.center[1], (bottom + top) / 2], size: [length, width, top - bottom], turn_deg });
+  const [x, y, bottom, top, length, width, turn_deg] = ["x", "y", "bottom", "top", "length", "width", "turn"].map(id => at(id).valueAsNumber);
+  if (!one || ![x, y, bottom, top, length, width, turn_deg].every(Number.isFinite) || top <= bottom) { numbers(); return; }
+  put({ ...one, center: [x, y, (bottom + top) / 2], size: [length, width, top - bottom], turn_deg });
   changed(before);
 });
 
@@ -605,12 +609,14 @@ function list() {
     if (label && label !== PROPOSED && !scene.fixes) {
       const tick = document.createElement("input");
       tick.type = "checkbox";
-      tick.checked = complete.has(label);
+      tick.checked = complete.has(label) || label === asking;
       tick.dataset.label = label;
       head.append(tick);
     }
     head.append(label ? `${label}: ${members.length}` : `without a name: ${members.length}`);
-    row.append(head, ...members.map((one, n) => {
+    if (label === asking) row.append(confirmation(label, members.length));
+    row.prepend(head);
+    row.append(...members.map((one, n) => {
       const button = document.createElement("button");
       button.textContent = one.proposed ? one.label : n + 1;
       button.dataset.id = one.id;
@@ -622,20 +628,41 @@ function list() {
   }));
 }
 
+let asking = null;  // the name whose tick waits for a yes
+
+// A tick promises that there is no other: it is asked for once, with the numbers that somebody can check.
+function confirmation(label, count) {
+  const question = document.createElement("p"), yes = document.createElement("button"), no = document.createElement("button");
+  const film = scene.frames ? ` in the ${scene.frames} frames` : "";
+  question.className = "hint";
+  question.append(`${count} ${count === 1 ? "box" : "boxes"}. Does nothing else${film} look like "${label}"? `, yes, " ", no);
+  yes.textContent = count === 1 ? "It is the only one" : "These are all";
+  no.textContent = "Not sure";
+  yes.dataset.yes = label;
+  no.dataset.yes = "";
+  return question;
+}
+
 at("list").addEventListener("click", event => {
   const button = event.target.closest("button");
-  if (button) choose(Number(button.dataset.id));
+  if (button && "yes" in button.dataset) {
+    const before = snapshot();
+    if (button.dataset.yes) complete.add(button.dataset.yes);
+    asking = null;
+    changed(before);
+  } else if (button) choose(Number(button.dataset.id));
 });
 at("list").addEventListener("change", event => {
   const before = snapshot(), label = event.target.dataset.label;
-  if (event.target.checked) complete.add(label); else { complete.delete(label); all = false; }
+  asking = event.target.checked ? label : null;
+  if (!asking) { complete.delete(label); all = false; }
   changed(before);
 });
 
 // ---- frames ----
 
 const pictures = new Map();
-let views = [], shown = null, asked = 0, lookTimer = null, lookedAt = "";
+let views = [], shown = null, asked = 0, lookTimer = null, lookedAt = "", loading = false;
 
 function picture(frame) {
   if (!pictures.has(frame)) {
@@ -669,6 +696,9 @@ function look() {
   const one = box(), told = one ? JSON.stringify(bare(one)) : "";
   if (told !== lookedAt) {
     lookedAt = told;
+    asked++;  // what is on its way shows another box
+    views = [];
+    loading = Boolean(one && scene.frames);
     clearTimeout(lookTimer);
     lookTimer = setTimeout(() => lookNow(one), 150);
   }
@@ -677,10 +707,12 @@ function look() {
 
 async function lookNow(one) {
   const number = ++asked;
-  if (!one || !scene.frames) { views = []; frames(); return; }
+  if (!one || !scene.frames) return;
   const answer = await post("/views", { ...bare(one), label: one.label || "box" }).catch(() => null);
-  if (number !== asked || !answer || !answer.ok) return;
-  views = await answer.json();
+  const found = answer && answer.ok ? await answer.json() : [];
+  if (number !== asked) return;
+  loading = false;
+  views = found;
   if (views.length) { shown = views[0]; at("scrub").value = shown.frame; }
   frames();
 }
@@ -688,7 +720,7 @@ async function lookNow(one) {
 async function frames() {
   if (!shown) return;
   const one = box();
-  at("time").textContent = `${shown.time_s.toFixed(1)} s` + (one && views.length ? ` · ${views.length} frames show it` : "");
+  at("time").textContent = `${shown.time_s.toFixed(1)} s` + (!one ? "" : loading ? " · loading the frames that show it" : ` · ${views.length} frames show it`);
   drawFrame(at("frame"), shown, 640, one ? [one] : boxes);
   at("thumbs").replaceChildren(...views.map(view => {
     const button = document.createElement("button"), canvas = document.createElement("canvas");

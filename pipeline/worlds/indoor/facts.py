@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64decode, b64encode
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Final, Literal
@@ -12,6 +13,7 @@ from pydantic import Field, FiniteFloat
 from pipeline.core.arrays import IntArray
 from pipeline.core.findings import doubt
 from pipeline.core.schema import Facts, Finding, Model, Name, OrientedBox, Scene, Vec3
+from pipeline.geometry.floors import FloorGrid
 
 SIGHT: Final = "sight"  # subject of a doubt about all that the video shows
 UPRIGHT: Final = "upright"  # subject of a doubt about all heights, distances and directions
@@ -131,6 +133,28 @@ class Observation(Model):
 Extent = Literal["all rooms", "main room"]
 
 
+class SeenFloor(Model):
+    """Where a body can walk by what was scanned, in cells of 5 cm (`FloorGrid`)."""
+
+    origin: tuple[FiniteFloat, FiniteFloat] = Field(description="centre of the first cell")
+    columns: int = Field(ge=1)
+    rows: int = Field(ge=1)
+    bits: str = Field(description="the cells by rows along y, 1 where one can walk, packed into bytes, in base64")
+
+    @classmethod
+    def of(cls, grid: FloorGrid) -> SeenFloor:
+        """The fact of a grid."""
+        rows, columns = grid.walkable.shape
+        bits = b64encode(np.packbits(grid.walkable).tobytes()).decode("ascii")
+        x, y = grid.origin.round(6)
+        return cls(origin=(float(x), float(y)), columns=columns, rows=rows, bits=bits)
+
+    def grid(self) -> FloorGrid:
+        """The grid of the fact."""
+        cells = np.unpackbits(np.frombuffer(b64decode(self.bits), dtype=np.uint8), count=self.rows * self.columns)
+        return FloorGrid(cells.reshape(self.rows, self.columns).astype(bool), np.array(self.origin))
+
+
 class Room(Model):
     """The scanned space as a whole; what a source does not measure is None."""
 
@@ -142,6 +166,7 @@ class Room(Model):
     floor: tuple[tuple[tuple[FiniteFloat, FiniteFloat], ...], ...] | None = Field(
         default=None, description="closed outlines of the floor, outer ones counter-clockwise, holes clockwise"
     )
+    seen_floor: SeenFloor | None = Field(default=None, description="None: nothing but the outline tells where")
 
 
 class Route(Model):
@@ -176,6 +201,7 @@ BULKY: Final = (
     "objects",
     "routes",
     "room.floor",
+    "room.seen_floor",
     "observation.camera_path",
     "observation.cameras",
     "observation.sweep",

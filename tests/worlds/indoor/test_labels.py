@@ -98,6 +98,18 @@ def test_a_rectangle_drawn_too_wide_is_tightened_and_one_over_nothing_has_no_hei
     assert found.center[:2] == pytest.approx(middle[:2], abs=0.02)
     assert found.size == pytest.approx((1.2, 0.8, 0.75), abs=0.035)
     assert found.turn_deg == 20
+    cup = rectangle((1.48, 1.62), (1.68, 1.82))
+    book, counter = (
+        rectangle((3.4, 3.8), (2.5, 2.9)),
+        (sheet((3.3, 3.85), (2.4, 2.95), 0.9), sheet((3.4, 3.8), (2.5, 2.9), 1.0)),
+    )
+    corner = surface(FLOOR, TABLE, CUP, *(part[(part[:, 0] < 3.82) & (part[:, 1] < 2.92)] for part in counter))
+    for box, low, bottom in ((cup, 0.78, 0.75), (book, 0.95, 0.9), (book, 0.5, 0.5), (cup, 0.05, 0.75)):
+        on = fitted(
+            box, corner, low, 2.2, tighten=False
+        )  # a cut above what the thing stands on hides it from view alone
+        assert on is not None
+        assert on.center[2] - on.size[2] / 2 == pytest.approx(bottom, abs=0.01)
     assert fitted(rectangle((5, 6), (5, 6)), scene, -0.1, 2.2, tighten=False) is None
     assert fitted(rectangle((1.3, 2), (1.7, 2)), scene, 1.0, 2.2, tighten=False) is None  # the cut is above it
 
@@ -237,7 +249,7 @@ def frames_of(count: int = 12) -> Frames:
 
 
 def test_frames_show_a_box_where_nothing_hides_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pipeline.worlds.indoor.labels.surface.POINTS", 40_000)
+    monkeypatch.setattr("pipeline.worlds.indoor.readers.meshes.POINTS", 40_000)
     scene, frames = surface_of(PlyMesh(*room_mesh()), frames_of()), frames_of()
     assert scene.floor == pytest.approx(0, abs=0.01)
     assert scene.points.min(axis=0) == pytest.approx((0, 0, 0), abs=0.02)
@@ -304,7 +316,7 @@ def looking(eye: tuple[float, float, float], at: tuple[float, float, float]) -> 
 
 
 def test_rectangles_of_a_detector_become_boxes_about_the_things(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pipeline.worlds.indoor.labels.surface.POINTS", 60_000)
+    monkeypatch.setattr("pipeline.worlds.indoor.readers.meshes.POINTS", 60_000)
     eyes = ((3.8, 2.8, 2.0), (0.8, 2.8, 2.0), (0.8, 1.2, 2.2), (2.2, 1.3, 2.3))
     pose = np.array([looking(eye, at) for eye in eyes for at in ((1.8, 2.0, 0.4), (3.2, 0.5, 0.4))])
     frames = Frames(np.arange(8.0), np.arange(8), pose, np.tile((40.0, 40.0, 40.0, 30.0), (8, 1)), SIZE)

@@ -15,7 +15,15 @@ from pipeline.core.arrays import BoolArray, FloatArray, IntArray, StrArray
 from pipeline.core.schema import Rejection
 from pipeline.core.templates import LIST_SEPARATOR, Operands
 from pipeline.geometry.angles import leftward_deg
-from pipeline.geometry.floors import BODY_HEIGHT_M, CELL_M, Footprints, FreeFloor, footprints, free_floor
+from pipeline.geometry.floors import (
+    BODY_HEIGHT_M,
+    CELL_M,
+    Footprints,
+    FreeFloor,
+    body_clearance,
+    footprints,
+    free_floor,
+)
 from pipeline.questions.arrays import MOST, WRITTEN, Answers, ArrayTask, CandidateSampler, untried
 from pipeline.questions.cases import WRONG_MIN
 from pipeline.questions.rules import Check, Fact, check, lists
@@ -41,6 +49,7 @@ class WalkedRoute(NamedTuple):
     length_m: FloatArray
     free_m: FloatArray  # way to the first other object
     off_floor_m: FloatArray  # part of the leg on which the body does not fit on the floor
+    unseen_m: FloatArray  # part of the leg on which the scan shows no floor below the body, or something above it
 
 
 class Formed(NamedTuple):
@@ -60,9 +69,9 @@ class RoutePlanning(ArrayTask[ScanView]):
     One stands beside the start on the line to the faced object. Where the first object passed is the faced one, the
     route begins straight on, else with a turn; every other leg begins with a turn. A leg leads towards the centre of
     its object's box and ends where a body of the given radius touches it. That object must be the first one met, and
-    the way must be on the floor; the object that one stands at may be brushed past. A turn is straight within 30°,
-    left or right up to 135°, then back (VSI-Bench B.1 has people draw the routes; the limits are ours). Two to five
-    movements.
+    the way must be on the floor, of a scan on floor that it shows with nothing above (`Room.seen_floor`); the object
+    that one stands at may be brushed past. A turn is straight within 30°, left or right up to 135°, then back
+    (VSI-Bench B.1 has people draw the routes; the limits are ours). Two to five movements.
 
     Offered are other turns as many, none of which anybody could read into the way: neither the turns between straight
     lines from centre to centre, which differ from the walked ones beside large objects, nor, where a turn of either is
@@ -139,7 +148,7 @@ class RoutePlanning(ArrayTask[ScanView]):
         """The turns; evidence is every turn's angle and every leg's length. Rows of an audit have any length."""
         operands = _filled(operands, max(self._width(view), operands.shape[1]))
         parts = [self._walk(view, operands[i : i + _CHUNK]) for i in range(0, max(len(operands), 1), _CHUNK)]
-        turns, plain, length, free, off = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+        turns, plain, length, free, off, unseen = (np.concatenate(columns) for columns in zip(*parts, strict=True))
         size = np.abs(turns)
         margin = np.minimum(np.abs(size - STRAIGHT_BELOW_DEG), np.abs(size - BACK_FROM_DEG))
         rules, names, rows = view.rules, view.categories, np.arange(len(operands))
@@ -149,6 +158,11 @@ class RoutePlanning(ArrayTask[ScanView]):
         enough = WRONG_MIN if wrong is None else wrong.sum(1)
         bottom = footprints(view.boxes, rules.body_radius_m).bottom_m[view.first[operands]]
         highest = np.where(operands >= 0, bottom, 0.0).max(1)
+        scanned = (
+            ()
+            if view.scene.facts.room.seen_floor is None
+            else (check("floor_not_seen", -_least(-unseen), "<=", 0.0, "m"),)
+        )
         return Answers(
             truth=truth,
             checks=(
@@ -158,6 +172,7 @@ class RoutePlanning(ArrayTask[ScanView]):
                     "something_in_the_way", ">=", spare[rows, worst] >= 0, free[rows, worst], length[rows, worst], "m"
                 ),
                 check("leaves_the_floor", -_least(-off), "<=", 0.0, "m"),
+                *scanned,
                 check("goes_straight_on", _least(size), ">=", STRAIGHT_BELOW_DEG, "deg"),
                 check("near_turn_boundary", _least(margin), ">=", rules.turn_margin_min_deg, "deg"),
                 check("turns_back_twice", (size >= BACK_FROM_DEG).sum(1), "<=", rules.back_turns_max, "turns"),
@@ -197,7 +212,9 @@ class RoutePlanning(ArrayTask[ScanView]):
 
     def _walk(self, view: ScanView, operands: IntArray) -> WalkedRoute:
         plan, bare = (footprints(view.boxes, radius) for radius in (view.rules.body_radius_m, 0.0))
-        floor = free_floor(view.scene.facts.room.floor or ())
+        room = view.scene.facts.room
+        floor = free_floor(room.floor or ())
+        seen = None if room.seen_floor is None else body_clearance(room.seen_floor.grid(), view.boxes)
         box = np.where(operands >= 0, view.first[operands], 0)
         at = box[:, 0]
         heading = along = _unit(plan.center[box[:, 1]] - plan.center[at])
@@ -209,12 +226,17 @@ class RoutePlanning(ArrayTask[ScanView]):
             straight_on = (operands[:, leg] == operands[:, 1]) & (leg == 2)
             direction = _unit(plan.center[target] - position)
             length, free = _ahead(plan, bare, position, direction, at, target)
-            off = _metres_off(floor, position, direction, length, view.rules.body_radius_m)
+            off, unseen = (
+                np.zeros_like(length)
+                if grid is None
+                else _metres_off(grid, position, direction, length, view.rules.body_radius_m)
+                for grid in (floor, seen)
+            )
             line = _unit(plan.center[target] - plan.center[at])
             turn, plain = (
                 np.where(straight_on, np.nan, _signed_turn(*way)) for way in ((heading, direction), (along, line))
             )
-            columns += [np.where(there, value, np.nan) for value in (turn, plain, length, free, off)]
+            columns += [np.where(there, value, np.nan) for value in (turn, plain, length, free, off, unseen)]
             step = np.where(there & np.isfinite(length), length, 0.0)
             position = position + direction * step[:, None]
             heading, along = (np.where(there[:, None], new, old) for new, old in ((direction, heading), (line, along)))

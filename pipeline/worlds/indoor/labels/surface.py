@@ -14,11 +14,10 @@ from pipeline.geometry.scans import Frames, SceneGeometry
 from pipeline.worlds.indoor.converters.fusion import DepthView, FusedMesh, fuse
 from pipeline.worlds.indoor.labels.boxes import PlacedBox, upright_axes
 from pipeline.worlds.indoor.readers.frames import upright_turn
+from pipeline.worlds.indoor.readers.meshes import LAYER_M, POINTS, cloud_spacing_m, floor_height, sampled
 
-POINTS: Final = 400_000  # 6 MB to the browser
 COLOURED_BY: Final = 40  # frames
 FUSED_MAX: Final = 1500  # frames
-_STRIDE: Final = np.array([0.7548776662466927, 0.5698402909980532])  # whose multiples cover a square evenly (R2)
 _CELLS: Final = (8, 64)  # of a depth buffer, across the picture, at least and at most
 _CELL_POINTS: Final = 6  # in a cell on average, so that hardly any is empty
 _BEHIND_M, _BEHIND_SHARE = 0.06, 0.03  # a point farther than the nearest in its cell by more is hidden
@@ -47,16 +46,16 @@ def surface_of(mesh: PlyMesh | SceneGeometry | None, frames: Frames) -> SampledS
     if mesh is None:
         return SampledSurface(np.empty((0, 3), np.float32), np.empty((0, 3), np.uint8), 0.02, 0.0, 0.0)
     if len(mesh.faces):
-        points, light, spacing_m, turn_deg, vertex = _sampled(mesh)
+        points, light, spacing_m, turn_deg, vertex = sampled(mesh)
     else:
         vertex = np.arange(0, len(mesh.vertices), -(-len(mesh.vertices) // POINTS))
         points, turn_deg = mesh.vertices[vertex], 0.0
-        light, spacing_m = np.full(len(points), 0.5), _spacing_m(points)
+        light, spacing_m = np.full(len(points), 0.5), cloud_spacing_m(points)
     own = mesh.colors
     colors = _PLAIN[0] + _PLAIN[1] * light[:, None] if own is None else own[vertex].astype(float)
     _colour(points, colors, frames)
     return SampledSurface(
-        points.astype(np.float32), colors.round().astype(np.uint8), spacing_m, _floor(points), turn_deg
+        points.astype(np.float32), colors.round().astype(np.uint8), spacing_m, floor_height(points), turn_deg
     )
 
 
@@ -74,47 +73,6 @@ def fused_mesh(frames: Frames) -> FusedMesh | None:
                 yield DepthView(depth, frames.color(i), lens, frames.world_T_camera[i])
 
     return fuse(views())
-
-
-def _sampled(mesh: PlyMesh | SceneGeometry) -> tuple[FloatArray, FloatArray, float, float, IntArray]:
-    """Points spread evenly over triangles, their light from above, spacing, turn of walls, and nearest vertices."""
-    a, b, c = (mesh.vertices[mesh.faces[:, i]] for i in range(3))
-    cross = np.cross(b - a, c - a)
-    double = np.linalg.norm(cross, axis=1)
-    normal = cross / np.maximum(double, 1e-12)[:, None]
-    upto = np.cumsum(double)
-    if upto[-1] <= 0:  # triangles without area
-        count = len(mesh.vertices)
-        return mesh.vertices, np.full(count, 0.5), _spacing_m(mesh.vertices), 0.0, np.arange(count)
-    at = (np.arange(POINTS) + 0.5) / POINTS * upto[-1]
-    of = np.minimum(np.searchsorted(upto, at), len(upto) - 1)
-    u, v = (np.arange(POINTS)[:, None] * _STRIDE % 1.0).T
-    u, v = np.where(u + v > 1, 1 - u, u)[:, None], np.where(u + v > 1, 1 - v, v)[:, None]
-    points = a[of] + u * (b - a)[of] + v * (c - a)[of]
-    light = 0.35 + 0.65 * np.abs(normal[of] @ np.array([0.25, 0.4, 0.88]))
-    wall = np.abs(normal[:, 2]) < 0.2
-    angle = np.arctan2(normal[wall, 1], normal[wall, 0])
-    turn = np.angle((double[wall] * np.exp(4j * angle)).sum()) / 4 if wall.any() else 0.0
-    corner = np.argmax(np.concatenate([1 - u - v, u, v], axis=1), axis=1)
-    spacing_m = float(np.sqrt(upto[-1] / 2 / POINTS))
-    return points, light, spacing_m, float(np.degrees(turn)), mesh.faces[of, corner]
-
-
-def _floor(points: FloatArray) -> float:
-    """Height of the lowest layer that has a fifth of the points of the fullest one."""
-    height = points[:, 2]
-    place = np.floor((height - height.min()) / _LAYER_M).astype(np.intp)
-    layer = np.bincount(place)
-    lowest = int((layer >= layer.max() / 5).argmax())
-    while lowest + 1 < len(layer) and layer[lowest + 1] > layer[lowest]:  # its edge first, then its middle
-        lowest += 1
-    return float(np.median(height[np.abs(place - lowest) <= 1]))
-
-
-def _spacing_m(points: FloatArray) -> float:
-    """About what lies between neighbours of a cloud, by how many cells of 10 cm it fills."""
-    cells = len(np.unique(np.floor(points / 0.1).astype(np.int64), axis=0))
-    return float(0.1 / np.sqrt(max(1.0, len(points) / cells)))
 
 
 def _colour(points: FloatArray, colors: FloatArray, frames: Frames) -> None:
@@ -158,11 +116,12 @@ def unhidden(place: FloatArray, depth_m: FloatArray, of: slice = slice(None)) ->
     return np.asarray((inside & (depth_m <= nearest[cell] * (1 + _BEHIND_SHARE) + _BEHIND_M))[of])
 
 
-_LAYER_M: Final = 0.025  # also the least height of a box
 _CELL_M: Final = 0.04
 _RING_M: Final = (0.03, 0.09)  # around a rectangle: what goes on there at the same height is below, not the thing's own
 _SIDES_MIN: Final = 3  # of four, on which a support goes on; the fourth may be a wall's
 _COVERED_MIN: Final = 0.75  # of the cells of a side
+_WIDE_MIN: Final = 0.35  # of the cells of all sides: more than a wall along one of them
+_CUT_M: Final = 0.1  # a cut that shows a thing alone begins no farther from what the thing stands on
 _HANGS_M: Final = 0.8  # more air than this above the support: the thing hangs
 _POINTS_MIN: Final = 12
 _OUTLIERS_PCT: Final = 1.0
@@ -171,8 +130,9 @@ _OUTLIERS_PCT: Final = 1.0
 def fitted(box: PlacedBox, surface: SampledSurface, low: float, high: float, tighten: bool) -> PlacedBox | None:
     """A box on the same rectangle from what its thing stands on up to its top; None where there are no points.
 
-    Only points between the heights ``low`` and ``high`` count. What the thing stands on is the highest layer that goes
-    on around the rectangle on three of its sides, below its top; a thing with over 0.8 m of air below it hangs.
+    Only points between the heights ``low`` and ``high`` are the thing's. What it stands on is the highest layer that
+    goes on around the rectangle on three of its sides, below its top, at most 0.1 m below ``low``; where there is none,
+    beside other things or in a corner, the widest layer at ``low``. A thing with over 0.8 m of air below it hangs.
 
     Args:
         box: upright; its height is not used.
@@ -183,38 +143,42 @@ def fitted(box: PlacedBox, surface: SampledSurface, low: float, high: float, tig
     """
     axes, half = upright_axes(box.turn_deg), np.array(box.size) / 2
     near = np.abs(surface.points[:, :2] - np.array(box.center[:2])).max(axis=1) < half[:2].sum() + 2 * _RING_M[1]
-    near &= (surface.points[:, 2] >= low) & (surface.points[:, 2] <= high)
+    # What it stands on may lie a little below the cut that shows the thing itself.
+    near &= (surface.points[:, 2] >= low - _CUT_M) & (surface.points[:, 2] <= high)
     points = surface.points[near].astype(float)
     local = (points - np.array(box.center)) @ axes.T
     beyond = np.abs(local[:, :2]) - half[:2]
     inside = (beyond <= 0).all(axis=1)
+    inside &= points[:, 2] >= low
     height = points[inside, 2]
     if len(height) < _POINTS_MIN:
         return None
     highest = float(np.percentile(height, 100 - _OUTLIERS_PCT / 2))
     ring = (beyond > _RING_M[0]).any(axis=1) & (beyond <= _RING_M[1]).all(axis=1)
-    support = _support(local[ring], beyond[ring], points[ring, 2], half, highest)
-    floor = max(low, surface.floor)
-    bottom = floor if support is None else support
-    top = max(highest, bottom + _LAYER_M)
-    above = height > bottom + _LAYER_M
+    support = _support(local[ring], beyond[ring], points[ring, 2], half, highest, low)
+    ground = surface.floor if low - surface.floor <= _CUT_M else low
+    bottom = ground if support is None else support
+    top = max(highest, bottom + LAYER_M)
+    above = height > bottom + LAYER_M
     lowest = float(np.percentile(height[above], _OUTLIERS_PCT)) if above.any() else bottom
     if lowest - bottom > _HANGS_M:
-        bottom = lowest
+        bottom, top = lowest, max(top, lowest + LAYER_M)
     center, size = np.array(box.center), np.array(box.size)
     if tighten:
-        part = local[inside][height > bottom + _LAYER_M]
+        part = local[inside][height > bottom + LAYER_M]
         if len(part) >= _POINTS_MIN:
             least, most = np.percentile(part[:, :2], (_OUTLIERS_PCT, 100 - _OUTLIERS_PCT), axis=0)
             center[:2] += (least + most) / 2 @ axes[:2, :2]
-            size[:2] = np.maximum(most - least, _LAYER_M)
+            size[:2] = np.maximum(most - least, LAYER_M)
     center[2], size[2] = (bottom + top) / 2, top - bottom
     told = {"center": center.round(4).tolist(), "size": size.round(4).tolist()}
     return PlacedBox.model_validate(box.model_dump() | told)
 
 
-def _support(local: FloatArray, beyond: FloatArray, height: FloatArray, half: FloatArray, below: float) -> float | None:
-    """Height of the highest layer of the points around a rectangle that goes on along three sides of it."""
+def _support(
+    local: FloatArray, beyond: FloatArray, height: FloatArray, half: FloatArray, below: float, cut: float
+) -> float | None:
+    """Height of the highest layer around a rectangle that goes on along three sides, else of the widest at the cut."""
     found = height < below
     local, beyond, height = local[found], beyond[found], height[found]
     if not len(height):
@@ -223,7 +187,7 @@ def _support(local: FloatArray, beyond: FloatArray, height: FloatArray, half: Fl
     side = 2 * along + (np.take_along_axis(local, along[:, None], axis=1)[:, 0] > 0)
     other = np.take_along_axis(local, 1 - along[:, None], axis=1)[:, 0]
     low = height.min()
-    bin_ = np.floor((height - low) / _LAYER_M).astype(np.intp)
+    bin_ = np.floor((height - low) / LAYER_M).astype(np.intp)
     cell = np.floor(other / _CELL_M).astype(np.intp)
     cell -= cell.min()
     # Each layer is two bins thick, so that a level surface at a bin's edge is not cut in two.
@@ -231,8 +195,12 @@ def _support(local: FloatArray, beyond: FloatArray, height: FloatArray, half: Fl
     filled = np.unique(np.stack([layer, np.tile(side, 2), np.tile(cell, 2)]), axis=1)
     count = np.zeros((int(layer.max()) + 1, 4))
     np.add.at(count, (filled[0], filled[1]), 1)
-    needed = np.maximum(2 * half[[1, 1, 0, 0]] / _CELL_M * _COVERED_MIN, 1)
-    layers = np.flatnonzero((count >= needed).sum(axis=1) >= _SIDES_MIN)
+    around = 2 * half[[1, 1, 0, 0]] / _CELL_M
+    layers = np.flatnonzero((count >= np.maximum(around * _COVERED_MIN, 1)).sum(axis=1) >= _SIDES_MIN)
+    if not len(layers):
+        at_cut = np.abs(low + (np.arange(len(count)) + 1) * LAYER_M - cut) <= _CUT_M
+        share = np.where(at_cut, np.minimum(count / np.maximum(around, 1), 1).mean(axis=1), 0.0)
+        layers = np.flatnonzero(share >= max(_WIDE_MIN, share.max()))
     if not len(layers):
         return None
     best = int(layers[-1])
@@ -323,7 +291,7 @@ def _samples(box: PlacedBox, surface: SampledSurface) -> FloatArray:
     """Points of the surface in a box, without what it stands on; where there are few, a grid of 5 x 5 x 5 in it."""
     half = np.array(box.size) / 2
     local = (surface.points.astype(float) - np.array(box.center)) @ box.rows.T
-    inside = (np.abs(local) <= half).all(axis=1) & (local[:, 2] > min(_LAYER_M - half[2], half[2] / 2))
+    inside = (np.abs(local) <= half).all(axis=1) & (local[:, 2] > min(LAYER_M - half[2], half[2] / 2))
     points = surface.points[inside].astype(float)
     if len(points) >= _POINTS_MIN:
         return points[:: -(-len(points) // _SAMPLES)]

@@ -7,10 +7,12 @@ from typing import Final
 
 import numpy as np
 
-from pipeline.core.arrays import FloatArray
+from pipeline.core.arrays import FloatArray, IntArray
 from pipeline.core.findings import Findings, doubt
 from pipeline.formats.ply import PlyError, PlyMesh, parse_ply
 from pipeline.geometry.areas import ROOM_ALPHA_PER_M, room_area
+from pipeline.geometry.floors import FloorGrid, seen_floor
+from pipeline.geometry.scans import SceneGeometry
 from pipeline.reading.files import SceneFiles
 from pipeline.worlds.indoor.facts import Room
 from pipeline.worlds.indoor.readers.box_fit import fit_minimal
@@ -94,3 +96,60 @@ def measure_room(vertices: FloatArray, findings: Findings) -> Room:
         findings.add(doubt("incomplete_floor", "room", message, remedy, holes, HOLES_MAX, "share"))
     floor = tuple(tuple((float(a), float(b)) for a, b in ring) for ring in shape.outlines)
     return Room(area_m2=shape.area_m2, area_method=AREA_METHOD, center=(x, y, z), floor=floor)
+
+
+POINTS: Final = 400_000  # of a surface: 6 MB to the browser of the label page
+LAYER_M: Final = 0.025
+_STRIDE: Final = np.array([0.7548776662466927, 0.5698402909980532])  # whose multiples cover a square evenly (R2)
+
+
+def sampled(mesh: PlyMesh | SceneGeometry) -> tuple[FloatArray, FloatArray, float, float, IntArray]:
+    """Points spread evenly over triangles, their light from above, spacing, turn of walls, and nearest vertices."""
+    a, b, c = (mesh.vertices[mesh.faces[:, i]] for i in range(3))
+    cross = np.cross(b - a, c - a)
+    double = np.linalg.norm(cross, axis=1)
+    normal = cross / np.maximum(double, 1e-12)[:, None]
+    upto = np.cumsum(double)
+    if upto[-1] <= 0:  # triangles without area
+        count = len(mesh.vertices)
+        return mesh.vertices, np.full(count, 0.5), cloud_spacing_m(mesh.vertices), 0.0, np.arange(count)
+    at = (np.arange(POINTS) + 0.5) / POINTS * upto[-1]
+    of = np.minimum(np.searchsorted(upto, at), len(upto) - 1)
+    u, v = (np.arange(POINTS)[:, None] * _STRIDE % 1.0).T
+    u, v = np.where(u + v > 1, 1 - u, u)[:, None], np.where(u + v > 1, 1 - v, v)[:, None]
+    points = a[of] + u * (b - a)[of] + v * (c - a)[of]
+    light = 0.35 + 0.65 * np.abs(normal[of] @ np.array([0.25, 0.4, 0.88]))
+    wall = np.abs(normal[:, 2]) < 0.2
+    angle = np.arctan2(normal[wall, 1], normal[wall, 0])
+    turn = np.angle((double[wall] * np.exp(4j * angle)).sum()) / 4 if wall.any() else 0.0
+    corner = np.argmax(np.concatenate([1 - u - v, u, v], axis=1), axis=1)
+    spacing_m = float(np.sqrt(upto[-1] / 2 / POINTS))
+    return points, light, spacing_m, float(np.degrees(turn)), mesh.faces[of, corner]
+
+
+def floor_height(points: FloatArray) -> float:
+    """Height of the lowest layer that has a fifth of the points of the fullest one."""
+    height = points[:, 2]
+    place = np.floor((height - height.min()) / LAYER_M).astype(np.intp)
+    layer = np.bincount(place)
+    lowest = int((layer >= layer.max() / 5).argmax())
+    while lowest + 1 < len(layer) and layer[lowest + 1] > layer[lowest]:  # its edge first, then its middle
+        lowest += 1
+    return float(np.median(height[np.abs(place - lowest) <= 1]))
+
+
+def cloud_spacing_m(points: FloatArray) -> float:
+    """About what lies between neighbours of a cloud, by how many cells of 10 cm it fills."""
+    cells = len(np.unique(np.floor(points / 0.1).astype(np.int64), axis=0))
+    return float(0.1 / np.sqrt(max(1.0, len(points) / cells)))
+
+
+def walkable_floor(mesh: PlyMesh, floor_known: bool) -> FloorGrid:
+    """Where a body can walk by what was scanned: over floor, with nothing above it up to the body's height.
+
+    Args:
+        mesh: of the scan, metres, z up; its vertices alone where it has no faces.
+        floor_known: whether the floor's outline is stated; else only floor that was scanned can be walked on.
+    """
+    points = sampled(mesh)[0] if len(mesh.faces) else mesh.vertices
+    return seen_floor(points, floor_height(points), floor_known)

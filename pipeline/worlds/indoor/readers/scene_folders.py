@@ -32,7 +32,7 @@ from pipeline.reading.files import Listing, SceneFiles
 from pipeline.reading.folders import Layout, list_scenes
 from pipeline.reading.footage import Footage, movie_footage
 from pipeline.reading.reader import NO_DEPTH, NO_SCENE, NO_SIGHT, NO_VIDEO, ExpectedFile, Reader
-from pipeline.worlds.indoor.facts import SCALE, UPRIGHT, IndoorScene, Room, Scan
+from pipeline.worlds.indoor.facts import SCALE, UPRIGHT, IndoorScene, Room, Scan, SeenFloor
 from pipeline.worlds.indoor.readers.capture_checks import check_capture
 from pipeline.worlds.indoor.readers.categories import load_curation, normal
 from pipeline.worlds.indoor.readers.frames import (
@@ -40,7 +40,7 @@ from pipeline.worlds.indoor.readers.frames import (
     no_frames,
     upright_turn,
 )
-from pipeline.worlds.indoor.readers.meshes import check_extent, measure_room, ply_mesh
+from pipeline.worlds.indoor.readers.meshes import check_extent, measure_room, ply_mesh, walkable_floor
 from pipeline.worlds.indoor.readers.objects import (
     GROWN_M,
     Instance,
@@ -182,6 +182,9 @@ class SceneFolders(Reader):
             turn = upright_turn(frames.world_T_camera)
             video = film.video and film.video.model_copy(update={"turn_deg": turn[0] if turn else 0})
         room = _room(document, axes, mesh, findings)
+        if mesh is not None and room.floor:
+            walkable = walkable_floor(mesh, floor_known=document.outline is not None)
+            room = room.model_copy(update={"seen_floor": SeenFloor.of(walkable)})
         files.raise_faults(files.path / FILE, findings)
         facts = Scan(objects=objects, counts=counts, room=room)
         return files.scene_of(IndoorScene, self, "annotated", facts, findings, video)
@@ -212,7 +215,7 @@ def mesh_of(files: SceneFiles, findings: Findings) -> PlyMesh | None:
 
 def _instances(document: SceneDocument, axes: Axes, findings: Findings) -> list[Instance]:
     """The objects in the world frame; what is wrong with their boxes becomes a fault."""
-    instances = []
+    instances: list[Instance] = []
     for number, item in enumerate(document.objects):
         category = normal(item.label)
         what = f"{item.label} (object {number})"
@@ -233,7 +236,8 @@ def _instances(document: SceneDocument, axes: Axes, findings: Findings) -> list[
         }
         box = check_box(raw, what, category, findings)
         if box is not None:
-            instances.append(Instance(number, item.label, category, box, None))
+            alike = sum(other.category == category for other in instances)
+            instances.append(Instance(alike + 1, item.label, category, box, None))  # as the label page numbers them
     return instances
 
 
@@ -296,7 +300,8 @@ def _check_labels(document: SceneDocument, counts: dict[str, int], findings: Fin
     if unknown:
         more = f" and {len(unknown) - NAMED} more" if len(unknown) > NAMED else ""
         message = f"no usual size is known of {', '.join(unknown[:NAMED])}{more}: wrong sizes of these are not noticed"
-        findings.add(note("no_usual_size", "labels", message, "none is needed", len(unknown), 0, "labels"))
+        remedy = "check these sizes: does each box hold all of its thing from every side on the page of scan2qa label?"
+        findings.add(note("no_usual_size", "labels", message, remedy, len(unknown), 0, "labels"))
     for remark in document.remarks:
         findings.add(note("remark", FILE, remark, "said by whoever wrote the file; none is needed"))
 

@@ -15,10 +15,11 @@ from pipeline.benchmarks.vsi.rules import PROFILES, STRICT, Rules
 from pipeline.benchmarks.vsi.tasks.route import RoutePlanning
 from pipeline.core.tables import asked_in
 from pipeline.core.templates import Operands
+from pipeline.geometry.floors import seen_floor
 from pipeline.questions.arrays import ANNOTATED, WRITTEN
 from pipeline.questions.published import Published
 from pipeline.questions.selection import select
-from pipeline.worlds.indoor.facts import IndoorScene, Route
+from pipeline.worlds.indoor.facts import IndoorScene, Route, SeenFloor
 from pipeline.worlds.indoor.view import IndoorView
 from tests.conftest import make_scene, watched
 from tests.tables import candidates
@@ -369,3 +370,32 @@ def test_no_route_leads_to_what_hangs_above_ones_head() -> None:
     table = TASK.candidates(IndoorView(scene, STRICT))
     told = {row["reason"]: (row["measured"], row["limit"]) for row in table.to_pylist() if "clock" in row["operands"]}
     assert told["above_the_body"] == (2.0, 1.5)
+
+
+def test_no_route_leads_over_a_counter_without_a_box() -> None:
+    """The things stand on a counter 0.9 m high that nobody drew; between it and a sofa lies floor that was scanned."""
+    steps = np.arange(-2.0, 2.0, 0.02) + 0.01
+    x, y = (grid.ravel() for grid in np.meshgrid(steps, steps))
+    points = np.stack([x, y, np.where(y > 1.0, 0.9, 0.0)], axis=1)
+    objects: list[Placed] = [
+        ("box", (-1.2, 1.5, 1.0), (0.2, 0.2, 0.2), 0),
+        ("book", (1.2, 1.5, 1.0), (0.2, 0.2, 0.2), 0),
+        ("sofa", (-1.2, 0.0, 0.4), (0.6, 0.6, 0.8), 0),
+        ("bin", (1.2, 0.0, 0.3), (0.3, 0.3, 0.6), 0),
+    ]
+    scene = on_floor(make_scene(objects, area=16), ((-2.0, -2.0), (2.0, -2.0), (2.0, 2.0), (-2.0, 2.0)))
+    assert asked(scene, "box", "sofa", "book")[1]["failed"] == -1  # by the outline alone
+
+    def scanned(floor_known: bool, shown: np.ndarray) -> dict[tuple[str, ...], tuple[object, ...]]:
+        seen = SeenFloor.of(seen_floor(shown, 0.0, floor_known))
+        assert np.array_equal(seen.grid().walkable, seen_floor(shown, 0.0, floor_known).walkable)
+        own = scene.with_facts(room=scene.facts.room.model_copy(update={"seen_floor": seen}))
+        table = TASK.candidates(IndoorView(own, STRICT)).to_pylist()
+        found = {tuple(row["operands"]): (row["reason"], row["limit"]) for row in table}
+        return {way: found[way] for way in (along, across)}
+
+    along, across = ("box", "sofa", "book"), ("sofa", "box", "bin")
+    assert scanned(False, points) == {along: ("floor_not_seen", 0.0), across: (None, None)}
+    amid = np.abs(x) < 0.3  # where nothing was scanned, nobody knows what stands there
+    assert scanned(False, points[~amid]) == {along: ("floor_not_seen", 0.0), across: ("floor_not_seen", 0.0)}
+    assert scanned(True, points[~amid]) == {along: ("floor_not_seen", 0.0), across: (None, None)}
