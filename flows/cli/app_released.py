@@ -417,6 +417,15 @@ def frames_verify(videos: Videos, release: OfRelease = None, json: Json = False)
     end(verify(videos, release))
 
 
+@frames_app.command("videos")
+def frames_videos(videos: Videos, release: OfRelease = None, json: Json = False) -> None:
+    """Checks whole videos and clips against the release: the same files, or others that show the same."""
+    configure_output(as_json=json)
+    from flows.cli.frames import verify_videos
+
+    end(verify_videos(videos, release))
+
+
 @frames_app.command("write")
 def frames_write(
     videos: Videos,

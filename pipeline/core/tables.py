@@ -132,6 +132,18 @@ FRAMES: Final = pa.schema(
         pa.field("sha256", pa.string()),  # of its pixels: RGB, 8 bits, row by row
     ]
 )
+VIDEO_FILES: Final = pa.schema(
+    [
+        pa.field("scene", pa.string()),
+        pa.field("file", pa.string()),  # below the folder of videos
+        pa.field("frames", pa.int32()),
+        pa.field("fps", pa.int32()),  # null: of a part, that of the whole
+        pa.field("bytes", pa.int64()),
+        pa.field("sha256", pa.string()),  # of the file
+        pa.field("frames_sha256", pa.string()),  # of its decoded pictures; null: it is a part of another one
+        pa.field("pictures", pa.list_(pa.string())),  # hashes of evenly spaced ones; null likewise
+    ]
+)
 TWINS: Final = pa.schema(
     [
         pa.field("id", pa.int64()),

@@ -7,11 +7,14 @@ import os
 import shutil
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Final, NamedTuple
+
+import pyarrow as pa
 
 from pipeline.core.errors import StoreError
 from pipeline.core.files import sha256_of_file, translate_os_errors
+from pipeline.core.tables import VIDEO_FILES
 
 DRAWINGS: Final = "pictures"  # folder of a release
 FOLDER: Final = "pictures"  # of a build
@@ -31,6 +34,19 @@ def media_of(results: Iterable[bytes], build: Path) -> Iterator[Media]:
     for raw in results:
         for one in json.loads(raw)["pictures"]:
             yield Media(one["file"], build / one["picture"], one["sha256"], frozenset(one["of"]))
+
+
+def videos_table(results: Iterable[bytes]) -> pa.Table:
+    """The videos (`tables.VIDEO_FILES`) that results of stages `video`, `bev_video` and `clip` name, by file."""
+    rows = []
+    for raw in results:
+        told = json.loads(raw)
+        for one in told.get("clips", [told] if told.get("video") else []):
+            file = PurePosixPath(one.get("video") or one["clip"])
+            below = file.relative_to(file.parts[0])
+            scene = "/".join(below.parts[:2]).removesuffix(".mp4")
+            rows.append(one | {"file": below.as_posix(), "scene": scene})
+    return pa.Table.from_pylist(sorted(rows, key=lambda row: str(row["file"])), schema=VIDEO_FILES)
 
 
 def drawings_of(raw: bytes, unit: str, build: Path, with_frames: bool) -> Iterator[Media]:

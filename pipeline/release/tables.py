@@ -22,6 +22,7 @@ from pipeline.core.tables import (
     TWIN,
     TWINS,
     UNCHECKED,
+    VIDEOS_TABLE,
     budget_of,
     unchecked_in,
 )
@@ -204,6 +205,8 @@ def columns_of(benchmark: Benchmark[Any, Any], folder: str) -> Mapping[str, str]
     splits = benchmark.columns.splits
     if folder == TWIN:
         return {**COLUMN_DOCS, **benchmark.columns.said, "frames": COLUMN_DOCS["shown"]}
+    if folder == VIDEOS_TABLE:
+        return {**COLUMN_DOCS, **{name: COLUMN_DOCS[f"video_{name}"] for name in ("scene", "sha256")}}
     if folder == MAPS:
         return {**benchmark.columns.said, "of": COLUMN_DOCS["map_of"]}
     is_public = folder in PUBLIC or budget_of(folder) is not None or (splits is not None and folder == splits.folder)

@@ -38,6 +38,8 @@ from pipeline.core.tables import (
     TWIN,
     TWINS,
     UNCHECKED,
+    VIDEO_FILES,
+    VIDEOS_TABLE,
     WITHOUT_VIDEO,
     asked_in,
     budget_folder,
@@ -131,6 +133,7 @@ class ReleaseInputs:
         whole: the scenes with their bulky facts too, one after the other.
         pictures: those of questions that other stages drew, one table per scene (`tables.PICTURES`).
         frames: the evenly spaced frames of all scenes' videos (`tables.FRAMES`).
+        videos: the delivered ones (`tables.VIDEO_FILES`).
         twins: those of the selected questions, and why others have none (`tables.TWINS`).
         media: those that another stage wrote as files.
         overview: draws the picture of the card.
@@ -146,6 +149,7 @@ class ReleaseInputs:
     pictures: Iterable[pa.Table] = ()
     frames: pa.Table = field(default_factory=FRAMES.empty_table)
     twins: pa.Table = field(default_factory=TWINS.empty_table)
+    videos: pa.Table = field(default_factory=VIDEO_FILES.empty_table)
     media: Iterable[Media] = ()
     overview: Overview | None = None
 
@@ -378,6 +382,8 @@ def _tables(
             tables[budget_folder(budget), split] = public(asked_in_budget(asked, found, budget), pruned)
     if inputs.frames.num_rows:
         tables[SAMPLED, split] = inputs.frames.sort_by([(name, "ascending") for name in ("scene", "budget", "k")])
+    if inputs.videos.num_rows:
+        tables[VIDEOS_TABLE, split] = inputs.videos
     tables |= {(name, split): table for name, table in twin_tables(asked, inputs.twins, public).items()}
     if records is not None and records.maps.num_rows:
         tables[MAPS, split] = public(records.maps, set()).append_column("of", records.maps["of"])

@@ -14,6 +14,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+import numpy as np
+
 from pipeline.core.files import write_atomically
 from pipeline.core.tables import TWIN, budget_folder
 from pipeline.core.video_spec import video_file
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 _LOSSLESS: Final = {"qp": "0", "preset": "veryfast", "threads": "1"}
 _PARAMETERS: Final = "threads=1:sliced-threads=0:mbtree=0:bframes=0"
 _FPS: Final = 1
+HASHED: Final = 16  # pictures of a video
 
 
 def digest_of(frame: av.VideoFrame) -> str:
@@ -49,6 +52,21 @@ def sampled_rows(path: Path, scene: str, fps: float, budgets: Iterable[int], fra
         for budget, own in chosen.items()
         for k, index in enumerate(own)
     ]
+
+
+def video_identity(path: Path, frames: int) -> dict[str, Any]:
+    """What a video shows, whatever its file: SHA-256 of its decoded planes, and hashes of evenly spaced pictures.
+
+    A hash has 64 bits, as 16 hexadecimal digits: of the picture in 9 x 8 grey pixels, whether each is brighter than the
+    one to its right (dHash). Raises VideoError where the video cannot be read.
+    """
+    planes, chosen, hashes = hashlib.sha256(), set(evenly_spaced(frames, HASHED).tolist()), []
+    for number, frame in enumerate(decoded_frames(path)):
+        planes.update(frame.to_ndarray().tobytes())
+        if number in chosen:
+            grey = frame.reformat(9, 8, "gray", interpolation="AREA", threads=1).to_ndarray()
+            hashes.append(np.packbits(grey[:, :-1] > grey[:, 1:]).tobytes().hex())
+    return {"frames_sha256": planes.hexdigest(), "pictures": hashes}
 
 
 def _digests(path: Path, wanted: set[int]) -> tuple[dict[int, str], int]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from pipeline.core.video_spec import VideoSpec, video_file
 from pipeline.engine.stage import Stage, StageContext
+from pipeline.rendering.sampled import video_identity
 from pipeline.rendering.video import encode, write_video
 from pipeline.stages.video import VIDEOS, is_whole, settings
 from pipeline.worlds.registry import WORLDS, read_scene
@@ -26,7 +27,9 @@ def run(context: StageContext) -> bytes:
     fps = round(film.fps)
     encoded = encode(film.frames(), fps, 0, VideoSpec(**context.settings["form"]))
     name = f"{VIDEOS}/{video_file(scene.id)}"
-    return json.dumps({"video": name, "fps": fps} | write_video(context.folder, name, encoded)).encode()
+    written = write_video(context.folder, name, encoded)
+    seen = video_identity(context.folder / name, encoded.frames)
+    return json.dumps({"video": name, "fps": fps} | written | seen).encode()
 
 
 def uses(config: BuildConfig, reader: Reader | None) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ from pipeline.engine.stage import STORE, Stage, StageContext
 from pipeline.engine.store import Store
 from pipeline.release.gates import Candidate, GateResult, judge
 from pipeline.release.history import RELEASES, PublishedRelease, latest, name_of, publish
-from pipeline.release.media import Media, dataset_of, drawings_of, media_of, pictures_of
+from pipeline.release.media import Media, dataset_of, drawings_of, media_of, pictures_of, videos_table
 from pipeline.release.terms import are_samples
 from pipeline.release.writer import Blind, Released, ReleaseInputs, release_is_whole, write_release
 from pipeline.rendering.overview import overview
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from pipeline.reading.reader import Reader
 
 
+_FILMED: Final = ("video", "bev_video", "clip")
 GATES: Final = "gates"  # key of the configuration, and of the settings
 
 
@@ -87,6 +88,7 @@ def run(context: StageContext) -> bytes:
             pictures=context.tables("landmark_pictures"),
             frames=pa.concat_tables([FRAMES.empty_table(), *context.tables("frames")]),
             twins=pa.concat_tables([TWINS.empty_table(), *context.tables("twins")]),
+            videos=videos_table(chain.from_iterable(context.all_bytes(stage) for stage in _FILMED)),
             media=chain(media_of(shown, context.folder), _drawings(context)),
             overview=draw,
         )
@@ -184,7 +186,7 @@ EXPORT: Final = Stage(
     run=run,
     unit="build",
     takes=("select", "describe", "views"),
-    may_take=("frames", "twins", "landmark_pictures", "figures", "blind", "filter", "prune", "review"),
+    may_take=(*_FILMED, "frames", "twins", "landmark_pictures", "figures", "blind", "filter", "prune", "review"),
     settings=settings,
     uses=uses,
     is_whole=is_whole,

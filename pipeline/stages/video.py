@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from pipeline.core.video_spec import VideoSpec, video_file
 from pipeline.engine.stage import Stage, StageContext
 from pipeline.rendering.media_files import is_there
+from pipeline.rendering.sampled import video_identity
 from pipeline.rendering.video import at_pace, encode, write_video
 from pipeline.worlds.registry import read_scene
 
@@ -30,7 +31,9 @@ def run(context: StageContext) -> bytes:
     turn = scene.video.turn_deg if scene.video else 0
     encoded = encode(at_pace(footage.frames(), footage.fps, fps), fps, turn, form)
     name = f"{VIDEOS}/{video_file(scene.id)}"
-    return json.dumps({"video": name, "fps": fps} | write_video(context.folder, name, encoded)).encode()
+    written = write_video(context.folder, name, encoded)
+    seen = video_identity(context.folder / name, encoded.frames)
+    return json.dumps({"video": name, "fps": fps} | written | seen).encode()
 
 
 def is_whole(result: bytes, folder: Path) -> bool:

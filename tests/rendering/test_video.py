@@ -12,7 +12,9 @@ import numpy as np
 import pytest
 
 from pipeline.core.video_spec import VideoSpec
+from pipeline.release.contamination import NEAR_BITS
 from pipeline.rendering.clip import clip
+from pipeline.rendering.sampled import video_identity
 from pipeline.rendering.video import at_pace, encode, fit
 
 BARS = VideoSpec(size=(640, 480))
@@ -42,6 +44,22 @@ def test_size_pace_and_codec() -> None:
 
 def test_the_same_frames_give_the_same_bytes() -> None:
     assert encode((picture(i) for i in range(6)), 30, 90, BARS) == encode((picture(i) for i in range(6)), 30, 90, BARS)
+
+
+def test_pictures_are_known_again_in_another_encoding_and_size_and_others_are_not(tmp_path: Path) -> None:
+    def hashes(name: str, film: Iterator[np.ndarray], form: VideoSpec) -> list[int]:
+        (tmp_path / name).write_bytes(encode(film, 24, 0, form).raw)
+        return [int(one, 16) for one in video_identity(tmp_path / name, 4)["pictures"]]
+
+    noise = np.random.default_rng(1).integers(0, 255, (2, 4, 6, 8, 3)).astype(np.uint8)
+    own, other = ([image.repeat(20, 0).repeat(20, 1) for image in film] for film in noise)
+    first = hashes("a.mp4", iter(own), VideoSpec(size=(160, 120)))
+    again = hashes("b.mp4", iter(own), VideoSpec(size=(320, 240)))
+    assert max((a ^ b).bit_count() for a, b in zip(first, again, strict=True)) <= NEAR_BITS
+    assert (
+        min((a ^ b).bit_count() for a in first for b in hashes("c.mp4", iter(other), VideoSpec(size=(160, 120))))
+        > NEAR_BITS
+    )
 
 
 @pytest.mark.parametrize(

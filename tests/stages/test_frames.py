@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from flows.cli.frames import verify_videos
 from pipeline.engine.config import build_config
-from pipeline.rendering.sampled import sampled_rows
+from pipeline.rendering.sampled import HASHED, sampled_rows
 from pipeline.stages.builder import Builder
 from pipeline.worlds.indoor.facts import IndoorScene
 from tests.builds import UNASKED, results_of, rows_of
@@ -16,7 +18,9 @@ from tests.worlds.indoor.readers.test_scene_folders import write
 
 
 @pytest.mark.slow
-def test_frames_are_those_examined_or_the_scene_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_frames_are_those_examined_or_the_scene_is_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     coarse = {"indoor": {"frames_per_second": 5.0, "width": 80, "height": 60, "min_pixels": 5, "budgets": [4, 16]}}
     given = {"build": "vsi", "benchmark": "vsi", "roots": {"scene": write(tmp_path / "scenes")}, "observe": coarse}
     config, out = build_config(given | UNASKED | {"gates": {"scenes": 0.0, "questions": 0.0}}), tmp_path / "out"
@@ -29,6 +33,19 @@ def test_frames_are_those_examined_or_the_scene_is_left_out(tmp_path: Path, monk
         named.setdefault(row["budget"], []).append(row["index"])
     assert named == examined
     assert examined[4] == [0, 23, 47, 71]  # of 12 pictures at 5 a second, delivered at 30
+
+    (film,) = rows_of(next((out / "release" / "videos").iterdir()))
+    path = out / "videos" / film["file"]
+    assert (film["scene"], film["file"], film["frames"], film["fps"]) == ("scene/room", "scene/room.mp4", 72, 30)
+    assert film["sha256"] == hashlib.sha256(path.read_bytes()).hexdigest()
+    assert len(film["pictures"]) == HASHED
+    assert verify_videos(out / "videos", None)
+    path.write_bytes(path.read_bytes() + (8).to_bytes(4, "big") + b"free")  # a box that holds nothing
+    assert verify_videos(out / "videos", None)
+    assert "1 of 1 videos are those of the release (1 in another file)" in capsys.readouterr().out
+    path.unlink()
+    assert not verify_videos(out / "videos", None)
+    assert "is missing" in capsys.readouterr().out
 
     def later(*terms: Any) -> list[dict[str, Any]]:  # as if the recording had held one frame more than it states
         return [row | {"index": row["index"] + (row["k"] == 3)} for row in sampled_rows(*terms)]
