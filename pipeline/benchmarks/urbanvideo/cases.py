@@ -21,7 +21,6 @@ from pipeline.core.identity import digest, rng_for
 from pipeline.core.schema import Rejection
 from pipeline.core.templates import Operands
 from pipeline.questions.cases import WRONG_MIN, Case, CaseTask
-from pipeline.questions.rules import make_rejection
 from pipeline.questions.selection import SAME_FACT, times_held
 from pipeline.questions.task import Choice, Form
 from pipeline.worlds.flight.steps import GENERAL, Actions, CaptionStep, covers, overlap, phrase
@@ -186,18 +185,6 @@ def unnameable(view: UrbanView) -> Iterator[FlightCase]:
         case = FlightCase(name)
         case.refuse(rejection.reason, rejection.measured, rejection.limit, rejection.unit)
         yield case
-
-
-def route_told(view: UrbanView) -> bool:
-    """Whether questions about this flight print the route that its pilot was given; drawn for each flight."""
-    if not view.flight.route or view.obstacle(frozenset(("route",))) is not None:
-        return False
-    return float(rng_for(view.scene.id, "navigation route").random()) < view.rules.routes_told
-
-
-def told_by_route(view: UrbanView) -> Rejection | None:
-    """Why what the drone did is not asked: a printed route tells it."""
-    return make_rejection("told_by_the_route") if route_told(view) else None
 
 
 def goal_of(view: UrbanView) -> int:

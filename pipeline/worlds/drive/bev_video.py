@@ -59,7 +59,7 @@ class _DriveVideo:
         """The picture of one time."""
         view, raster = self.view, Raster(self.base.image)
         own, yaw = view.ego_m[index, :2], view.ego_yaw_deg[index]
-        categories: list[str] = []
+        categories, lit = list[str](), False
         if np.isfinite([*own, yaw]).all():
 
             def place(points: FloatArray) -> FloatArray:
@@ -69,6 +69,7 @@ class _DriveVideo:
             if view.facts.frame == "world":
                 self._ground(raster, own, place)
             categories = self._actors(raster, index, place)
+            lit = bool(((place(self.lights) >= 0) & (place(self.lights) <= (WIDE, SIZE[1]))).all(-1).any())
             self._own(raster, index, place)
         else:
             raster.text((WIDE / 2 - 60, SIZE[1] / 2), "our place is not known")
@@ -76,6 +77,10 @@ class _DriveVideo:
         for n, category in enumerate(categories[:_LEGEND]):
             raster.box(WIDE + 10, 12 + n * _LINE, WIDE + 20, 22 + n * _LINE, COLOURS[category])
             raster.text((WIDE + 28, 10 + n * _LINE), category)
+        if lit:
+            below = 17 + min(len(categories), _LEGEND) * _LINE
+            raster.dot(np.array([WIDE + 15.0, below]), 4, INK["edge"], INK["text"])
+            raster.text((WIDE + 28, below - 7), "traffic light")
         raster.line(np.array([[WIDE + 10, 300.0], [WIDE + 10 + SCALE_M * PX_PER_M, 300.0]]), INK["text"], 3)
         raster.text((WIDE + 48, 293), f"{SCALE_M:g} m")
         raster.text((WIDE + 10, 312), "heading up")

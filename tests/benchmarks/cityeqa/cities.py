@@ -25,6 +25,7 @@ from pipeline.samples.common.city_plan import CityPlan
 from pipeline.samples.registry import SAMPLES
 from pipeline.worlds.city.facts import CityScene
 from pipeline.worlds.registry import READERS
+from tests.options import option_faults
 from tests.oracles.city_answers import answer, shape, targets
 
 
@@ -49,6 +50,7 @@ def tasks_of(scene: CityScene, rules: CityRules, *categories: str) -> tuple[list
         found = task.candidates(view)
         selected = select(found, CITYEQA.by_name(), 10_000)
         asked = asked_in(selected)
+        assert not option_faults(asked.to_pylist())
         raws = [tuple(operands[:-2]) for operands in asked.column("operands").to_pylist()]
         rows += [row | {"raw": raw} for row, raw in zip(COLUMNS.table(asked, ()).to_pylist(), raws, strict=True)]
         refused += [row for row in found.to_pylist() if row["reason"] is not None]

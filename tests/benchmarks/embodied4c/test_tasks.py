@@ -16,13 +16,17 @@ from pipeline.benchmarks.embodied4c.kinds import DRIVING
 from pipeline.benchmarks.embodied4c.rules import ExamRules
 from pipeline.benchmarks.embodied4c.tasks import EXAM_TASKS, ExamTask
 from pipeline.core.findings import doubt
+from pipeline.core.tables import CANDIDATES, asked_in
+from pipeline.questions.selection import select
 from pipeline.questions.task import Number
 from pipeline.reading.files import SceneFiles
 from pipeline.samples.drive.write import write_drives
 from pipeline.worlds.drive.readers.argoverse2 import Argoverse2
+from tests.benchmarks.embodied4c import logs
 from tests.benchmarks.embodied4c.planted import limits_of, limits_stated
+from tests.options import option_faults
 from tests.oracles.exam_answers import Log
-from tests.oracles.exam_check import answered_again, open_exam
+from tests.oracles.exam_check import answered_again, asked_of, open_exam
 
 
 def candidates(root: Path, **rules: Any) -> dict[str, list[dict[str, Any]]]:
@@ -62,6 +66,17 @@ def test_the_oracle_would_notice(drives: Path, rows: dict[str, list[dict[str, An
     ]
     n, wrong = answered_again(spoilt, Log(drives / folder).answer)
     assert n == len(wrong) > 100
+
+
+def test_options_are_possible(rows: dict[str, list[dict[str, Any]]]) -> None:
+    """Of a drive, a flight and an arm: also those that guessers are offered of numbers."""
+    found = [pa.Table.from_pylist(next(iter(rows.values())), schema=CANDIDATES)]
+    for scene in (logs.flight(0), logs.episodes(1)[0]):
+        found.append(pa.Table.from_pylist(asked_of(scene), schema=CANDIDATES))
+    for table in found:
+        asked = asked_in(select(table, EXAM_TASKS, 24)).to_pylist()
+        assert len(asked) > 20
+        assert not option_faults(asked)
 
 
 def test_questions_are_worded_whole_and_stand_within_their_log(rows: dict[str, list[dict[str, Any]]]) -> None:

@@ -25,6 +25,7 @@ from pipeline.core.tables import asked_in
 from pipeline.core.templates import load_table
 from pipeline.worlds.panorama.facts import PanoramaScene
 from tests.benchmarks.ergeobench.made import asked, scene, seen, selected, street, tables
+from tests.options import option_faults
 from tests.oracles.panorama_answers import answers, bare
 from tests.oracles.sphere_dots import box_in
 
@@ -75,6 +76,10 @@ def test_of_the_same_words_each_answer_is_right_as_often() -> None:
     for key, counts in found.items():
         assert set(counts) == set(key[-1]), key
         assert len(set(counts.values())) == 1, key
+
+
+def test_options_are_possible() -> None:
+    assert not option_faults(asked_in(of_street(0)).to_pylist())
 
 
 def test_ids_do_not_follow_the_order_and_answers_do_not_follow_the_turn_of_the_picture() -> None:

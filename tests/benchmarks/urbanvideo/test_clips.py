@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from pipeline.benchmarks.urbanvideo.benchmark import URBANVIDEO
-from pipeline.benchmarks.urbanvideo.cases import FlightCase, route_told
+from pipeline.benchmarks.urbanvideo.cases import FlightCase
 from pipeline.benchmarks.urbanvideo.rules import UrbanRules
 from pipeline.benchmarks.urbanvideo.tasks.registry import URBAN_TASKS
+from pipeline.benchmarks.urbanvideo.tasks.sequence import route_told
 from pipeline.core.tables import CANDIDATES, asked_in
 from pipeline.core.video_spec import video_file
 from pipeline.questions.selection import select
@@ -114,6 +115,9 @@ def test_what_a_route_tells_is_refused_by_name() -> None:
     assert found["reason"] == "told_by_the_route"
     (found,) = rows(scene, "Progress Evaluation", routes_told=0.0)
     assert found["reason"] == "route_tells_other_answers"
+    # Where no question prints the route (it is not flown as it says, all movements are short), it tells nothing.
+    short = [(name, 1.5, amount) for name, _, amount in MOVES]
+    assert rows(flight(motion(short), route=ROUTE[1:]), "Sequence Recall", routes_told=1.0)[0]["role"] is None
 
 
 @pytest.mark.parametrize("seed", range(3))

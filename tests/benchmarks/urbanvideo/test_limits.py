@@ -418,11 +418,12 @@ def test_a_map_that_is_its_own_mirror_image() -> None:
 
 COLUMNS = ("t_s", "enu_m", "height_m", "heading_deg", "course_deg", "pitch_deg", "part")
 STEPS = [("ascend", 5, 10), ("fly forward", 5, 50), ("turn left", 5, 90), ("fly left", 5, 30)]
+FLOWN = [name for name, *_ in STEPS]  # as a route tells it
 
 
 @pytest.mark.parametrize(("margin", "reason"), [(1.19, "step_unclear"), (1.21, None)])
 def test_movements_are_clear(margin: float, reason: str | None) -> None:
-    scene = flight(motion(STEPS, margin=margin), route=["somewhere"])
+    scene = flight(motion(STEPS, margin=margin), route=FLOWN)
     tasks = ("Trajectory Captioning", "Sequence Recall", "Action Generation")
     assert {r["reason"] for task in tasks for r in judged(scene, task)} == {reason}
 
@@ -436,7 +437,7 @@ def test_nothing_lies_between_two_movements(pause: float, reason: str | None) ->
 
 @pytest.mark.parametrize(("shown", "reason"), [(19.6, None), (19.4, "step_cut_off")])
 def test_movements_end_within_the_video(shown: float, reason: str | None) -> None:
-    scene = flight(motion(STEPS), route=["somewhere"], video_s=shown)
+    scene = flight(motion(STEPS), route=FLOWN, video_s=shown)
     assert row(scene, "Sequence Recall", "turning left")["reason"] == reason
     assert row(scene, "Sequence Recall", "ascending")["reason"] is None
     (turning,) = (r for r in judged(scene, "Action Generation") if 10 < r["until_s"] < 15)

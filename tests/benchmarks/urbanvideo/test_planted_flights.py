@@ -29,6 +29,7 @@ from pipeline.worlds.flight.facts import FlightMotion, FlightScene, Segment
 from pipeline.worlds.flight.observe.flight import COMPASS
 from tests.bench.leaks import CAP
 from tests.builds import UNASKED, release_of, results_of, rows_of
+from tests.options import option_faults
 from tests.oracles.flight_answers import JUDGES, Fields, actions, called, filmed, judge, until
 from tests.oracles.sample_flights import (
     OracleSegment,
@@ -104,6 +105,19 @@ def test_the_tasks_have_about_the_shares_of_the_paper(built: Built) -> None:
     for task in FACTS:
         fair = built.capped.total() * URBAN_TASKS[task].share / sum(URBAN_TASKS[name].share for name in FACTS)
         assert fair // 3 <= built.capped[task] <= max(3 * fair, len(IDS)), (task, built.capped)
+
+
+def test_options_are_possible_and_name_what_the_video_has_shown(built: Built) -> None:
+    assert not option_faults(built.questions)
+    for question in built.questions:
+        flight = question["scene"].removeprefix(f"{DATASET}/")
+        marks, end_s = built.scenes[flight].facts.landmarks, question["until_s"] or math.inf
+        since = {view.landmark: view.intervals for view in motion_of(built, flight).views or ()}
+        labels = {mark.label: i for i, mark in enumerate(marks) if mark.label}
+        naming = re.compile("|".join(map(re.escape, sorted(labels, key=lambda label: (-len(label), label)))))
+        for option in question["options"] if since else ():
+            for label in naming.findall(option):
+                assert any(start <= end_s for start, _ in since.get(labels[label], ())), (option, question["text"])
 
 
 def motion_of(built: Built, flight: str) -> FlightMotion:

@@ -11,6 +11,7 @@ import pytest
 
 from pipeline.benchmarks.vsi.tasks.registry import ASKED
 from pipeline.core.parquet import read_table
+from pipeline.core.tables import asked_in
 from pipeline.engine.config import build_config
 from pipeline.engine.manifest import Outcome
 from pipeline.geometry.boxes import closest_distance_m, stack
@@ -19,6 +20,7 @@ from pipeline.stages.builder import Builder
 from pipeline.worlds.indoor.facts import IndoorScene
 from tests.builds import UNASKED, results_of
 from tests.conftest import Samples
+from tests.options import option_faults
 
 PIXELS = round(SEEN_SHARE * 160 * 120)
 FRAME_S = 1 / 3  # the samples' own pace; one frame a second is examined, the others where something appears
@@ -31,6 +33,7 @@ class Built:
     scenes: dict[str, IndoorScene]
     questions: list[dict[str, Any]]
     candidates: list[dict[str, Any]]
+    selected: list[dict[str, Any]]
 
 
 @pytest.fixture(scope="module")
@@ -52,8 +55,11 @@ def built(samples: Samples, tmp_path_factory: pytest.TempPathFactory) -> Built:
         unit: IndoorScene.model_validate_json(raw) for (stage, unit), raw in results.items() if stage == "observe"
     }
     rows = [row for (stage, _), raw in results.items() if stage == "generate" for row in read_table(raw).to_pylist()]
+    selected = [
+        row for (stage, _), raw in results.items() if stage == "select" for row in asked_in(read_table(raw)).to_pylist()
+    ]
     table = folder / "out" / "release" / "provenance" / "test-00000-of-00001.parquet"
-    return Built(samples.truth, outcome, scenes, read_table(table.read_bytes()).to_pylist(), rows)
+    return Built(samples.truth, outcome, scenes, read_table(table.read_bytes()).to_pylist(), rows, selected)
 
 
 def pairs(scene: IndoorScene, truth: SceneTruth) -> list[tuple[int, int]]:
@@ -85,6 +91,15 @@ def test_every_object_once_with_its_size(built: Built) -> None:
             found, box = scene.facts.objects[number].box, truth.objects[planted].box
             assert sorted(found.lengths) == pytest.approx(sorted(box.lengths), abs=0.01), (name, box)
             assert found.center == pytest.approx(box.center, abs=0.01), (name, box)
+
+
+def test_options_are_possible_and_name_what_is_there(built: Built) -> None:
+    assert not option_faults(built.selected)
+    for row in built.selected:
+        if row["task"].startswith(("object_rel_distance", "obj_appearance_order")):
+            there = {item.category for item in built.scenes[row["scene"]].facts.objects}
+            named = {name for option in row["options"] for name in option.split(". ", 1)[1].split(", ")}
+            assert named <= there, row
 
 
 def test_counts_are_exact(built: Built) -> None:

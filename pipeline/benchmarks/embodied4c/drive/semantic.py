@@ -135,6 +135,7 @@ def size(view: DriveExam) -> Iterator[ExamCase]:
             continue  # a car is 4.5 m long, and no look is needed to say so
         one = case(view, "at_size", moment, (ref.key, "length"), ref, thing=ref.said, dimension="length")
         mark_all(view, one, ref)
+        one.facts = (f"length of {view.ids[ref.actor]}",)  # whatever it is called
         yield number(one, float(view.size_m[ref.actor, 0]), "m")
 
 
@@ -206,6 +207,8 @@ def larger(view: DriveExam) -> Iterator[ExamCase]:
                 mark_all(view, one, first, second)
                 larger = first if is_first else second
                 one.traits, one.guess = (more, first.kind), larger.side
+                pair_ids = sorted(str(view.ids[ref.actor]) for ref in (first, second))
+                one.facts = (f"{more} of {' and '.join(pair_ids)}",)  # at whatever side they are by then
                 told = larger.side.removesuffix(" of the ego vehicle")
                 accepted = (f"the {larger.kind} {larger.side}", larger.side, told, f"the one {told}")
                 yield words(one, larger.words, (first.words, second.words), accepted)

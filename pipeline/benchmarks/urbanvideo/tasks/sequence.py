@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from itertools import pairwise
-from typing import Final
+from typing import Final, NamedTuple
 
 from pipeline.benchmarks.urbanvideo.cases import (
     ANSWERS_MIN,
@@ -21,17 +22,28 @@ from pipeline.benchmarks.urbanvideo.cases import (
     cut_in,
     events,
     orders,
-    route_told,
     sentence,
-    told_by_route,
 )
 from pipeline.benchmarks.urbanvideo.rules import UrbanView
 from pipeline.benchmarks.urbanvideo.tasks.landmarks import may_bring_nearer, require_nearer
+from pipeline.core.identity import rng_for
 from pipeline.core.schema import Rejection
 from pipeline.core.templates import Operands
 from pipeline.questions.rules import make_rejection
 from pipeline.worlds.flight.facts import Action
-from pipeline.worlds.flight.steps import FOUR, RESTS, SEVEN, TILTS, Actions, CaptionStep, overlap, phrase
+from pipeline.worlds.flight.steps import (
+    FOUR,
+    RESTS,
+    SEVEN,
+    TILTS,
+    Actions,
+    CaptionStep,
+    flipped,
+    mirrored,
+    opposed,
+    overlap,
+    phrase,
+)
 from pipeline.worlds.flight.view import Need
 
 GOAL, ROUTE = "Navigation goal", "Navigation route"
@@ -50,7 +62,7 @@ class _Next(EvenTask):
 class SequenceRecall(_Next):
     """Operands: a movement that occurs once, or one of several with which time it is. Truth: the one after it.
 
-    A flight of so few movements that it cannot have the three answers of an `EvenTask` is offered a fixed set.
+    A flight that does not have the three answers of an `EvenTask` is offered a fixed set.
     """
 
     reads = "movement"
@@ -66,15 +78,18 @@ class SequenceRecall(_Next):
         return super().obstacle(view) or told_by_route(view)
 
     def cases(self, view: UrbanView) -> Iterator[FlightCase]:
-        """As `EvenTask` has them, or with options from `SEVEN` movements, or from `FOUR` without a heading."""
-        if len(view.steps) > ANSWERS_MIN:
-            yield from super().cases(view)
+        """As `EvenTask` has them; else of `SEVEN` movements, or of `FOUR` without a heading, or variants of several."""
+        found = list(super().cases(view)) if len(view.steps) > ANSWERS_MIN else []
+        if any(case.refusal is None for case in found):
+            yield from found
             return
         headed = set(SEVEN) <= view.known_actions
-        offered = [frozenset((action,)) for action in (SEVEN if headed else FOUR)]
+        single = [frozenset((action,)) for action in (SEVEN if headed else FOUR)]
         for event, case in self._judged(view):
-            barred = [step.actions for step in view.steps if case.answer in {_option(step.actions)}]
-            barred.append(event.step.actions)
+            right = view.steps[event.place + 1].actions
+            # Of several at once, a single movement would stand out.
+            offered = single if len(right) == 1 else _variants(right)
+            barred = (right, event.step.actions)
             wrong = [option for option in offered if not any(overlap(option, other) for other in barred)]
             yield case.ask(str(case.answer), map(_option, wrong))
 
@@ -116,7 +131,7 @@ class ActionGeneration(_Next):
 
     def judged(self, view: UrbanView) -> Iterator[FlightCase]:
         """A second within every movement but the last."""
-        flight, goal = view.flight, _led_by(view)
+        flight, goal = view.flight, self.led_by(view)
         task = (ROUTE, *flight.route) if goal is None else (GOAL, view.places[goal].label)
         for before, after in pairwise(view.steps):
             cut = cut_in(view, before, self.name)
@@ -129,9 +144,13 @@ class ActionGeneration(_Next):
                 require_nearer(view, case, after, goal)
             yield _next(view, case, before, after)
 
+    def led_by(self, view: UrbanView) -> int | None:
+        """The goal, where no route is told."""
+        return None if route_told(view) else view.goal
+
     def fair(self, view: UrbanView, case: FlightCase, option: str) -> bool:
         """Nobody may say that it brings the goal nearer too."""
-        goal, cut_s = _led_by(view), case.until_s or 0.0
+        goal, cut_s = self.led_by(view), case.until_s or 0.0
         if goal is None:
             return True
         done_s = next(step.end_s for step in view.steps if step.end_s >= cut_s)
@@ -143,9 +162,11 @@ class ActionGeneration(_Next):
         return {"kind": kind, "task": STEP_SEPARATOR.join(words)}
 
 
-def _led_by(view: UrbanView) -> int | None:
-    """The goal, where no route is told."""
-    return None if route_told(view) else view.goal
+class _AlongRoute(ActionGeneration):
+    """As if the route were told."""
+
+    def led_by(self, view: UrbanView) -> int | None:
+        return None
 
 
 def _next(view: UrbanView, case: FlightCase, before: CaptionStep, after: CaptionStep) -> FlightCase:
@@ -166,6 +187,14 @@ def _option(actions: Actions) -> str:
 def _meant(view: UrbanView) -> dict[str, Actions]:
     """The movements of the flight by the options that they are."""
     return {_option(step.actions): step.actions for step in view.steps}
+
+
+def _variants(actions: Actions) -> list[Actions]:
+    """Movements at once, with each side, height and way as it is or as its opposite."""
+    found = [actions]
+    for change in (mirrored, flipped, opposed):
+        found += [change(variant) for variant in found]
+    return found
 
 
 _IDLE: Final[Actions] = TILTS | RESTS
@@ -201,30 +230,14 @@ class ProgressEvaluation(EvenTask):
     needs = frozenset(("steps", "route"))
 
     def obstacle(self, view: UrbanView) -> Rejection | None:
-        """The route is not understood, or is not what was flown."""
-        found = super().obstacle(view)
-        if found is not None:
-            return found
-        if not route_told(view):
-            return make_rejection("route_tells_other_answers")
-        untracked, most = view.untracked_s, view.rules.untracked_max_s
-        if untracked > most:
-            return Rejection(reason="movements_unknown", measured=untracked, limit=most, unit="s")
-        told = [actions_of(words) for words in view.flight.route]
-        unclear = sum(not actions for actions in told)
-        if unclear:
-            return Rejection(reason="route_steps_unclear", measured=unclear, limit=0, unit="steps")
-        ways = ways_to_fly(told, view.steps)
-        if len(ways) != 1:
-            reason = "route_fits_in_several_ways" if ways else "route_disagrees_with_flight"
-            return Rejection(reason=reason, measured=len(ways), limit=1, unit="ways")
-        return None
+        """The route is not understood, is not what was flown, or would tell what is asked instead."""
+        found = super().obstacle(view) or route_flown(view).refusal
+        return found or (None if route_told(view) else make_rejection("route_tells_other_answers"))
 
     def judged(self, view: UrbanView) -> Iterator[FlightCase]:
         """A second within every movement that carries out a step."""
         route = view.flight.route
-        (flown,) = ways_to_fly([actions_of(words) for words in route], view.steps)
-        for number, (words, step) in enumerate(zip(route, flown, strict=True), start=1):
+        for number, (words, step) in enumerate(zip(route, route_flown(view).steps, strict=True), start=1):
             cut = cut_in(view, step, self.name)
             case = clipped(view, clock(cut), *route, until_s=cut, draw=(clock(cut),))
             # With the route before one's eyes, the next action follows from the step that is being flown.
@@ -242,6 +255,47 @@ class ProgressEvaluation(EvenTask):
         """The route in one field, its steps numbered."""
         _, *route = operands
         return {"route": STEP_SEPARATOR.join(route)}
+
+
+class FlownRoute(NamedTuple):
+    """The movements that carry out the steps of a route, or why it is not known which do."""
+
+    steps: tuple[CaptionStep, ...] = ()
+    refusal: Rejection | None = None
+
+
+def route_flown(view: UrbanView) -> FlownRoute:
+    """How the route that the pilot was given was flown."""
+    untracked, most = view.untracked_s, view.rules.untracked_max_s
+    if untracked > most:
+        return FlownRoute(refusal=Rejection(reason="movements_unknown", measured=untracked, limit=most, unit="s"))
+    told = [actions_of(words) for words in view.flight.route]
+    unclear = sum(not actions for actions in told)
+    if unclear:
+        return FlownRoute(refusal=Rejection(reason="route_steps_unclear", measured=unclear, limit=0, unit="steps"))
+    ways = ways_to_fly(told, view.steps)
+    if len(ways) != 1:
+        reason = "route_fits_in_several_ways" if ways else "route_disagrees_with_flight"
+        return FlownRoute(refusal=Rejection(reason=reason, measured=len(ways), limit=1, unit="ways"))
+    return FlownRoute(ways[0])
+
+
+@lru_cache(maxsize=1)  # each candidate of a flight asks
+def route_told(view: UrbanView) -> bool:
+    """Whether questions about this flight print the route that its pilot was given; drawn for each flight.
+
+    Not where no question would: what it tells can be asked then.
+    """
+    if not view.flight.route or view.obstacle(frozenset(("steps", "route"))) is not None:
+        return False
+    if float(rng_for(view.scene.id, "navigation route").random()) >= view.rules.routes_told:
+        return False
+    return not route_flown(view).refusal or any(case.refusal is None for case in _AlongRoute().cases(view))
+
+
+def told_by_route(view: UrbanView) -> Rejection | None:
+    """Why what the drone did is not asked: a printed route tells it."""
+    return make_rejection("told_by_the_route") if route_told(view) else None
 
 
 def actions_of(words: str) -> Actions:
