@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Literal
 
-from pipeline.samples.flight.truth import FlightTruth, Solid
+from pipeline.samples.flight.truth import FlightTruth
 from tests.oracles.sample_flights import (
     SEEN_PIXELS,
     OracleSegment,
@@ -353,23 +353,22 @@ def _between_deg(here: Sequence[float], one: Sequence[float], other: Sequence[fl
 def _detection(truth: FlightTruth, fields: Fields) -> Callable[[str], Verdict]:
     t, goal = until(truth, fields), called(truth, fields["goal"])
     pixels, solid = oracle_pixels(truth, t, goal), truth.landmarks[goal].solid
-    x = _across(truth, t, solid)
+    pixel = oracle_pixel(truth, t, (*solid.center, (solid.base_m + solid.top_m) / 2))
 
     def option_of(option: str) -> Verdict:
         if option == "No, it is not in view":
             return _verdict(pixels < SEEN_PIXELS, pixels < 3 * SEEN_PIXELS)
-        third = next(i for i, words in enumerate(("left", "middle", "right")) if words in option)
-        holds = x is not None and third / 3 <= x < (third + 1) / 3
-        near = x is not None and third / 3 - 0.03 < x < (third + 1) / 3 + 0.03
-        return _verdict(pixels >= SEEN_PIXELS and holds, pixels > 0 and near)
+        if pixel is None:
+            return _verdict(False, False)
+        across, down = (
+            next((i for i, word in enumerate(words) if word in option), 1)
+            for words in (("left", "...", "right"), ("top", "...", "bottom"))
+        )
+        off = [(pixel.x / truth.camera.width, across), (pixel.y / truth.camera.height, down)]
+        beyond = max(max(third / 3 - share, share - (third + 1) / 3) for share, third in off)
+        return _verdict(pixels >= SEEN_PIXELS and beyond <= 0, pixels > 0 and beyond < 0.03)
 
     return option_of
-
-
-def _across(truth: FlightTruth, t: float, solid: Solid) -> float | None:
-    """Share of the picture's width left of a box's middle."""
-    pixel = oracle_pixel(truth, t, (*solid.center, (solid.base_m + solid.top_m) / 2))
-    return pixel.x / truth.camera.width if pixel else None
 
 
 def _association(truth: FlightTruth, fields: Fields) -> Callable[[str], Verdict]:

@@ -221,6 +221,29 @@ def test_thirds(bearing: float, answer: str | None) -> None:
 
 
 @pytest.mark.parametrize(
+    ("bearing", "low", "high", "answer"),
+    [
+        (0, 25, 35, "Yes, in the centre of the view"),
+        (-24, 25, 35, "Yes, at the centre left of the view"),
+        (24, 70, 75, "Yes, at the top right of the view"),
+        (0, -20, -15, "Yes, at the bottom centre of the view"),
+        (0, 35, 60, None),  # its middle is in the centre, its upper half is not
+    ],
+)
+def test_where_a_goal_of_known_height_is_in_the_picture(
+    bearing: float, low: float, high: float, answer: str | None
+) -> None:
+    # From 30 m up, 90 degrees from edge to edge, level: 25 m up or down at 100 m are a third of 640 x 480.
+    goal = at(bearing, 100, radius=1, base_m=low, top=high)
+    found = row(
+        flight(motion(HOVER, views={0: [(0, 10)]}), [goal], goal="the tower"), "Goal Detection", "the tower", "0:05"
+    )
+    assert (found["answer"], found["reason"]) == (answer, None if answer else "near_third_boundary")
+    if answer:
+        assert len({answer, *found["wrong"]}) == 10
+
+
+@pytest.mark.parametrize(
     ("interval", "radius", "reason", "answer"),
     [
         ((3.9, 10), 1, None, MIDDLE),

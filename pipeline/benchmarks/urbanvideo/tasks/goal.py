@@ -24,6 +24,7 @@ from pipeline.benchmarks.urbanvideo.cases import (
     unnameable,
 )
 from pipeline.benchmarks.urbanvideo.rules import UrbanView
+from pipeline.core.arrays import FloatArray
 from pipeline.core.identity import digest
 from pipeline.geometry.bearings import picture_xy
 from pipeline.questions.cases import WRONG_MIN
@@ -32,10 +33,19 @@ from pipeline.worlds.flight.places import LEAST_M
 THIRDS: Final = ("Yes, in the left third of the view", "Yes, in the middle of the view",
                  "Yes, in the right third of the view")  # fmt: skip
 NOT_IN_VIEW: Final = "No, it is not in view"
+_LEVELS, _SIDES = ("bottom", "centre", "top"), ("left", "centre", "right")
+AREAS: Final = {  # by level and side, each a third of the picture
+    (level, side): f"Yes, at the {level} {side} of the view".replace("at the centre centre", "in the centre")
+    for level in _LEVELS
+    for side in _SIDES
+}
 
 
 class GoalDetection(EvenTask):
-    """Operands: the goal and a second. Truth: in which third of the picture it is, or that it is not in view."""
+    """Operands: the goal and a second. Truth: in which ninth of the picture it is, or that it is not in view.
+
+    Of a goal whose foot or top is not known it is asked in which third from left to right.
+    """
 
     reads = "place"
     name = "Goal Detection"
@@ -63,15 +73,16 @@ class GoalDetection(EvenTask):
             case.require("may_be_in_view", out_s, ">=", rules.view_margin_min_s, "s", label)
             return case.ask(NOT_IN_VIEW, THIRDS)
         error = view.heading_error_deg
-        ends = [_across(view, goal, index, off) for off in (0.0, *((-error, error) if error else ()))]
+        ends = [_in_picture(view, goal, index, off) for off in (0.0, *((-error, error) if error else ()))]
         if np.isnan(ends).any():
             case.refuse("pose_unknown")
             return case
         case.heading(view)
-        (left, right), *others = [(max(a, -1.0), min(b, 1.0)) for a, b in ends]
+        upright = np.clip(ends[0][2:], -1.0, 1.0)
+        (left, right), *others = [np.clip(end[:2], -1.0, 1.0).tolist() for end in ends]
         middle = (left + right) / 2
         case.require("outside_picture", abs(middle), "<=", 1.0, "half widths", label)
-        third = 0 if middle < -1 / 3 else 2 if middle > 1 / 3 else 1
+        third, levelled = _third(middle), bool(np.isfinite(view.places[goal].base_m + view.places[goal].top_m))
         case.fact("place_in_view", label, middle, "half widths")
         swing = view.heading_swing_deg(index)
         case.require("heading_unsteady", swing, "<=", rules.heading_steady_max_deg, "deg")
@@ -79,7 +90,17 @@ class GoalDetection(EvenTask):
         shift = max((abs(sum(pair) / 2 - middle) for pair in others), default=0.0)
         margin = min(abs(middle - 1 / 3), abs(middle + 1 / 3)) - shift
         case.require("near_third_boundary", margin, ">=", rules.third_margin_min, "half widths", label)
-        return case.ask(THIRDS[third], (*THIRDS, NOT_IN_VIEW))
+        if not levelled:
+            return case.ask(THIRDS[third], (*THIRDS, NOT_IN_VIEW))
+        height = float(upright.mean())
+        case.fact("height_in_view", label, height, "half heights")
+        case.require("too_wide_in_view", float(np.ptp(upright)), "<=", rules.view_width_max, "half heights", label)
+        # Its lower part may be hidden: then the rest is higher up.
+        upper = (height + float(upright[1])) / 2
+        margin = min(abs(part - edge / 3) for part in (height, upper) for edge in (-1, 1))
+        margin = margin if _third(upper) == _third(height) else 0.0
+        case.require("near_third_boundary", margin, ">=", rules.third_margin_min, "half heights", label)
+        return case.ask(AREAS[_LEVELS[_third(height)], _SIDES[third]], (*AREAS.values(), NOT_IN_VIEW))
 
 
 class Association(UrbanTask):
@@ -143,20 +164,28 @@ class Association(UrbanTask):
         return case.ask(label, (view.places[i].label for i in (now if len(now) >= WRONG_MIN else seen)))
 
 
-def _across(view: UrbanView, place: int, index: int, off_deg: float) -> tuple[float, float]:
-    """Left and right edge of a place in the picture, -1 to 1 between its edges; NaN if the pose is not known.
+def _third(middle: float) -> int:
+    """The third of the picture, from left or from below, in which something -1 to 1 from its middle is."""
+    return 0 if middle < -1 / 3 else 2 if middle > 1 / 3 else 1
+
+
+def _in_picture(view: UrbanView, place: int, index: int, off_deg: float) -> FloatArray:
+    """Left and right edge, foot and top of a place in the picture, -1 to 1 between its edges; NaN: no known pose.
 
     ``off_deg`` is added to the heading.
     """
     camera, mark = view.flight.camera, view.places[place]
     if camera is None:
-        return np.nan, np.nan
+        return np.full(4, np.nan)
     foot = view.ground_m if np.isnan(mark.base_m) else mark.base_m
-    height = foot if np.isnan(mark.top_m) else (foot + mark.top_m) / 2
+    top = foot if np.isnan(mark.top_m) else mark.top_m
+    height = (foot + top) / 2
     offset = mark.center - view.enu_m[index, :2]
     away = np.hypot(*offset)
     side = np.array([offset[1], -offset[0]]) / max(away, LEAST_M) * min(mark.radius_m, away)
-    ends = np.array([[*(mark.center + sign * side), height] for sign in (-1, 1)])
+    ends = np.array(
+        [*([*(mark.center + sign * side), height] for sign in (-1, 1)), *([*mark.center, z] for z in (foot, top))]
+    )
     xy = picture_xy(
         view.enu_m[index],
         view.heading_deg[index] + off_deg,
@@ -165,7 +194,7 @@ def _across(view: UrbanView, place: int, index: int, off_deg: float) -> tuple[fl
         camera.horizontal_fov_deg,
         camera.width / camera.height,
     )
-    return float(xy[0, 0]), float(xy[1, 0])
+    return np.concatenate([xy[:2, 0], xy[2:, 1]])
 
 
 class StartEndPosition(UrbanTask):
