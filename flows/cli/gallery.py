@@ -13,7 +13,7 @@ from urllib.parse import quote
 from flows.cli.leaderboard import replies_of
 from flows.cli.output.console import console, count_of
 from flows.cli.release_reader import ReleaseReader, open_build, sketch_of
-from flows.cli.score import scorable
+from flows.cli.score import scorable, show_unusual
 from flows.cli.show import by_id, details_of, near_misses
 from pipeline.core.errors import ConfigError
 from pipeline.core.files import TEMPORARY, translate_os_errors
@@ -105,6 +105,7 @@ def _replies(opened: ReleaseReader, given: Sequence[str], settings: Sequence[str
         for model, scored in models.items():
             if (model, budget) in found:
                 raise ConfigError(f"{model}@{split}: the same questions have other replies of {model}; give one file")
+            show_unusual(scored, score, f" in the replies of {model} to {split}")
             metric = ranking_metric(score, scored)
             highest = score.metrics[metric].highest
             found[model, budget] = {

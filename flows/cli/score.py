@@ -156,7 +156,7 @@ def show_score(found: Scored, score: Score[Any], has_blind: bool) -> None:
             own = {name: metric for name, metric in shown.items() if not metric.sections or section in metric.sections}
             of_section = [row for row in found.rows if row.figure.section == section and row.metric in own]
             print_listing((_table if len(own) <= COLUMNS_MAX else _long_table)(of_section, own, section))
-    _show_unusual(found, {**COUNTED, **LEFT_OUT, **score.unusual})
+    show_unusual(found, score)
     for note in found.marks.notes:
         console.print(note)
     if not has_blind and any(metric.is_guessed for metric in measured.values()):
@@ -223,8 +223,9 @@ def _number(value: float | None, metric: Metric) -> str:
     return "" if value is None else f"{value:.{metric.digits}f}"
 
 
-def _show_unusual(found: Scored, meaning: Mapping[str, str]) -> None:
-    """Prints rows that could not be used, and replies without an answer."""
+def show_unusual(found: Scored, score: Score[Any], of: str = "") -> None:
+    """Prints rows that could not be used, and replies without an answer; ``of``: whose they are."""
+    meaning = {**COUNTED, **LEFT_OUT, **score.unusual}
     rows = [(name, str(len(ids)), _named(ids), meaning[name]) for name, ids in found.found.items()]
     unread = Counter(why for why in found.unread() if why)
     for why, n in sorted(unread.items()):
@@ -232,7 +233,7 @@ def _show_unusual(found: Scored, meaning: Mapping[str, str]) -> None:
         rows.append((why, str(n), _named(ids), "no answer is found in the reply"))
     if rows:
         heads = ("unusual", "n", "questions", "which means")
-        print_listing(ReleaseListing("What is unusual", heads, rows, sentences=("questions", "which means")))
+        print_listing(ReleaseListing(f"What is unusual{of}", heads, rows, sentences=("questions", "which means")))
 
 
 def _named(ids: Sequence[str]) -> str:

@@ -273,7 +273,10 @@ def test_a_release_that_lies_alone_and_what_is_wrong_with_it(built: Path, scan2q
     number = provenance(built)[0]["id"]
     copy = Path(shutil.copytree(built / "release", tmp_path / "copy"))
     assert scan2qa("show", number, copy).code == 0
-    assert scan2qa("gallery", copy, "--out", tmp_path / "gallery").code == 0
+    said = [{"id": number, "answer": "A"}, {"id": 1, "answer": "A"}]
+    (tmp_path / "said.jsonl").write_text("".join(json.dumps(row) + "\n" for row in said))
+    run = scan2qa("gallery", copy, "--out", tmp_path / "gallery", "--replies", f"one={tmp_path / 'said.jsonl'}")
+    assert (run.code, "unknown_id" in run.out) == (0, True)
     assert (tmp_path / "gallery" / "index.html").exists()
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "notes.txt").write_text("keep me")

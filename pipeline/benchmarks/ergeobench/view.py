@@ -255,9 +255,14 @@ class ErgeoView:
 
 
 def marks_of(view: ErgeoView, row: Mapping[str, Any]) -> dict[str, tuple[PictureMark, ...]]:
-    """What a question means, in each of its views (file -> marks) that shows any of it: its objects, by their boxes."""
-    places = {seen.id: i for i, seen in enumerate(view.objects)}
-    members = [places[name] for name in dict.fromkeys(row["operands"] or ()) if name in places]
+    """What a question means, in each of its views (file -> marks) that shows any of it, by boxes.
+
+    Its objects; of one that names none, all that have the label or name that it asks about or that is its answer.
+    """
+    operands = dict.fromkeys(row["operands"] or ())
+    places, said = {seen.id: i for i, seen in enumerate(view.objects)}, {*operands, row["answer"]}
+    members = [places[name] for name in operands if name in places]
+    members = members or [i for i, seen in enumerate(view.objects) if said & {seen.label, seen.name}]
     found: dict[str, tuple[PictureMark, ...]] = {}
     for file, shot in pictures_of(row):
         if isinstance(shot, View) and members:

@@ -356,7 +356,13 @@ def test_what_a_question_means_is_marked_in_each_view_that_shows_it() -> None:
     panorama = scene(seen("a", 30.0), FAR)
     facts = [("view_yaw", 10.0), ("view_pitch", 0.0), ("view_fov", 90.0)]
     evidence = [{"name": name, "subject": "view 1", "value": value} for name, value in facts]
-    row = {"scene": panorama.id, "operands": ["a", "z", "what is no object"], "flags": [], "evidence": evidence}
+    row = {
+        "scene": panorama.id,
+        "operands": ["a", "z", "what is no object"],
+        "flags": [],
+        "evidence": evidence,
+        "answer": "B",
+    }
     ((file, marks),) = marks_of(ErgeoView(panorama, ErgeoRules()), row).items()
     assert file.startswith(f"views/{panorama.id}/")
     (mark,) = marks  # of "z", behind it, none
@@ -365,4 +371,6 @@ def test_what_a_question_means_is_marked_in_each_view_that_shows_it() -> None:
     assert mark.name == "fountain"
     assert (mark.left, mark.left + mark.width) == pytest.approx((left, right), abs=2e-4)
     assert (mark.top, mark.height) == pytest.approx((0.5 - rise, 2 * rise), abs=2e-4)
+    labelled = row | {"operands": ["which", "fountain, statue"], "answer": "fountain"}
+    assert list(marks_of(ErgeoView(panorama, ErgeoRules()), labelled).values()) == [marks]
     assert marks_of(ErgeoView(panorama, ErgeoRules()), row | {"operands": ["what is no object"]}) == {}
