@@ -32,6 +32,7 @@ from pipeline.questions.twins import TWIN_FRAMES
 from pipeline.review.reviewed import QuestionStatus, Reviewed
 
 SCHEMA_METADATA: Final = {"scan2qa_schema_version": str(SCHEMA_VERSION)}
+COMMITMENTS: Final = "commitments"  # configuration of a release without answers
 FIXES: Final = "fixes"  # configuration of a release in which people corrected something
 CORRECTIONS: Final = pa.schema(
     [
@@ -205,6 +206,8 @@ def columns_of(benchmark: Benchmark[Any, Any], folder: str) -> Mapping[str, str]
     splits = benchmark.columns.splits
     if folder == TWIN:
         return {**COLUMN_DOCS, **benchmark.columns.said, "frames": COLUMN_DOCS["shown"]}
+    if folder == COMMITMENTS:
+        return {**COLUMN_DOCS, "sha256": COLUMN_DOCS["commitment"]}
     if folder == VIDEOS_TABLE:
         return {**COLUMN_DOCS, **{name: COLUMN_DOCS[f"video_{name}"] for name in ("scene", "sha256")}}
     if folder == MAPS:

@@ -25,11 +25,12 @@ from pipeline.core.tables import CHECKSUMS, check_files, sums_of
 from pipeline.core.templates import load_table
 from pipeline.questions.asking import AskedOf
 from pipeline.questions.published import published_rows
-from pipeline.release.tables import SCHEMA_METADATA
+from pipeline.release.metadata import CROISSANT_FILE, CroissantPart, croissant
+from pipeline.release.tables import COMMITMENTS, SCHEMA_METADATA, columns_of
 from pipeline.release.terms import TERMS_FILE
 from pipeline.release.writer import ZSTD_LEVEL, checksums
 
-COMMITMENTS: Final = "commitments"  # configuration of a release without answers
+NO_CONTACT: Final = "not stated yet (`export.contact`)."
 SALT: Final = "salt"  # column of the answers
 _SALT_BYTES: Final = 16
 _SHORT: Final = 4  # letters: a shorter answer ("yes", "two") stands in many a name
@@ -73,6 +74,8 @@ def withhold(benchmark: Benchmark[Any, Any], questions: Path, release: Path, to:
         "README.md": _card(benchmark, release, split, held, len(ids)).encode(),
     }
     sums = {name: hashlib.sha256(raw).hexdigest() for name, raw in files.items()}
+    described = _described(release, benchmark, split, public, committed, sums)
+    files[CROISSANT_FILE], sums[CROISSANT_FILE] = described, hashlib.sha256(described).hexdigest()
     pictures = _shown(benchmark, questions, table, release, split)
     for name, raw in files.items():
         write_atomically(to / name, raw)
@@ -169,9 +172,38 @@ def _shown(benchmark: Benchmark[Any, Any], questions: Path, table: pa.Table, rel
     return found
 
 
+def _described(
+    release: Path,
+    benchmark: Benchmark[Any, Any],
+    split: str,
+    public: pa.Table,
+    committed: pa.Table,
+    sums: Mapping[str, str],
+) -> bytes:
+    """The description for machines; licence, version and date are those of the open release."""
+    told = json.loads((release / CROISSANT_FILE).read_bytes())
+    export = {"pretty_name": told["name"], "version": told.get("version"), "published": told.get("datePublished")}
+    if told["license"] != TERMS_FILE:
+        export["license"] = told["license"]
+    parts = [
+        CroissantPart(folder, split, table.schema, table.num_rows, table.nbytes)
+        for folder, table in (("data", public), (COMMITMENTS, committed))
+    ]
+    return croissant(export, benchmark.card, parts, lambda folder: columns_of(benchmark, folder), sums)
+
+
 def _card(benchmark: Benchmark[Any, Any], release: Path, split: str, held: list[str], n: int) -> str:
     lines = (release / "README.md").read_text(encoding="utf-8").splitlines()
     licence = next((line.partition(": ")[2] for line in lines if line.startswith("license: ")), "other")
     title = next((line.removeprefix("# ") for line in lines if line.startswith("# ")), benchmark.title)
-    words = {"license": licence, "split": split, "title": title, "n": n, "name": benchmark.name, "terms": TERMS_FILE}
+    contact = next((line.rpartition("Contact: ")[2] for line in lines if "Contact: " in line), NO_CONTACT)
+    words = {
+        "contact": contact,
+        "license": licence,
+        "split": split,
+        "title": title,
+        "n": n,
+        "name": benchmark.name,
+        "terms": TERMS_FILE,
+    }
     return str(load_table("card/withheld")["text"]).format(**words, withheld=", ".join(f"`{name}`" for name in held))

@@ -30,6 +30,7 @@ def open_release(tmp_path: Path) -> Path:
         (release / name).write_text(
             f"# Rooms\nlicense: cc-by-4.0\nthe answer is {ANSWER}" if ".json" not in name else "[]"
         )
+    (release / "croissant.json").write_text('{"name": "Rooms", "license": "LICENSES.md", "version": "1.0.0"}')
     files = [path for path in sorted(release.rglob("*")) if path.is_file() and path.name != "checksums.sha256"]
     sums = [f"{hashlib.sha256(f.read_bytes()).hexdigest()}  {f.relative_to(release)}\n" for f in files]
     (release / "checksums.sha256").write_text("".join(sums))
@@ -46,13 +47,22 @@ def test_nothing_that_is_published_tells_the_answer(scan2qa: Cli, open_release: 
     public = withheld(scan2qa, open_release, tmp_path / "public")
     files = {str(path.relative_to(public)) for path in public.rglob("*") if path.is_file()}
     table = "test-00000-of-00001.parquet"
-    assert files == {"README.md", "LICENSES.md", "checksums.sha256", f"data/{table}", f"commitments/{table}"}
+    assert files == {
+        "README.md",
+        "LICENSES.md",
+        "checksums.sha256",
+        "croissant.json",
+        f"data/{table}",
+        f"commitments/{table}",
+    }
     for file in files:
         read = str(pq.read_table(public / file).to_pylist()) if file.endswith(".parquet") else ""
         assert ANSWER not in read, file
         assert ANSWER.encode() not in (public / file).read_bytes(), file
     assert pq.read_schema(public / "data" / table).names == pq.read_schema(open_release / "data" / table).names
     assert "license: cc-by-4.0" in (public / "README.md").read_text()
+    checks = {one["name"]: one["holds"] for one in json.loads(scan2qa("publish", public, "--json").out)["checks"]}
+    assert {name for name, holds in checks.items() if not holds} == {"a contact", "a date"}
 
 
 @pytest.mark.parametrize("name", BENCHMARKS)
@@ -128,8 +138,7 @@ def test_questions_without_answers_can_be_asked(scan2qa: Cli, open_release: Path
 def test_what_would_tell_an_answer_is_refused(
     scene: str, answers: str, told: str, scan2qa: Cli, tmp_path: Path
 ) -> None:
-    rows = [vsi(1, "route_planning", "Lyon", scene)]
-    release = release_of(tmp_path / "own", rows)
+    release = release_of(tmp_path / "own", [vsi(1, "route_planning", "Lyon", scene)])
     run = scan2qa("withhold", "vsi", release, "--to", tmp_path / "public", "--answers", tmp_path / answers)
     assert run.code == 2
     assert told in run.err
