@@ -191,6 +191,7 @@ def _patterns(wording: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
 SINGULAR_IN_S: Final = frozenset({"gas", "canvas", "lens", "atlas", "christmas"})
 VOWELS: Final = frozenset("aeiou")
 SPOKEN_AS_CONSONANT: Final = ("uni", "use", "eu", "one")
+SPOKEN_AS_VOWEL: Final = ("hour", "suv")
 PLURAL_WITHOUT_S: Final = frozenset({"clothes", "people", "men", "women", "children", "feet", "mice", "shelves"})
 
 
@@ -219,7 +220,8 @@ class Noun(str):
     def a(self) -> str:
         """The article that goes before it, by its letters."""
         word = self.lower()
-        return "an" if word[:1] in VOWELS and not word.startswith(SPOKEN_AS_CONSONANT) else "a"
+        by_letter = word[:1] in VOWELS and not word.startswith(SPOKEN_AS_CONSONANT)
+        return "an" if by_letter or word.startswith(SPOKEN_AS_VOWEL) else "a"
 
     @property
     def s(self) -> str:

@@ -27,6 +27,9 @@ USES = {
     "buy a bunch of flowers": {"flower shop"}, "buy a pair of shoes": {"shoe shop"},
     "order a meal": {"restaurant", "fast-food restaurant"}, "spend the night": {"hotel", "hostel", "guest house"},
     "borrow books": {"library"}, "fill up a car with petrol": {"petrol station"}, "post a parcel": {"post office"},
+    "have a cup of coffee": {"café", "coffee shop"}, "buy meat": {"butcher's"}, "buy toys": {"toy shop"},
+    "buy a pair of glasses": {"optician's"}, "have a bicycle repaired": {"bicycle shop"},
+    "have a drink in the evening": {"bar", "pub"},
 }  # fmt: skip
 _FIRST = re.compile(r"There is (.+?) to the (north|east|south|west) of you\.")
 _MOST = re.compile(r"Find the (tallest|largest|nearest) (.+?) to the (north|east|south|west) of you\.")
@@ -39,6 +42,10 @@ _HEADS = "|".join(_WORDS.values())
 _NEXT = re.compile(rf"({_HEADS}) (.+?), there is (.+?)\.(?= (?:{_HEADS}|Please tell me) )")
 # Each question in the first of its wordings.
 _PLAIN = [
+    (r"Which type of vehicle stands ", "What kind of vehicle is parked "),
+    (r"What colour is the vehicle beside (.+)\?", r"What colour is the vehicle next to \1?"),
+    (r"What is the colour of the vehicle beside (.+)\?", r"What colour is the vehicle next to \1?"),
+    (r"Which colour does the vehicle parked next to (.+) have\?", r"What colour is the vehicle next to \1?"),
     (r"What is the (.+?) across the (.+) called\?", r"What is the name of the \1 across the \2?"),
     (r"Which name can be read on the (.+?) across the ", r"What is the name of the \1 across the "),
     (r"Seen from (.+?), in which direction is (.+): north", r"In which direction from \1 is \2: north"),
@@ -72,7 +79,19 @@ _PLAIN = [
     (r"What does (.+) say\?", r"What is written on \1?"),
     (r"Can one (.+) at (the .+)\? \(yes", r"Is \2 a place where one can \1? (yes"),
     (r"I want to (.+?)\. Is (.+) the right place for it\? ", r"Is \2 a place where one can \1? "),
+    (r"Can I park in one of the marked spaces of (.+)\? \(yes", r"Is there any free parking space in \1? (yes"),
+    (r"I am looking for a parking space\. Is one free in (.+)\? ", r"Is there any free parking space in \1? "),
+    (r"Can I (.+) in (the .+)\? \(yes", r"Is \2 a place where one can \1? (yes"),
+    (r"What can be read on (.+)\?", r"What is written on \1?"),
+    (r"How many parking spaces in (.+) are empty\?", r"How many free parking spaces are there in \1?"),
+    (r"In how many of the marked spaces of (.+) could one still park\?",
+     r"How many free parking spaces are there in \1?"),
+    (r"A vehicle is parked (.+)\. What kind is it\?", r"What kind of vehicle is parked \1?"),
+    (r"What is the (\w+) vehicle in front of (.+): (an? .+) or (an? .+)\?",
+     r"In front of \2, is the \1 vehicle \3 or \4?"),
+    (r"What is the (\w+) vehicle in (.+): (an? .+) or (an? .+)\?", r"In \2, is the \1 vehicle \3 or \4?"),
 ]  # fmt: skip
+VEHICLES = ("car", "van", "truck", "bus")
 CORNER_M = 25.0
 STREET_M = 40.0  # what is farther from every street lies on none
 
@@ -237,15 +256,15 @@ def answer(city: City, text: str, target: CityThing) -> str | None:  # noqa: PLR
     asked = plain(text.partition(" Please tell me ")[2])
     inside = lambda kind, colour=None: [  # noqa: E731 - read where it is used
         t for t in city.things
-        if t.kind == kind and colour in (None, t.colour) and shape(target).contains(shapely.Point(t.center))
+        if kind in (t.kind, t.noun) and colour in (None, t.colour) and shape(target).contains(shapely.Point(t.center))
     ]  # fmt: skip
     near = lambda kind, metres, colour=None: [  # noqa: E731
         t for t in city.things
-        if t.kind == kind and t.id != target.id and colour in (None, t.colour)
+        if kind in (t.kind, t.noun) and t.id != target.id and colour in (None, t.colour)
         and shape(t).distance(shape(target)) <= metres
     ]  # fmt: skip
     in_front = lambda kind, colour=None: [  # noqa: E731
-        t for t in city.things if t.kind == kind and colour in (None, t.colour) and _before(target, t)
+        t for t in city.things if kind in (t.kind, t.noun) and colour in (None, t.colour) and _before(target, t)
     ]
     if re.match(r"What is the name of the shop across the street from ", asked):
         (only,) = [t for t in city.things if t.kind == "shop" and t != target and about(city, target, t, "across")]
@@ -287,12 +306,24 @@ def answer(city: City, text: str, target: CityThing) -> str | None:  # noqa: PLR
         return only.colour
     if found := re.match(r"What (colour is|is written on) the (\w+) to the (left|right) of", asked):
         return _beside(city, target, found[1], found[2], found[3])
+    if "vehicle is parked" in asked or "or a" in asked:
+        where, colour = (in_front if "n front of" in asked else inside), re.search(r"the (\w+) vehicle", asked)
+        (only,) = [t for kind in VEHICLES for t in where(kind, colour and colour[1])]
+        return only.noun
+    if asked.startswith("What colour is the vehicle next to "):
+        beside = [t for t in city.things if t.kind in VEHICLES and t != target]
+        return min(beside, key=lambda t: math.dist(t.center, target.center)).colour
+    if "free parking space" in asked:
+        feet = [shapely.Point(t.center) for t in city.things if t.kind in VEHICLES]
+        free = [t for t in inside("parking space") if not any(shape(t).contains(foot) for foot in feet)]
+        return NUMBERS[len(free)] if asked.startswith("How") else "yes" if free else "no"
     if re.match(r"What colour is the ", asked):
         return target.colour
     if asked.startswith("How many storeys"):
         return NUMBERS[int(target.levels or 0)]
     if found := re.match(r"How many ([\w ]+?) are there (?:within (\d+) metres of|(in front of)|in) ", asked):
-        kind = next(k for k in {t.kind for t in city.things} if found[1] in (k + "s", k + "es", k[:-1] + "ies"))
+        words = {word for t in city.things for word in (t.kind, t.noun)}
+        kind = next(k for k in words if found[1] in (k + "s", k + "es", k[:-1] + "ies"))
         return NUMBERS[len(near(kind, int(found[2])) if found[2] else in_front(kind) if found[3] else inside(kind))]
     if found := re.match(r"Is there any ([\w ]+?) (?:within (\d+) metres of|(in front of)|in) the ", asked):
         colour, _, rest = found[1].partition(" ")

@@ -9,6 +9,7 @@ The `Observer` finds the pose that it goes to: a free one near the target that s
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
@@ -23,14 +24,16 @@ from pipeline.benchmarks.cityeqa.view import CityView
 from pipeline.benchmarks.cityeqa.wording import ACROSS, BEHIND, DIRECTIONS, RELATIONS
 from pipeline.core.arrays import FloatArray, IntArray
 from pipeline.questions.rules import Measure, rule
-from pipeline.reading.maps.city_thing import FACING
+from pipeline.reading.maps.city_thing import FACING, SIZES
 from pipeline.worlds.city.paths import CELL_M, Slab
+from pipeline.worlds.city.visibility import WIDTH
 
 AROUND: Final = 12  # directions from which a thing is looked at
 FRONT_DEG: Final = (0.0, -20.0, 20.0, -40.0, 40.0)  # from straight before what faces somewhere
 _SEARCH: Final = 16  # pixels between the rays of the search
 _TRIED: Final = 3  # poses that are looked through exactly, the best of the search
 _YAW_DEG: Final = 5.0  # poses have yaws in such steps
+EDGE_ON_DEG: Final = 60.0  # from a sign's facing to the camera: seen more from the side, its words cannot be read
 _FRONTAL_M: Final = 30.0  # how far a long thing is stepped back from at most
 
 
@@ -83,17 +86,44 @@ class Observer:
         things = np.array(shown, dtype=np.intp)
         seen = view.sight.seen(poses, things, step=_SEARCH)
         least, cut = seen.pixels.min(1), seen.touches_border.any(1)
-        order = np.lexsort((np.arange(len(poses)), -least, cut))[:_TRIED]
-        exact = [view.sight.shown(np.repeat(poses[i : i + 1], len(things), axis=0), things) for i in order.tolist()]
-        found = [
-            (float(e.pixels.min()), int(e.touches_border.sum()), poses[i]) for e, i in zip(exact, order, strict=True)
-        ]
-        best = min(found, key=lambda one: (one[1], -one[0]))
+        signs = [i for i in shown if pixels_min >= view.rules.read_pixels_min and view.read(i) is not None]
+        legible = self._legible(poses, signs)
+        unread = np.array([not all(r.holds for r in own) for own in legible], dtype=bool)
+        order = np.lexsort((np.arange(len(poses)), -least, unread, cut))[:_TRIED].tolist()
+        exact = [view.sight.shown(np.repeat(poses[i : i + 1], len(things), axis=0), things) for i in order]
+        found = [(int(e.touches_border.sum()), bool(unread[i]), -float(e.pixels.min()), i)
+                 for e, i in zip(exact, order, strict=True)]  # fmt: skip
+        cuts, _, pixels, best = min(found)
         rules = (
-            rule("not_visible", best[0], ">=", pixels_min, "pixels"),
-            rule("cut_by_the_border", best[1], "<=", 0, "things"),
+            rule("not_visible", -pixels, ">=", pixels_min, "pixels"),
+            rule("cut_by_the_border", cuts, "<=", 0, "things"),
+            *legible[best],
         )
-        return ObservedTarget(best[2] if all(r.holds for r in rules) else None, rules)
+        return ObservedTarget(poses[best] if all(r.holds for r in rules) else None, rules)
+
+    def _legible(self, poses: FloatArray, signs: Sequence[int]) -> list[tuple[Measure, ...]]:
+        """Per pose (n, 6) whether the words of some things can be read: the view's angle, and the width of a letter."""
+        view = self.view
+        if not signs:
+            return [()] * len(poses)
+        own = [view.things[i] for i in signs]
+        middle = [[*t.center, (SIZES[t.kind].base_m if t.base_m is None else t.base_m) + (t.height_m or
+                   SIZES[t.kind].height_m) / 2] for t in own]  # fmt: skip
+        off = poses[:, None, :3] - np.array(middle)
+        away = np.linalg.norm(off, axis=2)
+        front = np.radians([np.nan if t.facing_deg is None else t.facing_deg for t in own])
+        ahead = off[..., 0] * np.sin(front) + off[..., 1] * np.cos(front)
+        aside_deg = np.degrees(np.arccos(np.clip(ahead / away, -1, 1)))
+        narrowed = np.where(np.isnan(front), 1.0, np.maximum(ahead, 0.0) / np.hypot(off[..., 0], off[..., 1]))
+        letter_m = np.array([SIZES[t.kind].width_m / len(str(view.read(i))) for i, t in zip(signs, own, strict=True)])
+        pixels = letter_m * narrowed / away * WIDTH / 2
+        return [
+            (
+                rule("seen_edge_on", float(np.nanmax(turn, initial=0.0)), "<=", EDGE_ON_DEG, "deg"),
+                rule("letters_too_small", float(letter.min()), ">=", view.rules.letter_pixels_min, "pixels"),
+            )
+            for turn, letter in zip(aside_deg, pixels, strict=True)
+        ]
 
     def _poses(self, shown: tuple[int, ...]) -> FloatArray:
         """Poses (n, 6) about the first thing that look at the middle of all of them."""

@@ -37,6 +37,9 @@ class CityRules(Limits):
     )
     pixels_min: int = Field(default=400, ge=1, description="of 640 x 480, of each thing that an answer rests on")
     read_pixels_min: int = Field(default=1500, ge=1, description="of a sign that is read")
+    letter_pixels_min: float = Field(
+        default=5.0, gt=0, le=100, description="width of each letter of a sign that is read"
+    )
     # Facts
     near_m: tuple[Annotated[int, Field(ge=1, le=1000)], ...] = Field(
         default=(10, 15, 20), description="'within so many metres of'"

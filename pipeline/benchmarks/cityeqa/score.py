@@ -21,6 +21,7 @@ from pipeline.benchmarks.cityeqa.wording import parse
 from pipeline.core.arrays import FloatArray
 from pipeline.core.errors import ConfigError
 from pipeline.core.schema import Model
+from pipeline.core.templates import load_table
 from pipeline.llm.base import ModelSpec
 from pipeline.metrics.words import is_stated
 from pipeline.questions.harness import Harness, Marking
@@ -45,6 +46,7 @@ NE_3D, NE_2D, NE_L1 = "ne_euclid3d", "ne_euclid2d", "ne_l1"
 NOT_JUDGED, OTHER_START = "not_judged", "other_start"
 PATH_M: Final = "path_m"  # column with the length of the shortest path, which the release of the paper does not have
 ORACLE_STEPS: Final = "oracle_steps"  # likewise with its moves and turns
+STEPS_MAX: Final[int] = load_table("cityeqa/asking")["steps_max"]  # as many as agents are given
 SAME_PLACE_M, SAME_YAW_DEG = 0.5, 1.0  # of the first step and the start
 METRICS: Final = {
     QAA: Metric("QAA (1-5)", 2, highest=5.0),
@@ -63,6 +65,9 @@ class CityScoreSettings(Model):
 
     within_m: float = Field(
         default=20.0, gt=0, description="success: so near to where the answer is seen (AerialVLN's radius)"
+    )
+    steps_max: int = Field(
+        default=STEPS_MAX, ge=1, description="moves and turns, after which a trajectory is cut (CityEQA, section 5.1)"
     )
     judge: ModelSpec | None = Field(default=None, description="null: no QAA, only exact matches")
 
@@ -103,6 +108,8 @@ def mark(answers: Sequence[Answer], settings: CityScoreSettings, ask: Ask | None
     if moved:
         unmoved = len(answers) - len(moved)
         notes += [f"Without a trajectory, and so in no mean of NE, MTS, success and SPL: {unmoved}."] if unmoved else []
+        cut = sum(len(a.steps) - 1 > settings.steps_max for a in moved if a.steps is not None)
+        notes += [f"Longer than {settings.steps_max} steps, and cut there: {cut}; their answers count."] if cut else []
         if all(PATH_M not in a.question.rest for a in moved):
             notes.append(f"SPL is unsupported: the questions have no {PATH_M}, the length of the shortest path.")
     notes += _of_the_oracle(answers)
@@ -135,14 +142,15 @@ def _measure(answers: Sequence[Answer], settings: CityScoreSettings, values: dic
         if np.linalg.norm(first[:3] - start[:3]) > SAME_PLACE_M or off_deg(first[5], start.yaw) > SAME_YAW_DEG:
             elsewhere.append(str(answer.question.id))
             continue
-        away = answer.steps[-1, :3] - target.place
+        steps = answer.steps[: settings.steps_max + 1]
+        away = steps[-1, :3] - target.place
         values[NE_3D][n] = np.linalg.norm(away)
         values[NE_2D][n] = np.linalg.norm(away[:2])
         values[NE_L1][n] = np.abs(away[:2]).sum()
-        values[MTS][n] = len(answer.steps) - 1
+        values[MTS][n] = len(steps) - 1
         goal = pose_of(rest["observation_pose"], "observation_pose")
-        values[SUCCESS][n] = np.linalg.norm(answer.steps[-1, :3] - goal.place) <= settings.within_m
-        values[SPL][n] = values[SUCCESS][n] * _directness(answer.steps, rest.get(PATH_M))
+        values[SUCCESS][n] = np.linalg.norm(steps[-1, :3] - goal.place) <= settings.within_m
+        values[SPL][n] = values[SUCCESS][n] * _directness(steps, rest.get(PATH_M))
     return elsewhere
 
 

@@ -20,10 +20,10 @@ from pipeline.core.identity import digest
 from pipeline.core.templates import load_table
 from pipeline.questions.gate import Shown
 from pipeline.questions.rules import Measure, rule
-from pipeline.reading.maps.city_thing import BUILDING, SIZES, CityThing
+from pipeline.reading.maps.city_thing import BUILDING, SIZES, VEHICLES, CityThing
 from pipeline.reading.maps.map_quality import MapCoverage
 from pipeline.worlds.city.facts import City, CityScene
-from pipeline.worlds.city.occluders import Occluders
+from pipeline.worlds.city.occluders import SPACE, Occluders, box_ring
 from pipeline.worlds.city.paths import FreeSpace, Paths
 from pipeline.worlds.city.visibility import Sight
 
@@ -110,6 +110,28 @@ class CityView:
         found = [0.0 if t.outline is not None or t.kind not in SIZES else float(np.hypot(*SIZES[t.kind][:2])) / 2
                  for t in self.things]  # fmt: skip
         return np.array(found, dtype=np.float64)
+
+    @cached_property
+    def footprints(self) -> np.ndarray:
+        """(T,) shapely geometries of the ground that things cover; of vehicles as large as such usually are."""
+        shapes = np.asarray(self.query.shapes).copy()
+        for i, thing in enumerate(self.things):
+            if thing.outline is None and thing.kind in (*VEHICLES, SPACE) and thing.facing_deg is not None:
+                width_m, depth_m = SIZES[thing.kind][:2]
+                shapes[i] = shapely.Polygon(box_ring(self.centers[i], width_m, depth_m, thing.facing_deg))
+        return shapes
+
+    def narrower(self, kind: str) -> tuple[Phrase, ...]:
+        """What vehicles of a kind are called more narrowly, in alphabetical order."""
+        nouns = {self.things[i].noun for i in self.of_kind(kind).tolist()} if kind in VEHICLES else set()
+        return tuple(Phrase(noun) for noun in sorted(nouns - {kind}))
+
+    def picked(self, things: Collection[int], asked: Phrase) -> tuple[tuple[int, ...], Measure]:
+        """Those of some things that surely fit a phrase, and the rule that none of the others may."""
+        own = np.array(things, dtype=np.intp)
+        sure, maybe = self.query.fit(asked, own) if len(own) else np.zeros((2, 0), dtype=bool)
+        name = "sort_unknown" if asked.colour is None else "colour_unknown"
+        return tuple(own[sure].tolist()), rule(name, int((maybe & ~sure).sum()), "<=", 0, "things")
 
     def of_kind(self, kind: str) -> IntArray:
         """Indices of the things of a kind of which nothing is in doubt."""

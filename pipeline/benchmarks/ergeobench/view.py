@@ -50,12 +50,9 @@ class ErgeoView:
         self._may_be: dict[str, IntArray] = {}
 
     def _mapped(self) -> Iterator[PanoramaObject]:
-        """Landmarks of the map as objects: wider to both sides by what their yaw may be off.
-
-        None without a heading, or where the map lacks what may hide them.
-        """
+        """Landmarks of the map as objects: wider to both sides by what their yaw may be off; none without a heading."""
         heading = self.facts.heading_deg
-        if heading is None or not self.coverage.holds:
+        if heading is None:
             return
         for key, own in self.landmarks.items():
             low = math.degrees(math.atan2(-(self.facts.camera_height_m or EYE_M), max(own.distance_m, 1.0)))
@@ -71,12 +68,6 @@ class ErgeoView:
                 doubt=own.doubt,
                 source_tags={"yaw_deg": "map"},
             )
-
-    @property
-    def coverage(self) -> Measure:
-        """Whether the map has the buildings that stand between the camera and its landmarks."""
-        least = self.facts.map_coverage or 0.0
-        return rule("map_coverage_low", least, ">=", self.rules.map_coverage_min, "share")
 
     def error_deg(self, i: int) -> float:
         """By how much the yaw of an object's middle may be off: 0 of what was marked in the picture."""
@@ -97,6 +88,14 @@ class ErgeoView:
             rule("place_in_doubt", float(len(self.doubts & doubts)), "<=", 0, "doubts"),
             rule("object_in_doubt", float(own.doubt is not None), "<=", 0, "doubts"),
             rule("occluded", own.visible_share, ">=", rules.visible_share_min, "share"),
+            # That the map has the buildings about, or that none has room before this one.
+            rule(
+                "map_coverage_low",
+                max(self.facts.map_coverage or 0.0, own.open_share),
+                ">=",
+                rules.map_coverage_min,
+                "share",
+            ),
             rule("too_small_to_tell", size, ">=", rules.apparent_min_deg, "deg"),
         ]
         if own.is_premises:

@@ -5,7 +5,7 @@ Frame: ENU metres about an origin (x east, y north, z up), the ground at z = 0; 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Final, Literal, NamedTuple
 
 from pydantic import Field, FiniteFloat
@@ -95,5 +95,7 @@ class Size(NamedTuple):
 _TABLE: Final = load_table("city/looks")
 SIZES: Final[Mapping[str, Size]] = {kind: Size(*size) for kind, size in _TABLE["sizes"].items()}
 FLAT: Final = frozenset(_TABLE["flat"])
+SHAPES: Final[Mapping[str, Sequence[Sequence[Any]]]] = _TABLE["shapes"]  # of vehicles, by noun or kind
+VEHICLES: Final = ("car", "van", "truck", "bus")  # kinds
 USUAL_RGB: Final[Mapping[str, tuple[int, int, int]]] = {kind: tuple(rgb) for kind, rgb in _TABLE["colours"].items()}
 FACING: Final = frozenset({"signboard", "shop"})  # without a facing it is not known where they can be seen

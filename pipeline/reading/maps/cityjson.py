@@ -3,6 +3,7 @@
 The outline of a building is the union of its surfaces seen from above, holes filled; its foot and top are the lowest
 and highest point of its finest level of detail. Heights above sea level are taken from compound reference systems
 alone: ellipsoidal ones lie up to 100 m beside it, and a system of two dimensions does not say what they are in.
+Colours of walls and roofs are those of materials, storeys and shapes of roofs those of attributes.
 """
 
 from __future__ import annotations
@@ -75,11 +76,13 @@ def read_cityjson(
         if not isinstance(thing, dict) or thing.get("type") not in KINDS or not thing.get("geometry"):
             continue
         things += 1
-        rings = _finest(thing["geometry"], vertices)
-        if rings is None:
+        finest = _finest(thing["geometry"], vertices)
+        if finest is None:
             tally.add("unusable_outline", repr(key)[:80])
-        elif inside[np.concatenate(rings)].any():
-            features.append(_feature(objects, key, rings, vertices, system, tally))
+        elif inside[np.concatenate(finest[1])].any():
+            looks = _painted(finest[0], len(finest[1]), value.get("appearance")) | _told(thing.get("attributes"))
+            looks = {MODEL + tag: word for tag, word in looks.items()}
+            features.append(_feature(objects, key, finest[1], vertices, system, tally, looks))
     tally.report(files.relative(path), things, findings)
     return tuple(feature for feature in features if feature is not None)
 
@@ -169,9 +172,9 @@ def _facts(objects: dict[str, Any], thing: dict[str, Any]) -> dict[str, Any]:
     return facts if isinstance(facts, dict) else {}
 
 
-def _finest(geometries: Any, vertices: FloatArray) -> list[list[int]] | None:
-    """Outer rings, as numbers of vertices, of the finest level of detail; None where there is none that is sound."""
-    best: tuple[float, list[list[int]]] | None = None
+def _finest(geometries: Any, vertices: FloatArray) -> tuple[dict[str, Any], list[list[int]]] | None:
+    """The geometry of the finest level of detail, and its outer rings as numbers of vertices; None: none is sound."""
+    best: tuple[float, dict[str, Any], list[list[int]]] | None = None
     for geometry in geometries if isinstance(geometries, list) else ():
         depth = DEPTHS.get(str(geometry.get("type"))) if isinstance(geometry, dict) else None
         if depth is None:
@@ -182,8 +185,77 @@ def _finest(geometries: Any, vertices: FloatArray) -> list[list[int]] | None:
         except (TypeError, ValueError, OverflowError):
             level = 0.0
         if rings and (best is None or level > best[0]):
-            best = level, rings
-    return best[1] if best else None
+            best = level, geometry, rings
+    return best[1:] if best else None
+
+
+# Before tags for what the model shows: its walls may have another colour in the street, which flights are filmed over.
+MODEL: Final = "model:"
+# Surfaces by their semantics -> the keys of OpenStreetMap for their colour and what they are made of.
+_PAINTED: Final = {
+    "WallSurface": ("building:colour", "building:material"),
+    "RoofSurface": ("roof:colour", "roof:material"),
+}
+VISUAL: Final = "visual"  # theme of materials that are looks, where there are several (solar yield, noise)
+# How roofs are called in attributes -> as OpenStreetMap calls them; what is called as there is taken as it is.
+_ROOFS: Final = {"gable": "gabled", "hip": "hipped", "horizontal": "flat", "cupola": "dome"}
+
+
+def _painted(geometry: dict[str, Any], count: int, appearance: Any) -> dict[str, str]:
+    """Tags for the one material that all walls have, or all roofs; of surfaces without semantics, that all have.
+
+    Args:
+        geometry: of a building.
+        count: of its surfaces.
+        appearance: of the file.
+    """
+    themes = geometry.get("material")
+    materials = appearance.get("materials") if isinstance(appearance, dict) else None
+    if not isinstance(themes, dict) or not isinstance(materials, list):
+        return {}
+    theme = next(iter(themes.values())) if len(themes) == 1 else themes.get(VISUAL)
+    if not isinstance(theme, dict):
+        return {}
+    worn = [theme["value"]] * count if "value" in theme else _flat(theme.get("values"))
+    stated = geometry.get("semantics")
+    meant = stated if isinstance(stated, dict) else {}
+    surfaces = meant.get("surfaces")
+    kinds: list[Any] = [None] * count
+    if isinstance(surfaces, list):
+        names = [one.get("type") if isinstance(one, dict) else None for one in surfaces]
+        kinds = [names[i] if type(i) is int and 0 <= i < len(names) else None for i in _flat(meant.get("values"))]
+    if len(worn) != count or len(kinds) != count:
+        return {}
+    numbers = [i if type(i) is int else None for i in worn]  # anything may stand there in a file
+    found: dict[str, str] = {}
+    for kind, (colour, material) in _PAINTED.items():
+        own = {i for i, of in zip(numbers, kinds, strict=True) if of == kind or surfaces is None}
+        number = own.pop() if len(own) == 1 else None
+        one = materials[number] if number is not None and 0 <= number < len(materials) else None
+        if isinstance(one, dict):
+            rgb = one.get("diffuseColor")
+            if isinstance(rgb, list) and len(rgb) == 3 and all(type(v) in (int, float) and 0 <= v <= 1 for v in rgb):
+                found[colour] = "#" + "".join(f"{round(255 * v):02x}" for v in rgb)
+            found[material] = str(one.get("name", ""))[:80].casefold()
+    return found
+
+
+def _told(attributes: Any) -> dict[str, str]:
+    """Tags for storeys and the shape of the roof, of CityJSON's attributes for buildings."""
+    facts = attributes if isinstance(attributes, dict) else {}
+    roof = str(facts.get("roofType", ""))[:80].casefold().removesuffix(" roof")
+    levels = facts.get("storeysAboveGround")
+    return ({"roof:shape": _ROOFS.get(roof, roof)} if roof else {}) | (
+        {"building:levels": str(levels)} if type(levels) is int else {}
+    )
+
+
+def _flat(nested: Any) -> list[Any]:
+    """The values in nested lists, in order; those of other things than lists are none."""
+    found = nested if isinstance(nested, list) else []
+    for _ in DEPTHS:
+        found = [v for inner in found for v in (inner if isinstance(inner, list) else [inner])]
+    return found
 
 
 def _rings(boundaries: Any, depth: int, count: int) -> list[list[int]] | None:
@@ -204,7 +276,13 @@ def _rings(boundaries: Any, depth: int, count: int) -> list[list[int]] | None:
 
 
 def _feature(
-    objects: dict[str, Any], key: str, rings: list[list[int]], vertices: FloatArray, system: _System, tally: Tally
+    objects: dict[str, Any],
+    key: str,
+    rings: list[list[int]],
+    vertices: FloatArray,
+    system: _System,
+    tally: Tally,
+    looks: dict[str, str],
 ) -> Feature | None:
     kind, facts, who = objects[key]["type"], _facts(objects, objects[key]), repr(key)[:80]
     # The union is made about a corner, in metres: far from the origin floating point is coarse.
@@ -233,6 +311,6 @@ def _feature(
         height_m=high if known else np.nan,
         foot_m=float(heights.min()) if known and system.above_sea else np.nan,
         datum="sea" if system.above_sea else "takeoff",
-        tags={"type": kind} | ({"height of geometry": f"{high:.2f}"} if known else {}),
+        tags={"type": kind} | looks | ({"height of geometry": f"{high:.2f}"} if known else {}),
         id=key if usable_name(key) else "",
     )

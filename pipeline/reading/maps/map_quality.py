@@ -33,6 +33,9 @@ def _alike() -> dict[str, frozenset[str]]:
     for group in load_table("city/kinds")["alike"]:
         for noun in group:
             found[noun] = found.get(noun, frozenset()) | frozenset(group)
+    for noun, broader in load_table("city/kinds")["broader"].items():
+        for word in broader:
+            found[word] = found.get(word, frozenset()) | {noun}
     return found
 
 
@@ -40,7 +43,7 @@ _ALIKE: Final[Mapping[str, frozenset[str]]] = _alike()
 
 
 def alike(noun: str) -> frozenset[str]:
-    """The nouns that people may use for what a map calls so, itself included."""
+    """The nouns of all things that people may call so, itself included."""
     return _ALIKE.get(noun, frozenset()) | may_be(noun)
 
 

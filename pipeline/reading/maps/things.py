@@ -11,6 +11,7 @@ import hashlib
 import math
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -26,6 +27,7 @@ from pipeline.geometry.colours import margins
 from pipeline.reading.files import SceneFiles
 from pipeline.reading.maps.appearance import BUILT, CHRISTIAN, LEVELS_MAX, NOUN_OF, Appearance, look_of, rgb_of
 from pipeline.reading.maps.city_thing import BUILDING, FACING, CityThing
+from pipeline.reading.maps.cityjson import MODEL
 from pipeline.reading.maps.feature import Feature, MapBounds, PlacedFeature, circle_about, mentioned
 from pipeline.reading.maps.osm import KINDS, height_of
 from pipeline.reading.maps.read import read_context
@@ -68,10 +70,13 @@ _SPOKEN_OF: Final = frozenset((*KINDS, *KEYS))
 def read_features(
     files: SceneFiles, path: Path, box: MapBounds, findings: Findings
 ) -> tuple[tuple[Feature, ...], tuple[Feature, ...]]:
-    """What a map has in a box of what one could speak of, and what has a house number. Raises RawDataError."""
+    """What a map has in a box of what one could speak of, and its house numbers. Raises RawDataError.
+
+    A number is an entry of its own: that of a building, or of premises, tells of nothing beside itself.
+    """
     features = read_context(files, path, box, False, findings, (*KINDS, *KEYS, NUMBER), TOLD)
     features = tuple(f for f in features if any(box.holds(outline).any() for outline in f.outlines))
-    numbered = tuple(f for f in features if NUMBER in f.tags)
+    numbered = tuple(f for f in features if NUMBER in f.tags and not (f.solid or _premises(f.tags) or _perhaps(f.tags)))
     return tuple(f for f in features if f.solid or NUMBER not in f.tags or _SPOKEN_OF & f.tags.keys()), numbered
 
 
@@ -254,6 +259,8 @@ def things_of(placed: PlacedFeature, file: str, findings: Findings) -> list[City
 
 def _thing(placed: PlacedFeature, i: int, outline: FloatArray, nth: int, unnamed: list[str]) -> CityThing | None:
     feature, is_point = placed.features[i], len(outline) < 3
+    if any(tag.startswith(MODEL) for tag in feature.tags):  # a city is looked at as its map shows it
+        feature = replace(feature, tags={tag.removeprefix(MODEL): word for tag, word in feature.tags.items()})
     found = sort_of(feature.tags, feature.solid, is_point)
     if found is None:
         return None

@@ -21,10 +21,10 @@ from pipeline.samples.common.city_plan import PLANS, CityPlan, Line, Planted, pl
 from pipeline.samples.common.encode import json_bytes
 
 DATASET: Final = "sample_cities"
-OBJECTS: Final = frozenset({"car", "bench", "signboard", "shop", "bus stop", "kiosk", "statue"})
+OBJECTS: Final = frozenset({"car", "van", "parking space", "bench", "signboard", "shop", "bus stop", "kiosk", "statue"})
 COMPLETE: Final = (
-    "bench", "building", "bus stop", "car", "crossing", "fountain", "kiosk", "park", "parking", "shop", "signboard",
-    "statue", "tree",
+    "bench", "building", "bus", "bus stop", "car", "crossing", "fountain", "kiosk", "park", "parking", "parking space",
+    "shop", "signboard", "statue", "tree", "truck", "van",
 )  # fmt: skip
 _DECIMALS: Final = 8  # degrees: a millimetre
 
@@ -74,7 +74,7 @@ def _feature(thing: Planted, origin: Origin) -> dict[str, Any]:
     if thing.corners:
         ring = _lon_lat(np.array([*thing.corners, thing.corners[0]]), origin)
         geometry = {"type": "Polygon", "coordinates": [ring]}
-    properties = {key: value for key, value in said.items() if value is not None}
+    properties = {key: value for key, value in said.items() if value is not None} | dict(thing.tags)
     return {"type": "Feature", "id": thing.id, "properties": properties, "geometry": geometry}
 
 

@@ -6,7 +6,7 @@ multiples of `PITCH_M`; block (column, row) lies between those of its numbers an
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -30,6 +30,10 @@ _PROUD_M: Final = 0.15  # of signs and shop fronts before their wall
 _TABLE: Final = load_table("samples/city")
 PAINTS, WALLS, ROOFS = (TypeAdapter(dict[str, Color]).validate_python(_TABLE[k]) for k in ("paints", "walls", "roofs"))
 SHAPES: Final = ("flat", "gabled", "pyramidal", "dome", "round")  # of roofs, as maps call them
+SPACE_M: Final = (2.6, 5.2)
+FREE: Final = (0, 0, 1, 2, 3, 4, 6)  # so many spaces of a car park are free
+CARS: Final[list[str]] = _TABLE["cars"]
+SURFACES: Final[list[str]] = _TABLE["surfaces"]
 LOW: Final = 4  # storeys: higher houses have flat roofs
 # Each sort with a name for each sample city: who has read of one city's bakery knows no other's.
 SHOPS: Final[tuple[tuple[str, list[str]], ...]] = tuple(_TABLE["shops"].items())
@@ -85,6 +89,7 @@ class Planted(NamedTuple):
     sign: str | None = None
     name: str | None = None
     on: str | None = None
+    tags: tuple[tuple[str, str], ...] = ()  # further properties
 
 
 class Line(NamedTuple):
@@ -135,7 +140,32 @@ def planted(plan: CityPlan) -> tuple[Planted, ...]:
                     shop = _shop(house, side, noun, names[plan.names], rng)
                     found += [*shop, *(_parked(shop[0], side, rng) if plan.busy else ())]
     found += _streets(plan, rng)
-    return tuple(found)
+    sorted_in = [_told(thing, plan.id) for thing in found]
+    return (*sorted_in, *(space for cell in lots for space in _spaces(cell, sorted_in, plan.id)))
+
+
+def _told(thing: Planted, city: str) -> Planted:
+    """A thing with more of it told: the sort of a car, what houses are built of and car parks are covered with."""
+    rng = rng_for("sample city sort", city, thing.id)
+    if thing.kind == "car":
+        noun = CARS[int(rng.integers(len(CARS)))]
+        return thing._replace(noun=noun, kind="van" if noun == "van" else "car")
+    if thing.kind == "parking":
+        return thing._replace(tags=(("surface", SURFACES[int(rng.integers(len(SURFACES)))]),))
+    return thing
+
+
+def _spaces(cell: tuple[int, int], things: Sequence[Planted], city: str) -> Iterator[Planted]:
+    """Marked spaces of a car park: those of its cars, and up to six more that are free."""
+    x, y = _corner(cell)
+    rng = rng_for("sample city spaces", city, *map(str, cell))
+    own = {thing.center for thing in things if thing.id.startswith(f"car-{cell[0]}{cell[1]}")}
+    places = [(x + 10 + 5.2 * i, y + 10 + 12.5 * j) for j in range(3) for i in range(6)]
+    others = [place for place in places if place not in own]
+    free = [others[k] for k in rng.permutation(len(others))[: int(rng.choice(FREE))].tolist()]
+    for n, (u, v) in enumerate(sorted([*own, *free])):
+        corners = _box((u - SPACE_M[0] / 2, v - SPACE_M[1] / 2), SPACE_M)
+        yield _area("parking space", "parking space", f"{cell[0]}{cell[1]}-{n}", corners)
 
 
 def _corner(cell: tuple[int, int]) -> Vec2:

@@ -15,7 +15,7 @@ import shapely
 
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.reading.maps.appearance import STOREY_M
-from pipeline.reading.maps.city_thing import BUILDING, FACING, FLAT, SIZES, CityThing
+from pipeline.reading.maps.city_thing import BUILDING, FACING, FLAT, SHAPES, SIZES, CityThing
 from pipeline.worlds.city.facts import City
 
 UNBOUNDED_M: Final = 300.0  # top of what may be there above a building of which no height is known
@@ -23,6 +23,9 @@ FLAT_M: Final = 0.05  # top of what lies on the ground
 TREE: Final = "tree"
 TRUNK_M: Final = 2.0
 _CROWN_SIDES: Final = 8
+GLASS: Final = (44, 54, 66)  # of windows in pictures
+ONE_BOX: Final = ((0, 1, 0, 1, 1),)
+SPACE: Final = "parking space"
 
 
 class Prism(NamedTuple):
@@ -34,6 +37,7 @@ class Prism(NamedTuple):
         base_m: its foot.
         top_m: its top.
         sure: whether it is there for sure; else it may be.
+        rgb: its colour, where it is not that of the thing.
     """
 
     thing: int
@@ -41,6 +45,7 @@ class Prism(NamedTuple):
     base_m: float
     top_m: float
     sure: bool = True
+    rgb: tuple[int, int, int] | None = None
 
 
 class Occluders:
@@ -84,13 +89,22 @@ def _prisms(index: int, thing: CityThing, unbounded_m: float) -> list[Prism]:
     if thing.outline is not None and (thing.kind in FLAT or thing.height_m is not None or size is not None):
         base = thing.base_m or 0.0
         flat = thing.kind in FLAT or (thing.height_m is None and size is None)
-        height = FLAT_M if flat else (thing.height_m or (size.height_m if size else FLAT_M))
+        # A space is marked upon the car park that it lies in.
+        lies_m = SIZES[SPACE].height_m if thing.kind == SPACE else FLAT_M
+        height = lies_m if flat else (thing.height_m or (size.height_m if size else FLAT_M))
         return [Prism(index, np.array(thing.outline), base, base + height)]
     if size is None or (thing.kind in FACING and thing.facing_deg is None):
         return []
     base = size.base_m if thing.base_m is None else thing.base_m
-    ring = box_ring(np.array(thing.center), size.width_m, size.depth_m, thing.facing_deg or 0.0)
-    return [Prism(index, ring, base, base + (thing.height_m or size.height_m))]
+    height, facing = thing.height_m or size.height_m, thing.facing_deg or 0.0
+    ahead = np.array([np.sin(np.radians(facing)), np.cos(np.radians(facing))])
+    found = []
+    for rear, nose, low, high, wide, *own in SHAPES.get(thing.noun, SHAPES.get(thing.kind, ONE_BOX)):
+        middle = np.array(thing.center) + ((rear + nose) / 2 - 0.5) * size.depth_m * ahead
+        ring = box_ring(middle, wide * size.width_m, (nose - rear) * size.depth_m, facing)
+        rgb = GLASS if own == ["glass"] else tuple(own[0]) if own else None
+        found.append(Prism(index, ring, base + low * height, base + high * height, rgb=rgb))
+    return found
 
 
 def _tree(index: int, thing: CityThing) -> list[Prism]:

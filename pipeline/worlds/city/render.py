@@ -15,7 +15,7 @@ import shapely
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.reading.maps.city_thing import BUILDING, USUAL_RGB, CityThing
 from pipeline.worlds.city.facts import City
-from pipeline.worlds.city.occluders import Occluders, prism_mesh
+from pipeline.worlds.city.occluders import SPACE, Occluders, prism_mesh
 from pipeline.worlds.city.visibility import GROUND_M, HEIGHT, WIDTH, pixel_rays
 
 Picture = npt.NDArray[np.uint8]
@@ -28,11 +28,13 @@ _OTHER: Final[Rgb] = (160, 160, 160)
 _GROUND: Final = np.array((150, 149, 143), dtype=np.float32)
 _OUTSIDE: Final = np.array((122, 130, 104), dtype=np.float32)  # beyond what the map covers
 _TRUNK: Final = np.array((104, 78, 54), dtype=np.float32)
-_GLASS: Final = np.array((44, 54, 66), dtype=np.float32)
+_MARK_M: Final = 0.12  # width of the white line about a parking space
 _HIDDEN: Final = np.array((206, 200, 212), dtype=np.float32)
 _LINE: Final = 0.93  # of the ground's colour, in lines ten metres apart, which tell how far one has come
 _SKY: Final = np.array(((216, 226, 236), (104, 156, 214)), dtype=np.float32)  # at the horizon, and 45 degrees above it
 _SUN: Final = np.array((0.45, -0.55, 0.7), dtype=np.float32)
+_MARK: Final = np.array((236, 236, 232), dtype=np.float32)
+_NONE: Final = (np.nan, np.nan, np.nan)
 _HAZE_M: Final = 700.0
 _WINDOW_M: Final = (4.0, 3.2)  # one each, along the wall and upwards
 _DETAIL_M: Final = 140.0  # farther off, windows and lines are too fine
@@ -74,6 +76,7 @@ class CityRenderer:
         self._paint = np.array([_rgb(t) for t in city.things] or [_OTHER], dtype=np.float32)
         self._roof = np.array([t.roof_rgb or _rgb(t) for t in city.things] or [_OTHER], dtype=np.float32)
         self._kind = np.array([t.kind for t in city.things] or [""])
+        self._own = np.array([p.rgb or _NONE for p in solids.prisms] or [_NONE], dtype=np.float32)
         self._bounds = shapely.Polygon(city.bounds or ())
 
     def shoot(self, pose: FloatArray, width: int = WIDTH, height: int = HEIGHT) -> RenderedView:
@@ -101,6 +104,8 @@ class CityRenderer:
         thing = np.append(self._solids.thing, 0)[prism]
         kind, upward = self._kind[thing], normal[:, 2] > 0.5
         color = np.where(upward[:, None], self._roof[thing], self._paint[thing])
+        own = np.vstack([self._own, _NONE])[prism]
+        color = np.where(np.isnan(own), color, own)
         color[ground] = self._ground(point[ground], away_m[ground])
         sure = np.append(self._solids.sure, True)[prism]
         near = away_m < _DETAIL_M
@@ -109,7 +114,9 @@ class CityRenderer:
         house = wall & near & (kind == BUILDING)
         color[house] *= np.where(_is_window(point[house], normal[house]), 0.62, 1.0)[:, None]
         foot = np.append(self._solids.base_m, 0.0)[prism]
-        color[wall & (kind == "car") & (point[:, 2] > foot + 0.75) & (point[:, 2] < foot + 1.25)] = _GLASS
+        marks = np.flatnonzero(upward & (kind == SPACE) & ~ground)
+        edge = shapely.boundary(self._solids.polygons[prism[marks]])
+        color[marks[shapely.distance(edge, shapely.points(point[marks, :2])) < _MARK_M]] = _MARK
         color[wall & (kind == "tree") & (foot < 1.0)] = _TRUNK
         stripes = upward & (kind == "crossing") & ~ground
         color[stripes & (np.floor(point[:, 0] / 0.6) % 2 == 0)] = (80, 80, 84)

@@ -97,6 +97,9 @@ class PanoramaLandmark(Model):
     error_deg: Metres = Field(description="of its bearing, by `error_m`")
     top_deg: Pitch = Field(description="of the top of what surely stands there")
     visible_share: Share = Field(description="of its width that no building may hide, from all places within error_m")
+    open_share: Share = Field(
+        default=0.0, description="of its width before which no building has room: over streets, squares and water alone"
+    )
     others: int = Field(ge=0, description="things that its noun and name may mean too")
     side: Annotated[int, Field(ge=-1, le=1)] = Field(
         description="of the street, as `street_deg` looks along it: 1 left, -1 right; 0: not sure"

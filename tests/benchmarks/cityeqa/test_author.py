@@ -216,7 +216,7 @@ def test_one_answer_is_given_twice_at_most_and_the_same_question_once() -> None:
     other = GOOD | {"question": "What do people carry home from TARGET?"}
     rows, _ = write([{"questions": [GOOD, GOOD]}], agreeing_roses())
     assert [row["reason"] for row in rows].count("asked_already") == 1
-    asked = [(row["group"], row["wording"]) for row in rows if row["reason"] is None]
+    asked = [(row["group"], row["wording"], *row["operands"]) for row in rows if row["reason"] is None]
     assert asked
     assert len(set(asked)) == len(asked)
     view, table = town()

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from pipeline.benchmarks.cityeqa.extra_starts import Start
-from pipeline.benchmarks.cityeqa.oracle import Oracle, Solved
+from pipeline.benchmarks.cityeqa.oracle import Observer, Oracle, Solved
 from pipeline.benchmarks.cityeqa.rules import CityRules
+from pipeline.benchmarks.cityeqa.view import CityView
 from pipeline.core.arrays import FloatArray
 from pipeline.core.schema import Source
 from pipeline.reading.maps.city_thing import CityThing
@@ -140,3 +141,25 @@ def test_a_chain_that_cannot_be_gone_gives_no_start(monkeypatch: pytest.MonkeyPa
         (row["measured"], row["limit"], row["unit"]) for row in refused if row["reason"] == "no_way_along_the_chain"
     }
     assert told == {(0.0, 1.0, "ways")}
+
+
+def test_a_sign_is_read_from_near_and_from_before_it() -> None:
+    """From 3.5 m above the middle of a front of 5 m with ten letters: 320 * 0.5 / hypot(look, 3.5) pixels each."""
+    facts = city(
+        house("wall", 20.0, 30.0, 60.0, 19.8), shop("a", 40.0, "TEN LETTER", y=50.0, facing_deg=0.0), slabs_m=(5.0,)
+    )
+    for look_m, pixels in ((30.0, 5.3), (33.0, 4.82)):
+        observer = Observer(CityView(scene(facts), CityRules(look_m=(look_m,), read_pixels_min=400)))
+        i = observer.view.index["a"]
+        observed = observer.observe((i,), 400, 0.0)
+        found = {own.name: own for own in observed.rules}
+        assert found["letters_too_small"].value == pytest.approx(pixels, abs=0.01)
+        assert (observed.pose is not None) is found["letters_too_small"].holds is (pixels >= 5)
+        assert "letters_too_small" not in {own.name for own in observer.observe((i,), 399, 0.0).rules}
+    # On the level of its middle, 10 m off: 59 and 61 degrees from straight before it; letters look half as wide.
+    poses = [[40.0 + 10.0 * math.sin(turn), 50.0 + 10.0 * math.cos(turn), 1.5, 0.0, 0.0, 0.0]
+             for turn in np.radians([59.0, -61.0])]  # fmt: skip
+    told = [{own.name: own for own in rules} for rules in observer._legible(np.array(poses), [i])]
+    assert [own["seen_edge_on"].value for own in told] == pytest.approx([59.0, 61.0])
+    assert [own["seen_edge_on"].holds for own in told] == [True, False]
+    assert told[0]["letters_too_small"].value == pytest.approx(320 * 0.5 * math.cos(math.radians(59)) / 10)

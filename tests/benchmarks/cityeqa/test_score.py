@@ -43,6 +43,9 @@ def test_an_agent_that_goes_straight_to_the_target(tmp_path: Path) -> None:
         "success": 1.0,
         "spl": pytest.approx(40 / 50),
     }
+    cut = score(tmp_path, [task(1, path_m=40.0)], lines, within_m=28.3, steps_max=2)
+    assert (values(cut)["mts"], values(cut)["ne_l1"], values(cut)["success"]) == (2.0, pytest.approx(15 + 40), 0.0)
+    assert any("Longer than 2 steps, and cut there: 1" in note for note in cut.marks.notes)
     assert values(score(tmp_path, [task(1, path_m=40.0)], lines, within_m=28.2))["spl"] == 0.0
     assert values(score(tmp_path, [task(1, path_m=60.0)], lines, within_m=28.3))["spl"] == 1.0, "shorter than shortest"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -10,11 +11,15 @@ import yaml
 
 from pipeline.benchmarks.cityeqa.raw import RawQuestion
 from pipeline.benchmarks.cityeqa.rules import CityRules
-from pipeline.benchmarks.cityeqa.tasks.counting import HAS, HAVING, Existence
-from pipeline.benchmarks.cityeqa.tasks.recognition import LOOKS, AttributeRecognition, look_part
+from pipeline.benchmarks.cityeqa.tasks.base import EqaTask
+from pipeline.benchmarks.cityeqa.tasks.counting import HAS, HAVING, Counting, Existence
+from pipeline.benchmarks.cityeqa.tasks.recognition import LOOKS, AttributeRecognition, ObjectRecognition, look_part
+from pipeline.benchmarks.cityeqa.tasks.spatial import SpatialReasoning
 from pipeline.benchmarks.cityeqa.view import CityView
 from pipeline.benchmarks.cityeqa.wording import Phrase, wordings
 from pipeline.core.templates import TEMPLATES_DIR, load_table, load_template
+from pipeline.reading.maps.city_thing import CityThing
+from pipeline.worlds.city.facts import City
 from tests.benchmarks.cityeqa.test_refused import refusals, scene
 from tests.oracles.city_answers import plain
 from tests.worlds.city.cities import city, point
@@ -23,7 +28,7 @@ from tests.worlds.city.readers.test_osm import Extract
 PARTS = yaml.safe_load((TEMPLATES_DIR / "cityeqa" / "parts.yaml").read_text(encoding="utf-8"))
 FIELDS = {
     "target": "the bank", "other": "the pub", "one": "the kiosk", "thing": "shop", "things": "cars", "side": "left",
-    "metres": "20", "use": "buy bread", "general": "shop", "has": "a shelter",
+    "metres": "20", "use": "buy bread", "general": "shop", "has": "a shelter", "where": "in", "colour": "red",
 }  # fmt: skip
 
 
@@ -113,3 +118,94 @@ def test_what_a_square_is_covered_with_is_asked_where_others_are_not() -> None:
         assert (found["a"].broken is not None) is broken
         key = "surface of a parking a"
         assert ((key, 0.0, 1.0) in refusals(facts, "Attribute Recognition", "other_looks")) is broken
+
+
+VEHICLES_WHOLE = ("car", "van", "truck", "bus", "parking space")
+
+
+def box(name: str, kind: str, x: float, y: float, w: float, d: float) -> CityThing:
+    """An area whose south-west corner is at x, y."""
+    ring = ((x, y), (x + w, y), (x + w, y + d), (x, y + d))
+    middle = (x + w / 2, y + d / 2)
+    return CityThing(id=name, kind=kind, noun=kind, center=middle, radius_m=math.hypot(w, d) / 2, outline=ring)
+
+
+def lot(*vehicles: CityThing, complete: tuple[str, ...] = VEHICLES_WHOLE) -> City:
+    """A car park with four spaces side by side, their middles at x = 31.25, 33.75, 36.25 and 38.75, y = 22.5."""
+    spaces = [box(f"s{n}", "parking space", 30.0 + 2.5 * n, 20.0, 2.5, 5.0) for n in range(4)]
+    return city(box("lot", "parking", 20.0, 15.0, 40.0, 30.0), *spaces, *vehicles, complete=complete)
+
+
+def parked(name: str, x: float, noun: str = "sedan", colour: str | None = "red", y: float = 22.5) -> CityThing:
+    return point(name, "van" if noun == "van" else "car", x, y, noun=noun, colour=colour, facing_deg=0.0)
+
+
+def asked(facts: City, task: type[EqaTask], kind: str) -> list[tuple[str, str | None]]:
+    """Answers to the questions of a kind, and what breaks each."""
+    raws = task().raws(CityView(scene(facts), CityRules()))
+    return [(raw.answer, raw.broken and raw.broken.name) for raw in raws if raw.kind == kind]
+
+
+@pytest.mark.parametrize(
+    ("vehicles", "free", "broken"),
+    [
+        ([parked("a", 31.25)], "three", None),
+        ([parked("a", 31.25), parked("b", 38.75, "van")], "two", None),  # what a van is called does not matter
+        ([parked("a", 32.5)], "two", "on_the_edge"),  # half in each of two spaces
+        ([parked("a", 31.25).model_copy(update={"facing_deg": None})], "four", "on_the_edge"),
+        ([parked("a", 31.25).model_copy(update={"error_m": 0.6})], "three", "on_the_edge"),
+        ([parked("a", 31.25), parked("b", 50.0)], "three", None),  # beside the spaces
+    ],
+)
+def test_a_parking_space_is_free_where_no_vehicle_stands(
+    vehicles: list[CityThing], free: str, broken: str | None
+) -> None:
+    assert asked(lot(*vehicles), Counting, "free parking spaces") == [(free, broken)]
+    assert asked(lot(*vehicles), Existence, "any free parking space") == [("yes", broken)]
+
+
+def test_a_full_car_park_has_no_free_space_and_an_incomplete_map_tells_none() -> None:
+    full = [parked(f"c{n}", 31.25 + 2.5 * n) for n in range(4)]
+    assert asked(lot(*full), Existence, "any free parking space") == [("no", None)]
+    assert asked(lot(*full), Counting, "free parking spaces") == [("zero", "none_there")]
+    assert asked(lot(*full, complete=VEHICLES_WHOLE[:-1]), Existence, "any free parking space") == [
+        ("no", "map_incomplete")
+    ]
+    assert ("any free parking space lot parking space free", 0.0, 0.95) in refusals(
+        lot(*full, complete=()), "Existence Judgement", "map_incomplete"
+    )
+
+
+def test_vehicles_are_asked_by_their_sort_where_the_map_tells_it() -> None:
+    facts = lot(parked("a", 31.25, "jeep", "white"), parked("b", 36.25, "taxi", "blue"), parked("c", 50.0, "sedan"))
+    in_lot = "which vehicle"
+    assert sorted(answer for answer, broken in asked(facts, ObjectRecognition, in_lot) if broken is None) == [
+        "jeep", "sedan", "taxi",
+    ]  # fmt: skip
+    counts = {kind: asked(facts, Counting, f"{kind} in a parking") for kind in ("cars", "jeeps", "taxis", "sedans")}
+    assert counts == {
+        "cars": [("three", None)], "jeeps": [("one", None)], "taxis": [("one", None)],
+        "sedans": [("one", "sort_unknown")],  # the taxi may be one
+    }  # fmt: skip
+    assert ("sedans in a parking lot sedan in", 1.0, 0.0) in refusals(facts, "Counting", "sort_unknown")
+    (alone,) = asked(lot(parked("a", 31.25, "jeep")), ObjectRecognition, "vehicle in a parking")
+    assert alone == ("jeep", "other_sorts")
+    unsorted = lot(parked("a", 31.25, "car"), parked("b", 50.0, "jeep", "blue"))
+    assert asked(unsorted, ObjectRecognition, "which vehicle")[0] == ("car", "sort_unknown")
+
+
+@pytest.mark.parametrize(
+    ("x", "broken"),
+    # Cars are 1.8 m wide: from edge to edge 0.7, 4.0, 4.1 m to the white one.
+    [(33.75, None), (37.05, None), (37.15, "none")],
+)
+def test_the_colour_of_the_vehicle_next_to_another(x: float, broken: str | None) -> None:
+    facts = lot(parked("a", 31.25, colour="white"), parked("b", x, colour="red"))
+    found = {raw.operands[0]: raw for raw in SpatialReasoning().raws(CityView(scene(facts), CityRules()))
+             if raw.kind == "colour next to"}  # fmt: skip
+    assert {i: raw.answer for i, raw in found.items()} == ({} if broken else {"a": "red", "b": "white"})
+    if not broken:
+        between = lot(parked("a", 31.25, colour="white"), parked("b", x), parked("c", 31.25, y=30.0))  # 3.1 m behind
+        assert asked(between, SpatialReasoning, "colour next to")[0][1] == "two_beside"
+        unpainted = lot(parked("a", 31.25), parked("b", x, colour=None))
+        assert asked(unpainted, SpatialReasoning, "colour next to")[0] == ("", "colour_unknown")

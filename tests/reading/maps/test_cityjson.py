@@ -115,6 +115,37 @@ def test_parts_stand_each_for_itself_and_bear_the_name_of_the_whole(tmp_path: Pa
     assert found.name == "Station"
 
 
+RED, GREY = {"name": "Brick", "diffuseColor": [0.8, 0.0, 0.2]}, {"name": "Slate", "diffuseColor": [0.5, 0.5, 0.5]}
+
+
+@pytest.mark.parametrize(
+    ("values", "told"),
+    [
+        # Faces are the ground, the roof and four walls.
+        ([[1, 1, 0, 0, 0, 0]], {"building:colour": "#cc0033", "building:material": "brick",
+                                "roof:colour": "#808080", "roof:material": "slate"}),
+        ([[1, 1, 0, 0, 0, 1]], {"roof:colour": "#808080", "roof:material": "slate"}),  # walls of two materials
+        ([[1, None, 0, 0, 0, 0]], {"building:colour": "#cc0033", "building:material": "brick"}),
+        ([[1, 7, 0, 0, 0, True]], {}),  # no such materials
+        ([[0]], {}),
+    ],
+)  # fmt: skip
+def test_materials_tell_what_walls_and_roofs_look_like_in_the_model(
+    tmp_path: Path, values: Any, told: dict[str, str]
+) -> None:
+    semantics = {
+        "surfaces": [{"type": t} for t in ("GroundSurface", "RoofSurface", "WallSurface")],
+        "values": [[0, 1, 2, 2, 2, 2]],
+    }
+    one = solid() | {"semantics": semantics, "material": {"visual": {"values": values}, "noise": {"value": 1}}}
+    facts = {"name": "Oude Kerk", "roofType": "Gable roof", "storeysAboveGround": 2}
+    objects = {"b1": {"type": "Building", "attributes": facts, "geometry": [one]}}
+    (found,), _ = read_value(tmp_path, city(CityObjects=objects, appearance={"materials": [RED, GREY]}))
+    assert {k: v for k, v in found.tags.items() if k.startswith("model:")} == {
+        f"model:{k}": v for k, v in {**told, "roof:shape": "gabled", "building:levels": "2"}.items()
+    }
+
+
 def test_what_lies_outside_the_box_is_not_given(tmp_path: Path) -> None:
     value = city()
     assert len(read_value(tmp_path, value, DELFT)[0]) == 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -17,8 +17,8 @@ from pipeline.benchmarks.cityeqa.wording import COLOURS, KINDS, SHOP, Phrase
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.core.templates import load_table
 from pipeline.questions.rules import Measure, rule
-from pipeline.reading.maps.city_thing import BUILDING
-from pipeline.worlds.city.occluders import box_ring
+from pipeline.reading.maps.city_thing import BUILDING, VEHICLES
+from pipeline.worlds.city.occluders import SPACE, box_ring
 
 PLACES, CENTRES, FRONTED = (tuple(KINDS[name]) for name in ("places", "centres", "fronted"))  # in, around, before which
 ASKED: Final = frozenset({*PLACES, *CENTRES, *FRONTED})  # whose surroundings are asked about
@@ -26,7 +26,10 @@ FRONT_M: Final = (10.0, 12.0)  # how wide and how deep that is
 COUNTED: Final = tuple(KINDS["counted"])
 # What things have or have not, both told by their own entries: of these the map need not know all.
 HAS: Final[Mapping[str, Mapping[str, Any]]] = load_table("city/traits")["has"]
-HAVING: Final = frozenset({"bench", "bus stop", "crossing", "parking", SHOP})
+HAVING: Final = frozenset({"bench", "bus stop", "crossing", "parking", "playground", "sports field", SHOP})
+PARKED_SHARE: Final = 0.6  # of a vehicle that stands in a space
+BESIDE_SHARE: Final = 0.1  # of one that stands beside it
+SLIP_M: Final = 0.5  # error of places on the map, with which it is still known what stands in which space
 AT_M: Final = 8.0  # from a stop to the bench that stands there
 
 
@@ -68,7 +71,7 @@ def gathered(view: CityView) -> Iterator[Gathered]:
         place = view.things[i]
         others = [kind for kind in kinds if kind != place.kind]
         if place.kind in PLACES and place.outline is not None:
-            yield from _in(view, i, others)
+            yield from inside(view, i, others)
         elif place.kind in CENTRES:
             yield from _near(view, i, others)
         if place.kind in FRONTED and place.facing_deg is not None:
@@ -81,13 +84,14 @@ def complete(view: CityView, kind: str, at: int) -> Measure:
     return rule("map_incomplete", share, ">=", COVERED, f"share of each {kind}, at least")
 
 
-def _in(view: CityView, i: int, kinds: Sequence[str]) -> Iterator[Gathered]:
+def inside(view: CityView, i: int, kinds: Sequence[str], known: Collection[str] = ()) -> Iterator[Gathered]:
+    """The things of some kinds in a place."""
     about, shape = view.around(i, _widest_m(view)), view.query.shapes[i]
     for kind in kinds:
         others = view.among(about, kind)
         points = shapely.points(view.centers[others])
         doubtful = shapely.distance(shape.exterior, points) < _margins_m(view, i, others)
-        unsure = unsure_within(view, i, kind, about, shape)
+        unsure = unsure_within(view, i, kind, about, shape, known)
         yield _gathered(view, i, kind, None, others, shapely.covers(shape, points), doubtful, unsure)
 
 
@@ -108,7 +112,7 @@ def _near(view: CityView, i: int, kinds: Sequence[str]) -> Iterator[Gathered]:
             yield _gathered(view, i, kind, metres, others, away <= metres, doubtful, unsure)
 
 
-def in_front(view: CityView, i: int, kinds: Sequence[str]) -> Iterator[Gathered]:
+def in_front(view: CityView, i: int, kinds: Sequence[str], known: Collection[str] = ()) -> Iterator[Gathered]:
     """The things of some kinds in front of a thing that faces somewhere."""
     about = view.around(i, 2 * max(FRONT_M) + _widest_m(view))
     zone = area_before(view.centers[i], view.things[i].facing_deg or 0.0)
@@ -116,13 +120,16 @@ def in_front(view: CityView, i: int, kinds: Sequence[str]) -> Iterator[Gathered]
         others = view.among(about, kind)
         points = shapely.points(view.centers[others])
         doubtful = shapely.distance(zone.exterior, points) < _margins_m(view, i, others)
-        unsure = unsure_within(view, i, kind, about, zone)
+        unsure = unsure_within(view, i, kind, about, zone, known)
         yield _gathered(view, i, kind, None, others, shapely.covers(zone, points), doubtful, unsure, front=True)
 
 
-def unsure_within(view: CityView, i: int, kind: str, about: IntArray, area: shapely.Geometry) -> Measure:
-    """How many things about a thing may be of a kind too and may stand in an area."""
+def unsure_within(
+    view: CityView, i: int, kind: str, about: IntArray, area: shapely.Geometry, known: Collection[str] = ()
+) -> Measure:
+    """How many things about a thing may be of a kind too and may stand in an area, but for those of ``known`` kinds."""
     others = view.unsure_among(about, kind)
+    others = np.setdiff1d(others, np.concatenate([others[:0], *(view.among(others, own) for own in known)]))
     there = others[shapely.distance(area, view.query.shapes[others]) <= _margins_m(view, i, others)]
     return rule("others_of_unknown_place", len(there), "<=", 0, f"things: {named(view, there.tolist())}", kind)
 
@@ -174,40 +181,117 @@ class Counting(EqaTask):
     reads = "count"
     name = "Counting"
     about = frozenset({*ASKED, BUILDING})
-    parts = parts("ask_count_in", "ask_count_near", "ask_count_front", "ask_levels")
+    parts = parts("ask_count_in", "ask_count_near", "ask_count_front", "ask_count_free", "ask_levels")
 
     def raws(self, view: CityView) -> Iterator[RawQuestion]:
-        """Every place with what is counted there; every building of which the storeys are known."""
+        """Every place with what is counted there; free parking spaces; storeys of buildings."""
         for found in gathered(view):
             if found.things or found.checks[0].holds:
-                yield _count(view, found)
+                for asked in (Phrase(found.kind), *view.narrower(found.kind)):
+                    yield _count(view, found, asked)
+        for lot in parking_lots(view):
+            yield _count_free(view, lot)
         for i in view.targets(BUILDING):
             if view.things[i].levels is not None:
                 yield _storeys(view, i)
 
 
-def _count(view: CityView, found: Gathered) -> RawQuestion:
-    place, n, most = view.things[found.at], len(found.things), view.rules.count_max
-    near = found.near_m is not None
-    fields = {"things": plural(found.kind)} | ({"metres": str(found.near_m)} if near else {})
+def _count(view: CityView, found: Gathered, asked: Phrase) -> RawQuestion:
+    place, most = view.things[found.at], view.rules.count_max
+    those, told = view.picked(found.things, asked)
+    near, n = found.near_m is not None, len(those)
+    fields = {"things": plural(asked.noun)} | ({"metres": str(found.near_m)} if near else {})
     return question_about(
         view,
         found.at,
-        kind=f"{plural(found.kind)} {'in front of' if found.front else found.where} a {place.kind}",
-        operands=(found.kind, str(found.near_m or found.where)),
+        kind=f"{plural(asked.noun)} {'in front of' if found.front else found.where} a {place.kind}",
+        operands=(asked.noun, str(found.near_m or found.where)),
         part=f"ask_count_{found.where}",
         fields=fields,
         answer=NUMBERS[min(n, len(NUMBERS) - 1)],
         others=numbers_to(most),
         answer_type=NUMBER,
-        # A thing is told from others by fewer pixels than it is looked at by.
-        pixels_min=view.rules.pixels_min // 4,
+        # A thing is told from others by fewer pixels than it is looked at by, or than its sort is told by.
+        pixels_min=view.rules.pixels_min // (4 if asked.noun == found.kind else 1),
         about=found.things,
         checks=(
             *found.checks,
+            told,
             rule("none_there", n, ">=", 1, "things"),
             rule("too_many", n, "<=", most, "things"),
-            Measure("count", n, "things", subject=found.kind),
+            Measure("count", n, "things", subject=asked.noun),
+        ),
+    )
+
+
+@dataclass(frozen=True)
+class ParkingLot:
+    """The marked spaces of a car park.
+
+    Attributes:
+        at: index of the car park.
+        free: indices of the spaces in which nothing stands.
+        vehicles: indices of all vehicles in the car park.
+        checks: whether the map has all spaces and vehicles, and tells of each space whether it is free.
+    """
+
+    at: int
+    free: tuple[int, ...]
+    vehicles: tuple[int, ...]
+    checks: tuple[Measure, ...]
+
+
+def parking_lots(view: CityView) -> Iterator[ParkingLot]:
+    """Every car park with marked spaces, and which of these are free."""
+    for i in view.targets("parking"):
+        lot, feet = view.query.shapes[i], view.footprints
+        about = view.around(i, _widest_m(view))
+        spaces = view.among(about, SPACE)
+        spaces = spaces[shapely.covers(lot, shapely.points(view.centers[spaces]))]
+        if not len(spaces):
+            continue
+        vehicles = np.concatenate([view.among(about, kind) for kind in VEHICLES])
+        vehicles = vehicles[shapely.intersects(lot, feet[vehicles])]
+        # (spaces, vehicles) how much of a vehicle stands in a space.
+        share = shapely.area(shapely.intersection(feet[spaces][:, None], feet[vehicles][None])) / np.maximum(
+            shapely.area(feet[vehicles]), 1e-9
+        )
+        free = (share <= BESIDE_SHARE).all(1)
+        unsure = int((~free & ~(share >= PARKED_SHARE).any(1)).sum())
+        both = np.append(spaces, vehicles)
+        unsure += int((shapely.area(feet[both]) == 0).sum())  # of points it is not known which way they lie
+        error_m = float(view.errors_m[both].max())
+        if error_m > SLIP_M:
+            unsure = len(spaces)
+        shares = [view.coverage.least(kind, view.things[i].center) for kind in (SPACE, *VEHICLES)]
+        checks = (
+            rule("map_incomplete", min(shares), ">=", COVERED, f"share of each {SPACE} and vehicle, at least"),
+            rule("on_the_edge", float(unsure), "<=", 0, "spaces", "edge"),
+            *(unsure_within(view, i, kind, about, lot, VEHICLES) for kind in (SPACE, *VEHICLES)),
+            Measure("position_error", error_m, "m", subject=f"of any {SPACE} or vehicle there"),
+        )
+        yield ParkingLot(i, tuple(spaces[free].tolist()), tuple(vehicles.tolist()), checks)
+
+
+def _count_free(view: CityView, lot: ParkingLot) -> RawQuestion:
+    n, most = len(lot.free), view.rules.count_max
+    return question_about(
+        view,
+        lot.at,
+        kind=f"free {plural(SPACE)}",
+        operands=(SPACE, "free"),
+        part="ask_count_free",
+        answer=NUMBERS[min(n, len(NUMBERS) - 1)],
+        others=numbers_to(most),
+        answer_type=NUMBER,
+        shown=(*lot.free, *lot.vehicles),
+        pixels_min=view.rules.pixels_min // 2,
+        about=(*lot.free, *lot.vehicles),
+        checks=(
+            *lot.checks,
+            rule("none_there", n, ">=", 1, "things"),
+            rule("too_many", n, "<=", most, "things"),
+            Measure("count", n, "things", subject=f"free {SPACE}"),
         ),
     )
 
@@ -236,15 +320,18 @@ class Existence(EqaTask):
     reads = "kind"
     name = "Existence Judgement"
     about = ASKED | HAVING
-    parts = parts("ask_exists_in", "ask_exists_near", "ask_exists_front", "ask_has")
+    parts = parts("ask_exists_in", "ask_exists_near", "ask_exists_front", "ask_exists_free", "ask_has")
 
     def raws(self, view: CityView) -> Iterator[RawQuestion]:
-        """Every place with every kind, and every colour that things of the kind have somewhere in the city."""
+        """Every place with every kind, and every colour and sort that things of the kind have somewhere in the city."""
         seen = {(t.kind, t.colour) for t in view.things if t.colour in COLOURS}
         colours = {kind: sorted(colour for of, colour in seen if of == kind and colour) for kind, _ in seen}
         for found in gathered(view):
-            for colour in (None, *colours.get(found.kind, ())):
-                yield _exists(view, found, Phrase(found.kind, colour))
+            painted = [Phrase(found.kind, colour) for colour in colours.get(found.kind, ())]
+            for asked in (Phrase(found.kind), *painted, *view.narrower(found.kind)):
+                yield _exists(view, found, asked)
+        for lot in parking_lots(view):
+            yield _any_free(view, lot)
         for i in view.targets(*(view.kinds & HAVING)):
             for trait in HAS:
                 if trait in view.things[i].traits:
@@ -278,8 +365,7 @@ def _has(view: CityView, i: int, trait: str) -> RawQuestion:
 def _exists(view: CityView, found: Gathered, asked: Phrase) -> RawQuestion:
     place, near = view.things[found.at], found.near_m is not None
     said = str(asked).partition(" ")[2]
-    those = [i for i in found.things if asked.colour is None or view.things[i].colour == asked.colour]
-    unknown = [i for i in found.things if asked.colour is not None and view.things[i].colour is None]
+    those, told = view.picked(found.things, asked)
     return question_about(
         view,
         found.at,
@@ -291,12 +377,30 @@ def _exists(view: CityView, found: Gathered, asked: Phrase) -> RawQuestion:
         others=YES_NO,
         answer_type=YES_OR_NO,
         shown=(found.at, *those[:1]) if those else (found.at, *found.things),
-        pixels_min=view.rules.pixels_min // 4,
+        pixels_min=view.rules.pixels_min // (4 if asked.noun == found.kind else 1),
         about=found.things,
         even=f"{said} {found.said(place.kind)}",  # farther about there is more
         checks=(
             *found.checks,
-            rule("colour_unknown", len(unknown), "<=", 0, "things"),
+            told,
             Measure("count", len(those), "things", subject=said),
         ),
+    )
+
+
+def _any_free(view: CityView, lot: ParkingLot) -> RawQuestion:
+    return question_about(
+        view,
+        lot.at,
+        kind=f"any free {SPACE}",
+        operands=(SPACE, "free"),
+        part="ask_exists_free",
+        answer=YES_NO[0] if lot.free else YES_NO[1],
+        others=YES_NO,
+        answer_type=YES_OR_NO,
+        shown=lot.free[:1] or lot.vehicles,
+        pixels_min=view.rules.pixels_min // 4,
+        about=(*lot.free, *lot.vehicles),
+        even=SPACE,
+        checks=(*lot.checks, Measure("count", len(lot.free), "things", subject=f"free {SPACE}")),
     )

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -33,25 +34,30 @@ from pipeline.benchmarks.cityeqa.tasks.counting import (
     PLACES,
     complete,
     in_front,
+    inside,
     unsure_within,
 )
 from pipeline.benchmarks.cityeqa.view import SHOWN_BY_NAME, CityView
 from pipeline.benchmarks.cityeqa.wording import NO_SHOPS, SERVICES, SHOP, SIGNBOARD
+from pipeline.core.identity import rng_for
 from pipeline.core.templates import load_table
 from pipeline.metrics.number_words import normalised
 from pipeline.questions.rules import rule
-from pipeline.reading.maps.city_thing import BUILDING
+from pipeline.reading.maps.city_thing import BUILDING, VEHICLES
+from pipeline.reading.maps.map_quality import alike
 
 NOUNS: Final = 9  # other sorts of shops that are offered to who guesses
 
 
 class ObjectRecognition(EqaTask):
-    """The sort of a shop that is only called one, and what is written on a signboard."""
+    """The sort of a shop that is only called one, what is written on a signboard, and the sort of vehicles."""
 
     reads = "kind"
     name = "Object Recognition"
-    about = frozenset({SHOP, SIGNBOARD})
-    parts = parts("ask_sign", "ask_noun")
+    about = frozenset({SHOP, SIGNBOARD, *PLACES})
+    parts = parts(
+        "ask_sign", "ask_noun", "ask_vehicle_in", "ask_vehicle_front", "ask_which_vehicle_in", "ask_which_vehicle_front"
+    )
 
     def raws(self, view: CityView) -> Iterator[RawQuestion]:
         """Of every shop its sort, of every signboard what is written there."""
@@ -93,6 +99,51 @@ class ObjectRecognition(EqaTask):
                 others=others_of(view, i, written, 3, "sign"),
                 answer_type=OPEN,
                 checks=(name_known(text),),
+            )
+        yield from _vehicles(view)
+
+
+def _vehicles(view: CityView) -> Iterator[RawQuestion]:
+    """The sort of the only vehicle in a place or in front of a shop, and of the only one there of its colour."""
+    nouns = sorted({view.things[i].noun for kind in VEHICLES for i in view.of_kind(kind).tolist()} - {"car"})
+    for i in view.targets(*PLACES, *FRONTED):
+        if view.things[i].kind in PLACES:
+            where, own = "in", () if view.things[i].outline is None else tuple(inside(view, i, VEHICLES, VEHICLES))
+        else:
+            faces = view.things[i].facing_deg is not None
+            where, own = "front", tuple(in_front(view, i, VEHICLES, VEHICLES)) if faces else ()
+        checks = tuple(check for found in own for check in found.checks)
+        vehicles = tuple(j for found in own for j in found.things)
+        for j in vehicles:
+            thing = view.things[j]
+            same = sum(view.things[k].colour in (None, thing.colour) for k in vehicles)
+            others = [noun for noun in nouns if noun not in alike(thing.noun) and thing.noun not in alike(noun)]
+            sorted_in = rule("sort_unknown", float(thing.noun == thing.kind == "car"), "<=", 0, "things")
+            ask = partial(
+                question_about, view, i, about=(j,), shown=(j,), answer=thing.noun, operands=(thing.id, where)
+            )
+            if len(vehicles) == 1:
+                yield ask(
+                    kind=f"vehicle {'in front of' if where == 'front' else where} a {view.things[i].kind}",
+                    part=f"ask_vehicle_{where}",
+                    others=tuple(nouns),
+                    checks=(*checks, sorted_in, rule("other_sorts", len(nouns) - 1, ">=", 1, "sorts")),
+                )
+            if thing.colour is None or not others:
+                continue
+            other = others[int(rng_for(view.scene.id, thing.id, "which").integers(len(others)))]
+            one, two = sorted((thing.noun, other))
+            yield ask(
+                kind="which vehicle",
+                part=f"ask_which_vehicle_{where}",
+                fields={"colour": thing.colour, "one": one, "other": two},
+                others=(one, two),
+                even=f"{one} or {two}",
+                checks=(
+                    *checks,
+                    sorted_in,
+                    rule("several_there", same, "<=", 1, "things"),
+                ),
             )
 
 

@@ -12,6 +12,7 @@ from itertools import combinations
 from typing import Final
 
 import numpy as np
+import shapely
 
 from pipeline.benchmarks.cityeqa.extra_starts import others as named
 from pipeline.benchmarks.cityeqa.query import MOST_TIMES
@@ -34,13 +35,14 @@ from pipeline.benchmarks.cityeqa.wording import ACROSS, BEHIND, DIRECTIONS, FRON
 from pipeline.core.arrays import FloatArray, IntArray
 from pipeline.core.identity import rng_for
 from pipeline.questions.rules import Measure, rule
-from pipeline.reading.maps.city_thing import BUILDING
+from pipeline.reading.maps.city_thing import BUILDING, VEHICLES
 from pipeline.reading.maps.map_quality import FRONT_M
 from pipeline.worlds.city.occluders import UNBOUNDED_M
 
 SIDES: Final = ("left", "right")
 ACROSS_DEG: Final = 35.0  # what is beside something lies within so much of the line along its front
 SAME_FRONT_DEG: Final = 20.0  # and faces the same way within so much
+SPREAD_M: Final = 12.0  # no vehicle is longer
 PAIRS: Final = 12  # pairs of things that are compared from one, the nearest
 NAMED: Final = frozenset(KINDS["related"])
 
@@ -50,8 +52,9 @@ class SpatialReasoning(EqaTask):
 
     reads = "side"
     name = "Spatial Reasoning"
-    about = frozenset({*NAMED, SIGNBOARD})
+    about = frozenset({*NAMED, *VEHICLES, SIGNBOARD})
     parts = parts(
+        "ask_colour_next",
         "ask_side_colour",
         "ask_side_name",
         "ask_bearing",
@@ -66,6 +69,7 @@ class SpatialReasoning(EqaTask):
         """All of these, for things that have one name in their surroundings."""
         for kind in (SIGNBOARD, SHOP):
             yield from self._beside(view, kind)
+        yield from next_to(view)
         named: dict[int, bool] = {}
         for i in (i for i in view.targets(*NAMED) if _has_a_name(view, i)):
             about = view.around(i, view.rules.bearing_gap_m[1]).tolist()
@@ -179,6 +183,49 @@ def _next_beside(view: CityView, i: int, side: str) -> tuple[int, tuple[Measure,
     if not known_whole:
         checks.append(rule("room_for_another", free_m, "<=", FRONT_M, "m of front"))
     return j, tuple(checks)
+
+
+NEXT_TO_M: Final = 4.0  # between two vehicles of which one is next to the other
+NEXT_TO_TIMES: Final = 1.5  # as far away every other one is at least
+
+
+def next_to(view: CityView) -> Iterator[RawQuestion]:
+    """The colour of the only vehicle next to another, from edge to edge: whichever of the four sides it stands on."""
+    vehicles = np.concatenate([view.of_kind(kind) for kind in VEHICLES])
+    colours = colours_of(view, vehicles.tolist())
+    feet = view.footprints
+    for i in view.targets(*VEHICLES):
+        about = view.around(i, 2 * NEXT_TO_TIMES * NEXT_TO_M + view.bodies_m[i] + SPREAD_M)
+        others = about[np.isin(about, vehicles)]
+        if not len(others):
+            continue
+        away = shapely.distance(feet[i], feet[others])
+        order = np.argsort(away, kind="stable")
+        j = int(others[order[0]])
+        gap_m = float(away[order[0]])
+        if gap_m > NEXT_TO_M:
+            continue
+        error_m = float(view.errors_m[i] + view.errors_m[others].max())
+        second_m = float(away[order[1]]) if len(order) > 1 else 99.0
+        unplaced = int((shapely.area(feet[[i, *others.tolist()]]) == 0).sum())
+        yield question_about(
+            view,
+            i,
+            kind="colour next to",
+            part="ask_colour_next",
+            answer=view.things[j].colour or "",
+            others=colours,
+            about=(j,),
+            pixels_min=view.rules.pixels_min // 2,
+            checks=(
+                *(complete(view, kind, i) for kind in VEHICLES),
+                rule("on_the_edge", unplaced, "<=", 0, "things", "edge"),
+                rule("too_far_aside", gap_m + error_m, "<=", NEXT_TO_M, "m"),
+                rule("two_beside", (second_m - error_m) / NEXT_TO_M, ">=", NEXT_TO_TIMES, "ratio"),
+                colour_known(view.things[j]),
+                Measure("position_error", error_m, "m", subject="both together"),
+            ),
+        )
 
 
 def _between_deg(bearings_deg: FloatArray, bearing_deg: float) -> FloatArray:

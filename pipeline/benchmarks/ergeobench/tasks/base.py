@@ -42,7 +42,6 @@ class SeenTask(CaseTask[ErgeoView]):
             rule("out_of_distribution", float(view.is_out_of_distribution), "<=", 0, "tags"),
             rule("camera_not_level", tilt, "<=", rules.level_max_deg, "deg"),
             rule("not_all_around", across_deg, ">=", 360, "deg"),  # what is beyond is black in views
-            *((view.coverage,) if view.landmarks and not view.facts.objects else ()),
             rule("no_objects_known", len(view.objects) or len(view.landmarks), ">=", 1, "objects"),
             *self.required(view),
         )

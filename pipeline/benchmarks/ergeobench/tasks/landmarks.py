@@ -34,7 +34,7 @@ class NearestLandmark(SeenTask):
 
     def required(self, view: ErgeoView) -> tuple[Measure, ...]:
         """A map must have landmarks around."""
-        return (rule("no_landmarks_known", len(view.landmarks), ">=", OPTIONS, "landmarks"), view.coverage)
+        return (rule("no_landmarks_known", len(view.landmarks), ">=", OPTIONS, "landmarks"),)
 
     def cases(self, view: ErgeoView) -> Iterator[Case]:
         """One per landmark, with three others that are surely farther away, or nearer."""
@@ -80,7 +80,6 @@ class StreetSide(SeenTask):
         return (
             rule("heading_unknown", float(view.facts.heading_deg is not None), ">=", 1, "headings"),
             rule("no_landmarks_known", len(view.landmarks), ">=", 1, "landmarks"),
-            view.coverage,
             rule("street_in_doubt", float(view.facts.street_deg is None), "<=", 0, "streets"),
         )
 

@@ -28,6 +28,10 @@ RIVALS: Final = 1.5  # times as far as landmarks: what lies there may be meant t
 EDGE_ON_DEG: Final = 60.0  # from its facing to the camera: what is seen more from the side shows nothing of its front
 RAYS: Final = 15  # to a landmark
 BEFORE_M: Final = 0.2  # before a wall, to which a line of sight goes
+ROAD_M: Final = 4.0  # to either side of the middle of a street no building stands
+DEPTH_M: Final = 6.0  # no building is less deep
+# Kinds of areas on which none stands.
+OPEN: Final = frozenset({"crossing", "parking", "sports field", "square", "swimming pool", "water"})
 STREET_M: Final = 15.0  # from the camera to the middle of the street that it stands in
 CLEARER: Final = 1.5  # times as far every other street must be from what lies on one
 BESIDE_M: Final = 2.0  # from the middle of a street to what surely lies on one side
@@ -48,6 +52,7 @@ def landmarks_of(facts: Panorama, around: MapSurroundings, config: PanoramaConfi
     rivals = [around.things[i] for i in near.tolist()]
     eye_m = facts.camera_height_m or EYE_M
     street = _Street(around, here)
+    ground = _ground(around, here, [shapes[i] for i in near.tolist() if around.things[i].kind in OPEN], config)
     found = []
     for i in told:
         thing = around.things[i]
@@ -70,6 +75,7 @@ def landmarks_of(facts: Panorama, around: MapSurroundings, config: PanoramaConfi
                 error_deg=round(float(np.degrees(np.arctan2(total_m, max(float(away[i]), 1e-6)))), 2),
                 top_deg=round(float(np.degrees(np.arctan2(_height_m(thing) - eye_m, max(float(away[i]), 1.0)))), 2),
                 visible_share=round(share, 3),
+                open_share=round(min((_open(thing, shapes[i], eye, ground) for eye in eyes), default=0.0), 3),
                 others=sum(_may_be_meant(thing, other) for other in rivals),
                 side=street.side(shapes[i], total_m),
                 doubt=thing.doubt,
@@ -150,32 +156,52 @@ def _buildings(things: Sequence[CityThing]) -> Buildings:
     return Buildings(tuple(np.array(t.outline) for t in things), np.zeros(len(things)), tops)
 
 
-def _seen(thing: CityThing, shape: Any, eye: FloatArray, eye_m: float, among: Walls) -> float:
-    """The share of a thing's width, from an eye, to which nothing on the map stands in the way."""
+def _ground(around: MapSurroundings, here: Any, areas: Sequence[Any], config: PanoramaConfig) -> Any:
+    """What lies about the camera on which no building stands: roads, and open areas."""
+    lines = np.array([shapely.LineString(line) for _, line, sure in around.streets if sure], dtype=object)
+    lines = lines[shapely.dwithin(lines, here, config.landmark_reach_m)]
+    return shapely.union_all([*shapely.buffer(lines, ROAD_M), *(area for area in areas if area.is_valid)])
+
+
+def _open(thing: CityThing, shape: Any, eye: FloatArray, ground: Any) -> float:
+    """The share of a thing's width, from an eye, before which a building that the map lacks has no room."""
+    targets = _targets(thing, shape, eye)
+    if not len(targets):
+        return 0.0
+    lines = shapely.linestrings(np.stack([np.broadcast_to(eye, targets.shape), targets], axis=1))
+    parts, of = shapely.get_parts(shapely.difference(lines, ground), return_index=True)
+    longest = np.zeros(len(targets))
+    np.maximum.at(longest, of, shapely.length(parts))
+    return float((longest < DEPTH_M).mean())
+
+
+def _targets(thing: CityThing, shape: Any, eye: FloatArray) -> FloatArray:
+    """Places (n, 2) on what an eye sees of a thing, across its width; none where it is seen edge-on or not at all."""
     if thing.outline is None:
         front = _front(thing)
-        if thing.facing_deg is not None:
-            facing, to_eye = np.radians(thing.facing_deg), eye - np.array(thing.center)
-            ahead = float(np.sin(facing) * to_eye[0] + np.cos(facing) * to_eye[1])
-            if ahead < np.cos(np.radians(EDGE_ON_DEG)) * float(np.hypot(*to_eye)):
-                return 0.0
-            steps = np.linspace(0.0, 1.0, RAYS)[:, None]
-            targets = front[0] + steps * (front[-1] - front[0])
-        else:
-            targets = np.array([thing.center])
-    else:
-        bearing, width = _interval(thing, eye)
-        turns = np.radians(bearing + width * (np.arange(RAYS) + 0.5 - RAYS / 2) / RAYS)
-        far = eye + 2.0 * (np.hypot(*(np.array(thing.outline) - eye).T).max()) * np.column_stack(
-            [np.sin(turns), np.cos(turns)]
-        )
-        rays = shapely.linestrings(np.stack([np.broadcast_to(eye, far.shape), far], axis=1))
-        met = shapely.intersection(rays, shape)
-        met = met[~shapely.is_empty(met)]
-        if not len(met):
-            return 0.0
-        ends = shapely.get_coordinates(shapely.shortest_line(shapely.Point(eye), met)).reshape(-1, 4)
-        targets = ends[:, 2:]
+        if thing.facing_deg is None:
+            return np.array([thing.center])
+        facing, to_eye = np.radians(thing.facing_deg), eye - np.array(thing.center)
+        ahead = float(np.sin(facing) * to_eye[0] + np.cos(facing) * to_eye[1])
+        if ahead < np.cos(np.radians(EDGE_ON_DEG)) * float(np.hypot(*to_eye)):
+            return np.empty((0, 2))
+        return front[0] + np.linspace(0.0, 1.0, RAYS)[:, None] * (front[-1] - front[0])
+    bearing, width = _interval(thing, eye)
+    turns = np.radians(bearing + width * (np.arange(RAYS) + 0.5 - RAYS / 2) / RAYS)
+    far = eye + 2.0 * (np.hypot(*(np.array(thing.outline) - eye).T).max()) * np.column_stack(
+        [np.sin(turns), np.cos(turns)]
+    )
+    rays = shapely.linestrings(np.stack([np.broadcast_to(eye, far.shape), far], axis=1))
+    met = shapely.intersection(rays, shape)
+    met = met[~shapely.is_empty(met)]
+    return shapely.get_coordinates(shapely.shortest_line(shapely.Point(eye), met)).reshape(-1, 4)[:, 2:]
+
+
+def _seen(thing: CityThing, shape: Any, eye: FloatArray, eye_m: float, among: Walls) -> float:
+    """The share of a thing's width, from an eye, to which nothing on the map stands in the way."""
+    targets = _targets(thing, shape, eye)
+    if not len(targets):
+        return 0.0
     off = targets - eye
     length = np.maximum(np.hypot(*off.T), 1e-6)
     targets = eye + off * (np.maximum(length - BEFORE_M, 0.0) / length)[:, None]

@@ -130,7 +130,8 @@ def test_what_is_not_decided_is_refused(tmp_path: Path) -> None:
     assert _reasons(found, "Front/Back Relative")[ids["Kern"]] is None
     assert _reasons(found, "Yaw Estimation", heading_error_deg=9.0)[ids["St Mary"]] == "bearing_unsure"
     no_numbers = _seen(tmp_path, [own for own in MAP if own not in NUMBERS])
-    assert set(_reasons(no_numbers, "Cross View").values()) == {"map_coverage_low"}
+    assert _reasons(no_numbers, "Yaw Estimation")[ids["St Mary"]] == "map_coverage_low"
+    assert _reasons(no_numbers, "Nearest Landmark")[ids["Kern"]] == "map_coverage_low"
     no_heading = _seen(tmp_path, MAP, heading_deg=None)
     assert ErgeoView(no_heading, ErgeoRules()).objects == ()
     assert set(_reasons(no_heading, "Side of the Street").values()) == {"heading_unknown"}
@@ -140,6 +141,18 @@ def test_what_is_not_decided_is_refused(tmp_path: Path) -> None:
     assert _reasons(forked, "Side of the Street")[ids["St Mary"]] == "side_of_street_unsure"
     bare = _seen(tmp_path, [*HOUSES, *NUMBERS])
     assert _reasons(bare, "Nearest Landmark") == {"p1": "no_objects_known"}
+
+
+def test_where_no_building_has_room_the_map_need_not_have_all(tmp_path: Path) -> None:
+    """From the road to the church lies a square; to the bakery 5.9 m of pavement, which the sight crosses aslant."""
+    bare = [own for own in MAP if own not in NUMBERS]
+    assert {own.open_share for own in _named(_seen(tmp_path, bare)).values()} == {0.0}
+    for deep, share in ((46.0, 1.0), (39.5, 0.0)):  # before the church up to 6.5 m of it are left
+        found = _seen(tmp_path, [*bare, _box(-12, 4, 24, deep, place="square")])
+        own = _named(found)
+        assert own["St Mary"].open_share == share
+        asked = _reasons(found, "Yaw Estimation")[own["St Mary"].id]
+        assert asked == (None if share else "map_coverage_low")
 
 
 def test_the_nearest_needs_no_heading(tmp_path: Path) -> None:
