@@ -98,4 +98,5 @@ FLAT: Final = frozenset(_TABLE["flat"])
 SHAPES: Final[Mapping[str, Sequence[Sequence[Any]]]] = _TABLE["shapes"]  # of vehicles, by noun or kind
 VEHICLES: Final = ("car", "van", "truck", "bus")  # kinds
 USUAL_RGB: Final[Mapping[str, tuple[int, int, int]]] = {kind: tuple(rgb) for kind, rgb in _TABLE["colours"].items()}
+SURFACES: Final[Mapping[str, Sequence[Any]]] = _TABLE["surfaces"]  # colour and pattern
 FACING: Final = frozenset({"signboard", "shop"})  # without a facing it is not known where they can be seen

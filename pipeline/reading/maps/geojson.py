@@ -115,7 +115,7 @@ def _feature(
         tally.add("height_without_unit", who)
     top, foot = (np.nan if v is None else v for v in heights.values())
     built = kind == "building" or "building" in osm or not (osm or math.isnan(top))
-    seen = {key: str(facts[key]) for key in SEEN if isinstance(facts.get(key), str | int | float)}
+    seen = {key: str(facts[key]) for key in (*SEEN, *told) if isinstance(facts.get(key), str | int | float)}
     tags = {key: value for key, value in (seen | telling(osm, keys, told)).items() if usable_name(value)}
     return Feature(
         sound,

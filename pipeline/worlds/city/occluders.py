@@ -6,7 +6,9 @@ that may be there: it blocks every way and every view, and is no part of the bui
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from typing import Final, NamedTuple
 
@@ -15,7 +17,7 @@ import shapely
 
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.reading.maps.appearance import STOREY_M
-from pipeline.reading.maps.city_thing import BUILDING, FACING, FLAT, SHAPES, SIZES, CityThing
+from pipeline.reading.maps.city_thing import BUILDING, FACING, FLAT, SHAPES, SIZES, USUAL_RGB, CityThing
 from pipeline.worlds.city.facts import City
 
 UNBOUNDED_M: Final = 300.0  # top of what may be there above a building of which no height is known
@@ -54,6 +56,7 @@ class Occluders:
     Args:
         city: with a map.
         unbounded_m: top of what may be there above a building of which no height is known.
+        has_roofs: whether buildings have the shape of their roofs, as in pictures; else they are as high all over.
 
     Attributes:
         prisms: in the order of the things.
@@ -63,9 +66,11 @@ class Occluders:
         sure: (P,).
     """
 
-    def __init__(self, city: City, unbounded_m: float = UNBOUNDED_M) -> None:
+    def __init__(self, city: City, unbounded_m: float = UNBOUNDED_M, has_roofs: bool = False) -> None:
         self.city = city
         self.prisms = tuple(prism for i, thing in enumerate(city.things) for prism in _prisms(i, thing, unbounded_m))
+        if has_roofs:
+            self.prisms = tuple(part for prism in self.prisms for part in _roofed(prism, city.things[prism.thing]))
         self.thing: IntArray = np.array([p.thing for p in self.prisms], dtype=np.intp)
         self.base_m: FloatArray = np.array([p.base_m for p in self.prisms], dtype=np.float64)
         self.top_m: FloatArray = np.array([p.top_m for p in self.prisms], dtype=np.float64)
@@ -125,6 +130,39 @@ def _building(index: int, thing: CityThing, ring: FloatArray, unbounded_m: float
     foot = min(0.0, thing.base_m or 0.0)
     found = [Prism(index, ring, foot, low)] if low > foot else []
     return [*found, Prism(index, ring, low, high, sure=False)] if high > low else found
+
+
+# By the shape of a roof: how much smaller its footprint is at a share of the roof's height, across and along.
+_NARROWER: Final[Mapping[str, tuple[Callable[[float], float], Callable[[float], float]]]] = {
+    "pitched": (lambda up: 1 - up, lambda up: 1.0),
+    "pointed": (lambda up: 1 - up, lambda up: 1 - up),
+    "domed": (lambda up: math.sqrt(1 - up**2), lambda up: math.sqrt(1 - up**2)),
+    "rounded": (lambda up: math.sqrt(1 - up**2), lambda up: 1.0),
+}
+ROOF_M: Final = 4.0  # height of a roof in pictures, at most a third of the building
+_LAYERS: Final = 8
+
+
+def _roofed(prism: Prism, thing: CityThing) -> Iterator[Prism]:
+    """A prism; of a building of a known height and roof its walls, and layers that narrow towards the top."""
+    narrower = _NARROWER.get(thing.roof_shape or "")
+    if thing.kind != BUILDING or thing.top_m is None or thing.parts or narrower is None or not prism.sure:
+        yield prism
+        return
+    rise = min(ROOF_M, (prism.top_m - prism.base_m) / 3)
+    eaves = prism.top_m - rise
+    yield prism._replace(top_m=eaves)
+    frame = np.array(shapely.minimum_rotated_rectangle(shapely.Polygon(prism.ring)).exterior.coords)
+    middle, sides = frame[:4].mean(0), np.diff(frame[:3], axis=0)
+    axes = sides / np.linalg.norm(sides, axis=1)[:, None]
+    across = axes[np.argsort(np.linalg.norm(sides, axis=1))]  # the shorter side first: the ridge runs along the other
+    places = (prism.ring - middle) @ across.T
+    rgb = thing.roof_rgb or thing.rgb or USUAL_RGB[BUILDING]
+    for layer in range(_LAYERS):
+        up = (layer + 0.5) / _LAYERS
+        ring = middle + places * [side(up) for side in narrower] @ across
+        low = eaves + rise * layer / _LAYERS
+        yield prism._replace(ring=ring, base_m=low, top_m=low + rise / _LAYERS, rgb=rgb)
 
 
 def height_bounds_m(thing: CityThing, unbounded_m: float = UNBOUNDED_M) -> tuple[float, float]:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import shapely
 
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
-from pipeline.reading.maps.city_thing import BUILDING, USUAL_RGB, CityThing
+from pipeline.reading.maps.city_thing import BUILDING, SURFACES, USUAL_RGB, CityThing
 from pipeline.worlds.city.facts import City
 from pipeline.worlds.city.occluders import SPACE, Occluders, prism_mesh
 from pipeline.worlds.city.visibility import GROUND_M, HEIGHT, WIDTH, pixel_rays
@@ -28,6 +28,9 @@ _OTHER: Final[Rgb] = (160, 160, 160)
 _GROUND: Final = np.array((150, 149, 143), dtype=np.float32)
 _OUTSIDE: Final = np.array((122, 130, 104), dtype=np.float32)  # beyond what the map covers
 _TRUNK: Final = np.array((104, 78, 54), dtype=np.float32)
+_STONE_M, _JOINT_M, _GRAIN_M = 0.8, 0.1, 0.2  # of what is laid in stones, or of grains
+_SCATTER: Final = np.array((7.0, 13.0))
+_SHADE: Final = 0.84
 _MARK_M: Final = 0.12  # width of the white line about a parking space
 _HIDDEN: Final = np.array((206, 200, 212), dtype=np.float32)
 _LINE: Final = 0.93  # of the ground's colour, in lines ten metres apart, which tell how far one has come
@@ -62,7 +65,7 @@ class CityRenderer:
     def __init__(self, city: City) -> None:
         import open3d as o3d  # takes a second and 100 MiB
 
-        solids = Occluders(city, GUESSED_M)
+        solids = Occluders(city, GUESSED_M, has_roofs=True)
         mesh = prism_mesh(solids, GROUND_M)
         self._city, self._solids, self._mesh = city, solids, mesh
         self._tensor: Any = o3d.core.Tensor.from_numpy
@@ -76,6 +79,7 @@ class CityRenderer:
         self._paint = np.array([_rgb(t) for t in city.things] or [_OTHER], dtype=np.float32)
         self._roof = np.array([t.roof_rgb or _rgb(t) for t in city.things] or [_OTHER], dtype=np.float32)
         self._kind = np.array([t.kind for t in city.things] or [""])
+        self._pattern = np.array([SURFACES.get(t.traits.get("surface", ""), ((), ""))[1] for t in city.things] or [""])
         self._own = np.array([p.rgb or _NONE for p in solids.prisms] or [_NONE], dtype=np.float32)
         self._bounds = shapely.Polygon(city.bounds or ())
 
@@ -111,9 +115,12 @@ class CityRenderer:
         near = away_m < _DETAIL_M
         color[~sure] = np.where(_chequer(point[~sure])[:, None], _HIDDEN, 0.9 * _HIDDEN)
         wall = sure & ~upward & ~ground
-        house = wall & near & (kind == BUILDING)
+        house = wall & near & (kind == BUILDING) & np.isnan(own[:, 0])
         color[house] *= np.where(_is_window(point[house], normal[house]), 0.62, 1.0)[:, None]
         foot = np.append(self._solids.base_m, 0.0)[prism]
+        laid, loose = (upward & near & (self._pattern[thing] == word) & ~ground for word in ("laid", "speckled"))
+        color[laid & ((point[:, :2] % _STONE_M < _JOINT_M).any(1))] *= _SHADE
+        color[loose & (np.floor(point[:, :2] / _GRAIN_M) @ _SCATTER % 3 == 0)] *= _SHADE
         marks = np.flatnonzero(upward & (kind == SPACE) & ~ground)
         edge = shapely.boundary(self._solids.polygons[prism[marks]])
         color[marks[shapely.distance(edge, shapely.points(point[marks, :2])) < _MARK_M]] = _MARK
@@ -132,7 +139,8 @@ class CityRenderer:
     def _signs(self, thing: IntArray) -> tuple[Sign, ...]:
         """The signs that are large enough, from left to right."""
         found: list[Sign] = []
-        for i in np.unique(thing[thing >= 0]).tolist():
+        there = np.unique(thing[thing >= 0]).tolist()
+        for i in sorted(there, key=lambda i: self._kind[i] == "shop"):  # words on a board stand on that
             words = self._city.things[i].sign
             if words is None:
                 continue
@@ -157,7 +165,8 @@ def captioned(shot: RenderedView) -> Picture:
 
 
 def _rgb(thing: CityThing) -> Rgb:
-    return thing.rgb or USUAL_RGB.get(thing.kind, _OTHER)
+    ground = SURFACES.get(thing.traits.get("surface", ""))
+    return thing.rgb or (tuple(ground[0]) if ground else USUAL_RGB.get(thing.kind, _OTHER))
 
 
 def _sky(toward: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:

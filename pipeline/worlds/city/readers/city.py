@@ -32,6 +32,7 @@ from pipeline.reading.maps.things import (
     ALL_KINDS,
     PART,
     SHOP,
+    TOLD,
     on_facades,
     places_of,
     read_features,
@@ -163,7 +164,7 @@ class Cities(FolderReader):
         features, numbered = read_features(files, path, box, findings)
         added: tuple[Feature, ...] = ()
         if _has_folder(files) and (files.path / OBJECTS_FILE).is_file():
-            added = read_context(files, files.path / OBJECTS_FILE, _EVERYWHERE, False, findings)
+            added = read_context(files, files.path / OBJECTS_FILE, _EVERYWHERE, False, findings, told=TOLD)
         origin = _origin(files, path, settings, features, findings)
         name = files.relative(path)
         features = _near(features, origin, name, findings)
