@@ -130,8 +130,10 @@ class CityView:
         """Those of some things that surely fit a phrase, and the rule that none of the others may."""
         own = np.array(things, dtype=np.intp)
         sure, maybe = self.query.fit(asked, own) if len(own) else np.zeros((2, 0), dtype=bool)
-        name = "sort_unknown" if asked.colour is None else "colour_unknown"
-        return tuple(own[sure].tolist()), rule(name, int((maybe & ~sure).sum()), "<=", 0, "things")
+        unsure = int((maybe & ~sure).sum())
+        if asked.colour is None:
+            return tuple(own[sure].tolist()), rule("sort_unknown", unsure, "<=", 0, "things")
+        return tuple(own[sure].tolist()), rule("colour_unknown", unsure, "<=", 0, "things")
 
     def of_kind(self, kind: str) -> IntArray:
         """Indices of the things of a kind of which nothing is in doubt."""
