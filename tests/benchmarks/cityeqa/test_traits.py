@@ -171,7 +171,7 @@ def test_a_full_car_park_has_no_free_space_and_an_incomplete_map_tells_none() ->
     assert asked(lot(*full, complete=VEHICLES_WHOLE[:-1]), Existence, "any free parking space") == [
         ("no", "map_incomplete")
     ]
-    assert ("any free parking space lot parking space free", 0.0, 0.95) in refusals(
+    assert ("any free parking space lot free parking space", 0.0, 0.95) in refusals(
         lot(*full, complete=()), "Existence Judgement", "map_incomplete"
     )
 
