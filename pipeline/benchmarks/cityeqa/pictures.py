@@ -147,7 +147,7 @@ def _proof(row: Mapping[str, Any], things: Sequence[CityThing]) -> tuple[shapely
     else:
         area = shape if where == "in" else shape.buffer(float(where))
     named = (t for t in things if t.doubt is None and t.id != place.id)
-    own = [t for t in named if said in (t.kind, f"{t.colour} {t.kind}")]
+    own = [t for t in named if said in (t.kind, t.noun, f"{t.colour} {t.kind}")]
     shapes = [
         shapely.Point(t.center) if where in _INSIDE or t.outline is None else shapely.Polygon(t.outline) for t in own
     ]
