@@ -6,6 +6,7 @@ import atexit
 import json
 import os
 import re
+import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
@@ -111,6 +112,22 @@ Cli = Callable[..., Run]
 
 OPEN_GATES_SETTING = "--set=gates={scenes: 1, questions: 1, known: 1}"
 UNASKED_SETTINGS = ("--set", "blind={models: []}", "--set", "prune=null", "--set", "figures=false", OPEN_GATES_SETTING)
+# For builds that are stopped, killed and made again: two tasks of ten, in the sections of a file and for the command.
+TWO_TASKS: dict[str, Any] = {"generate": {"tasks": ["object_abs_distance", "room_size_estimation"]}}
+TWO_TASKS_SETTINGS = (*UNASKED_SETTINGS, "--set", "generate.tasks=[object_abs_distance, room_size_estimation]")
+COMMAND = "from flows.cli.app import main; main()"
+
+
+def command_process(meta: Path, out: Path, *options: str, code: str = COMMAND, **streams: Any) -> subprocess.Popen[str]:
+    """The real command, which builds `TWO_TASKS` of unified metadata with two workers; what it complains of is read."""
+    arguments = ["--root", f"vsi_meta={meta}", "--out", str(out), "--workers", "2", *options, *TWO_TASKS_SETTINGS]
+    return subprocess.Popen(
+        [sys.executable, "-c", code, "build", "vsi", *arguments],
+        text=True,
+        cwd=REPOSITORY,
+        env=prefect_environment(),
+        **{"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE} | streams,
+    )
 
 
 def command_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Cli:

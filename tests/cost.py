@@ -24,9 +24,10 @@ SLOW_FIXTURES: Final = frozenset({"samples", "flights", "official"})  # dear to 
 SHOWN: Final = 10
 # A file's tests stay in one process: the dearest files begin first, or the other processes would wait for them.
 DEAREST: Final = (
-    *("test_browser", "test_builder", "test_cli", "test_kill", "test_arkitscenes", "test_flights", "test_lost_server"),
-    *("test_release", "test_harness", "test_tasks", "test_oracles", "test_search", "test_stop", "test_kept"),
-    *("test_clips", "test_store", "test_faults", "test_cluster", "test_blind_stages", "test_reference", "test_look"),
+    *("test_browser", "test_frames_oracle", "test_planted_flights", "test_cli", "test_kill", "test_lost_server"),
+    *("test_stop", "test_builder", "test_blind_stages", "test_tasks", "test_oracles", "test_harness", "test_reference"),
+    *("test_kept", "test_search", "test_converters", "test_release", "test_audit", "test_planted_truth", "test_faults"),
+    *("test_at_once", "test_fence", "test_cluster", "test_examples", "test_look", "test_vsi_meta", "test_even"),
 )
 
 _spent_s: dict[str, float] = {}  # test -> seconds so far

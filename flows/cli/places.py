@@ -44,11 +44,11 @@ def places(
     ]
     if not spots:
         raise ConfigError(_why_none(cities, known, radius_km))
-    from flows.cli.places_plot import draw  # matplotlib takes a second to start
+    from flows.cli.plots import places_png  # matplotlib takes a second to start
 
     write_atomically(out / "places.csv", as_csv(spots))
     write_atomically(out / "places.geojson", as_geojson(spots))
-    write_atomically(out / "places.png", draw(spots, known, radius_km * 1000.0))
+    write_atomically(out / "places.png", places_png(spots, known, radius_km * 1000.0))
     stop_spinner()
     print_table(_summary(spots))
     console.print(f"{len(spots)} places: {out / 'places.csv'}, places.geojson, places.png", soft_wrap=True)

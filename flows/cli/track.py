@@ -83,9 +83,9 @@ def _write(stem: Path, assembled: Assembled, found: dict[str, Any], plot: bool) 
     text = json.dumps(found, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n"
     write_atomically(stem.with_name(f"{stem.name}.json"), text.encode())
     if plot:
-        from flows.cli.track_plot import draw
+        from flows.cli.plots import track_png
 
-        write_atomically(stem.with_name(f"{stem.name}.png"), draw(assembled, stem.name))
+        write_atomically(stem.with_name(f"{stem.name}.png"), track_png(assembled, stem.name))
 
 
 def _facts(log: Log, assembled: Assembled) -> dict[str, Any]:

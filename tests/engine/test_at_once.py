@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 from typing import Final
 
 import pytest
 
-from tests.builds import UNASKED_SETTINGS, build, perturbed, prefect_environment, release_of
-from tests.engine.test_kill import COMMAND, REPOSITORY, SCENES
+from tests.builds import TWO_TASKS, build, command_process, perturbed, release_of
+from tests.engine.test_kill import SCENES
 from tests.environment import times
 from tests.worlds.indoor.readers.broken_metadata import write_scenes
 
@@ -22,19 +20,8 @@ BUSY: Final = "another build is running in this folder"
 def test_one_works_and_the_others_say_so(builds: int, tmp_path: Path) -> None:
     meta, out = tmp_path / "meta", tmp_path / "out"
     meta.mkdir()
-    write_scenes(meta / "meta.json", perturbed(SCENES, times(20, 400)))  # long enough for all of them to come
-    arguments = ["build", "vsi", "--root", f"vsi_meta={meta}", "--out", str(out), "--no-prefect", "--workers", "1"]
-    processes = [
-        subprocess.Popen(
-            [sys.executable, "-c", COMMAND, *arguments, *UNASKED_SETTINGS],
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            text=True,
-            cwd=REPOSITORY,
-            env=prefect_environment(),
-        )
-        for _ in range(builds)
-    ]
+    write_scenes(meta / "meta.json", perturbed(SCENES, times(24, 400)))  # long enough for all of them to come
+    processes = [command_process(meta, out, "--no-prefect", "--workers", "1") for _ in range(builds)]
     said = [process.communicate()[1] for process in processes]
     codes = [process.returncode for process in processes]
     assert codes.count(0) == 1, said
@@ -42,5 +29,5 @@ def test_one_works_and_the_others_say_so(builds: int, tmp_path: Path) -> None:
     for code, line in zip(codes, said, strict=True):
         assert line.count("\n") == (code != 0)
         assert code == 0 or BUSY in line
-    build(meta, tmp_path / "alone")
+    build(meta, tmp_path / "alone", **TWO_TASKS)
     assert release_of(out) == release_of(tmp_path / "alone")

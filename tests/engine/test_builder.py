@@ -35,7 +35,7 @@ from tests.environment import times
 from tests.worlds.indoor.readers.broken_metadata import write_scenes
 
 FILE = "samples_meta_info.json"
-SCENES = {plan.name: sample_scene(plan) for plan in PLANS}
+SCENES = {plan.name: sample_scene(plan) for plan in PLANS if plan.name in ("kitchen", "office", "studio")}
 UNITS = [f"samples/{name}" for name in sorted(SCENES)]
 REPOSITORY = Path(__file__).resolve().parents[2]
 EXPORT = "export"
@@ -53,7 +53,7 @@ build(Path(sys.argv[1]), Path(sys.argv[2]))
 
 @pytest.fixture
 def meta(tmp_path: Path) -> Path:
-    """A folder with the five sample scenes."""
+    """A folder with three sample scenes."""
     return written(tmp_path / "meta", SCENES)
 
 
@@ -64,7 +64,7 @@ def out(tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def first_build(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A build of the five sample scenes; not to be changed."""
+    """A build of the three sample scenes; not to be changed."""
     folder = tmp_path_factory.mktemp("first")
     build(written(folder / "meta", SCENES), folder / "out")
     return folder / "out"
@@ -72,7 +72,7 @@ def first_build(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def without_office(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A build of the other four; not to be changed."""
+    """A build of the other two; not to be changed."""
     folder = tmp_path_factory.mktemp("without")
     build(written(folder / "meta", {n: s for n, s in SCENES.items() if n != "office"}), folder / "out")
     return folder / "out"
@@ -240,26 +240,26 @@ def test_changed_code_runs_its_stage(meta: Path, built: Path, monkeypatch: pytes
 
 @pytest.mark.slow
 def test_a_new_scene_runs_alone_and_displaces_nothing(tmp_path: Path, out: Path) -> None:
-    meta = written(tmp_path / "meta", {name: s for name, s in SCENES.items() if name != "lounge"})
+    meta = written(tmp_path / "meta", {name: s for name, s in SCENES.items() if name != "studio"})
     build(meta, out)
     before = rows_of(out / "release/data/test-00000-of-00001.parquet")
     written(meta, SCENES)
     outcome = build(meta, out)
-    assert {unit for stage, unit, _ in ran(outcome) if stage not in BUILD_STAGES} == {"samples/lounge"}
-    assert {why for _, unit, why in ran(outcome) if unit == "samples/lounge"} == {"new"}
+    assert {unit for stage, unit, _ in ran(outcome) if stage not in BUILD_STAGES} == {"samples/studio"}
+    assert {why for _, unit, why in ran(outcome) if unit == "samples/studio"} == {"new"}
     after = rows_of(out / "release/data/test-00000-of-00001.parquet")
-    assert [row for row in after if row["scene_name"] != "lounge"] == before
-    assert any(row["scene_name"] == "lounge" for row in after)
+    assert [row for row in after if row["scene_name"] != "studio"] == before
+    assert any(row["scene_name"] == "studio" for row in after)
 
 
 @pytest.mark.slow
 def test_a_scene_that_is_gone_leaves_nothing(meta: Path, built: Path, tmp_path: Path) -> None:
-    rest = {name: s for name, s in SCENES.items() if name != "lounge"}
+    rest = {name: s for name, s in SCENES.items() if name != "studio"}
     build(written(meta, rest), built)
     build(meta, tmp_path / "fresh")
     assert release_of(built) == release_of(tmp_path / "fresh")
-    assert "samples/lounge" not in {row["unit"] for row in rows_of(built / "manifest.parquet")}
-    assert not [p for p in files_below(built / "store") if "lounge" in p.name]
+    assert "samples/studio" not in {row["unit"] for row in rows_of(built / "manifest.parquet")}
+    assert not [p for p in files_below(built / "store") if "studio" in p.name]
 
 
 # ---- dry run
@@ -397,7 +397,8 @@ def test_an_error_of_ours_that_is_not_the_builds_costs_one_scene(
     assert (left_out.unit, left_out.stage, left_out.finding) == ("samples/office", "generate", "unexpected_error")
 
 
-@pytest.mark.parametrize("stage", RUN_STAGES)
+@pytest.mark.slow
+@pytest.mark.parametrize("stage", ["unify", "generate", "select"])
 def test_a_fault_of_the_program_costs_one_scene(
     stage: str, meta: Path, out: Path, first_build: Path, without_office: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -414,7 +415,7 @@ def test_a_fault_of_the_program_costs_one_scene(
     assert "ZeroDivisionError: nothing to" in left_out.message
     assert "(test_builder.py:" in left_out.message
     assert left_out.remedy == "this is a fault of scan2qa: report it with the file"
-    if stage in ("unify", "observe", "generate"):  # later the balance has counted it
+    if stage != "select":  # by then the balance has counted it
         assert release_of(out) == release_of(without_office)
     monkeypatch.undo()
     assert not build(meta, out).quarantine
@@ -497,24 +498,24 @@ def test_export_brings_nothing_of_different_ages_together(meta: Path, built: Pat
         assert release_of(built) == released
 
     refused(
-        r"5 of 5 of answer_counts are out of date \(settings changed\): run stage answer_counts and those after it",
+        r"3 of 3 of answer_counts are out of date \(settings changed\): run stage answer_counts and those after it",
         **fewer,
     )
     for stage in ("answer_counts", "balance"):
         Builder(config_of(meta, **fewer), built).stage(stage)
-    refused(r"5 of 5 of select are out of date \(settings changed\): run stage select and those after it", **fewer)
+    refused(r"3 of 3 of select are out of date \(settings changed\): run stage select and those after it", **fewer)
     Builder(config_of(meta, **fewer), built).stage("select", ["office"])
-    refused(r"4 of 5 of select are out of date \(settings changed\)", **fewer)
-    refused(r"5 of 5 of answer_counts are out of date \(made under other settings\)")
+    refused(r"2 of 3 of select are out of date \(settings changed\)", **fewer)
+    refused(r"3 of 3 of answer_counts are out of date \(made under other settings\)")
     for stage in ("select", "frames", "twins", *BUILD_STAGES):
         Builder(config_of(meta, **fewer), built).stage(stage)
     build(meta, tmp_path / "fresh", **fewer)
     released = release_of(built)
     assert released == release_of(tmp_path / "fresh")
     written(meta, {name: scene for name, scene in SCENES.items() if name != "office"})
-    refused(r"1 of 5 of unify are out of date \(their raw data are gone\)", **fewer)
+    refused(r"1 of 3 of unify are out of date \(their raw data are gone\)", **fewer)
     written(meta, edited(office={"room_size": 33.0}))
-    refused(r"1 of 5 of unify are out of date \(what they are made from changed\)", **fewer)
+    refused(r"1 of 3 of unify are out of date \(what they are made from changed\)", **fewer)
 
 
 @pytest.mark.slow
@@ -559,7 +560,7 @@ def test_a_scene_that_fails_in_a_stage_alone_is_out_of_the_next_release(
     ("stage", "scenes", "said"),
     [
         ("blend", [], r"unknown stage 'blend'; there are unify, .*export"),
-        ("generate", ["attic"], r"no scene matches 'attic'; scenes are named like samples/bedroom"),
+        ("generate", ["attic"], r"no scene matches 'attic'; scenes are named like samples/kitchen"),
         ("generate", ["office", "att*"], r"no scene matches 'att\*'"),
     ],
 )
@@ -606,7 +607,7 @@ def test_a_stage_alone_that_reads_no_raw_data_needs_no_root(meta: Path, built: P
 
 @pytest.mark.slow
 def test_two_processes_give_the_bytes_of_one(tmp_path: Path, out: Path) -> None:
-    meta = written(tmp_path / "meta", perturbed(SCENES, 8))
+    meta = written(tmp_path / "meta", perturbed(SCENES, 4))
     build(meta, out)
 
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
@@ -696,7 +697,7 @@ def test_samples_are_the_same_every_time(tmp_path: Path) -> None:
         write_sample_metadata(tmp_path / name)
     (one,), (other,) = (list((tmp_path / name).iterdir()) for name in ("a", "b"))
     assert one.read_bytes() == other.read_bytes()
-    assert set(json.loads(one.read_bytes())) == set(SCENES)
+    assert set(json.loads(one.read_bytes())) == {plan.name for plan in PLANS}
 
 
 def test_a_plan_by_which_nothing_runs_is_confirmed_as_a_build_would(meta: Path, built: Path) -> None:

@@ -43,9 +43,9 @@ if moment == "among scenes":
 if moment == "before the link is turned":
     history.checksums = sleeping(history.checksums, 0)
 from pipeline.stages.builder import Builder
-from tests.builds import config_of
+from tests.builds import TWO_TASKS, config_of
 try:
-    Builder(config_of(Path(meta), select={{"per_scene_and_task": int(cap)}}), Path(out)).build()
+    Builder(config_of(Path(meta), select={{"per_scene_and_task": int(cap)}}, **TWO_TASKS), Path(out)).build()
 except StoreError as error:
     sys.exit(str(error))
 """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import random
 import signal
@@ -10,7 +11,8 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import suppress
+from datetime import datetime, timedelta, tzinfo
 from functools import cache
 from multiprocessing import get_context
 from pathlib import Path
@@ -18,41 +20,33 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
+import flows.orchestration.saved_build
 import pipeline.core.files
+import pipeline.engine.lease
+import pipeline.release.history
 from flows.orchestration.saved_build import SAVED_FILE, UNFINISHED_FILE
 from pipeline.engine.job import Job, JobResult, run_job
 from pipeline.engine.run import run_here
 from pipeline.samples.indoor.metadata import PLANS, sample_scene
 from pipeline.stages.builder import Builder
-from tests.builds import UNASKED_SETTINGS, build, config_of, perturbed, prefect_environment, release_of, rows_of
+from tests.builds import (
+    REPOSITORY,
+    TWO_TASKS,
+    TWO_TASKS_SETTINGS,
+    Cli,
+    build,
+    command_process,
+    config_of,
+    perturbed,
+    release_of,
+    rows_of,
+)
 from tests.environment import LONG, times
 from tests.worlds.indoor.readers.broken_metadata import write_scenes
 
-REPOSITORY = Path(__file__).resolve().parents[2]
 SCENES = {plan.name: sample_scene(plan) for plan in PLANS}
 SERVE = "from tests.engine.test_kill import serve; serve()"
-COMMAND = "from flows.cli.app import main; main()"
 WORKER = "multiprocessing.forkserver"
-# The wall clock jumps by years, forth and back, each time it is asked; the processor's and the kernel's own do not.
-JUMPING = """
-import itertools, time
-from datetime import datetime, timedelta
-
-jumps = itertools.cycle((0, 400, -4000, 3, -1))
-real = time.time
-time.time = lambda: real() + 86_400 * next(jumps)
-
-class Jumping(datetime):
-    @classmethod
-    def now(cls, tz=None):
-        return datetime.now(tz) + timedelta(days=next(jumps))
-
-from flows.orchestration import saved_build
-from pipeline.engine import lease
-from pipeline.release import history
-
-lease.datetime = history.datetime = saved_build.datetime = Jumping
-"""
 # Where in the writing of a file the process ends.
 
 MOMENTS = ("half of it written", "before its renaming", "after its renaming")
@@ -86,14 +80,14 @@ def serve() -> None:
 
 def _build_with(meta: Path, out: Path, workers: int) -> None:
     if workers == 1:
-        Builder(config_of(meta), out, run_here).build()
+        Builder(config_of(meta, **TWO_TASKS), out, run_here).build()
         return
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
 
         def in_pool(stage: str, batches: list[list[Job]]) -> Iterable[JobResult]:
             return pool.map(run_job, [job for batch in batches for job in batch])
 
-        Builder(config_of(meta), out, in_pool).build()
+        Builder(config_of(meta, **TWO_TASKS), out, in_pool).build()
 
 
 def _end_at(moment: str, number: int) -> None:
@@ -173,7 +167,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Callable[[int], tup
         folder = tmp_path_factory.mktemp(f"scenes{n}")
         (folder / "meta").mkdir()
         write_scenes(folder / "meta" / "meta.json", perturbed(SCENES, n))
-        build(folder / "meta", folder / "out")
+        build(folder / "meta", folder / "out", **TWO_TASKS)
         return folder / "meta", folder / "out"
 
     return made
@@ -239,50 +233,31 @@ def test_killed_at_every_single_write(moment: str, victim: Victim, tmp_path: Pat
 
 
 @pytest.mark.slow
-def test_the_command_is_killed_and_its_workers_end(
-    undisturbed: Callable[[int], tuple[Path, Path]], tmp_path: Path
-) -> None:
-    meta, expected = undisturbed(24)  # few scenes would not start the workers
-    out, rng = tmp_path / "out", random.Random(3)  # noqa: S311
-    target = rng.randrange(1, n_files(expected) - 20)
-    with command(meta, out, "--no-prefect") as process:
-        while process.poll() is None and n_files(out) < target:
-            time.sleep(0.01)
-        assert process.poll() is None, "it was to be killed while it works"
-        workers = _workers(process.pid)
-        process.kill()
-        assert process.wait() == -signal.SIGKILL
-    assert workers
-    assert _ended(workers, within_s=20), "a worker outlives the command"
-    build(meta, out)
-    assert_same_build(out, expected)
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("prefect", ["--no-prefect", "--prefect"][: times(1, 2)])
 def test_what_a_killed_worker_did_is_done_by_another(
     prefect: str, undisturbed: Callable[[int], tuple[Path, Path]], tmp_path: Path
 ) -> None:
     """As the kernel does it when memory runs out."""
-    meta, expected = undisturbed(24)
+    meta, expected = undisturbed(24)  # few scenes would not start the workers
     out = tmp_path / "out"
-    with command(meta, out, prefect) as process:
+    with command_process(meta, out, prefect) as process:
         workers: list[int] = []
         while process.poll() is None and not (workers and n_files(out)):
             workers = _workers(process.pid)
             time.sleep(0.02)
         os.kill(workers[0], signal.SIGKILL)
-        _, raw = process.communicate()
-    assert process.returncode == 0, raw.decode()
+        _, said = process.communicate()
+    assert process.returncode == 0, said
     assert_same_build(out, expected)
 
 
 @pytest.mark.slow
+@pytest.mark.skipif(not LONG, reason="under torture: it pauses for seconds")
 def test_a_build_that_sleeps_goes_on(undisturbed: Callable[[int], tuple[Path, Path]], tmp_path: Path) -> None:
     """As a laptop's lid does it: the command and its workers are stopped in mid-build (SIGSTOP), and continued."""
     meta, expected = undisturbed(24)
     out = tmp_path / "out"
-    with command(meta, out, "--no-prefect") as process:
+    with command_process(meta, out, "--no-prefect") as process:
         while process.poll() is None and n_files(out) < n_files(expected) // 3:
             time.sleep(0.01)
         workers = _workers(process.pid)
@@ -290,40 +265,32 @@ def test_a_build_that_sleeps_goes_on(undisturbed: Callable[[int], tuple[Path, Pa
             for pid in (process.pid, *workers):
                 os.kill(pid, number)
             time.sleep(1.0)
-        _, raw = process.communicate()
+        _, said = process.communicate()
     assert workers
-    assert process.returncode == 0, raw.decode()
+    assert process.returncode == 0, said
     assert_same_build(out, expected)
 
 
 @pytest.mark.slow
-def test_a_clock_that_jumps_changes_nothing(undisturbed: Callable[[int], tuple[Path, Path]], tmp_path: Path) -> None:
+def test_a_clock_that_jumps_changes_nothing(
+    undisturbed: Callable[[int], tuple[Path, Path]], tmp_path: Path, scan2qa: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By years, forth and back, each time it is asked; the processor's and the kernel's own do not."""
+    jumps, real = itertools.cycle((0, 400, -4000, 3, -1)), time.time
+
+    class Jumping(datetime):
+        @classmethod
+        def now(cls, tz: tzinfo | None = None) -> Jumping:
+            return super().now(tz) + timedelta(days=next(jumps))
+
+    monkeypatch.setattr(time, "time", lambda: real() + 86_400 * next(jumps))
+    for module in (pipeline.engine.lease, pipeline.release.history, flows.orchestration.saved_build):
+        monkeypatch.setattr(module, "datetime", Jumping)
     meta, expected = undisturbed(10)
     for _ in range(2):  # the second time nothing is to be done
-        with command(meta, tmp_path / "out", "--no-prefect", JUMPING, workers=1) as process:
-            _, raw = process.communicate()
-        assert process.returncode == 0, raw.decode()
+        run = scan2qa("build", "vsi", "--root", f"vsi_meta={meta}", "--out", tmp_path / "out", *TWO_TASKS_SETTINGS)
+        assert run.code == 0, run.err
         assert_same_build(tmp_path / "out", expected)
-
-
-@contextmanager
-def command(
-    meta: Path, out: Path, prefect: str, before: str = "", workers: int = 2
-) -> Iterator[subprocess.Popen[bytes]]:
-    """The real command, with Prefect or without."""
-    arguments = ["build", "vsi", "--root", f"vsi_meta={meta}", "--out", str(out), "--workers", str(workers), prefect]
-    arguments += UNASKED_SETTINGS
-    with subprocess.Popen(
-        [sys.executable, "-c", before + COMMAND, *arguments],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        cwd=REPOSITORY,
-        env=prefect_environment(),
-    ) as process:
-        try:
-            yield process
-        finally:
-            process.kill()
 
 
 def n_files(folder: Path) -> int:
@@ -350,10 +317,3 @@ def _command_line(pid: int) -> str:
         return Path(f"/proc/{pid}/cmdline").read_text().replace("\0", " ")
     except (FileNotFoundError, ProcessLookupError):
         return ""
-
-
-def _ended(pids: list[int], within_s: float) -> bool:
-    end = time.monotonic() + within_s
-    while time.monotonic() < end and any(WORKER in _command_line(pid) for pid in pids):
-        time.sleep(0.05)
-    return not any(WORKER in _command_line(pid) for pid in pids)

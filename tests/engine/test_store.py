@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -19,12 +20,14 @@ from pipeline.core.errors import StoreError
 from pipeline.core.files import TEMPORARY, write_atomically
 from pipeline.core.identity import DIGEST_CHARS, digest_of
 from pipeline.core.parquet import read_table, table_bytes
+from pipeline.engine.manifest import Outcome
 from pipeline.engine.store import Store
 from pipeline.release.history import HISTORY_FILE
-from pipeline.samples.indoor.metadata import write_sample_metadata
 from pipeline.stages.builder import Builder
 from tests.builds import RUN_STAGES, build, config_of, release_of, whys
+from tests.engine.test_kill import SCENES
 from tests.environment import times
+from tests.worlds.indoor.readers.broken_metadata import write_scenes
 
 KEY = "0" * DIGEST_CHARS
 HOLDS_LOCK = """
@@ -36,10 +39,25 @@ sys.stdin.read()
 """
 
 
+@pytest.fixture(scope="module")
+def meta(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Metadata of two scenes; not to be changed."""
+    folder = tmp_path_factory.mktemp("meta")
+    write_scenes(folder / "meta.json", {name: SCENES[name] for name in ("bedroom", "kitchen")})
+    return folder
+
+
+@pytest.fixture(scope="module")
+def undisturbed(meta: Path) -> tuple[Path, Outcome]:
+    """A build of them; not to be changed."""
+    out = meta.with_name("out")
+    return out, build(meta, out)
+
+
 @pytest.fixture
-def meta(tmp_path: Path) -> Path:
-    write_sample_metadata(tmp_path / "meta")
-    return tmp_path / "meta"
+def out(undisturbed: tuple[Path, Outcome], tmp_path: Path) -> Path:
+    """A copy of it."""
+    return Path(shutil.copytree(undisturbed[0], tmp_path / "out", symlinks=True))
 
 
 @contextmanager
@@ -190,10 +208,9 @@ def test_a_table_has_the_same_bytes_however_it_is_chunked() -> None:
 
 
 @pytest.mark.slow
-def test_a_damaged_or_missing_result_is_made_again(meta: Path, tmp_path: Path) -> None:
+def test_a_damaged_or_missing_result_is_made_again(meta: Path, undisturbed: tuple[Path, Outcome]) -> None:
     """Of one stage after the other: each time all is as it was."""
-    out = tmp_path / "out"
-    first = build(meta, out)
+    out, first = undisturbed
     released = release_of(out)
     for stage in (*RUN_STAGES, "export"):
         entries = [e for e in first.manifest if e.stage == stage and e.output]
@@ -217,10 +234,7 @@ def contents_below(folder: Path) -> dict[Path, bytes]:
 
 
 @pytest.mark.slow
-def test_files_left_over_are_removed_by_a_build_and_those_of_others_are_not(meta: Path, tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    build(meta, out)
-    before = files_below(out)
+def test_files_left_over_are_removed_by_a_build_and_those_of_others_are_not(meta: Path, out: Path) -> None:
     places = [
         out,
         out / "store",
@@ -244,9 +258,7 @@ def test_files_left_over_are_removed_by_a_build_and_those_of_others_are_not(meta
 
 @pytest.mark.slow
 @pytest.mark.parametrize("damage", [b"", b"PAR1 not a table", None])
-def test_a_damaged_manifest_costs_nothing_but_the_reasons(damage: bytes | None, meta: Path, tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    build(meta, out)
+def test_a_damaged_manifest_costs_nothing_but_the_reasons(damage: bytes | None, meta: Path, out: Path) -> None:
     released = release_of(out)
     if damage is None:
         (out / "manifest.parquet").unlink()
@@ -264,12 +276,15 @@ FAULTS = [(errno.ENOSPC, FREE), (errno.EDQUOT, FREE), (errno.EROFS, ELSEWHERE), 
 @pytest.mark.slow
 @pytest.mark.parametrize(("fault", "remedy"), FAULTS[: times(1, len(FAULTS))])
 def test_a_disk_that_fails_ends_a_build_at_any_write_and_costs_nothing(
-    fault: int, remedy: str, meta: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    fault: int,
+    remedy: str,
+    meta: Path,
+    undisturbed: tuple[Path, Outcome],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    undisturbed = tmp_path / "undisturbed"
-    build(meta, undisturbed)
-    whole = contents_below(undisturbed)
-    n_files = len(files_below(undisturbed))
+    whole = contents_below(undisturbed[0])
+    n_files = len(files_below(undisturbed[0]))
     out = tmp_path / "out"
     for writes in range(0, n_files, times(9, 1)):
         with monkeypatch.context() as patch:
@@ -284,7 +299,7 @@ def test_a_disk_that_fails_ends_a_build_at_any_write_and_costs_nothing(
         assert not list((out / str(writes)).rglob(".tmp-*"))
     for writes in range(0, n_files, times(9, 1)):
         build(meta, out / str(writes))
-        assert release_of(out / str(writes)) == release_of(undisturbed)
+        assert release_of(out / str(writes)) == release_of(undisturbed[0])
 
 
 @pytest.mark.parametrize("inner", ["", "deeper/still"])
@@ -299,9 +314,7 @@ def test_an_unwritable_folder_is_one_clear_error(inner: str, meta: Path, tmp_pat
 
 
 @pytest.mark.slow
-def test_a_second_build_into_the_same_folder_is_refused(meta: Path, tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    build(meta, out)
+def test_a_second_build_into_the_same_folder_is_refused(meta: Path, out: Path) -> None:
     released = release_of(out)
     with lock_elsewhere(out / ".lock"):
         for attempt in (Builder.check, Builder.build, lambda b: b.stage("generate")):

@@ -25,6 +25,7 @@ from pipeline.stages.builder import Builder, units_due
 from pipeline.stages.registry import STAGES
 from pipeline.worlds.registry import READERS
 from tests.builds import (
+    COMMAND,
     REPOSITORY,
     UNASKED_SETTINGS,
     Cli,
@@ -39,7 +40,6 @@ from tests.builds import (
 from tests.engine.test_store import lock_elsewhere
 from tests.worlds.indoor.readers.broken_metadata import BROKEN, VICTIM, write_scenes, write_sound
 
-COMMAND = "from flows.cli.app import main; main()"
 HEAVY = frozenset({"numpy", "pandas", "pyarrow", "scipy", "sklearn", "open3d", "trimesh", "prefect"})
 COMMANDS = sorted(c.name or c.callback.__name__.replace("_", "-") for c in cli.app.registered_commands if c.callback)
 AUDIT, COVERAGE = ("audit", "vsi"), ("coverage", "vsi")
@@ -507,6 +507,7 @@ def test_the_real_command_gives_the_same_bytes_whatever_the_workers_and_the_orde
         random.Random(number).shuffle(scenes)  # noqa: S311
         (shuffled / file.name).write_text("{" + ", ".join(scenes) + "}", encoding="utf-8")
     asked = ("--set", "generate.profile=strict", "--set", "blind={models: []}")  # tests/llm has the model itself
+    asked += ("--set", "select.per_scene_and_task=2")  # a figure each
     common = ["build", "vsi", *asked, "--set", "prune=null", "--root"]
     one = in_a_process(
         *common, f"vsi_meta={in_order}", "--out", tmp_path / "one", "--workers", "1", "--no-prefect", PYTHONHASHSEED="1"

@@ -25,7 +25,7 @@ from flows.remote.cluster_worker import work
 from pipeline.core.errors import ConfigError, StoreError
 from pipeline.engine.job import Job
 from pipeline.stages.builder import Builder
-from tests.builds import REPOSITORY, Cli, build, config_of, perturbed
+from tests.builds import REPOSITORY, TWO_TASKS, TWO_TASKS_SETTINGS, Cli, build, config_of, perturbed
 from tests.engine.test_kill import SCENES, assert_same_build, n_files
 from tests.worlds.indoor.readers.broken_metadata import write_scenes
 
@@ -86,7 +86,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
 def test_a_worker_killed_in_its_work_costs_nothing(
     meta: Path, cluster: Running, scan2qa: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    build(meta, tmp_path / "alone")
+    build(meta, tmp_path / "alone", **TWO_TASKS)
     out = tmp_path / "out"
 
     def kill() -> None:
@@ -97,7 +97,9 @@ def test_a_worker_killed_in_its_work_costs_nothing(
     threading.Thread(target=kill, daemon=True).start()
     monkeypatch.chdir(tmp_path)  # the workers are somewhere else
     to = ("--runner", "dask", "--runner-address", cluster.address)
-    done = scan2qa("build", "vsi", "--root", f"vsi_meta={os.path.relpath(meta)}", "--out", "out", *to)
+    done = scan2qa(
+        "build", "vsi", "--root", f"vsi_meta={os.path.relpath(meta)}", "--out", "out", *to, *TWO_TASKS_SETTINGS
+    )
     assert done.code == 0, done.err
     assert cluster.workers[0].wait(10) == -signal.SIGKILL
     assert_same_build(out, tmp_path / "alone")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -13,21 +14,30 @@ import yaml
 
 from flows.orchestration.saved_build import SAVED_FILE, UNFINISHED_FILE, SavedBuild
 from pipeline.engine.change_causes import changes
-from tests.builds import REPOSITORY, UNASKED_SETTINGS, Cli, perturbed, prefect_environment, rows_of
+from tests.builds import REPOSITORY, TWO_TASKS_SETTINGS, Cli, perturbed, prefect_environment, rows_of
 from tests.engine.test_kill import SCENES, n_files
 from tests.worlds.indoor.readers.broken_metadata import write_scenes, write_sound
 
 COUNTING = ("--set", "generate.tasks=[object_counting]")
 
 
-@pytest.fixture
-def root(tmp_path: Path) -> str:
-    return f"vsi_meta={write_sound(tmp_path / 'meta').parent}"
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return f"vsi_meta={write_sound(tmp_path_factory.mktemp('kept') / 'meta').parent}"
 
 
 @pytest.fixture
 def out(tmp_path: Path) -> Path:
     return tmp_path / "out"
+
+
+@pytest.fixture
+def built(scan2qa: Cli, root: str, out: Path) -> None:
+    """A build is in ``out``, made with nothing but its root; the first test that needs it makes it."""
+    first = Path(root.partition("=")[2]).with_name("out")
+    if not first.exists():
+        assert scan2qa("build", "vsi", "--root", root, "--out", first).code == 0
+    shutil.copytree(first, out, symlinks=True)
 
 
 def released(out: Path) -> list[dict[str, object]]:
@@ -71,8 +81,8 @@ def test_forgetting_starts_from_the_configuration(scan2qa: Cli, root: str, out: 
     assert len(tasks_of(out)) > 5
 
 
+@pytest.mark.usefixtures("built")
 def test_samples_never_replace_real_data(scan2qa: Cli, root: str, out: Path) -> None:
-    scan2qa("build", "vsi", "--root", root, "--out", out)
     (out / "samples").mkdir()  # of an earlier build
     before = (out / "release" / "README.md").read_bytes()
     run = scan2qa("build", "vsi", "--out", out, "--forget")
@@ -81,8 +91,8 @@ def test_samples_never_replace_real_data(scan2qa: Cli, root: str, out: Path) -> 
     assert (out / "release" / "README.md").read_bytes() == before
 
 
+@pytest.mark.usefixtures("built")
 def test_a_run_that_builds_no_scene_saves_nothing(scan2qa: Cli, root: str, out: Path, tmp_path: Path) -> None:
-    scan2qa("build", "vsi", "--root", root, "--out", out)
     kept = (out / SAVED_FILE).read_bytes()
     for name, broken in (("cut", '{"x": {"dataset": "a"'), ("empty", '{"x": {"dataset": "a"}}')):
         (tmp_path / name).mkdir()
@@ -98,8 +108,8 @@ def test_a_run_that_builds_no_scene_saves_nothing(scan2qa: Cli, root: str, out: 
     assert not (out / UNFINISHED_FILE).exists()
 
 
+@pytest.mark.usefixtures("built")
 def test_another_build_is_not_laid_over_it(scan2qa: Cli, root: str, out: Path) -> None:
-    scan2qa("build", "vsi", "--root", root, "--out", out)
     run = scan2qa("build", "vsi", "--root", root, "--out", out, "--set", "build=other")
     assert run.code == 2
     assert "holds the build vsi; give other another --out" in run.err
@@ -117,8 +127,8 @@ def test_a_name_of_its_own_is_kept_too(scan2qa: Cli, root: str, out: Path) -> No
     assert scan2qa("build", "vsi", "--out", out).code == 0
 
 
+@pytest.mark.usefixtures("built")
 def test_a_setting_that_somebody_wrote_into_the_file_holds(scan2qa: Cli, root: str, out: Path) -> None:
-    scan2qa("build", "vsi", "--root", root, "--out", out)
     kept = yaml.safe_load((out / SAVED_FILE).read_text())
     kept["set"] = {"generate.tasks": ["object_counting"], "known": None}
     (out / SAVED_FILE).write_text(yaml.safe_dump(kept))
@@ -126,8 +136,8 @@ def test_a_setting_that_somebody_wrote_into_the_file_holds(scan2qa: Cli, root: s
     assert tasks_of(out) == {"object_counting"}
 
 
+@pytest.mark.usefixtures("built")
 def test_a_stage_that_is_refused_keeps_nothing(scan2qa: Cli, root: str, out: Path) -> None:
-    scan2qa("build", "vsi", "--root", root, "--out", out)
     before = (out / SAVED_FILE).read_bytes(), released(out)
     run = scan2qa("stage", "vsi", "export", "--out", out, "--set", "generate.profile=official")
     assert (run.code, run.started) == (2, False)
@@ -141,26 +151,26 @@ def everything(folder: Path) -> dict[Path, bytes]:
 
 
 @pytest.mark.parametrize("argument", ["empty", "nowhere", "generate.tasks=[]"])
+@pytest.mark.usefixtures("built")
 def test_a_refused_build_changes_nothing(argument: str, scan2qa: Cli, root: str, out: Path, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     wrong = ("--set", argument) if "=" in argument else ("--root", f"vsi_meta={tmp_path / argument}")
-    assert scan2qa("build", "vsi", "--root", root, *wrong, "--out", out).code == 2
-    assert not out.exists()
-    scan2qa("build", "vsi", "--root", root, "--out", out)
+    assert scan2qa("build", "vsi", "--root", root, *wrong, "--out", tmp_path / "new").code == 2
+    assert not (tmp_path / "new").exists()
     before = everything(out)
     assert scan2qa("build", "vsi", *wrong, "--out", out).code == 2
     assert everything(out) == before
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("built")
 def test_a_run_that_is_killed_keeps_its_arguments_apart(scan2qa: Cli, root: str, out: Path, tmp_path: Path) -> None:
-    scan2qa("build", "vsi", "--root", root, "--out", out)
     kept = (out / SAVED_FILE).read_bytes()
     (tmp_path / "more").mkdir()
-    write_scenes(tmp_path / "more" / "rooms.json", perturbed(SCENES, 24))
+    write_scenes(tmp_path / "more" / "rooms.json", perturbed(SCENES, 12))
     other = ("--root", f"vsi_meta={tmp_path / 'more'}", "--set", "generate.profile=official")
     for folder in (out, tmp_path / "new"):
-        command = ["build", "vsi", *other, "--out", str(folder), "--workers", "1", "--no-prefect", *UNASKED_SETTINGS]
+        command = ["build", "vsi", *other, "--out", str(folder), "--workers", "1", "--no-prefect", *TWO_TASKS_SETTINGS]
         already = n_files(folder)
         with subprocess.Popen(
             [sys.executable, "-m", "scan2qa", *command], cwd=REPOSITORY, env=prefect_environment()
@@ -182,8 +192,8 @@ def test_a_run_that_is_killed_keeps_its_arguments_apart(scan2qa: Cli, root: str,
     assert f"As last time: {' '.join(other[:2])}" in scan2qa("build", "vsi", "--out", tmp_path / "new", "--dry-run").out
 
 
+@pytest.mark.usefixtures("built")
 def test_an_old_key_of_a_kept_build_is_told_with_its_file(scan2qa: Cli, root: str, out: Path) -> None:
-    scan2qa("build", "vsi", "--root", root, "--out", out)
     text = (out / SAVED_FILE).read_text()
     (out / SAVED_FILE).write_text(text.replace("set:\n", "set:\n  film: 'false'\n"))
     run = scan2qa("build", "vsi", "--out", out)

@@ -6,7 +6,6 @@ import atexit
 import os
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -20,8 +19,8 @@ from flows.cli.build import PREFECT_FROM_SCENES
 from flows.orchestration import prefect_run
 from flows.orchestration.prefect_run import start_server
 from flows.orchestration.prefect_server import LostPrefectError
-from tests.builds import REPOSITORY, UNASKED_SETTINGS, build, perturbed, prefect_environment, release_of
-from tests.engine.test_kill import COMMAND, SCENES, n_files
+from tests.builds import TWO_TASKS, build, command_process, perturbed, prefect_environment, release_of
+from tests.engine.test_kill import SCENES, n_files
 from tests.worlds.indoor.readers.broken_metadata import write_scenes
 
 SCENES_OF_IT = PREFECT_FROM_SCENES + 2
@@ -33,21 +32,8 @@ def meta(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("lost") / "meta"
     folder.mkdir()
     write_scenes(folder / "meta.json", perturbed(SCENES, SCENES_OF_IT))
-    build(folder, folder.parent / "out")
+    build(folder, folder.parent / "out", **TWO_TASKS)
     return folder
-
-
-def command(meta: Path, tmp_path: Path) -> subprocess.Popen[str]:
-    """The real command."""
-    arguments = ["build", "vsi", "--root", f"vsi_meta={meta}", "--out", str(tmp_path / "out"), "--workers", "2"]
-    return subprocess.Popen(
-        [sys.executable, "-c", COMMAND, *arguments, *UNASKED_SETTINGS],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        cwd=REPOSITORY,
-        env=prefect_environment(),
-    )
 
 
 def servers_of(process: subprocess.Popen[str]) -> list[psutil.Process]:
@@ -89,7 +75,7 @@ def test_a_server_that_cannot_open_its_database_says_why(begun: list[Callable[[]
 
 @pytest.mark.slow
 def test_a_server_that_is_killed_in_mid_build_is_told_once_and_done_without(meta: Path, tmp_path: Path) -> None:
-    with command(meta, tmp_path) as process:
+    with command_process(meta, tmp_path / "out", stdout=subprocess.PIPE) as process:
         while process.poll() is None and n_files(tmp_path / "out") < 10:
             time.sleep(0.02)
         running = servers_of(process)

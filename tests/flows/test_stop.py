@@ -14,20 +14,22 @@ import psutil
 import pytest
 
 from flows.orchestration.processes import children_end_with_us
-from tests.builds import REPOSITORY, UNASKED_SETTINGS, build, perturbed, prefect_environment, release_of
+from tests.builds import (
+    COMMAND,
+    REPOSITORY,
+    TWO_TASKS,
+    build,
+    command_process,
+    perturbed,
+    prefect_environment,
+    release_of,
+)
 from tests.engine.test_kill import SCENES, n_files
 from tests.environment import times
 from tests.worlds.indoor.readers.broken_metadata import write_scenes
 
 # Where the tests run in the background of a shell, SIGINT is ignored, and would be by what they start.
-COMMAND = """
-import signal
-signal.signal(signal.SIGINT, signal.default_int_handler)
-from flows.cli.app import main
-main()
-"""
-
-
+NOTICING = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
 STOPPED = "scan2qa: stopped; finished work is kept, and the same command goes on from there\n"
 IMPORTS = """
 import os, signal, sys
@@ -68,7 +70,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("undisturbed")
     (folder / "meta").mkdir()
     write_scenes(folder / "meta" / "meta.json", perturbed(SCENES, 24))
-    build(folder / "meta", folder / "out")
+    build(folder / "meta", folder / "out", **TWO_TASKS)
     return folder
 
 
@@ -79,16 +81,7 @@ def test_a_signal_to_the_whole_group_ends_the_command(
 ) -> None:
     """As a terminal sends Ctrl-C. Who is killed says nothing, nor does Python's tracker of semaphores on its behalf."""
     meta, out = undisturbed / "meta", tmp_path / "out"
-    arguments = ["build", "vsi", "--root", f"vsi_meta={meta}", "--out", str(out), "--workers", "2", "--no-prefect"]
-    with subprocess.Popen(
-        [sys.executable, "-c", COMMAND, *arguments, *UNASKED_SETTINGS],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-        cwd=REPOSITORY,
-        env=prefect_environment(),
-        start_new_session=True,
-    ) as process:
+    with command_process(meta, out, "--no-prefect", code=NOTICING + COMMAND, start_new_session=True) as process:
         while process.poll() is None and n_files(out) < 5:
             time.sleep(0.01)
         children = psutil.Process(process.pid).children(recursive=True)
@@ -101,7 +94,7 @@ def test_a_signal_to_the_whole_group_ends_the_command(
     assert took_s < 2
     assert len(children) >= 2
     assert psutil.wait_procs(children, timeout=5)[1] == []
-    build(meta, out)
+    build(meta, out, **TWO_TASKS)
     assert release_of(out) == release_of(undisturbed / "out")
 
 

@@ -170,7 +170,7 @@ def test_a_request_waits_for_what_others_really_cost(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_panel_of_faulty_models_keeps_to_its_cap_and_loses_nothing(tmp_path: Path) -> None:
-    path, count = tmp_path / "replies.sqlite", 300
+    path, count = tmp_path / "replies.sqlite", 120
     with running(latency_s=0.01, faults=FAULTS | {"schema": 0.05}) as server:
         models = [
             hosted(
@@ -178,8 +178,8 @@ def test_a_panel_of_faulty_models_keeps_to_its_cap_and_loses_nothing(tmp_path: P
             )
             for n, name in enumerate("abc")
         ]
-        first = ask(lettered_questions(count), models, path, {"PLANTED_KEY": KEY}, money=Money(limit_cost=20.0))
-        assert billed(server.records()) <= 20.0
+        first = ask(lettered_questions(count), models, path, {"PLANTED_KEY": KEY}, money=Money(limit_cost=8.0))
+        assert billed(server.records()) <= 8.0
         assert {kind for total in first.totals for kind in total.failed} == {"budget"}
         second = ask(lettered_questions(count), models, path, {"PLANTED_KEY": KEY}, money=Money(limit_cost=500.0))
         assert [total.failed for total in second.totals] == [{}] * 3

@@ -20,6 +20,7 @@ from pipeline.blind.ask import ask
 from pipeline.llm.base import Request, user
 from pipeline.llm.cache import ReplyCache
 from pipeline.llm.client import Client
+from tests.environment import times
 from tests.llm.asking import KEY, hosted, lettered_questions
 from tests.llm.fake_server import FAULTS, running
 
@@ -37,7 +38,7 @@ def outcomes(records: list[dict[str, Any]]) -> dict[str, list[str]]:
 @pytest.mark.slow
 @pytest.mark.parametrize("provider", PROVIDERS)
 def test_every_question_ends_with_a_reply_and_none_is_asked_again_after_it(provider: str, tmp_path: Path) -> None:
-    count = 500
+    count = times(200, 500)
     with running(latency_s=0.02, faults=FAULTS) as server:
         model = hosted(server.address, provider, concurrency=64, attempts=8, timeout_s=4.0)
         asked = ask(lettered_questions(count), [model], tmp_path / "replies.sqlite", {"PLANTED_KEY": KEY})
@@ -96,7 +97,7 @@ def test_a_retry_waits_as_long_as_the_server_asks(provider: str, tmp_path: Path)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("rpm", "count"), [(1, 2), (7, 20), (400, 700)])
+@pytest.mark.parametrize(("rpm", "count"), [(1, 2), (7, 20), (100, 180)])
 def test_the_rate_limit_is_never_exceeded_in_any_window(rpm: int, count: int, tmp_path: Path) -> None:
     async def send(address: str) -> None:
         model = hosted(address, rpm=rpm, concurrency=64, timeout_s=30.0)

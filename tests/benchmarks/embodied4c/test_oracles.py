@@ -40,7 +40,7 @@ def scenes(reader: str, root: Path) -> Iterator[tuple[Path, AnyScene]]:
 
 @pytest.mark.slow
 def test_drives_of_plans(tmp_path: Path) -> None:
-    for plan in (*PLANS.values(), logs.random_plan(1), logs.random_plan(2)):
+    for plan in (*PLANS.values(), logs.random_plan(1)):
         argoverse2.write_log(tmp_path, plan)
     checked = 0
     for folder, scene in scenes("argoverse2", tmp_path):
@@ -49,7 +49,7 @@ def test_drives_of_plans(tmp_path: Path) -> None:
         assert not wrong, f"{scene.id}: {len(wrong)} of {asked}: {wrong[:10]}"
         assert asked == len(rows), "the oracle knows all kinds"
         checked += asked
-    assert checked >= 8000
+    assert checked >= 6000
 
 
 @pytest.mark.slow
@@ -107,26 +107,26 @@ def test_a_real_episode_of_rlbench() -> None:
 @pytest.mark.slow
 def test_sample_episodes_of_arms() -> None:
     checked = 0
-    for scene in logs.episodes(9):
+    for scene in logs.episodes(5):
         rows = every_question(scene)
         asked, wrong = answered_again(rows, Episode(scene).answer)
         assert not wrong, f"{scene.id}: {len(wrong)} of {asked}: {wrong[:10]}"
         assert asked == len(rows)
         checked += asked
-    assert checked >= 8000
+    assert checked >= 4000
 
 
 @pytest.mark.slow
 def test_random_flights() -> None:
     checked = 0
-    for seed in range(10):
+    for seed in range(6):
         scene = logs.flight(seed)
         rows = every_question(scene)
         asked, wrong = answered_again(rows, Poses(scene).answer, SLACK)
         assert not wrong, f"{scene.id}: {len(wrong)} of {asked}: {wrong[:10]}"
         assert {row["operands"][0] for row in rows} - WORDLESS <= {kind for kind in dir(Poses) if kind[:4] == "air_"}
         checked += asked
-    assert checked >= 2000
+    assert checked >= 1200
 
 
 @pytest.fixture(scope="module")
@@ -233,13 +233,14 @@ def test_candidates_of_flights_are_held_against_the_limits_of_the_table() -> Non
 
 @pytest.mark.parametrize(("times", "asked"), [(0.97, True), (1.04, True), (0.94, False), (1.07, False)])
 def test_a_speed_is_asked_where_the_log_states_that_of_its_positions(times: float, asked: bool) -> None:
-    rows = [row for row in flight_rows(stating(times)) if row["operands"][0] in ("air_mt", "air_cs_home")]
+    every = flight_rows(stating(times))
+    rows = [row for row in every if row["operands"][0] in ("air_mt", "air_cs_home")]
     apart = [row for row in rows if row["reason"] == "speeds_disagree"]
     assert bool(apart) != asked
     assert any(row["reason"] is None for row in rows) == asked
     for row in apart:
         assert (row["measured"], row["limit"]) == (pytest.approx(abs(1 / times - 1), abs=0.01), 0.05)
-    others = {row["operands"][0] for row in flight_rows(stating(times)) if row["reason"] is None}
+    others = {row["operands"][0] for row in every if row["reason"] is None}
     assert {"air_dt_home", "air_lm", "air_sm"} <= others
 
 

@@ -15,6 +15,7 @@ from pipeline.benchmarks.urbanvideo.tasks.registry import URBAN_TASKS, Assisted
 from pipeline.worlds.flight.facts import FlightScene
 from pipeline.worlds.flight.view import FlightView
 from tests.benchmarks.urbanvideo.flights import random_flight, rows
+from tests.environment import times
 from tests.tables import candidates
 
 SEEDS = st.integers(0, 10_000)
@@ -44,7 +45,7 @@ def answers(scene: FlightScene, kept: tuple[str, ...] = ("operands", "answer", "
 
 @pytest.mark.slow
 @given(SEEDS, st.floats(0, 360), st.floats(-500, 500))
-@settings(max_examples=12)
+@settings(max_examples=times(6, 12))
 def test_turning_and_moving_the_world_changes_nothing(seed: int, turn: float, shift: float) -> None:
     way = np.radians(turn)
 
@@ -62,7 +63,7 @@ def swapped(text: str) -> str:
 
 @pytest.mark.slow
 @given(SEEDS)
-@settings(max_examples=12)
+@settings(max_examples=times(6, 12))
 def test_mirroring_the_world_swaps_left_and_right(seed: int) -> None:
     scene = random_flight(seed)
     mirrored = changed(scene, lambda x, y: (-x, y), lambda h: -h, swapped)
@@ -78,7 +79,7 @@ def test_mirroring_the_world_swaps_left_and_right(seed: int) -> None:
 
 @pytest.mark.slow
 @given(SEEDS, st.integers(0, 1000))
-@settings(max_examples=8)
+@settings(max_examples=times(5, 8))
 def test_the_order_of_landmarks_is_of_no_matter(seed: int, shuffle: int) -> None:
     scene = random_flight(seed)
     flight = scene.facts

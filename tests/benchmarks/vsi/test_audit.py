@@ -22,6 +22,7 @@ from pipeline.worlds.indoor.facts import IndoorScene
 from pipeline.worlds.indoor.view import IndoorView
 from tests.conftest import DIRECTIONS, METADATA_TASKS, cube, make_doubt, make_scene, random_objects
 from tests.core.test_templates import PAPER, RELEASED
+from tests.environment import times
 from tests.tables import candidates, read_questions
 
 OFFICIAL, STRICT = PROFILES["official"], PROFILES["strict"]
@@ -468,7 +469,7 @@ def test_findings_keep_the_order_of_the_questions() -> None:
 @pytest.mark.slow
 def test_own_questions_are_reproduced() -> None:
     """What is generated is also audited: every question of random scenes, by both profiles."""
-    for seed in range(6):
+    for seed in range(times(3, 6)):
         scene = make_scene(random_objects(seed, categories=12, repeated=2), name=f"room{seed}")
         for rules in PROFILES.values():
             table = candidates(IndoorView(scene, rules), [TASKS[t] for t in METADATA_TASKS])

@@ -147,9 +147,10 @@ WRITERS: dict[str, tuple[Callable[[Path], object], tuple[str, ...]]] = {  # and 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("profile", PROFILES)
-@pytest.mark.parametrize("floor", [None, FLOOR], ids=["no floor", "floor"])
-@pytest.mark.parametrize("area", [None, 20.0])
-@pytest.mark.parametrize("n", range(5))
+@pytest.mark.parametrize(
+    ("n", "area", "floor"),
+    [(0, None, None), (1, 20.0, None), (2, None, FLOOR), (3, 20.0, FLOOR), (4, None, None), (4, 20.0, FLOOR)],
+)
 def test_few_objects_cost_questions_and_nothing_else(n: int, area: float | None, floor: object, profile: str) -> None:
     bare = make_scene(THINGS[:n], area=area)
     bare = bare.with_facts(room=bare.facts.room.model_copy(update={"floor": floor}))
@@ -164,7 +165,7 @@ def test_few_objects_cost_questions_and_nothing_else(n: int, area: float | None,
 
 @pytest.mark.slow
 @pytest.mark.parametrize("reader", WRITERS)
-@pytest.mark.parametrize("n", [1, 2, 4])
+@pytest.mark.parametrize("n", [1, 4])
 def test_a_scan_without_its_film_is_asked_about_all_the_same(
     reader: str, n: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

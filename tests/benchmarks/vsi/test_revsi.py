@@ -224,7 +224,7 @@ def test_the_farthest_of_four_each_beyond_a_metre() -> None:
 
 def test_common_answers_are_drawn_by_identity() -> None:
     kept = Counter[str]()
-    for n in range(200):
+    for n in range(60):
         raw = room(f"s{n}", [thing(1, "desk", (0, 0, 0), (1, 1, 1))])
         ref = type("R", (), {"id": f"3rscan/s{n}", "files": (FILE,)})
         scene = READER._built(raw, ref, "0", _findings())  # type: ignore[arg-type]
@@ -234,7 +234,7 @@ def test_common_answers_are_drawn_by_identity() -> None:
         kept[row["reason"]] += 1
         assert row["reason"] is None or (row["reason"], row["limit"]) == ("thinned", 0.4)
         assert row["measured"] is None or row["measured"] >= 0.4
-    assert 60 <= kept[None] <= 100  # 80 expected, 7 the standard deviation  # type: ignore[index]
+    assert 15 <= kept[None] <= 33  # 24 expected, 4 the standard deviation  # type: ignore[index]
 
 
 def test_main_room_and_whole_space_are_different_questions() -> None:

@@ -10,8 +10,9 @@ import numpy as np
 from pipeline.core.errors import RawDataError
 from pipeline.geometry.tracks import Track
 from pipeline.worlds.flight.tracks.read import read_tracks
+from tests.environment import times
 
-MUTATIONS = 500
+MUTATIONS = times(100, 500)
 _LONGEST_M = 400_000.0  # across, after all that is 100 km from the middle was refused
 
 
@@ -45,8 +46,8 @@ def mutations(raw: bytes, seed: int, count: int = MUTATIONS) -> Iterator[bytes]:
             yield b"\n".join(lines[at] for at in order.tolist())
 
 
-def check_damaged(path: Path, raw: bytes, log_format: str, seed: int, longest_s: float) -> int:
-    """Reads every mutation of a file; returns how many of them still gave a track."""
+def check_damaged(path: Path, raw: bytes, log_format: str, seed: int, longest_s: float) -> float:
+    """Reads every mutation of a file; returns the share of them that still gave a track."""
     tracks = 0
     for damaged in mutations(raw, seed):
         path.write_bytes(damaged)
@@ -57,7 +58,7 @@ def check_damaged(path: Path, raw: bytes, log_format: str, seed: int, longest_s:
         for _, assembled in flights:
             check_track(assembled.track, longest_s)
         tracks += 1
-    return tracks
+    return tracks / MUTATIONS
 
 
 def check_track(track: Track, longest_s: float) -> None:

@@ -168,5 +168,5 @@ def test_it_is_known_by_its_header(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("text", [airdata(ROWS), phantomhelp()], ids=["airdata", "phantomhelp"])
-def test_500_mutations_give_an_error_of_ours_or_a_track(text: str, tmp_path: Path) -> None:
-    assert check_damaged(tmp_path / "a.csv", text.encode(), "airdata_csv", 11, 86_400.0) > 300
+def test_mutations_give_an_error_of_ours_or_a_track(text: str, tmp_path: Path) -> None:
+    assert check_damaged(tmp_path / "a.csv", text.encode(), "airdata_csv", 11, 86_400.0) > 0.6

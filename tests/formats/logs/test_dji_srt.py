@@ -301,9 +301,9 @@ def real(file: str) -> Path:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("dialect", ["bracketed", "rtk"])
-def test_500_mutations_give_an_error_of_ours_or_a_track(dialect: str, tmp_path: Path) -> None:
-    tracks = check_damaged(tmp_path / "a.srt", srt(DIALECTS[dialect]).encode(), "dji_srt", 7, 86_400.0)
-    assert tracks > 300
+def test_mutations_give_an_error_of_ours_or_a_track(dialect: str, tmp_path: Path) -> None:
+    share = check_damaged(tmp_path / "a.srt", srt(DIALECTS[dialect]).encode(), "dji_srt", 7, 86_400.0)
+    assert share > 0.6
 
 
 def test_the_reader_is_registered() -> None:

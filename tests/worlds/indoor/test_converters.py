@@ -24,7 +24,7 @@ from pipeline.worlds.indoor.converters.lens import distorted
 from pipeline.worlds.indoor.converters.registry import CONVERTERS, recognised
 from pipeline.worlds.indoor.facts import IndoorScene
 from pipeline.worlds.indoor.readers.scene_folders import SceneFolders
-from tests.environment import REAL_DATA
+from tests.environment import REAL_DATA, times
 from tests.worlds.indoor.made_capture import BOXES, FPS, LENS, ROOM, SIZE, color, depth_mm, png, walk
 from tests.worlds.indoor.readers.conftest import only_scene
 from tests.worlds.indoor.readers.tiny_scans import movie, put, put_json
@@ -369,12 +369,12 @@ def spoilt(raw: bytes, chance: random.Random) -> bytes:
 
 
 def try_mutations(root: Path, name: str) -> None:
-    """200 of the files below ``root/in``: each is converted, or refused by a name of ours."""
+    """Files below ``root/in`` are spoilt in turn: each is converted, or refused by a name of ours."""
     words = {".txt", ".csv", ".json", ".house"}
     other = [p for p in sorted((root / "in").rglob("*")) if p.is_file() and p.suffix not in words][:3]
     paths = sorted(p for p in (root / "in").rglob("*") if p.suffix in words) or other
     chance, converter = random.Random(32), CONVERTERS[name]  # noqa: S311
-    for number in range(200):
+    for number in range(times(50, 200)):
         path = chance.choice(paths if number % 8 or not other else other)
         sound = path.read_bytes()
         path.write_bytes(spoilt(sound, chance))

@@ -32,6 +32,7 @@ from pipeline.worlds.drive.facts import (
     Ego,
     VehicleBox,
 )
+from pipeline.worlds.drive.readers import tracking
 from pipeline.worlds.drive.readers.argoverse2_parts import (
     CAMERAS,
     UNIT_TOLERANCE,
@@ -41,18 +42,6 @@ from pipeline.worlds.drive.readers.argoverse2_parts import (
     read_map,
     read_rows,
     table_of,
-)
-from pipeline.worlds.drive.readers.tracking import (
-    PLACE_MAX_M,
-    check_span,
-    footage_of,
-    repeated,
-    steady_box,
-    steady_words,
-    stretches,
-    tell_repeated,
-    video_of,
-    within,
 )
 
 ANNOTATIONS: Final = ("annotations_with_ego.feather", "annotations.feather")
@@ -119,7 +108,7 @@ class Argoverse2(Reader):
             findings.add(doubt("no_ego_pose", "log", message, "fetch the poses again", left_out, 0, "sweeps"))
         times_ns, at = times_ns[posed], at[posed]
         tracks = len(set(boxes["track_uuid"].tolist()))
-        check_span(files, files.path / POSES, times_ns / 1e9, tracks)
+        tracking.check_span(files, files.path / POSES, times_ns / 1e9, tracks)
         rotation = matrices(table_of(poses, "qw", "qx", "qy", "qz")[at])
         origin_m = table_of(poses, *PLACE)[at]
         time = np.searchsorted(times_ns, boxes["timestamp_ns"])
@@ -132,7 +121,9 @@ class Argoverse2(Reader):
         lanes, crossings, drivable = read_map(files, maps[0]) if maps else ((), (), ())
         every = np.arange(len(times_ns))
         forward = rotation[..., :, 0]
-        ego = stretches(np.zeros_like(every), every, {"place_m": origin_m, "yaw_deg": yaw_deg(forward)[:, None]})[0]
+        ego = tracking.stretches(
+            np.zeros_like(every), every, {"place_m": origin_m, "yaw_deg": yaw_deg(forward)[:, None]}
+        )[0]
         drive = Drive(
             map_name=city_of(maps[0]) if maps else None,
             start_ns=int(times_ns[0]),
@@ -145,7 +136,7 @@ class Argoverse2(Reader):
             drivable=drivable,
             cameras=read_cameras(files, findings),
         )
-        video = video_of(files, pictures_ahead(files.path, times_ns[0]), drive.times_s[-1], self.video_fps)
+        video = tracking.video_of(files, pictures_ahead(files.path, times_ns[0]), drive.times_s[-1], self.video_fps)
         return files.scene_of(DriveScene, self, "annotated", drive, findings, video)
 
     def footage(self, files: SceneFiles, scene: DriveScene) -> Footage | None:
@@ -154,14 +145,16 @@ class Argoverse2(Reader):
         if scene.video is None or drive.start_ns is None:
             return None
         pictures = pictures_ahead(files.path, drive.start_ns)
-        return footage_of(files, pictures, drive.times_s[-1], self.video_fps)
+        return tracking.footage_of(files, pictures, drive.times_s[-1], self.video_fps)
 
 
 def _poses(files: SceneFiles, findings: Findings) -> Columns:
     """Poses of our car in order of time, one at each."""
     path = files.path / POSES
     poses = read_rows(files, path, _POSE)
-    sound = _sound(poses, ()) & (np.abs(np.nan_to_num(table_of(poses, *PLACE), nan=np.inf)) <= PLACE_MAX_M).all(1)
+    sound = _sound(poses, ()) & (
+        np.abs(np.nan_to_num(table_of(poses, *PLACE), nan=np.inf)) <= tracking.PLACE_MAX_M
+    ).all(1)
     if not sound.all():
         bad = int((~sound).sum())
         message = f"{bad} of {len(sound)} poses are not finite, too far away, or not turned by a unit quaternion"
@@ -204,8 +197,8 @@ def _actors(
     """All with a track, by id, in the city's frame."""
     time = np.searchsorted(times_ns, boxes["timestamp_ns"])
     ids, thing = np.unique(boxes["track_uuid"].astype(str), return_inverse=True)
-    twice = repeated(thing, time)
-    tell_repeated(ids[thing[twice]], findings)
+    twice = tracking.repeated(thing, time)
+    tracking.tell_repeated(ids[thing[twice]], findings)
     boxes = {name: column[~twice] for name, column in boxes.items()}
     thing, time = thing[~twice], time[~twice]
     place_m = rotated(rotation[time], table_of(boxes, *PLACE)) + origin_m[time]
@@ -217,17 +210,17 @@ def _actors(
         "size_m": table_of(boxes, "length_m", "width_m", "height_m"),
     }
     actors = []
-    words = steady_words(ids[thing], boxes["category"], ARGOVERSE2, findings)
-    for number, stretch in stretches(thing, time, tables).items():
+    words = tracking.steady_words(ids[thing], boxes["category"], ARGOVERSE2, findings)
+    for number, stretch in tracking.stretches(thing, time, tables).items():
         name = str(ids[number])
         actors.append(
             Actor(
                 id=name,
                 category=ARGOVERSE2.get(words[name], "object"),
                 source_category=words[name],
-                box=steady_box(stretch.tables["size_m"], name, findings),
+                box=tracking.steady_box(stretch.tables["size_m"], name, findings),
                 track=stretch.track(),
-                points=pack(within(stretch.tables["points"], POINTS_MAX), 1.0),
+                points=pack(tracking.within(stretch.tables["points"], POINTS_MAX), 1.0),
             )
         )
     return tuple(sorted(actors, key=lambda actor: actor.id))
@@ -242,7 +235,7 @@ def _ego_box(rows: Columns, findings: Findings) -> VehicleBox | None:
         message = f"{len(tracks)} tracks are called our own car: {', '.join(tracks)}; its size is taken from none"
         findings.add(doubt("two_egos", "ego", message, "keep one", len(tracks), 1, "tracks"))
         return None
-    box = steady_box(table_of(rows, "length_m", "width_m", "height_m"), "ego", findings)
+    box = tracking.steady_box(table_of(rows, "length_m", "width_m", "height_m"), "ego", findings)
     x, y, z = np.median(table_of(rows, *PLACE), axis=0).tolist()
     return None if box is None else VehicleBox(size_m=box.size_m, middle_m=(x, y, z))
 

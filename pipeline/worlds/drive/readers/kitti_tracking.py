@@ -24,27 +24,13 @@ from pipeline.reading.folders import FolderReader, check_scene_name, digest_file
 from pipeline.reading.footage import Footage
 from pipeline.reading.reader import ExpectedFile
 from pipeline.worlds.drive.facts import KITTI, ROAD_USERS, TIME_STEP_S, Actor, Drive, DriveCamera, DriveScene, Ego
+from pipeline.worlds.drive.readers import tracking
 from pipeline.worlds.drive.readers.kitti_poses import (
     BODY_FROM_CAMERA,
     Calibration,
     CameraPoses,
     read_calibration,
     read_oxts,
-)
-from pipeline.worlds.drive.readers.tracking import (
-    LASTS_MAX_S,
-    Pictures,
-    check_span,
-    footage_of,
-    numbered,
-    pictures_of,
-    repeated,
-    steady_box,
-    steady_words,
-    stretches,
-    tell_repeated,
-    video_of,
-    within,
 )
 
 LABELLED_IN: Final = "the left colour camera"
@@ -93,7 +79,7 @@ class KittiTracking(FolderReader):
             stamp.update(f"{path.relative_to(folder)}\0{stat.st_size}\0{stat.st_mtime_ns}\n".encode())
         names = tuple(path.relative_to(root).as_posix() for path in (folder, *own))
         pictures = folder / _PICTURES / place.stem
-        listed = digest_files(pictures, ((p.name, p.stat()) for _, p in numbered(pictures)), b"")
+        listed = digest_files(pictures, ((p.name, p.stat()) for _, p in tracking.numbered(pictures)), b"")
         stamp.update(listed.encode())  # changes whenever the pictures may have changed
         yield SceneRef(f"{self.name}/{place.stem}", names, stamp.hexdigest())
 
@@ -108,7 +94,7 @@ class KittiTracking(FolderReader):
         oxts_path = files.path / _POSES / f"{files.name}.txt"
         poses = read_oxts(files, oxts_path, calibration, findings) if oxts_path.is_file() else None
         count = max(int(labels.frame.max(initial=0)) + 1, 0 if poses is None else len(poses.place_m))
-        check_span(files, labels.path, np.arange(count) / RATE_HZ, len(set(labels.names.tolist())))
+        tracking.check_span(files, labels.path, np.arange(count) / RATE_HZ, len(set(labels.names.tolist())))
         if poses is not None and len(poses.place_m) < count:
             less = count - len(poses.place_m)
             message = f"{less} of {count} frames have no pose of our car"
@@ -123,12 +109,16 @@ class KittiTracking(FolderReader):
             labelled_in=LABELLED_IN,
             cameras=_cameras(files, calibration),
         )
-        video = video_of(files, _pictures(files), drive.times_s[-1], self.video_fps)
+        video = tracking.video_of(files, _pictures(files), drive.times_s[-1], self.video_fps)
         return files.scene_of(DriveScene, self, "annotated", drive, findings, video)
 
     def footage(self, files: SceneFiles, scene: DriveScene) -> Footage | None:
         """See `Reader.footage`: what the left colour camera saw."""
-        return footage_of(files, _pictures(files), scene.facts.times_s[-1], self.video_fps) if scene.video else None
+        return (
+            tracking.footage_of(files, _pictures(files), scene.facts.times_s[-1], self.video_fps)
+            if scene.video
+            else None
+        )
 
 
 class _Labels:
@@ -181,11 +171,11 @@ class _Labels:
             message = f"{count} labels of {name} have no place in space, or one over 1 km away"
             findings.add(doubt("unusable_box", name, message, "label them again", count, 0, "boxes"))
         names, thing = np.unique(self.names.astype(str), return_inverse=True)
-        twice = repeated(thing, self.frame) & ~away
-        tell_repeated(names[thing[twice]], findings)
+        twice = tracking.repeated(thing, self.frame) & ~away
+        tracking.tell_repeated(names[thing[twice]], findings)
         kept = ~away & ~twice
         thing, frame, numbers = thing[kept], self.frame[kept], self.numbers[kept]
-        words = steady_words(self.names[kept], self.words[kept], KITTI, findings)
+        words = tracking.steady_words(self.names[kept], self.words[kept], KITTI, findings)
         place_m, ahead = _in_body(numbers)
         if poses is not None:
             posed = frame < len(poses.place_m)
@@ -201,9 +191,9 @@ class _Labels:
             "size_m": numbers[:, [9, 8, 7]],
         }
         actors = []
-        for number, stretch in stretches(thing, frame, tables).items():
+        for number, stretch in tracking.stretches(thing, frame, tables).items():
             name = str(names[number])
-            box = steady_box(stretch.tables["size_m"], name, findings)
+            box = tracking.steady_box(stretch.tables["size_m"], name, findings)
             if box is not None:
                 box = box.model_copy(update={"middle_m": (0.0, 0.0, round(box.size_m[2] / 2, 6))})
             actors.append(
@@ -213,17 +203,17 @@ class _Labels:
                     source_category=words[name],
                     box=box,
                     track=stretch.track(),
-                    occluded=pack(within(stretch.tables["occluded"], LEVEL_MAX), 1.0),
-                    truncated=pack(within(stretch.tables["truncated"], LEVEL_MAX), 0.01),
+                    occluded=pack(tracking.within(stretch.tables["occluded"], LEVEL_MAX), 1.0),
+                    truncated=pack(tracking.within(stretch.tables["truncated"], LEVEL_MAX), 0.01),
                 )
             )
         return tuple(sorted(actors, key=lambda actor: actor.id))
 
 
-def _pictures(files: SceneFiles) -> Pictures | None:
+def _pictures(files: SceneFiles) -> tracking.Pictures | None:
     folder = files.path / _PICTURES / files.name
-    entries = numbered(folder)
-    return pictures_of(folder, entries, np.array([frame for frame, _ in entries]) / RATE_HZ)
+    entries = tracking.numbered(folder)
+    return tracking.pictures_of(folder, entries, np.array([frame for frame, _ in entries]) / RATE_HZ)
 
 
 def _label(fields: list[str]) -> tuple[int, str, str, list[float]] | None:
@@ -235,7 +225,7 @@ def _label(fields: list[str]) -> tuple[int, str, str, list[float]] | None:
         numbers = [float(field) for field in fields[3:FIELDS]]
     except ValueError:
         return None
-    usable = 0 <= frame < LASTS_MAX_S * RATE_HZ and track >= 0 and bool(np.isfinite(numbers).all())
+    usable = 0 <= frame < tracking.LASTS_MAX_S * RATE_HZ and track >= 0 and bool(np.isfinite(numbers).all())
     return (frame, str(track), fields[2], numbers) if usable else None
 
 
@@ -254,7 +244,7 @@ def _ego(poses: CameraPoses) -> Ego:
         "yaw_deg": yaw_deg(poses.axes[..., 0])[:, None],
         "velocity_mps": poses.velocity_mps,
     }
-    return Ego(track=stretches(np.zeros_like(every), every, tables)[0].track(), point=POINT)
+    return Ego(track=tracking.stretches(np.zeros_like(every), every, tables)[0].track(), point=POINT)
 
 
 def _cameras(files: SceneFiles, calibration: Calibration) -> tuple[DriveCamera, ...]:

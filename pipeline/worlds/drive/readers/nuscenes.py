@@ -23,6 +23,7 @@ from pipeline.reading.folders import FolderReader, check_scene_name, digest_file
 from pipeline.reading.footage import Footage
 from pipeline.reading.reader import ExpectedFile
 from pipeline.worlds.drive.facts import NUSCENES, TIME_STEP_S, Actor, Drive, DriveCamera, DriveScene, Ego
+from pipeline.worlds.drive.readers import tracking
 from pipeline.worlds.drive.readers.argoverse2_parts import UNIT_TOLERANCE
 from pipeline.worlds.drive.readers.nuscenes_tables import (
     AGAIN,
@@ -36,19 +37,6 @@ from pipeline.worlds.drive.readers.nuscenes_tables import (
     TabledScene,
     read_tables,
     scene_names,
-)
-from pipeline.worlds.drive.readers.tracking import (
-    PLACE_MAX_M,
-    Pictures,
-    check_span,
-    footage_of,
-    repeated,
-    steady_box,
-    steady_words,
-    stretches,
-    tell_repeated,
-    video_of,
-    within,
 )
 
 POINT: Final = "the middle of the rear axle"
@@ -107,13 +95,13 @@ class NuScenes(FolderReader):
             findings.add(note("unlinked_rows", "log", message, AGAIN, tables.astray, 0, "boxes"))
         order = _posed(files, scene, findings)
         times_s = (scene.sample_us[order] - scene.sample_us[order[0]]) / 1e6
-        check_span(files, files.path / "sample.json", times_s, len(set(scene.box_thing)))
+        tracking.check_span(files, files.path / "sample.json", times_s, len(set(scene.box_thing)))
         time_of = np.full(len(scene.sample_us), -1)
         time_of[order] = np.arange(len(order))
         pose = scene.ego_pose[order]
         every = np.arange(len(order))
         ahead = yaw_deg(matrices(pose[:, 3:])[..., 0])
-        ego = stretches(np.zeros_like(every), every, {"place_m": pose[:, :3], "yaw_deg": ahead[:, None]})[0]
+        ego = tracking.stretches(np.zeros_like(every), every, {"place_m": pose[:, :3], "yaw_deg": ahead[:, None]})[0]
         start_us = float(scene.sample_us[order[0]])
         drive = Drive(
             map_name=scene.location,
@@ -126,7 +114,7 @@ class NuScenes(FolderReader):
             ),
             cameras=tuple(found for name in sorted(scene.cameras) if (found := _camera(scene.cameras[name], findings))),
         )
-        video = video_of(files, _pictures(files, scene, start_us), drive.times_s[-1], self.video_fps)
+        video = tracking.video_of(files, _pictures(files, scene, start_us), drive.times_s[-1], self.video_fps)
         return files.scene_of(DriveScene, self, "annotated", drive, findings, video)
 
     def footage(self, files: SceneFiles, scene: DriveScene) -> Footage | None:
@@ -134,7 +122,7 @@ class NuScenes(FolderReader):
         if scene.video is None or scene.facts.start_ns is None:
             return None
         pictures = _pictures(files, _tables(files).scenes[files.name], scene.facts.start_ns / 1000)
-        return footage_of(files, pictures, scene.facts.times_s[-1], self.video_fps)
+        return tracking.footage_of(files, pictures, scene.facts.times_s[-1], self.video_fps)
 
 
 def _tables(files: SceneFiles) -> SceneTables:
@@ -160,7 +148,7 @@ def _posed(files: SceneFiles, scene: TabledScene, findings: Findings) -> IntArra
         findings.add(note("truncated", "log", message, "fetch the whole tables", count, scene.declared, "samples"))
     missing = np.isnan(scene.ego_pose).all(axis=1)
     place, turn = scene.ego_pose[:, :3], scene.ego_pose[:, 3:]
-    near = (np.abs(np.nan_to_num(place, nan=np.inf)) <= PLACE_MAX_M).all(axis=1)
+    near = (np.abs(np.nan_to_num(place, nan=np.inf)) <= tracking.PLACE_MAX_M).all(axis=1)
     timed = np.isfinite(scene.sample_us) & (np.abs(scene.sample_us) < 2**53)
     _refuse_leaning(files, "ego_pose.json", turn)
     sound = near & _upright(turn) & timed
@@ -206,7 +194,7 @@ def _actors(files: SceneFiles, scene: TabledScene, time_of: IntArray, findings: 
     names, words = np.array(scene.box_thing, dtype=object), np.array(scene.box_word, dtype=object)
     place, size, turn, points = np.split(scene.box, [3, 6, 10], axis=1)
     sound = np.isfinite(scene.box[:, :10]).all(axis=1) & _upright(turn)
-    sound &= (np.abs(np.nan_to_num(place, nan=np.inf)) <= PLACE_MAX_M).all(axis=1) & (names != "")
+    sound &= (np.abs(np.nan_to_num(place, nan=np.inf)) <= tracking.PLACE_MAX_M).all(axis=1) & (names != "")
     _refuse_leaning(files, ANNOTATIONS, turn)
     for name in sorted(set(names[~sound].tolist())):
         count = int((names[~sound] == name).sum())
@@ -220,8 +208,8 @@ def _actors(files: SceneFiles, scene: TabledScene, time_of: IntArray, findings: 
         raise files.fault(files.path / ANNOTATIONS, "no_boxes", message, remedy)
     ids, thing = np.unique(names[kept].astype(str), return_inverse=True)
     time = time_of[scene.box_sample][kept]
-    twice = repeated(thing, time)
-    tell_repeated(ids[thing[twice]], findings)
+    twice = tracking.repeated(thing, time)
+    tracking.tell_repeated(ids[thing[twice]], findings)
     rows = np.flatnonzero(kept)[~twice]
     thing, time = thing[~twice], time[~twice]
     tables = {
@@ -230,17 +218,17 @@ def _actors(files: SceneFiles, scene: TabledScene, time_of: IntArray, findings: 
         "points": np.where(points[rows] >= 0, points[rows], np.nan),  # Lyft's -1: not known
         "size_m": size[rows][:, [1, 0, 2]],  # the table has the width first
     }
-    told = steady_words(names[rows], words[rows], NUSCENES, findings)
+    told = tracking.steady_words(names[rows], words[rows], NUSCENES, findings)
     actors = []
-    for number, stretch in stretches(thing, time, tables).items():
+    for number, stretch in tracking.stretches(thing, time, tables).items():
         name = str(ids[number])
-        measured = within(stretch.tables["points"], POINTS_MAX)
+        measured = tracking.within(stretch.tables["points"], POINTS_MAX)
         actors.append(
             Actor(
                 id=name,
                 category=NUSCENES.get(told[name], "object"),
                 source_category=told[name] or "unknown",
-                box=steady_box(stretch.tables["size_m"], name, findings),
+                box=tracking.steady_box(stretch.tables["size_m"], name, findings),
                 track=stretch.track(),
                 points=None if np.isnan(measured).all() else pack(measured, 1.0),
             )
@@ -275,7 +263,7 @@ def _camera(camera: MountedCamera, findings: Findings) -> DriveCamera | None:
     )
 
 
-def _pictures(files: SceneFiles, scene: TabledScene, start_us: float) -> Pictures | None:
+def _pictures(files: SceneFiles, scene: TabledScene, start_us: float) -> tracking.Pictures | None:
     """Those of the camera ahead that are there, in order of time."""
     folder = files.path.parent
     inside = folder.resolve()
@@ -289,4 +277,6 @@ def _pictures(files: SceneFiles, scene: TabledScene, start_us: float) -> Picture
             continue  # no path: as if it were not there
     if not found:
         return None
-    return Pictures(folder / _PICTURES[0], tuple(path for _, path in found), np.array([time for time, _ in found]))
+    return tracking.Pictures(
+        folder / _PICTURES[0], tuple(path for _, path in found), np.array([time for time, _ in found])
+    )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -333,19 +332,6 @@ def test_recorded_answers_through_a_session(tmp_path: Path) -> None:
             other = author(view(goal="Old Mill"), NONE, lambda r: session.ask("r", r), [TASK], None, 2)
             assert other["reason"].to_pylist() == ["narrate_not_recorded"] * 2
             assert session.account("r").cached == 0, "a recording is kept already"
-
-
-@pytest.mark.slow
-def test_the_embedded_model_is_refused_in_good_order(tmp_path: Path) -> None:
-    spec = ModelSpec(provider="embedded", max_tokens=24, attempts=1)
-    start = time.perf_counter()
-    with Session([spec], tmp_path / "c") as session:
-        table = author(view(), NONE, lambda r: session.ask(spec.name, r), [TASK], None, 1)
-        assert session.account(spec.name).sent <= 2
-    (row,) = table.to_pylist()
-    assert row["reason"] is not None
-    assert row["measured"] is not None
-    assert time.perf_counter() - start < 60
 
 
 def test_the_configuration_knows_its_keys() -> None:

@@ -15,6 +15,7 @@ import pytest
 from pipeline.core.errors import RawDataError
 from pipeline.reading.files import SceneFiles
 from pipeline.worlds.registry import READERS
+from tests.environment import times
 from tests.worlds.indoor.readers.broken_scans import FAULTS, FINDINGS, FRAMES, damaged, distorted, every, folder_of
 from tests.worlds.indoor.readers.conftest import fault_of, only_scene, read_only
 from tests.worlds.indoor.readers.tiny_scans import NAMES, WRITERS
@@ -109,7 +110,7 @@ def test_an_empty_scene_folder_is_told(tmp_path: Path, layout: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(times(20, 60)))
 def test_no_random_damage_is_unexpected(copied: Copied, seed: int) -> None:
     """Whatever happens to one file, the scene is read or a fault is named; nothing else is raised."""
     rng = random.Random(seed)  # noqa: S311 (damage, no secrets)

@@ -25,6 +25,7 @@ from pipeline.reading.doctor import inspect
 from pipeline.reading.files import SceneFiles
 from pipeline.worlds.indoor.facts import IndoorScene
 from pipeline.worlds.indoor.readers.scene_folders import SceneFolders
+from tests.environment import times
 from tests.worlds.indoor.made_capture import BOXES, LENS, ROOM, SIZE, color, png, room_mesh, walk
 from tests.worlds.indoor.readers.conftest import fault_of, only_scene, read_only
 from tests.worlds.indoor.readers.tiny_scans import ply, put
@@ -418,11 +419,11 @@ def test_what_is_written_is_read_again(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_mutations_are_named(tmp_path: Path) -> None:
-    """200 files with bytes changed, cut or doubled: each is read, or refused by a name of ours."""
+    """Files with bytes changed, cut or doubled: each is read, or refused by a name of ours."""
     root = write(tmp_path)
     path = root / "room/scene.json"
     sound, chance = path.read_bytes(), random.Random(32)  # noqa: S311
-    for _ in range(200):
+    for _ in range(times(50, 200)):
         raw = bytearray(sound)
         for _ in range(chance.randint(1, 4)):
             at = chance.randrange(len(raw))
@@ -443,10 +444,10 @@ def test_mutations_are_named(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("suffix", ["glb", "obj", "off", "stl"])
 def test_mutated_meshes_are_named(suffix: str) -> None:
-    """200 files of each kind: each is a mesh, or refused; none hangs or asks for more memory than it has bytes."""
+    """Files of each kind: each is a mesh, or refused; none hangs or asks for more memory than it has bytes."""
     sound = trimesh.creation.box().subdivide().export(file_type=suffix)
     raw, chance = sound.encode() if isinstance(sound, str) else bytes(sound), random.Random(32)  # noqa: S311
-    for _ in range(200):
+    for _ in range(times(50, 200)):
         data = bytearray(raw)
         for _ in range(chance.randint(1, 4)):
             at = chance.randrange(len(data))
