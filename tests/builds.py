@@ -17,9 +17,12 @@ from typing import Any, Self
 
 import numpy as np
 import pytest
+import typer.main
 
+import flows.cli.build
 import flows.orchestration.build
 from flows.cli import app as cli
+from flows.cli.build import GALLERY_QUESTIONS
 from flows.cli.output.console import configure_output
 from flows.orchestration.processes import Pool, RunJobs
 from pipeline.core.parquet import read_table
@@ -130,8 +133,14 @@ def command_process(meta: Path, out: Path, *options: str, code: str = COMMAND, *
     )
 
 
+_command_of = cache(typer.main.get_command)  # made of the signatures of forty commands, at each call
+
+
 def command_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Cli:
-    """Runs `scan2qa` in this process, builds without Prefect: it takes seconds to start, and it decides nothing."""
+    """Runs `scan2qa` in this process: builds without Prefect, which takes seconds to start and decides nothing.
+
+    Nor do builds write their gallery, unless a call says ``gallery=True``: half of the time of a small one.
+    """
 
     started: list[str] = []
 
@@ -143,8 +152,10 @@ def command_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[
         def job_runner(self, jobs: int) -> RunJobs:
             return partial(map, run_job)  # of this process, which the test may have changed
 
-    def run(*arguments: object) -> Run:
+    def run(*arguments: object, gallery: bool = False) -> Run:
         monkeypatch.setattr(flows.orchestration.build, "Pool", Noted)
+        monkeypatch.setattr(typer.main, "get_command", _command_of)
+        monkeypatch.setattr(flows.cli.build, "GALLERY_QUESTIONS", GALLERY_QUESTIONS if gallery else 0)
         of_build = bool(arguments) and arguments[0] in {"build", "stage"}
         extra = [*UNASKED_SETTINGS, "--no-prefect"] if of_build else []
         if of_build and any(str(argument).startswith("gates") for argument in arguments):

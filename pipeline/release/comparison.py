@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -341,6 +342,7 @@ def _counted(kind: str, n: int) -> str:
     return f"{what}{'s' if n > 1 and changed == 'changed' and not what.endswith('s') else ''} {changed}".strip()
 
 
+@cache
 def page_environment() -> jinja2.Environment:
     """The templates of pages: whatever stands in a question is text there, and no markup; in Markdown by ``plain``."""
     found = jinja2.Environment(

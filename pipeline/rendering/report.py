@@ -7,6 +7,7 @@ from base64 import b64encode
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Final
 
 import jinja2
@@ -118,6 +119,7 @@ def _context(told: ReportInputs) -> dict[str, Any]:
     }
 
 
+@cache
 def environment_of_pages() -> jinja2.Environment:
     """Where pages are made, with the filters of the report and the gallery."""
     environment = page_environment()

@@ -79,7 +79,7 @@ def assert_one_line(run: Run, code: int, *said: str) -> None:
 
 
 def test_a_build_shows_what_ran_and_what_came_of_it(scan2qa: Cli, root: str, tmp_path: Path) -> None:
-    run = scan2qa("build", "vsi", "--root", root, "--out", tmp_path / "out")
+    run = scan2qa("build", "vsi", "--root", root, "--out", tmp_path / "out", gallery=True)
     assert (run.code, run.err) == (0, "")
     released = rows_of(tmp_path / "out" / "release" / "data" / "test-00000-of-00001.parquet")
     page = tmp_path / "out" / "gallery" / "index.html"
