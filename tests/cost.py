@@ -20,7 +20,9 @@ FAST_TOTAL_S: Final = 120.0  # all unmarked tests together: under two minutes of
 # From here a test, or a whole run, fails. In between lies what machines differ in, and a crowded one from an idle one.
 REFUSED_S: Final = math.inf if LONG else 12 * SLOW_S
 REFUSED_TOTAL_S: Final = 5 * FAST_TOTAL_S
-SLOW_FIXTURES: Final = frozenset({"samples", "flights", "official"})  # dear to make: whoever needs one is slow
+SLOW_FIXTURES: Final = frozenset(
+    {"samples", "flights", "official", "reference_pages"}
+)  # dear to make: whoever needs one is slow
 SHOWN: Final = 10
 # A file's tests stay in one process: the dearest files begin first, or the other processes would wait for them.
 DEAREST: Final = (
