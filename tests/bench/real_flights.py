@@ -148,7 +148,8 @@ def write(root: Path, log: Path, city: str) -> str:
     folder = root / name
     folder.mkdir(parents=True)
     (folder / f"log{log.suffix}").write_bytes(log.read_bytes())
-    track = read_tracks(log)[0][1].track
+    ((logged, assembled), *_) = read_tracks(log)
+    track = assembled.track
     writer = VideoWriter("mp4", FPS, 64, 48)
     for k in range(max(2, int((track.t_s[-1] - track.t_s[0]) * FPS) + 1)):
         writer.add(np.full((48, 64, 3), k % 200, dtype=np.uint8))
@@ -166,11 +167,9 @@ def write(root: Path, log: Path, city: str) -> str:
     settings |= {"camera": {"horizontal_fov_deg": 80, "width": 64, "height": 48, "pitch_deg": -20}}
     known = np.flatnonzero(np.isfinite(track.lat_lon_deg[:, 0]))
     origin = Origin(lat_deg=47.0, lon_deg=8.0, alt_m=0.0)
-    lat, lon = (
-        track.lat_lon_deg[known[0]].tolist()
-        if len(known)
-        else to_lat_lon_alt(track.enu_m.mean(0)[None], origin)[0, :2].tolist()
-    )
+    local = track.enu_m if logged.enu_m is None else logged.enu_m  # about the zero of the log
+    middle = to_lat_lon_alt(np.nanmean(local, axis=0)[None], origin)[0, :2]
+    lat, lon = (track.lat_lon_deg[known[0]] if len(known) else middle).tolist()
     if not len(known):
         settings["local_origin"] = origin.model_dump()
     (folder / "city.osm.gz").write_bytes(moved_map(lat, lon, city))
