@@ -77,6 +77,11 @@ class Poses:
         east, north = (a - b for a, b in zip(*(self.places[name].center for name in names), strict=True))
         return COMPASS[round(math.degrees(math.atan2(east, north)) / 45) % 8]
 
+    def air_rp_seen(self, t_s: float, n: int, *names: str) -> str:
+        a, b = (self.bearing(name, n) for name in names)
+        near, far = (self.gap(name, n) for name in names)
+        return f"{'right' if (a - b) % 360 < 180 else 'left'} and {'nearer' if near < far else 'farther'}"
+
     def air_at_height(self, t_s: float, n: int, name: str) -> float:
         return self.places[name].top_m or 0.0
 

@@ -22,7 +22,7 @@ from pipeline.worlds.flight.facts import FlightScene
 from pipeline.worlds.registry import READERS
 from tests.benchmarks.embodied4c import logs
 from tests.benchmarks.embodied4c.planted import limits_of, limits_stated
-from tests.benchmarks.urbanvideo.flights import finding, flight, mark, motion
+from tests.benchmarks.urbanvideo.flights import finding, flight, mark, motion, random_flight
 from tests.conftest import REAL_DATA
 from tests.oracles.exam_answers import Log
 from tests.oracles.exam_arms import Episode
@@ -129,6 +129,18 @@ def test_random_flights() -> None:
     assert checked >= 1200
 
 
+def test_in_films_of_random_flights_one_landmark_lies_beside_another() -> None:
+    checked = 0
+    for seed in range(6):
+        scene = logs.flight(seed).model_copy(update={"video": random_flight(seed).video})
+        view = open_exam(scene, ExamRules(even_answers=False))
+        rows = [row for row in EXAM_TASKS["R/P"].candidates(view).to_pylist() if row["reason"] is None]
+        asked, wrong = answered_again(rows, Poses(scene).answer)
+        assert not wrong, f"{scene.id}: {wrong[:10]}"
+        checked += asked
+    assert checked > 50
+
+
 @pytest.fixture(scope="module")
 def episodes(tmp_path_factory: pytest.TempPathFactory) -> list[AnyScene]:
     root = tmp_path_factory.mktemp("arms")
@@ -228,7 +240,9 @@ def stating(times: float) -> FlightScene:
 
 
 def test_candidates_of_flights_are_held_against_the_limits_of_the_table() -> None:
-    assert limits_of(flight_rows(stating(1.0))) == limits_stated("air_")
+    filmed = stating(1.0)
+    drawn = filmed.model_copy(update={"video": None})
+    assert limits_of([*flight_rows(filmed), *flight_rows(drawn)]) == limits_stated("air_")
 
 
 @pytest.mark.parametrize(("times", "asked"), [(0.97, True), (1.04, True), (0.94, False), (1.07, False)])

@@ -14,6 +14,8 @@ from pipeline.core.identity import digest
 from pipeline.questions.gate import NamedThing
 from pipeline.worlds.flight.facts import Action
 
+_IN_PICTURE_S: Final = 0.5  # to either end of a view, which is not known better
+
 
 def kind_nearest(view: FlightExam) -> Iterator[ExamCase]:
     """CL: what the landmark nearest to the drone is."""
@@ -102,8 +104,11 @@ def higher(view: FlightExam) -> Iterator[ExamCase]:
 
 
 def relative_place(view: FlightExam) -> Iterator[ExamCase]:
-    """R/P: in which direction of the compass one landmark lies from another."""
+    """R/P: in which direction of the compass one landmark lies from another; in a film, as seen from the drone."""
     flight = view.flight
+    if view.scene.video is not None:  # it shows no north
+        yield from _seen_from_here(view)
+        return
     for second, _ in view.moments:
         for first, then in permutations(flight.pool, 2):
             names = label_of(view, first), label_of(view, then)
@@ -116,6 +121,31 @@ def relative_place(view: FlightExam) -> Iterator[ExamCase]:
             one.require("near_heading_border", border, ">=", view.rules.heading_margin_deg / 2, "deg")
             one.require("too_near_for_a_side", flight.places[first].gap_m(flight.places[then]), ">=", 5.0, "m")
             yield choose(one, eighth)
+
+
+def _seen_from_here(view: FlightExam) -> Iterator[ExamCase]:
+    """On which side of another landmark one is as seen from the drone, and whether it is nearer or farther."""
+    flight, rules = view.flight, view.rules
+    for second, index in view.moments:
+        gaps = {place: float(flight.distance_m[row, index]) for row, place in enumerate(flight.pool)}
+        for pair in combinations(flight.pool, 2):
+            first, then = sorted(pair, key=lambda p: digest(view.scene.id, str(second), label_of(view, p)))
+            names = label_of(view, first), label_of(view, then)
+            one = case(view, "air_rp_seen", second, names, first, then, thing=names[0], other=names[1])
+            in_picture = sum(flight.in_view_s(place, second) >= _IN_PICTURE_S for place in pair)
+            one.require("not_in_picture", in_picture, ">=", 2, "things")
+            steady(view, one, index)
+            turn = (view.bearing_deg(first, index) - view.bearing_deg(then, index) + 180) % 360 - 180
+            one.fact("turn", f"from {names[1]} to {names[0]}", turn, "deg")
+            wide = [np.degrees(np.arctan2(r := flight.places[p].radius_m, gaps[p] + r)) for p in pair]
+            least = max(rules.side_margin_deg, float(sum(wide)))  # all of one beside all of the other
+            one.require("in_one_line", abs(turn), ">=", least, "deg")
+            one.require("on_opposite_sides", abs(turn), "<=", 120.0, "deg")
+            ratio = max(gaps[first], 1.0) / max(gaps[then], 1.0)
+            for place in (first, then):
+                one.fact("distance", label_of(view, place), gaps[place], "m")
+            one.require("distances_alike", max(ratio, 1 / ratio), ">=", rules.distance_ratio_min, "ratio")
+            yield choose(one, f"{'right' if turn > 0 else 'left'} and {'nearer' if ratio < 1 else 'farther'}")
 
 
 def ranking(view: FlightExam) -> Iterator[ExamCase]:
