@@ -10,7 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from flows.cli.output.build_screen import show_left_out, show_screen
+from flows.cli.output.build_screen import show_general, show_left_out, show_screen
 from flows.cli.output.console import console, count_of, output_options, print_json, stop_spinner
 from flows.cli.output.progress import progress_shown
 from flows.cli.release import show_waiting, waiting_line
@@ -189,6 +189,9 @@ def _show_end(config: BuildConfig, folder: Path, outcome: Outcome, seconds: floa
             print_table(spending)
         console.print()
     show_screen(outcome, lasting(seconds))
+    general = [task.name for task in config.of_benchmark().tasks if getattr(task, "general", False)]
+    if outcome.released and general:
+        show_general(outcome.released, general)
     if spent := spending_line(config, folder):
         console.print(spent, soft_wrap=True)
 

@@ -40,7 +40,9 @@ def refuse_misspelt(path: Path, roots: Sequence[str], settings: Sequence[str]) -
     for root in roots:
         reader, where = split_root(root, readers)
         if reader not in readers and reader not in {entry.name for entry in entries("scan2qa.readers")}:
-            raise ConfigError(f"unknown reader {reader!r}; there are {', '.join(readers)}")
+            from pipeline.worlds.registry import unknown_reader  # takes a second
+
+            raise unknown_reader(reader, readers)
         if ":/" not in where and not Path(where).exists():
             raise ConfigError(f"{where}: no such folder; give one with --root {reader}=folder")
     for setting in settings:

@@ -172,8 +172,14 @@ def bounds_of(config: BuildConfig, inputs: Mapping[str, RawInput]) -> Bounds:
             lambda unit, scene: said_of(scene, inputs[unit].human_input, known_to),
         )
         by_task.update(found.by_task)
-        by_task.update(bounds(benchmark, len(raws) - len(read), terms))
-        costs += found.costs
+        rest = raws[len(read) :]
+        # Nor is anything fetched to see what is missing.
+        looked_at = (
+            min(COUNTED, len(rest)) if all(is_here(raw.root / raw.ref.files[0]) for raw in rest[:COUNTED]) else 0
+        )
+        most_of_rest = bounds(benchmark, raws[0].reader, raws[0].root, [raw.ref for raw in rest], terms, looked_at)
+        by_task.update(most_of_rest.by_task)
+        costs += [*found.costs, *most_of_rest.costs]
         unread += len(raws) - len(read)
     return Bounds(by_task, costs, unread)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -12,8 +12,9 @@ from pipeline.benchmarks.benchmark import Benchmark
 from pipeline.core.errors import RawDataError
 from pipeline.core.schema import AnyScene, Video
 from pipeline.questions.selection import caps_of, ends_at, times_held
+from pipeline.reading.doctor import has_part
 from pipeline.reading.files import SceneFiles, SceneRef
-from pipeline.reading.reader import Reader
+from pipeline.reading.reader import Reader, folder_of
 from pipeline.worlds.registry import WORLDS, examined
 from pipeline.worlds.world import refuse_faults
 
@@ -26,7 +27,7 @@ class Cost:
     """The cost of a reason, over all scenes.
 
     Attributes:
-        reason: the rejection's name, or that of the fault for which scenes are left out.
+        reason: the rejection's name, the part that is missing, or the fault for which scenes are left out.
         scenes: ids of those that it touches.
         tasks: those of which it leaves no question in some scene; none where it leaves scenes out.
         questions: how many; None where it is not known.
@@ -122,9 +123,37 @@ def prospects(
     return Prospects(total, tuple(told))
 
 
-def bounds(benchmark: Benchmark[Any, Any], scenes: int, terms: Terms) -> dict[str, int]:
-    """Task -> most questions that so many scenes can have, whatever is in them; of videos of a minute, at most."""
-    return {task: cap * scenes for task, cap in caps_of(terms.tasks, terms.cap, benchmark.shares, terms.most).items()}
+def bounds(
+    benchmark: Benchmark[Any, Any],
+    reader: Reader,
+    root: Path,
+    refs: Sequence[SceneRef],
+    terms: Terms,
+    looked_at: int,
+) -> Prospects:
+    """The most that scenes can have that were not read, of videos of a minute: the caps of tasks that lack no part.
+
+    The parts of the first ``looked_at`` scenes are looked for; a scene has all parts of the others.
+    """
+    caps = caps_of(terms.tasks, terms.cap, benchmark.shares, terms.most)
+    reads = {task.name: getattr(task, "reads", "") for task in benchmark.tasks}
+    closed: dict[str, set[str]] = {task: set() for task in terms.tasks}
+    lacking: dict[str, dict[str, None]] = {}
+    parts = [want for want in reader.expected_files if want.read_in]
+    parts = [want for want in parts if not want.settled or getattr(terms.rules, "refuse_doubts", False)]
+    for ref in refs[:looked_at] if parts else ():
+        for want in parts:
+            if not has_part(folder_of(root), ref, want):
+                lacking.setdefault(want.part, {})[ref.id] = None
+                for task in terms.tasks:
+                    if reads[task] in want.read_in:
+                        closed[task].add(ref.id)
+    told = []
+    for want in parts:
+        scenes, tasks = tuple(lacking.get(want.part, ())), tuple(t for t in terms.tasks if reads[t] in want.read_in)
+        if scenes and tasks:
+            told.append(Cost(want.part, scenes, tasks, len(scenes) * sum(caps[task] for task in tasks), False))
+    return Prospects({task: cap * (len(refs) - len(closed[task])) for task, cap in caps.items()}, tuple(told))
 
 
 def _observed(

@@ -159,12 +159,14 @@ class TaskBase(Generic[V]):
     Attributes:
         reads: the quantity that whoever answers has to read in what is shown (`gate.Shown.readable`); "" where each
             case says so itself, or nothing has to be seen to answer.
+        general: whether its questions are about no scene.
     """
 
     name: str
     reads: str
     share: int
     version: int = 1
+    general: bool = False
     template: str
     form: Form = Choice()
     leak_group: str | None = None

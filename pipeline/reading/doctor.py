@@ -48,7 +48,7 @@ def inspect(reader: Reader, root: Path) -> Inspection:
     """Looks for every wanted file of every scene. Raises ConfigError as `Reader.scenes` does."""
     listing = list_within(reader, root, WorkerLimits())
     missing = {
-        want: tuple(ref.id for ref in listing.scenes if not _there(folder_of(root), ref, want))
+        want: tuple(ref.id for ref in listing.scenes if not has_part(folder_of(root), ref, want))
         for want in reader.expected_files
     }
     return Inspection(tuple(listing.scenes), listing.broken, missing)
@@ -68,7 +68,8 @@ def read_scenes(reader: Reader, root: Path, refs: Sequence[SceneRef], examined: 
     return Read(len(refs), tuple(broken), tuple(findings))
 
 
-def _there(root: Path, ref: SceneRef, want: ExpectedFile) -> bool:
+def has_part(root: Path, ref: SceneRef, want: ExpectedFile) -> bool:
+    """Whether a scene below the folder ``root`` has a part."""
     folder, own = root / ref.files[0], ref.files[1:]
     if want.present is not None:
         return want.present(folder)

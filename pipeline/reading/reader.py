@@ -75,6 +75,8 @@ class ExpectedFile:
     Attributes:
         recorded: endings, in lower case, of which a scene has one where it is some files of a folder that it shares.
         present: whether a scene's folder has it, where that is said within a file; else the patterns tell.
+        read_in: what nobody can read without it (`TaskBase.reads`), so that no such task asks about the scene.
+        settled: whether that holds only where rules heed doubts (`refuse_doubts`).
     """
 
     part: str
@@ -83,6 +85,8 @@ class ExpectedFile:
     needed: bool = False
     recorded: tuple[str, ...] = ()
     present: Callable[[Path], bool] | None = None
+    read_in: tuple[str, ...] = ()
+    settled: bool = False
 
 
 class Reader(Protocol):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass, replace
 from functools import reduce
 from operator import or_
@@ -83,10 +83,21 @@ def takes_videos(name: str) -> bool:
     return is_dataclass(reader) and any(field.name == "videos" for field in fields(reader))
 
 
+def unknown_reader(name: str, readers: Iterable[str]) -> ConfigError:
+    """The error about a name that is no reader's; with the command where it is a converter's, or nearly so."""
+    from difflib import get_close_matches
+
+    from pipeline.worlds.indoor.converters.registry import CONVERTERS
+
+    near = get_close_matches(name.lower(), CONVERTERS, 1)
+    way = f"scan2qa convert {near[0]} IN OUT writes scene folders for --root scene=OUT; " if near else ""
+    return ConfigError(f"unknown reader {name!r}; {way}there are {', '.join(readers)}")
+
+
 def configured(name: str, options: Mapping[str, str]) -> Reader:
     """A reader with options, for example ``configured("scannet", {"split": "val"})``. Raises ConfigError."""
     if name not in READERS:
-        raise ConfigError(f"unknown reader {name!r}; there are {', '.join(READERS)}")
+        raise unknown_reader(name, READERS)
     reader: Any = READERS[name]
     known = [field.name for field in fields(reader)] if is_dataclass(reader) else []
     unknown = sorted(set(options) - set(known))

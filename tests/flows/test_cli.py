@@ -333,6 +333,7 @@ def test_the_help_says_the_exit_codes(scan2qa: Cli) -> None:
         (["build", "vsi", "--root", "/data"], 2, ["--root /data: write it as reader=folder", "vsi_meta"]),
         (["build", "vsi", "--root", "vsi_meta="], 2, ["--root vsi_meta=: write it as reader=folder"]),
         (["build", "vsi", "--root", "waymo=."], 2, ["unknown reader 'waymo'; there are ", "vsi_meta"]),
+        (["doctor", "--root", "replica=."], 2, ["unknown reader 'replica'; scan2qa convert replica IN OUT"]),
         (["build", "vsi", "ROOT", "--set", "select.cap=3"], 2, ["key select.cap; known here: per_scene_and_task"]),
         (["build", "vsi", "ROOT", "--set", "generate.rules.x=3"], 2, ["unknown rule x; there are abs_distance_min_m"]),
         (

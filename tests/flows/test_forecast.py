@@ -17,6 +17,7 @@ from pipeline.stages.registry import STAGES
 from pipeline.worlds.registry import READERS
 from tests.builds import Cli, config_of
 from tests.worlds.indoor.readers.broken_metadata import write_sound
+from tests.worlds.indoor.readers.tiny_scans import put
 
 
 @pytest.fixture
@@ -71,6 +72,27 @@ def test_of_scans_that_take_long_to_read_the_caps_are_known(tmp_path: Path) -> N
     found = bounds_of(config, list_inputs(config).inputs)
     assert set(found.by_task.values()) == {config.select.per_scene_and_task * found.unread}
     assert found.unread == 1
+
+
+def test_what_a_scene_lacks_is_not_counted(tmp_path: Path) -> None:
+    """Nothing is asked of things whose names nobody ticked, nor for an order without a film."""
+
+    def at_most(complete: object, **rules: object) -> tuple[dict[str, int], dict[str, tuple[str, ...]]]:
+        bed = {"label": "bed", "center": [1, 1, 0.3], "size": [2, 1, 0.6]}
+        told = {"format": "scan2qa-scene", "version": 1, "unit": "m", "up": "z", "handedness": "right"}
+        put(tmp_path / "room" / "scene.json", json.dumps(told | {"complete": complete, "objects": [bed]}).encode())
+        config = config_of(tmp_path, **rules).model_copy(update={"roots": {"scene": tmp_path}})
+        found = bounds_of(config, list_inputs(config).inputs)
+        return dict(found.by_task), {cost.reason: cost.tasks for cost in found.costs}
+
+    counts, lack = at_most(complete=False)
+    assert set(counts.values()) == {0}
+    assert len(lack["complete labels"]) == len(counts) - 1
+    assert lack["area"] == ("room_size_estimation",)
+    counts, lack = at_most(complete=["bed"])
+    assert {task for task, n in counts.items() if not n} == {"room_size_estimation", "obj_appearance_order"}
+    assert "complete labels" not in lack
+    assert at_most(complete=False, generate={"profile": "official"})[0]["object_counting"] > 0  # which heeds no doubt
 
 
 @pytest.mark.slow

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import chain
 from typing import Final
 
@@ -111,6 +111,25 @@ def _print_lost(quarantine: Sequence[Quarantine], released: Released | None) -> 
     ):
         if parts:
             console.print(listed(head, parts, console.width), soft_wrap=True)
+    costs = Counter[str]()
+    for reasons in released.silent.values():
+        costs.update(reasons)
+    remedies = {row[1]: row[-1] for row in released.findings if row[0] in released.silent}
+    if top := next((reason for reason, _ in costs.most_common(1) if reason in remedies), None):
+        print_wrapped(f"To get questions where there is none ({top} {costs[top]:,}): {remedies[top]}", style="yellow")
+
+
+def show_general(released: Released, general: Collection[str]) -> None:
+    """Says which questions are about no scene, and why there is no other where these are all."""
+    asked = {task for task, n in released.questions.items() if n}
+    if asked & set(general):
+        said = f"{', '.join(sorted(general))}: general knowledge, nothing about your data."
+        if asked <= set(general):
+            why = Counter[str]()
+            for task, reasons in released.rejections.items():
+                why.update({} if task in general else reasons)
+            said += listed(" No question is about your data: ", _counted(why), console.width)
+        print_wrapped(said, style="yellow")
 
 
 def show_left_out(quarantine: Sequence[Quarantine]) -> None:

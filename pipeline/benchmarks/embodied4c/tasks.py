@@ -127,6 +127,7 @@ class DomainFar(CaseTask[Exam]):
     """GEN: some of the bank, drawn from the log's id."""
 
     name = GEN
+    general = True
     reads = ""  # nothing of the log
     share = 125
     template = QUESTION

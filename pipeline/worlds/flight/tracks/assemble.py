@@ -109,13 +109,23 @@ def _pose(log: Log, fixes: Fixes, found: list[Finding]) -> tuple[FloatArray, Flo
     quat = Bracket(log.attitude, clock_s, fixes.run).quaternion() if log.attitude else np.full((n, 4), np.nan)
     heading = Bracket(log.heading, clock_s, fixes.run).angle_deg() if log.heading else heading_of(quat)
     gimbal = Bracket(log.gimbal_pitch, clock_s, fixes.run).scalar() if log.gimbal_pitch else np.full(n, np.nan)
-    for what, values, then in (
-        ("heading", heading, "it is said that it flies and stays, but not which way, nor where it turns"),
-        ("gimbal", gimbal, "what the camera sees needs the pitch of a fixed camera in flight.yaml"),
+    for what, values, then, remedy in (
+        (
+            "heading",
+            heading,
+            "it is said that it flies and stays, but not which way, nor where it turns",
+            "none needed",
+        ),
+        (
+            "gimbal",
+            gimbal,
+            "nothing is asked about what the camera sees",
+            "state pitch_deg of a fixed camera in flight.yaml",
+        ),
     ):
         share = float(np.isnan(values).mean())
         if share == 1.0:
-            found.append(note(f"no_{what}", "log", f"the log has no {what}: {then}", "none needed"))
+            found.append(note(f"no_{what}", "log", f"the log has no {what}: {then}", remedy))
         elif share:
             message = f"no {what} within 1 s of {share:.1%} of the positions"
             found.append(note(f"{what}_gaps", "log", message, "none needed", share, 0.0, "share"))

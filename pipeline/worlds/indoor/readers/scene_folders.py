@@ -79,14 +79,15 @@ def _has(part: Callable[[SceneDocument], bool]) -> Callable[[Path], bool]:
     """Whether the document of a scene's folder has a part; one that cannot be read is named when it is read."""
 
     def has(folder: Path) -> bool:
-        document = _quickly(folder / FILE)
+        path = folder / FILE
+        document = _quickly(path, path.stat().st_mtime_ns if path.is_file() else 0)
         return document is not None and part(document)
 
     return has
 
 
 @lru_cache(maxsize=1)
-def _quickly(path: Path) -> SceneDocument | None:
+def _quickly(path: Path, _: int) -> SceneDocument | None:
     try:
         return SceneDocument.model_validate_json(read_file(path, MAX_BYTES))
     except (OSError, ValueError):
@@ -97,34 +98,47 @@ def _any_frame(name: str) -> Callable[[SceneDocument], bool]:
     return lambda d: d.camera is not None and any(getattr(frame, name) is not None for frame in d.camera.frames)
 
 
+_MEASURED: Final = ("size", "distance", "nearness", "side", "way")
+
 EXPECTED_FILES: Final = (
     ExpectedFile("scene.json", (FILE,), NO_SCENE, needed=True),
-    ExpectedFile("objects", (), "nothing is asked but the area of the room", present=_has(lambda d: bool(d.objects))),
+    ExpectedFile(
+        "objects",
+        (),
+        "nothing is asked but the area of the room",
+        present=_has(lambda d: bool(d.objects)),
+        read_in=(*_MEASURED, "count", "order"),
+    ),
     ExpectedFile(
         "complete labels",
         (),
-        "profile strict asks nothing about the others: no count, no nearest, no direction",
+        "profile strict asks nothing about any thing, only for the area: tick names with scan2qa label",
         present=_has(lambda d: d.complete is not False and d.complete != ()),
+        read_in=(*_MEASURED, "count", "order"),
+        settled=True,
     ),
     ExpectedFile(
         "a unit of length",
         (),
         "no size, no distance, no area, no direction, no route: counts and order of appearance alone",
         present=_has(lambda d: d.unit != "unknown"),
+        read_in=(*_MEASURED, "area"),
     ),
-    ExpectedFile("mesh", (), NO_SIGHT, present=_has(lambda d: d.mesh is not None)),
+    ExpectedFile("mesh", (), NO_SIGHT, present=_has(lambda d: d.mesh is not None), read_in=("order",)),
     ExpectedFile(
         "area",
         (),
         "no room_size_estimation; give outline, area, or whole_floor with a mesh",
         present=_has(lambda d: bool(d.outline or d.area or (d.whole_floor and (d.mesh or d.points)))),
+        read_in=("area",),
     ),
-    ExpectedFile("poses", (), NO_SIGHT, present=_has(_any_frame("world_T_camera"))),
+    ExpectedFile("poses", (), NO_SIGHT, present=_has(_any_frame("world_T_camera")), read_in=("order",)),
     ExpectedFile(
         "film or pictures",
         (),
         NO_VIDEO,
         present=_has(lambda d: d.camera is not None and (d.camera.film is not None or _any_frame("color")(d))),
+        read_in=("order",),
     ),
     ExpectedFile("depth", (), NO_DEPTH, present=_has(_any_frame("depth"))),
     ExpectedFile(
@@ -287,7 +301,7 @@ def _check_labels(document: SceneDocument, counts: dict[str, int], findings: Fin
         open_ended = [] if document.complete else list(counts)
     for name in open_ended:
         message = f"{FILE} does not say that every {name} of the scene is listed"
-        remedy = "list all of them and add the label to complete"
+        remedy = "box all of them and tick the name on the page of scan2qa label, or add the label to complete"
         findings.add(doubt("label_not_complete", name, message, remedy, counts[name], None, "objects"))
     for first, second in combinations(sorted(counts), 2):
         if shared := _meanings(first) & _meanings(second):
