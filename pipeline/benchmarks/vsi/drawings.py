@@ -20,7 +20,7 @@ from pipeline.benchmarks.vsi.scene_drawing import (
     told,
 )
 from pipeline.benchmarks.vsi.tasks.appearance import AppearanceOrder
-from pipeline.benchmarks.vsi.tasks.measures import AbsDistance, ObjectCounting, ObjectSize, RoomSize
+from pipeline.benchmarks.vsi.tasks.measures import AbsDistance, ObjectCounting, ObjectSize, RoomSize, SizeComparison
 from pipeline.benchmarks.vsi.tasks.registry import TASKS
 from pipeline.benchmarks.vsi.tasks.relations import RelDirection, RelDistance
 from pipeline.benchmarks.vsi.tasks.route import RoutePlanning
@@ -279,6 +279,7 @@ def direction(plan: SceneDrawing, row: Mapping[str, Any]) -> DrawnScene:
 _OF_KIND: Final[dict[type[ArrayTask[ScanView]], Callable[[SceneDrawing, Mapping[str, Any]], DrawnScene]]] = {
     ObjectCounting: counts,
     ObjectSize: size,
+    SizeComparison: size,
     RoomSize: area,
     AbsDistance: distance,
     RelDistance: nearest,

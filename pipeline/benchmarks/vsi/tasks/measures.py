@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
@@ -14,7 +15,8 @@ from pipeline.core.schema import Rejection
 from pipeline.core.templates import Operands
 from pipeline.questions.arrays import Answers, ArrayTask, format_numbers, sets
 from pipeline.questions.rules import Check, Fact, check
-from pipeline.questions.task import Number, by_usual
+from pipeline.questions.selection import SAME_FACT
+from pipeline.questions.task import Choice, Form, Number, by_usual
 from pipeline.worlds.indoor.facts import Extent
 from pipeline.worlds.indoor.sizes import TYPICAL
 
@@ -238,6 +240,7 @@ class ObjectSize(ArrayTask[ScanView]):
                 *_shown(view, category),
             ),
             facts=tuple(Fact(f"side_{i + 1}", names, sides[:, i], "m") for i in range(3)),
+            flags=np.array([f"{SAME_FACT}: size of {name}" for name in names.tolist()], dtype=object),
             share=_usual_share(names, size_cm, words),
         )
 
@@ -253,6 +256,69 @@ class ObjectSize(ArrayTask[ScanView]):
         names = operands.flatten().to_pylist()
         usual = [TYPICAL[name].median_m * CM_PER_M if name in TYPICAL else self.form.usual for name in names]
         return by_usual(answers.astype(float), np.array(usual))
+
+
+LESS, MORE = "less", "more"
+OFF_USUAL_MIN: Final = 1.1  # ours: who estimates a length to a tenth is right
+
+
+_SIZE: Final = ObjectSize()
+
+
+class SizeComparison(ArrayTask[ScanView]):
+    """Operand: a category with one instance. Truth: whether its longest side is less or more than usual for its name.
+
+    Ours: of the size itself the name tells most; of this nothing, since half of the boxes are longer than their median.
+    One question is asked of each size (`selection.SAME_FACT`).
+    """
+
+    reads = "size"
+    name = "object_size_comparison"
+    share = 1
+    template = "vsi/object_size_comparison"
+    roles = ("category",)
+    slots = ("unique",)
+    form: Form = Choice(2)
+
+    def operands(self, view: ScanView) -> IntArray:
+        """Every unique category, (n, 1)."""
+        return _SIZE.operands(view)
+
+    def answer(self, view: ScanView, operands: IntArray) -> Answers:
+        """Evidence is all three sides and the usual longest one, of a name that is common (`TYPICAL`)."""
+        sized = _SIZE.answer(view, operands)
+        names = view.categories[operands[:, 0]]
+        boxes = np.array([TYPICAL[name].boxes if name in TYPICAL else 0 for name in names])
+        usual_m = np.array([float(usual_cm(name) or np.nan) / CM_PER_M for name in names])
+        ratio = sized.facts[0].value / usual_m
+        return replace(
+            sized,
+            truth=np.where(ratio > 1, MORE, LESS).astype(object),
+            checks=(
+                *sized.checks,
+                check("usual_size_unknown", boxes, ">=", COMMON_BOXES, "boxes"),
+                check("size_is_usual", np.maximum(ratio, 1 / ratio), ">=", OFF_USUAL_MIN, "ratio"),
+            ),
+            facts=(*sized.facts, Fact("usual_size", names, usual_m, "m")),
+            share=None,
+        )
+
+    def answer_in(self, view: ScanView, operands: IntArray, truth: StrArray, budget: int) -> Answers:
+        """The same, where the frames show as much of the object as to tell its size."""
+        return _SIZE.answer_in(view, operands, truth, budget)
+
+    def labels(self, operands: tuple[str, ...], truth: str) -> tuple[str, ...]:
+        """Both."""
+        return LESS, MORE
+
+    def fields(self, operands: tuple[str, ...], options: tuple[str, ...] | None) -> Operands:
+        """The usual size stands in the text."""
+        return {"category": operands[0], "usual_cm": usual_cm(operands[0]) or ""}
+
+
+def usual_cm(name: str) -> str | None:
+    """The usual longest side of what has a name, in steps of 5 cm; None where it is not known."""
+    return f"{5 * round(TYPICAL[name].median_m * CM_PER_M / 5):.0f}" if name in TYPICAL else None
 
 
 COMMON_BOXES: Final = 10  # in the table of usual sizes: of so many the name tells what is usual

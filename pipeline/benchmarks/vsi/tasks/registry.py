@@ -6,7 +6,7 @@ from typing import Final
 
 from pipeline.benchmarks.vsi.rules import ScanView
 from pipeline.benchmarks.vsi.tasks.appearance import AppearanceOrder
-from pipeline.benchmarks.vsi.tasks.measures import AbsDistance, ObjectCounting, ObjectSize, RoomSize
+from pipeline.benchmarks.vsi.tasks.measures import AbsDistance, ObjectCounting, ObjectSize, RoomSize, SizeComparison
 from pipeline.benchmarks.vsi.tasks.relations import LEVELS, RelDirection, RelDistance
 from pipeline.benchmarks.vsi.tasks.route import RoutePlanning
 from pipeline.questions.arrays import ArrayTask
@@ -34,7 +34,9 @@ _REVSI: Final[tuple[ArrayTask[ScanView], ...]] = (
         for way in ("forward", "backward")
     ),
 )
-TASKS: Final[dict[str, ArrayTask[ScanView]]] = {task.name: task for task in (*_ALL, *_REVSI)}
+_OURS: Final[tuple[ArrayTask[ScanView], ...]] = (SizeComparison(),)
+TASKS: Final[dict[str, ArrayTask[ScanView]]] = {task.name: task for task in (*_ALL, *_OURS, *_REVSI)}
+OF_NO_PAPER: Final = frozenset(task.name for task in _OURS)  # harnesses cannot mark them
 _VSI_TYPES: Final[dict[str, int | None]] = dict.fromkeys(task.name for task in _ALL)
 # ReVSI's types, and of how many of each its generator asks at most in a scene.
 _REVSI_TYPES: Final[dict[str, int | None]] = {
@@ -66,7 +68,7 @@ _RELEASED_TYPES: Final[dict[str, int | None]] = {
     "route_planning": 1,
 }
 ASKED: Final[dict[str, dict[str, int | None]]] = {
-    "strict": _VSI_TYPES,
+    "strict": _VSI_TYPES | dict.fromkeys(OF_NO_PAPER),
     "official": _RELEASED_TYPES,
     "revsi": _REVSI_TYPES,
 }

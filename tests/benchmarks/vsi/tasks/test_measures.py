@@ -9,6 +9,7 @@ import pytest
 from scipy.spatial.distance import cdist
 
 from pipeline.benchmarks.vsi.rules import PROFILES, Rules
+from pipeline.benchmarks.vsi.tasks.registry import TASKS
 from pipeline.geometry.grids import grid_cloud
 from pipeline.questions.arrays import ANNOTATED
 from pipeline.worlds.indoor.facts import IndoorScene
@@ -355,6 +356,31 @@ def test_how_much_the_video_shows_is_no_rule_where_nobody_looked() -> None:
     assert "extent_not_shown" not in {e["name"] for e in row["evidence"]}
 
 
+@pytest.mark.parametrize(
+    ("category", "longest_m", "expected"),
+    [
+        ("tv", 1.06, "more"),
+        ("tv", 0.85, "less"),
+        ("tv", 1.0, ("size_is_usual", 1.0 / 0.95, 1.1, "ratio")),
+        ("tv", 0.9, ("size_is_usual", 0.95 / 0.9, 1.1, "ratio")),
+        ("orb", 0.9, ("usual_size_unknown", 0.0, 10.0, "boxes")),
+    ],
+)
+def test_a_size_is_less_or_more_than_usual(category: str, longest_m: float, expected: object) -> None:
+    """The usual television measures 95 cm."""
+    scene = make_scene([placed((0.1, longest_m, 0.2), category)])
+    row = row_of(scene, COMPARED, [category], "strict")
+    if isinstance(expected, str):
+        assert row["answer"] == expected
+        assert ("usual_size", category, 0.95) in [(e["name"], e["subject"], e["value"]) for e in row["evidence"]]
+    else:
+        assert refusal_of(row) == pytest.approx(expected)
+    assert TASKS[COMPARED].fields(("tv",), None) == {"category": "tv", "usual_cm": "95"}
+    size = row_of(scene, SIZE, [category], "strict")
+    assert all(f"same_fact: size of {category}" in found["flags"] for found in (row, size)), "one of them is asked"
+
+
+COMPARED = "object_size_comparison"
 ROOM = "room_size_estimation"
 PROFILE = pytest.mark.parametrize("rules", list(PROFILES.values()), ids=list(PROFILES))
 
