@@ -146,7 +146,7 @@ class OracleFilm:
         most = {name: min(pixels[:, number].max() for number in self.instances(name)) for name in names}
         single = names if row["task"] != "object_rel_distance" else names[:1]
         alone = all(len(self.instances(name)) == 1 for name in single)
-        least, is_size = min(most.values()), row["task"] == "object_size_estimation"
+        least, is_size = min(most.values()), row["task"].startswith("object_size")
         if answer is None:
             holds = {
                 "extent_not_shown": is_size and self.extent(names[0], budget) < SHARE + SHARE_SLACK,
