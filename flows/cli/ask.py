@@ -30,6 +30,7 @@ from pipeline.llm.failures import ModelError
 from pipeline.llm.visual_inputs import takes_visuals, visual_inputs
 from pipeline.questions.asking import AgentEpisode, AskedOf, Asking, QuestionPrompt, StepPrompt
 from pipeline.questions.published import Published, published_rows, read_rows
+from pipeline.release.media import own_videos
 from pipeline.release.withheld import is_withheld
 from pipeline.scoring.score import split_of
 from pipeline.stages.video import VIDEOS
@@ -100,7 +101,13 @@ def ask(
         rows, about = _acted(asking, of, questions, asked.agent), {"agent": asked.agent}
         listed = [("tasks", str(len(rows)))]
     else:
-        put = _Put(asking, of, spec, asked.videos or asked.release.parent / VIDEOS, asked.without_scene)
+        put = _Put(
+            asking,
+            of,
+            spec,
+            asked.videos or own_videos(asked.release) or asked.release.parent / VIDEOS,
+            asked.without_scene,
+        )
         put.check(questions)
         with model_session(spec, out.with_suffix(CACHE), out.with_suffix(RECORDING), limit_cost) as session:
             rows = session.each("asked", put.by_video(questions), partial(put.row, session))

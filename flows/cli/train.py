@@ -26,6 +26,7 @@ from pipeline.core.tables import CHECKSUMS, ReleaseListing
 from pipeline.core.templates import load_table
 from pipeline.questions.asking import AskedOf
 from pipeline.release.contamination import Shared, scenes_of, shared_scenes
+from pipeline.release.media import own_videos
 from pipeline.release.terms import ALL_SAMPLES, TERMS_FILE
 from pipeline.release.training import (
     FORMS,
@@ -94,7 +95,7 @@ def train(name: str, what: TrainingExport, to: Path) -> None:
     if not kept:
         raise ConfigError(f"{what.release}: no question is left to train on: {dict(sorted(why.items()))}")
     canary = _canary(what.release)
-    folder = what.videos or what.release.parent / VIDEOS
+    folder = what.videos or own_videos(what.release) or what.release.parent / VIDEOS
     media = _Media(what.release, folder, to, is_linked=what.has_media)
     of = AskedOf(source.name, False, "", what.release, lambda question, make: None)
     asking = benchmark.asking

@@ -42,6 +42,7 @@ class Card:
         about: one sentence.
         media: which of its columns name the videos.
         parts: folder of the release -> a line about what lies in it, beyond what every release has.
+        shown: folders of the release with pictures that questions show, and nothing else.
         quirks: profile -> a known limit of questions made under it.
         citation: of its paper, as BibTeX.
         terms: dataset -> the terms of its data, and where they stand; Markdown.
@@ -58,6 +59,7 @@ class Card:
     about: str
     media: str
     parts: Mapping[str, str] = field(default_factory=dict)
+    shown: tuple[str, ...] = ()
     quirks: Mapping[str, str] = field(default_factory=dict)
     citation: str = ""
     terms: Mapping[str, str] = field(default_factory=dict)

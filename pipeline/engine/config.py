@@ -178,6 +178,9 @@ class ExportConfig(Model):
     frames: tuple[str, ...] = Field(
         default=(), description="datasets whose terms allow that pictures of their videos are passed on"
     )
+    videos: tuple[str, ...] = Field(
+        default=(), description="datasets whose videos go into the release: their terms allow it, or they are your own"
+    )
     contact: str = Field(default="", description="whom users of the release ask")
     license: str = Field(
         default="",

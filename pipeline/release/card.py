@@ -60,7 +60,7 @@ def dataset_card(
         benchmark: what it says of itself.
         folders: of the release.
     """
-    described = header(parts, settings, benchmark, bool(reviewed.stands))
+    described = header(parts, settings, benchmark, bool(reviewed.stands), folders)
     context = (
         {
             "benchmark": benchmark,

@@ -18,15 +18,16 @@ from pipeline.core.tables import VIDEO_FILES
 
 DRAWINGS: Final = "pictures"  # folder of a release
 FOLDER: Final = "pictures"  # of a build
+VIDEO_FOLDER: Final = "media"  # of a release that has the videos
 
 
 class Media(NamedTuple):
-    """A picture: its file in the release, where it is, its digest, and the questions that show it."""
+    """A picture or video: its file in the release, where it is, its digest, and the questions of it; None: of any."""
 
     file: str
     path: Path
     sha256: str
-    of: frozenset[int]
+    of: frozenset[int] | None
 
 
 def media_of(results: Iterable[bytes], build: Path) -> Iterator[Media]:
@@ -47,6 +48,18 @@ def videos_table(results: Iterable[bytes]) -> pa.Table:
             scene = "/".join(below.parts[:2]).removesuffix(".mp4")
             rows.append(one | {"file": below.as_posix(), "scene": scene})
     return pa.Table.from_pylist(sorted(rows, key=lambda row: str(row["file"])), schema=VIDEO_FILES)
+
+
+def videos_of(videos: pa.Table, datasets: Collection[str], folder: Path) -> Iterator[Media]:
+    """The videos of some datasets, of those that `videos_table` lists, in a build's folder of videos."""
+    for row in videos.select(["scene", "file", "sha256"]).to_pylist():
+        if dataset_of(row["scene"]) in datasets:
+            yield Media(f"{VIDEO_FOLDER}/{row['file']}", folder / row["file"], row["sha256"], None)
+
+
+def own_videos(release: Path) -> Path | None:
+    """The folder of a release's own videos; None: it has none, and they lie in its build."""
+    return folder if (folder := release / VIDEO_FOLDER).is_dir() else None
 
 
 def drawings_of(raw: bytes, unit: str, build: Path, with_frames: bool) -> Iterator[Media]:
@@ -70,19 +83,19 @@ def dataset_of(unit: str) -> str:
 
 
 def place_media(folder: Path, media: Iterable[Media], kept: Collection[int]) -> dict[str, str]:
-    """Puts the pictures of questions that are kept into a release; gives the SHA-256 of each file.
+    """Puts the pictures of questions that are kept, and videos, into a release; gives the SHA-256 of each file.
 
-    They are linked where the disk can: a build and its releases then hold each picture once. Both replace files and
+    They are linked where the disk can: a build and its releases then hold each file once. Both replace files and
     never write into them, so that a release stays as it is. Raises StoreError where a picture is not what was written.
     """
     sums: dict[str, str] = {}
     for one in media:
-        if one.of.isdisjoint(kept):
+        if one.of is not None and one.of.isdisjoint(kept):
             continue
         with translate_os_errors(one.path.parent):
             same = one.path.is_file() and sha256_of_file(one.path) == one.sha256
         if not same:
-            raise StoreError(f"{one.path} is not the picture that was written: remove it and build again")
+            raise StoreError(f"{one.path} is not what was written: remove it and build again")
         target = folder / one.file
         with translate_os_errors(target.parent):
             target.parent.mkdir(parents=True, exist_ok=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -12,6 +12,7 @@ import pyarrow as pa
 from pipeline.benchmarks.benchmark import Benchmark, Card
 from pipeline.core.tables import DEBIASED, ONE_PER_SCENE, PART_SPLITS
 from pipeline.core.templates import load_table
+from pipeline.release.media import VIDEO_FOLDER
 from pipeline.release.terms import TERMS_FILE
 
 _SIZES: Final = ((1e3, "n<1K"), (1e4, "1K<n<10K"), (1e5, "10K<n<100K"), (1e6, "100K<n<1M"), (float("inf"), "n>1M"))
@@ -35,10 +36,19 @@ class CroissantPart:
 
 
 def header(
-    parts: Sequence[CroissantPart], settings: dict[str, Any], benchmark: Benchmark[Any, Any], was_reviewed: bool
+    parts: Sequence[CroissantPart],
+    settings: dict[str, Any],
+    benchmark: Benchmark[Any, Any],
+    was_reviewed: bool,
+    folders: Collection[str],
 ) -> dict[str, Any]:
-    """The machine-readable header of a release: its tables, and its description in the words of the hub."""
-    configs = _loadable(configurations(parts))
+    """The machine-readable header of a release: its tables, and its description in the words of the hub.
+
+    A folder of pictures or videos that questions show is a configuration too, which the hub shows as such.
+    """
+    shown = sorted({*benchmark.card.shown, VIDEO_FOLDER} & set(folders))
+    every = configurations(parts)
+    configs, (split,) = _loadable(every), every["full"]
     full = max((part.num_rows for part in parts if part.folder == "data"), default=0)
     return {
         "pretty_name": settings["export"]["pretty_name"],
@@ -58,6 +68,10 @@ def header(
             }
             | ({"default": True} if name == "default" else {})
             for name, splits in configs.items()
+        ]
+        + [
+            {"config_name": name, "data_files": [{"split": split, "path": f"{name}/**"}], "drop_labels": True}
+            for name in shown
         ],
         "dataset_info": [
             {

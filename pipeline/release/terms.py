@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from pipeline.benchmarks.benchmark import Benchmark
 from pipeline.core.schema import AnyScene
+from pipeline.release.media import VIDEO_FOLDER
 
 TERMS_FILE: Final = "LICENSES.md"
 NOT_STATED: Final = "not stated: whoever publishes this release finds them out, and says them under `export.terms`"
@@ -56,8 +57,8 @@ def licences(
             "",
             *invented,
             f"This release passes on questions, numbers measured in the {units}, and pictures drawn of them: no scan, "
-            f"no mesh, no video{'; of the raw data it has ' if pixels else ''}{pixels}. Who wants those asks their "
-            "owners. The terms of a source bind what "
+            f"no mesh{'' if VIDEO_FOLDER in folders else ', no video'}{'; of the raw data it has ' if pixels else ''}"
+            f"{pixels}. Who wants those asks their owners. The terms of a source bind what "
             "is derived from it as far as its owners say.",
             "",
             f"| source | {units} | terms |",
@@ -84,6 +85,8 @@ def passed_on(settings: Mapping[str, Any], benchmark: Benchmark[Any, Any], folde
     if settings.get("pictures") and (are_samples(settings) or named):
         of = "" if are_samples(settings) else f" of {', '.join(named)}"
         found.append(f"single pictures of the videos{of} in `pictures/`")
+    if VIDEO_FOLDER in folders:
+        found.append(f"the videos of {', '.join(settings['export']['videos'])} in `{VIDEO_FOLDER}/`")
     return " and ".join(found)
 
 

@@ -18,12 +18,13 @@ from pipeline.engine.stage import STORE, Stage, StageContext
 from pipeline.engine.store import Store
 from pipeline.release.gates import Candidate, GateResult, judge
 from pipeline.release.history import RELEASES, PublishedRelease, latest, name_of, publish
-from pipeline.release.media import Media, dataset_of, drawings_of, media_of, pictures_of, videos_table
+from pipeline.release.media import Media, dataset_of, drawings_of, media_of, pictures_of, videos_of, videos_table
 from pipeline.release.terms import are_samples
 from pipeline.release.writer import Blind, Released, ReleaseInputs, release_is_whole, write_release
 from pipeline.rendering.overview import overview
 from pipeline.review.reviewed import Reviewed
 from pipeline.stages.figures import are_pictures_wanted
+from pipeline.stages.video import VIDEOS
 from pipeline.stages.views import are_views_wanted
 from pipeline.worlds.registry import SCENE, WORLDS, read_scene
 
@@ -76,6 +77,8 @@ def run(context: StageContext) -> bytes:
         return overview(title, told, asked, sketch, captioned, drawing)
 
     def write(folder: Path) -> tuple[bytes, dict[str, str]]:
+        filmed = videos_table(chain.from_iterable(context.all_bytes(stage) for stage in _FILMED))
+        passed_on = videos_of(filmed, context.settings["export"]["videos"], context.folder / VIDEOS)
         shown = context.all_bytes("views") if "views" in context.settings else ()  # else other results stand for them
         inputs = ReleaseInputs(
             selected=context.tables("select"),
@@ -88,8 +91,8 @@ def run(context: StageContext) -> bytes:
             pictures=context.tables("landmark_pictures"),
             frames=pa.concat_tables([FRAMES.empty_table(), *context.tables("frames")]),
             twins=pa.concat_tables([TWINS.empty_table(), *context.tables("twins")]),
-            videos=videos_table(chain.from_iterable(context.all_bytes(stage) for stage in _FILMED)),
-            media=chain(media_of(shown, context.folder), _drawings(context)),
+            videos=filmed,
+            media=chain(media_of(shown, context.folder), _drawings(context), passed_on),
             overview=draw,
         )
         return write_release(folder, inputs)

@@ -73,7 +73,11 @@ def test_full_and_debiased_are_configurations_as_the_public_benchmark_has_them()
     ]
     settings = {"export": {"pretty_name": "x"}}
     said = header(
-        [*parts, CroissantPart("rejected", "test", schema, 7, 56)], settings, BENCHMARKS["vsi"], was_reviewed=True
+        [*parts, CroissantPart("rejected", "test", schema, 7, 56)],
+        settings,
+        BENCHMARKS["vsi"],
+        was_reviewed=True,
+        folders=(),
     )
     files = {c["config_name"]: {f["split"]: f["path"] for f in c["data_files"]} for c in said["configs"]}
     assert files["full"] == {"test": "data/test-*.parquet"}
@@ -91,13 +95,17 @@ def test_an_empty_split_is_no_configuration() -> None:
     schema = pa.schema([pa.field("id", pa.int64())])
     rows = {("data", "test"): 9, ("data", "debiased"): 0, ("data", "tiny"): 9, ("rejected", "test"): 0}
     parts = [CroissantPart(folder, split, schema, n, 8 * n) for (folder, split), n in rows.items()]
-    said = header(parts, {"export": {"pretty_name": "x"}}, BENCHMARKS["vsi"], was_reviewed=False)
+    said = header(parts, {"export": {"pretty_name": "x"}}, BENCHMARKS["vsi"], was_reviewed=False, folders=())
     for key in ("configs", "dataset_info"):
         assert [one["config_name"] for one in said[key]] == ["default", "full"]
     assert [split["name"] for split in said["dataset_info"][0]["splits"]] == ["test", "tiny"]
     nothing = [CroissantPart("data", "test", schema, 0, 0)]
-    said = header(nothing, {"export": {"pretty_name": "x"}}, BENCHMARKS["vsi"], was_reviewed=False)
-    assert [one["config_name"] for one in said["configs"]] == ["default"]
+    folders = {"data", "media", "legends", "pictures"}
+    said = header(
+        nothing, {"export": {"pretty_name": "x"}}, BENCHMARKS["urbanvideo"], was_reviewed=False, folders=folders
+    )
+    assert [one["config_name"] for one in said["configs"]] == ["default", "legends", "media"], "pictures show answers"
+    assert said["configs"][1]["data_files"] == [{"split": "test", "path": "legends/**"}]
 
 
 def test_the_card_is_one_that_the_hub_reads(release: Path) -> None:
@@ -185,6 +193,10 @@ def test_pictures_of_the_raw_data_are_not_kept_quiet() -> None:
     allowed = {"export": {"terms": {}, "frames": ["scannet"]}, "pictures": True}
     assert passed_on(allowed, BENCHMARKS["vsi"], {"data"}) == "single pictures of the videos of scannet in `pictures/`"
     assert passed_on(settings, BENCHMARKS["vsi"], {"data"}) == ""
+    filmed = {"export": {"terms": {}, "frames": [], "videos": ["my_flights"]}}
+    said = licences([], filmed, BENCHMARKS["urbanvideo"], {"data", "media"})
+    assert "no scan, no mesh; of the raw data it has the videos of my_flights in `media/`." in said
+    assert "no scan, no mesh, no video." in licences([], filmed, BENCHMARKS["urbanvideo"], {"data"})
     assert "drives, flights and episodes" in licences([], settings, BENCHMARKS["embodied4c"], {"data"})
 
 

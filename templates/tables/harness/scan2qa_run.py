@@ -22,7 +22,7 @@ from vlmeval.smp import LMUDataRoot, dump, load
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from scan2qa_rows import VIDEOS, budget_of, images_of, mark, means, rows_of, tables, video_of
+from scan2qa_rows import budget_of, images_of, mark, means, root, rows_of, tables, video_of
 
 
 class Release(VsiBench):
@@ -63,7 +63,7 @@ class Release(VsiBench):
         digest = hashlib.sha256(tables()[dataset_name].read_bytes()).hexdigest()[:12]
         self.digest, table = digest, folder / f"{dataset_name}_{digest}.tsv"
         pd.DataFrame(kept).to_csv(table, sep="\t", index=False)
-        return {"data_file": str(table), "root": os.environ.get(VIDEOS, "")}
+        return {"data_file": str(table), "root": str(root()) if videos else ""}
 
     def __init__(self, dataset, pack=False, nframe=0, fps=-1, **_):  # run.py hands on all of its arguments
         budget = budget_of(dataset)
