@@ -39,8 +39,11 @@ class TableFile:
     is left of a file that was not published.
     """
 
-    def __init__(self, path: Path, schema: pa.Schema, level: int, metadata: dict[str, str]) -> None:
+    def __init__(
+        self, path: Path, schema: pa.Schema, level: int, metadata: dict[str, str], row_group: int | None = None
+    ) -> None:
         self.path = path
+        self._row_group = row_group or ROW_GROUP
         self.num_rows = 0
         self.nbytes = 0
         self.sha256 = ""
@@ -74,10 +77,10 @@ class TableFile:
         self.num_rows += table.num_rows
         self.nbytes += table.nbytes
         self._waiting.append(table.replace_schema_metadata(self._schema.metadata))
-        while sum(part.num_rows for part in self._waiting) >= ROW_GROUP:
+        while sum(part.num_rows for part in self._waiting) >= self._row_group:
             rows = pa.concat_tables(self._waiting)
-            self._put(rows.slice(0, ROW_GROUP))
-            self._waiting = [rows.slice(ROW_GROUP)]
+            self._put(rows.slice(0, self._row_group))
+            self._waiting = [rows.slice(self._row_group)]
 
     def finish(self) -> None:
         """Writes what waits and the footer; ``sha256`` is known from then on."""
@@ -98,7 +101,7 @@ class TableFile:
 
     def _put(self, rows: pa.Table) -> None:
         with translate_os_errors(self.path.parent):
-            self._writer.write_table(rows.combine_chunks(), row_group_size=ROW_GROUP)
+            self._writer.write_table(rows.combine_chunks(), row_group_size=self._row_group)
 
     # What Arrow asks of a file.
     closed = False

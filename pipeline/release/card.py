@@ -22,6 +22,7 @@ from pipeline.core.schema import SCHEMA_VERSION, AnyScene
 from pipeline.core.tables import TINY_PER_TASK, budget_folder
 from pipeline.core.templates import load_table
 from pipeline.llm.base import UNPAID
+from pipeline.release.media import ImageTable
 from pipeline.release.metadata import DTYPES, CroissantPart, configurations, header
 from pipeline.release.tables import HELD, columns_of, state_of
 from pipeline.release.terms import ALL_SAMPLES, TERMS_FILE, are_samples, passed_on, plain, terms_of, units_of
@@ -47,6 +48,7 @@ def dataset_card(
     reviewed: Reviewed,
     benchmark: Benchmark[Any, Any],
     folders: Collection[str],
+    images: Sequence[ImageTable] = (),
 ) -> str:
     """README.md of a release.
 
@@ -59,8 +61,9 @@ def dataset_card(
         reviewed: what people said of them.
         benchmark: what it says of itself.
         folders: of the release.
+        images: tables of its pictures.
     """
-    described = header(parts, settings, benchmark, bool(reviewed.stands), folders)
+    described = header(parts, settings, benchmark, bool(reviewed.stands), images)
     context = (
         {
             "benchmark": benchmark,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Final, NamedTuple
@@ -14,11 +14,54 @@ import pyarrow as pa
 
 from pipeline.core.errors import StoreError
 from pipeline.core.files import sha256_of_file, translate_os_errors
+from pipeline.core.parquet import TableFile
 from pipeline.core.tables import VIDEO_FILES
 
 DRAWINGS: Final = "pictures"  # folder of a release
 FOLDER: Final = "pictures"  # of a build
 VIDEO_FOLDER: Final = "media"  # of a release that has the videos
+
+
+_IMAGES: Final = pa.schema(
+    {"file": pa.string(), "image": pa.struct({"bytes": pa.binary(), "path": pa.string()})}  # as `datasets` keeps images
+)
+_IMAGE_FEATURES: Final = {"file": {"dtype": "string", "_type": "Value"}, "image": {"_type": "Image"}}
+_IMAGES_AT_ONCE: Final = 100
+
+
+class ImageTable(NamedTuple):
+    """A table of the pictures of a folder, in it: what the Hugging Face hub shows as pictures."""
+
+    folder: str
+    file: str
+    sha256: str
+    num_rows: int
+    nbytes: int
+
+
+def image_table(folder: Path, name: str, split: str, files: Mapping[str, bytes | None]) -> ImageTable | None:
+    """Writes the table of a folder's pictures; None where it has none.
+
+    Args:
+        folder: of the release.
+        name: of the folder below it.
+        split: of the release.
+        files: file of the release -> its bytes; None: it is there.
+    """
+    own = sorted(file for file in files if file.startswith(f"{name}/"))
+    if not own:
+        return None
+    path, described = f"{name}/{split}-00000-of-00001.parquet", json.dumps({"info": {"features": _IMAGE_FEATURES}})
+    with TableFile(folder / path, _IMAGES, 1, {"huggingface": described}, _IMAGES_AT_ONCE) as table:
+        for start in range(0, len(own), _IMAGES_AT_ONCE):
+            rows = []
+            for file in own[start : start + _IMAGES_AT_ONCE]:
+                raw = files[file]
+                rows.append({"file": file, "image": {"bytes": raw or (folder / file).read_bytes(), "path": file}})
+            table.append(pa.Table.from_pylist(rows, _IMAGES))
+        table.finish()
+        table.publish()
+    return ImageTable(name, path, table.sha256, table.num_rows, table.nbytes)
 
 
 class Media(NamedTuple):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -12,7 +12,7 @@ import pyarrow as pa
 from pipeline.benchmarks.benchmark import Benchmark, Card
 from pipeline.core.tables import DEBIASED, ONE_PER_SCENE, PART_SPLITS
 from pipeline.core.templates import load_table
-from pipeline.release.media import VIDEO_FOLDER
+from pipeline.release.media import ImageTable
 from pipeline.release.terms import TERMS_FILE
 
 _SIZES: Final = ((1e3, "n<1K"), (1e4, "1K<n<10K"), (1e5, "10K<n<100K"), (1e6, "100K<n<1M"), (float("inf"), "n>1M"))
@@ -40,13 +40,12 @@ def header(
     settings: dict[str, Any],
     benchmark: Benchmark[Any, Any],
     was_reviewed: bool,
-    folders: Collection[str],
+    images: Sequence[ImageTable] = (),
 ) -> dict[str, Any]:
     """The machine-readable header of a release: its tables, and its description in the words of the hub.
 
-    A folder of pictures or videos that questions show is a configuration too, which the hub shows as such.
+    The pictures that questions show are configurations too, which the hub shows as pictures.
     """
-    shown = sorted({*benchmark.card.shown, VIDEO_FOLDER} & set(folders))
     every = configurations(parts)
     configs, (split,) = _loadable(every), every["full"]
     full = max((part.num_rows for part in parts if part.folder == "data"), default=0)
@@ -70,8 +69,8 @@ def header(
             for name, splits in configs.items()
         ]
         + [
-            {"config_name": name, "data_files": [{"split": split, "path": f"{name}/**"}], "drop_labels": True}
-            for name in shown
+            {"config_name": one.folder, "data_files": [{"split": split, "path": f"{one.folder}/{split}-*.parquet"}]}
+            for one in images
         ],
         "dataset_info": [
             {
@@ -83,6 +82,14 @@ def header(
                 ],
             }
             for name, splits in configs.items()
+        ]
+        + [
+            {
+                "config_name": one.folder,
+                "features": [{"name": "file", "dtype": "string"}, {"name": "image", "dtype": "image"}],
+                "splits": [{"name": split, "num_bytes": one.nbytes, "num_examples": one.num_rows}],
+            }
+            for one in images
         ],
     }
 

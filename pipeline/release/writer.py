@@ -48,7 +48,7 @@ from pipeline.core.tables import (
     unchecked_in,
 )
 from pipeline.release.card import OVERVIEW_FILE, dataset_card
-from pipeline.release.media import Media, place_media
+from pipeline.release.media import ImageTable, Media, image_table, place_media
 from pipeline.release.metadata import CROISSANT_FILE, CroissantPart, croissant
 from pipeline.release.tables import (
     FIXES,
@@ -184,7 +184,11 @@ def write_release(folder: Path, inputs: ReleaseInputs) -> tuple[bytes, dict[str,
             files[OVERVIEW_FILE] = inputs.overview(
                 inputs.title, _line(sorted_out, inputs.scenes), sorted_out.kept, captioned
             )
-        files |= _texts(sorted_out.kept, parts, summary, folders, inputs)
+        pictures = files | dict.fromkeys(placed)
+        tabled = [image_table(folder, name, inputs.split, pictures) for name in inputs.benchmark.card.shown]
+        images = [one for one in tabled if one is not None]
+        placed |= {one.file: one.sha256 for one in images}
+        files |= _texts(sorted_out.kept, parts, summary, folders, inputs, images)
         rejected.publish()
     sums = {name: _sha256(raw) for name, raw in files.items()} | {rejections: rejected.sha256}
     files[CROISSANT_FILE] = croissant(
@@ -215,10 +219,11 @@ def _texts(
     summary: dict[str, Any],
     folders: Collection[str],
     inputs: ReleaseInputs,
+    images: Sequence[ImageTable],
 ) -> dict[str, bytes]:
     """The card, the terms, and the table of what is guessed where there is one."""
     scenes, settings, benchmark = inputs.scenes, inputs.settings, inputs.benchmark
-    card = dataset_card(parts, summary, scenes, settings, asked, inputs.reviewed, benchmark, folders)
+    card = dataset_card(parts, summary, scenes, settings, asked, inputs.reviewed, benchmark, folders, images)
     files = {"README.md": card, TERMS_FILE: licences(scenes, settings, benchmark, folders)}
     if summary["blind"]:
         files[WITHOUT_VIDEO] = json.dumps(summary["blind"], indent=1)

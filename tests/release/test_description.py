@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import warnings
@@ -17,8 +18,10 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 import yaml
+from datasets import load_dataset
 from datasets.utils.metadata import known_task_ids
 from huggingface_hub import DatasetCard
+from PIL import Image
 
 from flows.orchestration.build import BuildRequest, resolve_build
 from flows.orchestration.folders import BUILDS
@@ -26,9 +29,12 @@ from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.benchmarks.vsi.benchmark import VSI
 from pipeline.blind import attack
 from pipeline.blind.ask import REPLIES
+from pipeline.core.files import write_atomically
+from pipeline.core.parquet import table_bytes
 from pipeline.core.schema import SCHEMA_VERSION
 from pipeline.core.tables import REJECTIONS, TINY_PER_TASK
 from pipeline.release.card import ATTACKERS, known_weaknesses, remarks, section, text_only_context
+from pipeline.release.media import image_table
 from pipeline.release.metadata import CROISSANT_FILE, CroissantPart, header
 from pipeline.release.tables import COLUMN_DOCS, CORRECTIONS, REVIEW, columns_of
 from pipeline.release.terms import ALL_SAMPLES, NOT_STATED, PROCEDURAL, TERMS_FILE, licences, passed_on
@@ -73,11 +79,7 @@ def test_full_and_debiased_are_configurations_as_the_public_benchmark_has_them()
     ]
     settings = {"export": {"pretty_name": "x"}}
     said = header(
-        [*parts, CroissantPart("rejected", "test", schema, 7, 56)],
-        settings,
-        BENCHMARKS["vsi"],
-        was_reviewed=True,
-        folders=(),
+        [*parts, CroissantPart("rejected", "test", schema, 7, 56)], settings, BENCHMARKS["vsi"], was_reviewed=True
     )
     files = {c["config_name"]: {f["split"]: f["path"] for f in c["data_files"]} for c in said["configs"]}
     assert files["full"] == {"test": "data/test-*.parquet"}
@@ -95,17 +97,32 @@ def test_an_empty_split_is_no_configuration() -> None:
     schema = pa.schema([pa.field("id", pa.int64())])
     rows = {("data", "test"): 9, ("data", "debiased"): 0, ("data", "tiny"): 9, ("rejected", "test"): 0}
     parts = [CroissantPart(folder, split, schema, n, 8 * n) for (folder, split), n in rows.items()]
-    said = header(parts, {"export": {"pretty_name": "x"}}, BENCHMARKS["vsi"], was_reviewed=False, folders=())
+    said = header(parts, {"export": {"pretty_name": "x"}}, BENCHMARKS["vsi"], was_reviewed=False)
     for key in ("configs", "dataset_info"):
         assert [one["config_name"] for one in said[key]] == ["default", "full"]
     assert [split["name"] for split in said["dataset_info"][0]["splits"]] == ["test", "tiny"]
     nothing = [CroissantPart("data", "test", schema, 0, 0)]
-    folders = {"data", "media", "legends", "pictures"}
-    said = header(
-        nothing, {"export": {"pretty_name": "x"}}, BENCHMARKS["urbanvideo"], was_reviewed=False, folders=folders
-    )
-    assert [one["config_name"] for one in said["configs"]] == ["default", "legends", "media"], "pictures show answers"
-    assert said["configs"][1]["data_files"] == [{"split": "test", "path": "legends/**"}]
+    said = header(nothing, {"export": {"pretty_name": "x"}}, BENCHMARKS["vsi"], was_reviewed=False)
+    assert [one["config_name"] for one in said["configs"]] == ["default"]
+
+
+def test_pictures_that_questions_show_are_pictures_to_datasets(tmp_path: Path) -> None:
+    raw = io.BytesIO()
+    Image.new("RGB", (3, 2), (255, 0, 0)).save(raw, "PNG")
+    (tmp_path / "views").mkdir()
+    (tmp_path / "views" / "b.png").write_bytes(raw.getvalue())
+    files = {"views/b.png": None, "views/a.png": raw.getvalue(), "maps/1.png": raw.getvalue()}
+    told = image_table(tmp_path, "views", "test", files)
+    assert told is not None
+    assert image_table(tmp_path, "legends", "test", files) is None
+    parts = [CroissantPart("data", "test", pa.schema([pa.field("id", pa.int64())]), 1, 8)]
+    write_atomically(tmp_path / parts[0].file, table_bytes(pa.table({"id": [1]})))
+    head = header(parts, {"export": {"pretty_name": "x"}}, BENCHMARKS["ergeobench"], was_reviewed=False, images=[told])
+    (tmp_path / "README.md").write_text(f"---\n{yaml.safe_dump(head)}---\n")
+    loaded = load_dataset(str(tmp_path), "views", split="test", cache_dir=str(tmp_path / "cache"))
+    assert [row["file"] for row in loaded] == ["views/a.png", "views/b.png"]
+    assert all(row["image"].size == (3, 2) for row in loaded)
+    assert image_table(tmp_path, "views", "test", files) == told, "the same bytes again"
 
 
 def test_the_card_is_one_that_the_hub_reads(release: Path) -> None:

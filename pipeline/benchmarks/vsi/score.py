@@ -11,7 +11,6 @@ from pydantic import Field
 
 from pipeline.benchmarks.vsi import cognitive_maps
 from pipeline.benchmarks.vsi.card import COLUMNS, REVSI_COLUMNS
-from pipeline.benchmarks.vsi.tasks.registry import OF_NO_PAPER
 from pipeline.core.arrays import FloatArray
 from pipeline.core.errors import ConfigError
 from pipeline.core.schema import Model
@@ -241,10 +240,8 @@ _FAMILY: Final = {
 }
 
 
-def _marking(question: Published, split: str) -> Marking | None:
-    """By the harnesses' own functions for the types of VSI-Bench and ReVSI; types of neither are left out."""
-    if question.question_type in OF_NO_PAPER:
-        return None
+def _marking(question: Published, split: str) -> Marking:
+    """By the harnesses' own functions for the types of VSI-Bench and ReVSI; others stand beside the mean."""
     if split == TWIN:
         return Marking("twin")
     family = _FAMILY.get(question.question_type)

@@ -36,7 +36,6 @@ _REVSI: Final[tuple[ArrayTask[ScanView], ...]] = (
 )
 _OURS: Final[tuple[ArrayTask[ScanView], ...]] = (SizeComparison(),)
 TASKS: Final[dict[str, ArrayTask[ScanView]]] = {task.name: task for task in (*_ALL, *_OURS, *_REVSI)}
-OF_NO_PAPER: Final = frozenset(task.name for task in _OURS)  # harnesses cannot mark them
 _VSI_TYPES: Final[dict[str, int | None]] = dict.fromkeys(task.name for task in _ALL)
 # ReVSI's types, and of how many of each its generator asks at most in a scene.
 _REVSI_TYPES: Final[dict[str, int | None]] = {
@@ -68,7 +67,7 @@ _RELEASED_TYPES: Final[dict[str, int | None]] = {
     "route_planning": 1,
 }
 ASKED: Final[dict[str, dict[str, int | None]]] = {
-    "strict": _VSI_TYPES | dict.fromkeys(OF_NO_PAPER),
+    "strict": _VSI_TYPES | dict.fromkeys(task.name for task in _OURS),
     "official": _RELEASED_TYPES,
     "revsi": _REVSI_TYPES,
 }
