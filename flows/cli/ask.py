@@ -22,6 +22,7 @@ from pipeline.blind.ask import sample_of
 from pipeline.core.errors import ConfigError, RawDataError
 from pipeline.core.files import write_atomically
 from pipeline.core.tables import ReleaseListing
+from pipeline.core.video_spec import VIDEOS
 from pipeline.engine.config import settings_of
 from pipeline.llm.base import Image, Message, ModelSpec, Part, Request, Text, user
 from pipeline.llm.budget import Money
@@ -33,7 +34,6 @@ from pipeline.questions.published import Published, published_rows, read_rows
 from pipeline.release.media import own_videos
 from pipeline.release.withheld import is_withheld
 from pipeline.scoring.score import split_of
-from pipeline.stages.video import VIDEOS
 
 # Behind the stem of --out: the replies as they come in, the same as provider `replay` reads them, and what was asked.
 CACHE: Final = ".sqlite"

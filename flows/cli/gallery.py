@@ -19,7 +19,7 @@ from pipeline.core.errors import ConfigError
 from pipeline.core.files import TEMPORARY, translate_os_errors
 from pipeline.core.spatial import TopDownMap
 from pipeline.core.tables import PART_SPLITS, budget_of
-from pipeline.core.video_spec import video_file
+from pipeline.core.video_spec import VIDEOS, video_file
 from pipeline.engine.config import settings_of
 from pipeline.rendering.details import dropped
 from pipeline.rendering.examples import in_turn
@@ -37,7 +37,6 @@ from pipeline.rendering.reason_examples import glossary
 from pipeline.review.maps import map_after, map_file
 from pipeline.scoring.leaderboard import ranking_metric
 from pipeline.scoring.score import split_of
-from pipeline.stages.video import VIDEOS
 
 FOLDER: Final = "gallery"
 MARK: Final = "data/rows-0000.js"  # of a gallery

@@ -31,6 +31,7 @@ from pipeline.core.identity import digest_of
 from pipeline.core.parquet import read_table, table_bytes
 from pipeline.core.schema import AnyScene
 from pipeline.core.tables import asked_in, pictures_in
+from pipeline.core.video_spec import VIDEOS
 from pipeline.engine.code import code_digest
 from pipeline.engine.manifest import released_manifest
 from pipeline.engine.rerun import last_outputs, last_scenes
@@ -57,7 +58,6 @@ from pipeline.review.sheets import LeftOutRow, read_rows, sheet, taken, verdict_
 from pipeline.review.verdicts import STATES, ReviewVerdict, by_item, verdicts_of
 from pipeline.stages.review import FOLDER, SALT_FILE, VERDICTS_FILE
 from pipeline.stages.verify import VERIFY, doubts_in
-from pipeline.stages.video import VIDEOS
 from pipeline.worlds.registry import WORLDS, read_scene, takes_videos
 from pipeline.worlds.world import CategoryShown
 

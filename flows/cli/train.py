@@ -24,6 +24,7 @@ from pipeline.core.errors import ConfigError
 from pipeline.core.files import sha256_of_file, write_atomically
 from pipeline.core.tables import CHECKSUMS, ReleaseListing
 from pipeline.core.templates import load_table
+from pipeline.core.video_spec import VIDEOS
 from pipeline.questions.asking import AskedOf
 from pipeline.release.contamination import Shared, scenes_of, shared_scenes
 from pipeline.release.media import own_videos
@@ -40,7 +41,6 @@ from pipeline.release.training import (
     shards,
 )
 from pipeline.scoring.score import split_of
-from pipeline.stages.video import VIDEOS
 
 WEBDATASET: Final = "webdataset"
 SUMMARY: Final = "train.json"

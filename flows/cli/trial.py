@@ -16,9 +16,9 @@ from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.errors import ConfigError
 from pipeline.core.files import write_atomically
 from pipeline.core.tables import TINY
+from pipeline.core.video_spec import VIDEOS
 from pipeline.questions.published import Published, read_published
 from pipeline.release.trial import TrialMedia, answer_sheet, answers_by_id, choose, key_sheet, marked, page, video_of
-from pipeline.stages.video import VIDEOS
 
 TRIAL: Final = "trial"
 

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from pipeline.core.video_spec import VIDEOS
 from pipeline.review.database import AnsweredBeforeError, Database
 from pipeline.review.maps import map_after, map_before, spoken_of
 from pipeline.review.review_bundle import CATEGORY_CHECK, ReviewBundle, ReviewItem, ReviewTruth
@@ -17,7 +18,6 @@ from pipeline.review.review_queue import Board, Progress
 from pipeline.review.reviewed import Agreement, agreements
 from pipeline.review.sheets import LONGEST_NOTE
 from pipeline.review.verdicts import REASONS, Consensus, Kind, ReviewEvent, ReviewVerdict, Role, matches, read_answer
-from pipeline.stages.video import VIDEOS
 
 MOMENTS: Final = frozenset({"start", "end", "first_seen"})  # evidence that is a time of the video, not a duration
 

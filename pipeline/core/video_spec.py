@@ -7,6 +7,7 @@ from typing import Final
 
 from pipeline.core.identity import digest
 
+VIDEOS: Final = "videos"  # folder of a build
 _NAME_CHARS: Final = 16  # hex; 64 bits
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Final
 
-from pipeline.core.video_spec import VideoSpec, video_file
+from pipeline.core.video_spec import VIDEOS, VideoSpec, video_file
 from pipeline.engine.stage import Stage, StageContext
 from pipeline.rendering.sampled import video_identity
 from pipeline.rendering.video import encode, write_video
-from pipeline.stages.video import VIDEOS, is_whole, settings
+from pipeline.stages.video import is_whole, settings
 from pipeline.worlds.registry import WORLDS, read_scene
 
 if TYPE_CHECKING:

@@ -8,12 +8,11 @@ from typing import Final
 
 from pipeline.core.parquet import read_table
 from pipeline.core.tables import asked_in
-from pipeline.core.video_spec import video_file
+from pipeline.core.video_spec import VIDEOS, video_file
 from pipeline.engine.stage import Stage, StageContext
 from pipeline.rendering.clip import clip
 from pipeline.rendering.media_files import is_there
 from pipeline.rendering.video import write_video
-from pipeline.stages.video import VIDEOS
 
 
 def run(context: StageContext) -> bytes:

@@ -14,6 +14,7 @@ from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.schema import AnyScene
 from pipeline.core.spatial import TopDownMap
 from pipeline.core.tables import FRAMES, TWINS
+from pipeline.core.video_spec import VIDEOS
 from pipeline.engine.stage import STORE, Stage, StageContext
 from pipeline.engine.store import Store
 from pipeline.release.gates import Candidate, GateResult, judge
@@ -24,7 +25,6 @@ from pipeline.release.writer import Blind, Released, ReleaseInputs, release_is_w
 from pipeline.rendering.overview import overview
 from pipeline.review.reviewed import Reviewed
 from pipeline.stages.figures import are_pictures_wanted
-from pipeline.stages.video import VIDEOS
 from pipeline.stages.views import are_views_wanted
 from pipeline.worlds.registry import SCENE, WORLDS, read_scene
 

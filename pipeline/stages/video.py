@@ -7,7 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from pipeline.core.video_spec import VideoSpec, video_file
+from pipeline.core.video_spec import VIDEOS, VideoSpec, video_file
 from pipeline.engine.stage import Stage, StageContext
 from pipeline.rendering.media_files import is_there
 from pipeline.rendering.sampled import video_identity
@@ -16,8 +16,6 @@ from pipeline.worlds.registry import read_scene
 
 if TYPE_CHECKING:
     from pipeline.engine.config import BuildConfig
-
-VIDEOS: Final = "videos"  # folder of a build
 
 
 def run(context: StageContext) -> bytes:

@@ -143,7 +143,8 @@ def test_a_dry_run_tells_models_time_and_disk_as_json(
     told: dict[str, Any] = json.loads(as_json.out)
     assert "Questions at most (dry run)" in as_json.err
     (row,) = told["models"]
-    numbers = sum(told["questions_at_most"][task] for task in told["questions_at_most"] if "_rel_" not in task)
+    lettered = ("_rel_", "comparison")
+    numbers = sum(n for task, n in told["questions_at_most"].items() if not any(word in task for word in lettered))
     choices = sum(told["questions_at_most"].values()) - numbers
     assert row["requests"] == numbers + 2 * choices
     assert row["most_usd"] == pytest.approx((row["input_tokens"] + 10 * 100 * row["requests"]) / 1e6)

@@ -20,7 +20,7 @@ from pipeline.core.errors import StoreError
 from pipeline.engine.job import Job
 from pipeline.engine.manifest import Entry
 from pipeline.engine.plan import StageSpec, Step
-from pipeline.engine.stage import STORE, StageContext, nothing_beside, whole
+from pipeline.engine.stage import STORE, StageContext, nothing_beside, on_whole_results, whole
 from pipeline.engine.store import Store
 
 LIMITS: Final = WorkerLimits(memory_gib=2.0, processor_s=1, open_files=64)
@@ -68,7 +68,21 @@ def act(context: StageContext) -> bytes:
 def job(what: str, folder: Path) -> Job:
     unit = f"scenes/{what}"
     spec = StageSpec(
-        "unify", ".txt", act, nothing_beside, whole, False, False, False, (), (), {}, "config", "code", (__name__,)
+        stage="unify",
+        suffix=".txt",
+        run=act,
+        beside=nothing_beside,
+        is_whole=whole,
+        of_build=False,
+        reads_raw=False,
+        hears=False,
+        takes=(),
+        may_take=(),
+        depends=on_whole_results,
+        settings={},
+        config="config",
+        code="code",
+        modules=(__name__,),
     )
     entry = Entry("unify", unit, "key", "inputs", "config", "code", "new")
     return Job(unit, (Step(spec, unit, None, {}, entry=entry),), {}, None, folder, limits=LIMITS)

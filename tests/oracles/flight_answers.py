@@ -365,6 +365,8 @@ def _detection(truth: FlightTruth, fields: Fields) -> Callable[[str], Verdict]:
             for words in (("left", "...", "right"), ("top", "...", "bottom"))
         )
         off = [(pixel.x / truth.camera.width, across), (pixel.y / truth.camera.height, down)]
+        if "third" in option or "middle" in option:  # says nothing of how high
+            off = off[:1]
         beyond = max(max(third / 3 - share, share - (third + 1) / 3) for share, third in off)
         return _verdict(pixels >= SEEN_PIXELS and beyond <= 0, pixels > 0 and beyond < 0.03)
 
