@@ -8,9 +8,8 @@ from typing import Any, Final
 import pyarrow as pa
 
 from pipeline.benchmarks.benchmark import Card
-from pipeline.benchmarks.cityeqa.raw import ANSWER_TYPES
+from pipeline.benchmarks.cityeqa.raw import ANSWER_TYPES, split_of
 from pipeline.benchmarks.cityeqa.released import AXES, CATEGORIES, POSES
-from pipeline.core.identity import digest_of
 from pipeline.core.templates import load_table
 from pipeline.questions.published import Columns, Splits
 
@@ -19,8 +18,6 @@ from pipeline.questions.published import Columns, Splits
 EASY_STEPS: Final = 12
 MEDIUM_STEPS: Final = 25
 STEPS_MAX: Final = 50  # that agents have (CityEQA, table 2)
-TRAIN: Final = 0.7
-VALIDATION: Final = 0.1
 
 
 def table(asked: pa.Table, pruned: Collection[int]) -> pa.Table:
@@ -39,7 +36,7 @@ def _public(row: Mapping[str, Any]) -> dict[str, Any]:
         **{name: [facts[name, axis] for axis in AXES] for name in POSES},
         "city": row["scene"].partition("/")[2],
         "group": f"{row['scene'].partition('/')[2]}/{row['group']}",
-        "split": split_of(f"{row['scene']}#{row['group']}"),
+        "split": split_of(row["scene"], row["group"]),
         "answer_type": next((flag for flag in row["flags"] or () if flag in ANSWER_TYPES), None),
         "hops": round(facts["hops", "chain"]),
         "difficulty": "easy" if steps <= EASY_STEPS else "medium" if steps <= MEDIUM_STEPS else "hard",
@@ -75,12 +72,6 @@ def way_of(evidence: Sequence[Mapping[str, Any]]) -> list[list[float]]:
     """Where the oracle stood, x and y."""
     x, y = ([f["value"] for f in evidence if f["name"] == name] for name in ("oracle_x", "oracle_y"))
     return [list(stop) for stop in zip(x, y, strict=True)]
-
-
-def split_of(group: str) -> str:
-    """The split of a group: a hash deals out seven tenths for training, one for validation and two for the test."""
-    share = int(digest_of(group)[:8], 16) / 2**32
-    return "train" if share < TRAIN else "validation" if share < TRAIN + VALIDATION else "test"
 
 
 def row(raw: dict[str, Any]) -> dict[str, Any] | None:

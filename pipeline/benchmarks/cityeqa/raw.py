@@ -10,7 +10,7 @@ from typing import Final
 
 from pipeline.benchmarks.cityeqa.wording import Phrase, wordings
 from pipeline.core.errors import TemplateError
-from pipeline.core.identity import digest
+from pipeline.core.identity import digest, digest_of
 from pipeline.core.templates import load_template
 from pipeline.metrics.number_words import normalised
 from pipeline.questions.rules import Measure, first_broken
@@ -34,9 +34,17 @@ def answer_type(asked: str, answer: str) -> str:
 
 
 YES_NO: Final = ("yes", "no")
+TRAIN: Final = 0.7
+VALIDATION: Final = 0.1
 FEW: Final = 4  # answers: each is given as often as any other
 OPEN_BLOCK: Final = 4  # open questions of a sort that come with a block of each other
 NUMBERS: Final = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+
+
+def split_of(city: str, target: str) -> str:
+    """The split of a target: a hash deals out seven tenths for training, one for validation and two for the test."""
+    share = int(digest_of(f"{city}#{target}")[:8], 16) / 2**32
+    return "train" if share < TRAIN else "validation" if share < TRAIN + VALIDATION else "test"
 
 
 @dataclass(frozen=True)
@@ -61,6 +69,7 @@ class RawQuestion:
         checks: rules, in the order in which they are reported, and the numbers that prove the answer.
         even: what one who guesses would go by; questions are as even over their answers as these allow.
         flags: remarks.
+        split: of the release, in which the target is.
     """
 
     kind: str
@@ -81,6 +90,7 @@ class RawQuestion:
     checks: tuple[Measure, ...] = ()
     even: str = ""
     flags: tuple[str, ...] = ()
+    split: str = ""
 
     @property
     def key(self) -> tuple[str, ...]:
@@ -166,7 +176,8 @@ def evened(raws: Sequence[RawQuestion], spare: int = 1) -> set[tuple[str, ...]]:
     """Keys of the raw tasks that stay when their answers are made even, the first of each answer.
 
     Of two answers each stays as often as the other, and of up to four that there may be; of more none over twice as
-    often as the median. Counted within what `Raw.even` says. Of open kinds, whose answers things have but once, and of
+    often as the median. Counted within what `even` says, and of few answers within each split too: else what is rare in
+    one would be frequent in another. Of open kinds, whose answers things have but once, and of
     what people wrote, all stay. With ``spare`` so many times as many stay, where some will still be refused.
     """
     groups: dict[tuple[str, str], dict[str, list[RawQuestion]]] = {}
@@ -178,7 +189,12 @@ def evened(raws: Sequence[RawQuestion], spare: int = 1) -> set[tuple[str, ...]]:
         sizes = sorted(len(own) for own in by_answer.values())
         choices = {choice for own in by_answer.values() for raw in own for choice in raw.others}
         few = len(sizes) == 2 or len(choices) <= FEW
-        most = 0 if len(sizes) < 2 else sizes[0] if few else 2 * sizes[len(sizes) // 2]
-        most *= spare
-        kept |= {raw.key for own in by_answer.values() for raw in own[:most]}
+        most = 0 if len(sizes) < 2 else 2 * sizes[len(sizes) // 2]
+        if not few:
+            kept |= {raw.key for own in by_answer.values() for raw in own[: most * spare]}
+            continue
+        for split in sorted({raw.split for own in by_answer.values() for raw in own}):
+            parts = [[raw for raw in own if raw.split == split] for own in by_answer.values()]
+            least = min(map(len, parts)) if len(parts) > 1 else 0
+            kept |= {raw.key for own in parts for raw in own[: least * spare]}
     return kept

@@ -47,6 +47,21 @@ def test_few_answers_are_made_exactly_even() -> None:
     assert counted("aaaaaaaaabbc", tuple("abcdefgh")) == {"a": 4, "b": 2, "c": 1}
 
 
+def test_few_answers_are_even_within_each_split() -> None:
+    """Else who knows what is rare in the one knows what is frequent in the other."""
+    raws = [
+        raw(n, answer, ("a", "b"), split=split)
+        for n, (answer, split) in enumerate(zip("aaabbab", "xxyxyyz", strict=False))
+    ]
+    kept = [one for one in raws if one.key in evened(raws)]
+    assert Counter((one.split, one.answer) for one in kept) == {(s, a): 1 for s in "xy" for a in "ab"}
+    many = [
+        raw(n, answer, tuple("abcdefgh"), split=split)
+        for n, (answer, split) in enumerate(zip("abc", "xyz", strict=False))
+    ]
+    assert len(evened(many)) == 3, "of many answers a split has not all"
+
+
 def test_a_kind_that_is_even_within_many_things_takes_no_more_turns() -> None:
     pairs = [raw(10 * n + k, "ab"[k], ("a", "b"), "nearer", f"pair {n}") for n in range(20) for k in range(2)]
     ways = [raw(1000 + n, DIRECTIONS[n % 4], DIRECTIONS, "direction") for n in range(40)]

@@ -19,6 +19,7 @@ from pipeline.benchmarks.cityeqa.raw import (
     answer_type,
     evened,
     in_turns,
+    split_of,
 )
 from pipeline.benchmarks.cityeqa.raw import YES_NO as ANSWERS
 from pipeline.benchmarks.cityeqa.released import AXES, CATEGORIES, POSES, UNITS
@@ -241,7 +242,8 @@ class EqaTask(CaseTask[CityView]):
             elif raw.phrases and all(raw.gives_away(phrase) for phrase in raw.phrases):
                 yield _refused(raw, rule("answer_in_the_question", len(raw.phrases), "<=", 0, "wordings"))
             else:
-                asked.append(replace(raw, phrases=tuple(p for p in raw.phrases if not raw.gives_away(p))))
+                phrases = tuple(p for p in raw.phrases if not raw.gives_away(p))
+                asked.append(replace(raw, phrases=phrases, split=split_of(view.scene.id, view.things[raw.target].id)))
         even = evened(asked, SPARE)
         yield from (_refused(raw, _surplus(asked, even)) for raw in asked if raw.key not in even)
         ordered = in_turns((raw for raw in asked if raw.key in even and raw.told is None), view.scene.id)
