@@ -207,8 +207,8 @@ def score(
     predictions: Annotated[
         list[Path],
         typer.Argument(
-            help="Result files: id and answer (.csv, .jsonl, .parquet), trajectories, or what lmms-eval or VLMEvalKit "
-            "wrote."
+            help="Result files: id and answer (.csv, .jsonl, .parquet), trajectories, or what lmms-eval, "
+            "VLMEvalKit or inspect_ai wrote."
         ),
     ],
     release: Annotated[

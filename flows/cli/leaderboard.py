@@ -23,6 +23,7 @@ from pipeline.core.tables import ReleaseListing
 from pipeline.engine.config import settings_of
 from pipeline.questions.scoring_protocol import Metric, Score
 from pipeline.release.comparison import page_environment
+from pipeline.release.withheld import is_withheld
 from pipeline.scoring.figures import ScoreRow
 from pipeline.scoring.leaderboard import Leaderboard, Standing, leaderboard
 from pipeline.scoring.score import Scored, scored, scored_people, split_of
@@ -75,6 +76,8 @@ def show_leaderboard(
     if unknown:
         raise ConfigError(f"{unknown[0]}: a leaderboard is written as {', '.join(_WRITE)}; give a name that ends so")
     write_difficulty = table_writer(difficulty) if difficulty else None
+    if is_withheld(release):
+        raise ConfigError(f"{release}: its answers are withheld; give the whole release, which has them")
     source = split_of(release, split)
     chosen = settings_of(score.settings, settings)
     elsewhere = replies_of(score, release, source.name, given, chosen)
@@ -114,7 +117,8 @@ def replies_of(
         if told["name"] in into:
             raise ConfigError(f"{text!r}: {told['name']} has other replies already; give each model its own name")
         files = [Path(told["file"])]
-        into[told["name"]] = scored(score, source.questions, files, settings, None, source.blind, source.is_debiased)
+        how = (source.blind, source.is_debiased)
+        into[told["name"]] = scored(score, source.questions, files, settings, None, *how, elsewhere=source.others())
     return dict(found)
 
 

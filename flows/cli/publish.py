@@ -14,9 +14,9 @@ from flows.cli.output.console import console, print_json
 from flows.cli.output.tables import print_listing
 from pipeline.core.files import sha256_of_file
 from pipeline.core.tables import ReleaseListing, sums_of
-from pipeline.release.history import candidate, history, newest_release
+from pipeline.release.history import candidate, newest_release
 from pipeline.release.metadata import CROISSANT_FILE
-from pipeline.release.terms import NOT_STATED, TERMS_FILE
+from pipeline.release.terms import ALL_SAMPLES, NOT_STATED, TERMS_FILE
 from pipeline.scoring.score import split_of
 
 _CARD: Final = "README.md"
@@ -64,19 +64,24 @@ def _checks(release: Path) -> Iterator[PublishCheck]:
         return  # what they say is not what was released
     yield from _of_build(release)
     card, terms = ((release / name).read_text(encoding="utf-8") for name in (_CARD, TERMS_FILE))
+    is_sample = ALL_SAMPLES in terms
+    remedy = "build from your data: --root READER=DIR" if is_sample else ""
+    yield PublishCheck("it was made of real data", "scan2qa's own samples" if is_sample else "yes", remedy)
     unstated = terms.count(NOT_STATED)
-    remedy = "state them: --set export.terms.DATASET=…" if unstated else ""
+    remedy = "build with --set export.terms.DATASET=…" if unstated else ""
     yield PublishCheck("the terms of every source are stated", f"{unstated} not stated" if unstated else "all", remedy)
     licence = next((line.partition(": ")[2] for line in card.splitlines() if line.startswith("license: ")), "")
     own = "if all of it is yours: --set export.license=cc-by-4.0"
     yield PublishCheck("a licence", licence if licence != "other" else f"other, as {TERMS_FILE} says ({own})")
     has_contact = "not stated yet (`export.contact`)" not in card
     yield PublishCheck(
-        "a contact", "stated" if has_contact else "none", "" if has_contact else "--set export.contact=…"
+        "a contact", "stated" if has_contact else "none", "" if has_contact else "build with --set export.contact=…"
     )
     described = json.loads((release / CROISSANT_FILE).read_bytes())
     for name, key, what in (("version", "version", "a version"), ("datePublished", "published", "a date")):
-        yield PublishCheck(what, described.get(name, "none"), "" if name in described else f"--set export.{key}=…")
+        yield PublishCheck(
+            what, described.get(name, "none"), "" if name in described else f"build with --set export.{key}=…"
+        )
     rows = pq.read_metadata(split_of(release).questions).num_rows
     yield PublishCheck(
         "it has questions", f"{rows} rows" if rows else "none", "" if rows else "build it from more data"
@@ -91,9 +96,6 @@ def _of_build(release: Path) -> Iterator[PublishCheck]:
     waiting = candidate(build)
     remedy = f"scan2qa release {build} shows why, and accepts it" if waiting else ""
     yield PublishCheck("no candidate waits beside it", waiting.told if waiting else "none", remedy)
-    is_sample = history(build)[-1].of_samples
-    remedy = "build from your data: --root READER=DIR" if is_sample else ""
-    yield PublishCheck("it was made of real data", "scan2qa's own samples" if is_sample else "yes", remedy)
 
 
 def _is_as_released(path: Path, digest: str) -> bool:

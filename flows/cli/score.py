@@ -63,8 +63,9 @@ def score(
     if release is not None and questions is None:
         source = split_of(release, split)
         file, blind, debiased = source.questions, source.blind, source.is_debiased
+        elsewhere = source.others()
     elif questions is not None and release is None:
-        file, blind, debiased = questions, None, False
+        file, blind, debiased, elsewhere = questions, None, False, frozenset()
     else:
         raise ConfigError("say what was asked: a release with --release, or a file of questions with --questions")
     if answers is not None and release is None:
@@ -72,7 +73,10 @@ def score(
     if release is not None and answers is None and is_withheld(release):
         raise ConfigError(f"{release}: its answers are withheld; give them with --answers, or send the replies to it")
     with _judge(how.judge(chosen), out, limit_cost) as ask, _answered(file, release, answers) as file:
-        found = scored(how, file, predictions, chosen, ask, blind, debiased, unseen, people, only_asked=only_asked)
+        found = scored(
+            how, file, predictions, chosen, ask, blind, debiased, unseen, people,
+            only_asked=only_asked, elsewhere=elsewhere,
+        )  # fmt: skip
     show_score(found, how, blind is not None or bool(unseen or people))
     told = {"benchmark": name, "settings": _plain(chosen.model_dump(mode="json"))} | found.summary()
     if out:

@@ -93,7 +93,9 @@ def train(name: str, what: TrainingExport, to: Path) -> None:
     kept, others = evened(proofs.filter(pc.invert(taken)), what.per_task)
     why = Counter([*dropped.values(), *others.values()])
     if not kept:
-        raise ConfigError(f"{what.release}: no question is left to train on: {dict(sorted(why.items()))}")
+        counts = ", ".join(f"{n} {name}" for name, n in sorted(why.items()))
+        first = next((f": {one.scene} is {one.check} as {one.of} of {one.release}" for one in shared), "")
+        raise ConfigError(f"{what.release}: no question is left to train on ({counts}){first}; build from other scenes")
     canary = _canary(what.release)
     folder = what.videos or own_videos(what.release) or what.release.parent / VIDEOS
     media = _Media(what.release, folder, to, is_linked=what.has_media)
@@ -119,6 +121,8 @@ def train(name: str, what: TrainingExport, to: Path) -> None:
     summary = {
         "benchmark": name,
         "split": source.name,
+        "against": [other.name for other in what.against],
+        "radius_m": what.radius_m,
         "canary": canary,
         "files": files,
         "examples": told.pop("examples"),

@@ -301,11 +301,14 @@ class Benchmark(Generic[V, R]):
         """How many questions of each task there shall be for so many of the others."""
         return {task.name: task.share for task in self.tasks}
 
-    def harness_files(self, split: str, table: pa.Table) -> dict[str, bytes]:
-        """The files below a release with which public harnesses ask a split or frame budget, a public table."""
+    def harness_files(self, split: str, table: pa.Table, present: Collection[str] = ()) -> dict[str, bytes]:
+        """The files below a release with which public harnesses ask a split or frame budget, a public table.
+
+        ``present``: the release's pictures.
+        """
         if self.harness is None or self.asking is None:
             return {}
-        return self.harness.files(f"scan2qa_{self.name}_{split}", self.asking, split, table, self.columns)
+        return self.harness.files(f"scan2qa_{self.name}_{split}", self.asking, split, table, self.columns, present)
 
     def asked_under(self, profile: str) -> Mapping[str, int | None]:
         """The tasks of a profile, and the most questions of each in a scene; see ``asked``."""

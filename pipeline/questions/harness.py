@@ -15,7 +15,7 @@ of a video: ``16_frame/DATASET/SCENE.mp4``.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -70,7 +70,9 @@ class Harness:
     also: Callable[[str, pa.Table], dict[str, bytes]] = lambda split, table: {}
     proprietary: tuple[str, ...] = ()
 
-    def files(self, name: str, asking: Asking, split: str, table: pa.Table, columns: Columns) -> dict[str, bytes]:
+    def files(
+        self, name: str, asking: Asking, split: str, table: pa.Table, columns: Columns, present: Collection[str]
+    ) -> dict[str, bytes]:
         """The files of one split below the release, and the modules that all splits share; none without questions.
 
         Args:
@@ -79,8 +81,9 @@ class Harness:
             split: of the release, or a frame budget of it.
             table: its public table.
             columns: of this table.
+            present: files of the release: a legend that is not there is not named.
         """
-        rows = [row for question in published(table, columns) if (row := self._row(question, asking, split))]
+        rows = [row for question in published(table, columns) if (row := self._row(question, asking, split, present))]
         also = self.also(split, table)
         if not rows:
             return also
@@ -88,7 +91,7 @@ class Harness:
         task = {f"{FOLDER}/lmms_eval/{name}.yaml": self._lmms_eval(name, rows, asking).encode()}
         return {f"{FOLDER}/{name}.jsonl": lines.encode()} | task | _MODULES | also
 
-    def _row(self, question: Published, asking: Asking, split: str) -> dict[str, Any] | None:
+    def _row(self, question: Published, asking: Asking, split: str, present: Collection[str]) -> dict[str, Any] | None:
         marking = self.marking(question, split)
         if marking is None:
             return None
@@ -106,7 +109,7 @@ class Harness:
             "candidates": list(question.options or ()) if own else [],
             "video": plain.video,
             "images": list(plain.images),
-            "legend": plain.legend,
+            "legend": plain.legend if plain.legend in present else None,
             "answer": question.ground_truth,
             "accepted": list(marking.accepted),
             "mark": marking.mark,

@@ -68,6 +68,7 @@ def dataset_card(
         {
             "benchmark": benchmark,
             "digest_of": digest_of,
+            "folders": folders,
             "profile": settings["generate"]["profile"],
             "reviewed": reviewed,
             "samples": ALL_SAMPLES if are_samples(settings) else "",

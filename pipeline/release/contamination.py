@@ -55,7 +55,8 @@ def scenes_of(release: Path) -> Scenes:
     sums = sums_of(release)
     wanted = [file for file in sums if file.split("/")[0] in {"provenance", VIDEOS_TABLE}]
     if not any(file.startswith("provenance/") for file in wanted):
-        raise ConfigError(f"{release}: has no provenance/, which says what its scenes are; copy the release again")
+        remedy = "copy the release again; of one without its answers give the whole one, or ask who published it"
+        raise ConfigError(f"{release}: has no provenance/, which says what its scenes are; {remedy}")
     check_files(release, sums, wanted)
     raw: dict[str, str] = {}
     place: dict[str, tuple[float, float]] = {}

@@ -207,9 +207,10 @@ def _question_files(
     """Pictures of questions, and files with which public harnesses ask them."""
     files, kept = dict(inputs.benchmark.pictures(shown, inputs.whole)), set(shown["id"].to_pylist())
     files |= {r["file"]: r["picture"] for table in inputs.pictures for r in table.to_pylist() if r["id"] in kept}
+    pictures = frozenset(files)
     for (part, split), table in tables.items():
         if part in {"data", TWIN} or budget_of(part) is not None:
-            files |= inputs.benchmark.harness_files(split if part == "data" else part, table)
+            files |= inputs.benchmark.harness_files(split if part == "data" else part, table, pictures)
     return files
 
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 from pydantic import TypeAdapter, ValidationError
 
 from pipeline.blind.text_only import TextOnly
@@ -65,8 +66,10 @@ class Answered:
     found: Mapping[str, Sequence[str]]
 
 
-def answered(questions: Sequence[Published], predictions: Predictions, of: Path) -> Answered:
-    """Each question with its reply.
+def answered(
+    questions: Sequence[Published], predictions: Predictions, of: Path, elsewhere: Collection[str] = ()
+) -> Answered:
+    """Each question with its reply; rows about questions of another split (ids ``elsewhere``) are passed over.
 
     Raises ConfigError where no row is about any of the questions, where a question has two different replies, and
     where the file's truths are not those of the questions. ``of``: the questions' file, for what is said of it.
@@ -80,6 +83,8 @@ def answered(questions: Sequence[Published], predictions: Predictions, of: Path)
     rows: dict[str, PredictionRow] = {}
     for row in predictions.rows:
         name = row.id if row.id is not None else _at(row, questions, of)
+        if name not in known and name in elsewhere:
+            continue
         if name not in known:
             found["unknown_id"].append(name)
         elif name not in rows:
@@ -151,11 +156,22 @@ def _are_poses(steps: Any) -> bool:
 
 
 class Split(NamedTuple):
-    """One split of a release: its name, its file, and the release's blind table; None: it has none."""
+    """One split of a release: its name, its file, and the release's blind table; None: it has none.
+
+    ``full`` is the file of all questions, where the split is a part of them.
+    """
 
     name: str
     questions: Path
     blind: Path | None
+    full: Path | None = None
+
+    def others(self) -> frozenset[str]:
+        """Ids of the full split's questions, which a part of it may have replies to; none of a split that is whole."""
+        if self.full is None:
+            return frozenset()
+        key = pq.read_schema(self.full).names[0]
+        return frozenset(map(str, pq.read_table(self.full, columns=[key])[key].to_pylist()))
 
     @property
     def is_debiased(self) -> bool:
@@ -173,7 +189,7 @@ def split_of(release: Path, name: str | None = None) -> Split:
     full = [split for split in names if split not in PART_SPLITS]
     apart = {TWIN, MAPS}  # asked otherwise than the whole video
     names |= {own: file for file in sums if (own := file.partition("/")[0]) in apart or budget_of(own) is not None}
-    chosen = name or (full[0] if full else "")
+    chosen = name or (full[0] if full else next(iter(names), "") if len(names) == 1 else "")
     if chosen not in names:
         raise ConfigError(f"{release}: has no split {chosen!r}; there are {', '.join(sorted(names)) or 'none'}")
     # The blind table is about answers of the whole video.
@@ -181,7 +197,8 @@ def split_of(release: Path, name: str | None = None) -> Split:
     files = [names[chosen], *([WITHOUT_VIDEO] if has_blind else [])]
     check_files(release, sums, files)
     check_version(release / files[0])
-    return Split(chosen, release / files[0], release / WITHOUT_VIDEO if len(files) > 1 else None)
+    whole = release / names[full[0]] if full and chosen in PART_SPLITS else None
+    return Split(chosen, release / files[0], release / WITHOUT_VIDEO if len(files) > 1 else None, whole)
 
 
 _TABLE = TypeAdapter(list[TextOnly])
@@ -319,6 +336,7 @@ def scored(
     people: Sequence[Path] = (),
     *,
     only_asked: bool = False,
+    elsewhere: Collection[str] = (),
 ) -> Scored:
     """The score of result files.
 
@@ -335,6 +353,7 @@ def scored(
         people: a result file of each person who was asked. Figures are then of the questions that one of them
             answered, and each question's mark is held against the mean of theirs.
         only_asked: whether questions that the files have no row of are left out: they were a sample.
+        elsewhere: ids of the release's other questions: rows about them are passed over.
 
     Raises ConfigError for what cannot be read and for what does not belong together.
     """
@@ -342,7 +361,7 @@ def scored(
     asked = [*score.read(questions), *score.also({row.id for row in said.rows if row.id is not None})]
     if only_asked:
         asked = _with_rows(asked, said)
-    joined = answered(asked, said, questions)
+    joined = answered(asked, said, questions, elsewhere)
     marks = score.mark(joined.answers, settings, ask)
     figures = score.figures(joined.answers)
     scenes = [f"{question.dataset}/{question.scene_name}" for question in asked]
@@ -350,9 +369,10 @@ def scored(
     values: Mapping[str, FloatArray] = marks.values
     held: Mapping[str, FloatArray] | None = None
     if unseen:
-        held = score.mark(answered(asked, read_predictions(unseen), questions).answers, settings, ask).values
+        without = answered(asked, read_predictions(unseen), questions, elsewhere).answers
+        held = score.mark(without, settings, ask).values
     elif people:
-        answers = [answered(asked, read_predictions([file]), questions).answers for file in people]
+        answers = [answered(asked, read_predictions([file]), questions, elsewhere).answers for file in people]
         held = _mean_of([score.mark(own, settings, ask).values for own in answers], answers)
         values = {name: np.where(np.isnan(held[name]), np.nan, own) for name, own in values.items()}
     priors = per_question(best_priors(blind, debiased), asked) if blind and held is None else None

@@ -130,7 +130,9 @@ class Asked:
         for table, (name, split, rows) in TABLES.items():
             benchmark = BENCHMARKS[name].under("revsi" if split == "revsi" else "")
             public = pa.Table.from_pylist(rows, benchmark.columns.schema)
-            files = benchmark.harness_files(split, public) | {f"{table}.parquet": table_bytes(public)}
+            files = benchmark.harness_files(split, public, {"legends/1.png"}) | {
+                f"{table}.parquet": table_bytes(public)
+            }
             for path, raw in files.items():
                 write_atomically(self.release / path, raw)
             lines = (self.release / "eval" / f"{table}.jsonl").read_text().splitlines()

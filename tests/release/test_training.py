@@ -343,7 +343,7 @@ def test_the_usual_loader_reads_every_form_with_the_keys_that_trainers_want(scan
     [
         (("--format", "alpaca"), "unknown format 'alpaca'"),
         (("--videos", "nowhere"), "is missing; say where they are with --videos"),
-        (("--against", "own"), "no question is left to train on: {'scene_in_benchmark': 12}"),
+        (("--against", "own"), "no question is left to train on (12 scene_in_benchmark): "),
     ],
 )
 def test_what_cannot_be_exported_is_refused(further: tuple[str, str], told: str, scan2qa: Cli, tmp_path: Path) -> None:

@@ -58,9 +58,8 @@ def video_of(row):
 
 
 def images_of(row):
-    """The paths of a question's pictures, which lie in the release; the last may be a legend, which not all have."""
-    legend = [row["legend"]] if row["legend"] and (EVAL.parent / row["legend"]).is_file() else []
-    paths = [EVAL.parent / name for name in [*row["images"], *legend]]
+    """The paths of a question's pictures, which lie in the release; the last is its legend, where it has one."""
+    paths = [EVAL.parent / name for name in [*row["images"], *filter(None, [row["legend"]])]]
     missing = [path for path in paths if not path.is_file()]
     if missing:
         raise FileNotFoundError(f"{missing[0]} is missing: the folder eval belongs into the release")
