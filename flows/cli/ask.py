@@ -22,7 +22,6 @@ from pipeline.blind.ask import sample_of
 from pipeline.core.errors import ConfigError, RawDataError
 from pipeline.core.files import write_atomically
 from pipeline.core.tables import ReleaseListing
-from pipeline.core.video_spec import VIDEOS
 from pipeline.engine.config import settings_of
 from pipeline.llm.base import Image, Message, ModelSpec, Part, Request, Text, user
 from pipeline.llm.budget import Money
@@ -31,7 +30,7 @@ from pipeline.llm.failures import ModelError
 from pipeline.llm.visual_inputs import takes_visuals, visual_inputs
 from pipeline.questions.asking import AgentEpisode, AskedOf, Asking, QuestionPrompt, StepPrompt
 from pipeline.questions.published import Published, published_rows, read_rows
-from pipeline.release.media import own_videos
+from pipeline.release.media import videos_beside
 from pipeline.release.withheld import is_withheld
 from pipeline.scoring.score import split_of
 
@@ -105,7 +104,7 @@ def ask(
             asking,
             of,
             spec,
-            asked.videos or own_videos(asked.release) or asked.release.parent / VIDEOS,
+            asked.videos or videos_beside(asked.release),
             asked.without_scene,
         )
         put.check(questions)

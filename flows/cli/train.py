@@ -24,10 +24,9 @@ from pipeline.core.errors import ConfigError
 from pipeline.core.files import sha256_of_file, write_atomically
 from pipeline.core.tables import CHECKSUMS, ReleaseListing
 from pipeline.core.templates import load_table
-from pipeline.core.video_spec import VIDEOS
 from pipeline.questions.asking import AskedOf
 from pipeline.release.contamination import Shared, scenes_of, shared_scenes
-from pipeline.release.media import own_videos
+from pipeline.release.media import videos_beside
 from pipeline.release.terms import ALL_SAMPLES, TERMS_FILE
 from pipeline.release.training import (
     FORMS,
@@ -97,7 +96,7 @@ def train(name: str, what: TrainingExport, to: Path) -> None:
         first = next((f": {one.scene} is {one.check} as {one.of} of {one.release}" for one in shared), "")
         raise ConfigError(f"{what.release}: no question is left to train on ({counts}){first}; build from other scenes")
     canary = _canary(what.release)
-    folder = what.videos or own_videos(what.release) or what.release.parent / VIDEOS
+    folder = what.videos or videos_beside(what.release)
     media = _Media(what.release, folder, to, is_linked=what.has_media)
     of = AskedOf(source.name, False, "", what.release, lambda question, make: None)
     asking = benchmark.asking

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -95,9 +95,9 @@ class Harness:
         marking = self.marking(question, split)
         if marking is None:
             return None
-        plain, special = (
-            asking.prompt(question, AskedOf(split, is_special, "", Path(), _no_scene)) for is_special in (False, True)
-        )
+        of = AskedOf(split, False, "", Path(), _no_scene)
+        plain = asking.prompt(question, of)
+        special = asking.prompt(question, replace(of, proprietary=True)) if self.proprietary else plain
         own = marking.marked_as == "vsibench"  # VLMEvalKit words these itself
         return {
             "id": question.id,

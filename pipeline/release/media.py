@@ -16,6 +16,7 @@ from pipeline.core.errors import StoreError
 from pipeline.core.files import sha256_of_file, translate_os_errors
 from pipeline.core.parquet import TableFile
 from pipeline.core.tables import VIDEO_FILES
+from pipeline.core.video_spec import VIDEOS
 
 DRAWINGS: Final = "pictures"  # folder of a release
 FOLDER: Final = "pictures"  # of a build
@@ -100,9 +101,9 @@ def videos_of(videos: pa.Table, datasets: Collection[str], folder: Path) -> Iter
             yield Media(f"{VIDEO_FOLDER}/{row['file']}", folder / row["file"], row["sha256"], None)
 
 
-def own_videos(release: Path) -> Path | None:
-    """The folder of a release's own videos; None: it has none, and they lie in its build."""
-    return folder if (folder := release / VIDEO_FOLDER).is_dir() else None
+def videos_beside(release: Path) -> Path:
+    """The folder of a release's videos: its own, where it has one, or that of the build in which it lies."""
+    return folder if (folder := release / VIDEO_FOLDER).is_dir() else release.parent / VIDEOS
 
 
 def drawings_of(raw: bytes, unit: str, build: Path, with_frames: bool) -> Iterator[Media]:

@@ -16,7 +16,7 @@ import pyarrow as pa
 from pipeline.core.arrays import FloatArray
 from pipeline.questions.scoring_protocol import Figure, Metric, Score
 from pipeline.scoring.figures import ScoreRow, rows_of
-from pipeline.scoring.score import Scored
+from pipeline.scoring.score import Scored, ids_of
 
 MODELS_LEAST: Final = 5  # of which a correlation is told
 FAILED: Final = 0.5  # of the highest mark: below it a question is failed
@@ -142,7 +142,7 @@ def _difficulty(scored: Scored, marks: Mapping[str, FloatArray], passed: float) 
     every = np.stack(list(marks.values()))
     mean = every.mean(axis=0)
     columns = {
-        "id": scored.table()["id"],
+        "id": ids_of(scored.answers),
         "scene": pa.array([a.question.scene_name for a in scored.answers]),
         "question_type": pa.array([a.question.question_type for a in scored.answers]),
         "mean_mark": pa.array(mean, pa.float64(), from_pandas=True),

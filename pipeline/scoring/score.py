@@ -297,7 +297,7 @@ class Scored:
         """One row per question."""
         return pa.table(
             {
-                "id": _ids(self.answers),
+                "id": ids_of(self.answers),
                 "scene": pa.array([a.question.scene_name for a in self.answers], pa.string()),
                 "question_type": pa.array([a.question.question_type for a in self.answers], pa.string()),
                 **{name: self._of_questions(name) for name in self.logged},
@@ -317,7 +317,7 @@ class Scored:
         return pa.array([None if value is None else str(value) for value in values], pa.string())
 
 
-def _ids(answers: Sequence[Answer]) -> pa.Array:
+def ids_of(answers: Sequence[Answer]) -> pa.Array:
     """As the questions have them: whole numbers where all are."""
     ids = [a.question.id for a in answers]
     is_whole = all(isinstance(i, int) for i in ids)

@@ -8,6 +8,7 @@ import json
 import math
 import os
 import re
+from itertools import islice
 from pathlib import Path
 
 VIDEOS = "SCAN2QA_VIDEOS"
@@ -20,17 +21,17 @@ def tables():
     return {path.stem: path for path in sorted(EVAL.glob("*.jsonl"))}
 
 
-def rows_of(table):
-    """The questions of a table. Raises ValueError for a name that no table has."""
+def rows_of(table, most=None):
+    """The questions of a table, or the first of them. Raises ValueError for a name that no table has."""
     if table not in tables():
         raise ValueError(f"no table {table!r}; this release has {', '.join(tables())}")
     with tables()[table].open(encoding="utf-8") as file:
-        return [json.loads(line) for line in file]
+        return [json.loads(line) for line in islice(file, most)]
 
 
 def budget_of(table):
     """The number of frames that a table is asked of; None: any."""
-    return rows_of(table)[0]["frames"]
+    return rows_of(table, 1)[0]["frames"]
 
 
 def root():
