@@ -497,6 +497,6 @@ def withhold(
 ) -> None:
     """Writes a release without its answers, with commitments to them, for a private test split."""
     configure_output(as_json=as_json)
-    from flows.cli.withhold import withhold_answers
+    from flows.cli.publish import withhold_answers
 
     withhold_answers(name, release, split, to, answers)

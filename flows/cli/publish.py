@@ -1,4 +1,4 @@
-"""The command `scan2qa publish`: checks a release before it is published, and prints the commands that do it."""
+"""The commands `scan2qa publish`, which checks a release and prints how to publish it, and `scan2qa withhold`."""
 
 from __future__ import annotations
 
@@ -10,13 +10,16 @@ from typing import Final, NamedTuple
 
 import pyarrow.parquet as pq
 
-from flows.cli.output.console import console, print_json
+from flows.cli.output.console import console, count_of, print_json
 from flows.cli.output.tables import print_listing
+from flows.cli.score import scorable
+from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.files import sha256_of_file
 from pipeline.core.tables import ReleaseListing, sums_of
 from pipeline.release.history import candidate, newest_release
 from pipeline.release.metadata import CROISSANT_FILE
 from pipeline.release.terms import ALL_SAMPLES, NOT_STATED, TERMS_FILE
+from pipeline.release.withheld import withhold
 from pipeline.scoring.score import split_of
 
 _CARD: Final = "README.md"
@@ -103,3 +106,13 @@ def _is_as_released(path: Path, digest: str) -> bool:
         return sha256_of_file(path) == digest
     except OSError:
         return False
+
+
+def withhold_answers(name: str, release: Path, split: str | None, to: Path, answers: Path) -> None:
+    """Writes what may be published, and the answers. Raises ConfigError where something published tells an answer."""
+    scorable(name)
+    source = split_of(release, split)
+    n = withhold(BENCHMARKS[name], source.questions, release, to, answers)
+    console.print(f"{count_of(n, 'question')} without answers: {to}", soft_wrap=True)
+    console.print(f"Answers, not to be published: {answers}", soft_wrap=True)
+    print_json({"release": str(to), "answers": str(answers), "questions": n, "split": source.name})
