@@ -89,6 +89,7 @@ def _glossary(name: str) -> dict[str, str]:
     return entries
 
 
+@pytest.mark.slow
 def test_every_reason_in_the_code_has_words() -> None:
     reasons = _reasons()
     assert len(reasons) > 150  # the scan finds them

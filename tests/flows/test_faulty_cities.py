@@ -84,6 +84,7 @@ def test_doctor_says_all_of_it(scan2qa: Cli, tmp_path: Path) -> None:
     assert "sample_cities/sound:" not in said
 
 
+@pytest.mark.slow
 def test_a_build_says_all_of_it_and_builds_the_rest(scan2qa: Cli, tmp_path: Path) -> None:
     root = tmp_path / "root"
     told = all_spoilt(root)
@@ -100,6 +101,7 @@ def test_a_build_says_all_of_it_and_builds_the_rest(scan2qa: Cli, tmp_path: Path
     assert {row["city"] for row in rows} == {"sound", "spoilt"}
 
 
+@pytest.mark.slow
 def test_a_changed_object_rebuilds_its_city_and_the_build_says_which_tasks_changed(
     scan2qa: Cli, tmp_path: Path
 ) -> None:

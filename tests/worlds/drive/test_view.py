@@ -156,6 +156,7 @@ def test_every_picture_says_that_it_was_drawn(tmp_path: Path) -> None:
     assert (pictures[0][338:357, :190] == INK["red"]).all(2).sum() > 300, "letters"
 
 
+@pytest.mark.slow
 def test_lights_and_brakes_can_be_seen(tmp_path: Path) -> None:
     """Of the sample recording of CARLA: lamps and lights are in it."""
     write_drives(tmp_path)

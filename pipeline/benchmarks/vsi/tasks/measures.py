@@ -240,9 +240,7 @@ class ObjectSize(ArrayTask[ScanView]):
                 *_shown(view, category),
             ),
             facts=tuple(Fact(f"side_{i + 1}", names, sides[:, i], "m") for i in range(3)),
-            flags=np.array([f"{SAME_FACT}: size of {name}" for name in names.tolist()], dtype=object)
-            if view.rules.words == "strict"  # which alone asks it in two ways
-            else None,
+            flags=np.array([f"{SAME_FACT}: size of {name}" for name in names.tolist()], dtype=object),
             share=_usual_share(names, size_cm, words),
         )
 
