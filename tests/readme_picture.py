@@ -12,7 +12,7 @@ from flows.cli.output.console import console, errors
 from flows.orchestration.build import BuildRequest
 from flows.orchestration.folders import BUILDS, CORES
 
-PICTURE = Path(__file__).resolve().parents[1] / ".readme" / "build-vsi.svg"
+PICTURE = Path(__file__).resolve().parents[1] / "docs/pictures/build-vsi.svg"
 WIDTH = 80
 
 

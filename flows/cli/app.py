@@ -153,7 +153,7 @@ def stage(
     end(run_stage(asked, stage, chosen, dry_run=dry_run, explain=explain))
 
 
-fix_app = typer.Typer(no_args_is_help=True, help="Corrections of metadata that people made (docs/fixes.md).")
+fix_app = typer.Typer(no_args_is_help=True, help="Corrections of metadata that people made (docs/maintain/fixes.md).")
 app.add_typer(fix_app, name="fix")
 
 
@@ -250,7 +250,7 @@ def label(
     ] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=1, max=65535)] = 8766,
     propose: Annotated[
-        str | None, typer.Option(help="Address of a detector that proposes boxes (docs/captures.md).")
+        str | None, typer.Option(help="Address of a detector that proposes boxes (docs/build/labelling.md).")
     ] = None,
     model: Annotated[
         str | None, typer.Option(help="Model that proposes boxes; --propose is its OpenAI-compatible server.")
@@ -383,7 +383,7 @@ def video_offset(
     end(video_offset(video, log))
 
 
-vln_app = typer.Typer(no_args_is_help=True, help="Instructions to be carried out (docs/embodied.md).")
+vln_app = typer.Typer(no_args_is_help=True, help="Instructions to be carried out (docs/evaluate/instructions.md).")
 app.add_typer(vln_app, name="vln")
 
 

@@ -399,7 +399,7 @@ def panel(
     panel(build, out, url)
 
 
-frames_app = typer.Typer(no_args_is_help=True, help="The frames that answers are about (docs/scans.md).")
+frames_app = typer.Typer(no_args_is_help=True, help="The frames that answers are about (docs/evaluate/frames.md).")
 app.add_typer(frames_app, name="frames")
 
 Videos = Annotated[Path, typer.Argument(metavar="VIDEOS", help="Folder with the videos, such as outputs/vsi/videos.")]

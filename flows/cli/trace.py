@@ -117,7 +117,7 @@ def _paste(found: Trace, kept: SavedBuild) -> None:
     folder = Path(fixes.get("folder") or OWN_FIXES).resolve()
     taken = [entry.fix.id for entry in read_fixes([SHIPPED, *([folder] if folder.is_dir() else [])], FIXES)]
     file = folder / f"{found.read.dataset}.yaml"
-    hint = "target box, with the right box under set, corrects a box, category a category; docs/fixes.md has them all"
+    hint = "target: box with the right box under set, or category; docs/maintain/fixes.md lists all targets"
     console.print()
     print_wrapped(f"To correct the source, put one of these into {file} ({hint}):")
     console.print()

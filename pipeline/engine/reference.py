@@ -66,7 +66,7 @@ def _reasons(folder: Path) -> str:
         "# Why a candidate is not asked\n",
         "Each row of `rejected/` has one of these reasons, with what was measured and the limit it was held against.\n"
         "A reason that does not stand here is a [finding](findings.md) in the raw data. Each example is one that the\n"
-        "tests met; how to add one: [adding](../adding.md#a-reason-or-a-finding).\n",
+        "tests met; how to add one: [adding](../extend/reason.md).\n",
         "## All benchmarks\n",
         _words("reason", SHARED, shared, folder),
     ]
@@ -172,7 +172,7 @@ def _configuration(name: str, file: Path) -> str:
             f"Keys of `flows/builds/{name}.yaml`; each can be set on the command line: `--set KEY=VALUE`.\n",
             _table(("key", "type", "default", "is"), keys),
             "## A model\n",
-            "Wherever a key holds a *model*; what models there are, and their keys: [blind.md](../blind.md).\n",
+            "Wherever a key holds a *model*; which models there are: [blind filtering](../build/blind-filtering.md).\n",
             _table(("key", "type", "default", "is"), _keys(ModelSpec, {})),
             "## Rules\n",
             "The limits of each profile. `generate.profile` chooses, `--set generate.rules.LIMIT=VALUE` changes one.\n",

@@ -1,6 +1,6 @@
 """The neutral scene format: a folder with ``scene.json``, and the mesh, film, pictures and depth that it names.
 
-Anybody may write it (docs/captures.md); ``meta_schemas/scene-folder.schema.json`` is made from `SceneDocument`. What is
+Anybody may write it (docs/build/phone-captures.md). ``meta_schemas/scene-folder.schema.json`` is made from it. What is
 not known is null and never zero. Lengths are in ``unit``; places, directions and poses in the file's own frame, whose
 axes ``up`` and ``handedness`` tell (`Axes`).
 """

@@ -1,4 +1,4 @@
-"""The examples of docs/adding.md: copied into a copy of the project, entered in the registry, and run there."""
+"""The examples of docs/extend: copied into a copy of the project, entered in the registry, and run there."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def build_of(name: str, folder: Path, *settings: str) -> tuple[object, ...]:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_page_shows_each_example_as_it_is_run(kind: str) -> None:
-    page = (REPOSITORY / "docs" / "adding.md").read_text()
+    page = (REPOSITORY / "docs/extend" / f"{kind.replace('_', '-')}.md").read_text()
     shown = (*files_of(kind).values(), EXAMPLES / kind / ENTRIES)
     assert [path for path in shown if f"\n{path.read_text()}```\n" not in page] == []
 

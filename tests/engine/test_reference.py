@@ -137,7 +137,7 @@ def test_every_reason_and_finding_has_an_example() -> None:
     without = {(group, name) for group, names in _without().items() for name in names}
     wanted = {(group, name) for group, words in everything().items() for name in words}
     missing = [f"{group}: {name}" for group, name in sorted(wanted - examples - without)]
-    assert not missing, "python -m pytest -p tests.collecting TESTS_THAT_MEET_THEM; make docs (docs/adding.md)"
+    assert not missing, "python -m pytest -p tests.collecting TESTS_THAT_MEET_THEM; make docs (docs/extend/reason.md)"
     assert not examples - wanted, "leave them out of docs/reference/examples"
     assert not without - wanted
     assert not without & examples, "leave them out of without.yaml"

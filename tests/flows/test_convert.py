@@ -59,7 +59,7 @@ def test_what_was_tried_on_made_files_alone_says_so() -> None:
 
 
 def test_readers_docs_and_doctor_say_the_same_of_what_they_were_tried_on(scan2qa: Cli, tmp_path: Path) -> None:
-    told, docs = load_table("tried_on"), (Path(__file__).resolve().parents[2] / "docs/captures.md").read_text()
+    told, docs = load_table("tried_on"), (Path(__file__).resolve().parents[2] / "docs/build/converters.md").read_text()
     assert told.keys() == READERS.keys()
     assert [name for name, words in told.items() if f"| `{name}` | {words} |" not in docs] == []
     rows = {cells[1].strip(" `"): cells[-2] for line in docs.splitlines() if len(cells := line.split("|")) == 6}

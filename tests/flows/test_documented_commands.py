@@ -21,11 +21,11 @@ _BLOCK = re.compile(r"(?:    )+(?:\$ )?((?:scan2qa|make|python -m tests\.bench) 
 _INLINE = re.compile(r"`((?:scan2qa|make|python -m tests\.bench) [^`]+)`")
 SCAN2QA = typer.main.get_command(app)
 _PLACEHOLDER = "NAME"  # of a build
-_IN_EXAMPLES = {"tally", "toy", "generate.tasks=[object_taller]"}  # what docs/adding.md adds, and its own tests run
+_IN_EXAMPLES = {"tally", "toy", "generate.tasks=[object_taller]"}  # what docs/extend adds, and its own tests run
 
 
 def shown() -> Iterator[Any]:
-    for page in [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").glob("*.md"))]:
+    for page in [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").rglob("*.md"))]:
         for line in page.read_text(encoding="utf-8").replace("\\\n", " ").splitlines():
             block = _BLOCK.fullmatch(line)
             for command in [block[1]] if block else _INLINE.findall(line):

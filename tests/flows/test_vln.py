@@ -43,7 +43,7 @@ def test_a_flight_is_scored_and_its_trials_can_be_given_to_score(log: Path, tmp_
 
 
 def test_the_sample_flight_of_the_docs_earns_all(flights: Path) -> None:
-    docs = (REPOSITORY / "docs" / "embodied.md").read_text(encoding="utf-8")
+    docs = (REPOSITORY / "docs/evaluate/instructions.md").read_text(encoding="utf-8")
     (asked,) = re.findall(r"scan2qa vln check samples/flights/(.+)", docs)
     log, *options = asked.split()
     result = run(flights / log, *options, "--json")

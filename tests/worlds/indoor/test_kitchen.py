@@ -1,4 +1,4 @@
-"""The kitchen of 7-Scenes, end to end: converted, labelled by hand, built (docs/captures.md)."""
+"""The kitchen of 7-Scenes, end to end: converted, labelled by hand, built (docs/design/real-captures.md)."""
 
 from __future__ import annotations
 

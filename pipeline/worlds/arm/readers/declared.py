@@ -135,7 +135,7 @@ def undeclared_arm(columns: Mapping[str, FloatArray], findings: Findings) -> Arm
     if position is None:
         return None
     message = f"{len(names)} columns of the robot's state, of which nothing says what they are, nor in which unit"
-    findings.add(note("undeclared_columns", "arm", message, "declare them in arm.yaml, as docs/arms.md says"))
+    findings.add(note("undeclared_columns", "arm", message, "declare them in arm.yaml (docs/build/robot-arms.md)"))
     joints = tuple(Joint(name=name.removeprefix(STATE)) for name in names)
     return Arm(joints=joints, position=pack(position, JOINT_STEP))
 
@@ -213,7 +213,7 @@ def read_things(
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
         message = f"{where} is {str(first['input'])[:_SHOWN]!r}: {first['msg']}"
-        raise files.fault(path, "bad_things", message, "follow docs/arms.md") from error
+        raise files.fault(path, "bad_things", message, "follow docs/build/robot-arms.md") from error
     ids = [row.id for row in said.things]
     twice = sorted({name for name in ids if ids.count(name) > 1})
     if twice:

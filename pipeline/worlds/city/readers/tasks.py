@@ -65,7 +65,7 @@ REMEDIES: Final = {
     "duplicate_id": "give each an id of its own",
     "missing_photo": "put the pictures beside the file, and give their names",
     "no_target": "give the id of the thing that is asked about as target, or where it is as target_pose",
-    "not_an_object": "write each as an object of the keys that docs/city.md names",
+    "not_an_object": "write each as an object of the keys that docs/build/cities.md names",
     "pose_in_a_wall": "give a place in the open from which the answer is seen; is z above the ground?",
     "target_in_a_wall": "give the id of the thing as target, or mend target_pose; is this the map of these tasks?",
     "unknown_target": "give the id that the thing has on the map or in objects.geojson",
@@ -161,7 +161,7 @@ def _entries(files: SceneFiles, name: str, key: str, stated: bool, findings: Fin
     entries = value.get(key) if isinstance(value, dict) else value
     if not isinstance(entries, list):
         message = f"the JSON is neither a list nor an object with a list of {key}"
-        raise files.fault(path, "not_a_list", message, "see docs/city.md")
+        raise files.fault(path, "not_a_list", message, "see docs/build/cities.md")
     if not stated:
         message = f"{name}: its poses are metres about an origin that the city does not state, and were left out"
         findings.add(doubt("no_origin", name, message, "give origin in city.yaml", float(len(entries)), 0.0, key))

@@ -28,7 +28,7 @@ from pipeline.worlds.indoor.converters.texts import (
 
 FILE: Final = "metadata.json"
 PICTURES: Final = ("rgb", "rgbd", "EXR_RGBD/rgb", "images")
-NO_DEPTH: Final = "depth of Record3D (LZFSE) is not read: unpack it to depth/N.png for a mesh (docs/captures.md)"
+NO_DEPTH: Final = "depth of Record3D (LZFSE) is not read: unpack it to depth/N.png (docs/build/converters.md)"
 
 
 class Record3D:

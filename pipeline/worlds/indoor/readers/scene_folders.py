@@ -1,4 +1,4 @@
-"""Reader of the neutral scene format: one folder per scene with ``scene.json`` and what it names (docs/captures.md).
+"""Reader of the neutral scene format: a folder per scene with ``scene.json`` (docs/build/phone-captures.md).
 
 Whatever a scene lacks is left out of what is asked: without a mesh nothing is known to be seen, without a unit nothing
 is asked in metres, of labels that are not complete nothing is asked in profile `strict`. Labels are categories as they
@@ -71,7 +71,7 @@ LAYOUT: Final = Layout(
     tops=(("",),),
     is_scene=lambda folder: (folder / FILE).exists(),
     main_files=lambda name: (FILE,),
-    expected=f"a folder with one folder per scene, each with a {FILE} (docs/captures.md)",
+    expected=f"a folder with one folder per scene, each with a {FILE} (docs/build/phone-captures.md)",
 )
 
 

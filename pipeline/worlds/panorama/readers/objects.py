@@ -26,7 +26,7 @@ DISTANCE_MAX_M: Final = 10_000.0  # beyond it nothing in a street has a distance
 _MOST_BYTES: Final = 64 << 20
 _WHO_CHARS: Final = 60
 _REMEDIES: Final = {
-    "unusable_object": "see docs/panoramas.md for what an object has",
+    "unusable_object": "see docs/build/panoramas.md for what an object has",
     "duplicate_id": "give each an id of its own",
 }
 
