@@ -72,7 +72,7 @@ test-fast: $(DEV) ## run only the fast tests (about half a second or less each):
 browser: ## install the browser that the tests drive
 	@.ci/browser
 
-lint: $(DEV) ## rules, formatting, types and the direction of imports
+lint: docs ## rules, formatting, types, the direction of imports, and links and navigation of the documentation
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
@@ -97,8 +97,10 @@ bench: $(DEV) ## measure speed (the model layer apart, twelve minutes: python -m
 schemas: $(READY) ## write meta_schemas/*.schema.json from the shared models
 	$(BIN)/scan2qa schemas
 
-docs: $(READY) ## write docs/reference: reasons and findings with a picture each, columns, keys of configurations, licences of packages
+docs: $(DEV) ## build the documentation as a site in outputs/docs, with the generated reference (docs/reference)
 	$(BIN)/scan2qa reference
+	NO_MKDOCS_2_WARNING=1 DOCS_TITLE="$$($(BIN)/scan2qa --version)" $(BIN)/mkdocs build --strict --quiet
+	@echo "To read and search it: $(BIN)/python -m http.server --directory outputs/docs"
 
 COMPILE = uv pip compile --universal --python-version 3.11 --generate-hashes --quiet --custom-compile-command "make lock" $(ARGS)
 BUILDS := $(addprefix --extra ,scans flights places models review dask s3 setup)
