@@ -19,10 +19,22 @@ from typing import Any, Final, NamedTuple, Protocol, TypeVar
 import numpy as np
 
 from pipeline.benchmarks.embodied4c.columns import VALUE
-from pipeline.benchmarks.embodied4c.kinds import ACCEPTED, flag
-from pipeline.benchmarks.embodied4c.rules import ExamRules
+from pipeline.benchmarks.embodied4c.kinds import (
+    ACCEPTED,
+    CONDITIONS,
+    DOMAIN,
+    DRAWN,
+    MODALITY,
+    RGB,
+    SENSORS,
+    SETUP,
+    SETUPS,
+    flag,
+)
+from pipeline.benchmarks.embodied4c.rules import ExamRules, LogConditions
+from pipeline.core.errors import ConfigError
 from pipeline.core.identity import digest, rng_for
-from pipeline.core.schema import Finding, Rejection
+from pipeline.core.schema import AnyScene, Finding, Rejection
 from pipeline.core.templates import load_table, load_template
 from pipeline.questions.cases import Case
 from pipeline.questions.choices import stepped
@@ -126,6 +138,35 @@ SHAKEN: Final[dict[str, frozenset[str]]] = {
 def about_log(findings: Iterable[Finding]) -> list[Finding]:
     """The doubts about all of a log."""
     return [one for one in findings if one.severity == "doubt" and one.subject == LOG and one.stretches is None]
+
+
+def log_flags(
+    domain: str, scene: AnyScene, rules: ExamRules, drawable: bool, camera: str | None, setup: str | None = None
+) -> list[str]:
+    """What each question about a log carries.
+
+    Args:
+        domain: the embodiment.
+        scene: the log.
+        rules: with the conditions of logs.
+        drawable: whether a film can be drawn of it (stage `bev_video`) where none was taken.
+        camera: of its film; None: it has no name.
+        setup: the sensor setup that the log itself tells.
+
+    Raises ConfigError where its sensor setup is stated and is of another embodiment, or not the one that the log tells.
+    """
+    filmed = scene.video is not None
+    stated = rules.conditions.get(scene.id) or rules.conditions.get(scene.name) or LogConditions()
+    told = stated.model_dump() | {SETUP: stated.sensor_setup or setup}
+    if told[SETUP] not in (None, setup) and (setup is not None or told[SETUP] not in SETUPS[domain]):
+        known = f"it is of {setup}" if setup else f"it is {domain}, of which there are {', '.join(SETUPS[domain])}"
+        raise ConfigError(f"rules.conditions: {scene.id} cannot be of sensor setup {told[SETUP]!r}: {known}")
+    return [
+        flag(DOMAIN, domain),
+        *([flag(SENSORS, camera or "camera")] if filmed else []),
+        *(flag(name, told[name]) for name in CONDITIONS if told[name] is not None),
+        flag(MODALITY, RGB if filmed else DRAWN if drawable else "state"),
+    ]
 
 
 CUT_S: Final = 0.5  # videos begin at multiples of this (`VideoSpec.cut_s`)

@@ -11,6 +11,7 @@ from pipeline.benchmarks.benchmark import Card
 from pipeline.benchmarks.embodied4c.kinds import (
     ACCEPTED,
     CAPABILITY,
+    CONDITIONS,
     DOMAIN,
     MODALITY,
     SENSORS,
@@ -57,6 +58,7 @@ def _public(row: Mapping[str, Any]) -> dict[str, Any]:
         "from_s": row["from_s"],
         "until_s": row["until_s"],
         "sensors": of_flags(row["flags"], SENSORS),
+        **{name: next(iter(of_flags(row["flags"], name)), None) for name in CONDITIONS},
         "modality": modality,
         "video": video_file(row["scene"], row["until_s"], row["from_s"]) if modality in SHOWN else None,
     }

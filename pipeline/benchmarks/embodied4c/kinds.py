@@ -2,13 +2,15 @@
 
 The caption of the paper's figure 5 files the relative sub-capabilities under temporal; its text and its counts do not.
 
-Flags of a candidate carry what a question has beside its answer: embodiment, accepted forms, sensors.
+Flags of a candidate carry what a question has beside its answer: embodiment, accepted forms, sensors, conditions.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final
+from typing import Any, Final
+
+from pipeline.core.templates import load_table
 
 DRIVING, AERIAL, MANIPULATION = DOMAINS = ("driving", "aerial", "manipulation")
 SCORES_OF: Final = {DRIVING: "DS", AERIAL: "AS", MANIPULATION: "MS"}  # what table 2 calls S_b
@@ -22,6 +24,8 @@ SUBS: Final[dict[str, tuple[str, ...]]] = {
 CAPABILITY: Final[dict[str, str]] = {sub: name for name, subs in SUBS.items() for sub in subs} | {GEN: GEN, VLN: VLN}
 
 DOMAIN, ACCEPTED, SENSORS, MODALITY, SUB = ("domain", "accepted", "sensors", "modality", "sub-capability")
+SETUP, WEATHER, ILLUMINATION = CONDITIONS = ("sensor_setup", "weather", "illumination")
+SETUPS: Final[dict[str, dict[str, list[dict[str, Any]]]]] = load_table("embodied4c/sensor_setups")  # by embodiment
 RGB, DRAWN = SHOWN = ("RGB", "drawn")  # modalities that have a video
 _SEPARATOR: Final = ": "
 
@@ -29,11 +33,6 @@ _SEPARATOR: Final = ": "
 def flag(key: str, value: str) -> str:
     """One flag."""
     return f"{key}{_SEPARATOR}{value}"
-
-
-def modality(filmed: bool, drawable: bool) -> str:
-    """The flag of the modality: pictures of cameras, a film drawn of the log (stage `bev_video`), or neither."""
-    return flag(MODALITY, RGB if filmed else DRAWN if drawable else "state")
 
 
 def of_flags(flags: Iterable[str] | None, key: str) -> list[str]:

@@ -3,6 +3,8 @@
 Questions that people wrote are JSON lines: checked for form, asked at their log, scored like the rest. One object a
 line: ``log`` (a scene's id, or its name), ``sub_capability``, ``question``, ``answer``, and where wanted ``accepted``
 (other right answers), ``unit`` (then the answer is a number), ``from_s``, ``until_s``.
+
+The conditions of logs, which no log tells, stand in a YAML file: a log (a scene's id, or its name), and its conditions.
 """
 
 from __future__ import annotations
@@ -11,11 +13,13 @@ import json
 from pathlib import Path
 from typing import Annotated, Any, Final
 
+import yaml
 from pydantic import BeforeValidator, Field, FiniteFloat, ValidationError, model_validator
 
-from pipeline.benchmarks.embodied4c.kinds import GEN, SUBS
+from pipeline.benchmarks.embodied4c.kinds import GEN, SETUPS, SUBS
 from pipeline.core.schema import Degrees, Metres, Model, Ratio, Seconds, Share
 from pipeline.questions.choices import is_number
+from pipeline.reading.settings import strict_yaml
 from pipeline.worlds.flight.view import FlightRules
 
 ASKED: Final = frozenset({GEN, *(sub for subs in SUBS.values() for sub in subs)})
@@ -72,6 +76,31 @@ def read_written(path: Path) -> list[dict[str, Any]]:
 def _from_file(value: Any) -> Any:
     """Questions as they stand in a configuration, or the name of the file that they stand in."""
     return read_written(Path(value)) if isinstance(value, str) else value
+
+
+class LogConditions(Model):
+    """The conditions under which a log was taken (sections 3 and 7 of the paper)."""
+
+    sensor_setup: Text | None = Field(default=None, description="one of templates/tables/embodied4c/sensor_setups.yaml")
+    weather: Text | None = Field(default=None, description='"clear", "rain", "fog"')
+    illumination: Text | None = Field(default=None, description='"day", "dusk", "night"')
+
+    @model_validator(mode="after")
+    def _is_known(self) -> LogConditions:
+        known = [name for setups in SETUPS.values() for name in setups]
+        if self.sensor_setup is not None and self.sensor_setup not in known:
+            raise ValueError(f"sensor_setup {self.sensor_setup!r} is none of {', '.join(known)}")
+        return self
+
+
+def _conditions_from_file(value: Any) -> Any:
+    """Conditions as they stand in a configuration, or the name of the YAML file that they stand in."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return strict_yaml(Path(value).read_text(encoding="utf-8")) or {}
+    except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
+        raise ValueError(f"{value}: cannot be read: {error}") from error
 
 
 class ExamRules(FlightRules):
@@ -140,6 +169,9 @@ class ExamRules(FlightRules):
     far_per_log: int = Field(default=12, ge=0, description="domain-far questions that are drawn for a log")
     written: Annotated[tuple[WrittenExam, ...], BeforeValidator(_from_file)] = Field(
         default=(), description="questions that people wrote, or the name of a file of them, as JSON lines"
+    )
+    conditions: Annotated[dict[Text, LogConditions], BeforeValidator(_conditions_from_file)] = Field(
+        default={}, description="log -> sensor setup, weather and illumination, or the name of a YAML file of them"
     )
 
 

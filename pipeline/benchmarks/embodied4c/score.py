@@ -12,7 +12,7 @@ letter. A truth of 0 has no relative deviation: as in table 6, 0 earns 100 and a
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from functools import partial
 from typing import Any, Final, NamedTuple
@@ -21,7 +21,7 @@ import numpy as np
 from pydantic import Field
 
 from pipeline.benchmarks.embodied4c.columns import COLUMNS
-from pipeline.benchmarks.embodied4c.kinds import CAPABILITY, DOMAINS, GEN, SCORES_OF, SUBS, VLN
+from pipeline.benchmarks.embodied4c.kinds import CAPABILITY, CONDITIONS, DOMAINS, GEN, SCORES_OF, SUBS, VLN
 from pipeline.benchmarks.embodied4c.vln.specification import specifications
 from pipeline.core.arrays import FloatArray
 from pipeline.core.schema import Model
@@ -111,7 +111,17 @@ METRICS: Final = {
     MATCH: Metric("match (0-100)", 2, highest=100.0),
     NUMERIC: Metric("numbers alone (0-100)", 2, is_minor=True),
 }
-LOGGED: Final = ("domain", "sensors", "modality", "capability", "sub_capability", "unit", "from_s", "until_s")
+LOGGED: Final = (
+    "domain",
+    "sensors",
+    *CONDITIONS,
+    "modality",
+    "capability",
+    "sub_capability",
+    "unit",
+    "from_s",
+    "until_s",
+)
 TOTAL: Final = "E4C-S"
 
 
@@ -214,7 +224,7 @@ def _variation(answers: Sequence[Answer], metric: str, marks: FloatArray) -> str
 
 
 def figures(answers: Sequence[Answer]) -> list[Figure]:
-    """Per sub-benchmark capabilities (eq. 3), VQA (4), VLN (7), S_b (8); E4C-S (9); sub-capabilities; GEN.
+    """Per sub-benchmark capabilities (eq. 3), VQA (4), VLN (7), S_b (8); E4C-S (9); sub-capabilities; GEN; conditions.
 
     A mean of parts is told where all of its parts were measured: S_b needs all four capabilities and the VLN trials.
     """
@@ -244,11 +254,23 @@ def figures(answers: Sequence[Answer]) -> list[Figure]:
         if members and capability != VLN:
             rows.append(Figure(GEN if sub == GEN else f"{capability} {sub}", "sub-capability", members))
     asked = tuple(n for n, a in enumerate(answers) if a.question.question_type not in (VLN, GEN))
+    rows += _by_condition(answers, asked)
     if asked:
         rows.append(Figure("all questions but GEN", members=asked))
     if len(totals) == len(DOMAINS):
         rows.append(Figure(TOTAL, parts=tuple(totals)))
     return rows
+
+
+def _by_condition(answers: Sequence[Answer], asked: Sequence[int]) -> Iterator[Figure]:
+    """For each condition that some logs state one figure of each of its values, and one of the logs that do not."""
+    for condition in CONDITIONS:
+        under: dict[str, list[int]] = {}
+        for n in asked:
+            under.setdefault(str(answers[n].question.rest.get(condition) or "not stated"), []).append(n)
+        if set(under) - {"not stated"}:
+            title = condition.replace("_", " ")
+            yield from (Figure(f"{title}: {name}", title, tuple(own)) for name, own in sorted(under.items()))
 
 
 SCORE: Final = Score[ExamScoreSettings](

@@ -19,7 +19,7 @@ from pipeline.core.quantized_series import QuantizedSeries
 from pipeline.core.schema import Finding
 from pipeline.geometry.angles import matrices, rate, rotated
 from pipeline.questions.gate import Shown
-from pipeline.worlds.arm.facts import Episode, EpisodeScene
+from pipeline.worlds.arm.facts import ArmCamera, Episode, EpisodeScene
 
 GRIPPER: Final = "gripper"  # subject of findings about it
 RATE_WINDOW_S: Final = 0.2  # ours: joints are noisy to 1e-4, which is then 0.7 milliradians per second
@@ -149,12 +149,17 @@ class ArmView:
         pixel_cm = round(100 * self.pixel_m, 6)
         return replace(DRAWN, readable={**DRAWN.readable, "distance": pixel_cm, "way": pixel_cm, "speed": 2 * pixel_cm})
 
+    @property
+    def camera(self) -> ArmCamera | None:
+        """The camera of the film."""
+        return next((one for one in self.facts.cameras if one.pictures), None)
+
     def pictured(self, place_m: FloatArray, around_m: float = 0.0) -> FloatArray:
         """Whether the camera of the film has places (n, 3) in its picture: (n,), 1 or 0; NaN where it is not known.
 
         ``around_m``: with so much around them.
         """
-        camera = next((one for one in self.facts.cameras if one.pictures), None)
+        camera = self.camera
         lens = camera and (camera.place_m, camera.world_from_camera, camera.focal_px, camera.centre_px, camera.width)
         if self.scene.video is None or camera is None or lens is None or None in lens or camera.moves is not False:
             return np.where(self.scene.video is None, np.ones(len(place_m)), np.nan)

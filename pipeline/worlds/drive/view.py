@@ -144,7 +144,7 @@ class DriveView:
         ahead, left = self.relative_m[actor, index][:2].tolist()
         if self.scene.video is None:
             return float(abs(ahead) <= MAP_M[0] and abs(left) <= MAP_M[1])
-        shot = self._camera
+        shot = self.camera
         if shot is None or shot.place_m is None or shot.ego_from_camera is None:
             return None
         up = float(self.place_m[actor, index, 2] - self.ego_m[index, 2])
@@ -167,7 +167,7 @@ class DriveView:
     def _in_film(self, index: int) -> tuple[FloatArray, FloatArray]:
         size = np.full(len(self.ids), np.nan)
         hidden = size.copy()
-        shot = self._camera
+        shot = self.camera
         if self.scene.video is None or shot is None or shot.place_m is None or shot.ego_from_camera is None:
             return size, hidden
         corners = turned_about_z(_CORNERS * self.size_m[:, None], self.yaw_deg[:, index, None])
@@ -189,7 +189,7 @@ class DriveView:
         return size, hidden
 
     @cached_property
-    def _camera(self) -> DriveCamera | None:
+    def camera(self) -> DriveCamera | None:
         """The camera of the film."""
         path = self.scene.video.path if self.scene.video is not None else ""
         named = (one for one in self.facts.cameras if one.name in path or one.name == self.facts.labelled_in)

@@ -131,6 +131,7 @@ def test_vln_trials_are_rows_of_answers(tmp_path: Path) -> None:
     """VQA needs all four capabilities; VLN counts what was not tried as 0, and another embodiment not at all."""
     subs = ("CL", "DT", "M/T", "MD")
     rows = [question(n, sub, "5", value=5.0, unit="m", capability=CAPABILITY[sub]) for n, sub in enumerate(subs)]
+    rows[0] |= {"weather": "fog"}
     rows.append(question(9, GEN, "birdie", capability=GEN))
     found = score(tmp_path, rows, {**dict.fromkeys(range(4), "5"), 9: "eagle", "D1.1": 100, "D4.2": 60, "D3.1": "-3"})
     told = values(found)
@@ -138,6 +139,8 @@ def test_vln_trials_are_rows_of_answers(tmp_path: Path) -> None:
     assert told["driving VLN"] == pytest.approx(160 / 16)
     assert told["DS"] == pytest.approx(55)
     assert told[GEN] == 0.0
+    members = {row.figure.name: row.figure.members for row in found.rows if row.figure.section == "weather"}
+    assert members == {"weather: fog": (0,), "weather: not stated": (1, 2, 3)}
     assert "E4C-S" not in told
     assert "AS" not in told
     assert found.found["bad_trial"] == ["D3.1"]

@@ -12,11 +12,14 @@ import pytest
 from pydantic import ValidationError
 
 from pipeline.benchmarks.embodied4c.benchmark import EMBODIED4C, exam
+from pipeline.benchmarks.embodied4c.case import log_flags
 from pipeline.benchmarks.embodied4c.columns import COLUMNS
+from pipeline.benchmarks.embodied4c.kinds import SETUPS
 from pipeline.benchmarks.embodied4c.rules import ExamRules
 from pipeline.benchmarks.embodied4c.score import SCORE, ExamScoreSettings
 from pipeline.benchmarks.embodied4c.tasks import EXAM_TASKS, bank
-from pipeline.core.schema import AnyScene
+from pipeline.core.errors import ConfigError
+from pipeline.core.schema import AnyScene, Video
 from pipeline.core.tables import asked_in
 from pipeline.metrics.number_words import normalised
 from pipeline.questions.selection import select
@@ -94,6 +97,34 @@ def test_questions_of_ones_own_are_asked_and_gold_earns_all(drive: AnyScene, tmp
     found = scored(SCORE, file, [gold], ExamScoreSettings(tolerance=0.01))
     assert [row for row in found.table().to_pylist() if row["match"] != 100] == []
     assert {"driving VQA", "GEN", "PHY M/P"} <= {row.figure.name for row in found.rows}
+
+
+def test_conditions_of_logs_are_columns(drive: AnyScene, tmp_path: Path) -> None:
+    """A film's camera alone is a sensor; a setup is one of the paper's 13, and of the log's own embodiment."""
+    assert [len(own) for own in SETUPS.values()] == [5, 5, 3]
+    file = tmp_path / "conditions.yaml"
+    file.write_text(f"{drive.id}: {{sensor_setup: SUV, weather: rain}}\nother: {{weather: fog}}\n", encoding="utf-8")
+    rows = COLUMNS.table(asked(drive, conditions=str(file), far_per_log=1), ()).to_pylist()
+    told = {(r["sensor_setup"], r["weather"], r["illumination"], *r["sensors"], r["modality"]) for r in rows}
+    assert told == {("SUV", "rain", None, "drawn")}
+    filmed = drive.model_copy(update={"video": Video(path="front/1.jpg")})
+    assert exam(filmed, ExamRules()).flags == ["domain: driving", "sensors: camera", "modality: RGB"]
+    arm = ExamRules.model_validate({"conditions": {drive.name: {"sensor_setup": "UR5"}}})
+    with pytest.raises(ConfigError, match="cannot be of sensor setup 'UR5': it is driving"):
+        exam(drive, arm)
+    with pytest.raises(ConfigError, match="'UR5': it is of Sawyer"):
+        log_flags("manipulation", drive, arm, True, None, "Sawyer")
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [("a: {sensor_setup: lorry}", "is none of sports"), ("a: {b: 1}", "Extra"), ("[", "cannot be read"), ("3", "dict")],
+)
+def test_conditions_of_logs_are_refused(text: str, why: str, tmp_path: Path) -> None:
+    file = tmp_path / "conditions.yaml"
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(ValidationError, match=why):
+        ExamRules.model_validate({"conditions": str(file)})
 
 
 @pytest.mark.parametrize(

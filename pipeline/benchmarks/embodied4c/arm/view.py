@@ -8,8 +8,8 @@ from typing import Final
 
 import numpy as np
 
-from pipeline.benchmarks.embodied4c.case import ExamCase, ToldFacts, about_log, part, pose
-from pipeline.benchmarks.embodied4c.kinds import DOMAIN, MANIPULATION, SENSORS, flag, modality
+from pipeline.benchmarks.embodied4c.case import ExamCase, ToldFacts, about_log, log_flags, part, pose
+from pipeline.benchmarks.embodied4c.kinds import MANIPULATION, SETUPS
 from pipeline.benchmarks.embodied4c.rules import ExamRules
 from pipeline.core.arrays import FloatArray
 from pipeline.core.identity import digest
@@ -40,8 +40,10 @@ class ArmExam(ArmView):
         super().__init__(scene)
         self.rules, self.told = rules, ToldFacts()
         self.log_doubts = about_log(scene.findings)
-        self.flags = [flag(DOMAIN, MANIPULATION), *(flag(SENSORS, camera.name) for camera in self.facts.cameras)]
-        self.flags.append(modality(scene.video is not None, self.drawable))
+        model = self.facts.arm.model if self.facts.arm is not None else None
+        setup = model if model in SETUPS[MANIPULATION] else None
+        camera = self.camera.name if self.camera is not None else None
+        self.flags = log_flags(MANIPULATION, scene, rules, self.drawable, camera, setup)
         last = float(self.times_s[-1]) if len(self.times_s) else 0.0
         wanted = np.arange(rules.arm_past_s, last - STEP_S / 2 + 1e-6, STEP_S)
         most = round(rules.exam_moments_max * times_held(last))

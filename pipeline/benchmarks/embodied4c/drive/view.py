@@ -10,8 +10,8 @@ from typing import Any, Final
 import numpy as np
 import shapely
 
-from pipeline.benchmarks.embodied4c.case import ToldFacts, about_log
-from pipeline.benchmarks.embodied4c.kinds import DOMAIN, DRIVING, SENSORS, flag, modality
+from pipeline.benchmarks.embodied4c.case import ToldFacts, about_log, log_flags
+from pipeline.benchmarks.embodied4c.kinds import DRIVING
 from pipeline.benchmarks.embodied4c.rules import ExamRules
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.core.quantized_series import QuantizedSeries
@@ -42,11 +42,8 @@ class DriveExam(DriveView):
     def __init__(self, scene: DriveScene, rules: ExamRules) -> None:
         super().__init__(scene)
         self.rules, self.told = rules, ToldFacts()
-        self.flags = [
-            flag(DOMAIN, DRIVING),
-            *(flag(SENSORS, camera.name) for camera in self.facts.cameras),
-            modality(scene.video is not None, self.drawable),
-        ]
+        camera = self.camera.name if self.camera is not None else None
+        self.flags = log_flags(DRIVING, scene, rules, self.drawable, camera)
         self.log_doubts = about_log(scene.findings)
         self.refs: dict[int, list[Any]] = {}  # by moment: things that can be spoken of, once they were looked for
         self.moments = self._moments()

@@ -9,8 +9,8 @@ from typing import Final
 
 import numpy as np
 
-from pipeline.benchmarks.embodied4c.case import WORDINGS, ExamCase, ToldFacts, about_log, pose
-from pipeline.benchmarks.embodied4c.kinds import AERIAL, DOMAIN, flag, modality
+from pipeline.benchmarks.embodied4c.case import WORDINGS, ExamCase, ToldFacts, about_log, log_flags, pose
+from pipeline.benchmarks.embodied4c.kinds import AERIAL
 from pipeline.benchmarks.embodied4c.rules import ExamRules
 from pipeline.core.arrays import FloatArray
 from pipeline.core.schema import Rejection
@@ -42,7 +42,7 @@ class FlightExam:
         self.scene, self.rules, self.told = scene, rules, ToldFacts()
         self.flight: FlightView[ExamRules] = FlightView(scene, rules)
         self.log_doubts = about_log(scene.findings)
-        self.flags = [flag(DOMAIN, AERIAL), modality(scene.video is not None, scene.facts.drawable)]
+        self.flags = log_flags(AERIAL, scene, rules, scene.facts.drawable, "camera of the drone")
         known = [
             (second, index)
             for second, index in self.flight.moments
