@@ -17,15 +17,24 @@ from pipeline.core.files import translate_os_errors
 
 ROW_GROUP: Final = 10_000
 _PARQUET: Final[dict[str, Any]] = {"compression": "zstd", "write_page_index": True, "store_schema": True}
+_PASSED_ON: Final[dict[str, Any]] = {"compression": "snappy", "write_statistics": False, "store_schema": True}
 
 
-def table_bytes(table: pa.Table, level: int = 3, metadata: dict[str, str] | None = None) -> bytes:
-    """A table as Parquet: zstd, row groups of 10,000, page index; the same bytes for the same table."""
+def table_bytes(table: pa.Table, level: int | None = None, metadata: dict[str, str] | None = None) -> bytes:
+    """A table as Parquet with row groups of 10,000; the same bytes for the same table.
+
+    Args:
+        table: all rows.
+        level: of zstd, of tables that are released, which have a page index; None: of tables that stages pass on, with
+            snappy, as zstd takes three times as long to write and read the small columns of a scene.
+        metadata: of the schema.
+    """
     if metadata:
         table = table.replace_schema_metadata(metadata)
     sink = pa.BufferOutputStream()
     # Without rows there is no row group: datasets cannot read one of none.
-    with pq.ParquetWriter(sink, table.schema, compression_level=level, **_PARQUET) as writer:
+    options = _PASSED_ON if level is None else _PARQUET | {"compression_level": level}
+    with pq.ParquetWriter(sink, table.schema, **options) as writer:
         if table.num_rows:
             writer.write_table(table, row_group_size=ROW_GROUP)
     return bytes(sink.getvalue())
@@ -119,6 +128,6 @@ class TableFile:
         """Called by Arrow; `finish` closes the file."""
 
 
-def read_table(raw: bytes) -> pa.Table:
-    """The table of `table_bytes`; `pyarrow.parquet.read_table` would import pandas."""
-    return pq.ParquetFile(pa.BufferReader(raw)).read(use_threads=False)
+def read_table(raw: bytes, columns: list[str] | None = None) -> pa.Table:
+    """The table of `table_bytes`, or some of its columns; `pyarrow.parquet.read_table` would import pandas."""
+    return pq.ParquetFile(pa.BufferReader(raw)).read(columns, use_threads=False)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import base64
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
+from itertools import chain
 from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from pipeline.drawing.fonts import shortened, width_of
+from pipeline.drawing.fonts import fits, shortened, width_of
 
 TEXT: Final = 13  # units of a letter's height
 LINE: Final = 17
@@ -164,10 +165,10 @@ class Canvas:
         x, y = _pair(at)
         more = f' text-anchor="{anchor}"' if anchor != "start" else ""
         more += f' font-size="{size}"' if size != TEXT else ""
-        wide = width_of(words, size, kind in _BOLD)
-        if (
-            held or wide > _LONG * self.width
-        ) and kind != MONO:  # pages are read with other fonts, in which it would not fit
+        bold = kind in _BOLD
+        # Pages are read with other fonts, in which it would not fit.
+        if kind != MONO and (held or not fits(words, size, _LONG * self.width, bold)):
+            wide = width_of(words, size, bold)
             more += f' textLength="{wide:.1f}" lengthAdjust="spacingAndGlyphs"'
         self._labels.append(f'<text class="{kind}" x="{x}" y="{y}"{more}>{escape(words)}</text>')
 
@@ -176,14 +177,10 @@ class Canvas:
         x, y = (float(value) for value in np.asarray(at, dtype=np.float64))
         words = shortened(words, size, self.width - 4 * _PAD, bold=True)
         half, tall = width_of(words, size, bold=True) / 2 + _PAD, size * 0.75
-        places = []
-        for step in range(_TRIED):
-            up, aside = away + step * LINE, away + half + step * LINE
-            places += [(x, y - up), (x, y + up + tall), (x + aside, y + tall / 2), (x - aside, y + tall / 2)]
-            places += [(x + aside, y - up), (x - aside, y - up), (x + aside, y + up + tall), (x - aside, y + up + tall)]
-        boxes = [self._within(middle, baseline, half, tall) for middle, baseline in places]
-        free = [box for box in boxes if not any(box.meets(other) for other in self._taken)]
-        box = (free or boxes)[0]
+        boxes = (self._within(*place, half, tall) for place in _beside(x, y, away, half, tall))
+        first = next(boxes)
+        free = (box for box in chain([first], boxes) if not any(box.meets(other) for other in self._taken))
+        box = next(free, first)
         self._taken.append(box)
         at_edge = min(box.left, self.width - box.right) < _WIDER * half
         self.text(kind, ((box.left + box.right) / 2, box.bottom - _PAD), words, "middle", size, at_edge)
@@ -212,6 +209,14 @@ class Canvas:
         x = min(max(middle, half + _PAD), max(self.width - half - _PAD, half + _PAD))
         y = min(max(baseline, tall + 2 * _PAD), self.height - 2 * _PAD)
         return CanvasBox(x - half, y - tall - _PAD, x + half, y + _PAD)
+
+
+def _beside(x: float, y: float, away: float, half: float, tall: float) -> Iterator[tuple[float, float]]:
+    """Where the baseline of a label may have its middle, the best place first."""
+    for step in range(_TRIED):
+        up, aside = away + step * LINE, away + half + step * LINE
+        yield from ((x, y - up), (x, y + up + tall), (x + aside, y + tall / 2), (x - aside, y + tall / 2))
+        yield from ((x + aside, y - up), (x - aside, y - up), (x + aside, y + up + tall), (x - aside, y + up + tall))
 
 
 def _whole(part: str | CanvasPhoto | Placed) -> str:

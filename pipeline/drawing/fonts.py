@@ -11,6 +11,7 @@ from PIL import ImageFont
 FAMILY: Final = fontpkg_noto_sans.FAMILY
 _FILE: Final = "files/NotoSans[wdth,wght].ttf"
 _BOLD: Final = 1.08  # a bold letter is about so many times as wide
+_SHAPED: Final = 1.1
 
 
 def font_file() -> str:
@@ -30,12 +31,21 @@ def width_of(text: str, size: int, bold: bool = False) -> float:
     return float(font(size).getlength(text)) * (_BOLD if bold else 1.0)
 
 
+def fits(text: str, size: int, most: float, bold: bool = False) -> bool:
+    """Whether a text is no wider than ``most``; measured as a whole only where its letters do not tell.
+
+    Shaping a text takes a third of a millisecond, and moves its letters by less than a tenth of their widths.
+    """
+    letters = sum(width_of(letter, size) for letter in text) * (_BOLD if bold else 1.0)
+    return letters * _SHAPED <= most or width_of(text, size, bold) <= most
+
+
 def lines_of(text: str, size: int, most: float) -> list[str]:
     """A text in lines that are no wider than ``most``; a word that is wider has one of its own, cut off."""
     lines = [""]
     for word in text.split():
         longer = f"{lines[-1]} {word}".strip()
-        if lines[-1] and width_of(longer, size) > most:
+        if lines[-1] and not fits(longer, size, most):
             lines.append(shortened(word, size, most))
         else:
             lines[-1] = longer if lines[-1] else shortened(word, size, most)
@@ -44,7 +54,7 @@ def lines_of(text: str, size: int, most: float) -> list[str]:
 
 def shortened(text: str, size: int, most: float, bold: bool = False) -> str:
     """A text, cut off where it is wider than ``most``."""
-    if width_of(text, size, bold) <= most:
+    if fits(text, size, most, bold):
         return text
-    kept = next((n for n in range(len(text) - 1, 0, -1) if width_of(f"{text[:n]}…", size, bold) <= most), 1)
+    kept = next((n for n in range(len(text) - 1, 0, -1) if fits(f"{text[:n]}…", size, most, bold)), 1)
     return f"{text[:kept]}…"

@@ -12,7 +12,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -27,10 +27,6 @@ from pipeline.questions.balance import CLASSES_MAX, TOO_COMMON, UNBALANCED, Bala
 from pipeline.questions.choices import LETTERS, balanced_letters, draw_options, lettered, numeric_choices, order_options
 from pipeline.questions.gate import MOST, TOO_FINE
 from pipeline.questions.task import Choice, FreeText, Number, Task
-
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 THINNED: Final = "thinned"
 OVER_CAP: Final = "over_cap"
@@ -110,21 +106,50 @@ def select(
     chosen = choose(candidates, tasks, cap, shares, most=most, as_released=as_released, weighed=balance.weights)
     asked = chosen.asked
     classes = zip(asked["task"].tolist(), asked["guess"].tolist(), strict=True)
-    limit = [balance.limits.get(task, {}).get(guess, 1.0) for task, guess in classes]
-    asked = asked.assign(limit=limit, lot=chosen.lots())
-    common = asked["lot"] >= asked["limit"]
-    kept = asked[asked["kept"] & ~common].sort_values(["task", "id"])
-    questions = _questions(candidates.take(pa.array(kept.index)), tasks, as_released=as_released)
-    rejected = [
-        candidates.filter(pc.is_valid(candidates["reason"])).select(REJECTIONS.names),
-        _refused(candidates, asked[asked["place"] > asked["cap"]], OVER_CAP, ("place", "cap"), "place"),
-        _refused(candidates, _beyond(asked, "shared", SHARED_MAX), SHARES, ("shared", "limit"), "objects"),
-        _refused(candidates, _beyond(asked, "told", TOLD_MAX), SAME_FACT, ("told", "limit"), "questions"),
-        _refused(candidates, asked[common], TOO_COMMON, ("lot", "limit"), "share"),
-        _refused(candidates, chosen.thinned, THINNED, ("lot", "share"), "share"),
-    ]
-    ordered = pa.concat_tables(rejected).sort_by([("task", "ascending"), ("id", "ascending")])
+    asked |= {"allowed": np.array([balance.limits.get(task, {}).get(guess, 1.0) for task, guess in classes], float)}
+    asked |= {"lot": chosen.lots(str(candidates["scene"][0]) if len(candidates) else "")}
+    common = asked["lot"] >= asked["allowed"]
+    kept = _ordered(_where(asked, asked["kept"] & ~common), "task", "id")
+    questions = _questions(candidates.take(pa.array(kept["row"])), tasks, as_released=as_released)
+    asked |= {"told_max": np.full(len(common), TOLD_MAX), "shared_max": np.full(len(common), SHARED_MAX)}
+    beyond = {
+        (OVER_CAP, "place"): (asked, asked["place"] > asked["cap"], "place", "cap"),
+        (SHARES, "objects"): (asked, asked["shared"] > SHARED_MAX, "shared", "shared_max"),
+        (SAME_FACT, "questions"): (asked, asked["told"] > TOLD_MAX, "told", "told_max"),
+        (TOO_COMMON, "share"): (asked, common, "lot", "allowed"),
+        (THINNED, "share"): (chosen.thinned, np.ones(len(chosen.thinned["row"]), bool), "lot", "share"),
+    }
+    rejected = pa.concat_tables([_refused_before(candidates), _refused(candidates, beyond)])
+    ordered = rejected.sort_by([("task", "ascending"), ("id", "ascending")])
     return pa.concat_tables([questions, ordered], promote_options="default").select(SELECTED.names)
+
+
+Columns = dict[str, np.ndarray]  # of some candidates; ``row`` is where they stand among all
+
+
+def _where(columns: Columns, rows: np.ndarray) -> Columns:
+    """Some of the candidates, by a mask or by their places."""
+    return {name: values[rows] for name, values in columns.items()}
+
+
+def _ordered(columns: Columns, *keys: str) -> Columns:
+    return _where(columns, np.lexsort([columns[key] for key in reversed(keys)]))
+
+
+def _places(*keys: np.ndarray) -> IntArray:
+    """The place of each row (n,) among those that have the same keys, from 0."""
+    order = np.lexsort(keys)
+    first = np.ones(len(order), dtype=bool)
+    first[1:] = np.any([key[order][1:] != key[order][:-1] for key in keys], axis=0)
+    starts = np.flatnonzero(first)
+    places = np.empty(len(order), dtype=np.intp)
+    places[order] = np.arange(len(order)) - np.repeat(starts, np.diff(np.append(starts, len(order))))
+    return places
+
+
+def _codes(texts: np.ndarray) -> IntArray:
+    """A number (n,) for each different text."""
+    return np.asarray(pa.array(texts, pa.string()).dictionary_encode().indices.to_numpy(), dtype=np.intp)
 
 
 @dataclass(frozen=True)
@@ -132,19 +157,19 @@ class Chosen:
     """What is asked of one scene, before the balance over all.
 
     Attributes:
-        asked: all that could be asked, by rows of the candidates; ``kept`` says whether it is, ``guess`` its class.
+        asked: all that could be asked, in the order in which it goes; ``kept`` says whether it is, ``guess`` its class.
         thinned: what a lot took out before.
     """
 
-    asked: pd.DataFrame
-    thinned: pd.DataFrame
+    asked: Columns
+    thinned: Columns
 
-    def _counted(self) -> pd.Series[bool]:
-        return ~self.asked["held"] & self.asked["found"]
+    def _counted(self) -> BoolArray:
+        return np.asarray(~self.asked["held"] & self.asked["found"])
 
     def tallies(self, scene: str) -> dict[str, ClassTally]:
         """Candidates of each class, and how many are asked, by task."""
-        own = self.asked[self._counted()]
+        own = _where(self.asked, self._counted())
         classes: dict[str, dict[str, int]] = defaultdict(dict)
         counted = Counter(zip(own["task"].tolist(), own["guess"].tolist(), strict=True))
         for (task, guess), n in sorted(counted.items()):
@@ -153,14 +178,14 @@ class Chosen:
         reach = Counter(own["task"][own["kept"]].tolist())
         return {task: ClassTally(scene, found, reach[task]) for task, found in classes.items()}
 
-    def lots(self) -> pd.Series[float]:
-        """By rows: the lot of each question's place in its class, by which it may be too frequent."""
-        import pandas as pd
-
-        own = self.asked[self._counted() & self.asked["kept"]]
-        place = own.groupby(["task", "guess"]).cumcount()
-        of = zip(own["scene"].tolist(), own["task"].tolist(), own["guess"].tolist(), place.tolist(), strict=True)
-        return pd.Series([lot_of(*identity) for identity in of], own.index, float)
+    def lots(self, scene: str) -> FloatArray:
+        """The lot (n,) of each question's place in its class, by which it may be too frequent; NaN: it has none."""
+        rows = np.flatnonzero(self._counted() & self.asked["kept"])
+        lots, own = np.full(len(self.asked["row"]), np.nan), _where(self.asked, rows)
+        place = _places(_codes(own["task"]), _codes(own["guess"]))
+        of = zip(own["task"].tolist(), own["guess"].tolist(), place.tolist(), strict=True)
+        lots[rows] = [lot_of(scene, *identity) for identity in of]
+        return lots
 
 
 def choose(
@@ -174,117 +199,119 @@ def choose(
     weighed: Classes | None = None,
 ) -> Chosen:
     """What of one scene's candidates is asked; see `select`."""
-    frame = candidates.select(["id", "scene", "task", "answer", "reason", "share"]).to_pandas()
-    frame["found"] = ~_written(candidates)
-    frame["held"] = unchecked_in(candidates).to_numpy()
-    rare = frame[frame["share"] < 1]
-    frame["lot"] = 0.0
-    frame.loc[rare.index, "lot"] = [rng_for(number, THINNED).random() for number in rare["id"].tolist()]
-    thinned = frame[frame["reason"].isna() & (frame["lot"] >= frame["share"])]
-    asked = frame[frame["reason"].isna()].drop(index=thinned.index).sort_values(["found", "id"])
-    asked["guess"], asked["start"], asked["weight"] = asked["answer"], 0.0, 1.0
-    if not as_released:
-        _classify(asked, candidates, tasks, weighed or {})
-    rank = asked.groupby(["task", "held", "found", "guess"], sort=False).cumcount()
-    asked["turn"] = (rank + asked["start"]) / asked["weight"]
+    able = np.flatnonzero(candidates["reason"].is_null().to_numpy())
+    own = candidates.select(["id", "task", "answer", "share"]).take(pa.array(able))
+    columns: Columns = {"row": able} | {name: own[name].to_numpy() for name in own.column_names}
+    columns["share"] = columns["share"].astype(float)
+    columns |= {"found": ~_written(candidates)[able], "held": unchecked_in(candidates).to_numpy()[able]}
+    rare = np.flatnonzero(columns["share"] < 1)
+    columns["lot"] = np.zeros(len(able))
+    columns["lot"][rare] = [rng_for(number, THINNED).random() for number in columns["id"][rare].tolist()]
+    is_thinned = columns["lot"] >= columns["share"]
+    asked = _ordered(_where(columns, ~is_thinned), "found", "id")
+    asked |= _classified(asked, candidates, tasks, None if as_released else weighed or {})
+    rank = _places(asked["class"], asked["held"], asked["found"])
+    asked |= {"turn": (rank + asked["start"]) / asked["weight"], "shared": np.zeros(len(rank), dtype=np.intp)}
     caps = caps_of(tasks, cap, shares or {}, most, times_held(ends_at(candidates)))
-    asked["turn"], asked["shared"] = (asked["turn"], 0) if as_released else _spread(asked, candidates, tasks, caps)
-    asked = asked.sort_values(["found", "turn", "id"])
+    if not as_released:
+        _spread(asked, candidates, tasks, caps)
+    asked["cap"] = np.array([caps[name] for name in asked["task"].tolist()], dtype=np.intp)
+    asked = _ordered(asked, "found", "turn", "id")
     apart = asked["shared"] <= SHARED_MAX
-    told = _times_told(asked[apart & ~asked["held"] & (not as_released)], _facts(candidates), caps)
-    asked["told"] = told.reindex(asked.index, fill_value=1).astype("int64")
-    apart &= asked["told"] <= TOLD_MAX
-    asked["place"] = asked[apart].groupby(["task", "held"], sort=False).cumcount() + 1
-    asked["cap"] = asked["task"].map(caps).astype("int64")
+    asked["told"] = np.ones(len(apart), dtype=np.intp)
+    if not as_released:
+        _tell(asked, np.flatnonzero(apart & ~asked["held"]), _facts(candidates))
+    placed = np.flatnonzero(apart & (asked["told"] <= TOLD_MAX))
+    asked["place"] = np.full(len(apart), np.nan)
+    asked["place"][placed] = 1 + _places(_codes(asked["task"][placed]), asked["held"][placed])
     asked["kept"] = asked["place"] <= asked["cap"]
-    return Chosen(asked, thinned)
+    return Chosen(asked, _where(columns, is_thinned))
 
 
-def _classify(asked: pd.DataFrame, candidates: pa.Table, tasks: Mapping[str, Task[Any]], weighed: Classes) -> None:
-    """Enters of each askable candidate its class (`Task.guess_classes`), and the start and weight of that."""
-    guess, of, operands = asked["answer"].to_numpy(object), asked["task"].to_numpy(str), candidates["operands"]
-    rows = asked.index.to_numpy()
-    for name in np.unique(of):
-        own = of == name
-        lists = operands.take(pa.array(rows[own])).combine_chunks()
+def _classified(
+    asked: Columns, candidates: pa.Table, tasks: Mapping[str, Task[Any]], weighed: Classes | None
+) -> Columns:
+    """Of each askable candidate its class (`Task.guess_classes`), and the start and weight of that.
+
+    Without weights the class is the answer, and all start alike.
+    """
+    guess, of, operands = asked["answer"].copy(), asked["task"], candidates["operands"]
+    names = sorted(set(of.tolist()))
+    number = np.searchsorted(np.array(names, dtype=str), of.astype(str)) if names else np.empty(0, dtype=np.intp)
+    for task, name in enumerate(names if weighed is not None else ()):
+        own = number == task
+        lists = operands.take(pa.array(asked["row"][own])).combine_chunks()
         guess[own] = tasks[name].guess_classes(lists, guess[own])
-    classes = list(zip(of.tolist(), guess.tolist(), strict=True))
-    start = {key: drawn(str(candidates["scene"][0]), *key) for key in set(classes)}
-    asked["guess"] = guess
-    asked["start"] = [start[key] for key in classes]
-    asked["weight"] = [weighed.get(task, {}).get(name, 1.0) for task, name in classes]
-
-
-def _beyond(asked: pd.DataFrame, column: str, limit: int) -> pd.DataFrame:
-    """The candidates of which a number is beyond its limit, with the limit."""
-    return asked[asked[column] > limit].assign(limit=limit)
+    of_guess = _codes(guess)
+    _, first, which = np.unique(
+        number * (of_guess.max(initial=0) + 1) + of_guess, return_index=True, return_inverse=True
+    )
+    start, weight = np.zeros(len(first)), np.ones(len(first))
+    if weighed is not None and len(first):
+        scene = str(candidates["scene"][0])
+        classes = list(zip(of[first].tolist(), guess[first].tolist(), strict=True))
+        start[:] = [drawn(scene, *key) for key in classes]
+        weight[:] = [weighed.get(task, {}).get(name, 1.0) for task, name in classes]
+    return {"guess": guess, "class": which, "start": start[which], "weight": weight[which]}
 
 
 TOLD_MAX: Final = 1  # questions that follow from one fact
 
 
-def _facts(candidates: pa.Table) -> pd.Series[str]:
+def _facts(candidates: pa.Table) -> dict[int, list[str]]:
     """The facts that candidates follow from (`SAME_FACT`), by their rows, of which one may follow from several."""
-    import pandas as pd
-
     flags = candidates["flags"].combine_chunks()
     rows, values = pc.list_parent_indices(flags), pc.list_flatten(flags)
     told = pc.starts_with(values, f"{SAME_FACT}: ")
-    at = rows.filter(told).to_numpy(zero_copy_only=False)
-    return pd.Series(values.filter(told).to_numpy(zero_copy_only=False), index=at, dtype=object)
+    of: dict[int, list[str]] = {}
+    for row, fact in zip(rows.filter(told).to_pylist(), values.filter(told).to_pylist(), strict=True):
+        of.setdefault(row, []).append(fact)
+    return of
 
 
-def _times_told(asked: pd.DataFrame, facts: pd.Series[str], caps: Mapping[str, int]) -> pd.Series[int]:
-    """How many candidates that go before follow from a fact of each, and itself; 1 where none of them is asked.
+def _tell(asked: Columns, where: IntArray, facts: Mapping[int, list[str]]) -> None:
+    """Enters how many candidates that go before follow from a fact of each, and itself; 1 where none of them is asked.
 
     Those that their task has room for go before others, and of these those of tasks with the fewest candidates.
     """
-    import pandas as pd
-
-    rows = asked.assign(
-        over=asked.groupby("task", sort=False).cumcount() >= asked["task"].map(caps).astype("int64"),
-        many=asked.groupby("task")["id"].transform("size"),
-        whole=np.floor(asked["turn"]),  # where a class starts within its turn is a lot, and says nothing of facts
-    )
-    rows = rows[rows.index.isin(facts.index)]
-    of: dict[int, list[str]] = {}
-    for row, fact in zip(facts.index.tolist(), facts.tolist(), strict=True):
-        of.setdefault(row, []).append(fact)
-    told: dict[int, int] = {}
+    if not facts:
+        return
+    rows, task = _where(asked, where), _codes(asked["task"][where])
+    rows["at"], rows["over"] = where, _places(task) >= rows["cap"]
+    rows["many"] = np.bincount(task)[task]
+    rows["whole"] = np.floor(rows["turn"])  # where a class starts within its turn is a lot, and says nothing of facts
+    rows = _where(rows, np.array([row in facts for row in rows["row"].tolist()], dtype=bool))
     before, taken = Counter[str](), set[str]()
-    for row in rows.sort_values(["found", "over", "whole", "many", "turn", "id"]).index.tolist():
-        told[row] = 1 + max((before[fact] for fact in of[row] if fact in taken), default=0)
-        before.update(of[row])
-        if told[row] <= TOLD_MAX:
-            taken.update(of[row])
-    return pd.Series(told, dtype="int64")
+    rows = _ordered(rows, "found", "over", "whole", "many", "turn", "id")
+    for at, row in zip(rows["at"].tolist(), rows["row"].tolist(), strict=True):
+        told = 1 + max((before[fact] for fact in facts[row] if fact in taken), default=0)
+        before.update(facts[row])
+        if told <= TOLD_MAX:
+            taken.update(facts[row])
+        asked["told"][at] = told
 
 
-def _spread(
-    asked: pd.DataFrame, candidates: pa.Table, tasks: Mapping[str, Task[Any]], caps: Mapping[str, int]
-) -> tuple[pd.Series[int], pd.Series[int]]:
-    """Turn, and most things shared with one question that is asked, of each askable candidate.
+def _spread(asked: Columns, candidates: pa.Table, tasks: Mapping[str, Task[Any]], caps: Mapping[str, int]) -> None:
+    """Enters turn, and most things shared with one question that is asked, of candidates of tasks with a leak group.
 
     Of the candidates of a leak group, those that are chosen have the first turns, the others the last one.
     """
-    import pandas as pd  # takes half a second, which a build that finds nothing to do need not spend
-
-    turn, shared = asked["turn"].copy(), pd.Series(0, index=asked.index)
-    leak_groups = asked["task"].map({name: task.leak_group for name, task in tasks.items()})
-    for _, members in asked[leak_groups.notna() & ~asked["held"]].groupby(leak_groups):
-        rows = members.sort_values("id")
-        named = candidates["operands"].combine_chunks().take(pa.array(rows.index)).flatten().dictionary_encode()
-        things = named.indices.to_numpy().astype(np.intp).reshape(len(rows), -1)
-        task, names = pd.factorize(rows["task"], sort=True)
-        _, first, which = np.unique(
-            (rows["task"] + "\0" + rows["guess"]).to_numpy(str), return_index=True, return_inverse=True
-        )
-        offered = SpreadInput(task, which, things, *rows.iloc[first][["start", "weight"]].to_numpy(float).T)
-        found = spread(offered, [caps[name] for name in names])
-        turn[rows.index] = len(rows)
-        turn[rows.index[found.chosen]] = range(len(found.chosen))
-        shared[rows.index] = found.shared
-    return turn, shared
+    leak_groups: dict[str, list[str]] = defaultdict(list)
+    for name in sorted(set(asked["task"].tolist())):
+        if (group := tasks[name].leak_group) is not None:
+            leak_groups[group].append(name)
+    for _, names in sorted(leak_groups.items()):
+        task = np.searchsorted(np.array(names), asked["task"].astype(str))  # of others any number
+        rows = np.flatnonzero(np.isin(asked["task"], names) & ~asked["held"])
+        rows = rows[np.argsort(asked["id"][rows], kind="stable")]
+        named = candidates["operands"].combine_chunks().take(pa.array(asked["row"][rows]))
+        things = named.flatten().dictionary_encode().indices.to_numpy().astype(np.intp).reshape(len(rows), -1)
+        _, first, which = np.unique(asked["class"][rows], return_index=True, return_inverse=True)
+        start, weight = asked["start"][rows[first]], asked["weight"][rows[first]]
+        found = spread(SpreadInput(task[rows], which, things, start, weight), [caps[name] for name in names])
+        asked["turn"][rows] = len(rows)
+        asked["turn"][rows[found.chosen]] = range(len(found.chosen))
+        asked["shared"][rows] = found.shared
 
 
 def _written(candidates: pa.Table) -> np.ndarray:
@@ -296,17 +323,31 @@ def _written(candidates: pa.Table) -> np.ndarray:
     return written
 
 
-def _refused(candidates: pa.Table, rows: pd.DataFrame, reason: str, columns: tuple[str, str], unit: str) -> pa.Table:
-    """Askable candidates that are not asked, with the columns that hold what was measured and its limit."""
-    refused = candidates.take(pa.array(rows.index)).select(REJECTIONS.names)
-    n = len(rows)
-    measured, limit = (pa.array(rows[column].to_numpy(float), pa.float64()) for column in columns)
-    for name, values in (
-        ("reason", pa.repeat(reason, n)),
-        ("measured", measured),
-        ("limit", limit),
-        ("unit", pa.repeat(unit, n)),
-    ):
+def _refused_before(candidates: pa.Table) -> pa.Table:
+    """The candidates that are no questions, as they were refused."""
+    return candidates.select(REJECTIONS.names).filter(pc.is_valid(candidates["reason"]))
+
+
+def _refused(candidates: pa.Table, beyond: Mapping[tuple[str, str], tuple[Columns, np.ndarray, str, str]]) -> pa.Table:
+    """Askable candidates that are not asked.
+
+    Args:
+        candidates: all.
+        beyond: reason and unit -> columns, which of their rows, and the columns with what was measured and its limit.
+    """
+    parts = [
+        (key, _where({"row": of["row"], "at": of[at], "limit": of[limit]}, rows))
+        for key, (of, rows, at, limit) in beyond.items()
+    ]
+    told = {name: np.concatenate([part[name] for _, part in parts]) for name in ("row", "at", "limit")}
+    refused = candidates.select(REJECTIONS.names).take(pa.array(told["row"]))
+    own = {
+        "reason": pa.concat_arrays([pa.repeat(reason, len(part["row"])) for (reason, _), part in parts]),
+        "measured": pa.array(told["at"].astype(float)),
+        "limit": pa.array(told["limit"].astype(float)),
+        "unit": pa.concat_arrays([pa.repeat(unit, len(part["row"])) for (_, unit), part in parts]),
+    }
+    for name, values in own.items():
         refused = refused.set_column(REJECTIONS.get_field_index(name), REJECTIONS.field(name), values)
     return refused
 

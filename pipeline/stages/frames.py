@@ -27,9 +27,11 @@ if TYPE_CHECKING:
 def run(context: StageContext) -> bytes:
     """The frames (`core.tables.FRAMES`) of each budget that questions about the scene have; none without a video."""
     film = json.loads(context.needed("video"))
+    if film["video"] is None:
+        return table_bytes(FRAMES.empty_table())
     held = asked_in(read_table(context.needed("select")))["budgets"].combine_chunks().flatten()
     budgets = pc.struct_field(held, "budget").unique().to_pylist()
-    if film["video"] is None or not budgets:
+    if not budgets:
         return table_bytes(FRAMES.empty_table())
     path = context.folder / film["video"]
     try:
