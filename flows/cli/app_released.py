@@ -24,14 +24,15 @@ def diff(
         ),
     ],
     since: Annotated[
-        str | None, typer.Option(metavar="RELEASE", help="An older one of the build.", show_default="the one before")
+        str | None,
+        typer.Option(metavar="RELEASE", help="An older release of the build.", show_default="the one before"),
     ] = None,
     waiting: Annotated[
-        bool, typer.Option("--candidate", help="What the candidate that waits would change in the release.")
+        bool, typer.Option("--candidate", help="Show what the waiting candidate would change in the release.")
     ] = False,
     out: Annotated[Path | None, typer.Option(help="Output folder.", show_default="diff in the build's folder")] = None,
 ) -> None:
-    """Says which questions of a release are new, gone or changed, and what brought each about."""
+    """Lists the questions of a release that are new, gone or changed, with their causes."""
     if len(folders) > 2:
         raise ConfigError("diff takes a build, or two release folders")
     if waiting and (since or len(folders) == 2):
@@ -50,7 +51,7 @@ def release(
         typer.Option("--accept", metavar="GATE", help="Release the candidate although it failed this gate."),
     ] = [],
 ) -> None:
-    """Shows what the gates found of the candidate that waits, or of the release; releases the candidate."""
+    """Shows the gates' figures for the waiting candidate, or for the release; releases the candidate."""
     from flows.cli.release import release
 
     end(release(folder_of(build), build, accept))
@@ -63,7 +64,7 @@ def report(
         Path | None, typer.Option(help="Where to write it.", show_default="report.html in the build's folder")
     ] = None,
 ) -> None:
-    """Tells what a build released on one page, for people who did not build it: funnel, figures, questions."""
+    """Writes one page about a release for people who did not build it: funnel, figures, questions."""
     from flows.cli.report import report
 
     report(folder_of(build), out)
@@ -72,7 +73,7 @@ def report(
 @app.command()
 def show(
     wanted: Annotated[
-        str, typer.Argument(metavar="ID", help="Of a question or a rejected candidate, or the name of a scene.")
+        str, typer.Argument(metavar="ID", help="Id of a question or a rejected candidate, or name of a scene.")
     ],
     build: Annotated[
         str | None,
@@ -88,10 +89,10 @@ def show(
     ] = None,
     out: Annotated[Path | None, typer.Option(help="The page.", show_default="shown/ID.html in the build")] = None,
     rerun: Annotated[
-        Path | None, typer.Option(metavar="FILE.rrd", help="A recording for Rerun is written too.", show_default="none")
+        Path | None, typer.Option(metavar="FILE.rrd", help="Also write a recording for Rerun.", show_default="none")
     ] = None,
 ) -> None:
-    """Shows a question with all that proves it, a rejected candidate with its reason, or a scene."""
+    """Shows a question with its proof, a rejected candidate with its reason, or a scene."""
     from flows.cli.show import show
 
     show(wanted, all_builds() if build is None else [folder_of(build)], page, out, rerun)
@@ -103,18 +104,18 @@ def gallery(
         str, typer.Argument(help="A build, its folder, or the folder of a release.", autocompletion=configurations)
     ],
     out: Annotated[
-        Path | None, typer.Option(help="Folder for it.", show_default="gallery in the build's folder")
+        Path | None, typer.Option(help="Folder for the gallery.", show_default="gallery in the build's folder")
     ] = None,
     replies: Annotated[
         list[str],
         typer.Option(
             metavar="MODEL=FILE",
-            help="Replies of a model, as `score` reads them; MODEL@16_frame=FILE: to a frame budget. May be repeated.",
+            help="Replies of a model, as for `score`; MODEL@16_frame=FILE for a frame budget. May be repeated.",
         ),
     ] = [],
     settings: Settings = [],
 ) -> None:
-    """Writes a gallery of all questions, their pictures and what models replied, to filter in a browser, from disk."""
+    """Writes a gallery of all questions with pictures and replies of models, to filter in a browser, from disk."""
     from flows.cli.gallery import make_gallery
 
     make_gallery(folder_of(build), out, replies, settings)
@@ -122,12 +123,14 @@ def gallery(
 
 @app.command()
 def trace(
-    question: Annotated[int, typer.Argument(metavar="QUESTION_ID", help="As in the release.", min=0, max=2**63 - 1)],
+    question: Annotated[
+        int, typer.Argument(metavar="QUESTION_ID", help="Id of a question, as in the release.", min=0, max=2**63 - 1)
+    ],
     build: Annotated[
         Path | None, typer.Option(metavar="BUILD", help="A build, or its folder.", show_default="all in outputs")
     ] = None,
 ) -> None:
-    """Says everything that a question came from, which others came from the same, and how to correct it."""
+    """Shows the source of a question, other questions from the same source, and how to correct it."""
     from flows.cli.trace import show_trace
 
     show_trace(question, all_builds() if build is None else [folder_of(str(build))])
@@ -136,12 +139,12 @@ def trace(
 @app.command()
 def trial(
     folder: Annotated[Path, typer.Argument(help="Folder of a build with videos, such as outputs/vsi.")],
-    questions: Annotated[int, typer.Option(min=1, help="How many.")] = 60,
+    questions: Annotated[int, typer.Option(min=1, help="Number of questions.")] = 60,
     answers: Annotated[
-        Path | None, typer.Option(help="A filled sheet (CSV): says how many are right.", show_default="write the sheet")
+        Path | None, typer.Option(help="A filled sheet (CSV) to score.", show_default="write the sheet")
     ] = None,
 ) -> None:
-    """Writes a sheet of questions for a person to answer from the videos, and its key; or marks a filled one."""
+    """Writes a sheet of questions for a person to answer from the videos, and its key; or scores a filled sheet."""
     from flows.cli.trial import trial
 
     trial(folder, questions, answers)
@@ -155,11 +158,14 @@ def play(
         Path | None, typer.Option(help="Tasks in the released columns.", show_default="those of the build")
     ] = None,
     root: Annotated[
-        str | None, typer.Option(metavar="READER=DIR", help="Their cities.", show_default="those of the build")
+        str | None,
+        typer.Option(metavar="READER=DIR", help="Raw data of their cities.", show_default="those of the build"),
     ] = None,
-    trajectory: Annotated[Path, typer.Option(help="Where the way and the answer go.")] = Path("trajectories.jsonl"),
+    trajectory: Annotated[Path, typer.Option(help="File for the trajectory and the answer.")] = Path(
+        "trajectories.jsonl"
+    ),
     picture: Annotated[
-        Path | None, typer.Option(help="PNG of what is seen, written anew at each step.", show_default="none")
+        Path | None, typer.Option(help="PNG of the view, rewritten at each step.", show_default="none")
     ] = None,
 ) -> None:
     """Steps through a task of a city at the terminal: look, move, turn, answer."""
@@ -174,9 +180,7 @@ def audit(
     questions: Published,
     meta: Annotated[
         Path | None,
-        typer.Option(
-            "--meta", help="Folder with the metadata that they were made from.", show_default="examined alone"
-        ),
+        typer.Option("--meta", help="Folder with the metadata behind them.", show_default="examined alone"),
     ] = None,
     out: Annotated[
         Path | None, typer.Option("--out", help="One row per question: .parquet or .csv.", show_default="none")
@@ -184,10 +188,12 @@ def audit(
     profile: Profile = None,
     split_column: Annotated[
         str | None,
-        typer.Option("--split-column", metavar="COLUMN", help="Names a question's split: says what the split leaks."),
+        typer.Option(
+            "--split-column", metavar="COLUMN", help="Column with a question's split: shows what the split leaks."
+        ),
     ] = None,
 ) -> None:
-    """Examines a published question file, answers it again where it can, and says where it differs."""
+    """Answers the questions of a published file again, as far as possible, and lists the differences."""
     from flows.cli.audit import audit
 
     end(audit(name, questions, meta, out, profile, split_column))
@@ -203,7 +209,7 @@ def coverage(name: Audited, meta: Meta, questions: Published, profile: Profile =
 
 @app.command()
 def score(
-    name: Annotated[str, typer.Argument(metavar="BENCHMARK", help="Whose questions were asked, such as vsi.")],
+    name: Annotated[str, typer.Argument(metavar="BENCHMARK", help="Benchmark of the questions, such as vsi.")],
     predictions: Annotated[
         list[Path],
         typer.Argument(
@@ -214,7 +220,7 @@ def score(
     release: Annotated[
         Path | None, typer.Option(metavar="DIR", help="The release that was asked.", show_default=False)
     ] = None,
-    split: Annotated[str | None, typer.Option(help="Of the release.", show_default="the full one")] = None,
+    split: Annotated[str | None, typer.Option(help="Split of the release.", show_default="the full one")] = None,
     questions: Annotated[
         Path | None, typer.Option(help="Or the file of questions that were asked.", show_default=False)
     ] = None,
@@ -226,7 +232,7 @@ def score(
         list[Path] | None,
         typer.Option(
             metavar="FILE",
-            help="Results of the same model without the scenes: how much more it earned with them is told.",
+            help="Results of the same model without the scenes, to show the gain from seeing them.",
             show_default="none",
         ),
     ] = None,
@@ -234,13 +240,14 @@ def score(
         list[Path] | None,
         typer.Option(
             metavar="FILE",
-            help="Answers of a person (people.csv of `trial`), may be given several times: the model is held against "
-            "them on the questions that they answered.",
+            help="Answers of a person (people.csv of `trial`), to compare the model with on the same questions; "
+            "may be given several times.",
             show_default="none",
         ),
     ] = None,
     only_asked: Annotated[
-        bool, typer.Option("--only-asked", help="Leave out questions that the files have no row of: they are a sample.")
+        bool,
+        typer.Option("--only-asked", help="Leave out questions without a row in the files, which are then a sample."),
     ] = False,
     answers: Annotated[
         Path | None, typer.Option(metavar="FILE", help="The answers that the release withholds.", show_default="none")
@@ -250,7 +257,7 @@ def score(
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Scores what a model replied, by the benchmark's own metric, with intervals and what guessing earns."""
+    """Scores a model's replies by the benchmark's own metric, with intervals and the score of guessing."""
     configure_output(quiet=quiet, as_json=as_json)
     from flows.cli.score import score
 
@@ -260,19 +267,19 @@ def score(
 
 @app.command()
 def ask(
-    name: Annotated[str, typer.Argument(metavar="BENCHMARK", help="Whose questions they are, such as vsi.")],
+    name: Annotated[str, typer.Argument(metavar="BENCHMARK", help="Benchmark of the questions, such as vsi.")],
     release: Annotated[Path, typer.Argument(help="Folder of the release, such as outputs/vsi/release.")],
     model: Annotated[
         str | None, typer.Option(help="The provider's name of the model.", show_default="needed but with --agent")
     ] = None,
-    provider: Annotated[
-        str, typer.Option(help="Who is asked: openai (also every server that speaks its protocol) or gemini.")
-    ] = "openai",
+    provider: Annotated[str, typer.Option(help="openai (also any server with its protocol) or gemini.")] = "openai",
     url: Annotated[
         str | None,
-        typer.Option(help="Of a server of your own, such as http://localhost:8000/v1.", show_default="the provider's"),
+        typer.Option(
+            help="Address of a server of your own, such as http://localhost:8000/v1.", show_default="the provider's"
+        ),
     ] = None,
-    split: Annotated[str | None, typer.Option(help="Of the release.", show_default="the full one")] = None,
+    split: Annotated[str | None, typer.Option(help="Split of the release.", show_default="the full one")] = None,
     questions: Annotated[
         int | None, typer.Option(min=1, help="Ask only so many, spread over tasks and scenes.", show_default="all")
     ] = None,
@@ -280,25 +287,26 @@ def ask(
         Path | None, typer.Option(metavar="DIR", help="Folder of the videos.", show_default="videos beside RELEASE")
     ] = None,
     without_scene: Annotated[
-        bool, typer.Option("--without-scene", help="Show neither videos nor pictures: what the text alone tells.")
+        bool, typer.Option("--without-scene", help="Send neither videos nor pictures, only the text.")
     ] = False,
     prompt: Annotated[
         str, typer.Option(help="Another prompt that the paper compares: base (ERGeoBench).", show_default="its own")
     ] = "",
     agent: Annotated[
-        Agent, typer.Option(help="Who acts where an agent answers (cities, embodied views): the model, or a baseline.")
+        Agent, typer.Option(help="Agent for cities and embodied views: the model, or a baseline.")
     ] = "model",
-    out: Annotated[Path, typer.Option(help="The replies; beside them what was asked, and a recording.")] = Path(
+    out: Annotated[Path, typer.Option(help="File for the replies; the requests and a recording go beside it.")] = Path(
         "replies.jsonl"
     ),
     settings: Annotated[
-        list[str], typer.Option("--set", metavar="KEY=VALUE", help="Of the model: temperature, frames, concurrency …")
+        list[str],
+        typer.Option("--set", metavar="KEY=VALUE", help="Setting of the model: temperature, frames, concurrency …"),
     ] = [],
     limit_cost: LimitCost = None,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Puts a model through the questions of a release with the paper's prompts, and writes replies to score."""
+    """Asks a model the questions of a release with the paper's prompts, and writes its replies for `score`."""
     configure_output(quiet=quiet, as_json=as_json)
     from flows.cli.ask import AskedRelease
     from flows.cli.ask import ask as ask_model
@@ -313,7 +321,7 @@ def ask(
 
 @app.command()
 def leaderboard(
-    name: Annotated[str, typer.Argument(metavar="BENCHMARK", help="Whose questions were asked, such as vsi.")],
+    name: Annotated[str, typer.Argument(metavar="BENCHMARK", help="Benchmark of the questions, such as vsi.")],
     release: Annotated[Path, typer.Argument(help="Folder of the release that was asked.")],
     models: Annotated[
         list[str],
@@ -322,21 +330,22 @@ def leaderboard(
             help="Replies of each model; MODEL@SPLIT=FILE: also to another split, such as 16_frame.",
         ),
     ],
-    split: Annotated[str | None, typer.Option(help="Of the release.", show_default="the full one")] = None,
+    split: Annotated[str | None, typer.Option(help="Split of the release.", show_default="the full one")] = None,
     people: Annotated[
         list[Path] | None,
         typer.Option(metavar="FILE", help="Answers of a person (people.csv of `trial`).", show_default="none"),
     ] = None,
     out: Annotated[
-        list[Path], typer.Option(help="Where to write it: .html, .md, .tex or .csv; may be given several times.")
+        list[Path], typer.Option(help="Output file: .html, .md, .tex or .csv; may be given several times.")
     ] = [],
     difficulty: Annotated[
-        Path | None, typer.Option(help="Each question with each model's mark: .parquet or .csv.", show_default="none")
+        Path | None,
+        typer.Option(help="Table of each question with each model's score: .parquet or .csv.", show_default="none"),
     ] = None,
     settings: Settings = [],
     as_json: Json = False,
 ) -> None:
-    """Ranks models on the questions of a release, with intervals and how sure each difference is."""
+    """Ranks models on the questions of a release, with intervals of scores and of differences."""
     configure_output(as_json=as_json)
     from flows.cli.leaderboard import show_leaderboard
 
@@ -346,7 +355,7 @@ def leaderboard(
 @app.command()
 def publish(
     release: Annotated[Path, typer.Argument(help="Folder of the release, such as outputs/vsi/release.")],
-    repo: Annotated[str, typer.Option(metavar="USER/NAME", help="Of the Hugging Face hub.")] = "USER/NAME",
+    repo: Annotated[str, typer.Option(metavar="USER/NAME", help="Repository on the Hugging Face hub.")] = "USER/NAME",
     as_json: Json = False,
 ) -> None:
     """Checks a release before it is published, and prints the commands that upload it; sends nothing."""
@@ -379,7 +388,7 @@ def stress_test(
         typer.Option(min=0.0, max=1.0, help="Prune until this much bias above chance is left.", show_default="0"),
     ] = None,
 ) -> None:
-    """Says how far questions and options alone give the answers away, and prunes the worst with --budget or --tau."""
+    """Measures how far questions and options alone give answers away, and prunes the worst with --budget or --tau."""
     from flows.cli.stress_test import stress_test
 
     stress_test(questions, out, group, ungrouped, budget, tau)
@@ -387,19 +396,23 @@ def stress_test(
 
 @app.command()
 def panel(
-    build: Annotated[str, typer.Argument(help="The build to be filtered.", autocompletion=configurations)],
+    build: Annotated[str, typer.Argument(help="Build to filter.", autocompletion=configurations)],
     url: Annotated[
         list[str], typer.Option("--url", metavar="URL", help="A server elsewhere, such as http://10.0.0.5:8000/v1.")
     ] = [],
-    out: Annotated[Path | None, typer.Option(help="The configuration.", show_default="BUILD_panel.yaml")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="File for the configuration.", show_default="BUILD_panel.yaml")
+    ] = None,
 ) -> None:
-    """Finds models that are served on this machine (Ollama, vLLM, llama.cpp, LM Studio), and makes a panel of three."""
+    """Finds models served on this machine (Ollama, vLLM, llama.cpp, LM Studio), and makes a panel of three."""
     from flows.cli.panel import panel
 
     panel(build, out, url)
 
 
-frames_app = typer.Typer(no_args_is_help=True, help="The frames that answers are about (docs/evaluate/frames.md).")
+frames_app = typer.Typer(
+    no_args_is_help=True, help="Frames of a release: check and write them (docs/evaluate/frames.md)."
+)
 app.add_typer(frames_app, name="frames")
 
 Videos = Annotated[Path, typer.Argument(metavar="VIDEOS", help="Folder with the videos, such as outputs/vsi/videos.")]
@@ -410,7 +423,7 @@ OfRelease = Annotated[
 
 @frames_app.command("verify")
 def frames_verify(videos: Videos, release: OfRelease = None, json: Json = False) -> None:
-    """Decodes a folder of videos, and says which have other frames than the release was made from."""
+    """Decodes a folder of videos, and lists those whose frames differ from the release."""
     configure_output(as_json=json)
     from flows.cli.frames import verify
 
@@ -419,7 +432,7 @@ def frames_verify(videos: Videos, release: OfRelease = None, json: Json = False)
 
 @frames_app.command("videos")
 def frames_videos(videos: Videos, release: OfRelease = None, json: Json = False) -> None:
-    """Checks whole videos and clips against the release: the same files, or others that show the same."""
+    """Checks whole videos and clips against the release: the same files, or others with the same pictures."""
     configure_output(as_json=json)
     from flows.cli.frames import verify_videos
 
@@ -431,10 +444,12 @@ def frames_write(
     videos: Videos,
     release: OfRelease = None,
     out: Annotated[Path | None, typer.Option(help="Folder for them.", show_default="VIDEOS")] = None,
-    twins: Annotated[bool, typer.Option("--twins", help="And of every twin: twins/DATASET/SCENE/ID.mp4.")] = False,
+    twins: Annotated[
+        bool, typer.Option("--twins", help="Also write the videos of twins: twins/DATASET/SCENE/ID.mp4.")
+    ] = False,
     json: Json = False,
 ) -> None:
-    """Writes the frames of each budget as videos without loss, 16_frame/DATASET/SCENE.mp4, for any harness."""
+    """Writes the frames of each budget as lossless videos, 16_frame/DATASET/SCENE.mp4, for any harness."""
     configure_output(as_json=json)
     from flows.cli.frames import write
 
@@ -443,7 +458,7 @@ def frames_write(
 
 @app.command()
 def train(
-    name: Annotated[str, typer.Argument(metavar="BENCHMARK", help="Whose form the questions have, such as vsi.")],
+    name: Annotated[str, typer.Argument(metavar="BENCHMARK", help="Benchmark of the questions, such as vsi.")],
     release: Annotated[Path, typer.Argument(help="Folder of the release to train on, such as outputs/vsi/release.")],
     against: Annotated[
         list[Path],
@@ -454,9 +469,9 @@ def train(
         list[str],
         typer.Option("--format", help="sharegpt, llava, qwen, openai or webdataset; may be given several times."),
     ] = ["sharegpt"],
-    split: Annotated[str | None, typer.Option(help="Of the release.", show_default="the full one")] = None,
+    split: Annotated[str | None, typer.Option(help="Split of the release.", show_default="the full one")] = None,
     per_task: Annotated[
-        int | None, typer.Option(min=1, help="At most so many of each task, its answers in turn.", show_default="all")
+        int | None, typer.Option(min=1, help="Maximum number per task, with its answers in turn.", show_default="all")
     ] = None,
     rationales: Annotated[
         bool, typer.Option("--rationales", help="Replies begin with the measurements that prove the answer.")
@@ -464,11 +479,11 @@ def train(
     videos: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Folder of the videos.", show_default="videos beside RELEASE")
     ] = None,
-    without_media: Annotated[bool, typer.Option("--without-media", help="Write paths alone, no media.")] = False,
+    without_media: Annotated[bool, typer.Option("--without-media", help="Write paths only, no media.")] = False,
     radius: Annotated[float, typer.Option(min=0, help="Metres within which two positions are one place.")] = 500,
     pass_on: Annotated[
         list[str],
-        typer.Option(metavar="DATASET", help="Its terms allow that its media lie in shards; samples always may."),
+        typer.Option(metavar="DATASET", help="Dataset whose terms allow media in shards; samples always may."),
     ] = [],
     shard_mb: Annotated[int, typer.Option(min=1, help="Size of a WebDataset shard.")] = 1024,
     as_json: Json = False,
@@ -486,13 +501,13 @@ def train(
 
 @app.command()
 def withhold(
-    name: Annotated[str, typer.Argument(metavar="BENCHMARK", help="Whose form the questions have, such as vsi.")],
+    name: Annotated[str, typer.Argument(metavar="BENCHMARK", help="Benchmark of the questions, such as vsi.")],
     release: Annotated[Path, typer.Argument(help="Folder of the release, such as outputs/vsi/release.")],
     to: Annotated[Path, typer.Option(help="A new folder for the release without answers.")],
-    answers: Annotated[Path, typer.Option(help="Where the answers go; its salts are kept if it is there.")] = Path(
+    answers: Annotated[Path, typer.Option(help="File for the answers; an existing file keeps its salts.")] = Path(
         "answers-private.parquet"
     ),
-    split: Annotated[str | None, typer.Option(help="Of the release.", show_default="the full one")] = None,
+    split: Annotated[str | None, typer.Option(help="Split of the release.", show_default="the full one")] = None,
     as_json: Json = False,
 ) -> None:
     """Writes a release without its answers, with commitments to them, for a private test split."""

@@ -49,7 +49,7 @@ LimitCost = Annotated[
         "--limit-cost",
         metavar="USD",
         min=0,
-        help="Never spend more than this on models, over all runs of the build.",
+        help="Stop querying models before spending exceeds this, summed over all runs of the build.",
         show_default="no limit",
     ),
 ]
@@ -64,19 +64,19 @@ Prefect = Annotated[
 ]
 Runner = Annotated[
     str | None,
-    typer.Option(help="Have scenes done by a cluster: dask or ray.", show_default="processes of this machine"),
+    typer.Option(help="Run scenes on a cluster: dask or ray.", show_default="processes of this machine"),
 ]
 RunnerAddress = Annotated[
     str | None,
     typer.Option(
         metavar="ADDRESS",
-        help="Of the cluster: Dask's scheduler (tcp://host:8786) or Ray's head (host:6379).",
+        help="Address of the cluster: Dask's scheduler (tcp://host:8786) or Ray's head (host:6379).",
         show_default="a cluster of --workers processes on this machine",
     ),
 ]
 StoreUrl = Annotated[
     str | None,
-    typer.Option("--store", metavar="S3://BUCKET/PREFIX", help="Keep the build in an object store too."),
+    typer.Option("--store", metavar="S3://BUCKET/PREFIX", help="Mirror the build in an object store."),
 ]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would run and why, with a forecast; write nothing.")]
 Explain = Annotated[
@@ -85,8 +85,8 @@ Explain = Annotated[
 ]
 Forget = Annotated[bool, typer.Option("--forget", help="Ignore the roots and settings kept from last time.")]
 Published = Annotated[Path, typer.Option("--questions", help="Published questions: .jsonl, .json or .parquet.")]
-Audited = Annotated[str, typer.Argument(metavar="BENCHMARK", help="Whose published questions they are, such as vsi.")]
-Meta = Annotated[Path, typer.Option("--meta", help="Folder with the metadata that the questions were made from.")]
+Audited = Annotated[str, typer.Argument(metavar="BENCHMARK", help="Benchmark of the published questions, such as vsi.")]
+Meta = Annotated[Path, typer.Option("--meta", help="Folder with the metadata behind the questions.")]
 Profile = Annotated[
     str | None, typer.Option("--profile", help="Ambiguity rules: official, strict or revsi.", show_default="official")
 ]
