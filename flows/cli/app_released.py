@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from flows.cli.options import Agent, Audited, Json, LimitCost, Meta, Profile, Published, Quiet, Settings, end
+from flows.cli.options import Agent, Audited, Json, LimitCost, Meta, Profile, Published, Quiet, Settings, Workers, end
 from flows.cli.output.console import configure_output
-from flows.orchestration.folders import OUTPUTS, all_builds, configurations, folder_of
+from flows.orchestration.folders import CORES, OUTPUTS, all_builds, configurations, folder_of
 from pipeline.core.errors import ConfigError
 
 app = typer.Typer()
@@ -430,15 +430,6 @@ def frames_verify(videos: Videos, release: OfRelease = None, json: Json = False)
     end(verify(videos, release))
 
 
-@frames_app.command("videos")
-def frames_videos(videos: Videos, release: OfRelease = None, json: Json = False) -> None:
-    """Checks whole videos and clips against the release: the same files, or others with the same pictures."""
-    configure_output(as_json=json)
-    from flows.cli.frames import verify_videos
-
-    end(verify_videos(videos, release))
-
-
 @frames_app.command("write")
 def frames_write(
     videos: Videos,
@@ -454,6 +445,39 @@ def frames_write(
     from flows.cli.frames import write
 
     end(write(videos, release, out, twins=twins))
+
+
+videos_app = typer.Typer(no_args_is_help=True, help="The videos that a release names (docs/score.md).")
+app.add_typer(videos_app, name="videos")
+
+
+@videos_app.command("make")
+def videos_make(
+    name: Annotated[str, typer.Argument(metavar="BENCHMARK", help="Whose release it is, such as vsi.")],
+    release: Annotated[Path, typer.Argument(help="Folder of the release; its build need not be there.")],
+    roots: Annotated[
+        list[str],
+        typer.Option("--root", metavar="READER=DIR", help="Raw data of your own; may be given several times."),
+    ] = [],
+    out: Annotated[Path | None, typer.Option(help="Folder for them.", show_default="videos beside RELEASE")] = None,
+    settings: Settings = [],
+    workers: Workers = CORES,
+    json: Json = False,
+) -> None:
+    """Makes the videos of a release from raw data of your own, and checks them; those that are there are kept."""
+    configure_output(as_json=json)
+    from flows.cli.videos import make_videos
+
+    end(make_videos(name, release, roots, settings, out, workers))
+
+
+@videos_app.command("verify")
+def videos_verify(videos: Videos, release: OfRelease = None, json: Json = False) -> None:
+    """Checks whole videos and clips against the release: the same files, or others that show the same."""
+    configure_output(as_json=json)
+    from flows.cli.videos import verify_videos
+
+    end(verify_videos(videos, release))
 
 
 @app.command()

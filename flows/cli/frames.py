@@ -12,46 +12,16 @@ from flows.cli.output.console import console, print_json
 from flows.cli.output.progress import progress_shown
 from flows.cli.output.tables import print_listing
 from pipeline.core.errors import ConfigError
-from pipeline.core.files import sha256_of_file
-from pipeline.core.tables import SAMPLED, TWIN, VIDEOS_TABLE, ReleaseListing, check_files, check_version, sums_of
-from pipeline.formats.videos import VideoError
-from pipeline.rendering.sampled import FrameCheck, check_videos, video_identity, write_sampled
+from pipeline.core.tables import SAMPLED, TWIN, ReleaseListing, check_files, check_version, sums_of
+from pipeline.rendering.sampled import FrameCheck, check_videos, write_sampled
 
 NAMED = 5  # frames of a video
-_SAME = "is the same file"
-_SHOWS_SAME = "is another file with the same pictures"
 
 
 def verify(videos: Path, release: Path | None) -> bool:
     """Says which videos of a folder have other frames than a release; False where any has."""
     rows = _frames_of(videos, release)
     return _show(check_videos(videos, rows), rows, f"Frames of {videos}")
-
-
-def verify_videos(videos: Path, release: Path | None) -> bool:
-    """Says which videos of a folder are not those of a release; False where any is missing or shows something else."""
-    rows = _frames_of(videos, release, VIDEOS_TABLE)
-    found = [(row["file"], _found(videos, row)) for row in rows]
-    wrong = [cells for cells in found if cells[1] not in {_SAME, _SHOWS_SAME}]
-    if wrong:
-        print_listing(ReleaseListing(f"Videos of {videos}", ("video", "finding"), wrong, sentences=("finding",)))
-    anew = sum(finding == _SHOWS_SAME for _, finding in found)
-    console.print(f"{len(rows) - len(wrong)} of {len(rows)} videos are those of the release ({anew} in another file)")
-    print_json({"videos": [{"file": file, "finding": finding} for file, finding in found], "same": not wrong})
-    return not wrong
-
-
-def _found(videos: Path, row: dict[str, Any]) -> str:
-    path = videos / row["file"]
-    if not path.resolve().is_relative_to(videos.resolve()) or not path.is_file():
-        return "is missing"
-    if sha256_of_file(path) == row["sha256"]:
-        return _SAME
-    try:
-        seen = video_identity(path, row["frames"])
-    except VideoError as error:
-        return str(error)
-    return _SHOWS_SAME if seen["frames_sha256"] == row["frames_sha256"] else "shows other pictures"
 
 
 def write(videos: Path, release: Path | None, out: Path | None, *, twins: bool) -> bool:
@@ -69,7 +39,11 @@ def write(videos: Path, release: Path | None, out: Path | None, *, twins: bool) 
 def _frames_of(videos: Path, release: Path | None, table: str = SAMPLED) -> list[dict[str, Any]]:
     if not videos.is_dir():
         raise ConfigError(f"{videos}: is no folder; give the one with the videos, such as outputs/BUILD/videos")
-    folder = release or videos.absolute().parent / "release"
+    return released_rows(release or videos.absolute().parent / "release", table)
+
+
+def released_rows(folder: Path, table: str) -> list[dict[str, Any]]:
+    """The rows of a table of a release. Raises ConfigError where it has none, or it is not as it was released."""
     sums = sums_of(folder)
     files = [file for file in sums if file.startswith(f"{table}/")]
     if not files:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import tempfile
 import uuid
@@ -26,7 +25,7 @@ from pipeline.core.tables import CHECKSUMS, ReleaseListing
 from pipeline.core.templates import load_table
 from pipeline.questions.asking import AskedOf
 from pipeline.release.contamination import Shared, scenes_of, shared_scenes
-from pipeline.release.media import videos_beside
+from pipeline.release.media import link_or_copy, videos_beside
 from pipeline.release.terms import ALL_SAMPLES, TERMS_FILE
 from pipeline.release.training import (
     FORMS,
@@ -176,11 +175,7 @@ class _Media:
     def _link(self, file: Path, target: Path) -> None:
         if not file.is_file():
             raise ConfigError(f"{file} is missing; say where they are with --videos, or give --without-media")
-        target.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            os.link(file.resolve(), target)
-        except OSError:
-            shutil.copyfile(file, target)
+        link_or_copy(file, target)
 
 
 class _Terms:

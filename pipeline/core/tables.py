@@ -138,6 +138,8 @@ VIDEO_FILES: Final = pa.schema(
         pa.field("file", pa.string()),  # below the folder of videos
         pa.field("frames", pa.int32()),
         pa.field("fps", pa.int32()),  # null: of a part, that of the whole
+        pa.field("from_s", pa.float64()),  # second of the whole at which a part begins; null: it is the whole
+        pa.field("until_s", pa.float64()),  # at which it ends; null likewise
         pa.field("bytes", pa.int64()),
         pa.field("sha256", pa.string()),  # of the file
         pa.field("frames_sha256", pa.string()),  # of its decoded pictures; null: it is a part of another one
@@ -224,10 +226,14 @@ def sums_of(release: Path) -> dict[str, str]:
         raise ConfigError(f"{release}: has no {CHECKSUMS}, so it is no whole release; {hint}") from None
     found = {file: digest for digest, _, file in (line.partition("  ") for line in lines)}
     for number, (file, digest) in enumerate(found.items(), start=1):
-        is_below = not PurePosixPath(file).is_absolute() and ".." not in PurePosixPath(file).parts
-        if not _DIGEST.fullmatch(digest) or not file or not is_below:
+        if not _DIGEST.fullmatch(digest) or not file or not is_below(file):
             raise ConfigError(f"{release / CHECKSUMS}, line {number}: is no digest of a file of a release; {_AGAIN}")
     return found
+
+
+def is_below(file: str) -> bool:
+    """Whether the name of a file leads nowhere but below its folder."""
+    return not PurePosixPath(file).is_absolute() and ".." not in PurePosixPath(file).parts
 
 
 def check_files(release: Path, sums: Mapping[str, str], files: Iterable[str]) -> None:

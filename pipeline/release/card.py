@@ -22,7 +22,7 @@ from pipeline.core.schema import SCHEMA_VERSION, AnyScene
 from pipeline.core.tables import TINY_PER_TASK, budget_folder
 from pipeline.core.templates import load_table
 from pipeline.llm.base import UNPAID
-from pipeline.release.media import ImageTable
+from pipeline.release.media import MediaTable
 from pipeline.release.metadata import DTYPES, CroissantPart, configurations, header
 from pipeline.release.tables import HELD, columns_of, state_of
 from pipeline.release.terms import ALL_SAMPLES, TERMS_FILE, are_samples, passed_on, plain, terms_of, units_of
@@ -48,7 +48,7 @@ def dataset_card(
     reviewed: Reviewed,
     benchmark: Benchmark[Any, Any],
     folders: Collection[str],
-    images: Sequence[ImageTable] = (),
+    images: Sequence[MediaTable] = (),
 ) -> str:
     """README.md of a release.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -23,25 +22,27 @@ FOLDER: Final = "pictures"  # of a build
 VIDEO_FOLDER: Final = "media"  # of a release that has the videos
 
 
-_IMAGES: Final = pa.schema(
-    {"file": pa.string(), "image": pa.struct({"bytes": pa.binary(), "path": pa.string()})}  # as `datasets` keeps images
-)
-_IMAGE_FEATURES: Final = {"file": {"dtype": "string", "_type": "Value"}, "image": {"_type": "Image"}}
-_IMAGES_AT_ONCE: Final = 100
+_BYTES: Final = pa.struct({"bytes": pa.binary(), "path": pa.string()})  # as `datasets` keeps images and videos
+_AT_ONCE: Final = {"image": 100, "video": 1}  # rows that are held in memory
 
 
-class ImageTable(NamedTuple):
-    """A table of the pictures of a folder, in it: what the Hugging Face hub shows as pictures."""
+class MediaTable(NamedTuple):
+    """A table of the pictures or videos of a folder, in it: what the Hugging Face hub shows as such.
+
+    Attributes:
+        column: "image" or "video", as the hub calls them.
+    """
 
     folder: str
+    column: str
     file: str
     sha256: str
     num_rows: int
     nbytes: int
 
 
-def image_table(folder: Path, name: str, split: str, files: Mapping[str, bytes | None]) -> ImageTable | None:
-    """Writes the table of a folder's pictures; None where it has none.
+def media_table(folder: Path, name: str, split: str, files: Mapping[str, bytes | None]) -> MediaTable | None:
+    """Writes the table of a folder's pictures, or of its videos; None where it has none.
 
     Args:
         folder: of the release.
@@ -52,17 +53,20 @@ def image_table(folder: Path, name: str, split: str, files: Mapping[str, bytes |
     own = sorted(file for file in files if file.startswith(f"{name}/"))
     if not own:
         return None
-    path, described = f"{name}/{split}-00000-of-00001.parquet", json.dumps({"info": {"features": _IMAGE_FEATURES}})
-    with TableFile(folder / path, _IMAGES, 1, {"huggingface": described}, _IMAGES_AT_ONCE) as table:
-        for start in range(0, len(own), _IMAGES_AT_ONCE):
+    path, column = f"{name}/{split}-00000-of-00001.parquet", "video" if name == VIDEO_FOLDER else "image"
+    features = {"file": {"dtype": "string", "_type": "Value"}, column: {"_type": column.capitalize()}}
+    schema = pa.schema({"file": pa.string(), column: _BYTES})
+    described = {"huggingface": json.dumps({"info": {"features": features}})}
+    with TableFile(folder / path, schema, 1, described, _AT_ONCE[column]) as table:
+        for start in range(0, len(own), _AT_ONCE[column]):
             rows = []
-            for file in own[start : start + _IMAGES_AT_ONCE]:
+            for file in own[start : start + _AT_ONCE[column]]:
                 raw = files[file]
-                rows.append({"file": file, "image": {"bytes": raw or (folder / file).read_bytes(), "path": file}})
-            table.append(pa.Table.from_pylist(rows, _IMAGES))
+                rows.append({"file": file, column: {"bytes": raw or (folder / file).read_bytes(), "path": file}})
+            table.append(pa.Table.from_pylist(rows, schema))
         table.finish()
         table.publish()
-    return ImageTable(name, path, table.sha256, table.num_rows, table.nbytes)
+    return MediaTable(name, column, path, table.sha256, table.num_rows, table.nbytes)
 
 
 class Media(NamedTuple):
@@ -102,8 +106,13 @@ def videos_of(videos: pa.Table, datasets: Collection[str], folder: Path) -> Iter
 
 
 def videos_beside(release: Path) -> Path:
-    """The folder of a release's videos: its own, where it has one, or that of the build in which it lies."""
-    return folder if (folder := release / VIDEO_FOLDER).is_dir() else release.parent / VIDEOS
+    """The folder of a release's videos: beside it, as builds and `videos make` write them, or its own.
+
+    Its own may lack those of datasets whose terms forbid that, so the other one is taken where it has all datasets.
+    """
+    own, beside = release / VIDEO_FOLDER, release.parent / VIDEOS
+    datasets = [path.name for path in own.iterdir() if path.is_dir()] if own.is_dir() else []
+    return own if datasets and not all((beside / name).is_dir() for name in datasets) else beside
 
 
 def drawings_of(raw: bytes, unit: str, build: Path, with_frames: bool) -> Iterator[Media]:
@@ -142,13 +151,18 @@ def place_media(folder: Path, media: Iterable[Media], kept: Collection[int]) -> 
             raise StoreError(f"{one.path} is not what was written: remove it and build again")
         target = folder / one.file
         with translate_os_errors(target.parent):
-            target.parent.mkdir(parents=True, exist_ok=True)
-            try:
-                os.link(one.path, target)
-            except OSError:
-                shutil.copyfile(one.path, target)
+            link_or_copy(one.path, target)
         sums[one.file] = one.sha256
     return sums
+
+
+def link_or_copy(path: Path, target: Path) -> None:
+    """Puts a file where there is none yet: as a link to it where the disk can."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        target.hardlink_to(path.resolve())
+    except OSError:
+        shutil.copyfile(path, target)
 
 
 @dataclass(frozen=True)

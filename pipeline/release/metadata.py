@@ -12,7 +12,7 @@ import pyarrow as pa
 from pipeline.benchmarks.benchmark import Benchmark, Card
 from pipeline.core.tables import DEBIASED, ONE_PER_SCENE, PART_SPLITS
 from pipeline.core.templates import load_table
-from pipeline.release.media import ImageTable
+from pipeline.release.media import MediaTable
 from pipeline.release.terms import TERMS_FILE
 
 _SIZES: Final = ((1e3, "n<1K"), (1e4, "1K<n<10K"), (1e5, "10K<n<100K"), (1e6, "100K<n<1M"), (float("inf"), "n>1M"))
@@ -40,11 +40,12 @@ def header(
     settings: dict[str, Any],
     benchmark: Benchmark[Any, Any],
     was_reviewed: bool,
-    images: Sequence[ImageTable] = (),
+    images: Sequence[MediaTable] = (),
 ) -> dict[str, Any]:
     """The machine-readable header of a release: its tables, and its description in the words of the hub.
 
-    The pictures that questions show are configurations too, which the hub shows as pictures.
+    The pictures that questions show are configurations too, which the hub shows as pictures, and so are the
+    videos that lie in the release.
     """
     every = configurations(parts)
     configs, (split,) = _loadable(every), every["full"]
@@ -86,7 +87,7 @@ def header(
         + [
             {
                 "config_name": one.folder,
-                "features": [{"name": "file", "dtype": "string"}, {"name": "image", "dtype": "image"}],
+                "features": [{"name": "file", "dtype": "string"}, {"name": one.column, "dtype": one.column}],
                 "splits": [{"name": split, "num_bytes": one.nbytes, "num_examples": one.num_rows}],
             }
             for one in images

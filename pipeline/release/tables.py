@@ -209,7 +209,10 @@ def columns_of(benchmark: Benchmark[Any, Any], folder: str) -> Mapping[str, str]
     if folder == COMMITMENTS:
         return {**COLUMN_DOCS, "sha256": COLUMN_DOCS["commitment"]}
     if folder == VIDEOS_TABLE:
-        return {**COLUMN_DOCS, **{name: COLUMN_DOCS[f"video_{name}"] for name in ("scene", "sha256")}}
+        return {
+            **COLUMN_DOCS,
+            **{name: COLUMN_DOCS[f"video_{name}"] for name in ("scene", "sha256", "from_s", "until_s")},
+        }
     if folder == MAPS:
         return {**benchmark.columns.said, "of": COLUMN_DOCS["map_of"]}
     is_public = folder in PUBLIC or budget_of(folder) is not None or (splits is not None and folder == splits.folder)

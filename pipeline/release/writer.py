@@ -48,7 +48,13 @@ from pipeline.core.tables import (
     unchecked_in,
 )
 from pipeline.release.card import OVERVIEW_FILE, dataset_card
-from pipeline.release.media import ImageTable, Media, image_table, place_media
+from pipeline.release.media import (
+    VIDEO_FOLDER,
+    Media,
+    MediaTable,
+    media_table,
+    place_media,
+)
 from pipeline.release.metadata import CROISSANT_FILE, CroissantPart, croissant
 from pipeline.release.tables import (
     FIXES,
@@ -185,7 +191,8 @@ def write_release(folder: Path, inputs: ReleaseInputs) -> tuple[bytes, dict[str,
                 inputs.title, _line(sorted_out, inputs.scenes), sorted_out.kept, captioned
             )
         pictures = files | dict.fromkeys(placed)
-        tabled = [image_table(folder, name, inputs.split, pictures) for name in inputs.benchmark.card.shown]
+        of_folders = (*inputs.benchmark.card.shown, VIDEO_FOLDER)
+        tabled = [media_table(folder, name, inputs.split, pictures) for name in of_folders]
         images = [one for one in tabled if one is not None]
         placed |= {one.file: one.sha256 for one in images}
         files |= _texts(sorted_out.kept, parts, summary, folders, inputs, images)
@@ -220,7 +227,7 @@ def _texts(
     summary: dict[str, Any],
     folders: Collection[str],
     inputs: ReleaseInputs,
-    images: Sequence[ImageTable],
+    images: Sequence[MediaTable],
 ) -> dict[str, bytes]:
     """The card, the terms, and the table of what is guessed where there is one."""
     scenes, settings, benchmark = inputs.scenes, inputs.settings, inputs.benchmark

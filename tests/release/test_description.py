@@ -34,7 +34,7 @@ from pipeline.core.parquet import table_bytes
 from pipeline.core.schema import SCHEMA_VERSION
 from pipeline.core.tables import REJECTIONS, TINY_PER_TASK
 from pipeline.release.card import ATTACKERS, known_weaknesses, remarks, section, text_only_context
-from pipeline.release.media import image_table
+from pipeline.release.media import media_table
 from pipeline.release.metadata import CROISSANT_FILE, CroissantPart, header
 from pipeline.release.tables import COLUMN_DOCS, CORRECTIONS, REVIEW, columns_of
 from pipeline.release.terms import ALL_SAMPLES, NOT_STATED, PROCEDURAL, TERMS_FILE, licences, passed_on
@@ -112,9 +112,9 @@ def test_pictures_that_questions_show_are_pictures_to_datasets(tmp_path: Path) -
     (tmp_path / "views").mkdir()
     (tmp_path / "views" / "b.png").write_bytes(raw.getvalue())
     files = {"views/b.png": None, "views/a.png": raw.getvalue(), "maps/1.png": raw.getvalue()}
-    told = image_table(tmp_path, "views", "test", files)
+    told = media_table(tmp_path, "views", "test", files)
     assert told is not None
-    assert image_table(tmp_path, "legends", "test", files) is None
+    assert media_table(tmp_path, "legends", "test", files) is None
     parts = [CroissantPart("data", "test", pa.schema([pa.field("id", pa.int64())]), 1, 8)]
     write_atomically(tmp_path / parts[0].file, table_bytes(pa.table({"id": [1]})))
     head = header(parts, {"export": {"pretty_name": "x"}}, BENCHMARKS["ergeobench"], was_reviewed=False, images=[told])
@@ -122,7 +122,7 @@ def test_pictures_that_questions_show_are_pictures_to_datasets(tmp_path: Path) -
     loaded = load_dataset(str(tmp_path), "views", split="test", cache_dir=str(tmp_path / "cache"))
     assert [row["file"] for row in loaded] == ["views/a.png", "views/b.png"]
     assert all(row["image"].size == (3, 2) for row in loaded)
-    assert image_table(tmp_path, "views", "test", files) == told, "the same bytes again"
+    assert media_table(tmp_path, "views", "test", files) == told, "the same bytes again"
 
 
 def test_the_card_is_one_that_the_hub_reads(release: Path) -> None:

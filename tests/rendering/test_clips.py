@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+import hashlib
 import shutil
+from contextlib import nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 
 import av
+import datasets
+import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 
+from flows.cli.videos import make_videos
+from pipeline.core.errors import ConfigError
+from pipeline.core.files import write_atomically
+from pipeline.core.parquet import table_bytes
 from pipeline.engine.config import build_config
-from pipeline.engine.run import run_here
+from pipeline.engine.run import Execute, run_here
+from pipeline.release.tables import SCHEMA_METADATA
 from pipeline.stages.builder import Builder
 from tests.builds import OPEN_GATES
 
@@ -19,9 +30,8 @@ FPS = 30
 def build(root: Path, out: Path, cap: int) -> dict[str, bytes]:
     """Path below the folder of videos -> bytes, after a build with at most so many questions of a task."""
     unasked = {"blind": {"models": []}, "prune": None, "figures": False, "gates": OPEN_GATES}
-    config = build_config(
-        {"benchmark": "urbanvideo", "roots": {"flights": root}, "select": {"per_scene_and_task": cap}} | unasked
-    )
+    own = {"roots": {"flights": root}, "select": {"per_scene_and_task": cap}, "export": {"videos": ["sample_city"]}}
+    config = build_config({"benchmark": "urbanvideo"} | own | unasked)
     assert Builder(config, out, run_here).build().quarantine == []
     folder = out / "videos"
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*.mp4")}
@@ -33,7 +43,16 @@ def seconds_of(path: Path) -> float:
         return float(max(frame.time for frame in container.decode(video=0)))
 
 
-def test_every_question_has_a_video_that_ends_with_it(flights: Path, tmp_path: Path) -> None:
+@dataclass(frozen=True)
+class Here:
+    """Stands for the pool of processes."""
+
+    execute: Execute = run_here
+
+
+def test_every_question_has_a_video_that_ends_with_it(
+    flights: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     shutil.copytree(flights / "central_station", tmp_path / "root" / "central_station")
     out = tmp_path / "out"
     made = build(tmp_path / "root", out, 6)
@@ -51,3 +70,34 @@ def test_every_question_has_a_video_that_ends_with_it(flights: Path, tmp_path: P
     fewer = build(tmp_path / "root", out, 1)
     assert set(fewer) < set(made), "clips of questions that are no longer asked go"
     assert {row["video_id"] for row in pq.read_table(out / "release" / "data").to_pylist()} <= set(fewer)
+
+    # The release has them, as videos.
+    shown = datasets.load_dataset(str(out / "release"), "media", split="test", cache_dir=str(tmp_path / "cache"))
+    assert isinstance(shown.features["video"], datasets.Video)
+    kept = shown.cast_column("video", datasets.Video(decode=False))
+    assert {row["file"].removeprefix("media/"): row["video"]["bytes"] for row in kept} == fewer
+
+    # Who has the release alone, and the raw data, makes the same files.
+    release, root = shutil.copytree(out / "release", tmp_path / "alone" / "release"), tmp_path / "root"
+    shutil.rmtree(release / "media")
+    monkeypatch.setattr("flows.cli.videos.Pool", lambda workers: nullcontext(Here()))
+    assert make_videos("urbanvideo", release, [f"flights={root}"], [], None, 1)
+    again = release.parent / "videos"
+    assert {path.relative_to(again).as_posix(): path.read_bytes() for path in again.rglob("*.mp4")} == fewer
+    assert sorted(path.name for path in again.iterdir()) == ["sample_city"], "nothing else is left"
+    (again / min(fewer)).write_bytes(b"of somebody else")
+    with pytest.raises(ConfigError, match="reader panoramas reads no"):
+        make_videos("urbanvideo", release, [f"panoramas={root}"], [], None, 1)
+    (root / "central_station").rename(root / "elsewhere")
+    assert not make_videos("urbanvideo", release, [f"flights={root}"], [], None, 1)
+    assert "no root has its scene" in " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.parametrize(("scene", "file"), [("city/one", "../../one.mp4"), ("../city/one", "../city/one.mp4")])
+def test_videos_are_made_below_their_folder_alone(scene: str, file: str, tmp_path: Path) -> None:
+    rows = [{"scene": scene, "file": file, "frames": 2, "fps": 30, "sha256": "0" * 64}]
+    raw = table_bytes(pa.Table.from_pylist(rows), 1, SCHEMA_METADATA)
+    write_atomically(tmp_path / "videos" / "test.parquet", raw)
+    (tmp_path / "checksums.sha256").write_text(f"{hashlib.sha256(raw).hexdigest()}  videos/test.parquet\n")
+    with pytest.raises(ConfigError, match="not named as a video of its scene"):
+        make_videos("urbanvideo", tmp_path, ["flights=."], [], tmp_path / "out", 1)

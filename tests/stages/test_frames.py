@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from flows.cli.frames import verify_videos
+from flows.cli.videos import verify_videos
 from pipeline.engine.config import build_config
 from pipeline.rendering.sampled import HASHED, sampled_rows
 from pipeline.stages.builder import Builder
