@@ -342,6 +342,9 @@ def leaderboard(
         Path | None,
         typer.Option(help="Table of each question with each model's score: .parquet or .csv.", show_default="none"),
     ] = None,
+    answers: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The answers that the release withholds.", show_default="none")
+    ] = None,
     settings: Settings = [],
     as_json: Json = False,
 ) -> None:
@@ -349,7 +352,7 @@ def leaderboard(
     configure_output(as_json=as_json)
     from flows.cli.leaderboard import show_leaderboard
 
-    end(show_leaderboard(name, release, split, models, people or (), out, difficulty, settings))
+    end(show_leaderboard(name, release, split, models, people or (), out, difficulty, settings, answers))
 
 
 @app.command()

@@ -21,6 +21,7 @@ from pipeline.core.spatial import TopDownMap
 from pipeline.core.tables import PART_SPLITS, budget_of
 from pipeline.core.video_spec import VIDEOS, video_file
 from pipeline.engine.config import settings_of
+from pipeline.release.media import videos_beside
 from pipeline.rendering.details import dropped
 from pipeline.rendering.examples import in_turn
 from pipeline.rendering.gallery import (
@@ -134,6 +135,7 @@ def files(opened: ReleaseReader, place: Path, replies: Replies | None = None) ->
     for one in opened.rows("budgets", ["id", "budget", "answer"]):
         if one["answer"] is not None:
             budgets.setdefault(one["budget"], set()).add(one["id"])
+    films = opened.folder / VIDEOS if opened.outputs else videos_beside(opened.release)
     shown, maps = [], {places[key]: raw for key, raw in near.items()}
     for detail, row in zip(details_of(opened, rows, maps=False), rows, strict=True):
         pictures = [
@@ -146,7 +148,7 @@ def files(opened: ReleaseReader, place: Path, replies: Replies | None = None) ->
         near_miss = places.get((row["scene"], row["task"]), "")
         own = [found[str(row["id"])] for found in replies.values() if str(row["id"]) in found]
         shown_in = [budget for budget, ids in budgets.items() if row["id"] in ids]
-        video = _video(opened.folder, place, row)
+        video = _video(films, place, row)
         shown.append(GalleryQuestion(detail, pictures, near_miss, video, shown_in, own))
     words, blind = glossary(opened.benchmark.name), by_id(opened.of("blind", {row["id"] for row in refused}))
     lost = []
@@ -173,9 +175,9 @@ def _map(
     return map_file(drawn) if drawn else None
 
 
-def _video(build: Path, place: Path, row: Mapping[str, Any]) -> str:
-    """The address of the video that a question is asked about; empty where the build has none."""
-    video = build / VIDEOS / video_file(row["scene"], row["until_s"], row["from_s"])
+def _video(films: Path, place: Path, row: Mapping[str, Any]) -> str:
+    """The address of the video that a question is asked about; empty where there is none."""
+    video = films / video_file(row["scene"], row["until_s"], row["from_s"])
     return _address(place, video) if video.is_file() else ""
 
 

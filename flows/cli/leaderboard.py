@@ -23,7 +23,7 @@ from pipeline.core.tables import ReleaseListing
 from pipeline.engine.config import settings_of
 from pipeline.questions.scoring_protocol import Metric, Score
 from pipeline.release.comparison import page_environment
-from pipeline.release.withheld import is_withheld
+from pipeline.release.withheld import with_answers
 from pipeline.scoring.figures import ScoreRow
 from pipeline.scoring.leaderboard import Leaderboard, Standing, leaderboard
 from pipeline.scoring.score import Scored, scored, scored_people, split_of
@@ -58,6 +58,7 @@ def show_leaderboard(
     out: Sequence[Path],
     difficulty: Path | None,
     settings: Sequence[str],
+    answers: Path | None = None,
 ) -> bool:
     """Shows a leaderboard, and writes it; False where something of the replies could not be used.
 
@@ -70,21 +71,21 @@ def show_leaderboard(
         out: files, whose endings name their forms.
         difficulty: a row per question, with each model's mark.
         settings: of the score.
+        answers: those that the release withholds.
     """
     score = scorable(name)
     unknown = [str(path) for path in out if path.suffix not in _WRITE]
     if unknown:
         raise ConfigError(f"{unknown[0]}: a leaderboard is written as {', '.join(_WRITE)}; give a name that ends so")
     write_difficulty = table_writer(difficulty) if difficulty else None
-    if is_withheld(release):
-        raise ConfigError(f"{release}: its answers are withheld; give the whole release, which has them")
     source = split_of(release, split)
     chosen = settings_of(score.settings, settings)
-    elsewhere = replies_of(score, release, source.name, given, chosen)
-    models = elsewhere.pop(source.name, {})
-    if not models:
-        raise ConfigError(f"no model has replies to the split {source.name}: say MODEL=FILE")
-    persons = scored_people(score, source.questions, people, chosen) if people else None
+    with with_answers(source.questions, release, answers) as questions:
+        elsewhere = replies_of(score, release, source.name, given, chosen, questions)
+        models = elsewhere.pop(source.name, {})
+        if not models:
+            raise ConfigError(f"no model has replies to the split {source.name}: say MODEL=FILE")
+        persons = scored_people(score, questions, people, chosen) if people else None
     board = leaderboard(score, models, elsewhere, persons)
     tables = _tables(board)
     for table in tables:
@@ -102,9 +103,16 @@ def show_leaderboard(
 
 
 def replies_of(
-    score: Score[Any], release: Path, split: str, given: Sequence[str], settings: Model
+    score: Score[Any],
+    release: Path,
+    split: str,
+    given: Sequence[str],
+    settings: Model,
+    questions: Path | None = None,
 ) -> dict[str, dict[str, Scored]]:
     """Split -> model -> its scored replies, of ``MODEL=FILE`` (to ``split``) and ``MODEL@SPLIT=FILE``.
+
+    ``questions``: the file of ``split``, where its answers lie apart from the release.
 
     Raises ConfigError for what is given twice or cannot be read.
     """
@@ -116,9 +124,9 @@ def replies_of(
         source, into = split_of(release, told["split"] or split), found[told["split"] or split]
         if told["name"] in into:
             raise ConfigError(f"{text!r}: {told['name']} has other replies already; give each model its own name")
-        files = [Path(told["file"])]
-        how = (source.blind, source.is_debiased)
-        into[told["name"]] = scored(score, source.questions, files, settings, None, *how, elsewhere=source.others())
+        files, how = [Path(told["file"])], (source.blind, source.is_debiased)
+        asked = questions if questions is not None and source.name == split else source.questions
+        into[told["name"]] = scored(score, asked, files, settings, None, *how, elsewhere=source.others())
     return dict(found)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -11,7 +10,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from flows.cli.models import model_session
 from flows.cli.output.build_tables import NAMED
@@ -25,7 +23,7 @@ from pipeline.engine.config import settings_of
 from pipeline.llm.base import ModelSpec, Reply, Request
 from pipeline.llm.failures import ModelError
 from pipeline.questions.scoring_protocol import Ask, Metric, Score
-from pipeline.release.withheld import is_withheld, restored
+from pipeline.release.withheld import with_answers
 from pipeline.scoring.figures import ScoreRow
 from pipeline.scoring.score import COUNTED, LEFT_OUT, Scored, scored, split_of
 
@@ -70,9 +68,7 @@ def score(
         raise ConfigError("say what was asked: a release with --release, or a file of questions with --questions")
     if answers is not None and release is None:
         raise ConfigError("--answers are those that --release withholds")
-    if release is not None and answers is None and is_withheld(release):
-        raise ConfigError(f"{release}: its answers are withheld; give them with --answers, or send the replies to it")
-    with _judge(how.judge(chosen), out, limit_cost) as ask, _answered(file, release, answers) as file:
+    with _judge(how.judge(chosen), out, limit_cost) as ask, with_answers(file, release, answers) as file:
         found = scored(
             how, file, predictions, chosen, ask, blind, debiased, unseen, people,
             only_asked=only_asked, elsewhere=elsewhere,
@@ -98,18 +94,6 @@ def scorable(name: str) -> Score[Any]:
         scored_ones = ", ".join(name for name, benchmark in BENCHMARKS.items() if benchmark.score)
         raise ConfigError(f"unknown benchmark {name!r}; replies to {scored_ones} can be scored")
     return how
-
-
-@contextmanager
-def _answered(questions: Path, release: Path | None, answers: Path | None) -> Iterator[Path]:
-    """Yields the file of questions with the answers that its release withholds, once they were checked."""
-    if release is None or answers is None:
-        yield questions
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / questions.name
-        pq.write_table(restored(questions, release, answers), path)
-        yield path
 
 
 @contextmanager

@@ -109,7 +109,7 @@ _MIXED: Final = re.compile(
 _LARGEST_UNDER: Final = 16  # of a fraction: "3/16" is one, "3/24" a date or a share
 _BOUND_BEFORE: Final = re.compile(
     r"(?:[<>≤≥]=?|\b(?:more|less|fewer|greater|larger|smaller|longer|shorter|higher|lower) than"
-    r"|\b(?:at least|at most|up to|over|under|above|below|exceeds?|exceeding)"
+    r"|n't|\b(?:not|at least|at most|up to|over|under|above|below|exceeds?|exceeding)"
     r"|\b(?:minimum|maximum) of|超过|至少|最多|不到|大于|小于)\s*\Z",
     re.IGNORECASE,
 )

@@ -12,6 +12,7 @@ from pipeline.metrics.numbers import find_number
 from pipeline.metrics.replies import ANSWER_WORDS, plain
 
 _YES_OR_NO: Final = frozenset({"yes", "no"})
+_UNDECIDED: Final = re.compile(r"\W*\w+(?:\s*\?|\W+(?:and|or)\W+(?:yes|no)\b)", re.IGNORECASE)  # "Yes and no", "Yes? …"
 _STATED: Final = re.compile(rf"(?:{ANSWER_WORDS})(?:\s*(?:\bis\b|[:：=是为為]))+\s*(?P<rest>[^\n]+)", re.IGNORECASE)
 
 
@@ -29,7 +30,7 @@ def is_stated(reply: str, forms: Iterable[str]) -> bool:
 
 def _is_same(said: str, truth: str) -> bool:
     if truth in _YES_OR_NO:
-        return _YES_OR_NO.intersection(normalised(said).split(" ")[:1]) == {truth}
+        return _YES_OR_NO.intersection(normalised(said).split(" ")[:1]) == {truth} and not _UNDECIDED.match(said)
     if truth.isdecimal():
         return find_number(said).value == Decimal(truth)
     return normalised(said) == truth

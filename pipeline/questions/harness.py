@@ -24,12 +24,13 @@ import pyarrow as pa
 import yaml
 
 from pipeline.core.tables import TWIN, budget_of
-from pipeline.core.templates import load_source
+from pipeline.core.templates import load_source, load_table
 from pipeline.questions.asking import AskedOf, Asking
 from pipeline.questions.published import Columns, Published, published
 from pipeline.questions.twins import TWIN_FRAMES
 
 FOLDER: Final = "eval"
+_PREFIX: Final = "scan2qa_"  # of the names of tables
 _MODULES: Final = {
     f"{FOLDER}/scan2qa_rows.py": load_source("harness/scan2qa_rows.py"),
     f"{FOLDER}/lmms_eval/scan2qa_utils.py": load_source("harness/scan2qa_utils.py"),
@@ -89,7 +90,11 @@ class Harness:
             return also
         lines = "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
         task = {f"{FOLDER}/lmms_eval/{name}.yaml": self._lmms_eval(name, rows, asking).encode()}
-        return {f"{FOLDER}/{name}.jsonl": lines.encode()} | task | _MODULES | also
+        told, benchmark = load_table("harness/readme"), name.removeprefix(_PREFIX).removesuffix(f"_{split}")
+        figure = told["figures"].get(benchmark, "the mean of its marks of each reply")
+        readme = told["text"].format(name=benchmark, figure=figure)
+        own = {f"{FOLDER}/{name}.jsonl": lines.encode(), f"{FOLDER}/README.md": readme.encode()}
+        return own | task | _MODULES | also
 
     def _row(self, question: Published, asking: Asking, split: str, present: Collection[str]) -> dict[str, Any] | None:
         marking = self.marking(question, split)

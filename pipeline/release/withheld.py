@@ -10,7 +10,9 @@ import hashlib
 import json
 import secrets
 import shutil
-from collections.abc import Mapping
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
@@ -118,6 +120,24 @@ def restored(questions: Path, release: Path, answers: Path) -> pa.Table:
         at = table.schema.get_field_index(name)
         table = table.set_column(at, table.schema.field(name), rows[name])
     return table
+
+
+@contextmanager
+def with_answers(questions: Path, release: Path | None, answers: Path | None) -> Iterator[Path]:
+    """Yields the file of questions, with the answers that its release withholds once they were checked.
+
+    Raises ConfigError where these are needed and not given, or given and not needed (`restored`).
+    """
+    if release is None or answers is None:
+        if release is not None and is_withheld(release):
+            message = "its answers are withheld; give them with --answers, or send the replies to it"
+            raise ConfigError(f"{release}: {message}")
+        yield questions
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / questions.name
+        pq.write_table(restored(questions, release, answers), path)
+        yield path
 
 
 def _commitments(private: pa.Table, key: str) -> list[dict[str, str]]:

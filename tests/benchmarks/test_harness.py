@@ -365,6 +365,7 @@ def test_a_frame_budget_and_twins_are_asked_of_their_own_videos(asked: Asked, mo
         files = BENCHMARKS["vsi"].harness_files(split, table)
         found[split] = json.loads(files[f"eval/scan2qa_vsi_{split}.jsonl"].splitlines()[0])
         assert f"eval/lmms_eval/scan2qa_vsi_{split}.yaml" in files
+        assert b"scan2qa score vsi RESULTS --release RELEASE" in files["eval/README.md"]
     number = all_tasks(1)[0]["id"]
     assert found["16_frame"]["video"] == "16_frame/made/room0.mp4"
     assert found["twins"]["video"] == f"twins/made/room0/{number}.mp4"

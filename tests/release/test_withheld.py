@@ -105,9 +105,12 @@ def test_the_score_is_that_of_the_open_release(scan2qa: Cli, open_release: Path,
     command = ("score", "vsi", replies, "--json", "--release")
     whole, later = scan2qa(*command, open_release), scan2qa(*command, public, "--answers", tmp_path / "public.parquet")
     assert json.loads(later.out)["figures"] == json.loads(whole.out)["figures"]
-    without = scan2qa(*command, public)
-    assert without.code == 2
-    assert "its answers are withheld; give them with --answers" in without.err
+    board = ("leaderboard", "vsi", public, f"m={replies}", "--json")
+    ranked = json.loads(scan2qa(*board, "--answers", tmp_path / "public.parquet").out)["standings"]
+    assert ranked == json.loads(scan2qa("leaderboard", "vsi", open_release, f"m={replies}", "--json").out)["standings"]
+    for without in (scan2qa(*command, public), scan2qa(*board)):
+        assert without.code == 2
+        assert "its answers are withheld; give them with --answers" in without.err
 
 
 def test_an_answer_that_was_changed_is_refused(scan2qa: Cli, open_release: Path, tmp_path: Path) -> None:

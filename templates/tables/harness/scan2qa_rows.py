@@ -35,13 +35,13 @@ def budget_of(table):
 
 
 def root():
-    """The folder with the videos: of the release, where it has them. Raises RuntimeError where it is not named."""
-    own = EVAL.parent / "media"
-    if not os.environ.get(VIDEOS):
+    """The folder with the videos: as named, beside the release, or its own. Raises RuntimeError where there is none."""
+    if os.environ.get(VIDEOS):
+        return Path(os.environ[VIDEOS])
+    for own in (EVAL.parents[1] / "videos", EVAL.parent / "media"):
         if own.is_dir():
             return own
-        raise RuntimeError(f"set {VIDEOS} to the folder with the videos, such as outputs/BUILD/videos")
-    return Path(os.environ[VIDEOS])
+    raise RuntimeError(f"set {VIDEOS} to the folder with the videos, such as outputs/BUILD/videos")
 
 
 def video_of(row):
@@ -50,7 +50,12 @@ def video_of(row):
         return None
     path = root() / row["video"]
     if not path.is_file():
-        hint = " If it is: make them with scan2qa frames write VIDEOS --release RELEASE" if row["frames"] else ""
+        how = (
+            "frames write VIDEOS --release RELEASE"
+            if row["frames"]
+            else "videos make BENCHMARK RELEASE --root READER=DIR"
+        )
+        hint = f" If it is: make them with scan2qa {how}"
         raise FileNotFoundError(
             f"{path} is missing: is {VIDEOS} the folder with this release's videos?"
             f"{hint}{' --twins' * (row['mark'] == 'twin')}"
