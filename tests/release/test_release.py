@@ -319,7 +319,7 @@ def test_checksums_are_those_of_all_files(made: Build) -> None:
     files = release_of(made.out)
     sums = dict(reversed(line.split("  ")) for line in files.pop(CHECKSUMS).decode().splitlines())
     assert sums == {name: hashlib.sha256(raw).hexdigest() for name, raw in files.items()} == made.released.files
-    harness = {"scan2qa_rows.py", "lmms_eval/scan2qa_utils.py", "vlmevalkit/scan2qa_run.py"}
+    harness = {"README.md", "scan2qa_rows.py", "lmms_eval/scan2qa_utils.py", "vlmevalkit/scan2qa_run.py"}
     harness.add("inspect_ai/scan2qa_task.py")
     for split in ("test", "one_per_scene", "tiny"):
         harness |= {f"lmms_eval/scan2qa_vsi_{split}.yaml", f"scan2qa_vsi_{split}.jsonl"}
