@@ -450,7 +450,7 @@ def frames_write(
     end(write(videos, release, out, twins=twins))
 
 
-videos_app = typer.Typer(no_args_is_help=True, help="The videos that a release names (docs/score.md).")
+videos_app = typer.Typer(no_args_is_help=True, help="The videos that a release names (docs/evaluate/frames.md).")
 app.add_typer(videos_app, name="videos")
 
 
