@@ -450,24 +450,24 @@ def frames_write(
     end(write(videos, release, out, twins=twins))
 
 
-videos_app = typer.Typer(no_args_is_help=True, help="The videos that a release names (docs/evaluate/frames.md).")
+videos_app = typer.Typer(no_args_is_help=True, help="The videos of a release (docs/evaluate/frames.md).")
 app.add_typer(videos_app, name="videos")
 
 
 @videos_app.command("make")
 def videos_make(
-    name: Annotated[str, typer.Argument(metavar="BENCHMARK", help="Whose release it is, such as vsi.")],
-    release: Annotated[Path, typer.Argument(help="Folder of the release; its build need not be there.")],
+    name: Annotated[str, typer.Argument(metavar="BENCHMARK", help="Benchmark of the release, such as vsi.")],
+    release: Annotated[Path, typer.Argument(help="Folder of the release; no build is needed.")],
     roots: Annotated[
         list[str],
-        typer.Option("--root", metavar="READER=DIR", help="Raw data of your own; may be given several times."),
+        typer.Option("--root", metavar="READER=DIR", help="Your own raw data; may be given several times."),
     ] = [],
     out: Annotated[Path | None, typer.Option(help="Folder for them.", show_default="videos beside RELEASE")] = None,
     settings: Settings = [],
     workers: Workers = CORES,
     json: Json = False,
 ) -> None:
-    """Makes the videos of a release from raw data of your own, and checks them; those that are there are kept."""
+    """Makes the videos of a release from your own raw data, and checks them; keeps existing ones."""
     configure_output(as_json=json)
     from flows.cli.videos import make_videos
 
@@ -476,7 +476,7 @@ def videos_make(
 
 @videos_app.command("verify")
 def videos_verify(videos: Videos, release: OfRelease = None, json: Json = False) -> None:
-    """Checks whole videos and clips against the release: the same files, or others that show the same."""
+    """Checks whole videos and clips against the release: the same files, or others with the same pictures."""
     configure_output(as_json=json)
     from flows.cli.videos import verify_videos
 
