@@ -168,6 +168,11 @@ REJECTIONS: Final = pa.schema(
 )
 
 
+def picture_file(folder: str, question: int | str) -> str:
+    """The picture of a question below a release, in one of a hundred folders: hubs take 10,000 files in each."""
+    return f"{folder}/{str(question)[-2:].zfill(2)}/{question}.png"
+
+
 def budget_folder(budget: int) -> str:
     """The configuration, and folder, of a release for who is shown so many evenly spaced frames."""
     return f"{budget}_frame"

@@ -44,6 +44,7 @@ from pipeline.core.tables import (
     asked_in,
     budget_folder,
     budget_of,
+    picture_file,
     rejected_in,
     unchecked_in,
 )
@@ -293,7 +294,7 @@ def _batches(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
 
 def _captioned(benchmark: Benchmark[Any, Any], files: Mapping[str, bytes], question: int) -> bytes | None:
     """The benchmark's own picture of a question with its words, if it draws any."""
-    return files.get(f"{benchmark.card.captioned}/{question}.png")
+    return files.get(picture_file(benchmark.card.captioned, question))
 
 
 def _line(sorted_out: _SortedOut, scenes: Sequence[AnyScene]) -> str:

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.parquet import read_table, table_bytes
-from pipeline.core.tables import PICTURES, asked_in
+from pipeline.core.tables import PICTURES, asked_in, picture_file
 from pipeline.engine.stage import Stage, StageContext
 from pipeline.worlds.registry import read_scene
 
@@ -40,7 +40,7 @@ def run(context: StageContext) -> bytes:
     asked = asked_in(read_table(context.needed("select"))).to_pylist()
     drawn = pictures.draw(view, asked, frame_at)
     video.close()
-    rows = [{"id": i, "file": f"{pictures.folder}/{i}.png", "picture": raw} for i, raw in sorted(drawn.items())]
+    rows = [{"id": i, "file": picture_file(pictures.folder, i), "picture": raw} for i, raw in sorted(drawn.items())]
     return table_bytes(pa.Table.from_pylist(rows, schema=PICTURES))
 
 

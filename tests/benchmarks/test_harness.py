@@ -130,7 +130,7 @@ class Asked:
         for table, (name, split, rows) in TABLES.items():
             benchmark = BENCHMARKS[name].under("revsi" if split == "revsi" else "")
             public = pa.Table.from_pylist(rows, benchmark.columns.schema)
-            files = benchmark.harness_files(split, public, {"legends/1.png"}) | {
+            files = benchmark.harness_files(split, public, {"legends/01/1.png"}) | {
                 f"{table}.parquet": table_bytes(public)
             }
             for path, raw in files.items():
@@ -139,13 +139,13 @@ class Asked:
             self.rows[table] = [json.loads(line) for line in lines]
         for video in {row["video"] for rows in self.rows.values() for row in rows if row["video"]}:
             film(folder / "videos" / video)
-        for picture in ("legends/1.png", "views/p.jpg"):
-            (self.release / picture).parent.mkdir(exist_ok=True)
+        for picture in ("legends/01/1.png", "views/p.jpg"):
+            (self.release / picture).parent.mkdir(parents=True, exist_ok=True)
             Picture.new("RGB", (3, 2), WHITE).save(self.release / picture)
 
     def pictures(self, row: Row) -> int:
         """How many pictures a question shows."""
-        return len(row["images"]) + (row["legend"] == "legends/1.png")
+        return len(row["images"]) + (row["legend"] == "legends/01/1.png")
 
     def replies(self) -> dict[str, dict[str, list[str]]]:
         """Table -> run -> replies: the truths, those of other questions, and the truths as chatty models put them."""

@@ -19,6 +19,7 @@ from pipeline.benchmarks.cityeqa.columns import way_of
 from pipeline.benchmarks.cityeqa.released import AXES
 from pipeline.benchmarks.cityeqa.tasks.counting import area_before
 from pipeline.core.arrays import FloatArray, IntArray
+from pipeline.core.tables import picture_file
 from pipeline.drawing.fonts import font, lines_of, width_of
 from pipeline.drawing.raster import as_png
 from pipeline.reading.maps.city_thing import BUILDING, CityThing
@@ -62,7 +63,7 @@ def task_pictures(asked: pa.Table, scenes: Callable[[], Iterable[Any]]) -> dict[
         centers = np.array([t.center for t in things], dtype=np.float64).reshape(-1, 2)
         radii = np.array([t.radius_m for t in things], dtype=np.float64)
         for row in by_scene.get(scene.id, ()):
-            found[f"maps/{row['id']}.png"] = _picture(row, things, centers, radii)
+            found[picture_file("maps", row["id"])] = _picture(row, things, centers, radii)
     return found
 
 

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from pipeline.benchmarks.benchmark import Card
 from pipeline.benchmarks.urbanvideo.legends import LEGENDS
+from pipeline.core.tables import picture_file
 from pipeline.core.templates import load_table
 from pipeline.core.video_spec import video_file
 from pipeline.questions.asking import AskedOf, Asking, QuestionPrompt
@@ -68,7 +69,7 @@ POST: Final[str] = load_table("urbanvideo/asking")["choice"]
 
 def prompt(question: Published, asked: AskedOf) -> QuestionPrompt:
     """A question with its options, shown the video that ends where it stands, and its legend where it has one."""
-    legend = f"{LEGENDS.folder}/{question.id}.png"
+    legend = picture_file(LEGENDS.folder, question.id)
     return QuestionPrompt(f"{question.rest['question']}\n{POST}", question.scene_name, legend=legend)
 
 

@@ -17,6 +17,7 @@ from PIL import Image, ImageDraw, ImageFont
 
 from pipeline.benchmarks.benchmark import ScenePictures
 from pipeline.benchmarks.urbanvideo.rules import UrbanRules, UrbanView
+from pipeline.core.tables import picture_file
 from pipeline.drawing.fonts import font
 from pipeline.drawing.raster import as_png
 from pipeline.worlds.flight.facts import Shot
@@ -107,7 +108,7 @@ _MAP_INK: Final = (46, 52, 54)
 def map_pictures(asked: pa.Table, scenes: Callable[[], Iterable[Any]]) -> dict[str, bytes]:
     """Name within the release -> PNG, for the Cognitive Map questions among the asked ones."""
     rows = asked.select(["id", "task", "options"]).to_pylist()
-    return {f"maps/{row['id']}.png": _picture(row["options"]) for row in rows if row["task"] == TASK}
+    return {picture_file("maps", row["id"]): _picture(row["options"]) for row in rows if row["task"] == TASK}
 
 
 def _picture(options: list[str]) -> bytes:

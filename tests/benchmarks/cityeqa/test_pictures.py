@@ -48,7 +48,7 @@ def test_the_map_before_the_answer_shows_the_start_alone_and_is_the_same_for_all
     assert not inks(first) & {*MARKS, "other"}  # what may be counted is not shown
     told = pa.Table.from_pylist(rows, pa.schema([QUESTIONS.field(name) for name in rows[0]]))
     after = task_pictures(told, lambda: [scene.model_copy(update={"id": "made/small"})])
-    assert {"target", "seen"} <= inks(after["maps/1.png"])
+    assert {"target", "seen"} <= inks(after["maps/01/1.png"])
 
 
 def test_what_is_counted_is_marked_and_the_other_thing_of_a_relation() -> None:
@@ -67,7 +67,7 @@ def test_what_is_counted_is_marked_and_the_other_thing_of_a_relation() -> None:
         row = task(1, "square", "square") | {"operands": ["asked", "square", *operands, "10.0 10.0 5", "square"]}
         row["evidence"] = [*row["evidence"], *([fact("count", "car", float(count))] if count is not None else [])]
         told = pa.Table.from_pylist([row], pa.schema([QUESTIONS.field(name) for name in row]))
-        raw = task_pictures(told, lambda: [scene])["maps/1.png"]
+        raw = task_pictures(told, lambda: [scene])["maps/01/1.png"]
         return np.asarray(Image.open(io.BytesIO(raw)).convert("RGB"))[:SIDE]
 
     def n_of(picture: Any, ink: str) -> int:

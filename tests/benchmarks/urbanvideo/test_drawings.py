@@ -218,7 +218,7 @@ GREEN, END_RED, PATH_BLUE, YELLOW = (78, 154, 6), (204, 0, 0), (52, 101, 164), (
 
 def test_every_mark_is_drawn_in_its_cell() -> None:
     (name, raw), *others = map_pictures(pa.Table.from_pylist(ROWS), list).items()
-    assert (name, others) == ("maps/7.png", [])
+    assert (name, others) == ("maps/07/7.png", [])
     picture = Image.open(io.BytesIO(raw)).convert("RGB")
     # Two maps of three cells of 32 pixels, with margins of 24, below a title of 28.
     assert picture.size == (2 * (96 + 24) + 24, 96 + 28 + 24)
