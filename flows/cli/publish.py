@@ -57,11 +57,14 @@ def publish(release: Path, repo: str) -> bool:
 
 def _checks(release: Path) -> Iterator[PublishCheck]:
     sums = sums_of(release)
-    bad = sorted(file for file, digest in sums.items() if not _is_as_released(release / file, digest))
+    changed = {file for file, digest in sums.items() if not _is_as_released(release / file, digest)}
+    is_edited = _CARD in changed and (release / _CARD).is_file()  # as people edit it before they publish
+    bad = sorted(changed - {_CARD} if is_edited else changed)
     there = {str(p.relative_to(release)) for p in release.rglob("*") if p.is_file() and p.name != "checksums.sha256"}
     strangers = sorted(there - set(sums))
     remedy = "build the release again, and remove what is not of it" if bad or strangers else ""
     found = f"{len(sums)} files" if not bad and not strangers else ", ".join([*bad, *strangers][:3])
+    found += f"; {_CARD} was edited, and is not that of the checksums" if is_edited else ""
     yield PublishCheck("every file is as it was released, and no other is there", found, remedy)
     if bad:
         return  # what they say is not what was released

@@ -37,9 +37,15 @@ def told(run: Any) -> dict[str, Any]:
 
 
 def test_a_release_that_may_be_published_has_its_commands(scan2qa: Cli, tmp_path: Path) -> None:
-    run = scan2qa("publish", whole(tmp_path), "--repo", "me/rooms", "--json")
+    release = whole(tmp_path)
+    run = scan2qa("publish", release, "--repo", "me/rooms", "--json")
     assert run.code == 0, run.err
     assert all(check["holds"] for check in told(run)["checks"])
+    card = (release / "README.md").read_text()
+    (release / "README.md").write_text(f"{card}My words.")
+    edited = scan2qa("publish", release, "--json")
+    assert edited.code == 0, edited.err
+    assert "README.md was edited" in told(edited)["checks"][0]["found"]
     assert told(run)["commands"] == [
         f"hf upload me/rooms {tmp_path / 'release'} . --repo-type dataset",
         "hf repo tag create me/rooms v1.0.0 --repo-type dataset",
