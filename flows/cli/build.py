@@ -171,7 +171,7 @@ def _changes(folder: Path, newest_before: str | None) -> tuple[str, Report | Non
     try:
         line, report = since_last(folder, newest_before)
     except ConfigError as error:
-        return f"What changed cannot be told: {error}", None
+        return f"The changes are unknown: {error}", None
     return f"{line[0].upper()}{line[1:]}", report
 
 

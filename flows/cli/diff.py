@@ -110,7 +110,7 @@ def _show(report: Report) -> None:
     if not report.changes:
         console.print("No question differs.")
         return
-    causes = Table("cause", title="What changed, and why", title_justify="left")
+    causes = Table("cause", title="Changes and their causes", title_justify="left")
     kinds = [kind for kind, n in report.totals.items() if n]
     for kind in kinds:
         causes.add_column(kind, justify="right")

@@ -34,7 +34,7 @@ def check(roots: Mapping[str, Path], folder: Path | None) -> bool:
     scenes, datasets, faults = _scenes(roots, {entry.scene for entry in entries})
     rows = [(entry, _verdict(entry, entries, scenes, datasets, faults)) for entry in entries]
     table = Table(title="Fixes", title_justify="left")
-    for name in ("fix", "scene", "change", "held against the data"):
+    for name in ("fix", "scene", "change", "checked against the data"):
         table.add_column(name, overflow="fold" if name == "change" or name.startswith("held") else "ellipsis")
     for entry, verdict in rows:
         style = {FITS: "green", NO_DATA: "dim", NO_SCENE: "yellow"}.get(verdict, "red")

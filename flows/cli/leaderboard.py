@@ -174,7 +174,7 @@ def _by_figure(board: Leaderboard) -> _Table:
         name = f"{INSET if figure.inset else ''}{figure.name}"
         rows.append(_Row([name, count, *cells, _number(guess, board.metric)], best=frozenset(best)))
     heads = ["", "n", *(one.name for one in board.standings), "best guess"]
-    return _Table("By task", heads, rows, "The best of each line stands in bold.")
+    return _Table("By task", heads, rows, "The best of each line is in bold.")
 
 
 def _plain(board: Leaderboard) -> list[dict[str, Any]]:

@@ -105,7 +105,7 @@ def _advice(known: int) -> str:
         for m in advised
     ]
     found = f"{known} of {PANEL} models for a panel found." if known else "No models for a panel found."
-    return "\n".join([f"{found} Three open models of different makers that anybody may use:", *rows])
+    return "\n".join([f"{found} Three open models of different makers free for any use:", *rows])
 
 
 def _base_url(url: str) -> str:

@@ -119,7 +119,7 @@ def serve(
             console.print(
                 f"{count_of(len(pack.items) - checks, 'question')}{more}. http://{shown}:{port} (Ctrl-C ends it)"
             )
-            console.print(f"What is said goes to {place / DATABASE}; scan2qa import-review --from-page takes it over.")
+            console.print(f"Verdicts go to {place / DATABASE}; scan2qa import-review --from-page imports them.")
             figures = pictures_of(_results(folder, "figures"), folder)  # reviewers see the videos in any case
             drawings = {number: picture.svg for number, picture in figures.items()}
             if captioned := BENCHMARKS[benchmark].card.captioned:

@@ -53,7 +53,7 @@ def score(
     if out is not None and out.suffix not in {".json", ".csv"}:
         raise ConfigError(f"{out}: scores are written as .json or .csv; give a name that ends so")
     if unseen and people:
-        raise ConfigError("figures are held against one thing: give --without-scene or --people")
+        raise ConfigError("figures are compared with one thing: give --without-scene or --people")
     write_rows = table_writer(rows) if rows else None
     chosen = settings_of(how.settings, settings)
     if split is not None and release is None:
@@ -221,7 +221,7 @@ def show_unusual(found: Scored, score: Score[Any], of: str = "") -> None:
         rows.append((why, str(n), _named(ids), "no answer is found in the reply"))
     if rows:
         heads = ("unusual", "n", "questions", "which means")
-        print_listing(ReleaseListing(f"What is unusual{of}", heads, rows, sentences=("questions", "which means")))
+        print_listing(ReleaseListing(f"Unusual{of}", heads, rows, sentences=("questions", "which means")))
 
 
 def _named(ids: Sequence[str]) -> str:

@@ -251,7 +251,7 @@ def _print_question(one: Detail, row: Mapping[str, Any]) -> None:
     print_evidence(row["evidence"] or ())
     _print_guesses(one.guessed)
     _print_findings("Found about what it names", one.doubts[: one.touched])
-    print_pairs("What it was made from", one.made)
+    print_pairs("Sources", one.made)
 
 
 def _print_dropped(lost: RejectionDetail) -> None:
@@ -279,7 +279,7 @@ def _print_scene(scene: SceneDetail) -> None:
         table.add_row(task, f"{scene.questions.get(task, 0):,}", f"{sum(reasons.values()):,}", told)
     print_table(table)
     _print_findings("Findings in its raw data", scene.findings)
-    print_pairs("What it was read from", scene.made)
+    print_pairs("Sources", scene.made)
 
 
 def _print_guesses(rows: Sequence[BlindReplies]) -> None:

@@ -123,7 +123,7 @@ def _show(before: Mapping[str, Guessed], mixed: Mapping[str, float], column: str
     from pipeline.blind.shortcut_attackers import best_guess
 
     folds = "folds mix scenes" if column == "id" else f"folds by {column}"
-    table = _table(f"What guessing without the video earns, {folds}")
+    table = _table(f"Score of guessing without the video, {folds}")
     for name in ("n", "chance", *SHOWN, "best of the others", *(["by name, mixed"] if mixed else [])):
         table.add_column(name, justify="right")
     for task, found in before.items():

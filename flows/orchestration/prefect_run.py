@@ -134,7 +134,7 @@ def show_in_prefect(config: BuildConfig, folder: Path, outcome: Outcome, newest_
     rows: list[dict[str, Any]] = [
         {"stage": stage, **{why: row.get(why, "") for why in whys}} for stage, row in outcome.counts().items()
     ]
-    create_table_artifact(rows, key=f"{name}-stages", description="What ran, and why")
+    create_table_artifact(rows, key=f"{name}-stages", description="Stages that ran, and why")
     if outcome.released:
         create_table_artifact(_questions(outcome.released), key=f"{name}-questions", description="Questions")
         create_markdown_artifact(_funnel(outcome.released), key=f"{name}-funnel", description="From candidates on")
@@ -152,8 +152,8 @@ def show_in_prefect(config: BuildConfig, folder: Path, outcome: Outcome, newest_
         try:
             text = markdown(report_of(older, built, f"What changed in {config.build}")).decode()
         except ConfigError as error:  # a release that cannot be compared costs no build
-            text = f"What changed cannot be told: {error}"
-        create_markdown_artifact(text, key=f"{name}-diff", description="What changed since the last release")
+            text = f"The changes are unknown: {error}"
+        create_markdown_artifact(text, key=f"{name}-diff", description="Changes since the last release")
 
 
 def _questions(released: Released) -> list[dict[str, Any]]:

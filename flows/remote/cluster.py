@@ -218,7 +218,7 @@ def check_runner(runner: str | None, address: str | None) -> None:
     """Raises ConfigError at once for an unknown runner, one that is not installed, or an address without one."""
     if runner is None:
         if address is not None:
-            raise ConfigError(f"--runner-address {address}: say of which with --runner {' or '.join(CLUSTERS)}")
+            raise ConfigError(f"--runner-address {address}: name the cluster with --runner {' or '.join(CLUSTERS)}")
         return
     if runner not in CLUSTERS:
         raise ConfigError(

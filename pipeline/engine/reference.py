@@ -64,8 +64,8 @@ def _reasons(folder: Path) -> str:
     parts = [
         _MADE,
         "# Why a candidate is not asked\n",
-        "Each row of `rejected/` has one of these reasons, with what was measured and the limit it was held against.\n"
-        "A reason that does not stand here is a [finding](findings.md) in the raw data. Each example is one that the\n"
+        "Each row of `rejected/` has one of these reasons, with the measurement and the limit.\n"
+        "Other reasons are [findings](findings.md) in the raw data. Each example is one that the\n"
         "tests met; how to add one: [adding](../extend/reason.md).\n",
         "## All benchmarks\n",
         _words("reason", SHARED, shared, folder),

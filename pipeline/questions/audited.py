@@ -220,7 +220,7 @@ def leakage(path: Path, column: str, questions: Sequence[AuditRow], name: str, g
         rows.append(_row(split, own, {group for group in own if len(where[group]) > 1}))
     total = _row("all", groups, {group for group, found in where.items() if len(found) > 1})
     heads = (column, "n", f"{name}s", "of other splits too", "n of these", "share")
-    return ReleaseListing(f"What the split leaks, by {name}", heads, rows, total)
+    return ReleaseListing(f"Leaks of the split, by {name}", heads, rows, total)
 
 
 def _split(path: Path, column: str, question: AuditRow) -> str:

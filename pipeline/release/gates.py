@@ -96,7 +96,7 @@ def _panel(candidate: Candidate) -> GateResult:
     """The largest share of its questions to which a model of the panel did not reply; the embedded one has no vote."""
     models = [m for m in candidate.released.models if m.questions and m.provider != EMBEDDED.provider]
     lost = max((model.lost / model.questions for model in models), default=None)
-    told = "; ".join(unanswered(models)) or ("all models replied" if models else "nobody was asked")
+    told = "; ".join(unanswered(models)) or ("all models replied" if models else "no model was asked")
     return GateResult("panel", lost, candidate.max_failed, told)
 
 

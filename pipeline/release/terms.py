@@ -12,11 +12,11 @@ from pipeline.core.schema import AnyScene
 from pipeline.release.media import VIDEO_FOLDER
 
 TERMS_FILE: Final = "LICENSES.md"
-NOT_STATED: Final = "not stated: whoever publishes this release finds them out, and says them under `export.terms`"
+NOT_STATED: Final = "not stated: find them out before you publish this release, and state them under `export.terms`"
 PROCEDURAL: Final = "procedural, made by scan2qa in the form of this dataset, of whose data it has nothing: free"
 ALL_SAMPLES: Final = (
     "procedural scenes that scan2qa made, in the form of the datasets whose names they bear, with nothing of their "
-    "data. They are free: nobody's terms bind them."
+    "data. They are free of any terms."
 )
 
 

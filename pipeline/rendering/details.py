@@ -14,7 +14,7 @@ from pipeline.review.maps import map_after
 from pipeline.review.verdicts import STATES
 
 DOUBT: Final = "doubt"
-_NOT_REVIEWED: Final = "nobody reviewed it"
+_NOT_REVIEWED: Final = "not reviewed"
 
 
 class BlindReplies(NamedTuple):

@@ -149,8 +149,8 @@ STATES: Final[dict[State, str]] = {
     "accepted": "reviewers found the answer right",
     "corrected": "reviewers agreed on another answer",
     "rejected": "reviewers found the question bad",
-    "disputed": "reviewers disagree, and nobody settled it yet",
-    "answered": "somebody has answered it and not judged it yet",
+    "disputed": "reviewers disagree, and it is not settled yet",
+    "answered": "it has an answer, but no verdict yet",
     "waiting": "fewer than two reviewers have judged it",
     "stale": "it has changed since it was reviewed: it is to be reviewed again",
 }

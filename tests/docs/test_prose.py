@@ -38,6 +38,7 @@ FOUND: Final = [(advice, re.compile(pattern)) for advice, pattern in RULES.items
 FENCED: Final = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 CODE: Final = re.compile(r"`[^`]*`")
 LINK: Final = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
+MARKUP: Final = re.compile(r"<style.*?</style>|<script.*?</script>|\{%.*?%\}|\{\{.*?\}\}|\{#.*?#\}|<[^>]*>", re.DOTALL)
 BLOCK: Final = re.compile(r"\n\s*\n|\n(?=\s*[-|#]|\s*\d\. )")  # paragraph, list item, row of a table, heading
 ENDS: Final = re.compile(r"(?<=[.!?:;])\s+(?=[A-Z`*\[(\"])")
 # Those below docs/reference are made from the glossaries.
@@ -76,10 +77,19 @@ def texts() -> Iterator[tuple[str, str]]:
             yield from ((f"{file.name} {name}", text) for name, text in words.items())
 
 
+def templates() -> Iterator[tuple[str, str]]:
+    """Cards and pages, without markup."""
+    places = ("templates/pages/*.jinja", "templates/tables/card/*.yaml", "templates/tables/*/card.yaml")
+    for place in (*places, "flows/review_app/templates/*.html", "flows/label_app/static/*.html"):
+        for file in sorted(REPOSITORY.glob(place)):
+            lines = re.sub(r"^#.*$", "", MARKUP.sub("\n", file.read_text("utf-8")), flags=re.MULTILINE).splitlines()
+            yield from ((file.relative_to(REPOSITORY).as_posix(), line.strip()) for line in lines)
+
+
 def complaints() -> list[str]:
     """A line for each phrase that a rule finds, and for each sentence that is too long."""
     found = []
-    for where, text in texts():
+    for where, text in (*texts(), *templates()):
         for sentence in ENDS.split(text):
             found += [f"{where}: {advice}: {sentence}" for advice, rule in FOUND if rule.search(sentence)]
             if (count := len(sentence.split())) > SENTENCE_MAX:

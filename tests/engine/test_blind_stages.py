@@ -289,7 +289,10 @@ def test_without_a_panel_nothing_is_removed_and_the_card_says_so(many: Path, pru
     reasons = {row["reason"] for row in rows_of(folder / "rejected" / "test-00000-of-00001.parquet")}
     assert not reasons & {"answered_blind", "blind_balance"}
     assert all(row.asked == row.released and row.debiased is not None for row in pruned.released.blind)
-    assert "Nobody was asked without the video: no question was removed for that." in (folder / "README.md").read_text()
+    assert (
+        "No model was asked without the video, so no question was removed as guessable."
+        in (folder / "README.md").read_text()
+    )
 
 
 @pytest.mark.slow

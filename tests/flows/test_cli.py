@@ -99,7 +99,7 @@ def test_a_build_shows_what_ran_and_what_came_of_it(scan2qa: Cli, root: str, tmp
         f"Nothing changed: {len(released)} questions of 3 scenes in {tmp_path / 'out' / 'release'} ("
     )
     tables = scan2qa("build", "vsi", "--root", root, "--out", tmp_path / "out", "--verbose").out
-    for part in ("What ran, and why", "reused", "Questions and rejected candidates", "Rejected by reason"):
+    for part in ("Stages that ran, and why", "reused", "Questions and rejected candidates", "Rejected by reason"):
         assert part in tables
 
 

@@ -120,7 +120,7 @@ def test_answer_reveal_seek_flag_and_adjudicate_by_keys_and_go_on_after_a_restar
         assert bo.locator(".map .here").get_attribute("class") == "here on"
     # The server is gone: what is done now is not lost in silence.
     bo.keyboard.press("f")
-    bo.get_by_label("What would be right").fill("C")
+    bo.get_by_label("Right answer").fill("C")
     bo.get_by_role("button", name="wrong answer").click()
     expect(bo.get_by_role("alert")).to_contain_text("nothing was stored")
     with served(folder, pack, port) as site:
@@ -174,13 +174,13 @@ def test_one_key_flags_undo_takes_back_and_what_is_not_sent_is_asked_about(
         page.get_by_role("link", name="Next").click()
         page.get_by_role("link", name="Overview").click()
         assert (len(asked), page.url) == (2, f"{site.base}/items/1")
-        page.get_by_label("What would be right").press("Enter")  # chooses no reason
+        page.get_by_label("Right answer").press("Enter")  # chooses no reason
         assert said() == [("B", "accept", None, None)]
         page.get_by_label("Note").press("Tab")
         page.keyboard.press("Enter")
         expect(page.locator("#verdict")).to_contain_text("You flagged it: other")
         page.keyboard.press("f")
-        page.get_by_label("What would be right").fill("C")
+        page.get_by_label("Right answer").fill("C")
         page.keyboard.press("Enter")  # goes with the flag that there is
         expect(page.locator("#verdict")).to_contain_text("right is C")
         assert said() == [("B", "flag", "other", "odd 2")]

@@ -72,7 +72,7 @@ def test_a_route_is_stored_once_shown_taken_away_and_read_by_a_build(client: Tes
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"turn1": "Turn Right"}, "The turns as they are written lead elsewhere than the objects that they name."),
+        ({"turn1": "Turn Right"}, "The written turns lead elsewhere than the named objects."),
         (WRONG_WAY, "An object stands in the way of a leg of the route (2 m; limit 5)."),
         ({"until1": "bed"}, "A route passes each object once."),
         ({"until1": "<b>door"}, "Only unique objects may be named, and &lt;b&gt;door is not one here."),

@@ -69,7 +69,7 @@ def test_a_question_on_the_terminal_with_its_numbers(built: Path, scan2qa: Cli) 
     assert f"{right} <- right" in flat
     for one in row["evidence"]:
         assert f"{one['value']:.4g}" in run.out
-    assert "nobody reviewed it" in flat
+    assert "not reviewed" in flat
     assert row["source_sha256"] in re.sub(r"[\s│┃]+", "", run.out)
     near = next(
         r for r in rejected(built) if r["measured"] is not None and r["reason"] not in {"over_cap", "shares_objects"}

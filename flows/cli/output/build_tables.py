@@ -34,7 +34,7 @@ REASONS = 6  # why nothing is asked of a scene
 
 def show_outcome(outcome: Outcome, benchmark: str) -> None:
     """Final tables of a build: units per stage, questions and rejections per task and reason, quarantine."""
-    print_table(_stages(outcome.counts(), "What ran, and why"))
+    print_table(_stages(outcome.counts(), "Stages that ran, and why"))
     if outcome.released:
         _show_release(outcome.released, glossary(benchmark))
     show_quarantine(outcome.quarantine)
@@ -269,7 +269,7 @@ def show_read(read: Read, listed: int) -> None:
 def show_costs(costs: Sequence[Cost]) -> None:
     """Prints the questions that each missing input of scenes costs."""
     if costs:
-        table = Table("for lack of", title="What that costs", title_justify="left", box=None)
+        table = Table("for lack of", title="Questions lost", title_justify="left", box=None)
         for name in ("scenes", "questions lost"):
             table.add_column(name, justify="right")
         for cost in costs[:SHOWN]:
@@ -281,7 +281,7 @@ def show_costs(costs: Sequence[Cost]) -> None:
 
 def show_dry_run(outcome: Outcome) -> None:
     """Prints the stages that a build would run."""
-    print_table(_stages(outcome.counts(), "What would run, and why (dry run)"))
+    print_table(_stages(outcome.counts(), "Stages that would run, and why (dry run)"))
     due = [entry for entry in outcome.manifest if entry.why != "reused"]
     named = len(due) if output_options.verbose else NAMED
     for entry in due[:named]:
@@ -301,7 +301,7 @@ def show_asked(units: Sequence[str], stage: str) -> None:
 
 def show_explanation(explained: Sequence[Explained]) -> None:
     """Why each stage would run, by name; what would not run is only counted."""
-    table = Table("stage", title="What would run, and why", title_justify="left")
+    table = Table("stage", title="Stages that would run, and why", title_justify="left")
     table.add_column("scenes", justify="right")
     table.add_column("why", overflow="fold")
     table.add_column("which", overflow="fold")

@@ -28,7 +28,7 @@ def show_forecast(config: BuildConfig, found: BuildForecast, workers: int) -> No
     """All of it, for a dry run."""
     show_bounds("Questions at most (dry run)", found.bounds, config)
     if found.models is None:
-        console.print("What the author will cost cannot be told before stage generate has run: build once without it.")
+        console.print("The cost of the author is unknown before stage generate has run: build once without it.")
     elif found.models:
         print_table(forecast_table(found.models, caps_of(config)))
         _say_limit(config, found.models)

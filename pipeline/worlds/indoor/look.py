@@ -84,7 +84,7 @@ def look_at_scan(
     message = f"of {len(_categories(observed))} categories that the video shows a model looked at {answered}"
     found.append(note("categories_looked_at", "categories", message, _NOT_IN_DOUBT, answered, None, "categories"))
     for kind, n in sorted(failures.items()):
-        message = f"of {n} categories the model gave no answer: nobody looked at these"
+        message = f"of {n} categories the model gave no answer: these were not checked"
         found.append(note(f"{UNANSWERED}{kind}", "categories", message, "build again", n, 0, "failed calls"))
     return observed.model_copy(update={"findings": (*observed.findings, *found)})
 

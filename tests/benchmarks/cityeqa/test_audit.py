@@ -310,7 +310,7 @@ def test_what_a_split_leaks(tmp_path: Path) -> None:
         task(3, split="test", **apart),
         task(4, hop="east", split="test", **apart),
     ]
-    found = listing(examined(tmp_path, *rows, split="split"), "What the split leaks, by target")
+    found = listing(examined(tmp_path, *rows, split="split"), "Leaks of the split, by target")
     assert [tuple(row) for row in (*found.rows, found.totals)] == [
         ("test", "3", "2", "1", "1", "33.3%"),
         ("train", "1", "1", "1", "1", "100.0%"),

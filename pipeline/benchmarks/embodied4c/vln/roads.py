@@ -160,7 +160,7 @@ def leader_row(view: DriveView, leader: str, ours: Ways | None, index: int) -> i
         place, yaw = view.place_m[row, index : index + 1], view.yaw_deg[row, index : index + 1]
         if ahead[row] and roads.against(ours, place, yaw)[0] == ours.lane[0]:
             return int(row)
-    raise ConfigError("--leader nearest: nobody is ahead in our lane when the trial begins")
+    raise ConfigError("--leader nearest: no vehicle is ahead in our lane when the trial begins")
 
 
 def red_lights_s(view: DriveView, lines: Mapping[str, FloatArray]) -> FloatArray:
