@@ -169,7 +169,7 @@ class Chosen:
 
     def tallies(self, scene: str) -> dict[str, ClassTally]:
         """Candidates of each class, and how many are asked, by task."""
-        own = _where(self.asked, self._counted())
+        own = _where(self.asked, self._counted() & self.asked["balanced"])
         classes: dict[str, dict[str, int]] = defaultdict(dict)
         counted = Counter(zip(own["task"].tolist(), own["guess"].tolist(), strict=True))
         for (task, guess), n in sorted(counted.items()):
@@ -212,6 +212,7 @@ def choose(
     asked |= _classified(asked, candidates, tasks, None if as_released else weighed or {})
     rank = _places(asked["class"], asked["held"], asked["found"])
     asked |= {"turn": (rank + asked["start"]) / asked["weight"], "shared": np.zeros(len(rank), dtype=np.intp)}
+    asked["balanced"] = np.array([tasks[name].balanced for name in asked["task"].tolist()], dtype=bool)
     caps = caps_of(tasks, cap, shares or {}, most, times_held(ends_at(candidates)))
     if not as_released:
         _spread(asked, candidates, tasks, caps)
@@ -272,7 +273,8 @@ def _facts(candidates: pa.Table) -> dict[int, list[str]]:
 def _tell(asked: Columns, where: IntArray, facts: Mapping[int, list[str]]) -> None:
     """Enters how many candidates that go before follow from a fact of each, and itself; 1 where none of them is asked.
 
-    Those that their task has room for go before others, and of these those of tasks with the fewest candidates.
+    Those that their task has room for go before others; of these those of tasks with the lowest cap, which have the
+    fewest to choose from, so that others do not choose for them; and of these of tasks with the fewest candidates.
     """
     if not facts:
         return
@@ -282,7 +284,7 @@ def _tell(asked: Columns, where: IntArray, facts: Mapping[int, list[str]]) -> No
     rows["whole"] = np.floor(rows["turn"])  # where a class starts within its turn is a lot, and says nothing of facts
     rows = _where(rows, np.array([row in facts for row in rows["row"].tolist()], dtype=bool))
     before, taken = Counter[str](), set[str]()
-    rows = _ordered(rows, "found", "over", "whole", "many", "turn", "id")
+    rows = _ordered(rows, "found", "over", "whole", "cap", "many", "turn", "id")
     for at, row in zip(rows["at"].tolist(), rows["row"].tolist(), strict=True):
         told = 1 + max((before[fact] for fact in facts[row] if fact in taken), default=0)
         before.update(facts[row])

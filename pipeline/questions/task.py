@@ -129,6 +129,11 @@ class Task(Protocol[V_contra]):
         """
         ...
 
+    @property
+    def balanced(self) -> bool:
+        """Whether its answers are balanced over all scenes (`questions.balance`)."""
+        ...
+
     def guess_classes(self, operands: pa.ListArray, answers: StrArray) -> StrArray:
         """The guess that makes a candidate right for someone without the video: the name (n,) of its class.
 
@@ -160,6 +165,8 @@ class TaskBase(Generic[V]):
         reads: the quantity that whoever answers has to read in what is shown (`gate.Shown.readable`); "" where each
             case says so itself, or nothing has to be seen to answer.
         general: whether its questions are about no scene.
+        balanced: whether its answers are balanced over all scenes; not where the options are the answers of one scene,
+            each right equally often there: what is rare elsewhere would be right wherever it is offered.
     """
 
     name: str
@@ -167,6 +174,7 @@ class TaskBase(Generic[V]):
     share: int
     version: int = 1
     general: bool = False
+    balanced: bool = True
     template: str
     form: Form = Choice()
     leak_group: str | None = None

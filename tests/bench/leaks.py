@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+import pyarrow.compute as pc
 from rich.table import Table
 
 from pipeline.benchmarks.benchmark import Benchmark
@@ -36,7 +37,8 @@ from pipeline.core.identity import digest
 from pipeline.core.schema import AnyScene
 from pipeline.core.tables import asked_in
 from pipeline.engine.code import code_digest
-from pipeline.questions.selection import select
+from pipeline.questions.balance import balance_of
+from pipeline.questions.selection import choose, select
 from tests.benchmarks.cityeqa.cities import small
 from tests.benchmarks.embodied4c import logs
 from tests.benchmarks.ergeobench.made import selected, street
@@ -341,12 +343,17 @@ def shown(rows: Sequence[Mapping[str, Any]]) -> Table:
 
 
 def _built(benchmark: Benchmark[Any, Any], rules: Any, cap: int, scenes: Iterable[AnyScene]) -> list[dict[str, Any]]:
-    """What a build would ask of some scenes."""
-    tasks, found = benchmark.by_name(), []
-    for scene in scenes:
-        offered = candidates(benchmark.view(scene, rules), tasks.values())
-        found += asked_in(select(offered, tasks, cap, benchmark.shares)).to_pylist()
-    return found
+    """What a build would ask of some scenes, balanced over all of them."""
+    tasks, shares = benchmark.by_name(), benchmark.shares
+    views = (benchmark.view(scene, rules) for scene in scenes)
+    offered = [found.filter(pc.is_null(found["reason"])) for found in (candidates(v, tasks.values()) for v in views)]
+    tallies = [choose(own, tasks, cap, shares).tallies(own["scene"][0].as_py()) if len(own) else {} for own in offered]
+    balance = balance_of(tallies)
+    asked = (
+        asked_in(select(own, tasks, cap, shares, balance=balance.of(tally)))
+        for own, tally in zip(offered, tallies, strict=True)
+    )
+    return [row for found in asked for row in found.to_pylist()]
 
 
 def _exams(scenes: Iterable[AnyScene]) -> list[dict[str, Any]]:

@@ -32,7 +32,8 @@ from tests.oracles.sample_flights import (
 )
 
 Verdict = Literal["right", "arguable", "wrong"]
-Fields = dict[str, str]  # of the question's wording; "until": the second at which it ends, "" for the video's end
+# Of the question's wording; "from" and "until": the seconds at which it begins and ends, "" for the video's ends.
+Fields = dict[str, str]
 
 ROUNDED_S = 1.1  # boundaries are found within half a second, and asked about in whole seconds
 _VERBS = {"ascend": "ascend", "descend": "descend", "hover": "hover", "in place": "stay in place",
@@ -222,7 +223,8 @@ def _progress(truth: FlightTruth, fields: Fields) -> Callable[[str], Verdict]:
 def _proximity(truth: FlightTruth, fields: Fields) -> Callable[[str], Verdict]:
     """Right by every way to measure the distance; arguable by any of them, with half of the margin."""
     place, end = called(truth, fields["landmark"]), until(truth, fields)
-    start = 0.0 if fields["when"] == "over the flight so far" else max(0.0, _moves_of(truth, fields)[0].start_s)
+    whole = fields["when"] == "over the whole video"
+    start = float(fields["from"]) if whole else max(0.0, _moves_of(truth, fields)[0].start_s)
     end = min(end, truth.poses.t_s[-1] - truth.video_offset_s)
     n = max(2, round(2 * (end - start)))
     times = [start + (end - start) * k / n for k in range(n + 1)]

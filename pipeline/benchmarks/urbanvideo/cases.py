@@ -285,6 +285,8 @@ ANSWERS_MIN: Final = WRONG_MIN + 1
 class EvenTask(UrbanTask):
     """A task whose options are the answers of its own questions of the flight, each right equally often."""
 
+    balanced = False
+
     def judged(self, view: UrbanView) -> Iterator[FlightCase]:
         """Every candidate with its answer, in canonical order, as if it alone were asked."""
         raise NotImplementedError

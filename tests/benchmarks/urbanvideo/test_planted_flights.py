@@ -137,8 +137,8 @@ def truth_of(built: Built, question: dict[str, Any]) -> FlightTruth:
 def fields_of(question: dict[str, Any]) -> Fields:
     """What the words of a question ask about, and when it ends."""
     fields = load_template(URBAN_TASKS[question["task"]].template).parse(question["text"])
-    until_s = question["until_s"]
-    return {name: str(value) for name, value in fields.items()} | {"until": "" if until_s is None else str(until_s)}
+    times = {name: "" if question[f"{name}_s"] is None else str(question[f"{name}_s"]) for name in ("from", "until")}
+    return {name: str(value) for name, value in fields.items()} | times
 
 
 def planted(truth: FlightTruth) -> list[OracleSegment]:
@@ -330,9 +330,9 @@ def test_the_evidence_is_of_the_planted_flight(built: Built) -> None:
         truth, facts = truth_of(built, question), {e["name"]: e["value"] for e in question["evidence"]}
         if question["task"] == "Proximity":
             place, end = called(truth, question["operands"][0]), int(question["until_s"])
-            if question["operands"][1] != "over the flight so far":
+            if question["operands"][1] != "over the whole video":
                 continue
-            start = 0
+            start = int(question["from_s"])
             far = [oracle_distance(truth, start + k / 5, place) for k in range(5 * (end - start) + 1)]
             expected = {"start": far[0], "end": far[-1], "least": min(far), "most": max(far)}
             for name, distance in expected.items():

@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from pipeline.benchmarks.urbanvideo.cases import (
     SO_FAR,
@@ -21,6 +22,8 @@ from pipeline.benchmarks.urbanvideo.cases import (
     FlightEvent,
     Stretches,
     UrbanTask,
+    clip_s,
+    clipped,
     clock,
     cuts,
     events,
@@ -30,7 +33,7 @@ from pipeline.benchmarks.urbanvideo.cases import (
     unnameable,
 )
 from pipeline.benchmarks.urbanvideo.rules import UrbanView
-from pipeline.core.arrays import FloatArray
+from pipeline.core.arrays import FloatArray, StrArray
 from pipeline.worlds.flight.places import LEAST_M
 from pipeline.worlds.flight.steps import CaptionStep, mirrored
 
@@ -42,6 +45,7 @@ COURSES: Final = (
     "The distance stays about the same",
 )
 _STILL: Final = 4
+WHOLE_CLIP: Final = "over the whole video"  # where that is a clip, whose length says nothing of the flight
 _RUNS: Final = (1, 3)  # movements in a stretch
 _MOVING: Final = ("fly", "ascend", "descend")  # how actions begin that bring a drone elsewhere
 _SAMPLES: Final = 150  # of a stretch: half a minute at 5 Hz
@@ -77,7 +81,7 @@ class FlightStretch(NamedTuple):
 
 
 class Proximity(EvenTask):
-    """Operands: a landmark, which stretch in words (the latest movements, or all so far), and the second it ends at.
+    """Operands: a landmark, which stretch in words (the latest movements, or all), and the second it ends at.
 
     The course must be the same whichever point is measured to: the nearest of the footprint, its centre, and the foot
     of that (which counts height). Else it depends on how one reads the question. So it does where the course is that
@@ -92,8 +96,12 @@ class Proximity(EvenTask):
     slots = ("landmark", "when", TIME)
     needs = frozenset(("places", "height"))
 
+    def kind(self, case: FlightCase) -> str:
+        """Hardly any distance falls and rises during one movement: which stretch it is must not tell the answer."""
+        return case.operands[1]
+
     def judged(self, view: UrbanView) -> Iterator[FlightCase]:
-        """Every landmark and stretch that ends with a movement: that one, the latest three, and the flight so far."""
+        """Every landmark and stretch that ends with a movement: that one, the latest three, and all of the clip."""
         yield from unnameable(view)
         if not view.pool:
             return
@@ -216,7 +224,8 @@ def _to_center(view: UrbanView) -> tuple[FloatArray, FloatArray]:
 
 def _case(view: UrbanView, place: int, stretch: FlightStretch) -> FlightCase:
     """About one landmark; the movements that the question counts are clear, and it is known when they begin."""
-    case = FlightCase(view.places[place].label, stretch.when, clock(stretch.end), until_s=stretch.end)
+    case = clipped(view, view.places[place].label, stretch.when, clock(stretch.end), until_s=stretch.end)
+    case.require("clip_too_short", stretch.end - (case.from_s or 0.0), ">=", stretch.end - stretch.start_s, "s")
     first = view.steps.index(stretch.steps[0]) if stretch.steps else 0
     for before in view.steps[max(0, first - 1) : first]:
         case.follows(view, before, stretch.steps[0])
@@ -229,10 +238,13 @@ def _case(view: UrbanView, place: int, stretch: FlightStretch) -> FlightCase:
 
 def _stretches(view: UrbanView) -> list[FlightStretch]:
     """In order of their ends, then of their begins."""
-    steps, ends = view.steps, cuts(view)
+    steps, ends, length = view.steps, cuts(view), clip_s(view)
     runs = [steps[i : i + length] for length in _RUNS for i in range(len(steps) - length + 1)]
     found = [FlightStretch(latest(len(run)), max(0.0, run[0].start_s), last_second(view, run[-1]), run) for run in runs]
-    found += [FlightStretch(SO_FAR, 0.0, cut) for cut in ends]
+    if length is None:
+        found += [FlightStretch(SO_FAR, 0.0, cut) for cut in ends]
+    else:
+        found += [FlightStretch(WHOLE_CLIP, float(cut - length), cut) for cut in ends if cut >= length]
     found = [stretch for stretch in found if stretch.end in ends]
     return sorted(
         (one for one in found if one.end - one.start_s >= view.rules.window_min_s),
@@ -249,6 +261,15 @@ class Duration(UrbanTask):
     Of other pairs one knows which is longer without having seen them: tilting the camera is short. That both take
     about the same time is no option: two ends each are not known well enough to prove it.
     """
+
+    def guess_classes(self, operands: pa.ListArray, answers: StrArray) -> StrArray:
+        """Whether the first takes longer, and whether more than twice as long."""
+        firsts = [sentence(first) for first, _ in operands.to_pylist()]
+        told = [answer.rsplit(", ", 1) for answer in answers.tolist()]
+        named = zip(told, firsts, strict=True)
+        return np.array(
+            [f"{'first' if who == first else 'second'}, {how}" for (who, how), first in named], dtype=object
+        )
 
     reads = "order"
     name = "Duration"

@@ -6,6 +6,7 @@ being flown.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
@@ -26,7 +27,7 @@ from pipeline.benchmarks.urbanvideo.cases import (
 )
 from pipeline.benchmarks.urbanvideo.rules import UrbanView
 from pipeline.benchmarks.urbanvideo.tasks.landmarks import may_bring_nearer, require_nearer
-from pipeline.core.identity import rng_for
+from pipeline.core.identity import digest, rng_for
 from pipeline.core.schema import Rejection
 from pipeline.core.templates import Operands
 from pipeline.questions.rules import make_rejection
@@ -219,7 +220,8 @@ _AT_ONCE: Final = re.compile(r"\b(?:while|curve|arc)\b", re.IGNORECASE)
 class ProgressEvaluation(EvenTask):
     """Operands: a second, then the steps of the route. Truth: the step that is being flown.
 
-    The route's steps and the flight's movements must match in one way alone (`ways_to_fly`).
+    The route's steps and the flight's movements must match in one way alone (`ways_to_fly`). Which step is flown tells
+    the next action too: as many steps as its share says, drawn by lot, are asked for here, the rest by next actions.
     """
 
     reads = "movement"
@@ -233,6 +235,18 @@ class ProgressEvaluation(EvenTask):
         """The route is not understood, is not what was flown, or would tell what is asked instead."""
         found = super().obstacle(view) or route_flown(view).refusal
         return found or (None if route_told(view) else make_rejection("route_tells_other_answers"))
+
+    def cases(self, view: UrbanView) -> Iterator[FlightCase]:
+        """As `EvenTask` has them, by lot: else the last step, after which there is no action, would be asked most."""
+        every = list(super().cases(view))
+        asked = sorted(
+            (case for case in every if case.refusal is None),
+            key=lambda case: digest(view.scene.id, self.name, "left", *case.draw),
+        )
+        here = self.share / (self.share + ActionGeneration.share) if _next_asked(view) else 1.0
+        for case in asked[math.ceil(here * len(asked)) :]:
+            case.refuse("route_tells_other_answers", len(asked), math.ceil(here * len(asked)), "candidates")
+        yield from every
 
     def judged(self, view: UrbanView) -> Iterator[FlightCase]:
         """A second within every movement that carries out a step."""
@@ -290,7 +304,12 @@ def route_told(view: UrbanView) -> bool:
         return False
     if float(rng_for(view.scene.id, "navigation route").random()) >= view.rules.routes_told:
         return False
-    return not route_flown(view).refusal or any(case.refusal is None for case in _AlongRoute().cases(view))
+    return not route_flown(view).refusal or _next_asked(view)
+
+
+def _next_asked(view: UrbanView) -> bool:
+    """Whether next actions are asked for along a printed route."""
+    return any(case.refusal is None for case in _AlongRoute().cases(view))
 
 
 def told_by_route(view: UrbanView) -> Rejection | None:
