@@ -35,7 +35,7 @@ from pipeline.release.gates import GatesConfig
 from pipeline.worlds.registry import FIXES, READERS, configured, takes_videos
 
 M = TypeVar("M", bound=BaseModel)
-TASKS_OF_PROFILE: Final = "of which questions are made; by default all of the profile"
+TASKS_OF_PROFILE: Final = "to make questions of; by default all of the profile"
 BUILD_NAME: Final = r"^[a-z][a-z0-9_]*$"
 
 
@@ -123,7 +123,7 @@ class AuthorConfig(Model):
 
     model: ModelSpec | None = Field(default=None, description="null: none writes; max_tokens: a few thousand")
     second: ModelSpec | None = Field(
-        default=None, description="answers what was written, with and without the video; null: nobody does"
+        default=None, description="answers written questions, with and without the video; null: none"
     )
     questions_per_task: int = Field(default=2, ge=1, le=10, description="asked for at once, per scene and task")
 
@@ -176,7 +176,7 @@ class ExportConfig(Model):
     )
 
     frames: tuple[str, ...] = Field(
-        default=(), description="datasets whose terms allow that pictures of their videos are passed on"
+        default=(), description="datasets whose terms allow redistribution of pictures of their videos"
     )
     videos: tuple[str, ...] = Field(
         default=(), description="datasets whose videos go into the release: their terms allow it, or they are your own"
@@ -218,7 +218,7 @@ class BuildConfig(Model):
     video: bool = Field(default=True, description="write the standardised videos")
     figures: bool = Field(default=True, description="draw what proves each answer")
     png: Literal["video", "all"] = Field(
-        default="video", description="which drawings stand there as PNG too: those that show the video, or all"
+        default="video", description="drawings to write as PNG too: those that show the video, or all"
     )
     written: dict[str, Path] = Field(default_factory=dict, description="world -> file of facts that people wrote")
     known: Literal["none"] | Path | None = Field(

@@ -121,11 +121,11 @@ class SceneDocument(Model):
 
     format: Literal["scan2qa-scene"]
     version: Literal[1]
-    unit: Unit = Field(description="of all lengths; 'unknown' where nobody measured: nothing is then asked in metres")
+    unit: Unit = Field(description="of all lengths; 'unknown' if not measured: nothing is then asked in metres")
     up: Up = Field(description="the axis of the file's frame that points up")
     handedness: Literal["right", "left"]
     complete: bool | tuple[Name, ...] = Field(
-        description="of which labels every object of the scene is listed: true for all that occur, false for none"
+        description="labels for which every object of the scene is listed: true for all that occur, false for none"
     )
     objects: tuple[LabelledBox, ...] = Field(default=(), max_length=MAX_OBJECTS)
     outline: Annotated[tuple[Vec3, ...], Field(min_length=3, max_length=10_000)] | None = Field(
@@ -142,7 +142,7 @@ class SceneDocument(Model):
         default=None, description="what wrote it from what, for people"
     )
     remarks: Annotated[tuple[Annotated[str, Field(max_length=1000)], ...], Field(max_length=100)] = Field(
-        default=(), description="what whoever wrote it wants to be known with it"
+        default=(), description="remarks of its author"
     )
 
 

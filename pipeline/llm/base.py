@@ -162,7 +162,7 @@ class ModelSpec(BaseModel):
     price: Price | None = Field(default=None, description="instead of the price table's")
     limit_cost: float | None = Field(default=None, ge=0, description="spent on it at most, over all runs of a build")
     recording: Path | None = Field(default=None, description="recorded answers, JSON lines; provider replay")
-    weights: Path | None = Field(default=None, description="a GGUF file of one's own; provider embedded")
+    weights: Path | None = Field(default=None, description="a GGUF file of your own; provider embedded")
     weights_sha256: str | None = Field(default=None, pattern=r"^[0-9a-f]{64}$", description="of that file")
 
     @field_validator("base_url")

@@ -113,9 +113,7 @@ def bank() -> tuple[Far, ...]:
     wrong = [far.question for far in found if not all(isinstance(text, str) for text in (*far[:3], *far.accepted))]
     wrong += [far.question for far in found if far.answer[:1].isdigit()]  # who guesses is offered words
     if wrong or len({far.question for far in found}) < len(found):
-        raise TemplateError(
-            f"{FILE}: {wrong or 'a question'} is no text, has digits for an answer, or stands there twice"
-        )
+        raise TemplateError(f"{FILE}: {wrong or 'a question'} is no text, has digits for an answer, or is there twice")
     return found
 
 

@@ -59,7 +59,7 @@ class ErgeoRules(Limits):
         default=250.0, gt=0, description="a location_precision_m beyond which no street is published either"
     )
     ood_tag: str = Field(
-        default="wilderness", description="of the out-of-distribution set, of which geo-localization alone is asked"
+        default="wilderness", description="of the out-of-distribution set, which is asked about geo-localization only"
     )
     # What a view shows
     level_max_deg: float = Field(
@@ -85,7 +85,7 @@ class ErgeoRules(Limits):
     apart_deg: Degrees = Field(default=3.0, description="between a view and another object of the same label")
     # Of landmarks of the map
     map_coverage_min: Share = Field(
-        default=0.9, gt=0, description="of the buildings around, of which the map has at least so many; 95% confidence"
+        default=0.9, gt=0, description="share of the buildings around that the map has at least; 95% confidence"
     )
     heading_error_deg: Degrees = Field(default=3.0, description="of the heading that panorama or service tell")
     bearing_error_max_deg: float = Field(
@@ -112,9 +112,9 @@ class ErgeoRules(Limits):
     # Common sense
     poi_reach_m: Metres = Field(default=60.0, gt=0, description="of a place that serves a need")
     poi_visible_share_min: Share = Field(
-        default=0.75, gt=0, description="of a place: whoever shall know it for what it is sees more of it than a thing"
+        default=0.75, gt=0, description="of a place: it takes more of a place than of an object to recognise it"
     )
-    poi_min_deg: Degrees = Field(default=4.0, gt=0, description="of its width: a smaller one cannot be told")
+    poi_min_deg: Degrees = Field(default=4.0, gt=0, description="of its width: a smaller one cannot be recognised")
 
 
 PROFILES: Final[dict[str, ErgeoRules]] = {"strict": ErgeoRules()}

@@ -251,7 +251,7 @@ def quality_told(
     walls = [t.error_m for t in shops if t.kind in FACING and t.facing_deg is not None]
     houses = [t for t in things if t.kind == BUILDING]
     twice = sum("twice" in (t.doubt or "") for t in shops)
-    parts = [f"{len(shops)} premises, of which {len(walls)} front a wall and {twice} may be there twice"]
+    parts = [f"{len(shops)} premises: {len(walls)} front a wall and {twice} may be there twice"]
     if walls:
         usual, most = np.quantile(walls, (0.5, 0.9)).tolist()
         parts.append(f"they stand {usual:.1f} m from it in the median, nine of ten within {most:.1f} m")

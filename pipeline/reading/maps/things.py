@@ -251,8 +251,8 @@ def things_of(placed: PlacedFeature, file: str, findings: Findings) -> list[City
         findings.add(doubt("unspeakable_name", file, message, remedy, float(len(unnamed)), 0.0, "names"))
     folded = [repr(f.name)[:NAME_MAX] for f in placed.features if len((f.name or "").splitlines()) > 1]
     if folded:
-        message = f"{file}: {len(folded)} names of several lines, of which each was taken as one: {mentioned(folded)}"
-        remedy = "write a name in one line, and what else is told elsewhere"
+        message = f"{file}: {len(folded)} names of several lines, each taken as one: {mentioned(folded)}"
+        remedy = "write a name in one line, and other texts elsewhere"
         findings.add(note("name_of_several_lines", file, message, remedy, float(len(folded)), 0.0, "names"))
     return found
 

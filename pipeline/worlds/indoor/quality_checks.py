@@ -112,7 +112,7 @@ def upright_doubts(scene: IndoorScene) -> tuple[Finding, ...]:
             f"with {UP_NAMES[best]} up, {len(known)} objects are on average {off[best]:.2f} m off the usual heights of "
             f"their kinds; with z up, {off[0]:.2f} m"
         )
-        remedy = "look at the scan: z must point up; correct its alignment, or the axes that the reader was told"
+        remedy = "look at the scan: z must point up; correct its alignment, or the axes given to the reader"
         return (doubt("another_axis_is_up", UPRIGHT, message, remedy, round(ratio, 3), UP_RATIO_MAX, "ratio"),)
     stands = usual[:, 0] < STANDING_MAX_M
     return _slope_doubts(np.column_stack([boxes.center[stands, :2], lowest[stands, 0]]))

@@ -82,7 +82,7 @@ def test_a_map_says_how_much_it_knows(tmp_path: Path) -> None:
     (told,) = [f.message for f in found.findings if f.name == "map_quality"]
     assert told == "; ".join(
         (
-            "here/map.osm: 5 premises, of which 5 front a wall and 0 may be there twice",
+            "here/map.osm: 5 premises: 5 front a wall and 0 may be there twice",
             "they stand 3.0 m from it in the median, nine of ten within 4.0 m",
             "between 0 of 8 neighbouring fronts another has room",
             "5 of 6 premises and house numbers lie at a building (in 2 squares of 250 m)",

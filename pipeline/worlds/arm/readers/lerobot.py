@@ -106,7 +106,7 @@ def instructions(files: SceneFiles, row: dict[str, Any], numbers: FloatArray, fi
                 table[n] for n in np.unique(numbers[np.isfinite(numbers)]).astype(int).tolist() if n in table
             ] or texts
     if not texts:
-        findings.add(note("no_instructions", "instructions", "no instruction is told", f"fetch {TASKS}"))
+        findings.add(note("no_instructions", "instructions", "no instruction is given", f"fetch {TASKS}"))
     return tuple(dict.fromkeys(" ".join(text.split())[:TEXT_MAX] for text in texts if text.strip()))
 
 

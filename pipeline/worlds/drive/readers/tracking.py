@@ -123,7 +123,7 @@ def steady_words(
             message = f"{name} is called {count} things, {found[str(name)]} last"
             findings.add(doubt("category_changes", str(name), message, "keep one", int(count), 1, "categories"))
     for name in sorted(name for name, word in found.items() if word not in known):
-        message = f"{name} is called {found[name]!r}, which is none of the format's categories"
+        message = f"{name} is called {found[name]!r}, which is not one of the format's categories"
         findings.add(doubt("unknown_category", name, message, "update the reader"))
     return found
 

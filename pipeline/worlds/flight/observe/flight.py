@@ -242,7 +242,7 @@ def spoken(flight: Flight, landmarks: Sequence[Landmark]) -> SpokenRoute:
     compass = sum(bool(COMPASS.search(step)) for step in route)
     findings = []
     if unseen:
-        message = f"{unseen} of {len(route)} steps of the route name a landmark of which the map tells no unique look"
+        message = f"{unseen} of {len(route)} steps of the route name a landmark without a unique look on the map"
         remedy = "say in the route what is seen, or give the landmark a colour, a roof, a height or a sign"
         findings.append(doubt(UNSEEN, "route", message, remedy, float(unseen), 0.0, "steps"))
     if compass:

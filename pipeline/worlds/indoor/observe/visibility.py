@@ -83,7 +83,7 @@ def _mesh(share: float | None, limits: VisibilityLimits) -> tuple[Finding, ...]:
         f"{share:.1%} of the floor's area lies below the camera's path and is missing from the mesh "
         f"(limit {limits.unscanned_max:.1%})"
     )
-    remedy = "the video shows what nobody annotated: leave the scene out, or raise observe.indoor.unscanned_max"
+    remedy = "the video shows unannotated space: leave the scene out, or raise observe.indoor.unscanned_max"
     return (
         fault("incomplete_mesh", "mesh", message, remedy).model_copy(update=_measures(share, limits.unscanned_max)),
     )

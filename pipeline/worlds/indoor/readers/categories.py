@@ -128,7 +128,7 @@ def _check_once(path: Path, parsed: CategoryFile) -> None:
     twice = sorted({label for labels in (objects, doubtful, left_out) for label in labels if labels.count(label) > 1})
     twice += sorted({*objects, *doubtful} & set(left_out))
     if twice:
-        raise ConfigError(f"{path}: these labels stand in more than one place: {', '.join(twice)}; keep each once")
+        raise ConfigError(f"{path}: these labels are in more than one place: {', '.join(twice)}; keep each once")
 
 
 PLACES: Final = ("metadata/semantic_benchmark/map_benchmark.csv", "metadata/map_benchmark.csv", "map_benchmark.csv")

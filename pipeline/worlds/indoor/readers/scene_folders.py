@@ -305,9 +305,7 @@ def _check_labels(document: SceneDocument, counts: dict[str, int], findings: Fin
         findings.add(doubt("label_not_complete", name, message, remedy, counts[name], None, "objects"))
     for first, second in combinations(sorted(counts), 2):
         if shared := _meanings(first) & _meanings(second):
-            message = (
-                f"{first} and {second} both mean {', '.join(sorted(shared))}: which of them is asked about is open"
-            )
+            message = f"{first} and {second} both mean {', '.join(sorted(shared))}: which one a question means is open"
             for name in (first, second):
                 findings.add(doubt("labels_of_one_kind", name, message, "give them one label"))
     unknown = sorted(name for name in counts if name not in SIZED)
@@ -317,7 +315,7 @@ def _check_labels(document: SceneDocument, counts: dict[str, int], findings: Fin
         remedy = "check these sizes: does each box hold all of its thing from every side on the page of scan2qa label?"
         findings.add(note("no_usual_size", "labels", message, remedy, len(unknown), 0, "labels"))
     for remark in document.remarks:
-        findings.add(note("remark", FILE, remark, "said by whoever wrote the file; none is needed"))
+        findings.add(note("remark", FILE, remark, "stated by the author of the file; no action needed"))
 
 
 def _meanings(label: str) -> frozenset[str]:
@@ -363,7 +361,7 @@ def _measured(document: SceneDocument, mesh: PlyMesh, findings: Findings) -> Roo
 def _room(document: SceneDocument, axes: Axes, mesh: PlyMesh | None, findings: Findings) -> Room:
     """The room by its outline, else by what is stated, else by the mesh."""
     if document.unit == "unknown":
-        message = "nobody measured the scene: its lengths are in no unit"
+        message = "the scene was not measured: its lengths are in no unit"
         remedy = "measure one length, and give unit and scaled numbers; counts and order of appearance are asked"
         findings.add(doubt("scale_unknown", SCALE, message, remedy))
         return Room(area_failure="the unit of the scene is not known")

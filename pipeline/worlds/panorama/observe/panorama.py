@@ -166,7 +166,7 @@ def _indoor(facts: Panorama, depth_m: FloatArray | None, found: Findings) -> Pan
     if facts.indoor is not None:
         return facts
     if depth_m is None or facts.picture.crop is not None:
-        found.add(doubt("indoor_unknown", "indoor", "nobody said whether it was taken indoors", remedy))
+        found.add(doubt("indoor_unknown", "indoor", "it is not stated whether it was taken indoors", remedy))
         return facts
     rows = depth_m[: max(1, int(len(depth_m) * _UP_SHARE))]
     weight = np.broadcast_to(np.sin(np.pi * (np.arange(len(rows)) + 0.5) / len(depth_m))[:, None], rows.shape)

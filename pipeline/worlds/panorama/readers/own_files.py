@@ -166,7 +166,7 @@ class Sidecar(Model):
         default=None, description="degrees clockwise from true north of the middle column, 0 to 360"
     )
     certain: tuple[Literal["position", "heading"], ...] = Field(
-        default=(), description="position, heading: what somebody made sure of, whatever other sources say"
+        default=(), description="position, heading: facts made sure of, which override other sources"
     )
     camera_pitch_deg: Pitch | None = Field(default=None, description="degrees by which the camera looked up")
     camera_roll_deg: Annotated[FiniteFloat, Field(ge=-180, le=180)] | None = Field(
@@ -186,14 +186,14 @@ class Sidecar(Model):
         default_factory=dict, description="words for Architecture, Signage, Vegetation, Terrain, Infrastructure"
     )
     views: tuple[DeclaredView, ...] = Field(default=(), description="views, each name, yaw_deg, pitch_deg, fov_deg")
-    indoor: bool | None = Field(default=None, description="true or false; nothing where nobody looked")
+    indoor: bool | None = Field(default=None, description="true or false; null if not known")
     captured: datetime.date | None = Field(default=None, description="a date, as 2024-05-17")
     licence: Name | None = Field(default=None, description="of the picture, as CC BY-SA 4.0")
     author: Name | None = Field(default=None, description="who is to be named")
     source_url: Annotated[str, Field(min_length=1, max_length=1000)] | None = Field(
         default=None, description="where the picture is from"
     )
-    tags: tuple[Name, ...] = Field(default=(), description="words of one's own, as wilderness")
+    tags: tuple[Name, ...] = Field(default=(), description="words of your own, such as wilderness")
 
 
 def read_sidecar(files: SceneFiles, path: Path) -> Sidecar:
