@@ -8,16 +8,17 @@ in the choice, and a task that became easier to guess fails the stage.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Mapping, Sequence, Set
+from itertools import chain
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipeline.blind.attack import FOREST, SCORES, attack, guessed, score_column, standard_error, tasks_of
+from pipeline.blind.attack import FOREST, SCORES, attack, guessed, score_column, standard_error
 from pipeline.blind.forest import on_all_cores
-from pipeline.blind.items import BlindItem, items_of
+from pipeline.blind.items import items_of, shards_of
 from pipeline.blind.priors import by_frequency
 from pipeline.blind.rule import ANSWERED, BALANCE, VERDICTS, Verdict, verdict_table
 from pipeline.blind.text_only import Guessed, TextOnly, Voter
@@ -53,46 +54,68 @@ def filtered(questions: pa.Table, verdicts: Sequence[Verdict], waiting: pa.Table
         BiasError: what stays of a task is easier to guess than it was.
     """
     held = set(waiting["id"].to_pylist())
-    items = sorted((item for item in items_of(questions) if item.id not in held), key=lambda item: int(item.id))
-    table = verdict_table(verdicts) if verdicts else _unjudged(items)
-    stays = np.array([reason is None for reason in table["reason"].to_pylist()], dtype=np.bool_)
-    left = [item for item, mine in zip(items, stays.tolist(), strict=True) if mine]
-    with on_all_cores(len(items)) as run:
-        before = attack(items, run)
-        after = (
-            before if len(left) == len(items) else attack(left, run, informed={n: s[stays] for n, s in before.items()})
-        )
-    _check(items, stays, before, after)
-    ids = table["id"].to_pylist()
-    for name, members, scores in (("asked", items, before), ("left", left, after)):
-        table = table.append_column(FILTERED.field(name), score_column(ids, members, scores))
-    if not held:
-        return table
-    for name in ("asked", "left"):
+    judged = verdict_table(verdicts) if verdicts else _unjudged(questions, held)
+    parts, compared = [], []
+    for shard in shards_of(questions):
+        items = sorted((item for item in items_of(shard) if item.id not in held), key=lambda item: int(item.id))
+        table = judged.filter(pc.is_in(judged["id"], pa.array([item.id for item in items], pa.int64())))
+        stays = np.array([reason is None for reason in table["reason"].to_pylist()], dtype=np.bool_)
+        left = [item for item, mine in zip(items, stays.tolist(), strict=True) if mine]
+        with on_all_cores(len(items)) as run:
+            before = attack(items, run)
+            known = {name: scores[stays] for name, scores in before.items()}
+            after = before if len(left) == len(items) else attack(left, run, informed=known)
+        compared.append(_Compared([item.task for item in items], [item.group for item in items], stays, before, after))
+        ids = table["id"].to_pylist()
+        for name, members, scores in (("asked", items, before), ("left", left, after)):
+            table = table.append_column(FILTERED.field(name), score_column(ids, members, scores))
+        parts.append(table)
+    _check(compared)
+    for name in ("asked", "left") if held else ():
         waiting = waiting.append_column(FILTERED.field(name), pa.nulls(waiting.num_rows, SCORES))
-    return pa.concat_tables([table, waiting]).sort_by("id").combine_chunks()
+    parts += [waiting] if held else []
+    return parts[0] if len(parts) == 1 else pa.concat_tables(parts).sort_by("id").combine_chunks()
 
 
-def _unjudged(items: Sequence[BlindItem]) -> pa.Table:
-    rows = [{"id": item.id, "task": item.task, "voters": 0, "right": 0} for item in items]
+def _unjudged(questions: pa.Table, held: Set[int]) -> pa.Table:
+    rows = [
+        {"id": row["id"], "task": row["task"], "voters": 0, "right": 0}
+        for row in questions.select(["id", "task"]).sort_by("id").to_pylist()
+        if row["id"] not in held
+    ]
     return pa.Table.from_pylist(rows, schema=VERDICTS)
 
 
-def _check(
-    items: Sequence[BlindItem], stays: BoolArray, before: dict[str, FloatArray], after: dict[str, FloatArray]
-) -> None:
+class _Compared(NamedTuple):
+    """The questions (n,) of a shard: which of them stay, and what attackers earn on all (n,) and on these."""
+
+    tasks: Sequence[str]
+    groups: Sequence[str]
+    stays: BoolArray
+    before: Mapping[str, FloatArray]
+    after: Mapping[str, FloatArray]
+
+
+def _check(shards: Sequence[_Compared]) -> None:
     """Compares the forest, and the best attacker before with the best after: another may be the best by then."""
-    place = np.cumsum(stays) - 1  # of a question among those that stay
+    tasks, groups = (np.array(list(chain.from_iterable(parts))) for parts in list(zip(*shards, strict=True))[:2])
+    stays = np.concatenate([shard.stays for shard in shards])
     worse = []
-    for task, index in tasks_of(items).items():
-        left = index[stays[index]]
-        if len(left) == len(index) or len(left) < FLOOR:
+    for task in np.unique(tasks).tolist():
+        mine, left = tasks == task, tasks[stays] == task
+        if left.sum() in (mine.sum(), *range(FLOOR)):
             continue
-        groups, groups_left = [items[i].group for i in index], [items[i].group for i in left]
-        was = {name: scores[index] for name, scores in before.items() if not np.isnan(scores[index]).any()}
-        now = {name: after[name][place[left]] for name in was}
+        was, now = (
+            {name: np.concatenate([scores[name] for scores in found])[rows] for name in found[0]}
+            for found, rows in (([s.before for s in shards], mine), ([s.after for s in shards], left))
+        )
+        was = {name: scores for name, scores in was.items() if not np.isnan(scores).any()}
+        now = {name: now[name] for name in was}
         for one, other in {(FOREST, FOREST), (_best(was), _best(now))}:
-            errors = [standard_error(was[one], groups) or 0.0, standard_error(now[other], groups_left) or 0.0]
+            errors = [
+                standard_error(scores, groups[rows].tolist()) or 0.0
+                for scores, rows in ((was[one], mine), (now[other], mine & stays))
+            ]
             noise = math.hypot(*errors)
             if now[other].mean() > was[one].mean() + MAX_MORE + ERRORS * noise:
                 worse.append(f"{task}: {one} {was[one].mean():.3f} -> {other} {now[other].mean():.3f} ± {noise:.3f}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -165,3 +166,20 @@ def folds_of(groups: Sequence[str], folds: int = FOLDS, dealing: str = "") -> In
     ranked = sorted(set(groups), key=lambda group: digest("fold", dealing, group))
     fold = {group: rank % folds for rank, group in enumerate(ranked)}
     return np.array([fold[group] for group in groups], dtype=np.intp)
+
+
+SHARD: Final = 50_000  # questions that attackers are fitted on: more teach them nothing, and take memory
+
+
+def shards_of(questions: pa.Table) -> list[pa.Table]:
+    """A table of questions in tables of at most some `SHARD`, by the hash of the scene; one that is small as it is.
+
+    Each is a sample of all, drawn by lot. Their number is a power of two, so that a scene more moves no other one.
+    """
+    bits = max(0, math.ceil(math.log2(max(1, len(questions)) / SHARD)))
+    if not bits:
+        return [questions]
+    scenes = questions["scene"].combine_chunks().dictionary_encode()
+    drawn = [int.from_bytes(digest("shard", scene)[:4], "big") for scene in scenes.dictionary.to_pylist()]
+    shard = (np.array(drawn) >> (32 - bits))[scenes.indices.to_numpy()]
+    return [questions.filter(pa.array(shard == number)) for number in range(2**bits)]

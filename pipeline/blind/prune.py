@@ -43,7 +43,7 @@ from pipeline.blind.attack import (
 )
 from pipeline.blind.config import PruneConfig
 from pipeline.blind.forest import Run, on_all_cores, run_here
-from pipeline.blind.items import BlindItem, folds_of, items_of
+from pipeline.blind.items import BlindItem, folds_of, items_of, shards_of
 from pipeline.blind.priors import CONSTANTS, by_frequency
 from pipeline.core.arrays import FloatArray, IntArray
 from pipeline.core.files import read_file
@@ -101,8 +101,14 @@ class Rounds:
         return found
 
     def end(self) -> None:
-        """Forgets them: the result is kept. Raises OSError."""
-        self._path.unlink(missing_ok=True)
+        """Forgets them, and those of all shards: the result is kept. Raises OSError."""
+        for path in (self._path, *self._path.parent.glob(f"{self._path.stem}-*{self._path.suffix}")):
+            path.unlink(missing_ok=True)
+
+    def of_shard(self, number: int) -> Rounds:
+        """The rounds of one shard; the first has this file."""
+        path = self._path
+        return Rounds(path.with_name(f"{path.stem}-{number}{path.suffix}"), self._key) if number else self
 
     def _lines(self) -> Iterator[Round]:
         if not self._path.exists():
@@ -333,6 +339,8 @@ def debiased(
 ) -> pa.Table:
     """`attack.stress_table` of what filtering left; questions that stay have scores of attackers on unseen folds.
 
+    Attackers are fitted on the questions of a shard (`items.shards_of`), one after the other, and applied to them.
+
     Args:
         questions: all that were selected (`core.tables.QUESTIONS`).
         filtered: `filtering.FILTERED` of them.
@@ -340,13 +348,41 @@ def debiased(
         progress: called with the questions removed and all questions.
         rounds: of this pruning, where they are kept.
     """
-    stay = filtered.filter(pc.is_null(filtered["reason"]))["id"]
-    items = items_of(questions.filter(pc.is_in(questions["id"], stay.combine_chunks())))
+    stay = filtered.filter(pc.is_null(filtered["reason"]))
+    asked = questions.filter(pc.is_in(questions["id"], stay["id"].combine_chunks()))
+    shards, parts, gone, seen = shards_of(asked), [], 0, 0
+    for number, shard in enumerate(shards):
+        share = None if config.budget is None else _share(config.budget, seen, len(shard), len(asked))
+
+        def told(_: int, removed: int, before: int = gone) -> None:
+            progress(before + removed, len(asked))
+
+        own = config.model_copy(update={"budget": share})
+        parts.append(_debiased(shard, stay, own, told, rounds.of_shard(number) if rounds else None))
+        gone, seen = gone + pc.count(parts[-1]["removed_in_round"]).as_py(), seen + len(shard)
+    return parts[0] if len(parts) == 1 else pa.concat_tables(parts).sort_by("id").combine_chunks()
+
+
+def _share(budget: int, before: int, own: int, all_: int) -> int:
+    """The share of a shard in a budget: those of all shards come to it."""
+    return budget * (before + own) // all_ - budget * before // all_
+
+
+def _debiased(
+    questions: pa.Table,
+    stay: pa.Table,
+    config: PruneConfig,
+    progress: Callable[[int, int], None],
+    rounds: Rounds | None,
+) -> pa.Table:
+    """`debiased` of the questions of one shard."""
+    items = items_of(questions)
     fold = folds_of([item.group for item in items])
     with on_all_cores(len(items)) as run:
         scores = stress_test(items, fold, run)
-        removed_in = prune(items, config, run, lambda _, removed: progress(removed, len(items)), rounds)
+        removed_in = prune(items, config, run, progress, rounds)
         left = [item for item, number in zip(items, removed_in.tolist(), strict=True) if not number]
-        found = attack(left, run, informed=_released(filtered, left))
+        known = stay.filter(pc.is_in(stay["id"], questions["id"].combine_chunks()))
+        found = attack(left, run, informed=_released(known, left))
     table = stress_table(items, fold, scores, removed_in)
     return table.append_column(LEFT, score_column(table["id"].to_pylist(), left, found))

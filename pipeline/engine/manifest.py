@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
+from itertools import chain
 from pathlib import Path
-from typing import Any, Final, Literal
+from sys import intern
+from typing import Any, Final, Literal, cast
 
 import pyarrow as pa
 
 from pipeline.core.files import write_atomically
-from pipeline.core.identity import digest_of
+from pipeline.core.identity import digest_of_rows
 from pipeline.core.parquet import read_table, table_bytes
 from pipeline.core.schema import Quarantine
 from pipeline.engine.code import code_parts
@@ -42,10 +44,11 @@ SEAL: Final = "seal"  # key of the metadata: digest of all else that the file ho
 
 
 RESULTS: Final = "results of "  # before the name of a stage, among the inputs of another
+_AT_ONCE: Final = 5_000  # rows that are looked at as objects
 SHORT: Final = 12  # hex digits of the digests that only explain
 
 
-@dataclass
+@dataclass(slots=True)
 class Entry:
     """One row of the manifest.
 
@@ -159,21 +162,16 @@ def read_manifest(folder: Path, file: str = MANIFEST_FILE) -> dict[tuple[str, st
     table = _read_if_there(folder / file)
     if table is None or table.schema.names != MANIFEST.names:
         return {}
-    return {
-        (row["stage"], row["unit"]): Entry(
-            row["stage"],
-            row["unit"],
-            row["key"],
-            row["inputs"],
-            row["config"],
-            row["code"],
-            row["why"],
-            Result(row["output"], folder / row["path"]) if row["output"] else None,
-            row["seconds"],
-            dict(row["parts"] or ()),
-        )
-        for row in table.to_pylist()
-    }
+    found: dict[tuple[str, str], Entry] = {}
+    for batch in table.to_batches(_AT_ONCE):
+        for row in batch.to_pylist():
+            stage, unit, config, code, why = (intern(row[name]) for name in ("stage", "unit", "config", "code", "why"))
+            output = Result(row["output"], folder / row["path"]) if row["output"] else None
+            parts = {intern(name): part for name, part in row["parts"] or ()}
+            found[stage, unit] = Entry(
+                stage, unit, row["key"], row["inputs"], config, code, cast(Why, why), output, row["seconds"], parts
+            )
+    return found
 
 
 def released_manifest(folder: Path) -> dict[tuple[str, str], Entry]:
@@ -196,7 +194,7 @@ def _sealed(table: pa.Table, about: dict[str, str]) -> bytes:
 
 
 def _seal(table: pa.Table, about: dict[str, str]) -> str:
-    return digest_of([about, table.to_pylist()])
+    return digest_of_rows(about, chain.from_iterable(batch.to_pylist() for batch in table.to_batches(_AT_ONCE)))
 
 
 def _read_if_there(path: Path) -> pa.Table | None:

@@ -9,17 +9,22 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
+import pipeline.blind.forest
+import pipeline.blind.items
 import pipeline.blind.prune
 from pipeline.blind.attack import ForestScores, Prepared, attack, standard_error, summarise
 from pipeline.blind.config import BATCH, PruneConfig
+from pipeline.blind.filtering import filtered
 from pipeline.blind.forest import Run, run_here
-from pipeline.blind.items import BlindItem, make_item
+from pipeline.blind.items import BlindItem, make_item, shards_of
 from pipeline.blind.priors import by_frequency
-from pipeline.blind.prune import FLOOR, Rounds, prune
+from pipeline.blind.prune import FLOOR, Rounds, debiased, prune
 from pipeline.core.arrays import IntArray
-from tests.blind.panel import nearest_items, size_items
+from tests.blind.panel import directions, nearest_items, questions_table, size_items
 
 OPTIONS = ("lamp", "sofa", "tv", "door")
 
@@ -205,3 +210,32 @@ def test_one_that_was_killed_goes_on_where_it_was(
     scored.clear()
     assert prune(items, settings, rounds=Rounds(tmp_path / "rounds", "other")).tolist() == whole
     assert scored[0] == 1, "rounds of another pruning are not taken"
+
+
+@pytest.mark.slow
+def test_shards_are_pruned_and_filtered_each_by_itself(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    rows = directions({"left": 150, "right": 40, "back": 30})
+    rows = [{**row, "scene": f"scene {n // 2}"} for n, row in enumerate(rows)]
+    questions, config = questions_table(rows), PruneConfig(budget=21)
+    assert shards_of(questions) == [questions]
+    monkeypatch.setattr(pipeline.blind.items, "SHARD", 115)
+    monkeypatch.setattr(pipeline.blind.forest, "TREES", 3)
+    one, other = shards_of(questions)
+    assert sorted(one["id"].to_pylist() + other["id"].to_pylist()) == questions["id"].to_pylist()
+    assert not set(one["scene"].to_pylist()) & set(other["scene"].to_pylist())
+    more = questions_table([*rows, {**rows[0], "id": 1, "scene": "one more"}])
+    assert sum(part["id"].to_pylist() in (one["id"].to_pylist(), other["id"].to_pylist()) for part in shards_of(more))
+
+    scores, seen = filtered(questions, ()), []
+    whole = debiased(questions, scores, config, lambda *done: seen.append(done), Rounds(tmp_path / "a.jsonl", "key"))
+    monkeypatch.setattr(pipeline.blind.items, "SHARD", 220)
+    share = [21 * len(one) // 220, 21 - 21 * len(one) // 220]
+    parts = [
+        debiased(shard, filtered(shard, ()), PruneConfig(budget=n), lambda *done: None)
+        for shard, n in zip((one, other), share, strict=True)
+    ]
+    assert whole.equals(pa.concat_tables(parts).sort_by("id").combine_chunks())
+    assert seen[-1] == (pc.count(whole["removed_in_round"]).as_py(), 220)
+    assert {path.name for path in tmp_path.iterdir()} == {"a.jsonl", "a-1.jsonl"}
+    Rounds(tmp_path / "a.jsonl", "key").end()
+    assert not list(tmp_path.iterdir())
