@@ -203,5 +203,5 @@ def _read_if_there(path: Path) -> pa.Table | None:
         table = read_table(path.read_bytes())
         about = {key.decode(): value.decode() for key, value in (table.schema.metadata or {}).items()}
         return table if about.pop(SEAL, None) == _seal(table, about) else None
-    except (OSError, ValueError, pa.ArrowException):
+    except (OSError, ValueError, TypeError, pa.ArrowException):  # TypeError: texts that have become bytes
         return None
