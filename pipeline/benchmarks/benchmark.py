@@ -250,6 +250,7 @@ class Benchmark(Generic[V, R]):
             (None: as many as the build does).
             A profile that is not named asks all tasks.
         families: task -> the task that it counts as one with where tasks are compared, as levels of one task do.
+        tiny: task -> its questions in the split `tiny`; of others `TINY_PER_TASK`.
         further_columns: profile -> its public table, where that is another one.
         routes: of benchmarks for which people may write routes.
     """
@@ -279,6 +280,7 @@ class Benchmark(Generic[V, R]):
     released: str | None = None
     asked: Mapping[str, Mapping[str, int | None]] = field(default_factory=dict)
     families: Mapping[str, str] = field(default_factory=dict)
+    tiny: Mapping[str, int] = field(default_factory=dict)
     further_columns: Mapping[str, Columns] = field(default_factory=dict)
     routes: RouteWriting | None = None
 

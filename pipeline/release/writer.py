@@ -336,18 +336,23 @@ def _name(folder: str, split: str) -> str:
     return CroissantPart(folder, split, pa.schema([]), 0, 0).file
 
 
-def _tiny(asked: pa.Table, families: Mapping[str, str]) -> pa.Table:
-    """`TINY_PER_TASK` questions of each task or family of tasks, spread over the scenes.
+def _tiny(asked: pa.Table, families: Mapping[str, str], quotas: Mapping[str, int] | None = None) -> pa.Table:
+    """`TINY_PER_TASK` questions of each task or family of tasks, or its quota, spread over the scenes and groups.
 
-    Of each scene the first by id, which is a digest, then the second ones: nobody chose them.
+    Of each scene the first by id, which is a digest, then the second ones: nobody chose them. With quotas, of each
+    group of a scene likewise.
     """
-    told: Counter[tuple[str, str]] = Counter()
-    turns: dict[str, list[tuple[int, int]]] = {}
-    for place, (task, scene) in enumerate(zip(asked["task"].to_pylist(), asked["scene"].to_pylist(), strict=True)):
-        family = families.get(task, task)  # they are sorted by id
-        turns.setdefault(family, []).append((told[family, scene], place))
-        told[family, scene] += 1
-    chosen = sorted(place for own in turns.values() for _, place in sorted(own)[:TINY_PER_TASK])
+    told: Counter[tuple[str, ...]] = Counter()
+    turns: dict[str, list[tuple[int, int, int]]] = {}
+    groups = asked["group"].to_pylist() if quotas else [None] * len(asked)
+    tasks, scenes = asked["task"].to_pylist(), asked["scene"].to_pylist()
+    for place, (task, scene, group) in enumerate(zip(tasks, scenes, groups, strict=True)):  # sorted by id
+        family = families.get(task, task)
+        turn = told[family, scene, group or ""], told[family, scene]
+        turns.setdefault(family, []).append((*turn, place))
+        told.update([(family, scene, group or ""), (family, scene)])
+    wanted = {family: (quotas or {}).get(family, TINY_PER_TASK) for family in turns}
+    chosen = sorted(place for family, own in turns.items() for *_, place in sorted(own)[: wanted[family]])
     return asked.take(pa.array(chosen, pa.int64()))
 
 
@@ -386,7 +391,7 @@ def _tables(
     if blind.pruned is not None:
         tables["data", DEBIASED] = public(stays, pruned)
     tables["data", ONE_PER_SCENE] = public(_one_per_group(stays), pruned)
-    tables["data", TINY] = public(_tiny(asked, inputs.benchmark.families), pruned)
+    tables["data", TINY] = public(_tiny(asked, inputs.benchmark.families, inputs.benchmark.tiny), pruned)
     if own is not None:
         whole = tables["data", split]
         tables |= {(own.folder, name): whole.filter(pc.equal(whole[own.column], name)) for name in own.names}

@@ -251,6 +251,19 @@ def plain(asked: str) -> str:
     return asked
 
 
+# What is asked of a thing's own entry, by words that no other question has, in order.
+TRAITS = {
+    "the ground of|[Ww]hat surface": "surface",
+    "the walls of": "walls",
+    "the roof of.*(made of|material)|material.*the roof of": "roof material",
+    "made of|material": "material",
+    "[Ss]port|[Gg]ame": "sport",
+    "parallel": "layout",
+    "along the street": "site",
+    "needles": "foliage",
+}
+
+
 def answer(city: City, text: str, target: CityThing) -> str | None:  # noqa: PLR0911, PLR0912 - a line per question
     """The answer to a text's question about its target; None for a question that this file does not know."""
     asked = plain(text.partition(" Please tell me ")[2])
@@ -288,6 +301,9 @@ def answer(city: City, text: str, target: CityThing) -> str | None:  # noqa: PLR
         return target.sign or target.name
     if asked.startswith("What kind of shop"):
         return target.noun
+    for words, trait in TRAITS.items():
+        if re.search(words, asked):
+            return target.traits.get(trait)
     if asked.startswith("What colour is the roof"):
         return target.roof_colour
     if asked.startswith("What shape does the roof"):

@@ -319,6 +319,8 @@ def test_tiny_has_so_many_of_each_task_and_spreads_them_over_scenes(release: Pat
     assert len([i for i in tiny if i < 150]) == TINY_PER_TASK
     plain = [row["id"] for row in _tiny(asked, {}).to_pylist()]
     assert plain == tiny
+    grouped = asked.append_column("group", pa.array(["one"] * 4 + ["two"] * 196))
+    assert _tiny(grouped, {}, {"a": 4, "b": 1, "c": 0})["id"].to_pylist() == [0, 4, 90, 120, 150], "each group first"
     whole, few = (rows_of(release / "data" / name) for name in (TEST, TEST.replace("test", "tiny")))
     assert all(row in whole for row in few)
     header = yaml.safe_load((release / "README.md").read_text().split("---\n")[1])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Final
 
@@ -9,7 +10,7 @@ import pyarrow as pa
 
 from pipeline.benchmarks.benchmark import Card
 from pipeline.benchmarks.cityeqa.raw import ANSWER_TYPES, split_of
-from pipeline.benchmarks.cityeqa.released import AXES, CATEGORIES, POSES
+from pipeline.benchmarks.cityeqa.released import AXES, CATEGORIES, POSES, TABLE_4
 from pipeline.core.templates import load_table
 from pipeline.questions.published import Columns, Splits
 
@@ -65,7 +66,21 @@ def within_steps(steps: Iterable[tuple[str, float]]) -> list[str]:
 
 
 def _remarks(asked: pa.Table) -> list[str]:
-    return within_steps((row["task"], steps_of(row)) for row in asked.select(["task", "evidence"]).to_pylist())
+    rows = asked.select(["task", "evidence", "flags"]).to_pylist()
+    return within_steps((row["task"], steps_of(row)) for row in rows) + _beside_table_4(rows)
+
+
+def _beside_table_4(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Tasks by category and answer type beside the paper's, in shares of all tasks."""
+    found = Counter((row["task"], kind) for row in rows for kind in row["flags"] or () if kind in ANSWER_TYPES)
+    all_of = sum(map(sum, TABLE_4.values()))
+    lines = []
+    for category, paper in TABLE_4.items():
+        ours = [found[category, kind] for kind in ANSWER_TYPES]
+        told = [f"{n} {kind} ({own})" for n, kind, own in zip(ours, ANSWER_TYPES, paper, strict=True) if n or own]
+        shares = f"{sum(ours) / max(len(rows), 1):.0%} of all tasks (in the paper {sum(paper) / all_of:.0%})"
+        lines.append(f"{category}: {shares}: {', '.join(told)}.")
+    return lines
 
 
 def way_of(evidence: Sequence[Mapping[str, Any]]) -> list[list[float]]:

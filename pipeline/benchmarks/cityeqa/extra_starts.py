@@ -260,7 +260,9 @@ def spread(found: Sequence[Start]) -> list[int]:
 
 
 def turned(view: CityView, raw: RawQuestion, start: Start, way: RouteQuery) -> Start:
-    """The start with its yaw, drawn; never towards the first hop, which gives that away (as all 1,412 released do)."""
+    """The start with its yaw, drawn; never towards the first hop, which gives that away, unless rules have it so."""
+    if view.rules.start_looks_ahead:
+        return replace(start, pose=np.array([*start.pose[:5], 90.0 * way.legs[0].direction]))
     rng = rng_for(view.scene.id, *raw.key, *(f"{v:.1f}" for v in start.pose[:2]), "yaw")
     yaws = np.arange(0.0, 360.0, TURN_DEG)
     pose = start.pose.copy()

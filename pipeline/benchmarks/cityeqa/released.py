@@ -13,15 +13,16 @@ from pipeline.core.errors import ConfigError
 from pipeline.questions.audited import LeftOut
 from pipeline.questions.published import read_rows
 
-# In the order of table 4.
-CATEGORIES: Final = (
-    "Object Recognition",
-    "Attribute Recognition",
-    "Counting",
-    "Existence Judgement",
-    "Spatial Reasoning",
-    "World Knowledge",
-)
+# Tasks of the paper by category and answer type: yes/no, number, closed text, open text.
+TABLE_4: Final = {
+    "Object Recognition": (0, 0, 191, 144),
+    "Attribute Recognition": (0, 0, 199, 5),
+    "Counting": (0, 205, 0, 0),
+    "Existence Judgement": (275, 0, 0, 0),
+    "Spatial Reasoning": (52, 0, 83, 68),
+    "World Knowledge": (184, 0, 6, 0),
+}
+CATEGORIES: Final = tuple(TABLE_4)
 POSES: Final = ("observation_pose", "target_pose", "initial_pose")
 COLUMNS: Final = ("question_id", "question", "answer", "category", *POSES)
 AXES_DEG: Final = {name: 90.0 * n for n, name in enumerate(DIRECTIONS)}  # clockwise from north

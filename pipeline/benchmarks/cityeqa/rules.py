@@ -22,6 +22,9 @@ class CityRules(Limits):
     starts_min: int = Field(default=4, ge=1, description="of a question: with fewer it is not asked (section 2.2)")
     starts_max: int = Field(default=6, ge=1, description="of a question: more are not asked")
     sides_min: int = Field(default=3, ge=1, le=8, description="eighths of the compass that the starts of one lie in")
+    start_looks_ahead: bool = Field(
+        default=False, description="whether starts look towards the first landmark of the text, as all 200 released do"
+    )
     hidden_at_start: bool = Field(default=True, description="whether no look from the start may show the target")
     body_m: Metres = Field(default=0.5, gt=0, description="radius of the agent: it keeps so far from all that is solid")
     path_max_m: Metres = Field(
@@ -53,7 +56,9 @@ class CityRules(Limits):
         default=1000, ge=1, description="that questions are made about: of a kind with more things so many are drawn"
     )
     tried_per_category: int = Field(
-        default=30, ge=1, description="raw questions that can be seen, in turns over what is asked and answered"
+        default=30,
+        ge=1,
+        description="raw questions that can be seen, in the mean of the categories; of each by table 4 of the paper",
     )
 
 

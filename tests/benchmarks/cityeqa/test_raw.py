@@ -7,11 +7,16 @@ from collections import Counter
 import numpy as np
 import pytest
 
+from pipeline.benchmarks.cityeqa.benchmark import CITYEQA
+from pipeline.benchmarks.cityeqa.columns import _beside_table_4
 from pipeline.benchmarks.cityeqa.query import Hop, Query, RouteLimits, RouteQuery
 from pipeline.benchmarks.cityeqa.raw import CLOSED, RawQuestion, evened, in_turns
+from pipeline.benchmarks.cityeqa.released import TABLE_4
 from pipeline.benchmarks.cityeqa.rules import CityRules
 from pipeline.benchmarks.cityeqa.tasks.base import known_of
+from pipeline.benchmarks.cityeqa.tasks.counting import Counting
 from pipeline.benchmarks.cityeqa.tasks.recognition import ObjectRecognition
+from pipeline.benchmarks.cityeqa.tasks.registry import CITY_TASKS
 from pipeline.benchmarks.cityeqa.view import CityView, telling_words
 from pipeline.benchmarks.cityeqa.wording import RELATIONS, Phrase
 from pipeline.core.schema import Source
@@ -67,6 +72,30 @@ def test_a_kind_that_is_even_within_many_things_takes_no_more_turns() -> None:
     ways = [raw(1000 + n, DIRECTIONS[n % 4], DIRECTIONS, "direction") for n in range(40)]
     first = in_turns([*pairs, *ways], "city")[:30]
     assert Counter(one.kind for one in first) == {"nearer": 10, "direction": 20}
+
+
+def test_a_fifth_of_what_is_counted_are_storeys() -> None:
+    """Of 18 raw tasks that are tried, in the share of table 4, four are of storeys; the fifth is over that limit."""
+    raws = [raw(n, "two", ("one", "two"), "storeys" if n % 2 else "number") for n in range(10)]
+    tried, refused = Counting()._tried(raws, 18)
+    assert [one.kind for one in tried] == [one.kind for one in raws[:9]]
+    assert [(case.refusal.reason, case.refusal.measured, case.refusal.limit) for case in refused if case.refusal] == [
+        ("more_than_are_tried", 5, 4)
+    ]
+    assert {name: task.share for name, task in CITY_TASKS.items()} == {
+        name: sum(cells) for name, cells in TABLE_4.items()
+    }
+    paper = sum(task.share for task in CITY_TASKS.values())
+    assert paper == 1412
+    assert sum(CITYEQA.tiny.values()) == 200
+    assert all(abs(n - 200 * CITY_TASKS[name].share / paper) < 0.5 for name, n in CITYEQA.tiny.items())
+
+
+def test_the_card_has_the_mix_beside_that_of_the_paper() -> None:
+    rows = [{"task": "Counting", "flags": ["number"]}, {"task": "Counting", "flags": None}]
+    lines = _beside_table_4([*rows, {"task": "Spatial Reasoning", "flags": ["open text", "name_as_sign"]}])
+    assert lines[2] == "Counting: 33% of all tasks (in the paper 15%): 1 number (205)."
+    assert lines[4].endswith("(in the paper 14%): 0 yes/no (52), 0 closed text (83), 1 open text (68).")
 
 
 @pytest.mark.parametrize(
@@ -188,7 +217,7 @@ def test_names_of_stops_are_asked_where_there_are_two() -> None:
     houses = [house("far", 80, 80, 8, 8)]
     other = alike[1].model_copy(update={"name": "Town Hall"})
     for stops, reasons in ((alike, {"other_names"}), ([alike[0], other], set())):
-        _, refused = tasks_of(scene_of(city(*houses, *stops)), CityRules(), "Attribute Recognition")
+        _, refused = tasks_of(scene_of(city(*houses, *stops)), CityRules(), "Object Recognition")
         of_names = {row["reason"] for row in refused if row["operands"][0] == "name of a bus stop"}
         assert (of_names & {"other_names"}) == reasons
         assert of_names

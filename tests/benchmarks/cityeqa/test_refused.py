@@ -123,7 +123,7 @@ def test_ways_that_take_too_many_steps_or_too_few(monkeypatch: pytest.MonkeyPatc
             return Solved(np.array([start.pose[:3], pose[:3]]), steps, 10.0, 5)
 
         monkeypatch.setattr(Oracle, "solve", way)
-        rows, refused = tasks_of(scene(facts), CityRules(tried_per_category=1, **limits), "Attribute Recognition")
+        rows, refused = tasks_of(scene(facts), CityRules(tried_per_category=1, **limits), "Object Recognition")
         assert bool(rows) == (not why)
         assert {(row["measured"], row["limit"]) for row in refused if row["reason"] == why} == (
             {(float(steps), 101.0 - steps)} if why else set()
@@ -135,7 +135,7 @@ def test_a_chain_that_cannot_be_gone_gives_no_start(monkeypatch: pytest.MonkeyPa
     """Where the oracle finds no way along any chain, each start says so, and the task has none."""
     monkeypatch.setattr(Oracle, "solve", lambda *_: None)
     facts = city(WALL, shop("s", 50.0, called="Crumb"), shop("t", 30.0, noun="bank", called="Till"), size_m=150.0)
-    rows, refused = tasks_of(scene(facts), CityRules(tried_per_category=1), "Attribute Recognition")
+    rows, refused = tasks_of(scene(facts), CityRules(tried_per_category=1), "Object Recognition")
     assert rows == []
     told = {
         (row["measured"], row["limit"], row["unit"]) for row in refused if row["reason"] == "no_way_along_the_chain"

@@ -230,9 +230,9 @@ def test_the_judge_is_asked_as_in_the_paper(tmp_path: Path) -> None:
 def test_the_card_tells_what_the_oracle_solves() -> None:
     steps = [("Counting", 50.0), ("Counting", 51.0), ("Object Recognition", 7.0)]
     rows = [
-        {"task": task, "evidence": [{"name": "oracle_steps", "subject": "all", "value": value}]}
+        {"task": task, "evidence": [{"name": "oracle_steps", "subject": "all", "value": value}], "flags": ["number"]}
         for task, value in steps
     ]
-    assert CARD.remarks(pa.Table.from_pylist(rows)) == [
+    assert CARD.remarks(pa.Table.from_pylist(rows))[0] == (
         "Within 50 steps the oracle solves: Object Recognition 1.00 of 1, Counting 0.50 of 2."
-    ]
+    )

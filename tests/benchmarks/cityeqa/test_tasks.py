@@ -28,8 +28,8 @@ from tests.benchmarks.cityeqa.cities import ill_supplemented, sample, small, tas
 from tests.oracles.city_answers import answer, plain, shape, targets
 
 RULES = CityRules(tried_per_category=8)
-MORE = CityRules(tried_per_category=24)  # of the category that needs pairs of shops
-USES = "World Knowledge"
+MORE = CityRules(tried_per_category=24)  # of categories whose answers are made even over few of a kind
+USES, LOOKS = "World Knowledge", "Attribute Recognition"
 Row = dict[str, Any]
 pytestmark = pytest.mark.slow
 
@@ -37,7 +37,9 @@ pytestmark = pytest.mark.slow
 @pytest.fixture(scope="module")
 def made() -> tuple[list[Row], list[Row]]:
     """Released rows of a sample city, and rejections."""
-    return tasks_of(sample("arden"), RULES, *(name for name in CATEGORIES if name != USES))
+    few = tasks_of(sample("arden"), RULES, *(name for name in CATEGORIES if name not in {USES, LOOKS}))
+    more = tasks_of(sample("arden"), MORE, LOOKS)
+    return few[0] + more[0], few[1] + more[1]
 
 
 @pytest.fixture(scope="module")
@@ -256,7 +258,7 @@ def test_tasks_are_the_same_again_whatever_else_is_asked(rows: list[Row]) -> Non
 def test_what_people_wrote_takes_the_same_way() -> None:
     """A question of people's with its own pose; others whose target is not known, or whose pose is in a wall."""
     scene = sample("arden")
-    rows, _ = tasks_of(scene, RULES, "Attribute Recognition")
+    rows, _ = tasks_of(scene, RULES, "Object Recognition")
     shop = next(row for row in rows if row["question"].endswith("?") and "name of" in row["question"])
     (pose, point, target) = (shop["observation_pose"], shop["target_pose"][:3], shop["group"].partition("/")[2])
     base = {"question": "Is it open on Sundays?", "answer": "yes", "category": "World Knowledge", "p_obs": pose}

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any, Final
 
 from pipeline.benchmarks.cityeqa import wording
@@ -22,7 +25,7 @@ from pipeline.benchmarks.cityeqa.raw import (
     split_of,
 )
 from pipeline.benchmarks.cityeqa.raw import YES_NO as ANSWERS
-from pipeline.benchmarks.cityeqa.released import AXES, CATEGORIES, POSES, UNITS
+from pipeline.benchmarks.cityeqa.released import AXES, CATEGORIES, POSES, TABLE_4, UNITS
 from pipeline.benchmarks.cityeqa.search import Search, SolvedTask
 from pipeline.benchmarks.cityeqa.view import CityView
 from pipeline.benchmarks.cityeqa.wording import COLOURS, Phrase
@@ -208,14 +211,32 @@ class ObservedTask:
     rules: tuple[Measure, ...]
 
 
+MEAN: Final = sum(map(sum, TABLE_4.values())) / len(TABLE_4)  # tasks of a category
+
+
 class EqaTask(CaseTask[CityView]):
     """One category. A subclass says which raw tasks there are."""
 
-    share = 1
+    share = 1  # in a subclass the tasks of its category in the paper (table 4)
     form: Form = FreeText()
     template = "cityeqa/question"
     parts = wording.PARTS
     about: frozenset[str] | None = None  # kinds of the things that it asks about; None: all
+    tried_at_most: Mapping[str, float] = MappingProxyType({})  # kind of question -> share of its raw tasks
+
+    def _tried(self, raws: Iterable[RawQuestion], most: int) -> tuple[list[RawQuestion], list[Case]]:
+        """The raw tasks that are tried, and the others refused: so many before them are of their kind."""
+        tried: list[RawQuestion] = []
+        refused = []
+        before: Counter[str] = Counter()
+        for raw in raws:
+            before[raw.kind] += 1
+            limit = math.ceil(most * self.tried_at_most.get(raw.kind, before[raw.kind]))
+            if before[raw.kind] > limit:
+                refused.append(_refused(raw, rule("more_than_are_tried", before[raw.kind], "<=", limit, "raw tasks")))
+            else:
+                tried.append(raw)
+        return tried, refused
 
     def raws(self, view: CityView) -> Iterator[RawQuestion]:
         """Every raw task of a city."""
@@ -246,8 +267,10 @@ class EqaTask(CaseTask[CityView]):
                 asked.append(replace(raw, phrases=phrases, split=split_of(view.scene.id, view.things[raw.target].id)))
         even = evened(asked, SPARE)
         yield from (_refused(raw, _surplus(asked, even)) for raw in asked if raw.key not in even)
-        ordered = in_turns((raw for raw in asked if raw.key in even and raw.told is None), view.scene.id)
-        most = view.rules.tried_per_category
+        most = max(1, round(view.rules.tried_per_category * self.share / MEAN))
+        in_order = in_turns((raw for raw in asked if raw.key in even and raw.told is None), view.scene.id)
+        ordered, refused = self._tried(in_order, most)
+        yield from refused
         observer = Observer(view)
         seen: list[ObservedTask] = []
         people = [raw for raw in asked if raw.told is not None]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, Final
 
 import numpy as np
@@ -179,9 +180,11 @@ class Counting(EqaTask):
     """Counts where the map is declared complete for what is counted; storeys where the map has them."""
 
     reads = "count"
+    share = 205
     name = "Counting"
     about = frozenset({*ASKED, BUILDING})
     parts = parts("ask_count_in", "ask_count_near", "ask_count_front", "ask_count_free", "ask_levels")
+    tried_at_most = MappingProxyType({"storeys": 0.2})  # the 29 released rows at hand count cars and spaces
 
     def raws(self, view: CityView) -> Iterator[RawQuestion]:
         """Every place with what is counted there; free parking spaces; storeys of buildings."""
@@ -318,6 +321,7 @@ class Existence(EqaTask):
     """Both answers only where the map has every thing of the kind; each sort is as often there as it is not."""
 
     reads = "kind"
+    share = 275
     name = "Existence Judgement"
     about = ASKED | HAVING
     parts = parts("ask_exists_in", "ask_exists_near", "ask_exists_front", "ask_exists_free", "ask_has")

@@ -1,8 +1,9 @@
 """Object and Attribute Recognition, and World Knowledge: what shops are, what signs say, and what one can do in a shop.
 
-Attributes are names, colours, and colours and shapes of roofs. Of World Knowledge only uses are asked here: what is
-seen at a shop tells its sort, and everybody knows what that is for. Other questions of this category, such as whether a
-shop is open, a model writes (stage `author`).
+Names are asked for as objects, as 29 of the 34 released rows at hand have it that ask for one; attributes are colours,
+shapes and surfaces. Of World Knowledge only uses are asked here: what is seen at a shop tells its sort, and everybody
+knows what that is for. Other questions of this category, such as whether a shop is open, a model writes (stage
+`author`).
 """
 
 from __future__ import annotations
@@ -50,17 +51,24 @@ NOUNS: Final = 9  # other sorts of shops that are offered to who guesses
 
 
 class ObjectRecognition(EqaTask):
-    """The sort of a shop that is only called one, what is written on a signboard, and the sort of vehicles."""
+    """The sort of a shop that is only called one, names, what is written on a signboard, and the sort of vehicles."""
 
     reads = "kind"
+    share = 335
     name = "Object Recognition"
-    about = frozenset({SHOP, SIGNBOARD, *PLACES})
+    about = frozenset({SHOP, SIGNBOARD, *PLACES, *SHOWN_BY_NAME})
     parts = parts(
-        "ask_sign", "ask_noun", "ask_vehicle_in", "ask_vehicle_front", "ask_which_vehicle_in", "ask_which_vehicle_front"
+        "ask_name",
+        "ask_sign",
+        "ask_noun",
+        "ask_vehicle_in",
+        "ask_vehicle_front",
+        "ask_which_vehicle_in",
+        "ask_which_vehicle_front",
     )
 
     def raws(self, view: CityView) -> Iterator[RawQuestion]:
-        """Of every shop its sort, of every signboard what is written there."""
+        """Of every shop its sort, of all that shows its name this, of every signboard what is written there."""
         shops = view.of_kind(SHOP).tolist()
         names = {i: view.read(i) for i in shops}
         none = NO_SHOPS | SERVICES
@@ -100,6 +108,8 @@ class ObjectRecognition(EqaTask):
                 answer_type=OPEN,
                 checks=(name_known(text),),
             )
+        for kind in sorted(SHOWN_BY_NAME):
+            yield from _names(view, kind)
         yield from _vehicles(view)
 
 
@@ -166,9 +176,9 @@ class AttributeRecognition(EqaTask):
     """Attributes that are known for sure; those that the map does not have are not asked."""
 
     reads = "look"
+    share = 204
     name = "Attribute Recognition"
     parts = parts(
-        "ask_name",
         "ask_board",
         "ask_colour",
         "ask_colour_in",
@@ -180,9 +190,7 @@ class AttributeRecognition(EqaTask):
     )
 
     def raws(self, view: CityView) -> Iterator[RawQuestion]:
-        """Of shops the name, of all things whose colour may be known the colour, of buildings what their roofs are."""
-        for kind in sorted(SHOWN_BY_NAME):
-            yield from _names(view, kind)
+        """Of all things whose colour may be known the colour, of buildings what their roofs are."""
         yield from _boards(view)
         for kind in COUNTED:
             yield from _beside_places(view, kind)
@@ -413,6 +421,7 @@ class WorldKnowledge(EqaTask):
     """Each use is asked as often of a shop that has it as of one that has not."""
 
     reads = "kind"
+    share = 190
     name = "World Knowledge"
     about = frozenset({SHOP})
     parts = parts("ask_use")

@@ -51,6 +51,7 @@ class SpatialReasoning(EqaTask):
     """Sides as seen from the front of what faces somewhere; directions and distances between footprints."""
 
     reads = "side"
+    share = 203
     name = "Spatial Reasoning"
     about = frozenset({*NAMED, *VEHICLES, SIGNBOARD})
     parts = parts(
