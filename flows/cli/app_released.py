@@ -290,7 +290,11 @@ def ask(
         bool, typer.Option("--without-scene", help="Send neither videos nor pictures, only the text.")
     ] = False,
     prompt: Annotated[
-        str, typer.Option(help="Another prompt that the paper compares: base (ERGeoBench).", show_default="its own")
+        str,
+        typer.Option(
+            help="Another prompt that the paper compares, such as chain_of_thought.",
+            show_default="its own",
+        ),
     ] = "",
     agent: Annotated[
         Agent, typer.Option(help="Agent for cities and embodied views: the model, or a baseline.")

@@ -6,10 +6,11 @@ import json
 import threading
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache, partial
 from pathlib import Path
 from random import Random
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 from flows.cli.models import ModelSession, model_session
 from flows.cli.options import Agent
@@ -29,6 +30,7 @@ from pipeline.llm.client import Account
 from pipeline.llm.failures import ModelError
 from pipeline.llm.visual_inputs import takes_visuals, visual_inputs
 from pipeline.questions.asking import AgentEpisode, AskedOf, Asking, QuestionPrompt, StepPrompt
+from pipeline.questions.prompting import Turn
 from pipeline.questions.published import Published, published_rows, read_rows
 from pipeline.release.media import videos_beside
 from pipeline.release.withheld import is_withheld
@@ -79,13 +81,11 @@ def ask(
     if out.suffix != ".jsonl":
         raise ConfigError(f"{out}: replies are written as JSON lines; give a name that ends in .jsonl")
     asking = how.asking
-    if asked.prompt and asked.prompt not in asking.prompts:
-        others = ", ".join(asking.prompts) or "no others"
+    prompts = [*asking.prompts, *asking.methods]
+    if asked.prompt and asked.prompt not in prompts:
+        others = ", ".join(prompts) or "no others"
         raise ConfigError(f"{name} has no prompt {asked.prompt!r}; beside the paper's own there are {others}")
-    spec = None
-    if asked.agent == "model":
-        own = [f"temperature={asking.temperature}", f"max_tokens={asking.max_tokens}"]
-        spec = settings_of(ModelSpec, [*own, *model, *settings])
+    spec = _spec_of(asking, asked, [*model, *settings])
     source = split_of(asked.release, asked.split)
     if is_withheld(asked.release):
         rows = read_rows(source.questions)
@@ -128,6 +128,15 @@ def ask(
     console.print(f"Next: scan2qa score {name} {out} --release {asked.release}{options}", soft_wrap=True)
     print_json(told | {"failed": _failures(rows), "replies": str(out)})
     return not failed
+
+
+def _spec_of(asking: Asking, asked: AskedRelease, settings: Sequence[str]) -> ModelSpec | None:
+    """The model, with what the paper says of how it is asked where the settings do not say it; None: an agent acts."""
+    if asked.agent != "model":
+        return None
+    method = asking.methods.get(asked.prompt)
+    temperature = asking.temperature if method is None else method.temperature
+    return settings_of(ModelSpec, [f"temperature={temperature}", f"max_tokens={asking.max_tokens}", *settings])
 
 
 def _write(out: Path, rows: Sequence[Mapping[str, Any]], told: Mapping[str, Any]) -> None:
@@ -247,7 +256,23 @@ class _Put:
     def _once(self, session: ModelSession, question: Published) -> dict[str, Any]:
         prompt = self._asking.prompt(question, self._of)
         parts = () if self._without_scene else self._parts(prompt)
-        return {"answer": session.ask(self._request(prompt.text, parts)).text}
+        method = self._asking.methods.get(self._of.prompt)
+        if method is None:
+            return {"answer": session.ask(self._request(prompt.text, parts)).text}
+        dialogue, replies = method.dialogue(prompt.text), list[str]()
+        try:
+            turn = next(dialogue)
+            while True:
+                replies.append(session.ask(self._turn(turn, parts)).text)
+                turn = dialogue.send(replies[-1])
+        except StopIteration as ended:
+            return {"answer": ended.value, "log": replies}
+
+    def _turn(self, turn: Turn, parts: Sequence[Part]) -> Request:
+        first = self._request(turn.said[0], parts)
+        roles: tuple[Literal["assistant", "user"], ...] = ("assistant", "user")
+        more = [Message(roles[n % 2], (Text(text),)) for n, text in enumerate(turn.said[1:])]
+        return replace(first, messages=(*first.messages, *more), run=turn.run)
 
     def _steps(self, session: ModelSession, episode: AgentEpisode) -> dict[str, Any]:
         return played(episode, lambda prompt: session.ask(self._request(prompt.text, (prompt.look(),))).text)

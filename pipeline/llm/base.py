@@ -102,13 +102,17 @@ class Reply:
 
 @dataclass(frozen=True)
 class Request:
-    """One thing to ask. With ``options`` their likelihood is wanted and not a text; ``prompt`` names the template."""
+    """One thing to ask. With ``options`` their likelihood is wanted and not a text; ``prompt`` names the template.
+
+    Replies to several runs of the same request are independent.
+    """
 
     messages: tuple[Message, ...]
     schema: JsonSchema | None = None
     logprobs: bool = False
     options: tuple[str, ...] = ()
     prompt: str = ""
+    run: int = 0
 
 
 @dataclass(frozen=True)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from random import Random
 from typing import Any, Protocol
 
 from pipeline.core.templates import load_table
 from pipeline.llm.base import Image
+from pipeline.questions.prompting import PromptingMethod
 from pipeline.questions.published import Published
 
 
@@ -69,7 +70,7 @@ class AskedOf:
     Attributes:
         split: of the release.
         proprietary: whether the model is behind its maker's own interface: VSI-Bench words its prompts by that.
-        prompt: one of `Asking.prompts`; empty: the paper's own.
+        prompt: one of `Asking.prompts` or `Asking.methods`; empty: the paper's own.
         release: its folder.
         scene: what a function makes of the facts of a question's scene, once for all questions of the scene. Raises
             ConfigError where the release does not lie in its build.
@@ -94,6 +95,7 @@ class Asking:
         system: the system prompt; empty: none.
         ends_asked: whether a question stands at the end of its video, so that the last frame must be among those shown.
         prompts: names of other prompts that the paper compares.
+        methods: ways to put a question in several turns that it compares, by name.
         episode: of a question that an agent answers; None: it is asked once, by its prompt.
     """
 
@@ -104,6 +106,7 @@ class Asking:
     system: str = ""
     ends_asked: bool = False
     prompts: tuple[str, ...] = ()
+    methods: Mapping[str, PromptingMethod] = field(default_factory=dict)
     episode: Callable[[Published, AskedOf], AgentEpisode | None] = lambda question, asked: None
 
     @classmethod

@@ -85,6 +85,25 @@ def test_questions_are_put_in_the_words_of_table_9(scan2qa: Cli, build: Path) ->
     )
 
 
+def test_a_model_thinks_in_turns_as_the_paper_compares(scan2qa: Cli, build: Path) -> None:
+    """Chain of thought: two turns, of which the first alone shows the video; other requests than without it."""
+    with running(replies={"Q": "I see four."}) as server:
+        assert asked(scan2qa, build, server, "--set", "frames=2", "--prompt", "chain_of_thought").code == 0
+        records = server.records()
+        assert len(records) == 6
+        told = [[message["role"] for message in record["body"]["messages"]] for record in records]
+        assert sorted(map(len, told)) == [1, 1, 1, 3, 3, 3]
+        (last, *_) = [record["body"]["messages"] for record in records if len(record["body"]["messages"]) == 3]
+        assert last[0]["content"][-1]["text"].endswith("\nLet's think step by step.")
+        assert "directly" not in last[0]["content"][-1]["text"]
+        assert [message["role"] for message in last] == ["user", "assistant", "user"]
+        assert json.dumps(last).count("image_url") == json.dumps(last[0]).count("image_url") > 0
+    row = json.loads((build / "r.jsonl").read_text().splitlines()[0])
+    assert row["log"] == ["I see four.", row["answer"]]
+    about = json.loads((build / "r.about.json").read_text())
+    assert (about["prompt"], about["model"]["temperature"]) == ("chain_of_thought", 0.0)
+
+
 def test_without_the_scene_nothing_is_shown_and_no_video_needed(scan2qa: Cli, tmp_path: Path) -> None:
     release_of(tmp_path / "release", ROWS, {"route_planning": 0.4})
     with running(replies={"Q": "B"}) as server:
@@ -177,7 +196,10 @@ def test_a_sample_is_scored_alone(scan2qa: Cli, build: Path) -> None:
         (["vsi"], "say who is asked: --model NAME, or --agent oracle or random"),
         (["vsi", "--model", "m", "--agent", "oracle"], "say who is asked"),
         (["vsi", "--agent", "oracle"], "has no questions that an agent acts for"),
-        (["vsi", "--model", "m", "--prompt", "base"], "vsi has no prompt 'base'"),
+        (
+            ["vsi", "--model", "m", "--prompt", "base"],
+            "'base'; beside the paper's own there are chain_of_thought, ",
+        ),
         (["vsi", "--model", "m", "--out", "r.csv"], "give a name that ends in .jsonl"),
         (["vsi", "--model", "m", "--split", "val"], "has no split 'val'"),
         (["vsi", "--model", "m", "--set", "inputs=[text]"], "--without-scene to ask from the text alone"),

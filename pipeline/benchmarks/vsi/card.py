@@ -18,6 +18,7 @@ from pipeline.core.tables import MAPS, NUM_FRAMES, QUESTIONS, TWIN, budget_folde
 from pipeline.core.templates import load_table
 from pipeline.questions.arrays import ANNOTATED
 from pipeline.questions.asking import AskedOf, Asking, QuestionPrompt
+from pipeline.questions.prompting import METHODS
 from pipeline.questions.published import REQUIRED, Columns, Published
 from pipeline.worlds.indoor.facts import IndoorScene
 from pipeline.worlds.indoor.readers.vsi_meta import METADATA_FOLDER, metadata_of
@@ -93,12 +94,13 @@ def prompt(question: Published, asked: AskedOf) -> QuestionPrompt:
         return QuestionPrompt(question.question, video)
     options = [_ASKED["options"], *question.options] if question.options else []
     number = "number_revsi" if "scene_id" in question.rest else "number_proprietary" if asked.proprietary else "number"
-    # Twins are asked without: told to answer with a number or letter, a model could not say that nothing is there.
-    after = [] if asked.split == TWIN else [_ASKED["choice" if question.options else number]]
+    # Twins are asked without: told to answer with a number or letter, a model could not say that nothing is there. Nor
+    # is a model that is to think first told to answer directly: a later turn asks for the answer alone.
+    after = [] if asked.split == TWIN or asked.prompt else [_ASKED["choice" if question.options else number]]
     return QuestionPrompt("\n".join([_ASKED["before"], question.question, *options, *after]), video)
 
 
-ASKING: Final = Asking.of("vsi", prompt)
+ASKING: Final = Asking.of("vsi", prompt, methods=METHODS)
 
 
 _MAP_COLUMNS: Final = ("id", "scene", "task", "text", "options", "ground_truth", "flags")

@@ -1,0 +1,54 @@
+"""Dialogues of prompting methods, with replies by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from pipeline.llm.base import Request, user
+from pipeline.llm.cache import request_digest
+from pipeline.questions.prompting import METHODS, Turn
+
+
+def held(method: str, replies: Sequence[str]) -> tuple[str, list[Turn]]:
+    """The answer of a dialogue that gets these replies, and what it asked."""
+    dialogue = METHODS[method].dialogue("Q?")
+    turns = [next(dialogue)]
+    for reply in replies[:-1]:
+        turns.append(dialogue.send(reply))
+    with pytest.raises(StopIteration) as ended:
+        dialogue.send(replies[-1])
+    return ended.value.value, turns
+
+
+def test_self_consistency_is_the_most_frequent_of_five_runs() -> None:
+    answer, turns = held("self_consistency", [part for said in ("A", "b.", "B", "A", "C") for part in ("so", said)])
+    assert answer == "A", "of A and B, which are as frequent, the first"
+    assert [turn.run for turn in turns] == [run for run in range(5) for _ in range(2)]
+    assert turns[0].said == ("Q?\nLet's think step by step.",)
+    assert turns[1].said[:2] == (*turns[0].said, "so")
+    assert held("self_consistency", [part for said in "ABCBC" for part in ("so", said)])[0] == "B"
+
+
+def test_a_tree_of_thoughts_votes_for_a_plan_and_for_an_answer() -> None:
+    replies = ["1. x 2. y 3. z", "2", "2, not 1: plan 2", "no idea", "a", "4", "b", "5", "c", "6", "3", "1", "answer 3"]
+    answer, turns = held("tree_of_thoughts", replies)
+    assert answer == "6"
+    assert "Follow plan 2," in turns[4].said[0]
+    assert "1. 4\n2. 5\n3. 6" in turns[-1].said[0]
+    assert held("tree_of_thoughts", ["p", "?", "", "none", *"aAbBcC", "12", "", ""])[0] == "A", "no vote: the first"
+
+
+def test_a_map_is_drawn_first_of_what_the_question_names() -> None:
+    answer, turns = held("map_first", ['{"bed": [(1, 2)]}', "B"])
+    assert answer == "B"
+    assert "10x10 grid" in turns[0].said[0]
+    assert "categories to care about in this scene: those that this question names: Q?" in turns[0].said[0]
+    assert turns[1].said[1] == '{"bed": [(1, 2)]}'
+    assert turns[1].said[2].endswith("Q?")
+
+
+def test_runs_of_one_request_have_replies_of_their_own() -> None:
+    digests = {request_digest(Request((user("Q?"),), run=run)) for run in range(3)}
+    assert len(digests) == 3
