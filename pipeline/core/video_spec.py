@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Final
 
@@ -18,6 +19,7 @@ class VideoSpec:
     Attributes:
         size: width and height, pixels.
         bars: whether black bars fill the picture up to the size; else it is as large as fits.
+        enlarged: whether what was filmed smaller is made as large as fits; else it stays as filmed.
         clips: whether a question is about a part of the video: then a video of that part is delivered too.
         cut_s: seconds between the pictures at which a clip may begin.
         drawn: whether a film is drawn of a log that no camera took pictures of (`World.drawn`).
@@ -25,6 +27,7 @@ class VideoSpec:
 
     size: tuple[int, int] = (640, 480)
     bars: bool = True
+    enlarged: bool = True
     clips: bool = False
     cut_s: float = 1.0
     drawn: bool = False
@@ -34,7 +37,7 @@ class VideoSpec:
 
         With bars the video's pictures have the form's size, else the one given.
         """
-        scale = min(self.size[0] / columns, self.size[1] / rows)
+        scale = min(self.size[0] / columns, self.size[1] / rows, math.inf if self.enlarged else 1.0)
         step = 1 if self.bars else 2  # the encoder takes even sizes only
         width, height = (max(2, step * round(side * scale / step)) for side in (columns, rows))
         if not self.bars:

@@ -7,6 +7,7 @@ each benchmark (`config_model`), and the key ``benchmark`` selects it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import date
 from functools import cache
 from pathlib import Path
@@ -26,6 +27,7 @@ from pipeline.core.identity import digest_of
 from pipeline.core.schema import Model
 from pipeline.core.tables import PART_SPLITS
 from pipeline.core.templates import load_template
+from pipeline.core.video_spec import VideoSpec
 from pipeline.llm.base import ModelSpec
 from pipeline.questions.task import Task
 from pipeline.reading.fix_files import SHIPPED, read_fixes
@@ -155,6 +157,9 @@ class DescribeConfig(Model):
         return model
 
 
+VideoSide = Annotated[int, Field(ge=64, le=4096, multiple_of=2)]  # encoders take even sizes only
+
+
 class SelectConfig(Model):
     """Stage `select`: how many questions per scene and task."""
 
@@ -216,6 +221,9 @@ class BuildConfig(Model):
     )
     readers: dict[str, dict[str, str]] = Field(default_factory=dict, description="reader name -> its options")
     video: bool = Field(default=True, description="write the standardised videos")
+    video_size: tuple[VideoSide, VideoSide] | None = Field(
+        default=None, description="most width and height of the videos, pixels; null: the benchmark's"
+    )
     figures: bool = Field(default=True, description="draw what proves each answer")
     png: Literal["video", "all"] = Field(
         default="video", description="drawings to write as PNG too: those that show the video, or all"
@@ -272,6 +280,11 @@ class BuildConfig(Model):
     def of_benchmark(self) -> Benchmark[Any, Any]:
         """The benchmark that is built."""
         return BENCHMARKS[self.benchmark]
+
+    def video_spec(self) -> VideoSpec:
+        """The format of its videos."""
+        form = self.of_benchmark().video
+        return form if self.video_size is None else replace(form, size=self.video_size)
 
     def reader(self, name: str) -> Reader:
         """The reader of a root with its options. Raises ConfigError for one that is not known."""

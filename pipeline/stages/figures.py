@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.parquet import read_table
 from pipeline.core.tables import asked_in
+from pipeline.core.video_spec import VideoSpec
 from pipeline.drawing.sheet import png_of
 from pipeline.engine.stage import Stage, StageContext
 from pipeline.release.media import FOLDER
@@ -21,7 +23,6 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from pipeline.core.video_spec import VideoSpec
     from pipeline.engine.config import BuildConfig
     from pipeline.formats.videos import VideoPictures
     from pipeline.reading.reader import Reader
@@ -54,7 +55,7 @@ def run(context: StageContext) -> bytes:
     made: list[dict[str, Any]] = []
     if benchmark.drawings is not None and asked:
         view = benchmark.view(scene, benchmark.rules.model_validate(context.settings["rules"]))
-        with _video_of(context, benchmark.video) as footage:
+        with _video_of(context, VideoSpec(**context.settings["form"])) as footage:
             for number, sheet in benchmark.drawings.draw(view, asked, footage):
                 name = f"{FOLDER}/{context.unit}/{number}"
                 files = {"svg": _write(context.folder, f"{name}.svg", sheet.svg().encode())}
@@ -106,7 +107,8 @@ def is_whole(result: bytes, folder: Path) -> bool:
 
 def settings(config: BuildConfig) -> dict[str, Any]:
     """The rules under which a scene is looked at, and what is written."""
-    return {"benchmark": config.benchmark, "rules": config.generate.resolved_rules().model_dump(), "png": config.png}
+    rules = config.generate.resolved_rules().model_dump()
+    return {"benchmark": config.benchmark, "rules": rules, "png": config.png, "form": asdict(config.video_spec())}
 
 
 def are_pictures_wanted(config: BuildConfig) -> bool:

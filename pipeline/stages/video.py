@@ -42,7 +42,7 @@ def is_whole(result: bytes, folder: Path) -> bool:
 
 def settings(config: BuildConfig) -> dict[str, Any]:
     """The form of the benchmark's videos."""
-    return {"form": asdict(config.of_benchmark().video)}
+    return {"form": asdict(config.video_spec())}
 
 
 VIDEO: Final = Stage(

@@ -47,6 +47,19 @@ def test_a_setting_replaces_one_key() -> None:
     assert changed.model_copy(update={"select": plain.select}) == plain
 
 
+@pytest.mark.parametrize(
+    ("filmed", "size", "shown"),
+    [((1920, 1080), None, (1280, 720)), ((3840, 2160), (640, 360), (640, 360)), ((520, 520), None, (520, 520))],
+)
+def test_flights_stay_as_filmed_up_to_the_size_that_is_set(
+    filmed: tuple[int, int], size: tuple[int, int] | None, shown: tuple[int, int]
+) -> None:
+    form = load_config(BUILDS / "urbanvideo.yaml", [f"video_size={list(size)}"] if size else []).video_spec()
+    assert form.fitted(*filmed) == (0, 0, *shown)
+    with pytest.raises(ConfigError, match="video_size"):
+        load_config(BUILDS / "urbanvideo.yaml", ["video_size=[641, 360]"])
+
+
 def test_settings_are_yaml_and_the_last_one_holds() -> None:
     given = ["generate.rules.margin_min_deg=15", "generate.tasks=[object_counting]", "generate.profile=official"]
     config = load_config(VSI, [*given, "generate.profile=strict", "roots.vsi_meta=/data"])

@@ -25,7 +25,7 @@ URBANVIDEO: Final = Benchmark[UrbanView, UrbanRules](
     view=FlightView,
     columns=COLUMNS,
     card=CARD,
-    video=VideoSpec(size=(640, 360), bars=False, clips=True),
+    video=VideoSpec(size=(1280, 720), bars=False, enlarged=False, clips=True),
     pictures=map_pictures,
     scene_pictures=LEGENDS,
     drawings=DRAWINGS,
