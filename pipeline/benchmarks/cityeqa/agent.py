@@ -35,6 +35,7 @@ ACTIONS: Final[Mapping[str, str]] = {
     "TurnRight": "turn right",
     KEEP_STILL: "",
 }
+EXPLORING: Final = ("MoveForward", "TurnLeft", "TurnRight", KEEP_STILL)  # of the paper's agents that explore; stopping
 _NAMES: Final = {action: name for name, action in ACTIONS.items()}
 _COMPASS: Final = ("north", "north-east", "east", "south-east", "south", "south-west", "west", "north-west")
 _NEAR_M: Final = MOVE_M  # from where the answer is seen, for the oracle: less than what counts as success
@@ -123,10 +124,8 @@ class CitySearch:
         return json.dumps({"answer": self._question.ground_truth, "action": action}, ensure_ascii=False)
 
     def at_random(self, draw: Random, prompt: StepPrompt) -> str:
-        """A reply of who moves at random to the end, and has no idea."""
-        return json.dumps(
-            {"answer": "no idea", "action": draw.choice([name for name in ACTIONS if name != KEEP_STILL])}
-        )
+        """A reply of the paper's random exploration (appendix A.3), which has no idea of the answer."""
+        return json.dumps({"answer": "no idea", "action": draw.choice(EXPLORING)})
 
 
 def _pose_of(question: Published, name: str) -> Pose:

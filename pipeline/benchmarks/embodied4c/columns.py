@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping
 from typing import Any, Final
 
@@ -13,10 +14,12 @@ from pipeline.benchmarks.embodied4c.kinds import (
     CAPABILITY,
     CONDITIONS,
     DOMAIN,
+    GEN,
     MODALITY,
     SENSORS,
     SHOWN,
     SUB,
+    SUBS,
     of_flags,
 )
 from pipeline.core.templates import load_table
@@ -88,4 +91,25 @@ ASKING: Final = Asking.of("embodied4c", prompt, ends_asked=True)
 COLUMNS: Final = Columns.described(load_table("embodied4c/columns"), table, row)
 
 
-CARD: Final = Card(module=__name__, chosen=frozenset({"answer_too_frequent"}), **load_table("embodied4c/card"))
+PAPER: Final[Mapping[str, Mapping[str, int]]] = load_table("embodied4c/published")
+
+
+def _remarks(asked: pa.Table) -> list[str]:
+    """Questions by embodiment and capability beside the paper's: shares of the four capabilities, and GEN."""
+    found: Counter[tuple[str, str]] = Counter()
+    for row in asked.select(["task", "flags"]).to_pylist():
+        sub = next(iter(of_flags(row["flags"], SUB)), sub_of(row["task"]))
+        found.update((domain, CAPABILITY[sub]) for domain in of_flags(row["flags"], DOMAIN))
+    lines = []
+    for domain, paper in PAPER.items():
+        ours, theirs = sum(found[domain, name] for name in SUBS), sum(paper[name] for name in SUBS)
+        if ours:
+            told = [f"{name} {found[domain, name] / ours:.0%} ({paper[name] / theirs:.0%})" for name in SUBS]
+            far = f"{GEN} {found[domain, GEN]} ({paper[GEN]})"
+            lines.append(f"{domain}, with the paper's in brackets: {', '.join(told)} of {ours} ({theirs}); {far}.")
+    return lines
+
+
+CARD: Final = Card(
+    module=__name__, chosen=frozenset({"answer_too_frequent"}), remarks=_remarks, **load_table("embodied4c/card")
+)

@@ -57,15 +57,15 @@ class Fov(Model):
 
     mode: Literal["optical", "equation_2"] = Field(
         default="optical",
-        description="optical: zoom 2 shows things twice as large, zoom 1 the base; equation_2: base * 2 ** -zoom, by "
-        "which zoom 1 shows half of the base, whatever the text below that equation says",
+        description="optical: zoom 2 shows things twice as large, zoom 1 the base; equation_2: base * 2 ** (1 - zoom): "
+        "the paper's but for the 1, without which zoom 1 would not be the base, as its text has it",
     )
     base_deg: FiniteFloat = Field(default=90.0, gt=0, le=150)
 
     def of(self, zoom: float) -> float:
         """Degrees from left to right."""
         if self.mode == "equation_2":
-            return float(self.base_deg * 2.0**-zoom)
+            return float(self.base_deg * 2.0 ** -(zoom - 1))
         return math.degrees(2 * math.atan(math.tan(math.radians(self.base_deg) / 2) / zoom))
 
 

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from pipeline.benchmarks.embodied4c.benchmark import EMBODIED4C, exam
 from pipeline.benchmarks.embodied4c.case import log_flags
-from pipeline.benchmarks.embodied4c.columns import COLUMNS
+from pipeline.benchmarks.embodied4c.columns import COLUMNS, PAPER, _remarks
 from pipeline.benchmarks.embodied4c.kinds import SETUPS
 from pipeline.benchmarks.embodied4c.rules import ExamRules
 from pipeline.benchmarks.embodied4c.score import SCORE, ExamScoreSettings
@@ -114,6 +114,15 @@ def test_conditions_of_logs_are_columns(drive: AnyScene, tmp_path: Path) -> None
         exam(drive, arm)
     with pytest.raises(ConfigError, match="'UR5': it is of Sawyer"):
         log_flags("manipulation", drive, arm, True, None, "Sawyer")
+
+
+def test_the_card_has_the_shares_of_capabilities_beside_the_papers() -> None:
+    assert sum(sum(own.values()) for own in PAPER.values()) == 1149
+    flags = ["domain: aerial", "modality: RGB"]
+    rows = [{"task": task, "flags": flags} for task in ("CL", "DT", "M/T speed", "GEN")]
+    rows.append({"task": "Written", "flags": [*flags, "sub-capability: E/E"]})
+    (line,) = _remarks(pa.Table.from_pylist(rows))
+    assert line.endswith(": SEM 25% (22%), SPA 25% (45%), TEM 25% (17%), PHY 25% (15%) of 4 (317); GEN 1 (41).")
 
 
 @pytest.mark.parametrize(

@@ -62,7 +62,7 @@ def test_a_step_shows_what_the_view_shows(sphere: Sphere) -> None:
 
 @pytest.mark.parametrize(
     ("mode", "zoom", "fov"),
-    [("optical", 1, 90.0), ("optical", 5, 22.6199), ("equation_2", 1, 45.0), ("equation_2", 3, 11.25)],
+    [("optical", 1, 90.0), ("optical", 5, 22.6199), ("equation_2", 1, 90.0), ("equation_2", 3, 22.5)],
 )
 def test_fields_of_view(mode: Any, zoom: float, fov: float) -> None:
     assert Fov(mode=mode).of(zoom) == pytest.approx(fov, abs=1e-4)
