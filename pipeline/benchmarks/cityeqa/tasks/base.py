@@ -25,7 +25,7 @@ from pipeline.benchmarks.cityeqa.raw import (
     split_of,
 )
 from pipeline.benchmarks.cityeqa.raw import YES_NO as ANSWERS
-from pipeline.benchmarks.cityeqa.released import AXES, CATEGORIES, POSES, TABLE_4, UNITS
+from pipeline.benchmarks.cityeqa.released import AXES, CATEGORIES, POSES, UNITS
 from pipeline.benchmarks.cityeqa.search import Search, SolvedTask
 from pipeline.benchmarks.cityeqa.view import CityView
 from pipeline.benchmarks.cityeqa.wording import COLOURS, Phrase
@@ -211,9 +211,6 @@ class ObservedTask:
     rules: tuple[Measure, ...]
 
 
-MEAN: Final = sum(map(sum, TABLE_4.values())) / len(TABLE_4)  # tasks of a category
-
-
 class EqaTask(CaseTask[CityView]):
     """One category. A subclass says which raw tasks there are."""
 
@@ -267,7 +264,7 @@ class EqaTask(CaseTask[CityView]):
                 asked.append(replace(raw, phrases=phrases, split=split_of(view.scene.id, view.things[raw.target].id)))
         even = evened(asked, SPARE)
         yield from (_refused(raw, _surplus(asked, even)) for raw in asked if raw.key not in even)
-        most = max(1, round(view.rules.tried_per_category * self.share / MEAN))
+        most = view.rules.tried_per_category
         in_order = in_turns((raw for raw in asked if raw.key in even and raw.told is None), view.scene.id)
         ordered, refused = self._tried(in_order, most)
         yield from refused
