@@ -337,7 +337,7 @@ class Log:
         return "it kept its speed" if abs(change) < 1 else "it accelerated" if change > 0 else "it braked"
 
     def lm_driven(self, n: int) -> float:
-        return self.way(0, n)
+        return self.way(self.sweep(self.t[n] - 8), n)
 
     def lm_passed(self, n: int, kind: str) -> float:
         count = 0

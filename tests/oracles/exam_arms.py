@@ -68,7 +68,7 @@ class Episode:
         return max((first, then), key=size)
 
     def arm_lm(self, n: int) -> float:
-        return self.way(0, n)
+        return self.way(self.before(n, "6"), n)
 
     def arm_lm_moved(self, n: int) -> str:
         return max(self.items, key=lambda name: math.dist(self.at(name, n), self.at(name, 0)))

@@ -86,7 +86,7 @@ class Poses:
         return self.places[name].top_m or 0.0
 
     def air_lm(self, t_s: float, n: int) -> float:
-        return self.way(0, n)
+        return self.way(self.at(t_s - 20), n)
 
     def air_sm(self, t_s: float, n: int, seconds: str) -> float:
         return self.way(self.at(t_s - float(seconds)), n)

@@ -116,6 +116,10 @@ class ExamRules(FlightRules):
     arm_past_s: Seconds = Field(default=1.0, gt=0, description="the same of an episode of an arm")
     shown_s: Seconds = Field(default=15.0, gt=0, description="of a flight's video with a question about landmarks")
     window_s: Seconds = Field(default=5.0, gt=0, description="what short-term memory is asked about")
+    # One length: the way so far is told by how long it took.
+    long_s: Seconds = Field(default=20.0, gt=0, description="of a flight's video with a question about its way so far")
+    drive_long_s: Seconds = Field(default=8.0, gt=0, description="the same of a drive")
+    arm_long_s: Seconds = Field(default=6.0, gt=0, description="the same of an episode of an arm")
     future_min_s: Seconds = Field(default=0.5, description="of the log after it: speeds are measured around it")
     event_margin_s: Seconds = Field(default=0.3, description="between a question and the border of a state")
     # Who is spoken of

@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 
 from pipeline.benchmarks.embodied4c.arm.view import CM, GAP_MIN_CM, NEAR_MIN_CM, ArmExam, case, order, windows
-from pipeline.benchmarks.embodied4c.case import ExamCase, choose, number, words
+from pipeline.benchmarks.embodied4c.case import CUT_S, ExamCase, choose, number, words
 from pipeline.core.arrays import FloatArray
 from pipeline.geometry.angles import rate
 from pipeline.questions.gate import TOO_FINE
@@ -126,12 +126,14 @@ def nearest_lately(view: ArmExam) -> Iterator[ExamCase]:
 
 
 def way(view: ArmExam) -> Iterator[ExamCase]:
-    """L/M: the way of the gripper since the episode began, and how far it is from where it was then."""
+    """L/M: the way of the gripper since the video began, which is of one length, and how far it is from the start."""
     for index in view.moments:
-        one = case(view, "arm_lm", (0, index))
-        cm = float(view.gripper_way_m[index]) * CM
+        now_s, long_s = float(view.times_s[index]), view.rules.arm_long_s
+        before = view.index(max(0.0, round((now_s - long_s) / CUT_S) * CUT_S))
+        one = case(view, "arm_lm", (before, index))
+        cm = float(view.gripper_way_m[index] - view.gripper_way_m[before]) * CM
+        one.require("clip_too_short", now_s, ">=", long_s, "s")
         one.require("too_near", cm, ">=", 2 * NEAR_MIN_CM, "cm")
-        one.guess = f"{max(cm, 0.1) / float(view.times_s[index]):.2f}"
         yield number(one, cm, "cm")
         one = case(view, "arm_lm_net", (0, index), point=view.point)
         away = float(np.sqrt(((view.gripper_m[index] - view.gripper_m[0]) ** 2).sum())) * CM

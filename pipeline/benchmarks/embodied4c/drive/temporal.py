@@ -134,12 +134,15 @@ def _windows(view: DriveExam) -> Iterator[tuple[int, int, int]]:
 
 
 def driven_in_all(view: DriveExam) -> Iterator[ExamCase]:
-    """L/M: how far we drove since the log began."""
+    """L/M: how far we drove since the video began, which is of one length: of a longer one anybody guesses more."""
     for moment, index in enumerate(view.moments.tolist()) if view.ego_moves else ():
         one = case(view, "lm_driven", moment)
-        one.require("too_near", float(view.driven_m[index]), ">=", view.rules.distance_min_m * 3, "m")
-        mark(view, one, "then", view.ego_m[0])
-        yield number(one, float(view.driven_m[index]), "m")
+        before = view.index(one.from_s or 0.0)
+        driven = float(view.driven_m[index] - view.driven_m[before])
+        one.require("clip_too_short", view.second(moment), ">=", view.rules.drive_long_s, "s")
+        one.require("too_near", driven, ">=", view.rules.distance_min_m * 3, "m")
+        mark(view, one, "then", view.ego_m[before])
+        yield number(one, driven, "m")
 
 
 def passed(view: DriveExam) -> Iterator[ExamCase]:

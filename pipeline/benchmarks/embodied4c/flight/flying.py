@@ -127,11 +127,12 @@ def climbed_lately(view: FlightExam) -> Iterator[ExamCase]:
 
 
 def flown_in_all(view: FlightExam) -> Iterator[ExamCase]:
-    """L/M: the way since the video began."""
+    """L/M: the way since the video began, which is of one length: of a longer one anybody guesses more."""
     for second, _ in view.moments:
         one = case(view, "air_lm", second)
-        one.require("track_with_gaps", view.whole_since(second), "<=", 0, "s")
-        way = view.way_m(second)
+        from_s = one.from_s or 0.0
+        one.require("track_with_gaps", view.whole_since(second, from_s), "<=", 0, "s")
+        way = view.way_m(second, from_s)
         one.require("too_near", way, ">=", 10.0, "m")
         yield number(one, way, "m")
 

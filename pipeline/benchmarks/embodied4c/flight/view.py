@@ -137,8 +137,8 @@ def case(
     doubt = view.flight.doubt(frozenset(("places",)) if places else moved)
     if doubt is not None:
         one.refuse(doubt.reason, doubt.measured, doubt.limit, doubt.unit)
-    if WORDINGS[kind].video == "shown_s":
-        one.require("clip_too_short", second, ">=", view.rules.shown_s, "s")
+    if (video := WORDINGS[kind].video) in {"shown_s", "long_s"}:
+        one.require("clip_too_short", second, ">=", getattr(view.rules, video), "s")
     for place in places:
         label = view.flight.places[place].label
         seen = float(view.flight.seen_by(place, second, one.from_s or 0.0))
