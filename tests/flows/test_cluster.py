@@ -114,7 +114,7 @@ def test_what_cannot_go_well_is_said_before_the_first_stage(
     assert "unknown runner 'slurm'; there are dask, ray, or none for this machine's cores" in unknown.err
     alone = scan2qa(*common, "--runner-address", "tcp://host:1")
     assert alone.code == 2
-    assert "say of which with --runner dask or ray" in alone.err
+    assert "name the cluster with --runner dask or ray" in alone.err
     monkeypatch.setitem(sys.modules, "distributed", None)
     missing = scan2qa(*common, "--runner", "dask")
     assert (missing.code, missing.started) == (2, False)

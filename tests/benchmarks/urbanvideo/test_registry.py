@@ -145,20 +145,26 @@ def test_answers_of_one_flight() -> None:
     assert set(next_ones) == {"Fly forward", "Turn left", "Fly left"}
     assert all(set(r["wrong"]) == {*next_ones} - {answer} for answer, r in next_ones.items())
     assert 6 < next_ones["Turn left"]["until_s"] < 16
-    now = {r["answer"]: r for r in rows(scene, "Progress Evaluation")}
-    assert set(now) == {*ROUTE}
-    assert 6 < now["Fly to the crossing"]["until_s"] < 16
-    assert set(now["Fly to the crossing"]["wrong"]) == {*ROUTE} - {"Fly to the crossing"}
+    # Two in five steps of the route, drawn by lot, are asked about; all are options. Next actions ask for the others.
+    now = rows(scene, "Progress Evaluation")
+    assert [r["answer"] for r in now] == [ROUTE[0], None, None, ROUTE[3]]
+    assert {refusal(r) for r in now[1:3]} == {("route_tells_other_answers", 4, 2)}
+    assert 6 < now[1]["until_s"] < 16 < now[2]["until_s"] < 20 < now[3]["until_s"]
+    assert set(now[3]["wrong"]) == {*ROUTE[:3]}
     assert candidates(FlightView(scene, UrbanRules()), list(URBAN_TASKS.values())).schema == CANDIDATES
 
 
 def test_a_route_does_not_speak_of_every_pause() -> None:
     moves = [("hover", 4, 0), ("ascend", 6, 20), ("gimbal down", 5, 20), ("hover", 3, 0), ("turn left", 6, 90)]
     scene = flight(motion(moves), route=["take off", "look down", "turn left"])
-    asked = {r["answer"]: r["until_s"] for r in rows(scene, "Progress Evaluation")}
-    assert set(asked) == {"take off", "look down", "turn left"}
-    assert 4 < asked["take off"] < 10 < asked["look down"] < 15
-    assert 18 < asked["turn left"] < 24
+    left, *asked = rows(scene, "Progress Evaluation")
+    assert refusal(left) == ("route_tells_other_answers", 3, 2)
+    assert [(r["answer"], {*r["wrong"]}) for r in asked] == [
+        ("look down", {"take off", "turn left"}),
+        ("turn left", {"take off", "look down"}),
+    ]
+    assert 4 < left["until_s"] < 10 < asked[0]["until_s"] < 15
+    assert 18 < asked[1]["until_s"] < 24
 
 
 def test_a_route_that_was_not_flown() -> None:
