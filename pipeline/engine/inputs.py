@@ -90,10 +90,10 @@ def list_inputs(config: BuildConfig) -> InputListing:
 
 
 def _check_datasets(config: BuildConfig, there: set[str]) -> None:
-    """Raises ConfigError where terms are those of a dataset that neither the build nor its benchmark knows."""
+    """Raises ConfigError for terms, frames or videos of a dataset that neither the build nor its benchmark knows."""
     known = there | set(config.of_benchmark().card.terms)
-    for key, names in (("terms", config.export.terms), ("frames", config.export.frames)):
-        if unknown := sorted(set(names) - known):
+    for key in ("terms", "frames", "videos"):
+        if unknown := sorted(set(getattr(config.export, key)) - known):
             named = f"unknown dataset {', '.join(unknown)}; there are {', '.join(sorted(known))}"
             raise ConfigError(f"configuration export.{key}: {named}")
 

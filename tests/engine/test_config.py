@@ -165,7 +165,9 @@ def numbers(annotation: Any, metadata: Sequence[object]) -> Iterator[tuple[type,
             yield from numbers(one, metadata)
 
 
-@pytest.mark.parametrize(("key", "value"), [("terms", "{SCANNET: CC BY}"), ("frames", "[SCANNET]")])
+@pytest.mark.parametrize(
+    ("key", "value"), [("terms", "{SCANNET: CC BY}"), ("frames", "[SCANNET]"), ("videos", "[SCANNET]")]
+)
 def test_an_unknown_dataset_is_named_with_the_known_ones(key: str, value: str, tmp_path: Path) -> None:
     meta = write_sound(tmp_path / "meta").parent
     given = [f"export.{key}={value.replace('SCANNET', name)}" for name in ("SCANNET", "scannet", "samples")]
