@@ -19,8 +19,8 @@ from unittest import mock
 PACKAGES = Path(sys.prefix) / "harnesses"
 _ABSENT = """
     Levenshtein accelerate aiobotocore aiohttp boto3 botocore cv2 debugpy evaluate ijson imageio jieba json_repair
-    jsonpath_ng math_verify nltk pylatexenc qwen_vl_utils rouge s3fs sacrebleu sympy termcolor tiktoken
-    timeout_decorator torch torchvision transformers
+    jsonpath_ng math_verify nltk peft pylatexenc qwen_vl_utils rouge s3fs sacrebleu sympy termcolor tiktoken
+    timeout_decorator torch torchaudio torchvision transformers
 """
 ABSENT = frozenset(_ABSENT.split())
 
@@ -69,7 +69,7 @@ class _Finder(MetaPathFinder, Loader):
 
 
 def install() -> None:
-    """Makes `lmms_eval` and `vlmeval` importable in this process."""
+    """Makes `lmms_eval`, `vlmeval`, `inspect_ai` and `llamafactory` importable in this process."""
     sys.path.insert(0, str(PACKAGES))
     sys.meta_path.insert(0, _Finder())
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import subprocess
+import sys
 import tarfile
 from pathlib import Path
 from typing import Any
@@ -334,8 +337,24 @@ def test_the_usual_loader_reads_every_form_with_the_keys_that_trainers_want(scan
         )  # three are of a scene of the benchmark, and three more would make one answer the usual one
         turns = read[0]["conversations" if form in {"sharegpt", "llava"} else "messages"]
         assert [turn.get("from") or turn["role"] for turn in turns] in (["human", "gpt"], ["user", "assistant"])
-    info = json.loads((tmp_path / "to" / "dataset_info.json").read_text())["scan2qa"]
-    assert info["columns"]["messages"] == "conversations"
+
+
+@pytest.mark.slow
+def test_llama_factory_reads_what_is_exported(scan2qa: Cli, tmp_path: Path) -> None:
+    own, benchmark = release_of(tmp_path / "own", ROWS), release_of(tmp_path / "b", [vsi(99, scene="other")])
+    assert scan2qa("train", "vsi", own, "--against", benchmark, "--to", tmp_path / "to").code == 0
+    command = [sys.executable, "-m", "tests.harness.load_llama_factory", str(tmp_path / "to"), str(tmp_path / "read")]
+    offline = os.environ | {"HF_HUB_OFFLINE": "1"}
+    done = subprocess.run(command, env=offline, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    read = json.loads((tmp_path / "read").read_text())
+    rows = [json.loads(line) for line in (tmp_path / "to" / "train.sharegpt.jsonl").read_text().splitlines()]
+    told = [(one["_prompt"][0]["content"], one["_response"][0]["content"], one["_videos"]) for one in read]
+    assert told == [
+        (*(turn["value"] for turn in row["conversations"]), [str(tmp_path / "to" / name) for name in row["videos"]])
+        for row in rows
+    ]
+    assert len({videos[0] for *_, videos in told}) == 3
 
 
 @pytest.mark.parametrize(
