@@ -167,7 +167,6 @@ class Asked:
             "SCAN2QA_VIDEOS": str(self.folder / "videos"),
             "LMUData": str(cache),
             "HF_HOME": str(cache),
-            "HF_HUB_OFFLINE": "1",
             "XDG_DATA_HOME": str(cache),
         }
         command = [sys.executable, "-m", f"tests.harness.{script}", *map(str, arguments)]

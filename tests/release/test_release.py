@@ -267,20 +267,17 @@ def test_questions_survive_the_way_through_json_lines(made: Build, tmp_path: Pat
 
 
 @pytest.fixture(scope="module")
-def offline() -> Iterator[None]:
-    """`datasets` may not go out, and shows no progress."""
+def silent() -> Iterator[None]:
+    """`datasets` shows no progress."""
     import datasets
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(datasets.config, "HF_DATASETS_OFFLINE", True)
-        patch.setattr(datasets.config, "HF_HUB_OFFLINE", True, raising=False)
-        datasets.disable_progress_bars()
-        yield
-        datasets.enable_progress_bars()
+    datasets.disable_progress_bars()
+    yield
+    datasets.enable_progress_bars()
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("offline")
+@pytest.mark.usefixtures("silent")
 @pytest.mark.parametrize(
     ("name", "folder"), [(None, "data"), ("full", "data"), ("provenance", "provenance"), ("rejected", "rejected")]
 )
@@ -300,7 +297,7 @@ def test_a_configuration_loads_offline_with_the_features_of_the_card(
     assert stated["splits"][0]["num_examples"] == len(loaded["test"])
 
 
-@pytest.mark.usefixtures("offline")
+@pytest.mark.usefixtures("silent")
 def test_another_split_is_named_everywhere(tmp_path: Path) -> None:
     import datasets
 

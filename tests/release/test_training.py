@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import subprocess
 import sys
 import tarfile
@@ -344,8 +343,7 @@ def test_llama_factory_reads_what_is_exported(scan2qa: Cli, tmp_path: Path) -> N
     own, benchmark = release_of(tmp_path / "own", ROWS), release_of(tmp_path / "b", [vsi(99, scene="other")])
     assert scan2qa("train", "vsi", own, "--against", benchmark, "--to", tmp_path / "to").code == 0
     command = [sys.executable, "-m", "tests.harness.load_llama_factory", str(tmp_path / "to"), str(tmp_path / "read")]
-    offline = os.environ | {"HF_HUB_OFFLINE": "1"}
-    done = subprocess.run(command, env=offline, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     read = json.loads((tmp_path / "read").read_text())
     rows = [json.loads(line) for line in (tmp_path / "to" / "train.sharegpt.jsonl").read_text().splitlines()]
