@@ -310,7 +310,7 @@ class Benchmark(Generic[V, R]):
         """
         if self.harness is None or self.asking is None:
             return {}
-        return self.harness.files(f"scan2qa_{self.name}_{split}", self.asking, split, table, self.columns, present)
+        return self.harness.files(self.name, self.asking, split, table, self.columns, present)
 
     def asked_under(self, profile: str) -> Mapping[str, int | None]:
         """The tasks of a profile, and the most questions of each in a scene; see ``asked``."""

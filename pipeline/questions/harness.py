@@ -30,7 +30,6 @@ from pipeline.questions.published import Columns, Published, published
 from pipeline.questions.twins import TWIN_FRAMES
 
 FOLDER: Final = "eval"
-_PREFIX: Final = "scan2qa_"  # of the names of tables
 _MODULES: Final = {
     f"{FOLDER}/scan2qa_rows.py": load_source("harness/scan2qa_rows.py"),
     f"{FOLDER}/lmms_eval/scan2qa_utils.py": load_source("harness/scan2qa_utils.py"),
@@ -72,12 +71,12 @@ class Harness:
     proprietary: tuple[str, ...] = ()
 
     def files(
-        self, name: str, asking: Asking, split: str, table: pa.Table, columns: Columns, present: Collection[str]
+        self, benchmark: str, asking: Asking, split: str, table: pa.Table, columns: Columns, present: Collection[str]
     ) -> dict[str, bytes]:
         """The files of one split below the release, and the modules that all splits share; none without questions.
 
         Args:
-            name: of its table.
+            benchmark: whose questions they are, as the names of tables have it.
             asking: how the benchmark's questions are put to a model.
             split: of the release, or a frame budget of it.
             table: its public table.
@@ -88,9 +87,10 @@ class Harness:
         also = self.also(split, table)
         if not rows:
             return also
+        name = f"scan2qa_{benchmark}_{split}"
         lines = "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
         task = {f"{FOLDER}/lmms_eval/{name}.yaml": self._lmms_eval(name, rows, asking).encode()}
-        told, benchmark = load_table("harness/readme"), name.removeprefix(_PREFIX).removesuffix(f"_{split}")
+        told = load_table("harness/readme")
         figure = told["figures"].get(benchmark, "the mean of its marks of each reply")
         readme = told["text"].format(name=benchmark, figure=figure)
         own = {f"{FOLDER}/{name}.jsonl": lines.encode(), f"{FOLDER}/README.md": readme.encode()}
