@@ -43,7 +43,7 @@ def diff(folders: Sequence[Path], since: str | None, out: Path | None, *, waitin
     else:
         before, after = folders
         out = out or Path(DIFF)
-    report = report_of(before, after, f"What changed in {folders[-1].name if len(folders) == 1 else after.name}")
+    report = report_of(before, after, f"Changes in {folders[-1].name if len(folders) == 1 else after.name}")
     for name, raw in (("diff.html", page(report)), ("diff.md", markdown(report)), ("diff.parquet", table(report))):
         write_atomically(out / name, raw)
     _show(report)

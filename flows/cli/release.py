@@ -50,7 +50,7 @@ def waiting_line(folder: Path, waiting: PublishedRelease, name: str) -> str:
     return (
         f"Not released: {waiting.told}. "
         + (f"Release {stays} stays. " if stays else "")
-        + f"To release the candidate {waiting.name} all the same: scan2qa release {name} {flags}"
+        + f"To release the candidate {waiting.name} anyway: scan2qa release {name} {flags}"
     )
 
 

@@ -145,7 +145,7 @@ def _show_pruned(before: Mapping[str, Guessed], after: Mapping[str, Guessed], ro
     from pipeline.blind.attack import SHOWN
     from pipeline.blind.shortcut_attackers import best_guess
 
-    table = _table(f"What {rounds} rounds of pruning left, on folds that pruning never saw")
+    table = _table(f"Attackers after {rounds} rounds of pruning, on folds that pruning never saw")
     for name in ("n", "removed", "left", "chance", *SHOWN, "best of the others"):
         table.add_column(name, justify="right")
     for task, was in before.items():

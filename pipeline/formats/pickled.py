@@ -129,7 +129,7 @@ def kind_of(value: Any) -> str:
 def byte_order(state: Any) -> str:
     """Byte order from the state of a dtype of plain numbers."""
     if not isinstance(state, tuple) or len(state) < _STATE or state[1] not in _BYTE_ORDERS:
-        raise PickleError("foreign_pickle", "a dtype that is none of plain numbers")
+        raise PickleError("foreign_pickle", "a dtype other than plain numbers")
     if any(part is not None for part in state[2:_STATE]):
         raise PickleError("foreign_pickle", "a dtype of several fields")
     return str(state[1])

@@ -109,7 +109,7 @@ class _Machine:
         elif name in _ACTIONS:
             _ACTIONS[name](self, argument)
         else:
-            raise PickleError("foreign_pickle", f"it has the step {name}, of which data has no need")
+            raise PickleError("foreign_pickle", f"it has the step {name}, which plain data never needs")
 
     # Values
 

@@ -66,8 +66,8 @@ class LabelledBox(Model):
     size: tuple[Positive, Positive, Positive] = Field(description="full sides along its three axes")
     axes: Mat3 | None = Field(
         default=None,
-        description="its unit axes, one per row, of which the third is the first two's cross product; null: those of "
-        "the file's frame, turned by turn_deg",
+        description="its unit axes, one per row; the third is the cross product of the first two; null: those of the "
+        "file's frame, turned by turn_deg",
     )
     turn_deg: FiniteFloat | None = Field(
         default=None, description="of a box that stands upright: about up, counter-clockwise seen from above"

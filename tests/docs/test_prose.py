@@ -1,7 +1,8 @@
-"""Texts for users read like a native technical writer's: no riddles, translated phrases or endless sentences."""
+"""Texts for users, messages in code too, read like a native technical writer's: no riddles, no endless sentences."""
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
 from typing import Any, Final
@@ -86,10 +87,30 @@ def templates() -> Iterator[tuple[str, str]]:
             yield from ((file.relative_to(REPOSITORY).as_posix(), line.strip()) for line in lines)
 
 
+def messages() -> Iterator[tuple[str, str]]:
+    """Texts of three words and more in code: errors, findings, remedies, output, descriptions of settings."""
+    for room in ("pipeline", "flows"):
+        for file in sorted((REPOSITORY / room).rglob("*.py")):
+            inner: set[int] = set()  # docstrings, and parts of f-strings; nodes come before those within them
+            for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+                if isinstance(node, ast.JoinedStr):
+                    inner |= set(map(id, node.values))
+                    text = "".join(part.value if isinstance(part, ast.Constant) else "X" for part in node.values)
+                elif isinstance(node, ast.Expr):
+                    inner.add(id(node.value))
+                    continue
+                elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in inner:
+                    text = node.value
+                else:
+                    continue
+                if text.count(" ") > 1:
+                    yield f"{file.relative_to(REPOSITORY)}:{node.lineno}", re.sub(r"\s+", " ", CODE.sub("X", text))
+
+
 def complaints() -> list[str]:
     """A line for each phrase that a rule finds, and for each sentence that is too long."""
     found = []
-    for where, text in (*texts(), *templates()):
+    for where, text in (*texts(), *templates(), *messages()):
         for sentence in ENDS.split(text):
             found += [f"{where}: {advice}: {sentence}" for advice, rule in FOUND if rule.search(sentence)]
             if (count := len(sentence.split())) > SENTENCE_MAX:

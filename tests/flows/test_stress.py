@@ -131,7 +131,7 @@ def test_pruning_to_a_budget_of_each_answer_format(questions: Path, tmp_path: Pa
     rows = pq.read_table(tmp_path / "out.parquet").to_pylist()
     removed = Counter(row["question_type"] for row in rows if row["removed_in_round"])
     assert removed == {"object_rel_distance": 20, "object_size_estimation": 20}
-    assert "rounds of pruning left, on folds that pruning never saw" in result.output
+    assert "rounds of pruning, on folds that pruning never saw" in result.output
 
 
 @pytest.mark.slow

@@ -277,8 +277,8 @@ def _contradictions(found: Sequence[Contradiction]) -> list[ReleaseListing]:
         measured = "" if one.measured is None else f" ({one.measured:.0f} {one.unit}, limit {one.limit:g})"
         rows.append((one.reason + measured, _said(one.one), _said(one.other) if one.other else "its own poses"))
     note = (
-        "Both cannot be true, and which is wrong the file does not tell. What is mirrored holds as the shop sees it; "
-        "beside it stands who tells where the other thing is."
+        "Both cannot be true, and the file does not show which one is wrong. A mirrored entry holds as seen from "
+        "the shop; the column beside it names the source of the other position."
     )
     return [
         ReleaseListing(

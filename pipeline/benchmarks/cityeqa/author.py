@@ -343,5 +343,5 @@ def _pictures(view: CityView, i: int, shown: VisualInputs | None) -> VisualInput
 def _told(lines: Sequence[str], pictures: VisualInputs | None) -> VisualInputs:
     """The facts and pictures that the second model is shown."""
     parts = pictures.parts if pictures is not None else ()
-    facts_of_map = Text("\n".join(("What the map says of the place:", *lines)))
+    facts_of_map = Text("\n".join(("Facts from the map:", *lines)))
     return VisualInputs((facts_of_map, *parts), pictures.pictures if pictures else 0)

@@ -125,7 +125,7 @@ def _arm(view: ArmExam) -> list[Moment]:
     items = [quoted(f"{item.attributes.get('colour', '')} {item.category}".strip()) for item in facts.items]
     said = " ".join(items).casefold()
     words = [word for word in (*_ON_TABLES, *WORDS) if facts.items_complete and word not in said]
-    told = [f"the robot was told to: {quoted(text)}" for text in facts.instructions[:1]]
+    told = [f"the robot's instruction: {quoted(text)}" for text in facts.instructions[:1]]
     told += [f"on the table: {item}" for item in items[:TOLD]]
     found = []
     for index in view.moments:

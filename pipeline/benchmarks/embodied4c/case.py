@@ -159,7 +159,7 @@ def log_flags(
     stated = rules.conditions.get(scene.id) or rules.conditions.get(scene.name) or LogConditions()
     told = stated.model_dump() | {SETUP: stated.sensor_setup or setup}
     if told[SETUP] not in (None, setup) and (setup is not None or told[SETUP] not in SETUPS[domain]):
-        known = f"it is of {setup}" if setup else f"it is {domain}, of which there are {', '.join(SETUPS[domain])}"
+        known = f"it is of {setup}" if setup else f"the setups of {domain} are {', '.join(SETUPS[domain])}"
         raise ConfigError(f"rules.conditions: {scene.id} cannot be of sensor setup {told[SETUP]!r}: {known}")
     return [
         flag(DOMAIN, domain),

@@ -173,7 +173,7 @@ class ErgeoView:
             found.append(rule("occluded", seen.visible_share, ">=", least, "share"))
         if is_named:
             is_complete = float(seen.label in self.facts.complete)
-            found.append(rule("label_not_complete", is_complete, ">=", 1, "labels of which all are known"))
+            found.append(rule("label_not_complete", is_complete, ">=", 1, "complete labels"))
         return tuple(found)
 
     def legible(self, i: int) -> tuple[Measure, ...]:

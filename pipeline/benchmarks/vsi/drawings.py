@@ -200,7 +200,7 @@ def size(plan: SceneDrawing, row: Mapping[str, Any]) -> DrawnScene:
     drawn.parts.append(section(plan, [(index, "a", name)], ends, "side_1", name, words))
     drawn.notes.append(f"Sides of the box of {name}: {', '.join(f'{side * 100:.1f}' for side in sides)} cm.")
     shown = rule(row, "extent_not_shown")
-    drawn.notes += [f"Of its longest side the video shows {shown}."] if shown else []
+    drawn.notes += [f"The video shows {shown} of its longest side."] if shown else []
     return drawn
 
 

@@ -117,8 +117,8 @@ class Rules(IndoorRules):
         default=10, ge=2, le=1000, description="cognitive maps: cells along each side of the grid (B.4)"
     )
     hold_around: bool = Field(
-        description="direction: the answer holds wherever one may stand beside the object, not from its centre alone, "
-        "and nothing that hangs overhead is spoken of"
+        description="direction: the answer holds from every place beside the object where a person can stand, not only "
+        "from its centre, and overhead objects are not named"
     )
 
 

@@ -53,7 +53,7 @@ class CityThing(Model):
     center: Vec2 = Field(description="of the smallest circle about it")
     radius_m: Annotated[FiniteFloat, Field(ge=0)] = Field(description="of that circle; 0 for a point")
     error_m: Annotated[FiniteFloat, Field(ge=0)] = Field(
-        default=0.0, description="how far from its centre a point may stand in truth (`map_quality`)"
+        default=0.0, description="largest error of the position of a point (`map_quality`)"
     )
     outline: Ring | None = Field(default=None, description="counter-clockwise, not closed; None: a point")
     facing_deg: Compass | None = Field(default=None, description="of signboards, shop fronts, cars; None: not known")

@@ -162,7 +162,7 @@ def doubt_of(tags: Mapping[str, str], source: str, kind: str) -> str | None:
     hidden = next((f"{k}={tags[k]}" for k, values in _UNSEEN.items() if tags.get(k) in values), None)
     if hidden is None and tags.get(LEVEL, "0").strip() not in ("0", "0.0"):
         hidden = f"{LEVEL}={tags[LEVEL]}"
-    return None if hidden is None else f"nobody sees it from the street: {hidden}"
+    return None if hidden is None else f"not visible from the street: {hidden}"
 
 
 def traits_of(tags: Mapping[str, str], kind: str, noun: str) -> dict[str, str]:

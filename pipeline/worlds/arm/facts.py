@@ -126,7 +126,7 @@ class Episode(Facts):
     success: bool | None = Field(default=None, description="None: not declared")
     arm: Arm | None = None
     gripper: Gripper | None = Field(default=None, description="None: there is none, or nothing of it is recorded")
-    items: tuple[SceneItem, ...] = Field(default=(), description="by id; those of which anything is known")
+    items: tuple[SceneItem, ...] = Field(default=(), description="by id; those about which something is known")
     items_complete: bool = Field(default=False, description="whether these are all: else nothing can be counted")
     cameras: tuple[ArmCamera, ...] = ()
     signals: tuple[Signal, ...] = ()

@@ -56,7 +56,7 @@ class City(Facts):
     bounds: Ring | None = Field(description="what the map covers, counter-clockwise; None: there is no map")
     things: tuple[CityThing, ...] = Field(default=(), description="by id; no two have one")
     streets: tuple[Street, ...] = Field(default=(), description="by id; what faces them is only known where they are")
-    complete: tuple[Name, ...] = Field(default=(), description="kinds of which the map has all there are, as declared")
+    complete: tuple[Name, ...] = Field(default=(), description="kinds that the map lists completely, as declared")
     coverage: tuple[KindCoverage, ...] = Field(default=(), description="by kind and area; of other kinds nothing tells")
     slabs_m: tuple[FiniteFloat, ...] = Field(default=(5.0, 9.0), description="heights at which agents move")
     tasks: tuple[RawTask, ...] = ()

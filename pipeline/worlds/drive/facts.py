@@ -188,7 +188,7 @@ class Drive(Facts):
     actors: tuple[Actor, ...] = Field(default=(), description="by id")
     complete: tuple[Name, ...] = Field(
         default=(),
-        description="categories of which the log has all that its film shows, so far as questions speak of them",
+        description="categories whose objects in the film are all in the log, as far as questions name them",
     )
     labelled_in: Name | None = Field(
         default=None, description='camera in whose picture alone things were labelled: "the left colour camera"'

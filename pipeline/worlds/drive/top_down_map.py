@@ -52,6 +52,6 @@ def sight(scenes: Sequence[DriveScene]) -> list[str]:
     mapped = sum(bool(scene.facts.lanes) for scene in scenes)
     moved = sum(scene.facts.ego is not None for scene in scenes)
     return [
-        f"- Of {len(scenes)} drives {mapped} have a map of lanes, {moved} know how our car moved. What moves around it",
-        "  comes from annotated or recorded tracks, not from pictures; sizes that a log does not record are not known.",
+        f"- Of {len(scenes)} drives, {mapped} have a map of lanes, and {moved} record how our car moved. Other road",
+        "  users come from annotated or recorded tracks, not from pictures; sizes that a log lacks are unknown.",
     ]

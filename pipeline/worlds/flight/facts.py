@@ -51,9 +51,7 @@ class Landmark(Model):
 
     name: Name | None = Field(default=None, description="as in the source; may occur twice; None: it has none")
     kind: str | None = Field(default=None, description='for example "building", "park"')
-    appearance: Appearance | None = Field(
-        default=None, description="None: the map tells nothing that anybody could see"
-    )
+    appearance: Appearance | None = Field(default=None, description="None: the map states nothing visible")
     label: Name | None = Field(
         default=None, description="how to speak of it: what is seen of it and of nothing else near by; None: it is not"
     )
@@ -154,11 +152,11 @@ class Flight(Facts):
     heading_offset_deg: FiniteFloat = Field(
         default=0.0, ge=-180, le=180, description="added to every heading of the log: its compass was off by that"
     )
-    nose_first: bool = Field(default=False, description="whoever flew it says that the nose pointed where it flew")
+    nose_first: bool = Field(default=False, description="the pilot states that it flew nose first")
     landmarks: tuple[Landmark, ...] = ()
     complete: tuple[Name, ...] | None = Field(
         default=(),
-        description="nouns of which the landmarks are all that there are about the flight; None: of every noun",
+        description="nouns whose objects around the flight are all in `landmarks`; None: every noun",
     )
     motion: FlightMotion | None = Field(default=None, description="None: not observed yet")
 

@@ -94,9 +94,7 @@ class BudgetFrames(Model):
 
     frames: int = Field(ge=0, description="different frames; fewer than the budget in a video that has no more")
     numbers: tuple[int, ...] = Field(default=(), description="their numbers in the delivered video, one for each k")
-    without_pose_s: tuple[FiniteFloat, ...] = Field(
-        description="times of the frames of which it is not known what they show"
-    )
+    without_pose_s: tuple[FiniteFloat, ...] = Field(description="times of the frames whose content is unknown")
     plan_seen: FiniteFloat | None = Field(
         ge=0,
         le=1,

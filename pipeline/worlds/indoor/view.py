@@ -40,8 +40,8 @@ class IndoorRules(Limits):
         description="never ask about a category where the scene has others that people may call so, or may not"
     )
     refuse_unseen: bool = Field(
-        description="objects that no frame of the video shows are not asked or counted, nor categories of which it "
-        "shows one too small to be seen for sure"
+        description="objects that no frame of the video shows are neither asked about nor counted, nor are categories "
+        "with an object that it shows too small to be seen reliably"
     )
 
 

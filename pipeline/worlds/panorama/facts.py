@@ -95,7 +95,7 @@ class PanoramaLandmark(Model):
     bearing_deg: Compass = Field(description="of its middle, clockwise from north")
     width_deg: Annotated[FiniteFloat, Field(ge=0, le=360)]
     error_deg: Metres = Field(description="of its bearing, by `error_m`")
-    top_deg: Pitch = Field(description="of the top of what surely stands there")
+    top_deg: Pitch = Field(description="of the top of the part that certainly exists")
     visible_share: Share = Field(description="of its width that no building may hide, from all places within error_m")
     open_share: Share = Field(
         default=0.0, description="of its width before which no building has room: over streets, squares and water alone"
@@ -172,14 +172,14 @@ class Panorama(Facts):
     slots: dict[Slot, Annotated[str, Field(min_length=1, max_length=1000)]] = Field(
         default_factory=dict, description="what people say of each slot; a slot that they do not name is not known"
     )
-    complete: tuple[Name, ...] = Field(default=(), description="labels of which `objects` has all that is to be seen")
+    complete: tuple[Name, ...] = Field(default=(), description="labels whose visible objects are all in `objects`")
     views: tuple[DeclaredView, ...] = ()
-    indoor: bool | None = Field(default=None, description="None: nobody said, and nothing shows it")
+    indoor: bool | None = Field(default=None, description="None: not stated, and nothing shows it")
     landmarks: tuple[PanoramaLandmark, ...] = Field(default=(), description="by id, where a map has things")
     map_coverage: Share | None = Field(
         default=None, description="of the buildings around: the share that the map has at least; None: no map"
     )
-    street_deg: Compass | None = Field(default=None, description="along the street that the camera surely stands in")
+    street_deg: Compass | None = Field(default=None, description="of the street, where the camera is certainly on one")
     place: Place | None = Field(default=None, description="None: not looked for, or the position is not known")
     measured: MeasuredPicture | None = None
     captured: datetime.date | None = None

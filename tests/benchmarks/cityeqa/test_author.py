@@ -127,7 +127,7 @@ def write(
 
 
 # A second model that finds an option right where it is told of the place.
-agreeing_roses = partial(agreeing, "fresh roses", told="What the map says")
+agreeing_roses = partial(agreeing, "fresh roses", told="Facts from the map")
 
 
 def test_what_is_borne_out_is_asked_from_many_starts_and_its_words_lead_to_the_target() -> None:
@@ -167,7 +167,7 @@ def test_the_map_alone_can_prove_an_answer_and_nothing_else_does_without_a_secon
 @pytest.mark.parametrize(
     ("second", "reason"),
     [
-        (agreeing("cheap petrol", told="What the map says"), "second_model_disagrees"),
+        (agreeing("cheap petrol", told="Facts from the map"), "second_model_disagrees"),
         (agreeing_roses(more=["cold beer"]), "second_model_finds_several_right"),
         (agreeing_roses(holds=False), "second_model_doubts_question"),
         (lambda request: "I am not sure, perhaps A or B, " * 50, "second_model_disagrees"),
@@ -302,7 +302,7 @@ def test_over_the_real_protocols_the_same_is_asked_once(provider: str, tmp_path:
         "You write an examination": f"<think>Rolls?</think>\n```json\n{json.dumps({'questions': [GOOD]})}\n```",
         "that you cannot see": "The answer depends on the place.",
         "Examine this question": '{"right": ["{letter of fresh roses}"], "holds": true}',
-        "What the map says": "The answer is {letter of fresh roses}.",
+        "Facts from the map": "The answer is {letter of fresh roses}.",
     }
     author, tasks = CityAuthor(), [TASK]
     found = written_twice(

@@ -61,9 +61,9 @@ def test_what_nobody_may_see_or_call_a_shop_is_asked_nothing_and_may_be_meant(tm
     own = {
         town.node(100, 100, office="lawyer"): "whether one would call it a shop is not told: office=lawyer",
         town.node(110, 100, shop="vacant"): "whether one would call it a shop is not told: shop=vacant",
-        town.node(120, 100, shop="shoes", level="1"): "nobody sees it from the street: level=1",
+        town.node(120, 100, shop="shoes", level="1"): "not visible from the street: level=1",
         town.node(130, 100, shop="shoes", level="0"): None,
-        town.node(140, 100, shop="shoes", indoor="yes"): "nobody sees it from the street: indoor=yes",
+        town.node(140, 100, shop="shoes", indoor="yes"): "not visible from the street: indoor=yes",
         town.node(150, 100, amenity="cafe;bar"): "whether one would call it a shop is not told: amenity=cafe;bar",
         town.node(160, 100, man_made="mast"): "whether one would call it a tower is not told: man_made=mast",
     }
@@ -71,7 +71,7 @@ def test_what_nobody_may_see_or_call_a_shop_is_asked_nothing_and_may_be_meant(tm
     facts = town.read(tmp_path).facts
     doubts = {t.id: t.doubt for t in facts.things}
     assert {f"node/{key}": why for key, why in own.items()} == {k: v for k, v in doubts.items() if k.startswith("node")}
-    assert doubts[f"way/{lot}"] == "nobody sees it from the street: parking=underground"
+    assert doubts[f"way/{lot}"] == "not visible from the street: parking=underground"
     sure, maybe = fit(facts, "shop")
     assert (len(sure), len(maybe)) == (1, 6)
     assert [len(fit(facts, noun)[1]) for noun in ("bar", "bakery", "tower")] == [1, 1, 1]

@@ -447,7 +447,7 @@ def _case(view: CityView, found: SolvedTask, one: ObservedTask) -> Case:
     for number, stop in enumerate(solved.stops):
         case.fact("oracle_x", f"{number}", float(stop[0]), "m")
         case.fact("oracle_y", f"{number}", float(stop[1]), "m")
-    case.name(NamedThing(chain.text, target.kind, mark="the way that is told to it"))
+    case.name(NamedThing(chain.text, target.kind, mark="the stated route to it"))
     share = view.coverage.least(target.kind, target.center)
     case.fact("coverage", target.kind, share, "share at least")
     # One more that the map lacks would fit the words too.

@@ -134,7 +134,7 @@ def undeclared_arm(columns: Mapping[str, FloatArray], findings: Findings) -> Arm
     position = known(np.stack([columns[name] for name in names], axis=-1), "joints", findings) if names else None
     if position is None:
         return None
-    message = f"{len(names)} columns of the robot's state, of which nothing says what they are, nor in which unit"
+    message = f"{len(names)} columns of the robot's state have neither a stated meaning nor a unit"
     findings.add(note("undeclared_columns", "arm", message, "declare them in arm.yaml (docs/build/robot-arms.md)"))
     joints = tuple(Joint(name=name.removeprefix(STATE)) for name in names)
     return Arm(joints=joints, position=pack(position, JOINT_STEP))

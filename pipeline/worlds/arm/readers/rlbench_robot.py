@@ -73,7 +73,7 @@ def placed(arm: Arm | None, position: FloatArray | None, tip_m: FloatArray | Non
             f"with {np.degrees(found.shift):.2f} degrees added to joint {which + 1}, {found.off_m:.4f} m: its zero is "
             "not the published one"
         )
-        remedy = "nothing is to be done: angles of this joint stand as recorded, and are held against no limit"
+        remedy = "no action needed: angles of this joint are kept as recorded and checked against no limit"
         findings.add(doubt("joint_zero_differs", f"joint {which + 1}", message, remedy, straight_m, OFF_MAX_M, "m"))
     joints = tuple(
         joint if number == which else joint.model_copy(update={"low": low, "high": high, "rate_max": rate})

@@ -66,7 +66,7 @@ class CitySettings(Model):
     bounds: tuple[Longitude, Latitude, Longitude, Latitude] | None = Field(
         default=None, description="west, south, east, north of what the map covers"
     )
-    complete: tuple[Name, ...] = Field(default=(), description="kinds of which the map has all there are")
+    complete: tuple[Name, ...] = Field(default=(), description="kinds that the map lists completely")
     slabs_m: tuple[Annotated[FiniteFloat, Field(gt=0, le=300)], ...] = Field(
         default=(5.0, 9.0), min_length=1, description="heights above the ground at which agents move, metres"
     )

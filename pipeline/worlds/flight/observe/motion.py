@@ -72,7 +72,7 @@ class MotionConfig(Limits):
         description="of a turn, in radians: a way over ground that is less than this, as a share of the height, is not "
         "noticed beside it",
     )
-    striking_m: Metres = Field(default=4.5, gt=0, description="over ground or up, of a brief movement that is told")
+    striking_m: Metres = Field(default=4.5, gt=0, description="over ground or up, of a brief movement that counts")
     striking_deg: float = Field(default=15.0, gt=0, le=360, description="turned, likewise: an action of AerialVLN")
     hover_radius_m: Metres = Field(default=2.0, gt=0, description="1.5 m of drift, as stated by makers, and noise")
     lesser_share: Share = Field(

@@ -58,7 +58,7 @@ class OpenFlyReader(Reader):
         seen = Counter(ref.id for ref in refs)
         for scene in sorted(scene for scene, n in seen.items() if n > 1):
             where = [ref.files[0] for ref in refs if ref.id == scene]
-            message = f"the episode stands in {', '.join(where)}, and which one is right is not known"
+            message = f"the episode is in {', '.join(where)}, and nothing shows which copy is right"
             broken.append(RawDataError(root / where[0], "duplicate_scene", message, "keep one of them", scene))
         unique = (ref for ref in refs if seen[ref.id] == 1)
         return Listing(tuple(sorted(unique, key=lambda ref: ref.id)), tuple(broken))

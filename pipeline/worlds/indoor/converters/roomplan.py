@@ -29,7 +29,7 @@ class AppleRoomPlan:
     """Exports of RoomPlan."""
 
     name = "roomplan"
-    about = "CapturedRoom as JSON (Apple RoomPlan): labelled boxes and the floor's outline, which need nobody"
+    about = "CapturedRoom as JSON (Apple RoomPlan): labelled boxes and the floor's outline; no labelling needed"
     real: str | None = None
 
     def places(self, source: Path) -> Sequence[Path]:
