@@ -33,6 +33,7 @@ from pipeline.questions.task import Number
 from pipeline.stages.author import AUTHOR, asks
 from pipeline.stages.blind import BLIND
 from pipeline.stages.describe import DESCRIBE
+from pipeline.stages.describe import asks as looking
 from pipeline.stages.fix import said_of
 from pipeline.stages.registry import STAGES
 from pipeline.stages.verify import CALLS as VERIFY_CALLS
@@ -237,8 +238,8 @@ CALLS_OF_DESCRIBE: Final = 2  # of each thing, in a scene that is not observed y
 
 def describe_forecast(config: BuildConfig, folder: Path, due: Collection[str]) -> list[Forecast]:
     """An upper bound of stage `describe`'s queries about some scenes, from the last build's results."""
-    model = config.describe.model
-    if not due or model is None or not model.is_hosted or not DESCRIBE.is_wanted(config):
+    models = [model for model in looking(config) if model.is_hosted]
+    if not due or not models:
         return []
     observed, store = last_outputs(read_manifest(folder)).get("observe", {}), Store(folder / STORE)
     calls = 0
@@ -250,7 +251,8 @@ def describe_forecast(config: BuildConfig, folder: Path, due: Collection[str]) -
             if scene and looker
             else CALLS_OF_DESCRIBE * config.describe.things
         )
-    return [mean_forecast(DESCRIBE.name, model, calls, folder / REPLIES_FILE, Money(limit_cost=config.limit_cost))]
+    money = Money(limit_cost=config.limit_cost)
+    return [mean_forecast(DESCRIBE.name, model, calls, folder / REPLIES_FILE, money) for model in models]
 
 
 def verify_forecast(config: BuildConfig, folder: Path, due: Collection[str]) -> list[Forecast]:

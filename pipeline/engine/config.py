@@ -134,22 +134,28 @@ class DescribeConfig(Model):
     """Stage `describe`: which model looks at pictures of the videos (2 calls per thing).
 
     It says what landmarks of flights look like; of scans, whether the things of a category are called so, and whether
-    there are more of them. In stage `verify` it says how many it sees of the things that questions name.
+    there are more of them. In stage `verify` it says how many it sees of the things that questions name. Of panoramas
+    without known objects it proposes some, and the second model confirms them (a call of each per view).
     """
 
     model: ModelSpec | None = Field(default=None, description="takes pictures; null: none looks")
+    second: ModelSpec | None = Field(
+        default=None,
+        description="takes pictures; confirms what the first proposes in panoramas; null: none is proposed",
+    )
     things: int = Field(
         default=40,
         ge=1,
         le=1000,
-        description="landmarks of a flight, or categories of a scan, that it is asked about, those shown largest",
+        description="landmarks of a flight or categories of a scan that it is asked about, those shown largest; or "
+        "views of a panorama",
     )
 
     questions: bool = Field(
         default=True, description="it is also asked how many it sees of each thing that a selected question names"
     )
 
-    @field_validator("model")
+    @field_validator("model", "second")
     @classmethod
     def _takes_pictures(cls, model: ModelSpec | None) -> ModelSpec | None:
         if model is not None and "image" not in model.inputs:

@@ -78,6 +78,16 @@ def pixels_of(view: View, yaw_deg: FloatArray, pitch_deg: FloatArray) -> tuple[F
     return column, row
 
 
+def directions_of(view: View, column: FloatArray, row: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Yaw and pitch (...,) in degrees of the rays through places of a view: the inverse of `pixels_of`."""
+    right = (np.asarray(column) - (view.width - 1) / 2) / view.focal_px
+    rise = ((view.height - 1) / 2 - np.asarray(row)) / view.focal_px
+    sin, cos = math.sin(math.radians(view.pitch_deg)), math.cos(math.radians(view.pitch_deg))
+    up, ahead = sin + cos * rise, cos - sin * rise
+    turn = np.degrees(np.arctan2(right, ahead)) + view.yaw_deg
+    return (turn + 180.0) % 360.0 - 180.0, np.degrees(np.arctan2(up, np.hypot(right, ahead)))
+
+
 def is_in(view: View, yaw_deg: FloatArray, pitch_deg: FloatArray) -> BoolArray:
     """Whether directions (...,) lie in a view."""
     column, row = pixels_of(view, yaw_deg, pitch_deg)

@@ -29,18 +29,19 @@ def run(context: StageContext) -> bytes:
     raw, before, observed = context.source, read_scene(context.needed("fix")), context.needed("observe")
     world, film = WORLDS[before.facts.world], json.loads(context.needed("video"))
     geometry = raw.reader.geometry(raw.files, before)
-    if world.looker is None or film["video"] is None or geometry is None:
+    looker, most = world.looker, context.settings["describe"]["things"]
+    if looker is None or (looker.filmed and film["video"] is None) or geometry is None:
         return observed
+    config, seen = world.config.model_validate(context.settings[world.name]), read_scene(observed)
+    if film["video"] is None:
+        scene = looker.look(before, seen, geometry, config, None, context.asks, most)
+        return scene.model_dump_json(indent=1).encode()
     video = VideoPictures(context.folder / film["video"])
 
     def picture_at(second: float) -> npt.NDArray[np.uint8]:
         return video.at(second, min(int(second * film["fps"]), film["frames"] - 1), context.unit)
 
-    (ask,) = context.asks
-    config = world.config.model_validate(context.settings[world.name])
-    scene = world.looker.look(
-        before, read_scene(observed), geometry, config, picture_at, ask, context.settings["describe"]["things"]
-    )
+    scene = looker.look(before, seen, geometry, config, picture_at, context.asks, most)
     video.close()
     return scene.model_dump_json(indent=1).encode()
 
@@ -54,8 +55,9 @@ def is_whole(result: bytes, folder: Path) -> bool:
 
 def settings(config: BuildConfig) -> dict[str, Any]:
     """The model and what it is asked with, and how closely scenes are looked at."""
-    model = config.describe.model
+    model, second = config.describe.model, config.describe.second
     own = {"things": config.describe.things, "model": model.identity() if model else None}
+    own |= {"second": second.identity()} if second else {}
     prompts = {world.name: world.looker.prompts() for world in config.of_benchmark().worlds if world.looker}
     return config.observe.model_dump(mode="json") | {"describe": own, "prompts": prompts}
 
@@ -67,8 +69,9 @@ def is_wanted(config: BuildConfig) -> bool:
 
 
 def asks(config: BuildConfig) -> tuple[ModelSpec, ...]:
-    """The model that looks."""
-    return (config.describe.model,) if config.describe.model and is_wanted(config) else ()
+    """The model that looks and, if there is one, a second that confirms."""
+    named = config.describe.model, config.describe.second
+    return tuple(model for model in named if model) if is_wanted(config) else ()
 
 
 def uses(config: BuildConfig, reader: Reader | None) -> tuple[str, ...]:

@@ -152,9 +152,9 @@ def settings(config: BuildConfig) -> dict[str, Any]:
     left_out = {"roots", "samples", "written", "known", "video", "figures", "limit_cost", "keep", "store", "fixes"}
     settings = config.model_dump(exclude=left_out, mode="json")
     settings["blind"]["models"] = [model.identity() for model in config.blind.models]
-    settings["describe"]["model"] = config.describe.model.identity() if config.describe.model else None
-    writers = {"model": config.author.model, "second": config.author.second}
-    settings["author"] |= {key: model.identity() if model else None for key, model in writers.items()}
+    for part, own in (("describe", config.describe), ("author", config.author)):
+        named = {"model": own.model, "second": own.second}
+        settings[part] |= {key: model.identity() if model else None for key, model in named.items()}
     table = load_prices()
     known = {model.name: price_of(model, table) for model in config.blind.models}
     prices = {name: price.model_dump() if price else None for name, price in known.items()}

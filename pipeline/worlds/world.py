@@ -82,17 +82,19 @@ class Looker(Generic[F]):
         module: where it stands.
         prompts: version of each prompt, by its name.
         look: the observed scene with what pictures tell: of the scene before it was observed, the observed one, its
-            geometry, the world's configuration, what gives the video's picture at a second, the model, and how many
-            things it is asked about at most.
+            geometry, the world's configuration, what gives the video's picture at a second (None: it is not filmed),
+            the model and, if there is one, a second that confirms, and how many things they are asked about at most.
         calls: how often the model is asked at most about an observed scene, with so many things at most.
         is_whole: whether every question about a scene had an answer.
+        filmed: whether scenes without a video are not looked at.
     """
 
     module: str
     prompts: Callable[[], dict[str, str]]
-    look: Callable[[Scene[F], Scene[F], Any, Any, Callable[[float], Any], Callable[[Request], Reply], int], Scene[F]]
+    look: Callable[[Scene[F], Scene[F], Any, Any, Any, Sequence[Callable[[Request], Reply]], int], Scene[F]]
     calls: Callable[[Scene[F], int], int]
     is_whole: Callable[[Scene[F]], bool]
+    filmed: bool = True
 
 
 @dataclass(frozen=True)

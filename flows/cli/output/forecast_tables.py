@@ -155,7 +155,7 @@ def spending_line(config: BuildConfig, folder: Path) -> str | None:
 
 def models_of(config: BuildConfig) -> list[ModelSpec]:
     """All models that a build asks."""
-    others = (config.describe.model, config.author.model, config.author.second)
+    others = (config.describe.model, config.describe.second, config.author.model, config.author.second)
     return [*config.blind.models, *(model for model in others if model)]
 
 

@@ -78,6 +78,9 @@ class ErgeoRules(Limits):
         gt=0,
         description="of a name's letters that OCR reads (observe.panorama.ocr), in place of the width",
     )
+    agreement_min: Share = Field(
+        default=0.5, description="of the boxes that two models drew around an object, their intersection over union"
+    )
     visible_share_min: Share = Field(default=0.6, gt=0, description="of an object; unmeasured: people saw it")
     front_share_min: float = Field(
         default=0.8, ge=0, le=2, description="of the usual width over height of what one knows by its front: a bus stop"

@@ -162,6 +162,8 @@ class ErgeoView:
             rule("too_small_to_tell", min(seen.width_deg, height_deg), ">=", rules.apparent_min_deg, "deg"),
             rule("too_wide_for_a_place", seen.width_deg, "<=", rules.apparent_max_deg, "deg"),
         ]
+        if seen.agreement is not None:
+            found.append(rule("models_disagree", seen.agreement, ">=", rules.agreement_min, "of both boxes", seen.id))
         if seen.kind is not None:
             found += self.legible(i)
         if seen.kind in FRONTS:  # from aside it is a narrow box

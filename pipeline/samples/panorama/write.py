@@ -77,7 +77,6 @@ def _write(root: Path, spot: PlantedSpot, size: tuple[int, int]) -> tuple[Street
         "heading_deg": heading,
         "camera_height_m": CAMERA_M,
         "depth": {"path": "depth.png", "metres_per_unit": METRES_PER_UNIT},
-        "slots": _slots(spot),
         "indoor": False,
         "licence": "CC0-1.0",
         "author": "scan2qa samples",
@@ -128,20 +127,6 @@ def _objects(
         }
         found.append({key: value for key, value in said.items() if value is not None})
     return found, sorted({entry["label"] for entry in found})
-
-
-def _slots(spot: PlantedSpot) -> dict[str, str]:
-    """The description of each slot."""
-    town = spot.town
-    if not spot.name:
-        return {"Terrain": "open grassland with hills at the horizon", "Vegetation": f"single {town.tree} trees"}
-    return {
-        "Architecture": f"rows of houses with walls in {', '.join(town.walls[:-1])} and {town.walls[-1]}, shops below",
-        "Signage": f"shop signs and a street sign in {town.language}",
-        "Vegetation": f"mostly {town.tree} trees, flower beds and clipped bushes",
-        "Terrain": f"flat town ground, a road of {town.surface}, hills beyond the street's ends",
-        "Infrastructure": f"a {town.line} middle line, {town.lamp} lamps, a crossing, cars on the {town.drives}",
-    }
 
 
 def _jpeg(shot: RenderedPanorama, lat: float, lon: float, heading_deg: float) -> bytes:

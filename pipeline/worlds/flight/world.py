@@ -34,10 +34,10 @@ def _prompts() -> dict[str, str]:
     return {PROMPT: load_prompt(PROMPT).version}
 
 
-def _look(*terms: Any) -> FlightScene:
+def _look(before: Any, observed: Any, geometry: Any, config: Any, picture_at: Any, asks: Any, most: int) -> FlightScene:
     from pipeline.worlds.flight.look.look import look_at_flight  # pictures and prompts, which few builds need
 
-    return look_at_flight(*terms)
+    return look_at_flight(before, observed, geometry, config, picture_at, asks[0], most)
 
 
 def _calls(scene: FlightScene, most: int) -> int:

@@ -33,10 +33,10 @@ def _prompts() -> dict[str, str]:
     return {PROMPT: load_prompt(PROMPT).version}
 
 
-def _look(*terms: Any) -> IndoorScene:
+def _look(before: Any, observed: Any, geometry: Any, config: Any, picture_at: Any, asks: Any, most: int) -> IndoorScene:
     from pipeline.worlds.indoor.look import look_at_scan  # pictures and prompts, which few builds need
 
-    return look_at_scan(*terms)
+    return look_at_scan(before, observed, geometry, config, picture_at, asks[0], most)
 
 
 def _calls(scene: IndoorScene, most: int) -> int:

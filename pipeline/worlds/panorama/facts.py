@@ -78,6 +78,10 @@ class PanoramaObject(Model):
     read_share: Share | None = Field(
         default=None, description="of its name's letters: those that OCR reads in a view; None: not tried"
     )
+    agreement: Share | None = Field(
+        default=None,
+        description="of the boxes that two models drew, their intersection over union; None: people or maps",
+    )
     place: Vec2 | None = Field(default=None, description="of its middle, where heading and distance are known")
     doubt: str | None = Field(default=None, description="why nothing is asked of it; None: all is well")
     source_tags: dict[str, str] = Field(default_factory=dict, description="for each fact, who or what says so")
@@ -169,8 +173,9 @@ class Panorama(Facts):
     camera_height_m: Annotated[FiniteFloat, Field(gt=0)] | None = Field(default=None, description="above the ground")
     depth: DepthSource | None = None
     objects: tuple[PanoramaObject, ...] = Field(default=(), description="by id; no two have one")
-    slots: dict[Slot, Annotated[str, Field(min_length=1, max_length=1000)]] = Field(
-        default_factory=dict, description="what people say of each slot; a slot that they do not name is not known"
+    cues: dict[Name, Name] = Field(
+        default_factory=dict,
+        description="what the whole scene tells of where it is: cue -> value, as in the table of cues",
     )
     complete: tuple[Name, ...] = Field(default=(), description="labels whose visible objects are all in `objects`")
     views: tuple[DeclaredView, ...] = ()
@@ -190,6 +195,11 @@ class Panorama(Facts):
     source_tags: dict[str, str] = Field(
         default_factory=dict, description='{"heading_deg": "XMP GPano:PoseHeadingDegrees"}'
     )
+
+    @property
+    def looked_at(self) -> bool:
+        """Whether models, and not people, say what it shows."""
+        return any(own.agreement is not None for own in self.objects)
 
     @property
     def place_on_earth(self) -> Origin | None:

@@ -2,13 +2,41 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
-from pipeline.worlds.panorama.facts import Panorama, PanoramaConfig
+from pipeline.worlds.panorama.facts import Panorama, PanoramaConfig, PanoramaScene
 from pipeline.worlds.panorama.observe.panorama import observe_panorama
 from pipeline.worlds.panorama.pictures import BULKY, UNITS, rendered, sight, top_down_map
 from pipeline.worlds.panorama.readers.panoramas import Panoramas
-from pipeline.worlds.world import World
+from pipeline.worlds.world import Looker, World
+
+
+def _prompts() -> dict[str, str]:
+    from pipeline.llm.prompts import load_prompt
+    from pipeline.worlds.panorama.look import PROMPTS
+
+    return {name: load_prompt(name).version for name in PROMPTS}
+
+
+def _look(
+    before: Any, observed: Any, geometry: Any, config: Any, picture_at: Any, asks: Any, most: int
+) -> PanoramaScene:
+    from pipeline.worlds.panorama.look import look_at_panorama  # pictures and prompts, which few builds need
+
+    return look_at_panorama(observed, geometry, asks, most)
+
+
+def _calls(scene: PanoramaScene, most: int) -> int:
+    from pipeline.worlds.panorama.look import calls
+
+    return calls(scene, most)
+
+
+def _is_whole(scene: PanoramaScene) -> bool:
+    from pipeline.worlds.panorama.look import is_whole
+
+    return is_whole(scene)
+
 
 PANORAMA: Final = World(
     name="panorama",
@@ -22,4 +50,5 @@ PANORAMA: Final = World(
     bulky=BULKY,
     top_down_map=top_down_map,
     pictures=rendered,
+    looker=Looker("pipeline.worlds.panorama.look", _prompts, _look, _calls, _is_whole, filmed=False),
 )

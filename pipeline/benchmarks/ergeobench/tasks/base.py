@@ -14,6 +14,7 @@ from typing import Final
 from numpy.random import Generator
 
 from pipeline.benchmarks.ergeobench.images import PictureRef, show
+from pipeline.benchmarks.ergeobench.rules import SURROUNDINGS
 from pipeline.benchmarks.ergeobench.view import ErgeoView
 from pipeline.core.errors import TemplateError
 from pipeline.core.identity import digest, rng_for
@@ -22,6 +23,7 @@ from pipeline.core.templates import load_template
 from pipeline.geometry.views import View
 from pipeline.questions.cases import Case, CaseTask
 from pipeline.questions.gate import NamedThing
+from pipeline.questions.model_authoring import MODEL_ASSISTED
 from pipeline.questions.rules import Measure, first_broken, rule
 
 TRIES: Final = 24  # views that are drawn for an answer
@@ -42,11 +44,19 @@ class SeenTask(CaseTask[ErgeoView]):
             rule("out_of_distribution", float(view.is_out_of_distribution), "<=", 0, "tags"),
             rule("camera_not_level", tilt, "<=", rules.level_max_deg, "deg"),
             rule("not_all_around", across_deg, ">=", 360, "deg"),  # what is beyond is black in views
-            rule("no_objects_known", len(view.objects) or len(view.landmarks), ">=", 1, "objects"),
+            rule("no_objects_known", self.known(view), ">=", 1, "objects"),
             *self.required(view),
         )
         broken = first_broken(measures)
         return broken.rejection() if broken else None
+
+    def flags(self, view: ErgeoView) -> list[str] | None:
+        """Says so where two models, and not people, say what the panorama shows."""
+        return [MODEL_ASSISTED] if view.facts.looked_at and self.name not in SURROUNDINGS else None
+
+    def known(self, view: ErgeoView) -> int:
+        """How many things a panorama has that the task may ask about."""
+        return len(view.objects) or len(view.landmarks)
 
     def required(self, view: ErgeoView) -> tuple[Measure, ...]:
         """Further requirements of a panorama, so that the task can be asked."""

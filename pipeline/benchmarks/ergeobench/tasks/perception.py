@@ -10,14 +10,19 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
+from pipeline.benchmarks.ergeobench.images import WHOLE
 from pipeline.benchmarks.ergeobench.tasks.base import SeenTask, by_digest
 from pipeline.benchmarks.ergeobench.view import ErgeoView
 from pipeline.core.identity import digest
+from pipeline.core.templates import load_table
 from pipeline.geometry.views import View
 from pipeline.questions.cases import Case
+from pipeline.questions.model_authoring import MODEL_ASSISTED
 from pipeline.questions.rules import Measure, rule
 
 MOST: Final = 4  # options
+CUES: Final = load_table("panorama/cues")
+DRIVING_SIDE: Final = "driving side"
 TRUE, FALSE = ANSWERS = ("True", "False")
 Shows = Mapping[str, Sequence[tuple[View, int]]]
 """Possible answer -> the views that show it, and it alone of all that may, each with its object."""
@@ -31,15 +36,25 @@ class Perception(SeenTask):
     def __init__(self, slot: str) -> None:
         self.name = slot
         self.template = "ergeobench/shows_which"
-        self.parts = ("ergeobench/shows_label", "ergeobench/attribute", "ergeobench/is_attribute", "ergeobench/reads")
+        self.parts = (
+            "ergeobench/cue",
+            "ergeobench/shows_label",
+            "ergeobench/attribute",
+            "ergeobench/is_attribute",
+            "ergeobench/reads",
+        )
 
     def required(self, view: ErgeoView) -> tuple[Measure, ...]:
         """Something of the slot must be known."""
-        known = sum(seen.slot == self.name for seen in view.objects)
-        return (rule("slot_not_known", known, ">=", 1, "objects"),)
+        return (rule("slot_not_known", self.known(view), ">=", 1, "objects"),)
+
+    def known(self, view: ErgeoView) -> int:
+        """Objects and cues of the slot."""
+        return sum(seen.slot == self.name for seen in view.objects) + len(self._told(view))
 
     def cases(self, view: ErgeoView) -> Iterator[Case]:
         """Of labels: which is shown, and whether one is; of an attribute: which value, and whether one; of names."""
+        yield from self._cues(view)
         members = [i for i, seen in enumerate(view.objects) if seen.slot == self.name]
         for i in members:
             if not view.usable(i):
@@ -50,6 +65,26 @@ class Perception(SeenTask):
         for label in labels:
             yield from self._attributes(view, label)
         yield from self._names(view, members)
+
+    def _told(self, view: ErgeoView) -> dict[str, str]:
+        """The cues of the slot that are known."""
+        return {cue: value for cue, value in view.facts.cues.items() if CUES["cues"][cue]["slot"] == self.name}
+
+    def _cues(self, view: ErgeoView) -> Iterator[Case]:
+        """What the whole scene tells of where it is (table 6), asked of the whole panorama."""
+        for cue, value in sorted(self._told(view).items()):
+            case = Case("cue", cue, wording="")
+            self.word(view, case, "ergeobench/cue", question=CUES["cues"][cue]["question"])
+            code = view.facts.place.country_code if view.facts.place else None
+            if cue == DRIVING_SIDE and code is not None:
+                is_so = (value == "left") == (code in CUES["left_driving"])
+                case.require("unlike_its_country", float(is_so), ">=", 1, "sides that fit", code)
+            self.lay(view, case, WHOLE)
+            if f"cues.{cue}" in view.facts.source_tags and not view.facts.looked_at:
+                case.flags.append(MODEL_ASSISTED)
+            others = [own for own in CUES["cues"][cue]["values"] if own != value]
+            drawn = self.rng(view, "cue", cue).permutation(len(others)).tolist()[: MOST - 1]
+            yield case.ask(value, [others[k] for k in sorted(drawn)], least=1)
 
     def _presence(self, view: ErgeoView, labels: Sequence[str]) -> Iterator[Case]:
         """A statement for each label, in a view that shows it and in one that shows nothing of it."""

@@ -12,13 +12,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
-from pydantic import AfterValidator, Field, FiniteFloat
+from pydantic import AfterValidator, Field, FiniteFloat, field_validator
 
 from pipeline.core.schema import Model, Name
+from pipeline.core.templates import load_table
 from pipeline.reading.files import SceneFiles
 from pipeline.reading.maps.areas import fit_name
 from pipeline.reading.settings import File, SafeName, read_model
-from pipeline.worlds.panorama.facts import Compass, DeclaredView, Pitch, Slot, SphereCrop
+from pipeline.worlds.panorama.facts import Compass, DeclaredView, Pitch, SphereCrop
 
 SIDECAR: Final = "pano.yaml"
 OBJECTS_FILE: Final = "objects.json"
@@ -182,8 +183,8 @@ class Sidecar(Model):
     place: DeclaredPlace | None = Field(
         default=None, description="country, country_code, city, street; they come before what maps say"
     )
-    slots: dict[Slot, Annotated[str, Field(min_length=1, max_length=1000)]] = Field(
-        default_factory=dict, description="words for Architecture, Signage, Vegetation, Terrain, Infrastructure"
+    cues: dict[Name, Name] = Field(
+        default_factory=dict, description="density, age, driving side, script, slope, climate: see the table of cues"
     )
     views: tuple[DeclaredView, ...] = Field(default=(), description="views, each name, yaw_deg, pitch_deg, fov_deg")
     indoor: bool | None = Field(default=None, description="true or false; null if not known")
@@ -194,6 +195,18 @@ class Sidecar(Model):
         default=None, description="where the picture is from"
     )
     tags: tuple[Name, ...] = Field(default=(), description="words of your own, such as wilderness")
+
+    @field_validator("cues")
+    @classmethod
+    def _known_cues(cls, cues: dict[str, str]) -> dict[str, str]:
+        known = {name: cue["values"] for name, cue in load_table("panorama/cues")["cues"].items()}
+        for name, value in cues.items():
+            if value not in known.get(name, ()):
+                told = (
+                    ", ".join(known[name]) if name in known else f"no cue has this name; there are {', '.join(known)}"
+                )
+                raise ValueError(f"{name}: {value!r}: {told}")
+        return cues
 
 
 def read_sidecar(files: SceneFiles, path: Path) -> Sidecar:

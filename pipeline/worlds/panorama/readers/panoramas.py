@@ -139,7 +139,7 @@ class Panoramas(FolderReader):
             camera_height_m=sidecar.camera_height_m,
             depth=find_depth(files, own, sidecar, opened.picture, findings),
             objects=objects,
-            slots=sidecar.slots,
+            cues=sidecar.cues,
             complete=complete,
             views=sidecar.views,
             indoor=sidecar.indoor,
