@@ -22,6 +22,7 @@ from pipeline.core.errors import ConfigError
 from pipeline.core.schema import MODELS
 from pipeline.engine.config import config_model
 from pipeline.engine.licences import EMBEDDED_MODEL, PROJECT, bundled, installed, licence, missing, third_parties
+from pipeline.engine.python_api import python_api
 from pipeline.formats.scene_folder import SceneDocument
 from pipeline.llm.base import ModelSpec
 from pipeline.release.tables import COLUMN_DOCS
@@ -41,7 +42,7 @@ _HARNESSES: Final = "harnesses"  # folder of the environment that `make` writes
 
 
 def references(builds: Path, folder: Path) -> dict[str, str]:
-    """File name -> Markdown: reasons, findings, columns, keys of each configuration, and licences of what is installed.
+    """File name -> Markdown: reasons, findings, columns, configuration keys, Python API, licences of what is installed.
 
     Args:
         builds: the folder of their files, whose values stand for the defaults that they replace.
@@ -55,7 +56,7 @@ def references(builds: Path, folder: Path) -> dict[str, str]:
             if not file.exists():
                 raise ConfigError(f"benchmark {name} has no {holds}: write {file}")
     pages = {"reasons.md": _reasons(folder), "findings.md": _findings(folder), "columns.md": _columns()}
-    pages |= {"licences.md": _licences()}
+    pages |= {"licences.md": _licences()} | {page: _MADE + "\n" + text for page, text in python_api().items()}
     return pages | {f"build-{name}.md": _configuration(name, builds / f"{name}.yaml") for name in OWN}
 
 

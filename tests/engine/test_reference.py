@@ -16,6 +16,7 @@ from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.errors import ConfigError
 from pipeline.engine import reference
 from pipeline.engine.config import config_model
+from pipeline.engine.python_api import python_api
 from pipeline.engine.reference import PICTURES, WITHOUT_FILE, references
 from pipeline.release.tables import COLUMN_DOCS
 from pipeline.rendering.reason_docs import MOST_BYTES, picture
@@ -44,6 +45,7 @@ SVG: Final = "{http://www.w3.org/2000/svg}"
 # stands in the same modules as a constant, or is the name of a finding, which has words of its own.
 MAKERS: Final = frozenset(("rule", "check", "make_rejection", "Check", "require", "refuse"))
 NO_REASONS: Final = ("pipeline/llm/", "pipeline/engine/", "pipeline/stages/")
+ARRAYS: Final = "pipeline.core.arrays"
 NEEDED: Final = ["`provider`", "`price.input`", "`price.output`"]
 NOT_TOLD: Final = {"build", "benchmark", "observe"}  # names of the configuration; nothing of a city is set there
 
@@ -96,6 +98,23 @@ def test_every_reason_in_the_code_has_words() -> None:
     known = {reason for file in GLOSSARY.iterdir() for reason in _glossary(file.stem)}
     missing = {reason: path.name for reason, path in reasons.items() if reason not in known}
     assert not missing, "say in templates/glossary what they mean"
+
+
+def test_the_python_api_has_all_that_the_examples_of_the_documentation_import() -> None:
+    pages = "\n".join(python_api().values())
+    examples = (ROOT / "docs" / "example_package", ROOT / "docs" / "examples")
+    for file in (file for folder in examples for file in folder.rglob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+            if isinstance(node, ast.ImportFrom) and re.match(
+                r"pipeline\.(?!benchmarks\.(toy|vsi)\b)", node.module or ""
+            ):
+                # Classes and functions; `pipeline.core.arrays` has types of numpy alone.
+                wanted = [name.name for name in node.names if not name.name.isupper() and node.module != ARRAYS]
+                assert [name for name in wanted if f"    from {node.module} import {name}\n" not in pages] == []
+    assert "    read(files: SceneFiles) -> AnyScene\n" in pages
+
+    assert "[`SceneView`](api-task.md#sceneview)" in pages
+    assert "0x" not in pages, "addresses differ from run to run"
 
 
 def test_no_words_without_a_reason() -> None:
