@@ -169,7 +169,7 @@ class Second:
     steps: tuple[str, str] = (SECOND, SECOND_ALL)
 
 
-def answered(item: WrittenItem, purpose: str, second: Second) -> tuple[Measure, ...]:
+def answered(item: WrittenItem, purpose: str, second: Second, *, blind: bool = True) -> tuple[Measure, ...]:
     """Whether the second model answers right: without the video, which is told only, and with it, which must hold.
 
     Of what it has right with the video it is asked for all that may be called right, and whether the question holds.
@@ -178,23 +178,28 @@ def answered(item: WrittenItem, purpose: str, second: Second) -> tuple[Measure, 
         item: what passed all checks.
         purpose: what the order of its options is drawn for.
         second: the model. One that is shown nothing is asked without the video alone, and nothing must hold.
+        blind: whether it is also asked without the video.
 
     Raises:
         RefusedError: `second_<kind of failure>`, `second_all_<kind of failure>`.
     """
     seen = _Offered(item, purpose)
-    blind = Measure("second_model_without_video", seen.is_picked(second, None), "right answers", item.answer)
+    guess = (
+        (Measure("second_model_without_video", seen.is_picked(second, None), "right answers", item.answer),)
+        if blind or second.shown is None
+        else ()
+    )
     if second.shown is None:
-        return (blind,)
+        return guess
     agrees = rule("second_model_disagrees", seen.is_picked(second, second.shown), ">=", 1, "right answers")
     if not agrees.holds:
-        return (blind, agrees)
+        return (*guess, agrees)
     schema = record(right=listed({"enum": seen.letters}, 0, len(seen.letters)), holds={"type": "boolean"})
     fields = {"text": item.question, "options": seen.lines, "letters": seen.letters}
     found = take(second.steps[1], second.ask, schema, second.shown, **fields)
     more = len({*found["right"]} - {seen.right})
     return (
-        blind,
+        *guess,
         agrees,
         rule("second_model_finds_several_right", more, "<=", 0, "wrong options"),
         rule(CONFIRMED, float(found["holds"]), ">=", 1, "questions that hold"),
@@ -342,6 +347,7 @@ class ModelAuthor(Generic[V, S, T]):
         unseen: how often a second model that is shown nothing is asked about an item.
         missing: reason where fewer questions are written than wanted.
         each_missing: whether each question that is wanted and missing is refused, not only where there is none.
+        rewrites: whether what is refused is written again once, by the prompt's field ``refused``.
     """
 
     authoring: type[S]
@@ -354,6 +360,7 @@ class ModelAuthor(Generic[V, S, T]):
     unseen: int = 1
     missing: str = "nothing_written"
     each_missing: bool = False
+    rewrites: bool = False
 
     def targets(self, candidates: pa.Table, tasks: Sequence[str]) -> Sequence[T]:
         """The subjects to write about, by the candidates from facts and the names of the tasks of a build."""
@@ -374,6 +381,16 @@ class ModelAuthor(Generic[V, S, T]):
     def is_asked_about(self, view: V) -> bool:
         """Whether a model may be asked about a scene."""
         return True
+
+    def pictured(self, view: V, candidates: pa.Table) -> Sequence[Any]:
+        """Pictures (`World.pictures`), after the declared ones, in which a second model checks what facts gave."""
+        return ()
+
+    def checked(
+        self, view: V, candidates: pa.Table, ask: Sequence[Ask], shown: Sequence[VisualInputs | None]
+    ) -> pa.Table:
+        """The candidates from facts, refused where a second model does not confirm them."""
+        return candidates
 
     def rows(self, view: V, task: str, cases: Iterable[Case]) -> list[dict[str, Any]]:
         """Rows of `CANDIDATES`; refused ones keep what was written."""
@@ -427,12 +444,36 @@ class ModelAuthor(Generic[V, S, T]):
         is_written = sum(sees[: self.sighted]) == self.sighted
         left = len(self.targets(candidates, tasks)) if is_written else 0
         items = left * questions_per_task
+        if self.rewrites:
+            left, items = 2 * left, 2 * items
         first = left + self.guessing * GUESSES * items
         return first, *((ANSWERED if own else self.unseen) * items for own in sees[1:])
 
     def is_whole(self, reasons: Collection[str]) -> bool:
         """Whether every call had an answer, by the reasons of the refusals: others are made in the next build."""
         return not any(f"{step}_{kind}" in reasons for step in self.steps for kind in UNANSWERED)
+
+    def _validated(self, scene: S, target: T, found: Sequence[dict[str, Any]]) -> Iterator[Case]:
+        """What becomes of the questions of a reply; of those that are refused, what is written in their place once."""
+        cases = list(self.validate(scene, target, found))
+        yield from cases
+        unanswered = {f"{step}_{kind}" for step in self.steps for kind in UNANSWERED}
+        refused = [
+            f"{quoted(case.wording or '')}: {case.refusal.reason.replace('_', ' ')}"
+            for case in cases
+            if case.refusal is not None and case.refusal.reason not in unanswered
+        ]
+        if not (self.rewrites and refused):
+            return
+        try:
+            schema, shown, fields = self.prompt_arguments(scene, target)
+            again = take(self.step, scene.asks[0], schema, shown, **fields | {"refused": refused})["questions"]
+        except RefusedItemError as failure:
+            case = self.unwritten(target, len(cases) + 1)
+            case.refusal = failure.rejection
+            yield case
+            return
+        yield from self.validate(scene, target, again[: len(refused)])
 
     def _written(self, scene: S, target: T) -> Iterator[Case]:
         """The questions that a model writes about a target, and refusals of those that it does not."""
@@ -445,7 +486,7 @@ class ModelAuthor(Generic[V, S, T]):
         except RefusedItemError as refused:
             missing = refused.rejection
         if found:
-            yield from self.validate(scene, target, found)
+            yield from self._validated(scene, target, found)
         for number in range(len(found) + 1, wanted + 1):
             case = self.unwritten(target, number)
             case.refusal = missing

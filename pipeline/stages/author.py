@@ -34,7 +34,7 @@ def run(context: StageContext) -> bytes:
     if declared:
         paths = [context.folder / facts["picture"] for facts in json.loads(declared)["pictures"]]
         shows = [picture_inputs(paths) if terms and "image" in terms[0] else None for terms in given["shows"]]
-    facts = read_table(context.needed("generate"))
+    facts = benchmark.author.checked(view, read_table(context.needed("generate")), context.asks, shows)
     count = given["author"]["questions_per_task"]
     written = benchmark.author.write(view, facts, context.asks, names, shows, count)
     return table_bytes(pa.concat_tables([facts, written]))

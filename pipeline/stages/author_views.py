@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any, Final
 
 from pipeline.benchmarks.registry import BENCHMARKS
+from pipeline.core.parquet import read_table
 from pipeline.engine.stage import Stage, StageContext
 from pipeline.rendering.media_files import write_media
 from pipeline.stages.views import is_whole
@@ -26,7 +27,10 @@ def run(context: StageContext) -> bytes:
     made: list[dict[str, Any]] = []
     if views and views.declared and draw:
         rules = benchmark.rules.model_validate(context.settings["rules"])
-        wanted = views.declared(benchmark.view(scene, rules))
+        view = benchmark.view(scene, rules)
+        wanted = list(views.declared(view))
+        if benchmark.author and context.settings["checked"]:
+            wanted += benchmark.author.pictured(view, read_table(context.needed("generate")))
         for number, raw in enumerate(draw(context.source.files, scene, wanted), start=1):
             name = f"{DECLARED}/{context.unit}/{number}.jpg"
             made.append({"picture": name} | write_media(context.folder, name, raw))
@@ -34,8 +38,9 @@ def run(context: StageContext) -> bytes:
 
 
 def settings(config: BuildConfig) -> dict[str, Any]:
-    """The rules under which a scene is looked at."""
-    return {"benchmark": config.benchmark, "rules": config.generate.resolved_rules().model_dump()}
+    """The rules under which a scene is looked at, and whether a second model checks what facts gave."""
+    rules = config.generate.resolved_rules().model_dump()
+    return {"benchmark": config.benchmark, "rules": rules, "checked": config.author.second is not None}
 
 
 def is_wanted(config: BuildConfig) -> bool:
@@ -50,6 +55,7 @@ def uses(config: BuildConfig, reader: Reader | None) -> tuple[str, ...]:
     benchmark = config.of_benchmark()
     drawing = [world.pictures.__module__ for world in benchmark.worlds if world.pictures is not None]
     declaring = [benchmark.views.module] if benchmark.views else []
+    declaring += [benchmark.author.module] if benchmark.author else []
     return (type(benchmark).__module__, benchmark.view.__module__, benchmark.rules.__module__, *declaring, *drawing)
 
 
@@ -58,7 +64,7 @@ AUTHOR_VIEWS: Final = Stage(
     suffix=".json",
     module=__name__,
     run=run,
-    takes=("describe",),
+    takes=("describe", "generate"),
     reads_raw=True,
     settings=settings,
     uses=uses,

@@ -2,18 +2,21 @@
 
 A model is shown declared views of a panorama and binds each question to one of them. A second model, the independent
 checker, answers it with that view alone: what it gets wrong, finds several right options in or finds unfounded is
-refused. Whatever remains has the flag `MODEL_ASSISTED`.
+refused, and written again once. Whatever remains has the flag `MODEL_ASSISTED`. The checker also answers what facts
+gave of these slots, in the pictures that are released; where it fails, all questions of that set are refused.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from pipeline.benchmarks.ergeobench.images import show
+from pipeline.benchmarks.ergeobench.images import PictureRef, show, shown_in
 from pipeline.benchmarks.ergeobench.rules import SLOTS
 from pipeline.benchmarks.ergeobench.tasks.registry import ERGEO_TASKS
 from pipeline.benchmarks.ergeobench.view import ErgeoView
@@ -22,6 +25,7 @@ from pipeline.llm.visual_inputs import VisualInputs
 from pipeline.questions.cases import Case
 from pipeline.questions.model_authoring import (
     MODEL_ASSISTED,
+    Ask,
     ModelAuthor,
     PromptArguments,
     SceneAuthoring,
@@ -34,6 +38,7 @@ from pipeline.questions.model_authoring import (
     record,
     refusing,
 )
+from pipeline.questions.rules import make_rejection
 
 VIEWS: Final = 6  # that the model is shown: declared ones first
 WRONG: Final = 3  # options of multiple choice
@@ -74,6 +79,7 @@ class GeoAuthor(ModelAuthor[ErgeoView, SceneAuthoring[ErgeoView], Target]):
     authoring = SceneAuthoring[ErgeoView]
     tasks = ERGEO_TASKS
     step = "declared"
+    rewrites = True
     check = ("checked", "checked_all")
     sighted = 1
     unseen = 0
@@ -90,8 +96,51 @@ class GeoAuthor(ModelAuthor[ErgeoView, SceneAuthoring[ErgeoView], Target]):
         """The slot, and the pictures."""
         shown = needed(scene.shows[0], "no_pictures_shown", "pictures")
         slot, count = target.task, scene.count
-        fields = {"pictures": shown.pictures, "slot": slot, "about": ABOUT[slot], "count": count}
+        shown = VisualInputs(shown.parts[: 2 * VIEWS], min(shown.pictures, VIEWS))
+        fields = {"pictures": shown.pictures, "slot": slot, "about": ABOUT[slot], "count": count, "refused": ()}
         return record(questions=listed(_SCHEMA, 0, count)), shown, fields
+
+    def pictured(self, view: ErgeoView, candidates: pa.Table) -> Sequence[PictureRef]:
+        """The views that questions of the slots show, each once."""
+        own = (shown_in(row) for row in _of_slots(candidates).to_pylist())
+        return list(dict.fromkeys(picture for shown in own for picture in shown))
+
+    def checked(
+        self, view: ErgeoView, candidates: pa.Table, ask: Sequence[Ask], shown: Sequence[VisualInputs | None]
+    ) -> pa.Table:
+        """The candidates; of the slots those alone whose whole set the checker confirms."""
+        if len(ask) < 2 or shown[1] is None:
+            return candidates
+        places = {picture: n for n, picture in enumerate(self.pictured(view, candidates), start=len(declared(view)))}
+        found: dict[int, dict[str, Any]] = {}
+        refused: Counter[tuple[str, ...]] = Counter()
+        for row in _of_slots(candidates).to_pylist():
+            (picture,) = shown_in(row)
+            _, image = shown[1].parts[2 * places[picture] : 2 * places[picture] + 2]
+            item = AuthoredItem(0, row["wording"], row["answer"], tuple(row["wrong"]), "")
+            second = Second(ask[1], VisualInputs((image,), 1), self.check)
+            case = Case(*row["operands"])
+            with refusing(case):
+                for measure in answered(item, view.scene.id, second, blind=False):
+                    case.measured(measure)
+            found[row["id"]] = {"evidence": [*(row["evidence"] or ()), *case.evidence]}
+            if case.refusal is not None:
+                found[row["id"]] |= case.refusal.model_dump()
+                refused[_set_of(row)] += 1
+        rows = [row | found.get(row["id"], {}) for row in candidates.to_pylist()]
+        for row in rows:
+            if row["id"] in found and row["reason"] is None and refused[_set_of(row)]:
+                row.update(make_rejection("counterpart_refused", refused[_set_of(row)], 0, "questions").model_dump())
+        return pa.Table.from_pylist(rows, schema=candidates.schema)
+
+    def calls(
+        self, candidates: pa.Table, tasks: Sequence[str], sees: Sequence[bool], questions_per_task: int
+    ) -> tuple[int, ...]:
+        """See `ModelAuthor`; the checker also answers and examines what facts gave."""
+        first, *others = super().calls(candidates, tasks, sees, questions_per_task)
+        return first, *(
+            n + 2 * is_shown * len(_of_slots(candidates)) for n, is_shown in zip(others, sees[1:], strict=True)
+        )
 
     def validate(
         self, scene: SceneAuthoring[ErgeoView], target: Target, found: Sequence[dict[str, Any]]
@@ -120,6 +169,17 @@ class GeoAuthor(ModelAuthor[ErgeoView, SceneAuthoring[ErgeoView], Target]):
     def unwritten(self, target: Target, number: int) -> Case:
         """A candidate without a question."""
         return Case(MODEL_ASSISTED, str(number))
+
+
+def _of_slots(candidates: pa.Table) -> pa.Table:
+    """The questions of the slots that facts gave."""
+    is_asked = pc.and_(pc.is_in(candidates["task"], pa.array(SLOTS)), pc.is_null(candidates["reason"]))
+    return candidates.filter(is_asked)
+
+
+def _set_of(row: Mapping[str, Any]) -> tuple[str, ...]:
+    """The set of a question from facts: its task, and what its words say (`Perception`)."""
+    return (row["task"], *row["operands"][:2])
 
 
 def _examine(case: Case, item: AuthoredItem, pictures: int) -> None:

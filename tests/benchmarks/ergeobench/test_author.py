@@ -16,10 +16,10 @@ from pipeline.core.tables import CANDIDATES, UNCHECKED, asked_in
 from pipeline.llm.base import Image, Reply, Request, Text
 from pipeline.llm.failures import ModelError
 from pipeline.llm.visual_inputs import VisualInputs
-from pipeline.questions.model_authoring import MODEL_ASSISTED
+from pipeline.questions.model_authoring import CONFIRMED, MODEL_ASSISTED
 from pipeline.questions.selection import select
 from pipeline.worlds.panorama.facts import DeclaredView
-from tests.benchmarks.ergeobench.made import FOUNTAIN, scene
+from tests.benchmarks.ergeobench.made import FOUNTAIN, scene, seen
 
 Answers = Callable[[Request], str]
 GOOD = {
@@ -115,6 +115,61 @@ def test_what_the_checker_does_not_bear_out_is_refused(check: Answers, reason: s
     assert row["proof"] == GOOD["proof"], "what was written is kept"
 
 
+def test_what_is_refused_is_written_again_once_with_the_reason_and_then_stays_refused() -> None:
+    told = list[str]()
+
+    def writes(*replies: dict[str, Any]) -> list[dict[str, Any]]:
+        left = list(replies)
+
+        def write(request: Request) -> Reply:
+            told.extend(part.text for part in request.messages[0].parts[-1:] if isinstance(part, Text))
+            return Reply(json.dumps({"questions": [left.pop(0)]}))
+
+        asked = [write, asks(checker())]
+        rows = GeoAuthor().write(view(), CANDIDATES.empty_table(), asked, ["Terrain"], [PICTURES] * 2, 2).to_pylist()
+        assert not left
+        return rows
+
+    wrong = GOOD | {"question": "What covers the road?", "answer": "asphalt", "wrong": ["setts", "gravel", "planks"]}
+    assert [row["reason"] for row in writes(wrong, GOOD)] == ["second_model_disagrees", None]
+    assert '"What covers the road?": second model disagrees' in told[1]
+    assert "were refused" not in told[0]
+    again = wrong | {"question": "What is the road?"}
+    assert [row["reason"] for row in writes(wrong, again)] == ["second_model_disagrees"] * 2
+
+
+def test_the_checker_sees_what_facts_gave_and_refuses_whole_sets() -> None:
+    own = ErgeoView(scene(FOUNTAIN, seen("b", 120.0, "bench")), ErgeoRules())
+    facts = ERGEO_TASKS["Infrastructure"].candidates(own)
+    asked = [row for row in facts.to_pylist() if row["reason"] is None]
+    author = GeoAuthor()
+    shown_views = author.pictured(own, facts)
+    assert {view for row in asked for view in shown_in(row)} == set(shown_views)
+    count = len(declared(own)) + len(shown_views)
+    parts = tuple(p for n in range(count) for p in (Text(f"Picture {n}:"), Image(bytes([n]), "image/jpeg")))
+    liar, shown = asked[0], VisualInputs(parts, count)
+
+    def check(request: Request) -> str:
+        text = next(part.text for part in request.messages[0].parts if isinstance(part, Text))
+        (image,) = (part.data for part in request.messages[0].parts if isinstance(part, Image))
+        view = shown_views[image[0] - len(declared(own))]
+        (row,) = (row for row in asked if row["wording"] in text and shown_in(row) == (view,))
+        letter = letter_of(text, row["wrong"][0] if row["id"] == liar["id"] else row["answer"])
+        return json.dumps({"right": [letter], "holds": True}) if request.schema else letter
+
+    never = asks(lambda request: "never asked")
+    found = {row["id"]: row for row in author.checked(own, facts, [never, asks(check)], [None, shown]).to_pylist()}
+    same = [row["id"] for row in asked if row["operands"][:2] == liar["operands"][:2] and row["id"] != liar["id"]]
+    assert found[liar["id"]]["reason"] == "second_model_disagrees"
+    assert [(found[n]["reason"], found[n]["measured"]) for n in same] == [("counterpart_refused", 1.0)]
+    others = [found[row["id"]] for row in asked if row["id"] not in {liar["id"], *same}]
+    assert others
+    assert all(row["reason"] is None for row in others)
+    assert all(any(fact["name"] == CONFIRMED for fact in row["evidence"]) for row in others)
+    assert author.checked(own, facts, [never], [shown]) is facts
+    assert author.calls(facts, ["Terrain"], [True, True], 2)[1] == 2 * 3 * 2 + 2 * len(asked)
+
+
 def test_a_statement_has_two_options() -> None:
     statement = GOOD | {"question": "This picture shows a slope.", "answer": "False", "wrong": ["True"]}
     (row,) = written(statement, check=checker("False"))
@@ -132,7 +187,7 @@ def test_without_a_checker_it_says_so_and_without_pictures_nothing_is_written() 
 def test_where_facts_answer_no_model_is_asked() -> None:
     facts = ERGEO_TASKS["Terrain"].candidates(view()).to_pylist()[0] | {"reason": None, "answer": "x", "wrong": ["y"]}
     table = pa.Table.from_pylist([facts], schema=CANDIDATES)
-    assert GeoAuthor().calls(table, ["Terrain", "Signage"], [True, True], 2) == (1, 6)
+    assert GeoAuthor().calls(table, ["Terrain", "Signage"], [True, True], 2) == (2, 14)
     assert GeoAuthor().calls(table, ["Terrain"], [False], 2) == (0,)
 
 
