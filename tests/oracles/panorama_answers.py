@@ -191,7 +191,14 @@ def _single(facts: Panorama, row: dict[str, Any], option: str) -> bool:
 
 
 def _dual(facts: Panorama, row: dict[str, Any], option: str) -> bool:
-    _, said = read(row["question"], "need_dual")
+    name, said = read(row["question"], "need_dual", "need_door")
+    if name == "need_door":
+        level, upward = row["views"]
+        (sign,) = _needed(facts, said["need"], upward)
+        doors = [thing for thing in shown(facts.objects, level) if thing.label in {"door", "entrance"}]
+        (door,) = (d for d in doors if abs(turned(d.yaw_deg - sign.yaw_deg)) < sign.width_deg / 2)
+        same = [d for d in doors if d.attributes["colour"] == option]
+        return share(sign, level) == 0 and same == [door]
     places = [(n, thing) for n, view in enumerate(row["views"]) for thing in _needed(facts, said["need"], view)]
     ((n, thing),) = places
     half = "left" if middle(thing, row["views"][n])[0] < WIDTH / 2 else "right"

@@ -29,6 +29,7 @@ SPATIAL: Final = (
     "Cross View",
 )
 COMMON_SENSE: Final = ("Single-View", "Dual-View", "Cross-View")
+OPEN: Final = "Dual-View, open"  # counts as Dual-View: the answer is the place's name
 SURROUNDINGS: Final = ("Nearest Landmark", "Side of the Street")  # ours: not in table 3
 DIMENSIONS: Final = {
     "Foundational Perception": SLOTS,
@@ -36,9 +37,10 @@ DIMENSIONS: Final = {
     "Common Sense": COMMON_SENSE,
     "Surroundings": SURROUNDINGS,
 }
-DIMENSION_OF: Final = {task: name for name, tasks in DIMENSIONS.items() for task in tasks} | dict.fromkeys(
-    GEO, "Geo-localization"
-)
+DIMENSION_OF: Final = {task: name for name, tasks in DIMENSIONS.items() for task in tasks} | {
+    OPEN: "Common Sense",
+    **dict.fromkeys(GEO, "Geo-localization"),
+}
 
 
 class ErgeoRules(Limits):

@@ -20,10 +20,11 @@ from pipeline.benchmarks.ergeobench.agent import agent_files
 from pipeline.benchmarks.ergeobench.columns import COLUMNS, OUT_OF
 from pipeline.benchmarks.ergeobench.hypothesis import PARTS, Hypothesis, find_hypothesis, is_same
 from pipeline.benchmarks.ergeobench.images import EMBODIED
-from pipeline.benchmarks.ergeobench.rules import DIMENSIONS, GEO, SETTINGS
+from pipeline.benchmarks.ergeobench.rules import DIMENSIONS, GEO, OPEN, SETTINGS
 from pipeline.core.arrays import FloatArray
 from pipeline.core.errors import ConfigError
 from pipeline.core.schema import Model
+from pipeline.metrics.words import is_named
 from pipeline.questions.harness import Harness, Marking
 from pipeline.questions.published import Published, read_own
 from pipeline.questions.scoring_protocol import (
@@ -129,6 +130,8 @@ def mark(answers: Sequence[Answer], settings: GeoScoreSettings, ask: Ask | None 
             required = [name for name in settings.required if name not in LEVELS or truth.get(name)]
             found, unread[n] = find_hypothesis(answer.reply, required, truth)
             places.append((n, found))
+        elif answer.question.question_type == OPEN:
+            values[ACCURACY][n] = is_named(answer.reply or "", answer.question.ground_truth.split(PARTS))
         else:
             letter, unread[n] = find_option(answer)
             values[ACCURACY][n] = letter == answer.question.ground_truth.strip().upper()
@@ -231,7 +234,9 @@ def figures(answers: Sequence[Answer]) -> list[Figure]:
     settings = group_by(answers, SETTING, SETTINGS | apart)
     tasks, dimensions = [], []
     for dimension, names in DIMENSIONS.items():
-        own = group_by(answers, "task", {name: name for name in names})
+        own = group_by(
+            answers, "task", {name: name for name in names} | ({OPEN: "Dual-View"} if "Dual-View" in names else {})
+        )
         tasks += own
         if own:
             dimensions.append(Figure(dimension, "dimension", parts=tuple(f.name for f in own)))
@@ -253,6 +258,8 @@ def _marking(question: Published, split: str) -> Marking | None:
     """Places, and letters; the embodied setting is asked by agents alone (`agent_files`)."""
     if question.rest["setting"] == EMBODIED:
         return None
+    if question.rest["task"] == OPEN:
+        return Marking("words", accepted=tuple(form.strip() for form in question.ground_truth.split(PARTS)))
     return Marking("place" if question.rest["task"] in GEO else "letter")
 
 

@@ -177,6 +177,7 @@ class StreetScene:
         self.solids = StreetSolids()
         self.things: list[StreetThing] = []
         self.pictures: list[Picture] = []
+        self.roofs: list[tuple[tuple[float, float], tuple[float, float], float]] = []  # of houses: corners and height
 
     def thing(
         self, label: str, at: tuple[float, float] | None, slot: str | None = None, name: str | None = None,

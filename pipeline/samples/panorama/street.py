@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
@@ -28,6 +29,8 @@ _GAP_M: Final = 1.0
 _NEAR_M: Final = 5.0  # along the street, to the nearer of two shops that serve one need
 _FAR_M: Final = 14.0  # to the farther one, across the street; its sign has one word, to be read from there
 _LEVEL_M: Final = 3.2
+_ROOF_DEG: Final = 39.0  # above the horizon: higher than level views show
+_DOORS: Final = ("orange", "yellow", "black", "pink")  # colours of doors that no shop has
 _PARKED_M: Final = 4.9
 _CAR_COLORS: Final = ("red", "white", "blue", "black", "yellow", "green", "orange", "silver")
 _OTHER_TREE: Final = {"broadleaf": "conifer", "conifer": "broadleaf", "palm": "broadleaf"}
@@ -93,6 +96,7 @@ def _house(scene: StreetScene, town: Town, house: Planted, rng: np.random.Genera
     top = levels * _LEVEL_M + 0.6
     (x, y), (u, v) = box(house)
     shape, paint = str(rng.choice(["gabled", "pyramidal", "flat"])), str(rng.choice(["red", "grey", "brown"]))
+    scene.roofs.append(((x, y), (u, v), top))
     i = scene.thing("building", None, "Architecture", colour=wall, storeys=str(levels), roof=shape)
     scene.solids.box((x, y, 0.0), (u, v, top), COLORS[wall], (i,), FACADE)
     scene.solids.box((x - 0.15, y - 0.15, top - 0.35), (u + 0.15, v + 0.15, top), (206, 202, 194), (i,))
@@ -141,12 +145,46 @@ def _shops(scene: StreetScene, spot: PlantedSpot, rng: np.random.Generator) -> N
     near = min(beside or units, key=lambda unit: off(unit, _NEAR_M))
     far = min((unit for unit in units if unit[0] != near[0]), key=lambda unit: off(unit, _FAR_M), default=None)
     chosen = {near: pair[0]} | ({far: pair[1]} if far else {})
+    doors = _doors(scene, spot, [unit for unit in units if unit not in chosen])
+    paints = rng_for("sample panorama entrances", spot.id).permutation(len(_DOORS)).tolist()
+    for (unit, top), paint in zip(doors.items(), paints, strict=False):
+        _entrance(scene, spot.town, others.pop(), unit, top, _DOORS[paint])
+    units = [unit for unit in units if unit not in doors]
     for unit in units:
         if unit not in chosen and others and rng.random() < 0.95:
             chosen[unit] = others.pop()
     for side, first in units:
         if (side, first) in chosen:
             _shop(scene, spot.town, chosen[side, first], first, side, rng, is_plain=(side, first) == far)
+
+
+def _doors(scene: StreetScene, spot: PlantedSpot, units: Sequence[tuple[int, float]]) -> dict[tuple[int, float], float]:
+    """Two fronts of one side and the height of their roofs, which no level view shows; none where there are no two."""
+    found: dict[tuple[int, float], float] = {}
+    for side, first in units:
+        middle = first + UNIT_M / 2
+        x, y = scene.street.at(middle, side * (WALL_M + 1.0))
+        tops = [top for (a, b), (c, d), top in scene.roofs if a <= x <= c and b <= y <= d]
+        away = np.hypot(middle - spot.along, side * WALL_M - spot.across)
+        if tops and tops[0] - CAMERA_M > away * np.tan(np.radians(_ROOF_DEG)):
+            found[side, first] = tops[0]
+    sides = {side: sorted((abs(u[1] + UNIT_M / 2 - spot.along), u) for u in found if u[0] == side) for side in (-1, 1)}
+    two = [own[:2] for own in sides.values() if len(own) > 1]
+    return {unit: found[unit] for _, unit in min(two, default=[])}
+
+
+def _entrance(scene: StreetScene, town: Town, number: int, unit: tuple[int, float], top: float, paint: str) -> None:
+    """A door to a place of which only a sign on the roof tells what it is."""
+    side, first = unit
+    middle = first + UNIT_M / 2
+    at = scene.street.at(middle, side * WALL_M)
+    words = town.words[number]
+    door = scene.thing("entrance", at, "Architecture", colour=paint)
+    scene.block((middle - 0.65, middle + 0.65), (side * (WALL_M - 0.12), side * WALL_M), (0.0, 2.5), paint, door)
+    sign = scene.thing("roof sign", at, "Signage", words, KINDS[number][0])
+    faces, ends = "left" if side > 0 else "right", (side * (WALL_M - 0.5), side * (WALL_M - 0.4))
+    scene.block((middle - 2.2, middle + 2.2), ends, (top + 0.1, top + 1.4), "grey", sign)
+    scene.board(middle, side * (WALL_M - 0.52), top + 0.12, (4.36, 1.26), words, "white", "black", faces, sign)
 
 
 def _shop(

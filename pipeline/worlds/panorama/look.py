@@ -78,7 +78,7 @@ class _Sighting:
     def seen(self) -> _Seen:
         found = self.first or self.second
         if found is None:
-            raise ValueError("somebody sees it")
+            raise ValueError("a thing that no model sees")
         return found
 
     @property
@@ -241,7 +241,7 @@ def _object(name: str, one: _Sighting, box: FloatArray) -> PanoramaObject:
     yaw, width, low, high = box.round(2).tolist()
     first, second = one.first or one.second, one.second or one.first
     if first is None or second is None:
-        raise ValueError("somebody sees it")
+        raise ValueError("a thing that no model sees")
     attributes = {"colour": first.colour} if first.colour and first.colour == second.colour else {}
     where = f"in the view at yaw {one.view.yaw_deg:g}, pitch {one.view.pitch_deg:g}"
     return PanoramaObject(

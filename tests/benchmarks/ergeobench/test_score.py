@@ -9,11 +9,14 @@ import numpy as np
 import pytest
 
 from pipeline.benchmarks.ergeobench.hypothesis import FORMS, find_hypothesis, is_same
-from pipeline.benchmarks.ergeobench.rules import DIMENSIONS, SETTINGS
+from pipeline.benchmarks.ergeobench.rules import DIMENSIONS, OPEN, SETTINGS
 from pipeline.benchmarks.ergeobench.score import ACCURACY, FARTHEST_KM, SCORE, GeoScoreSettings, gls, great_circle_km
 from pipeline.core.arrays import FloatArray
 from pipeline.core.errors import ConfigError
 from pipeline.core.identity import rng_for
+from pipeline.metrics.words import is_named
+from pipeline.questions.published import Published
+from pipeline.questions.scoring_protocol import Answer
 from pipeline.scoring.score import Scored, scored
 from tests.benchmarks.ergeobench.made import MODELS, TABLE_2, TABLE_3
 from tests.scoring.made import file_of
@@ -50,6 +53,24 @@ def test_averages_of_table_3(dimension: str) -> None:
     lines = printed(TABLE_3[dimension])
     assert len(lines) == len(DIMENSIONS[dimension]) + 1
     assert np.abs(lines[:-1].mean(axis=0) - lines[-1]).max() < 0.01
+
+
+@pytest.mark.parametrize(
+    ("reply", "is_right"),
+    [
+        ("LUNA", True), ("It is the Hôtel Real.", True), ("The answer is: hotel", True), ("hotel reall", True),
+        ("HOTEL REAL or CINE LUNA", False), ("Hotel Real, Cine Luna", False), ("", False), ("real estate", False),
+        ("Hotel Real; hotel", True), ("One two three four five six seven HOTEL REAL", False),
+    ],
+)  # fmt: skip
+def test_a_name_is_matched_loosely_and_alone(reply: str, is_right: bool) -> None:
+    forms = ["LUNA"] if reply == "LUNA" else ["HOTEL REAL", "hotel"]
+    assert is_named(reply, forms) == is_right
+    own = Published(1, "d", "p", OPEN, "Which?", None, "; ".join(forms))
+    scores = SCORE.mark([Answer(own, reply)], GeoScoreSettings())
+    assert scores.values[ACCURACY].tolist() == [float(is_right)]
+    names = [figure.name for figure in SCORE.figures([Answer(own, reply)])]
+    assert names == ["Dual-View", "Common Sense", "all"]
 
 
 def test_distances_on_the_sphere() -> None:

@@ -210,6 +210,53 @@ def test_a_need_is_asked_where_one_place_serves_it() -> None:
     assert reason(scene(seen("a", 0), FAR), "Dual-View", "p1") == "no_places_known"
 
 
+def door(key: str, yaw_deg: float, colour: str, label: str = "entrance") -> Any:
+    return seen(key, yaw_deg, label, slot="Architecture", attributes={"colour": colour})
+
+
+def roof_sign(key: str, yaw_deg: float, kind: str, name: str, low_deg: float = 42.0) -> Any:
+    high = {"pitch_low_deg": low_deg, "pitch_high_deg": low_deg + 6, "width_deg": 16.0}
+    return seen(key, yaw_deg, "roof sign", kind=kind, slot="Signage", name=name, **high)
+
+
+RED, BLUE = door("d1", -10, "red"), door("d2", 14, "blue")
+CINE, HOTEL = roof_sign("s1", -10, "cinema", "LUNA"), roof_sign("s2", 14, "hotel", "REAL")
+
+
+def asked_of(task: str, *objects: Any) -> dict[str, tuple[str, list[str], tuple[float, ...]]]:
+    """Answer, wrong options and pitches of the views of each door's question, by the door."""
+    (found,) = tables(scene(*objects), None, [task])
+    rows = [row for row in found.to_pylist() if row["reason"] is None and row["operands"][0].startswith("d")]
+    views = {row["id"]: [fact["value"] for fact in row["evidence"] if fact["name"] == "view_pitch"] for row in rows}
+    return {row["operands"][0]: (row["answer"], row["wrong"], tuple(views[row["id"]])) for row in rows}
+
+
+def test_a_door_is_told_by_the_sign_above_it_and_both_views_are_needed() -> None:
+    both = (0.0, 45.0)
+    assert asked_of("Dual-View", RED, BLUE, CINE, HOTEL) == {
+        "d1": ("red", ["blue"], both), "d2": ("blue", ["red"], both)
+    }  # fmt: skip
+    named = asked_of("Dual-View, open", RED, BLUE, CINE, HOTEL)
+    assert named == {"d1": ("LUNA; cinema", ["REAL"], both), "d2": ("REAL; hotel", ["LUNA"], both)}
+    two_hotels = asked_of("Dual-View, open", RED, BLUE, roof_sign("s1", -10, "hotel", "LUNA"), HOTEL)
+    assert two_hotels["d2"][0] == "REAL", "what both are tells none of them"
+
+
+@pytest.mark.parametrize(
+    "objects",
+    [
+        pytest.param((RED, CINE, HOTEL), id="one door"),
+        pytest.param((RED, door("d2", 14, "red"), CINE, HOTEL), id="doors of one colour"),
+        pytest.param((RED, BLUE, door("x", 30, "red", "door"), CINE, HOTEL), id="another red door in view"),
+        pytest.param((RED, BLUE, roof_sign("s1", -10, "cinema", "LUNA", 36.5), HOTEL), id="level views show the sign"),
+        pytest.param((RED, BLUE, CINE, HOTEL, roof_sign("s3", -8, "bar", "SOL", 50.0)), id="two signs above it"),
+        pytest.param((RED, BLUE, CINE, HOTEL, poi("p", -10, "cinema")), id="a sign at street level too"),
+    ],
+)
+def test_a_door_that_one_view_would_tell_or_none_is_not_asked_about(objects: tuple[Any, ...]) -> None:
+    assert "d1" not in asked_of("Dual-View, open", *objects)
+
+
 @pytest.mark.parametrize(
     ("distance_m", "why"), [(20.5, ""), (20.0, "distances_too_similar"), (61.0, "too_far_to_walk")]
 )

@@ -12,13 +12,17 @@ from typing import Final
 
 from pydantic import TypeAdapter
 
+from pipeline.benchmarks.ergeobench.hypothesis import PARTS
+from pipeline.benchmarks.ergeobench.rules import OPEN
 from pipeline.benchmarks.ergeobench.tasks.base import SeenTask, by_digest
-from pipeline.benchmarks.ergeobench.view import TURNS, ErgeoView, wrapped
+from pipeline.benchmarks.ergeobench.view import TURNS, ErgeoView, looking, wrapped
+from pipeline.core.identity import rng_for
 from pipeline.core.schema import Model, Name
 from pipeline.core.templates import load_table
 from pipeline.geometry.views import View
 from pipeline.questions.cases import Case
 from pipeline.questions.rules import Measure, rule
+from pipeline.questions.task import Form, FreeText
 from pipeline.worlds.panorama.facts import PanoramaObject
 
 
@@ -42,6 +46,10 @@ def needs() -> tuple[Need, ...]:
 
 
 SHOPS: Final = frozenset({"shop", "store", "shopfront", "storefront", "stall"})  # words of a label: any shop
+ENTRANCES: Final = frozenset({"entrance", "door", "doorway"})  # words of a label
+ABOVE_DEG: Final = 37.0  # what begins higher no level view shows
+UPWARD_DEG: Final = 45.0  # pitch of a view of roofs
+MOST_NAMES: Final = 4  # that are guessed among
 NEEDS: Final = 2  # that are asked of one place
 THIRDS: Final = {"on the left": -2 / 3, "in the middle": 0.0, "on the right": 2 / 3}
 PICTURES: Final = ("the first picture", "the second picture")
@@ -127,10 +135,11 @@ class SingleView(NeedTask):
 
 
 class DualView(NeedTask):
-    """In which half of which of two views the place is that serves a need."""
+    """In which half of which of two views the place is that serves a need; or which door is under its sign."""
 
     name = "Dual-View"
     template = "ergeobench/need_dual"
+    parts = ("ergeobench/need_door",)
 
     def cases(self, view: ErgeoView) -> Iterator[Case]:
         """Places and needs that they serve."""
@@ -158,6 +167,107 @@ class DualView(NeedTask):
                 continue
             self.lay(view, case, *found, members=[i])
             yield case.ask(f"{HALVES[half]} of {PICTURES[picture]}", options)
+        yield from self._doors(view)
+
+    def _doors(self, view: ErgeoView) -> Iterator[Case]:
+        """By which door of a level view one comes to what a sign in the view upward from it says: its colour."""
+        doors = Doors(view)
+        under = {j: i for i, j in doors.signs.items()}
+        for j, need in self.served(view):
+            if j not in under:
+                continue
+            case = self.word(view, doors.about(self, under[j], need.need), "ergeobench/need_door", need=need.need)
+            pairs = doors.pairs(under[j])
+            shown, found = next(((s, f) for s, f in pairs if self.none_else(view, j, need, *s)), (None, []))
+            case.require("no_two_views_show_them", float(shown is not None), ">=", 1, "pairs of views")
+            if shown is None:
+                yield case
+                continue
+            self.lay(view, case, *shown, members=[under[j]])
+            colours = [view.objects[i].attributes["colour"] for i in found]
+            yield case.ask(colours[0], colours[1:], least=1)
+
+
+class Doors:
+    """The doors of a panorama to places that only a sign above all level views tells (section 4.3).
+
+    Attributes:
+        signs: entrance -> the one sign over it.
+    """
+
+    def __init__(self, view: ErgeoView) -> None:
+        self.view = view
+        entrances = [i for i, seen in enumerate(view.objects) if not ENTRANCES.isdisjoint(seen.label.split())]
+        high = [j for j, seen in enumerate(view.objects) if seen.name and seen.pitch_low_deg >= ABOVE_DEG]
+        low = [j for j, seen in enumerate(view.objects) if seen.kind and seen.pitch_low_deg < ABOVE_DEG]
+        self.entrances = entrances
+        over = {i: [j for j in high if _on(view.objects[i], view.objects[j])] for i in entrances}
+        self.signs = {
+            i: own[0]
+            for i, own in over.items()
+            if len(own) == 1 and not any(_on(view.objects[i], view.objects[k]) for k in low)
+        }
+
+    def pairs(self, i: int) -> Iterator[tuple[tuple[View, View], list[int]]]:
+        """Level views with the views upward from them, that show a door and another one with their signs, drawn.
+
+        With each the doors, the one meant first: their colours tell them apart, and it from all other doors in view.
+        """
+        view, colour = self.view, self._colour(i)
+        rng = rng_for(view.scene.id, "doors", view.objects[i].id)
+        for level in view.towards(view.objects[i].yaw_deg, -40.0, 40.0, rng):
+            upward = looking(level.yaw_deg, UPWARD_DEG)
+            doors = [
+                k
+                for k, j in self.signs.items()
+                if view.whole(level)[k] and view.whole(upward)[j] and self._colour(k) is not None
+            ]
+            others = [self._colour(k) for k in self.entrances if k != i and view.touched(level)[k]]
+            if i in doors and len(doors) > 1 and colour not in others and None not in others:
+                yield (level, upward), [i, *(k for k in doors if k != i)]
+
+    def about(self, task: SeenTask, i: int, *more: str) -> Case:
+        """A candidate about a door and its sign."""
+        view, j = self.view, self.signs[i]
+        case = task.about(view, i, j, more=more, is_named=False)
+        labels = {view.labels[k] for k in self.entrances}
+        case.require("label_not_complete", min(view.shown.knows_all(x) for x in labels), ">=", 1, "labels known whole")
+        for measure in view.legible(j):
+            case.measured(measure)
+        return case
+
+    def _colour(self, i: int) -> str | None:
+        return self.view.objects[i].attributes.get("colour")
+
+
+class DualViewOpen(NeedTask):
+    """Which place a door leads to, of a level view, by the sign above it, of an upward one: in words of one's own."""
+
+    name = OPEN
+    template = "ergeobench/door_name"
+    form: Form = FreeText(MOST_NAMES, lambda answer: answer.split(PARTS)[0])
+
+    def required(self, view: ErgeoView) -> tuple[Measure, ...]:
+        """There must be doors under signs."""
+        return (rule("no_two_doors_under_signs", len(Doors(view).signs), ">=", 2, "doors"),)
+
+    def cases(self, view: ErgeoView) -> Iterator[Case]:
+        """Each door with one sign."""
+        doors = Doors(view)
+        for i, j in doors.signs.items():
+            colour = view.objects[i].attributes.get("colour", "")
+            case = self.word(view, doors.about(self, i), colour=colour)
+            shown, found = next(doors.pairs(i), (None, []))
+            case.require("no_two_views_show_them", float(shown is not None), ">=", 1, "pairs of views")
+            if shown is None:
+                yield case
+                continue
+            self.lay(view, case, *shown, members=[i])
+            others = [view.objects[k] for k in doors.signs.values() if k != j]
+            own, kind = str(view.objects[j].name), view.objects[j].kind
+            function = [] if kind is None or kind in {seen.kind for seen in others} else [kind.replace("_", " ")]
+            wrong = [str(view.objects[doors.signs[k]].name) for k in found if k != i]
+            yield case.ask(f"{PARTS} ".join([own, *function]), wrong, least=1)
 
 
 class NeedCrossView(NeedTask):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from pipeline.benchmarks.ergeobench.rules import GEO, SLOTS
-from pipeline.benchmarks.ergeobench.tasks.common_sense import DualView, NeedCrossView, SingleView
+from pipeline.benchmarks.ergeobench.tasks.common_sense import DualView, DualViewOpen, NeedCrossView, SingleView
 from pipeline.benchmarks.ergeobench.tasks.geo import GeoLocalization
 from pipeline.benchmarks.ergeobench.tasks.landmarks import NearestLandmark, StreetSide
 from pipeline.benchmarks.ergeobench.tasks.perception import Perception
@@ -35,6 +35,7 @@ ERGEO_TASKS: Final[dict[str, CaseTask[ErgeoView]]] = {
         CrossView(),
         SingleView(),
         DualView(),
+        DualViewOpen(),
         NeedCrossView(),
         NearestLandmark(),
         StreetSide(),
