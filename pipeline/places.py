@@ -25,6 +25,7 @@ from pipeline.core.arrays import FloatArray
 from pipeline.core.errors import ConfigError, require_extra
 from pipeline.core.files import read_file
 from pipeline.core.schema import Origin
+from pipeline.core.templates import load_table
 from pipeline.geometry.geodesy import to_enu, to_lat_lon_alt
 from pipeline.reading.maps.areas import COUNTRIES
 from pipeline.reading.maps.streets import Road
@@ -123,9 +124,13 @@ def km_between(lat_lon_deg: np.ndarray, lat_deg: float, lon_deg: float) -> np.nd
     return np.asarray(2 * EARTH_KM * np.arcsin(np.sqrt(np.clip(half, 0.0, 1.0))))
 
 
+RESTRICTED: Final = "restricted"  # stands for a list of countries
+
+
 def country_codes(words: Sequence[str]) -> frozenset[str]:
-    """Codes of countries as they are given. Raises ConfigError for what is none."""
-    codes = frozenset(word.upper() for word in words)
+    """Codes of countries as they are given, `RESTRICTED` for a list of some. Raises ConfigError for what is none."""
+    listed = load_table("maps/restricted_street_view")["countries"] if RESTRICTED in words else ()
+    codes = frozenset(word.upper() for word in words if word != RESTRICTED).union(listed)
     unknown = sorted(codes - COUNTRIES.keys())
     if unknown:
         raise ConfigError(f"no country has the code {', '.join(unknown)}; give two letters, as in ISO 3166-1")
@@ -286,6 +291,35 @@ def choose(city: PlaceCity, roads: Sequence[Road], radius_m: float, spacing_m: f
     return spots
 
 
+ARTERIAL, STREET, LANE = SCENES = ("arterial", "street", "lane")  # types of scenes, ours
+LEAST_OF: Final = {ARTERIAL: 0.6, STREET: 0.35, LANE: 0.0}  # S_l, at least
+
+
+def scene_type(spot: Spot) -> str:
+    """The type of scene that a place is: by the class of its road."""
+    return next(name for name, least in LEAST_OF.items() if spot.class_score >= least)
+
+
+def balanced(spots: Sequence[Spot], most: int) -> list[Spot]:
+    """At most so many places: countries take turns, within a country types of scenes, of these the best first."""
+    country = np.unique([spot.city.country_code for spot in spots], return_inverse=True)[1]
+    kind = np.array([SCENES.index(scene_type(spot)) for spot in spots])
+    score = np.array([spot.score for spot in spots])
+    turn = _ranks(country * len(SCENES) + kind, np.lexsort((np.arange(len(spots)), -score)))
+    within = _ranks(country, np.lexsort((-score, kind, turn)))
+    order = np.lexsort((country, within))[:most]
+    return [spots[n] for n in sorted(order.tolist(), key=lambda n: (spots[n].city.rank, -spots[n].score))]
+
+
+def _ranks(group: np.ndarray, order: np.ndarray) -> np.ndarray:
+    """The place (n,) of each within its group, from 0, where all are in an order."""
+    by_group = order[np.argsort(group[order], kind="stable")]
+    first = np.searchsorted(group[by_group], group[by_group])
+    ranks = np.empty(len(group), dtype=np.intp)
+    ranks[by_group] = np.arange(len(group)) - first
+    return ranks
+
+
 def _once(roads: Sequence[Road]) -> list[Road]:
     return list({(road.id, road.lat_lon.tobytes()): road for road in roads}.values())
 
@@ -318,7 +352,7 @@ ATTRIBUTION: Final = (
 )
 COLUMNS: Final = (
     "place", "city", "country_code", "country", "city_rank", "population", "lat_deg", "lon_deg", "street", "highway",
-    "way", "centre_m", "centre_score", "class_score", "score",
+    "way", "scene", "centre_m", "centre_score", "class_score", "score",
 )  # fmt: skip
 
 
@@ -340,6 +374,7 @@ def rows_of(spots: Sequence[Spot]) -> list[dict[str, Any]]:
                 "street": spot.street,
                 "highway": spot.highway,
                 "way": spot.way,
+                "scene": scene_type(spot),
                 "centre_m": spot.centre_m,
                 "centre_score": spot.centre_score,
                 "class_score": spot.class_score,

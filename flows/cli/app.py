@@ -362,14 +362,27 @@ def places(
     spacing_m: Annotated[float, typer.Option(min=0, help="Least distance between two places.")] = 150.0,
     per_city: Annotated[int, typer.Option(min=1, help="Maximum number of places per city.")] = 20,
     exclude: Annotated[
-        list[str], typer.Option(metavar="CODE", help="A country to leave out, two letters; may be given several times.")
-    ] = [],
+        list[str],
+        typer.Option(
+            metavar="CODE",
+            help="A country to leave out, two letters, or restricted: those without street pictures; several times.",
+        ),
+    ] = ["restricted"],
+    most: Annotated[
+        int | None, typer.Option(min=1, help="Number of places of all cities, balanced by country and type of scene.")
+    ] = None,
+    check: Annotated[
+        Path | None,
+        typer.Option(help="Folder of panoramas taken there: MAPS is places.csv, and which are usable is added."),
+    ] = None,
 ) -> None:
     """Chooses places for panoramas: roads of the largest cities, central and important ones first, spread."""
-    start_spinner("Reading maps")
-    from flows.cli.places import places
+    start_spinner("Reading maps" if check is None else "Looking at panoramas")
+    from flows.cli.places import check_places, places
 
-    end(places(maps, out, cities, top, radius_km, spacing_m, per_city, exclude))
+    if check is not None:
+        end(check_places(maps[0], check, out))
+    end(places(maps, out, cities, top, radius_km, spacing_m, per_city, exclude, most))
 
 
 @app.command()

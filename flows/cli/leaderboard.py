@@ -10,6 +10,7 @@ from html import escape
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
 import pyarrow as pa
 
 from flows.cli.output.console import console, count_of, print_json
@@ -159,7 +160,14 @@ def _tables(board: Leaderboard) -> list[_Table]:
         told += " People: on the questions that they answered."
     hard = board.difficulty["failed_by_all"].to_pylist().count(True)
     told += f" {count_of(hard, 'question')} of {board.questions} {'are' if hard != 1 else 'is'} failed by every model."
-    return [_Table(f"{total} ({metric.title})", heads, rows, told), _by_figure(board)]
+    names, related = board.correlations
+    lines = [
+        _Row([name, *("" if np.isnan(value) else f"{value:.2f}" for value in own)])
+        for name, own in zip(names, related, strict=True)
+    ]
+    note = f"Pearson, over {sum(one.rank is not None for one in board.standings)} models: of few it is unsure."
+    matrix = [_Table("Correlation over models", ["", *names], lines, note)] if lines else []
+    return [_Table(f"{total} ({metric.title})", heads, rows, told), _by_figure(board), *matrix]
 
 
 def _by_figure(board: Leaderboard) -> _Table:

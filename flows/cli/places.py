@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import csv
+import io
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
@@ -11,9 +14,20 @@ from rich.table import Table
 
 from flows.cli.output.console import console, errors, stop_spinner
 from flows.cli.output.tables import print_table
-from pipeline.core.errors import ConfigError, require_extra
-from pipeline.core.files import write_atomically
-from pipeline.places import PlaceCity, Spot, as_csv, as_geojson, choose, country_codes, km_between, largest, read_cities
+from pipeline.core.errors import ConfigError, RawDataError, require_extra
+from pipeline.core.files import read_file, write_atomically
+from pipeline.places import (
+    PlaceCity,
+    Spot,
+    as_csv,
+    as_geojson,
+    balanced,
+    choose,
+    country_codes,
+    km_between,
+    largest,
+    read_cities,
+)
 from pipeline.reading.maps.gazetteer import Gazetteer, read_gazetteer, stamped
 
 NEAREST: Final = 3  # cities that a message names
@@ -28,8 +42,11 @@ def places(
     spacing_m: float,
     per_city: int,
     excluded: Sequence[str],
+    most: int | None = None,
 ) -> bool:
     """Writes the best places of the largest cities on some maps: places.csv, places.geojson and places.png.
+
+    With ``most`` that many of them, balanced by country and type of scene.
 
     Returns:
         Whether every map could be read.
@@ -44,6 +61,7 @@ def places(
     ]
     if not spots:
         raise ConfigError(_why_none(cities, known, radius_km))
+    spots = spots if most is None else balanced(spots, most)
     from flows.cli.plots import places_png  # matplotlib takes a second to start
 
     write_atomically(out / "places.csv", as_csv(spots))
@@ -53,6 +71,74 @@ def places(
     print_table(_summary(spots))
     console.print(f"{len(spots)} places: {out / 'places.csv'}, places.geojson, places.png", soft_wrap=True)
     return sound
+
+
+WITHIN_M: Final = 25.0  # of a place, that a panorama stands for it
+ADDED: Final = ("panorama", "away_m", "usable")  # columns
+
+
+def check_places(table: Path, root: Path, out: Path) -> bool:
+    """Adds to chosen places which panorama of a folder was taken there, how far off, and whether it is usable.
+
+    Returns:
+        Whether each place has a usable one.
+    """
+    from pipeline.reading.files import SceneFiles
+    from pipeline.worlds.panorama.facts import PanoramaConfig
+    from pipeline.worlds.panorama.observe.panorama import observe_panorama
+    from pipeline.worlds.panorama.readers.panoramas import Panoramas
+
+    try:
+        rows = list(csv.DictReader(io.StringIO(read_file(table).decode("utf-8-sig"))))
+        at = np.array([(float(row["lat_deg"]), float(row["lon_deg"])) for row in rows]).reshape(-1, 2)
+    except (OSError, UnicodeDecodeError, KeyError, ValueError) as error:
+        raise ConfigError(f"{table}: no table of places ({error}); give places.csv of scan2qa places") from error
+    if not rows:
+        raise ConfigError(f"{table}: it holds no place; give places.csv of scan2qa places")
+    reader, found, why = Panoramas(), dict[int, tuple[float, str]](), dict[str, str]()
+    for ref in reader.scenes(root).scenes:
+        files = SceneFiles(root, ref)
+        try:
+            scene = reader.read(files)
+            position = scene.facts.position
+            away = (
+                np.full(len(rows), np.inf)
+                if position is None
+                else 1000 * km_between(at, position.lat_deg, position.lon_deg)
+            )
+            if away.min() > WITHIN_M:
+                continue
+            faults = [
+                f.name
+                for f in observe_panorama(scene, reader.geometry(files, scene), PanoramaConfig()).findings
+                if f.severity == "fault"
+            ]
+        except RawDataError as error:
+            errors.print(f"{error}", soft_wrap=True)
+            continue
+        why[ref.id] = ", ".join(faults) or "yes"
+        for n in np.flatnonzero(away <= WITHIN_M).tolist():  # a usable one before one that is not, then the nearest
+            found[n] = min(
+                found.get(n, (np.inf, "")), (float(away[n]), ref.id), key=lambda own: (why.get(own[1]) != "yes", own)
+            )
+    for n, row in enumerate(rows):
+        away_m, name = found.get(n, (np.nan, ""))
+        row |= dict(zip(ADDED, (name, f"{away_m:.1f}" if name else "", why.get(name, "no panorama")), strict=True))
+    text = io.StringIO()
+    writer = csv.DictWriter(text, [*rows[0]], lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    write_atomically(out / "places.csv", text.getvalue().encode())
+    counts = Counter((row.get("country") or row.get("country_code") or "", row["usable"]) for row in rows)
+    listing = Table("country", "places", "usable", "not usable", "no panorama", title="Panoramas at the places")
+    for name in sorted({name for name, _ in counts}):
+        own = {said: n for (other, said), n in counts.items() if other == name}
+        whole, usable, none = sum(own.values()), own.get("yes", 0), own.get("no panorama", 0)
+        listing.add_row(name, *map(str, (whole, usable, whole - usable - none, none)))
+    stop_spinner()
+    print_table(listing)
+    console.print(f"{out / 'places.csv'}: columns {', '.join(ADDED)}", soft_wrap=True)
+    return all(row["usable"] == "yes" for row in rows)
 
 
 def _roads(maps: Sequence[Path]) -> tuple[Gazetteer, bool]:

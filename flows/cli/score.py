@@ -144,11 +144,26 @@ def show_score(found: Scored, score: Score[Any], has_blind: bool) -> None:
             own = {name: metric for name, metric in shown.items() if not metric.sections or section in metric.sections}
             of_section = [row for row in found.rows if row.figure.section == section and row.metric in own]
             print_listing((_table if len(own) <= COLUMNS_MAX else _long_table)(of_section, own, section))
+    for name, figures in score.published.items():
+        show_published(found, name, metrics[name], figures)
     show_unusual(found, score)
     for note in found.marks.notes:
         console.print(note)
     if not has_blind and any(metric.is_guessed for metric in measured.values()):
         console.print("No blind table (without_video.json of a release), so no figure above guessing.")
+
+
+def show_published(found: Scored, name: str, metric: Metric, printed: Mapping[str, Mapping[str, float]]) -> None:
+    """One's own figures beside those that the paper prints for its models; other questions were asked there."""
+    own = {row.figure.name: row for row in found.rows if row.metric == name and row.value is not None}
+    models = list(dict.fromkeys(model for figure, values in printed.items() if figure in own for model in values))
+    lines = [
+        (figure, _number(own[figure].value, metric), *(_number(values.get(model), metric) for model in models))
+        for figure, values in printed.items()
+        if figure in own
+    ]
+    if lines:
+        print_listing(ReleaseListing(f"{metric.title}, beside the paper's models", ("", "yours", *models), lines))
 
 
 def _figures(rows: Sequence[ScoreRow], metric: Metric, title: str, beside: str) -> ReleaseListing:
@@ -192,9 +207,15 @@ def _table(rows: Sequence[ScoreRow], metrics: Mapping[str, Metric], section: str
 def _long_table(rows: Sequence[ScoreRow], metrics: Mapping[str, Metric], section: str) -> ReleaseListing:
     """One section in many metrics, a line each, as in table 2 of ERGeoBench's paper."""
     names = list(dict.fromkeys(row.figure.name for row in rows))
-    cells = {(row.metric, row.figure.name): _number(row.value, metrics[row.metric]) for row in rows}
+    cells = {(row.metric, row.figure.name): _with_interval(row, metrics[row.metric]) for row in rows}
     lines = [(m.title, *(cells.get((key, name), "") for name in names)) for key, m in metrics.items()]
     return ReleaseListing(f"By {section}", ("", *names), [line for line in lines if any(line[1:])])
+
+
+def _with_interval(row: ScoreRow, metric: Metric) -> str:
+    """The value; of a difference its interval too, which says whether it is one."""
+    interval = f" ({_number(row.low, metric)} to {_number(row.high, metric)})" if row.low is not None else ""
+    return f"{_number(row.value, metric)}{interval if row.figure.difference else ''}"
 
 
 def _cells(row: ScoreRow, metric: Metric, prior: bool) -> list[str]:

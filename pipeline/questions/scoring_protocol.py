@@ -33,11 +33,13 @@ class Answer:
     Attributes:
         reply: a model's words; None: nothing was said.
         steps: where an agent was, if it moved: poses (k, 6) as the benchmark writes them, the start first.
+        views: where an agent that looks about looked at each step (k, 3): yaw, pitch (degrees) and zoom.
     """
 
     question: Published
     reply: str | None = None
     steps: FloatArray | None = None
+    views: FloatArray | None = None
 
 
 @dataclass(frozen=True)
@@ -105,6 +107,7 @@ class Figure:
         members: indices of the answers.
         parts: names of figures; each counts the same.
         inset: whether it is a part of the one above it.
+        difference: whether it is its first part less its second, drawn by the same scenes.
     """
 
     name: str
@@ -112,6 +115,7 @@ class Figure:
     members: tuple[int, ...] = ()
     parts: tuple[str, ...] = ()
     inset: bool = False
+    difference: bool = False
 
 
 def no_more(answered: Collection[str]) -> list[Published]:
@@ -134,6 +138,7 @@ class Score(Generic[S]):
         composites: metric -> how it follows from others.
         also: questions that stand in no file, by the ids that were answered.
         logged: columns of the questions' file that stand beside what each question earned.
+        published: metric -> figure -> model -> what the paper prints for it.
     """
 
     read: Callable[[Path], list[Published]]
@@ -146,6 +151,7 @@ class Score(Generic[S]):
     composites: Mapping[str, Composite] = field(default_factory=dict)
     also: Callable[[Collection[str]], list[Published]] = no_more
     logged: Sequence[str] = ()
+    published: Mapping[str, Mapping[str, Mapping[str, float]]] = field(default_factory=dict)
 
 
 def group_by(answers: Sequence[Answer], section: str, names: Mapping[str, str]) -> list[Figure]:

@@ -85,11 +85,15 @@ def composed(
     formula: Callable[[FloatArray], FloatArray],
 ) -> list[ScoreRow]:
     """Every figure in a metric that follows from others, given what those come to (`sampled`)."""
+    found: dict[str, FloatArray] = {}
     rows = []
-    for figure in figures:
+    for figure in _parts_first(figures):
         n = max(part[figure.name][0] for part in parts)
-        found = formula(np.stack([part[figure.name][1] for part in parts]))
-        rows.append(_row(figure, metric, n, found, None, None))
+        if figure.difference:
+            found[figure.name] = found[figure.parts[0]] - found[figure.parts[1]]
+        else:
+            found[figure.name] = formula(np.stack([part[figure.name][1] for part in parts]))
+        rows.append(_row(figure, metric, n, found[figure.name], None, None))
     return rows
 
 
@@ -138,6 +142,8 @@ def _of_parts(figure: Figure, known: Mapping[str, tuple[int, FloatArray]]) -> tu
     """How many questions, and the mean of the parts in each sample, of those that it has."""
     parts = [known[name] for name in figure.parts]
     means = np.stack([mean for _, mean in parts])
+    if figure.difference:
+        return sum(n for n, _ in parts), means[0] - means[1]
     there = (~np.isnan(means)).sum(axis=0)
     sums = np.nansum(means, axis=0)
     mean = np.divide(sums, there, out=np.full(len(sums), np.nan), where=there > 0)

@@ -56,6 +56,7 @@ class Leaderboard:
         splits: names in `Standing.others`.
         difficulty: a row per question: id, scene, question_type, mean_mark, failed_by_all, discrimination
             (`_item_rest`) and each model's mark.
+        correlations: names of figures, and Pearson's correlation (k, k) over models of what they earn in each.
     """
 
     metric: Metric
@@ -65,6 +66,7 @@ class Leaderboard:
     standings: Sequence[Standing]
     splits: Sequence[str]
     difficulty: pa.Table
+    correlations: tuple[Sequence[str], FloatArray]
 
     @property
     def guessing(self) -> Mapping[str, float]:
@@ -110,7 +112,10 @@ def leaderboard(
         standings.append(Standing("people", None, _answered(people), _rows(people, chosen)))
     splits = list(dict.fromkeys(split for standing in standings for split in standing.others))
     difficulty = _difficulty(first, marks, FAILED * score.metrics[chosen].highest)
-    return Leaderboard(score.metrics[chosen], len(first.answers), total, figures, standings, splits, difficulty)
+    related = _correlations([one for one in standings if one.rank is not None])
+    return Leaderboard(
+        score.metrics[chosen], len(first.answers), total, figures, standings, splits, difficulty, related
+    )
 
 
 def ranking_metric(score: Score[Any], scored: Scored) -> str:
@@ -132,6 +137,32 @@ def _other(scored: Scored) -> ScoreRow:
     """The total of a further split, in its own first metric."""
     rows = [row for row in scored.rows if not row.figure.section and row.value is not None]
     return (rows or list(scored.rows))[-1]
+
+
+def _correlations(standings: Sequence[Standing]) -> tuple[Sequence[str], FloatArray]:
+    """Correlations over models between dimensions, or tasks where there are none, and composed totals.
+
+    Nothing of fewer than `MODELS_LEAST` models; NaN where all models earn the same.
+    """
+    first = standings[0]
+    sections = {row.figure.section for row in first.figures.values()}
+    named = {
+        n: r
+        for n, r in first.figures.items()
+        if r.figure.section == ("dimension" if "dimension" in sections else "task")
+    }
+    values = {name: [one.figures[name].value for one in standings] for name in named}
+    values |= {n: [one.others[n].value if n in one.others else None for one in standings] for n in first.others}
+    known = {name: own for name, own in values.items() if None not in own}
+    if len(standings) < MODELS_LEAST or len(known) < 2:
+        return (), np.empty((0, 0))
+    table = np.array(list(known.values()), dtype=np.float64)
+    apart = table - table.mean(axis=1, keepdims=True)
+    spread = np.sqrt((apart**2).sum(axis=1))
+    over = spread[:, None] * spread[None, :]
+    return list(known), np.divide(
+        np.einsum("ik,jk->ij", apart, apart), over, out=np.full(over.shape, np.nan), where=over > 0
+    )
 
 
 def _answered(scored: Scored) -> int:

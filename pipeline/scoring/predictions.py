@@ -184,6 +184,7 @@ class PredictionRow:
         truth: as the file has it; None: it does not.
         reply: whatever stands there.
         steps: whatever stands there; None: no trajectory.
+        log: whatever stands there; None: no agent that looks about.
         is_cut: whether the reply fills a cell of a spreadsheet, so that its end is missing.
     """
 
@@ -193,6 +194,7 @@ class PredictionRow:
     truth: str | None
     reply: Any
     steps: Any = None
+    log: Any = None
     is_cut: bool = False
 
 
@@ -245,7 +247,9 @@ def _form(raw: Any, where: str) -> str:
 def _plain(raw: Row, where: str) -> PredictionRow:
     name = next(name for name in IDS if name in raw)
     reply = next((raw[name] for name in REPLIES if name in raw), None)
-    return PredictionRow(where, _id(raw[name], where, name), None, None, reply, raw.get("steps"))
+    return PredictionRow(
+        where, _id(raw[name], where, name), None, None, reply, raw.get("steps"), raw.get("log", raw.get("trajectory"))
+    )
 
 
 def _lmms_eval(raw: Row, where: str) -> PredictionRow:

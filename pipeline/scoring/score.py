@@ -123,7 +123,8 @@ def _answer(question: Published, row: PredictionRow | None, found: dict[str, lis
     elif reply is None or (isinstance(reply, str) and not reply.strip()):
         found["unanswered"].append(str(question.id))
         reply = None
-    return Answer(question, None if reply is None else _text(reply), _steps(row, question, found))
+    views = None if row is None else _views(row.log)
+    return Answer(question, None if reply is None else _text(reply), _steps(row, question, found), views)
 
 
 def _is_text_or_number(reply: Any) -> bool:
@@ -144,6 +145,14 @@ def _steps(row: PredictionRow | None, question: Published, found: dict[str, list
         found["bad_steps"].append(str(question.id))
         return None
     return np.array(row.steps, dtype=np.float64)
+
+
+def _views(log: Any) -> FloatArray | None:
+    """Where an agent looked at each step (k, 3), of what it logged; None where that does not say it."""
+    rows = log if isinstance(log, list) else []
+    views = [[row.get(key) for key in ("yaw", "pitch", "zoom")] for row in rows if isinstance(row, dict)]
+    numbers = all(isinstance(x, int | float) and math.isfinite(x) for view in views for x in view)
+    return np.array(views, dtype=np.float64) if views and numbers and len(views) == len(rows) else None
 
 
 def _are_poses(steps: Any) -> bool:

@@ -7,6 +7,7 @@ import io
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 from PIL import Image
 from typer.testing import CliRunner, Result
@@ -14,6 +15,7 @@ from typer.testing import CliRunner, Result
 from flows.cli.app import app
 from pipeline.core.errors import ConfigError
 from tests.conftest import REAL_DATA
+from tests.worlds.panorama.panoramas import SIDECAR, jpeg, texture, write
 
 CITIES = "name,country_code,lat_deg,lon_deg,population\nMonaco,MC,43.7333,7.4167,32965\nBerlin,DE,52.5244,13.4105,1\n"
 MONACO = REAL_DATA / "city" / "monaco.osm.gz"
@@ -67,3 +69,29 @@ def test_what_is_no_map(tmp_path: Path) -> None:
     for path, told in (("nowhere.osm", "No such file"), ("a.geojson", "no roads with names")):
         with pytest.raises(ConfigError, match=told):
             run(tmp_path / path, "--cities", table, "--out", tmp_path / "out")
+
+
+def test_which_places_got_a_usable_panorama(tmp_path: Path) -> None:
+    """One 20 m off, one that is blurred, none at the third; a table that is none is an error."""
+    root = tmp_path / "raw"
+    write(root, "quay", jpeg(texture(2048, 1024)))
+    blurred = SIDECAR.replace("43.7396", "43.7496")
+    write(root, "blurred", jpeg(np.full((1024, 2048, 3), 90, dtype=np.uint8)), blurred)
+    places = [
+        "place,country,lat_deg,lon_deg",
+        "1-1,Monaco,43.73978,7.4273",
+        "1-2,Monaco,43.7496,7.4273",
+        "1-3,France,44,7",
+    ]
+    table = tmp_path / "places.csv"
+    table.write_text("\n".join(places))
+    result = run(table, "--check", root, "--out", tmp_path / "out")
+    assert result.exit_code == 3
+    rows = list(csv.DictReader(io.StringIO((tmp_path / "out" / "places.csv").read_text())))
+    assert [(row["panorama"], row["usable"]) for row in rows] == [
+        ("panoramas/quay", "yes"), ("panoramas/blurred", "blurred"), ("", "no panorama")
+    ]  # fmt: skip
+    assert float(rows[0]["away_m"]) == pytest.approx(20.0, abs=0.1)
+    table.write_text("a,b\n1,2\n")
+    with pytest.raises(ConfigError, match="table of places"):
+        run(table, "--check", root, "--out", tmp_path / "out")

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
@@ -21,8 +22,10 @@ from pipeline.places import (
     CITY_COLUMNS,
     SAME_ROAD_M,
     PlaceCity,
+    Spot,
     as_csv,
     as_geojson,
+    balanced,
     centre_score,
     choose,
     class_score,
@@ -32,6 +35,7 @@ from pipeline.places import (
     read_cities,
     road_score,
     rows_of,
+    scene_type,
 )
 from pipeline.reading.maps.streets import Road
 
@@ -230,3 +234,24 @@ def test_codes_of_countries() -> None:
     assert country_codes(["cn", "KP"]) == {"CN", "KP"}
     with pytest.raises(ConfigError, match="XX"):
         country_codes(["XX"])
+    listed = country_codes(["restricted", "MC"])
+    assert {"KP", "CN", "MC"} <= listed
+    assert "restricted" not in listed
+
+
+def test_countries_take_turns_and_types_of_scenes_within_them() -> None:
+    def spots(code: str, rank: int, *kinds: tuple[str, float]) -> list[Spot]:
+        city = replace(CENTRE, country_code=code, rank=rank)
+        of = {"primary": 0.9, "residential": 0.35, "service": 0.15}
+        return [Spot(city, 0.0, 0.0, kind, kind, "w", 0.0, 0.0, of[kind], score) for kind, score in kinds]
+
+    german = spots("DE", 1, *(("primary", 0.9 - n / 100) for n in range(6)), ("residential", 0.3), ("service", 0.1))
+    french = spots("FR", 2, ("primary", 0.2), ("primary", 0.1))
+    found = balanced([*german, *french], 5)
+    told = [(spot.city.country_code, spot.street, spot.score) for spot in found]
+    assert told == [
+        ("DE", "primary", 0.9), ("DE", "residential", 0.3), ("DE", "service", 0.1), ("FR", "primary", 0.2),
+        ("FR", "primary", 0.1),
+    ]  # fmt: skip
+    assert {scene_type(spot) for spot in found} == {"arterial", "street", "lane"}
+    assert len(balanced([*german, *french], 99)) == 10

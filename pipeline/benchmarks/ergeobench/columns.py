@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Collection, Mapping
 from typing import Any, Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from pipeline.benchmarks.benchmark import Card
+from pipeline.benchmarks.ergeobench.hypothesis import PARTS, country
 from pipeline.benchmarks.ergeobench.images import EMBODIED, PANORAMA, file_of, shown_in
 from pipeline.benchmarks.ergeobench.rules import DIMENSION_OF, GEO, SETTINGS
 from pipeline.core.templates import load_table
@@ -92,5 +95,24 @@ def row(raw: dict[str, Any]) -> dict[str, Any] | None:
     }
 
 
+def distribution(asked: pa.Table) -> list[str]:
+    """How many panoramas lie on which continent and in which country, a line for each continent."""
+    names = {country(name): code for code, name in load_table("maps/countries").items()}
+    continents = {code: name for name, codes in load_table("maps/continents").items() for code in codes}
+    answers = asked.filter(pc.is_in(asked["task"], pa.array(GEO))).select(["scene", "answer"]).to_pylist()
+    told = {row["scene"]: str(json.loads(row["answer"])["country"]).split(PARTS)[0] for row in answers}
+    counts: Counter[tuple[str, str]] = Counter()
+    for name in told.values():
+        counts[continents.get(names.get(country(name), ""), "elsewhere"), name] += 1
+    lines = []
+    for continent in sorted({own for own, _ in counts}):
+        own = sorted((-n, name) for (there, name), n in counts.items() if there == continent)
+        told_of = ", ".join(f"{name} {-n}" for n, name in own)
+        lines.append(f"{continent}: {-sum(n for n, _ in own)} of {len(told)} panoramas ({told_of}).")
+    return lines
+
+
 COLUMNS: Final = Columns(SCHEMA, table, row, load_table("ergeobench/columns"))
-CARD: Final = Card(module=__name__, chosen=frozenset({"too_many_pairs"}), **load_table("ergeobench/card"))
+CARD: Final = Card(
+    module=__name__, chosen=frozenset({"too_many_pairs"}), remarks=distribution, **load_table("ergeobench/card")
+)

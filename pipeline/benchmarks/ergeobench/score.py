@@ -12,6 +12,7 @@ import json
 from collections import Counter
 from collections.abc import Sequence
 from functools import partial
+from itertools import combinations
 from typing import Any, Final, Literal
 
 import numpy as np
@@ -19,11 +20,13 @@ import numpy as np
 from pipeline.benchmarks.ergeobench.agent import agent_files
 from pipeline.benchmarks.ergeobench.columns import COLUMNS, OUT_OF
 from pipeline.benchmarks.ergeobench.hypothesis import PARTS, Hypothesis, find_hypothesis, is_same
-from pipeline.benchmarks.ergeobench.images import EMBODIED
+from pipeline.benchmarks.ergeobench.images import EMBODIED, FOV_DEG
 from pipeline.benchmarks.ergeobench.rules import DIMENSIONS, GEO, OPEN, SETTINGS
 from pipeline.core.arrays import FloatArray
 from pipeline.core.errors import ConfigError
 from pipeline.core.schema import Model
+from pipeline.core.templates import load_table
+from pipeline.geometry.views import View, is_in, turned_deg
 from pipeline.metrics.words import is_named
 from pipeline.questions.harness import Harness, Marking
 from pipeline.questions.published import Published, read_own
@@ -39,6 +42,7 @@ from pipeline.questions.scoring_protocol import (
     group_by,
     unmeasured,
 )
+from pipeline.worlds.panorama.embodied import Fov
 
 RADIUS_KM: Final = 6371.0  # equation 5
 WITHIN_KM: Final = (1, 25, 200, 750, 2500)  # equation 6
@@ -79,6 +83,12 @@ GLS, MEAN_ERROR, MEDIAN_ERROR, ERROR_SCORE = "gls", "mean_error_km", "median_err
 LEVELS: Final = ("street", "city", "country")
 VALID: Final = "_valid"  # ending of a metric of the valid replies alone
 SETTING: Final = "setting"
+DIFFERENCE: Final = "difference"
+PAPER: Final = load_table("ergeobench/published")
+STEPS, TURNS, ZOOMED, COVERAGE = "steps", "turns", "zoomed", "coverage"  # of an agent that looks about (appendix E)
+ZOOM_MAX: Final = 100.0
+TURN_DEG: Final = 1.0  # by which yaw changes at least in a turn
+DIRECTIONS: Final = 2000  # on the sphere, evenly spread, of which a view shows some
 CENTRES: Final = 500  # places that are tried for the reply that is the same to all
 _HITS: Final = {f"within_{km}_km": km for km in WITHIN_KM}
 _MARKED: Final = (*LEVELS, *_HITS, MEAN_ERROR, MEDIAN_ERROR)  # metrics with marks of their own, in per cent or km
@@ -93,15 +103,25 @@ _TITLES: Final = {
 }
 
 
+_SECTIONS: Final = (SETTING, DIFFERENCE)
+
+
 def _metrics() -> dict[str, Metric]:
     found: dict[str, Metric] = {}
     for ending, told in (("", ""), (VALID, ", valid replies alone")):
-        found[GLS + ending] = Metric(f"GLS{told}", 2, sections=(SETTING,))
+        found[GLS + ending] = Metric(f"GLS{told}", 2, sections=_SECTIONS)
         for name in _MARKED:
             statistic: Literal["mean", "median"] = "median" if name == MEDIAN_ERROR else "mean"
-            found[name + ending] = Metric(f"{_TITLES[name]}{told}", 2, statistic=statistic, sections=(SETTING,))
-        found[ERROR_SCORE + ending] = Metric(f"S_err{told}", 2, sections=(SETTING,))
-    found[INVALID] = Metric("invalid replies (%)", 2, sections=(SETTING,))
+            found[name + ending] = Metric(f"{_TITLES[name]}{told}", 2, statistic=statistic, sections=_SECTIONS)
+        found[ERROR_SCORE + ending] = Metric(f"S_err{told}", 2, sections=_SECTIONS)
+    found[INVALID] = Metric("invalid replies (%)", 2, sections=_SECTIONS)
+    for name, title in (
+        (STEPS, "steps"),
+        (TURNS, "turns"),
+        (ZOOMED, "zoomed in (% of steps)"),
+        (COVERAGE, "seen (% of all around)"),
+    ):
+        found[name] = Metric(title, 2, sections=(SETTING,))
     found[ACCURACY] = Metric("accuracy", 4, is_guessed=True, sections=("task", "dimension", ""))
     return found
 
@@ -130,6 +150,8 @@ def mark(answers: Sequence[Answer], settings: GeoScoreSettings, ask: Ask | None 
             required = [name for name in settings.required if name not in LEVELS or truth.get(name)]
             found, unread[n] = find_hypothesis(answer.reply, required, truth)
             places.append((n, found))
+            for name, value in explored(answer.views).items():
+                values[name][n] = value
         elif answer.question.question_type == OPEN:
             values[ACCURACY][n] = is_named(answer.reply or "", answer.question.ground_truth.split(PARTS))
         else:
@@ -137,6 +159,30 @@ def mark(answers: Sequence[Answer], settings: GeoScoreSettings, ask: Ask | None 
             values[ACCURACY][n] = letter == answer.question.ground_truth.strip().upper()
     _measure(answers, places, values)
     return Scores(values, unread, notes=_of_one_reply([answer.question for answer in answers]))
+
+
+def explored(views: FloatArray | None) -> dict[str, float]:
+    """How an agent looked about: steps, turns to another yaw, per cent of steps with zoom and of the sphere seen.
+
+    Views are (k, 3), yaw, pitch and zoom, rendered as environments do; nothing of None.
+    """
+    if views is None:
+        return {}
+    n = np.arange(DIRECTIONS) + 0.5  # a Fibonacci lattice
+    yaw, pitch = np.degrees(np.pi * (1 + 5**0.5) * n) % 360, np.degrees(np.arcsin(1 - 2 * n / DIRECTIONS))
+    fov, seen = Fov(base_deg=FOV_DEG), np.zeros(DIRECTIONS, dtype=bool)
+    for own_yaw, own_pitch, zoom in np.unique(views, axis=0).tolist():
+        if -90 <= own_pitch <= 90 and 1 <= zoom <= ZOOM_MAX:
+            shot = View(yaw_deg=turned_deg(own_yaw), pitch_deg=own_pitch, fov_deg=fov.of(zoom))
+            seen |= is_in(shot, yaw, pitch)
+    turns = np.abs((np.diff(views[:, 0]) + 180) % 360 - 180) > TURN_DEG
+    zoomed = views[:, 2] > 1
+    return {
+        STEPS: float(len(views)),
+        TURNS: float(turns.sum()),
+        ZOOMED: 100 * float(zoomed.mean()),
+        COVERAGE: 100 * float(seen.mean()),
+    }
 
 
 def _of_one_reply(questions: Sequence[Published]) -> list[str]:
@@ -232,6 +278,12 @@ def figures(answers: Sequence[Answer]) -> list[Figure]:
     """The settings of table 2, and out of distribution (table 14); tasks, dimensions and their mean of table 3."""
     apart = {f"{task}{OUT_OF}": f"{name}{OUT_OF}" for task, name in SETTINGS.items()}
     settings = group_by(answers, SETTING, SETTINGS | apart)
+    there = {figure.name for figure in settings}
+    pairs = [(f"{one} less {other}", one, other) for one, other in combinations(reversed(SETTINGS.values()), 2)]
+    pairs += [(f"{name}, drop{OUT_OF}", name, f"{name}{OUT_OF}") for name in SETTINGS.values()]
+    settings += [
+        Figure(name, DIFFERENCE, parts=tuple(own), difference=True) for name, *own in pairs if there.issuperset(own)
+    ]
     tasks, dimensions = [], []
     for dimension, names in DIMENSIONS.items():
         own = group_by(
@@ -244,6 +296,26 @@ def figures(answers: Sequence[Answer]) -> list[Figure]:
     return [*settings, *tasks, *dimensions, *whole]
 
 
+def _published() -> dict[str, dict[str, dict[str, float]]]:
+    """Metric -> figure -> model -> the printed value (tables 2, 3, 11, 12, 13 and 14)."""
+    found: dict[str, dict[str, dict[str, float]]] = {}
+    for setting, columns in PAPER["table_2"]["settings"].items():
+        for metric, values in columns.items():
+            own = found.setdefault(metric, {}).setdefault(setting, {})
+            own.update(zip(PAPER["table_2"]["models"], values, strict=True))
+    for setting, values in PAPER["table_11"]["settings"].items():
+        found[GLS][setting].update(zip(PAPER["table_11"]["models"], values, strict=True))
+    active, wild = PAPER["table_13"], PAPER["table_14"]
+    found[GLS]["embodied less panorama"] = dict(zip(active["models"], active["gls"], strict=True))
+    found[GLS][f"embodied{OUT_OF}"] = dict(zip(wild["models"], wild["gls"], strict=True))
+    found[GLS][f"embodied, drop{OUT_OF}"] = dict(zip(wild["models"], wild["drop"], strict=True))
+    for table in (PAPER["table_3"], PAPER["table_12"]):
+        for name, values in table["figures"].items():
+            shares = {model: value / 100 for model, value in zip(table["models"], values, strict=True)}
+            found.setdefault(ACCURACY, {}).setdefault(name, {}).update(shares)
+    return found
+
+
 SCORE: Final = Score[GeoScoreSettings](
     read=partial(read_own, columns=COLUMNS),
     metrics=METRICS,
@@ -251,6 +323,7 @@ SCORE: Final = Score[GeoScoreSettings](
     mark=mark,
     figures=figures,
     composites=COMPOSITES,
+    published=_published(),
 )
 
 

@@ -8,51 +8,66 @@ from typing import Any
 import numpy as np
 import pytest
 
+from flows.cli.score import show_score
 from pipeline.benchmarks.ergeobench.hypothesis import FORMS, find_hypothesis, is_same
 from pipeline.benchmarks.ergeobench.rules import DIMENSIONS, OPEN, SETTINGS
-from pipeline.benchmarks.ergeobench.score import ACCURACY, FARTHEST_KM, SCORE, GeoScoreSettings, gls, great_circle_km
-from pipeline.core.arrays import FloatArray
+from pipeline.benchmarks.ergeobench.score import (
+    ACCURACY,
+    FARTHEST_KM,
+    PAPER,
+    SCORE,
+    WITHIN_KM,
+    GeoScoreSettings,
+    explored,
+    gls,
+    great_circle_km,
+)
 from pipeline.core.errors import ConfigError
 from pipeline.core.identity import rng_for
 from pipeline.metrics.words import is_named
 from pipeline.questions.published import Published
 from pipeline.questions.scoring_protocol import Answer
+from pipeline.scoring.leaderboard import leaderboard
 from pipeline.scoring.score import Scored, scored
-from tests.benchmarks.ergeobench.made import MODELS, TABLE_2, TABLE_3
 from tests.scoring.made import file_of
 
+DEGREE_KM = 6371 * math.pi / 180
 REQUIRED = ("country", "city", "coordinates")
 SINGLE, _, EMBODIED = SETTINGS
 MONACO = {"country": "Monaco", "city": "Monaco", "street": "Boulevard Albert 1er", "lat": 43.7347, "lon": 7.4206}
 
 
-def printed(table: str) -> FloatArray:
-    """(lines, models)."""
-    return np.array([line.split() for line in table.split("\n") if line.strip()], dtype=np.float64)
+TABLE_2, TABLE_3 = PAPER["table_2"], PAPER["table_3"]
 
 
-def unlike_printed(table: str) -> dict[str, float]:
-    """Models whose GLS does not follow from the other lines within 0.01, with the difference."""
-    lines = printed(table)
-    off = gls(lines[:9]) - lines[9]
-    return {model: round(float(d), 3) for model, d in zip(MODELS, off, strict=True) if abs(d) > 0.01}
+def unlike_printed(columns: dict[str, list[float]]) -> dict[str, float]:
+    """Models whose GLS does not follow from the other columns within 0.01, with the difference."""
+    of = ("street", "city", "country", *(f"within_{km}_km" for km in WITHIN_KM), "median_error_km")
+    off = gls(np.array([columns[name] for name in of])) - np.array(columns["gls"])
+    return {model: round(float(d), 3) for model, d in zip(TABLE_2["models"], off, strict=True) if abs(d) > 0.01}
 
 
-@pytest.mark.parametrize("setting", TABLE_2)
-def test_gls_of_table_2_follows_from_its_columns(setting: str) -> None:
-    assert unlike_printed(TABLE_2[setting]) == {}
+@pytest.mark.parametrize("setting", TABLE_2["settings"])
+def test_gls_of_table_2_follows_from_its_columns_and_another_would_not(setting: str) -> None:
+    columns = TABLE_2["settings"][setting]
+    assert unlike_printed(columns) == {}
+    raised = columns | {"gls": [columns["gls"][0] + 0.02, *columns["gls"][1:]]}
+    assert unlike_printed(raised) == {"GPT-4o": pytest.approx(-0.02, abs=0.01)}
 
 
-def test_a_row_that_does_not_follow_would_be_listed() -> None:
-    wrong = TABLE_2["embodied"].replace("67.55", "67.57")
-    assert unlike_printed(wrong) == {"GPT-4o": pytest.approx(-0.019, abs=0.002)}
-
-
-@pytest.mark.parametrize("dimension", TABLE_3)
+@pytest.mark.parametrize("dimension", ["Foundational Perception", "Spatial Awareness", "Common Sense"])
 def test_averages_of_table_3(dimension: str) -> None:
-    lines = printed(TABLE_3[dimension])
-    assert len(lines) == len(DIMENSIONS[dimension]) + 1
+    lines = np.array([TABLE_3["figures"][name] for name in (*DIMENSIONS[dimension], dimension)])
     assert np.abs(lines[:-1].mean(axis=0) - lines[-1]).max() < 0.01
+
+
+def test_the_differences_of_tables_13_and_14_follow_from_table_2() -> None:
+    own = {s: dict(zip(TABLE_2["models"], c["gls"], strict=True)) for s, c in TABLE_2["settings"].items()}
+    active, wild = PAPER["table_13"], PAPER["table_14"]
+    gains = [own["embodied"][model] - own["panorama"][model] for model in active["models"]]
+    assert gains == pytest.approx(active["gls"], abs=0.006)
+    drops = [own["embodied"][model] - value for model, value in zip(wild["models"], wild["gls"], strict=True)]
+    assert drops == pytest.approx(wild["drop"], abs=0.006)
 
 
 @pytest.mark.parametrize(
@@ -339,3 +354,60 @@ def test_intervals_of_medians_are_those_of_a_plain_loop(tmp_path: Path) -> None:
 def test_what_guessing_earns_is_told_of_accuracy_alone() -> None:
     guessed = {name: metric.sections for name, metric in SCORE.metrics.items() if metric.is_guessed}
     assert guessed == {ACCURACY: ("task", "dimension", "")}
+
+
+def test_settings_differ_question_by_question_over_the_same_panoramas(tmp_path: Path) -> None:
+    """An agent is 10 km nearer in each panorama: the difference is sure, the two errors are not."""
+    rng = np.random.default_rng(5)
+    rows = [
+        geo(2 * n + k, task) | {"panorama": f"p{n}"} for n in range(30) for k, task in enumerate((SINGLE, EMBODIED))
+    ]
+    rows += [geo(100 + n, EMBODIED, apart=True) for n in range(4)]
+    off = {n: float(rng.uniform(1, 15)) for n in range(30)}
+    replies = {2 * n: reply(lat=43.7347 + off[n] + 10 / DEGREE_KM) for n in off}
+    replies |= {2 * n + 1: reply(lat=43.7347 + off[n]) for n in off} | {100 + n: "{}" for n in range(4)}
+    found = score(tmp_path, rows, replies)
+    by = {(row.figure.name, row.metric): row for row in found.rows}
+    gain = by["embodied less single", "mean_error_km"]
+    assert (gain.value, gain.low, gain.high) == (pytest.approx(-10, abs=1e-6),) * 3
+    alone = by["single", "mean_error_km"]
+    assert (alone.high or 0) - (alone.low or 0) > 100
+    drop = by["embodied, drop, out of distribution", "gls"]
+    assert drop.value == by["embodied", "gls"].value > 0, "nothing valid earns nothing in the wilderness"
+    assert by["embodied less single", "gls"].value == pytest.approx(
+        by["embodied", "gls"].value - by["single", "gls"].value, abs=1e-9
+    )
+
+
+def test_how_an_agent_looked_about_is_read_from_its_log(tmp_path: Path) -> None:
+    """A view of 90 degrees, 4 : 3, shows 13.94% of the sphere; one within it adds nothing, one across the seam does."""
+    share = 100 * 4 * math.asin(0.75 / math.sqrt(2 * 1.5625)) / (4 * math.pi)
+    assert explored(np.array([[170.0, 0.0, 1.0]]))["coverage"] == pytest.approx(share, abs=0.3)
+    log = [{"yaw": yaw, "pitch": 0.0, "zoom": zoom} for yaw, zoom in ((170, 1), (170, 3), (-100, 1), (-100, 1))]
+    lines = [{"id": 1, "answer": reply(), "log": log}, {"id": 2, "answer": reply(), "log": [{"yaw": "left"}]}]
+    files = file_of(tmp_path / "q.json", [geo(1), geo(2)]), file_of(tmp_path / "p.jsonl", lines)
+    own = values(scored(SCORE, files[0], [files[1]], GeoScoreSettings()), "embodied")
+    assert (own["steps"], own["turns"], own["zoomed"]) == (4, 1, 25)
+    assert own["coverage"] == pytest.approx(2 * share, abs=0.6)
+
+
+def test_dimensions_are_correlated_over_models(tmp_path: Path) -> None:
+    rows = [choice(n, task, "A") for n, task in enumerate(["Signage", "Signage", "Distance", "Distance"])]
+    rights = {"a": (0, 2), "b": (1, 1), "c": (2, 0), "d": (2, 0), "e": (0, 2)}  # of Signage and of Distance
+    models = {}
+    for name, (signs, far) in rights.items():
+        (tmp_path / name).mkdir()
+        models[name] = score(tmp_path / name, rows, {n: "A" if n % 2 < (signs, far)[n // 2] else "B" for n in range(4)})
+    names, related = leaderboard(SCORE, models, {}).correlations
+    assert names == ["Foundational Perception", "Spatial Awareness"]
+    assert related == pytest.approx(np.array([[1.0, -1.0], [-1.0, 1.0]]))
+    assert leaderboard(SCORE, {k: models[k] for k in "abcd"}, {}).correlations[0] == ()
+
+
+def test_what_the_paper_prints_is_beside_ones_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    show_score(score(tmp_path, [geo(1), choice(2, "Signage", "A")], {1: reply(), 2: "A"}), SCORE, has_blind=False)
+    printed = capsys.readouterr().out
+    assert "beside the paper's models" in printed
+    assert "67.55" in printed
+    assert "0.7793" in printed
+    assert "66.45" not in printed, "Terrain was not asked"
