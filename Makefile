@@ -16,7 +16,7 @@ OUT ?= outputs/audit-vsi-$(PROFILE).parquet
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help build-vsi build-urban build-cityeqa build-ergeo build-embodied stage review diff report gallery schedule audit-vsi coverage-vsi test test-fast browser lint torture mutants bench schemas docs lock clean distclean
+.PHONY: help build-vsi build-urban build-cityeqa build-ergeo build-embodied stage review diff report gallery schedule audit-vsi coverage-vsi test test-fast browser lint torture mutants bench schemas docs pictures lock clean distclean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -72,11 +72,12 @@ test-fast: $(DEV) ## run only the fast tests (about half a second or less each):
 browser: ## install the browser that the tests drive
 	@.ci/browser
 
-lint: docs ## rules, formatting, types, the direction of imports, and links and navigation of the documentation
+lint: docs browser ## rules, formatting, types, the direction of imports, and links, navigation and search of the documentation
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python -m tests.docs.search
 
 # Long runs of tests that the suite runs briefly: an hour and a half of two cores, most of it fuzzing (SECONDS for each reader).
 SECONDS ?= 600
@@ -97,10 +98,15 @@ bench: $(DEV) ## measure speed (the model layer apart, twelve minutes: python -m
 schemas: $(READY) ## write meta_schemas/*.schema.json from the shared models
 	$(BIN)/scan2qa schemas
 
-docs: $(DEV) ## build the documentation as a site in outputs/docs, with the generated reference (docs/reference)
+SITE ?= outputs/docs
+docs: $(DEV) ## build the documentation as a site in outputs/docs/VERSION, beside that of other versions [SITE=outputs/docs]
 	$(BIN)/scan2qa reference
-	NO_MKDOCS_2_WARNING=1 DOCS_TITLE="$$($(BIN)/scan2qa --version)" $(BIN)/mkdocs build --strict --quiet
-	@echo "To read and search it: $(BIN)/python -m http.server --directory outputs/docs"
+	NO_MKDOCS_2_WARNING=1 DOCS_TITLE="$$($(BIN)/scan2qa --version)" $(BIN)/mkdocs build --strict --quiet \
+		--site-dir "$(SITE)/$$($(BIN)/scan2qa --version | cut -d ' ' -f 2)"
+	@echo "To read and search it: $(BIN)/python -m http.server --directory $(SITE)"
+
+pictures: $(DEV) browser ## make the pictures of docs/pictures again, from sample builds: ten minutes [ARGS="NAME … --work DIR"]
+	$(BIN)/python -m tests.pictures $(ARGS)
 
 COMPILE = uv pip compile --universal --python-version 3.11 --generate-hashes --quiet --custom-compile-command "make lock" $(ARGS)
 BUILDS := $(addprefix --extra ,scans flights places models review dask s3 setup)

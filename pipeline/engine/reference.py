@@ -56,14 +56,14 @@ def references(builds: Path, folder: Path) -> dict[str, str]:
             if not file.exists():
                 raise ConfigError(f"benchmark {name} has no {holds}: write {file}")
     pages = {"reasons.md": _reasons(folder), "findings.md": _findings(folder), "columns.md": _columns()}
-    pages |= {"licences.md": _licences()} | {page: _MADE + "\n" + text for page, text in python_api().items()}
-    return pages | {f"build-{name}.md": _configuration(name, builds / f"{name}.yaml") for name in OWN}
+    pages |= {"licences.md": _licences()} | python_api()
+    pages |= {f"build-{name}.md": _configuration(name, builds / f"{name}.yaml") for name in OWN}
+    return {page: text.replace("\n", f"\n\n{_MADE}", 1) for page, text in pages.items()}  # titles come first
 
 
 def _reasons(folder: Path) -> str:
     shared = glossary(SHARED)
     parts = [
-        _MADE,
         "# Why a candidate is not asked\n",
         "Each row of `rejected/` has one of these reasons, with the measurement and the limit.\n"
         "Other reasons are [findings](findings.md) in the raw data. Each example is one that the\n"
@@ -79,7 +79,6 @@ def _reasons(folder: Path) -> str:
 
 def _findings(folder: Path) -> str:
     parts = [
-        _MADE,
         "# What is found in raw data\n",
         "A *fault* leaves its scene out (`quarantine.parquet`), a *doubt* stays with it and profile `strict` refuses\n"
         "what it touches, on a *note* no answer depends. Each says in its own words where it is, by how much, and\n"
@@ -109,7 +108,6 @@ def _words(what: str, group: str, words: Mapping[str, str], folder: Path) -> str
 
 def _columns() -> str:
     parts = [
-        _MADE,
         "# What the columns of a release hold\n",
         "The tables `default` and `full` have the columns of their benchmark; all others are alike.\n",
     ]
@@ -133,7 +131,6 @@ def _licences() -> str:
     harnesses = distributions(path=[str(Path(sys.prefix) / _HARNESSES)])
     return "\n".join(
         (
-            _MADE,
             "# Licences of third parties\n",
             "Of the packages that are installed here, as their metadata have them. Libraries in a package's binaries\n"
             "have licences of their own: FFmpeg in `av` is built with x264 and x265, which are under the GPL. scan2qa\n"
@@ -168,7 +165,6 @@ def _configuration(name: str, file: Path) -> str:
     keys = [row for row in _keys(config_model(name), given) if row[0] not in _NAMES]
     return "\n".join(
         (
-            _MADE,
             f"# Configuration of a build of {benchmark.title}\n",
             f"Keys of `flows/builds/{name}.yaml`; each can be set on the command line: `--set KEY=VALUE`.\n",
             _table(("key", "type", "default", "is"), keys),

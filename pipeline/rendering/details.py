@@ -253,9 +253,9 @@ def _bias(row: Mapping[str, Any]) -> str:
     score, chance, gone = row["bias_score"], row["chance"], row["removed_in_round"]
     if score is None:
         return ""
-    luck = "" if chance is None else f", luck {chance:.2f}"
+    by_chance = "" if chance is None else f" (chance {chance:.2f})"
     stays = "stays in debiased" if gone is None else f"taken out of debiased in round {gone}"
-    return f"a forest that knows the texts answers it with {score:.2f}{luck}; {stays}"
+    return f"a random forest on the texts scores {score:.2f}{by_chance}; {stays}"
 
 
 def _review(stand: Mapping[str, Any] | None) -> str:

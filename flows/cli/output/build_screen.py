@@ -154,7 +154,7 @@ def without_video(rows: Sequence[TextOnly]) -> list[str]:
     total, removed = sum(row.asked.n for row in rows), sum(row.answered + row.balanced for row in rows)
     if not models:
         return ["Without the video: no model was asked (blind.models), nothing was removed"]
-    what = f"{count_of(removed, 'question')} removed" if voters else "no model has a vote, nothing was removed"
+    what = f"{count_of(removed, 'question')} removed" if voters else "no model beat chance, nothing was removed"
     told = [f"Without the video: {what}"]
     for name in models:
         asked = sum(row.voters[name].asked for row in rows if name in row.voters)
