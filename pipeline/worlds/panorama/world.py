@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from pipeline.worlds.panorama.facts import Panorama, PanoramaConfig, PanoramaScene
+from pipeline.worlds.panorama.fixes import FIXES, drafts, fix_panorama
 from pipeline.worlds.panorama.observe.panorama import observe_panorama
 from pipeline.worlds.panorama.pictures import BULKY, UNITS, rendered, sight, top_down_map
 from pipeline.worlds.panorama.readers.panoramas import Panoramas
@@ -46,6 +47,9 @@ PANORAMA: Final = World(
     config=PanoramaConfig,
     observe=observe_panorama,
     visibility=sight,
+    fixes=FIXES,
+    fix=fix_panorama,
+    drafts=drafts,
     quick=(Panoramas.name,),
     bulky=BULKY,
     top_down_map=top_down_map,

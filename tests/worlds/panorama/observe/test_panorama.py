@@ -12,12 +12,14 @@ from PIL import Image, ImageFilter
 from scipy.fft import dctn
 
 from pipeline.core.arrays import FloatArray
+from pipeline.core.fixes import UnexpectedError
 from pipeline.core.identity import digest_of
 from pipeline.core.schema import Finding
 from pipeline.engine.config import build_config
 from pipeline.engine.inputs import list_inputs
 from pipeline.reading.files import SceneFiles
 from pipeline.worlds.panorama.facts import PanoramaConfig, PanoramaScene
+from pipeline.worlds.panorama.fixes import IndoorFix, drafts, fix_panorama
 from pipeline.worlds.panorama.observe.panorama import observe_panorama
 from pipeline.worlds.panorama.observe.picture import (
     bits_of,
@@ -29,6 +31,7 @@ from pipeline.worlds.panorama.observe.picture import (
     thumbnail,
 )
 from pipeline.worlds.panorama.readers.panoramas import Panoramas
+from tests.benchmarks.ergeobench.made import FOUNTAIN, scene
 from tests.conftest import REAL_DATA
 from tests.worlds.panorama.panoramas import SIDECAR, jpeg, texture, write
 
@@ -298,3 +301,16 @@ def test_a_ceiling_is_a_doubt_and_indoors_is_left_out(tmp_path: Path) -> None:
 def test_a_camera_that_leaned(tmp_path: Path) -> None:
     scene = observed(write(tmp_path, sidecar=OUTSIDE + "camera_roll_deg: -4\n"))
     assert (found(scene)["not_level"].measured, found(scene)["not_level"].limit) == (4.0, 3.0)
+
+
+def test_a_person_decides_whether_it_was_taken_indoors() -> None:
+    own = scene(FOUNTAIN)
+    (draft,) = drafts(own, ())
+    told = {"id": "made-1", "scene": "p1", "why": "a roof", "who": "Ada", "date": "2026-01-31"}
+    fix = IndoorFix.model_validate(told | draft | {"set": True})
+    fix.check(own)
+    found = fix_panorama(own, (fix,))
+    assert (fix.change, found.facts.indoor) == ("indoor None -> True", True)
+    assert found.facts.source_tags["indoor"] == "fix made-1"
+    with pytest.raises(UnexpectedError, match="indoor"):
+        fix.check(found)
