@@ -75,6 +75,9 @@ class ErgeoRules(Limits):
     letter_min_deg: Degrees = Field(
         default=0.7, gt=0, description="width per letter of a name that must be read to tell what a place is: 5 pixels"
     )
+    roof_letter_min_deg: Degrees = Field(
+        default=1.0, gt=0, description="the same of a sign above level views, which is seen aslant from below"
+    )
     read_share_min: Share = Field(
         default=0.7,
         gt=0,

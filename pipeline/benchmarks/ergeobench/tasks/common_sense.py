@@ -5,6 +5,7 @@ The options are parts of pictures and not sorts of places: those would say which
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from functools import cache
 from itertools import combinations, product
@@ -234,6 +235,10 @@ class Doors:
         case.require("label_not_complete", min(view.shown.knows_all(x) for x in labels), ">=", 1, "labels known whole")
         for measure in view.legible(j):
             case.measured(measure)
+        sign = view.objects[j]
+        across = sign.width_deg * math.cos(math.radians((sign.pitch_low_deg + sign.pitch_high_deg) / 2))
+        letter = across / len(sign.name or "?")
+        case.require("letters_too_small", letter, ">=", view.rules.roof_letter_min_deg, "deg", sign.id)
         return case
 
     def _colour(self, i: int) -> str | None:
