@@ -50,6 +50,7 @@ def view_of(shown: Shown) -> Any:
         pictured=False,
         heading_error_deg=0.0,
         rules=SimpleNamespace(even_answers=False),
+        facts=SimpleNamespace(looked_at=False),
     )
 
 

@@ -242,6 +242,13 @@ def test_a_door_is_told_by_the_sign_above_it_and_both_views_are_needed() -> None
     assert two_hotels["d2"][0] == "REAL", "what both are tells none of them"
 
 
+def test_letters_on_a_roof_are_wide_enough_to_be_read_from_below() -> None:
+    """A sign of 16 degrees at a pitch of 45 is 11.3 degrees wide: enough for eleven letters, not for twelve."""
+    for name, is_asked in (("SUPERMERCAT", True), ("SUPERMERCATO", False)):
+        objects = (RED, BLUE, roof_sign("s1", -10, "cinema", name), HOTEL)
+        assert ("d1" in asked_of("Dual-View, open", *objects)) == is_asked
+
+
 @pytest.mark.parametrize(
     "objects",
     [
@@ -253,13 +260,6 @@ def test_a_door_is_told_by_the_sign_above_it_and_both_views_are_needed() -> None
         pytest.param((RED, BLUE, CINE, HOTEL, poi("p", -10, "cinema")), id="a sign at street level too"),
     ],
 )
-def test_letters_on_a_roof_are_wide_enough_to_be_read_from_below() -> None:
-    """A sign of 16 degrees at a pitch of 45 is 11.3 degrees wide: enough for eleven letters, not for twelve."""
-    for name, is_asked in (("SUPERMERCAT", True), ("SUPERMERCATO", False)):
-        objects = (RED, BLUE, roof_sign("s1", -10, "cinema", name), HOTEL)
-        assert ("d1" in asked_of("Dual-View, open", *objects)) == is_asked
-
-
 def test_a_door_that_one_view_would_tell_or_none_is_not_asked_about(objects: tuple[Any, ...]) -> None:
     assert "d1" not in asked_of("Dual-View, open", *objects)
 
