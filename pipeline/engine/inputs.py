@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -181,7 +181,7 @@ class HumanInput:
         written = {name: [one.model_dump() for one in values] for name, values in self.written.items()}
         parts = {f"{FIX}{entry.fix.id}": entry.digest for entry in self.fixes}
         parts |= {"what people wrote": digest_of(written)} if written else {}
-        return parts | ({"published questions": digest_of([asdict(q) for q in self.known])} if self.known else {})
+        return parts | ({"published questions": digest_of([vars(q) for q in self.known])} if self.known else {})
 
 
 @dataclass(frozen=True)
