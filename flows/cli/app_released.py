@@ -316,7 +316,7 @@ def ask(
     from flows.cli.ask import ask as ask_model
 
     if (model is None) == (agent == "model"):
-        raise ConfigError("say who is asked: --model NAME, or --agent oracle or random")
+        raise ConfigError("say who is asked: --model NAME, or --agent oracle, random or frontier")
     told = [f"provider={provider}", f"model={model}", *([f"base_url={url}"] if url else [])]
     shown = "[text, image, video]" if provider.startswith("gemini") else "[text, image]"
     asked = AskedRelease(release, split, questions, videos, without_scene, prompt, agent)

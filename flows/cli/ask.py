@@ -170,12 +170,20 @@ def played(episode: AgentEpisode, reply: Callable[[StepPrompt], str]) -> dict[st
 def _acted(asking: Asking, of: AskedOf, questions: Sequence[Published], agent: Agent) -> list[dict[str, Any]]:
     """The rows of an agent without a model, for the questions that agents answer."""
     rows = []
+    if agent == "frontier":
+        if agent not in asking.prompts:
+            raise ConfigError("--agent frontier: only agents of cities explore by frontiers (cityeqa)")
+        of = replace(of, prompt=agent)
     with progress_shown() as progress:
         for number, question in enumerate(questions, 1):
             episode = asking.episode(question, of)
             if episode is not None:
                 draw = Random(str(question.id))  # noqa: S311
-                reply = episode.by_oracle if agent == "oracle" else partial(episode.at_random, draw)
+                without_model: dict[str, Callable[[StepPrompt], str]] = {
+                    "oracle": episode.by_oracle,
+                    "random": partial(episode.at_random, draw),
+                }
+                reply = without_model.get(agent, lambda prompt: "{}")  # who explores by frontiers does so unasked
                 rows.append({"id": question.id} | played(episode, reply))
             progress("played", number, len(questions))
     if not rows:
@@ -275,7 +283,11 @@ class _Put:
         return replace(first, messages=(*first.messages, *more), run=turn.run)
 
     def _steps(self, session: ModelSession, episode: AgentEpisode) -> dict[str, Any]:
-        return played(episode, lambda prompt: session.ask(self._request(prompt.text, (prompt.look(),))).text)
+        def reply(prompt: StepPrompt) -> str:
+            shown = () if prompt.look is None else (prompt.look(),)
+            return session.ask(self._request(prompt.text, shown)).text
+
+        return played(episode, reply)
 
     def _request(self, text: str, parts: Sequence[Part]) -> Request:
         system = (Message("system", (Text(self._asking.system),)),) if self._asking.system else ()

@@ -11,7 +11,7 @@ from flows.orchestration.folders import configurations
 
 EXIT_USAGE: Final = 2
 EXIT_LEFT_OUT: Final = 3
-Agent = Literal["model", "oracle", "random"]  # who acts where an agent answers
+Agent = Literal["model", "oracle", "random", "frontier"]  # who acts where an agent answers
 
 
 BuildName = Annotated[

@@ -33,10 +33,10 @@ class QuestionPrompt:
 
 @dataclass(frozen=True)
 class StepPrompt:
-    """What an agent is told before its next step, and what gives the picture that it sees."""
+    """What an agent is told before its next step, and what gives the picture that it sees; None: it sees none."""
 
     text: str
-    look: Callable[[], Image]
+    look: Callable[[], Image] | None
 
 
 class AgentEpisode(Protocol):

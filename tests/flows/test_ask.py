@@ -193,7 +193,7 @@ def test_a_sample_is_scored_alone(scan2qa: Cli, build: Path) -> None:
     ("arguments", "told"),
     [
         (["nope", "--model", "m"], "unknown benchmark 'nope'; a model can be asked the questions of vsi, urbanvideo"),
-        (["vsi"], "say who is asked: --model NAME, or --agent oracle or random"),
+        (["vsi"], "say who is asked: --model NAME, or --agent oracle, random or frontier"),
         (["vsi", "--model", "m", "--agent", "oracle"], "say who is asked"),
         (["vsi", "--agent", "oracle"], "has no questions that an agent acts for"),
         (

@@ -9,7 +9,9 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+from pipeline.core.arrays import FloatArray
 from pipeline.core.errors import ConfigError
+from pipeline.core.identity import rng_for
 from pipeline.core.templates import load_table
 from pipeline.formats.images import jpeg_bytes
 from pipeline.llm.base import Image
@@ -18,11 +20,15 @@ from pipeline.metrics.replies import json_objects
 from pipeline.questions.asking import AskedOf, Asking, QuestionPrompt, StepPrompt
 from pipeline.questions.published import Published
 from pipeline.worlds.city.facts import City, Pose
+from pipeline.worlds.city.frontier import FrontierMap
 from pipeline.worlds.city.paths import FreeSpace
-from pipeline.worlds.city.render import CityRenderer, captioned
+from pipeline.worlds.city.render import CityRenderer, Picture, captioned
+from pipeline.worlds.city.visibility import WIDTH
 from pipeline.worlds.city.walk import MOVE_M, TURN_DEG, Walkway
 
 KEEP_STILL: Final = "KeepStill"
+STOP: Final = "Stop"
+CONTINUE: Final = "Continue"
 # The nine actions of the paper (appendix A.2), as `Walkway` names them.
 ACTIONS: Final[Mapping[str, str]] = {
     "MoveForward": "forward",
@@ -36,22 +42,42 @@ ACTIONS: Final[Mapping[str, str]] = {
     KEEP_STILL: "",
 }
 EXPLORING: Final = ("MoveForward", "TurnLeft", "TurnRight", KEEP_STILL)  # of the paper's agents that explore; stopping
+FOUR: Final = (*EXPLORING[:3], STOP)  # of people (H-EQA)
+FOUR_ACTIONS, RANDOM, FRONTIER, PMA, VQA, SOCRATIC = "four_actions", "random", "frontier", "pma", "vqa", "socratic"
+PROMPTS: Final = (FOUR_ACTIONS, RANDOM, FRONTIER, PMA, VQA, SOCRATIC)
+_EXPLORERS: Final = (RANDOM, FRONTIER)  # the policy acts; the model answers, and says when to stop
+_CHOICES: Final = {FOUR_ACTIONS: FOUR, RANDOM: (CONTINUE, STOP), FRONTIER: (CONTINUE, STOP)}
 _NAMES: Final = {action: name for name, action in ACTIONS.items()}
 _COMPASS: Final = ("north", "north-east", "east", "south-east", "south", "south-west", "west", "north-west")
 _NEAR_M: Final = MOVE_M  # from where the answer is seen, for the oracle: less than what counts as success
+_FOUND_PIXELS: Final = 400  # of 640 x 480, of a target that the Explorer has found: as `CityRules.pixels_min`
 
 
-class _Place(NamedTuple):
+class CityPlace(NamedTuple):
     """A city to act in."""
 
     space: FreeSpace
     renderer: CityRenderer
 
 
-def _place(facts: Any) -> _Place:
+def _place(facts: Any) -> CityPlace:
     if not isinstance(facts, City) or facts.bounds is None:
         raise ConfigError("the tasks are set in a place without a map; agents need one")
-    return _Place(FreeSpace(facts), CityRenderer(facts))
+    return CityPlace(FreeSpace(facts), CityRenderer(facts))
+
+
+class CityObservation(NamedTuple):
+    """What the paper's agents are given at each step.
+
+    Attributes:
+        color: (480, 640, 3), with the words of signs.
+        depth_m: (480, 640), metres along the camera's axis; infinite: the sky.
+        pose: x east, y north, z up, metres; roll, pitch, yaw, degrees.
+    """
+
+    color: Picture
+    depth_m: FloatArray
+    pose: Pose
 
 
 class CitySearch:
@@ -60,20 +86,27 @@ class CitySearch:
     Args:
         question: a row of the release.
         place: its city.
+        way: who acts, one of `PROMPTS`; empty: the model does all, with the nine actions.
     """
 
-    def __init__(self, question: Published, place: _Place) -> None:
-        self._question, self._place = question, place
+    def __init__(self, question: Published, place: CityPlace, way: str = "") -> None:
+        self._question, self._place, self._way = question, place, way
         self._walk = Walkway(place.space, _pose_of(question, "initial_pose"))
         self._settings = load_table("cityeqa/asking")
+        moving, collecting = self._settings["navigation_steps"], self._settings["collection_steps"]
+        self._most: int = {RANDOM: moving, FRONTIER: moving, PMA: collecting}.get(way, moving + collecting)
         self._log: list[dict[str, Any]] = []
         self._answer: str | None = None
         self._is_over = False
         self._plan: list[str] | None = None
+        self._rng = rng_for(question.id, way)
+        self._map = FrontierMap(self._walk.pose)
+        if way == PMA:
+            self._navigate(moving)
 
     def prompt(self) -> StepPrompt | None:
         """See `AgentEpisode`."""
-        left = self._settings["steps_max"] - len(self._log)
+        left = self._most - len(self._log)
         if self._is_over or left == 0:
             return None
         _, _, z, _, pitch, yaw = self._walk.pose
@@ -86,15 +119,17 @@ class CitySearch:
             pitch=f"{pitch:g}" if pitch else "",
             left=left,
             history=self._log[-self._settings["history"] :],
-            actions=", ".join(ACTIONS),
+            actions=", ".join(_CHOICES.get(self._way, tuple(ACTIONS))),
             move=f"{MOVE_M:g}",
             turn=f"{TURN_DEG:g}",
+            way=self._way,
         )
-        return StepPrompt(text, self._look)
+        return StepPrompt(text, lambda: _picture(self.observe().color))
 
-    def _look(self) -> Image:
+    def observe(self) -> CityObservation:
+        """Colour, depth and pose where the agent is now."""
         shot = self._place.renderer.shoot(np.array(self._walk.pose))
-        return Image(jpeg_bytes(captioned(shot)), "image/jpeg")
+        return CityObservation(captioned(shot), shot.depth_m, self._walk.pose)
 
     def take(self, reply: str) -> None:
         """See `AgentEpisode`."""
@@ -103,13 +138,65 @@ class CitySearch:
         if isinstance(answer, str | int | float) and str(answer).strip():
             self._answer = str(answer).strip()
         refused = None
-        if action == KEEP_STILL:
+        if action in (KEEP_STILL, STOP):
             self._is_over = True
-        elif action in ACTIONS:
-            refused = self._walk.act(ACTIONS[str(action)])
+        elif self._way in _EXPLORERS:
+            action, refused = self._explore()
+        elif action in _CHOICES.get(self._way, ACTIONS):
+            refused = self._act(str(action), said.get("metres", MOVE_M))
         else:
             refused = f"{str(action)[:40]!r} is none of the actions"
         self._log.append({"step": len(self._log), "action": action, "refused": refused, "reply": reply})
+
+    def _act(self, action: str, metres: Any) -> str | None:
+        """Does one of `ACTIONS`; a move of `FOUR_ACTIONS` goes any whole metre."""
+        if self._way != FOUR_ACTIONS or action != "MoveForward":
+            return self._walk.act(ACTIONS[action])
+        if isinstance(metres, bool) or metres not in range(1, round(MOVE_M) + 1):
+            return f"metres are a whole number from 1 to {MOVE_M:g}"
+        return self._walk.act(ACTIONS[action], float(metres))
+
+    def _explore(self) -> tuple[str, str | None]:
+        """Does the next action of an exploring agent (appendix A.3)."""
+        if self._way == RANDOM:
+            action = str(self._rng.choice(EXPLORING))
+            self._is_over = action == KEEP_STILL
+            return action, None if self._is_over else self._walk.act(ACTIONS[action])
+        level = self._place.renderer.shoot(np.array(self._walk.pose), WIDTH, 2)  # the rows at the agent's height
+        self._map.add(self._walk.pose, level.depth_m)
+        found = self._map.way(self._walk.pose, self._rng)
+        if found is None:
+            self._is_over = True
+            return STOP, "no frontier is left that can be reached"
+        stopped = self._walk.follow(*found)
+        if stopped is not None:
+            self._map.block(stopped)
+        return "MoveToFrontier", None if stopped is None else "something is in the way"
+
+    def _navigate(self, most: int) -> None:
+        """Navigator and Explorer of the paper's agent, with the oracle's way in place of its plan and its map.
+
+        They go to the first stop from where the target is seen, and look to the four sides there until it is.
+        """
+        rest = self._question.rest
+        for x, y in zip(rest["oracle_x"], rest["oracle_y"], strict=True):
+            pose, walked = self._walk.pose, self._walk.steps
+            if (x, y) != pose[:2]:
+                yaw = round(float(np.degrees(np.arctan2(x - pose[0], y - pose[1])) % 360.0), 1)
+                walked.append((x, y, pose[2], pose[3], 0.0, yaw))
+            looks = [(*self._walk.pose[:5], (self._walk.pose[5] + turn) % 360.0) for turn in (0.0, 90.0, 180.0, 270.0)]
+            seen = next((n for n, look in enumerate(looks) if self._shows_the_target(look)), None)
+            if seen is not None:
+                walked += looks[1 : seen + 1]
+            if seen is not None or len(walked) > most:
+                break
+        del self._walk.steps[most + 1 :]
+
+    def _shows_the_target(self, pose: Pose) -> bool:
+        own = str(self._question.rest["group"]).partition("/")[2]
+        shot = self._place.renderer.shoot(np.array(pose), 160, 120)
+        ids = [thing.id for thing in self._place.space.city.things]
+        return own in ids and 16 * int((shot.thing == ids.index(own)).sum()) >= _FOUND_PIXELS
 
     def result(self) -> dict[str, Any]:
         """The last answer, the poses, and each step's whole reply and refusal."""
@@ -118,14 +205,73 @@ class CitySearch:
     def by_oracle(self, prompt: StepPrompt) -> str:
         """A reply of who knows the way to where the answer is seen, and the answer."""
         if self._plan is None:
-            goal = _pose_of(self._question, "observation_pose")
-            self._plan = [_NAMES[action] for action in self._walk.way_to(goal, _NEAR_M) or ()]
+            self._plan = _plan(self._walk, self._question)
         action = self._plan.pop(0) if self._plan else KEEP_STILL
         return json.dumps({"answer": self._question.ground_truth, "action": action}, ensure_ascii=False)
 
     def at_random(self, draw: Random, prompt: StepPrompt) -> str:
         """A reply of the paper's random exploration (appendix A.3), which has no idea of the answer."""
         return json.dumps({"answer": "no idea", "action": draw.choice(EXPLORING)})
+
+
+class CityPictures:
+    """One task without acting: the paper's VQA agents and its Socratic ones (appendix A.3).
+
+    VQA shows where the answer is seen. Socratic has a model caption the last five views on the way there, and answers
+    by the captions alone.
+    """
+
+    def __init__(self, question: Published, place: CityPlace, way: str) -> None:
+        self._question, self._renderer = question, place.renderer
+        self._said: Mapping[str, str] = load_table("cityeqa/asking")["socratic"]
+        self._poses = [_pose_of(question, "observation_pose")]
+        self._is_captioned = way == SOCRATIC
+        if self._is_captioned:
+            walk = Walkway(place.space, _pose_of(question, "initial_pose"))
+            for action in _plan(walk, question):
+                walk.act(ACTIONS[action])
+            self._poses = walk.steps[-_CAPTIONED:]
+        self._replies: list[str] = []
+
+    def prompt(self) -> StepPrompt | None:
+        """See `AgentEpisode`."""
+        n = len(self._replies)
+        if n < len(self._poses):
+            pose = np.array(self._poses[n])
+            text = self._said["caption"] if self._is_captioned else self._question.question
+            return StepPrompt(text, lambda: _picture(captioned(self._renderer.shoot(pose))))
+        if not self._is_captioned or n > len(self._poses):
+            return None
+        captions = "\n".join(f"{k}. {' '.join(reply.split())}" for k, reply in enumerate(self._replies, start=1))
+        return StepPrompt(self._said["answer"].format(captions=captions, question=self._question.question), None)
+
+    def take(self, reply: str) -> None:
+        """See `AgentEpisode`."""
+        self._replies.append(reply)
+
+    def result(self) -> dict[str, Any]:
+        """The last reply; no poses, since nobody moved."""
+        return {"answer": self._replies[-1], "log": self._replies}
+
+    def by_oracle(self, prompt: StepPrompt) -> str:
+        """The answer."""
+        return str(self._question.ground_truth)
+
+    def at_random(self, draw: Random, prompt: StepPrompt) -> str:
+        """No answer."""
+        return "no idea"
+
+
+_CAPTIONED: Final = 5  # views (appendix A.3)
+
+
+def _picture(color: Picture) -> Image:
+    return Image(jpeg_bytes(color), "image/jpeg")
+
+
+def _plan(walk: Walkway, question: Published) -> list[str]:
+    """The paper's actions from where an agent is to where the answer is seen."""
+    return [_NAMES[action] for action in walk.way_to(_pose_of(question, "observation_pose"), _NEAR_M) or ()]
 
 
 def _pose_of(question: Published, name: str) -> Pose:
@@ -138,9 +284,11 @@ def prompt(question: Published, asked: AskedOf) -> QuestionPrompt:
     return QuestionPrompt(question.question)
 
 
-def episode(question: Published, asked: AskedOf) -> CitySearch:
+def episode(question: Published, asked: AskedOf) -> CitySearch | CityPictures:
     """Every task is an agent's."""
-    return CitySearch(question, asked.scene(question, _place))
+    place = asked.scene(question, _place)
+    how = CityPictures if asked.prompt in (VQA, SOCRATIC) else CitySearch
+    return how(question, place, asked.prompt)
 
 
-ASKING: Final = Asking.of("cityeqa", prompt, episode=episode)
+ASKING: Final = Asking.of("cityeqa", prompt, episode=episode, prompts=PROMPTS)

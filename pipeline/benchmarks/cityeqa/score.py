@@ -46,7 +46,8 @@ NE_3D, NE_2D, NE_L1 = "ne_euclid3d", "ne_euclid2d", "ne_l1"
 NOT_JUDGED, OTHER_START = "not_judged", "other_start"
 PATH_M: Final = "path_m"  # column with the length of the shortest path, which the release of the paper does not have
 ORACLE_STEPS: Final = "oracle_steps"  # likewise with its moves and turns
-STEPS_MAX: Final[int] = load_table("cityeqa/asking")["steps_max"]  # as many as agents are given
+_ASKING: Final = load_table("cityeqa/asking")
+STEPS_MAX: Final[int] = _ASKING["navigation_steps"] + _ASKING["collection_steps"]  # as many as agents are given
 SAME_PLACE_M, SAME_YAW_DEG = 0.5, 1.0  # of the first step and the start
 METRICS: Final = {
     QAA: Metric("QAA (1-5)", 2, highest=5.0),
@@ -67,7 +68,7 @@ class CityScoreSettings(Model):
         default=20.0, gt=0, description="success: so near to where the answer is seen (AerialVLN's radius)"
     )
     steps_max: int = Field(
-        default=STEPS_MAX, ge=1, description="moves and turns, after which a trajectory is cut (CityEQA, section 5.1)"
+        default=STEPS_MAX, ge=1, description="moves and turns, after which a trajectory is cut (CityEQA, section 4.1)"
     )
     judge: ModelSpec | None = Field(default=None, description="null: no QAA, only exact matches")
 

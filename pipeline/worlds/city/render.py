@@ -52,9 +52,17 @@ class Sign(NamedTuple):
 
 
 class RenderedView(NamedTuple):
-    """A picture (height, width, 3), the index of the thing (height, width) that each pixel shows, and what it says."""
+    """A picture from a pose.
+
+    Attributes:
+        color: (height, width, 3).
+        depth_m: (height, width), metres along the camera's axis; infinite: the sky.
+        thing: (height, width), the index of what each pixel shows, or -1.
+        signs: what can be read.
+    """
 
     color: Picture
+    depth_m: FloatArray
     thing: IntArray
     signs: tuple[Sign, ...]
 
@@ -99,7 +107,7 @@ class CityRenderer:
         prism = np.where(seen, self._mesh.prism[face], len(self._solids.prisms))
         thing = np.append(self._solids.thing, -1)[prism].reshape(height, width)
         picture = color.clip(0, 255).astype(np.uint8).reshape(height, width, 3)
-        return RenderedView(picture, thing, self._signs(thing))
+        return RenderedView(picture, depth.reshape(height, width), thing, self._signs(thing))
 
     def _solid(self, point: FloatArray, face: IntArray, away_m: FloatArray) -> FloatArray:
         """Colours (n, 3) of points (n, 3) on faces (n,)."""

@@ -63,8 +63,13 @@ class Walkway:
         """Length of the way."""
         return float(np.linalg.norm(np.diff(np.array(self.steps)[:, :3], axis=0), axis=1).sum())
 
-    def act(self, action: str) -> str | None:
-        """Does one of `ACTIONS`, which is a step; or says what is in the way, and then nothing is done."""
+    def act(self, action: str, move_m: float = MOVE_M) -> str | None:
+        """Does one of `ACTIONS`, which is a step; or says what is in the way, and then nothing is done.
+
+        Args:
+            action: what to do.
+            move_m: how far moves go.
+        """
         x, y, z, roll, pitch, yaw = self.pose
         if action in TURNS:
             right, up = TURNS[action]
@@ -79,7 +84,7 @@ class Walkway:
                 return f"agents move at {', '.join(f'{level:g}' for level in levels)} m"
             to = np.array([x, y, levels[place]])
         else:
-            ahead, aside = MOVES[action]
+            ahead, aside = (move_m / MOVE_M * part for part in MOVES[action])
             s, c = np.sin(np.radians(yaw)), np.cos(np.radians(yaw))
             to = np.array([x + ahead * s + aside * c, y + ahead * c - aside * s, z])
         open_m = self._open_m(np.array([x, y, z]), to)
@@ -88,6 +93,21 @@ class Walkway:
         east, north, height = (round(float(value), 3) for value in to)
         self.steps.append((east, north, height, roll, pitch, yaw))
         return None
+
+    def follow(self, path: FloatArray, yaw_deg: float) -> FloatArray | None:
+        """Goes along points (k, 3) as far as `MOVE_M` and what is solid allow, in one step; returns what is in the way.
+
+        At the end of the path it turns to a yaw, else to where it goes.
+        """
+        so_far = np.cumsum(np.linalg.norm(np.diff(path, axis=0, prepend=[self.pose[:3]]), axis=1))
+        free = self._space.free(path)
+        count = int(np.argmin(np.append((so_far <= MOVE_M) & free, False)))
+        x, y, z = self.pose[:3] if count == 0 else path[count - 1].tolist()
+        if count < len(path):
+            ahead = path[count] - np.array([x, y, z])
+            yaw_deg = float(np.degrees(np.arctan2(*ahead[:2])) % 360.0)
+        self.steps.append((x, y, z, self.pose[3], 0.0, round(yaw_deg, 1)))
+        return None if count == len(path) or free[count] else path[count]
 
     def way_to(self, goal: Pose, within_m: float) -> list[str] | None:
         """Actions that lead to within a distance of a pose and turn to its yaw; None: there is no way.

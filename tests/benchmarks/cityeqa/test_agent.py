@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pipeline.benchmarks.cityeqa.agent import CitySearch, _Place
+from pipeline.benchmarks.cityeqa.agent import SOCRATIC, VQA, CityPictures, CityPlace, CitySearch
 from pipeline.questions.published import Published
 from pipeline.worlds.city.facts import Pose
+from pipeline.worlds.city.frontier import FREE, SOLID, UNKNOWN, FrontierMap
 from pipeline.worlds.city.paths import FreeSpace
+from pipeline.worlds.city.render import CityRenderer
 from pipeline.worlds.city.walk import Walkway
 from tests.worlds.city.cities import city, house
 
@@ -30,7 +32,7 @@ def question(**changes: Any) -> Published:
 
 
 def search(space: FreeSpace, **changes: Any) -> CitySearch:
-    return CitySearch(question(**changes), _Place(space, None))  # type: ignore[arg-type]
+    return CitySearch(question(**changes), CityPlace(space, None))  # type: ignore[arg-type]
 
 
 def test_a_way_leads_around_a_wall_by_moves_that_are_allowed(space: FreeSpace) -> None:
@@ -86,3 +88,98 @@ def test_sixty_steps_are_all(space: FreeSpace) -> None:
         agent.take(json.dumps({"answer": "red", "action": "TurnLeft"}))
     assert agent.prompt() is None
     assert len(agent.result()["steps"]) == 61
+
+
+def test_a_frontier_map_knows_what_depth_has_shown() -> None:
+    """Looking north from (0.5, 0.5): in the left half a wall 10 m ahead, in the right half nothing."""
+    pose: Pose = (0.5, 0.5, 5.0, 0.0, 0.0, 0.0)
+    known, depth = FrontierMap(pose), np.full((48, 64), np.inf)
+    depth[:, :32] = 10.0
+    known.add(pose, depth)
+    at = {name: known.cells[200 + y, 200 + x] for name, (x, y) in
+          {"before the wall": (-3, 9), "wall": (-3, 10), "behind it": (-3, 11), "open": (3, 20), "behind": (0, -1),
+           "too far": (0, 31), "here": (0, 0), "beside the view": (9, 3)}.items()}  # fmt: skip
+    assert at == {"before the wall": FREE, "wall": SOLID, "behind it": UNKNOWN, "open": FREE, "behind": UNKNOWN,
+                  "too far": UNKNOWN, "here": FREE, "beside the view": UNKNOWN}  # fmt: skip
+    ends = {tuple(end) for end in (known.frontiers() - 200).tolist()}
+    assert (0, 0) in ends, "behind the agent nothing is known"
+    assert (9, -3) not in ends, "a wall is no frontier"
+    path, _ = known.way(pose, np.random.default_rng(0)) or pytest.fail("there are frontiers")
+    assert (np.abs(np.diff(path[:, :2], axis=0)) <= 1).all()
+    row, column = np.floor(path[-1, 1::-1]).astype(int).tolist()
+    assert (row, column) in ends
+    known.cells[known.cells == UNKNOWN] = SOLID
+    assert known.way(pose, np.random.default_rng(0)) is None
+
+
+def test_who_explores_by_frontiers_goes_on_unasked_until_it_stops(space: FreeSpace) -> None:
+    place = CityPlace(space, CityRenderer(space.city))
+    agent, again = (CitySearch(question(), place, "frontier") for _ in range(2))
+    for _ in range(12):
+        told = agent.prompt()
+        assert told is not None
+        assert "Select Continue, Stop" in told.text
+        agent.take("{}")
+        again.take('{"action": "Continue"}')
+    agent.take('{"answer": "grey", "action": "Stop"}')
+    assert agent.prompt() is None
+    found = agent.result()
+    assert found["answer"] == "grey"
+    assert found["steps"] == again.result()["steps"]
+    ways = np.array(found["steps"])
+    assert len(ways) == 13, "each step is a pose"
+    assert np.linalg.norm(np.diff(ways[:, :2], axis=0), axis=1).max() <= 10.0
+    assert space.free(ways[:, :3]).all()
+    assert len(np.unique(ways[:, :2], axis=0)) > 3, "it moves"
+    seen = agent.observe()
+    assert seen.depth_m.shape == seen.color.shape[:2] == (480, 640)
+
+
+@pytest.mark.parametrize(("metres", "y"), [(3, 53.0), (10, 60.0), (11, 50.0), (2.5, 50.0), (True, 50.0), ("3", 50.0)])
+def test_people_go_whole_metres(space: FreeSpace, metres: object, y: float) -> None:
+    agent = search(space)
+    agent._way = "four_actions"
+    agent.take(json.dumps({"action": "MoveForward", "metres": metres}))
+    agent.take('{"action": "MoveUp"}')
+    assert agent.result()["steps"][-1][:3] == [15.0, y, 5.0]
+
+
+def test_the_collector_begins_where_the_target_is_first_seen() -> None:
+    here = city(house("wall", 48, 10, 4, 85), house("target", 80, 45, 8, 8))
+    place = CityPlace(FreeSpace(here), CityRenderer(here))
+    row = question(group="here/target", oracle_x=[15.0, 15.0, 50.0, 60.0], oracle_y=[50.0, 4.0, 4.0, 20.0])
+    agent = CitySearch(row, place, "pma")
+    told = agent.prompt()
+    assert told is not None
+    assert "You have 10 steps left" in told.text
+    first = agent.result()["steps"]
+    assert [pose[:2] for pose in first[:3]] == [[15.0, 50.0], [15.0, 4.0], [50.0, 4.0]]
+    assert [pose[5] for pose in first[2:]] == [90.0, 180.0, 270.0, 0.0], "it looks to four sides, and then sees it"
+    for _ in range(10):
+        agent.take('{"answer": "red", "action": "TurnLeft"}')
+    assert agent.prompt() is None
+
+
+def test_agents_that_see_pictures_alone_do_not_move(space: FreeSpace) -> None:
+    place = CityPlace(space, CityRenderer(space.city))
+    one = CityPictures(question(), place, VQA)
+    told = one.prompt()
+    assert told is not None
+    assert told.text == "What is the colour of the car?"
+    one.take("blue")
+    assert one.prompt() is None
+    assert one.result() == {"answer": "blue", "log": ["blue"]}
+    five = CityPictures(question(), place, SOCRATIC)
+    for n in range(5):
+        told = five.prompt()
+        assert told is not None
+        assert told.look is not None
+        five.take(f"view {n}")
+    told = five.prompt()
+    assert told is not None
+    assert told.look is None, "it answers by captions"
+    assert "1. view 0\n" in told.text
+    assert "5. view 4\n" in told.text
+    five.take("red")
+    assert five.prompt() is None
+    assert five.result()["answer"] == "red"
