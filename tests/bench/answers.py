@@ -244,7 +244,7 @@ def cities(path: str = str(REAL_DATA / "city" / "monaco.osm.gz")) -> Shown:
         cost, lone = timed(lambda count=count: proofs(view, count))
         yield Figure(f"{count} proofs, {lone} lead to one thing", cost.cpu_s, "s")
     for name in SAMPLES:
-        tasks = tasks_of(sample(name), CityRules(tried_per_category=140))[0]
+        tasks = tasks_of(sample(name), CityRules(raw_tasks_per_category=140))[0]
         yield from _told(name, tasks, ill_answered(sample(name), tasks))
 
 
@@ -252,7 +252,7 @@ def city_starts(count: str = "1000", first: str = "0") -> Shown:
     """Starts, texts and answers of tasks in random cities, two categories of each."""
     tasks: list[dict[str, Any]] = []
     wrong: list[str] = []
-    rules, names = CityRules(tried_per_category=2), tuple(CITYEQA.by_name())
+    rules, names = CityRules(raw_tasks_per_category=2), tuple(CITYEQA.by_name())
     for seed in range(int(first), int(first) + int(count)):
         scene = small(seed)
         own = tasks_of(scene, rules, *(names[(seed + turn) % len(names)] for turn in (0, 3)))[0]

@@ -55,8 +55,8 @@ class CityRules(Limits):
     things_per_kind: int = Field(
         default=1000, ge=1, description="that questions are made about: of a kind with more things so many are drawn"
     )
-    tried_per_category: int = Field(
-        default=30, ge=1, description="raw questions that can be seen, in turns over what is asked and answered"
+    raw_tasks_per_category: int = Field(
+        default=22, ge=1, description="that succeed, in the mean of the categories; of each by table 4 of the paper"
     )
 
 

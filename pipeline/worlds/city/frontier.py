@@ -72,7 +72,7 @@ class FrontierMap:
         return np.argwhere((self.cells == FREE) & self._beside(self.cells == UNKNOWN))
 
     def way(self, pose: Pose, rng: np.random.Generator) -> tuple[FloatArray, float] | None:
-        """Middles (k, 3) of the cells beyond the own one to a frontier that is drawn, and there the yaw to look into it.
+        """Middles (k, 3) of the cells beyond the own one to a frontier that is drawn, and the yaw to look beyond it.
 
         None: none can be reached.
 

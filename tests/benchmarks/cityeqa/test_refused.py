@@ -19,7 +19,7 @@ from pipeline.worlds.city.facts import City, CityScene, RawTask
 from tests.benchmarks.cityeqa.cities import tasks_of
 from tests.worlds.city.cities import city, house, point
 
-RULES = CityRules(tried_per_category=1)
+RULES = CityRules(raw_tasks_per_category=1)
 WALL = house("wall", 20.0, 60.0, 60.0, 10.0)  # its front, at y = 60, faces south
 
 
@@ -84,7 +84,7 @@ def test_a_shop_under_two_boards_has_no_one_board() -> None:
 
 def test_the_tallest_building_may_be_too_far_for_a_direction() -> None:
     """From the shop at 35, 10 to the tower's corner at 75, 60, and to a hut that is low."""
-    rules = CityRules(tried_per_category=1, bearing_gap_m=(5.0, 25.0))
+    rules = CityRules(raw_tasks_per_category=1, bearing_gap_m=(5.0, 25.0))
     things = (
         house("home", 30.0, 10.0, 10.0, 10.0),
         shop("s", 35.0, called="Crumb", y=9.9, on="home"),
@@ -123,7 +123,7 @@ def test_ways_that_take_too_many_steps_or_too_few(monkeypatch: pytest.MonkeyPatc
             return Solved(np.array([start.pose[:3], pose[:3]]), steps, 10.0, 5)
 
         monkeypatch.setattr(Oracle, "solve", way)
-        rows, refused = tasks_of(scene(facts), CityRules(tried_per_category=1, **limits), "Object Recognition")
+        rows, refused = tasks_of(scene(facts), CityRules(raw_tasks_per_category=1, **limits), "Object Recognition")
         assert bool(rows) == (not why)
         assert {(row["measured"], row["limit"]) for row in refused if row["reason"] == why} == (
             {(float(steps), 101.0 - steps)} if why else set()
@@ -135,7 +135,7 @@ def test_a_chain_that_cannot_be_gone_gives_no_start(monkeypatch: pytest.MonkeyPa
     """Where the oracle finds no way along any chain, each start says so, and the task has none."""
     monkeypatch.setattr(Oracle, "solve", lambda *_: None)
     facts = city(WALL, shop("s", 50.0, called="Crumb"), shop("t", 30.0, noun="bank", called="Till"), size_m=150.0)
-    rows, refused = tasks_of(scene(facts), CityRules(tried_per_category=1), "Object Recognition")
+    rows, refused = tasks_of(scene(facts), CityRules(raw_tasks_per_category=1), "Object Recognition")
     assert rows == []
     told = {
         (row["measured"], row["limit"], row["unit"]) for row in refused if row["reason"] == "no_way_along_the_chain"

@@ -34,7 +34,7 @@ from tests.benchmarks.cityeqa.cities import ill_answered, ill_supplemented, smal
 from tests.environment import times
 from tests.oracles.city_answers import shape
 
-RULES = CityRules(tried_per_category=2)
+RULES = CityRules(raw_tasks_per_category=2)
 REASONS = (
     "starts_free", "starts_with_a_path", "starts_with_a_chain", "starts_without_a_view", "starts", "sides",
 )  # fmt: skip
@@ -233,7 +233,7 @@ def _goes_on(view: CityView, oracle: Oracle, landmark: int, direction: int, pose
 @given(st.integers(0, 10_000))
 def test_starts_lie_as_they_should(seed: int) -> None:
     """In any city, of any category. 1,000 cities: `python -m tests.bench.cities --starts 1000`."""
-    scene, rules = small(seed), CityRules(tried_per_category=1)
+    scene, rules = small(seed), CityRules(raw_tasks_per_category=1)
     rows, _ = tasks_of(scene, rules)
     assert ill_supplemented(scene, rows, rules) == []
     assert ill_answered(scene, rows) == []

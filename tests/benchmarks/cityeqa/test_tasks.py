@@ -27,8 +27,8 @@ from tests.benchmarks.cityeqa.agents import Agent
 from tests.benchmarks.cityeqa.cities import ill_supplemented, sample, small, tasks_of
 from tests.oracles.city_answers import answer, plain, shape, targets
 
-RULES = CityRules(tried_per_category=8)
-MORE = CityRules(tried_per_category=24)  # of categories whose answers are made even over few of a kind
+RULES = CityRules(raw_tasks_per_category=8)
+MORE = CityRules(raw_tasks_per_category=24)  # of categories whose answers are made even over few of a kind
 USES, LOOKS = "World Knowledge", "Attribute Recognition"
 Row = dict[str, Any]
 pytestmark = pytest.mark.slow
@@ -269,7 +269,9 @@ def test_what_people_wrote_takes_the_same_way() -> None:
         RawTask(id="lost", target=None, point=point, **base),
         RawTask(id="wall", target=target, point=point, **base | {"p_obs": (*wall.center, 5.0, 0.0, 0.0, 0.0)}),
     ]
-    rows, refused = tasks_of(scene.with_facts(tasks=tuple(written)), CityRules(tried_per_category=1), "World Knowledge")
+    rows, refused = tasks_of(
+        scene.with_facts(tasks=tuple(written)), CityRules(raw_tasks_per_category=1), "World Knowledge"
+    )
     assert len(rows) >= 4
     for row in rows:
         assert row["question"].endswith("Please tell me Is it open on Sundays?")
@@ -291,7 +293,7 @@ def with_things(scene: CityScene, kind: str = "", every: int = 1, **facts: Any) 
 
 @pytest.mark.slow
 def test_what_a_map_does_not_tell_is_refused_by_name() -> None:
-    city, rules = small(1), CityRules(tried_per_category=4)
+    city, rules = small(1), CityRules(raw_tasks_per_category=4)
     made = {
         "map_incomplete": (city.with_facts(complete=()), rules, "Counting"),
         "colour_unknown": (with_things(city, every=2, colour=None, roof_colour=None), rules, "Existence Judgement"),

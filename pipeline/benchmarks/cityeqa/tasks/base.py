@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -25,7 +26,7 @@ from pipeline.benchmarks.cityeqa.raw import (
     split_of,
 )
 from pipeline.benchmarks.cityeqa.raw import YES_NO as ANSWERS
-from pipeline.benchmarks.cityeqa.released import AXES, CATEGORIES, POSES, UNITS
+from pipeline.benchmarks.cityeqa.released import AXES, CATEGORIES, POSES, TABLE_4, UNITS
 from pipeline.benchmarks.cityeqa.search import Search, SolvedTask
 from pipeline.benchmarks.cityeqa.view import CityView
 from pipeline.benchmarks.cityeqa.wording import COLOURS, Phrase
@@ -196,7 +197,8 @@ def _others(view: CityView, i: int, kind: str, answer: str) -> tuple[str, ...]:
 AT_ONCE: Final = 4  # raw tasks: their trees of shortest ways are kept at a time
 TILE_M: Final = 128.0
 UNSURE: Final = -1
-SPARE: Final = 2  # times as many raw tasks are looked at as are tried, since some cannot be seen
+SPARE: Final = 3  # times as many raw tasks are tried as are to succeed, at most
+MEAN: Final = sum(map(sum, TABLE_4.values())) / len(TABLE_4)  # tasks of a category in the paper
 COVERED: Final = 0.95  # of all things of a kind, so that a map that is not declared complete has them all
 UNCOVERED: Final = "coverage_unknown"  # remark: no more than the map itself shows that nothing else fits
 PROVEN: Final = "possible_targets"  # the rule that a text leads to one thing
@@ -264,51 +266,75 @@ class EqaTask(CaseTask[CityView]):
                 asked.append(replace(raw, phrases=phrases, split=split_of(view.scene.id, view.things[raw.target].id)))
         even = evened(asked, SPARE)
         yield from (_refused(raw, _surplus(asked, even)) for raw in asked if raw.key not in even)
-        most = view.rules.tried_per_category
+        most = max(1, round(view.rules.raw_tasks_per_category * self.share / MEAN))
         in_order = in_turns((raw for raw in asked if raw.key in even and raw.told is None), view.scene.id)
         ordered, refused = self._tried(in_order, most)
         yield from refused
-        observer = Observer(view)
-        seen: list[ObservedTask] = []
         people = [raw for raw in asked if raw.told is not None]
-        for place, raw in enumerate((*people, *ordered), start=1 - len(people)):
-            if place > SPARE * most or (place > 0 and sum(one.raw.told is None for one in seen) >= most):
-                yield _refused(raw, rule("more_than_are_tried", place, "<=", most, "raw tasks"))
-                continue
-            observed = observer.of_raw(raw)
-            if observed.pose is None:
-                yield _refused(raw, next(r for r in observed.rules if not r.holds))
-            else:
-                seen.append(ObservedTask(raw, observed.pose, observed.rules))
-        yield from self._supplemented(view, sorted(seen, key=_tile))
+        yield from self._until_enough(view, people, ordered, most)
 
-    def _supplemented(self, view: CityView, seen: Sequence[ObservedTask]) -> Iterator[Case]:
-        """Cases of raw tasks that can be observed, a few at a time: shortest ways to them are kept so long."""
-        oracle = Oracle(view)
+    def _until_enough(
+        self, view: CityView, people: Sequence[RawQuestion], ordered: Sequence[RawQuestion], most: int
+    ) -> Iterator[Case]:
+        """Cases of raw tasks that are tried in order until ``most`` of them succeed, and of all that people wrote."""
+        observer, oracle = Observer(view), Oracle(view)
         solved: dict[tuple[str, ...], list[SolvedTask]] = {}
-        for first in range(0, len(seen), AT_ONCE):
-            part = seen[first : first + AT_ONCE]
-            places: list[list[Start]] = []
-            drawn: list[FloatArray] = []
-            for one in part:
-                right, poses = starts(view, one.raw, one.pose)
-                places.append(right)
-                drawn.append(poses)
-            tried = [chains(view, one.raw, found) for one, found in zip(part, places, strict=True)]
-            proofs = _proofs(view, part, tried)
-            for n, one in enumerate(part):
-                found, refused = _solved(view, oracle, one, places[n], tried[n], proofs[n])
-                if not _is_enough(view, found):
-                    search = Search(view, oracle, one.raw, one.pose, drawn[n], found)
-                    broken = search.run()
-                    found = search.found if broken is None else []
-                    if broken is not None:
-                        yield _refused(one.raw, broken)
-                taken = {_place(own.start) for own in found}
-                yield from (case for place, case in refused if place not in taken)
-                if found:
-                    solved[one.raw.key] = found
-        yield from _asked(view, [one for one in seen if one.raw.key in solved], solved)
+        seen: list[ObservedTask] = []
+        waiting, limit = iter(ordered), SPARE * most
+        batch: list[RawQuestion] = [*people]
+        tried = 0
+        while True:
+            now: list[ObservedTask] = []
+            for raw in batch:
+                observed = observer.of_raw(raw)
+                if observed.pose is None:
+                    yield _refused(raw, next(r for r in observed.rules if not r.holds))
+                else:
+                    now.append(ObservedTask(raw, observed.pose, observed.rules))
+            found = yield from _supplemented(view, oracle, sorted(now, key=_tile))
+            solved |= found
+            seen += now
+            own = len(evened([one.raw for one in seen if one.raw.told is None and one.raw.key in solved]))
+            batch = list(islice(waiting, max(0, min(most - own, limit - tried))))
+            tried += len(batch)
+            if not batch:
+                break
+        for place, raw in enumerate(waiting, start=tried + 1):
+            yield _refused(raw, rule("more_than_are_tried", place, "<=", tried, "raw tasks"))
+        yield from _asked(view, sorted((one for one in seen if one.raw.key in solved), key=_tile), solved)
+
+
+def _supplemented(
+    view: CityView, oracle: Oracle, seen: Sequence[ObservedTask]
+) -> Generator[Case, None, dict[tuple[str, ...], list[SolvedTask]]]:
+    """Yields what is refused of raw tasks that can be observed, and returns the starts of those that succeed.
+
+    A few at a time: shortest ways to them are kept so long.
+    """
+    solved: dict[tuple[str, ...], list[SolvedTask]] = {}
+    for first in range(0, len(seen), AT_ONCE):
+        part = seen[first : first + AT_ONCE]
+        places: list[list[Start]] = []
+        drawn: list[FloatArray] = []
+        for one in part:
+            right, poses = starts(view, one.raw, one.pose)
+            places.append(right)
+            drawn.append(poses)
+        tried = [chains(view, one.raw, found) for one, found in zip(part, places, strict=True)]
+        proofs = _proofs(view, part, tried)
+        for n, one in enumerate(part):
+            found, refused = _solved(view, oracle, one, places[n], tried[n], proofs[n])
+            if not _is_enough(view, found):
+                search = Search(view, oracle, one.raw, one.pose, drawn[n], found)
+                broken = search.run()
+                found = search.found if broken is None else []
+                if broken is not None:
+                    yield _refused(one.raw, broken)
+            taken = {_place(own.start) for own in found}
+            yield from (case for place, case in refused if place not in taken)
+            if found:
+                solved[one.raw.key] = found
+    return solved
 
 
 def _asked(
