@@ -23,7 +23,7 @@ from flows.cli.output.progress import progress_shown
 from flows.cli.output.tables import print_table
 from flows.cli.trace import fix_entry
 from flows.orchestration.folders import OUTPUTS
-from pipeline.benchmarks.benchmark import Benchmark, no_blind_map
+from pipeline.benchmarks.benchmark import Benchmark, no_blind_pictures
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.errors import ConfigError, StoreError
 from pipeline.core.files import write_atomically
@@ -79,6 +79,7 @@ NAME_CHARS: Final = 32  # hex; 128 bits
 FIXES: Final = "fixes"  # folder of a review
 _FIX_ID: Final = re.compile(r"^- id: review-(\d+)$", re.MULTILINE)
 _MADE_FROM: Final = b"made_from"
+_JPEG: Final = b"\xff\xd8"
 
 
 def serve(
@@ -126,7 +127,7 @@ def serve(
                 files = {item.id: folder / RELEASE / captioned / f"{item.id}.png" for item in pack.items}
                 drawings |= {number: file for number, file in files.items() if file.is_file()}
             site = Site(folder.resolve().name, pack, database, folder, drawings)
-            pages = Pages(site, salt, token, _routes_of(folder, benchmark))
+            pages = Pages(site, salt, token, _routes_of(folder, benchmark), BENCHMARKS[benchmark].flags)
             run_server(pages.app(only_loopback=host in LOOPBACK), host, port)
         finally:
             database.close()
@@ -250,8 +251,8 @@ def video_remedy(folder: Path) -> str:
     saved = read_saved_build(folder)
     name, benchmark = saved.configured.get("build", folder.name), BENCHMARKS.get(saved.configured.get("benchmark", ""))
     where = "" if folder == OUTPUTS / name else f" --out {folder}"
-    if benchmark is not None and benchmark.blind_map is not no_blind_map:
-        return f"scan2qa review {name}{where} shows the map around each start instead"
+    if benchmark is not None and benchmark.blind_pictures is not no_blind_pictures:
+        return f"scan2qa review {name}{where} shows the map around each start, and views, instead"
     again = f"scan2qa build {name}{where}"
     if not saved.configured.get("video", True):
         return f"Build them with: {again} --set video=true"
@@ -314,7 +315,7 @@ def pack_of(folder: Path, benchmark: str, salt: bytes, categories: bool | None =
         for u, r in sorted(outputs.get(stage, {}).items())
     ]
     own = BENCHMARKS[benchmark]
-    drawing = (own.blind_map.__module__, *(w.top_down_map.__module__ for w in own.worlds))
+    drawing = (own.blind_pictures.__module__, *(w.top_down_map.__module__ for w in own.worlds))
     code = code_digest(("pipeline.review.review_bundle", *drawing))
     map_before = {task: sorted(layers) for task, layers in sorted(own.map_before.items())}
     if categories is None:
@@ -385,8 +386,8 @@ def _place_pictures(
 ) -> dict[int, list[str]]:
     """Puts what is shown into the review's folder, under names that tell nothing; the files of each item.
 
-    The pictures in their order (views, whole panoramas), those of what a question names, and the map without marks; of
-    a category those of its things.
+    The pictures in their order (views, whole panoramas), those of what a question names, and those drawn for who
+    reviews; of a category those of its things.
     """
     place, found = folder / FOLDER / PICTURES, dict[int, list[str]]()
     views = {one.file: one for one in media_of(_results(folder, "views"), folder)}
@@ -406,8 +407,13 @@ def _place_pictures(
             put(row["id"], views[file].path.read_bytes(), Path(file).suffix)
         if row["id"] in named:
             put(row["id"], named[row["id"]], ".png")
-        if (drawn := benchmark.blind_map(row, scenes[row["scene"]])) is not None:
-            put(row["id"], drawn, ".png")
+    by_scene: dict[str, list[Mapping[str, Any]]] = {}
+    for row in questions:
+        by_scene.setdefault(row["scene"], []).append(row)
+    for unit, rows in sorted(by_scene.items()):
+        for number, drawn in benchmark.blind_pictures(rows, scenes[unit]):
+            for raw in drawn:
+                put(number, raw, ".jpg" if raw.startswith(_JPEG) else ".png")
     for check, own in checks.items():
         for jpeg in (*own.crops, *own.marked, *own.unmarked):
             put(check, jpeg, ".jpg")

@@ -7,7 +7,7 @@ import base64
 import hashlib
 import hmac
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any, Final, cast
 from urllib.parse import SplitResult, parse_qs, urlsplit
@@ -30,7 +30,7 @@ from flows.review_app.site import RefusedError, Site
 from pipeline.core.errors import StoreError
 from pipeline.release.card import figure
 from pipeline.review.sheets import name_problem
-from pipeline.review.verdicts import REASONS, REVIEWERS, ROLES, STATES, Role
+from pipeline.review.verdicts import COMMON, REASONS, REVIEWERS, ROLES, STATES, Role
 from pipeline.worlds.indoor.readers.written_routes import TURNS, route_steps
 
 HERE: Final = Path(__file__).resolve().parent
@@ -49,9 +49,17 @@ class Pages:
         salt: the build's secret.
         token: what reviewers must know to sign in; None on the own machine.
         routes: the routes that people may write from the videos; None: the benchmark asks for none.
+        flags: as in `Benchmark`.
     """
 
-    def __init__(self, site: Site, salt: bytes, token: str | None, routes: WrittenRoutes | None = None) -> None:
+    def __init__(
+        self,
+        site: Site,
+        salt: bytes,
+        token: str | None,
+        routes: WrittenRoutes | None = None,
+        flags: Sequence[str] = (),
+    ) -> None:
         self._site, self._token, self._routes = site, token, routes
         self._key = hashlib.sha256(b"cookie" + salt + (token or "").encode()).digest()
         self._templates = Environment(
@@ -62,6 +70,7 @@ class Pages:
             lstrip_blocks=True,
         )
         self._templates.globals |= {"reasons": REASONS, "states": STATES, "needed": REVIEWERS, "build": site.build}
+        self._templates.globals |= {"offered": [*COMMON, *flags]}
         self._templates.globals |= {"routes": routes, "turns": TURNS, "legs": LEGS, "steps_of": route_steps}
         self._templates.filters |= {"clock": clock, "figure": figure, "short": short, "drawn": drawn}
 

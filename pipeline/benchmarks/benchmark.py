@@ -77,9 +77,9 @@ def no_pictures(asked: pa.Table, scenes: Callable[[], Iterable[Any]]) -> dict[st
     return {}
 
 
-def no_blind_map(row: Mapping[str, Any], scene: Any) -> bytes | None:
-    """The map of a benchmark whose reviewers see pictures, or a map of layers (`Benchmark.map_before`)."""
-    return None
+def no_blind_pictures(rows: Sequence[Mapping[str, Any]], scene: Any) -> Iterable[tuple[int, Sequence[bytes]]]:
+    """The pictures of a benchmark whose reviewers see its own, or a map of layers (`Benchmark.map_before`)."""
+    return ()
 
 
 class SceneRecords(NamedTuple):
@@ -239,8 +239,9 @@ class Benchmark(Generic[V, R]):
         audit: how its published questions are examined.
         score: what replies to its questions earn.
         asking: how its questions are put to a model (`scan2qa ask`); None: they are not.
-        blind_map: of a question (a row of `tables.QUESTIONS`) and its observed scene: PNG of a map that reviewers see
-            before they answer, and that does not tell the answer; None: there is none.
+        blind_pictures: of questions (rows of `tables.QUESTIONS`) of one observed scene, by id: PNG or JPEG pictures
+            that reviewers see before they answer, and that show no more of the answer than agents see.
+        flags: of `pipeline.review.verdicts.REASONS`, those that its reviewers have beside the common ones.
         scene_records: of its scenes, one after the other, its rules and the released questions (`tables.QUESTIONS`):
             what a release holds of the scenes themselves, in the module of its card; None: nothing.
         map_before: task -> what of a scene's map its reviewers may see before they answer: "ground", "things", "path".
@@ -274,7 +275,10 @@ class Benchmark(Generic[V, R]):
     audit: Audit | None = None
     score: Score[Any] | None = None
     asking: Asking | None = None
-    blind_map: Callable[[Mapping[str, Any], Any], bytes | None] = no_blind_map
+    blind_pictures: Callable[[Sequence[Mapping[str, Any]], Any], Iterable[tuple[int, Sequence[bytes]]]] = (
+        no_blind_pictures
+    )
+    flags: tuple[str, ...] = ()
     scene_records: Callable[[Iterable[Any], R, pa.Table], SceneRecords] | None = None
     map_before: Mapping[str, Collection[str]] = field(default_factory=dict)
     released: str | None = None

@@ -28,7 +28,14 @@ REASONS: Final[dict[str, str]] = {
     "bad_metadata": "bad metadata",
     "hallucination": "hallucination",
     "other": "other, with a note",
+    # CityEQA's reviewers exclude a task for each of these (appendix A.1).
+    "duplicate": "duplicate",
+    "spelling": "spelling or grammar",
+    "start_blocked": "start inside an obstacle",
+    "wrong_pose": "wrong pose",
+    "not_unique": "target not unique",
 }
+COMMON: Final = tuple(REASONS)[:10]  # to all benchmarks; the others are offered where a benchmark names them
 CLOSE_MRA: Final = 0.5  # five of VSI-Bench's ten tolerances: an estimate off by 30% at most
 
 

@@ -9,7 +9,7 @@ from pipeline.benchmarks.cityeqa import author
 from pipeline.benchmarks.cityeqa.agent import ASKING
 from pipeline.benchmarks.cityeqa.audit import AUDIT
 from pipeline.benchmarks.cityeqa.columns import CARD, COLUMNS
-from pipeline.benchmarks.cityeqa.pictures import start_map, task_pictures
+from pipeline.benchmarks.cityeqa.pictures import blind_pictures, task_pictures
 from pipeline.benchmarks.cityeqa.rules import PROFILES, CityRules
 from pipeline.benchmarks.cityeqa.score import HARNESS, SCORE
 from pipeline.benchmarks.cityeqa.tasks.registry import CITY_TASKS
@@ -29,7 +29,8 @@ CITYEQA: Final = Benchmark[CityView, CityRules](
     views=SceneViews(author.__name__, None, author.declared),
     author=author.CityAuthor(),
     audit=AUDIT,
-    blind_map=start_map,
+    blind_pictures=blind_pictures,
+    flags=("duplicate", "spelling", "start_blocked", "wrong_pose", "not_unique"),
     score=SCORE,
     harness=HARNESS,
     tiny={"Object Recognition": 47, "Attribute Recognition": 29, "Counting": 29, "Existence Judgement": 39}

@@ -2,12 +2,13 @@
 
 What is counted is marked, with the edge of where it is counted, and so is the other thing of a relation.
 
-And the map that reviewers see before they answer: the buildings around the start, without a name, a mark or a way.
+And what reviewers see before they answer: the views from where the answer is seen and from the start, and a map of the
+buildings around the start, without a name, a mark or a way.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -22,8 +23,11 @@ from pipeline.core.arrays import FloatArray, IntArray
 from pipeline.core.tables import picture_file
 from pipeline.drawing.fonts import font, lines_of, width_of
 from pipeline.drawing.raster import as_png
+from pipeline.formats.images import jpeg_bytes
 from pipeline.reading.maps.city_thing import BUILDING, CityThing
 from pipeline.worlds.city.facts import CityScene
+from pipeline.worlds.city.render import CityRenderer, captioned
+from pipeline.worlds.city.visibility import HEIGHT, WIDTH
 
 SIDE: Final = 560  # pixels
 MARGIN_M: Final = 25.0  # about all that a task names
@@ -65,6 +69,30 @@ def task_pictures(asked: pa.Table, scenes: Callable[[], Iterable[Any]]) -> dict[
         for row in by_scene.get(scene.id, ()):
             found[picture_file("maps", row["id"])] = _picture(row, things, centers, radii)
     return found
+
+
+def blind_pictures(
+    rows: Sequence[Mapping[str, Any]], scene: CityScene
+) -> Iterator[tuple[int, tuple[bytes, bytes, bytes]]]:
+    """Of each task what its agent can see from p_obs and from the start, as JPEG, and the map around the start."""
+    renderer = CityRenderer(scene.facts)
+
+    def view(row: Mapping[str, Any], pose: str, words: str, height: int) -> bytes:
+        facts = {fact["subject"]: fact["value"] for fact in row["evidence"] if fact["name"] == pose}
+        return _view(renderer, tuple(facts[axis] for axis in AXES), words, height)
+
+    for row in rows:
+        seen = view(row, "observation_pose", "where the answer can be seen", HEIGHT)
+        yield row["id"], (seen, view(row, "initial_pose", "view from the start", HEIGHT // 2), start_map(row, scene))
+
+
+def _view(renderer: CityRenderer, pose: tuple[float, ...], words: str, height: int) -> bytes:
+    """JPEG of a view of some height, with words in its corner."""
+    picture = Image.fromarray(captioned(renderer.shoot(np.array(pose), height * WIDTH // HEIGHT, height)))
+    draw, letters = ImageDraw.Draw(picture), font(_SIZE)
+    draw.rectangle((0, 0, width_of(words, _SIZE) + 12, _TEXT + 4), fill=_INK["paper"])
+    draw.text((6, 2), words, fill=_INK["start"], font=letters)
+    return jpeg_bytes(np.asarray(picture))
 
 
 def start_map(row: Mapping[str, Any], scene: CityScene) -> bytes:

@@ -10,7 +10,7 @@ import pyarrow as pa
 from PIL import Image
 from scipy import ndimage
 
-from pipeline.benchmarks.cityeqa.pictures import _INK, SIDE, start_map, task_pictures
+from pipeline.benchmarks.cityeqa.pictures import _INK, SIDE, blind_pictures, start_map, task_pictures
 from pipeline.core.tables import QUESTIONS
 from pipeline.reading.maps.city_thing import CityThing
 from tests.benchmarks.cityeqa.cities import small
@@ -49,6 +49,15 @@ def test_the_map_before_the_answer_shows_the_start_alone_and_is_the_same_for_all
     told = pa.Table.from_pylist(rows, pa.schema([QUESTIONS.field(name) for name in rows[0]]))
     after = task_pictures(told, lambda: [scene.model_copy(update={"id": "made/small"})])
     assert {"target", "seen"} <= inks(after["maps/01/1.png"])
+
+
+def test_reviewers_see_what_an_agent_sees_and_nothing_of_the_answer() -> None:
+    scene = small(3)
+    rows = [task(1, "a", "a"), task(2, "b", "b") | {"answer": "blue"}, task(3, "a", "a", yaw=180.0)]
+    own = {number: [Image.open(io.BytesIO(raw)) for raw in drawn] for number, drawn in blind_pictures(rows, scene)}
+    assert [(picture.format, picture.size) for picture in own[1][:2]] == [("JPEG", (640, 480)), ("JPEG", (320, 240))]
+    assert own[1] == own[2], "the same for another question from the same places"
+    assert [one == other for one, other in zip(own[1], own[3], strict=True)] == [True, False, False]
 
 
 def test_what_is_counted_is_marked_and_the_other_thing_of_a_relation() -> None:
