@@ -151,6 +151,32 @@ def trial(
 
 
 @app.command()
+def recheck(
+    name: Annotated[str, typer.Argument(metavar="BENCHMARK", help="Benchmark of the questions, such as cityeqa.")],
+    release: Annotated[
+        Path | None, typer.Argument(help="Folder of the release that was asked.", show_default="needed to draw")
+    ] = None,
+    rows: Annotated[
+        list[Path], typer.Option(metavar="FILE", help="Rows of `score --rows`, a file per model; may be repeated.")
+    ] = [],
+    errors: Annotated[bool, typer.Option("--errors", help="Draw wrong replies, to label their errors.")] = False,
+    count: Annotated[int, typer.Option(min=1, help="Number of replies.")] = 100,
+    filled: Annotated[bool, typer.Option("--filled", help="Compare the filled sheets in --out.")] = False,
+    out: Annotated[Path, typer.Option(help="Folder of the sheets.")] = Path("recheck"),
+) -> None:
+    """Draws replies for two people to mark beside a judge model, or wrong ones to label; then compares their marks."""
+    from flows.cli.recheck import compare, recheck
+    from pipeline.scoring.score import split_of
+
+    if filled:
+        compare(out)
+    elif release is None or not rows:
+        raise ConfigError("say what to draw from: RELEASE and --rows FILE.parquet; or --filled")
+    else:
+        recheck(name, "errors" if errors else "judge", rows, split_of(release, None).questions, count, out)
+
+
+@app.command()
 def play(
     build: Annotated[str, typer.Argument(help="A build of cities, or its folder.", autocompletion=configurations)],
     question: Annotated[str, typer.Argument(metavar="TASK", help="Id of a task, as in the release.")],

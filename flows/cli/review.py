@@ -185,9 +185,23 @@ def import_review(folder: Path, file: Path | None) -> bool:
     verdicts = [verdict for verdict in verdicts if verdict.item not in known]
     write_atomically(place / VERDICTS_FILE, table_bytes(verdicts_table(verdicts)))
     write_atomically(place / "verdicts.csv", verdict_sheet(verdicts))
+    for number, answers in enumerate(_answers_of_people(pack, verdicts), start=1):
+        write_atomically(place / f"people_{number}.csv", answers)
     _show(review(_questions(folder), verdicts, salt), len(verdicts), len(pack.items) - len(checks))
     console.print(f"{place / VERDICTS_FILE}: the next build takes it into the release.", soft_wrap=True)
     return not left_out
+
+
+def _answers_of_people(pack: ReviewBundle, verdicts: Sequence[ReviewVerdict]) -> list[bytes]:
+    """Of each reviewer, by name, the blind answers to today's questions, as `score --people` reads them."""
+    items = {(item.id, item.content): item for item in pack.items}
+    found: dict[str, dict[int, str]] = {}
+    for verdict in verdicts:
+        item = items.get((verdict.item, verdict.content))
+        if item is not None and verdict.answer is not None:
+            option = (text for text in item.options or () if text.startswith(f"{verdict.answer}. "))
+            found.setdefault(verdict.reviewer, {})[item.id] = next(option, verdict.answer)
+    return [sheets.written(("id", "answer"), sorted(own.items())) for _, own in sorted(found.items())]
 
 
 def _write_fixes(

@@ -9,7 +9,15 @@ from hypothesis import strategies as st
 from pipeline.review.review_bundle import content_of
 from pipeline.review.review_queue import LEASE_S, Board
 from pipeline.review.reviewed import read_verdicts, review, states_of, verdicts_table
-from pipeline.review.verdicts import COMMON, REASONS, REVIEWERS, ReviewVerdict, consensus_of, matches, read_answer, verdicts_of
+from pipeline.review.verdicts import (
+    COMMON,
+    REVIEWERS,
+    ReviewVerdict,
+    consensus_of,
+    matches,
+    read_answer,
+    verdicts_of,
+)
 from tests.review.made import OPTIONS, SALT, event, item_of, question, rooms
 
 ITEM = item_of(question(1))

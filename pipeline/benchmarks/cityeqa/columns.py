@@ -80,10 +80,7 @@ def _beside_table_4(rows: Sequence[Mapping[str, Any]]) -> list[str]:
         told = [f"{n} {kind} ({own})" for n, kind, own in zip(ours, ANSWER_TYPES, paper, strict=True) if n or own]
         shares = f"{sum(ours) / max(len(rows), 1):.0%} of all tasks (in the paper {sum(paper) / all_of:.0%})"
         lines.append(f"{category}: {shares}: {', '.join(told)}.")
-    most = (
-        "Of no category more raw tasks of a city are asked than its share of table 4; maps that give fewer stay below."
-    )
-    return [*lines, most]
+    return [*lines, "A category that the maps support less than table 4 stays below it; no other is cut for it."]
 
 
 def way_of(evidence: Sequence[Mapping[str, Any]]) -> list[list[float]]:

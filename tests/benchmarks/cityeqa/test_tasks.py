@@ -272,6 +272,7 @@ def test_what_people_wrote_takes_the_same_way() -> None:
     rows, refused = tasks_of(
         scene.with_facts(tasks=tuple(written)), CityRules(raw_tasks_per_category=1), "World Knowledge"
     )
+    rows = [row for row in rows if row["raw"][0] == "written"]
     assert len(rows) >= 4
     for row in rows:
         assert row["question"].endswith("Please tell me Is it open on Sundays?")

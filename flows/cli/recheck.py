@@ -1,0 +1,138 @@
+"""The command `scan2qa recheck`: people mark replies beside a judge model, or label what wrong replies got wrong."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import numpy as np
+import pyarrow.parquet as pq
+
+from flows.cli.output.console import console, count_of
+from flows.cli.output.tables import print_listing
+from flows.cli.score import scorable
+from pipeline.core.arrays import FloatArray
+from pipeline.core.errors import ConfigError
+from pipeline.core.files import write_atomically
+from pipeline.core.identity import digest
+from pipeline.core.tables import ReleaseListing
+from pipeline.questions.scoring_protocol import Score
+from pipeline.review.sheets import written
+
+What = Literal["judge", "errors"]
+PEOPLE: Final = 2  # CityEQA, appendix A.3
+# VSI-Bench, section 5.1.
+ERRORS: Final = {
+    "perception": "visual perception: a thing is not recognised, or wrongly",
+    "language": "linguistic intelligence: logic, arithmetic or the question's words",
+    "relations": "relational reasoning: distance, direction or size",
+    "frames": "frames of reference: from the camera's view to the whole space, or to another place",
+}
+_HEADER: Final = ("number", "question", "truth", "reply", "mark")
+
+
+def recheck(name: str, what: What, rows: Sequence[Path], questions: Path, count: int, out: Path) -> None:
+    """Draws replies for two people, without the model and the judge's mark, and writes a sheet for each and the key.
+
+    Args:
+        name: of the benchmark.
+        what: "judge" draws of all judged replies, "errors" of the wrong ones (under half of the highest mark).
+        rows: of `scan2qa score --rows FILE.parquet`, a file per model.
+        questions: the file of them.
+        count: how many are drawn, by a hash of file and question.
+        out: folder.
+    """
+    how = scorable(name)
+    texts = {str(question.id): question.question for question in how.read(questions)}
+    able = [(file, row, value) for file in rows for row, value in _marked(file, how, what) if str(row["id"]) in texts]
+    if not able:
+        kind = "judged" if what == "judge" else "wrong"
+        raise ConfigError(f"{', '.join(map(str, rows))}: no {kind} reply to the questions of {questions}")
+    drawn = sorted(able, key=lambda one: digest("recheck", one[0].stem, str(one[1]["id"])))[:count]
+    told = [(texts[str(row["id"])], row["ground_truth"], row["reply"]) for _, row, _ in drawn]
+    sheet = written(_HEADER, [(n, *words, "") for n, words in enumerate(told, start=1)])
+    for person in range(1, PEOPLE + 1):
+        write_atomically(out / f"person_{person}.csv", sheet)
+    key = [(n, what, file.stem, row["id"], f"{value:g}") for n, (file, row, value) in enumerate(drawn, start=1)]
+    write_atomically(out / "key.csv", written(("number", "what", "file", "id", "mark"), key))
+    fill = "marks of the judge's scale (see its prompt)" if what == "judge" else f"one of {', '.join(ERRORS)}"
+    console.print(f"{count_of(len(drawn), 'reply')}: {out}/person_1.csv and _2.csv. Fill in mark: {fill}.")
+    console.print(f"Then: scan2qa recheck {name} --out {out} --filled. Nobody who marks may see {out / 'key.csv'}.")
+
+
+def compare(out: Path) -> None:
+    """Shows how the sheets of two people agree with each other and with the judge, or which errors they found."""
+    key = _read(out / "key.csv")
+    sheets = [_read(out / f"person_{person}.csv") for person in range(1, PEOPLE + 1)]
+    if next(iter(key.values()))["what"] == "judge":
+        marks = {"judge": key} | {f"person {n}": sheet for n, sheet in enumerate(sheets, start=1)}
+        values = {who: np.array([_number(out, who, own.get(n, {})) for n in key]) for who, own in marks.items()}
+        lines = [(f"{a} and {b}", *_rank_correlation(values[a], values[b])) for a, b in combinations(values, 2)]
+        print_listing(ReleaseListing("Marks: Spearman's rank correlation", ("", "n", "rho", "p"), lines))
+        return
+    said = [{n: row["mark"].strip() for n, row in sheet.items() if row["mark"].strip()} for sheet in sheets]
+    unknown = sorted({label for own in said for label in own.values()} - ERRORS.keys())
+    if unknown:
+        raise ConfigError(f"{out}: {unknown[0]!r} is no error; one of {', '.join(ERRORS)}")
+    counts = [Counter(own.values()) for own in said]
+    shares = [[f"{c[label] / max(c.total(), 1):.0%} of {c.total()}" for c in counts] for label in ERRORS]
+    lines = [(ERRORS[label], *own) for label, own in zip(ERRORS, shares, strict=True)]
+    both = said[0].keys() & said[1].keys()
+    same = sum(said[0][n] == said[1][n] for n in both)
+    lines.append(("same label by both", f"{same} of {len(both)}", ""))
+    print_listing(ReleaseListing("Errors", ("", "person 1", "person 2"), lines))
+
+
+def _marked(file: Path, how: Score[Any], what: What) -> list[tuple[Mapping[str, Any], float]]:
+    """Rows with a reply, and the mark by the first metric that measured it, where it is what is asked for."""
+    try:
+        rows = pq.read_table(file).to_pylist()
+    except (OSError, ValueError) as error:
+        raise ConfigError(
+            f"{file}: cannot be read ({error}); write it with scan2qa score --rows FILE.parquet"
+        ) from error
+    found = []
+    for row in rows:
+        measured = (name for name in how.metrics if row.get(name) is not None)
+        name = next(measured, None)
+        if name is None or not row.get("reply") or (what == "judge" and not row.get("judged")):
+            continue
+        if what == "judge" or row[name] < how.metrics[name].highest / 2:
+            found.append((row, float(row[name])))
+    return found
+
+
+def _rank_correlation(one: FloatArray, other: FloatArray) -> tuple[str, str, str]:
+    """Count, rho and p of what both marked; n/a where one of them gave a single mark."""
+    from scipy.stats import spearmanr  # takes a moment
+
+    both = ~(np.isnan(one) | np.isnan(other))
+    a, b = one[both], other[both]
+    if len(a) < 3 or np.ptp(a) == 0 or np.ptp(b) == 0:
+        return str(len(a)), "n/a", "n/a"
+    found = spearmanr(a, b)
+    return str(len(a)), f"{found.statistic:.3f}", f"{found.pvalue:.2g}"
+
+
+def _number(out: Path, who: str, row: Mapping[str, str]) -> float:
+    text = (row.get("mark") or "").strip()
+    try:
+        return float(text) if text else np.nan
+    except ValueError:
+        raise ConfigError(f"{out}: {who}, number {row['number']}: {text!r} is no mark; fill in a number") from None
+
+
+def _read(path: Path) -> dict[str, dict[str, str]]:
+    """The rows of a sheet by their numbers."""
+    try:
+        rows = list(csv.DictReader(io.StringIO(path.read_text(encoding="utf-8-sig"))))
+    except (OSError, UnicodeError) as error:
+        raise ConfigError(f"{path}: cannot be read ({error}); draw replies first: scan2qa recheck … --rows") from error
+    if not rows or not {"number", "mark"} <= rows[0].keys():
+        raise ConfigError(f"{path}: no columns number and mark; keep the sheet's first line")
+    return {row["number"]: row for row in rows}
