@@ -306,8 +306,6 @@ def answer(city: City, text: str, target: CityThing) -> str | None:  # noqa: PLR
             return target.traits.get(trait)
     if asked.startswith("What colour is the roof"):
         return target.roof_colour
-    if asked.startswith("What shape does the roof"):
-        return target.roof_shape
     if found := re.match(r"What colour is the signboard of ", asked):
         (board,) = [
             t

@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 from tests.oracles.city_answers import plain
 
 COLOURS = ["red", "orange", "yellow", "green", "blue", "purple", "pink", "brown", "beige", "white", "grey", "black"]
-SHAPES = ["flat", "pitched", "pointed", "domed", "rounded"]
 AXES = ["north", "east", "south", "west"]
 _KINDS: dict[str, str] = {
     "nearer": r"Which is nearer to ",
@@ -25,7 +24,6 @@ _KINDS: dict[str, str] = {
     "use": r"Is .+ a place where one can ",
     "any": r"Is there any ",
     "roof colour": r"What colour is the roof ",
-    "roof shape": r"What shape ",
     "colour": r"What colour ",
     "sort": r"What kind of ",
     "name": r"What is the name ",
@@ -62,7 +60,6 @@ def asked(row: dict[str, Any]) -> Asked:
         "front or behind": ends,
         "use": ["yes", "no"],
         "any": ["yes", "no"],
-        "roof shape": SHAPES,
     }
     choices = found.groups() if kind == "nearer" and found else tuple(closed.get(kind, ()))
     return Asked(kind, where, question, row["answer"], row["group"], choices)

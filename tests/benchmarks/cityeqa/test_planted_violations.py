@@ -115,6 +115,9 @@ PLANTED: dict[str, tuple[City, str, str, tuple[Any, ...]]] = {
         LOOK, "h", ("roof_above_the_agent", -31, 0),
     ),
     "half a storey": (city(house("h", 30, 30, 20, 20, levels=2.5)), COUNT, "h", ("half_storeys", 0.5, 0)),
+    "a storey that a roof may hold": (
+        city(house("h", 30, 30, 20, 20, levels=3.0, roof_shape="rounded")), COUNT, "h", ("room_under_the_roof", 1, 0),
+    ),
 }  # fmt: skip
 
 

@@ -106,13 +106,13 @@ def test_the_card_has_the_mix_beside_that_of_the_paper() -> None:
         ("ask_roof_colour", Phrase("building"), "orange", ("orange", "red"), False),
         ("ask_noun", Phrase("shop", name="The Old Bar"), "bar", ("bar", "bank"), True),
         ("ask_noun", Phrase("shop", name="Barbara"), "bar", ("bar", "bank"), False),
-        ("ask_roof_shape", Phrase("building"), "flat", ("flat", "pitched", "pointed", "domed", "rounded"), False),
+        ("ask_bearing", Phrase("building"), "north", ("north", "east", "south", "west"), False),
     ],
 )
 def test_what_gives_an_answer_away(
     part: str, called: Phrase, answer: str, others: tuple[str, ...], given: bool
 ) -> None:
-    fields = {"general": "shop"} if part == "ask_noun" else {}
+    fields = {"ask_noun": {"general": "shop"}, "ask_bearing": {"other": "the bank"}}.get(part, {})
     assert raw(1, answer, others, part=part, fields=fields).gives_away(called) is given
 
 

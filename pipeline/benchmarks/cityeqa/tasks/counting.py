@@ -312,6 +312,8 @@ def _storeys(view: CityView, i: int) -> RawQuestion:
         answer_type=NUMBER,
         checks=(
             rule("half_storeys", levels % 1, "<=", 0, "storeys"),
+            # No window shows whether the map counts one there.
+            rule("room_under_the_roof", float(thing.roof_shape not in (None, "flat")), "<=", 0, "roofs"),
             rule("too_many", levels, "<=", view.rules.count_max, "storeys"),
         ),
     )

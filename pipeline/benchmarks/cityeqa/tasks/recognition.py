@@ -160,7 +160,6 @@ def _vehicles(view: CityView) -> Iterator[RawQuestion]:
 NAMES: Final = 3  # other names that are offered to who guesses
 NEAREST_M: Final = 25.0  # to what is nearest to something
 SECOND_M: Final = 60.0  # about it, where the next but one is looked for: it is as far at least
-SHAPES: Final = ("domed", "flat", "pitched", "pointed", "rounded")
 
 
 LOOKS: Final[tuple[str, ...]] = tuple(load_table("city/traits")["looks"])
@@ -185,7 +184,6 @@ class AttributeRecognition(EqaTask):
         "ask_colour_front",
         "ask_colour_nearest",
         "ask_roof_colour",
-        "ask_roof_shape",
         *(look_part(trait) for trait in LOOKS),
     )
 
@@ -206,8 +204,6 @@ class AttributeRecognition(EqaTask):
             thing = view.things[i]
             if thing.roof_colour is not None:
                 yield _roof(view, i, "roof colour", "ask_roof_colour", thing.roof_colour, roofs)
-            if thing.roof_shape is not None:
-                yield _roof(view, i, "roof shape", "ask_roof_shape", thing.roof_shape, SHAPES)
         for trait in LOOKS:
             yield from _looks(view, trait)
 
