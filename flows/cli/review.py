@@ -424,10 +424,13 @@ def _place_pictures(
     by_scene: dict[str, list[Mapping[str, Any]]] = {}
     for row in questions:
         by_scene.setdefault(row["scene"], []).append(row)
-    for unit, rows in sorted(by_scene.items()):
-        for number, drawn in benchmark.blind_pictures(rows, scenes[unit]):
-            for raw in drawn:
-                put(number, raw, ".jpg" if raw.startswith(_JPEG) else ".png")
+    done = 0
+    with progress_shown() as progress:
+        for unit, rows in sorted(by_scene.items()):
+            for number, drawn in benchmark.blind_pictures(rows, scenes[unit]):
+                for raw in drawn:
+                    put(number, raw, ".jpg" if raw.startswith(_JPEG) else ".png")
+                progress("questions", done := done + 1, len(questions))
     for check, own in checks.items():
         for jpeg in (*own.crops, *own.marked, *own.unmarked):
             put(check, jpeg, ".jpg")

@@ -76,14 +76,16 @@ def blind_pictures(
 ) -> Iterator[tuple[int, tuple[bytes, bytes, bytes]]]:
     """Of each task what its agent can see from p_obs and from the start, as JPEG, and the map around the start."""
     renderer = CityRenderer(scene.facts)
-
-    def view(row: Mapping[str, Any], pose: str, words: str, height: int) -> bytes:
-        facts = {fact["subject"]: fact["value"] for fact in row["evidence"] if fact["name"] == pose}
-        return _view(renderer, tuple(facts[axis] for axis in AXES), words, height)
-
+    known: dict[tuple[float, ...], bytes] = {}  # a raw task is seen from one place, whatever its start
     for row in rows:
-        seen = view(row, "observation_pose", "where the answer can be seen", HEIGHT)
-        yield row["id"], (seen, view(row, "initial_pose", "view from the start", HEIGHT // 2), start_map(row, scene))
+        facts = {(fact["name"], fact["subject"]): fact["value"] for fact in row["evidence"]}
+        seen, start = (tuple(facts[name, axis] for axis in AXES) for name in ("observation_pose", "initial_pose"))
+        if seen not in known:
+            known[seen] = _view(renderer, seen, "where the answer can be seen", HEIGHT)
+        yield (
+            row["id"],
+            (known[seen], _view(renderer, start, "view from the start", HEIGHT // 2), start_map(row, scene)),
+        )
 
 
 def _view(renderer: CityRenderer, pose: tuple[float, ...], words: str, height: int) -> bytes:
