@@ -62,7 +62,7 @@ def recheck(name: str, what: What, rows: Sequence[Path], questions: Path, count:
     write_atomically(out / "key.csv", written(("number", "what", "file", "id", "mark"), key))
     fill = "marks of the judge's scale (see its prompt)" if what == "judge" else f"one of {', '.join(ERRORS)}"
     console.print(f"{count_of(len(drawn), 'reply')}: {out}/person_1.csv and _2.csv. Fill in mark: {fill}.")
-    console.print(f"Then: scan2qa recheck {name} --out {out} --filled. Nobody who marks may see {out / 'key.csv'}.")
+    console.print(f"Then: scan2qa recheck {name} --out {out} --filled. Keep {out / 'key.csv'} from them.")
 
 
 def compare(out: Path) -> None:
@@ -72,8 +72,8 @@ def compare(out: Path) -> None:
     if next(iter(key.values()))["what"] == "judge":
         marks = {"judge": key} | {f"person {n}": sheet for n, sheet in enumerate(sheets, start=1)}
         values = {who: np.array([_number(out, who, own.get(n, {})) for n in key]) for who, own in marks.items()}
-        lines = [(f"{a} and {b}", *_rank_correlation(values[a], values[b])) for a, b in combinations(values, 2)]
-        print_listing(ReleaseListing("Marks: Spearman's rank correlation", ("", "n", "rho", "p"), lines))
+        found = [(f"{a} and {b}", *_rank_correlation(values[a], values[b])) for a, b in combinations(values, 2)]
+        print_listing(ReleaseListing("Marks: Spearman's rank correlation", ("", "n", "rho", "p"), found))
         return
     said = [{n: row["mark"].strip() for n, row in sheet.items() if row["mark"].strip()} for sheet in sheets]
     unknown = sorted({label for own in said for label in own.values()} - ERRORS.keys())

@@ -82,8 +82,7 @@ def test_wrong_replies_get_labels(questions: Path, tmp_path: Path, capsys: pytes
     filled(out / "person_2.csv", ["perception", "", "frames"])
     compare(out)
     told = words_of(capsys)
-    assert "67% of 3 50% of 2" in told
-    assert "same label by both 1 of 2" in told
+    assert all(share in told for share in ("67% of 3", "50% of 2", "1 of 2")), told
     filled(out / "person_1.csv", ["bad", "", ""])
     with pytest.raises(ConfigError, match="'bad' is no error"):
         compare(out)
