@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -13,13 +15,23 @@ from pipeline.benchmarks.ergeobench.rules import ErgeoRules
 from pipeline.benchmarks.ergeobench.tasks.registry import ERGEO_TASKS
 from pipeline.benchmarks.ergeobench.view import ErgeoView
 from pipeline.core.tables import CANDIDATES, UNCHECKED, asked_in
+from pipeline.engine.config import build_config
 from pipeline.llm.base import Image, Reply, Request, Text
 from pipeline.llm.failures import ModelError
 from pipeline.llm.visual_inputs import VisualInputs
 from pipeline.questions.model_authoring import CONFIRMED, MODEL_ASSISTED
 from pipeline.questions.selection import select
+from pipeline.reading.files import SceneFiles
+from pipeline.stages.builder import Builder
+from pipeline.stages.registry import STAGES
 from pipeline.worlds.panorama.facts import DeclaredView
+from pipeline.worlds.panorama.pictures import rendered
+from pipeline.worlds.panorama.readers.panoramas import Panoramas
 from tests.benchmarks.ergeobench.made import FOUNTAIN, scene, seen
+from tests.builds import UNASKED
+from tests.llm.asking import KEY
+from tests.llm.fake_server import running
+from tests.worlds.panorama.panoramas import read, write
 
 Answers = Callable[[Request], str]
 GOOD = {
@@ -199,3 +211,33 @@ def test_a_model_that_fails_is_told_and_asked_again() -> None:
     assert [row["reason"] for row in rows] == ["declared_unexpected"]
     assert not GeoAuthor().is_whole({"declared_unexpected"})
     assert GeoAuthor().is_whole({"second_model_disagrees"})
+
+
+def test_a_build_shows_the_checker_the_picture_that_its_question_is_about(tmp_path: Path) -> None:
+    """The stages `author_views` and `author` agree on the order of the pictures: each is rendered again here."""
+    box = {"pitch_deg": [-8, 8], "slot": "Infrastructure"}
+    things = [{"id": n, "label": n, "yaw_deg": [yaw, yaw + 10]} | box for n, yaw in (("bench", 0), ("lamp", 120))]
+    root = write(tmp_path / "raw", objects={"objects": things, "complete": ["bench", "lamp"]})
+    replies = {"Examine this": json.dumps({"right": [], "holds": True}), "foundational": json.dumps({"questions": []})}
+    with running(replies=replies) as server:
+        model = {"provider": "openai", "base_url": f"{server.address}/v1", "key_env": "PLANTED_KEY", "attempts": 1}
+        models = {key: model | {"model": key, "inputs": ["text", "image"]} for key in ("model", "second")}
+        limits = {"panorama": {"pixels_per_degree_min": 0.0, "sharpness_min": 0.0}}
+        own = {"build": "ergeobench", "benchmark": "ergeobench", "roots": {"panoramas": root}, "observe": limits}
+        made = build_config(own | UNASKED | {"author": models, "generate": {"tasks": ["Infrastructure"]}})
+        stages = dict(list(STAGES.items())[: list(STAGES).index("author") + 1])
+        Builder(made, tmp_path / "out", keys={"PLANTED_KEY": KEY}, stages=stages).build()
+        sent = [record["body"]["messages"][-1]["content"] for record in server.records()]
+    panorama = read(root)
+    facts = ERGEO_TASKS["Infrastructure"].candidates(ErgeoView(panorama, made.generate.resolved_rules())).to_pylist()
+    asked = [row for row in facts if row["reason"] is None]
+    (ref,) = Panoramas().scenes(root).scenes
+    drawn = [next(iter(rendered(SceneFiles(root, ref), panorama, shown_in(row)))) for row in asked]
+    wanted_pairs = {(row["wording"], base64.b64encode(jpeg).decode()) for row, jpeg in zip(asked, drawn, strict=True)}
+    seen_pairs = set()
+    for parts in sent:
+        text = " ".join(part["text"] for part in parts if part["type"] == "text")
+        shown = [part["image_url"]["url"].partition(",")[2] for part in parts if part["type"] == "image_url"]
+        seen_pairs |= {(row["wording"], shown[0]) for row in asked if row["wording"] in text}
+    assert len(wanted_pairs) >= 4
+    assert seen_pairs == wanted_pairs
