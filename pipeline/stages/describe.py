@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any, Final
 
 from pipeline.engine.stage import Stage, StageContext
+from pipeline.llm.prompts import load_prompt
 from pipeline.worlds.registry import WORLDS, read_scene, world_of
 
 if TYPE_CHECKING:
@@ -58,7 +59,8 @@ def settings(config: BuildConfig) -> dict[str, Any]:
     model, second = config.describe.model, config.describe.second
     own = {"things": config.describe.things, "model": model.identity() if model else None}
     own |= {"second": second.identity()} if second else {}
-    prompts = {world.name: world.looker.prompts() for world in config.of_benchmark().worlds if world.looker}
+    lookers = {world.name: world.looker for world in config.of_benchmark().worlds if world.looker}
+    prompts = {world: {name: load_prompt(name).version for name in own.prompts} for world, own in lookers.items()}
     return config.observe.model_dump(mode="json") | {"describe": own, "prompts": prompts}
 
 

@@ -80,7 +80,7 @@ class Looker(Generic[F]):
 
     Attributes:
         module: where it stands.
-        prompts: version of each prompt, by its name.
+        prompts: names of its prompts.
         look: the observed scene with what pictures tell: of the scene before it was observed, the observed one, its
             geometry, the world's configuration, what gives the video's picture at a second (None: it is not filmed),
             the model and, if there is one, a second that confirms, and how many things they are asked about at most.
@@ -90,7 +90,7 @@ class Looker(Generic[F]):
     """
 
     module: str
-    prompts: Callable[[], dict[str, str]]
+    prompts: tuple[str, ...]
     look: Callable[[Scene[F], Scene[F], Any, Any, Any, Sequence[Callable[[Request], Reply]], int], Scene[F]]
     calls: Callable[[Scene[F], int], int]
     is_whole: Callable[[Scene[F]], bool]

@@ -27,13 +27,6 @@ def sight(scenes: Sequence[FlightScene]) -> list[str]:
     ]
 
 
-def _prompts() -> dict[str, str]:
-    from pipeline.llm.prompts import load_prompt
-    from pipeline.worlds.flight.look.checks import PROMPT
-
-    return {PROMPT: load_prompt(PROMPT).version}
-
-
 def _look(before: Any, observed: Any, geometry: Any, config: Any, picture_at: Any, asks: Any, most: int) -> FlightScene:
     from pipeline.worlds.flight.look.look import look_at_flight  # pictures and prompts, which few builds need
 
@@ -71,5 +64,5 @@ FLIGHT: Final = World(
     top_down_map=top_down_map,
     spatial=spatial,
     bev_video=drawn,
-    looker=Looker("pipeline.worlds.flight.look.look", _prompts, _look, _calls, _is_whole),
+    looker=Looker("pipeline.worlds.flight.look.look", ("look_crop",), _look, _calls, _is_whole),
 )

@@ -26,13 +26,6 @@ def _categories(*terms: Any) -> Iterator[CategoryShown]:
     return shown_categories(*terms)
 
 
-def _prompts() -> dict[str, str]:
-    from pipeline.llm.prompts import load_prompt
-    from pipeline.worlds.indoor.look import PROMPT
-
-    return {PROMPT: load_prompt(PROMPT).version}
-
-
 def _look(before: Any, observed: Any, geometry: Any, config: Any, picture_at: Any, asks: Any, most: int) -> IndoorScene:
     from pipeline.worlds.indoor.look import look_at_scan  # pictures and prompts, which few builds need
 
@@ -75,7 +68,7 @@ INDOOR: Final = World(
     drafts=drafts,
     top_down_map=top_down_map,
     spatial=spatial,
-    looker=Looker("pipeline.worlds.indoor.look", _prompts, _look, _calls, _is_whole),
+    looker=Looker("pipeline.worlds.indoor.look", ("look_category",), _look, _calls, _is_whole),
     examined_frames=examined_frames,
     categories=_categories,
 )

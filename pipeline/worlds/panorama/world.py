@@ -12,13 +12,6 @@ from pipeline.worlds.panorama.readers.panoramas import Panoramas
 from pipeline.worlds.world import Looker, World
 
 
-def _prompts() -> dict[str, str]:
-    from pipeline.llm.prompts import load_prompt
-    from pipeline.worlds.panorama.look import PROMPTS
-
-    return {name: load_prompt(name).version for name in PROMPTS}
-
-
 def _look(
     before: Any, observed: Any, geometry: Any, config: Any, picture_at: Any, asks: Any, most: int
 ) -> PanoramaScene:
@@ -54,5 +47,5 @@ PANORAMA: Final = World(
     bulky=BULKY,
     top_down_map=top_down_map,
     pictures=rendered,
-    looker=Looker("pipeline.worlds.panorama.look", _prompts, _look, _calls, _is_whole, filmed=False),
+    looker=Looker("pipeline.worlds.panorama.look", ("look_view", "look_scene"), _look, _calls, _is_whole, filmed=False),
 )
