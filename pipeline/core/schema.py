@@ -193,7 +193,7 @@ class Question(Model):
     choices: tuple[str, ...] | None = Field(description="four options of a numeric question")
     choice: str | None = Field(description="letter of the right one among ``choices``")
     visible_in: tuple[int, ...] | None = Field(
-        description="frame budgets that show all it speaks of; None: not examined"
+        description="frame budgets that show all that it names; None: not examined"
     )
     evidence: tuple[Evidence, ...]
     proof: str | None = Field(

@@ -64,10 +64,10 @@ def references(builds: Path, folder: Path) -> dict[str, str]:
 def _reasons(folder: Path) -> str:
     shared = glossary(SHARED)
     parts = [
-        "# Why a candidate is not asked\n",
-        "Each row of `rejected/` has one of these reasons, with the measurement and the limit.\n"
-        "Other reasons are [findings](findings.md) in the raw data. Each example is one that the\n"
-        "tests met; how to add one: [adding](../extend/reason.md).\n",
+        "# Reasons: why a candidate was dropped\n",
+        "With this page you can look up a reason. Each row of `rejected/` has one of these reasons,\n"
+        "with the measured value and the limit, or a [finding](findings.md) in the raw data. The examples come from\n"
+        "the tests; to add a reason, see [Add a reason or a finding](../extend/reason.md).\n",
         "## All benchmarks\n",
         _words("reason", SHARED, shared, folder),
     ]
@@ -79,10 +79,11 @@ def _reasons(folder: Path) -> str:
 
 def _findings(folder: Path) -> str:
     parts = [
-        "# What is found in raw data\n",
-        "A *fault* leaves its scene out (`quarantine.parquet`), a *doubt* stays with it and profile `strict` refuses\n"
-        "what it touches, on a *note* no answer depends. Each says in its own words where it is, by how much, and\n"
-        "what helps (`scan2qa doctor`, report, gallery). The examples are met by the tests.\n",
+        "# Findings in raw data\n",
+        "With this page you can look up a finding. A *fault* leaves its scene out (`quarantine.parquet`). Under\n"
+        "profile `strict`, a *doubt* excludes every question that depends on it. A *note* affects no answer. Each\n"
+        "finding states its place, its size and a remedy (`scan2qa doctor`, report, gallery). The examples come from\n"
+        "the tests.\n",
         "## Several worlds\n",
         _words("finding", f"findings/{ANY}", findings_of(ANY), folder),
     ]
@@ -108,8 +109,9 @@ def _words(what: str, group: str, words: Mapping[str, str], folder: Path) -> str
 
 def _columns() -> str:
     parts = [
-        "# What the columns of a release hold\n",
-        "The tables `default` and `full` have the columns of their benchmark; all others are alike.\n",
+        "# Columns: what each one means\n",
+        "With this page you can look up what a column of a release means. The tables `default` and `full` have the\n"
+        "columns of their benchmark; all other tables are the same for all benchmarks.\n",
     ]
     for benchmark in OWN.values():
         parts += [f"## {benchmark.title}\n", _table(("column", "holds"), benchmark.columns.said.items())]

@@ -37,30 +37,30 @@ def on_whole_results(context: StageContext) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Stage:
-    """One step of a build: a pure function of what it is given, its settings and its code.
+    """One step of a build: a pure function of its inputs, settings and code.
 
     Attributes:
-        name: names it on the command line, in the store and in the manifest.
-        suffix: of its results' files, with the dot.
-        module: where it stands; what it imports from there is its code.
-        run: gives the bytes of the result. Raises RawDataError where the raw data of the unit cannot be used.
-        unit: what it is run for: each scene, or the build as a whole.
-        takes: the stages whose results it needs. It is run for a scene that has them all; a stage of the whole build
-            is given those of the scenes that have them all, and is not run where there is none.
-        may_take: the stages whose results it looks at where they are there.
-        depends: of those that a scene depends on in part alone: by stage, the digest of that part.
-        reads_raw: whether it goes back to the raw data.
-        hears: whether it takes what people said of the scene.
-        settings: all of the configuration that its result depends on, as JSON-like values.
-        uses: modules that run besides what ``module`` imports: whatever it picks from a registry, for a configuration
-            and, where it looks at what is given of a scene, its reader (whose own module need not be named).
-        is_wanted: whether a configuration has this stage.
-        passes_on: the stage whose result the later ones are given where this one is switched off; None: they get none.
-        beside: what it reads in the build's folder besides results: the digest of each, by its name.
-        is_whole: whether what it wrote beside its result is there, and nothing is left to be tried again.
-        asks: the models that it asks. Their limits hold for the build, so such a stage runs in the build's own process.
-        folders: folders of the build that it writes into, beside the store.
-        summary: what of its result is shown at the end of a build.
+        name: on the command line, in the store and in the manifest.
+        suffix: of result files, with the dot.
+        module: the module that defines the stage (``__name__``); its imports are the stage's code.
+        run: returns the bytes of the result. Raises RawDataError if the raw data of the unit cannot be used.
+        unit: what the stage runs for: each scene, or the build as a whole.
+        takes: stages whose results are required. The stage runs for each scene that has all of them. A stage of the
+            whole build gets the results of these scenes, and does not run if there is no such scene.
+        may_take: stages whose results are optional.
+        depends: for results that only a part of matters for a scene: by stage, the digest of that part.
+        reads_raw: whether the stage reads raw data.
+        hears: whether the stage reads human input about the scene.
+        settings: every part of the configuration that the result depends on, as JSON-like values.
+        uses: modules that run beyond the imports of ``module``, such as those from a registry, for a configuration and,
+            in a stage of scenes, a reader (whose own module need not be named).
+        is_wanted: whether a configuration includes this stage.
+        passes_on: the stage whose result replaces this one's for later stages if this one is switched off; None: none.
+        beside: other files that the stage reads in the build's folder: name -> digest.
+        is_whole: whether the files beside the result are complete, and nothing remains to be tried again.
+        asks: models that the stage queries. Their limits hold for the build, so the stage runs in the build's process.
+        folders: folders of the build, beside the store, that the stage writes into.
+        summary: the part of the result that the end of a build shows.
     """
 
     name: str
@@ -107,21 +107,21 @@ def no_progress(what: str, done: int, total: int) -> None:
 
 @dataclass(frozen=True)
 class StageContext:
-    """All that a stage may look at.
+    """The inputs of a stage; a stage reads nothing else.
 
     Attributes:
         unit: "dataset/name" of the scene, or the name of the whole build's unit.
-        settings: what its `Stage.settings` gave; of the configuration its result depends on nothing else.
+        settings: the values of `Stage.settings`, the only part of the configuration that the result depends on.
         folder: of the build.
-        results: of the stages that it takes: for a scene those of this scene, for the build those of all scenes.
+        results: of the stages in `Stage.takes`: for a scene those of this scene, for the build those of all scenes.
         raw: the scene's raw data, for a stage that reads them.
-        human_input: what people said of the scene, for a stage that hears it.
-        asks: ask the models of a stage that works scene by scene, in the order of `Stage.asks`.
-        whole_config: for a stage of the build; beyond its settings it says how to work, not what comes out: how many
-            requests at once, or where a server is.
+        human_input: corrections and verdicts about the scene, for a stage that hears them.
+        asks: functions that query the models, in the order of `Stage.asks`, in a stage of scenes.
+        whole_config: for a stage of the build: how to work, without effect on the result, such as the number of
+            concurrent requests or the address of a server.
         keys: API keys by the name of their environment variable; never part of a result.
-        progress: to be called now and then by a stage that takes long.
-        fence: raises StoreError where another build has taken the folder over; to be called before what others see.
+        progress: call it now and then in a stage that takes long.
+        fence: raises StoreError if another build has taken over the folder; call it before each visible change.
     """
 
     unit: str

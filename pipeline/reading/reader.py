@@ -70,13 +70,17 @@ NO_DEPTH: Final = "visibility is not checked against measured depth"
 
 @dataclass(frozen=True)
 class ExpectedFile:
-    """One part of a scene: any of some patterns below its folder ("{}" is the scene's name), and what it is for.
+    """One part of a scene, as patterns below its folder, any of which may match.
 
     Attributes:
-        recorded: endings, in lower case, of which a scene has one where it is some files of a folder that it shares.
-        present: whether a scene's folder has it, where that is said within a file; else the patterns tell.
-        read_in: what nobody can read without it (`TaskBase.reads`), so that no such task asks about the scene.
-        settled: whether that holds only where rules heed doubts (`refuse_doubts`).
+        part: its name for users.
+        patterns: relative to the scene's folder; "{}" stands for the scene's name.
+        without: what a missing part costs, for users.
+        needed: whether the scene is left out without it.
+        recorded: endings, in lower case, one of which a scene must have if it shares its folder with other scenes.
+        present: whether a scene's folder has the part, if only the content of a file shows it; None: see ``patterns``.
+        read_in: quantities that cannot be read without the part (`TaskBase.reads`): no such task asks about the scene.
+        settled: whether ``read_in`` applies only under rules that heed doubts (`refuse_doubts`).
     """
 
     part: str
@@ -90,14 +94,14 @@ class ExpectedFile:
 
 
 class Reader(Protocol):
-    """Reads one raw format. What a subclass does not define is as for a format without options, geometry and video."""
+    """Reads one raw format. The defaults are those of a format without options, geometry and video."""
 
     name: str
     version: int
 
     @property
     def extra(self) -> str | None:
-        """The extra of pyproject.toml that it needs; None: every installation reads its format."""
+        """The extra of pyproject.toml that the reader needs; None: none."""
         return None
 
     @property
@@ -111,7 +115,7 @@ class Reader(Protocol):
         ...
 
     def settings(self) -> dict[str, str]:
-        """The inputs of a result besides raw data and code: options, digests of tables of categories."""
+        """Inputs of a result other than raw data and code: options, digests of category tables."""
         return {}
 
     def scenes(self, root: Path) -> Listing:
@@ -119,20 +123,20 @@ class Reader(Protocol):
         ...
 
     def read(self, files: SceneFiles) -> AnyScene:
-        """One scene, from its files. What `geometry` or `footage` need too is to be made with `SceneFiles.once`.
+        """One scene, from its files. Make values that `geometry` or `footage` need too with `SceneFiles.once`.
 
         Raises RawDataError, which names file, scene, finding and remedy, if it cannot be used.
         """
         ...
 
     def geometry(self, files: SceneFiles, scene: AnyScene) -> SceneGeometry | FlightGeometry | PanoramaGeometry | None:
-        """The raw data that a scene of `read` is observed by, or None where the format has nothing of the kind.
+        """The raw data from which stage `observe` works, or None if the format has none.
 
-        Of a scan the labelled mesh and the camera's frames; of a flight its track and the buildings around it; of a
-        panorama its pixels, its depth and the maps of the place.
+        For a scan, the labelled mesh and the camera's frames; for a flight, its track and the buildings around it; for
+        a panorama, its pixels, its depth and the maps of the place.
         """
         return None
 
     def footage(self, files: SceneFiles, scene: AnyScene) -> Footage | None:
-        """The scene's video, to be turned by ``scene.video.turn_deg``, or None where the format has none."""
+        """The scene's video, before rotation by ``scene.video.turn_deg``, or None if the format has none."""
         return None

@@ -34,6 +34,12 @@ RULES: Final = {
     "say 'redistribute'": r"\bpass(?:ed)? on\b",
     "say 'a meaningless …'": r"\bwithout (?:a )?sense\b",
     "say 'your own'": r"\bone's own\b",
+    "say 'certainly' or 'clearly'": r"\bsurely\b",
+    "say 'names' or 'refers to'": r"\b(?:speaks?|spoken) of\b|\bis said of\b",
+    "say 'states', 'shows' or 'records'": (
+        r"(?<!which )\b(?:nothing|maps?|logs?|data|it|files?|course|they|names?) tells?\b"
+        r"|\btells? (?:no|nothing|where|which)\b"
+    ),
 }
 FOUND: Final = [(advice, re.compile(pattern)) for advice, pattern in RULES.items()]
 FENCED: Final = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
@@ -128,6 +134,7 @@ def test_rules_find_what_they_are_for() -> None:
         "Of a drive much can be declared": "put the subject first, or a comma",
         "The limits stand in a file": "say 'is in' or 'is next to'",
         "Whoever has it knows": "name the person, or drop the pronoun",
+        "The map tells no height": "say 'states', 'shows' or 'records'",
     }
     for text, advice in bad.items():
         assert [found for found, rule in FOUND if rule.search(text)] == [advice]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator
+from importlib.util import find_spec
 from typing import Any
 
 import pytest
@@ -17,8 +18,9 @@ from flows.orchestration.folders import configuration
 from tests.bench.__main__ import ALL, APART
 from tests.builds import REPOSITORY
 
-_BLOCK = re.compile(r"(?:    )+(?:\$ )?((?:scan2qa|make|python -m tests\.bench) .*)")
-_INLINE = re.compile(r"`((?:scan2qa|make|python -m tests\.bench) [^`]+)`")
+_PROGRAMS = r"(?:scan2qa|make|pytest|python -m tests\.\S+(?= |`|$))"
+_BLOCK = re.compile(rf"(?:    )+(?:\$ )?({_PROGRAMS} .*)")
+_INLINE = re.compile(rf"`({_PROGRAMS} [^`]+|python -m tests\.\w+)`")
 SCAN2QA = typer.main.get_command(app)
 _PLACEHOLDER = "NAME"  # of a build
 _IN_EXAMPLES = {"tally", "toy", "generate.tasks=[object_taller]"}  # what docs/extend adds, and its own tests run
@@ -43,8 +45,12 @@ def test_it_exists(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if program == "make":
         targets = re.findall(r"^([a-z-]+):", (REPOSITORY / "Makefile").read_text(), re.MULTILINE)
         assert arguments[0] in targets
+    elif program == "pytest":
+        for path in (argument for argument in arguments if argument.startswith("tests/")):
+            assert (REPOSITORY / path).exists(), path
     elif program == "python":
-        assert arguments[2] in ALL | APART
+        assert find_spec(arguments[1]) is not None
+        assert arguments[1] != "tests.bench" or arguments[2] in ALL | APART
     else:
         _parse(SCAN2QA, arguments)
 

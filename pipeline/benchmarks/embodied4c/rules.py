@@ -130,8 +130,8 @@ class ExamRules(FlightRules):
         default=12.0, ge=0, le=1000, description="side of a square as large as a thing on the road is in a film, pixels"
     )
     hidden_max: Share = Field(default=0.5, description="of its width there, that nearer things may stand before")
-    spoken_m: Metres = Field(default=60.0, gt=0, description="to a thing that is spoken of on the ground")
-    spoken_of_m: Metres = Field(default=250.0, gt=0, description="to a landmark that is spoken of in the air")
+    spoken_m: Metres = Field(default=60.0, gt=0, description="to an object on the ground that a question names")
+    spoken_of_m: Metres = Field(default=250.0, gt=0, description="to a landmark that a question names, in the air")
     second_gap_m: Metres = Field(default=0.7, gt=0, description="by which the second nearest of a kind is farther")
     second_share: Share = Field(default=0.1, gt=0, description="the same, as a share of the distance")
     side_margin_deg: Degrees = Field(default=8.0, gt=0, lt=22, description="between a bearing and the border of a side")

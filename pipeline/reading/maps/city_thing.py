@@ -35,7 +35,7 @@ class CityThing(Model):
     )
     name: Name | None = Field(default=None, description="proper name, on one line; several may have it")
     sign: Name | None = Field(default=None, description="what can be read there; a name alone can not")
-    colour: Name | None = Field(default=None, description="a basic word that its colour surely is; None: not known")
+    colour: Name | None = Field(default=None, description="the basic word that its colour clearly is; None: not known")
     roof_colour: Name | None = Field(default=None, description="likewise, of the roof")
     rgb: tuple[int, int, int] | None = Field(default=None, description="of its colour as declared, for pictures")
     roof_rgb: tuple[int, int, int] | None = None

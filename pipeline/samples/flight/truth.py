@@ -90,7 +90,7 @@ class FlightTruth(Model):
     log_format: str
     origin: Origin
     camera: FlightCamera
-    has_heading: bool = Field(description="whether the log tells where the nose points")
+    has_heading: bool = Field(description="whether the log records where the nose points")
     has_buildings: bool = Field(description="whether the flight's folder has the buildings")
     goal: str
     route: tuple[PlantedStep, ...]

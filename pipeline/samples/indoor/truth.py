@@ -57,7 +57,7 @@ class SceneTruth(Model):
     outline_area_m2: float = Field(
         description="of the floor with the walls between its rooms: what an alpha shape sees"
     )
-    frame_time_s: tuple[float, ...] = Field(description="from the first frame, as the files tell it")
+    frame_time_s: tuple[float, ...] = Field(description="from the first frame, as the files state it")
     frame_names: tuple[str, ...] = Field(description="what the files call each frame")
     lost_frames: tuple[int, ...] = Field(description="frames whose pose was lost (-inf)")
     image_pixels: int = Field(description="pixels of the image in which ``pixels`` were counted")

@@ -57,7 +57,7 @@ class City(Facts):
     things: tuple[CityThing, ...] = Field(default=(), description="by id; no two have one")
     streets: tuple[Street, ...] = Field(default=(), description="by id; what faces them is only known where they are")
     complete: tuple[Name, ...] = Field(default=(), description="kinds that the map lists completely, as declared")
-    coverage: tuple[KindCoverage, ...] = Field(default=(), description="by kind and area; of other kinds nothing tells")
+    coverage: tuple[KindCoverage, ...] = Field(default=(), description="by kind and area; unknown for other kinds")
     slabs_m: tuple[FiniteFloat, ...] = Field(default=(5.0, 9.0), description="heights at which agents move")
     tasks: tuple[RawTask, ...] = ()
     photos: tuple[CityPhoto, ...] = ()

@@ -53,7 +53,7 @@ class Landmark(Model):
     kind: str | None = Field(default=None, description='for example "building", "park"')
     appearance: Appearance | None = Field(default=None, description="None: the map states nothing visible")
     label: Name | None = Field(
-        default=None, description="how to speak of it: what is seen of it and of nothing else near by; None: it is not"
+        default=None, description="its name in questions: features that nothing else near by has; None: it is not"
     )
     proof: tuple[Evidence, ...] = Field(default=(), description="by how much its label fits it and nothing else")
     unnameable_reason: Rejection | None = Field(default=None, description="why it has no label")
@@ -106,7 +106,7 @@ class Sighting(Model):
     """When the camera has a landmark in its picture, nothing known standing before it."""
 
     landmark: int = Field(ge=0, description="index among the flight's landmarks")
-    intervals: tuple[tuple[FiniteFloat, FiniteFloat], ...] = Field(description="surely: start and end, seconds")
+    intervals: tuple[tuple[FiniteFloat, FiniteFloat], ...] = Field(description="certainly: start and end, seconds")
     possible: tuple[tuple[FiniteFloat, FiniteFloat], ...] = Field(
         description="when any part of it may be in the picture, at any distance and whatever stands before it"
     )

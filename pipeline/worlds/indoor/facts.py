@@ -164,7 +164,7 @@ class Room(Model):
     floor: tuple[tuple[tuple[FiniteFloat, FiniteFloat], ...], ...] | None = Field(
         default=None, description="closed outlines of the floor, outer ones counter-clockwise, holes clockwise"
     )
-    seen_floor: SeenFloor | None = Field(default=None, description="None: nothing but the outline tells where")
+    seen_floor: SeenFloor | None = Field(default=None, description="None: only the outline shows where")
 
 
 class Route(Model):
@@ -213,7 +213,7 @@ def sight(scenes: Sequence[IndoorScene]) -> list[str]:
         return [f"- The videos of all {examined} scans were examined for what they show."]
     return [
         f"- The video of {examined} of {len(scenes)} scans was examined for what it shows; in the others answers",
-        "  come from annotated boxes alone, whether the video shows them or not: their wording speaks of the scanned",
+        "  come from annotated boxes alone, whether the video shows them or not: their wording names the scanned",
         "  space, and the column `video_examined` is false.",
     ]
 

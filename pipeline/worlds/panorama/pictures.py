@@ -82,5 +82,5 @@ def sight(scenes: Sequence[PanoramaScene]) -> list[str]:
     placed = sum(scene.facts.position is not None for scene in scenes)
     return [
         f"- Of {len(scenes)} panoramas {placed} have a position, {headed} a heading and {deep} measured depth.",
-        "  What is said of objects rests on what people or depth say; faces and number plates were not looked for.",
+        "  Statements about objects rest on annotations or depth; faces and number plates were not looked for.",
     ]

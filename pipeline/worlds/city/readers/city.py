@@ -171,7 +171,7 @@ class Cities(FolderReader):
         placed = PlacedFeature(features, origin, 0.0)
         things = with_parts(things_of(placed, name, findings), placed)
         if not things:
-            raise files.fault(path, "empty_map", "the map has nothing to speak of", "is this the right extract?")
+            raise files.fault(path, "empty_map", "the map has nothing to name", "is this the right extract?")
         bounds = _bounds(files, path, settings, origin, things)
         things = within(unique(things, name, findings), bounds, name, findings)
         things = apart(plausible(things, name, findings), name, findings)
@@ -254,7 +254,7 @@ def _origin(
     """Where the frame has its zero: as stated, else about the middle of the map, on the ground of most buildings."""
     if not features:
         raise files.fault(
-            path, "empty_map", "the map has nothing that one could speak of", "is this the right extract?"
+            path, "empty_map", "the map has nothing that a question could name", "is this the right extract?"
         )
     whole = [f for f in features if f.solid or PART not in f.tags] or features
     corners = np.array([outline.mean(0) for f in whole for outline in f.outlines])

@@ -49,7 +49,7 @@ def look_at_flight(
     """
     why = obstacle(observed)
     if why:
-        remedy = "see the other findings of this flight; what its map tells of looks is used"
+        remedy = "see the other findings of this flight; the appearance in its map is used"
         return _with_findings(observed, (note(NOT_LOOKED_AT, "video", why, remedy),))
     return answered(before, geometry, config, pictured(observed, geometry, picture_at, most), ask)
 

@@ -30,7 +30,7 @@ _DECIMALS: Final = 3  # millimetres, thousandths of a degree: below what any log
 def observe_flight(scene: FlightScene, geometry: FlightGeometry, config: MotionConfig) -> FlightScene:
     """The scene with `Flight.motion`, the labels of its landmarks, and goal and route in these words.
 
-    Times count from the start of the video; what the log tells of before and after the video is left out. Findings
+    Times count from the start of the video; what the log covers before and after the video is left out. Findings
     named `quantised` give the step of the log's positions over ground, below which no movement is claimed.
     """
     flight = scene.facts
@@ -164,13 +164,13 @@ def ground_m(track: Track) -> float:
 
 
 def _coverage(motion: FlightMotion, video_s: float | None, rate_hz: float) -> tuple[Finding, ...]:
-    """Says so where the log tells of little of the video."""
+    """Says so where the log covers little of the video."""
     if video_s is None:
         return ()
     share = min(1.0, len(motion.t_s) / rate_hz / video_s)
     if share >= MIN_COVERAGE:
         return ()
-    message = f"the log tells of {share:.0%} of the video's {video_s:.1f} s"
+    message = f"the log covers {share:.0%} of the video's {video_s:.1f} s"
     remedy = "check the offset between video and log; nothing is asked about the rest"
     return (doubt("video_beyond_log", "video", message, remedy, round(share, _DECIMALS), MIN_COVERAGE, "share"),)
 

@@ -78,7 +78,7 @@ class MotionConfig(Limits):
     lesser_share: Share = Field(
         default=0.4142,
         gt=0,
-        description="tan 22.5°: sideways flight is spoken of beside forward flight from here",
+        description="tan 22.5°: from here on, sideways flight is named beside forward flight",
     )
     move_error: float = Field(
         default=0.3, le=1000, gt=0, description="m/s that noise may leave in a speed; sets the window"

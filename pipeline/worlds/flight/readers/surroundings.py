@@ -67,7 +67,7 @@ def read_surroundings(
     faceless = sum(mark.appearance is None for mark in marks)
     if faceless and settings.landmarks is not None:
         message = f"{naming}: of {faceless} of {len(marks)} landmarks it is not told what they look like"
-        remedy = "give kind, colour, roof_shape, height_m or sign, to have them spoken of"
+        remedy = "give kind, colour, roof_shape, height_m or sign, so that questions can name them"
         findings.add(note("looks_unknown", naming, message, remedy, float(faceless), 0.0, "landmarks"))
     placed = PlacedFeature((*features, *walls), assembled.origin, ground_m)
     check_heights(placed, ground_m, findings)

@@ -85,7 +85,7 @@ def _film(files: SceneFiles, findings: Findings) -> SceneFilm | None:
         there, load = np.array([p is not None for p in paths]), _loader(paths, color_file)
         fps = frame_rate(clock_s) or FPS
         if frame_rate(clock_s) is None and n > 1:
-            message = f"the times of the frames tell no rate; {FPS:g} frames per second are taken"
+            message = f"the times of the frames give no rate; {FPS:g} frames per second are taken"
             findings.add(note("no_frame_times", "video", message, "give each frame's time in seconds"))
         shown = next((s for p in paths if p is not None and (s := size_of(p)) is not None), size)
     _check_shape(files, where, shown, size)

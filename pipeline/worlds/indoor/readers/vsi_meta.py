@@ -180,7 +180,7 @@ class VsiMeta(Reader):
             return scene
         facts = movie_facts(files, path)
         if facts.fps is None:
-            raise files.fault(path, "unreadable_video", "it tells no frame rate", "fetch the video again")
+            raise files.fault(path, "unreadable_video", "it states no frame rate", "fetch the video again")
         usual, findings = VIDEO_FPS.get(scene.dataset, facts.fps), Findings()
         if (off := abs(facts.fps - usual)) > RATE_TOLERANCE_FPS:
             message = f"the video has {facts.fps:g} frames per second, those of VSI-Bench {usual:g}"
