@@ -75,6 +75,7 @@ def score(
         )  # fmt: skip
     show_score(found, how, blind is not None or bool(unseen or people))
     told = {"benchmark": name, "settings": _plain(chosen.model_dump(mode="json"))} | found.summary()
+    told |= {"published": how.published} if how.published else {}
     if out:
         as_json = json.dumps(told, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
         is_json = out.suffix == ".json"
@@ -145,7 +146,8 @@ def show_score(found: Scored, score: Score[Any], has_blind: bool) -> None:
             of_section = [row for row in found.rows if row.figure.section == section and row.metric in own]
             print_listing((_table if len(own) <= COLUMNS_MAX else _long_table)(of_section, own, section))
     for name, figures in score.published.items():
-        show_published(found, name, metrics[name], figures)
+        if name == next(iter(metrics)) or metrics[name].is_guessed:  # the others are in the JSON
+            show_published(found, name, metrics[name], figures)
     show_unusual(found, score)
     for note in found.marks.notes:
         console.print(note)
