@@ -37,6 +37,7 @@ class Template(BaseModel):
             annotation alone says the answer.
         lists: fields that hold several names joined by ", ".
         also_parsed: further wordings of published files.
+        wordings: further wordings of the same question; each question has one, drawn by its id (`drawn`).
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -48,10 +49,12 @@ class Template(BaseModel):
     annotated: str | None = None
     lists: tuple[str, ...] = ()
     also_parsed: tuple[str, ...] = ()
+    wordings: tuple[str, ...] = ()
 
     @model_validator(mode="after")
     def _same_fields(self) -> Template:
-        for name, wording in (("mended", self.mended), ("annotated", self.annotated)):
+        own = (("wordings", wording) for wording in self.wordings)
+        for name, wording in (("mended", self.mended), ("annotated", self.annotated), *own):
             if wording is not None and set(_fields(wording)) != set(self.fields):
                 raise ValueError(f"{name} has the fields {_fields(wording)}, text has {self.fields}")
         return self
@@ -70,6 +73,12 @@ class Template(BaseModel):
     def digest(self) -> str:
         """SHA-256 of everything that the template says."""
         return hashlib.sha256(self.model_dump_json().encode()).hexdigest()
+
+    def drawn(self, question: int) -> tuple[Template, int]:
+        """The template in one of its wordings, and the number of that: 0 is ``text``."""
+        number = int.from_bytes(hashlib.sha256(f"{self.id} {question}".encode()).digest()[:8], "big")
+        number %= 1 + len(self.wordings)
+        return (self.model_copy(update={"text": self.wordings[number - 1]}) if number else self), number
 
     def check_fields(self, operands: Operands) -> None:
         """Raises TemplateError where the fields differ from those of the operands."""
@@ -92,7 +101,7 @@ class Template(BaseModel):
     def parse(self, text: str) -> Operands | None:
         """The operands of a question text, or None if it is not of this template or reads in two ways."""
         flat = " ".join(text.split())
-        for wording in (self.text, *filter(None, (self.mended, self.annotated)), *self.also_parsed):
+        for wording in (self.text, *filter(None, (self.mended, self.annotated)), *self.wordings, *self.also_parsed):
             shortest, longest = (re.fullmatch(p, flat) for p in _patterns(wording))
             if shortest and longest:
                 if shortest.groupdict() != longest.groupdict():

@@ -177,7 +177,8 @@ class CaseTask(TaskBase[V]):
         template, fields = load_template(self.template), self.fields(case.operands, None)
         template.check_fields(fields)  # a mistake in the task or its wording, not in this name
         try:
-            template.render(fields)
+            for text in (template.text, *template.wordings):
+                template.model_copy(update={"text": text}).render(fields)
         except TemplateError:
             return make_rejection("reads_in_two_ways")
         return None

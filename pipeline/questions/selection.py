@@ -32,6 +32,7 @@ THINNED: Final = "thinned"
 OVER_CAP: Final = "over_cap"
 SHARES: Final = "shares_objects"
 SAME_FACT: Final = "same_fact"  # flag of a candidate ("same_fact: NAME"): others of the name follow from the same fact
+WORDING: Final = "wording"  # flag of a question ("wording: 1"): which wording of its template it has, 0 the first
 NOT_OFFERED: Final = "answer_not_offered"
 
 
@@ -414,7 +415,9 @@ def _question(
     if text is None:
         annotated = ANNOTATED in (row["flags"] or ())
         fields = task.fields(operands, ordered if offers else None)
-        text = template.render(fields, mended=not as_released, annotated=annotated)
+        worded, number = template.drawn(row["id"])
+        text = worded.render(fields, mended=not as_released, annotated=annotated)
+        row["flags"] = [*(row["flags"] or ()), f"{WORDING}: {number}"] if template.wordings else row["flags"]
     held = _in_budgets(row, offered, task.form.most) if isinstance(task.form, Choice) else {}
     common = {
         k: row[k]

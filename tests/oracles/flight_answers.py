@@ -130,14 +130,32 @@ def _leads_to(truth: FlightTruth, move: OracleSegment, label: str) -> bool:
     return abs(off) < 20.0 and nearer and bool(seen) and seen[0][0] <= move.end_s
 
 
+def named_move(truth: FlightTruth, words: str) -> OracleSegment:
+    """The one movement that "turning left", "… for the second time", "… towards" or "… beside the tower" may mean."""
+    flown = filmed(truth)
+    told = re.fullmatch(r"(.+?)(?: for the (first|second|third) time|( towards | beside )(.+))?", words)
+    step = actions(told[1])
+    same = [m for m in flown if step <= set(m.actions)]
+    if told[3] == " towards ":
+        same = [m for m in same if _leads_to(truth, m, told[4])]
+    elif told[3]:
+        place = called(truth, told[4])
+        same = [m for m in same if min(oracle_distance(truth, t, place) for t in _moments(m)) < 40.0]
+    place = ("first", "second", "third").index(told[2]) if told[2] else 0
+    alike = same[: place + 1]
+    assert told[2] or len(same) == 1, (words, same)
+    assert all(set(m.actions) == step for m in alike)
+    assert all(a.end_s < b.start_s - 1.0 for a, b in pairwise(alike))
+    return same[place]
+
+
+def _moments(move: OracleSegment) -> list[float]:
+    return [move.start_s + k * (move.end_s - move.start_s) / 8 for k in range(9)]
+
+
 def _sequence(truth: FlightTruth, fields: Fields) -> Callable[[str], Verdict]:
     flown = filmed(truth)
-    named = re.fullmatch(r"(.+?)(?: for the (first|second|third) time)?", fields["step"])
-    step = actions(named[1])
-    same = [i for i, m in enumerate(flown) if step <= set(m.actions)]
-    assert named[2] or len(same) == 1
-    before = same[("first", "second", "third").index(named[2]) if named[2] else 0]
-    assert all(set(flown[i].actions) == step and (i == same[0] or i - 1 not in same) for i in same if i <= before)
+    before = flown.index(named_move(truth, fields["step"]))
     after = set(flown[before + 1].actions)
     return lambda option: _verdict(actions(option) == after, actions(option) < after)
 
@@ -187,13 +205,7 @@ def _check_task(truth: FlightTruth, fields: Fields) -> None:
 def _duration(truth: FlightTruth, fields: Fields) -> Callable[[str], Verdict]:
     lasted: dict[str, float] = {}
     for words in (fields["first"], fields["second"]):
-        named = re.fullmatch(r"(.+?)(?: for the (first|second|third) time)?", words)
-        same = [m for m in filmed(truth) if actions(named[1]) <= set(m.actions)]
-        place = ("first", "second", "third").index(named[2]) if named[2] else 0
-        move, alike = same[place], same[: place + 1]
-        assert named[2] or len(same) == 1
-        assert all(set(m.actions) == actions(named[1]) for m in alike)
-        assert all(a.end_s < b.start_s - 1.0 for a, b in pairwise(alike))
+        move = named_move(truth, words)
         lasted[words] = move.end_s - move.start_s
     ratio = max(lasted.values()) / min(lasted.values())
 
@@ -383,9 +395,11 @@ def _association(truth: FlightTruth, fields: Fields) -> Callable[[str], Verdict]
     near = min((_gap(truth, goal, i) for i in seen), default=math.inf)
 
     def option_of(option: str) -> Verdict:
-        if option == "Nothing in view is near the goal":
-            return _verdict(near > 120.0, near > 90.0)
-        return nearest_of(option)
+        if option.startswith("No related element"):
+            return _verdict(near > 60.0, near > 50.0)
+        element, _, part = option.partition(", ")
+        found = nearest_of(element)
+        return found if not part or found == "wrong" else _detection(truth, fields | {"goal": element})(part)
 
     return option_of
 

@@ -17,12 +17,15 @@ from typing import Final, Literal, NamedTuple
 import numpy as np
 
 from pipeline.benchmarks.urbanvideo.rules import UrbanView
+from pipeline.core.arrays import BoolArray, FloatArray
 from pipeline.core.identity import digest, rng_for
 from pipeline.core.schema import Rejection
 from pipeline.core.templates import Operands
+from pipeline.geometry.bearings import compass_deg, turn_between_deg
 from pipeline.questions.cases import WRONG_MIN, Case, CaseTask
 from pipeline.questions.selection import SAME_FACT, times_held
 from pipeline.questions.task import Choice, Form
+from pipeline.worlds.flight.places import BESIDE, LEAST_M
 from pipeline.worlds.flight.steps import GENERAL, Actions, CaptionStep, covers, overlap, phrase
 from pipeline.worlds.flight.view import Need
 
@@ -35,19 +38,21 @@ SIGHT_UNKNOWN: Final = "sight_unknown"  # flag: it is not known whether the vide
 
 
 class FlightEvent(NamedTuple):
-    """A movement and what it is called: "turning left", or "turning left for the second time".
+    """A movement and what it is called: "turning left", "turning left beside the park" or "… for the second time".
 
     Attributes:
         words: what it is called.
         numbered: whether these say which time it is, since there are several.
         place: among the movements of the flight.
         step: the movement.
+        landmark: the place that the words name, of `view.places`.
     """
 
     words: str
     numbered: bool
     place: int
     step: CaptionStep
+    landmark: int | None = None
 
 
 _TIMES: Final = ("first", "second", "third")
@@ -61,11 +66,88 @@ def events(view: UrbanView) -> dict[Actions, list[FlightEvent]]:
     called: dict[Actions, list[FlightEvent]] = {}
     for kind, found in places.items():
         said, numbered = phrase(kind, "ing"), len(found) > 1
-        called[kind] = [
-            FlightEvent(f"{said} for the {time} time" if numbered else said, numbered, place, view.steps[place])
-            for time, place in zip(_TIMES, found, strict=False)
-        ]
+        called[kind] = []
+        for time, place in zip(_TIMES, found, strict=False):
+            step = view.steps[place]
+            event = FlightEvent(f"{said} for the {time} time" if numbered else said, numbered, place, step)
+            toward, beside = led_to(view, step), _passed(view, step)
+            mark, relation = (beside, BESIDE) if toward is None else (toward, TOWARDS)
+            if mark is not None:
+                described = FlightEvent(f"{said}{relation}{view.places[mark].label}", False, place, step, mark)
+                event = event if _rivals(view, described) else described
+            called[kind].append(event)
     return called
+
+
+TOWARDS: Final = " towards "
+
+
+def led_to(view: UrbanView, step: CaptionStep, case: FlightCase | None = None) -> int | None:
+    """The landmark that a flight over ground leads to: seen by then, ahead of it, and nearer by a fifth at its end.
+
+    ``case`` takes the numbers.
+    """
+    rules = view.rules
+    angle, share, distance = _approach(view, step)
+    ahead = (angle <= rules.toward_max_deg) & (share <= 1 - rules.change_min) & (distance[:, 0] > LEAST_M)
+    ahead &= np.array([view.seen_by(place, step.end_s) for place in view.pool], dtype=bool)
+    if not view.seen_known or not ahead.any():
+        return None
+    best = int(np.where(ahead, np.round(distance[:, 1], 6), np.inf).argmin())
+    if case is not None:
+        label = view.places[view.pool[best]].label
+        case.require("not_towards", float(angle[best]), "<=", rules.toward_max_deg, "deg", label)
+        case.require("not_nearer", float(share[best]), "<=", 1 - rules.change_min, "ratio", label)
+    return view.pool[best]
+
+
+def _approach(view: UrbanView, step: CaptionStep) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Of each place asked about the angle (P,) between movement and place, how much of its distance (P,) is left.
+
+    And its distances (P, 2) at both ends; NaN of what is no flight over ground.
+    """
+    start, end = view.index(max(0.0, step.start_s)), view.index(min(step.end_s, view.end_s))
+    if start is None or end is None or not view.pool or not any(a.startswith("fly") for a in step.actions):
+        nothing = np.full(len(view.pool), np.nan)
+        return nothing, nothing, np.full((len(view.pool), 2), np.nan)
+    ends = view.enu_m[[start, end]]
+    distance = view.distance_m[:, [start, end]]
+    offset = view.places.center[view.pool] - ends[0, :2]
+    angle = np.abs(turn_between_deg(compass_deg(ends[1] - ends[0]), compass_deg(offset)))
+    return angle, distance[:, 1] / np.maximum(distance[:, 0], LEAST_M), distance
+
+
+def _passed(view: UrbanView, step: CaptionStep) -> int | None:
+    """The landmark beside which a movement on the spot is made: in view meanwhile, and the nearest by far."""
+    rules, at = view.rules, _during(view, step)
+    moves = any(action.startswith("fly") for action in step.actions)
+    if moves or not view.seen_known or not len(view.places) or not at.any():
+        return None
+    path, times = view.enu_m[at], view.t_s[at].tolist()
+    away, unspoken = view.places.approach_m(path), view.unspoken.approach_m(path)
+    place, distance, ratio = view.places.nearest(away, unspoken)
+    seen = place in view.pool and any(view.in_view_s(place, t) >= 0 for t in times)
+    near = rules.there_m <= distance <= rules.beside_max_m and ratio >= rules.second_ratio_min
+    return place if seen and near else None
+
+
+def _during(view: UrbanView, step: CaptionStep) -> BoolArray:
+    return np.asarray((view.t_s >= step.start_s) & (view.t_s <= step.end_s))
+
+
+def _rivals(view: UrbanView, event: FlightEvent) -> int:
+    """Other movements that the words for one may fit too, by margins twice as wide."""
+    rules, mark, found = view.rules, event.landmark, 0
+    row = view.pool.index(mark) if mark in view.pool else -1
+    for place, other in enumerate(view.steps):
+        if place == event.place or not covers(event.step.actions, other.actions):
+            continue
+        angle, share, _ = _approach(view, other)
+        leads = angle[row] <= 2 * rules.toward_max_deg and share[row] <= 1 - rules.change_min / 2
+        at = _during(view, other)
+        near = not at.any() or view.places[mark or 0].distance_m(view.enu_m[at]).min() <= 2 * rules.beside_max_m
+        found += bool(leads or near)
+    return found
 
 
 class FlightCase(Case):
@@ -126,6 +208,14 @@ class FlightCase(Case):
     def counted(self, view: UrbanView, event: FlightEvent) -> None:
         """A movement is known by its name, or by which time it is: no other does the same and more, none is unclear."""
         self.require("movements_unknown", view.untracked_s, "<=", view.rules.untracked_max_s, "s")
+        if event.landmark is not None:
+            self.shown(view, event.landmark, view.end_s)
+            if led_to(view, event.step, self) is None:
+                away = view.places[event.landmark].distance_m(view.enu_m[_during(view, event.step)]).min()
+                self.require("nothing_beside", float(away), "<=", view.rules.beside_max_m, "m", event.words)
+            self.require("step_not_unique", _rivals(view, event), "<=", 0, "times", event.words)
+            self.require("step_unclear", event.step.margin, ">=", view.rules.step_margin_min, "ratio", event.words)
+            return
         kind, among = event.step.actions, view.steps[: event.place + 2] if event.numbered else view.steps
         more = sum(covers(kind, other.actions) for other in among if other.actions != kind)
         self.require("step_not_unique", more, "<=", 0, "times", event.words)
@@ -149,7 +239,6 @@ class UrbanTask(CaseTask[UrbanView]):
             current position", which is where its part of the video ends.
         definition: the task (table 1 of the paper), where a model writes its questions.
         example: a question of the paper, or in its manner; likewise.
-        wordings: where a model writes, other ways to ask than the template's; slots in braces.
     """
 
     form: Form = Choice(most=5)  # A to E
@@ -159,7 +248,6 @@ class UrbanTask(CaseTask[UrbanView]):
     asks: Literal["what", "why", "if"] = "what"
     definition: str = ""
     example: str = ""
-    wordings: tuple[str, ...] = ()
 
     def obstacle(self, view: UrbanView) -> Rejection | None:
         """The first need of the task that the flight does not meet."""

@@ -110,6 +110,9 @@ class UrbanRules(FlightRules):
         description="cells by which something on a wrong map is off, however the map is shifted",
     )
     related_max_m: Metres = Field(default=100.0, description="from the goal to what is related to it")
+    unrelated_min_m: Metres = Field(
+        default=60.0, gt=0, description="from the goal to all in view, where nothing in view is related to it"
+    )
     detour_max: Ratio = Field(default=1.1, description="way by a landmark on the straight way, over that way")
     wrong_detour_min: Ratio = Field(default=1.3, description="the same by a landmark that is offered as wrong")
     way_max_deg: Degrees = Field(

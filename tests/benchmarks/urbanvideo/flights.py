@@ -162,9 +162,9 @@ def judged(scene: FlightScene, task: str, **limits: Any) -> list[dict[str, Any]]
 
 
 def row(scene: FlightScene, task: str, *operands: str, **limits: Any) -> dict[str, Any]:
-    """The candidate of these operands, which must be there once, as `judged`."""
+    """The candidate whose operands begin with these, which must be there once, as `judged`."""
     found = judged(scene, task, **limits)
-    chosen = [r for r in found if r["operands"] == list(operands)]
+    chosen = [r for r in found if r["operands"][: len(operands)] == list(operands)]
     assert len(chosen) == 1, [r["operands"] for r in found]
     return chosen[0]
 

@@ -262,3 +262,16 @@ def test_turning_in_place_is_no_way_to_move_away_throughout() -> None:
     scene = flight(flown.model_copy(update={"enu_m": drifted}), [mark("the tower", 0, -50, radius=0)])
     found = row(scene, "Proximity", "the tower", "over the flight so far", "0:10")
     assert (found["reason"], found["measured"]) == ("distance_constant_for_long", pytest.approx(0.5))
+
+
+def test_no_related_element_is_right_once_where_two_others_offer_it() -> None:
+    """The goal is behind throughout: whatever stands about it is out of the picture, on the map or not."""
+    marks = [mark("the goal", 0, -300, 0)] + [mark(f"the {n}", e, -300) for n, e in (("inn", 25), ("mill", -25))]
+    marks += [mark(f"the {n}", e, 300) for n, e in (("barn", 0), ("lake", 200), ("pier", -200))]
+    spans = [[(0, 1)], [(10, 20)], [(30, 40)], [(0, 60)], [(0, 60)], [(0, 60)]]
+    scene = flight(motion([("hover", 60, 0)], views=dict(enumerate(spans))), marks, goal="the goal")
+    asked = [r for r in judged(scene, "Association") if r["reason"] is None]
+    none = "No related element: nothing in view is within 60 metres of the goal"
+    assert {r["answer"].partition(",")[0] for r in asked} == {"the inn", "the mill", none}
+    assert sum(r["answer"] == none for r in asked) == 1
+    assert all(none in (r["answer"], *r["wrong"]) for r in asked)

@@ -396,13 +396,20 @@ def test_the_goal_lies_ahead(away: float, reason: str | None) -> None:
 
 
 @pytest.mark.parametrize(
-    ("first", "second", "reason"),
-    [(99, 200, None), (101, 200, "related_too_far"), (40, 61, None), (40, 59, "second_nearest")],
+    ("first", "second", "heading", "reason"),
+    [
+        (99, 200, 0, None),
+        (101, 200, 180, "related_too_far"),
+        (101, 200, 0, "answer_too_frequent"),  # all about the goal is behind: nothing in view is related to it
+        (40, 61, 0, None),
+        (40, 59, 0, "second_nearest"),
+    ],
 )
-def test_what_is_near_the_goal(first: float, second: float, reason: str | None) -> None:
+def test_what_is_near_the_goal(first: float, second: float, heading: float, reason: str | None) -> None:
     places = [mark("the goal", 0, -300, 0), mark("the inn", first, -300, 0), mark("the mill", -second, -300, 0)]
     views = {0: [(0, 2), (7, 10)], 1: [(0, 10)], 2: [(0, 10)], 3: [(0, 1), (8, 9)]}
-    scene = flight(motion(HOVER, views=views), [*places, mark("the barn", 0, 0, 0)], goal="the goal")
+    moved = motion(HOVER, heading=heading, views=views)
+    scene = flight(moved, [*places, mark("the barn", 0, 0, 0)], goal="the goal")
     found = row(scene, "Association", "the goal", "0:05")
     assert found["reason"] == reason
     if reason is None:

@@ -78,9 +78,9 @@ GOLDEN = {
     ),
     "Duration": (("ascending", "hovering"), "Which takes the drone longer, ascending or hovering?"),
     "Landmark Position": (
-        ("the cafe", "0:42"),
-        "At the current position, where is the cafe relative to the drone: ahead of its nose, to the right, behind or "
-        "to the left, each within 45 degrees?",
+        ("the cafe", "0:42", "Navigation goal: the inn"),
+        "Navigation goal: the inn. At the current position, where is the cafe relative to the drone: ahead of its "
+        "nose, to the right, behind or to the left, each within 45 degrees?",
     ),
     "Goal Detection": (
         ("the cafe", "0:42"),
@@ -99,7 +99,7 @@ GOLDEN = {
         "alternative route?",
     ),
     "Association": (
-        ("the cafe", "0:42"),
+        ("the cafe", "0:42", "Which element in view"),
         "Navigation goal: the cafe. At the current position the goal is not in view. Which element in view is the "
         "most spatially related to it, that is, nearest to it?",
     ),
@@ -129,6 +129,9 @@ def test_golden_wording(name: str) -> None:
     fields = task.fields(operands, None)
     assert template.render(fields) == text
     assert template.parse(text) == fields
+    drawn = {template.drawn(question) for question in range(40)}
+    assert sorted(number for _, number in drawn) == list(range(1 + len(template.wordings))) != [0]
+    assert all(template.parse(worded.render(fields)) == fields for worded, _ in drawn)
 
 
 def test_answers_of_one_flight() -> None:

@@ -144,7 +144,7 @@ def compose_arguments(
 ) -> PromptArguments:
     """The arguments of the prompt for at most ``count`` questions of a task."""
     role = ROLES[int(rng_for(facts.view.scene.id, "role").integers(len(ROLES)))]
-    wordings = (load_template(task.template).text, *task.wordings)
+    template = load_template(task.template)
     fields = {
         "facts": facts.text(),
         "narration": as_lines(passages),
@@ -152,7 +152,7 @@ def compose_arguments(
         "name": task.name,
         "definition": task.definition,
         "role": role,
-        "wordings": [re.sub(r"\{(\w+)\}", r"[\1]", words) for words in wordings],
+        "wordings": [re.sub(r"\{(\w+)\}", r"[\1]", words) for words in (template.text, *template.wordings)],
         "example": task.example,
         "count": count,
         "options": OPTIONS,

@@ -8,8 +8,6 @@ from functools import partial
 from itertools import combinations, pairwise, product
 from typing import Final, Generic, NamedTuple, TypeVar
 
-import numpy as np
-
 from pipeline.benchmarks.urbanvideo.cases import (
     SO_FAR,
     TIME,
@@ -18,14 +16,13 @@ from pipeline.benchmarks.urbanvideo.cases import (
     clock,
     last_second,
     latest,
+    led_to,
     orders,
 )
 from pipeline.benchmarks.urbanvideo.rules import UrbanView
 from pipeline.benchmarks.urbanvideo.tasks.sequence import told_by_route
 from pipeline.core.schema import Rejection
-from pipeline.geometry.bearings import compass_deg, turn_between_deg
 from pipeline.worlds.flight.facts import Action
-from pipeline.worlds.flight.places import LEAST_M
 from pipeline.worlds.flight.steps import (
     RESTS,
     TILTS,
@@ -138,9 +135,14 @@ class TrajectoryCaptioning(UrbanTask):
             case.follows(view, before, after)
         repeated = sum(a.actions == b.actions for a, b in pairwise(steps))
         case.require("movement_split", repeated, "<=", 0, "times")
-        legs = tuple(CaptionPassage(step.actions, _toward(view, step, case)) for step in steps)
+        legs = tuple(CaptionPassage(step.actions, _led_to(view, step, case)) for step in steps)
         grounded = _on_ground(view, steps[0].start_s) and _begins_upwards([step.actions for step in steps])
         return case.ask(_caption(legs), map(_caption, misread(legs, view.known_actions, grounded)))
+
+
+def _led_to(view: UrbanView, step: CaptionStep, case: FlightCase) -> str | None:
+    place = led_to(view, step, case)
+    return None if place is None else view.places[place].label
 
 
 def _caption(legs: Sequence[CaptionPassage]) -> str:
@@ -150,34 +152,6 @@ def _caption(legs: Sequence[CaptionPassage]) -> str:
 def _on_ground(view: UrbanView, t_s: float) -> bool:
     at = view.index(max(0.0, t_s))
     return at is not None and bool(view.height_m[at] <= view.rules.ground_max_m)
-
-
-def _toward(view: UrbanView, step: CaptionStep, case: FlightCase) -> str | None:
-    """The landmark that a flight over ground leads to: seen by then, ahead of it, and nearer by a fifth at its end."""
-    rules = view.rules
-    start, end = view.index(max(0.0, step.start_s)), view.index(min(step.end_s, view.end_s))
-    if (
-        not view.seen_known
-        or not view.pool
-        or start is None
-        or end is None
-        or not any(a.startswith("fly") for a in step.actions)
-    ):
-        return None
-    ends = view.enu_m[[start, end]]
-    distance = view.distance_m[:, [start, end]]
-    offset = view.places.center[view.pool] - ends[0, :2]
-    angle = np.abs(turn_between_deg(compass_deg(ends[1] - ends[0]), compass_deg(offset)))
-    share = distance[:, 1] / np.maximum(distance[:, 0], LEAST_M)
-    ahead = (angle <= rules.toward_max_deg) & (share <= 1 - rules.change_min) & (distance[:, 0] > LEAST_M)
-    ahead &= [view.seen_by(place, step.end_s) for place in view.pool]
-    if not ahead.any():
-        return None
-    best = int(np.where(ahead, np.round(distance[:, 1], 6), np.inf).argmin())
-    label = view.places[view.pool[best]].label
-    case.require("not_towards", float(angle[best]), "<=", rules.toward_max_deg, "deg", label)
-    case.require("not_nearer", float(share[best]), "<=", 1 - rules.change_min, "ratio", label)
-    return label
 
 
 def misread(legs: Sequence[CaptionPassage], known: Actions, grounded: bool) -> list[tuple[CaptionPassage, ...]]:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import product
-from typing import Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 
 from pipeline.benchmarks.urbanvideo.cases import (
     TIME,
@@ -24,18 +25,17 @@ from pipeline.benchmarks.urbanvideo.cases import (
     unnameable,
 )
 from pipeline.benchmarks.urbanvideo.rules import UrbanView
-from pipeline.core.arrays import FloatArray
+from pipeline.core.arrays import FloatArray, StrArray
 from pipeline.core.identity import digest
-from pipeline.geometry.bearings import picture_xy
+from pipeline.geometry.bearings import picture_xy, relative_bearing_deg
 from pipeline.questions.cases import WRONG_MIN
 from pipeline.worlds.flight.places import LEAST_M
 
-THIRDS: Final = ("Yes, in the left third of the view", "Yes, in the middle of the view",
-                 "Yes, in the right third of the view")  # fmt: skip
+THIRDS: Final = ("in the left third of the view", "in the middle of the view", "in the right third of the view")
 NOT_IN_VIEW: Final = "No, it is not in view"
 _LEVELS, _SIDES = ("bottom", "centre", "top"), ("left", "centre", "right")
 AREAS: Final = {  # by level and side, each a third of the picture
-    (level, side): f"Yes, at the {level} {side} of the view".replace("at the centre centre", "in the centre")
+    (level, side): f"at the {level} {side} of the view".replace("at the centre centre", "in the centre")
     for level in _LEVELS
     for side in _SIDES
 }
@@ -71,47 +71,72 @@ class GoalDetection(EvenTask):
         if signed < 0:
             out_s = view.out_of_view_s(goal, second)
             case.require("may_be_in_view", out_s, ">=", rules.view_margin_min_s, "s", label)
-            return case.ask(NOT_IN_VIEW, THIRDS)
-        error = view.heading_error_deg
-        ends = [_in_picture(view, goal, index, off) for off in (0.0, *((-error, error) if error else ()))]
-        if np.isnan(ends).any():
-            case.refuse("pose_unknown")
+            return case.ask(NOT_IN_VIEW, map(_seen_at, THIRDS))
+        found = _located(view, case, goal, index)
+        if found is None:
             return case
-        case.heading(view)
-        upright = np.clip(ends[0][2:], -1.0, 1.0)
-        (left, right), *others = [np.clip(end[:2], -1.0, 1.0).tolist() for end in ends]
-        middle = (left + right) / 2
-        case.require("outside_picture", abs(middle), "<=", 1.0, "half widths", label)
-        third, levelled = _third(middle), bool(np.isfinite(view.places[goal].base_m + view.places[goal].top_m))
-        case.fact("place_in_view", label, middle, "half widths")
-        swing = view.heading_swing_deg(index)
-        case.require("heading_unsteady", swing, "<=", rules.heading_steady_max_deg, "deg")
-        case.require("too_wide_in_view", right - left, "<=", rules.view_width_max, "half widths", label)
-        shift = max((abs(sum(pair) / 2 - middle) for pair in others), default=0.0)
-        margin = min(abs(middle - 1 / 3), abs(middle + 1 / 3)) - shift
-        case.require("near_third_boundary", margin, ">=", rules.third_margin_min, "half widths", label)
-        if not levelled:
-            return case.ask(THIRDS[third], (*THIRDS, NOT_IN_VIEW))
-        height = float(upright.mean())
-        case.fact("height_in_view", label, height, "half heights")
-        case.require("too_wide_in_view", float(np.ptp(upright)), "<=", rules.view_width_max, "half heights", label)
-        # Its lower part may be hidden: then the rest is higher up.
-        upper = (height + float(upright[1])) / 2
-        margin = min(abs(part - edge / 3) for part in (height, upper) for edge in (-1, 1))
-        margin = margin if _third(upper) == _third(height) else 0.0
-        case.require("near_third_boundary", margin, ">=", rules.third_margin_min, "half heights", label)
-        return case.ask(AREAS[_LEVELS[_third(height)], _SIDES[third]], (*AREAS.values(), NOT_IN_VIEW))
+        where, others = found
+        return case.ask(_seen_at(where), (*map(_seen_at, others), NOT_IN_VIEW))
+
+
+def _seen_at(where: str) -> str:
+    return f"Yes, {where}"
+
+
+def _located(view: UrbanView, case: FlightCase, place: int, index: int) -> tuple[str, tuple[str, ...]] | None:
+    """In which ninth of the picture a place is, and all ninths; thirds where its foot or top is not known.
+
+    None: the pose is not known. Refuses the case where it is near the edge of one.
+    """
+    rules, label, error = view.rules, view.places[place].label, view.heading_error_deg
+    ends = [_in_picture(view, place, index, off) for off in (0.0, *((-error, error) if error else ()))]
+    if np.isnan(ends).any():
+        case.refuse("pose_unknown")
+        return None
+    case.heading(view)
+    upright = np.clip(ends[0][2:], -1.0, 1.0)
+    (left, right), *others = [np.clip(end[:2], -1.0, 1.0).tolist() for end in ends]
+    middle = (left + right) / 2
+    case.require("outside_picture", abs(middle), "<", 1.0, "half widths", label)  # 1: all of it is beyond an edge
+    third, levelled = _third(middle), bool(np.isfinite(view.places[place].base_m + view.places[place].top_m))
+    case.fact("place_in_view", label, middle, "half widths")
+    swing = view.heading_swing_deg(index)
+    case.require("heading_unsteady", swing, "<=", rules.heading_steady_max_deg, "deg")
+    case.require("too_wide_in_view", right - left, "<=", rules.view_width_max, "half widths", label)
+    shift = max((abs(sum(pair) / 2 - middle) for pair in others), default=0.0)
+    margin = min(abs(middle - 1 / 3), abs(middle + 1 / 3)) - shift
+    case.require("near_third_boundary", margin, ">=", rules.third_margin_min, "half widths", label)
+    if not levelled:
+        return THIRDS[third], THIRDS
+    height = float(upright.mean())
+    case.require("outside_picture", abs(height), "<", 1.0, "half heights", label)
+    case.fact("height_in_view", label, height, "half heights")
+    case.require("too_wide_in_view", float(np.ptp(upright)), "<=", rules.view_width_max, "half heights", label)
+    # Its lower part may be hidden: then the rest is higher up.
+    upper = (height + float(upright[1])) / 2
+    margin = min(abs(part - edge / 3) for part in (height, upper) for edge in (-1, 1))
+    margin = margin if _third(upper) == _third(height) else 0.0
+    case.require("near_third_boundary", margin, ">=", rules.third_margin_min, "half heights", label)
+    return AREAS[_LEVELS[_third(height)], _SIDES[third]], tuple(AREAS.values())
+
+
+RELATED, RELATED_WHERE = "Which element in view", "Which element in view, and in which part of the view,"
+_NONE: Final = "No related element: nothing in view is within"  # so many metres of the goal
 
 
 class Association(UrbanTask):
-    """Operands: the goal and a second at which it is not in view. Truth: the landmark in view that is nearest to it."""
+    """Operands: the goal, a second at which it is not in view, and whether it is asked where.
+
+    Truth: the landmark in view that is nearest to the goal, and in which part of the picture it is, where that is
+    clear; or that nothing in view is near the goal. The latter is right at most once in three questions that offer it.
+    """
 
     reads = "kind"
     name = "Association"
     share = 230
     category = "Reasoning"
     template = "urbanvideo/association"
-    slots = ("goal", TIME)
+    slots = ("goal", TIME, "asked")
     needs = frozenset(("places", "views", "goal"))
     model_assisted = True
     definition = "Given a navigation goal that is not in sight, name the urban element in sight that is related to it."
@@ -119,49 +144,140 @@ class Association(UrbanTask):
         "Navigation Goal: [Main entrance, where there is a stone]. What is the most spatially related to the goal "
         "location, and where?"
     )
-    wordings = ("Navigation goal: {goal}. It is not in view at the current position. What in view lies nearest to it?",)
+
+    def guess_classes(self, operands: pa.ListArray, answers: StrArray) -> StrArray:
+        """The element, or that there is none."""
+        return np.array([answer.partition(", ")[0].partition(":")[0] for answer in answers.tolist()], dtype=object)
 
     def cases(self, view: UrbanView) -> Iterator[FlightCase]:
         """Every few seconds at which the goal is not in view."""
-        goal = goal_of(view)
-        mark = view.places[goal]
-        gap = {i: mark.gap_m(view.places[i]) for i in range(len(view.places)) if i != goal}
-        for second, _ in view.moments:
-            signed = view.in_view_s(goal, second)
-            if signed < 0:
-                case = FlightCase(mark.label, clock(second), until_s=second)
-                yield self._case(view, case, gap, -signed, second)
+        found = [self._case(view, *at) for at in view.moments if view.in_view_s(goal_of(view), at[0]) < 0]
+        none = self._none(view)
+        drawn = sorted(
+            (case for case in found if case.refusal is None),
+            key=lambda case: digest(view.scene.id, self.name, "none", *case.draw),
+        )
+        least = view.rules.unrelated_min_m / view.rules.second_ratio_min
+        # One of each element: one question is asked of each.
+        near = {case.nearest: case for case in reversed(drawn) if case.answer != none and case.nearest_m <= least}
+        absent = [case for case in drawn if case.answer == none]
+        for place, case in enumerate(absent, start=1):
+            case.require("answer_too_frequent", place, "<=", min(len(near) // WRONG_SHOWN, 1), "candidates")
+        for case in drawn if any(case.refusal is None for case in absent) else ():
+            if case.nearest in near and case.answer != none and case.nearest_m <= least:
+                case.wrong.append(none)
+        yield from found
 
-    def _case(
-        self, view: UrbanView, case: FlightCase, gap: dict[int, float], unseen_s: float, second: int
-    ) -> FlightCase:
-        rules = view.rules
-        case.shown(view, goal_of(view), second)
+    def _none(self, view: UrbanView) -> str:
+        return f"{_NONE} {view.rules.unrelated_min_m:g} metres of the goal"
+
+    def _case(self, view: UrbanView, second: int, index: int) -> _NearGoal:
+        rules, goal, places = view.rules, goal_of(view), view.places
+        mark = places[goal]
+        gap = {i: mark.gap_m(places[i]) for i in range(len(places)) if i != goal}
         in_view_s = {i: view.in_view_s(i, second) for i in gap}
-        visible = sorted((gap[i], view.places[i].label, i) for i in gap if in_view_s[i] >= 0)
-        case.require("view_just_changed", unseen_s, ">=", rules.view_margin_min_s, "s", case.operands[0])
-        out_s = view.out_of_view_s(goal_of(view), second)
-        case.require("may_be_in_view", out_s, ">=", rules.view_margin_min_s, "s", case.operands[0])
+        visible = sorted((gap[i], places[i].label, i) for i in gap if in_view_s[i] >= 0)
+        now = [i for _, _, i in visible if in_view_s[i] >= rules.view_margin_min_s]
+        where = _Parts.of(view, visible[0][2], index) if visible else None
+        unrelated_deg = _beside_picture_deg(view, index, mark.center, mark.radius_m + 1.2 * rules.unrelated_min_m)
+        distance = visible[0][0] if visible else np.inf
+        if unrelated_deg >= 0 and distance > rules.related_max_m:
+            # Whatever stands about the goal, on the map or not, is out of the picture.
+            beside = [i for i in gap if view.out_of_view_s(i, second) >= rules.view_margin_min_s]
+            wrong = [i for i in now if gap[i] >= rules.second_ratio_min * distance]
+            wrong = [i for i in (*wrong, *beside) if view.seen_by(i, second) and not places.tied(goal, i)]
+            where = _Parts.of(view, wrong[0], index) if wrong else None
+            case = _NearGoal(mark.label, clock(second), RELATED_WHERE if where else RELATED, until_s=second)
+            case.shown(view, goal, second)
+            case.fact("surroundings_beside_view", mark.label, unrelated_deg, "deg")
+            case.follows_from(f"nothing near {mark.label} in view")
+            far = [places[i].label for i in wrong]
+            return case.ask(self._none(view), where.crossed(*far[:2]) if where and len(far) > 1 else far)
+        case = _NearGoal(mark.label, clock(second), RELATED_WHERE if where else RELATED, until_s=second)
+        case.shown(view, goal, second)
+        case.require("view_just_changed", -view.in_view_s(goal, second), ">=", rules.view_margin_min_s, "s", mark.label)
+        out_s = view.out_of_view_s(goal, second)
+        case.require("may_be_in_view", out_s, ">=", rules.view_margin_min_s, "s", mark.label)
         if not visible:
             case.refuse("nothing_in_view", 0, 1, "landmarks")
             return case
         distance, label, place = visible[0]
+        case.nearest, case.nearest_m = label, distance
         limit = rules.second_ratio_min * max(distance, LEAST_M)
         # A rival need not be surely in view.
         rivals = [gap[i] for i in gap if i != place and view.out_of_view_s(i, second) < rules.view_margin_min_s]
-        rivals += [view.places[goal_of(view)].gap_m(other) for other in view.unspoken]
+        rivals += [mark.gap_m(other) for other in view.unspoken]
         second_m = min(rivals, default=np.inf)
         case.fact("gap_to_goal", label, distance, "m")
-        case.follows_from(gap_between(case.operands[0], label))
+        case.follows_from(gap_between(mark.label, label))
         case.require("related_too_far", distance, "<=", rules.related_max_m, "m", label)
         case.require("second_nearest", second_m / max(distance, LEAST_M), ">=", rules.second_ratio_min, "ratio", label)
         case.require("view_just_changed", in_view_s[place], ">=", rules.view_margin_min_s, "s", label)
-        goal, places = goal_of(view), view.places
         case.require("label_tells_answer", places.tied(goal, place), "<=", 0, "labels", label)
         # Farther from the goal, and seen: what never was seen is no rival. In view now, if enough of them are.
         seen = [i for i in gap if gap[i] >= limit and view.seen_by(i, second) and not places.tied(goal, i)]
-        now = [i for i in seen if in_view_s[i] >= rules.view_margin_min_s]
-        return case.ask(label, (view.places[i].label for i in (now if len(now) >= WRONG_MIN else seen)))
+        shown = [i for i in seen if i in now]
+        labels = [places[i].label for i in (shown if len(shown) >= WRONG_MIN else seen)]
+        if where is None or not labels:
+            return case.ask(label, labels)
+        case.evidence += where.evidence
+        other = min(labels, key=lambda other: digest(view.scene.id, self.name, "other", clock(second), other))
+        right, *crossed = where.crossed(label, other)
+        return case.ask(right, crossed)
+
+
+WRONG_SHOWN: Final = 2  # questions at least in which "no related element" is a wrong option, for one where it is right
+
+
+class _NearGoal(FlightCase):
+    """A candidate of Association, with its element and the distance of that to the goal."""
+
+    nearest: str = ""
+    nearest_m: float = np.inf
+
+
+class _Parts(NamedTuple):
+    """The part of the picture in which an element is, another one, and the numbers that prove the first."""
+
+    here: str
+    elsewhere: str
+    evidence: list[dict[str, Any]]
+
+    @classmethod
+    def of(cls, view: UrbanView, place: int, index: int) -> _Parts | None:
+        """Of a place; None where it is not clear in which part it is."""
+        case = FlightCase()
+        found = _located(view, case, place, index)
+        if found is None or case.refusal is not None:
+            return None
+        here, every = found
+        others = sorted(every, key=lambda part: digest(view.scene.id, "part", view.places[place].label, here, part))
+        return cls(here, next(part for part in others if part != here), case.evidence)
+
+    def crossed(self, *elements: str) -> list[str]:
+        """Each element in each of both parts; the first in the true one first. So what most say tells nothing."""
+        return [f"{element}, {part}" for element, part in product(elements, (self.here, self.elsewhere))]
+
+
+def _beside_picture_deg(view: UrbanView, index: int, center: FloatArray, radius_m: float) -> float:
+    """By how much all that stands within a radius is outside the cone about the picture, however high it is.
+
+    Negative: it may be in the picture. NaN: the pose is not known.
+    """
+    camera = view.flight.camera
+    if camera is None:
+        return np.nan
+    half_width = np.tan(np.radians(camera.horizontal_fov_deg) / 2)
+    corner_deg = np.degrees(np.arctan(half_width * np.hypot(1.0, camera.height / camera.width)))
+    away = float(np.hypot(*(center - view.enu_m[index, :2])))
+    if away <= radius_m:
+        return -corner_deg
+    bearing = float(relative_bearing_deg(view.enu_m[[index]], view.heading_deg[[index]], center)[0])
+    off_deg = abs(bearing) - np.degrees(np.arcsin(radius_m / away)) - view.heading_error_deg
+    pitch = np.radians(view.pitch_deg[index])
+    # The direction at this azimuth that is nearest to the camera's axis, whatever its height.
+    ahead = np.cos(pitch) * max(np.cos(np.radians(off_deg)), 0.0)
+    return float(np.degrees(np.arccos(np.clip(np.hypot(ahead, np.sin(pitch)), 0.0, 1.0))) - corner_deg)
 
 
 def _third(middle: float) -> int:

@@ -25,12 +25,13 @@ from pipeline.worlds.flight.places import LEAST_M
 from pipeline.worlds.flight.steps import Actions, CaptionStep
 
 SECTORS: Final = ("Ahead of the drone", "To the right of the drone", "Behind the drone", "To the left of the drone")
+GOAL, NO_GOAL = "Navigation goal", "No navigation goal is given"
 _AND: Final = " and "
 BELOW, ABOVE = "below it", "rising above it"
 
 
 class LandmarkPosition(EvenTask):
-    """Operands: a landmark and a second. Truth: one of four sectors off the nose; and below or above, if that is clear.
+    """Operands: a landmark, a second and the goal. Truth: one of four sectors off the nose; below or above, if clear.
 
     Heights are spoken of only where the landmark's top is above or below the horizon by a margin. What is nearly under
     the drone is in no sector; that it is directly below is no option, since it is hardly ever right.
@@ -41,7 +42,7 @@ class LandmarkPosition(EvenTask):
     share = 859
     category = "Perception"
     template = "urbanvideo/landmark_position"
-    slots = ("landmark", TIME)
+    slots = ("landmark", TIME, "given")
     needs = frozenset(("places", "heading", "height"))
 
     def judged(self, view: UrbanView) -> Iterator[FlightCase]:
@@ -51,13 +52,14 @@ class LandmarkPosition(EvenTask):
             for place in view.pool:
                 yield self._case(view, place, second, index)
 
-    def kind(self, case: FlightCase) -> bool:
-        """Heights are in all options or in none: else the options would tell which of the two matters."""
-        return _AND in str(case.answer)
+    def kind(self, case: FlightCase) -> tuple[bool, bool]:
+        """Heights are in all options or in none; and a goal is ahead most of the time, as anybody knows."""
+        return _AND in str(case.answer), case.operands[2] == f"{GOAL}: {case.operands[0]}"
 
     def _case(self, view: UrbanView, place: int, second: int, index: int) -> FlightCase:
         rules, mark = view.rules, view.places[place]
-        case = clipped(view, mark.label, clock(second), until_s=second)
+        given = NO_GOAL if view.goal is None else f"{GOAL}: {view.places[view.goal].label}"
+        case = clipped(view, mark.label, clock(second), given, until_s=second)
         case.shown(view, place, second)
         east, north, up = view.enu_m[index]
         away = float(np.hypot(mark.center[0] - east, mark.center[1] - north))

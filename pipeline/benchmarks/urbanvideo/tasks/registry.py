@@ -38,10 +38,6 @@ class SceneRecall(Assisted):
     slots = ("when",)
     definition = "Describe the scene that the agent observes during a given movement."
     example = "What scene is observed in the initial stage?"
-    wordings = (
-        "Which of these describes what the camera shows {when}?",
-        "What are the surroundings of the drone like {when}?",
-    )
 
 
 class Causal(Assisted):
@@ -55,7 +51,6 @@ class Causal(Assisted):
     slots = ("action",)
     definition = "Tell why the agent performed a given action."
     example = "Why does the UAV adjust the pan tilt angle downwards when nearly approaching the red building?"
-    wordings = ("What is the reason for the drone to {action}?", "For what purpose does the drone {action}?")
 
 
 class Counterfactual(Assisted):
@@ -71,10 +66,6 @@ class Counterfactual(Assisted):
     example = (
         "Instead of ascending in the initial stage, if the UAV flies at a lower altitude, can it still find the red "
         "building in a nearby school?"
-    )
-    wordings = (
-        "Suppose the drone {alternative} instead of {actual}: would it still complete its task, and by which route?",
-        "If the drone {alternative} rather than {actual}, what would become of its task and of its route?",
     )
 
 

@@ -15,6 +15,7 @@ from typing import Final, NamedTuple
 
 from pipeline.benchmarks.urbanvideo.cases import (
     ANSWERS_MIN,
+    TOWARDS,
     EvenTask,
     FlightCase,
     FlightEvent,
@@ -26,12 +27,13 @@ from pipeline.benchmarks.urbanvideo.cases import (
     sentence,
 )
 from pipeline.benchmarks.urbanvideo.rules import UrbanView
-from pipeline.benchmarks.urbanvideo.tasks.landmarks import may_bring_nearer, require_nearer
+from pipeline.benchmarks.urbanvideo.tasks.landmarks import GOAL, may_bring_nearer, require_nearer
 from pipeline.core.identity import digest, rng_for
 from pipeline.core.schema import Rejection
 from pipeline.core.templates import Operands
 from pipeline.questions.rules import make_rejection
 from pipeline.worlds.flight.facts import Action
+from pipeline.worlds.flight.places import BESIDE
 from pipeline.worlds.flight.steps import (
     FOUR,
     RESTS,
@@ -47,8 +49,11 @@ from pipeline.worlds.flight.steps import (
 )
 from pipeline.worlds.flight.view import Need
 
-GOAL, ROUTE = "Navigation goal", "Navigation route"
+ROUTE: Final = "Navigation route"
 STEP_SEPARATOR = "; "
+
+
+_OF_EVENT: Final = re.compile(f" for the |{TOWARDS}|{BESIDE}")  # between a movement and what tells it from others
 
 
 class _Next(EvenTask):
@@ -108,7 +113,7 @@ class SequenceRecall(_Next):
 
     def fair(self, view: UrbanView, case: FlightCase, option: str) -> bool:
         """After a movement comes another one, as anybody knows."""
-        return phrase(_meant(view)[option], "ing") != case.operands[0].partition(" for the ")[0]
+        return phrase(_meant(view)[option], "ing") != _OF_EVENT.split(case.operands[0])[0]
 
 
 class ActionGeneration(_Next):

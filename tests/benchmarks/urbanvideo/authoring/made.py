@@ -109,7 +109,6 @@ class MadeTask(UrbanTask):
     model_assisted: bool = True
     definition: str = "Why the drone made a movement."
     example: str = "Why did the drone climb? Right: to pass over it. Wrong: to land."
-    wordings: tuple[str, ...] = ()
 
 
 def author(

@@ -180,9 +180,9 @@ def test_roles_differ_between_flights_and_wordings_are_offered() -> None:
     roles = set()
     for name in "abcdefgh":
         model = Scripted(compose=questions(GOOD))
-        task = MadeTask(wordings=("What made the drone {action}?",))
+        task = MadeTask(template="urbanvideo/causal")
         author(view(name), NONE, model, [task], None, 1)
         prompt = model.requests[-1].messages[0].text
-        assert "- What made the drone [action]?" in prompt
+        assert "- For what purpose does the drone [action]?" in prompt
         roles.add(next(line for line in prompt.splitlines() if line.startswith("You are ")))
     assert len(roles) >= 3
