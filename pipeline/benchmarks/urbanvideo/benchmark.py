@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from pipeline.benchmarks.benchmark import Benchmark
+from pipeline.benchmarks.urbanvideo.audit import AUDIT
 from pipeline.benchmarks.urbanvideo.authoring.author import UrbanAuthor
 from pipeline.benchmarks.urbanvideo.columns import ASKING, CARD, COLUMNS
 from pipeline.benchmarks.urbanvideo.drawings import DRAWINGS
@@ -31,8 +32,14 @@ URBANVIDEO: Final = Benchmark[UrbanView, UrbanRules](
     drawings=DRAWINGS,
     harness=HARNESS,
     author=UrbanAuthor(),
+    audit=AUDIT,
     score=SCORE,
     asking=ASKING,
+    # 200 questions in the shares of the released file.
+    tiny={
+        name: max(1, round(200 * task.share / sum(t.share for t in URBAN_TASKS.values())))
+        for name, task in URBAN_TASKS.items()
+    },
     # The track answers nearly every question, and where landmarks lie those about what is near or next.
     map_before=dict.fromkeys(("Trajectory Captioning", "Duration", "Action Generation"), ("things",)),
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection
 from typing import Any, Final
 
@@ -10,6 +11,7 @@ import pyarrow as pa
 
 from pipeline.benchmarks.benchmark import Card
 from pipeline.benchmarks.urbanvideo.legends import LEGENDS
+from pipeline.benchmarks.urbanvideo.tasks.registry import URBAN_TASKS
 from pipeline.core.tables import picture_file
 from pipeline.core.templates import load_table
 from pipeline.core.video_spec import video_file
@@ -57,8 +59,23 @@ def row(raw: dict[str, Any]) -> dict[str, Any] | None:
 COLUMNS: Final = Columns.described(load_table("urbanvideo/columns"), table, row)
 
 
+def _remarks(asked: pa.Table) -> list[str]:
+    """Shares of categories and tasks beside the paper's."""
+    found = Counter(asked["task"].to_pylist())
+    ours, theirs = max(found.total(), 1), sum(task.share for task in URBAN_TASKS.values())
+    lines = []
+    for category in dict.fromkeys(task.category for task in URBAN_TASKS.values()):
+        tasks = [task for task in URBAN_TASKS.values() if task.category == category]
+        told = [f"{task.name} {found[task.name]} ({task.share})" for task in tasks]
+        own = sum(found[task.name] for task in tasks) / ours
+        paper = sum(task.share for task in tasks) / theirs
+        lines.append(f"{category}: {own:.0%} of all questions (in the paper {paper:.0%}): {', '.join(told)}.")
+    return lines
+
+
 CARD: Final = Card(
     module=__name__,
+    remarks=_remarks,
     chosen=frozenset({"answer_too_frequent", "answer_too_rare"}),
     **load_table("urbanvideo/card"),
 )

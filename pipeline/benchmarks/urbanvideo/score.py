@@ -1,4 +1,4 @@
-"""UrbanVideo-Bench's score: accuracy per task, per category and of all questions (appendix C.1).
+"""UrbanVideo-Bench's score: accuracy per task, per category, per source (figure 4) and of all questions (appendix C.1).
 
 The paper leaves unclear replies to GPT-4o and then to a person. Here the letter is looked for by rule, and a reply in
 which none is found is wrong, counted and named.
@@ -6,6 +6,7 @@ which none is found is wrong, counted and named.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import partial
 from typing import Final
@@ -20,6 +21,7 @@ from pipeline.questions.published import read_own
 from pipeline.questions.scoring_protocol import Answer, Ask, Figure, Metric, Score, Scores, find_option, group_by
 
 ACCURACY: Final = "accuracy"
+_RELEASED: Final = re.compile(r"[A-Za-z]+(?=_)")  # before a released video's number
 
 
 class UrbanScoreSettings(Model):
@@ -35,12 +37,22 @@ def mark(answers: Sequence[Answer], settings: UrbanScoreSettings, ask: Ask | Non
 
 
 def figures(answers: Sequence[Answer]) -> list[Figure]:
-    """Tasks and categories in the order of table 1, others after them, and all questions."""
+    """Tasks and categories in the order of table 1, others after them, sources where there are several, and all."""
     named = {name: name for name in URBAN_TASKS}
     types = sorted({a.question.question_type for a in answers} - set(named))
     tasks = group_by(answers, "task", named | {name: name for name in types})
     categories = group_by(answers, "category", {name: task.category for name, task in URBAN_TASKS.items()})
-    return [*tasks, *categories, Figure("all", members=tuple(range(len(answers))))]
+    of = [source_of(str(a.question.scene_name or "")) for a in answers]
+    names = sorted(set(of)) if len(set(of)) > 1 else []
+    sources = [Figure(name, "source", tuple(n for n, own in enumerate(of) if own == name)) for name in names]
+    return [*tasks, *categories, *sources, Figure("all", members=tuple(range(len(answers))))]
+
+
+def source_of(video: str) -> str:
+    """Where a video is from, by its path: the folder that the build puts it in, or how the released files are named."""
+    folder, found, _ = video.removeprefix("videos/").partition("/")
+    named = _RELEASED.match(video)
+    return folder if found else named[0] if named else "other videos"
 
 
 SCORE: Final = Score[UrbanScoreSettings](

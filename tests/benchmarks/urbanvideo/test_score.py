@@ -32,7 +32,7 @@ def test_the_categories_are_those_of_the_tasks() -> None:
 
 def test_figures_by_hand(tmp_path: Path) -> None:
     rows = [question(n, "Causal", "A") for n in (1, 2, 3, 4)]
-    rows += [question(5, "Association", "B"), question(6, "Proximity", "E", "v2.mp4")]
+    rows += [question(5, "Association", "B", "AerialVLN_1.mp4"), question(6, "Proximity", "E", "flights/v2.mp4")]
     found = score(tmp_path, rows, {1: "A", 2: "Answer: A", 3: "B", 5: "Perhaps", 6: "option e"})
     values = {row.figure.name: (row.n, row.value) for row in found.rows}
     assert values == {
@@ -41,6 +41,9 @@ def test_figures_by_hand(tmp_path: Path) -> None:
         "Association": (1, 0.0),
         "Perception": (1, 1.0),
         "Reasoning": (5, pytest.approx(0.4)),
+        "AerialVLN": (1, 0.0),
+        "flights": (1, 1.0),
+        "other videos": (4, 0.5),
         "all": (6, pytest.approx(0.5)),  # of all questions, as in the paper, and not the mean of tasks
     }
     assert found.found == {"unanswered": ["4"]}
