@@ -241,7 +241,8 @@ class _Put:
         has_frames = not self._without_scene and "video" not in self._spec.inputs
         return {
             "model": self._spec.identity(),
-            "frames": self._spec.frames if has_frames else None,
+            "frames": self._spec.frames if has_frames and self._spec.fps is None else None,
+            "fps": self._spec.fps if has_frames else None,
             "without_scene": self._without_scene,
             "system": self._asking.system,
         }
@@ -301,7 +302,7 @@ class _Put:
         return (*shown, *map(_image, [*files, *([legend] if legend and legend.is_file() else [])]))
 
     def _read(self, path: Path) -> tuple[Part, ...]:
-        shown = visual_inputs(path, self._spec.inputs, self._spec.frames, last=self._asking.ends_asked)
+        shown = visual_inputs(path, self._spec.inputs, self._spec.frames, self._spec.fps, last=self._asking.ends_asked)
         return shown.parts if shown is not None else ()
 
 

@@ -156,6 +156,9 @@ class ModelSpec(BaseModel):
     frames: int = Field(
         default=16, ge=1, le=512, description="pictures of a video for a model that takes pictures but no video"
     )
+    fps: float | None = Field(
+        default=None, gt=0, le=10, description="pictures in each second of a video instead, up to 512; null: `frames`"
+    )
     temperature: float | None = Field(default=0.0, ge=0, le=10, description="null: not sent, some models refuse it")
     max_tokens: int = Field(default=256, ge=1, description="of a reply; reasoning models need far more")
     request: dict[str, JsonValue] = Field(default_factory=dict, description="more fields of the request")
@@ -219,6 +222,7 @@ class ModelSpec(BaseModel):
         """The settings that a reply depends on, without rate limits and file locations."""
         transport = {
             "frames",  # what is shown is part of the request
+            "fps",
             "rpm",
             "concurrency",
             "timeout_s",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from pipeline.core.errors import RawDataError
 from pipeline.llm.base import Image, Part, Text, video_part
@@ -28,13 +29,19 @@ def takes_visuals(inputs: Collection[str]) -> bool:
     return not {"video", "image"}.isdisjoint(inputs)
 
 
-def visual_inputs(path: Path, inputs: Collection[str], pictures: int, *, last: bool = False) -> VisualInputs | None:
+FRAMES_MAX: Final = 512  # pictures of one video, at however many in a second
+
+
+def visual_inputs(
+    path: Path, inputs: Collection[str], pictures: int, fps: float | None = None, *, last: bool = False
+) -> VisualInputs | None:
     """A video for a model that takes such inputs; None for one that takes text alone.
 
     Args:
         path: of the video.
         inputs: `ModelSpec.inputs`.
         pictures: how many of them, in the middles of as many even stretches of the video; fewer if it has fewer.
+        fps: how many of them in a second of the video instead, one at least; None: as many as ``pictures``.
         last: whether they are at the ends of the stretches instead, so that the video's last picture is among them.
 
     Raises:
@@ -44,7 +51,7 @@ def visual_inputs(path: Path, inputs: Collection[str], pictures: int, *, last: b
         if "video" in inputs:
             mime = "video/quicktime" if path.suffix.lower() == ".mov" else "video/mp4"
             return VisualInputs((video_part(path, mime),))
-        return _pictures(path, pictures, last) if "image" in inputs else None
+        return _pictures(path, pictures, fps, last) if "image" in inputs else None
     except OSError as error:
         message = f"it cannot be shown to a model ({error.strerror})"
         raise RawDataError(path, "video_unreadable", message, "give a file that opens") from error
@@ -65,7 +72,7 @@ def picture_inputs(paths: Sequence[Path]) -> VisualInputs | None:
     return VisualInputs(tuple(parts), len(paths)) if paths else None
 
 
-def _pictures(path: Path, count: int, last: bool) -> VisualInputs:
+def _pictures(path: Path, count: int, fps: float | None, last: bool) -> VisualInputs:
     from pipeline.formats.images import jpeg_bytes
     from pipeline.formats.videos import VideoError, VideoPictures, video_facts
 
@@ -76,7 +83,8 @@ def _pictures(path: Path, count: int, last: bool) -> VisualInputs:
         raise _unreadable(path, str(error)) from error
     if facts.fps is None:
         raise _unreadable(path, "the video does not say how fast it runs")
-    count = min(count, facts.frames)
+    wanted = count if fps is None else max(1, min(round(facts.frames / facts.fps * fps), FRAMES_MAX))
+    count = min(wanted, facts.frames)
     video = VideoPictures(path)
     parts: list[Part] = []
     middles = ((2 * k + 1) * facts.frames // (2 * count) for k in range(count))

@@ -56,7 +56,8 @@ def settings(config: BuildConfig) -> dict[str, Any]:
         "author": config.author.model_dump(mode="json")
         | {"model": model.identity() if model else None, "second": second.identity() if second else None},
         "shows": [
-            [list(m.inputs), m.frames] if config.video and takes_visuals(m.inputs) else None for m in asks(config)
+            [list(m.inputs), m.frames, m.fps] if config.video and takes_visuals(m.inputs) else None
+            for m in asks(config)
         ],
         "prompts": author.prompts() if author else {},
         "templates": config.wordings(),

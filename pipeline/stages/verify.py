@@ -136,7 +136,7 @@ def settings(config: BuildConfig) -> dict[str, Any]:
     model = config.describe.model
     return {
         "model": model.identity() if model else None,
-        "shows": [list(model.inputs), model.frames] if model else None,
+        "shows": [list(model.inputs), model.frames, model.fps] if model else None,
         "prompt": load_prompt(PROMPT).version,
     }
 

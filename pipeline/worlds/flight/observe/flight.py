@@ -51,7 +51,11 @@ def observe_flight(scene: FlightScene, geometry: FlightGeometry, config: MotionC
         noticed = np.array([may_be_noticed(each_s, mark, shot.setting) for mark in flight.landmarks], dtype=bool)
     said = describe(flight.landmarks, path, config.describe, noticed)
     named = tuple(
-        landmark.model_copy(update={"label": one.label, "proof": one.proof, "unnameable_reason": one.unnameable_reason})
+        landmark  # a goal that is given by words and a place
+        if landmark.label
+        else landmark.model_copy(
+            update={"label": one.label, "proof": one.proof, "unnameable_reason": one.unnameable_reason}
+        )
         for landmark, one in zip(flight.landmarks, said, strict=True)
     )
     task = spoken(flight, named)

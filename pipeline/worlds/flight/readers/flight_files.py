@@ -7,7 +7,8 @@
     log: log.ulg                    # else the only log.* of the folder
     log_format: px4_ulog            # else told from the log's content
     video_offset_s: 2.5             # time of the log (0 is its first sample) at the start of the video
-    goal: City Hall                 # where the pilot was sent
+    goal: City Hall                 # where the pilot was sent; or words and place:
+                                    # {words: the main entrance with the stone, at: [52.0, 4.36, 2.0]}
     route: [take off and climb to 30 metres, fly forward to the Water Tower]
     camera: {horizontal_fov_deg: 84, width: 640, height: 480, pitch_deg: -20}  # a pitch if it does not tilt
     nose_first: true                # flown with the nose ahead: where the log has no heading, it is the course
@@ -75,6 +76,15 @@ class CameraSettings(_Section):
     )
 
 
+class PlacedGoal(_Section):
+    """A goal in words of its own, about as large as a door."""
+
+    words: Words = Field(description="what it is called, in words that fit nothing else that the video shows")
+    at: tuple[
+        Annotated[FiniteFloat, Field(ge=-90, le=90)], Annotated[FiniteFloat, Field(ge=-180, le=180)], FiniteFloat
+    ] = Field(description="latitude, longitude, and metres above the ground at take-off, of its middle")
+
+
 class FlightSettings(_Section):
     """A whole ``flight.yaml``."""
 
@@ -83,7 +93,9 @@ class FlightSettings(_Section):
     log: File | None = Field(default=None, description="path of the flight log")
     log_format: str | None = Field(default=None, description="name of a format of flight logs")
     video_offset_s: FiniteFloat = Field(default=0.0, description="seconds of the log at the start of the video")
-    goal: Words | None = Field(default=None, description="up to 200 characters, without control characters")
+    goal: Words | PlacedGoal | None = Field(
+        default=None, description="up to 200 characters, without control characters; or words and at, which place it"
+    )
     route: tuple[Words, ...] = Field(default=(), description="a list of steps of up to 200 characters each")
     camera: CameraSettings | None = Field(default=None, description="horizontal_fov_deg, width, height, pitch_deg")
     nose_first: bool = Field(default=False, description="true or false; true: flown with the nose ahead")
@@ -92,6 +104,11 @@ class FlightSettings(_Section):
     )
     landmarks: File | None = Field(default=None, description="path of a GeoJSON, OpenStreetMap or CityJSON file")
     buildings: File | None = Field(default=None, description="path of a GeoJSON, OpenStreetMap or CityJSON file")
+
+    @property
+    def goal_words(self) -> str | None:
+        """What the goal is called."""
+        return self.goal.words if isinstance(self.goal, PlacedGoal) else self.goal
 
 
 def read_settings(files: SceneFiles) -> FlightSettings | None:

@@ -10,6 +10,9 @@ import shapely
 
 from pipeline.core.arrays import FloatArray
 from pipeline.core.findings import Findings, doubt, note
+from pipeline.core.schema import Origin
+from pipeline.geometry.geodesy import to_enu
+from pipeline.geometry.sight import own_buildings
 from pipeline.geometry.tracks import NO_BUILDINGS, Buildings
 from pipeline.reading.files import SceneFiles
 from pipeline.reading.maps.appearance import UNSEEN, Appearance, look_of, rise_of
@@ -17,7 +20,7 @@ from pipeline.reading.maps.feature import Feature, MapBounds, PlacedFeature, box
 from pipeline.reading.maps.osm import KINDS
 from pipeline.reading.maps.read import read_context
 from pipeline.worlds.flight.facts import Landmark
-from pipeline.worlds.flight.readers.flight_files import FLIGHT_FILE, FlightSettings, find_file
+from pipeline.worlds.flight.readers.flight_files import FLIGHT_FILE, FlightSettings, PlacedGoal, find_file
 from pipeline.worlds.flight.tracks.assemble import Assembled
 
 NEAR_M: Final = 1500.0  # of the track: a chimney of 100 m is seen from there, and hardly anything beyond
@@ -34,14 +37,58 @@ class Surroundings(NamedTuple):
     buildings: Buildings
 
 
+GOAL_M: Final = 3.0  # width and height of a goal that is given by words and a place: those of an entrance
+
+
 def read_surroundings(
     files: SceneFiles, settings: FlightSettings, assembled: Assembled, findings: Findings
 ) -> Surroundings:
-    """Landmarks and buildings of the files ``landmarks`` and ``buildings``, those of the former first.
+    """Landmarks and buildings of the files ``landmarks`` and ``buildings``, those of the former first; a placed goal.
 
     Raises:
-        RawDataError: where a file cannot be read or placed on the earth.
+        RawDataError: where a file cannot be read or placed on the earth, or the goal lies within a building.
     """
+    found = _of_maps(files, settings, assembled, findings)
+    if not isinstance(settings.goal, PlacedGoal):
+        return found
+    if assembled.origin is None:
+        message = "the goal was not placed: the log has local positions alone, and where they lie is not known"
+        findings.add(doubt("no_origin", settings.goal.words, message, f"give local_origin in {FLIGHT_FILE}"))
+        return found
+    return found._replace(landmarks=(*found.landmarks, _goal(files, settings.goal, assembled, found.buildings)))
+
+
+def _goal(files: SceneFiles, goal: PlacedGoal, assembled: Assembled, around: Buildings) -> Landmark:
+    """The goal as a landmark that is called by its words."""
+    lat, lon, height = goal.at
+    origin = assembled.origin or Origin(lat_deg=lat, lon_deg=lon, alt_m=None)
+    east, north, _ = to_enu(np.array([[lat, lon, origin.alt_m or 0.0]]), origin)[0].tolist()
+    ground_m = _ground_m(assembled)
+    foot = None if ground_m is None else ground_m + height - GOAL_M / 2
+    tops = around.top_m if around.most_m is None else around.most_m
+    inside = own_buildings(around, np.array([east, north]), None) & ~(tops < (-np.inf if foot is None else foot))
+    if inside.any():
+        message = f"goal.at lies within {int(inside.sum())} of the buildings on the map, whose walls would not hide it"
+        remedy = "give a point before the wall, or on the roof with its height"
+        raise files.fault(files.path / FLIGHT_FILE, "bad_setting", message, remedy)
+    return Landmark(
+        name=goal.words,
+        label=goal.words,
+        center=(east, north),
+        radius_m=GOAL_M / 2,
+        base_m=foot,
+        top_m=None if foot is None else foot + GOAL_M,
+    )
+
+
+def _ground_m(assembled: Assembled) -> float | None:
+    """Height of the ground at take-off, by the first fix of known height."""
+    track = assembled.track
+    known = np.flatnonzero(np.isfinite(track.height_m) & np.isfinite(track.enu_m[:, 2]))
+    return float(track.enu_m[known[0], 2] - track.height_m[known[0]]) if len(known) else None
+
+
+def _of_maps(files: SceneFiles, settings: FlightSettings, assembled: Assembled, findings: Findings) -> Surroundings:
     naming = settings.landmarks or settings.buildings
     if naming is None:
         return Surroundings((), NO_BUILDINGS)
@@ -55,10 +102,7 @@ def read_surroundings(
     if settings.buildings not in (None, naming):
         walls = _features(files, settings.buildings or "", box, True, findings)
         walls = tuple(f for f in walls if any(box.holds(outline).any() for outline in f.outlines))
-    track = assembled.track
-    known = np.flatnonzero(np.isfinite(track.height_m) & np.isfinite(track.enu_m[:, 2]))
-    # Of the ground at take-off, by the first fix of known height.
-    ground_m = float(track.enu_m[known[0], 2] - track.height_m[known[0]]) if len(known) else None
+    ground_m = _ground_m(assembled)
     marks = landmarks(PlacedFeature(features, assembled.origin, ground_m), naming, findings)
     if walls:
         marks += others(

@@ -17,7 +17,10 @@ from pipeline.geometry.geodesy import to_lat_lon_alt
 from pipeline.reading.maps.appearance import look_of
 from pipeline.reading.maps.feature import Feature, MapBounds, PlacedFeature, box_around
 from pipeline.worlds.flight.facts import FlightScene
+from pipeline.worlds.flight.observe.flight import observe_flight
+from pipeline.worlds.flight.observe.motion import MotionConfig
 from pipeline.worlds.flight.readers.surroundings import buildings, landmarks, rises_m
+from pipeline.worlds.flight.view import FlightRules, FlightView
 from tests.conftest import REAL_DATA
 from tests.reading.maps.test_cityjson import city, rd_to_wgs84
 from tests.worlds.flight.readers.tiny_flights import (
@@ -28,6 +31,7 @@ from tests.worlds.flight.readers.tiny_flights import (
     NORTH_M,
     SECONDS,
     box_feature,
+    fault_of,
     finding,
     names,
     place,
@@ -328,3 +332,27 @@ def test_a_box_holds_its_corners_however_they_are_rounded(south: float, west: fl
 
 def test_a_box_of_the_whole_world_holds_its_corners() -> None:
     assert MapBounds(0.0, 0.0, 90.0, 180.0).holds(np.array([[90.0, 180.0], [-90.0, -180.0], [0.0, 0.0]])).all()
+
+
+@pytest.mark.parametrize(
+    ("east", "height", "finding"),
+    [(44, 2.0, None), (46, 2.0, "bad_setting"), (46, 28.0, "bad_setting"), (46, 35.0, None)],
+)
+def test_a_goal_in_words_of_its_own_is_a_landmark_before_a_wall_or_on_a_roof(
+    east: float, height: float, finding: str | None, tmp_path: Path
+) -> None:
+    """The house is from 45 to 55 m east, and 30 m high on ground that is at -10 in the flight's frame."""
+    lon, lat = place(east, 20)
+    words = "the main entrance with the stone"
+    folder = write_flight(tmp_path, MAP | {"goal": {"words": words, "at": [lat, lon, height]}})
+    write_map(folder / "landmarks.geojson", box_feature((50, 20), name="House", height_m=30, base_m=0))
+    if finding is not None:
+        assert fault_of(tmp_path).finding == finding
+        return
+    scene, flight, geometry = read(tmp_path)
+    goal = flight.landmarks[-1]
+    assert (flight.goal, goal.name, goal.label, goal.appearance) == (words, words, words, None)
+    assert (*goal.center, goal.base_m, goal.top_m) == pytest.approx((east, 20, height - 11.5, height - 8.5), abs=0.05)
+    view = FlightView(observe_flight(scene, geometry, MotionConfig()), FlightRules())
+    assert view.goal is not None
+    assert view.places[view.goal].label == words
