@@ -104,7 +104,7 @@ def test_every_candidate_is_proved_or_refused(seed: int) -> None:
             for e in r["evidence"]:
                 assert (e["relation"] is None) == (e["limit"] is None)
                 value, limit = e["value"], e["limit"] or 0
-                holds = {">=": value >= limit, ">": value > limit, "<=": value <= limit, None: True}
+                holds = {">=": value >= limit, ">": value > limit, "<=": value <= limit, "<": value < limit, None: True}
                 assert holds[e["relation"]], e
         else:
             assert r["answer"] is None
