@@ -6,8 +6,9 @@ held against the facts, and what a second model gets wrong with the video is ref
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
 from typing import Any, Final
@@ -47,12 +48,21 @@ from pipeline.questions.rules import rule
 
 # The benchmark is about videos: without one nothing is asked, and so nothing is written.
 _NO_VIDEO: Final = Rejection(reason="missing_video", measured=None, limit=None, unit=None)
+AGAIN: Final = "written_again"  # flag: in place of drafts that were refused, which are among the rejections
 REWRITTEN: Final = "direction_rewritten"  # flag: compass points were turned into directions from the drone
 
 
 @dataclass
 class FlightAuthoring(SceneAuthoring[UrbanView]):
-    """A flight that a model writes about, with what the first steps gave."""
+    """A flight that a model writes about, with what the first steps gave.
+
+    Attributes:
+        drafts: per task those that passed all rules: what is refused itself takes no other along.
+        numbers: per task how many drafts there were.
+    """
+
+    drafts: defaultdict[str, list[DraftItem]] = field(default_factory=lambda: defaultdict(list))
+    numbers: Counter[str] = field(default_factory=Counter)
 
     @cached_property
     def facts(self) -> ObservedFacts:
@@ -89,6 +99,7 @@ class UrbanAuthor(ModelAuthor[UrbanView, FlightAuthoring, Target]):
     before = ("narrate", "extract")
     missing = "compose_missing"
     each_missing = True
+    rewrites = True
 
     def targets(self, candidates: pa.Table, tasks: Sequence[str]) -> list[Target]:
         """The tasks that a model may write, and of which the facts gave no question."""
@@ -102,12 +113,12 @@ class UrbanAuthor(ModelAuthor[UrbanView, FlightAuthoring, Target]):
     def validate(self, scene: FlightAuthoring, target: Target, found: Sequence[dict[str, Any]]) -> Iterator[Case]:
         """Each question with its directions mended, and the first rule that it breaks."""
         _, known = scene.told()
-        kept: list[DraftItem] = []  # what is refused itself takes no other along
-        for number, raw in enumerate(found, start=1):
-            item = item_of(raw)
+        before, kept = scene.numbers[target.task], scene.drafts[target.task]
+        for number, raw in enumerate(found, start=before + 1):
+            scene.numbers[target.task], item = number, item_of(raw)
             mended = relative(item, scene.facts)
             case = Case(str(number), mended.question, wording=mended.question)
-            case.flags = [MODEL_ASSISTED, *([REWRITTEN] if mended != item else [])]
+            case.flags = [MODEL_ASSISTED, *([REWRITTEN] if mended != item else []), *([AGAIN] if before else [])]
             case.answer, case.wrong, case.proof = mended.answer, list(mended.wrong), mended.proof
             again = sum(tokens(other.question) == tokens(mended.question) for other in kept)
             repeated = rule("invalid_or_ambiguous_repeated", again, "<=", 0, "questions")

@@ -156,6 +156,7 @@ def compose_arguments(
         "example": task.example,
         "count": count,
         "options": OPTIONS,
+        "refused": (),
     }
     return record(questions=listed(_QUESTION, 0, count)), shown, fields
 

@@ -119,12 +119,15 @@ def author(
     shown: VisualInputs | None = None,
     questions_per_task: int = 2,
     second: tuple[Ask, VisualInputs | None] | None = None,
+    *,
+    again: bool = False,
 ) -> pa.Table:
-    """What a model writes of some tasks, and a second one, with what it is shown, leaves."""
+    """What a model writes of some tasks, once or ``again`` where it was refused, and a second one leaves."""
     known = {task.name: task for task in tasks}
 
     class Made(UrbanAuthor):
         tasks = known
+        rewrites = again
 
     asks, shows = zip((ask, shown), *([second] if second else []), strict=True)
     return Made().write(view, candidates, asks, [*known], shows, questions_per_task)

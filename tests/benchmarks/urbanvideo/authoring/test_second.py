@@ -176,6 +176,18 @@ def test_a_second_model_that_sees_nothing_refuses_nothing_and_confirms_nothing()
     assert [e["name"] for e in row["evidence"] if "second" in e["name"]] == ["second_model_without_video"]
 
 
+def test_a_refused_draft_is_written_again_once_and_confirmed_blind() -> None:
+    """The reason goes back to the writer; both versions are kept, and rules and second model hold for both."""
+    bad = GOOD | {"wrong": [*GOOD["wrong"][:3], "All of the above"]}
+    model = Scripted(compose=lambda request: questions(GOOD if "A reviewer" in request.messages[0].text else bad))
+    second = (lambda request: Reply(GOOD["answer"]), None)
+    first, other = author(view(), NONE, model, [MadeTask()], None, 1, second, again=True).to_pylist()
+    assert (first["reason"], first["wrong"], other["reason"]) == ("choices_not_one_right", bad["wrong"], None)
+    assert other["flags"] == ["model_assisted", "written_again", "unchecked"]
+    assert (first["operands"][0], other["operands"][0]) == ("1", "2")
+    assert f'- "{GOOD["question"]}": choices not one right' in model.requests[-1].messages[0].text
+
+
 def test_roles_differ_between_flights_and_wordings_are_offered() -> None:
     roles = set()
     for name in "abcdefgh":
