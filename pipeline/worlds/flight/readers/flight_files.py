@@ -29,9 +29,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated, Final, NamedTuple
+from typing import Annotated, Any, Final, NamedTuple
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, FiniteFloat
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, FiniteFloat, model_validator
 
 from pipeline.core.errors import RawDataError
 from pipeline.core.schema import Name, Origin
@@ -93,9 +93,10 @@ class FlightSettings(_Section):
     log: File | None = Field(default=None, description="path of the flight log")
     log_format: str | None = Field(default=None, description="name of a format of flight logs")
     video_offset_s: FiniteFloat = Field(default=0.0, description="seconds of the log at the start of the video")
-    goal: Words | PlacedGoal | None = Field(
+    goal: Words | None = Field(
         default=None, description="up to 200 characters, without control characters; or words and at, which place it"
     )
+    placed_goal: PlacedGoal | None = Field(default=None, description="the goal, where it has words and at")
     route: tuple[Words, ...] = Field(default=(), description="a list of steps of up to 200 characters each")
     camera: CameraSettings | None = Field(default=None, description="horizontal_fov_deg, width, height, pitch_deg")
     nose_first: bool = Field(default=False, description="true or false; true: flown with the nose ahead")
@@ -105,10 +106,11 @@ class FlightSettings(_Section):
     landmarks: File | None = Field(default=None, description="path of a GeoJSON, OpenStreetMap or CityJSON file")
     buildings: File | None = Field(default=None, description="path of a GeoJSON, OpenStreetMap or CityJSON file")
 
-    @property
-    def goal_words(self) -> str | None:
-        """What the goal is called."""
-        return self.goal.words if isinstance(self.goal, PlacedGoal) else self.goal
+    @model_validator(mode="before")
+    @classmethod
+    def _with_place(cls, given: Any) -> Any:
+        goal = given.get("goal") if isinstance(given, dict) else None
+        return given | {"goal": goal.get("words"), "placed_goal": goal} if isinstance(goal, dict) else given
 
 
 def read_settings(files: SceneFiles) -> FlightSettings | None:

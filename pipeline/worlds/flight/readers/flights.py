@@ -142,7 +142,7 @@ class Flights(Reader):
             log=log.format,
             origin=log.assembled.origin,
             camera=_camera(settings, video, findings),
-            goal=settings.goal_words,
+            goal=settings.goal,
             route=settings.route,
             video_offset_s=log.video_offset_s,
             nose_first=settings.nose_first,

@@ -49,13 +49,13 @@ def read_surroundings(
         RawDataError: where a file cannot be read or placed on the earth, or the goal lies within a building.
     """
     found = _of_maps(files, settings, assembled, findings)
-    if not isinstance(settings.goal, PlacedGoal):
+    if settings.placed_goal is None:
         return found
     if assembled.origin is None:
         message = "the goal was not placed: the log has local positions alone, and where they lie is not known"
-        findings.add(doubt("no_origin", settings.goal.words, message, f"give local_origin in {FLIGHT_FILE}"))
+        findings.add(doubt("no_origin", settings.placed_goal.words, message, f"give local_origin in {FLIGHT_FILE}"))
         return found
-    return found._replace(landmarks=(*found.landmarks, _goal(files, settings.goal, assembled, found.buildings)))
+    return found._replace(landmarks=(*found.landmarks, _goal(files, settings.placed_goal, assembled, found.buildings)))
 
 
 def _goal(files: SceneFiles, goal: PlacedGoal, assembled: Assembled, around: Buildings) -> Landmark:
