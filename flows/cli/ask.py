@@ -170,6 +170,8 @@ def played(episode: AgentEpisode, reply: Callable[[StepPrompt], str]) -> dict[st
 def _acted(asking: Asking, of: AskedOf, questions: Sequence[Published], agent: Agent) -> list[dict[str, Any]]:
     """The rows of an agent without a model, for the questions that agents answer."""
     rows = []
+    if of.prompt:
+        raise ConfigError("--prompt is for --model: who acts without a model is told nothing")
     if agent == "frontier":
         if agent not in asking.prompts:
             raise ConfigError("--agent frontier: only agents of cities explore by frontiers (cityeqa)")

@@ -27,6 +27,7 @@ from pipeline.rendering.video import encode
 from pipeline.review.database import Database
 from pipeline.review.review_bundle import CATEGORY_CHECK
 from pipeline.samples.indoor.metadata import PLANS, sample_scene
+from pipeline.scoring.predictions import read_predictions
 from pipeline.stages.builder import Builder
 from tests.builds import UNASKED, config_of, release_of, results_of, rows_of, whys
 from tests.worlds.indoor.readers.test_scene_folders import write
@@ -96,6 +97,10 @@ def test_verdicts_come_into_the_release_with_agreement_and_a_rebuild_returns_wha
     before = release_of(made.out)
     assert import_review(made.out, made.fill(rows))
     assert "12 rows taken, 0 known already" in capsys.readouterr().out
+    ann = {int(str(row.id)): row.reply or "" for row in read_predictions([made.out / "review/people_1.csv"]).rows}
+    assert sorted(ann) == sorted({*chosen, number} - {chosen[2]}), "a flag without an answer is none"
+    assert ann[chosen[1]].startswith(f"{wrong[chosen[1]]}. "), "the blind answer, with its words"
+    assert float(ann[number]) == float(truth[number])
     outcome = Builder(config_of(made.meta, **SECTIONS), made.out).stage("review")
     assert whys(outcome)["review"] == {"asked"}
     reasons = whys(made.build())
