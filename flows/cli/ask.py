@@ -171,7 +171,7 @@ def _acted(asking: Asking, of: AskedOf, questions: Sequence[Published], agent: A
     """The rows of an agent without a model, for the questions that agents answer."""
     rows = []
     if of.prompt:
-        raise ConfigError("--prompt is for --model: who acts without a model is told nothing")
+        raise ConfigError("--prompt is for --model: the other agents read no prompt")
     if agent == "frontier":
         if agent not in asking.prompts:
             raise ConfigError("--agent frontier: only agents of cities explore by frontiers (cityeqa)")
