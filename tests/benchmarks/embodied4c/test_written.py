@@ -110,7 +110,7 @@ def test_conditions_of_logs_are_columns(drive: AnyScene, tmp_path: Path) -> None
     filmed = drive.model_copy(update={"video": Video(path="front/1.jpg")})
     assert exam(filmed, ExamRules()).flags == ["domain: driving", "sensors: camera", "modality: RGB"]
     arm = ExamRules.model_validate({"conditions": {drive.name: {"sensor_setup": "UR5"}}})
-    with pytest.raises(ConfigError, match="cannot be of sensor setup 'UR5': it is driving"):
+    with pytest.raises(ConfigError, match="cannot be of sensor setup 'UR5': the setups of driving are sportscar"):
         exam(drive, arm)
     with pytest.raises(ConfigError, match="'UR5': it is of Sawyer"):
         log_flags("manipulation", drive, arm, True, None, "Sawyer")
