@@ -459,6 +459,10 @@ def check(
         list[str],
         typer.Option(metavar="LIGHT=X1,Y1,X2,Y2", help="Drives: where a traffic light stops us.", show_default="none"),
     ] = [],
+    success: Annotated[
+        bool | None,
+        typer.Option("--success/--failure", help="Arms: what the simulator says of it, where the log does not."),
+    ] = None,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
@@ -466,7 +470,7 @@ def check(
     configure_output(quiet=quiet, as_json=as_json)
     from flows.cli.vln import DeclaredTrial, check
 
-    declared = DeclaredTrial(leader, lane, map_file, stop_line)
+    declared = DeclaredTrial(leader, lane, map_file, stop_line, success)
     end(check(log, domain, task, target, seed, from_s, until_s, name, out, declared))
 
 

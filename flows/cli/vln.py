@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -21,12 +22,13 @@ if TYPE_CHECKING:
 
 
 class DeclaredTrial(NamedTuple):
-    """Declarations about a drive, as given on the command line."""
+    """Declarations about a drive or an episode, as given on the command line."""
 
     leader: str | None = None
     lanes: Sequence[str] = ()
     map_file: Path | None = None
     stop_lines: Sequence[str] = ()
+    success: bool | None = None
 
 
 def check(
@@ -61,6 +63,10 @@ def check(
     if chosen not in trials or (name is None and len(trials) > 1):
         raise ConfigError(f"{log} holds {', '.join(trials)}; name one with --name")
     trial = trials[chosen]()
+    if declared.success is not None:
+        if trial.success not in (None, declared.success):
+            raise ConfigError(f"{chosen}: the log says that it {'failed' if declared.success else 'succeeded'}")
+        trial = replace(trial, success=declared.success)
     start = trial.t_s[0] if from_s is None else from_s
     cut = trial.between(start, trial.t_s[-1] if until_s is None else until_s)
     wanted = [task for i, task in told.items() if task.domain == domain and (not tasks or i in tasks)]

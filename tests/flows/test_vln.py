@@ -13,6 +13,7 @@ from flows.cli.app import app
 from pipeline.core.errors import ConfigError
 from tests.builds import REPOSITORY
 from tests.formats.logs.written import airdata, line
+from tests.worlds.arm.episodes import rows, write_demo
 
 
 def run(*arguments: object) -> Result:
@@ -49,6 +50,17 @@ def test_the_sample_flight_of_the_docs_earns_all(flights: Path) -> None:
     result = run(flights / log, *options, "--json")
     assert result.exit_code == 0
     assert [row["answer"] for row in json.loads(result.stdout)["tasks"]] == [100.0]
+
+
+def test_success_may_be_declared_where_the_log_does_not_say(tmp_path: Path) -> None:
+    write_demo(tmp_path, rows())
+    asked = [tmp_path, "--domain", "manipulation", "--task", "M3.4"]
+    for option, code, earned in ((None, 3, None), ("--success", 0, 100.0), ("--failure", 0, 0.0)):
+        result = run(*asked, *([option] if option else []), "--json")
+        assert (result.exit_code, json.loads(result.stdout)["tasks"][0]["answer"]) == (code, earned)
+    (next(tmp_path.rglob("low_dim_obs.pkl")).parent / "things.json").write_text('{"success": true}')
+    with pytest.raises(ConfigError, match="the log says that it succeeded"):
+        run(*asked, "--failure")
 
 
 def test_wrong_calls_are_refused_with_what_to_do(log: Path) -> None:

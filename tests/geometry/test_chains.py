@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pipeline.core.arrays import FloatArray
-from pipeline.geometry.chains import PANDA, fit, fit_zero
+from pipeline.geometry.chains import PANDA, SAWYER, UPRIGHT_UR5, UR5, RatioChain, fit, fit_zero
 
 
 def motion(count: int = 30) -> FloatArray:
@@ -15,10 +15,25 @@ def motion(count: int = 30) -> FloatArray:
     return np.array([0.1, 0.3, -0.2, -1.8, 0.2, 2.0, 0.6]) + t * np.array([0.5, 0.4, -0.3, 0.7, 0.4, -0.6, 0.5])
 
 
-def test_a_panda_at_zero_stretches_up_and_hangs_its_hand() -> None:
-    """All zero: up to the wrist at 0.333 + 0.316 + 0.384, the hand 0.088 before it and pointing down."""
-    (tip,) = PANDA.tip_m(np.zeros((1, 7)))
-    assert tip == pytest.approx([0.088, 0.0, 1.033 - 0.2104])
+@pytest.mark.parametrize(
+    ("chain", "hand_m", "axis"),
+    [
+        # Up to the wrist at 0.333 + 0.316 + 0.384, the hand 0.088 before it and pointing down.
+        (PANDA, (0.088, 0.0, 1.033), (0, 0, -1)),
+        # Stretched ahead from a shoulder 0.317 high: 0.081 + 0.4 + 0.4 + 0.11, aside by 0.1925 - 0.1685 + 0.1363.
+        (SAWYER, (0.991, 0.1603, 0.317), (1, 0, 0)),
+        # Stretched back: 0.425 + 0.39225; aside by 0.10915 + 0.0823, the wrist 0.09465 below the shoulder.
+        (UR5, (-0.81725, -0.19145, 0.089159 - 0.09465), (0, -1, 0)),
+        (UPRIGHT_UR5, (0.0, -0.19145, 0.089159 + 0.425 + 0.39225 + 0.09465), (0, -1, 0)),
+    ],
+)
+def test_arms_at_zero(chain: RatioChain, hand_m: tuple[float, ...], axis: tuple[int, ...]) -> None:
+    place, along = chain.hand(np.zeros((1, len(chain.a_m))))
+    assert place[0] == pytest.approx(hand_m, abs=1e-9)
+    assert along[0] == pytest.approx(axis, abs=1e-9)
+    assert chain.tip_m(np.zeros((1, len(chain.a_m))))[0] == pytest.approx(
+        np.array(hand_m) + (chain.tool_m or 0.0) * np.array(axis), abs=1e-9
+    )
 
 
 def test_turning_the_first_joint_turns_the_hand_about_the_base() -> None:

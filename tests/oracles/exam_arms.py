@@ -23,7 +23,13 @@ class Episode:
         self.rates = {} if rates is None else {j.name: rates.array[:, n] for n, j in enumerate(facts.arm.joints)}
         self.units = {j.name: j.unit for j in facts.arm.joints}
         self.every = facts.items
-        called = [f"the {one.attributes.get('colour', '')} {one.category}".replace("  ", " ") for one in facts.items]
+        kinds = [one.category for one in facts.items]
+        called = [
+            f"the {one.category}"
+            if facts.items_complete and kinds.count(one.category) == 1
+            else f"the {one.attributes.get('colour', '')} {one.category}".replace("  ", " ")
+            for one in facts.items
+        ]
         self.items = {name: one for name, one in zip(called, facts.items, strict=True) if called.count(name) == 1}
         turn, opening = facts.gripper.turn_wxyz, facts.gripper.opening
         self.turn = turn.array if turn else None
@@ -76,9 +82,6 @@ class Episode:
     def arm_ct_colour(self, n: int, colour: str) -> float:
         return sum(one.attributes["colour"] == colour for one in self.every)
 
-    def arm_ct_all(self, n: int) -> float:
-        return len(self.every)
-
     def before(self, n: int, seconds: str) -> int:
         return int(np.abs(self.t - self.t[n] + float(seconds)).argmin())
 
@@ -111,7 +114,7 @@ class Episode:
         return 100 * math.dist(self.grip[n], self.grip[self.before(n, seconds)])
 
     def arm_lm_net(self, n: int) -> float:
-        return 100 * math.dist(self.grip[n], self.grip[0])
+        return 100 * math.dist(self.grip[n], self.grip[self.before(n, "6")])
 
     def arm_sm_up(self, n: int, seconds: str) -> float:
         return 100 * abs(self.grip[n][2] - self.grip[self.before(n, seconds)][2])
@@ -149,8 +152,11 @@ class Episode:
         over = {o: h for o, h in heights.items() if math.dist(self.at(o, n)[:2], (x, y)) < 0.15}
         return min(over, key=lambda other: abs(over[other] - top))
 
-    def arm_ct(self, n: int, kind: str) -> float:
-        return sum(one.category == kind for one in self.every)
+    def arm_ct(self, n: int, kind: str, side: str) -> float:
+        axis = 0 if "ahead" in side or "nearer" in side else 1
+        sign = 1 if "ahead" in side or "left" in side else -1
+        there = [one.place_m.array[n] for one in self.every if one.category == kind]
+        return sum(sign * (place[axis] - self.grip[n][axis]) > 0 for place in there)
 
     def arm_at(self, n: int, name: str) -> str:
         return str(next(one.attributes["colour"] for one in self.every if one.id == name))

@@ -50,7 +50,7 @@ class Poses:
         return self.gap(name, n)
 
     def air_dt_home(self, t_s: float, n: int) -> float:
-        return math.dist(self.place[n][:2], self.place[0][:2])
+        return math.dist(self.place[n][:2], self.place[self.at(t_s - 20)][:2])
 
     def air_dt_height(self, t_s: float, n: int) -> float:
         return self.place[n][2]
@@ -105,15 +105,17 @@ class Poses:
         up = self.velocity(t_s)[2]
         return "keeping its height" if abs(up) < 0.3 else "climbing" if up > 0 else "descending"
 
-    def air_ct_near(self, t_s: float, n: int, radius: str) -> float:
-        return sum(self.gap(name, n) <= float(radius) for name in self.asked)
+    def air_ct_near(self, t_s: float, n: int, radius: str, *names: str) -> float:
+        return sum(self.gap(name, n) <= float(radius) for name in names)
 
-    def air_ct_shown(self, t_s: float, n: int) -> float:
-        return sum(any(first <= t_s for first, _ in self.views.get(name, ())) for name in self.asked)
+    def air_ct_shown(self, t_s: float, n: int, *names: str) -> float:
+        spans = {name: self.views.get(name, ()) for name in names}
+        return sum(any(first <= t_s and last > t_s - 15 for first, last in found) for found in spans.values())
 
-    def air_ct_moves(self, t_s: float, n: int, moved: str) -> float:
-        action = {"turned left": "turn left", "turned right": "turn right", "climbed": "ascend", "descended": "descend"}
-        return sum(action[moved] in one.actions and one.start_s < t_s for one in self.segments)
+    def air_ct_moves(self, t_s: float, n: int, last: str, moved: str) -> float:
+        action = "ascend" if moved == "climb" else moved
+        begun = [one for one in self.segments if one.start_s <= t_s - 1][-int(last) :]
+        return sum(action in one.actions for one in begun)
 
     def air_tp(self, t_s: float, n: int, name: str) -> str:
         one = self.places[name]

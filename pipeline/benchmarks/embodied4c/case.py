@@ -172,7 +172,7 @@ def log_flags(
 CUT_S: Final = 0.5  # videos begin at multiples of this (`VideoSpec.cut_s`)
 
 
-def _from_s(kind: str, until_s: float, rules: ExamRules, seconds: str | None) -> float | None:
+def begins_s(kind: str, until_s: float, rules: ExamRules, seconds: str | None = None) -> float | None:
     """Where the video of a question begins, which may say how many ``seconds`` it is about; None: with the log."""
     rule = WORDINGS[kind].video
     told = seconds or (getattr(rules, rule) if rule else None)
@@ -215,8 +215,8 @@ def pose(view: Exam, kind: str, t_s: float, operands: Iterable[str], fields: Map
     wording = WORDINGS[kind]
     step = None if wording.step is None else view.shown.step(wording.reads, wording.step)
     text = _worded(kind, (view.scene.id, *identity), {"precise": precise(step), **fields})
-    begins_s = _from_s(kind, t_s, view.rules, fields.get("seconds"))
-    one = ExamCase(*identity, until_s=round(t_s, 3), from_s=begins_s, wording=text)
+    from_s = begins_s(kind, t_s, view.rules, fields.get("seconds"))
+    one = ExamCase(*identity, until_s=round(t_s, 3), from_s=from_s, wording=text)
     one.quantity, one.step = wording.reads, step
     one.flags = list(view.flags)
     for found in view.log_doubts:

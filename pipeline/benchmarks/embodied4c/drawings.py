@@ -215,7 +215,7 @@ def flight_parts(view: FlightExam, row: Mapping[str, Any]) -> list[SheetPart]:
         if kind not in LEVELS and gap > 0:
             measured(canvas, ground, np.stack([own, place.nearest_m(own)]), gap, "m", f"{gap:.1f} m")
     if kind in HOME:
-        start = view.flight.enu_m[0, :2]
+        start = view.flight.enu_m[view.flight.index(row["from_s"] or 0.0) or 0, :2]
         away = float(np.linalg.norm(own - start))
         measured(canvas, ground, np.stack([own, start]), away, "m", f"{away:.1f} m")
     if kind in BEARINGS and named and np.isfinite(heading):

@@ -418,10 +418,10 @@ class FlightView(Generic[R]):
         first = self.first_seen_s(place, since_s)
         return not self.seen_known or (first is not None and first <= t_s)
 
-    def maybe_seen_by(self, place: int, t_s: float) -> bool:
-        """Whether any part of a place may have been in the picture up to a time."""
+    def maybe_seen_by(self, place: int, t_s: float, since_s: float = 0.0) -> bool:
+        """Whether any part of a place may have been in the picture up to a time, from another one on."""
         spans = self._possible.get(self.places[place].index, np.empty((0, 2)))
-        return self.seen_by(place, t_s) or bool((spans[:, 0] <= t_s).any())
+        return self.seen_by(place, t_s, since_s) or bool(((spans[:, 0] <= t_s) & (spans[:, 1] >= since_s)).any())
 
     def named(self, place: int, seen: float | None) -> NamedThing:
         """A place as a question names it: by a look, by what it stands beside, or by a name of its own."""

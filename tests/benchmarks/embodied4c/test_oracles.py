@@ -95,7 +95,7 @@ def test_a_real_episode_of_rlbench() -> None:
     rows = every_question(scene.model_copy(update={"video": None}))  # its film has the gripper for a part of the time
     asked, wrong = answered_again(rows, Episode(scene).answer)
     assert not wrong, f"{len(wrong)} of {asked}: {wrong[:10]}"
-    assert asked == len(rows) >= 100
+    assert asked == len(rows) >= 80
     shown = every_question(scene, gated=True)
     asked, wrong = answered_again(shown, Episode(scene).answer)
     assert not wrong, f"{len(wrong)} of {asked}: {wrong[:10]}"

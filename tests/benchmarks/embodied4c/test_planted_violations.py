@@ -55,7 +55,10 @@ TWO = (actor("pedestrian", 14.0, 3.0), actor("car", 20.0, 6.0, name="other"))
 RED = mark("the red tower", 60, 60, top=30.0, kind="tower")
 CHURCH = mark("the grey church", -60, 80, kind="church")
 OUTSIDE = thing("ball", 1.1, colour="red")  # 1.088 m to a side is in the picture
-CUBE = thing("cube", 1.9)
+CUBE = thing("cube", 1.9, colour="blue")
+BALLS = (OUTSIDE, thing("ball", 1.9))
+# Nearer than the cube until a second has passed, and until a third of one.
+FLEES, FLED = (thing("ball", 1.1, colour="red", moves_m=(0, y, 0)) for y in (1.5, 4.0))
 TURNS = turning(0.0, 30.0, -90.0, 120.0)
 UNLOGGED, UNSEEN, UNREAD = ("others_not_logged", 0, 1), ("not_in_picture", 0, 1), ("not_shown", 0, 1)
 DOUBLE = ("double_in_picture", 1, 0)
@@ -80,12 +83,12 @@ PLANTED: dict[str, tuple[AnyScene, str, str, tuple[Any, ...]]] = {
     "a compass in a film": (air(RED, heading=90.0), "air_or", "", UNREAD),
     "the ball of a target's log": (filmed(thing("ball", 0.3)), "arm_dt", "ball", UNLOGGED),
     "a ball beside the picture": (filmed(OUTSIDE, complete=True), "arm_dt", "ball", UNSEEN),
-    "the red of two balls": (filmed(thing("ball", 0.3, "red"), OUTSIDE, complete=True), "arm_at", "ball", DOUBLE),
-    "balls counted, one not shown": (filmed(OUTSIDE, CUBE, complete=True), "arm_ct", "ball", UNSEEN),
+    "the colour of two balls": (filmed(thing("ball", 0.3, "green"), OUTSIDE, complete=True), "arm_at", "ball", DOUBLE),
+    "balls counted, not shown": (filmed(*BALLS, complete=True), "arm_ct", "ball", UNSEEN),
     "red things counted, none shown": (filmed(OUTSIDE, CUBE, complete=True), "arm_ct_colour", "red", UNSEEN),
-    "the nearest, beside the picture": (filmed(OUTSIDE, CUBE, complete=True), "arm_cl", "", UNSEEN),
-    "its colour": (filmed(OUTSIDE, CUBE, complete=True), "arm_at_near", "", UNSEEN),
-    "it was nearest before": (filmed(OUTSIDE, CUBE, complete=True), "arm_sm_nearest", "", UNSEEN),
+    "the nearest, beside the picture": (filmed(FLEES, CUBE, complete=True), "arm_cl", "", UNSEEN),
+    "its colour": (filmed(FLEES, CUBE, complete=True), "arm_at_near", "", UNSEEN),
+    "it was nearest before": (filmed(FLED, CUBE, complete=True), "arm_sm_nearest", "", UNSEEN),
     "it was moved": (filmed(thing("ball", 1.1, moves_m=(0, 0.2, 0)), CUBE, complete=True), "arm_lm_moved", "", UNSEEN),
     "a joint's rate in a film": (filmed(thing("ball", 0.3), arm=TURNS), "arm_md_rate", "", UNREAD),
 }
@@ -106,9 +109,16 @@ def test_a_question_that_what_is_shown_does_not_bear_is_refused_for_that(name: s
 
 
 def test_a_count_is_whole_however_coarsely_what_is_counted_is_read() -> None:
-    """Of a film distances are read to 5 m, and angles of joints to 5 degrees: two landmarks within 100 m are no 0."""
+    """Of a film distances are read to 5 m, and angles of joints to 5 degrees: of three landmarks one or two are near.
+
+    As many of three as a lot says are within 100 m of the drone, which is 60 m beside the first two.
+    """
     near = [mark(f"the {colour} house", 60.0, y, top=9.0) for colour, y in (("red", 70.0), ("blue", 20.0))]
-    rows = asked_of(air(*near, mark("the white house", 60.0, 800.0)))
-    found = {row["operands"][1]: row["answer"] for row in rows if row["operands"][0::2] == ["air_ct_near", "100"]}
-    assert found["3.00"] == "2"
+    far = [mark(f"the {colour} house", 60.0, y, top=9.0) for colour, y in (("white", 800.0), ("grey", 900.0))]
+    rows = asked_of(air(*near, *far))
+    found = [row for row in rows if row["operands"][0::2][:2] == ["air_ct_near", "100"] and row["answer"]]
+    for row in found:
+        assert row["answer"] == str(len({"the red house", "the blue house"}.intersection(row["operands"]))), row
+        assert len(row["operands"][3:]) == 3
+    assert {row["answer"] for row in found} == {"1", "2"}
     assert WORDINGS["arm_md_joints"].step is None

@@ -88,6 +88,8 @@ def test_goals_and_their_lanes_and_speeds() -> None:
     assert points(park, stop, 20.0, 1.4, 0.0) == pytest.approx(50 * (1 - 1.4 / np.hypot(20, 1.4))), "still moving"
     stop.known("speed_mps")[-1] = 0.05
     assert points(park, stop, 20.0, 1.4, 0.0) == 100
+    again = replace(straight(2.0, 20.0), speed_mps=np.append(stop.known("speed_mps"), np.full(100, 2.0)))
+    assert points(park, again, 20.0, 1.4, 0.0) == 100, "it ends where it first stands in its place"
     assert points(park, stop, 0.0, 0.0, 0.0) == 0, "the start was the target: there is no progress to be made"
     assert points(park, stop) is None
     turn = task("TurnLeft", lane="7")
@@ -139,8 +141,11 @@ def test_single_actions_and_sequences_of_a_drone() -> None:
     goal = task("ControlSequence", offset=(0.0, 10.0, 0.0), turn_deg=90.0)  # 10 m to the left
     past = Trial(t, np.column_stack([-4 * t, 0 * t, 0 * t]), heading_deg=np.full(41, 90.0))
     (outcome,) = checked([goal], past)
-    assert outcome.points == pytest.approx(0.9 * 50 * (10 - 6) / 10 + 0.1 * 100), "16 m flown: 6 m beyond, once there"
-    assert points(goal, past.between(0, 2.5)) == 100
+    assert (outcome.points, outcome.row()["measured"]["ended_s"]) == (100, 2.3), "9.2 m flown: it ends there"
+    aside = Trial(t, np.column_stack([-4 * t, np.minimum(t, 2.0), 0 * t]), heading_deg=past.heading_deg)
+    (outcome,) = checked([goal], aside)
+    earned = 0.9 * 50 * (10 - np.hypot(6, 2)) / 10 + 0.1 * 50 * (10 - 2) / 10
+    assert outcome.points == pytest.approx(earned), "2 m beside it at best, and 6 m beyond in the end"
     assert points(goal, Trial(t, past.place_m)) is None, "which way is left, nobody knows"
 
 

@@ -9,23 +9,27 @@ from typing import Final
 
 import numpy as np
 
-from pipeline.benchmarks.embodied4c.arm.view import CM, GAP_MIN_CM, NEAR_MIN_CM, ArmExam, case, named, order
+from pipeline.benchmarks.embodied4c.arm.view import CM, GAP_MIN_CM, NEAR_MIN_CM, ArmExam, beside, case, named, order
 from pipeline.benchmarks.embodied4c.case import ExamCase, choose, is_larger, number, ranked, sector, words
 from pipeline.core.arrays import BoolArray
 
-COLOURS: Final = ("red", "green", "blue", "yellow", "orange", "purple", "white", "black", "grey", "brown")
+# Words for a side of the gripper, as the robot looks -> axis and sign of what lies there.
+SIDES: Final = {
+    "farther ahead than": (0, 1),
+    "nearer to the robot than": (0, -1),
+    "farther to the left than": (1, 1),
+    "farther to the right than": (1, -1),
+}
 
 
 def kind_nearest(view: ArmExam) -> Iterator[ExamCase]:
     """CL: of which kind the thing nearest to the gripper is; the log must know all things."""
-    every = sorted(set(view.categories.tolist()))
-    for index in view.moments if view.facts.items_complete else ():
-        away = np.array([view.away_m(row, index) for row in range(len(view.ids))]) * CM
-        if not np.isfinite(away).all():
-            continue
-        row = int(away.argmin())
+    nearest = view.nearest(view.moments)
+    every = sorted({str(view.categories[row]) for row, _ in nearest.values()})
+    for index, (row, _) in nearest.items():
         one = case(view, "arm_cl", index)
         one.name(view.called(row, index))
+        away = view.away_cm(index)
         others = away[view.categories != view.categories[row]]
         if len(others):
             one.require("another_as_near", float(others.min() - away[row]), ">=", GAP_MIN_CM, "cm")
@@ -33,28 +37,24 @@ def kind_nearest(view: ArmExam) -> Iterator[ExamCase]:
 
 
 def colour(view: ArmExam) -> Iterator[ExamCase]:
-    """AT: the colour of the only thing of its kind, or of the nearest thing."""
+    """AT: the colour of the only thing of its kind, or of the nearest thing; other questions name the colours, too."""
     count = Counter(view.categories.tolist())
+    colours = [item.attributes.get("colour", "") for item in view.facts.items]
+    unsaid = [colours[row] for row, name in view.names.items() if colours[row] and colours[row] not in name]
     for index in view.moments[-1:]:
         for row, item in enumerate(view.facts.items):
-            told = item.attributes.get("colour")
-            if told:
+            if colours[row]:
                 one = case(view, "arm_at", index, (item.id,), thing=f"the {item.category}")
                 one.name(view.thing(row, index, f"the {item.category}", count[item.category] - 1))
-                yield words(one, told, COLOURS)
-    if not view.facts.items_complete:
-        return
-    for index in view.moments:
-        away = np.array([view.away_m(row, index) for row in range(len(view.ids))]) * CM
-        if len(away) < 2 or not np.isfinite(away).all():
-            continue
-        first, then = (int(i) for i in away.argsort()[:2])
-        told = view.facts.items[first].attributes.get("colour")
-        if told:
+                yield words(one, colours[row], unsaid if count[item.category] == 1 else sorted({*colours}))
+    nearest = view.nearest(view.moments)
+    every = sorted({colours[row] for row, _ in nearest.values()} - {""})
+    for index, (row, gap_cm) in nearest.items():
+        if colours[row]:
             one = case(view, "arm_at_near", index)
-            one.name(view.called(first, index))
-            one.require("another_as_near", float(away[then] - away[first]), ">=", GAP_MIN_CM, "cm")
-            yield words(one, told, COLOURS)
+            one.name(view.called(row, index))
+            one.require("another_as_near", gap_cm, ">=", GAP_MIN_CM, "cm")
+            yield words(one, colours[row], every)
 
 
 def gripper_state(view: ArmExam) -> Iterator[ExamCase]:
@@ -106,25 +106,33 @@ def lies_on(view: ArmExam) -> Iterator[ExamCase]:
             one = case(view, "arm_tp", index, (name,), int(below), int(above), thing=name)
             one.require("several_on_it", int(view.on_item(index)[:, below].sum()), "<=", 1, "things")
             one.require("held", float(view.away_m(int(above), index)) * CM, ">=", 2 * NEAR_MIN_CM, "cm")
-            yield words(one, answer, view.names.values(), (answer.removeprefix("the "),))
+            others = [other for other in view.names.values() if other != name]
+            yield words(one, answer, others, (answer.removeprefix("the "),))
 
 
 def count(view: ArmExam) -> Iterator[ExamCase]:
-    """CT: how many things of a kind there are, or of a colour; only where the log has all."""
+    """CT: how many things of a kind are on a side of the gripper, or have a colour; only where the log has all.
+
+    How many of a kind there are, or in all, other questions tell, which name them.
+    """
     if not view.facts.items_complete:
         return
-    kinds = Counter(view.categories.tolist())
-    of_colour = np.array([item.attributes.get("colour", "") for item in view.facts.items], dtype=object)
-    colours = Counter(told for told in of_colour.tolist() if told)
+    colours = np.array([item.attributes.get("colour", "") for item in view.facts.items], dtype=object)
     for index in view.moments[-1:]:
-        for kind, n in kinds.items():
-            one = _counting(view, case(view, "arm_ct", index, (kind,), thing=kind), index, view.categories == kind)
-            yield number(one, float(n), "")
-        for told, n in colours.items():
+        for told in sorted(set(colours.tolist()) - {""}):
             one = case(view, "arm_ct_colour", index, (told,), colour=told)
-            yield number(_counting(view, one, index, of_colour == told), float(n), "")
-        every = np.ones(len(view.ids), dtype=bool)
-        yield number(_counting(view, case(view, "arm_ct_all", index), index, every), float(len(view.ids)), "")
+            counted = colours == told
+            yield number(_counting(view, one, index, counted), float(counted.sum()), "")
+    several = sorted(kind for kind, n in Counter(view.categories.tolist()).items() if n > 1)
+    for index in view.moments:
+        flat = (view.item_m[:, index, :2] - view.gripper_m[index, :2]) * CM
+        for kind, (side, (axis, sign)) in product(several, SIDES.items()):
+            one = case(view, "arm_ct", index, (kind, side), thing=kind, side=side)
+            members = view.categories == kind
+            off = sign * flat[members, axis]
+            one.require("near_side_border", float(np.abs(off).min()), ">=", GAP_MIN_CM, "cm")
+            one.traits = (kind, side)
+            yield number(_counting(view, one, index, members), float((off > 0).sum()), "", int(members.sum()))
 
 
 def _counting(view: ArmExam, one: ExamCase, index: int, counted: BoolArray) -> ExamCase:
@@ -162,6 +170,7 @@ def relative(view: ArmExam) -> Iterator[ExamCase]:
                 continue
             names = view.names[first], view.names[then]
             one = case(view, "arm_rp", index, names, first, then, thing=names[0], other=names[1])
+            beside(view, one, pair)
             one.require("in_one_line", float(np.abs(away).min()), ">=", GAP_MIN_CM, "cm")
             yield choose(one, f"{'left' if away[1] > 0 else 'right'} and {'farther' if away[0] > 0 else 'nearer'}")
 
@@ -175,6 +184,7 @@ def ranking(view: ArmExam) -> Iterator[ExamCase]:
             closest = sorted(three, key=flat.__getitem__)
             fields = dict(zip(("first", "second", "third"), names, strict=True))
             one = case(view, "arm_rd", index, names, *three, **fields)
+            beside(view, one, three)
             for row in three:
                 one.fact("distance", view.names[row], flat[row], "cm")
             step = min(flat[b] - flat[a] for a, b in pairwise(closest))

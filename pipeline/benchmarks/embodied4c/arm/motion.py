@@ -8,13 +8,24 @@ from typing import Final
 
 import numpy as np
 
-from pipeline.benchmarks.embodied4c.arm.view import CM, GAP_MIN_CM, NEAR_MIN_CM, ArmExam, case, order, windows
-from pipeline.benchmarks.embodied4c.case import CUT_S, ExamCase, choose, number, words
+from pipeline.benchmarks.embodied4c.arm.view import (
+    CM,
+    GAP_MIN_CM,
+    LENGTHS_S,
+    NEAR_MIN_CM,
+    ArmExam,
+    beside,
+    case,
+    order,
+    windows,
+)
+from pipeline.benchmarks.embodied4c.case import ExamCase, begins_s, choose, number, words
 from pipeline.core.arrays import FloatArray
 from pipeline.geometry.angles import rate
 from pipeline.questions.gate import TOO_FINE
 from pipeline.worlds.arm.facts import Joint
 
+LOG_PARTS: Final = 3  # within each of which answers are even that go with how far the log has got
 WAY_MIN_CM: Final = 3.0  # of what moved for sure; a tenth of it is no movement
 
 
@@ -51,6 +62,7 @@ def between(view: ArmExam) -> Iterator[ExamCase]:
             one = case(
                 view, "arm_or_between", index, names, first, then, thing=names[0], other=names[1], point=view.point
             )
+            beside(view, one, pair)
             nearest = min(float(np.hypot(*flat[row])) for row in (first, then)) * CM
             one.require("too_near_for_a_side", nearest, ">=", 2 * NEAR_MIN_CM, "cm")
             one.require("angle_too_small", angle, ">=", 2 * view.rules.turn_min_deg, "deg")
@@ -70,27 +82,20 @@ def speed(view: ArmExam) -> Iterator[ExamCase]:
 
 def way_lately(view: ArmExam) -> Iterator[ExamCase]:
     """S/M: the way of the gripper in the last seconds, and how far it is from where it was then."""
-    for index, before, seconds in windows(view):
-        one = case(view, "arm_sm", (before, index), (seconds,), seconds=seconds)
-        cm = float(view.gripper_way_m[index] - view.gripper_way_m[before]) * CM
-        one.require("too_near", cm, ">=", NEAR_MIN_CM, "cm")
-        one.guess = f"{max(cm, 0.1) / float(seconds):.2f}"
-        one.base = cm / float(seconds)
-        yield number(one, cm, "cm")
-        away = (view.gripper_m[index] - view.gripper_m[before]) * CM
-        one = case(view, "arm_sm_net", (before, index), (seconds,), seconds=seconds, point=view.point)
-        net = float(np.sqrt((away**2).sum()))
-        one.require("too_near", net, ">=", NEAR_MIN_CM, "cm")
-        one.guess = f"{max(net, 0.1) / float(seconds):.2f}"
-        one.base = net / float(seconds)
-        yield number(one, net, "cm")
-        up = float(away[2])
-        said = "higher" if up > 0 else "lower"
-        one = case(view, "arm_sm_up", (before, index), (seconds,), seconds=seconds, said=said)
-        one.require("too_near", abs(up), ">=", NEAR_MIN_CM, "cm")
-        one.guess = f"{max(abs(up), 0.1) / float(seconds):.2f}"
-        one.base = abs(up) / float(seconds)
-        yield number(one, abs(up), "cm")
+    for index, before, seconds in windows(view, LENGTHS_S):
+        away = view.gripper_m[index] - view.gripper_m[before]
+        lengths = {
+            "arm_sm": float(view.gripper_way_m[index] - view.gripper_way_m[before]),
+            "arm_sm_net": float(np.sqrt((away**2).sum())),
+            "arm_sm_up": float(abs(away[2])),
+        }
+        fields = {"seconds": seconds, "point": view.point, "said": "higher" if away[2] > 0 else "lower"}
+        for kind, length in lengths.items():
+            one = case(view, kind, (before, index), (seconds,), **fields)
+            one.require("too_near", length * CM, ">=", NEAR_MIN_CM, "cm")
+            one.base = length * CM / float(seconds)
+            one.guess = f"{max(one.base, 0.1 / float(seconds)):.2f}"
+            yield number(one, length * CM, "cm")
 
 
 def gripped_lately(view: ArmExam) -> Iterator[ExamCase]:
@@ -98,7 +103,8 @@ def gripped_lately(view: ArmExam) -> Iterator[ExamCase]:
     for index, before, seconds in windows(view):
         states = [view.state_at(n) for n in range(before, index + 1)]
         one = case(view, "arm_sm_grip", (before, index), (seconds,), seconds=seconds)
-        one.traits = (seconds,)
+        # At first most close, at last most open.
+        one.traits = (seconds, str(int(index * LOG_PARTS / len(view.times_s))))
         then, now = states[0], states[-1]
         one.require("neither_open_nor_closed", float(None not in (then, now)), ">=", 1, "states")
         told = [state for state in states if state is not None]
@@ -112,33 +118,35 @@ def gripped_lately(view: ArmExam) -> Iterator[ExamCase]:
 
 def nearest_lately(view: ArmExam) -> Iterator[ExamCase]:
     """S/M: which thing was the nearest to the gripper some seconds ago; the log must know all things."""
-    for index, before, seconds in windows(view) if view.facts.items_complete else ():
-        away = np.array([view.away_m(row, before) for row in range(len(view.ids))]) * CM
-        if len(away) < 2 or not np.isfinite(away).all():
+    nearest = view.nearest(before for _, before, _ in windows(view))
+    every = [view.names[row] for row in sorted({row for row, _ in nearest.values()} & set(view.names))]
+    for index, before, seconds in windows(view):
+        if before not in nearest:
             continue
-        row, second = (int(n) for n in away.argsort()[:2])
+        row, gap_cm = nearest[before]
         one = case(view, "arm_sm_nearest", (before, index), (seconds,), seconds=seconds, point=view.point)
         one.name(view.called(row, before))
-        one.require("another_as_near", float(away[second] - away[row]), ">=", GAP_MIN_CM, "cm")
+        one.require("another_as_near", gap_cm, ">=", GAP_MIN_CM, "cm")
         one.require("no_name", float(row in view.names), ">=", 1, "names")
         name = view.names.get(row, "")
-        yield words(one, name, view.names.values(), (name.removeprefix("the "),)) if name else one
+        yield words(one, name, every, (name.removeprefix("the "),)) if name else one
 
 
 def way(view: ArmExam) -> Iterator[ExamCase]:
-    """L/M: the way of the gripper since the video began, which is of one length, and how far it is from the start."""
+    """L/M: the way of the gripper since the video began, which is of one length, and how far it is from where it was.
+
+    Of a longer video anybody guesses more.
+    """
     for index in view.moments:
         now_s, long_s = float(view.times_s[index]), view.rules.arm_long_s
-        before = view.index(max(0.0, round((now_s - long_s) / CUT_S) * CUT_S))
-        one = case(view, "arm_lm", (before, index))
-        cm = float(view.gripper_way_m[index] - view.gripper_way_m[before]) * CM
-        one.require("clip_too_short", now_s, ">=", long_s, "s")
-        one.require("too_near", cm, ">=", 2 * NEAR_MIN_CM, "cm")
-        yield number(one, cm, "cm")
-        one = case(view, "arm_lm_net", (0, index), point=view.point)
-        away = float(np.sqrt(((view.gripper_m[index] - view.gripper_m[0]) ** 2).sum())) * CM
-        one.require("too_near", away, ">=", 2 * NEAR_MIN_CM, "cm")
-        yield number(one, away, "cm")
+        before = view.index(begins_s("arm_lm", now_s, view.rules) or 0.0)
+        away = float(np.linalg.norm(view.gripper_m[index] - view.gripper_m[before]))
+        lengths = {"arm_lm": float(view.gripper_way_m[index] - view.gripper_way_m[before]), "arm_lm_net": away}
+        for kind, length in lengths.items():
+            one = case(view, kind, (before, index), point=view.point)
+            one.require("clip_too_short", now_s, ">=", long_s, "s")
+            one.require("too_near", length * CM, ">=", 2 * NEAR_MIN_CM, "cm")
+            yield number(one, length * CM, "cm")
 
 
 def moved_most(view: ArmExam) -> Iterator[ExamCase]:
@@ -162,7 +170,6 @@ RATE_MIN_DPS: Final = 10.0  # of a joint that turns
 RATE_OFF_MAX: Final = 0.1  # share by which the rate over a longer time may differ
 RATE_WINDOW_S: Final = 0.4
 TURNS_DEG: Final = (2, 5, 10, 20)
-MOVED_MIN_CM: Final = 1.0
 TURN_MARGIN: Final = 0.15  # share of such a turn: what is nearer to it may be more or less
 LIMIT_MAX_S: Final = 60.0
 DECLARED: Final = "declared"  # how the foot of an arm is known; one that was fitted may be centimetres off
@@ -239,13 +246,9 @@ def reach(view: ArmExam) -> Iterator[ExamCase]:
     arm = view.facts.arm
     if arm is None or arm.reach_m is None or arm.base_m is None:
         return
-    last: dict[str, float] = {}
     for index in view.moments:
         for row, name in view.names.items():
             left = (arm.reach_m - float(np.hypot(*view.item_from_base_m[row, index, :2]))) * CM
-            if abs(left - last.get(name, np.inf)) < MOVED_MIN_CM:
-                continue  # it lies where it lay when this was asked before
-            last[name] = left
             said = "within" if left > 0 else "beyond"
             fields = {"thing": name, "said": said, "reach": f"{arm.reach_m * CM:.0f}"}
             one = case(view, "arm_cs_reach", index, (name,), row, **fields)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from typing import Final
 
 import numpy as np
@@ -51,7 +52,11 @@ class ArmExam(ArmView):
             wanted = wanted[np.arange(1, most + 1) * len(wanted) // most - 1]
         self.moments = sorted({self.index(float(t)) for t in wanted})
         items = self.facts.items
-        called = [f"{item.attributes.get('colour', '')} {item.category}".strip() for item in items]
+        # A colour is said only where it is needed: elsewhere it would answer what colour the thing has.
+        kinds = Counter(item.category for item in items)
+        alone = {item.id for item in items if self.facts.items_complete and kinds[item.category] == 1}
+        looks = ["" if item.id in alone else item.attributes.get("colour", "") for item in items]
+        called = [f"{look} {item.category}".strip() for look, item in zip(looks, items, strict=True)]
         count = Counter(called)
         self.names = {row: f"the {name}" for row, name in enumerate(called) if count[name] == 1}
 
@@ -64,6 +69,31 @@ class ArmExam(ArmView):
     def point(self) -> str:
         """The point of the gripper from which distances are measured."""
         return self.facts.gripper.point if self.facts.gripper is not None else "the gripper"
+
+    def away_cm(self, index: int) -> FloatArray:
+        """(I,) from the gripper's point to the middles of all things."""
+        return np.asarray(np.linalg.norm(self.item_m[:, index] - self.gripper_m[index], axis=-1) * CM)
+
+    def nearest(self, indices: Iterable[int]) -> dict[int, tuple[int, float]]:
+        """Time -> the thing nearest to the gripper, and by how much (cm) the second one is farther.
+
+        Of times at which the log knows where all things are. What one would guess among is what was the nearest at any
+        of these: other questions name other things more often than what the gripper is at.
+        """
+        found = {}
+        for index in indices if self.facts.items_complete and len(self.ids) > 1 else ():
+            away = self.away_cm(index)
+            if np.isfinite(away).all():
+                first, second = np.partition(away, 1)[:2].tolist()
+                found[index] = int(away.argmin()), second - first
+        return found
+
+    @cached_property
+    def bearers(self) -> frozenset[int]:
+        """Rows of things that have a name and that something with a name lies on, at any of the moments."""
+        named = np.array(sorted(self.names), dtype=np.intp)
+        on = [self.on_item(index)[np.ix_(named, named)].any(0) for index in self.moments]
+        return frozenset(named[np.any(on, axis=0)].tolist()) if on and len(named) else frozenset()
 
     def seen(self, place_m: FloatArray) -> float | None:
         """How many times the picture has a place (3,) then: once or not; None where that is not known."""
@@ -98,6 +128,7 @@ CM: Final = 100.0
 NEAR_MIN_CM: Final = 3.0  # of a distance that is asked for
 GAP_MIN_CM: Final = 2.0  # between distances that are told apart
 WINDOWS_S: Final = ("1", "2", "3", "5")  # what the last seconds may be
+LENGTHS_S: Final = ("2", "3")  # the same of lengths: of five times as long a time anybody guesses five times as much
 LASTED_OFF: Final = 0.02  # share by which the nearest times may lie nearer together or farther apart
 
 
@@ -118,6 +149,14 @@ def case(
     return one
 
 
+def beside(view: ArmExam, one: ExamCase, rows: Iterable[int]) -> None:
+    """That a question names nothing on which something lies beside other things.
+
+    What lies on it is never told apart from it: whoever reads with what it is named would know what lies there.
+    """
+    one.require("tells_another_answer", len(view.bearers.intersection(rows)), "<=", 0, "things")
+
+
 def named(view: ArmExam) -> Iterator[tuple[int, int, str, float]]:
     """Time, row and name of a thing, and its distance (cm) from the gripper, where that is known."""
     for index in view.moments:
@@ -132,10 +171,10 @@ def order(view: ArmExam, index: int, rows: Iterable[int]) -> list[int]:
     return sorted(rows, key=lambda row: digest(view.scene.id, str(index), view.names[row]))
 
 
-def windows(view: ArmExam) -> Iterator[tuple[int, int, str]]:
+def windows(view: ArmExam, lasting: Sequence[str] = WINDOWS_S) -> Iterator[tuple[int, int, str]]:
     """Times, by index, with that of some seconds before, and these seconds in words."""
     for index in view.moments:
-        for seconds in WINDOWS_S:
+        for seconds in lasting:
             before = view.index(float(view.times_s[index]) - float(seconds))
             lasted = float(view.times_s[index] - view.times_s[before])
             if abs(lasted - float(seconds)) <= LASTED_OFF * float(seconds):

@@ -46,10 +46,10 @@ def camera_state(view: FlightExam) -> Iterator[ExamCase]:
 
 
 def distance_home(view: FlightExam) -> Iterator[ExamCase]:
-    """DT: over ground, to where the track begins; and the height above the take-off."""
+    """DT: over ground, to where the video begins, which is of one length; and the height above the take-off."""
     for second, index in view.moments:
-        away = float(np.linalg.norm((view.flight.enu_m[index] - view.flight.enu_m[0])[:2]))
         one = case(view, "air_dt_home", second)
+        away = _from_begin_m(view, one, index)
         one.require("too_near", away, ">=", 5.0, "m")
         yield number(one, away, "m")
         height = float(view.flight.height_m[index])
@@ -192,9 +192,9 @@ def state(view: FlightExam) -> Iterator[ExamCase]:
 def seconds_home(view: FlightExam) -> Iterator[ExamCase]:
     """CS: how long the straight way back over ground takes at the present speed, or going down at a given one."""
     for second, index in view.moments:
-        away = float(np.linalg.norm((view.flight.enu_m[index] - view.flight.enu_m[0])[:2]))
-        speed_now = float(view.speed_mps[index])
         one = case(view, "air_cs_home", second)
+        away = _from_begin_m(view, one, index)
+        speed_now = float(view.speed_mps[index])
         one.require("too_slow", speed_now * KMH, ">=", view.rules.speed_min_kmh, "km/h")
         one.require("too_near", away, ">=", 10.0, "m")
         one.fact("distance", "start", away, "m")
@@ -214,6 +214,12 @@ def seconds_home(view: FlightExam) -> Iterator[ExamCase]:
             one.reads("height", None, height)
             one.base = height
             yield number(one, height / float(rate_mps), "s")
+
+
+def _from_begin_m(view: FlightExam, one: ExamCase, index: int) -> float:
+    """Over ground, from where the drone was when the case's video begins; NaN where that is not known."""
+    before = view.flight.index(one.from_s or 0.0)
+    return np.nan if before is None else float(np.hypot(*(view.flight.enu_m[index] - view.flight.enu_m[before])[:2]))
 
 
 def _above_takeoff(view: FlightExam, one: ExamCase) -> None:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import combinations, pairwise, permutations
+from collections.abc import Iterator, Sequence
+from itertools import combinations, pairwise, permutations, product
 from typing import Final
 
 import numpy as np
 
-from pipeline.benchmarks.embodied4c.case import ExamCase, choose, is_larger, number, ranked, sector, words
+from pipeline.benchmarks.embodied4c.case import ExamCase, begins_s, choose, is_larger, number, ranked, sector, words
 from pipeline.benchmarks.embodied4c.flight.view import FlightExam, bare, case, label_of, named, steady
-from pipeline.core.identity import digest
+from pipeline.core.identity import digest, rng_for
 from pipeline.questions.gate import NamedThing
 from pipeline.worlds.flight.facts import Action
 
@@ -175,68 +175,84 @@ RADII_M: Final = (25, 50, 75, 100, 150, 200)
 NEAR_SHARE: Final = 0.1  # of a radius: what is nearer to it may be within or not
 NEAR_M: Final = 3.0
 LISTED_MIN: Final = 3
-AGAIN_S: Final = 1.0  # between two movements that are counted as two
+LISTED_MAX: Final = 7
+LAST_MOVES: Final = ("4", "5", "6", "7")  # of how many movements those of a kind are counted
 MOVES: Final[dict[str, Action]] = {
-    "turned left": "turn left",
-    "turned right": "turn right",
-    "climbed": "ascend",
-    "descended": "descend",
+    "turn left": "turn left",
+    "turn right": "turn right",
+    "climb": "ascend",
+    "descend": "descend",
 }
 
 
 def shown(view: FlightExam) -> Iterator[ExamCase]:
-    """How many of the landmarks that are asked about the video has shown so far."""
+    """How many of some landmarks the video, which is of one length, has shown."""
     flight = view.flight
-    if not flight.seen_known or len(flight.pool) < LISTED_MIN:
-        return
-    for second, _ in view.moments:
-        one = case(view, "air_ct_shown", second, things=_listed(view, second))
-        seen = [flight.seen_by(place, second) for place in flight.pool]
-        doubtful = [flight.maybe_seen_by(place, second) for place in flight.pool]
-        one.require("shown_in_doubt", sum(doubtful) - sum(seen), "<=", 0, "landmarks")
-        one.traits = (str(len(flight.pool)),)
-        yield number(one, float(sum(seen)), "", len(flight.pool))
+    for second, _ in view.moments if flight.seen_known else ():
+        since_s = begins_s("air_ct_shown", second, view.rules) or 0.0
+        seen = [place for place in flight.pool if flight.seen_by(place, second, since_s)]
+        unseen = [place for place in flight.pool if not flight.maybe_seen_by(place, second, since_s)]
+        one, count = _listing(view, "air_ct_shown", second, (), seen, unseen)
+        yield number(one, float(count), "", LISTED_MAX)
 
 
 def near(view: FlightExam) -> Iterator[ExamCase]:
-    """How many of them are within a radius over ground."""
+    """How many of some landmarks are within a radius over ground."""
     flight = view.flight
-    if len(flight.pool) < LISTED_MIN:
-        return
-    for second, index in view.moments:
-        gaps = flight.distance_m[:, index]
+    for second, index in view.moments if flight.pool else ():
+        gaps = dict(zip(flight.pool, flight.distance_m[:, index].tolist(), strict=True))
         for radius in RADII_M:
-            fields = {"things": _listed(view, second), "radius": str(radius)}
-            one = case(view, "air_ct_near", second, (str(radius),), *flight.pool, **fields)
-            margin = float(abs(gaps - radius).min())
-            one.require("near_radius", margin, ">=", max(NEAR_M, NEAR_SHARE * radius), "m")
-            for place, gap in zip(flight.pool, gaps.tolist(), strict=True):
-                one.fact("distance", label_of(view, place), gap, "m")
-            one.traits = (str(len(flight.pool)), str(radius))
-            yield number(one, float((gaps <= radius).sum()), "", len(flight.pool))
+            margin = max(NEAR_M, NEAR_SHARE * radius)
+            known = [place for place in flight.pool if flight.seen_by(place, second)]
+            within = [place for place in known if gaps[place] <= radius - margin]
+            beyond = [place for place in known if gaps[place] >= radius + margin]
+            one, count = _listing(view, "air_ct_near", second, (str(radius),), within, beyond, radius=str(radius))
+            for place in within + beyond:
+                one.fact("distance", label_of(view, place), gaps[place], "m")
+            yield number(one, float(count), "", LISTED_MAX)
+
+
+def _listing(
+    view: FlightExam,
+    kind: str,
+    second: int,
+    about: tuple[str, ...],
+    counted: Sequence[int],
+    rest: Sequence[int],
+    **fields: str,
+) -> tuple[ExamCase, int]:
+    """A case that lists landmarks, and how many of them count: any number but none or all of them, by lot.
+
+    The list is so short that each of these numbers could have been had: else a longer list, or a later time, would
+    tell of more.
+    """
+    size = min(len(counted), len(rest), LISTED_MAX - 1) + 1
+    rng = rng_for("listed", view.scene.id, kind, str(second), *about)
+    count = int(rng.integers(1, max(size, 2)))
+    chosen = [*rng.permutation(counted)[:count].tolist(), *rng.permutation(rest)[: size - count].tolist()]
+    names = [label_of(view, place) for place in chosen]
+    told = ", ".join(sorted(names, key=lambda name: digest(view.scene.id, str(second), name)))
+    places = () if kind == "air_ct_shown" else chosen  # what is not shown is listed, too
+    one = case(view, kind, second, (*about, *names), *places, things=told, **fields)
+    one.require("too_few_options", size, ">=", LISTED_MIN, "landmarks")
+    one.traits = (str(size), *about)
+    return one, count
 
 
 def moves(view: FlightExam) -> Iterator[ExamCase]:
-    """How many times the drone turned to a side, climbed or descended since the video began."""
+    """In how many of its last movements the drone turned to a side, climbed or descended: no time tells how many."""
     flight = view.flight
     for second, _ in view.moments:
         begun = [step for step in flight.steps if step.start_s <= second - 1.0]
         soon = [step for step in flight.steps if second - 1.0 < step.start_s <= second + 0.5]
-        for said, action in MOVES.items():
-            counted = [step for step in begun if action in step.actions]
-            if not counted:
+        for last, (said, action) in product(LAST_MOVES, MOVES.items()):
+            if len(begun) < int(last):
                 continue
-            one = case(view, "air_ct_moves", second, (said,), moved=said)
-            one.require("movements_unknown", sum(not step.known for step in begun), "<=", 0, "movements")
-            one.require("track_with_gaps", view.whole_since(second), "<=", 0, "s")
-            one.require("barely_a_movement", min(step.margin for step in counted), ">=", 1.3, "ratio")
+            told = begun[-int(last) :]
+            one = case(view, "air_ct_moves", second, (last, said), last=last, moved=said)
+            one.require("movements_unknown", sum(not step.known for step in told), "<=", 0, "movements")
+            one.require("track_with_gaps", view.whole_since(second, max(0.0, told[0].start_s)), "<=", 0, "s")
+            one.require("barely_a_movement", min(step.margin for step in told), ">=", 1.3, "ratio")
             one.require("a_movement_begins", len(soon), "<=", 0, "movements")
-            breaks = [after.start_s - before.end_s for before, after in pairwise(counted)]
-            one.require("runs_into_the_next", min(breaks, default=AGAIN_S), ">=", AGAIN_S, "s")
-            yield number(one, float(len(counted)), "")
-
-
-def _listed(view: FlightExam, second: int) -> str:
-    """The landmarks that are asked about, in an order that tells nothing."""
-    names = (label_of(view, place) for place in view.flight.pool)
-    return ", ".join(sorted(names, key=lambda name: digest(view.scene.id, str(second), name)))
+            one.traits = (last, said)
+            yield number(one, float(sum(action in step.actions for step in told)), "", int(last))

@@ -69,6 +69,11 @@ def longest_s(trial: Trial, holds: BoolArray) -> float:
     return float(max(runs, default=0.0))
 
 
+def first_of(holds: BoolArray) -> int:
+    """The sample at which a graded task ends: the first that meets its target condition (N,), else the last."""
+    return int(holds.argmax()) if holds.any() else len(holds) - 1
+
+
 # Driving (section 8.1)
 
 
@@ -117,19 +122,18 @@ def distance_stop(task: Specification, trial: Trial, place: FloatArray | None) -
 
 
 def reach_place(task: Specification, trial: Trial, place: FloatArray | None) -> Earned:
-    """D2: within a distance of the target at the end, slow enough and in its lane where table 12 says so; eq. 6."""
-    target = given(task, place)
-    away = np.linalg.norm((trial.place_m - target)[:, :2], axis=1)
-    measured = {"d_init_m": float(away[0]), "d_agt_m": float(away[-1])}
-    holds = bool(away[-1] <= task.number("within_m"))
+    """D2: once within a distance of the target, slow enough and in its lane where table 12 says so; eq. 6."""
+    away = np.linalg.norm((trial.place_m - given(task, place))[:, :2], axis=1)
+    holds = np.asarray(away <= task.number("within_m"))
     if "speed_max_mps" in task.target:
-        speed_mps = trial.known("speed_mps")
-        measured["speed_mps"] = float(speed_mps[-1])
-        holds = holds and speed_mps[-1] <= task.number("speed_max_mps")
+        holds &= trial.known("speed_mps") <= task.number("speed_max_mps")
     if "lane" in task.target:
         lane = trial.known("lane") if trial.lane_id is None else trial.lane_id
-        holds = holds and str(lane[-1]) in str(task.target["lane"]).split()
-    return Earned(FULL if holds else graded(float(away[0]), float(away[-1])), measured)
+        holds &= np.isin(lane.astype(str), str(task.target["lane"]).split())
+    end = first_of(holds)
+    measured = {"d_init_m": float(away[0]), "d_agt_m": float(away[end]), "ended_s": float(trial.t_s[end])}
+    measured |= {"speed_mps": float(trial.known("speed_mps")[end])} if "speed_max_mps" in task.target else {}
+    return Earned(FULL if holds[end] else graded(float(away[0]), float(away[end])), measured)
 
 
 def drive_far(task: Specification, trial: Trial, place: FloatArray | None) -> Earned:
@@ -211,12 +215,14 @@ def single_action(task: Specification, trial: Trial, place: FloatArray | None) -
 def sequence(task: Specification, trial: Trial, place: FloatArray | None) -> Earned:
     """A2: eq. 6 of the distance at the end (90%) and of the least distance on the way (10%)."""
     away = np.linalg.norm(trial.place_m - target_m(task, trial), axis=1)
+    away = away[: first_of(away <= task.number("within_m")) + 1]
     first, last, least = float(away[0]), float(away[-1]), float(away.min())
     points = sum(
         share * (FULL if d <= task.number("within_m") else graded(first, d))
         for share, d in ((TERMINAL, last), (PROGRESS, least))
     )
-    return Earned(points, {"d_init_m": first, "d_agt_m": last, "d_min_m": least})
+    ended_s = float(trial.t_s[len(away) - 1])
+    return Earned(points, {"d_init_m": first, "d_agt_m": last, "d_min_m": least, "ended_s": ended_s})
 
 
 def reach_height(task: Specification, trial: Trial, place: FloatArray | None) -> Earned:
@@ -249,9 +255,10 @@ def single_joint(task: Specification, trial: Trial, place: FloatArray | None) ->
 def axis_sequence(task: Specification, trial: Trial, place: FloatArray | None) -> Earned:
     """M2: eq. 6 of the gripper's distance at the end; axes are those of the robot's base."""
     away = np.linalg.norm(trial.place_m - (trial.place_m[0] + task.numbers("offset")), axis=1)
-    first, last = float(away[0]), float(away[-1])
+    end = first_of(away <= task.number("within_m"))
+    first, last = float(away[0]), float(away[end])
     points = FULL if last <= task.number("within_m") else graded(first, last)
-    return Earned(points, {"d_init_m": first, "d_agt_m": last})
+    return Earned(points, {"d_init_m": first, "d_agt_m": last, "ended_s": float(trial.t_s[end])})
 
 
 def success(task: Specification, trial: Trial, place: FloatArray | None) -> Earned:

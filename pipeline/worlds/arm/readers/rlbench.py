@@ -41,11 +41,13 @@ from pipeline.worlds.arm.facts import (
     SceneItem,
     Signal,
 )
+from pipeline.worlds.arm.readers.declared import read_things
 from pipeline.worlds.arm.readers.rlbench_robot import CAMERAS, arm_of, cameras_of, placed
 from pipeline.worlds.arm.readers.series import FINGERS, check_name, stacked, step_of, turns_wxyz
 
 OBSERVATIONS: Final = "low_dim_obs.pkl"
 DESCRIPTIONS: Final = "variation_descriptions.pkl"
+THINGS: Final = "things.json"  # of people or of the simulator: success, and all there is (`declared`)
 DEMO: Final = "rlbench.demo.Demo"
 RECORDS: Final = (DEMO, "rlbench.backend.observation.Observation")
 STEP_S: Final = 0.05  # of the simulator, unless somebody changed it
@@ -60,6 +62,7 @@ _TARGET: Final = {"reach_target": ("target", "ball")}  # tasks whose low-dimensi
 EXPECTED_FILES: Final = (
     ExpectedFile("observations", (OBSERVATIONS,), "the episode is left out", True),
     ExpectedFile("descriptions", (DESCRIPTIONS, f"../../{DESCRIPTIONS}"), "no instruction is known"),
+    ExpectedFile("things", (THINGS,), "what there is, and whether it succeeded, is not known"),
     ExpectedFile("pictures", tuple(f"{camera}_rgb/*.png" for camera in CAMERAS), NO_VIDEO),
 )
 
@@ -112,6 +115,9 @@ class RLBench(FolderReader):
             signals = (Signal(name="task_low_dim_state", parts=parts, values=pack(state, PLACE_STEP_M)),)
         video = _video(files, len(rows), 1 / (seconds[1] - seconds[0]) if len(seconds) > 1 else None, findings)
         instructions = _instructions(files, findings)
+        items, complete, success = _items(task, state, instructions), False, None
+        if (files.path / THINGS).is_file():
+            items, complete, success = read_things(files, files.path / THINGS, len(rows), findings)
         facts = Episode(
             seconds=pack(seconds, TIME_STEP_S),
             clock=clock,
@@ -120,7 +126,9 @@ class RLBench(FolderReader):
             instructions=instructions,
             arm=arm,
             gripper=gripper,
-            items=_items(task, state, instructions),
+            success=success,
+            items=items,
+            items_complete=complete,
             cameras=cameras,
             signals=signals,
         )

@@ -1,4 +1,4 @@
-"""The robot and the cameras of an RLBench demonstration; the arm is held against what the Panda's maker states of it.
+"""The robot and the cameras of an RLBench demonstration; the arm is held against what makers state of theirs.
 
 CoppeliaSim's cameras look along z with x to the left and y up, and have focal lengths below 0; here they have OpenCV's
 axes.
@@ -16,11 +16,12 @@ from pipeline.core.arrays import FloatArray
 from pipeline.core.findings import Findings, doubt, note
 from pipeline.core.quantized_series import pack
 from pipeline.formats.images import size_of
-from pipeline.geometry.chains import PANDA, fit, fit_zero
+from pipeline.geometry.chains import CHAINS, fit, fit_zero
 from pipeline.worlds.arm.facts import EFFORT_STEP, JOINT_STEP, RATE_STEP, Arm, ArmCamera, Joint
 from pipeline.worlds.arm.readers.series import stacked
 
 OFF_MAX_M: Final = 0.01  # ours: between the gripper as recorded and where the joints put it
+SURE_M: Final = 0.002  # ours: what fits so well needs no other zero
 MOVED_M: Final = 0.1  # a hand that hardly moves fits any arm
 
 
@@ -47,29 +48,33 @@ def arm_of(
 
 
 def placed(arm: Arm | None, position: FloatArray | None, tip_m: FloatArray | None, findings: Findings) -> Arm | None:
-    """The arm with model, limits, reach and foot of a Panda, where its joints put the hand where it was.
+    """The arm with model, limits, reach and foot of that of `CHAINS` whose joints put the hand where it was.
 
     The published parameters end between the finger tips. Where a joint's zero is another one in the simulator's model
     of the arm, that is a doubt about the joint, which then has no limits: those are published for the other zero.
     """
-    if arm is None or position is None or tip_m is None or position.shape[1] != len(PANDA.a_m):
+    chains = [chain for chain in CHAINS if position is not None and position.shape[1] == len(chain.a_m)]
+    if arm is None or position is None or tip_m is None or not chains:
         return arm
     both = ~(np.isnan(position).any(1) | np.isnan(tip_m).any(1))
     if not both.any() or float(np.ptp(tip_m[both], axis=0).max()) < MOVED_M:
         return arm
-    found = fit(PANDA, position[both], tip_m[both])
-    straight_m, which = found.off_m, None
-    if straight_m > OFF_MAX_M:
-        found = fit_zero(PANDA, position[both], tip_m[both])
-        which = found.joint
-        if found.off_m > OFF_MAX_M:
-            message = f"the joints of a {PANDA.model} would put the gripper {straight_m:.3f} m beside where it was"
-            remedy = "nothing is to be done where this is another arm: its limits and reach are not known"
-            findings.add(note("other_arm", "arm", message, remedy, straight_m, OFF_MAX_M, "m"))
-            return arm
+    plain = [fit(chain, position[both], tip_m[both]) for chain in chains]
+    best = min(range(len(chains)), key=lambda n: plain[n].off_m)
+    found = plain[best]
+    if found.off_m > SURE_M:  # a wrong arm that fits somewhat must not go before the right one with another zero
+        zeros = [fit_zero(chain, position[both], tip_m[both]) for chain in chains]
+        best = min(range(len(chains)), key=lambda n: zeros[n].off_m)
+        found = plain[best] if plain[best].off_m <= OFF_MAX_M else zeros[best]
+    chain, straight_m, which = chains[best], plain[best].off_m, found.joint
+    if found.off_m > OFF_MAX_M:
+        message = f"the joints of a {chain.model} would put the gripper {straight_m:.3f} m beside where it was"
+        remedy = "nothing is to be done where this is another arm: its limits and reach are not known"
+        findings.add(note("other_arm", "arm", message, remedy, straight_m, OFF_MAX_M, "m"))
+        return arm
     if which is not None:
         message = (
-            f"forward kinematics of a {PANDA.model} puts the gripper up to {straight_m:.4f} m beside where it was; "
+            f"forward kinematics of a {chain.model} puts the gripper up to {straight_m:.4f} m beside where it was; "
             f"with {np.degrees(found.shift):.2f} degrees added to joint {which + 1}, {found.off_m:.4f} m: its zero is "
             "not the published one"
         )
@@ -78,17 +83,17 @@ def placed(arm: Arm | None, position: FloatArray | None, tip_m: FloatArray | Non
     joints = tuple(
         joint if number == which else joint.model_copy(update={"low": low, "high": high, "rate_max": rate})
         for number, (joint, low, high, rate) in enumerate(
-            zip(arm.joints, PANDA.low, PANDA.high, PANDA.rate_max, strict=True)
+            zip(arm.joints, chain.low, chain.high, chain.rate_max, strict=True)
         )
     )
     x, y, z = found.base_m.round(4).tolist()
     return arm.model_copy(
         update={
-            "model": PANDA.model,
+            "model": chain.model,
             "joints": joints,
             "base_m": (x, y, z),
             "base_from": "forward kinematics",
-            "reach_m": PANDA.reach_m,
+            "reach_m": chain.reach_m,
         }
     )
 

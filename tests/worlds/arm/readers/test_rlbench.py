@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 from pathlib import Path
 from typing import Any
@@ -10,10 +11,11 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from pipeline.benchmarks.embodied4c.vln.logs import trials_of
 from pipeline.core.arrays import FloatArray
 from pipeline.core.errors import ConfigError, RawDataError
 from pipeline.core.findings import Findings
-from pipeline.geometry.chains import PANDA
+from pipeline.geometry.chains import CHAINS, PANDA, RatioChain
 from pipeline.reading.files import SceneFiles
 from pipeline.worlds.arm.facts import EpisodeScene
 from pipeline.worlds.arm.readers.rlbench import RLBench
@@ -234,10 +236,10 @@ TIPS = PANDA.tip_m(ANGLES)
 FOOT = np.array([-0.3, 0.1, 0.75])
 
 
-def placed_of(tip_m: FloatArray) -> tuple[str | None, dict[str, float]]:
+def placed_of(tip_m: FloatArray, angles: FloatArray = ANGLES) -> tuple[str | None, dict[str, float]]:
     """The model that an arm is taken for, and the measured values of findings."""
     findings = Findings()
-    arm, position, _ = arm_of([{"joint_positions": row} for row in ANGLES], findings)
+    arm, position, _ = arm_of([{"joint_positions": row} for row in angles], findings)
     arm = placed(arm, position, tip_m, findings)
     return arm.model, {f.name: f.measured for f in findings.items if f.measured is not None}
 
@@ -247,8 +249,27 @@ def spread_m(off: FloatArray) -> float:
     return float(np.linalg.norm(off - off.mean(0), axis=1).max())
 
 
-def test_a_panda_stands_where_its_joints_put_it() -> None:
-    assert placed_of(TIPS + FOOT) == (PANDA.model, {})
+@pytest.mark.parametrize("chain", CHAINS)
+def test_an_arm_stands_where_its_joints_put_it(chain: RatioChain) -> None:
+    """Whatever the gripper: of arms with several, how long it is follows from the log."""
+    angles = ANGLES[:, : len(chain.a_m)]
+    place, axis = chain.hand(angles)
+    assert placed_of(place + (chain.tool_m or 0.17) * axis + FOOT, angles) == (chain.model, {})
+
+
+def test_what_there_is_and_whether_it_succeeded_stands_beside_a_demonstration(tmp_path: Path) -> None:
+    folder = write_demo(tmp_path, rows())
+    assert read(tmp_path, RLBench()).facts.success is None
+    cup = {"id": "cup 1", "category": "cup", "attributes": {"material": "glass"}, "place_m": [[0.4, 0.1, 0.8]]}
+    (folder / "things.json").write_text(json.dumps({"complete": True, "success": False, "things": [cup]}))
+    facts = read(tmp_path, RLBench()).facts
+    assert (facts.success, facts.items_complete) == (False, True)
+    assert [(item.category, item.attributes) for item in facts.items] == [("cup", {"material": "glass"})]
+    (trial,) = trials_of(tmp_path, "manipulation").values()
+    assert trial().success is False
+    (folder / "things.json").write_text('{"success": "perhaps"}')
+    with pytest.raises(RawDataError, match="success is 'perhaps'"):
+        read(tmp_path, RLBench())
 
 
 def test_a_joint_with_another_zero_is_named() -> None:
