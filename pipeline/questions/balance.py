@@ -49,11 +49,13 @@ class ClassTally:
         scene: its id.
         classes: class -> candidates; of more than `CLASSES_MAX` classes one more than these.
         reach: how many of them can be asked.
+        once: whether each class is asked of one scene alone.
     """
 
     scene: str
     classes: Mapping[str, int]
     reach: int
+    once: bool = False
 
     @property
     def is_free(self) -> bool:
@@ -68,10 +70,12 @@ class Balance:
     Attributes:
         weights: of classes that do not go as often as the others of their task.
         limits: of classes of which not all stay: the places of a lower lot (`lot_of`) do.
+        owners: of classes that are asked of one scene alone, the scene: of those that offer it that of the lowest lot.
     """
 
     weights: Classes = field(default_factory=dict)
     limits: Classes = field(default_factory=dict)
+    owners: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     def of(self, tallies: Mapping[str, ClassTally]) -> Balance:
         """The part that changes what one scene asks, from its tallies by task.
@@ -81,6 +85,10 @@ class Balance:
         weights: dict[str, dict[str, float]] = {}
         limits: dict[str, dict[str, float]] = {}
         for task, tally in tallies.items():
+            if others := [
+                n for n, owner in self.owners.get(task, {}).items() if n in tally.classes and owner != tally.scene
+            ]:
+                limits[task] = dict.fromkeys(others, 0.0)
             own = {name: self.weights.get(task, {}).get(name, 1.0) for name in tally.classes}
             if tally.is_free and len(set(own.values())) > 1:
                 weights[task] = own
@@ -126,8 +134,12 @@ def balance_of(scenes: Iterable[Mapping[str, ClassTally]]) -> Balance:
     for tallies in scenes:
         for task, tally in tallies.items():
             tasks[task].append(tally)
-    weights, limits = {}, {}
+    weights, limits, owners = {}, {}, {}
     for task, own in sorted(tasks.items()):
+        if own[0].once:
+            lots = sorted((drawn(tally.scene, task, n), tally.scene, n) for tally in own for n in tally.classes)
+            owners[task] = {name: scene for _, scene, name in reversed(lots)}
+            continue
         names = sorted(set(chain.from_iterable(tally.classes for tally in own)))
         if not 1 < len(names) <= CLASSES_MAX or sum(tally.reach for tally in own) < QUESTIONS_MIN:
             continue
@@ -137,7 +149,7 @@ def balance_of(scenes: Iterable[Mapping[str, ClassTally]]) -> Balance:
             weights[task] = dict(zip(names, weight.tolist(), strict=True))
         if found := _limits(task, tallied, tallied.asked(task, weight)):
             limits[task] = found
-    return Balance(weights, limits)
+    return Balance(weights, limits, owners)
 
 
 class _Tallied:

@@ -171,13 +171,14 @@ class Chosen:
     def tallies(self, scene: str) -> dict[str, ClassTally]:
         """Candidates of each class, and how many are asked, by task."""
         own = _where(self.asked, self._counted() & self.asked["balanced"])
+        once = set(own["task"][own["once"]].tolist())
         classes: dict[str, dict[str, int]] = defaultdict(dict)
         counted = Counter(zip(own["task"].tolist(), own["guess"].tolist(), strict=True))
         for (task, guess), n in sorted(counted.items()):
-            if len(classes[task]) <= CLASSES_MAX:
+            if task in once or len(classes[task]) <= CLASSES_MAX:
                 classes[task][guess] = n
         reach = Counter(own["task"][own["kept"]].tolist())
-        return {task: ClassTally(scene, found, reach[task]) for task, found in classes.items()}
+        return {task: ClassTally(scene, found, reach[task], task in once) for task, found in classes.items()}
 
     def lots(self, scene: str) -> FloatArray:
         """The lot (n,) of each question's place in its class, by which it may be too frequent; NaN: it has none."""
@@ -213,7 +214,8 @@ def choose(
     asked |= _classified(asked, candidates, tasks, None if as_released else weighed or {})
     rank = _places(asked["class"], asked["held"], asked["found"])
     asked |= {"turn": (rank + asked["start"]) / asked["weight"], "shared": np.zeros(len(rank), dtype=np.intp)}
-    asked["balanced"] = np.array([tasks[name].balanced for name in asked["task"].tolist()], dtype=bool)
+    for name in ("balanced", "once"):
+        asked[name] = np.array([getattr(tasks[task], name) for task in asked["task"].tolist()], dtype=bool)
     caps = caps_of(tasks, cap, shares or {}, most, times_held(ends_at(candidates)))
     if not as_released:
         _spread(asked, candidates, tasks, caps)

@@ -134,6 +134,11 @@ class Task(Protocol[V_contra]):
         """Whether its answers are balanced over all scenes (`questions.balance`)."""
         ...
 
+    @property
+    def once(self) -> bool:
+        """Whether each class of its guesses is asked of one scene alone."""
+        ...
+
     def guess_classes(self, operands: pa.ListArray, answers: StrArray) -> StrArray:
         """The guess that makes a candidate right for someone without the video: the name (n,) of its class.
 
@@ -167,6 +172,7 @@ class TaskBase(Generic[V]):
         general: whether its questions are about no scene.
         balanced: whether its answers are balanced over all scenes; not where the options are the answers of one scene,
             each right equally often there: what is rare elsewhere would be right wherever it is offered.
+        once: whether each class of its guesses is asked of one scene alone: by lot, of those that offer it.
     """
 
     name: str
@@ -175,6 +181,7 @@ class TaskBase(Generic[V]):
     version: int = 1
     general: bool = False
     balanced: bool = True
+    once: bool = False
     template: str
     form: Form = Choice()
     leak_group: str | None = None

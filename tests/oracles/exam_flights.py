@@ -105,6 +105,9 @@ class Poses:
         up = self.velocity(t_s)[2]
         return "keeping its height" if abs(up) < 0.3 else "climbing" if up > 0 else "descending"
 
+    def air_cs_reach(self, t_s: float, n: int, name: str, speed: str) -> float:
+        return self.gap(name, n) / float(speed)
+
     def air_ct_near(self, t_s: float, n: int, radius: str, *names: str) -> float:
         return sum(self.gap(name, n) <= float(radius) for name in names)
 

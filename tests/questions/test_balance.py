@@ -132,3 +132,17 @@ def test_at_most_a_tenth_goes_and_the_order_of_scenes_means_nothing(scenes: list
 def test_nothing_to_balance() -> None:
     assert choose(CANDIDATES.empty_table(), TASKS, 6).tallies("made/0") == {}
     assert balance_of([]) == balance_of([{}]) == Balance()
+
+
+def test_a_class_that_is_asked_once_is_asked_of_the_scene_with_the_lowest_lot() -> None:
+    """However many classes there are, and whatever other scenes do not offer it."""
+    scenes = {n: ClassTally(f"s{n}", {f"q{k}": 1 for k in range(n, n + 30)}, 30, once=True) for n in range(3)}
+    found = balance_of({"far": tally} for tally in scenes.values())
+    left = {
+        n: tally.classes.keys() - found.of({"far": tally}).limits.get("far", {}).keys() for n, tally in scenes.items()
+    }
+    assert sum(map(len, left.values())) == len(set().union(*left.values())) == 32
+    for name, owner in found.owners["far"].items():
+        lots = {tally.scene: drawn(tally.scene, "far", name) for tally in scenes.values() if name in tally.classes}
+        assert owner == min(lots, key=lots.__getitem__)
+    assert set(found.of({"far": scenes[0]}).limits["far"].values()) == {0.0}, "nothing of them is asked there"

@@ -140,6 +140,11 @@ def about_log(findings: Iterable[Finding]) -> list[Finding]:
     return [one for one in findings if one.severity == "doubt" and one.subject == LOG and one.stretches is None]
 
 
+def stated_of(scene: AnyScene, rules: ExamRules) -> LogConditions:
+    """The conditions that people state of a log."""
+    return rules.conditions.get(scene.id) or rules.conditions.get(scene.name) or LogConditions()
+
+
 def log_flags(
     domain: str, scene: AnyScene, rules: ExamRules, drawable: bool, camera: str | None, setup: str | None = None
 ) -> list[str]:
@@ -156,7 +161,7 @@ def log_flags(
     Raises ConfigError where its sensor setup is stated and is of another embodiment, or not the one that the log tells.
     """
     filmed = scene.video is not None
-    stated = rules.conditions.get(scene.id) or rules.conditions.get(scene.name) or LogConditions()
+    stated = stated_of(scene, rules)
     told = stated.model_dump() | {SETUP: stated.sensor_setup or setup}
     if told[SETUP] not in (None, setup) and (setup is not None or told[SETUP] not in SETUPS[domain]):
         known = f"it is of {setup}" if setup else f"the setups of {domain} are {', '.join(SETUPS[domain])}"
@@ -174,7 +179,7 @@ CUT_S: Final = 0.5  # videos begin at multiples of this (`VideoSpec.cut_s`)
 
 def begins_s(kind: str, until_s: float, rules: ExamRules, seconds: str | None = None) -> float | None:
     """Where the video of a question begins, which may say how many ``seconds`` it is about; None: with the log."""
-    rule = WORDINGS[kind].video
+    rule = None if seconds else WORDINGS[kind].video
     told = seconds or (getattr(rules, rule) if rule else None)
     return None if told is None else max(0.0, round((until_s - float(told)) / CUT_S) * CUT_S)
 
@@ -201,6 +206,11 @@ class Exam(Protocol):
     @property
     def shown(self) -> Shown:
         """What whoever answers is shown of it."""
+        ...
+
+    @property
+    def asked_s(self) -> Sequence[float]:
+        """The times at which questions stand."""
         ...
 
     @property

@@ -18,6 +18,7 @@ from pydantic import BeforeValidator, Field, FiniteFloat, ValidationError, model
 
 from pipeline.benchmarks.embodied4c.kinds import GEN, SETUPS, SUBS
 from pipeline.core.schema import Degrees, Metres, Model, Ratio, Seconds, Share
+from pipeline.core.templates import load_table
 from pipeline.questions.choices import is_number
 from pipeline.reading.settings import strict_yaml
 from pipeline.worlds.flight.view import FlightRules
@@ -78,18 +79,29 @@ def _from_file(value: Any) -> Any:
     return read_written(Path(value)) if isinstance(value, str) else value
 
 
+_ANSWERS: Final = load_table("embodied4c/answers")
+
+
 class LogConditions(Model):
     """The conditions under which a log was taken (sections 3 and 7 of the paper)."""
 
     sensor_setup: Text | None = Field(default=None, description="one of templates/tables/embodied4c/sensor_setups.yaml")
     weather: Text | None = Field(default=None, description='"clear", "rain", "fog"')
     illumination: Text | None = Field(default=None, description='"day", "dusk", "night"')
+    surface: Text | None = Field(
+        default=None, description='of the ground: "asphalt"; asked about where there is a film'
+    )
+    wet: bool | None = Field(default=None, description="whether the ground is; the same")
+    wind: Text | None = Field(default=None, description='"no wind", "light wind" or "strong wind"; the same')
 
     @model_validator(mode="after")
     def _is_known(self) -> LogConditions:
         known = [name for setups in SETUPS.values() for name in setups]
         if self.sensor_setup is not None and self.sensor_setup not in known:
             raise ValueError(f"sensor_setup {self.sensor_setup!r} is none of {', '.join(known)}")
+        for name, kind in (("surface", "mp_surface"), ("wind", "ee_wind")):
+            if (told := getattr(self, name)) is not None and told not in _ANSWERS[kind]:
+                raise ValueError(f"{name} {told!r} is none of {', '.join(_ANSWERS[kind])}")
         return self
 
 

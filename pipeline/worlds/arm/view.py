@@ -34,7 +34,16 @@ _SEEN: Final = {"kind": 0.0, "colour": 0.0, "side": 0.0, "nearness": 0.0, "movem
 # joints nor their angles are to be seen.
 FILMED: Final = Shown(
     "film of a camera",
-    {**_SEEN, "opening of things": 0.0, "size": 0.0, "distance": 5.0, "way": 5.0, "speed": 5.0, "angle": 10.0},
+    {
+        **_SEEN,
+        "opening of things": 0.0,
+        "surface": 0.0,
+        "size": 0.0,
+        "distance": 5.0,
+        "way": 5.0,
+        "speed": 5.0,
+        "angle": 10.0,
+    },
 )
 # A film from above and from the side (`arm.bev_video`), with a dial of each joint, of which a pixel is five degrees;
 # the gripper is drawn upright however it is turned, and nothing of drawers and doors. Lengths: `ArmView.pixel_m`.

@@ -30,7 +30,8 @@ _SEEN: Final = {"kind": 0.0, "side": 0.0, "nearness": 0.0, "movement": 0.0, "lan
 FILMED: Final = Shown(
     "film of a camera",
     {
-        **_SEEN, "outline of what is small": 0.0, "marking": 0.0, "kind of lane": 0.0, "height": 0.0, "seconds": 0.1,
+        **_SEEN, "surface": 0.0, "weather": 0.0,
+        "outline of what is small": 0.0, "marking": 0.0, "kind of lane": 0.0, "height": 0.0, "seconds": 0.1,
         "distance": 1.0, "length": 0.5,
         "heading": 10.0, "way": 5.0, "speed": 5.0, "stopping distance": 1.0, "seconds to a thing": 0.5,
     },

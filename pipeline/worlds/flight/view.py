@@ -117,7 +117,9 @@ _SEEN: Final = {"kind": 0.0, "side": 0.0, "nearness": 0.0, "movement": 0.0, "ord
 FILMED: Final = Shown(
     "film of a drone",
     {
-        **_SEEN, "place": 0.0, "look": 0.0, "tilt of the camera": 0.0, "height of things": 2.0, "distance": 5.0,
+        **_SEEN, "surface": 0.0, "weather": 0.0,
+        "place": 0.0, "look": 0.0, "tilt of the camera": 0.0, "height of things": 2.0, "distance": 5.0,
+        "seconds to a thing": 1.0,
     },
 )  # fmt: skip
 # A film from above (`flight.bev_video`): a pixel a metre, north up, a gauge of the height; a heading is a short line,
@@ -127,6 +129,7 @@ DRAWN: Final = Shown(
     {
         **_SEEN, "compass": 0.0, "compass heading": 5.0, "distance": 1.0, "way flown": 1.0, "speed": 2.0,
         "distance from the start": 2.0, "height": 1.0, "seconds to the start": 1.0, "seconds down": 1.0,
+        "seconds to a thing": 0.5,
     },
     complete=None,
 )  # fmt: skip

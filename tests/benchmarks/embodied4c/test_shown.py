@@ -94,6 +94,17 @@ def test_joints_are_read_on_dials_alone_and_lengths_to_what_a_picture_shows() ->
     assert refused(near, "arm_dt") == {("read_too_coarsely", 0.125, 0.1)}
 
 
+def test_what_a_thing_is_made_of_is_asked_where_people_state_it_and_a_film_shows_it() -> None:
+    stated = ball().model_copy(update={"attributes": {"material": "rubber"}})
+    (row,) = [row for row in asked_of(filmed(stated, complete=True)) if row["operands"][0] == "arm_mp"]
+    assert (row["answer"], row["reason"]) == ("rubber", None)
+    assert "wood" in row["wrong"]
+    assert refused(filmed(ball(), complete=True), "arm_mp") == set()
+    assert {reason for reason, *_ in refused(episode(stated).with_facts(items_complete=True), "arm_mp")} == {
+        "not_shown"
+    }
+
+
 def test_a_drive_from_above_is_read_to_half_a_metre_as_far_as_the_map_goes() -> None:
     near, far = actor("car", 12.0, 0.0), actor("car", 62.0, 0.0)
     (row,) = [row for row in asked_of(drive(near)) if row["operands"][0] == "dt_near" and row["operands"][2] == "car"][

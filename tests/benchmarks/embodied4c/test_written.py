@@ -14,10 +14,10 @@ from pydantic import ValidationError
 from pipeline.benchmarks.embodied4c.benchmark import EMBODIED4C, exam
 from pipeline.benchmarks.embodied4c.case import log_flags
 from pipeline.benchmarks.embodied4c.columns import COLUMNS, PAPER, _remarks
-from pipeline.benchmarks.embodied4c.kinds import SETUPS
+from pipeline.benchmarks.embodied4c.kinds import DOMAINS, SETUPS
 from pipeline.benchmarks.embodied4c.rules import ExamRules
 from pipeline.benchmarks.embodied4c.score import SCORE, ExamScoreSettings
-from pipeline.benchmarks.embodied4c.tasks import EXAM_TASKS, bank
+from pipeline.benchmarks.embodied4c.tasks import EXAM_TASKS, _of_domain, bank
 from pipeline.core.errors import ConfigError
 from pipeline.core.schema import AnyScene, Video
 from pipeline.core.tables import asked_in
@@ -28,6 +28,7 @@ from pipeline.samples.drive.argoverse2 import write_log
 from pipeline.samples.drive.plan import PLANS
 from pipeline.scoring.score import scored
 from pipeline.worlds.drive.readers.argoverse2 import Argoverse2
+from tests.oracles.exam_check import asked_of
 from tests.scoring.made import file_of, said
 
 OWN = {"log": "braking", "sub_capability": "M/P", "question": "What is the road made of?", "answer": "asphalt"}
@@ -59,13 +60,19 @@ def test_the_bank_is_large_and_its_answers_differ_from_one_another() -> None:
         assert not {"vehicle", "drone", "robot", "gripper"} & set(normalised(far.question).split()), far
 
 
-def test_a_log_draws_its_own_of_the_bank(drive: AnyScene) -> None:
-    far = [row["text"] for row in asked(drive).to_pylist() if row["task"] == "GEN"]
+def test_a_log_draws_its_own_of_the_bank_at_its_moments(drive: AnyScene) -> None:
+    own = [row for row in asked(drive).to_pylist() if row["task"] == "GEN"]
+    far = [row["text"] for row in own]
     other = drive.model_copy(update={"id": "argoverse2/another"})
     assert len(set(far)) == 12
     assert far == [row["text"] for row in asked(drive).to_pylist() if row["task"] == "GEN"]
     assert set(far) != {row["text"] for row in asked(other).to_pylist() if row["task"] == "GEN"}
     assert not [row for row in asked(drive, far_per_log=0).to_pylist() if row["task"] == "GEN"]
+    assert len({row["until_s"] for row in own}) == 3, "of three moments"
+    assert {row["until_s"] - row["from_s"] for row in own} <= {1.9, 2.0, 2.1, 1.8, 2.2}, "as of what is asked about now"
+    parts = [_of_domain(domain) for domain in DOMAINS]
+    assert list(map(len, parts)) == [54, 41, 30], "as in the paper, and nothing of the bank twice"
+    assert len(set().union(*parts)) == 125
 
 
 def test_questions_of_ones_own_are_asked_and_gold_earns_all(drive: AnyScene, tmp_path: Path) -> None:
@@ -109,6 +116,14 @@ def test_conditions_of_logs_are_columns(drive: AnyScene, tmp_path: Path) -> None
     assert told == {("SUV", "rain", None, "drawn")}
     filmed = drive.model_copy(update={"video": Video(path="front/1.jpg")})
     assert exam(filmed, ExamRules()).flags == ["domain: driving", "sensors: camera", "modality: RGB"]
+    stated = {"conditions": {drive.id: {"surface": "gravel", "wet": True, "wind": "no wind"}}, "far_per_log": 0}
+    for shown, wanted in ((filmed, {"gravel", "wet", "no wind"}), (drive, set())):
+        found = asked_of(shown, even_answers=True, **stated)
+        of_conditions = [row for row in found if row["task"].endswith(" stated") and row["role"] is None]
+        assert {row["answer"] for row in of_conditions if row["reason"] is None} == wanted
+        assert {row["reason"] for row in of_conditions if row["reason"]} == (set() if wanted else {"not_shown"})
+    with pytest.raises(ValidationError, match="surface 'lava' is none of asphalt, concrete"):
+        ExamRules.model_validate({"conditions": {"log": {"surface": "lava"}}})
     arm = ExamRules.model_validate({"conditions": {drive.name: {"sensor_setup": "UR5"}}})
     with pytest.raises(ConfigError, match="cannot be of sensor setup 'UR5': the setups of driving are sportscar"):
         exam(drive, arm)

@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 
 from pipeline.benchmarks.embodied4c.arm.view import CM, GAP_MIN_CM, NEAR_MIN_CM, ArmExam, beside, case, named, order
-from pipeline.benchmarks.embodied4c.case import ExamCase, choose, is_larger, number, ranked, sector, words
+from pipeline.benchmarks.embodied4c.case import ANSWERS, ExamCase, choose, is_larger, number, ranked, sector, words
 from pipeline.core.arrays import BoolArray
 
 # Words for a side of the gripper, as the robot looks -> axis and sign of what lies there.
@@ -55,6 +55,17 @@ def colour(view: ArmExam) -> Iterator[ExamCase]:
             one.name(view.called(row, index))
             one.require("another_as_near", gap_cm, ">=", GAP_MIN_CM, "cm")
             yield words(one, colours[row], every)
+
+
+def material(view: ArmExam) -> Iterator[ExamCase]:
+    """M/P: what a thing is made of, where people state it; a film alone shows it."""
+    known = ANSWERS["arm_mp"]
+    for index in view.moments[-1:]:
+        for row, name in view.names.items():
+            told = view.facts.items[row].attributes.get("material")
+            if told:
+                one = case(view, "arm_mp", index, (name,), row, thing=name)
+                yield words(one, told, known, known.get(told, ()))
 
 
 def gripper_state(view: ArmExam) -> Iterator[ExamCase]:

@@ -61,6 +61,11 @@ class ArmExam(ArmView):
         self.names = {row: f"the {name}" for row, name in enumerate(called) if count[name] == 1}
 
     @property
+    def asked_s(self) -> list[float]:
+        """The times at which questions stand."""
+        return self.times_s[self.moments].tolist()
+
+    @property
     def obstacle(self) -> Rejection | None:
         """Why nothing can be asked at all."""
         return None if self.moments else Rejection(reason="no_moment", measured=0, limit=1, unit="times")

@@ -49,6 +49,11 @@ class DriveExam(DriveView):
         self.moments = self._moments()
 
     @property
+    def asked_s(self) -> list[float]:
+        """The times at which questions stand."""
+        return self.times_s[self.moments].tolist()
+
+    @property
     def obstacle(self) -> Rejection | None:
         """Why nothing can be asked at all."""
         return None if len(self.moments) else Rejection(reason="no_moment", measured=0, limit=1, unit="times")

@@ -14,6 +14,7 @@ from pipeline.core.identity import digest, rng_for
 from pipeline.questions.gate import NamedThing
 from pipeline.worlds.flight.facts import Action
 
+LANDING_MPS: Final = ("4", "5", "6")  # of twice as high a speed anybody guesses half the time
 _IN_PICTURE_S: Final = 0.5  # to either end of a view, which is not known better
 
 
@@ -71,6 +72,19 @@ def distance(view: FlightExam) -> Iterator[ExamCase]:
         one.require("too_near", gap, ">=", 5.0, "m")
         one.require("too_far", gap, "<=", view.rules.spoken_of_m, "m")
         yield number(one, gap, "m")
+
+
+def seconds_to(view: FlightExam) -> Iterator[ExamCase]:
+    """CS: how long the way to a landmark is at a given speed, to land there."""
+    for (second, _, place, gap), speed in product(named(view), LANDING_MPS):
+        label = label_of(view, place)
+        one = case(view, "air_cs_reach", second, (label, speed), place, thing=label, speed=speed)
+        one.require("too_near", gap, ">=", 10.0, "m")
+        one.require("too_far", gap, "<=", view.rules.spoken_of_m, "m")
+        one.fact("distance", label, gap, "m")
+        one.reads("distance", None, gap)
+        one.guess, one.base = f"{max(gap, 0.1):.1f}", gap
+        yield number(one, gap / float(speed), "s")
 
 
 def nearest_to(view: FlightExam) -> Iterator[ExamCase]:

@@ -62,6 +62,11 @@ class FlightExam:
         return replace(self.flight.shown, readable={n: max(own, least.get(n, 0.0)) for n, own in known.items()})
 
     @property
+    def asked_s(self) -> list[float]:
+        """The times at which questions stand."""
+        return [float(second) for second, _ in self.moments]
+
+    @property
     def obstacle(self) -> Rejection | None:
         """Why nothing can be asked at all."""
         if not self.flight.observed:
