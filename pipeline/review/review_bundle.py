@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
@@ -78,7 +79,7 @@ class ReviewTruth:
 
 
 class ReviewBundle(NamedTuple):
-    """Everything that is reviewed, what is in doubt first, else by scene and id; maps by scene."""
+    """Everything that is reviewed, what is in doubt first, else by scene, round of its group, and id; maps by scene."""
 
     items: tuple[ReviewItem, ...]
     truths: Mapping[int, ReviewTruth]
@@ -121,8 +122,12 @@ def make_review_bundle(
         doubts: evidence against questions, by their ids: these come first, and it is shown after the answer.
     """
     against = doubts or {}
-    items, truths = [], {}
-    for row in map(offered, questions):
+    items, truths, rounds = [], {}, {}
+    before = Counter[tuple[str, str]]()
+    for row in sorted(map(offered, questions), key=lambda row: int(row["id"])):
+        if group := row.get("group"):  # whose questions may answer one another: a round of the others is between them
+            rounds[row["id"]] = before[row["scene"], group]
+            before[row["scene"], group] += 1
         film = video_file(row["scene"], row["until_s"], row["from_s"])
         items.append(
             ReviewItem(
@@ -148,7 +153,11 @@ def make_review_bundle(
         )
     needed = sorted({item.scene for item in items})
     return ReviewBundle(
-        tuple(sorted(items, key=lambda i: (i.id not in against, i.scene, i.task != CATEGORY_CHECK, i.id))),
+        tuple(
+            sorted(
+                items, key=lambda i: (i.id not in against, i.scene, i.task != CATEGORY_CHECK, rounds.get(i.id, 0), i.id)
+            )
+        ),
         truths,
         {scene: maps[scene] for scene in needed},
     )

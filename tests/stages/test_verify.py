@@ -97,6 +97,9 @@ def test_what_a_model_doubts_twice_is_reviewed_first(context: StageContext) -> N
     maps = {row["scene"]: TopDownMap() for row in questions}
     pack = make_review_bundle(questions, maps, (), {}, b"salt", doubts=doubts_in([rows]))
     assert [item.id for item in pack.items] == [5, 1, 6, 4, 3, 2]
+    alike = [row | {"scene": UNIT, "group": None if row["id"] == 6 else f"{row['id'] % 2}"} for row in questions]
+    apart = make_review_bundle(alike, {UNIT: TopDownMap()}, (), {}, b"salt")
+    assert [item.id for item in apart.items] == [1, 2, 6, 3, 4, 5], "a round of the others lies between two of a group"
     (doubt,) = pack.truths[1].evidence
     assert (doubt["name"], doubt["subject"], doubt["value"]) == ("sees_several", BALL, 2.0)
     assert pack.truths[2].evidence == ()
