@@ -222,7 +222,8 @@ def near(view: FlightExam) -> Iterator[ExamCase]:
             beyond = [place for place in known if gaps[place] >= radius + margin]
             one, count = _listing(view, "air_ct_near", second, (str(radius),), within, beyond, radius=str(radius))
             for place in within + beyond:
-                one.fact("distance", label_of(view, place), gaps[place], "m")
+                if label_of(view, place) in one.operands:
+                    one.fact("distance", label_of(view, place), gaps[place], "m")
             yield number(one, float(count), "", LISTED_MAX)
 
 
