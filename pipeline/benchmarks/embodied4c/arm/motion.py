@@ -25,6 +25,7 @@ from pipeline.geometry.angles import rate
 from pipeline.questions.gate import TOO_FINE
 from pipeline.worlds.arm.facts import Joint
 
+GRIPPED_S: Final = ("3",)  # of a longer time it opened or closed more often
 LOG_PARTS: Final = 3  # within each of which answers are even that go with how far the log has got
 WAY_MIN_CM: Final = 3.0  # of what moved for sure; a tenth of it is no movement
 
@@ -100,7 +101,7 @@ def way_lately(view: ArmExam) -> Iterator[ExamCase]:
 
 def gripped_lately(view: ArmExam) -> Iterator[ExamCase]:
     """S/M: what the gripper did in the last seconds: opened or closed, once at most."""
-    for index, before, seconds in windows(view):
+    for index, before, seconds in windows(view, GRIPPED_S):
         states = [view.state_at(n) for n in range(before, index + 1)]
         one = case(view, "arm_sm_grip", (before, index), (seconds,), seconds=seconds)
         # At first most close, at last most open.
