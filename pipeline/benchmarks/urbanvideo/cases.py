@@ -210,6 +210,9 @@ class FlightCase(Case):
         self.require("movements_unknown", view.untracked_s, "<=", view.rules.untracked_max_s, "s")
         if event.landmark is not None:
             self.shown(view, event.landmark, view.end_s)
+            beside = [view.steps[n] for n in (event.place - 1, event.place + 1) if 0 <= n < len(view.steps)]
+            split = sum(other.actions == event.step.actions for other in beside)
+            self.require("movement_split", split, "<=", 0, "times", event.words)
             if led_to(view, event.step, self) is None:
                 away = view.places[event.landmark].distance_m(view.enu_m[_during(view, event.step)]).min()
                 self.require("nothing_beside", float(away), "<=", view.rules.beside_max_m, "m", event.words)

@@ -40,6 +40,11 @@ def test_one_fault_of_a_row(tmp_path: Path, finding: str, changed: dict[str, Any
     ]
 
 
+def test_maps_that_differ_by_a_sign_are_not_the_same(tmp_path: Path) -> None:
+    maps = {"question": "Question: Which map? Choices:\nA. S**/..E\nB. S*./.*E", "answer": "A"}
+    assert told(tmp_path, GOOD | maps).table["findings"].to_pylist() == [""]
+
+
 def test_a_question_that_is_there_twice_and_what_is_guessed(tmp_path: Path) -> None:
     long = question(2, "Proximity", "B", "a_2.mp4")
     long["question"] = "Question: Which? Choices:\nA. one\nB. the longest\nC. two"

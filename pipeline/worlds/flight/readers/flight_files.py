@@ -77,7 +77,7 @@ class CameraSettings(_Section):
 
 
 class PlacedGoal(_Section):
-    """A goal in words of its own, about as large as a door."""
+    """A goal in words of its own, at a place."""
 
     words: Words = Field(description="what it is called, in words that fit nothing else that the video shows")
     at: tuple[

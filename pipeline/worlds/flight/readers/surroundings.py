@@ -37,7 +37,9 @@ class Surroundings(NamedTuple):
     buildings: Buildings
 
 
-GOAL_M: Final = 3.0  # width and height of a goal that is given by words and a place: those of an entrance
+# Width and height that must be seen of a goal that is given by words and a place: less than those of an entrance,
+# which has to be near to be recognised.
+GOAL_M: Final = 1.0
 
 
 def read_surroundings(

@@ -352,7 +352,7 @@ def test_a_goal_in_words_of_its_own_is_a_landmark_before_a_wall_or_on_a_roof(
     scene, flight, geometry = read(tmp_path)
     goal = flight.landmarks[-1]
     assert (flight.goal, goal.name, goal.label, goal.appearance) == (words, words, words, None)
-    assert (*goal.center, goal.base_m, goal.top_m) == pytest.approx((east, 20, height - 11.5, height - 8.5), abs=0.05)
+    assert (*goal.center, goal.base_m, goal.top_m) == pytest.approx((east, 20, height - 10.5, height - 9.5), abs=0.05)
     view = FlightView(observe_flight(scene, geometry, MotionConfig()), FlightRules())
     assert view.goal is not None
     assert view.places[view.goal].label == words
