@@ -16,8 +16,8 @@ Role = Literal["review", "adjudicate"]
 KINDS: Final[tuple[Kind, ...]] = ("answer", "accept", "flag", "undo")
 ROLES: Final[tuple[Role, ...]] = ("review", "adjudicate")
 
-# A closed list, so that flags can be counted: name -> as people read it.
-REASONS: Final[dict[str, str]] = {
+# Closed lists, so that flags can be counted: name -> as people read it. The first is offered for all benchmarks.
+COMMON: Final[dict[str, str]] = {
     "ambiguous_reference": "ambiguous reference",
     "wrong_answer": "wrong answer",
     "not_visible": "object not visible",
@@ -28,14 +28,14 @@ REASONS: Final[dict[str, str]] = {
     "bad_metadata": "bad metadata",
     "hallucination": "hallucination",
     "other": "other, with a note",
-    # CityEQA's reviewers exclude a task for each of these (appendix A.1).
+}
+REASONS: Final[dict[str, str]] = COMMON | {  # CityEQA's reviewers exclude a task for each of these (appendix A.1)
     "duplicate": "duplicate",
     "spelling": "spelling or grammar",
     "start_blocked": "start inside an obstacle",
     "wrong_pose": "wrong pose",
     "not_unique": "target not unique",
 }
-COMMON: Final = tuple(REASONS)[:10]  # to all benchmarks; the others are offered where a benchmark names them
 CLOSE_MRA: Final = 0.5  # five of VSI-Bench's ten tolerances: an estimate off by 30% at most
 
 
