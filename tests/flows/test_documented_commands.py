@@ -1,13 +1,19 @@
-"""Every command that README and docs show exists, with the options, settings, targets and benchmarks that it names."""
+"""Every command that README and docs show exists, with the options, settings, targets and benchmarks that it names.
+
+Those that need no more than metadata of rooms also run; other tests run the rest of the commands.
+"""
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 from collections.abc import Iterator
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 import typer.main
 
@@ -15,8 +21,9 @@ from flows.cli import spelling
 from flows.cli.app import app
 from flows.cli.spelling import refuse_misspelt
 from flows.orchestration.folders import configuration
+from pipeline.samples.indoor.metadata import write_sample_metadata
 from tests.bench.__main__ import ALL, APART
-from tests.builds import REPOSITORY
+from tests.builds import REPOSITORY, Cli
 
 _PROGRAMS = r"(?:scan2qa|make|pytest|python -m tests\.\S+(?= |`|$))"
 _BLOCK = re.compile(rf"(?:    )+(?:\$ )?({_PROGRAMS} .*)")
@@ -64,3 +71,65 @@ def _parse(command: Any, arguments: list[str]) -> None:
     if given.get("settings") and given["name"] != _PLACEHOLDER:
         refuse_misspelt(configuration(given["name"]), [], given["settings"])
     return None
+
+
+_META = "meta_info"
+_RELEASE = "outputs/vsi/release"
+# What docs call somebody's own files, and what stands for it here.
+_STANDS_FOR = {
+    "/data/VSI-Bench/meta_info": _META,
+    "META": _META,
+    "QUESTIONS": "questions.parquet",
+    "RESULTS": "replies.jsonl",
+    "RELEASE": _RELEASE,
+    "/tmp/vsi.html": "vsi.html",  # noqa: S108
+}
+_RUN = {"audit", "build", "builds", "converters", "coverage", "diff", "doctor", "gallery", "readers", "release"} | {
+    *("report", "score", "show", "stage", "trace", "withhold")
+}
+_NEEDS_MORE = re.compile(
+    r"[A-Z]{2,}|…|/data|/shared|s3:|/mine|box_lists|revsi"  # data of one's own
+    r"|_frame|candidate|--accept|people|fixes|written|object_taller|panel|blind|tally|toy|--json|stage vsi export"
+)
+_BUILT = (f"vsi_meta={_META}", "--dry-run", "select.per_scene_and_task=10")
+
+
+@pytest.mark.slow
+def test_they_run(scan2qa: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_sample_metadata(tmp_path / _META)
+    assert scan2qa("build", "vsi", "--root", f"vsi_meta={_META}").code == 0
+    asked = pq.read_table(next(Path(_RELEASE, "data").glob("test-*.parquet")))
+    pq.write_table(asked, "questions.parquet")
+    rows = asked.to_pylist()
+    replies = "".join(json.dumps({"id": row["id"], "answer": row["ground_truth"]}) + "\n" for row in rows)
+    for name in ("replies", "a", "b"):
+        Path(f"{name}.jsonl").write_text(replies, encoding="utf-8")
+    ran, wrong = set(), []
+    for arguments in _meant(str(rows[0]["id"]), f"{rows[0]['dataset']}/{rows[0]['scene_name']}"):
+        run = scan2qa(*arguments)
+        ran.add(arguments[0])
+        if run.code:
+            wrong.append(f"{' '.join(arguments)}: {run.code} {run.err[-300:]}")
+    assert not wrong, "\n".join(wrong)
+    assert ran == _RUN
+
+
+def _meant(number: str, scene: str) -> list[tuple[str, ...]]:
+    """The documented commands that can run here, each once, about a question and a scene of the build."""
+    found: dict[tuple[str, ...], None] = {}
+    for parameter in shown():
+        program, *words = shlex.split(re.sub(r"\[(--[^]]*)\]", r"\1", parameter.values[0]), comments=True)
+        if program != "scan2qa" or words[0] not in _RUN:
+            continue
+        told = (re.sub(r"(?<==)[^=]*$|^[^=]*$", lambda m: _STANDS_FOR.get(m[0], m[0]), word) for word in words)
+        told = (re.sub(r"^\d{10,}$|^(QUESTION_)?ID$", number, word) for word in told)
+        arguments = tuple(re.sub(r"scannet/scene\d+(_\d\d|\*)", scene, word) for word in told)
+        is_about_rooms = {"vsi", _RELEASE, "outputs/vsi", number, f"vsi_meta={_META}"} & set(arguments)
+        alone = arguments[0] in {"builds", "converters", "readers"}
+        builds = arguments == ("build", "vsi") or set(_BUILT) & set(arguments)
+        if _NEEDS_MORE.search(" ".join(arguments)) or not (is_about_rooms or alone):
+            continue
+        if arguments[0] != "build" or builds:
+            found[arguments] = None
+    return list(found)
