@@ -17,7 +17,7 @@ from tests.worlds.city.faulty import FAULTS, PLAN, sound, spoilt
 
 # Few tasks of each category, nobody asked: these tests are about cities.
 QUICK = (
-    *("--set", "generate.rules.raw_tasks_per_category=4", "--set", "generate.tasks=[Object Recognition]"),
+    *("--set", "generate.rules.raw_tasks_per_category=2", "--set", "generate.tasks=[Object Recognition]"),
     *("--set", "blind={models: []}", "--set", "prune=null", "--set", "figures=false", "--no-prefect"),
 )
 
