@@ -21,7 +21,7 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from itertools import chain
 from multiprocessing import get_context, parent_process, resource_tracker
-from multiprocessing.connection import Connection
+from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from queue import SimpleQueue
 from types import FrameType, TracebackType
@@ -132,6 +132,11 @@ if "multiprocessing.forkserver" in " ".join(sys.orig_argv):  # the server, which
     sys.excepthook = _show_unless_orphaned
 
 
+# An exit code can be read once, and whoever starts a process reads those of all that have ended: two threads that
+# read one at once got 255, and SIGKILL was not seen.
+_POLLING: Final = threading.Lock()
+
+
 class Worker:
     """A process that runs one job after the other; a job at which it ends costs itself alone.
 
@@ -143,7 +148,7 @@ class Worker:
         context.set_forkserver_preload([__name__, "pipeline.stages.registry"])
         self._connection, theirs = context.Pipe()
         self._process = context.Process(target=serve_jobs, args=(theirs,), daemon=True)
-        with ignore_signals():
+        with ignore_signals(), _POLLING:
             self._process.start()
         theirs.close()
         self._fresh, self._ending = True, threading.Lock()
@@ -162,7 +167,7 @@ class Worker:
             while isinstance(said := self._connection.recv(), str):
                 stage = said
         except (EOFError, OSError):
-            self._process.join()
+            self._join()
             self.was_killed = self._process.exitcode == -signal.SIGKILL
             if not fresh:
                 return None
@@ -176,14 +181,21 @@ class Worker:
 
     def is_fit(self) -> bool:
         """Whether it can take another job."""
-        return self._process.is_alive()
+        with _POLLING:
+            return self._process.is_alive()
 
     def end(self) -> None:
         """Ends the process at once; results in the store are whole or not there. Several threads may do so."""
         with self._ending:  # closed twice at once, the connection would close what another thread has just opened
             self._process.kill()
-            self._process.join()
+            self._join()
             self._connection.close()
+
+    def _join(self) -> None:
+        """Waits for the end of the process, and reads its exit code."""
+        wait([self._process.sentinel])
+        with _POLLING:
+            self._process.join()
 
 
 def hit_limit(result: JobResult) -> bool:

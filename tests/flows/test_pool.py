@@ -5,9 +5,11 @@ from __future__ import annotations
 import ctypes
 import os
 import signal
+import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from multiprocessing import forkserver
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Final
@@ -107,6 +109,31 @@ def test_a_scene_that_ends_its_worker_costs_itself_alone(workers: int, tmp_path:
     store = Store(tmp_path / STORE)
     made = {one.unit: store.get(entry.output) for one in done for entry in one.entries if entry.output}
     assert made == {f"scenes/{what}": what.encode() for what, finding in FINDINGS.items() if finding is None}
+
+
+@pytest.mark.slow
+def test_an_exit_code_is_read_by_one_thread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever starts a worker reads the codes of those that have ended; each can be read once."""
+    reading, others = threading.Event(), threading.Event()
+
+    def read_last(handle: int, read: Callable[[int], int] = forkserver.read_signed) -> int:
+        if reading.is_set():
+            others.set()
+            return read(handle)
+        reading.set()
+        others.wait(0.3)
+        time.sleep(0.05)
+        return read(handle)
+
+    worker = Worker()
+    monkeypatch.setattr(forkserver, "read_signed", read_last)
+    with ThreadPoolExecutor(1) as threads:
+        run = threads.submit(worker.run, job("exit", tmp_path))
+        assert reading.wait(10)
+        Worker().end()
+        done = run.result()
+    assert done is not None
+    assert [row.message[-11:] for row in done.quarantine] == ["exit code 3"]
 
 
 @pytest.mark.slow
