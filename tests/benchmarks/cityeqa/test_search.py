@@ -185,7 +185,7 @@ def test_refused_tasks_really_lack_starts(
     assert ill_supplemented(scene, rows, RULES) == []
     own = [row for row in refused if row["reason"] in REASONS]
     assert own
-    for row in own:
+    for row in own[: times(3, len(own))]:
         count, sides = counted(view, *raws[tuple(row["operands"])])
         limits = [(name, n, RULES.starts_min) for name, n in count.items()]
         limits.append(("sides", len(sides), RULES.sides_min))

@@ -27,7 +27,7 @@ from tests.benchmarks.cityeqa.agents import Agent
 from tests.benchmarks.cityeqa.cities import ill_supplemented, sample, small, tasks_of
 from tests.oracles.city_answers import answer, plain, shape, targets
 
-RULES = CityRules(raw_tasks_per_category=8)
+RULES = CityRules(raw_tasks_per_category=5)
 MORE = CityRules(raw_tasks_per_category=24)  # of categories whose answers are made even over few of a kind
 USES, LOOKS = "World Knowledge", "Attribute Recognition"
 Row = dict[str, Any]
