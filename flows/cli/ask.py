@@ -180,7 +180,7 @@ def _acted(asking: Asking, of: AskedOf, questions: Sequence[Published], agent: A
         for number, question in enumerate(questions, 1):
             episode = asking.episode(question, of)
             if episode is not None:
-                draw = Random(str(question.id))  # noqa: S311
+                draw = Random(str(question.id))  # noqa: S311 - moves of a baseline, no secret
                 without_model: dict[str, Callable[[StepPrompt], str]] = {
                     "oracle": episode.by_oracle,
                     "random": partial(episode.at_random, draw),

@@ -53,17 +53,17 @@ _NEAR_M: Final = MOVE_M  # from where the answer is seen, for the oracle: less t
 _FOUND_PIXELS: Final = 400  # of 640 x 480, of a target that the Explorer has found: as `CityRules.pixels_min`
 
 
-class CityPlace(NamedTuple):
+class NavigableCity(NamedTuple):
     """A city to act in."""
 
     space: FreeSpace
     renderer: CityRenderer
 
 
-def _place(facts: Any) -> CityPlace:
+def _place(facts: Any) -> NavigableCity:
     if not isinstance(facts, City) or facts.bounds is None:
         raise ConfigError("the tasks are set in a place without a map; agents need one")
-    return CityPlace(FreeSpace(facts), CityRenderer(facts))
+    return NavigableCity(FreeSpace(facts), CityRenderer(facts))
 
 
 class CityObservation(NamedTuple):
@@ -89,7 +89,7 @@ class CitySearch:
         way: who acts, one of `PROMPTS`; empty: the model does all, with the nine actions.
     """
 
-    def __init__(self, question: Published, place: CityPlace, way: str = "") -> None:
+    def __init__(self, question: Published, place: NavigableCity, way: str = "") -> None:
         self._question, self._place, self._way = question, place, way
         self._walk = Walkway(place.space, _pose_of(question, "initial_pose"))
         self._settings = load_table("cityeqa/asking")
@@ -221,7 +221,7 @@ class CityPictures:
     by the captions alone.
     """
 
-    def __init__(self, question: Published, place: CityPlace, way: str) -> None:
+    def __init__(self, question: Published, place: NavigableCity, way: str) -> None:
         self._question, self._renderer = question, place.renderer
         self._said: Mapping[str, str] = load_table("cityeqa/asking")["socratic"]
         self._poses = [_pose_of(question, "observation_pose")]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pipeline.benchmarks.cityeqa.agent import SOCRATIC, VQA, CityPictures, CityPlace, CitySearch
+from pipeline.benchmarks.cityeqa.agent import SOCRATIC, VQA, CityPictures, CitySearch, NavigableCity
 from pipeline.questions.published import Published
 from pipeline.worlds.city.facts import Pose
 from pipeline.worlds.city.frontier import FREE, SOLID, UNKNOWN, FrontierMap
@@ -32,7 +32,7 @@ def question(**changes: Any) -> Published:
 
 
 def search(space: FreeSpace, **changes: Any) -> CitySearch:
-    return CitySearch(question(**changes), CityPlace(space, None))  # type: ignore[arg-type]
+    return CitySearch(question(**changes), NavigableCity(space, None))  # type: ignore[arg-type]
 
 
 def test_a_way_leads_around_a_wall_by_moves_that_are_allowed(space: FreeSpace) -> None:
@@ -113,7 +113,7 @@ def test_a_frontier_map_knows_what_depth_has_shown() -> None:
 
 
 def test_who_explores_by_frontiers_goes_on_unasked_until_it_stops(space: FreeSpace) -> None:
-    place = CityPlace(space, CityRenderer(space.city))
+    place = NavigableCity(space, CityRenderer(space.city))
     agent, again = (CitySearch(question(), place, "frontier") for _ in range(2))
     for _ in range(12):
         told = agent.prompt()
@@ -146,7 +146,7 @@ def test_people_go_whole_metres(space: FreeSpace, metres: object, y: float) -> N
 
 def test_the_collector_begins_where_the_target_is_first_seen() -> None:
     here = city(house("wall", 48, 10, 4, 85), house("target", 80, 45, 8, 8))
-    place = CityPlace(FreeSpace(here), CityRenderer(here))
+    place = NavigableCity(FreeSpace(here), CityRenderer(here))
     row = question(group="here/target", oracle_x=[15.0, 15.0, 50.0, 60.0], oracle_y=[50.0, 4.0, 4.0, 20.0])
     agent = CitySearch(row, place, "pma")
     told = agent.prompt()
@@ -161,7 +161,7 @@ def test_the_collector_begins_where_the_target_is_first_seen() -> None:
 
 
 def test_agents_that_see_pictures_alone_do_not_move(space: FreeSpace) -> None:
-    place = CityPlace(space, CityRenderer(space.city))
+    place = NavigableCity(space, CityRenderer(space.city))
     one = CityPictures(question(), place, VQA)
     told = one.prompt()
     assert told is not None

@@ -50,7 +50,7 @@ class OpenFlyReader(Reader):
         for path in paths:
             try:
                 episodes, unusable = _read(path)
-            except Exception as error:
+            except Exception as error:  # a damaged file, or a fault of ours, costs this file alone
                 broken.append(unexpected(error, path))
                 continue
             broken += unusable

@@ -153,7 +153,7 @@ class VsiMeta(Reader):
             broken.append(RawDataError(file, fault.finding, fault.message, fault.remedy, scene))
         except OSError as error:
             broken.append(RawDataError(file, "unreadable_file", str(error.strerror), "make the file readable"))
-        except Exception as error:
+        except Exception as error:  # a damaged file, or a fault of ours, costs this file alone
             broken.append(unexpected(error, file))
 
     def _built(self, raw: dict[str, Any], ref: SceneRef, sha256: str, findings: Findings) -> IndoorScene | None:
