@@ -71,13 +71,15 @@ def size_of_file(path: Path) -> int:
     return facts.st_size
 
 
-def write_atomically(path: Path, raw: bytes, mode: int = 0o666) -> None:
+def write_atomically(path: Path, raw: bytes, mode: int = 0o666, *, sync: bool = True) -> None:
     """Writes a file so that it is there whole or not at all, also after a power cut.
 
     Args:
         path: the file.
         raw: all that it will hold.
         mode: its rights, less those that whoever runs this takes from new files (umask).
+        sync: whether it has to survive a power cut; not where whoever reads it notices that it did not, and makes it
+            again: a thousand small files take seconds to sync.
     """
     temporary: Path | None = None
     with translate_os_errors(path.parent):
@@ -86,7 +88,8 @@ def write_atomically(path: Path, raw: bytes, mode: int = 0o666) -> None:
             handle, temporary = new_temporary(path.parent, mode)
             with os.fdopen(handle, "wb") as file:
                 write_all(file.fileno(), raw)
-                os.fsync(file.fileno())
+                if sync:
+                    os.fsync(file.fileno())
             temporary.replace(path)
         except OSError:
             if temporary is not None:

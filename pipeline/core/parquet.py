@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final
@@ -16,6 +17,7 @@ from pipeline.core import files
 from pipeline.core.files import translate_os_errors
 
 ROW_GROUP: Final = 10_000
+_SMALL_BYTES: Final = 1_000_000
 _PARQUET: Final[dict[str, Any]] = {"compression": "zstd", "write_page_index": True, "store_schema": True}
 _PASSED_ON: Final[dict[str, Any]] = {"compression": "snappy", "write_statistics": False, "store_schema": True}
 
@@ -130,4 +132,11 @@ class TableFile:
 
 def read_table(raw: bytes, columns: list[str] | None = None) -> pa.Table:
     """The table of `table_bytes`, or some of its columns; `pyarrow.parquet.read_table` would import pandas."""
+    if columns is None and len(raw) <= _SMALL_BYTES:
+        return _small_table(raw)
     return pq.ParquetFile(pa.BufferReader(raw)).read(columns, use_threads=False)
+
+
+@lru_cache(2)  # the stages of a scene read the same result one after the other
+def _small_table(raw: bytes) -> pa.Table:
+    return pq.ParquetFile(pa.BufferReader(raw)).read(use_threads=False)

@@ -2,8 +2,9 @@
 
 ``<store>/<stage>/<dataset>/<unit>.<key>.<digest><suffix>``: the key is a digest of everything the result depends on,
 the digest is that of stage, unit and the file's bytes. So a listing of the folder is its index, and a file that was
-cut, changed or given another's name is noticed when it is read. Files are written to a temporary name, synced and
-renamed: after a kill at any point a result is there completely or not at all.
+cut, changed or given another's name is noticed when it is read. Files are written to a temporary name and
+renamed: after a kill at any point a result is there completely or not at all. They are not synced: what a power cut
+takes is noticed by its digest, and made again.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ class Store:
         digest = _digest(stage, unit, raw)
         dataset, _, name = unit.partition("/")
         path = self.root / stage / dataset / f"{name}.{key}.{digest}{suffix}"
-        write_atomically(path, raw)
+        write_atomically(path, raw, sync=False)
         return Result(digest, path)
 
     def get(self, result: Result) -> bytes:

@@ -44,7 +44,16 @@ class SampledBoxes:
 
     def distance_m(self, first: IntArray, second: IntArray) -> FloatArray:
         """Smallest distance (N,) between the clouds of boxes first[i] and second[i]."""
-        return np.array([self._pair(int(i), int(j)) for i, j in zip(first, second, strict=True)], dtype=np.float64)
+        sizes = np.zeros(len(self._boxes.center), dtype=np.intp)
+        for index in np.unique([first, second]).tolist():
+            sizes[index] = len(self.cloud(index))
+        few = np.where(sizes[first] > sizes[second], second, first)  # the points of the smaller cloud are looked up
+        many = np.where(few == first, second, first)
+        found = np.empty(len(first), dtype=np.float64)
+        for box in np.unique(many).tolist():
+            pairs = np.flatnonzero(many == box)
+            found[pairs] = self._to(box, few[pairs])
+        return found
 
     def closest_points(self, first: int, second: int) -> tuple[FloatArray, FloatArray]:
         """The points (3,) of two boxes' clouds that are closest."""
@@ -56,18 +65,24 @@ class SampledBoxes:
         from scipy.spatial import cKDTree  # takes half a second
 
         if index not in self._trees:
-            self._trees[index] = cKDTree(self.cloud(index))
+            # Balancing takes longer than it saves for the few points that are looked up.
+            self._trees[index] = cKDTree(self.cloud(index), balanced_tree=False, compact_nodes=False)
         return self._trees[index]
 
-    def _pair(self, i: int, j: int) -> float:
-        if len(self.cloud(i)) > len(self.cloud(j)):
-            i, j = j, i
-        points, tree = self.cloud(i), self._tree(j)
-        # Only points of i that are nearly as close to box j as the best one can be the closest.
-        reach = point_distance_m(points[None], self._boxes.take(slice(j, j + 1)))[0]
-        upper = tree.query(points[int(reach.argmin())])[0]
-        near = points[reach <= upper + _ROUNDING_M]
-        return float(tree.query(near)[0].min())
+    def _to(self, box: int, others: IntArray) -> FloatArray:
+        """Smallest distance (K,) between the cloud of a box and those of some others."""
+        points, tree = np.concatenate([self.cloud(other) for other in others.tolist()]), self._tree(box)
+        sizes = np.array([len(self.cloud(other)) for other in others.tolist()])
+        owner, starts = np.repeat(np.arange(len(others)), sizes), np.cumsum(sizes) - sizes
+        # Only points that are nearly as close to the box as their cloud's best one can be its closest.
+        reach = point_distance_m(points[None], self._boxes.take(slice(box, box + 1)))[0]
+        best = np.flatnonzero(reach == np.minimum.reduceat(reach, starts)[owner])
+        _, of_each = np.unique(owner[best], return_index=True)
+        upper = tree.query(points[best[of_each]])[0]
+        near = reach <= upper[owner] + _ROUNDING_M
+        away = tree.query(points[near])[0]
+        _, begins = np.unique(owner[near], return_index=True)
+        return np.asarray(np.minimum.reduceat(away, begins))
 
 
 def grid_cloud(center: FloatArray, lengths: FloatArray, axes: FloatArray) -> FloatArray:
@@ -80,10 +95,10 @@ def grid_cloud(center: FloatArray, lengths: FloatArray, axes: FloatArray) -> Flo
     """
     # ceil(side / step) points a side, both ends included; a side under one step has the lower end only.
     sides = [np.linspace(-length / 2, length / 2, max(1, int(np.ceil(length / GRID_STEP_M)))) for length in lengths]
-    local = np.stack(np.meshgrid(*sides, indexing="ij"), -1).reshape(-1, 3)
-    outer = ~(np.abs(local) <= lengths / 4).all(1)
-    local = local[outer] if outer.any() else local  # a box without any extent is its center
-    world = _rotate_fused(local, axes) + center
+    x, y, z = (np.abs(side) <= length / 4 for side, length in zip(sides, lengths, strict=True))
+    outer = ~(x[:, None, None] & y[:, None] & z).ravel()
+    rotated = _rotate_fused(sides, axes)
+    world = (rotated[outer] if outer.any() else rotated) + center  # a box without any extent is its center
     kept = world[_within(world - center, lengths, axes)]
     return kept if len(kept) else world
 
@@ -97,29 +112,31 @@ def _within(offset: FloatArray, lengths: FloatArray, axes: FloatArray) -> np.nda
     return inside
 
 
-def _rotate_fused(local: FloatArray, axes: FloatArray) -> FloatArray:
-    """``local @ axes`` (P, 3) with the rounding of a chain of fused multiply-adds, on any processor."""
-    total = local[:, 0:1] * axes[0]
-    for k in (1, 2):
-        total = fused_multiply_add(local[:, k : k + 1], axes[k], total)
-    return total
+def _rotate_fused(sides: Sequence[FloatArray], axes: FloatArray) -> FloatArray:
+    """All points of a grid with these three sides, ``@ axes`` (P, 3): rounded as by chains of fused multiply-adds.
+
+    Sums along an axis are the same for all points that differ along later ones, and are formed once.
+    """
+    total = sides[0][:, None] * axes[0]
+    for side, axis in zip(sides[1:], axes[1:], strict=True):
+        total = fused_multiply_add(side[:, None], axis, total[..., None, :])
+    return total.reshape(-1, 3)
 
 
 def fused_multiply_add(x: FloatArray, y: FloatArray, z: FloatArray) -> FloatArray:
-    """X * y + z rounded once, elementwise (numpy has no fma).
+    """X * y + z rounded once, of arrays that broadcast (numpy has no fma).
 
     Exact products and sums by Dekker and Knuth, last step rounded to odd: Boldo and Melquiond, "Emulation of a FMA
     and correctly rounded sums: proved algorithms using rounding to odd", 2008. No overflow or underflow allowed.
     """
-    x, y, z = np.broadcast_arrays(x, y, z)
     high, low = _two_product(x, y)
     sum_high, sum_low = _two_sum(z, low)
     total, error = _two_sum(high, sum_high)
     tail, lost = _two_sum(sum_low, error)
     even = (tail.view(np.int64) & 1) == 0
-    towards = np.where(lost > 0, np.inf, -np.inf)
-    odd = np.where((lost != 0) & even, np.nextafter(tail, towards), tail)
-    return np.asarray(total + odd)
+    inexact = (lost != 0) & even
+    tail[inexact] = np.nextafter(tail[inexact], np.copysign(np.inf, lost[inexact]))
+    return np.asarray(total + tail)
 
 
 def _two_sum(a: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -11,6 +11,7 @@ displaces few tuples, and nothing is left out altogether.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain, combinations, permutations
 from math import comb, perm
@@ -47,8 +48,8 @@ class ArrayView(SceneView, Protocol):
         """Whether it is known what is shown of the scene; else answers are those of its annotation alone."""
         ...
 
-    def problem(self, operand: int, slot: str) -> Rejection | None:
-        """Why something cannot stand in a slot, or None if it can."""
+    def problems(self, slot: str) -> Sequence[Rejection | None]:
+        """Why each of `names` cannot stand in a slot, or None if it can."""
         ...
 
     @property
@@ -218,8 +219,7 @@ class ArrayTask(TaskBase[A]):
         whole = obstacle or self.untried(view)
         rows = [("scene", view.scene.name, whole)] if whole else []
         for role, slot in {} if obstacle else dict(zip(self.roles, self.slots, strict=True)).items():
-            problems = [(name, view.problem(operand, slot)) for operand, name in enumerate(view.names)]
-            rows += [(role, name, problem) for name, problem in problems if problem]
+            rows += [(role, name, p) for name, p in zip(view.names, view.problems(slot), strict=True) if p]
         if not rows:
             return CANDIDATES.empty_table()
         return self._table(

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Final
 
 from pipeline.core.templates import load_table
@@ -109,12 +110,14 @@ def gate(
         yield from read_rules(shown, quantity, step, value)
 
 
+@lru_cache(100_000)
 def are_lookalikes(one: str, other: str) -> bool:
     """Whether two labels are different names of a group of names that people take for one another."""
     a, b = _in_a_group(one), _in_a_group(other)
     return a is not None and b is not None and a != b and _GROUPS[a] == _GROUPS[b]
 
 
+@lru_cache(100_000)  # the names of one scene are those of others
 def alike(other: str, name: str) -> bool:
     """Whether people may call by a name what the annotation calls otherwise: a desk, or a coffee table, "table".
 

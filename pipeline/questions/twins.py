@@ -40,11 +40,11 @@ def twins_of(asked: Iterable[Mapping[str, Any]], tasks: Mapping[str, Any], view:
     """The twin of each question of a scene (`TWINS`), or why it has none.
 
     Args:
-        asked: rows of `tables.QUESTIONS`.
+        asked: rows of `tables.QUESTIONS` that have frame budgets.
         tasks: by name.
         view: of the scene.
     """
-    rows = [_twin(row, tasks[row["task"]], view) for row in asked if row["budgets"] is not None]
+    rows = [_twin(row, tasks[row["task"]], view) for row in asked]
     return pa.Table.from_pylist(rows, schema=TWINS)
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+import pyarrow.compute as pc
+
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.parquet import read_table, table_bytes
-from pipeline.core.tables import asked_in
+from pipeline.core.tables import TWINS, asked_in
 from pipeline.engine.stage import Stage, StageContext
 from pipeline.questions.twins import twins_of
 from pipeline.worlds.registry import read_scene
@@ -19,10 +21,13 @@ if TYPE_CHECKING:
 def run(context: StageContext) -> bytes:
     """The twins of a scene's questions, and why others have none (`core.tables.TWINS`)."""
     benchmark = BENCHMARKS[context.settings["benchmark"]]
+    asked = asked_in(read_table(context.needed("select")))
+    sampled = asked.filter(pc.is_valid(asked["budgets"])).to_pylist()
+    if not sampled:  # of scenes without a video, which need not be looked at
+        return table_bytes(TWINS.empty_table())
     # What pictures cannot show is the same under all rules.
     view = benchmark.view(read_scene(context.needed("describe")), next(iter(benchmark.profiles.values())))
-    asked = asked_in(read_table(context.needed("select"))).to_pylist()
-    return table_bytes(twins_of(asked, benchmark.by_name(), view))
+    return table_bytes(twins_of(sampled, benchmark.by_name(), view))
 
 
 def settings(config: BuildConfig) -> dict[str, Any]:

@@ -109,7 +109,8 @@ class IndoorView(Generic[R]):
         self.scene = scene
         self.rules = rules
         self.shown: Shown = FILMED
-        self._problems: dict[tuple[int, str], Rejection | None] = {}  # every task asks again
+        self._problems: dict[str, tuple[Rejection | None, ...]] = {}  # by slot: every task asks again
+        self._usable: dict[str, IntArray] = {}
         self._sights: dict[int, BudgetSight] = {}
         names = sorted({*scene.facts.counts, *(o.category for o in scene.facts.objects)})
         self.categories: StrArray = np.array(names, dtype=object)
@@ -172,10 +173,13 @@ class IndoorView(Generic[R]):
 
     def problem(self, category: int, slot: str) -> Rejection | None:
         """Why a category cannot stand in a slot, or None if it can."""
-        key = (int(category), slot)
-        if key not in self._problems:
-            self._problems[key] = self._problem(*key)
-        return self._problems[key]
+        return self.problems(slot)[category]
+
+    def problems(self, slot: str) -> Sequence[Rejection | None]:
+        """`problem` of every category."""
+        if slot not in self._problems:
+            self._problems[slot] = tuple(self._problem(category, slot) for category in range(len(self.categories)))
+        return self._problems[slot]
 
     def _problem(self, category: int, slot: str) -> Rejection | None:
         name = str(self.categories[category])
@@ -242,7 +246,10 @@ class IndoorView(Generic[R]):
 
     def usable(self, slot: Slot) -> IntArray:
         """Indices of the categories that can stand in a slot, ascending."""
-        return np.array([c for c in range(len(self.categories)) if self.problem(c, slot) is None], dtype=np.intp)
+        if slot not in self._usable:
+            free = [problem is None for problem in self.problems(slot)]
+            self._usable[slot] = np.flatnonzero(np.array(free, dtype=bool))
+        return self._usable[slot]
 
     @cached_property
     def distance_m(self) -> FloatArray:
