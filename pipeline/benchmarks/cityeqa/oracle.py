@@ -189,6 +189,7 @@ class Oracle:
     def __init__(self, view: CityView) -> None:
         self.view = view
         self._beside: dict[tuple[int, int, float], FloatArray | None] = {}
+        self._pixels: dict[tuple[float, float, float, int], int] = {}
 
     def solve(self, start: Start, chain: StartChain, pose: FloatArray, pixels_min: int) -> Solved | None:
         """The agent's path from a start with its yaw set; None where a landmark or the target cannot be reached.
@@ -273,13 +274,18 @@ class Oracle:
 
     def _found(self, stops: FloatArray, target: int, pixels_min: int) -> int | None:
         """The first of some stops from which the target is seen."""
-        things: IntArray = np.full(4, target, dtype=np.intp)
-        for number, stop in enumerate(stops):
+        return next((number for number, stop in enumerate(stops) if self._most(stop, target) >= pixels_min), None)
+
+    def _most(self, stop: FloatArray, target: int) -> int:
+        """Pixels of the target in that of the four views from a stop that shows most; many ways lead over one stop."""
+        x, y, z = stop.tolist()
+        key = (x, y, z, target)
+        if key not in self._pixels:
             looks = np.zeros((4, 6))
             looks[:, :3], looks[:, 5] = stop, np.arange(4) * 90.0
-            if (self.view.sight.shown(looks, things).pixels >= pixels_min).any():
-                return number
-        return None
+            shown = self.view.sight.shown(looks, np.full(4, target, dtype=np.intp))
+            self._pixels[key] = int(shown.pixels.max())
+        return self._pixels[key]
 
 
 def _every(slab: Slab, way: FloatArray) -> FloatArray:

@@ -48,6 +48,15 @@ class Pairs(NamedTuple):
         share = self.error_m / np.maximum(self.distance_m, 1e-9)
         return np.where(share < 1, np.degrees(np.arcsin(np.minimum(share, 1.0))), 180.0)
 
+    def of(self, places: IntArray) -> Pairs:
+        """The pairs of points that lie at some places (n,), which those of here are about."""
+        order = np.argsort(self.one, kind="stable")
+        first = np.searchsorted(self.one[order], places)
+        count = np.searchsorted(self.one[order], places, side="right") - first
+        rows = order[np.repeat(first - np.cumsum(count) + count, count) + np.arange(count.sum())]
+        point = np.repeat(np.arange(len(places)), count)
+        return Pairs(point, self.other[rows], self.distance_m[rows], self.bearing_deg[rows], self.error_m[rows])
+
     def off_axis_deg(self, direction: int) -> FloatArray:
         """Angle (n,) between the bearing and a direction: 0 north, 1 east, 2 south, 3 west."""
         return np.abs((self.bearing_deg - 90.0 * direction + 180) % 360 - 180)
@@ -89,9 +98,10 @@ class Relations:
 
     def of_points(self, points: FloatArray, reach_m: float, among: IntArray | None = None) -> Pairs:
         """Pairs of points (n, 2) and all things within a reach of them, or those of some (k,)."""
+        if among is None:  # of tasks, of which many begin at one place
+            places, place = np.unique(points[:, :2], axis=0, return_inverse=True)
+            return self._pairs(shapely.points(places), reach_m).of(place)
         of = shapely.points(points[:, :2])
-        if among is None:
-            return self._pairs(of, reach_m)
         far = FARTHER * reach_m + self.slack_m
         one, other = shapely.STRtree(self.shapes[among]).query(of, predicate="dwithin", distance=far)
         lines = shapely.shortest_line(of[one], self.shapes[among[other]])

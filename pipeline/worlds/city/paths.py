@@ -104,7 +104,8 @@ class FreeSpace:
 REACH_M: Final = 300.0  # of a path; one that is longer is as good as none
 _TILE: Final = 128  # cells; windows about starts begin at multiples of it, so that near starts share one
 _WINDOWS: Final = 2  # kept at a time, of 40 MB each at the usual reach: a way may begin in the one next to it
-_TREES: Final = 8
+_TREES: Final = 8  # kept at least: the ways of a task have a few ends in common
+_TREE_BYTES: Final = 2**27  # and as many more as this holds
 _STEPS: Final = ((-1, -1), (-1, 0), (-1, 1), (0, -1), (0, 1), (1, -1), (1, 0), (1, 1))  # in order of nodes
 
 
@@ -129,6 +130,9 @@ class _Window(NamedTuple):
     graph: Any
 
 
+_NODE_BYTES: Final = 12  # of a tree: a length and a node
+
+
 class _Tree(NamedTuple):
     """Lengths (N,) of the shortest paths from one node of a window, and the node (N,) before each on its path.
 
@@ -151,7 +155,9 @@ class Paths:
     def __init__(self, slab: Slab, reach_m: float = REACH_M) -> None:
         self.slab, self.reach_m = slab, reach_m
         self._window = lru_cache(maxsize=_WINDOWS)(self._make_window)
-        self._tree = lru_cache(maxsize=_TREES)(self._make_tree)
+        side = 2 * int(np.ceil(reach_m / CELL_M)) + _TILE  # of a window
+        nodes = min(int(np.count_nonzero(slab.free)), side**2)
+        self._tree = lru_cache(maxsize=max(_TREES, _TREE_BYTES // (_NODE_BYTES * max(nodes, 1))))(self._make_tree)
 
     def lengths(self, start: FloatArray, goals: FloatArray) -> FloatArray:
         """Lengths (n,) of the shortest paths from a point (2 or 3,) to points (n, 2 or 3).

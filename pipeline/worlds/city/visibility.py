@@ -100,7 +100,7 @@ class Sight:
             possible[begin : begin + at_a_time] = (maybe + behind) * step * step
         border = np.zeros(pixels.shape, dtype=bool)
         pose, thing = np.nonzero(possible)
-        border[pose, thing] = ~self._windows(poses[pose], chosen[thing]).whole
+        border[pose, thing] = ~self._windows(poses[pose], camera_axes(poses[pose]), chosen[thing]).whole
         return CityViews(pixels, possible, border)
 
     def shown(self, poses: FloatArray, things: IntArray, most: int | None = MOST_RAYS) -> PairVisibility:
@@ -109,7 +109,8 @@ class Sight:
         Rays are cast through the pixels where the thing can be, all of them where these are at most ``most`` (so all of
         whatever is small), else every second, third … pixel each way; None: all of them always.
         """
-        window = self._windows(poses, things)
+        axes = camera_axes(poses)
+        window = self._windows(poses, axes, things)
         pixels, possible = (np.zeros(len(poses), dtype=np.intp) for _ in range(2))
         size = window.high - window.low
         step = np.ones(len(poses), dtype=np.intp)
@@ -117,7 +118,7 @@ class Sight:
             step = np.maximum(np.ceil(np.sqrt(size.prod(1) / most)).astype(np.intp), 1)
         rays_of = -(-size // step[:, None])
         ends = np.cumsum(rays_of.prod(1))
-        axes = camera_axes(poses).astype(np.float32)
+        axes = axes.astype(np.float32)
         begin = 0
         while begin < len(poses):
             before = int(ends[begin - 1]) if begin else 0
@@ -177,27 +178,29 @@ class Sight:
 
     # Windows
 
-    def _windows(self, poses: FloatArray, things: IntArray) -> _Windows:
-        """Where in the pictures of poses (n, 6) things (n,) lie, hidden or not."""
+    def _windows(self, poses: FloatArray, axes: FloatArray, things: IntArray) -> _Windows:
+        """Where in the pictures of poses (n, 6), with their axes (n, 3, 3), things (n,) lie, hidden or not."""
         low, high = np.zeros((len(poses), 2), dtype=np.intp), np.zeros((len(poses), 2), dtype=np.intp)
         whole = np.zeros(len(poses), dtype=bool)
-        axes = camera_axes(poses)
-        starts, ends = self._first[things], self._first[things + 1]
-        for i in range(len(poses)):
-            corners = self._corners[starts[i] : ends[i]]
-            if not len(corners):
-                continue
-            right, down, ahead = ((corners - poses[i, :3]) @ axes[i].T).T
-            if (ahead <= _NEAR_M).all():
-                continue
-            if (ahead <= _NEAR_M).any():  # beside or behind the camera: anywhere in the picture
-                high[i] = WIDTH, HEIGHT
-                continue
-            xy = np.stack([right, down], axis=1) / ahead[:, None] * (WIDTH / 2) + [(WIDTH) / 2, HEIGHT / 2]
-            least, most = xy.min(0), xy.max(0)
-            whole[i] = (least >= 0).all() and (most <= [WIDTH, HEIGHT]).all()
-            low[i] = np.clip(np.floor(least), 0, [WIDTH, HEIGHT])
-            high[i] = np.clip(np.ceil(most), 0, [WIDTH, HEIGHT])
+        starts, count = self._first[things], self._first[things + 1] - self._first[things]
+        there = np.flatnonzero(count)  # what has no corner is nowhere
+        if not len(there):
+            return _Windows(low, high, whole)
+        pose = np.repeat(np.arange(len(poses)), count)
+        begins = (np.cumsum(count) - count)[there]
+        corner = self._corners[np.arange(len(pose)) + np.repeat(starts - np.cumsum(count) + count, count)]
+        offset = corner - poses[pose, :3]
+        right, down, ahead = np.einsum("ni,nki->kn", offset, axes[pose])
+        near = ahead <= _NEAR_M
+        is_behind, is_near = np.logical_and.reduceat(near, begins), np.logical_or.reduceat(near, begins)
+        high[there[is_near & ~is_behind]] = WIDTH, HEIGHT  # beside or behind the camera: anywhere in the picture
+        xy = np.stack([right, down], axis=1) / np.where(near, 1.0, ahead)[:, None] * (WIDTH / 2)
+        xy += [WIDTH / 2, HEIGHT / 2]
+        least, most = (way.reduceat(xy, begins)[~is_near] for way in (np.minimum, np.maximum))
+        ahead_of = there[~is_near]
+        whole[ahead_of] = (least >= 0).all(1) & (most <= [WIDTH, HEIGHT]).all(1)
+        low[ahead_of] = np.clip(np.floor(least), 0, [WIDTH, HEIGHT])
+        high[ahead_of] = np.clip(np.ceil(most), 0, [WIDTH, HEIGHT])
         return _Windows(low, high, whole)
 
 
