@@ -25,10 +25,10 @@ from scipy.signal import savgol_filter
 
 from flows.cli.review import benchmark_of
 from pipeline.benchmarks.embodied4c.benchmark import EMBODIED4C
-from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.parquet import read_table
 from pipeline.core.schema import OrientedBox, Source, Video
 from pipeline.core.tables import asked_in
+from pipeline.engine.config import build_config
 from pipeline.engine.manifest import read_manifest
 from pipeline.engine.rerun import last_outputs
 from pipeline.engine.stage import STORE, StageContext
@@ -436,11 +436,11 @@ def drawings(*builds: str) -> Iterator[Figure]:
 def _drawn(folder: Path, benchmark: str, png: str) -> int:
     """Draws all questions of a build again."""
     outputs, store, count = last_outputs(read_manifest(folder)), Store(folder / STORE), 0
-    rules = next(iter(BENCHMARKS[benchmark].profiles.values())).model_dump()
+    settings = figures.settings(build_config({"build": benchmark, "benchmark": benchmark, "png": png}))
     for unit, selected in outputs["select"].items():
         results = {stage: ((unit, outputs[stage][unit]),) for stage in ("describe", "video") if stage in outputs}
         results.setdefault("describe", ((unit, outputs["observe"][unit]),))
         results["select"] = ((unit, selected),)
-        figures.run(StageContext(unit, {"benchmark": benchmark, "rules": rules, "png": png}, folder, results))
+        figures.run(StageContext(unit, settings, folder, results))
         count += asked_in(read_table(store.get(selected))).num_rows
     return count
