@@ -8,12 +8,14 @@ process, where a batch is a task that waits for its scenes: workers need no serv
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import os
 import socket
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from itertools import chain
+from pathlib import Path
 from typing import Any, ClassVar, Final, Self
 from urllib.parse import urlsplit
 
@@ -113,7 +115,7 @@ class Cluster(ABC):
 
 
 class Dask(Cluster):
-    """Dask; the address is the scheduler's, such as tcp://10.0.0.1:8786."""
+    """Dask; the address is the scheduler's, such as tcp://10.0.0.1:8786, or its ``--scheduler-file`` (.json)."""
 
     name = "dask"
     who = "Dask scheduler with a worker"
@@ -122,6 +124,7 @@ class Dask(Cluster):
     @classmethod
     def check_answers(cls, address: str) -> None:
         """A proxy, or a port that is forwarded to nobody, takes any connection: Dask's greeting has to come back."""
+        address = cls._read(address)
         super().check_answers(address)
         if "://" in address and not address.startswith("tcp://"):  # encrypted: its client has the keys
             return
@@ -134,6 +137,16 @@ class Dask(Cluster):
             asyncio.run(greet())
         except MemoryError as error:  # what it sent was taken for the length of a message
             raise ConnectionError("it does not speak Dask") from error
+
+    @staticmethod
+    def _read(address: str) -> str:
+        """The address in a scheduler's file, or what is given itself. Raises OSError and ValueError."""
+        if not address.endswith(".json"):
+            return address
+        match json.loads(Path(address).read_bytes()):
+            case {"address": str(told)}:
+                return told
+        raise ValueError(f"{address} names no scheduler")
 
     def _start(self) -> None:
         import dask
@@ -151,7 +164,8 @@ class Dask(Cluster):
                     silence_logs=logging.CRITICAL,
                 )
         try:
-            self._client: Any = Client(self._own or self.address, timeout=REACHED_WITHIN_S)
+            to = self._own or (self.address and self._read(self.address))
+            self._client: Any = Client(to, timeout=REACHED_WITHIN_S)
             self._client.wait_for_workers(1, timeout=REACHED_WITHIN_S)
         except (OSError, ValueError, TimeoutError, MemoryError) as error:  # the last: a server of another kind answers
             raise self.unanswered(self.address, error) from error

@@ -5,10 +5,12 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+import shlex
 import signal
 import socket
 import subprocess
 import sys
+import textwrap
 import threading
 import time
 from collections.abc import Iterator
@@ -105,6 +107,34 @@ def test_a_worker_killed_in_its_work_costs_nothing(
     assert_same_build(out, tmp_path / "alone")
 
 
+SRUN = """#!/bin/bash
+for _ in $(seq "${1#--ntasks=}"); do "${@:2}" & done
+wait
+"""
+
+
+@pytest.mark.slow
+def test_the_documented_job_of_slurm_builds_the_same(meta: Path, tmp_path: Path) -> None:
+    """Here `srun` starts its tasks on this machine; all else is the script of the page."""
+    build(meta, tmp_path / "alone", **TWO_TASKS)
+    page = (REPOSITORY / "docs" / "maintain" / "several-machines.md").read_text(encoding="utf-8")
+    script = textwrap.dedent(page[page.index("    #!/bin/bash") :].split("\n\n")[0])
+    assert script.count("--ntasks=64") == 2
+    script = script.replace("--ntasks=64", "--ntasks=2").replace("/shared/meta_info", shlex.quote(str(meta)))
+    script = f"{script.replace('/shared/vsi', str(tmp_path / 'out'))} {shlex.join(TWO_TASKS_SETTINGS)}"
+    srun = tmp_path / "srun"
+    srun.write_text(SRUN, encoding="utf-8")
+    srun.chmod(0o755)
+    path = os.pathsep.join([str(tmp_path), str(Path(sys.executable).parent), os.environ["PATH"]])
+    environment = os.environ | {"PATH": path, "SLURM_JOB_ID": "7", "TMPDIR": str(tmp_path), "OMP_NUM_THREADS": "1"}
+    job = subprocess.Popen(["bash", "-c", script], cwd=REPOSITORY, env=environment, start_new_session=True)
+    try:
+        assert job.wait(120) == 0
+    finally:
+        os.killpg(job.pid, signal.SIGKILL)  # as Slurm ends what a job left running
+    assert_same_build(tmp_path / "out", tmp_path / "alone")
+
+
 def test_what_cannot_go_well_is_said_before_the_first_stage(
     meta: Path, scan2qa: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -131,6 +161,15 @@ def test_a_scheduler_that_is_not_there_is_one_clear_error(monkeypatch: pytest.Mo
         check_answers("dask", "tcp://127.0.0.1:9")
     for address in (None, "auto"):
         check_answers("ray", address)
+
+
+@pytest.mark.parametrize("told", [None, b"{", b"[]", b'{"address": 3}'])
+def test_a_file_that_names_no_scheduler_is_one_clear_error(told: bytes | None, tmp_path: Path) -> None:
+    file = tmp_path / "scheduler.json"
+    if told is not None:
+        file.write_bytes(told)
+    with pytest.raises(ConfigError, match=r"no Dask scheduler .* answers at .*scheduler\.json .*run `dask scheduler`"):
+        check_answers("dask", str(file))
 
 
 @pytest.mark.parametrize("said", [b"", b"HTTP/1.1 400 Bad Request\r\n\r\n"], ids=["silent", "another"])
