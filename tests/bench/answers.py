@@ -244,7 +244,7 @@ def cities(path: str = str(REAL_DATA / "city" / "monaco.osm.gz")) -> Shown:
         cost, lone = timed(lambda count=count: proofs(view, count))
         yield Figure(f"{count} proofs, {lone} lead to one thing", cost.cpu_s, "s")
     for name in SAMPLES:
-        tasks = tasks_of(sample(name), CityRules(raw_tasks_per_category=140))[0]
+        tasks = tasks_of(sample(name), CityRules(raw_tasks_per_category=40))[0]
         yield from _told(name, tasks, ill_answered(sample(name), tasks))
 
 

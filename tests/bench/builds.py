@@ -245,7 +245,7 @@ def orchestrated() -> Iterator[Figure]:
     with temporary() as folder:
         for name, scenes in {
             "few": {"a": sample_scene(PLANS[0])},
-            "all": perturbed(raw_scenes()[0], SIZES[-1]),
+            "all": perturbed(raw_scenes()[0], SIZES[-2]),
         }.items():
             written(folder / name / "meta", scenes)
         command(*_of_metadata(folder / "few"))  # makes Prefect's database
@@ -369,12 +369,12 @@ def reported(*builds: str) -> Iterator[Figure]:
 
 
 def copied_scans() -> Iterator[Figure]:
-    """Eight copies of each sample scan of ARKitScenes, built by one and by two processes."""
+    """Four copies of each sample scan of ARKitScenes, built by one and by two processes."""
     with temporary() as folder:
         write_samples(folder / "samples")
         root = folder / "samples" / "arkitscenes"
         for scan in sorted((root / "3dod" / "Validation").iterdir()):
-            for copy in range(8):
+            for copy in range(4):
                 there = scan.with_name(f"{copy}{scan.name}")
                 _linked(scan, there, lambda name, scan=scan, there=there: name.replace(scan.name, there.name))
         arguments = ("build", "vsi", "--root", f"arkitscenes={root}", "--no-prefect", "--set", "video=false")
@@ -384,19 +384,18 @@ def copied_scans() -> Iterator[Figure]:
 
 
 def copied_flights() -> Iterator[Figure]:
-    """Up to a thousand flights from logs to a release on two processes, without videos; is the cost linear?"""
+    """Up to four hundred flights from logs to a release on two processes, without videos; is the cost linear?"""
     with temporary() as folder:
         flights = write_flights(folder / "samples")
         for path in (folder / "samples").rglob("flight.yaml"):
             path.write_text(path.read_text(encoding="utf-8").replace("video: video.mp4\n", ""), encoding="utf-8")
         costs: list[Cost] = []
-        for size in (250, 500, 1000):
+        for size in (100, 200, 400):
             root = folder / f"flights{size}"
             for number in range(size):
                 _linked(folder / "samples" / flights[number % len(flights)], root / f"{number:04}")
             arguments = ("--root", f"flights={root}", "--out", folder / f"out{size}", "--workers", 2, "--no-prefect")
             costs.append(command("build", "urbanvideo", *arguments, "--set", "video=false"))
-            # The questions of 1,000 flights, stages generate and select, have 60 s of it.
             yield Figure(f"{size} flights", costs[-1].clock_s, "s", baseline=costs[0].clock_s)
         yield Figure("largest process", costs[-1].child_mib, "MiB", 1024)
 
