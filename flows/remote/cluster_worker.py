@@ -98,7 +98,7 @@ def _moved(job: Job, folder: Path) -> Job:
 
 
 def _at(result: Result, home: Path, folder: Path) -> Result:
-    return Result(result.digest, folder / result.path.relative_to(home))
+    return result._replace(root=folder / result.root.relative_to(home))
 
 
 def _entry_at(entry: Entry, home: Path, folder: Path) -> Entry:

@@ -121,6 +121,7 @@ def write_outcome(folder: Path, outcome: Outcome, order: Sequence[str], made_of:
     """
     behind = (made_of or Lineage()).of(outcome.manifest, read_lineage(folder))
     about = {MADE_OF: json.dumps(asdict(behind), sort_keys=True, ensure_ascii=False)}
+    home = next((e.output.root.relative_to(folder).as_posix() for e in outcome.manifest if e.output), "")
     rows = [
         {
             "stage": e.stage,
@@ -132,7 +133,7 @@ def write_outcome(folder: Path, outcome: Outcome, order: Sequence[str], made_of:
             "seconds": round(e.seconds, 4),
             "config": e.config,
             "code": e.code,
-            "path": str(e.output.path.relative_to(folder)) if e.output else None,
+            "path": f"{home}/{e.output.name}" if e.output else None,
             "parts": sorted(e.parts.items()),
         }
         for e in sorted(outcome.manifest, key=lambda e: (order.index(e.stage), e.unit))
@@ -163,10 +164,13 @@ def read_manifest(folder: Path, file: str = MANIFEST_FILE) -> dict[tuple[str, st
     if table is None or table.schema.names != MANIFEST.names:
         return {}
     found: dict[tuple[str, str], Entry] = {}
+    homes: dict[str, Path] = {}
     for batch in table.to_batches(_AT_ONCE):
         for row in batch.to_pylist():
             stage, unit, config, code, why = (intern(row[name]) for name in ("stage", "unit", "config", "code", "why"))
-            output = Result(row["output"], folder / row["path"]) if row["output"] else None
+            home, _, name = (row["path"] or "").partition("/")
+            root = homes.setdefault(home, folder / home)
+            output = Result(row["output"], root, name) if row["output"] else None
             parts = {intern(name): part for name, part in row["parts"] or ()}
             found[stage, unit] = Entry(
                 stage, unit, row["key"], row["inputs"], config, code, cast(Why, why), output, row["seconds"], parts

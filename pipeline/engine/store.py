@@ -9,6 +9,7 @@ takes is noticed by its digest, and made again.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
@@ -19,10 +20,19 @@ from pipeline.core.identity import DIGEST_CHARS, digest_of
 
 
 class Result(NamedTuple):
-    """A finished result: the digest of its stage, unit and bytes, and where they lie."""
+    """A finished result: the digest of its stage, unit and bytes, and the name of their file in the store's folder.
+
+    A build has some ten results a scene in memory, twice; a Path of each would take most of it.
+    """
 
     digest: str
-    path: Path
+    root: Path
+    name: str
+
+    @property
+    def path(self) -> Path:
+        """Where its bytes lie."""
+        return self.root / self.name
 
 
 class Store:
@@ -35,19 +45,18 @@ class Store:
         """All results of a stage by (unit, key), from one listing of its folders."""
         found: dict[tuple[str, str], Result] = {}
         for folder in sorted(p for p in (self.root / stage).glob("*") if p.is_dir()):
-            for path in folder.iterdir():
-                name, key, digest = _parts(path)
+            for file in os.listdir(folder):  # noqa: PTH208 # names are enough, and there are millions
+                name, key, digest = _parts(file)
                 if digest:
-                    found[f"{folder.name}/{name}", key] = Result(digest, path)
+                    found[f"{folder.name}/{name}", key] = Result(digest, self.root, f"{stage}/{folder.name}/{file}")
         return found
 
     def put(self, stage: str, unit: str, key: str, raw: bytes, suffix: str) -> Result:
         """Writes one result."""
         digest = _digest(stage, unit, raw)
-        dataset, _, name = unit.partition("/")
-        path = self.root / stage / dataset / f"{name}.{key}.{digest}{suffix}"
-        write_atomically(path, raw, sync=False)
-        return Result(digest, path)
+        result = Result(digest, self.root, f"{stage}/{unit}.{key}.{digest}{suffix}")
+        write_atomically(result.path, raw, sync=False)
+        return result
 
     def get(self, result: Result) -> bytes:
         """The bytes of a result. Raises StoreError if they are not what the name says."""
@@ -55,17 +64,17 @@ class Store:
             raw = result.path.read_bytes()
         except OSError as error:
             raise StoreError(f"{result.path}: cannot be read ({error.strerror}); run the build again") from error
-        folder, name = result.path.parent, result.path.name.rsplit(".", 3)[0]
-        if _digest(folder.parent.name, f"{folder.name}/{name}", raw) != result.digest:
+        stage, _, file = result.name.partition("/")
+        if _digest(stage, file.rsplit(".", 3)[0], raw) != result.digest:
             raise StoreError(f"{result.path}: damaged since it was written; remove it and run the build again")
         return raw
 
-    def prune(self, keep: Iterable[Path]) -> None:
+    def prune(self, keep: Iterable[Result]) -> None:
         """Removes every result that is not in ``keep``, and what killed processes left; no file of anybody else's."""
-        kept = set(keep)
+        kept = {result.name for result in keep}
         for path in sorted(self.root.rglob("*")):
-            ours = path.name.startswith(TEMPORARY) or _parts(path)[0]
-            if ours and path not in kept and not path.is_dir():
+            ours = path.name.startswith(TEMPORARY) or _parts(path.name)[0]
+            if ours and path.relative_to(self.root).as_posix() not in kept and not path.is_dir():
                 path.unlink(missing_ok=True)
 
 
@@ -73,10 +82,10 @@ def _digest(stage: str, unit: str, raw: bytes) -> str:
     return digest_of([stage, unit, digest_of(raw)])
 
 
-def _parts(path: Path) -> tuple[str, str, str]:
+def _parts(file: str) -> tuple[str, str, str]:
     """Unit name, key and digest of a result's file name; empty strings for a temporary or foreign file."""
-    name, _, rest = path.name.rpartition(".")
+    name, _, rest = file.rpartition(".")
     name, _, digest = name.rpartition(".")
     name, _, key = name.rpartition(".")
-    sound = name and rest and len(key) == len(digest) == DIGEST_CHARS and not path.name.startswith(TEMPORARY)
+    sound = name and rest and len(key) == len(digest) == DIGEST_CHARS and not file.startswith(TEMPORARY)
     return (name, key, digest) if sound else ("", "", "")

@@ -135,7 +135,7 @@ class Builder:
         lease.check()
         write_outcome(self.out, outcome, list(self._stages), made_of)
         released = released_manifest(self.out).values() if candidate(self.out) else ()  # of the build before
-        Store(self.out / STORE).prune(e.output.path for e in (*outcome.manifest, *released) if e.output)
+        Store(self.out / STORE).prune(e.output for e in (*outcome.manifest, *released) if e.output)
         keep_beside(self.out, MANIFEST_FILE)
         remove_temporary(self.out, [*(f for s in self._stages.values() for f in s.folders), SAMPLES])
 

@@ -25,7 +25,9 @@ ROW = ["a" * 32, "b" * 32, "c" * 32, "d" * 32]
 
 def _write(folder: Path) -> Outcome:
     entries = [
-        Entry("unify", f"rooms/{n}", *ROW, "new", Result("e" * 32, folder / f"store/{n}.json"), 1.5, {"file": "f" * 12})
+        Entry(
+            "unify", f"rooms/{n}", *ROW, "new", Result("e" * 32, folder / "store", f"{n}.json"), 1.5, {"file": "f" * 9}
+        )
         for n in range(20)
     ]
     left_out = Quarantine(unit="rooms/x", stage="unify", file="x.ply", finding="cut", message="short", remedy="again")

@@ -153,7 +153,7 @@ def test_pruning_keeps_what_is_named_and_what_is_not_ours(tmp_path: Path) -> Non
     for path in (left, *foreign):
         path.write_bytes(b"?")
     (kept.path.parent / "folder").mkdir()
-    store.prune([kept.path])
+    store.prune([kept])
     assert not old.path.exists()
     assert files_below(tmp_path) == sorted([kept.path, *foreign])
 
