@@ -34,7 +34,6 @@ _NUMBERS: Final = ("no", "one", "two", "three", "four", "five", "six", "seven", 
 TIME: Final = "time"  # slot of an operand that no question says: when it ends
 HEADING_OF_COURSE: Final = "heading_of_course"  # evidence and flag: by so much the heading may be off
 LOOK_FROM_PICTURES: Final = "look_from_pictures"  # flag: words for landmarks rest on what a model saw
-SIGHT_UNKNOWN: Final = "sight_unknown"  # flag: it is not known whether the video shows the landmarks
 
 
 class FlightEvent(NamedTuple):
@@ -185,14 +184,14 @@ class FlightCase(Case):
         self.require("steps_apart", after.start_s - before.end_s, "<=", view.rules.step_gap_max_s, "s")
 
     def shown(self, view: UrbanView, place: int, by_s: float) -> None:
-        """The part of the video shows a landmark by then, where it is known what it shows."""
+        """The part of the video shows a landmark by then."""
         label, first = view.places[place].label, view.first_seen_s(place, self.from_s or 0.0)
-        if view.seen_known and first is None:
+        if first is None:
             before = view.first_seen_s(place) is not None
             self.refuse("not_seen_in_clip" if before else "never_visible", 0, 1, "times")
-        elif first is not None:
+        else:
             self.require("not_seen_yet", first, "<=", by_s, "s", label)
-        self.name(view.named(place, None if not view.seen_known else float(first is not None)))
+        self.name(view.named(place, float(first is not None)))
 
     def recognised(self, view: UrbanView) -> None:
         """The movements in the case's part of the video are flown once: else nobody could tell when it is."""
@@ -253,21 +252,18 @@ class UrbanTask(CaseTask[UrbanView]):
     example: str = ""
 
     def obstacle(self, view: UrbanView) -> Rejection | None:
-        """The first need of the task that the flight does not meet."""
-        return view.obstacle(self.needs)
+        """The first need of the task that the flight does not meet; of landmarks, too, when the video shows them."""
+        return view.obstacle(self.needs | {"views"} if "places" in self.needs else self.needs)
 
     def fields(self, operands: tuple[str, ...], options: tuple[str, ...] | None) -> Operands:
         """Every operand but the time."""
         return {slot: value for slot, value in zip(self.slots, operands, strict=True) if slot != TIME}
 
     def flags(self, view: UrbanView) -> list[str] | None:
-        """Questions about landmarks say so where it is not known when these are in view."""
-        found = [SIGHT_UNKNOWN] if "places" in self.needs and not view.seen_known else []
-        told = (
-            [LOOK_FROM_PICTURES] if {"places", "goal", "route", "goal or route"} & self.needs and view.pictured else []
-        )
+        """What its questions rest on that someone may doubt."""
+        told = {"places", "goal", "route", "goal or route"} & self.needs and view.pictured
         rests = {"heading", "views", "steps"} & self.needs and view.heading_error_deg
-        return [*found, *told, *([HEADING_OF_COURSE] if rests else [])] or None
+        return [*([LOOK_FROM_PICTURES] if told else []), *([HEADING_OF_COURSE] if rests else [])] or None
 
 
 def unnameable(view: UrbanView) -> Iterator[FlightCase]:

@@ -109,7 +109,13 @@ def flight(
     video_s: float | None = None,
     name: str = "one",
     filmed: bool = True,
+    sight: bool = True,
 ) -> FlightScene:
+    """A flight on which all landmarks are in view all the time; without ``sight``, as ``moved`` has it."""
+    if sight and moved and moved.views is None and moved.t_s:
+        all_s = ((moved.t_s[0], moved.t_s[-1]),)
+        always = tuple(Sighting(landmark=i, intervals=all_s, possible=all_s) for i in range(len(landmarks)))
+        moved = moved.model_copy(update={"views": always})
     if video_s is None:  # as long as the track
         video_s = moved.t_s[-1] if moved and moved.t_s else 1.0
     return FlightScene(

@@ -227,8 +227,8 @@ def test_of_two_landmarks_on_one_spot_the_smaller_lies_in_the_larger() -> None:
     places = [mark("the park", 0, 0, 40), mark("the obelisk", 0, 0, 2), mark("the inn", 55, 0, 2)]
     places += [mark("the barn", 0, 120, 2), mark("the mill", 0, -120, 2)]
     scene = flight(motion([("hover", 10, 0)]), places)
-    assert row(scene, "Object Recall", "the obelisk", reach_m=500)["reason"] == "one_inside_the_other"
-    found = row(scene, "Object Recall", "the park", reach_m=500)
+    assert row(scene, "Object Recall", "the obelisk")["reason"] == "one_inside_the_other"
+    found = row(scene, "Object Recall", "the park")
     assert (found["answer"], set(found["wrong"])) == ("the inn", {"the barn", "the mill"})
 
 

@@ -162,7 +162,7 @@ def test_what_is_measured_to_must_not_matter() -> None:
 )
 def test_sectors(bearing: float, answer: str | None, heading: float) -> None:
     scene = flight(motion(HOVER, heading=heading), [at(heading + bearing, 100)])
-    found = row(scene, "Landmark Position", "the tower", "0:05", reach_m=200)
+    found = row(scene, "Landmark Position", "the tower", "0:05")
     assert found["answer"] == answer
     if answer is None:
         distance = min(abs(abs(bearing) - 45), abs(abs(bearing) - 135))
@@ -186,7 +186,7 @@ def test_sectors(bearing: float, answer: str | None, heading: float) -> None:
 )
 def test_heights_and_widths(height: float, more: dict[str, Any], reason: str | None, answer: str | None) -> None:
     scene = flight(motion(HOVER, start=(0, 0, height)), [at(0, 100, **more)])
-    found = row(scene, "Landmark Position", "the tower", "0:05", reach_m=200)
+    found = row(scene, "Landmark Position", "the tower", "0:05")
     assert (found["reason"], found["answer"]) == (reason, answer)
     if answer:
         height = answer.removeprefix("Ahead of the drone")
@@ -278,7 +278,7 @@ def test_views(interval: tuple[float, float], radius: float, reason: str | None,
 def test_what_is_next_to_a_landmark(nearest: float, second: float, reason: str | None) -> None:
     places = [mark(n, 0, y, radius=0) for n, y in (("the mill", 0), ("the inn", nearest), ("the barn", -second))]
     places += [mark("the lake", 0, 500, radius=0), mark("the fort", 0, 700, radius=0)]
-    found = row(flight(motion(HOVER), places), "Object Recall", "the mill", reach_m=1000)
+    found = row(flight(motion(HOVER), places), "Object Recall", "the mill")
     assert found["reason"] == reason
     if reason is None:
         clearly_farther = {"the barn"} if second >= 1.5 * max(nearest, 5) else set()
@@ -319,7 +319,7 @@ def test_extents_count_for_what_is_next_to_a_landmark() -> None:
     # The lake's middle is far away, its shore is not: which is nearer depends on how one measures.
     places = [mark("the mill", 0, 0, 0), mark("the inn", 0, 40, 0), mark("the lake", 0, -200, 190)]
     scene = flight(motion(HOVER), [*places, mark("the barn", 500, 0, 0)])
-    assert row(scene, "Object Recall", "the mill", reach_m=1000)["reason"] == "centers_disagree"
+    assert row(scene, "Object Recall", "the mill")["reason"] == "centers_disagree"
 
 
 @pytest.mark.parametrize(
@@ -338,7 +338,7 @@ def test_ends(start: float, end: float, second: float, reason: str | None) -> No
     places = [mark("the mill", -start, 0, 0), mark("the inn", end, 600, 0), mark("the barn", 0, -second, 0)]
     places += [mark("the lake", 400, 300, 0), mark("the fort", 400, 350, 0)]
     scene = flight(motion([("fly forward", 60, 600)]), places)
-    found = row(scene, "Start/End Position", "1:00", near_max_m=60, reach_m=1000)
+    found = row(scene, "Start/End Position", "1:00", near_max_m=60)
     assert found["reason"] == reason
     if reason is None:
         assert found["answer"] == "It starts near the mill and ends near the inn"
@@ -380,7 +380,7 @@ def test_the_straight_way(aside: float, ahead: float, later: float | None, reaso
     places = [mark("the goal", 0, 200), mark("the inn", aside, ahead), mark("the mill", 84, 100), mark("a", 82, 100)]
     places += [mark("the barn", -90, 90), *([mark("the lake", 0, later)] if later else [])]
     scene = flight(motion(HOVER), places, goal="the goal")
-    found = row(scene, "High-level Planning", "the goal", "0:05", reach_m=1000)
+    found = row(scene, "High-level Planning", "the goal", "0:05")
     assert found["reason"] == reason
     if reason is None:
         # At (84, 100) 1.306 times as far, at (82, 100) 1.293 times: neither on the way nor clearly off it.
@@ -392,7 +392,7 @@ def test_the_goal_lies_ahead(away: float, reason: str | None) -> None:
     places = [mark("the goal", 0, away, 0), mark("the inn", 0, away / 2, 0)]
     places += [mark(f"far {i}", 100 * i, -50, 0) for i in (1, 2, 3)]
     scene = flight(motion(HOVER), places, goal="the goal")
-    assert row(scene, "High-level Planning", "the goal", "0:05", reach_m=1000)["reason"] == reason
+    assert row(scene, "High-level Planning", "the goal", "0:05")["reason"] == reason
 
 
 @pytest.mark.parametrize(
@@ -551,7 +551,8 @@ def test_nearer_to_a_landmark(flown: float, toward: str) -> None:
 
 @pytest.mark.parametrize(("views", "toward"), [({0: [(9, 12)]}, True), ({0: [(11, 12)]}, False), (None, False)])
 def test_towards_what_has_been_seen(views: Any, toward: bool) -> None:
-    scene = flight(motion([("fly forward", 10, 50), ("ascend", 5, 20)], views=views), [at(0, 100, "the inn")])
+    moved = motion([("fly forward", 10, 50), ("ascend", 5, 20)], views=views)
+    scene = flight(moved, [at(0, 100, "the inn")], sight=False)
     assert ("towards the inn" in row(scene, "Trajectory Captioning", SO_FAR, "0:15")["answer"]) == toward
 
 

@@ -43,7 +43,7 @@ def film(
     if maybe:  # some of the first of them may be in the picture then
         first = moved.views[0].model_copy(update={"possible": (maybe,)})  # type: ignore[index]
         moved = moved.model_copy(update={"views": (first, *moved.views[1:])})  # type: ignore[index]
-    return flight(moved, marks, **more).with_facts(complete=complete)
+    return flight(moved, marks, sight=False, **more).with_facts(complete=complete)
 
 
 def as_noun(label: str, **more: Any) -> Landmark:
@@ -85,7 +85,7 @@ PLANTED: dict[str, tuple[FlightScene, str, str, tuple[Any, ...], tuple[float, fl
     "a goal never shown": (film(TOWER, CHURCH, **NEVER), LINK, "tower", ("never_visible", 0, 1), WHOLE),
     "a goal that comes into view": (film(UP, CHURCH, **ENTERS), GOAL, "tower", ("view_just_changed", 0, 1), (6, 6)),
     "a goal that is maybe shown": (film(UP, CHURCH, **MAYBE), GOAL, "tower", ("may_be_in_view", 0, 1), (0, 9)),
-    "sight not known": (film(UP, goal="the tower", **BLIND), GOAL, "tower", ("views_unknown",), WHOLE),
+    "sight not known": (film(TOWER, CHURCH, **BLIND), LOOK, "tower", ("views_unknown",), WHOLE),
     "no nose": (film(TOWER, CHURCH, heading=None, **ALL), LOOK, "tower", ("no_heading",), WHOLE),
     "too small in its best picture": (small_shot(), LOOK, "Anna", ("no_landmark_described",), WHOLE),
     "not filmed": (film(TOWER, filmed=False), LOOK, "tower", ("missing_video",), WHOLE),

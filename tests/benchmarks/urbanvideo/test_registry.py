@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 
@@ -12,7 +10,6 @@ from pipeline.benchmarks.urbanvideo.tasks.registry import URBAN_TASKS, Assisted
 from pipeline.benchmarks.urbanvideo.tasks.sequence import actions_of
 from pipeline.core.tables import CANDIDATES
 from pipeline.core.templates import load_template
-from pipeline.questions.selection import SAME_FACT
 from pipeline.worlds.flight.facts import FlightScene
 from pipeline.worlds.flight.view import FlightView
 from tests.benchmarks.urbanvideo.flights import (
@@ -278,19 +275,6 @@ def test_a_landmark_that_is_seen_later_is_not_asked_about_yet() -> None:
     scene = flight(motion([("hover", 10, 0), ("hover", 20, 0)], views={0: [(6, 9)]}), [mark("the inn", 0, 50)])
     assert refusal(row(scene, "Landmark Position", "the inn", "0:05")) == ("not_seen_yet", 6, 5)
     assert row(scene, "Landmark Position", "the inn", "0:20")["reason"] is None
-
-
-def test_flags_where_the_view_is_not_known() -> None:
-    unseen = rows(flight(motion([*MOVES, ("turn right", 20, 90)]), PLACES), "Proximity", "Duration")
-
-    def told(row: dict[str, Any]) -> tuple[str, ...]:
-        return tuple(flag for flag in row["flags"] or () if not flag.startswith(SAME_FACT))
-
-    assert {(r["task"], told(r)) for r in unseen if r["reason"] is None} == {
-        ("Proximity", ("sight_unknown",)),
-        ("Duration", ()),
-    }
-    assert not any(map(told, rows(whole(), "Proximity")))
 
 
 def test_times_that_round_to_one_second_are_asked_about_once() -> None:
