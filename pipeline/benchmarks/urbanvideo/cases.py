@@ -29,6 +29,7 @@ from pipeline.worlds.flight.places import BESIDE, LEAST_M
 from pipeline.worlds.flight.steps import GENERAL, Actions, CaptionStep, covers, overlap, phrase
 from pipeline.worlds.flight.view import Need
 
+OPTIONS: Final = 5  # UrbanVideo-Bench, figure 1: A to E
 SO_FAR: Final = "over the flight so far"
 _NUMBERS: Final = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 TIME: Final = "time"  # slot of an operand that no question says: when it ends
@@ -243,7 +244,7 @@ class UrbanTask(CaseTask[UrbanView]):
         example: a question of the paper, or in its manner; likewise.
     """
 
-    form: Form = Choice(most=5)  # A to E
+    form: Form = Choice(most=OPTIONS)
     category: str
     needs: frozenset[Need] = frozenset()
     model_assisted: bool = False
@@ -419,7 +420,7 @@ def even(
     for answer in sorted(group, key=lambda answer: (-len(group[answer]), digest(purpose, *drawn[answer][0].draw))):
         if not any(clash(answer, other) for other in offered):
             offered.append(answer)
-    # As many questions as there can be: few of each of many answers, or many of each of few.
+    # As many options as there can be, up to five; then as many questions.
     each = max(range(1, max(map(len, group.values())) + 1), key=lambda n: (_total(group, offered, n), -n))
     kept = [answer for answer in offered if len(group[answer]) >= each]
     for answer, found in drawn.items():
@@ -431,7 +432,7 @@ def even(
     return [(case, kept) for found in drawn.values() for case in found]
 
 
-def _total(group: dict[str, list[FlightCase]], offered: list[str], each: int) -> int:
-    """How many questions there are with so many of each answer; 0 with too few answers."""
+def _total(group: dict[str, list[FlightCase]], offered: list[str], each: int) -> tuple[int, int]:
+    """How many options there are with so many questions of each answer, and how many questions; 0 with too few."""
     answers = sum(len(group[answer]) >= each for answer in offered)
-    return each * answers if answers >= ANSWERS_MIN else 0
+    return (min(answers, OPTIONS), each * answers) if answers >= ANSWERS_MIN else (0, 0)

@@ -1,7 +1,7 @@
 """UrbanVideo-Bench's score: accuracy per task, per category, per source (figure 4) and of all questions (appendix C.1).
 
 The paper leaves unclear replies to GPT-4o and then to a person. Here the letter is looked for by rule, and a reply in
-which none is found is wrong, counted and named.
+which none is found is wrong, counted and named. What a judge says of such replies is counted apart.
 """
 
 from __future__ import annotations
@@ -12,28 +12,54 @@ from functools import partial
 from typing import Final
 
 import numpy as np
+from pydantic import Field
 
 from pipeline.benchmarks.urbanvideo.columns import COLUMNS
 from pipeline.benchmarks.urbanvideo.tasks.registry import URBAN_TASKS
 from pipeline.core.schema import Model
+from pipeline.llm.base import ModelSpec
 from pipeline.questions.harness import Harness, Marking
 from pipeline.questions.published import read_own
-from pipeline.questions.scoring_protocol import Answer, Ask, Figure, Metric, Score, Scores, find_option, group_by
+from pipeline.questions.scoring_protocol import (
+    Answer,
+    Ask,
+    Figure,
+    Judge,
+    Metric,
+    Score,
+    Scores,
+    find_option,
+    group_by,
+    unmeasured,
+)
 
-ACCURACY: Final = "accuracy"
+ACCURACY, JUDGED, NOT_JUDGED = "accuracy", "judged", "not_judged"
+JUDGE: Final = Judge(
+    "judge_urbanvideo", "mark", "integer", 0, 1, lambda question: {"options": list(question.options or ())}
+)
 _RELEASED: Final = re.compile(r"[A-Za-z]+(?=_)")  # before a released video's number
 
 
 class UrbanScoreSettings(Model):
-    """Nothing can be chosen."""
+    """Settings of the score."""
+
+    judge: ModelSpec | None = Field(default=None, description="null: replies that name no option are wrong")
 
 
 def mark(answers: Sequence[Answer], settings: UrbanScoreSettings, ask: Ask | None = None) -> Scores:
-    """1 for the right letter, else 0."""
+    """1 for the right letter, else 0; with a judge also what it says of the replies in which none is found."""
     # 19 released items state no options in their text; A to G are what the paper looks for.
     read = [find_option(answer, unlettered=7) for answer in answers]
+    unread = [why for _, why in read]
     right = [letter == a.question.ground_truth.strip().upper() for (letter, _), a in zip(read, answers, strict=True)]
-    return Scores({ACCURACY: np.array(right, dtype=np.float64)}, [unread for _, unread in read])
+    values = {ACCURACY: np.array(right, dtype=np.float64), JUDGED: unmeasured(len(answers))}
+    if ask is None:
+        return Scores(values, unread)
+    unclear = [n for n, why in enumerate(unread) if why is not None]
+    values[JUDGED] = values[ACCURACY].copy()
+    values[JUDGED][unclear], words, failed = JUDGE.judged([answers[n] for n in unclear], ask)
+    note = f"Judged: {len(words)} of {len(answers)} replies, {np.nansum(values[JUDGED][unclear]):g} right."
+    return Scores(values, unread, {NOT_JUDGED: failed} if failed else {}, [note], words)
 
 
 def figures(answers: Sequence[Answer]) -> list[Figure]:
@@ -57,10 +83,14 @@ def source_of(video: str) -> str:
 
 SCORE: Final = Score[UrbanScoreSettings](
     read=partial(read_own, columns=COLUMNS),
-    metrics={ACCURACY: Metric("accuracy", is_guessed=True)},
+    metrics={
+        ACCURACY: Metric("accuracy", is_guessed=True),
+        JUDGED: Metric("accuracy with judge", is_minor=True),
+    },
     settings=UrbanScoreSettings,
     mark=mark,
     figures=figures,
+    unusual={NOT_JUDGED: "the judge gave no mark: not in accuracy with judge; score again, what was judged is kept"},
 )
 
 

@@ -21,8 +21,8 @@ BULKY: Final = ("motion",)  # long facts, which only questions are made from
 def sight(scenes: Sequence[FlightScene]) -> list[str]:
     """How far it is known what the videos show, in lines of Markdown."""
     return [
-        f"- Facts about the {len(scenes)} flights come from logs and maps, not from pictures. What these do not show",
-        "  to be in view is not asked about. Questions that a model wrote carry `model_assisted`, and",
+        f"- Facts about the {len(scenes)} flights come from logs and maps, not from pictures. Questions name landmarks",
+        "  only where these show them to be in view. Questions that a model wrote carry `model_assisted`, and",
         "  `look_from_pictures` where it looked at landmarks in pictures of the video.",
     ]
 

@@ -51,7 +51,7 @@ def kept(answers: Sequence[str], clashes: Sequence[set[str]] = ()) -> Counter[st
         ("abc", {"a": 1, "b": 1, "c": 1}),
         ("ab" * 9, {}),  # of two answers one is right half of the time
         ("aaabbbccc", {"a": 3, "b": 3, "c": 3}),
-        ("aaaabbbccd", {"a": 2, "b": 2, "c": 2}),  # six, as many as there can be
+        ("aaaabbbccd", {"a": 1, "b": 1, "c": 1, "d": 1}),  # of four options, rather than six of three
         ("aaabbbccdd", {"a": 2, "b": 2, "c": 2, "d": 2}),
         ("aaaaaaabcdefg", {"a": 1, "b": 1, "c": 1, "d": 1, "e": 1, "f": 1, "g": 1}),
     ],

@@ -6,8 +6,11 @@ from typing import Any
 
 import pytest
 
-from pipeline.benchmarks.urbanvideo.score import SCORE, UrbanScoreSettings
+from pipeline.benchmarks.urbanvideo.score import JUDGE, SCORE, UrbanScoreSettings, mark
 from pipeline.benchmarks.urbanvideo.tasks.registry import URBAN_TASKS
+from pipeline.llm.base import Reply
+from pipeline.llm.failures import ModelError
+from pipeline.questions.scoring_protocol import Answer
 from pipeline.scoring.score import Scored, scored
 from tests.scoring.made import file_of, said
 
@@ -55,3 +58,21 @@ def test_gold_answers_score_1(tmp_path: Path) -> None:
     found = score(tmp_path, rows, {row["Question_id"]: row["answer"] for row in rows})
     assert {row.value for row in found.rows} == {1.0}
     assert len(found.rows) == 16 + 4 + 1
+
+
+def test_a_judge_hears_unclear_replies_alone_and_is_counted_apart(tmp_path: Path) -> None:
+    questions = SCORE.read(file_of(tmp_path / "q.json", [question(n, "Causal", "A") for n in range(1, 7)]))
+    replies = ("A", "B", "the first of them", "who knows", "as you say", None)
+    asked: list[str] = []
+
+    def ask(requests: Any) -> list[Reply | ModelError]:
+        asked.extend(str(request) for request in requests)
+        return [Reply(text='{"mark": 1}'), Reply(text='{"mark": 0}'), ModelError("unreachable", "offline")]
+
+    marks = mark(list(map(Answer, questions, replies)), UrbanScoreSettings(), ask)
+    assert marks.values["accuracy"].tolist() == [1, 0, 0, 0, 0, 0]
+    assert marks.values["judged"].tolist() == pytest.approx([1, 0, 1, 0, float("nan"), 0], nan_ok=True)
+    assert ["the first" in text for text in asked] == [True, False, False]
+    assert marks.left_out == {"not_judged": ["5 (unreachable)"]}
+    assert marks.notes == ["Judged: 2 of 6 replies, 1 right."]
+    assert "E. option e\nRight option: A" in JUDGE.request(Answer(questions[0], "x")).messages[0].text

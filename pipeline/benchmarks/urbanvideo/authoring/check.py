@@ -52,7 +52,8 @@ from pipeline.benchmarks.urbanvideo.authoring.words import (
     tokens,
     without,
 )
-from pipeline.benchmarks.urbanvideo.authoring.writing import OPTIONS, DraftItem, Extract
+from pipeline.benchmarks.urbanvideo.authoring.writing import DraftItem, Extract
+from pipeline.benchmarks.urbanvideo.cases import OPTIONS
 from pipeline.questions.rules import Measure, rule
 
 QUESTION_WORDS: Final = (4, 150)  # a given route is part of the question

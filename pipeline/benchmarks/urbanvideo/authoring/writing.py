@@ -14,7 +14,7 @@ from typing import Any, Final, get_args
 
 from pipeline.benchmarks.urbanvideo.authoring.observed import ObservedFacts
 from pipeline.benchmarks.urbanvideo.authoring.words import tokens
-from pipeline.benchmarks.urbanvideo.cases import UrbanTask
+from pipeline.benchmarks.urbanvideo.cases import OPTIONS, UrbanTask
 from pipeline.core.identity import rng_for
 from pipeline.core.schema import Rejection
 from pipeline.core.templates import load_template
@@ -39,7 +39,6 @@ _SCHEMA: Final = record(
     movements=listed({"type": "string", "enum": list(get_args(Action))}, 0, MAX_MOVEMENTS),
     objects=listed({"type": "string"}, 0, MAX_OBJECTS),
 )
-OPTIONS: Final = 5  # UrbanVideo-Bench, section 3: A to E
 # Who asks, drawn by flight, so that all tasks of one begin alike (servers keep beginnings): UrbanVideo-Bench,
 # section 3, lets a model play roles, so that questions vary.
 ROLES: Final = (
