@@ -105,7 +105,7 @@ REACH_M: Final = 300.0  # of a path; one that is longer is as good as none
 _TILE: Final = 128  # cells; windows about starts begin at multiples of it, so that near starts share one
 _WINDOWS: Final = 2  # kept at a time, of 40 MB each at the usual reach: a way may begin in the one next to it
 _TREES: Final = 8  # kept at least: the ways of a task have a few ends in common
-_TREE_BYTES: Final = 2**27  # and as many more as this holds
+_TREE_BYTES: Final = 2**26  # and as many more as this holds
 _STEPS: Final = ((-1, -1), (-1, 0), (-1, 1), (0, -1), (0, 1), (1, -1), (1, 0), (1, 1))  # in order of nodes
 
 
