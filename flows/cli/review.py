@@ -126,7 +126,7 @@ def serve(
             if captioned := BENCHMARKS[benchmark].card.captioned:
                 files = {item.id: folder / RELEASE / captioned / f"{item.id}.png" for item in pack.items}
                 drawings |= {number: file for number, file in files.items() if file.is_file()}
-            site = Site(folder.resolve().name, pack, database, folder, drawings)
+            site = Site(folder.resolve().name, pack, database, folder, salt, drawings)
             pages = Pages(site, salt, token, _routes_of(folder, benchmark), BENCHMARKS[benchmark].flags)
             run_server(pages.app(only_loopback=host in LOOPBACK), host, port)
         finally:

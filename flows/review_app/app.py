@@ -7,7 +7,7 @@ import base64
 import hashlib
 import hmac
 import re
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, cast
 from urllib.parse import SplitResult, parse_qs, urlsplit
@@ -29,6 +29,7 @@ from flows.review_app.routes import LEGS, ScenePage, WrittenRoutes
 from flows.review_app.site import RefusedError, Site
 from pipeline.core.errors import StoreError
 from pipeline.release.card import figure
+from pipeline.review.mends import LONGEST_OPTION, LONGEST_WORDING, Mend
 from pipeline.review.sheets import name_problem
 from pipeline.review.verdicts import COMMON, REASONS, REVIEWERS, ROLES, STATES, Role
 from pipeline.worlds.indoor.readers.written_routes import TURNS, route_steps
@@ -70,7 +71,7 @@ class Pages:
             lstrip_blocks=True,
         )
         self._templates.globals |= {"reasons": REASONS, "states": STATES, "needed": REVIEWERS, "build": site.build}
-        self._templates.globals |= {"offered": [*COMMON, *flags]}
+        self._templates.globals |= {"offered": [*COMMON, *flags], "longest": (LONGEST_WORDING, LONGEST_OPTION)}
         self._templates.globals |= {"routes": routes, "turns": TURNS, "legs": LEGS, "steps_of": route_steps}
         self._templates.filters |= {"clock": clock, "figure": figure, "short": short, "drawn": drawn}
 
@@ -222,8 +223,14 @@ class Pages:
         elif action == "undo":
             site.undo(item, reviewer, role, content)
         else:
-            told = (form.get(name, "") for name in ("reason", "note", "correction"))
-            site.flag(item, reviewer, role, content, *told)
+            reason, note, right = (form.get(name, "") for name in ("reason", "note", "correction"))
+            mend = mend_in(form)
+            if mend is None or site.reads(item, mend):
+                site.flag(item, reviewer, role, content, reason, note, right)
+            elif right.strip():
+                raise RefusedError("Give other words or another right answer, not both.")
+            else:
+                site.mend(item, reviewer, role, content, mend, reason, note)
         if "hx-request" in request.headers:
             return self._item_page("work.html", item, reviewer, role)
         query = "?role=adjudicate" if role == "adjudicate" else ""
@@ -300,6 +307,15 @@ async def read_form(request: Request) -> dict[str, str]:
             raise HTTPException(413)
     fields = parse_qs(body.decode("utf-8", "replace"), keep_blank_values=True)
     return {name: values[-1] for name, values in fields.items()}
+
+
+def mend_in(form: Mapping[str, str]) -> Mend | None:
+    """The words that a form gives a question; None: it has no fields for them."""
+    if "wording" not in form:
+        return None
+    letters = sorted(name[-1] for name in form if re.fullmatch("option-[A-Z]", name))
+    options = tuple(f"{letter}. {' '.join(form[f'option-{letter}'].split())}" for letter in letters)
+    return Mend(" ".join(form["wording"].split()), options or None)
 
 
 def _role(given: str | None) -> Role:

@@ -13,9 +13,10 @@ from typing import Any, Final, NamedTuple
 from pipeline.core.video_spec import VIDEOS
 from pipeline.review.database import AnsweredBeforeError, Database
 from pipeline.review.maps import map_after, map_before, spoken_of
+from pipeline.review.mends import Mend, mended_item, problem_of, read_mend
 from pipeline.review.review_bundle import CATEGORY_CHECK, ReviewBundle, ReviewItem, ReviewTruth
 from pipeline.review.review_queue import Board, Progress
-from pipeline.review.reviewed import Agreement, agreements
+from pipeline.review.reviewed import Agreement, agreements, reviews_in
 from pipeline.review.sheets import LONGEST_NOTE
 from pipeline.review.verdicts import REASONS, Consensus, Kind, ReviewEvent, ReviewVerdict, Role, matches, read_answer
 
@@ -75,6 +76,7 @@ class Site:
         pack: what is reviewed.
         database: where events are kept.
         folder: of the build: what the pack names is below it, videos in their own folder.
+        salt: the build's secret (`review_bundle.content_of`).
         drawings: files (SVG or PNG) of what proves answers, by the questions' ids.
         clock: seconds that only rise, for what is kept for whom.
     """
@@ -85,27 +87,28 @@ class Site:
         pack: ReviewBundle,
         database: Database,
         folder: Path,
+        salt: bytes,
         drawings: Mapping[int, Path] | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.build = build
         self._pack, self._database, self._folder, self._clock = pack, database, folder.resolve(), clock
         self._drawings = drawings or {}
-        self._items = {item.id: item for item in pack.items}
+        self._salt = salt
         self._numbers = {item.id: number for number, item in enumerate(pack.items, start=1)}
-        self._board = Board(pack.items, database.events())
+        self._board = Board(pack.items, database.events(), self._mended)
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
-        return len(self._items)
+        return len(self._numbers)
 
     def __contains__(self, item: int) -> bool:
-        return item in self._items
+        return item in self._numbers
 
     def view(self, item: int, reviewer: str, role: Role) -> PageView:
         """An item as this reviewer may see it: the truth only where their answer is stored."""
         with self._lock:
-            shown = self._items[item]
+            shown = self._board.item(item)
             sketch = self._pack.maps[shown.scene]
             answer, own = self._board.answer(item, reviewer), self._board.own(item, reviewer, role)
             if answer is None:
@@ -129,7 +132,7 @@ class Site:
 
     def picture(self, item: int, number: int) -> Path | None:
         """A picture that the question of an item shows, counted from 1; None where it shows no such picture."""
-        names = self._items[item].pictures
+        names = self._board.item(item).pictures
         return self._below(self._folder, names[number - 1]) if 1 <= number <= len(names) else None
 
     def drawing(self, item: int, reviewer: str) -> Path | None:
@@ -197,6 +200,27 @@ class Site:
             if said != ("flag", event.reason, event.note, event.answer):
                 self._store([event])
 
+    def mend(self, item: int, reviewer: str, role: Role, content: str, mend: Mend, reason: str, note: str) -> None:
+        """Flags a question, and gives it other words, which somebody else is asked for. Raises RefusedError."""
+        shown, truth = self._checked(item, content), self._pack.truths[item]
+        if self._board.answer(item, reviewer) is None:
+            raise RefusedError("Answer first: which words may change is known after that.")
+        if problem := problem_of(shown, truth, mend):
+            raise RefusedError(problem)
+        self.flag(item, reviewer, role, content, reason, note, "")
+        after = mended_item(self._salt, shown, truth, mend)
+        with self._lock:  # whoever mends has answered: the letters are the same
+            answer = self._board.answer(item, reviewer)
+            told: tuple[tuple[Kind, str | None], ...] = ("answer", answer), ("mend", mend.written())
+            self._store([self._event(after, reviewer, "review", kind, answer=said) for kind, said in told])
+
+    def reads(self, item: int, mend: Mend) -> bool:
+        """Whether a question reads so already."""
+        with self._lock:
+            shown = self._board.item(item)
+        options = tuple(" ".join(option.split()) for option in shown.options) if shown.options else None
+        return (" ".join(shown.question.split()), options) == mend
+
     def undo(self, item: int, reviewer: str, role: Role, content: str) -> None:
         """Takes a reviewer's last decision back: what it was before holds again. Raises RefusedError."""
         shown = self._checked(item, content)
@@ -221,9 +245,9 @@ class Site:
         """The progress of the review, and the questions left for a reviewer."""
         with self._lock:
             now = self._clock()
-            reviews = {item: own for item in self._items if (own := self._board.reviews(item))}
-            numeric = {item.task for item in self._items.values() if not item.options}
-            tasks = {item.id: item.task for item in self._items.values()}
+            reviews = {item: own for item in self._numbers if (own := reviews_in(self._board.reviews(item)))}
+            numeric = {item.task for item in self._pack.items if not item.options}
+            tasks = {item.id: item.task for item in self._pack.items}
             return Overview(
                 states=self._board.states(),
                 progress=self._board.progress(),
@@ -234,7 +258,7 @@ class Site:
 
     def video(self, item: int) -> Path | None:
         """The video of an item; None where there is none. Nothing outside the folder of videos."""
-        name = self._items[item].video
+        name = self._board.item(item).video
         return self._below(self._folder / VIDEOS, name) if name else None
 
     @staticmethod
@@ -242,18 +266,21 @@ class Site:
         path = (folder / name).resolve()
         return path if path.is_relative_to(folder.resolve()) and path.is_file() else None
 
+    def _mended(self, item: ReviewItem, mend: str) -> ReviewItem:
+        return mended_item(self._salt, item, self._pack.truths[item.id], read_mend(mend))
+
     def _agrees(self, item: ReviewItem, answer: str) -> bool:
         return matches(answer, self._pack.truths[item.id].truth, item.options, item.question)
 
     def _is_undoable(self, item: ReviewItem, own: ReviewVerdict | None) -> bool:
         """Whether there is a decision, and not the one that the answer made by itself."""
-        if own is None or own.previous is None:
+        if own is None or own.previous is None or (own.mend and own.decision == "accept"):
             return False
         by_itself = own.role == "review" and own.answer is not None and self._agrees(item, own.answer)
         return not (by_itself and own.decision == "accept" and own.previous.decision is None)
 
     def _checked(self, item: int, content: str) -> ReviewItem:
-        shown = self._items[item]
+        shown = self._board.item(item)
         if content != shown.content:
             raise RefusedError("The question has changed since this page was opened. Reload the page.")
         return shown

@@ -27,7 +27,7 @@ from pipeline.release.metadata import DTYPES, CroissantPart, configurations, hea
 from pipeline.release.tables import HELD, columns_of, state_of
 from pipeline.release.terms import ALL_SAMPLES, TERMS_FILE, are_samples, passed_on, plain, terms_of, units_of
 from pipeline.review.reviewed import Reviewed
-from pipeline.review.verdicts import STATES
+from pipeline.review.verdicts import REASONS, STATES
 
 OVERVIEW_FILE: Final = "overview.png"
 TOOL: Final = "scan2qa"  # the distribution
@@ -359,7 +359,13 @@ def _share(value: float | None) -> str:
 def _of_review(asked: pa.Table, reviewed: Reviewed) -> dict[str, Any]:
     stands = {stand.id: stand for stand in reviewed.stands}
     states = Counter(state_of(stands, i).state for i in asked["id"].to_pylist())
+    issues = Counter((reason, stand.state) for stand in reviewed.stands for reason in stand.reasons)
     return {
+        "issues": [
+            (words, sum(own.values()), *(own[state] for state in ("mended", "corrected", "rejected")))
+            for reason, words in REASONS.items()
+            if (own := Counter({state: n for (name, state), n in issues.items() if name == reason}))
+        ],
         "states": [(state, states[state], words) for state, words in STATES.items() if states[state]],
         "agreements": [
             (row.task, f"{row.about}s", row.items, *(figure(value) for value in (row.raw, row.kappa, row.alpha)))

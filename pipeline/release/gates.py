@@ -21,7 +21,7 @@ from pipeline.core.schema import Limits, Share
 from pipeline.release.writer import Released, changed_file
 
 CONTRADICTED: Final = "published_answer_differs"  # finding about a scene
-_DECIDED: Final = frozenset({"accepted", "corrected", "rejected"})  # of `review.verdicts.STATES`
+_DECIDED: Final = frozenset({"accepted", "corrected", "mended", "rejected"})  # of `review.verdicts.STATES`
 _FIRST: Final = "nothing to compare with: it is the first release of such data"
 
 

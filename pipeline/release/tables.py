@@ -29,6 +29,7 @@ from pipeline.core.tables import (
 from pipeline.core.templates import load_table
 from pipeline.questions.choices import LETTERS
 from pipeline.questions.twins import TWIN_FRAMES
+from pipeline.review.mends import read_mend
 from pipeline.review.reviewed import QuestionStatus, Reviewed
 
 SCHEMA_METADATA: Final = {"scan2qa_schema_version": str(SCHEMA_VERSION)}
@@ -52,10 +53,12 @@ REVIEW: Final = pa.schema(
         pa.field("answer", pa.string()),  # the right letter or number of a corrected question
         pa.field("reviewers", pa.int32()),
         pa.field("reasons", pa.list_(pa.string())),  # of flags
+        pa.field("mended_text", pa.string()),  # null: its words stayed
+        pa.field("mended_options", pa.list_(pa.string())),
     ]
 )
 _REMOVED: Final = pa.schema([REJECTIONS.field(name) for name in ("id", "reason", "measured", "limit", "unit")])
-_KEPT: Final = ("accepted", "corrected")
+_KEPT: Final = ("accepted", "corrected", "mended")
 PENDING: Final = "pending"  # configuration of the questions that await replies of the panel
 # Configurations of questions that are held back, by the reason in the rejections.
 HELD: Final[Mapping[str, str]] = {AWAITS_REPLIES: PENDING, UNCHECKED: UNCHECKED}
@@ -222,17 +225,31 @@ def columns_of(benchmark: Benchmark[Any, Any], folder: str) -> Mapping[str, str]
 def review_table(asked: pa.Table, reviewed: Reviewed) -> pa.Table:
     """Where each question stands, in the order of the questions (`REVIEW`)."""
     stands = {stand.id: stand for stand in reviewed.stands}
-    return pa.Table.from_pylist([state_of(stands, i).model_dump() for i in asked["id"].to_pylist()], REVIEW)
+    rows = []
+    for found in (state_of(stands, i) for i in asked["id"].to_pylist()):
+        text, options = read_mend(found.mend) if found.mend else (None, None)
+        rows.append(found.model_dump() | {"mended_text": text, "mended_options": options})
+    return pa.Table.from_pylist(rows, REVIEW)
 
 
 def accepted(asked: pa.Table, reviewed: Reviewed) -> pa.Table:
-    """The accepted questions, and the corrected ones with the answer that reviewers found right."""
+    """The accepted questions, the mended ones in their new words, and the corrected ones with the right answer."""
     stands = {stand.id: stand for stand in reviewed.stands if stand.state in _KEPT}
     rows = asked.filter(pc.is_in(asked["id"], pa.array(sorted(stands), pa.int64())))
-    right = [stands[i].answer for i in rows["id"].to_pylist()]
-    truths = [new or old for new, old in zip(right, rows["ground_truth"].to_pylist(), strict=True)]
-    place = rows.schema.get_field_index("ground_truth")
-    return rows.set_column(place, rows.schema.field(place), pa.array(truths, pa.string()))
+    own = [stands[i] for i in rows["id"].to_pylist()]
+    mends = [read_mend(stand.mend) if stand.mend else None for stand in own]
+    shown = rows["options"].is_valid().to_pylist()  # else words of one's own are chosen among its choices
+    now: dict[str, list[Any]] = {
+        "ground_truth": [stand.answer for stand in own],
+        "text": [mend and mend.text for mend in mends],
+        "options": [mend.options if mend and has else None for mend, has in zip(mends, shown, strict=True)],
+        "choices": [None if has or not mend else mend.options for mend, has in zip(mends, shown, strict=True)],
+    }
+    for name, values in now.items():
+        place = rows.schema.get_field_index(name)
+        told = [new or old for new, old in zip(values, rows[name].to_pylist(), strict=True)]
+        rows = rows.set_column(place, rows.schema.field(place), pa.array(told, rows.schema.field(place).type))
+    return rows
 
 
 def state_of(stands: Mapping[int, QuestionStatus], question: int) -> QuestionStatus:

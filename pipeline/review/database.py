@@ -13,7 +13,7 @@ from pipeline.core.errors import StoreError
 from pipeline.review.verdicts import KINDS, ROLES, ReviewEvent
 
 BUSY_S: Final = 5.0
-_VERSION: Final = 2
+_VERSION: Final = 3
 _SCHEMA: Final = f"""
 CREATE TABLE events (
     seq INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -31,7 +31,8 @@ CREATE UNIQUE INDEX one_answer ON events (item, content, reviewer) WHERE kind = 
 CREATE TRIGGER never_changed BEFORE UPDATE ON events BEGIN SELECT RAISE(ABORT, 'events are only appended'); END;
 CREATE TRIGGER never_removed BEFORE DELETE ON events BEGIN SELECT RAISE(ABORT, 'events are only appended'); END;
 """
-# Version 1 knew no kind "undo"; a constraint cannot be changed, so the table is made again with all that stood in it.
+# Version 1 knew no kind "undo", version 2 no "mend"; a constraint cannot be changed, so the table is made again with
+# all that stood in it.
 _BEFORE: Final = """
 DROP TRIGGER never_changed;
 DROP TRIGGER never_removed;

@@ -7,7 +7,7 @@ answers and then leaves keeps nobody waiting for longer than `LEASE_S`.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final, NamedTuple
 
 from pipeline.review.review_bundle import ReviewItem
@@ -29,9 +29,21 @@ class Progress(NamedTuple):
 
 
 class Board:
-    """The items of a pack and what was said of them. Not for several threads at once: the page has a lock."""
+    """The items of a pack and what was said of them. Not for several threads at once: the page has a lock.
 
-    def __init__(self, items: Sequence[ReviewItem], events: Iterable[ReviewEvent]) -> None:
+    Args:
+        items: in their order.
+        events: what was said so far.
+        mended: an item as it reads after a mend (`mends.mended_item`).
+    """
+
+    def __init__(
+        self,
+        items: Sequence[ReviewItem],
+        events: Iterable[ReviewEvent],
+        mended: Callable[[ReviewItem, str], ReviewItem] = lambda item, mend: item,
+    ) -> None:
+        self._mended = mended
         self._items = {item.id: item for item in items}
         self._verdicts: dict[int, dict[tuple[str, str, Role], ReviewVerdict]] = {item.id: {} for item in items}
         self._leases: dict[int, dict[str, float]] = {}
@@ -43,6 +55,10 @@ class Board:
         """Takes note of an event that is stored; one about an item that is gone is nobody's work."""
         if event.item not in self._items:
             return
+        if event.kind == "mend" and event.answer:
+            after = self._mended(self._items[event.item], event.answer)
+            if after.content == event.content:  # else the build has made another question of it since
+                self._items[event.item] = after
         own, at = self._verdicts[event.item], (event.content, event.reviewer, event.role)
         start = ReviewVerdict(event.item, event.content, event.reviewer, event.role)
         verdict = own[at] = with_event(own.get(at, start), event)
@@ -50,6 +66,10 @@ class Board:
             self._leases.get(event.item, {}).pop(event.reviewer, None)
         if verdict.is_empty:
             del own[at]
+
+    def item(self, item: int) -> ReviewItem:
+        """An item as it is now, mended or not."""
+        return self._items[item]
 
     def verdicts(self, item: int) -> list[ReviewVerdict]:
         """All verdicts on an item, also on what it was before."""
@@ -146,4 +166,6 @@ class Board:
         others = judged | holders
         if len(others) >= REVIEWERS:
             return None
-        return 3 - len(others)
+        is_mended = any(v.mend for (own, _, _), v in given.items() if own == content)
+        knows = is_mended and any(v.reviewer == reviewer and v.answer is not None for v in given.values())
+        return _LAST if knows else 3 - len(others)  # who has seen the truth confirms a mend where nobody else does

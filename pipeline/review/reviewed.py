@@ -16,6 +16,7 @@ import pyarrow as pa
 from pydantic import BaseModel
 
 from pipeline.questions.choices import offered
+from pipeline.review.mends import mended_row, read_mend
 from pipeline.review.review_bundle import content_of
 from pipeline.review.verdicts import ReviewVerdict, by_item, consensus_of
 
@@ -145,6 +146,7 @@ VERDICTS: Final = pa.schema(
         pa.field("reason", pa.string()),
         pa.field("note", pa.string()),
         pa.field("correction", pa.string()),
+        pa.field("mend", pa.string()),
         pa.field("at", pa.string()),
     ]
 )
@@ -158,6 +160,7 @@ class QuestionStatus(BaseModel):
     answer: str | None
     reviewers: int
     reasons: tuple[str, ...]
+    mend: str | None = None
 
 
 class Reviewed(BaseModel):
@@ -185,7 +188,7 @@ def verdicts_table(verdicts: Iterable[ReviewVerdict]) -> pa.Table:
 
 
 def read_verdicts(table: pa.Table) -> list[ReviewVerdict]:
-    """The verdicts of `verdicts_table`."""
+    """The verdicts of `verdicts_table`, also of one that knew no mends."""
     return [ReviewVerdict(item=row.pop("id"), **row) for row in table.to_pylist()]
 
 
@@ -201,11 +204,11 @@ def review(questions: Iterable[Mapping[str, Any]], verdicts: Sequence[ReviewVerd
     rows = {row["id"]: offered(row) for row in questions if row["id"] in on}
     stands, current = [], {}
     for item in sorted(rows):
-        content = content_of(salt, rows[item])
+        content = _content_now(salt, rows[item], on[item])
         standing = consensus_of(on[item], content)
         stands.append(QuestionStatus(id=item, **standing._asdict()))
         current[item] = [v for v in on[item] if v.content == content]
-    reviews = {item: own for item, all_own in current.items() if (own := [v for v in all_own if v.role == "review"])}
+    reviews = {item: own for item, all_own in current.items() if (own := reviews_in(all_own))}
     numeric = {row["task"] for row in rows.values() if not row["options"]}
     settled = [item for item, own in current.items() if any(v.role == "adjudicate" and v.decision for v in own)]
     return Reviewed(
@@ -215,6 +218,18 @@ def review(questions: Iterable[Mapping[str, Any]], verdicts: Sequence[ReviewVerd
         adjudicated=len(settled),
         gone=sum(len(own) for item, own in on.items() if item not in rows),
     )
+
+
+def reviews_in(verdicts: Iterable[ReviewVerdict]) -> list[ReviewVerdict]:
+    """Those whose agreement tells something: no adjudications, nor who proposed what the question says now."""
+    return [verdict for verdict in verdicts if verdict.role == "review" and not verdict.mend]
+
+
+def _content_now(salt: bytes, row: Mapping[str, Any], verdicts: Iterable[ReviewVerdict]) -> str:
+    """What a question is now: as it was mended last, unless it has changed in the build since."""
+    mended = sorted((v for v in verdicts if v.mend), key=lambda v: (v.at, v.content), reverse=True)
+    applied = ((v, content_of(salt, mended_row(row, read_mend(v.mend or "")))) for v in mended)
+    return next((content for v, content in applied if v.content == content), content_of(salt, row))
 
 
 def states_of(reviewed: Reviewed) -> Counter[str]:

@@ -19,6 +19,7 @@ import pyarrow as pa
 
 from pipeline.core.errors import SUBJECT_CHARS, ConfigError, shortened
 from pipeline.core.parquet import read_table
+from pipeline.review.mends import read_mend
 from pipeline.review.review_bundle import ReviewItem, ReviewTruth
 from pipeline.review.reviewed import VERDICTS
 from pipeline.review.verdicts import REASONS, ROLES, ReviewEvent, ReviewVerdict, matches, read_answer
@@ -141,7 +142,7 @@ def taken(
 
 
 def _said(verdict: ReviewVerdict) -> tuple[object, ...]:
-    return verdict.answer, verdict.decision, verdict.reason, verdict.note, verdict.correction
+    return verdict.answer, verdict.decision, verdict.reason, verdict.note, verdict.correction, verdict.mend
 
 
 def _events(verdict: ReviewVerdict, before: ReviewVerdict | None, at: str) -> list[ReviewEvent]:
@@ -149,7 +150,9 @@ def _events(verdict: ReviewVerdict, before: ReviewVerdict | None, at: str) -> li
     events = []
     if verdict.answer is not None and (before is None or before.answer is None):
         events.append(ReviewEvent(*start, "answer", verdict.role, verdict.answer, None, None, at))
-    if verdict.decision is not None:
+    if verdict.mend is not None:
+        events.append(ReviewEvent(*start, "mend", verdict.role, verdict.mend, None, None, at))
+    if verdict.decision is not None and not (verdict.mend and verdict.decision == "accept"):
         told = (verdict.correction, verdict.reason, verdict.note)
         events.append(ReviewEvent(*start, verdict.decision, verdict.role, *told, at))
     return events
@@ -192,8 +195,14 @@ def _judged(
         return "says nothing: no answer and no reason", "fill one of them, or delete the row"
     if kept is None and answer and current and matches(answer, truth.truth, item.options, item.question):
         kept = "accept"
+    mend = said.get("mend", "") or None
+    if mend:
+        try:
+            read_mend(mend)
+        except ValueError:
+            return "column mend holds no mended question", "leave the row as it was exported"
     fields: dict[str, Any] = {"role": role, "answer": answer, "decision": kept, "reason": reason or None, "note": note}
-    return replace(verdict, **fields, correction=answers["correction"], at=said.get("at", ""))
+    return replace(verdict, **fields, correction=answers["correction"], mend=mend, at=said.get("at", ""))
 
 
 def _problem(

@@ -11,9 +11,9 @@ from pipeline.metrics.letters import find_letter
 from pipeline.metrics.mra import mean_relative_accuracy
 from pipeline.metrics.numbers import asked_unit, find_number
 
-Kind = Literal["answer", "accept", "flag", "undo"]
+Kind = Literal["answer", "accept", "flag", "undo", "mend"]
 Role = Literal["review", "adjudicate"]
-KINDS: Final[tuple[Kind, ...]] = ("answer", "accept", "flag", "undo")
+KINDS: Final[tuple[Kind, ...]] = ("answer", "accept", "flag", "undo", "mend")
 ROLES: Final[tuple[Role, ...]] = ("review", "adjudicate")
 
 # Closed lists, so that flags can be counted: name -> as people read it. The first is offered for all benchmarks.
@@ -45,9 +45,11 @@ class ReviewEvent(NamedTuple):
     Attributes:
         item: the question's id.
         content: what the question was then (`pipeline.review.review_bundle.content_of`).
-        kind: an answer given blind, the word that the truth is right, a flag, or that the last of these two is undone.
+        kind: an answer given blind, the word that the truth is right, a flag, that the last of these two is undone, or
+            that the question is mended: ``content`` is what it is then.
         role: "adjudicate" where it settles what reviewers disagree on.
-        answer: a letter or a number; of a flag, what would be right instead, if that was said.
+        answer: a letter or a number; of a flag, what would be right instead, if that was said; of a mend its words
+            (`mends.Mend.written`).
         reason: of a flag, one of `REASONS`.
         at: UTC, ISO 8601.
     """
@@ -71,6 +73,7 @@ class ReviewVerdict:
         answer: given before the truth was seen; None where a flag was raised instead.
         decision: None until it is judged; an answer that is the truth judges by itself.
         correction: what would be right, with a flag.
+        mend: the words that this reviewer gave the question, and so accepts (`mends.Mend.written`).
         previous: what it was before the decision, for undo.
     """
 
@@ -83,6 +86,7 @@ class ReviewVerdict:
     reason: str | None = None
     note: str | None = None
     correction: str | None = None
+    mend: str | None = None
     at: str = ""
     previous: ReviewVerdict | None = field(default=None, repr=False, compare=False)
 
@@ -123,6 +127,7 @@ def with_event(verdict: ReviewVerdict, event: ReviewEvent) -> ReviewVerdict:
     flag = event.kind == "flag"
     return replace(
         verdict,
+        mend=event.answer if event.kind == "mend" else verdict.mend,
         decision="flag" if flag else "accept",
         reason=event.reason,
         note=event.note,
@@ -151,10 +156,11 @@ def matches(answer: str, truth: str, options: Sequence[str] | None, question: st
 
 
 REVIEWERS: Final = 2  # per question, as in the CityEQA paper; then adjudication of disagreements
-State = Literal["accepted", "corrected", "rejected", "disputed", "answered", "waiting", "stale"]
+State = Literal["accepted", "corrected", "mended", "rejected", "disputed", "answered", "waiting", "stale"]
 STATES: Final[dict[State, str]] = {
     "accepted": "reviewers found the answer right",
     "corrected": "reviewers agreed on another answer",
+    "mended": "reviewers agreed on another wording or other options",
     "rejected": "reviewers found the question bad",
     "disputed": "reviewers disagree, and it is not settled yet",
     "answered": "it has an answer, but no verdict yet",
@@ -170,13 +176,15 @@ class Consensus(NamedTuple):
     Attributes:
         answer: the right letter or number where it was corrected.
         reviewers: who have judged it as it is now.
-        reasons: of the flags, sorted.
+        reasons: of the flags, sorted; of a mended question also of those before.
+        mend: its words where they were mended (`mends.Mend.written`).
     """
 
     state: State
     answer: str | None = None
     reviewers: int = 0
     reasons: tuple[str, ...] = ()
+    mend: str | None = None
 
 
 def consensus_of(verdicts: Sequence[ReviewVerdict], content: str) -> Consensus:
@@ -185,8 +193,17 @@ def consensus_of(verdicts: Sequence[ReviewVerdict], content: str) -> Consensus:
     What is answered and not judged yet is no disagreement: it counts neither for nor against.
     """
     own = [verdict for verdict in verdicts if verdict.content == content]
+    mend = next((verdict.mend for verdict in own if verdict.mend), None)
+    found = _consensus(own, bool(verdicts))
+    if mend is None or found.state not in {"accepted", "corrected"}:
+        return found
+    reasons = tuple(sorted({v.reason for v in verdicts if v.decision == "flag" and v.reason}))
+    return found._replace(state="mended" if found.state == "accepted" else found.state, reasons=reasons, mend=mend)
+
+
+def _consensus(own: Sequence[ReviewVerdict], was_judged: bool) -> Consensus:
     if not own:
-        return Consensus("stale" if verdicts else "waiting")
+        return Consensus("stale" if was_judged else "waiting")
     reviews = [verdict for verdict in own if verdict.role == "review"]
     labels = [verdict.label for verdict in reviews if verdict.label]
     reasons = tuple(sorted({v.reason for v in own if v.decision == "flag" and v.reason}))

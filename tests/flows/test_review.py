@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from dataclasses import replace
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +14,12 @@ import numpy as np
 import pytest
 import yaml
 from datasets import load_dataset
+from starlette.testclient import TestClient
 
 from flows.cli.review import folder_of, import_review, pack_of, salt_of, serve
 from flows.cli.trial import trial
 from flows.orchestration.saved_build import save_if_successful
+from flows.review_app.app import Pages
 from flows.review_app.site import Site
 from pipeline.core.errors import ConfigError, StoreError
 from pipeline.core.parquet import read_table
@@ -37,6 +41,7 @@ SECTIONS: dict[str, Any] = {
     "generate": {"tasks": ["object_rel_distance", "object_abs_distance", "room_size_estimation"]}
 }
 
+BASE = "http://127.0.0.1:8765"
 HERE: Any = ("127.0.0.1", 8765, True, True)  # a pack alone, without video
 
 
@@ -144,6 +149,67 @@ def test_verdicts_come_into_the_release_with_agreement_and_a_rebuild_returns_wha
         assert after[item] == ("stale" if item in changed else states[item]["state"])
 
 
+def test_two_people_mend_a_question_from_a_wrong_option_to_the_released_row(made: Build) -> None:
+    pack, salt = made.pack(), salt_of(made.out, make=True)
+    item = next(i for i in pack.items if i.task == "object_rel_distance")
+    truth = pack.truths[item.id].truth
+    letter = next(option[0] for option in item.options if option[0] != truth)
+    database = Database(made.out / "review" / "review.sqlite")
+    app = Pages(Site("made", pack, database, made.out, salt), salt, None).app(only_loopback=True)
+    at = f"/items/{item.id}"
+
+    def sign_in(name: str) -> TestClient:
+        page = TestClient(app, base_url=BASE, headers={"origin": BASE}, follow_redirects=False)
+        page.post("/sign-in", data={"reviewer": name})
+        return page
+
+    def fields(page: TestClient) -> dict[str, str]:
+        """All that the page's form of flags holds, as a browser would send it."""
+        html = page.get(at).text
+        found = {name: unescape(value) for name, value in re.findall(r'name="([\w-]+)"[^>]*? value="([^"]*)"', html)}
+        wording = re.search(r'name="wording"[^>]*>([^<]*)<', html)
+        return {**{k: v for k, v in found.items() if k not in {"answer", "reason"}}, "role": "review"} | (
+            {"wording": unescape(wording[1])} if wording else {}
+        )
+
+    ann, bo = sign_in("ann"), sign_in("bo")
+    assert "wording" not in fields(ann), "what may change is known after the answer"
+    ann.post(f"{at}/answer", data={**fields(ann), "answer": truth})
+    given = fields(ann) | {f"option-{letter}": "grand piano", "reason": "several_right"}
+    refused = ann.post(f"{at}/flag", data={**given, f"option-{truth}": "flute"})
+    assert (refused.status_code, f"Option {truth} is the reference answer" in refused.text) == (409, True)
+    assert ann.post(f"{at}/flag", data=given).status_code == 303
+    assert "a second reviewer is asked now" in ann.get(at).text
+    assert bo.get("/next").headers["location"] == at, "a second opinion comes first"
+    asked = bo.get(at).text
+    assert "grand piano" in asked
+    assert "ann" not in re.sub(r"<[^>]*>", " ", asked.replace("grand piano", "")).split(), "nobody says who proposed it"
+    bo.post(f"{at}/answer", data={**fields(bo), "answer": truth})
+    database.close()
+    again = Database(made.out / "review" / "review.sqlite")  # after a restart it reads the same
+    assert Site("made", pack, again, made.out, salt).view(item.id, "bo", "review").item.options != item.options
+    again.close()
+    assert import_review(made.out, None)
+    made.build()
+    release = made.out / "release"
+    default = {row["id"]: row for row in rows_of(release / "data/test-00000-of-00001.parquet")}[item.id]
+    row = {row["id"]: row for row in rows_of(release / "accepted/test-00000-of-00001.parquet")}[item.id]
+    options = [f"{letter}. grand piano" if option[0] == letter else option for option in item.options]
+    assert row == default | {"options": options}
+    told = {row["id"]: row for row in rows_of(release / "review/test-00000-of-00001.parquet")}[item.id]
+    assert (told["state"], told["mended_options"], told["reasons"]) == ("mended", options, ["several_right"])
+    assert "| more than one option right | 1 | 1 | 0 | 0 |" in (release / "README.md").read_text()
+    sheet = made.out / "review" / "verdicts.parquet"
+    assert {(row["reviewer"], bool(row["mend"])) for row in rows_of(sheet)} == {
+        ("ann", False),
+        ("ann", True),
+        ("bo", False),
+    }
+    (made.out / "review" / "review.sqlite").unlink()
+    assert import_review(made.out, sheet), "a file of verdicts holds all of it"
+    assert [row["mend"] for row in rows_of(sheet) if row["mend"]]
+
+
 def test_rows_that_cannot_be_used_are_listed_and_the_others_taken(
     made: Build, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -237,7 +303,7 @@ def test_what_is_said_of_a_category_becomes_a_fix_and_then_a_doubt(tmp_path: Pat
         assert len(item.pictures) >= 2
         assert "Picture 1 has a box around one thing" in item.question
     database = Database(out / "review" / "review.sqlite")
-    site = Site("made", pack, database, out)
+    site = Site("made", pack, database, out, salt)
     for reviewer in ("ann", "bo"):
         for name, letter in {"sofa": "C", "table": "A", "refrigerator": "B" if reviewer == "ann" else "D"}.items():
             site.answer(checks[name].id, reviewer, "review", checks[name].content, letter)

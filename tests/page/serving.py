@@ -60,7 +60,7 @@ def app_of(
 ) -> tuple[Starlette, Database]:
     """The application over a database below a folder."""
     database = Database(folder / DATABASE)
-    site = Site("vsi", pack, database, folder, drawings)
+    site = Site("vsi", pack, database, folder, SALT, drawings)
     return Pages(site, SALT, token).app(only_loopback=host in LOOPBACK), database
 
 

@@ -239,7 +239,7 @@ class Reviewer:
             self.act("y", "#accept")
             expect(verdict).to_contain_text("You confirmed it")
         elif plan != "right":
-            self.act("f", "#flagging summary")
+            self.act("f", "#flagging > summary")
             reason = self.rng.randint(1, 9)
             self.act(str(reason), f'#flagging [data-digit="{reason}"]')
             expect(verdict).to_contain_text("You flagged it")

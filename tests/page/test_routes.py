@@ -40,7 +40,7 @@ def client(tmp_path: Path, file: Path) -> Iterator[TestClient]:
     assert VSI.routes is not None
     desk = WrittenRoutes(file, {"made/room": video}, lambda _: VSI.view(scene, STRICT), VSI.routes, glossary("vsi"))
     database = Database(tmp_path / "review.sqlite")
-    site = Site("vsi", pack_of(rooms(1), "made/room.mp4"), database, tmp_path)
+    site = Site("vsi", pack_of(rooms(1), "made/room.mp4"), database, tmp_path, b"salt")
     app = Pages(site, SALT, None, desk).app(only_loopback=True)
     yield TestClient(app, base_url=BASE, headers={"origin": BASE}, follow_redirects=False)
     database.close()
