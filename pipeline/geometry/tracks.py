@@ -7,6 +7,7 @@ north in [0, 360). Body axes are FLU (x forward, y left, z up), so that the unit
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
@@ -45,6 +46,20 @@ class Track:
 
     def __len__(self) -> int:
         return len(self.t_s)
+
+
+_NONE: Final = np.empty(0)
+NO_TRACK: Final = Track(
+    t_s=_NONE,
+    enu_m=np.empty((0, 3)),
+    lat_lon_deg=np.empty((0, 2)),
+    height_m=_NONE,
+    speed_mps=_NONE,
+    quat_wxyz=np.empty((0, 4)),
+    heading_deg=_NONE,
+    gimbal_pitch_deg=_NONE,
+    part=np.empty(0, dtype=np.intp),
+)
 
 
 @dataclass(frozen=True)

@@ -143,7 +143,7 @@ class Flight(Facts):
     """The facts of a drone flight."""
 
     world: Literal["flight"] = "flight"
-    log: str = Field(description="format of the flight log, as the reader calls it")
+    log: str = Field(description="format of the flight log, as the reader calls it; none: there is no log")
     origin: Origin | None = Field(description="None: local positions alone")
     camera: FlightCamera | None = None
     goal: Name | None = Field(default=None, description="where the pilot was sent; the label of a landmark, or words")

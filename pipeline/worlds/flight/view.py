@@ -252,11 +252,11 @@ class FlightView(Generic[R]):
             return Rejection(reason="missing_video", measured=None, limit=None, unit=None)
         if not self.observed:
             return Rejection(reason="motion_not_observed", measured=None, limit=None, unit=None)
-        if len(self.t_s) < 2:
-            return Rejection(reason="track_too_short", measured=len(self.t_s), limit=2, unit="samples")
         refused = self.carried or self.doubt(needs)
         if refused is not None:
             return refused
+        if len(self.t_s) < 2:
+            return Rejection(reason="track_too_short", measured=len(self.t_s), limit=2, unit="samples")
         lacking: dict[Need, tuple[bool, str]] = {
             "steps": (not self.steps, "no_movement"),
             "places": (not len(self.places), "no_landmark_described" if self.flight.landmarks else "no_landmark"),

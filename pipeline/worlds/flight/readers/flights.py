@@ -2,8 +2,9 @@
 
 A folder from the memory card of a DJI drone, with many videos and subtitles, is read as it is.
 
-The log is needed, the rest may be missing: without a video there is none to deliver, without a camera, a heading or
-landmarks nothing is asked about what the picture shows. `video_offset` tells how to find the time between video and
+A log or a video with ``flight.yaml`` is needed, the rest may be missing: without a video there is none to deliver,
+without a log only a model can write questions, without a camera, a heading or landmarks nothing is asked about what the
+picture shows. `video_offset` tells how to find the time between video and
 log.
 """
 
@@ -24,7 +25,7 @@ from pipeline.core.schema import Origin, Video
 from pipeline.formats.logs.log import Log
 from pipeline.formats.logs.registry import detect
 from pipeline.geometry.geodesy import to_lat_lon_alt
-from pipeline.geometry.tracks import FlightGeometry
+from pipeline.geometry.tracks import NO_BUILDINGS, NO_TRACK, FlightGeometry
 from pipeline.reading.files import Listing, SceneFiles, SceneRef
 from pipeline.reading.folders import SAFE, SAFE_NAME, Layout, digest_files, list_scenes
 from pipeline.reading.footage import Footage, movie_facts, movie_footage
@@ -51,6 +52,7 @@ from pipeline.worlds.flight.tracks.read import never_flew, read_tracks
 LOG_FILES: Final = "log.*"
 VIDEO_FILES: Final = "video.*"
 LENGTH_TOLERANCE_S: Final = 1.0  # between the lengths of video and log
+NO_LOG: Final = "none"  # name of its format
 ASPECT_TOLERANCE: Final = 0.01  # between the picture that the camera settings describe and the video's
 
 
@@ -66,7 +68,8 @@ EXPECTED_FILES: Final = (
     ExpectedFile(
         "log",
         ("log.*",),
-        "the flight is left out, unless its video has telemetry in it or flight.yaml names its log",
+        "unless its video has telemetry in it or flight.yaml names its log: only a model writes questions; with no "
+        "flight.yaml, or no video, the flight is left out",
         True,
         (*LOG_SUFFIXES, *VIDEO_SUFFIXES),
     ),
@@ -267,6 +270,8 @@ def _track(files: SceneFiles, settings: FlightSettings, findings: Findings) -> _
 def _surroundings(
     files: SceneFiles, settings: FlightSettings, assembled: Assembled, findings: Findings
 ) -> Surroundings:
+    if not len(assembled.track):
+        return Surroundings((), NO_BUILDINGS)
     return files.once("maps", lambda found: read_surroundings(files, settings, assembled, found), findings)
 
 
@@ -296,6 +301,11 @@ def _read_track(files: SceneFiles, settings: FlightSettings, findings: Findings)
                 detect(film)
             except RawDataError as error:
                 message, remedy = f"{message}; {film.name}: {error.message}", error.remedy
+            if settings.log is None and (files.path / FLIGHT_FILE).is_file():
+                message += ": only questions that a model writes from the video can be asked"
+                return _FlightLog(
+                    NO_LOG, Assembled(NO_TRACK, None, (doubt("missing_log", "log", message, remedy),)), 0.0
+                )
         raise files.fault(files.path, "missing_log", message, remedy)
     if path != film:
         files.raw(path)  # digested, as the video is in `_video`
@@ -345,7 +355,7 @@ def _with_origin(path: Path, zero: Origin | None, log: Log, assembled: Assembled
 
 def _video(files: SceneFiles, settings: FlightSettings, log: _FlightLog, findings: Findings) -> Video | None:
     """Facts of the video; says how its length differs from the log's."""
-    log_s, offset_s = float(log.assembled.track.t_s[-1]), log.video_offset_s
+    offset_s = log.video_offset_s
     path = _one(files, settings, "video")
     seconds = 0.0
     video = None
@@ -359,6 +369,9 @@ def _video(files: SceneFiles, settings: FlightSettings, log: _FlightLog, finding
             path=files.relative(path), fps=facts.fps, frames=facts.frames, width=facts.width, height=facts.height
         )
         seconds = facts.frames / facts.fps if facts.fps else 0.0
+    if log.format == NO_LOG:
+        return video
+    log_s = float(log.assembled.track.t_s[-1])
     if offset_s >= log_s or (seconds and offset_s + seconds <= 0.0):
         length = f" and the video {seconds:.1f} s" if seconds else ""
         message = f"video_offset_s is {offset_s:g}, but the log lasts {log_s:.1f} s{length}: they do not overlap"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from pydantic import ValidationError
 from pipeline.benchmarks.urbanvideo.authoring.author import UrbanAuthor
 from pipeline.benchmarks.urbanvideo.authoring.writing import MAX_MOVEMENTS, MAX_OBJECTS, Extract, Passage, extract
 from pipeline.benchmarks.urbanvideo.rules import UrbanRules
+from pipeline.benchmarks.urbanvideo.tasks.registry import URBAN_TASKS
 from pipeline.core.errors import RawDataError
 from pipeline.core.identity import question_ids
 from pipeline.core.parquet import table_bytes
@@ -27,10 +29,12 @@ from pipeline.llm.failures import ModelError
 from pipeline.llm.session import Session
 from pipeline.llm.usage import Usage
 from pipeline.llm.visual_inputs import visual_inputs
-from pipeline.questions.model_authoring import RefusedItemError, value_of
+from pipeline.questions.model_authoring import MODEL_ASSISTED, RefusedItemError, value_of
 from pipeline.questions.selection import select
 from pipeline.release.tables import provenance_table
 from pipeline.stages.author import AUTHOR, is_blindfolded
+from pipeline.worlds.flight.observe.flight import observe_flight
+from pipeline.worlds.flight.observe.motion import MotionConfig
 from pipeline.worlds.flight.view import FlightView
 from tests.benchmarks.urbanvideo.authoring.made import (
     GOOD,
@@ -46,6 +50,8 @@ from tests.benchmarks.urbanvideo.authoring.made import (
     view,
 )
 from tests.builds import UNASKED
+from tests.tables import candidates
+from tests.worlds.flight.readers.tiny_flights import fault_of, read, write_video
 
 NONE = CANDIDATES.empty_table()
 TASK = MadeTask()
@@ -267,6 +273,27 @@ def test_a_model_that_sees_the_video_is_shown_it_and_its_objects_are_extracted(t
     assert written(broken, video=tmp_path / "v.mp4")[0]["reason"] == "extract_malformed"
     with pytest.raises(RawDataError, match="video_unreadable"):
         written(model, video=tmp_path / "none.mp4")
+
+
+def test_a_film_without_a_log_has_the_movements_of_its_narration(tmp_path: Path) -> None:
+    folder = tmp_path / "one"
+    folder.mkdir()
+    write_video(folder / "video.mp4", 1)
+    assert fault_of(tmp_path).finding == "missing_log", "a film alone is no flight"
+    (folder / "flight.yaml").write_text("{goal: the dome, landmarks: none.geojson}")
+    scene, _, geometry = read(tmp_path)
+    seen = FlightView(observe_flight(scene, geometry, MotionConfig()), UrbanRules())
+    by_facts = candidates(seen, list(URBAN_TASKS.values())).to_pylist()
+    assert Counter(row["reason"] for row in by_facts) == {"missing_log": 13}
+    after = "Why did the drone fly forward after it had ascended?"
+    asked = [
+        question(question=text, answer="It had to pass a red brick building", objects=["red brick building"])
+        for text in (after, after.replace("after it had", "before it"))
+    ]
+    shown = visual_inputs(folder / "video.mp4", ("video",), 1)
+    rows = author(seen, NONE, Scripted(compose=questions(*asked)), [TASK], shown, 2).to_pylist()
+    assert [row["reason"] for row in rows] == [None, "invalid_or_ambiguous_order"]
+    assert all(MODEL_ASSISTED in row["flags"] for row in rows)
 
 
 def test_directions_are_rewritten_and_flagged() -> None:
