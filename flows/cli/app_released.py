@@ -169,7 +169,7 @@ def recheck(
     from pipeline.scoring.score import split_of
 
     if filled:
-        compare(out)
+        compare(name, out)
     elif release is None or not rows:
         raise ConfigError("say what to draw from: RELEASE and --rows FILE.parquet; or --filled")
     else:

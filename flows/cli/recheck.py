@@ -26,12 +26,20 @@ from pipeline.review.sheets import written
 
 What = Literal["judge", "errors"]
 PEOPLE: Final = 2  # CityEQA, appendix A.3
-# VSI-Bench, section 5.1.
-ERRORS: Final = {
+# Label -> kind of error, by benchmark. VSI-Bench, section 5.1, whose kinds those get whose papers name none;
+# UrbanVideo-Bench, section 4.5.
+VSI_ERRORS: Final = {
     "perception": "visual perception: a thing is not recognised, or wrongly",
     "language": "linguistic intelligence: logic, arithmetic or the question's words",
     "relations": "relational reasoning: distance, direction or size",
     "frames": "frames of reference: from the camera's view to the whole space, or to another place",
+}
+ERRORS: Final = {
+    "urbanvideo": {
+        "elements": "urban elements and scenes: things are missed, or seen that are not there",
+        "motion": "motion: directions are confused, or a turn of the camera is taken for a climb",
+        "egocentric": "egocentric thinking: a route or what would follow is not worked out",
+    }
 }
 _HEADER: Final = ("number", "question", "truth", "reply", "mark")
 
@@ -60,12 +68,17 @@ def recheck(name: str, what: What, rows: Sequence[Path], questions: Path, count:
         write_atomically(out / f"person_{person}.csv", sheet)
     key = [(n, what, file.stem, row["id"], f"{value:g}") for n, (file, row, value) in enumerate(drawn, start=1)]
     write_atomically(out / "key.csv", written(("number", "what", "file", "id", "mark"), key))
-    fill = "marks of the judge's scale (see its prompt)" if what == "judge" else f"one of {', '.join(ERRORS)}"
+    fill = "marks of the judge's scale (see its prompt)" if what == "judge" else f"one of {', '.join(errors_of(name))}"
     console.print(f"{count_of(len(drawn), 'reply')}: {out}/person_1.csv and _2.csv. Fill in mark: {fill}.")
     console.print(f"Then: scan2qa recheck {name} --out {out} --filled. Keep {out / 'key.csv'} from them.")
 
 
-def compare(out: Path) -> None:
+def errors_of(name: str) -> dict[str, str]:
+    """Label -> kind of error of a benchmark's replies."""
+    return ERRORS.get(name, VSI_ERRORS)
+
+
+def compare(name: str, out: Path) -> None:
     """Shows how the sheets of two people agree with each other and with the judge, or which errors they found."""
     key = _read(out / "key.csv")
     sheets = [_read(out / f"person_{person}.csv") for person in range(1, PEOPLE + 1)]
@@ -76,12 +89,13 @@ def compare(out: Path) -> None:
         print_listing(ReleaseListing("Marks: Spearman's rank correlation", ("", "n", "rho", "p"), found))
         return
     said = [{n: row["mark"].strip() for n, row in sheet.items() if row["mark"].strip()} for sheet in sheets]
-    unknown = sorted({label for own in said for label in own.values()} - ERRORS.keys())
+    errors = errors_of(name)
+    unknown = sorted({label for own in said for label in own.values()} - errors.keys())
     if unknown:
-        raise ConfigError(f"{out}: {unknown[0]!r} is no error; one of {', '.join(ERRORS)}")
+        raise ConfigError(f"{out}: {unknown[0]!r} is no error; one of {', '.join(errors)}")
     counts = [Counter(own.values()) for own in said]
-    shares = [[f"{c[label] / max(c.total(), 1):.0%} of {c.total()}" for c in counts] for label in ERRORS]
-    lines = [(ERRORS[label], *own) for label, own in zip(ERRORS, shares, strict=True)]
+    shares = [[f"{c[label] / max(c.total(), 1):.0%} of {c.total()}" for c in counts] for label in errors]
+    lines = [(errors[label], *own) for label, own in zip(errors, shares, strict=True)]
     both = said[0].keys() & said[1].keys()
     same = sum(said[0][n] == said[1][n] for n in both)
     lines.append(("same label by both", f"{same} of {len(both)}", ""))

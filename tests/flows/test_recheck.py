@@ -62,16 +62,16 @@ def test_people_mark_blind_and_are_correlated_with_the_judge(
     assert len(judge) == 8
     filled(out / "person_1.csv", judge)
     filled(out / "person_2.csv", [str(6 - int(mark)) for mark in judge])
-    compare(out)
+    compare("cityeqa", out)
     told = words_of(capsys)
     assert "judge and person 1 8 1.000" in told
     assert "judge and person 2 8 -1.000" in told
     filled(out / "person_2.csv", ["3"] * 8)
-    compare(out)
+    compare("cityeqa", out)
     assert "judge and person 2 8 n/a n/a" in words_of(capsys)
     filled(out / "person_2.csv", ["good", *["3"] * 7])
     with pytest.raises(ConfigError, match=r"person 2, number 1: 'good' is no mark"):
-        compare(out)
+        compare("cityeqa", out)
 
 
 def test_wrong_replies_get_labels(questions: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -80,11 +80,13 @@ def test_wrong_replies_get_labels(questions: Path, tmp_path: Path, capsys: pytes
     assert len((out / "key.csv").read_text(encoding="utf-8").splitlines()) == 1 + 3, "below half of the highest mark"
     filled(out / "person_1.csv", ["perception", "relations", "perception"])
     filled(out / "person_2.csv", ["perception", "", "frames"])
-    compare(out)
+    compare("cityeqa", out)
     told = words_of(capsys)
     assert all(share in told for share in ("67% of 3", "50% of 2", "1 of 2")), told
     filled(out / "person_1.csv", ["bad", "", ""])
-    with pytest.raises(ConfigError, match="'bad' is no error"):
-        compare(out)
+    with pytest.raises(ConfigError, match="'bad' is no error; one of perception, language"):
+        compare("cityeqa", out)
+    with pytest.raises(ConfigError, match="'bad' is no error; one of elements, motion, egocentric"):
+        compare("urbanvideo", out)
     with pytest.raises(ConfigError, match="no wrong reply"):
         recheck("cityeqa", "errors", [scored(tmp_path / "right.parquet", {3: 5.0})], questions, 1, out)
