@@ -7,12 +7,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+import pyarrow as pa
+
 from flows.cli.diff import report_of
 from flows.cli.output.console import console
 from flows.cli.release_reader import open_build, sketch_of
 from flows.cli.show import near_misses
 from pipeline.core.errors import ConfigError
 from pipeline.core.files import write_atomically
+from pipeline.core.tables import QUESTIONS
 from pipeline.engine.manifest import read_quarantine
 from pipeline.release.comparison import Report
 from pipeline.release.history import RELEASES, history
@@ -23,7 +26,7 @@ from pipeline.rendering.report import ReportInputs, page
 from pipeline.review.reviewed import Reviewed
 
 REPORT_FILE: Final = "report.html"
-_COUNTED: Final = ["id", "scene", "task", "answer"]
+_COUNTED: Final = pa.schema([QUESTIONS.field(name) for name in ("id", "scene", "task", "answer", "evidence", "flags")])
 
 
 def report(folder: Path, out: Path | None) -> None:
@@ -40,7 +43,7 @@ def report_page(folder: Path) -> bytes:
     if opened.released is None:
         raise ConfigError(f"{folder}: a release without its build; give the folder of the build")
     benchmark, release = opened.benchmark, opened.release
-    provenance = opened.rows("provenance", _COUNTED)
+    provenance = opened.rows("provenance", _COUNTED.names)
     pool = drawn({row["id"]: row["task"] for row in provenance})
     rows = {row["id"]: row for row in opened.of("provenance", pool)}
     chosen = [rows[number] for number in pool]
@@ -60,6 +63,7 @@ def report_page(folder: Path) -> bytes:
     told = ReportInputs(
         title=opened.title,
         about=benchmark.card.about,
+        remarks=benchmark.card.remarks(pa.Table.from_pylist(provenance, _COUNTED)),
         name=opened.read.name,
         profile=rows[pool[0]]["profile"] if pool and len(benchmark.profiles) > 1 else "",
         released=opened.released,

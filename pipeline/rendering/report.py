@@ -37,6 +37,7 @@ class ReportInputs:
 
     Attributes:
         about: one sentence about the benchmark.
+        remarks: lines of its card about its questions, such as their shares beside the paper's.
         provenance: id, scene, task and answer of every question.
         debiased: how many questions the split of that name has; None where there is none.
         words: what each reason for dropping a candidate means.
@@ -49,6 +50,7 @@ class ReportInputs:
 
     title: str
     about: str
+    remarks: Sequence[str]
     name: str
     profile: str
     released: Released
