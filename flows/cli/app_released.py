@@ -179,7 +179,10 @@ def recheck(
 @app.command()
 def play(
     build: Annotated[str, typer.Argument(help="A build of cities, or its folder.", autocompletion=configurations)],
-    question: Annotated[str, typer.Argument(metavar="TASK", help="Id of a task, as in the release.")],
+    question: Annotated[
+        str | None,
+        typer.Argument(metavar="TASK", help="Id of a task, as in the release.", show_default="roam: --root, --record"),
+    ] = None,
     questions: Annotated[
         Path | None, typer.Option(help="Tasks in the released columns.", show_default="those of the build")
     ] = None,
@@ -193,11 +196,22 @@ def play(
     picture: Annotated[
         Path | None, typer.Option(help="PNG of the view, rewritten at each step.", show_default="none")
     ] = None,
+    record: Annotated[
+        Path | None, typer.Option(help="Roam without a task; add new tasks to this tasks.json.", show_default="none")
+    ] = None,
+    scene: Annotated[
+        str | None, typer.Option(help="City to roam, where --root has several.", show_default="the only one")
+    ] = None,
 ) -> None:
-    """Steps through a task of a city at the terminal: look, move, turn, answer."""
-    from flows.cli.play import play
+    """Steps through a task of a city at the terminal: look, move, turn, answer. Or roams, and records new tasks."""
+    from flows.cli.play import play, roam
 
-    play(folder_of(build), question, questions, root, trajectory, picture)
+    if record is not None and root is not None and question is None:
+        roam(root, scene, record, picture)
+    elif question is None or record is not None:
+        raise ConfigError("give the id of a task to play; or, to roam, --root and --record without a task")
+    else:
+        play(folder_of(build), question, questions, root, trajectory, picture)
 
 
 @app.command()

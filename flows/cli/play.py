@@ -1,10 +1,11 @@
-"""The command `scan2qa play`: a task of a city, stepped through by a person at the terminal."""
+"""The command `scan2qa play`: a person steps through a task of a city at the terminal, or roams and records tasks."""
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from itertools import count
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,13 +19,15 @@ from rich.table import Table
 from flows.cli.output.console import console
 from flows.cli.trace import facts_of_build
 from flows.orchestration.roots import roots_of
+from pipeline.benchmarks.cityeqa.benchmark import CITYEQA
 from pipeline.benchmarks.cityeqa.released import ReleasedTask, read_released
 from pipeline.core.errors import ConfigError, require_extra
 from pipeline.core.files import write_atomically
 from pipeline.reading.files import SceneFiles
-from pipeline.worlds.city.facts import City
+from pipeline.worlds.city.facts import City, Pose
 from pipeline.worlds.city.paths import FreeSpace
 from pipeline.worlds.city.render import CityRenderer, RenderedView, captioned
+from pipeline.worlds.city.visibility import Sight
 from pipeline.worlds.city.walk import MOVE_M, TURN_DEG, Walkway
 from pipeline.worlds.registry import configured
 
@@ -41,10 +44,13 @@ KEYS: Final = {
     "rise": "rise",
     "sink": "sink",
 }
-HELP: Final = (
+MOVES: Final = (
     f"f b sl sr: {MOVE_M:g} m ahead, back, to the left, to the right · l r: turn by {TURN_DEG:g}° · u d: look up, down"
-    " · rise sink: to the next height · a WORDS: answer · q: stop without an answer"
+    " · rise sink: to the next height"
 )
+HELP: Final = f"{MOVES} · a WORDS: answer · q: stop"
+ROAM_HELP: Final = f"{MOVES} · s: what is in view · t TARGET | CATEGORY | QUESTION | ANSWER: record a task · q: stop"
+SEEN_MOST: Final = 12  # things in view that are listed
 SHOWN_COLUMNS: Final = 100
 _COMPASS: Final = ("north", "north-east", "east", "south-east", "south", "south-west", "west", "north-west")
 
@@ -72,28 +78,114 @@ def play(
         task = _task(question, sorted((build / "release" / "data").glob("*.parquet")))
         city = _city_of_build(task, build)
     walk = Walkway(FreeSpace(city), task.initial)
-    renderer = CityRenderer(city)
     console.print(f"\n{task.question}", style="bold", soft_wrap=True)
-    console.print(HELP, soft_wrap=True)
+
+    def answer(command: str, rest: str) -> bool | None:
+        if command != "a" or not rest:
+            return None
+        _write(trajectory, task, walk, rest)
+        _end(task, walk, rest, trajectory)
+        return True
+
+    _steps(city, walk, picture, HELP, answer)
+
+
+def roam(root: str, scene: str | None, record: Path, picture: Path | None) -> None:
+    """Roams through a city without a task, and records questions about what is in view.
+
+    Args:
+        root: READER=DIR of the cities.
+        scene: which city; None: the only one.
+        record: a tasks.json: tasks are added to those that are in it (`worlds.city.readers.tasks`).
+        picture: as in `play`.
+    """
+    require_extra("scans", "scan2qa play")
+    city = _city_in(root, scene, f"{scene or 'no --scene'}")
+    sight, space = Sight(city), FreeSpace(city)
+    walk = Walkway(space, _middle(city, space))
+    places = {thing.id: place for place, thing in enumerate(city.things)}
+
+    def act(command: str, rest: str) -> bool | None:
+        if command == "s" and not rest:
+            _list(city, sight, walk)
+            return False
+        if command != "t":
+            return None
+        told = [part.strip() for part in rest.split("|")]
+        if len(told) != 4 or not all(told):
+            console.print("A task has four parts: t TARGET | CATEGORY | QUESTION | ANSWER")
+        elif told[0] not in places:
+            console.print(f"{told[0]!r} is not on the map; s lists what is in view, by its ids.", soft_wrap=True)
+        elif not sight.shown(np.array([walk.pose]), np.array([places[told[0]]])).pixels[0]:
+            console.print(f"{told[0]} is not in view from here: go to where its question can be answered.")
+        elif told[1] not in CITYEQA.by_name():
+            console.print(f"{told[1]!r} is no category; one of {', '.join(CITYEQA.by_name())}", soft_wrap=True)
+        else:
+            _record(record, walk, *told)
+        return False
+
+    _steps(city, walk, picture, ROAM_HELP, act)
+
+
+def _steps(city: City, walk: Walkway, picture: Path | None, told: str, own: Callable[[str, str], bool | None]) -> None:
+    """Does what is typed until it ends; ``own`` commands give whether they end it, None for no command of theirs."""
+    renderer = CityRenderer(city)
+    console.print(told, soft_wrap=True)
     _show(renderer.shoot(np.array(walk.pose)), walk, picture)
     for words in _typed():
         command, _, rest = words.partition(" ")
-        if command == "q":
-            console.print("Stopped without an answer; nothing was written.")
+        if command == "q" and not rest:
+            console.print("Stopped: nothing more is written.")
             return
-        if command == "a" and rest.strip():
-            _write(trajectory, task, walk, rest.strip())
-            _end(task, walk, rest.strip(), trajectory)
+        ended = own(command, rest.strip())
+        if ended:
             return
-        if command not in KEYS or rest:
-            console.print(f"{words!r} is no command. {HELP}", soft_wrap=True)
-            continue
-        hindered = walk.act(KEYS[command])
-        if hindered:
-            console.print(f"{KEYS[command]}: {hindered}")
-        else:
-            _show(renderer.shoot(np.array(walk.pose)), walk, picture)
-    console.print("The input ended before an answer; nothing was written.")
+        if ended is None and (command not in KEYS or rest):
+            console.print(f"{words!r} is no command. {told}", soft_wrap=True)
+        elif ended is None:
+            hindered = walk.act(KEYS[command])
+            if hindered:
+                console.print(f"{KEYS[command]}: {hindered}")
+            else:
+                _show(renderer.shoot(np.array(walk.pose)), walk, picture)
+    console.print("The input ended: nothing more is written.")
+
+
+def _middle(city: City, space: FreeSpace) -> Pose:
+    """The free place nearest to the middle of a city, at the lowest height of its agents, facing north."""
+    slab = space.slab(min(city.slabs_m))
+    free = slab.middles(np.argwhere(slab.free))
+    if not len(free):
+        raise ConfigError("nothing of the city is free at the lowest height of its agents; state slabs_m in city.yaml")
+    middle = np.array(city.bounds).mean(0)
+    x, y, z = free[int(np.hypot(*(free[:, :2] - middle).T).argmin())].tolist()
+    return x, y, z, 0.0, 0.0, 0.0
+
+
+def _list(city: City, sight: Sight, walk: Walkway) -> None:
+    """What is in view, the largest first, with the ids by which a task names it."""
+    pixels = sight.seen(np.array([walk.pose]), step=4).pixels[0]
+    table = Table("id", "what", "name", "pixels")
+    for i in np.argsort(-pixels, kind="stable")[:SEEN_MOST].tolist():
+        if pixels[i]:
+            thing = city.things[i]
+            table.add_row(thing.id, thing.noun, thing.name or "", f"{pixels[i]:,}")
+    console.print(table if table.row_count else "Nothing that has an id is in view.")
+
+
+def _record(path: Path, walk: Walkway, target: str, category: str, question: str, answer: str) -> None:
+    """Adds a task to a file of them."""
+    try:
+        held = json.loads(path.read_bytes()) if path.exists() else {"tasks": []}
+        tasks = held["tasks"] if isinstance(held, dict) else held
+        known = {str(task.get("id", task.get("question_id"))) for task in tasks}
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ConfigError(f"{path} is no file of tasks; name another with --record") from error
+    number = next(n for n in count(1) if f"roamed-{n}" not in known)
+    own = {"id": f"roamed-{number}", "question": question, "answer": answer, "category": category}
+    tasks.append(own | {"observation_pose": list(walk.pose), "target": target})
+    write_atomically(path, json.dumps(held, ensure_ascii=False, indent=1).encode())
+    console.print(f"Task {own['id']} is in {path}, seen from {[round(v, 1) for v in walk.pose]}.", soft_wrap=True)
 
 
 def _typed() -> Iterator[str]:
@@ -119,27 +211,30 @@ def _task(question: str, paths: list[Path]) -> ReleasedTask:
 
 
 def _city_of_build(task: ReleasedTask, build: Path) -> City:
-    return _mapped(facts_of_build(task.id, build), task)
+    return _mapped(facts_of_build(task.id, build), f"the city of task {task.id}")
 
 
 def _city_of_root(task: ReleasedTask, root: str) -> City:
+    wanted = task.rest.get("city")
+    said = f"is set in {wanted!r}" if wanted else "does not say its city (column city)"
+    return _city_in(root, wanted, f"task {task.id} {said}")
+
+
+def _city_in(root: str, wanted: str | None, said: str) -> City:
     ((name, folder),) = roots_of([root]).items()
     reader = configured(name, {})
     require_extra(reader.extra, f"the reader {name}")
     refs = reader.scenes(folder).scenes
-    wanted = task.rest.get("city")
     chosen = [ref for ref in refs if wanted is None or wanted in {ref.id, ref.id.partition("/")[2]}]
     if len(chosen) != 1:
         there = ", ".join(ref.id for ref in refs) or "none"
-        said = f"is set in {wanted!r}" if wanted else "does not say its city (column city)"
-        raise ConfigError(f"task {task.id} {said}; the cities of {folder} are {there}")
-    facts: Any = reader.read(SceneFiles(folder, chosen[0])).facts
-    return _mapped(facts, task)
+        raise ConfigError(f"{said}; the cities of {folder} are {there}")
+    return _mapped(reader.read(SceneFiles(folder, chosen[0])).facts, chosen[0].id)
 
 
-def _mapped(facts: Any, task: ReleasedTask) -> City:
+def _mapped(facts: Any, place: str) -> City:
     if not isinstance(facts, City) or facts.bounds is None:
-        raise ConfigError(f"task {task.id} is set in a place without a map; play needs one")
+        raise ConfigError(f"{place} has no map; play needs one")
     return facts
 
 

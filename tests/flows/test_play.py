@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from pathlib import Path
 
 import pytest
 from PIL import Image
 
+from pipeline.reading.files import SceneFiles
+from pipeline.worlds.registry import READERS
 from tests.builds import Cli
 from tests.worlds.city.cities import block, spot, write
 
@@ -78,7 +81,7 @@ def test_a_task_is_played(
         assert image.size == (640, 480)
 
 
-@pytest.mark.parametrize(("lines", "said"), [(["f", "q"], "Stopped without an answer"), (["f"], "input ended")])
+@pytest.mark.parametrize(("lines", "said"), [(["f", "q"], "Stopped: nothing more"), (["f"], "input ended")])
 def test_nothing_is_written_without_an_answer(
     scan2qa: Cli,
     given: tuple[str, ...],
@@ -108,3 +111,51 @@ def test_wrong_calls(scan2qa: Cli, given: tuple[str, ...], tmp_path: Path, monke
     (tmp_path / "text").write_text("words\n")
     run = scan2qa("play", "cityeqa", "5", *given, "--trajectory", tmp_path / "text")
     assert (run.code, "no file of trajectories" in run.err) == (2, True)
+
+
+def test_a_person_roams_and_records_tasks_that_a_build_reads(
+    scan2qa: Cli, given: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    city = tmp_path / "cities" / "here"
+    record = city / "tasks.json"
+    question = "What is the colour of the building?"
+    typed(
+        monkeypatch,
+        *["r"] * 6,  # it began with the house behind it
+        "s",
+        f"t nothing | Attribute Recognition | {question} | red",
+        f"t c | Attribute Recognition | {question} | red",
+        f"t b | Colour | {question} | red",
+        f"t b | {question} | red",
+        f"t b | Attribute Recognition | {question} | red",
+        f"t b | Attribute Recognition | {question} | dark red",
+        "q",
+    )
+    run = scan2qa("play", "cityeqa", *given[2:], "--record", record)
+    assert run.code == 0
+    assert re.search(r"\bb\b.*building", run.out), run.out
+    for said in (
+        "'nothing' is not on the map",
+        "c is not in view from here",
+        "'Colour' is no category",
+        "A task has four parts",
+    ):
+        assert said in run.out
+    first, second = json.loads(record.read_text())["tasks"]
+    assert (first["id"], second["id"], first["target"], second["answer"]) == ("roamed-1", "roamed-2", "b", "dark red")
+    reader = READERS["city"]
+    facts = reader.read(SceneFiles(tmp_path / "cities", reader.scenes(tmp_path / "cities").scenes[0])).facts
+    assert [(task.id, task.target, task.question) for task in facts.tasks] == [
+        ("roamed-1", "b", question),
+        ("roamed-2", "b", question),
+    ]
+    for wrong in (("play", "cityeqa"), ("play", "cityeqa", "5", *given[2:], "--record", record)):
+        refused = scan2qa(*wrong)
+        assert (refused.code, "to roam, --root and --record without a task" in " ".join(refused.err.split())) == (
+            2,
+            True,
+        )
+    other = tmp_path / "other.json"
+    other.write_text("[1")
+    typed(monkeypatch, *["r"] * 6, f"t b | Attribute Recognition | {question} | red")
+    assert "is no file of tasks" in scan2qa("play", "cityeqa", *given[2:], "--record", other).err
