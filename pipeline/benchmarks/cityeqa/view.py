@@ -276,15 +276,16 @@ class CityView:
 
 STEM: Final = 4  # letters that a word of the name and one of the sort have in common
 _TELLING: Final = tuple(load_table("cityeqa/telling")["beginnings"])
+_KIND_WORDS: Final = frozenset(load_table("cityeqa/telling")["words"].split())
 
 
 def telling_words(name: str, sort: str) -> int:
-    """How many words of a name tell what it is: by their beginning that of the sort, or of any sort."""
-    sorts = tuple(word[:STEM] for word in _words(sort) if len(word) >= STEM and word != "shop")
-    return sum(word.startswith((*_TELLING, *sorts)) for word in _words(name))
+    """How many words of a name tell what it is: any sort's word in 89 languages, or by its beginning."""
+    sorts = tuple(word[:STEM] for word in words_of(sort) if len(word) >= STEM and word != "shop")
+    return sum(word in _KIND_WORDS or word.startswith((*_TELLING, *sorts)) for word in words_of(name))
 
 
-def _words(text: str) -> list[str]:
+def words_of(text: str) -> list[str]:
     """In small letters without accents."""
     bare = "".join(c for c in unicodedata.normalize("NFKD", text.casefold()) if not unicodedata.combining(c))
     return re.findall(r"[^\W\d_]+", bare)
