@@ -222,14 +222,25 @@ def _is_large(radius_m: float, tall_m: FloatArray, away_m: FloatArray, share: fl
 
 
 def _is_clear(eyes_m: FloatArray, landmark: Landmark, setting: Setting) -> BoolArray:
-    """Whether no other building stands between cameras (M, 3) and the middle of a landmark's top: (M,)."""
+    """Whether no other building stands between cameras (M, 3) and the middle half of a landmark's top: (M,).
+
+    Looked for at the middle and half way to its outline on either side: of a strip nobody knows what it is part of.
+    """
     foot = _foot(landmark, setting)
-    top = np.array([*landmark.center, _top(landmark, foot)[0]])
-    corners = np.vstack([eyes_m[:, :2], top[None, :2]])
+    center = np.array(landmark.center)
+    way = center - eyes_m[:, :2]
+    side = np.column_stack([-way[:, 1], way[:, 0]]) / np.maximum(np.hypot(*way.T), 1e-9)[:, None]
+    across = (_outline(landmark) - center) @ side.T  # (k, M)
+    half = np.stack([across.min(0), np.zeros(len(side)), across.max(0)]) / 2
+    middle = center + half[:, :, None] * side  # (3, M, 2)
+    tops = np.concatenate([middle, np.full((*middle.shape[:2], 1), _top(landmark, foot)[0])], axis=2)
+    corners = np.vstack([eyes_m[:, :2], tops[..., :2].reshape(-1, 2)])
     extent = setting.extent
     near = np.flatnonzero(((extent[:, :2] <= corners.max(0)) & (extent[:, 2:] >= corners.min(0))).all(1))
     others = _others(landmark, take(setting.highest, near))
-    return is_clear(eyes_m, np.broadcast_to(top, eyes_m.shape), walls(others))
+    eyes = np.broadcast_to(eyes_m, tops.shape)
+    clear = is_clear(eyes.reshape(-1, 3), tops.reshape(-1, 3), walls(others))
+    return np.asarray(clear.reshape(tops.shape[:2]).all(0))
 
 
 def _height_seen_m(

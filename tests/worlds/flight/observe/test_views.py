@@ -144,9 +144,11 @@ def test_it_does_not_hide_itself_and_nothing_behind_it_does(top):
     assert Shot().sees(tower(), city((100, top), (150, 200)))
 
 
-def test_a_building_aside_hides_nothing():
-    aside = Buildings((np.array(block(50, 30)),), np.zeros(1), np.array([200.0]))
-    assert Shot().sees(tower(), aside)
+# The lines to half way to its sides, 5 m east and west of its middle, pass the block's far side 3 m off.
+@pytest.mark.parametrize(("east", "seen"), [(30, True), (13.1, True), (12.9, False), (-13.1, True), (-12.9, False)])
+def test_a_building_aside_hides_nothing_until_it_leaves_a_strip(east, seen):
+    aside = Buildings((np.array(block(50, east)),), np.zeros(1), np.array([200.0]))
+    assert Shot().sees(tower(), aside) is seen
 
 
 def test_an_unknown_foot_counts_for_every_height_of_the_ground():
