@@ -35,8 +35,6 @@ from pipeline.questions.task import Form, FreeText, Number
 
 Ask = Callable[[Any], Iterator[ExamCase]]
 LASTING: Final = frozenset({"air_at_height", "air_rs", "air_rp", "air_tp"})  # the same at all times of a log
-# Kinds that are asked once of each thing: else most often of what is moved, or that the gripper comes to.
-EVEN: Final = frozenset({"arm_cs_reach", "arm_dt", "arm_rp"})
 QUESTION: Final = "embodied4c/question"
 
 
@@ -75,11 +73,11 @@ class ExamTask(CaseTask[Exam]):
         """The same words at another time are another question, but for what does not change."""
         every = [case for case in cases if isinstance(case, ExamCase)]
         alike: dict[tuple[str, ...], list[Case]] = {}
-        once = LASTING | EVEN if view.rules.even_answers else LASTING
+        even = view.once if view.rules.even_answers else frozenset()
         for case in every:
-            if case.refusal is None and case.operands[0] in once:
-                kind, _, *about = case.operands
-                alike.setdefault((kind, *about), []).append(case)
+            kind, _, *about = case.operands
+            if case.refusal is None and kind in LASTING | even:
+                alike.setdefault((kind, *(sorted(about) if kind in even else about)), []).append(case)
         for found in alike.values():
             _, *others = sorted(found, key=lambda case: digest(view.scene.id, self.name, "once", *case.draw))
             for other in others:

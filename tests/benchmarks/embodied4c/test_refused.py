@@ -76,6 +76,14 @@ def test_several_that_moved() -> None:
     assert of_kind(episode(cube, still), "L/M words", "arm_lm_moved")["1.00",]["answer"] == "the cube"
 
 
+@pytest.mark.parametrize(("moves_m", "again"), [(0.2, 2), (0.02, 0)])
+def test_things_are_placed_once_where_one_moves(moves_m: float, again: int) -> None:
+    """Two things at two times; 2 cm are no movement."""
+    cube = item("cube", CUBE, (0.3, 0.1, 0.025), moves_m=(0.0, moves_m, 0.0))
+    rows = of_kind(episode(cube, item("ball", CUBE, (0.4, -0.2, 0.025))), "LC", "arm_lc", even_answers=True)
+    assert [row["reason"] for row in rows.values()].count("asked_at_another_time") == again
+
+
 @pytest.mark.parametrize(
     ("base_from", "reach_m", "told"),
     [

@@ -13,6 +13,7 @@ from pipeline.benchmarks.embodied4c.arm.view import (
     GAP_MIN_CM,
     LENGTHS_S,
     NEAR_MIN_CM,
+    WAY_MIN_CM,
     ArmExam,
     beside,
     case,
@@ -27,7 +28,6 @@ from pipeline.worlds.arm.facts import Joint
 
 GRIPPED_S: Final = ("3",)  # of a longer time it opened or closed more often
 LOG_PARTS: Final = 3  # within each of which answers are even that go with how far the log has got
-WAY_MIN_CM: Final = 3.0  # of what moved for sure; a tenth of it is no movement
 
 
 def tilt(view: ArmExam) -> Iterator[ExamCase]:

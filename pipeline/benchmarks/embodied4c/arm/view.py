@@ -22,6 +22,8 @@ from pipeline.worlds.arm.facts import EpisodeScene
 from pipeline.worlds.arm.view import GRIPPER, GRIPPER_M, ArmView
 
 STEP_S: Final = 0.5  # between moments
+EVEN: Final = frozenset({"arm_cs_reach", "arm_dt", "arm_rp"})
+PLACED: Final = frozenset({"arm_lc", "arm_or_between", "arm_rd"})
 
 
 class ArmExam(ArmView):
@@ -33,6 +35,7 @@ class ArmExam(ArmView):
         flags: what each of its questions carries.
         log_doubts: about the log as a whole.
         told: facts that questions ask for.
+        once: kinds that are asked once of the same things: else most often of what is moved, or the gripper comes to.
     """
 
     domain = MANIPULATION
@@ -51,6 +54,9 @@ class ArmExam(ArmView):
         if len(wanted) > most:
             wanted = wanted[np.arange(1, most + 1) * len(wanted) // most - 1]
         self.moments = sorted({self.index(float(t)) for t in wanted})
+        # Of what is moved there is more to ask: in a log in which something is, many questions would tell what.
+        moved = np.linalg.norm(self.item_m[:, self.moments] - self.item_m[:, :1], axis=-1) * CM >= WAY_MIN_CM
+        self.once = EVEN | PLACED if moved.any() else EVEN
         items = self.facts.items
         # A colour is said only where it is needed: elsewhere it would answer what colour the thing has.
         kinds = Counter(item.category for item in items)
@@ -131,6 +137,7 @@ class ArmExam(ArmView):
 
 CM: Final = 100.0
 NEAR_MIN_CM: Final = 3.0  # of a distance that is asked for
+WAY_MIN_CM: Final = 3.0  # of what moved for sure; a tenth of it is no movement
 GAP_MIN_CM: Final = 2.0  # between distances that are told apart
 WINDOWS_S: Final = ("1", "2", "3", "5")  # what the last seconds may be
 LENGTHS_S: Final = ("2", "3")  # the same of lengths: of five times as long a time anybody guesses five times as much
