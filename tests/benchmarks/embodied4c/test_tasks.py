@@ -203,6 +203,7 @@ def test_words_of_the_released_kinds_are_even(rows: dict[str, list[dict[str, Any
     assert checked > 15
 
 
+@pytest.mark.slow
 def test_doubts_about_a_log_take_what_rests_on_it(drives: Path) -> None:
     reader = Argoverse2()
     ref = reader.scenes(drives).scenes[0]
