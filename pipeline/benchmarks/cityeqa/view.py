@@ -277,12 +277,25 @@ class CityView:
 STEM: Final = 4  # letters that a word of the name and one of the sort have in common
 _TELLING: Final = tuple(load_table("cityeqa/telling")["beginnings"])
 _KIND_WORDS: Final = frozenset(load_table("cityeqa/telling")["words"].split())
+# Hangul (decomposed), kana and Han join their words; what is shorter is part of words that mean something else.
+_JOINED: Final = r"[\u1100-\u11ff\u3040-\u30ff\u3400-\u9fff]"
+_JOINED_WORDS: Final = tuple(
+    w for w in sorted(_KIND_WORDS) if re.fullmatch(rf"[\u3400-\u9fff]{{2,}}|{_JOINED}{{4,}}", w)
+)
 
 
 def telling_words(name: str, sort: str) -> int:
     """How many words of a name tell what it is: any sort's word in 89 languages, or by its beginning."""
     sorts = tuple(word[:STEM] for word in words_of(sort) if len(word) >= STEM and word != "shop")
-    return sum(word in _KIND_WORDS or word.startswith((*_TELLING, *sorts)) for word in words_of(name))
+    return sum(
+        word in _KIND_WORDS or word.startswith((*_TELLING, *sorts)) or any(kind in word for kind in _joined_in(word))
+        for word in words_of(name)
+    )
+
+
+def _joined_in(word: str) -> tuple[str, ...]:
+    """Sorts' words that may be part of a word without a blank between."""
+    return _JOINED_WORDS if re.fullmatch(f"{_JOINED}+", word) else ()
 
 
 def words_of(text: str) -> list[str]:
