@@ -225,12 +225,7 @@ class Pages:
         else:
             reason, note, right = (form.get(name, "") for name in ("reason", "note", "correction"))
             mend = mend_in(form)
-            if mend is None or site.reads(item, mend):
-                site.flag(item, reviewer, role, content, reason, note, right)
-            elif right.strip():
-                raise RefusedError("Give other words or another right answer, not both.")
-            else:
-                site.mend(item, reviewer, role, content, mend, reason, note)
+            site.flag(item, reviewer, role, content, reason, note, right, None if site.reads(item, mend) else mend)
         if "hx-request" in request.headers:
             return self._item_page("work.html", item, reviewer, role)
         query = "?role=adjudicate" if role == "adjudicate" else ""

@@ -177,8 +177,18 @@ class Site:
             if own is None or own.decision != "accept":
                 self._store([self._event(shown, reviewer, role, "accept")])
 
-    def flag(self, item: int, reviewer: str, role: Role, content: str, reason: str, note: str, correction: str) -> None:
-        """Stores a flag, before or after an answer. Raises RefusedError."""
+    def flag(
+        self,
+        item: int,
+        reviewer: str,
+        role: Role,
+        content: str,
+        reason: str,
+        note: str,
+        correction: str,
+        mend: Mend | None = None,
+    ) -> None:
+        """Stores a flag, before or after an answer, and other words for a second reviewer. Raises RefusedError."""
         shown = self._checked(item, content)
         if reason not in REASONS:
             raise RefusedError("Choose a reason for the flag.")
@@ -197,25 +207,33 @@ class Site:
                 raise RefusedError("That is the answer the question has already: accept it, or leave this field out.")
             own = self._board.own(item, reviewer, role)
             said = (own.decision, own.reason, own.note, own.correction) if own else None
-            if said != ("flag", event.reason, event.note, event.answer):
-                self._store([event])
+            events = [] if said == ("flag", event.reason, event.note, event.answer) else [event]
+            if mend is not None:
+                events += self._mending(item, reviewer, content, right, mend)
+            if events:
+                self._store(events)
 
-    def mend(self, item: int, reviewer: str, role: Role, content: str, mend: Mend, reason: str, note: str) -> None:
-        """Flags a question, and gives it other words, which somebody else is asked for. Raises RefusedError."""
+    def _mending(self, item: int, reviewer: str, content: str, right: str | None, mend: Mend) -> list[ReviewEvent]:
+        """The events by which a reviewer gives a question other words. Raises RefusedError."""
         shown, truth = self._checked(item, content), self._pack.truths[item]
-        if self._board.answer(item, reviewer) is None:
+        answer = self._board.answer(item, reviewer)
+        if answer is None:
             raise RefusedError("Answer first: which words may change is known after that.")
+        if right is not None:
+            raise RefusedError("Give other words or another right answer, not both.")
         if problem := problem_of(shown, truth, mend):
             raise RefusedError(problem)
-        self.flag(item, reviewer, role, content, reason, note, "")
         after = mended_item(self._salt, shown, truth, mend)
-        with self._lock:  # whoever mends has answered: the letters are the same
-            answer = self._board.answer(item, reviewer)
-            told: tuple[tuple[Kind, str | None], ...] = ("answer", answer), ("mend", mend.written())
-            self._store([self._event(after, reviewer, "review", kind, answer=said) for kind, said in told])
+        told: list[tuple[Kind, str]] = [("answer", answer), ("mend", mend.written())]  # the letters are the same
+        own = (v for v in self._board.verdicts(item) if (v.content, v.reviewer) == (after.content, reviewer))
+        if any(verdict.answer for verdict in own):  # it reads again as this reviewer had it before
+            told = told[1:]
+        return [self._event(after, reviewer, "review", kind, answer=said) for kind, said in told]
 
-    def reads(self, item: int, mend: Mend) -> bool:
+    def reads(self, item: int, mend: Mend | None) -> bool:
         """Whether a question reads so already."""
+        if mend is None:
+            return True
         with self._lock:
             shown = self._board.item(item)
         options = tuple(" ".join(option.split()) for option in shown.options) if shown.options else None

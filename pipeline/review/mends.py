@@ -11,6 +11,7 @@ import re
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import replace
+from decimal import Decimal
 from typing import Any, Final, NamedTuple
 
 from pipeline.metrics.numbers import asked_unit
@@ -18,7 +19,36 @@ from pipeline.review.review_bundle import ReviewItem, ReviewTruth, content_of
 
 LONGEST_WORDING: Final = 1_000  # characters
 LONGEST_OPTION: Final = 200
-_NUMBER: Final = re.compile(r"\d+(?:[.,]\d+)*")
+_NUMBER: Final = re.compile(r"\d+(?:\.\d+)?")
+# What turns an answer into another one: words of one group mean the same, and a mended question has the same groups.
+_RELATIONS: Final = (
+    *("left", "right", "behind", "north", "south", "east", "west", "before", "after", "first", "last", "between"),
+    *("nearest|closest", "nearer|closer", "farthest|furthest", "farther|further", "facing|faces|face", "front|ahead"),
+    *(
+        "back",
+        "above|over",
+        "below|under",
+        "largest|biggest",
+        "smallest",
+        "tallest|highest",
+        "shortest|lowest",
+        "longest",
+    ),
+    *(
+        "larger|bigger",
+        "smaller",
+        "taller|higher",
+        "shorter|lower",
+        "longer",
+        "wider",
+        "more",
+        "fewer|less",
+        "most",
+        "least",
+    ),
+    *("not|never|no", "except", "increase|increased", "decrease|decreased", "clockwise", "counter-clockwise"),
+    *("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"),
+)
 
 
 class Mend(NamedTuple):
@@ -58,9 +88,11 @@ def problem_of(item: ReviewItem, truth: ReviewTruth, mend: Mend) -> str | None:
     """Why a question cannot be mended so, as a sentence with the remedy; None: it can."""
     before, after = item.options or (), mend.options or ()
     texts = [option.partition(". ")[2].strip() for option in after]
-    named = [name for name in truth.operands if _plain(name) in _plain(item.question)]
-    lost = [name for name in named if _plain(name) not in _plain(mend.text)]
-    changed = [old for old, new in zip(before, after, strict=False) if old[0] == truth.truth and old != new]
+    lost = [name for name in truth.operands if _names(item.question, name) and not _names(mend.text, name)]
+    turned = [words.partition("|")[0] for words in _RELATIONS if _says(item.question, words) != _says(mend.text, words)]
+    changed = [
+        old for old, new in zip(before, after, strict=False) if old[0] == truth.truth and _plain(old) != _plain(new)
+    ]
     broken = {
         "Nothing is changed: change the wording or a wrong option.": (item.question, item.options) == mend,
         "The wording is empty, has line breaks, or is too long.": not _is_line(mend.text, LONGEST_WORDING),
@@ -69,9 +101,10 @@ def problem_of(item: ReviewItem, truth: ReviewTruth, mend: Mend) -> str | None:
             sorted(_NUMBER.findall(item.question)) != sorted(_NUMBER.findall(mend.text))
             or asked_unit(item.question) != asked_unit(mend.text)
         ),
-        "The number of options stays.": len(before) != len(after),
+        f"Only one version says {' or '.join(turned)}: the answer would be another one.": bool(turned),
+        "The letters of the options stay.": [one[0] for one in before] != [one[0] for one in after],
         "An option is empty, has line breaks, or is too long.": not all(_is_line(t, LONGEST_OPTION) for t in texts),
-        "Two options say the same.": len(set(map(_plain, texts))) < len(texts),
+        "Two options say the same.": len({_NUMBER.sub(_value, _plain(t)) for t in texts}) < len(texts),
         f"Option {truth.truth} is the reference answer and stays: if it is wrong, enter the right answer.": bool(
             changed
         ),
@@ -82,6 +115,19 @@ def problem_of(item: ReviewItem, truth: ReviewTruth, mend: Mend) -> str | None:
 def _is_line(text: str, most: int) -> bool:
     """Whether a text stands on one line, without control characters and marks that turn the writing."""
     return 0 < len(text) <= most and not any(unicodedata.category(sign) in {"Cc", "Cf", "Zl", "Zp"} for sign in text)
+
+
+def _says(text: str, words: str) -> bool:
+    return re.search(rf"(?<![\w-])(?:{words})(?![\w-])", text.casefold()) is not None
+
+
+def _names(text: str, name: str) -> bool:
+    """Whether a text names a thing, in whole words."""
+    return _says(_plain(text), f"{re.escape(_plain(name))}(?:e?s)?")
+
+
+def _value(number: re.Match[str]) -> str:
+    return f"{Decimal(number[0]).normalize():f}"
 
 
 def _plain(text: str) -> str:
