@@ -151,7 +151,7 @@ def _plain_cloud(boxes: Boxes, index: int) -> np.ndarray:
 
 # Builds of metadata
 
-SIZES: Final = (125, 250, 500, 1000)
+SIZES: Final = (100, 200, 400)
 FIXED: Final = 3
 
 
@@ -245,7 +245,7 @@ def orchestrated() -> Iterator[Figure]:
     with temporary() as folder:
         for name, scenes in {
             "few": {"a": sample_scene(PLANS[0])},
-            "all": perturbed(raw_scenes()[0], SIZES[-2]),
+            "all": perturbed(raw_scenes()[0], SIZES[-1]),
         }.items():
             written(folder / name / "meta", scenes)
         command(*_of_metadata(folder / "few"))  # makes Prefect's database
