@@ -51,8 +51,9 @@ class Pairs(NamedTuple):
     def of(self, places: IntArray) -> Pairs:
         """The pairs of points that lie at some places (n,), which those of here are about."""
         order = np.argsort(self.one, kind="stable")
-        first = np.searchsorted(self.one[order], places)
-        count = np.searchsorted(self.one[order], places, side="right") - first
+        one = self.one[order]
+        first = np.searchsorted(one, places)
+        count = np.searchsorted(one, places, side="right") - first
         rows = order[np.repeat(first - np.cumsum(count) + count, count) + np.arange(count.sum())]
         point = np.repeat(np.arange(len(places)), count)
         return Pairs(point, self.other[rows], self.distance_m[rows], self.bearing_deg[rows], self.error_m[rows])
