@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from flows.cli.output.console import console
 from flows.cli.output.tables import print_table
 from flows.orchestration.saved_build import SAVED_FILE, UNFINISHED_FILE, SavedBuild, read_saved_build
 from pipeline.core.errors import ConfigError
+from pipeline.core.parquet import released_files
 from pipeline.engine.lease import LOCK_FILE
 from pipeline.engine.manifest import Entry, read_manifest, read_quarantine
 from pipeline.release.history import candidate
@@ -51,8 +53,11 @@ def _row(folder: Path) -> tuple[str, ...]:
 
 def questions_in(folder: Path) -> int | None:
     """Rows of the largest split of a build's release; None where there is none, or a damaged one."""
+    rows: Counter[str] = Counter()
     try:
-        return max(pq.read_metadata(path).num_rows for path in (folder / "release" / "data").glob("*.parquet"))
+        for path in released_files(folder / "release" / "data"):
+            rows[path.name.partition("-")[0]] += pq.read_metadata(path).num_rows
+        return max(rows.values())
     except (OSError, ValueError, pa.ArrowException):
         return None
 

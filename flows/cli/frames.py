@@ -6,12 +6,11 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
-
 from flows.cli.output.console import console, print_json
 from flows.cli.output.progress import progress_shown
 from flows.cli.output.tables import print_listing
 from pipeline.core.errors import ConfigError
+from pipeline.core.parquet import read_files
 from pipeline.core.tables import SAMPLED, TWIN, ReleaseListing, check_files, check_version, sums_of
 from pipeline.rendering.sampled import FrameCheck, check_videos, write_sampled
 
@@ -45,12 +44,13 @@ def _frames_of(videos: Path, release: Path | None, table: str = SAMPLED) -> list
 def released_rows(folder: Path, table: str) -> list[dict[str, Any]]:
     """The rows of a table of a release. Raises ConfigError where it has none, or it is not as it was released."""
     sums = sums_of(folder)
-    files = [file for file in sums if file.startswith(f"{table}/")]
+    files = sorted(file for file in sums if file.startswith(f"{table}/"))
     if not files:
         raise ConfigError(f"{folder}: has no {table}/: build it with its videos, from films")
     check_files(folder, sums, files)
-    check_version(folder / files[0])
-    rows: list[dict[str, Any]] = pq.read_table(folder / files[0]).to_pylist()
+    for file in files:
+        check_version(folder / file)
+    rows: list[dict[str, Any]] = read_files([folder / file for file in files]).to_pylist()
     return rows
 
 

@@ -15,6 +15,7 @@ from flows.cli.output.tables import print_listing
 from flows.cli.score import scorable
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.files import sha256_of_file
+from pipeline.core.parquet import files_of
 from pipeline.core.tables import ReleaseListing, sums_of
 from pipeline.release.history import candidate, newest_release
 from pipeline.release.metadata import CROISSANT_FILE
@@ -88,7 +89,7 @@ def _checks(release: Path) -> Iterator[PublishCheck]:
         yield PublishCheck(
             what, described.get(name, "none"), "" if name in described else f"build with --set export.{key}=…"
         )
-    rows = pq.read_metadata(split_of(release).questions).num_rows
+    rows = sum(pq.read_metadata(path).num_rows for path in files_of(split_of(release).questions))
     yield PublishCheck(
         "it has questions", f"{rows} rows" if rows else "none", "" if rows else "build it from more data"
     )

@@ -19,6 +19,7 @@ from flows.orchestration.saved_build import read_saved_build
 from pipeline.benchmarks.benchmark import Benchmark, PictureMark
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.errors import ConfigError, StoreError
+from pipeline.core.parquet import read_files, released_files
 from pipeline.core.schema import AnyScene
 from pipeline.core.spatial import TopDownMap
 from pipeline.core.tables import CHECKSUMS, PART_SPLITS, check_files, check_version, sums_of
@@ -75,10 +76,8 @@ class ReleaseReader:
         self, table: str, columns: Sequence[str] | None = None, where: pc.Expression | None = None
     ) -> list[dict[str, Any]]:
         """Rows of a table of the release, all or some; none where it has no such table."""
-        path = next(iter(sorted((self.release / table).glob("*.parquet"))), None)
-        if path is None:
-            return []
-        found: list[dict[str, Any]] = pq.read_table(path, columns=columns, filters=where).to_pylist()
+        files = released_files(self.release / table)
+        found: list[dict[str, Any]] = read_files(files, columns, where).to_pylist() if files else []
         return found
 
     def of(self, table: str, ids: Collection[int]) -> list[dict[str, Any]]:
@@ -125,10 +124,10 @@ class ReleaseReader:
 
     def _listed(self) -> Iterator[tuple[int, list[str]]]:
         """Pictures that the public table itself names, in a column of lists of files."""
-        path = full_split(self.release)
-        schema, known = pq.read_schema(path), set(self.files)
+        paths = full_split(self.release)
+        schema, known = pq.read_schema(paths[0]), set(self.files)
         lists, key = [f.name for f in schema if f.type == pa.list_(pa.string())], schema.names[0]
-        for row in pq.read_table(path, columns=[key, *lists]).to_pylist() if lists else ():
+        for row in read_files(paths, [key, *lists]).to_pylist() if lists else ():
             shown = [file for name in lists for file in row[name] or () if file in known]
             if shown:
                 yield int(row[key]), shown
@@ -158,18 +157,18 @@ def open_build(folder: Path) -> ReleaseReader:
     return ReleaseReader(folder, release, benchmark, title, outputs, released)
 
 
-def full_split(release: Path) -> Path:
-    """The table of all questions. Raises ConfigError where there is none."""
-    paths = [p for p in sorted((release / "data").glob("*.parquet")) if p.name.partition("-")[0] not in PART_SPLITS]
+def full_split(release: Path) -> list[Path]:
+    """The files of all questions. Raises ConfigError where there is none."""
+    paths = [p for p in released_files(release / "data") if p.name.partition("-")[0] not in PART_SPLITS]
     if not paths:
         raise ConfigError(f"{release}: has no questions (data/); copy the release again")
-    return paths[0]
+    return paths
 
 
 def _alone(folder: Path) -> ReleaseReader:
     sums = sums_of(folder)
     check_files(folder, sums, sums)
-    path = full_split(folder)
+    path = full_split(folder)[0]
     check_version(path)
     names = pq.read_schema(path).names
     for benchmark in BENCHMARKS.values():

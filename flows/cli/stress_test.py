@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-import pyarrow.parquet as pq
 from rich.table import Table
 
 from flows.cli.output.console import console, errors
@@ -17,6 +16,7 @@ from flows.cli.output.progress import progress_shown
 from flows.cli.output.tables import print_table, table_writer
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.errors import ConfigError
+from pipeline.core.parquet import files_of, read_files
 from pipeline.questions.published import Published, read_published
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def _read_column(path: Path, published: Sequence[Published], name: str) -> list[
     if name in {field.name for field in fields(Published)}:
         values = [getattr(question, name) for question in published]
     elif path.suffix == ".parquet":
-        found = pq.read_table(path).to_pydict()
+        found = read_files(files_of(path)).to_pydict()
         values = found.get(name, [None] * len(published))
     else:
         text = path.read_text(encoding="utf-8")

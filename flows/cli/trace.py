@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 import yaml
 from rich.table import Table
 
@@ -18,7 +17,7 @@ from flows.cli.output.tables import print_pairs, print_table
 from flows.orchestration.saved_build import SavedBuild, read_saved_build
 from pipeline.core.errors import ConfigError
 from pipeline.core.fixes import SCENE
-from pipeline.core.parquet import read_table
+from pipeline.core.parquet import read_files, read_table, released_files
 from pipeline.core.schema import AnyScene, Applied, Finding
 from pipeline.core.tables import QUESTIONS
 from pipeline.engine.manifest import Entry, read_manifest, released_manifest
@@ -247,8 +246,6 @@ def _asked_about(selected: Any, name: str, number: int) -> list[dict[str, Any]]:
 
 def _released(folder: Path, table: str, number: int) -> dict[str, Any] | None:
     """The row of a question in a table of a build's release; None where it has none."""
-    for path in sorted((folder / "release" / table).glob("*.parquet")):
-        rows: list[dict[str, Any]] = pq.read_table(path, filters=pc.field("id") == number).to_pylist()
-        if rows:
-            return rows[0]
-    return None
+    files = released_files(folder / "release" / table)
+    rows = read_files(files, where=pc.field("id") == number).to_pylist() if files else []
+    return next(iter(rows), None)

@@ -21,6 +21,7 @@ from flows.cli.output.tables import print_listing
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.errors import ConfigError
 from pipeline.core.files import sha256_of_file, write_atomically
+from pipeline.core.parquet import files_of, read_files, released_files
 from pipeline.core.tables import CHECKSUMS, ReleaseListing
 from pipeline.core.templates import load_table
 from pipeline.questions.asking import AskedOf
@@ -81,10 +82,10 @@ def train(name: str, what: TrainingExport, to: Path) -> None:
     source = split_of(what.release, what.split)
     own = scenes_of(what.release)
     shared = [one for other in what.against for one in shared_scenes(own, scenes_of(other), what.radius_m)]
-    provenance = next((what.release / "provenance").glob("*.parquet"))
-    key = pq.read_schema(source.questions).names[0]
-    ids = pc.cast(pq.read_table(source.questions, columns=[key])[key], "int64").combine_chunks()
-    proofs = pq.read_table(provenance, columns=["id", "scene", "task", "answer"])
+    asked_in, provenance = files_of(source.questions), released_files(what.release / "provenance")
+    key = pq.read_schema(asked_in[0]).names[0]
+    ids = pc.cast(read_files(asked_in, [key])[key], "int64").combine_chunks()
+    proofs = read_files(provenance, ["id", "scene", "task", "answer"])
     proofs = proofs.filter(pc.is_in(proofs["id"], ids))
     taken = pc.is_in(proofs["scene"], pc.unique(_strings([one.scene for one in shared])))
     dropped = dict.fromkeys(proofs.filter(taken)["id"].to_pylist(), SHARED)
@@ -102,7 +103,7 @@ def train(name: str, what: TrainingExport, to: Path) -> None:
     told: Counter[str] = Counter()
 
     def examples() -> Iterator[Example]:
-        for asked, proof in questions_of(source.questions, provenance, benchmark, kept):
+        for asked, proof in questions_of(asked_in, provenance, benchmark, kept):
             shown = asking.prompt(asked, of)
             if not shown.video and not shown.images:
                 why[NOTHING_SHOWN] += 1

@@ -15,6 +15,7 @@ from flows.orchestration.saved_build import read_saved_build
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.errors import ConfigError
 from pipeline.core.files import write_atomically
+from pipeline.core.parquet import released_files
 from pipeline.core.tables import TINY
 from pipeline.core.video_spec import VIDEOS
 from pipeline.questions.published import Published, read_published
@@ -31,7 +32,7 @@ def trial(folder: Path, questions: int, answers: Path | None) -> None:
         write_atomically(told, _show(answers, place / "key.csv", _released(folder)))
         console.print(f"Beside a model's score: scan2qa score … --people {told}", soft_wrap=True)
         return
-    has_tiny = any((folder / "release" / "data").glob(f"{TINY}-*.parquet"))
+    has_tiny = bool(released_files(folder / "release" / "data", TINY))
     released = _released(folder, TINY) if has_tiny else []  # so that people answer what models are tried on
     if len(released) < questions:
         released = _released(folder)
@@ -65,7 +66,7 @@ def _released(folder: Path, split: str | None = None) -> list[Published]:
     """The questions of a split of a build's release; None: of the full one."""
     columns = [columns for benchmark in BENCHMARKS.values() for columns in benchmark.all_columns]
     split = split or read_saved_build(folder).configured.get("export", {}).get("split", "test")
-    paths = sorted((folder / "release" / "data").glob(f"{split}-*.parquet"))
+    paths = released_files(folder / "release" / "data", split)
     if not paths:
         raise ConfigError(f"{folder}/release holds no questions: build first, and give the build's folder")
     return [question for path in paths for question in read_published(path, columns)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
@@ -11,6 +12,7 @@ from types import TracebackType
 from typing import Any, Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from pipeline.core import files
@@ -128,6 +130,33 @@ class TableFile:
 
     def close(self) -> None:
         """Called by Arrow; `finish` closes the file."""
+
+
+def shard_name(split: str, number: int = 0, of: int = 1) -> str:
+    """The name of a file of a released table, as the Hugging Face hub has them: ``test-00017-of-00128.parquet``."""
+    return f"{split}-{number:05d}-of-{of:05d}.parquet"
+
+
+def released_files(folder: Path, split: str | None = None) -> list[Path]:
+    """All files in a folder of a release in their order, or those of a split; none where there is no such table."""
+    return sorted(folder.glob(f"{split}-*.parquet" if split else "*.parquet"))
+
+
+def files_of(table: Path) -> list[Path]:
+    """The files of a table in their order: one, or those that a name with an asterisk (``test-*.parquet``) means."""
+    return sorted(table.parent.glob(table.name)) if "*" in table.name else [table]
+
+
+def read_files(
+    files: Sequence[Path], columns: Sequence[str] | None = None, where: pc.Expression | None = None
+) -> pa.Table:
+    """The rows of some files of one table, in their order; some columns, and those rows for which ``where`` holds.
+
+    Raises OSError or ArrowException for one that cannot be read.
+    """
+    if not files:
+        raise FileNotFoundError("a table without a file")
+    return pq.read_table([*map(str, files)], columns=columns, filters=where, partitioning=None)
 
 
 def read_table(raw: bytes, columns: list[str] | None = None) -> pa.Table:

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any, Final
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from pipeline.core.errors import ConfigError
+from pipeline.core.parquet import files_of, read_files
 
 ColumnTable = Mapping[str, tuple[str, str]]
 """Column -> its type, "string[]" for a list of texts, and what it holds, in a few words."""
@@ -129,7 +129,7 @@ def read_rows(path: Path) -> list[Any]:
     """The rows of a .jsonl, .json or .parquet file, whatever they are. Raises ConfigError for a file that has none."""
     try:
         if path.suffix == ".parquet":
-            rows = pq.read_table(path).to_pylist()
+            rows = read_files(files_of(path)).to_pylist()
         elif path.suffix == ".json":
             rows = json.loads(path.read_text(encoding="utf-8-sig"))
         else:

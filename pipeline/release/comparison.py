@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 
 from pipeline.core.errors import ConfigError
 from pipeline.core.identity import digest_of
-from pipeline.core.parquet import table_bytes
+from pipeline.core.parquet import read_files, released_files, table_bytes
 from pipeline.core.tables import CHECKSUMS, DEBIASED, PART_SPLITS
 from pipeline.core.templates import TEMPLATES_DIR
 from pipeline.questions.balance import TOO_COMMON
@@ -129,7 +129,7 @@ def read_release(folder: Path, columns: Sequence[Columns]) -> LoadedRelease:
         raise ConfigError(f"{folder}: no release here ({CHECKSUMS} is missing); give a release's folder") from error
     provenance = _table(folder, "provenance", columns=(*_PROVENANCE, *_MADE_FROM))
     published: dict[int | str, Published] = {}
-    for path in sorted((folder / "data").glob("*.parquet")):
+    for path in released_files(folder / "data"):
         if path.name.partition("-")[0] not in PART_SPLITS:
             published |= {question.id: question for question in read_published(path, columns)}
     debiased = _table(folder, "data", DEBIASED)
@@ -150,15 +150,15 @@ def read_release(folder: Path, columns: Sequence[Columns]) -> LoadedRelease:
 
 
 def _table(
-    folder: Path, configuration: str, split: str = "*", columns: Collection[str] | None = None
+    folder: Path, configuration: str, split: str | None = None, columns: Collection[str] | None = None
 ) -> pa.Table | None:
     """A table of a release, or those of some columns that it has; None where it has no such table."""
-    paths = sorted((folder / configuration).glob(f"{split}-*.parquet"))
+    paths = released_files(folder / configuration, split)
     try:
         if not paths:
             return None
         known = pq.read_schema(paths[0]).names if columns else []
-        return pq.read_table(paths[0], columns=[name for name in known if name in (columns or ())] or None)
+        return read_files(paths, [name for name in known if name in (columns or ())] or None)
     except (OSError, pa.ArrowException) as error:
         raise ConfigError(f"{paths[0]}: cannot be read: {error}") from error
 
@@ -209,14 +209,14 @@ def _changed(before: LoadedRelease, after: LoadedRelease) -> Iterator[QuestionCh
 
 def _refused(folder: Path, changes: Collection[QuestionChange]) -> list[dict[str, Any]]:
     """The rejections of a release that may be about some questions: of themselves, or of a category in a role."""
-    paths = sorted((folder / "rejected").glob("*.parquet"))
+    paths = released_files(folder / "rejected")
     if not changes or not paths:
         return []
     columns = ["id", "scene", "task", "role", "operands", "reason", "measured", "limit", "unit"]
     ids = pa.array([change.id for change in changes], pa.int64())
     scenes = pa.array(sorted({change.asked.scene for change in changes}))
     wanted = pc.field("id").isin(ids) | (pc.field("role").is_valid() & pc.field("scene").isin(scenes))
-    found: list[dict[str, Any]] = pq.read_table(paths[0], columns=columns, filters=wanted).to_pylist()
+    found: list[dict[str, Any]] = read_files(paths, columns, wanted).to_pylist()
     return found
 
 

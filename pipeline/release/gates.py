@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 from pydantic import Field
 
 from pipeline.blind.config import EMBEDDED
 from pipeline.blind.totals import unanswered
+from pipeline.core.parquet import read_files, released_files
 from pipeline.core.schema import Limits, Share
 from pipeline.release.writer import Released, changed_file
 
@@ -176,8 +176,8 @@ def _states(release: Path | None) -> dict[int, str]:
 
 
 def _table(release: Path | None, folder: str, columns: list[str]) -> pa.Table | None:
-    path = next(iter(sorted((release / folder).glob("*.parquet"))), None) if release else None
+    files = released_files(release / folder) if release else []
     try:
-        return None if path is None else pq.read_table(path, columns=columns)
+        return read_files(files, columns) if files else None
     except (OSError, pa.ArrowException):  # what is damaged is no measure
         return None

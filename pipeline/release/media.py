@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from pipeline.core.errors import StoreError
 from pipeline.core.files import sha256_of_file, translate_os_errors
-from pipeline.core.parquet import TableFile
+from pipeline.core.parquet import TableFile, shard_name
 from pipeline.core.tables import VIDEO_FILES
 from pipeline.core.video_spec import VIDEOS
 
@@ -53,7 +53,7 @@ def media_table(folder: Path, name: str, split: str, files: Mapping[str, bytes |
     own = sorted(file for file in files if file.startswith(f"{name}/"))
     if not own:
         return None
-    path, column = f"{name}/{split}-00000-of-00001.parquet", "video" if name == VIDEO_FOLDER else "image"
+    path, column = f"{name}/{shard_name(split)}", "video" if name == VIDEO_FOLDER else "image"
     features = {"file": {"dtype": "string", "_type": "Value"}, column: {"_type": column.capitalize()}}
     schema = pa.schema({"file": pa.string(), column: _BYTES})
     described = {"huggingface": json.dumps({"info": {"features": features}})}

@@ -10,6 +10,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from pipeline.benchmarks.benchmark import Benchmark, Card
+from pipeline.core.parquet import shard_name
 from pipeline.core.tables import DEBIASED, ONE_PER_SCENE, PART_SPLITS
 from pipeline.core.templates import load_table
 from pipeline.release.media import MediaTable
@@ -21,18 +22,19 @@ DTYPES: Final = {"int64": "int64", "int32": "int32", "string": "string", "double
 
 @dataclass(frozen=True)
 class CroissantPart:
-    """One table of a release: a split of a configuration."""
+    """One table of a release: a split of a configuration, in one file or several."""
 
     folder: str
     split: str
     schema: pa.Schema
     num_rows: int
     nbytes: int
+    shards: int = 1
 
     @property
-    def file(self) -> str:
-        """Its file in the release."""
-        return f"{self.folder}/{self.split}-00000-of-00001.parquet"
+    def files(self) -> list[str]:
+        """Its files in the release, in order."""
+        return [f"{self.folder}/{shard_name(self.split, n, self.shards)}" for n in range(self.shards)]
 
 
 def header(
@@ -169,13 +171,25 @@ def croissant(
         "distribution": [
             {
                 "@type": "cr:FileObject",
-                "@id": part.file,
-                "name": part.file,
-                "contentUrl": part.file,
+                "@id": file,
+                "name": file,
+                "contentUrl": file,
                 "encodingFormat": "application/x-parquet",
-                "sha256": sums[part.file],
+                "sha256": sums[file],
             }
             for part in parts
+            for file in part.files
+        ]
+        + [
+            {
+                "@type": "cr:FileSet",
+                "@id": _source(part)["@id"],
+                "name": _source(part)["@id"],
+                "encodingFormat": "application/x-parquet",
+                "includes": _source(part)["@id"],
+            }
+            for part in parts
+            if part.shards > 1
         ],
         "recordSet": [
             {
@@ -190,9 +204,15 @@ def croissant(
     return json.dumps(described, indent=1, ensure_ascii=False).encode() + b"\n"
 
 
+def _source(part: CroissantPart) -> dict[str, str]:
+    """Where the rows of a table are: its one file, or the pattern of several."""
+    return {"@id": part.files[0] if part.shards == 1 else f"{part.folder}/{part.split}-*.parquet"}
+
+
 def _field(part: CroissantPart, field: pa.Field, said: Mapping[str, str]) -> dict[str, Any]:
     name = f"{part.folder}/{part.split}/{field.name}"
-    source = {"fileObject": {"@id": part.file}, "extract": {"column": field.name}}
+    among = "fileObject" if part.shards == 1 else "fileSet"
+    source = {among: _source(part), "extract": {"column": field.name}}
     described: dict[str, Any] = {"@type": "cr:Field", "@id": name, "name": name, "description": said[field.name]}
     kind = field.type
     if not pa.types.is_list(kind):

@@ -75,28 +75,28 @@ def evened(proofs: pa.Table, per_task: int | None) -> tuple[set[int], dict[int, 
 
 
 def questions_of(
-    questions: Path, provenance: Path, benchmark: Benchmark[Any, Any], wanted: set[int]
+    questions: Sequence[Path], provenance: Sequence[Path], benchmark: Benchmark[Any, Any], wanted: set[int]
 ) -> Iterator[tuple[Published, dict[str, Any]]]:
-    """Each wanted question of a split with its row of `provenance`, a batch held at a time: both go by id.
+    """Each wanted question of a split with its row of `provenance`, a batch held at a time: both go by shard and id.
 
     Raises ConfigError where a question has no row.
     """
     proofs = (row for batch in _batches(provenance, wanted) for row in batch)
     for batch in _batches(questions, wanted):
-        for asked in published_rows(questions, batch, benchmark.all_columns):
+        for asked in published_rows(questions[0], batch, benchmark.all_columns):
             proof = next((row for row in proofs if row["id"] == int(asked.id)), None)
             if proof is None:
-                raise ConfigError(f"{provenance}: has no row of question {asked.id}; copy the release again")
+                raise ConfigError(f"{provenance[0].parent}: has no row of question {asked.id}; copy the release again")
             yield asked, proof
 
 
-def _batches(path: Path, wanted: set[int]) -> Iterator[list[dict[str, Any]]]:
-    with pq.ParquetFile(path) as file:
-        key = file.schema_arrow.names[0]
-        ids = pa.array(sorted(wanted), pa.int64())
-        for batch in file.iter_batches(_BATCH):
-            own = pc.cast(batch.column(key), pa.int64())  # some benchmarks' ids are texts
-            yield batch.filter(pc.is_in(own, ids)).to_pylist()
+def _batches(paths: Sequence[Path], wanted: set[int]) -> Iterator[list[dict[str, Any]]]:
+    ids = pa.array(sorted(wanted), pa.int64())
+    for path in paths:
+        with pq.ParquetFile(path) as file:
+            for batch in file.iter_batches(_BATCH):
+                own = pc.cast(batch.column(0), pa.int64())  # some benchmarks' ids are texts
+                yield batch.filter(pc.is_in(own, ids)).to_pylist()
 
 
 def example_of(

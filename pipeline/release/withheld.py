@@ -11,7 +11,7 @@ import json
 import secrets
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 from pipeline.benchmarks.benchmark import Benchmark
 from pipeline.core.errors import ConfigError
 from pipeline.core.files import sha256_of_file, write_atomically
-from pipeline.core.parquet import table_bytes
+from pipeline.core.parquet import files_of, read_files, table_bytes
 from pipeline.core.tables import CHECKSUMS, check_files, sums_of
 from pipeline.core.templates import load_table
 from pipeline.questions.asking import AskedOf
@@ -55,11 +55,12 @@ def withhold(benchmark: Benchmark[Any, Any], questions: Path, release: Path, to:
         raise ConfigError(f"{to}: holds files already; give a new folder with --to")
     if answers.resolve().is_relative_to(to.resolve()):
         raise ConfigError(f"{answers}: lies in what is published; give another folder with --answers")
-    table = pq.read_table(questions)
-    key, split = table.schema.names[0], questions.name.partition("-0")[0]
+    paths = files_of(questions)
+    table, rows = read_files(paths), [pq.read_metadata(path).num_rows for path in paths]
+    key, split = table.schema.names[0], paths[0].name.partition("-0")[0]
     kept = set(load_table("card/withheld")["asked"][benchmark.name])
     held = [name for name in table.column_names if name not in kept]
-    known = _by_id(answers, key, SALT) if answers.exists() else {}
+    known = _by_id([answers], key, SALT) if answers.exists() else {}
     ids = [str(one) for one in table[key].to_pylist()]
     salts = [known.get(one) or secrets.token_hex(_SALT_BYTES) for one in ids]
     private = table.select([key, *held]).append_column(SALT, pa.array(salts, pa.string()))
@@ -70,13 +71,19 @@ def withhold(benchmark: Benchmark[Any, Any], questions: Path, release: Path, to:
     _refuse_telling(questions, public, private, benchmark)
     committed = pa.Table.from_pylist([{"id": row.pop("id"), **row} for row in _commitments(private, key)], _COMMITTED)
     files = {
-        f"data/{questions.name}": table_bytes(public, ZSTD_LEVEL, SCHEMA_METADATA),
-        f"{COMMITMENTS}/{questions.name}": table_bytes(committed, ZSTD_LEVEL, SCHEMA_METADATA),
+        f"{name}/{path.name}": table_bytes(own.slice(sum(rows[:n]), rows[n]), ZSTD_LEVEL, SCHEMA_METADATA)
+        for name, own in (("data", public), (COMMITMENTS, committed))
+        for n, path in enumerate(paths)
+    } | {
         TERMS_FILE: (release / TERMS_FILE).read_bytes(),
         "README.md": _card(benchmark, release, split, held, len(ids)).encode(),
     }
     sums = {name: hashlib.sha256(raw).hexdigest() for name, raw in files.items()}
-    described = _described(release, benchmark, split, public, committed, sums)
+    parts = [
+        CroissantPart(folder, split, own.schema, own.num_rows, own.nbytes, len(paths))
+        for folder, own in (("data", public), (COMMITMENTS, committed))
+    ]
+    described = _described(release, benchmark, parts, sums)
     files[CROISSANT_FILE], sums[CROISSANT_FILE] = described, hashlib.sha256(described).hexdigest()
     pictures = _shown(benchmark, questions, table, release, split)
     for name, raw in files.items():
@@ -97,23 +104,23 @@ def is_withheld(release: Path) -> bool:
 
 def restored(questions: Path, release: Path, answers: Path) -> pa.Table:
     """The questions with their answers. Raises ConfigError where these are not those that were committed to."""
-    table = pq.read_table(questions)
-    key, file = table.schema.names[0], f"{COMMITMENTS}/{questions.name}"
-    sums = sums_of(release)
-    if file not in sums:
+    paths = files_of(questions)
+    table, files = read_files(paths), [f"{COMMITMENTS}/{path.name}" for path in paths]
+    key, sums = table.schema.names[0], sums_of(release)
+    if not sums.keys() >= {*files}:
         raise ConfigError(f"{release}: has no {COMMITMENTS}/ for {questions.name}: its answers are not withheld")
-    check_files(release, sums, [file])
+    check_files(release, sums, files)
     try:
         private = pq.read_table(answers)
     except (OSError, pa.ArrowException) as error:
         raise ConfigError(f"{answers}: cannot be read as Parquet ({error}); give the file that came with it") from error
     if not {key, SALT} <= set(private.column_names):
         raise ConfigError(f"{answers}: has no columns {key} and {SALT}; give the answers of this release")
-    promised = _by_id(release / file, "id", "sha256")
+    promised = _by_id([release / file for file in files], "id", "sha256")
     found = {row["id"]: row["sha256"] for row in _commitments(private, key)}
     other = next((one for one, digest in promised.items() if found.get(one) != digest), None)
     if other is not None:
-        raise ConfigError(f"{answers}: the answer to question {other} is not the one that {file} commits to")
+        raise ConfigError(f"{answers}: the answer to question {other} is not the one that {COMMITMENTS}/ commits to")
     place = {one: n for n, one in enumerate(private[key].to_pylist())}
     rows = private.take(pa.array([place[one] for one in table[key].to_pylist()], pa.int64()))
     for name in set(rows.column_names) & set(table.column_names) - {key}:
@@ -135,7 +142,7 @@ def with_answers(questions: Path, release: Path | None, answers: Path | None) ->
         yield questions
         return
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / questions.name
+        path = Path(folder) / files_of(questions)[0].name
         pq.write_table(restored(questions, release, answers), path)
         yield path
 
@@ -150,8 +157,8 @@ def _commitments(private: pa.Table, key: str) -> list[dict[str, str]]:
     return found
 
 
-def _by_id(path: Path, key: str, column: str) -> dict[str, str]:
-    return {str(row[key]): row[column] for row in pq.read_table(path, columns=[key, column]).to_pylist()}
+def _by_id(paths: Sequence[Path], key: str, column: str) -> dict[str, str]:
+    return {str(row[key]): row[column] for row in read_files(paths, [key, column]).to_pylist()}
 
 
 def _refuse_telling(questions: Path, public: pa.Table, private: pa.Table, benchmark: Benchmark[Any, Any]) -> None:
@@ -193,22 +200,13 @@ def _shown(benchmark: Benchmark[Any, Any], questions: Path, table: pa.Table, rel
 
 
 def _described(
-    release: Path,
-    benchmark: Benchmark[Any, Any],
-    split: str,
-    public: pa.Table,
-    committed: pa.Table,
-    sums: Mapping[str, str],
+    release: Path, benchmark: Benchmark[Any, Any], parts: Sequence[CroissantPart], sums: Mapping[str, str]
 ) -> bytes:
     """The description for machines; licence, version and date are those of the open release."""
     told = json.loads((release / CROISSANT_FILE).read_bytes())
     export = {"pretty_name": told["name"], "version": told.get("version"), "published": told.get("datePublished")}
     if told["license"] != TERMS_FILE:
         export["license"] = told["license"]
-    parts = [
-        CroissantPart(folder, split, table.schema, table.num_rows, table.nbytes)
-        for folder, table in (("data", public), (COMMITMENTS, committed))
-    ]
     return croissant(export, benchmark.card, parts, lambda folder: columns_of(benchmark, folder), sums)
 
 

@@ -21,7 +21,7 @@ from pipeline.blind.totals import ModelTotals
 from pipeline.core.errors import StoreError
 from pipeline.core.files import sha256_of_file, write_atomically
 from pipeline.core.identity import digest
-from pipeline.core.parquet import TableFile, table_bytes
+from pipeline.core.parquet import TableFile, shard_name, table_bytes
 from pipeline.core.schema import AnyScene
 from pipeline.core.tables import (
     BUDGETS,
@@ -333,7 +333,7 @@ def checksums(sums: dict[str, str]) -> bytes:
 
 
 def _name(folder: str, split: str) -> str:
-    return CroissantPart(folder, split, pa.schema([]), 0, 0).file
+    return f"{folder}/{shard_name(split)}"
 
 
 def _tiny(asked: pa.Table, families: Mapping[str, str], quotas: Mapping[str, int] | None = None) -> pa.Table:

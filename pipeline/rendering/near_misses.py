@@ -8,8 +8,8 @@ from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
+from pipeline.core.parquet import read_files, released_files
 from pipeline.rendering.figures import BLIND, CHOSEN
 
 Key = tuple[str, str]
@@ -43,8 +43,7 @@ def nearest_refused(release: Path, chosen: Collection[str] = ()) -> Nearest:
     """
     known = pc.field("measured").is_valid() & pc.field("limit").is_valid()
     known &= ~pc.field("reason").isin(pa.array(sorted({*CHOSEN, *BLIND, *chosen})))
-    path = next(iter(sorted((release / "rejected").glob("*.parquet"))))
-    table = pq.read_table(path, columns=_COLUMNS, filters=known)
+    table = read_files(released_files(release / "rejected"), _COLUMNS, known)
     size = pc.abs(table["limit"])
     away = pc.divide(pc.abs(pc.subtract(table["measured"], table["limit"])), pc.if_else(pc.equal(size, 0.0), 1.0, size))
     order = table.select(["scene", "task", "reason", "id"]).append_column("away", away)
@@ -60,16 +59,13 @@ def some_of_each(release: Path, each: int) -> tuple[list[dict[str, Any]], dict[s
 
     Rows come by reason, task and nearness; the counts are of all rejections, by reason.
     """
-    path = next(iter(sorted((release / "rejected").glob("*.parquet"))))
-    table = pq.read_table(
-        path, columns=["id", "task", "reason", "measured", "limit"], read_dictionary=["task", "reason"]
-    )
-    frame = table.to_pandas()
+    files = released_files(release / "rejected")
+    frame = read_files(files, ["id", "task", "reason", "measured", "limit"]).to_pandas()
     size = frame["limit"].abs()
     frame["away"] = (frame["measured"] - frame["limit"]).abs() / size.where(size > 0, 1.0)
     frame = frame.sort_values(["reason", "task", "away", "id"], na_position="last", kind="stable")
     place = frame.groupby(["reason", "task"], observed=True, sort=False).cumcount()
-    chosen = pq.read_table(path).take(pa.array(frame.index[place < each]))
+    chosen = read_files(files).take(pa.array(frame.index[place < each]))
     rows: list[dict[str, Any]] = chosen.to_pylist()
     return rows, {str(reason): int(n) for reason, n in frame["reason"].value_counts(sort=False).items()}
 

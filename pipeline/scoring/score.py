@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -21,6 +22,7 @@ from pydantic import TypeAdapter, ValidationError
 from pipeline.blind.text_only import TextOnly
 from pipeline.core.arrays import FloatArray
 from pipeline.core.errors import ConfigError, shortened
+from pipeline.core.parquet import files_of, read_files
 from pipeline.core.schema import Model
 from pipeline.core.tables import (
     DEBIASED,
@@ -165,9 +167,10 @@ def _are_poses(steps: Any) -> bool:
 
 
 class Split(NamedTuple):
-    """One split of a release: its name, its file, and the release's blind table; None: it has none.
+    """One split of a release: its name, its table, and the release's blind table; None: it has none.
 
-    ``full`` is the file of all questions, where the split is a part of them.
+    ``full`` is the table of all questions, where the split is a part of them. Tables are named as `files_of` reads
+    them: a table of several files by a pattern.
     """
 
     name: str
@@ -179,8 +182,9 @@ class Split(NamedTuple):
         """Ids of the full split's questions, which a part of it may have replies to; none of a split that is whole."""
         if self.full is None:
             return frozenset()
-        key = pq.read_schema(self.full).names[0]
-        return frozenset(map(str, pq.read_table(self.full, columns=[key])[key].to_pylist()))
+        files = files_of(self.full)
+        key = pq.read_schema(files[0]).names[0]
+        return frozenset(map(str, read_files(files, [key])[key].to_pylist()))
 
     @property
     def is_debiased(self) -> bool:
@@ -194,20 +198,30 @@ def split_of(release: Path, name: str | None = None) -> Split:
     Raises ConfigError where the folder is no whole release of this version.
     """
     sums = sums_of(release)
-    names = {Path(file).name.split("-0")[0]: file for file in sums if file.startswith("data/")}
-    full = [split for split in names if split not in PART_SPLITS]
     apart = {TWIN, MAPS}  # asked otherwise than the whole video
-    names |= {own: file for file in sums if (own := file.partition("/")[0]) in apart or budget_of(own) is not None}
+    names: defaultdict[str, list[str]] = defaultdict(list)
+    for file in sums:
+        own = file.partition("/")[0]
+        if own == "data":
+            names[Path(file).name.split("-0")[0]].append(file)
+        elif own in apart or budget_of(own) is not None:
+            names[own].append(file)
+    full = [split for split, files in names.items() if split not in PART_SPLITS and files[0].startswith("data/")]
     chosen = name or (full[0] if full else next(iter(names), "") if len(names) == 1 else "")
     if chosen not in names:
         raise ConfigError(f"{release}: has no split {chosen!r}; there are {', '.join(sorted(names)) or 'none'}")
     # The blind table is about answers of the whole video.
     has_blind = WITHOUT_VIDEO in sums and chosen not in apart and budget_of(chosen) is None
-    files = [names[chosen], *([WITHOUT_VIDEO] if has_blind else [])]
-    check_files(release, sums, files)
-    check_version(release / files[0])
-    whole = release / names[full[0]] if full and chosen in PART_SPLITS else None
-    return Split(chosen, release / files[0], release / WITHOUT_VIDEO if len(files) > 1 else None, whole)
+    check_files(release, sums, [*names[chosen], *([WITHOUT_VIDEO] if has_blind else [])])
+    for file in names[chosen]:
+        check_version(release / file)
+    whole = release / _pattern(names[full[0]]) if full and chosen in PART_SPLITS else None
+    return Split(chosen, release / _pattern(names[chosen]), release / WITHOUT_VIDEO if has_blind else None, whole)
+
+
+def _pattern(files: Sequence[str]) -> str:
+    """The name of a table of one file or several, as `files_of` reads it."""
+    return files[0] if len(files) == 1 else re.sub(r"-\d+-of-", "-*-of-", files[0])
 
 
 _TABLE = TypeAdapter(list[TextOnly])

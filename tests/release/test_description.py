@@ -116,7 +116,7 @@ def test_pictures_that_questions_show_are_pictures_to_datasets(tmp_path: Path) -
     assert told is not None
     assert media_table(tmp_path, "legends", "test", files) is None
     parts = [CroissantPart("data", "test", pa.schema([pa.field("id", pa.int64())]), 1, 8)]
-    write_atomically(tmp_path / parts[0].file, table_bytes(pa.table({"id": [1]})))
+    write_atomically(tmp_path / parts[0].files[0], table_bytes(pa.table({"id": [1]})))
     head = header(parts, {"export": {"pretty_name": "x"}}, BENCHMARKS["ergeobench"], was_reviewed=False, images=[told])
     (tmp_path / "README.md").write_text(f"---\n{yaml.safe_dump(head)}---\n")
     loaded = load_dataset(str(tmp_path), "views", split="test", cache_dir=str(tmp_path / "cache"))
