@@ -295,11 +295,11 @@ def review(
             "--without-video", help="Also review questions without video or picture: verdicts on them are blind."
         ),
     ] = False,
-    categories: Annotated[
+    checks: Annotated[
         bool | None,
         typer.Option(
-            "--categories/--no-categories",
-            help="Show a screen for each named category before the questions of a filmed scan.",
+            "--checks/--no-checks",
+            help="Show first a screen for each named category of filmed scans, or each raw task of cities.",
             show_default="as last time",
         ),
     ] = None,
@@ -309,7 +309,7 @@ def review(
     from flows.cli.review import serve
     from pipeline.engine.config import load_config
 
-    serve(out or OUTPUTS / load_config(path).build, host, port, pack_only, without_video, categories)
+    serve(out or OUTPUTS / load_config(path).build, host, port, pack_only, without_video, checks)
 
 
 @app.command()

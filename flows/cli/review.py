@@ -47,6 +47,7 @@ from pipeline.review.category_checks import check_row, fix_of
 from pipeline.review.database import AnsweredBeforeError, Database
 from pipeline.review.review_bundle import (
     CATEGORY_CHECK,
+    CHECKS,
     ReviewBundle,
     ReviewItem,
     make_review_bundle,
@@ -83,9 +84,9 @@ _JPEG: Final = b"\xff\xd8"
 
 
 def serve(
-    folder: Path, host: str, port: int, pack_only: bool, without_video: bool, categories: bool | None = None
+    folder: Path, host: str, port: int, pack_only: bool, without_video: bool, checked: bool | None = None
 ) -> None:
-    """Writes the review pack of a build, and serves the page until it is stopped; ``categories`` as in `pack_of`.
+    """Writes the review pack of a build, and serves the page until it is stopped; ``checked`` as in `pack_of`.
 
     Raises ConfigError where questions show nothing, unless that was asked for.
     """
@@ -94,10 +95,13 @@ def serve(
 
     benchmark = benchmark_of(folder)
     salt = salt_of(folder, make=True)
-    pack = pack_of(folder, benchmark, salt, categories)
-    checks = sum(item.task == CATEGORY_CHECK for item in pack.items)
-    if categories and not checks:
-        raise ConfigError(f"{folder}: no question is about a thing of a scan whose video was examined for it")
+    pack = pack_of(folder, benchmark, salt, checked)
+    checks = sum(item.task in CHECKS for item in pack.items)
+    if checked and not checks:
+        raise ConfigError(
+            f"{folder}: there is nothing to check before its questions: none is made from a raw task, or about a thing "
+            "of a scan whose video was examined for it"
+        )
     blind = sum(item.video is None and not item.pictures for item in pack.items)
     if blind and not without_video:
         raise ConfigError(
@@ -116,7 +120,7 @@ def serve(
         database.back_up(place / BACKUP)
         try:
             shown = f"[{host}]" if ":" in host else host
-            more = f" and {count_of(checks, 'category')}" if checks else ""
+            more = f" and {count_of(checks, 'check')}" if checks else ""
             console.print(
                 f"{count_of(len(pack.items) - checks, 'question')}{more}. http://{shown}:{port} (Ctrl-C ends it)"
             )
@@ -159,8 +163,8 @@ def import_review(folder: Path, file: Path | None) -> bool:
         raise ConfigError(f"{folder} holds no review: begin one with scan2qa review")
     salt = salt_of(folder)
     place = folder / FOLDER
-    rows = read_rows(file) if file else []
-    pack = pack_of(folder, benchmark_of(folder), salt)
+    filled, benchmark = read_rows(file) if file else [], benchmark_of(folder)
+    pack = pack_of(folder, benchmark, salt)
     checks = {item.id: item for item in pack.items if item.task == CATEGORY_CHECK}
     database = Database(place / DATABASE)
     try:
@@ -168,13 +172,13 @@ def import_review(folder: Path, file: Path | None) -> bool:
         if file is not None:
             items = {item.id: item for item in pack.items}
             now = datetime.now(UTC).isoformat(timespec="milliseconds")
-            found = taken(rows, items, pack.truths, verdicts_of(database.events()), now)
+            found = taken(filled, items, pack.truths, verdicts_of(database.events()), now)
             try:
                 database.append(found.events)
             except AnsweredBeforeError as error:
                 raise StoreError(f"{file}: the page stored one of these answers just now; import it again") from error
             left_out = found.left_out
-            new = count_of(len(rows) - len(left_out) - found.known, "row")
+            new = count_of(len(filled) - len(left_out) - found.known, "row")
             console.print(f"{file}: {new} taken, {found.known} known already.")
         verdicts = verdicts_of(database.events())
     finally:
@@ -185,20 +189,29 @@ def import_review(folder: Path, file: Path | None) -> bool:
     verdicts = [verdict for verdict in verdicts if verdict.item not in known]
     write_atomically(place / VERDICTS_FILE, table_bytes(verdicts_table(verdicts)))
     write_atomically(place / "verdicts.csv", verdict_sheet(verdicts))
-    for number, answers in enumerate(_answers_of_people(pack, verdicts), start=1):
+    rows = _selected(folder)
+    raw = BENCHMARKS[benchmark].checks(rows)
+    for number, answers in enumerate(_answers_of_people(pack, verdicts, raw), start=1):
         write_atomically(place / f"people_{number}.csv", answers)
-    _show(review(_questions(folder), verdicts, salt), len(verdicts), len(pack.items) - len(checks))
+    _show(review(rows, verdicts, salt, raw), len(verdicts), sum(item.task not in CHECKS for item in pack.items))
     console.print(f"{place / VERDICTS_FILE}: the next build takes it into the release.", soft_wrap=True)
     return not left_out
 
 
-def _answers_of_people(pack: ReviewBundle, verdicts: Sequence[ReviewVerdict]) -> list[bytes]:
-    """Of each reviewer, by name, the blind answers to today's questions, as `score --people` reads them."""
-    items = {(item.id, item.content): item for item in pack.items}
+def _answers_of_people(
+    pack: ReviewBundle, verdicts: Sequence[ReviewVerdict], raw: Sequence[Mapping[str, Any]]
+) -> list[bytes]:
+    """Of each reviewer, by name, the blind answers to today's questions, as `score --people` reads them.
+
+    Whoever judged the raw task of a question knew its answer.
+    """
+    items = {(item.id, item.content): item for item in pack.items if item.task not in CHECKS}
+    asked = {check["id"]: check["asked"] for check in raw}
+    told = {(question, verdict.reviewer) for verdict in verdicts for question in asked.get(verdict.item, ())}
     found: dict[str, dict[int, str]] = {}
     for verdict in verdicts:
         item = items.get((verdict.item, verdict.content))
-        if item is not None and verdict.answer is not None:
+        if item is not None and verdict.answer is not None and (item.id, verdict.reviewer) not in told:
             option = (text for text in item.options or () if text.startswith(f"{verdict.answer}. "))
             found.setdefault(verdict.reviewer, {})[item.id] = next(option, verdict.answer)
     return [sheets.written(("id", "answer"), sorted(own.items())) for _, own in sorted(found.items())]
@@ -311,10 +324,11 @@ def token_for(host: str) -> str | None:
     return token
 
 
-def pack_of(folder: Path, benchmark: str, salt: bytes, categories: bool | None = None) -> ReviewBundle:
+def pack_of(folder: Path, benchmark: str, salt: bytes, checked: bool | None = None) -> ReviewBundle:
     """The review pack of the newest release, made again only where the build has changed.
 
-    ``categories``: with a screen for each category of a filmed scene that questions name; None: as it was made last.
+    ``checked``: with a screen for each category of a filmed scene that questions name, and those of `Benchmark.checks`;
+    None: as it was made last.
     """
     place = folder / FOLDER
     outputs = last_outputs(released_manifest(folder))
@@ -332,9 +346,9 @@ def pack_of(folder: Path, benchmark: str, salt: bytes, categories: bool | None =
     drawing = (own.blind_pictures.__module__, *(w.top_down_map.__module__ for w in own.worlds))
     code = code_digest(("pipeline.review.review_bundle", *drawing))
     map_before = {task: sorted(layers) for task, layers in sorted(own.map_before.items())}
-    if categories is None:
-        categories = _has_checks(place)
-    made_of = [parts, sorted(videos), code, map_before, digest_of(salt), *(["categories"] if categories else [])]
+    if checked is None:
+        checked = _has_checks(place)
+    made_of = [parts, sorted(videos), code, map_before, digest_of(salt), *(["checks"] if checked else [])]
     made_from = digest_of(made_of).encode()
     known = _read_pack(place, made_from)
     if known is not None:
@@ -342,8 +356,12 @@ def pack_of(folder: Path, benchmark: str, salt: bytes, categories: bool | None =
     store = Store(folder / STORE)
     scenes = {unit: read_scene(store.get(result)) for unit, result in observed.items()}
     maps = {unit: WORLDS[scene.facts.world].top_down_map(scene) for unit, scene in scenes.items()}
-    questions = _questions(folder)
-    checks = list(_category_checks(folder, questions, scenes, outputs.get("video", {}))) if categories else []
+    selected = _selected(folder)
+    questions = _without_removed(folder, selected)
+    checks = list(_category_checks(folder, questions, scenes, outputs.get("video", {}))) if checked else []
+    if checked:
+        kept = {row["id"] for row in questions}
+        questions += [check for check in own.checks(selected) if not kept.isdisjoint(check["asked"])]
     pictures = _place_pictures(folder, own, questions, scenes, {row["id"]: shown for row, shown in checks})
     questions += [row for row, _ in checks]
     doubts = doubts_in(map(read_table, _results(folder, VERIFY.name)))
@@ -357,9 +375,9 @@ def pack_of(folder: Path, benchmark: str, salt: bytes, categories: bool | None =
 
 
 def _has_checks(place: Path) -> bool:
-    """Whether the pack that is there has screens of categories."""
+    """Whether the pack that is there has screens of what is no question."""
     try:
-        return CATEGORY_CHECK in read_table((place / "items.parquet").read_bytes())["task"].unique().to_pylist()
+        return not CHECKS.keys().isdisjoint(read_table((place / "items.parquet").read_bytes())["task"].to_pylist())
     except (OSError, ValueError, KeyError, pa.ArrowException):
         return False
 
@@ -458,11 +476,15 @@ def _results(folder: Path, stage: str) -> Iterator[bytes]:
     return (store.get(result) for _, result in sorted(outputs.get(stage, {}).items()))
 
 
-def _questions(folder: Path) -> list[dict[str, Any]]:
-    """The questions of the newest release."""
+def _selected(folder: Path) -> list[dict[str, Any]]:
+    """The questions of the newest release, with those that models guessed."""
+    return [row for raw in _results(folder, "select") for row in asked_in(read_table(raw)).to_pylist()]
+
+
+def _without_removed(folder: Path, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Those of some questions that models did not guess."""
     tables = [removed_blind(read_table(raw)) for raw in _results(folder, "filter")]
     removed = {number for table in tables if table is not None for number in table["id"].to_pylist()}
-    rows = (row for raw in _results(folder, "select") for row in asked_in(read_table(raw)).to_pylist())
     return [row for row in rows if row["id"] not in removed]
 
 

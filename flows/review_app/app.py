@@ -30,6 +30,7 @@ from flows.review_app.site import RefusedError, Site
 from pipeline.core.errors import StoreError
 from pipeline.release.card import figure
 from pipeline.review.mends import LONGEST_OPTION, LONGEST_WORDING, Mend
+from pipeline.review.review_bundle import CHECKS
 from pipeline.review.sheets import name_problem
 from pipeline.review.verdicts import COMMON, REASONS, REVIEWERS, ROLES, STATES, Role
 from pipeline.worlds.indoor.readers.written_routes import TURNS, route_steps
@@ -71,6 +72,7 @@ class Pages:
             lstrip_blocks=True,
         )
         self._templates.globals |= {"reasons": REASONS, "states": STATES, "needed": REVIEWERS, "build": site.build}
+        self._templates.globals |= {"checks": CHECKS}
         self._templates.globals |= {"offered": [*COMMON, *flags], "longest": (LONGEST_WORDING, LONGEST_OPTION)}
         self._templates.globals |= {"routes": routes, "turns": TURNS, "legs": LEGS, "steps_of": route_steps}
         self._templates.filters |= {"clock": clock, "figure": figure, "short": short, "drawn": drawn}

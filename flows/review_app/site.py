@@ -14,7 +14,7 @@ from pipeline.core.video_spec import VIDEOS
 from pipeline.review.database import AnsweredBeforeError, Database
 from pipeline.review.maps import map_after, map_before, spoken_of
 from pipeline.review.mends import Mend, mended_item, problem_of, read_mend
-from pipeline.review.review_bundle import CATEGORY_CHECK, ReviewBundle, ReviewItem, ReviewTruth
+from pipeline.review.review_bundle import CATEGORY_CHECK, CHECKS, ReviewBundle, ReviewItem, ReviewTruth
 from pipeline.review.review_queue import Board, Progress
 from pipeline.review.reviewed import Agreement, agreements, reviews_in
 from pipeline.review.sheets import LONGEST_NOTE
@@ -96,7 +96,7 @@ class Site:
         self._drawings = drawings or {}
         self._salt = salt
         self._numbers = {item.id: number for number, item in enumerate(pack.items, start=1)}
-        self._board = Board(pack.items, database.events(), self._mended)
+        self._board = Board(pack.items, database.events(), self._mended, pack.raw)
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
@@ -158,8 +158,9 @@ class Site:
             # Who adjudicates says what holds; and a flag that was raised before the answer stays.
             if role == "review" and self._agrees(shown, answer) and self._board.own(item, reviewer, role) is None:
                 events.append(self._event(shown, reviewer, role, "accept"))
-            elif shown.task == CATEGORY_CHECK and not self._agrees(shown, answer):  # what is wrong is the answer itself
-                events.append(self._event(shown, reviewer, role, "flag", answer=answer, reason="bad_metadata"))
+            elif shown.task in CHECKS and not self._agrees(shown, answer):  # what is wrong is the answer itself
+                right, reason = answer if shown.task == CATEGORY_CHECK else None, CHECKS[shown.task][answer]
+                events.append(self._event(shown, reviewer, role, "flag", answer=right, reason=reason))
             try:
                 self._store(events)
             except AnsweredBeforeError:  # by another process

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, Protocol, TypeVar
 
 from pydantic import BaseModel
 
@@ -29,6 +29,9 @@ if TYPE_CHECKING:  # this record is code of all stages that ask a benchmark; wha
     from pipeline.questions.task import SceneView, Task
     from pipeline.worlds.world import World
 
+# Tasks of a review's screens about what questions are made from (`Benchmark.checks`): what is asked, and from where.
+RAW_TASK: Final = "raw_task"
+RAW_POSE: Final = "raw_pose"
 V = TypeVar("V", bound="SceneView")
 R = TypeVar("R", bound=BaseModel)
 
@@ -80,6 +83,11 @@ def no_pictures(asked: pa.Table, scenes: Callable[[], Iterable[Any]]) -> dict[st
 def no_blind_pictures(rows: Sequence[Mapping[str, Any]], scene: Any) -> Iterable[tuple[int, Sequence[bytes]]]:
     """The pictures of a benchmark whose reviewers see its own, or a map of layers (`Benchmark.map_before`)."""
     return ()
+
+
+def no_checks(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The checks of a benchmark whose questions are made from scenes alone."""
+    return []
 
 
 class SceneRecords(NamedTuple):
@@ -241,6 +249,9 @@ class Benchmark(Generic[V, R]):
         asking: how its questions are put to a model (`scan2qa ask`); None: they are not.
         blind_pictures: of questions (rows of `tables.QUESTIONS`) of one observed scene, by id: PNG or JPEG pictures
             that reviewers see before they answer, and that show no more of the answer than agents see.
+        checks: of questions (rows of `tables.QUESTIONS`) what reviewers may judge before them, as such rows (tasks
+            `RAW_TASK` and `RAW_POSE`, right where "A" is answered) with ``asked``, the ids of the questions that are
+            rejected with them.
         flags: of `pipeline.review.verdicts.REASONS`, those that its reviewers have beside the common ones.
         scene_records: of its scenes, one after the other, its rules and the released questions (`tables.QUESTIONS`):
             what a release holds of the scenes themselves, in the module of its card; None: nothing.
@@ -278,6 +289,7 @@ class Benchmark(Generic[V, R]):
     blind_pictures: Callable[[Sequence[Mapping[str, Any]], Any], Iterable[tuple[int, Sequence[bytes]]]] = (
         no_blind_pictures
     )
+    checks: Callable[[Iterable[Mapping[str, Any]]], list[dict[str, Any]]] = no_checks
     flags: tuple[str, ...] = ()
     scene_records: Callable[[Iterable[Any], R, pa.Table], SceneRecords] | None = None
     map_before: Mapping[str, Collection[str]] = field(default_factory=dict)

@@ -27,7 +27,7 @@ from pipeline.release.metadata import DTYPES, CroissantPart, configurations, hea
 from pipeline.release.tables import HELD, columns_of, state_of
 from pipeline.release.terms import ALL_SAMPLES, TERMS_FILE, are_samples, passed_on, plain, terms_of, units_of
 from pipeline.review.reviewed import Reviewed
-from pipeline.review.verdicts import REASONS, STATES
+from pipeline.review.verdicts import RAW_REJECTED, REASONS, STATES
 
 OVERVIEW_FILE: Final = "overview.png"
 TOOL: Final = "scan2qa"  # the distribution
@@ -363,7 +363,7 @@ def _of_review(asked: pa.Table, reviewed: Reviewed) -> dict[str, Any]:
     return {
         "issues": [
             (words, sum(own.values()), *(own[state] for state in ("mended", "corrected", "rejected")))
-            for reason, words in REASONS.items()
+            for reason, words in (REASONS | {RAW_REJECTED: "raw task rejected"}).items()
             if (own := Counter({state: n for (name, state), n in issues.items() if name == reason}))
         ],
         "states": [(state, states[state], words) for state, words in STATES.items() if states[state]],

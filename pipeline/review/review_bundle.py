@@ -16,6 +16,7 @@ from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
 
+from pipeline.benchmarks.benchmark import RAW_POSE, RAW_TASK
 from pipeline.core.spatial import TopDownMap
 from pipeline.core.tables import EVIDENCE
 from pipeline.core.video_spec import video_file
@@ -43,10 +44,17 @@ TRUTHS: Final = pa.schema(
         pa.field("proof", pa.string()),
         pa.field("from_s", pa.float64()),
         pa.field("until_s", pa.float64()),
+        pa.field("asked", pa.list_(pa.int64())),  # of a raw task: the questions that it was made into
     ]
 )
 MAPS: Final = pa.schema([pa.field("scene", pa.string()), pa.field("map", pa.string())])
-CATEGORY_CHECK: Final = "category_check"  # task of what is no question (`category_checks`); first of its scene
+CATEGORY_CHECK: Final = "category_check"  # of `category_checks`
+# Tasks of what is no question, first of its scene: option -> the reason for which whoever chooses it flags.
+CHECKS: Final[Mapping[str, Mapping[str, str]]] = {
+    CATEGORY_CHECK: dict.fromkeys("BCD", "bad_metadata"),
+    RAW_TASK: {"B": "wrong_answer", "C": "duplicate", "D": "invalid_wording"},
+    RAW_POSE: dict.fromkeys("BC", "wrong_pose"),
+}
 CONTENT_CHARS: Final = 32  # hex; 128 bits
 
 
@@ -76,6 +84,7 @@ class ReviewTruth:
     proof: str | None
     from_s: float | None
     until_s: float | None
+    asked: tuple[int, ...] = ()
 
 
 class ReviewBundle(NamedTuple):
@@ -84,6 +93,15 @@ class ReviewBundle(NamedTuple):
     items: tuple[ReviewItem, ...]
     truths: Mapping[int, ReviewTruth]
     maps: Mapping[str, TopDownMap]
+
+    @property
+    def raw(self) -> dict[int, list[int]]:
+        """Questions -> the checks of the raw task that each was made from."""
+        found: dict[int, list[int]] = {}
+        for check in self.truths.values():
+            for question in check.asked:
+                found.setdefault(question, []).append(check.id)
+        return found
 
 
 def content_of(salt: bytes, row: Mapping[str, Any]) -> str:
@@ -150,13 +168,12 @@ def make_review_bundle(
             proof=row["proof"],
             from_s=row["from_s"],
             until_s=row["until_s"],
+            asked=tuple(row.get("asked", ())),
         )
     needed = sorted({item.scene for item in items})
     return ReviewBundle(
         tuple(
-            sorted(
-                items, key=lambda i: (i.id not in against, i.scene, i.task != CATEGORY_CHECK, rounds.get(i.id, 0), i.id)
-            )
+            sorted(items, key=lambda i: (i.id not in against, i.scene, i.task not in CHECKS, rounds.get(i.id, 0), i.id))
         ),
         truths,
         {scene: maps[scene] for scene in needed},

@@ -7,13 +7,23 @@ answers and then leaves keeps nobody waiting for longer than `LEASE_S`.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from pipeline.review.review_bundle import ReviewItem
-from pipeline.review.verdicts import REVIEWERS, Consensus, ReviewEvent, ReviewVerdict, Role, consensus_of, with_event
+from pipeline.review.verdicts import (
+    REFUSED,
+    REVIEWERS,
+    Consensus,
+    ReviewEvent,
+    ReviewVerdict,
+    Role,
+    consensus_of,
+    with_event,
+)
 
-_LAST: Final = 3  # the least urgent rank
+_LAST: Final = 4  # the least urgent rank
 LEASE_S: Final = 900.0  # an item that somebody opened is kept for them so long
 
 
@@ -35,6 +45,7 @@ class Board:
         items: in their order.
         events: what was said so far.
         mended: an item as it reads after a mend (`mends.mended_item`).
+        raw: items -> the checks of the raw task that they were made from.
     """
 
     def __init__(
@@ -42,8 +53,9 @@ class Board:
         items: Sequence[ReviewItem],
         events: Iterable[ReviewEvent],
         mended: Callable[[ReviewItem, str], ReviewItem] = lambda item, mend: item,
+        raw: Mapping[int, Collection[int]] = MappingProxyType({}),
     ) -> None:
-        self._mended = mended
+        self._mended, self._raw = mended, raw
         self._items = {item.id: item for item in items}
         self._verdicts: dict[int, dict[tuple[str, str, Role], ReviewVerdict]] = {item.id: {} for item in items}
         self._leases: dict[int, dict[str, float]] = {}
@@ -163,9 +175,10 @@ class Board:
         if reviewer in holders:
             return 1
         judged = {v.reviewer for (own, _, role), v in given.items() if own == content and role == "review" and v.label}
-        others = judged | holders
-        if len(others) >= REVIEWERS:
+        others, raw = judged | holders, self._raw.get(item, ())
+        if len(others) >= REVIEWERS or any(self.standing(check).state in REFUSED for check in raw):
             return None
         is_mended = any(v.mend for (own, _, _), v in given.items() if own == content)
         knows = is_mended and any(v.reviewer == reviewer and v.answer is not None for v in given.values())
-        return _LAST if knows else 3 - len(others)  # who has seen the truth confirms a mend where nobody else does
+        knows = knows or any(self.answer(check, reviewer) is not None for check in raw)
+        return _LAST if knows else 3 - len(others)  # who has seen the truth is asked where nobody else is

@@ -17,8 +17,8 @@ from pydantic import BaseModel
 
 from pipeline.questions.choices import offered
 from pipeline.review.mends import mended_row, read_mend
-from pipeline.review.review_bundle import content_of
-from pipeline.review.verdicts import ReviewVerdict, by_item, consensus_of
+from pipeline.review.review_bundle import CHECKS, content_of
+from pipeline.review.verdicts import RAW_REJECTED, REFUSED, ReviewVerdict, by_item, consensus_of
 
 Metric = Literal["nominal", "interval"]
 
@@ -43,7 +43,7 @@ class Agreement(BaseModel):
 def agreements(
     reviews: Mapping[int, Sequence[ReviewVerdict]], tasks: Mapping[int, str], numeric: Collection[str]
 ) -> list[Agreement]:
-    """Per task, and "all" for verdicts, from the reviews of each question (no adjudication), in the order of tasks.
+    """Per task, and "all" questions for verdicts, from their reviews (no adjudication), in the order of tasks.
 
     They rest on what is judged: an answer whose reviewer has not judged it yet is in none of the figures.
 
@@ -67,8 +67,8 @@ def agreements(
             rows.append(Agreement(task=task, about="answer", items=shared, raw=None, kappa=None, alpha=alpha))
         else:
             rows.append(_row(task, "answer", answers))
-    if len(of_task) > 1:
-        everything = [[_kind(v) for v in _in_order(own)] for task in sorted(of_task) for own in of_task[task]]
+    if len(asked := sorted(set(of_task) - set(CHECKS))) > 1:
+        everything = [[_kind(v) for v in _in_order(own)] for task in asked for own in of_task[task]]
         rows.append(_row("all", "verdict", everything))
     return rows
 
@@ -192,27 +192,37 @@ def read_verdicts(table: pa.Table) -> list[ReviewVerdict]:
     return [ReviewVerdict(item=row.pop("id"), **row) for row in table.to_pylist()]
 
 
-def review(questions: Iterable[Mapping[str, Any]], verdicts: Sequence[ReviewVerdict], salt: bytes) -> Reviewed:
-    """Where every question with a verdict stands, and how far reviewers agree.
+def review(
+    questions: Iterable[Mapping[str, Any]],
+    verdicts: Sequence[ReviewVerdict],
+    salt: bytes,
+    checks: Iterable[Mapping[str, Any]] = (),
+) -> Reviewed:
+    """Where every question with a verdict stands, or whose raw task was rejected, and how far reviewers agree.
 
     Args:
         questions: rows of `tables.QUESTIONS`.
         verdicts: all of them.
         salt: as in `pack.content_of`.
+        checks: as in `Benchmark`.
     """
     on = by_item(verdicts)
-    rows = {row["id"]: offered(row) for row in questions if row["id"] in on}
-    stands, current = [], {}
+    rows = {row["id"]: offered(row) for row in (*questions, *checks) if row["id"] in on}
+    stands, current = dict[int, QuestionStatus](), {}
     for item in sorted(rows):
         content = _content_now(salt, rows[item], on[item])
         standing = consensus_of(on[item], content)
-        stands.append(QuestionStatus(id=item, **standing._asdict()))
+        stands[item] = QuestionStatus(id=item, **standing._asdict())
         current[item] = [v for v in on[item] if v.content == content]
+    for check in [stands.pop(item) for item in sorted(rows) if rows[item]["task"] in CHECKS]:
+        if check.state in REFUSED:
+            said = {"state": "rejected", "answer": None, "reasons": (RAW_REJECTED, *check.reasons)}
+            stands |= {i: check.model_copy(update={"id": i, **said}) for i in rows[check.id]["asked"]}
     reviews = {item: own for item, all_own in current.items() if (own := reviews_in(all_own))}
     numeric = {row["task"] for row in rows.values() if not row["options"]}
     settled = [item for item, own in current.items() if any(v.role == "adjudicate" and v.decision for v in own)]
     return Reviewed(
-        stands=tuple(stands),
+        stands=tuple(stands[item] for item in sorted(stands)),
         agreements=tuple(agreements(reviews, {item: row["task"] for item, row in rows.items()}, numeric)),
         reviewers=len({v.reviewer for own in current.values() for v in own}),
         adjudicated=len(settled),

@@ -36,6 +36,7 @@ REASONS: Final[dict[str, str]] = COMMON | {  # CityEQA's reviewers exclude a tas
     "wrong_pose": "wrong pose",
     "not_unique": "target not unique",
 }
+RAW_REJECTED: Final = "raw_task_rejected"  # a reason that nobody gives: reviewers rejected what it was made from
 CLOSE_MRA: Final = 0.5  # five of VSI-Bench's ten tolerances: an estimate off by 30% at most
 
 
@@ -168,6 +169,9 @@ STATES: Final[dict[State, str]] = {
     "stale": "it has changed since it was reviewed: it is to be reviewed again",
 }
 _OF_DECISION: Final[dict[str, State]] = {"accept": "accepted", "reject": "rejected", "correct": "corrected"}
+
+
+REFUSED: Final[frozenset[State]] = frozenset({"corrected", "rejected"})  # states of a check whose questions go
 
 
 class Consensus(NamedTuple):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
+from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.errors import StoreError
 from pipeline.core.identity import digest_of
 from pipeline.core.parquet import read_table
@@ -30,9 +31,12 @@ def run(context: StageContext) -> bytes:
             f"{folder}: the verdicts cannot be read ({error}); write them again: scan2qa import-review --from-page"
         ) from error
     # Table by table: the rejections of a thousand scenes would fill the memory.
-    named = {verdict.item for verdict in verdicts}
-    questions = (row for table in context.tables("select") for row in asked_in(table).to_pylist() if row["id"] in named)
-    return review(questions, verdicts, salt).model_dump_json().encode()
+    named, questions, checks = {verdict.item for verdict in verdicts}, [], []
+    for table in context.tables("select"):
+        rows = asked_in(table).to_pylist()
+        questions += [row for row in rows if row["id"] in named]
+        checks += BENCHMARKS[context.settings["benchmark"]].checks(rows)
+    return review(questions, verdicts, salt, checks).model_dump_json().encode()
 
 
 def _verdicts(folder: Path) -> bytes | None:
@@ -53,5 +57,7 @@ REVIEW: Final = Stage(
     run=run,
     unit="build",
     takes=("select",),
+    settings=lambda config: {"benchmark": config.benchmark},
+    uses=lambda config, reader: (config.of_benchmark().checks.__module__,),
     beside=beside,
 )

@@ -291,7 +291,7 @@ def test_what_is_said_of_a_category_becomes_a_fix_and_then_a_doubt(tmp_path: Pat
     Builder(config, out).build()
     salt = salt_of(out, make=True)
     assert not [i for i in pack_of(out, "vsi", salt).items if i.task == CATEGORY_CHECK]
-    pack = pack_of(out, "vsi", salt, categories=True)
+    pack = pack_of(out, "vsi", salt, checked=True)
     assert pack_of(out, "vsi", salt) == pack, "as it was made last"
     checks = {pack.truths[i.id].operands[0]: i for i in pack.items if i.task == CATEGORY_CHECK}
     named = {name for t in pack.truths.values() for name in t.operands}

@@ -12,15 +12,20 @@ import pytest
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
+from pipeline.benchmarks.cityeqa.raw_review import raw_checks
 from pipeline.core.errors import ConfigError
 from pipeline.review import database as database_module
 from pipeline.review.database import Database
+from pipeline.review.review_bundle import CHECKS, make_review_bundle
+from pipeline.review.reviewed import review
+from pipeline.review.verdicts import verdicts_of
 from tests.page.serving import VIDEO, app_of, write_video
-from tests.review.made import EVIDENCE_NAME, PAYLOAD, item_of, pack_of, question, rooms, truth_of
+from tests.review.made import EVIDENCE_NAME, PAYLOAD, ROOM, SALT, item_of, pack_of, question, rooms, truth_of
 
 BASE = "http://127.0.0.1:8765"
 PACK = pack_of(rooms(8), VIDEO)
 CONTENT = {item.id: item.content for item in PACK.items}
+CHECKED = ("raw_task", "raw_pose")
 
 
 class Browser(TestClient):
@@ -351,3 +356,62 @@ def test_what_proves_an_answer_is_shown_to_who_has_answered(folder: Path) -> Non
     assert browser.get(f"/items/{second}/drawing").status_code == 404
     assert Browser(made, name=None).get(f"/items/{first}/drawing").status_code == 401
     database.close()
+
+
+def test_two_people_judge_raw_tasks_two_others_what_was_made_of_them_each_with_a_kappa_of_its_own(folder: Path) -> None:
+    """Twelve raw tasks of two tasks each: two go with their tasks, one for its pose, and people differ on a third."""
+    told = {"task": "Counting", "scene": "made/city", "evidence": [], "proof": None, "answer": "two", "choices": None}
+    text = "There is a church to the {} of you. To the east of the church, there is a square. Please tell me {}"
+    rows = [
+        question(10 * n + m, operands=["count", f"square {n}", way, "church > square"], **told)
+        | {"text": text.format(way, f"How many cars are in square {n}?")}
+        for n in range(1, 13)
+        for m, way in enumerate(("north", "south"))
+    ]
+    other = question(7, evidence=[], proof=None, operands=[], choices=None)
+    checks = raw_checks(rows)
+    maps = dict.fromkeys(("made/city", "made/room0"), ROOM)
+    pack = make_review_bundle([*rows, other, *checks], maps, (), {}, SALT)
+    items = {item.id: item for item in pack.items}
+    assert [item.task in CHECKS for item in pack.items] == [True] * 14 + [False] * 25, "raw tasks come first"
+    raw, poses = ({pack.truths[i.id].operands[1]: i.id for i in pack.items if i.task == task} for task in CHECKED)
+    assert (len(raw), sorted(poses)) == (12, ["square 1", "square 7"]), "a fifth, by a hash of the id"
+    assert items[raw["square 5"]].question == (
+        "Counting: “How many cars are in square 5?” Answer: “two”. The picture is the view from the observation pose."
+    )
+    app, database = app_of(folder, pack)
+
+    def work(name: str, otherwise: dict[int, str], most: int) -> list[int]:
+        """What somebody is given, and answers rightly but for some."""
+        page, given = Browser(app, name), list[int]()
+        while len(given) < most and (at := page.get("/next").headers["location"]) != "/":
+            given.append(item := int(at.rpartition("/")[2]))
+            form = {"content": items[item].content, "answer": otherwise.get(item, pack.truths[item].truth)}
+            page.post(f"/items/{item}/answer", data=form)
+            if item in otherwise and items[item].task not in CHECKS:
+                page.post(f"/items/{item}/flag", data=form | {"reason": "direction"})
+        return given
+
+    said = {
+        "ann": {raw["square 5"]: "B", poses["square 1"]: "C"},
+        "bo": {raw["square 5"]: "C", poses["square 1"]: "B", raw["square 7"]: "D"},
+    }
+    for name, otherwise in said.items():
+        assert {items[item].task for item in work(name, otherwise, 14)} == set(CHECKED)
+    assert Browser(app, "ann").get("/next").headers["location"] == "/items/7", "of others she knows the answer"
+    left = {row["id"] for row in rows} - {10, 11, 50, 51}
+    assert set(work("cy", {20: "B", 30: "B"}, 99)) == left | {7}
+    assert set(work("dee", {20: "B"}, 99)) == left
+    shown = re.sub(r"<[^>]*>|\s", " ", Browser(app, "dee").get("/").text)
+    found = review([*rows, other], verdicts_of(database.events()), SALT, checks)
+    database.close()
+    kappas = {row.task: (row.items, row.kappa) for row in found.agreements if row.about == "verdict" and row.items}
+    # 11 of 12 alike, 112 of 144 by chance; 19 of 20 alike, 344 of 400 by chance
+    assert kappas == {"raw_task": (12, 0.625), "raw_pose": (2, 1.0), "Counting": (20, 36 / 56), "all": (20, 36 / 56)}
+    for task, (n, kappa) in kappas.items():
+        assert re.search(rf"{task} +verdicts +{n} +\d\.\d+ +{kappa:.3f} ", shown), task
+    stands = {stand.id: (stand.state, stand.reasons) for stand in found.stands}
+    assert stands.keys() == {row["id"] for row in rows} | {7}
+    assert stands[10] == stands[11] == ("rejected", ("raw_task_rejected", "wrong_pose"))
+    assert stands[50] == ("rejected", ("raw_task_rejected", "duplicate", "wrong_answer"))
+    assert [stands[i][0] for i in (20, 30, 70)] == ["rejected", "disputed", "accepted"]

@@ -10,6 +10,7 @@ from pipeline.benchmarks.cityeqa.agent import ASKING
 from pipeline.benchmarks.cityeqa.audit import AUDIT
 from pipeline.benchmarks.cityeqa.columns import CARD, COLUMNS
 from pipeline.benchmarks.cityeqa.pictures import blind_pictures, task_pictures
+from pipeline.benchmarks.cityeqa.raw_review import raw_checks
 from pipeline.benchmarks.cityeqa.rules import PROFILES, CityRules
 from pipeline.benchmarks.cityeqa.score import HARNESS, SCORE
 from pipeline.benchmarks.cityeqa.tasks.registry import CITY_TASKS
@@ -30,6 +31,7 @@ CITYEQA: Final = Benchmark[CityView, CityRules](
     author=author.CityAuthor(),
     audit=AUDIT,
     blind_pictures=blind_pictures,
+    checks=raw_checks,
     flags=("duplicate", "spelling", "start_blocked", "wrong_pose", "not_unique"),
     score=SCORE,
     harness=HARNESS,

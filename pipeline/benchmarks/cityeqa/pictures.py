@@ -15,7 +15,9 @@ import numpy as np
 import pyarrow as pa
 import shapely
 from PIL import Image, ImageDraw
+from scipy import ndimage
 
+from pipeline.benchmarks.benchmark import RAW_POSE, RAW_TASK
 from pipeline.benchmarks.cityeqa.columns import way_of
 from pipeline.benchmarks.cityeqa.released import AXES
 from pipeline.benchmarks.cityeqa.tasks.counting import area_before
@@ -34,6 +36,7 @@ MARGIN_M: Final = 25.0  # about all that a task names
 AROUND_M: Final = 225.0  # about a start, whose target lies within 200 m (section 2.2)
 _TEXT: Final = 18  # pixels of a line
 _SIZE: Final = 13  # of letters
+_OUTLINE: Final = 3  # pixels around a target
 _COUNTED: Final = ("what", "where")  # operands of what is counted, after the target
 _INSIDE: Final = frozenset({"in", "front"})  # where the middles of things decide
 _GREYS: Final = 16  # between ink and paper, for the edges of letters
@@ -71,26 +74,39 @@ def task_pictures(asked: pa.Table, scenes: Callable[[], Iterable[Any]]) -> dict[
     return found
 
 
-def blind_pictures(
-    rows: Sequence[Mapping[str, Any]], scene: CityScene
-) -> Iterator[tuple[int, tuple[bytes, bytes, bytes]]]:
-    """Of each task what its agent can see from p_obs and from the start, as JPEG, and the map around the start."""
-    renderer = CityRenderer(scene.facts)
+def blind_pictures(rows: Sequence[Mapping[str, Any]], scene: CityScene) -> Iterator[tuple[int, tuple[bytes, ...]]]:
+    """Of each task what its agent can see from p_obs and from the start, as JPEG, and the map around the start.
+
+    Of a raw task (`raw_review`) the view from p_obs alone, with its target outlined where its poses are judged.
+    """
+    renderer, index = CityRenderer(scene.facts), {thing.id: i for i, thing in enumerate(scene.facts.things)}
     known: dict[tuple[float, ...], bytes] = {}  # a raw task is seen from one place, whatever its start
     for row in rows:
         facts = {(fact["name"], fact["subject"]): fact["value"] for fact in row["evidence"]}
-        seen, start = (tuple(facts[name, axis] for axis in AXES) for name in ("observation_pose", "initial_pose"))
+        seen = tuple(facts["observation_pose", axis] for axis in AXES)
+        if row["task"] == RAW_POSE:
+            yield row["id"], (_view(renderer, seen, "where the answer can be seen", HEIGHT, index[row["operands"][1]]),)
+            continue
         if seen not in known:
             known[seen] = _view(renderer, seen, "where the answer can be seen", HEIGHT)
-        yield (
-            row["id"],
-            (known[seen], _view(renderer, start, "view from the start", HEIGHT // 2), start_map(row, scene)),
-        )
+        if row["task"] == RAW_TASK:
+            yield row["id"], (known[seen],)
+            continue
+        start = tuple(facts["initial_pose", axis] for axis in AXES)
+        shown = _view(renderer, start, "view from the start", HEIGHT // 2)
+        yield row["id"], (known[seen], shown, start_map(row, scene))
 
 
-def _view(renderer: CityRenderer, pose: tuple[float, ...], words: str, height: int) -> bytes:
-    """JPEG of a view of some height, with words in its corner."""
-    picture = Image.fromarray(captioned(renderer.shoot(np.array(pose), height * WIDTH // HEIGHT, height)))
+def _view(
+    renderer: CityRenderer, pose: tuple[float, ...], words: str, height: int, outlined: int | None = None
+) -> bytes:
+    """JPEG of a view of some height, with words in its corner and a line around the thing of an index."""
+    shot = renderer.shoot(np.array(pose), height * WIDTH // HEIGHT, height)
+    pixels = np.array(captioned(shot))
+    if outlined is not None:
+        own = shot.thing == outlined
+        pixels[ndimage.binary_dilation(own, iterations=_OUTLINE) & ~own] = _INK["target"]
+    picture = Image.fromarray(pixels)
     draw, letters = ImageDraw.Draw(picture), font(_SIZE)
     draw.rectangle((0, 0, width_of(words, _SIZE) + 12, _TEXT + 4), fill=_INK["paper"])
     draw.text((6, 2), words, fill=_INK["start"], font=letters)

@@ -28,7 +28,7 @@ def task(number: int, target: str, chain: str, yaw: float = 90.0, seen: float = 
     evidence = [fact(name, axis, v) for name, pose in poses.items() for axis, v in zip(AXES, pose, strict=True)]
     operands = ["colour", target, "10.0 10.0 5", chain]
     told = {"text": f"What colour is {target}?", "answer": "red", "scene": "made/small", "group": target}
-    return {"id": number, "operands": operands, "evidence": evidence, **told}
+    return {"id": number, "task": "Counting", "operands": operands, "evidence": evidence, **told}
 
 
 def inks(raw: bytes) -> set[str]:
@@ -53,11 +53,16 @@ def test_the_map_before_the_answer_shows_the_start_alone_and_is_the_same_for_all
 
 def test_reviewers_see_what_an_agent_sees_and_nothing_of_the_answer() -> None:
     scene = small(3)
+    near = min(scene.facts.things, key=lambda t: abs(t.center[0] - 30) + abs(t.center[1] - 60)).id
     rows = [task(1, "a", "a"), task(2, "b", "b") | {"answer": "blue"}, task(3, "a", "a", yaw=180.0)]
+    rows += [task(n, near, near) | {"task": name} for n, name in ((4, "raw_task"), (5, "raw_pose"))]
     own = {number: [Image.open(io.BytesIO(raw)) for raw in drawn] for number, drawn in blind_pictures(rows, scene)}
     assert [(picture.format, picture.size) for picture in own[1][:2]] == [("JPEG", (640, 480)), ("JPEG", (320, 240))]
     assert own[1] == own[2], "the same for another question from the same places"
     assert [one == other for one, other in zip(own[1], own[3], strict=True)] == [True, False, False]
+    assert own[4] == own[1][:1], "of a raw task what its answer is seen from, and no start"
+    red, plain = ((np.abs(np.asarray(own[n][0], int) - _INK["target"]).max(-1) < 60).sum() for n in (5, 4))
+    assert red > plain + 100, "where its poses are judged, the target has a line around it"
 
 
 def test_what_is_counted_is_marked_and_the_other_thing_of_a_relation() -> None:
