@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
@@ -17,7 +18,8 @@ from pipeline.engine.code import code_digest
 from pipeline.engine.job import Job, JobResult, run_job
 from pipeline.engine.lease import LEASE_FILE
 from pipeline.engine.manifest import Entry
-from pipeline.engine.store import Result
+from pipeline.engine.stage import STORE
+from pipeline.engine.store import PACKS, Result, packs_of
 from pipeline.stages.registry import STAGES
 
 if TYPE_CHECKING:
@@ -58,7 +60,8 @@ def work_from(jobs: list[Job], url: str) -> list[JobResult]:
             if got is not None:  # else the stage says what it misses
                 write_atomically(folder / path, got[0])
 
-        list(threads.map(fetch, sorted({path for job in jobs for path in _needed(job, bucket)})))
+        packs = cache(lambda stage: [Path(path) for path in bucket.objects(f"{STORE}/{stage}/{PACKS}")])
+        list(threads.map(fetch, sorted({path for job in jobs for path in _needed(job, bucket, packs)})))
         before = _files(folder)
         dones = [run_job(_moved(job, folder)) for job in jobs]
         home = jobs[0].folder
@@ -70,11 +73,14 @@ def work_from(jobs: list[Job], url: str) -> list[JobResult]:
     return dones
 
 
-def _needed(job: Job, bucket: Bucket) -> Iterator[str]:
-    """Paths, below the build's folder, of what a job may read there."""
+def _needed(job: Job, bucket: Bucket, packs: Callable[[str], list[Path]]) -> Iterator[str]:
+    """Paths, below the build's folder, of what a job may read there; ``packs`` are those of a stage."""
     found = [result for results in job.outputs.values() for result in results.values()]
     found += [result for step in job.steps for result in step.found.values()]
-    yield from (result.path.relative_to(job.folder).as_posix() for result in found)
+    for result in found:
+        stage, _, name = result.name.partition("/")
+        yield result.path.relative_to(job.folder).as_posix()
+        yield from (path.as_posix() for path in packs_of(name, packs(stage)))
     for folder in sorted({folder for step in job.steps for folder in STAGES[step.spec.stage].folders}):
         beside = f"{folder}/{job.unit}"
         for path in bucket.objects(f"{folder}/{job.unit.partition('/')[0]}"):

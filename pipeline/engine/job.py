@@ -149,6 +149,7 @@ def batches_of(jobs: Iterable[Job]) -> list[list[Job]]:
         buckets: dict[int, list[Job]] = {}
         n_buckets = -(-len(members) // BATCH_UNITS)
         for job in members:
-            buckets.setdefault(int.from_bytes(digest(job.unit)[:4], "big") % n_buckets, []).append(job)
+            rank = int.from_bytes(digest(job.unit)[:4], "big") * n_buckets >> 32  # as packs: a batch reads few of them
+            buckets.setdefault(rank, []).append(job)
         batches += [buckets[number] for number in sorted(buckets)]
     return batches

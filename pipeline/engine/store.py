@@ -1,28 +1,45 @@
-"""Results on disk: one file per stage and unit, named by the digests of its inputs and of its content.
+"""Results on disk: a file per stage and unit, named by the digests of its inputs and of its content; many, in packs.
 
 ``<store>/<stage>/<dataset>/<unit>.<key>.<digest><suffix>``: the key is a digest of everything the result depends on,
 the digest is that of stage, unit and the file's bytes. So a listing of the folder is its index, and a file that was
 cut, changed or given another's name is noticed when it is read. Files are written to a temporary name and
 renamed: after a kill at any point a result is there completely or not at all. They are not synced: what a power cut
 takes is noticed by its digest, and made again.
+
+Where a stage has more than `PACK_RESULTS` results, the end of a build moves them into packs,
+``<store>/<stage>/packs/<bits>.<digest>.zip``: uncompressed archives with the same names, of the units whose hash begins
+with these bits. New results stay files until a fourth of their pack has changed, so that a fix rewrites few packs.
 """
 
 from __future__ import annotations
 
+import io
 import os
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator, Sequence, Set
+from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple
+from zipfile import BadZipFile, ZipFile, ZipInfo
 
 from pipeline.core.errors import StoreError
 from pipeline.core.files import TEMPORARY, write_atomically
-from pipeline.core.identity import DIGEST_CHARS, digest_of
+from pipeline.core.identity import DIGEST_CHARS, digest, digest_of
+
+PACK_RESULTS: Final = 256  # in a new pack at most, on average over a stage; at least half of it
+PACKED_BYTES: Final = 2**18  # a larger result stays a file
+PACK_CHANGED: Final = 4  # a pack is written anew once a fourth of it has changed
+PACKS: Final = "packs"  # folder of a stage
+_ALL: Final = "all"  # in place of no bits
+_PACK: Final = re.compile(rf"(?:{_ALL}|[01]+)\.[0-9a-f]{{{DIGEST_CHARS}}}\.zip")
+_HEADER_BYTES: Final = 30  # of a member in an archive, before its name
 
 
 class Result(NamedTuple):
-    """A finished result: the digest of its stage, unit and bytes, and the name of their file in the store's folder.
+    """A finished result: the digest of its stage, unit and bytes, and its name, that of its file or of a pack's member.
 
-    A build has some ten results a scene in memory, twice; a Path of each would take most of it.
+    A build has some ten results a scene in memory; a Path of each would take most of it.
     """
 
     digest: str
@@ -31,7 +48,7 @@ class Result(NamedTuple):
 
     @property
     def path(self) -> Path:
-        """Where its bytes lie."""
+        """Where its bytes lie, unless they are in a pack."""
         return self.root / self.name
 
 
@@ -42,13 +59,13 @@ class Store:
         self.root = root
 
     def index(self, stage: str) -> dict[tuple[str, str], Result]:
-        """All results of a stage by (unit, key), from one listing of its folders."""
+        """All results of a stage by (unit, key), from one listing of its folders and packs."""
         found: dict[tuple[str, str], Result] = {}
-        for folder in sorted(p for p in (self.root / stage).glob("*") if p.is_dir()):
-            for file in os.listdir(folder):  # noqa: PTH208 # names are enough, and there are millions
-                name, key, digest = _parts(file)
-                if digest:
-                    found[f"{folder.name}/{name}", key] = Result(digest, self.root, f"{stage}/{folder.name}/{file}")
+        packed = (name for pack in _packs_in(self.root / stage) for name in _members(pack))
+        for name in (*packed, *self._loose(stage)):
+            unit, key, digest = _parts(name)
+            if digest:
+                found[unit, key] = Result(digest, self.root, f"{stage}/{name}")
         return found
 
     def put(self, stage: str, unit: str, key: str, raw: bytes, suffix: str) -> Result:
@@ -61,31 +78,169 @@ class Store:
     def get(self, result: Result) -> bytes:
         """The bytes of a result. Raises StoreError if they are not what the name says."""
         try:
-            raw = result.path.read_bytes()
+            raw = self._read(result)
         except OSError as error:
             raise StoreError(f"{result.path}: cannot be read ({error.strerror}); run the build again") from error
-        stage, _, file = result.name.partition("/")
-        if _digest(stage, file.rsplit(".", 3)[0], raw) != result.digest:
+        stage, _, name = result.name.partition("/")
+        if _digest(stage, _parts(name)[0], raw) != result.digest:
             raise StoreError(f"{result.path}: damaged since it was written; remove it and run the build again")
         return raw
 
+    def size(self, result: Result) -> int:
+        """The bytes that a result takes; 0 where it is gone."""
+        with suppress(FileNotFoundError):
+            return result.path.stat().st_size
+        stage, _, name = result.name.partition("/")
+        found = (_members(pack).get(name) for pack in packs_of(name, _packs_in(self.root / stage)))
+        return next((size for _, size in filter(None, found)), 0)
+
     def prune(self, keep: Iterable[Result]) -> None:
-        """Removes every result that is not in ``keep``, and what killed processes left; no file of anybody else's."""
-        kept = {result.name for result in keep}
-        for path in sorted(self.root.rglob("*")):
-            ours = path.name.startswith(TEMPORARY) or _parts(path.name)[0]
-            if ours and path.relative_to(self.root).as_posix() not in kept and not path.is_dir():
-                path.unlink(missing_ok=True)
+        """Removes every result that is not in ``keep``, and what killed processes left; no file of anybody else's.
+
+        Packs keep what they hold until they are written anew.
+        """
+        kept: dict[str, set[str]] = {}
+        for result in keep:
+            stage, _, name = result.name.partition("/")
+            kept.setdefault(stage, set()).add(name)
+        for place, _, files in os.walk(self.root):
+            stage, _, dataset = Path(place).relative_to(self.root).as_posix().partition("/")
+            for file in files:
+                name = f"{dataset}/{file}"
+                if file.startswith(TEMPORARY) or (_parts(name)[0] and name not in kept.get(stage, ())):
+                    Path(place, file).unlink(missing_ok=True)
+        for folder in sorted(path for path in self.root.glob("*") if path.is_dir()):
+            self._pack(folder, kept.get(folder.name, set()))
+
+    def _loose(self, stage: str) -> Iterator[str]:
+        """The names, below the stage's folder, of the files in its folders."""
+        for folder in sorted(path for path in (self.root / stage).glob("*") if path.is_dir()):
+            yield from (f"{folder.name}/{file}" for file in os.listdir(folder))  # noqa: PTH208 # there are millions
+
+    def _read(self, result: Result) -> bytes:
+        stage, _, name = result.name.partition("/")
+        for _ in range(2):  # a file may move into a pack, and a pack be replaced, while it is looked for
+            with suppress(FileNotFoundError):
+                return result.path.read_bytes()
+            for pack in packs_of(name, _packs_in(self.root / stage)):
+                with suppress(FileNotFoundError, KeyError):
+                    return _read_member(pack, *_members(pack)[name])
+        return result.path.read_bytes()
+
+    def _pack(self, folder: Path, kept: Set[str]) -> None:
+        """Moves results of a stage into packs where it has many, and replaces the packs of which much has changed.
+
+        A new pack is there before anything that it replaces is removed.
+        """
+        old = _packs_in(folder)
+        names = self._loose(folder.name)
+        loose = {name for name in names if name in kept and (folder / name).stat().st_size <= PACKED_BYTES}
+        held = {pack: set(_members(pack)) for pack in old}
+        wanted = sorted(loose | (kept & set().union(*held.values())))
+        depth = _depth(len(wanted), {len(_pack_bits(pack)) for pack in old})
+        if depth is None:
+            return
+        members: dict[str, list[str]] = {}
+        for name in wanted:
+            members.setdefault(_bits_of(name)[:depth], []).append(name)
+        replaced = {pack for pack in old if _pack_bits(pack) not in members}
+        moved: set[str] = set()
+        for bits, mine in sorted(members.items()):
+            own = [pack for pack in old if _pack_bits(pack) == bits]
+            there = set().union(*(held[pack] for pack in own))
+            changed = len(there ^ set(mine)) + len(there & loose)
+            if len(own) != 1 or changed * PACK_CHANGED > len(mine):
+                replaced |= {*own} - {self._write_pack(folder, bits, mine)}
+                moved |= loose & set(mine)
+        for name in moved:
+            (folder / name).unlink(missing_ok=True)
+        for pack in replaced:
+            pack.unlink(missing_ok=True)
+
+    def _write_pack(self, folder: Path, bits: str, names: Sequence[str]) -> Path:
+        """Writes a pack; a damaged result is left out, and the next build makes it again."""
+        archive = io.BytesIO()
+        with ZipFile(archive, "w") as pack:
+            for name in names:
+                with suppress(StoreError):
+                    found = Result(_parts(name)[2], self.root, f"{folder.name}/{name}")
+                    pack.writestr(ZipInfo(name), self.get(found))
+        path = folder / PACKS / f"{bits or _ALL}.{digest_of(archive.getvalue())}.zip"
+        write_atomically(path, archive.getvalue())
+        return path
+
+
+def packs_of(name: str, packs: Iterable[Path]) -> Iterator[Path]:
+    """The packs that may hold a result, by its name below the folder of its stage."""
+    bits = _bits_of(name)
+    return (pack for pack in packs if bits.startswith(_pack_bits(pack)))
+
+
+def _packs_in(folder: Path) -> tuple[Path, ...]:
+    """The packs of a stage, in order."""
+    with suppress(FileNotFoundError):
+        return _packs_as_of(folder / PACKS, (folder / PACKS).stat().st_mtime_ns)
+    return ()
+
+
+@lru_cache(64)
+def _packs_as_of(folder: Path, changed: int) -> tuple[Path, ...]:
+    return tuple(folder / file for file in sorted(os.listdir(folder)) if _PACK.fullmatch(file))  # noqa: PTH208
+
+
+def _members(pack: Path) -> dict[str, tuple[int, int]]:
+    """Where the results in a pack are, and their lengths; none in a damaged one, or one that is gone."""
+    with suppress(FileNotFoundError):
+        return _members_as_of(pack, pack.stat().st_mtime_ns)
+    return {}
+
+
+@lru_cache(512)
+def _members_as_of(pack: Path, changed: int) -> dict[str, tuple[int, int]]:
+    with suppress(OSError, BadZipFile), ZipFile(pack) as archive:
+        return {
+            member.filename: (member.header_offset + _HEADER_BYTES + len(member.filename.encode()), member.file_size)
+            for member in archive.infolist()
+            if member.file_size <= PACKED_BYTES
+        }
+    return {}
+
+
+def _read_member(pack: Path, offset: int, size: int) -> bytes:
+    with pack.open("rb") as file:
+        return os.pread(file.fileno(), size, offset)
+
+
+def _depth(count: int, depths: Set[int]) -> int | None:
+    """How many bits of the hash tell the packs of ``count`` results apart, after these; None: results stay files."""
+    if not depths and count <= PACK_RESULTS:
+        return None
+    if len(depths) == 1:
+        depth = min(depths)
+        if count <= 2 * PACK_RESULTS << depth and (not depth or count >= PACK_RESULTS << depth >> 2):
+            return depth
+    return max(0, (-(-count // PACK_RESULTS) - 1).bit_length())
+
+
+def _pack_bits(pack: Path) -> str:
+    bits = pack.name.partition(".")[0]
+    return "" if bits == _ALL else bits
+
+
+def _bits_of(name: str) -> str:
+    """The hash of a result's unit."""
+    return f"{int.from_bytes(digest(_parts(name)[0])[:4], 'big'):032b}"
 
 
 def _digest(stage: str, unit: str, raw: bytes) -> str:
     return digest_of([stage, unit, digest_of(raw)])
 
 
-def _parts(file: str) -> tuple[str, str, str]:
-    """Unit name, key and digest of a result's file name; empty strings for a temporary or foreign file."""
-    name, _, rest = file.rpartition(".")
-    name, _, digest = name.rpartition(".")
-    name, _, key = name.rpartition(".")
-    sound = name and rest and len(key) == len(digest) == DIGEST_CHARS and not file.startswith(TEMPORARY)
-    return (name, key, digest) if sound else ("", "", "")
+def _parts(name: str) -> tuple[str, str, str]:
+    """Unit, key and digest of a result's name below the folder of its stage; empty for a temporary or foreign file."""
+    dataset, _, file = name.partition("/")
+    rest, _, suffix = file.rpartition(".")
+    rest, _, digest = rest.rpartition(".")
+    unit, _, key = rest.rpartition(".")
+    sound = unit and suffix and len(key) == len(digest) == DIGEST_CHARS and not file.startswith(TEMPORARY)
+    return (f"{dataset}/{unit}", key, digest) if sound else ("", "", "")

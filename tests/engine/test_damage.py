@@ -9,9 +9,10 @@ from typing import Final
 
 import pytest
 
+import pipeline.engine.store
 from pipeline.core.identity import rng_for
 from pipeline.engine.stage import STORE
-from tests.builds import build, release_of
+from tests.builds import build, release_of, whys
 from tests.engine.test_kill import SCENES
 from tests.environment import times
 from tests.worlds.indoor.readers.broken_metadata import write_scenes
@@ -59,6 +60,22 @@ def test_any_file_of_a_build_may_be_damaged(
         build(meta, out)
         assert release_of(out) == release_of(whole), file
         shutil.rmtree(out)
+
+
+def test_any_pack_may_be_damaged(
+    undisturbed: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    meta, whole = undisturbed
+    out = tmp_path / "out"
+    shutil.copytree(whole, out, symlinks=True)
+    monkeypatch.setattr(pipeline.engine.store, "PACK_RESULTS", 1)
+    for damage in (None, flipped, cut, Path.unlink):
+        for pack in sorted((out / STORE).glob("*/packs/*")) if damage else ():
+            damage(pack)
+        build(meta, out)
+        assert release_of(out) == release_of(whole)
+    assert len([*(out / STORE).glob("*/packs/*")]) > 10
+    assert not any("reused" not in found for found in whys(build(meta, out)).values())
 
 
 def test_a_result_under_the_name_of_another_scene_is_made_again(undisturbed: tuple[Path, Path], tmp_path: Path) -> None:

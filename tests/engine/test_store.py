@@ -8,20 +8,24 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
+from typing import Any
+from zipfile import ZipFile
 
 import pyarrow as pa
 import pytest
 
 import pipeline.core.files
+import pipeline.engine.store
 from pipeline.core.errors import StoreError
 from pipeline.core.files import TEMPORARY, write_atomically
 from pipeline.core.identity import DIGEST_CHARS, digest_of
 from pipeline.core.parquet import read_table, table_bytes
 from pipeline.engine.manifest import Outcome
-from pipeline.engine.store import Store
+from pipeline.engine.store import PACKED_BYTES, PACKS, Result, Store, _members
 from pipeline.release.history import HISTORY_FILE
 from pipeline.stages.builder import Builder
 from tests.builds import RUN_STAGES, build, config_of, release_of, whys
@@ -156,6 +160,117 @@ def test_pruning_keeps_what_is_named_and_what_is_not_ours(tmp_path: Path) -> Non
     store.prune([kept])
     assert not old.path.exists()
     assert files_below(tmp_path) == sorted([kept.path, *foreign])
+
+
+# ---- packs
+
+
+def put_many(store: Store, count: int, text: str = "") -> dict[Result, bytes]:
+    made = {number: f"{text}{number}".encode() for number in range(count)}
+    key = digest_of(text)
+    return {store.put("generate", f"made/room.{number}", key, raw, ".json"): raw for number, raw in made.items()}
+
+
+def are_whole(store: Store, made: Mapping[Result, bytes]) -> bool:
+    return {result: store.get(result) for result in made} == made and {*store.index("generate").values()} >= {*made}
+
+
+@pytest.fixture
+def small_packs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pipeline.engine.store, "PACK_RESULTS", 4)
+
+
+def test_many_results_move_into_packs_and_few_new_ones_stay_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pipeline.engine.store, "PACK_RESULTS", 20)
+    store = Store(tmp_path)
+    store.prune(few := put_many(store, 20))
+    assert files_below(tmp_path) == sorted(result.path for result in few)
+    store.prune(made := put_many(store, 100))
+    packs = files_below(tmp_path)
+    assert [path.name.partition(".")[0] for path in packs] == [f"{n:03b}" for n in range(8)]
+    assert are_whole(store, made)
+    assert [store.size(result) for result in made] == [len(raw) for raw in made.values()]
+    with ZipFile(packs[3]) as pack:
+        assert pack.testzip() is None
+        names = pack.namelist()
+
+    def changed(count: int) -> dict[Result, bytes]:
+        units = [f"made/{Path(name).name.rsplit('.', 3)[0]}" for name in names[:count]]
+        new = {store.put("generate", unit, "1" * DIGEST_CHARS, b"new", ".json"): b"new" for unit in units}
+        return {result: raw for result, raw in made.items() if result.name[9:] not in names[:count]} | new
+
+    store.prune(kept := changed(1))
+    assert {*files_below(tmp_path)} == {*packs} | {result.path for result in {*kept} - {*made}}
+    assert are_whole(store, kept)
+    store.prune(kept := changed(len(names)))
+    assert [*map(files_below(tmp_path).__contains__, packs)] == [number != 3 for number in range(8)]
+    assert are_whole(store, kept)
+    assert {*store.index("generate").values()} == {*kept}
+
+
+@pytest.mark.usefixtures("small_packs")
+@pytest.mark.parametrize("then", [100, 40, 7, 1, 0])
+def test_packs_split_and_merge_as_a_build_grows_and_shrinks(tmp_path: Path, then: int) -> None:
+    store = Store(tmp_path)
+    store.prune(put_many(store, 40))
+    store.prune(made := put_many(store, then))
+    assert are_whole(store, made)
+    sizes = [len(_members(path)) for path in files_below(tmp_path)]
+    assert sum(sizes) == then
+    assert all(size <= 3 * 4 for size in sizes)
+    store.prune(made)
+    assert [len(_members(path)) for path in files_below(tmp_path)] == sizes
+
+
+@pytest.mark.usefixtures("small_packs")
+def test_a_large_result_stays_a_file(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    large = store.put("generate", "made/large", KEY, bytes(PACKED_BYTES + 1), ".json")
+    store.prune(made := put_many(store, 40) | {large: bytes(PACKED_BYTES + 1)})
+    assert large.path in files_below(tmp_path)
+    assert are_whole(store, made)
+
+
+class StopError(BaseException):
+    """Stands for a kill."""
+
+
+@pytest.mark.usefixtures("small_packs")
+def test_packing_may_stop_anywhere(tmp_path: Path) -> None:
+    """Whatever was renamed or removed by then, every result is in one place at least, and the next build goes on."""
+    for stops in range(1, 200):
+        store = Store(tmp_path / str(stops))
+        store.prune(put_many(store, 10))
+        made = put_many(store, 30)
+        with pytest.MonkeyPatch.context() as patch:
+            left = iter(range(stops))
+
+            def stopping(real: Any, *args: Any, left: Iterator[int] = left, **named: Any) -> Any:
+                if next(left, None) is None:
+                    raise StopError
+                return real(*args, **named)
+
+            for name in ("replace", "unlink"):
+                real = partial(stopping, getattr(Path, name))
+                patch.setattr(Path, name, lambda *args, real=real, **named: real(*args, **named))
+            try:
+                store.prune(made)
+            except StopError:
+                ended = False
+            else:
+                ended = True
+        assert are_whole(store, made)
+        if ended:
+            break
+        store.prune(made)
+        assert are_whole(store, made)
+        assert {path.parent.name for path in files_below(store.root)} == {PACKS}
+        assert sum(len(_members(path)) for path in files_below(store.root)) == 30
+        shutil.rmtree(store.root)
+    else:
+        pytest.fail("more steps than meant")
 
 
 # ---- one file
