@@ -31,6 +31,13 @@ def width_of(text: str, size: int, bold: bool = False) -> float:
     return float(font(size).getlength(text)) * (_BOLD if bold else 1.0)
 
 
+@cache
+def has_letter(letter: str) -> bool:
+    """Whether the font draws a letter, and no empty box for it."""
+    own, missing = (font(16).getmask(text) for text in (letter, "\uffff"))
+    return letter.isspace() or bytes(own) != bytes(missing) or own.size != missing.size
+
+
 def fits(text: str, size: int, most: float, bold: bool = False) -> bool:
     """Whether a text is no wider than ``most``; measured as a whole only where its letters do not tell.
 

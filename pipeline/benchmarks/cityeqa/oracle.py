@@ -115,7 +115,7 @@ class Observer:
         ahead = off[..., 0] * np.sin(front) + off[..., 1] * np.cos(front)
         aside_deg = np.degrees(np.arccos(np.clip(ahead / away, -1, 1)))
         narrowed = np.where(np.isnan(front), 1.0, np.maximum(ahead, 0.0) / np.hypot(off[..., 0], off[..., 1]))
-        letter_m = np.array([SIZES[t.kind].width_m / len(str(view.read(i))) for i, t in zip(signs, own, strict=True)])
+        letter_m = np.array([SIZES[t.kind].width_m / max(len(t.text or ""), len(t.type_shown or "")) for t in own])
         pixels = letter_m * narrowed / away * WIDTH / 2
         return [
             (

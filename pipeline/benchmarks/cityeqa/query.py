@@ -24,13 +24,12 @@ from pipeline.benchmarks.cityeqa.wording import (
     LANDMARKS,
     MOSTS,
     RELATIONS,
-    SHOP,
     SIGNBOARD,
     STREETWISE,
     Phrase,
 )
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
-from pipeline.reading.maps.city_thing import BUILDING, CityThing
+from pipeline.reading.maps.city_thing import BUILDING, SHOP, CityThing
 from pipeline.reading.maps.map_quality import alike, errors_m, shapes_of
 from pipeline.worlds.city.facts import City
 from pipeline.worlds.city.occluders import height_bounds_m

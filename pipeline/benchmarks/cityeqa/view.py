@@ -14,20 +14,20 @@ import shapely
 
 from pipeline.benchmarks.cityeqa.query import Query, RouteLimits
 from pipeline.benchmarks.cityeqa.rules import CityRules
-from pipeline.benchmarks.cityeqa.wording import BUS_STOP, COLOURS, SHOP, SIGNBOARD, Phrase
+from pipeline.benchmarks.cityeqa.wording import COLOURS, SIGNBOARD, Phrase
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.core.identity import digest
 from pipeline.core.templates import load_table
+from pipeline.drawing.fonts import has_letter
 from pipeline.questions.gate import Shown
 from pipeline.questions.rules import Measure, rule
-from pipeline.reading.maps.city_thing import BUILDING, SIZES, VEHICLES, CityThing
+from pipeline.reading.maps.city_thing import BUILDING, SHOP, SIZES, VEHICLES, CityThing
 from pipeline.reading.maps.map_quality import MapCoverage
 from pipeline.worlds.city.facts import City, CityScene
 from pipeline.worlds.city.occluders import SPACE, Occluders, box_ring
 from pipeline.worlds.city.paths import FreeSpace, Paths
 from pipeline.worlds.city.visibility import Sight
 
-SHOWN_BY_NAME: Final = frozenset({SHOP, BUS_STOP})
 CORNERED: Final = frozenset({BUILDING, SHOP})  # of which one says that they are at a corner
 LETTERS_MIN: Final = 3  # of a name: with fewer it may be a number or an abbreviation
 
@@ -192,10 +192,9 @@ class CityView:
         return frozenset(self._of_kind)
 
     def read(self, i: int) -> str | None:
-        """The text that can be read on a thing: its sign; of shops and bus stops their names too, which they show."""
-        thing = self.things[i]
-        text = thing.sign or (thing.name if thing.kind in SHOWN_BY_NAME else None)
-        return text if text is not None and sum(c.isalpha() for c in text) >= LETTERS_MIN else None
+        """The text that can be read on a thing: a name in letters that pictures of it show."""
+        text = self.things[i].text or ""
+        return text if sum(c.isalpha() for c in text) >= LETTERS_MIN and all(map(has_letter, text)) else None
 
     def distance_m(self, one: int, others: IntArray) -> FloatArray:
         """Distances (n,) between footprints."""

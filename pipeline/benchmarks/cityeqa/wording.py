@@ -20,8 +20,8 @@ from typing import Final
 from pipeline.core.errors import TemplateError
 from pipeline.core.templates import Noun, Operands, load_table, load_template
 from pipeline.geometry.colours import WORDS
+from pipeline.reading.maps.city_thing import SHOP
 
-SHOP: Final = "shop"
 SIGNBOARD: Final = "signboard"
 BUS_STOP: Final = "bus stop"
 KINDS: Final = load_table("cityeqa/kinds")

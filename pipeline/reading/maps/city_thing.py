@@ -19,6 +19,8 @@ Levels = Annotated[FiniteFloat, Field(gt=0, le=200)]
 Compass = Annotated[FiniteFloat, Field(ge=0, lt=360)]
 
 BUILDING = "building"  # the kind of all that is a building
+SHOP: Final = "shop"  # all premises that a passer-by would enter for what they sell or serve
+SHOWN_BY_NAME: Final = frozenset({SHOP, "bus stop"})
 
 
 _GIVEN: Final[dict[frozenset[str], set[str]]] = {}  # fields that things were made with: few combinations
@@ -64,6 +66,16 @@ class CityThing(Model):
     source_tags: dict[str, str] = Field(
         default_factory=dict, description='for each fact, what the map has: {"colour": "building:colour=red"}'
     )
+
+    @property
+    def text(self) -> str | None:
+        """What can be read on it: its sign, or the name of what shows its name."""
+        return self.sign or (self.name if self.kind in SHOWN_BY_NAME else None)
+
+    @property
+    def type_shown(self) -> str | None:
+        """What a shop shows in its window: the type that the map states."""
+        return self.noun if self.kind == SHOP != self.noun else None
 
     def model_post_init(self, context: Any, /) -> None:
         """Shares the set of the fields that were given: of a city of 100,000 things these sets took 230 MB of 480."""

@@ -17,13 +17,13 @@ from pipeline.core.schema import Finding, Origin
 from pipeline.geometry.geodesy import to_enu
 from pipeline.reading.files import SceneFiles, SceneRef
 from pipeline.reading.maps.checks import apart, plausible, unique
-from pipeline.reading.maps.city_thing import CityThing, KindCoverage
+from pipeline.reading.maps.city_thing import SHOP, CityThing, KindCoverage
 from pipeline.reading.maps.feature import METRES_PER_DEGREE, Feature, MapBounds, PlacedFeature
 from pipeline.reading.maps.gazetteer import Stamped
 from pipeline.reading.maps.map_quality import coverage_of, once, with_errors
 from pipeline.reading.maps.read import read_streets
 from pipeline.reading.maps.streets import StreetLine
-from pipeline.reading.maps.things import SHOP, on_facades, places_of, read_features, things_of, with_parts
+from pipeline.reading.maps.things import on_facades, places_of, read_features, things_of, with_parts
 
 TILE_DEG: Final = 0.02  # of latitude: panoramas of one tile share what is read
 AROUND_M: Final = 600.0  # beyond the tile

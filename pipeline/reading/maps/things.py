@@ -26,13 +26,11 @@ from pipeline.geometry.bearings import compass_deg
 from pipeline.geometry.colours import margins
 from pipeline.reading.files import SceneFiles
 from pipeline.reading.maps.appearance import BUILT, CHRISTIAN, LEVELS_MAX, NOUN_OF, Appearance, look_of, rgb_of
-from pipeline.reading.maps.city_thing import BUILDING, FACING, CityThing
+from pipeline.reading.maps.city_thing import BUILDING, FACING, SHOP, CityThing
 from pipeline.reading.maps.cityjson import MODEL
 from pipeline.reading.maps.feature import Feature, MapBounds, PlacedFeature, circle_about, mentioned
 from pipeline.reading.maps.osm import KINDS, height_of
 from pipeline.reading.maps.read import read_context
-
-SHOP: Final = "shop"  # all premises that a passer-by would enter for what they sell or serve
 
 
 class Sort(NamedTuple):

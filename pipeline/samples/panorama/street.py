@@ -242,7 +242,7 @@ def _furnish(scene: StreetScene, spot: PlantedSpot, rng: np.random.Generator) ->
             if rng.random() < 0.45 and abs(side * _PARKED_M - spot.across) > 2.5:
                 color = colors.pop()
                 piece(scene, "car", spot.along + ahead + float(rng.uniform(-1, 1)), side * _PARKED_M, color)
-    for n, what in enumerate(("puddle", "gravel patch", "manhole cover", "grass verge")):
+    for n, what in enumerate(("puddle", "gravel patch", "manhole cover", "mud patch")):
         far = float(rng.uniform(5.0, 11.0)) * (-1 if rng.random() < 0.5 else 1)
         across = {"manhole cover": 2.0, "puddle": -2.6}.get(what, 8.1 if n % 2 else -8.1)
         piece(scene, what, spot.along + far, across)

@@ -13,7 +13,8 @@ import numpy.typing as npt
 import shapely
 
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
-from pipeline.reading.maps.city_thing import BUILDING, SURFACES, USUAL_RGB, CityThing
+from pipeline.drawing.fonts import font
+from pipeline.reading.maps.city_thing import BUILDING, SHOP, SURFACES, USUAL_RGB, CityThing
 from pipeline.worlds.city.facts import City
 from pipeline.worlds.city.occluders import SPACE, Occluders, prism_mesh
 from pipeline.worlds.city.visibility import GROUND_M, HEIGHT, WIDTH, pixel_rays
@@ -24,6 +25,7 @@ Rgb = tuple[int, int, int]
 GUESSED_M: Final = 12.0  # top of what may stand above a building of unknown height, in pictures
 READABLE_PX: Final = 9  # a sign is so high in the picture before it can be read
 _SIGN_SHARE: Final = 0.33  # of a shop front's height is what is written on it
+_LETTERS_PX, _LINE_PX = 12, 18  # of the words of signs: size, and from one line to the next
 _OTHER: Final[Rgb] = (160, 160, 160)
 _GROUND: Final = np.array((150, 149, 143), dtype=np.float32)
 _OUTSIDE: Final = np.array((122, 130, 104), dtype=np.float32)  # beyond what the map covers
@@ -39,7 +41,8 @@ _SUN: Final = np.array((0.45, -0.55, 0.7), dtype=np.float32)
 _MARK: Final = np.array((236, 236, 232), dtype=np.float32)
 _NONE: Final = (np.nan, np.nan, np.nan)
 _HAZE_M: Final = 700.0
-_WINDOW_M: Final = (4.0, 3.2)  # one each, along the wall and upwards
+_WINDOW_M: Final = 4.0  # along the wall, one each
+_STOREY_M: Final = 3.2  # of a building whose storeys the map does not state
 _DETAIL_M: Final = 140.0  # farther off, windows and lines are too fine
 
 
@@ -87,6 +90,9 @@ class CityRenderer:
         self._paint = np.array([_rgb(t) for t in city.things] or [_OTHER], dtype=np.float32)
         self._roof = np.array([t.roof_rgb or _rgb(t) for t in city.things] or [_OTHER], dtype=np.float32)
         self._kind = np.array([t.kind for t in city.things] or [""])
+        self._storey_m = np.array(
+            [t.height_m / t.levels if t.height_m and t.levels else _STOREY_M for t in city.things] or [_STOREY_M]
+        )
         self._pattern = np.array([SURFACES.get(t.traits.get("surface", ""), ((), ""))[1] for t in city.things] or [""])
         self._own = np.array([p.rgb or _NONE for p in solids.prisms] or [_NONE], dtype=np.float32)
         self._bounds = shapely.Polygon(city.bounds or ())
@@ -124,8 +130,9 @@ class CityRenderer:
         color[~sure] = np.where(_chequer(point[~sure])[:, None], _HIDDEN, 0.9 * _HIDDEN)
         wall = sure & ~upward & ~ground
         house = wall & near & (kind == BUILDING) & np.isnan(own[:, 0])
-        color[house] *= np.where(_is_window(point[house], normal[house]), 0.62, 1.0)[:, None]
         foot = np.append(self._solids.base_m, 0.0)[prism]
+        is_window = _is_window(point[house], normal[house], foot[house], self._storey_m[thing[house]])
+        color[house] *= np.where(is_window, 0.62, 1.0)[:, None]
         laid, loose = (upward & near & (self._pattern[thing] == word) & ~ground for word in ("laid", "speckled"))
         color[laid & ((point[:, :2] % _STONE_M < _JOINT_M).any(1))] *= _SHADE
         color[loose & (np.floor(point[:, :2] / _GRAIN_M) @ _SCATTER % 3 == 0)] *= _SHADE
@@ -148,15 +155,17 @@ class CityRenderer:
         """The signs that are large enough, from left to right."""
         found: list[Sign] = []
         there = np.unique(thing[thing >= 0]).tolist()
-        for i in sorted(there, key=lambda i: self._kind[i] == "shop"):  # words on a board stand on that
-            words = self._city.things[i].sign
-            if words is None:
-                continue
+        for i in sorted(there, key=lambda i: self._kind[i] == SHOP):  # words on a board stand on that
+            own = self._city.things[i]
             row, column = np.nonzero(thing == i)
-            share = _SIGN_SHARE if self._kind[i] == "shop" else 1.0
-            if share * (np.ptp(row) + 1) >= READABLE_PX and words not in {sign.words for sign in found}:
-                found.append(Sign(words, int(column.mean()), int(row.mean())))
-        return tuple(sorted(found, key=lambda sign: (sign.column, sign.words)))
+            share = _SIGN_SHARE if own.kind == SHOP else 1.0
+            if share * (np.ptp(row) + 1) < READABLE_PX:
+                continue
+            known = {sign.words for sign in found}
+            lines = [words for words in (own.text if own.text not in known else None, own.type_shown) if words]
+            x, y = int(column.mean()), int(row.mean())
+            found += [Sign(words, x, y + n * _LINE_PX) for n, words in enumerate(lines)]
+        return tuple(sorted(found, key=lambda sign: (sign.column, sign.row, sign.words)))
 
 
 def captioned(shot: RenderedView) -> Picture:
@@ -165,10 +174,11 @@ def captioned(shot: RenderedView) -> Picture:
 
     image = Image.fromarray(shot.color)
     draw = ImageDraw.Draw(image)
+    letters = font(_LETTERS_PX)
     for sign in shot.signs:
-        box = draw.textbbox((sign.column, sign.row), sign.words, anchor="mm")
+        box = draw.textbbox((sign.column, sign.row), sign.words, font=letters, anchor="mm")
         draw.rectangle((box[0] - 2, box[1] - 1, box[2] + 2, box[3] + 1), fill=(250, 250, 246))
-        draw.text((sign.column, sign.row), sign.words, fill=(20, 20, 24), anchor="mm")
+        draw.text((sign.column, sign.row), sign.words, fill=(20, 20, 24), font=letters, anchor="mm")
     return np.asarray(image)
 
 
@@ -182,10 +192,11 @@ def _sky(toward: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
     return np.asarray(_SKY[0] + (_SKY[1] - _SKY[0]) * np.clip(rise, 0, 1)[:, None])
 
 
-def _is_window(point: FloatArray, normal: FloatArray) -> BoolArray:
-    along = (point[:, 1] * normal[:, 0] - point[:, 0] * normal[:, 1]) % _WINDOW_M[0] / _WINDOW_M[0]
-    above = point[:, 2] % _WINDOW_M[1] / _WINDOW_M[1]
-    return np.asarray((np.abs(along - 0.5) < 0.25) & (np.abs(above - 0.55) < 0.25) & (point[:, 2] > _WINDOW_M[1]))
+def _is_window(point: FloatArray, normal: FloatArray, foot_m: FloatArray, storey_m: FloatArray) -> BoolArray:
+    """One in each storey but the lowest, every four metres along the wall."""
+    along = (point[:, 1] * normal[:, 0] - point[:, 0] * normal[:, 1]) % _WINDOW_M / _WINDOW_M
+    storey, above = np.divmod((point[:, 2] - foot_m) / storey_m, 1.0)
+    return np.asarray((np.abs(along - 0.5) < 0.25) & (np.abs(above - 0.55) < 0.25) & (storey >= 1))
 
 
 def _chequer(point: FloatArray) -> BoolArray:

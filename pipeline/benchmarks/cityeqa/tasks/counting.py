@@ -14,11 +14,11 @@ from pipeline.benchmarks.cityeqa.extra_starts import others as named
 from pipeline.benchmarks.cityeqa.raw import NUMBER, NUMBERS, YES_NO, YES_OR_NO, RawQuestion
 from pipeline.benchmarks.cityeqa.tasks.base import COVERED, EqaTask, numbers_to, parts, plural, question_about
 from pipeline.benchmarks.cityeqa.view import CityView
-from pipeline.benchmarks.cityeqa.wording import COLOURS, KINDS, SHOP, Phrase
+from pipeline.benchmarks.cityeqa.wording import COLOURS, KINDS, Phrase
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.core.templates import load_table
 from pipeline.questions.rules import Measure, rule
-from pipeline.reading.maps.city_thing import BUILDING, VEHICLES
+from pipeline.reading.maps.city_thing import BUILDING, SHOP, VEHICLES
 from pipeline.worlds.city.occluders import SPACE, box_ring
 
 PLACES, CENTRES, FRONTED = (tuple(KINDS[name]) for name in ("places", "centres", "fronted"))  # in, around, before which

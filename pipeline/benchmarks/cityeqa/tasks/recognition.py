@@ -38,13 +38,13 @@ from pipeline.benchmarks.cityeqa.tasks.counting import (
     inside,
     unsure_within,
 )
-from pipeline.benchmarks.cityeqa.view import SHOWN_BY_NAME, CityView
-from pipeline.benchmarks.cityeqa.wording import NO_SHOPS, SERVICES, SHOP, SIGNBOARD
+from pipeline.benchmarks.cityeqa.view import CityView
+from pipeline.benchmarks.cityeqa.wording import NO_SHOPS, SERVICES, SIGNBOARD
 from pipeline.core.identity import rng_for
 from pipeline.core.templates import load_table
 from pipeline.metrics.number_words import normalised
 from pipeline.questions.rules import rule
-from pipeline.reading.maps.city_thing import BUILDING, VEHICLES
+from pipeline.reading.maps.city_thing import BUILDING, SHOP, SHOWN_BY_NAME, VEHICLES
 from pipeline.reading.maps.map_quality import alike
 
 NOUNS: Final = 9  # other sorts of shops that are offered to who guesses

@@ -31,11 +31,11 @@ from pipeline.benchmarks.cityeqa.tasks.base import (
 )
 from pipeline.benchmarks.cityeqa.tasks.counting import complete
 from pipeline.benchmarks.cityeqa.view import CityView
-from pipeline.benchmarks.cityeqa.wording import ACROSS, BEHIND, DIRECTIONS, FRONT, KINDS, SHOP, SIGNBOARD, Phrase
+from pipeline.benchmarks.cityeqa.wording import ACROSS, BEHIND, DIRECTIONS, FRONT, KINDS, SIGNBOARD, Phrase
 from pipeline.core.arrays import FloatArray, IntArray
 from pipeline.core.identity import rng_for
 from pipeline.questions.rules import Measure, rule
-from pipeline.reading.maps.city_thing import BUILDING, VEHICLES
+from pipeline.reading.maps.city_thing import BUILDING, SHOP, VEHICLES
 from pipeline.reading.maps.map_quality import FRONT_M
 from pipeline.worlds.city.occluders import UNBOUNDED_M
 

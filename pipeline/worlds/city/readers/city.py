@@ -22,7 +22,7 @@ from pipeline.geometry.geodesy import offsets_m, to_enu
 from pipeline.reading.files import SceneFiles, SceneRef
 from pipeline.reading.folders import RENAME, FolderReader, check_scene_name, digest_files
 from pipeline.reading.maps.checks import Faults, apart, heights_told, on_the_map, plausible, unique, within
-from pipeline.reading.maps.city_thing import CityThing
+from pipeline.reading.maps.city_thing import SHOP, CityThing
 from pipeline.reading.maps.feature import Feature, MapBounds, PlacedFeature
 from pipeline.reading.maps.map_quality import coverage_of, once, quality_told, with_errors
 from pipeline.reading.maps.osm import osm_bounds
@@ -31,7 +31,6 @@ from pipeline.reading.maps.streets import StreetLine
 from pipeline.reading.maps.things import (
     ALL_KINDS,
     PART,
-    SHOP,
     TOLD,
     on_facades,
     places_of,

@@ -160,6 +160,31 @@ def test_signs_are_read_from_near_by_alone() -> None:
     assert 0 < changed.sum() < 2000
 
 
+@pytest.mark.slow  # Open3D is loaded
+def test_a_shop_shows_its_name_once_and_its_type() -> None:
+    """What a map alone states, nobody can see: of a shop called CALLOWAY, that it sells books."""
+    board = point("b", "signboard", 45, 39.8, facing_deg=180.0, sign="Éclair", base_m=3.5)
+    for more in ({"name": "Éclair"}, {"sign": "Éclair"}):
+        front = point("f", "shop", 45, 39.8, noun="bakery", facing_deg=180.0).model_copy(update=more)
+        for things in ((front,), (front, board)):
+            signs = CityRenderer(city(house("h", 40, 40, 10, 8, 9.0), *things)).shoot(POSE).signs
+            assert [sign.words for sign in signs] == ["Éclair", "bakery"]
+            assert signs[0].row < signs[1].row - 10
+    plain = point("f", "shop", 45, 39.8, facing_deg=180.0).model_copy(update={"name": "Éclair"})
+    assert [sign.words for sign in CityRenderer(city(plain)).shoot(POSE).signs] == ["Éclair"]
+
+
+@pytest.mark.slow  # Open3D is loaded
+@pytest.mark.parametrize(("height_m", "levels"), [(12.0, 4), (12.0, 3), (7.0, 2), (9.6, None)])
+def test_a_wall_has_a_row_of_windows_in_each_storey_but_the_lowest(height_m: float, levels: int | None) -> None:
+    home = house("h", 35, 40, 20, 8, height_m).model_copy(update={"levels": levels})
+    shot = CityRenderer(city(home)).shoot(np.array([45.0, 12.0, 5.0, 0.0, 0.0, 0.0]))
+    wall = shot.color.astype(int).sum(2) * (shot.thing == 0)
+    dark = [(column > 0) & (column < 0.8 * column.max()) for column in wall.T[200:440]]
+    rows = max(int((np.diff(column.astype(int)) == 1).sum()) for column in dark)
+    assert rows == (levels or 3) - 1
+
+
 def test_a_smaller_picture_shows_the_same() -> None:
     renderer = CityRenderer(HERE)
     large, small = renderer.shoot(POSE).thing, renderer.shoot(POSE, 160, 120).thing
