@@ -1,7 +1,5 @@
 """What scenes will give, counted before a build."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

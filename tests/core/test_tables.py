@@ -1,7 +1,5 @@
 """Lists of the files of a release."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """`scan2qa places`."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """`scan2qa vln check`."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

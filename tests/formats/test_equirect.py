@@ -1,7 +1,5 @@
 """JPEGs without anything but the picture."""
 
-from __future__ import annotations
-
 import io
 from typing import Any
 

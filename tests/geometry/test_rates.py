@@ -1,7 +1,5 @@
 """How fast sampled values change."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """What a model is shown, from files."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

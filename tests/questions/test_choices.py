@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from collections import Counter
 from itertools import pairwise
 from typing import Any

@@ -1,7 +1,5 @@
 """Dialogues of prompting methods, with replies by hand."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import pytest

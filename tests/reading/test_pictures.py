@@ -1,7 +1,5 @@
 """Pictures in files as a video: frames that cannot be read show the one before them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

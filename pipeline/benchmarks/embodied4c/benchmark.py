@@ -1,7 +1,5 @@
 """Embodied4C."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Final
 

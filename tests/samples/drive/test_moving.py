@@ -1,7 +1,5 @@
 """How movers of sample drives move: by hand."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

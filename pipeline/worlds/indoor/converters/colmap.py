@@ -4,8 +4,6 @@
 never metres by itself; which way is up, the photographs tell.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
