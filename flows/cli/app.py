@@ -297,7 +297,7 @@ def review(
         bool | None,
         typer.Option(
             "--checks/--no-checks",
-            help="Show first a screen for each named category of filmed scans, or each raw task of cities.",
+            help="First show each category of filmed scans, each panorama, or each raw task of cities.",
             show_default="as last time",
         ),
     ] = None,

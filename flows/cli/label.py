@@ -9,12 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from flows.cli.output.console import console, start_spinner, stop_spinner
 from flows.cli.review import run_server, token_for
-from flows.orchestration.saved_build import read_saved_build
+from flows.orchestration.saved_build import raw_files, read_saved_build
 from pipeline.core.errors import ConfigError, require_extra
 from pipeline.geometry.scans import SceneGeometry
-from pipeline.reading.files import SceneFiles, SceneRef
-from pipeline.reading.reader import Reader, folder_of
-from pipeline.worlds.registry import configured
 
 if TYPE_CHECKING:
     from flows.label_app.scene import LabelledScene
@@ -76,16 +73,11 @@ def _of_build(folder: Path, scene_id: str, fixes: Path | None) -> LabelledScene:
     from pipeline.worlds.indoor.facts import IndoorScene
 
     kept = read_saved_build(folder)
-    refs: dict[str, tuple[Reader, Path, SceneRef]] = {}
-    for name, where in kept.roots.items():
-        reader = configured(name, (kept.configured.get("readers") or {}).get(name, {}))
-        root = Path(where)
-        refs |= {ref.id: (reader, root, ref) for ref in reader.scenes(root).scenes}
+    refs = raw_files(folder, kept.roots)
     if scene_id not in refs:
         near = ", ".join(sorted(refs)[:8]) or "none: build it with --root first"
         raise ConfigError(f"{folder} has no scene {scene_id}; it has {near}")
-    reader, root, ref = refs[scene_id]
-    files = SceneFiles(folder_of(root), ref)
+    reader, files = refs[scene_id]
     scene: Any = reader.read(files)
     geometry = reader.geometry(files, scene) if isinstance(scene, IndoorScene) else None
     if not isinstance(geometry, SceneGeometry):

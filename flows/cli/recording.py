@@ -9,17 +9,14 @@ import numpy as np
 
 from flows.cli.output.console import console
 from flows.cli.release_reader import ReleaseReader, sketch_of
-from flows.orchestration.saved_build import read_saved_build
+from flows.orchestration.saved_build import raw_files
 from pipeline.core.errors import ConfigError, RawDataError, require_extra
 from pipeline.core.files import new_temporary, translate_os_errors
 from pipeline.core.schema import AnyScene
 from pipeline.core.spatial import Spatial, SpatialBoxes, flat
-from pipeline.reading.files import SceneFiles
-from pipeline.reading.reader import folder_of
 from pipeline.rendering.details import Detail
 from pipeline.review.maps import spoken_of
-from pipeline.stages.builder import SAMPLES
-from pipeline.worlds.registry import WORLDS, configured
+from pipeline.worlds.registry import WORLDS
 
 MARKED: Final = (225, 154, 69)
 THING: Final = (150, 150, 145)
@@ -116,14 +113,11 @@ def _told(one: Detail) -> str:
 
 def _geometry(opened: ReleaseReader, scene: AnyScene) -> Any:
     """The geometry in the raw data of a scene; None, with a message, where they are no longer there."""
-    kept, source = read_saved_build(opened.folder), scene.source
-    root = Path(kept.roots.get(source.reader) or opened.folder / SAMPLES / source.reader)
     try:
-        reader = configured(source.reader, (kept.configured.get("readers") or {}).get(source.reader, {}))
-        ref = next((ref for ref in reader.scenes(root).scenes if ref.id == scene.id), None) if root.exists() else None
-        if ref is not None:
-            return reader.geometry(SceneFiles(folder_of(root), ref), scene)
-        console.print(f"Without the raw data: {root} has no {scene.id}", soft_wrap=True)
+        found = raw_files(opened.folder, (scene.source.reader,)).get(scene.id)
+        if found is not None:
+            return found[0].geometry(found[1], scene)
+        console.print(f"Without the raw data: {scene.id} is no longer there", soft_wrap=True)
     except (RawDataError, OSError) as error:
         console.print(f"Without the raw data: {error}", soft_wrap=True)
     return None

@@ -6,7 +6,6 @@ import fcntl
 import hashlib
 import json
 import os
-import re
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
+import yaml
 from rich.table import Table
 
 from flows.cli.output.console import console, count_of
@@ -23,6 +23,7 @@ from flows.cli.output.progress import progress_shown
 from flows.cli.output.tables import print_table
 from flows.cli.trace import fix_entry
 from flows.orchestration.folders import OUTPUTS
+from flows.orchestration.saved_build import raw_files
 from pipeline.benchmarks.benchmark import Benchmark, no_blind_pictures
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.errors import ConfigError, StoreError
@@ -43,11 +44,11 @@ from pipeline.release.media import media_of, pictures_of
 from pipeline.release.tables import removed_blind
 from pipeline.rendering.reason_examples import glossary
 from pipeline.review import sheets
-from pipeline.review.category_checks import check_row, fix_of
+from pipeline.review.checks import category_fix, check_row, fix_of, scene_row
 from pipeline.review.database import AnsweredBeforeError, Database
 from pipeline.review.review_bundle import (
-    CATEGORY_CHECK,
     CHECKS,
+    FIXED,
     ReviewBundle,
     ReviewItem,
     make_review_bundle,
@@ -56,11 +57,10 @@ from pipeline.review.review_bundle import (
 )
 from pipeline.review.reviewed import Reviewed, review, states_of, verdicts_table
 from pipeline.review.sheets import LeftOutRow, read_rows, sheet, taken, verdict_sheet
-from pipeline.review.verdicts import STATES, ReviewVerdict, by_item, verdicts_of
+from pipeline.review.verdicts import STATES, ReviewVerdict, by_item, consensus_of, verdicts_of
 from pipeline.stages.review import FOLDER, SALT_FILE, VERDICTS_FILE
 from pipeline.stages.verify import VERIFY, doubts_in
 from pipeline.worlds.registry import WORLDS, read_scene, takes_videos
-from pipeline.worlds.world import CategoryShown
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -78,7 +78,6 @@ LOCAL_FILES: Final = "/data/local-files/?d="  # where Label Studio serves the bu
 PICTURES: Final = "pictures"  # folder of a review
 NAME_CHARS: Final = 32  # hex; 128 bits
 FIXES: Final = "fixes"  # folder of a review
-_FIX_ID: Final = re.compile(r"^- id: review-(\d+)$", re.MULTILINE)
 _MADE_FROM: Final = b"made_from"
 _JPEG: Final = b"\xff\xd8"
 
@@ -99,8 +98,8 @@ def serve(
     checks = sum(item.task in CHECKS for item in pack.items)
     if checked and not checks:
         raise ConfigError(
-            f"{folder}: there is nothing to check before its questions: none is made from a raw task, or about a thing "
-            "of a scan whose video was examined for it"
+            f"{folder}: there is nothing to check before its questions: it has no panoramas, no raw tasks, and "
+            "no question about a thing of a scan whose video was examined for it"
         )
     blind = sum(item.video is None and not item.pictures for item in pack.items)
     if blind and not without_video:
@@ -165,7 +164,7 @@ def import_review(folder: Path, file: Path | None) -> bool:
     place = folder / FOLDER
     filled, benchmark = read_rows(file) if file else [], benchmark_of(folder)
     pack = pack_of(folder, benchmark, salt)
-    checks = {item.id: item for item in pack.items if item.task == CATEGORY_CHECK}
+    checks = {item.id: item for item in pack.items if item.task in FIXED}
     database = Database(place / DATABASE)
     try:
         left_out: list[LeftOutRow] = []
@@ -185,8 +184,8 @@ def import_review(folder: Path, file: Path | None) -> bool:
         database.close()
     _show_left_out(file, left_out)
     _write_fixes(folder, pack, checks, verdicts)
-    known = {*checks, *_fixed(place / FIXES)}  # what was said of categories is in fixes
-    verdicts = [verdict for verdict in verdicts if verdict.item not in known]
+    fixed = _fixed(place / FIXES)  # what was said of categories and scenes
+    verdicts = [v for v in verdicts if v.item not in checks and f"review-{v.item}" not in fixed]
     write_atomically(place / VERDICTS_FILE, table_bytes(verdicts_table(verdicts)))
     write_atomically(place / "verdicts.csv", verdict_sheet(verdicts))
     rows = _selected(folder)
@@ -220,34 +219,49 @@ def _answers_of_people(
 def _write_fixes(
     folder: Path, pack: ReviewBundle, checks: Mapping[int, ReviewItem], verdicts: Sequence[ReviewVerdict]
 ) -> None:
-    """Adds what reviewers agreed on about categories to the review's own files of fixes; says what to do with them."""
+    """Puts what reviewers decided about categories and scenes into the review's own files of fixes; says what to do.
+
+    An entry is that of the last import; one whose screen is gone stays.
+    """
     place, outputs, store = folder / FOLDER / FIXES, last_outputs(released_manifest(folder)), Store(folder / STORE)
-    there, added = _fixed(place), dict[str, list[str]]()
+    entries, disputed = _fixed(place), list[str]()
     for number, own in by_item(verdicts).items():
-        item = checks.get(number)
-        if item is None or number in there:
+        if (item := checks.get(number)) is None:
             continue
         read = read_scene(store.get(outputs["unify"][item.scene]))
-        (category,) = pack.truths[number].operands
-        boxes = sum(thing.label == category for thing in WORLDS[read.facts.world].top_down_map(read).things)
-        if (entry := fix_of(item, category, boxes, own)) is not None:
-            added.setdefault(item.scene.partition("/")[0], []).append(fix_entry(entry))
-    for dataset, entries in sorted(added.items()):
-        file = place / f"{dataset}.yaml"
-        before = file.read_text(encoding="utf-8") if file.exists() else ""
-        write_atomically(file, (before + "".join(f"{entry}\n" for entry in entries)).encode())
-    if added or there:
-        new = sum(map(len, added.values()))
-        told = f"{len(there) + new} categories were settled, {new} of them now: {place}."
+        world, operands = WORLDS[read.facts.world], pack.truths[number].operands
+        if operands:
+            boxes = sum(thing.label == operands[0] for thing in world.top_down_map(read).things)
+            draft = partial(category_fix, operands[0], boxes)
+        elif world.scene_check is not None:
+            draft = partial(world.scene_check.fix, read)
+        entries.pop(f"review-{number}", None)
+        if (entry := fix_of(item, draft, own)) is not None:
+            entries[entry["id"]] = (item.scene.partition("/")[0], entry)
+        elif consensus_of(own, item.content).state == "disputed":
+            disputed.append(item.scene)
+    for dataset in sorted({dataset for dataset, _ in entries.values()} | {path.stem for path in place.glob("*.yaml")}):
+        told = "".join(f"{fix_entry(entry)}\n" for of, entry in entries.values() if of == dataset)
+        write_atomically(place / f"{dataset}.yaml", told.encode())
+    if disputed:
+        console.print(f"Reviewers differ, and no fix is written: {', '.join(sorted(disputed))}.", soft_wrap=True)
+    if entries:
         console.print(
-            f"{told} Build with --set fixes.folder={place}, or put them among your own fixes.", soft_wrap=True
+            f"{count_of(len(entries), 'check')} decided: {place}. Build with --set fixes.folder={place}, or put them "
+            "among your own fixes.",
+            soft_wrap=True,
         )
 
 
-def _fixed(place: Path) -> set[int]:
-    """The screens of which the review's own files of fixes have an entry."""
-    files = sorted(place.glob("*.yaml")) if place.is_dir() else []
-    return {int(number) for file in files for number in _FIX_ID.findall(file.read_text(encoding="utf-8"))}
+def _fixed(place: Path) -> dict[str, tuple[str, dict[str, Any]]]:
+    """The entries of the review's own files of fixes by id, with their datasets. Raises ConfigError."""
+    found: dict[str, tuple[str, dict[str, Any]]] = {}
+    for path in sorted(place.glob("*.yaml")):
+        try:
+            found |= {entry["id"]: (path.stem, entry) for entry in yaml.safe_load(path.read_bytes()) or ()}
+        except (OSError, yaml.YAMLError, KeyError, TypeError) as error:
+            raise ConfigError(f"{path}: is no list of fixes ({error}); mend it, or move it away") from error
+    return found
 
 
 def folder_of(build: str | None, out: Path | None) -> Path:
@@ -362,6 +376,7 @@ def pack_of(folder: Path, benchmark: str, salt: bytes, checked: bool | None = No
     if checked:
         kept = {row["id"] for row in questions}
         questions += [check for check in own.checks(selected) if not kept.isdisjoint(check["asked"])]
+        checks += _scene_checks(folder, scenes)
     pictures = _place_pictures(folder, own, questions, scenes, {row["id"]: shown for row, shown in checks})
     questions += [row for row, _ in checks]
     doubts = doubts_in(map(read_table, _results(folder, VERIFY.name)))
@@ -384,7 +399,7 @@ def _has_checks(place: Path) -> bool:
 
 def _category_checks(
     folder: Path, questions: Sequence[Mapping[str, Any]], scenes: Mapping[str, AnyScene], films: Mapping[str, Result]
-) -> Iterator[tuple[dict[str, Any], CategoryShown]]:
+) -> Iterator[tuple[dict[str, Any], tuple[bytes, ...]]]:
     """A screen for each category that the questions of a filmed scene name."""
     from pipeline.formats.videos import VideoPictures  # PyAV takes a while to start
 
@@ -401,8 +416,23 @@ def _category_checks(
                 continue
             video = VideoPictures(folder / film["video"])
             shown = show(scenes[unit], sorted(names), film["fps"], partial(_picture_of, video, unit))
-            yield from ((check_row(unit, one), one) for one in shown)
+            yield from ((check_row(unit, one), (*one.crops, *one.marked, *one.unmarked)) for one in shown)
             video.close()
+
+
+def _scene_checks(folder: Path, scenes: Mapping[str, AnyScene]) -> Iterator[tuple[dict[str, Any], tuple[bytes, ...]]]:
+    """A screen for each scene that people decide about, asked about or not."""
+    wanted = {unit: scene for unit, scene in scenes.items() if WORLDS[scene.facts.world].scene_check}
+    raw = raw_files(folder, {scene.source.reader for scene in wanted.values()})
+    if gone := sorted(wanted.keys() - raw.keys()):
+        raise ConfigError(f"{folder}: the raw data of {len(gone)} scenes are not there ({gone[0]}): put them back")
+    with progress_shown() as progress:
+        for number, (unit, scene) in enumerate(sorted(wanted.items()), start=1):
+            world = WORLDS[scene.facts.world]
+            if world.scene_check is not None and world.pictures is not None:
+                (picture,) = world.pictures(raw[unit][1], scene, [world.scene_check.picture])
+                yield scene_row(unit, world.scene_check, picture), (picture,)
+            progress("pictures", number, len(wanted))
 
 
 def _picture_of(video: VideoPictures, unit: str, number: int) -> Any:
@@ -414,7 +444,7 @@ def _place_pictures(
     benchmark: Benchmark[Any, Any],
     questions: Sequence[Mapping[str, Any]],
     scenes: Mapping[str, AnyScene],
-    checks: Mapping[int, CategoryShown],
+    checks: Mapping[int, Sequence[bytes]],
 ) -> dict[int, list[str]]:
     """Puts what is shown into the review's folder, under names that tell nothing; the files of each item.
 
@@ -450,7 +480,7 @@ def _place_pictures(
                     put(number, raw, ".jpg" if raw.startswith(_JPEG) else ".png")
                 progress("questions", done := done + 1, len(questions))
     for check, own in checks.items():
-        for jpeg in (*own.crops, *own.marked, *own.unmarked):
+        for jpeg in own:
             put(check, jpeg, ".jpg")
     for path in set(place.glob("*.*")) - kept:
         path.unlink()

@@ -1,7 +1,7 @@
 """The arguments of a build, saved in its folder once it succeeds: a later call of `scan2qa build` repeats them."""
 
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -16,7 +16,11 @@ from pipeline.core.errors import ConfigError
 from pipeline.core.files import write_atomically
 from pipeline.engine.change_causes import written as as_setting
 from pipeline.engine.config import BuildConfig
+from pipeline.reading.files import SceneFiles
+from pipeline.reading.reader import Reader, folder_of
 from pipeline.reading.settings import strict_yaml
+from pipeline.stages.builder import SAMPLES
+from pipeline.worlds.registry import configured
 
 SAVED_FILE: Final = "build.yaml"
 UNFINISHED_FILE: Final = "build.unfinished.yaml"  # of a run that is under way, was cancelled or failed
@@ -69,6 +73,20 @@ def read_saved_build(folder: Path, file: str = SAVED_FILE) -> SavedBuild:
         return SavedBuild()
     except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError, yaml.YAMLError) as error:
         raise ConfigError(f"{path}: cannot be read ({type(error).__name__}); correct it, or delete it") from error
+
+
+def raw_files(folder: Path, readers: Iterable[str]) -> dict[str, tuple[Reader, SceneFiles]]:
+    """The reader and the raw data of each scene of a build that is still there, of some readers.
+
+    Raises ConfigError, RawDataError.
+    """
+    kept, found = read_saved_build(folder), dict[str, tuple[Reader, SceneFiles]]()
+    for name in sorted(set(readers)):
+        root = Path(kept.roots.get(name) or folder / SAMPLES / name)
+        if root.exists():
+            reader = configured(name, (kept.configured.get("readers") or {}).get(name, {}))
+            found |= {ref.id: (reader, SceneFiles(folder_of(root), ref)) for ref in reader.scenes(root).scenes}
+    return found
 
 
 @contextmanager

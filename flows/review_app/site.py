@@ -14,7 +14,7 @@ from pipeline.core.video_spec import VIDEOS
 from pipeline.review.database import AnsweredBeforeError, Database
 from pipeline.review.maps import map_after, map_before, spoken_of
 from pipeline.review.mends import Mend, mended_item, problem_of, read_mend
-from pipeline.review.review_bundle import CATEGORY_CHECK, CHECKS, ReviewBundle, ReviewItem, ReviewTruth
+from pipeline.review.review_bundle import CHECKS, FIXED, SCENE_CHECK, ReviewBundle, ReviewItem, ReviewTruth
 from pipeline.review.review_queue import Board, Progress
 from pipeline.review.reviewed import Agreement, agreements, reviews_in
 from pipeline.review.sheets import LONGEST_NOTE
@@ -125,7 +125,8 @@ class Site:
                 standing=self._board.standing(item),
                 seeks=self._seeks(shown, truth),
             )
-            drawn = map_after(sketch, truth.operands, truth.until_s, truth.from_s or 0.0)
+            is_scene = shown.task == SCENE_CHECK  # whose map answers the questions that follow
+            drawn = None if is_scene else map_after(sketch, truth.operands, truth.until_s, truth.from_s or 0.0)
             undoable = self._is_undoable(shown, own)
             proof = item in self._drawings
             return PageView(shown, role, drawn, proof, self._numbers[item], revealed, own, undoable)
@@ -144,28 +145,32 @@ class Site:
     def answer(self, item: int, reviewer: str, role: Role, content: str, given: str) -> None:
         """Stores an answer; one that is the truth accepts what is not flagged. A second answer changes nothing.
 
-        Raises RefusedError.
+        Of a whole scene, which has no truth yet, an answer is a decision, and a second one replaces it. Raises
+        RefusedError.
         """
         shown = self._checked(item, content)
         answer = read_answer(given[:LONGEST_NOTE], shown.options, shown.question)
         if answer is None:
             wanted = f"one of the letters A to {shown.options[-1][0]}" if shown.options else "a number, such as 2.5"
             raise RefusedError(f"This is no answer: give {wanted}.")
-        events = [self._event(shown, reviewer, role, "answer", answer=answer)]
+        decides = shown.task == SCENE_CHECK
         with self._lock:
-            if self._board.answer(item, reviewer) is not None:
+            is_first = self._board.answer(item, reviewer) is None
+            if not (is_first or decides):
                 return
+            events = [self._event(shown, reviewer, role, "answer", answer=answer)] if is_first else []
             # Who adjudicates says what holds; and a flag that was raised before the answer stays.
-            if role == "review" and self._agrees(shown, answer) and self._board.own(item, reviewer, role) is None:
+            by_itself = role == "review" and self._board.own(item, reviewer, role) is None
+            if self._agrees(shown, answer) and (by_itself or decides):
                 events.append(self._event(shown, reviewer, role, "accept"))
             elif shown.task in CHECKS and not self._agrees(shown, answer):  # what is wrong is the answer itself
-                right, reason = answer if shown.task == CATEGORY_CHECK else None, CHECKS[shown.task][answer]
+                right, reason = answer if shown.task in FIXED else None, CHECKS[shown.task][answer]
                 events.append(self._event(shown, reviewer, role, "flag", answer=right, reason=reason))
             try:
                 self._store(events)
             except AnsweredBeforeError:  # by another process
                 return
-            if len(events) == 1:  # to be decided: nobody settles it meanwhile
+            if len(events) == 1 and is_first:  # to be decided: nobody settles it meanwhile
                 self._board.lease(item, reviewer, self._clock())
 
     def accept(self, item: int, reviewer: str, role: Role, content: str) -> None:

@@ -48,10 +48,13 @@ TRUTHS: Final = pa.schema(
     ]
 )
 MAPS: Final = pa.schema([pa.field("scene", pa.string()), pa.field("map", pa.string())])
-CATEGORY_CHECK: Final = "category_check"  # of `category_checks`
-# Tasks of what is no question, first of its scene: option -> the reason for which whoever chooses it flags.
+CATEGORY_CHECK: Final = "category_check"  # of `checks`
+SCENE_CHECK: Final = "scene_check"
+FIXED: Final = frozenset({CATEGORY_CHECK, SCENE_CHECK})  # verdicts on these become fixes
+# Tasks of what is no question, and comes before all that are: option -> the reason for which whoever chooses it flags.
 CHECKS: Final[Mapping[str, Mapping[str, str]]] = {
     CATEGORY_CHECK: dict.fromkeys("BCD", "bad_metadata"),
+    SCENE_CHECK: dict.fromkeys("BC", "bad_metadata"),
     RAW_TASK: {"B": "wrong_answer", "C": "duplicate", "D": "invalid_wording"},
     RAW_POSE: dict.fromkeys("BC", "wrong_pose"),
 }
@@ -88,7 +91,7 @@ class ReviewTruth:
 
 
 class ReviewBundle(NamedTuple):
-    """Everything that is reviewed, what is in doubt first, else by scene, round of its group, and id; maps by scene."""
+    """Everything that is reviewed: checks, doubts, the rest by scene, round of its group, and id; maps by scene."""
 
     items: tuple[ReviewItem, ...]
     truths: Mapping[int, ReviewTruth]
@@ -173,7 +176,7 @@ def make_review_bundle(
     needed = sorted({item.scene for item in items})
     return ReviewBundle(
         tuple(
-            sorted(items, key=lambda i: (i.id not in against, i.scene, i.task not in CHECKS, rounds.get(i.id, 0), i.id))
+            sorted(items, key=lambda i: (i.task not in CHECKS, i.id not in against, i.scene, rounds.get(i.id, 0), i.id))
         ),
         truths,
         {scene: maps[scene] for scene in needed},

@@ -74,6 +74,23 @@ class CategoryShown(NamedTuple):
     unmarked: tuple[bytes, ...]
 
 
+class SceneCheck(NamedTuple):
+    """What people decide about a whole scene by one of its pictures.
+
+    Attributes:
+        question: what they are asked.
+        options: from "A. …" on; the first where nothing is wrong.
+        picture: as `World.pictures` takes it.
+        fix: the correction that an option makes, of the scene as it was read and of the option's letter: target,
+            expect, set.
+    """
+
+    question: str
+    options: tuple[str, ...]
+    picture: Any
+    fix: Callable[[Any, str], dict[str, Any]]
+
+
 @dataclass(frozen=True)
 class Looker(Generic[F]):
     """How a world asks a model what things look like in pictures of a scene's video.
@@ -127,6 +144,7 @@ class World(Generic[F]):
             answers are about.
         categories: of an observed scene, some of its categories in pictures of its video, of which the pace and the
             picture of a frame are given; those that it shows.
+        scene_check: what people decide about each scene before anything is asked of it; None: nothing.
         drawn: a film of what an observed scene without a video knows, at each time nothing of what comes later; says
             on every picture that it was drawn. None: there is nothing to draw.
     """
@@ -151,4 +169,5 @@ class World(Generic[F]):
     looker: Looker[F] | None = None
     examined_frames: Callable[[Scene[F]], Mapping[int, tuple[int, ...]]] | None = None
     categories: Callable[[Scene[F], Sequence[str], float, Callable[[int], Any]], Iterable[CategoryShown]] | None = None
+    scene_check: SceneCheck | None = None
     bev_video: Callable[[Scene[F]], Footage | None] | None = None

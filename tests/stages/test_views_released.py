@@ -8,11 +8,18 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
+import yaml
 from PIL import Image
+from starlette.testclient import TestClient
 
-from flows.cli.review import pack_of
+from flows.cli.review import import_review, pack_of, salt_of
+from flows.orchestration.saved_build import save_if_successful
+from flows.review_app.app import Pages
+from flows.review_app.site import Site
 from pipeline.engine.config import BuildConfig, build_config
 from pipeline.engine.manifest import Outcome
+from pipeline.review.database import Database
+from pipeline.review.review_bundle import ReviewItem
 from pipeline.samples.panorama.towns import spots
 from pipeline.samples.panorama.write import write_panoramas
 from pipeline.stages.builder import Builder
@@ -24,8 +31,8 @@ IDS = ("corvale-1", "corvale-wild")
 LIMITS = {"panorama": {"pixels_per_degree_min": 1.0, "sharpness_min": 0.0}}
 
 
-def config(root: Path) -> BuildConfig:
-    sections: dict[str, Any] = {"observe": LIMITS, "select": {"per_scene_and_task": 1}}
+def config(root: Path, **more: Any) -> BuildConfig:
+    sections: dict[str, Any] = {"observe": LIMITS, "select": {"per_scene_and_task": 1}} | more
     return build_config(
         {"build": "ergeobench", "benchmark": "ergeobench", "roots": {"panoramas": root}} | UNASKED | sections
     )
@@ -40,7 +47,8 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A build's folder, its raw data beside it."""
     folder = tmp_path_factory.mktemp("views")
     write_panoramas(folder / "raw", [spot for spot in spots() if spot.id in IDS], (512, 256))
-    outcome = Builder(config(folder / "raw"), folder / "out").build()
+    with save_if_successful(folder / "out", config(folder / "raw"), [], {"panoramas": folder / "raw"}):
+        outcome = Builder(config(folder / "raw"), folder / "out").build()
     assert not outcome.quarantine
     return folder
 
@@ -90,6 +98,51 @@ def test_a_changed_sidecar_costs_that_panorama_alone(built: Path) -> None:
     assert {unit for stage, unit in again if stage == "views"} <= {IDS[0]}
     changed = {path for path, at in before.items() if path.exists() and path.stat().st_mtime_ns != at}
     assert all(IDS[0] in path.parts for path in changed)
+
+
+def test_people_decide_on_a_page_which_panoramas_are_indoors_and_the_build_heeds_them(
+    built: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One person decides alone; where a second one differs nothing is decided, until one of them changes it."""
+    out, base = built / "out", "http://127.0.0.1:8765"
+    salt = salt_of(out, make=True)
+    pack = pack_of(out, "ergeobench", salt, checked=True)
+    first, second = (item for item in pack.items if item.task == "scene_check")
+    assert (pack.items[:2], first.scene.rpartition("/")[2]) == ((first, second), IDS[0]), "before all questions"
+    with Image.open(out / first.pictures[0]) as picture:
+        assert picture.size == (512, 256), "all of the sphere, at most 1600 wide"
+    database = Database(out / "review" / "review.sqlite")
+    app = Pages(Site("made", pack, database, out, salt), salt, None).app(only_loopback=True)
+
+    def decides(name: str, *said: tuple[ReviewItem, str]) -> tuple[list[dict[str, Any]], str]:
+        """The fixes after somebody decided, and what the import says."""
+        page = TestClient(app, base_url=base, headers={"origin": base}, follow_redirects=False)
+        page.post("/sign-in", data={"reviewer": name})
+        for item, letter in said:
+            page.post(f"/items/{item.id}/answer", data={"content": item.content, "answer": letter})
+            shown = page.get(f"/items/{item.id}").text
+            assert (f"Your decision: {letter}" in shown, "<svg" in shown) == (True, False), "the map answers questions"
+        assert page.get("/next").headers["location"] not in {f"/items/{item.id}" for item, _ in said}
+        assert import_review(out, None)
+        return yaml.safe_load((out / "review" / "fixes" / "sample_panoramas.yaml").read_text()), capsys.readouterr().out
+
+    fixes, _ = decides("ann", (first, "C"), (second, "A"), (first, "B"))
+    assert [(f["scene"], f["target"], f["expect"], f["set"], f["who"]) for f in fixes] == [
+        (IDS[0], "indoor", False, True, "a reviewer"),
+        (IDS[1], "indoor", False, False, "a reviewer"),
+    ]
+    fixes, told = decides("bo", (first, "B"), (second, "C"))
+    assert [(f["scene"], f["who"]) for f in fixes] == [(IDS[0], "2 reviewers")]
+    assert f"Reviewers differ, and no fix is written: {second.scene}." in told
+    fixes, _ = decides("ann", (second, "C"))
+    assert [(f["scene"], f["target"]) for f in fixes] == [(IDS[0], "indoor"), (IDS[1], "drop_scene")]
+    database.close()
+    folder = {"fixes": {"folder": out / "review" / "fixes"}}
+    outcome = Builder(config(built / "raw", **folder), out).build()
+    left = {entry.unit: (entry.finding, entry.message) for entry in outcome.quarantine}
+    assert left[first.scene][0] == "indoor"
+    assert f"taken indoors, by fix review-{first.id}" in left[first.scene][1]
+    assert left[second.scene][0] == "dropped_by_fix"
 
 
 def test_a_lost_picture_is_made_again(built: Path) -> None:

@@ -4,7 +4,9 @@ from collections.abc import Sequence
 from typing import Any, ClassVar, Final, Literal
 
 from pipeline.core.fixes import Fix, expected
+from pipeline.geometry.views import Whole
 from pipeline.worlds.panorama.facts import PanoramaScene
+from pipeline.worlds.world import SceneCheck
 
 
 class IndoorFix(Fix):
@@ -36,3 +38,15 @@ def fix_panorama(scene: PanoramaScene, fixes: Sequence[IndoorFix]) -> PanoramaSc
 def drafts(scene: PanoramaScene, operands: Sequence[str]) -> list[dict[str, Any]]:
     """Whether it was taken indoors, as it is stated now."""
     return [{"target": "indoor", "expect": scene.facts.indoor, "set": bool(scene.facts.indoor)}]
+
+
+def _decided(scene: PanoramaScene, letter: str) -> dict[str, Any]:
+    return {"target": "drop_scene"} if letter == "C" else drafts(scene, ())[0] | {"set": letter == "B"}
+
+
+CHECK: Final = SceneCheck(  # the manual filtering of ERGeoBench, table 9
+    "Where was this panorama taken?",
+    ("A. Outdoors", "B. Indoors: under a roof, or in a vehicle", "C. It cannot be used: black, torn, or of nothing"),
+    Whole(long_side=1600),
+    _decided,
+)

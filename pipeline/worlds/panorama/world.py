@@ -3,7 +3,7 @@
 from typing import Any, Final
 
 from pipeline.worlds.panorama.facts import Panorama, PanoramaConfig, PanoramaScene
-from pipeline.worlds.panorama.fixes import FIXES, drafts, fix_panorama
+from pipeline.worlds.panorama.fixes import CHECK, FIXES, drafts, fix_panorama
 from pipeline.worlds.panorama.observe.panorama import observe_panorama
 from pipeline.worlds.panorama.pictures import BULKY, UNITS, rendered, sight, top_down_map
 from pipeline.worlds.panorama.readers.panoramas import Panoramas
@@ -45,5 +45,6 @@ PANORAMA: Final = World(
     bulky=BULKY,
     top_down_map=top_down_map,
     pictures=rendered,
+    scene_check=CHECK,
     looker=Looker("pipeline.worlds.panorama.look", ("look_view", "look_scene"), _look, _calls, _is_whole, filmed=False),
 )

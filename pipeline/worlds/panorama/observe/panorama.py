@@ -156,15 +156,15 @@ def _is_left_out(scene: AnyScene, color: Color, depth_m: FloatArray | None, conf
 
 
 def _indoor(facts: Panorama, depth_m: FloatArray | None, found: Findings) -> Panorama:
-    """Whether it was taken under a roof: what people or a model say, else what depth shows, else a doubt."""
-    remedy = "state indoor (true or false) in pano.yaml"
+    """Whether it was taken under a roof: what people say, else what depth shows, else a doubt."""
+    remedy = "state indoor (true or false) in pano.yaml, or decide it on the page: scan2qa review BUILD --checks"
     if facts.indoor:
-        message = f"{facts.picture.path}: it is said to be taken indoors"
+        message = f"{facts.picture.path}: it was taken indoors, by {facts.source_tags.get('indoor', 'its source')}"
         found.add(_fault(note("indoor", "indoor", message, "take it out")))
-    if facts.indoor is not None:
         return facts
     if depth_m is None or facts.picture.crop is not None:
-        found.add(doubt("indoor_unknown", "indoor", "it is not stated whether it was taken indoors", remedy))
+        if facts.indoor is None:
+            found.add(doubt("indoor_unknown", "indoor", "it is not stated whether it was taken indoors", remedy))
         return facts
     rows = depth_m[: max(1, int(len(depth_m) * _UP_SHARE))]
     weight = np.broadcast_to(np.sin(np.pi * (np.arange(len(rows)) + 0.5) / len(depth_m))[:, None], rows.shape)
@@ -172,6 +172,12 @@ def _indoor(facts: Panorama, depth_m: FloatArray | None, found: Findings) -> Pan
         roofed = round(float(weight[rows < _ROOF_M].sum() / weight.sum()), 4)
     if roofed > _ROOFED:
         message = f"{roofed:.0%} of what is above 60 degrees is nearer than {_ROOF_M:g} m: a ceiling, or trees"
-        found.add(doubt("perhaps_indoor", "indoor", message, remedy, roofed, _ROOFED, "of what is above"))
+        tell = doubt
+        if facts.indoor is not None:
+            tell, remedy = note, "none needed: the depth does not decide"
+            message += f"; outdoors holds, by {facts.source_tags.get('indoor', 'its source')}"
+        found.add(tell("perhaps_indoor", "indoor", message, remedy, roofed, _ROOFED, "of what is above"))
+        return facts
+    if facts.indoor is not None:
         return facts
     return facts.model_copy(update={"indoor": False, "source_tags": facts.source_tags | {"indoor": DEPTH}})

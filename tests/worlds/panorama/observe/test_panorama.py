@@ -291,6 +291,10 @@ def test_a_ceiling_is_a_doubt_and_indoors_is_left_out(tmp_path: Path) -> None:
     scene = observed(write(tmp_path, sidecar=sidecar, depth__png=depth_png(metres)))
     finding = found(scene)["perhaps_indoor"]
     assert (finding.severity, finding.measured, scene.facts.indoor) == ("doubt", 1.0, None)
+    scene = observed(write(tmp_path / "d", sidecar=f"{sidecar}indoor: false\n", depth__png=depth_png(metres)))
+    finding = found(scene)["perhaps_indoor"]
+    assert (finding.severity, scene.facts.indoor) == ("note", False)
+    assert finding.message.endswith("; outdoors holds, by pano.yaml")
     told = found(observed(write(tmp_path / "b", sidecar=SIDECAR + "indoor: true\n")))
     assert told["indoor"].severity == "fault"
     assert found(observed(write(tmp_path / "c")))["indoor_unknown"].severity == "doubt"
