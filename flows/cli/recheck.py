@@ -24,20 +24,19 @@ from pipeline.review.sheets import written
 
 What = Literal["judge", "errors"]
 PEOPLE: Final = 2  # CityEQA, appendix A.3
-# Label -> kind of error, by benchmark. VSI-Bench, section 5.1, whose kinds those get whose papers name none;
-# UrbanVideo-Bench, section 4.5.
-VSI_ERRORS: Final = {
-    "perception": "visual perception: a thing is not recognised, or wrongly",
-    "language": "linguistic intelligence: logic, arithmetic or the question's words",
-    "relations": "relational reasoning: distance, direction or size",
-    "frames": "frames of reference: from the camera's view to the whole space, or to another place",
-}
+# Label -> kind of error, by benchmark whose paper names kinds: VSI-Bench, section 5.1; UrbanVideo-Bench, section 4.5.
 ERRORS: Final = {
+    "vsi": {
+        "perception": "visual perception: a thing is not recognised, or wrongly",
+        "language": "linguistic intelligence: logic, arithmetic or the question's words",
+        "relations": "relational reasoning: distance, direction or size",
+        "frames": "frames of reference: from the camera's view to the whole space, or to another place",
+    },
     "urbanvideo": {
         "elements": "urban elements and scenes: things are missed, or seen that are not there",
         "motion": "motion: directions are confused, or a turn of the camera is taken for a climb",
         "egocentric": "egocentric thinking: a route or what would follow is not worked out",
-    }
+    },
 }
 _HEADER: Final = ("number", "question", "truth", "reply", "mark")
 
@@ -53,7 +52,7 @@ def recheck(name: str, what: What, rows: Sequence[Path], questions: Path, count:
         count: how many are drawn, by a hash of file and question.
         out: folder.
     """
-    how = scorable(name)
+    how, labels = scorable(name), errors_of(name) if what == "errors" else {}
     texts = {str(question.id): question.question for question in how.read(questions)}
     able = [(file, row, value) for file in rows for row, value in _marked(file, how, what) if str(row["id"]) in texts]
     if not able:
@@ -66,14 +65,16 @@ def recheck(name: str, what: What, rows: Sequence[Path], questions: Path, count:
         write_atomically(out / f"person_{person}.csv", sheet)
     key = [(n, what, file.stem, row["id"], f"{value:g}") for n, (file, row, value) in enumerate(drawn, start=1)]
     write_atomically(out / "key.csv", written(("number", "what", "file", "id", "mark"), key))
-    fill = "marks of the judge's scale (see its prompt)" if what == "judge" else f"one of {', '.join(errors_of(name))}"
+    fill = "marks of the judge's scale (see its prompt)" if what == "judge" else f"one of {', '.join(labels)}"
     console.print(f"{count_of(len(drawn), 'reply')}: {out}/person_1.csv and _2.csv. Fill in mark: {fill}.")
     console.print(f"Then: scan2qa recheck {name} --out {out} --filled. Keep {out / 'key.csv'} from them.")
 
 
 def errors_of(name: str) -> dict[str, str]:
-    """Label -> kind of error of a benchmark's replies."""
-    return ERRORS.get(name, VSI_ERRORS)
+    """Label -> kind of error of a benchmark's replies. Raises ConfigError where its paper names none."""
+    if name not in ERRORS:
+        raise ConfigError(f"{name}: its paper names no kinds of errors; --errors is for {' and '.join(ERRORS)}")
+    return ERRORS[name]
 
 
 def compare(name: str, out: Path) -> None:

@@ -72,19 +72,30 @@ def test_people_mark_blind_and_are_correlated_with_the_judge(
         compare("cityeqa", out)
 
 
-def test_wrong_replies_get_labels(questions: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    file, out = scored(tmp_path / "one.parquet", dict(enumerate([1, 2, 3, 5, 2]))), tmp_path / "out"
-    recheck("cityeqa", "errors", [file], questions, 100, out)
+def test_wrong_replies_get_labels(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file, out = tmp_path / "one.parquet", tmp_path / "out"
+    questions = tmp_path / "questions.parquet"
+    asked = {"scene_name": "a", "dataset": "scannet", "question_type": "object_rel_direction_easy", "ground_truth": "A"}
+    rows = [asked | {"id": n, "question": f"Where is chair {n}?", "options": ["A. left", "B. right"]} for n in range(5)]
+    pq.write_table(pa.Table.from_pylist(rows), questions)
+    marked = [{"id": n, "ground_truth": "A", "reply": "B", "score": float(n in {1, 3})} for n in range(5)]
+    pq.write_table(pa.Table.from_pylist(marked), file)
+    recheck("vsi", "errors", [file], questions, 100, out)
     assert len((out / "key.csv").read_text(encoding="utf-8").splitlines()) == 1 + 3, "below half of the highest mark"
     filled(out / "person_1.csv", ["perception", "relations", "perception"])
     filled(out / "person_2.csv", ["perception", "", "frames"])
-    compare("cityeqa", out)
+    compare("vsi", out)
     told = words_of(capsys)
     assert all(share in told for share in ("67% of 3", "50% of 2", "1 of 2")), told
     filled(out / "person_1.csv", ["bad", "", ""])
     with pytest.raises(ConfigError, match="'bad' is no error; one of perception, language"):
-        compare("cityeqa", out)
+        compare("vsi", out)
     with pytest.raises(ConfigError, match="'bad' is no error; one of elements, motion, egocentric"):
         compare("urbanvideo", out)
+    right = tmp_path / "right.parquet"
+    pq.write_table(pa.Table.from_pylist([marked[1]]), right)
     with pytest.raises(ConfigError, match="no wrong reply"):
-        recheck("cityeqa", "errors", [scored(tmp_path / "right.parquet", {3: 5.0})], questions, 1, out)
+        recheck("vsi", "errors", [right], questions, 1, out)
+    for do in (lambda: recheck("cityeqa", "errors", [file], questions, 1, out), lambda: compare("cityeqa", out)):
+        with pytest.raises(ConfigError, match="its paper names no kinds of errors; --errors is for vsi and urbanvideo"):
+            do()

@@ -172,11 +172,12 @@ def _indoor(facts: Panorama, depth_m: FloatArray | None, found: Findings) -> Pan
         roofed = round(float(weight[rows < _ROOF_M].sum() / weight.sum()), 4)
     if roofed > _ROOFED:
         message = f"{roofed:.0%} of what is above 60 degrees is nearer than {_ROOF_M:g} m: a ceiling, or trees"
-        tell = doubt
+        perhaps = doubt("perhaps_indoor", "indoor", message, remedy, roofed, _ROOFED, "of what is above")
         if facts.indoor is not None:
-            tell, remedy = note, "none needed: the depth does not decide"
             message += f"; outdoors holds, by {facts.source_tags.get('indoor', 'its source')}"
-        found.add(tell("perhaps_indoor", "indoor", message, remedy, roofed, _ROOFED, "of what is above"))
+            settled = {"severity": "note", "message": message, "remedy": "none needed: the depth does not decide"}
+            perhaps = perhaps.model_copy(update=settled)
+        found.add(perhaps)
         return facts
     if facts.indoor is not None:
         return facts
