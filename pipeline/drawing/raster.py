@@ -93,7 +93,9 @@ class Raster:
                 inside = own[0] >= within[0] and own[1] >= within[1] and own[2] <= within[2] and own[3] <= within[3]
                 if inside and not any(_meet(own, other) for other in self._taken):
                     self._taken.append(own)
-                    self.text((left, top), words)
+                    # A rim, since it may lie on anything, even on black.
+                    rim = INK["paper"]
+                    self._draw.text((left, top), words, INK["text"], _font(_TEXT), stroke_width=2, stroke_fill=rim)
                     return True
         return False
 

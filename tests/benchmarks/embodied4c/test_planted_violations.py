@@ -31,12 +31,12 @@ def road(*actors: drives.Actor, complete: tuple[str, ...] = EVERYBODY, **more: A
     return scene.model_copy(update={"video": Video(path="front.mp4", fps=10.0, frames=31, width=1000, height=600)})
 
 
-def air(*marks: Any, complete: tuple[str, ...] = (), **more: Any) -> AnyScene:
-    """A flight over landmarks that are all in the picture from beginning to end."""
-    always = [(0.0, 26.0)]
+def air(*marks: Any, complete: tuple[str, ...] = (), seen: bool = True, **more: Any) -> AnyScene:
+    """A flight over landmarks that are all in the picture from beginning to end, or of which that is not known."""
+    views = {number: [(0.0, 26.0)] for number in range(len(marks))} if seen else None
     moves = [("fly forward", 10, 100), ("turn left", 5, 90), ("fly forward", 11, 100)]
-    moved = motion(moves, views=dict.fromkeys(range(len(marks)), always), **more)
-    return flight(moved, marks).with_facts(complete=complete)
+    moved = motion(moves, views=views, **more)
+    return flight(moved, marks, sight=seen).with_facts(complete=complete)
 
 
 def thing(category: str, y: float, colour: str | None = None, **more: Any) -> Any:
@@ -50,6 +50,8 @@ TRUCK = actor("truck", 30.0, 6.0, name="other")
 SOME = ("car", "truck", "vehicle")  # which is no full list of all that is called a vehicle
 WALKERS = (actor("pedestrian", 8.0, 6.0, name="one"), actor("car", 3.0, 12.0, name="other"))
 TWO = (actor("pedestrian", 14.0, 3.0), actor("car", 20.0, 6.0, name="other"))
+# At -166 and -127 degrees: who turns round has the car to the left, a map from above shows it to the right.
+BEHIND = (actor("pedestrian", -6.0, 8.0), actor("car", -20.0, 5.0, name="other"))
 RED = mark("the red tower", 60, 60, top=30.0, kind="tower")
 CHURCH = mark("the grey church", -60, 80, kind="church")
 OUTSIDE = thing("ball", 1.1, colour="red")  # 1.088 m to a side is in the picture
@@ -78,6 +80,18 @@ PLANTED: dict[str, tuple[AnyScene, str, str, tuple[Any, ...]]] = {
     "half a metre of six": (road(actor("car", 7.0, 0.0)), "dt_near", "car", ("read_too_coarsely", 1 / 6, 0.1)),
     "beyond a drawn map": (drive(actor("car", 62.0, 0.0)), "dt_near", "car", UNSEEN),
     "the landmark nearest of some": (air(RED, CHURCH), "air_cl", "", UNLOGGED),
+    "landmarks of which no view is known": (
+        air(RED, CHURCH, seen=False),
+        "air_rs",
+        "red",
+        ("views_unknown", None, None),
+    ),
+    "a side of two things behind": (
+        drive(*BEHIND),
+        "rp_place",
+        "pedestrian",
+        ("behind_the_ego_vehicle", 165.963757, 90),
+    ),
     "a compass in a film": (air(RED, heading=90.0), "air_or", "", UNREAD),
     "the ball of a target's log": (filmed(thing("ball", 0.3)), "arm_dt", "ball", UNLOGGED),
     "a ball beside the picture": (filmed(OUTSIDE, complete=True), "arm_dt", "ball", UNSEEN),

@@ -226,7 +226,10 @@ def place(view: DriveExam) -> Iterator[ExamCase]:
             one = case(
                 view, "rp_place", moment, (first.key, second.key), first, second, thing=first.said, other=second.said
             )
-            turn = float((view.off_deg[first.actor, moment] - view.off_deg[second.actor, moment] + 180) % 360 - 180)
+            off_deg = view.off_deg[[first.actor, second.actor], moment]
+            # Of what lies behind, who turns round says left where a picture from above shows right.
+            one.require("behind_the_ego_vehicle", float(np.abs(off_deg).max()), "<=", 90.0, "deg")
+            turn = float((off_deg[0] - off_deg[1] + 180) % 360 - 180)
             one.fact("turn", f"from {second.words} to {first.words}", turn, "deg")
             one.require("in_one_line", abs(turn), ">=", view.rules.side_margin_deg, "deg")
             one.require("on_opposite_sides", abs(turn), "<=", 120.0, "deg")

@@ -141,6 +141,8 @@ def case(
     doubt = view.flight.doubt(frozenset(("places",)) if places else moved)
     if doubt is not None:
         one.refuse(doubt.reason, doubt.measured, doubt.limit, doubt.unit)
+    if places and view.scene.video is not None and not view.flight.seen_known:
+        one.refuse("views_unknown")
     if (video := WORDINGS[kind].video) in {"shown_s", "long_s"}:
         one.require("clip_too_short", second, ">=", getattr(view.rules, video), "s")
     for place in places:

@@ -93,6 +93,9 @@ class MotionConfig(Limits):
         default=15.0, gt=0, le=1000, description="times its greatest measure, from where larger things are noticed too"
     )
     view_share: Share = Field(default=0.01, gt=0, description="of the picture's width that a landmark takes at least")
+    letter_min_px: float = Field(
+        default=5.0, gt=0, le=1000, description="a letter of a sign that can be read, in a video at most 640 wide"
+    )
     relief_m: Metres = Field(default=10.0, description="how much the ground may rise or fall from take-off")
     min_view_s: Seconds = Field(default=1.0, gt=0, description="a shorter glance is not noticed")
     describe: DescriptionConfig = DescriptionConfig()

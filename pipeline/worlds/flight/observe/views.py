@@ -18,6 +18,8 @@ from pipeline.worlds.flight.observe.motion import MotionConfig
 
 VIEW_MAX_M: Final = 5000.0  # through the haze of a usual day, however large a thing is
 THIN_MIN: Final = 0.25  # of the share of the picture that a thing takes at least: a chimney is a line, but a clear one
+SIGN_HEIGHT: Final = 0.25  # of a building, from its top down: where a sign is looked for
+READ_PX: Final = 640  # width of the narrowest videos that benchmarks deliver: signs must be read in them
 TALLEST_M: Final = 100.0  # as high as what has no known height may be: few buildings are higher
 
 
@@ -89,7 +91,8 @@ def views(poses: PosesAt, landmarks: Sequence[Landmark], setting: Setting) -> tu
     """The views of the landmarks that may be seen at all, in their order.
 
     A landmark is in view where its centre is in the picture, it is not tiny and no farther than its size allows
-    (`range_m`), and the line from the camera to the middle of its top is clear of every building but itself. Its centre
+    (`range_m`), and the line from the camera to the middle of its top is clear of every building but itself. One that
+    is named by its sign is in view only where that can be read (`_is_read`). Its centre
     is at half its height; where its top is not known, half as high as it is at least. A foot that is not known is taken
     to lie anywhere within `MotionConfig.relief_m` of the ground at take-off, and the centre must be in the picture for
     all of that; what has no known height and no known ground is not seen. A building of unknown height is as high as
@@ -179,7 +182,8 @@ def _seen(poses: PosesAt, landmark: Landmark, setting: Setting) -> BoolArray:
     if len(moments):
         moments = moments[_is_shown(poses, moments, landmark, setting)]
     if len(moments):
-        seen[moments] = _is_clear(poses.enu_m[moments], landmark, setting)
+        moments = moments[_is_clear(poses.enu_m[moments], landmark, setting)]
+    seen[moments] = _is_read(poses, moments, landmark, setting)
     return seen
 
 
@@ -226,21 +230,60 @@ def _is_clear(eyes_m: FloatArray, landmark: Landmark, setting: Setting) -> BoolA
 
     Looked for at the middle and half way to its outline on either side: of a strip nobody knows what it is part of.
     """
-    foot = _foot(landmark, setting)
     center = np.array(landmark.center)
     way = center - eyes_m[:, :2]
     side = np.column_stack([-way[:, 1], way[:, 0]]) / np.maximum(np.hypot(*way.T), 1e-9)[:, None]
     across = (_outline(landmark) - center) @ side.T  # (k, M)
     half = np.stack([across.min(0), np.zeros(len(side)), across.max(0)]) / 2
     middle = center + half[:, :, None] * side  # (3, M, 2)
-    tops = np.concatenate([middle, np.full((*middle.shape[:2], 1), _top(landmark, foot)[0])], axis=2)
-    corners = np.vstack([eyes_m[:, :2], tops[..., :2].reshape(-1, 2)])
+    tops = np.concatenate(
+        [middle, np.full((*middle.shape[:2], 1), _top(landmark, _foot(landmark, setting))[0])], axis=2
+    )
+    return np.asarray(_clear_to(eyes_m, tops, landmark, setting).all(0))
+
+
+def _clear_to(eyes_m: FloatArray, points_m: FloatArray, landmark: Landmark, setting: Setting) -> BoolArray:
+    """Whether no other building stands between cameras (M, 3) and points (k, M or 1, 3) on a landmark: (k, M)."""
+    eyes, tops = np.broadcast_arrays(eyes_m, points_m)
+    corners = np.vstack([eyes_m[:, :2], points_m[..., :2].reshape(-1, 2)])
     extent = setting.extent
     near = np.flatnonzero(((extent[:, :2] <= corners.max(0)) & (extent[:, 2:] >= corners.min(0))).all(1))
     others = _others(landmark, take(setting.highest, near))
-    eyes = np.broadcast_to(eyes_m, tops.shape)
-    clear = is_clear(eyes.reshape(-1, 3), tops.reshape(-1, 3), walls(others))
-    return np.asarray(clear.reshape(tops.shape[:2]).all(0))
+    return is_clear(eyes.reshape(-1, 3), tops.reshape(-1, 3), walls(others)).reshape(tops.shape[:2])
+
+
+def _is_read(poses: PosesAt, moments: IntArray, landmark: Landmark, setting: Setting) -> BoolArray:
+    """Whether the sign that names a landmark can be read at some moments (M,); True for what no sign names.
+
+    It is not known on which wall the sign is, nor how high: one wall that faces the camera must be in the picture from
+    end to end, wide enough for the sign's letters, and its upper quarter clear of other buildings.
+    """
+    sign = landmark.appearance.sign if landmark.appearance else None
+    if not sign or landmark.outline is None or not (landmark.label or "").endswith(f'"{sign}"') or not len(moments):
+        return np.ones(len(moments), dtype=bool)
+    corners = np.array(landmark.outline)
+    along = np.roll(corners, -1, axis=0) - corners
+    start, end = (corners + share * along for share in (0.05, 0.95))  # a neighbour may touch its corners
+    foot = _foot(landmark, setting)
+    top = _top(landmark, foot)[0]
+    ends = raised(np.concatenate([start, end]), (top - SIGN_HEIGHT * (top - foot.min()), top)).reshape(2, 2, -1, 3)
+    eyes = poses.enu_m[moments]
+    xy = picture_xy(
+        eyes[:, None, None, None],
+        poses.heading_deg[moments, None, None, None],
+        poses.pitch_deg[moments, None, None, None],
+        ends,
+        setting.camera.horizontal_fov_deg,
+        setting.camera.width / setting.camera.height,
+    )  # (M, height, end, wall, 2)
+    turn = float((start[:, 0] * along[:, 1] - along[:, 0] * start[:, 1]).sum())  # positive: counter-clockwise
+    off = eyes[:, None, :2] - start
+    facing = (along[:, 0] * off[..., 1] - along[:, 1] * off[..., 0]) * turn < 0
+    width = min(setting.camera.width, READ_PX)
+    letter = np.abs(xy[:, 1, 1, :, 0] - xy[:, 1, 0, :, 0]) * width / 2 / len(sign)
+    able = facing & (np.abs(xy) <= 1).all((1, 2, 4)) & (letter >= setting.config.letter_min_px)
+    able &= _clear_to(eyes, ends.reshape(-1, 1, 3), landmark, setting).reshape(4, -1, len(eyes)).all(0).T
+    return np.asarray(able.any(1))
 
 
 def _height_seen_m(

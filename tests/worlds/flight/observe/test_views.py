@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from pipeline.geometry.tracks import NO_BUILDINGS, Buildings
+from pipeline.reading.maps.appearance import Appearance
 from pipeline.worlds.flight.facts import FlightCamera, Landmark
 from pipeline.worlds.flight.observe.motion import MotionConfig
 from pipeline.worlds.flight.observe.views import PosesAt, Setting, may_be_noticed, views
@@ -149,6 +150,24 @@ def test_it_does_not_hide_itself_and_nothing_behind_it_does(top):
 def test_a_building_aside_hides_nothing_until_it_leaves_a_strip(east, seen):
     aside = Buildings((np.array(block(50, east)),), np.zeros(1), np.array([200.0]))
     assert Shot().sees(tower(), aside) is seen
+
+
+# A wall of 20 m at 90 m: its middle 18 m are 64 of 640 pixels wide. A block of 36 m hides its third quarter alone.
+@pytest.mark.parametrize(
+    ("sign", "shot", "before", "read"),
+    [
+        ("S" * 12, Shot(), (), True),
+        ("S" * 13, Shot(), (), False),
+        ("CAFE", Shot(heading=38), (), True),
+        ("CAFE", Shot(heading=41), (), False),  # its left end is beyond the edge
+        ("CAFE", Shot(), ((50, 33),), True),
+        ("CAFE", Shot(), ((50, 36),), False),
+    ],
+)
+def test_what_is_named_by_its_sign_is_seen_where_that_can_be_read(sign, shot, before, read):
+    signed = {"appearance": Appearance(noun="building", sign=sign), "label": f'the building with the sign "{sign}"'}
+    assert shot.sees(tower(**signed), city(*before)) is read
+    assert shot.sees(tower(**signed | {"label": "the red building"}), city(*before))
 
 
 def test_an_unknown_foot_counts_for_every_height_of_the_ground():
