@@ -61,7 +61,7 @@ def report_page(folder: Path) -> bytes:
     told = ReportInputs(
         title=opened.title,
         about=benchmark.card.about,
-        remarks=benchmark.card.remarks(pa.Table.from_pylist(provenance, _COUNTED)),
+        remarks=benchmark.card.remarks(benchmark.card.counts(pa.Table.from_pylist(provenance, _COUNTED))),
         name=opened.read.name,
         profile=rows[pool[0]]["profile"] if pool and len(benchmark.profiles) > 1 else "",
         released=opened.released,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, Protocol, TypeVar
@@ -71,7 +72,8 @@ class Card:
     given_away: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     chosen: frozenset[str] = frozenset()
     told: frozenset[str] = frozenset()
-    remarks: Callable[[pa.Table], list[str]] = lambda asked: []
+    counts: Callable[[pa.Table], Counter[tuple[Any, ...]]] = lambda asked: Counter()
+    remarks: Callable[[Counter[tuple[Any, ...]]], list[str]] = lambda counted: []
     captioned: str = ""
 
 
@@ -319,14 +321,16 @@ class Benchmark(Generic[V, R]):
         """How many questions of each task there shall be for so many of the others."""
         return {task.name: task.share for task in self.tasks}
 
-    def harness_files(self, split: str, table: pa.Table, present: Collection[str] = ()) -> dict[str, bytes]:
+    def harness_files(
+        self, split: str, table: pa.Table, present: Collection[str] = (), heads: dict[str, Any] | None = None
+    ) -> dict[str, bytes]:
         """The files below a release with which public harnesses ask a split or frame budget, a public table.
 
-        ``present``: the release's pictures.
+        ``present``: the release's pictures; ``heads``: see `Harness.files`.
         """
         if self.harness is None or self.asking is None:
             return {}
-        return self.harness.files(self.name, self.asking, split, table, self.columns, present)
+        return self.harness.files(self.name, self.asking, split, table, self.columns, present, heads)
 
     def asked_under(self, profile: str) -> Mapping[str, int | None]:
         """The tasks of a profile, and the most questions of each in a scene; see ``asked``."""

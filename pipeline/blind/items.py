@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from pipeline.core.arrays import IntArray
 from pipeline.core.errors import ConfigError
-from pipeline.core.identity import digest
+from pipeline.core.identity import digest, shard_of
 from pipeline.core.plugins import folders
 from pipeline.core.templates import LIST_SEPARATOR, TEMPLATES_DIR, Operands, Template, load_template
 from pipeline.questions.choices import number_of, offered
@@ -178,6 +178,5 @@ def shards_of(questions: pa.Table) -> list[pa.Table]:
     if not bits:
         return [questions]
     scenes = questions["scene"].combine_chunks().dictionary_encode()
-    drawn = [int.from_bytes(digest("shard", scene)[:4], "big") for scene in scenes.dictionary.to_pylist()]
-    shard = (np.array(drawn) >> (32 - bits))[scenes.indices.to_numpy()]
+    shard = np.array([shard_of(one, 2**bits) for one in scenes.dictionary.to_pylist()])[scenes.indices.to_numpy()]
     return [questions.filter(pa.array(shard == number)) for number in range(2**bits)]

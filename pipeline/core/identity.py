@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Iterable, Sequence
+from heapq import nsmallest
 from typing import Any, Final
 
 import numpy as np
@@ -23,6 +24,16 @@ def digest(*parts: str) -> bytes:
 def rng_for(*identity: str | int) -> np.random.Generator:
     """A random generator that depends on nothing but the identity, for example (question id, "option_order")."""
     return np.random.Generator(np.random.PCG64(int.from_bytes(digest(*map(str, identity)), "big")))
+
+
+def shard_of(scene: str, of: int) -> int:
+    """The shard of a scene, of a power of two: by the first bits of its hash, so that no scene moves another one."""
+    return int.from_bytes(digest("shard", scene)[:4], "big") * of >> 32
+
+
+def by_lot(ids: Sequence[int], what: str, most: int) -> list[int]:
+    """Places of some ids, in an order that depends on nothing but them."""
+    return nsmallest(most, range(len(ids)), key=lambda place: digest(what, str(ids[place])))
 
 
 def question_ids(scene: str, task: str, template: str, operands: Iterable[Sequence[str]]) -> list[int]:

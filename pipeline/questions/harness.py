@@ -69,7 +69,14 @@ class Harness:
     proprietary: tuple[str, ...] = ()
 
     def files(
-        self, benchmark: str, asking: Asking, split: str, table: pa.Table, columns: Columns, present: Collection[str]
+        self,
+        benchmark: str,
+        asking: Asking,
+        split: str,
+        table: pa.Table,
+        columns: Columns,
+        present: Collection[str],
+        heads: dict[str, Any] | None = None,
     ) -> dict[str, bytes]:
         """The files of one split below the release, and the modules that all splits share; none without questions.
 
@@ -80,14 +87,19 @@ class Harness:
             table: its public table.
             columns: of this table.
             present: files of the release: a legend that is not there is not named.
+            heads: the first row of each metric in earlier shards of the split, to which this one adds its own; rows of
+                the files are those of this shard.
         """
         rows = [row for question in published(table, columns) if (row := self._row(question, asking, split, present))]
         also = self.also(split, table)
         if not rows:
             return also
         name = f"scan2qa_{benchmark}_{split}"
+        heads = {} if heads is None else heads
+        for row in rows:
+            heads.setdefault(row["family"] or row["question_type"], row)
         lines = "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
-        task = {f"{FOLDER}/lmms_eval/{name}.yaml": self._lmms_eval(name, rows, asking).encode()}
+        task = {f"{FOLDER}/lmms_eval/{name}.yaml": self._lmms_eval(name, heads, asking).encode()}
         told = load_table("harness/readme")
         figure = told["figures"].get(benchmark, "the mean of its marks of each reply")
         readme = told["text"].format(name=benchmark, figure=figure)
@@ -123,10 +135,10 @@ class Harness:
             "max_tokens": asking.max_tokens,
         }
 
-    def _lmms_eval(self, name: str, rows: list[dict[str, Any]], asking: Asking) -> str:
+    def _lmms_eval(self, name: str, heads: dict[str, Any], asking: Asking) -> str:
         """lmms-eval's task of a table that lies in the folder above."""
-        better = rows[0]["mark"] != "twin"
-        metrics = {"score": "score"} | dict.fromkeys(row["family"] or row["question_type"] for row in rows)
+        better = next(iter(heads.values()))["mark"] != "twin"
+        metrics = {"score": "score"} | dict.fromkeys(heads)
         told = {
             "task": name,
             "dataset_path": "json",

@@ -24,7 +24,7 @@ from pipeline.core.templates import load_table
 from pipeline.llm.base import UNPAID
 from pipeline.release.media import MediaTable
 from pipeline.release.metadata import DTYPES, CroissantPart, configurations, header
-from pipeline.release.tables import HELD, columns_of, state_of
+from pipeline.release.tables import HELD, columns_of
 from pipeline.release.terms import ALL_SAMPLES, TERMS_FILE, are_samples, passed_on, plain, terms_of, units_of
 from pipeline.review.reviewed import Reviewed
 from pipeline.review.verdicts import RAW_REJECTED, REASONS, STATES
@@ -44,7 +44,8 @@ def dataset_card(
     summary: Row,
     scenes: Sequence[AnyScene],
     settings: dict[str, Any],
-    asked: pa.Table,
+    remarked: Sequence[str],
+    states: Mapping[str, int],
     reviewed: Reviewed,
     benchmark: Benchmark[Any, Any],
     folders: Collection[str],
@@ -57,7 +58,8 @@ def dataset_card(
         summary: the counts of `writer.Released`.
         scenes: all scenes of the release.
         settings: the part of the configuration that the release depends on.
-        asked: the questions of the release.
+        remarked: what the benchmark says of its questions.
+        states: number of questions by review status.
         reviewed: what people said of them.
         benchmark: what it says of itself.
         folders: of the release.
@@ -79,11 +81,11 @@ def dataset_card(
         | _of_tables(parts, benchmark)
         | _of_scenes(scenes, settings, benchmark)
         | _of_counts(summary)
-        | {"told": _told(summary, benchmark.card.told), "own_remarks": benchmark.card.remarks(asked)}
+        | {"told": _told(summary, benchmark.card.told), "own_remarks": remarked}
         | text_only_context(summary["blind"], settings, summary["models"], benchmark.card.given_away)
         | {name: sum(row.get(r, 0) for row in summary["rejections"].values()) for r, name in HELD.items()}
         | {"unanswered": unanswered([ModelTotals.model_validate(model) for model in summary["models"]])}
-        | _of_review(asked, reviewed)
+        | _of_review(states, reviewed)
         | {"units": units_of(benchmark), "pixels": passed_on(settings, benchmark, folders)}
     )
     top = yaml.dump(described, Dumper=yaml.CSafeDumper, sort_keys=False, allow_unicode=True, width=1000)
@@ -356,9 +358,7 @@ def _share(value: float | None) -> str:
     return "" if value is None else f"{value:.3f}"
 
 
-def _of_review(asked: pa.Table, reviewed: Reviewed) -> dict[str, Any]:
-    stands = {stand.id: stand for stand in reviewed.stands}
-    states = Counter(state_of(stands, i).state for i in asked["id"].to_pylist())
+def _of_review(states: Mapping[str, int], reviewed: Reviewed) -> dict[str, Any]:
     issues = Counter((reason, stand.state) for stand in reviewed.stands for reason in stand.reasons)
     return {
         "issues": [
@@ -366,7 +366,7 @@ def _of_review(asked: pa.Table, reviewed: Reviewed) -> dict[str, Any]:
             for reason, words in (REASONS | {RAW_REJECTED: "raw task rejected"}).items()
             if (own := Counter({state: n for (name, state), n in issues.items() if name == reason}))
         ],
-        "states": [(state, states[state], words) for state, words in STATES.items() if states[state]],
+        "states": [(state, states[state], words) for state, words in STATES.items() if states.get(state)],
         "agreements": [
             (row.task, f"{row.about}s", row.items, *(figure(value) for value in (row.raw, row.kappa, row.alpha)))
             for row in reviewed.agreements

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Final, NamedTuple
@@ -41,14 +41,14 @@ class MediaTable(NamedTuple):
     nbytes: int
 
 
-def media_table(folder: Path, name: str, split: str, files: Mapping[str, bytes | None]) -> MediaTable | None:
+def media_table(folder: Path, name: str, split: str, files: Iterable[str]) -> MediaTable | None:
     """Writes the table of a folder's pictures, or of its videos; None where it has none.
 
     Args:
         folder: of the release.
         name: of the folder below it.
         split: of the release.
-        files: file of the release -> its bytes; None: it is there.
+        files: of the release.
     """
     own = sorted(file for file in files if file.startswith(f"{name}/"))
     if not own:
@@ -59,10 +59,10 @@ def media_table(folder: Path, name: str, split: str, files: Mapping[str, bytes |
     described = {"huggingface": json.dumps({"info": {"features": features}})}
     with TableFile(folder / path, schema, 1, described, _AT_ONCE[column]) as table:
         for start in range(0, len(own), _AT_ONCE[column]):
-            rows = []
-            for file in own[start : start + _AT_ONCE[column]]:
-                raw = files[file]
-                rows.append({"file": file, column: {"bytes": raw or (folder / file).read_bytes(), "path": file}})
+            rows = [
+                {"file": file, column: {"bytes": (folder / file).read_bytes(), "path": file}}
+                for file in own[start : start + _AT_ONCE[column]]
+            ]
             table.append(pa.Table.from_pylist(rows, schema))
         table.finish()
         table.publish()

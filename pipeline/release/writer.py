@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
+import os
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import BaseModel
@@ -19,9 +22,9 @@ from pipeline.benchmarks.benchmark import Benchmark, SceneRecords
 from pipeline.blind.text_only import TextOnly
 from pipeline.blind.totals import ModelTotals
 from pipeline.core.errors import StoreError
-from pipeline.core.files import sha256_of_file, write_atomically
-from pipeline.core.identity import digest
-from pipeline.core.parquet import TableFile, shard_name, table_bytes
+from pipeline.core.files import sha256_of_file, translate_os_errors, write_atomically
+from pipeline.core.identity import by_lot, digest
+from pipeline.core.parquet import TableFile, read_table, shard_name, table_bytes
 from pipeline.core.schema import AnyScene
 from pipeline.core.tables import (
     BUDGETS,
@@ -79,8 +82,12 @@ from pipeline.review.reviewed import Reviewed
 ZSTD_LEVEL: Final = 9
 BATCH_ROWS: Final = 20_000  # taken apart at once
 _COUNTED: Final = ["task", "reason"]
-# A release's picture as PNG, from its title, a line about it, its questions, and what draws one of them with its words.
-Overview = Callable[[str, str, pa.Table, Callable[[int], bytes | None]], bytes]
+SHARD_ROWS: Final = 100_000  # questions of a shard, on average at most; the hub's pages and loaders like such files
+REJECTIONS_PER_ROW: Final = 10  # that take the place of a question
+TRIED: Final = 100  # questions for the picture of the card, until one fits
+# A release's picture as PNG, from its title, a line about it, some of its questions, the number of each answer by task,
+# and what draws one of the questions with its words.
+Overview = Callable[[str, str, pa.Table, Mapping[str, Counter[str]], Callable[[int], bytes | None]], bytes]
 
 
 class Released(BaseModel):
@@ -127,12 +134,12 @@ class Blind:
 
 @dataclass(frozen=True)
 class ReleaseInputs:
-    """The inputs of a release.
+    """The inputs of a release, or those of one shard of its scenes.
 
     Attributes:
         selected: one table per scene (`questions.selection.SELECTED`), in the order of the scenes' ids; one is held
             at a time, since the rejections of a thousand scans would fill the memory.
-        scenes: the scenes of the release.
+        scenes: the scenes.
         settings: the part of the configuration that a release depends on; its digest goes into the provenance.
         benchmark: whose columns, card and pictures it has.
         blind: what stages `blind`, `filter` and `prune` found.
@@ -146,18 +153,18 @@ class ReleaseInputs:
         overview: draws the picture of the card.
     """
 
-    selected: Iterable[pa.Table]
+    selected: Callable[[], Iterable[pa.Table]]
     scenes: Sequence[AnyScene]
     settings: dict[str, Any]
     benchmark: Benchmark[Any, Any]
     blind: Blind = field(default_factory=Blind)
     reviewed: Reviewed = field(default_factory=Reviewed)
     whole: Callable[[], Iterable[AnyScene]] = lambda: ()
-    pictures: Iterable[pa.Table] = ()
-    frames: pa.Table = field(default_factory=FRAMES.empty_table)
-    twins: pa.Table = field(default_factory=TWINS.empty_table)
-    videos: pa.Table = field(default_factory=VIDEO_FILES.empty_table)
-    media: Iterable[Media] = ()
+    pictures: Callable[[], Iterable[pa.Table]] = lambda: ()
+    frames: Callable[[], pa.Table] = FRAMES.empty_table
+    twins: Callable[[], pa.Table] = TWINS.empty_table
+    videos: Callable[[], pa.Table] = VIDEO_FILES.empty_table
+    media: Callable[[], Iterable[Media]] = lambda: ()
     overview: Overview | None = None
 
     @property
@@ -171,76 +178,250 @@ class ReleaseInputs:
         return str(self.settings["export"]["pretty_name"])
 
 
-def write_release(folder: Path, inputs: ReleaseInputs) -> tuple[bytes, dict[str, str]]:
-    """Writes all files of a release into an empty folder; gives the summary (`Released` as JSON) and their SHA-256."""
-    rejections = _name("rejected", inputs.split)
-    with TableFile(folder / rejections, REJECTIONS, ZSTD_LEVEL, SCHEMA_METADATA) as rejected:
-        sorted_out = _sort_out(inputs.selected, removed_blind(inputs.blind.filtered), rejected)
-        records = _scene_records(sorted_out.kept, inputs)
-        tables = _tables(sorted_out, inputs, records)
-        summary = _summary(sorted_out, tables, inputs)
-        parts = [CroissantPart(*key, table.schema, table.num_rows, table.nbytes) for key, table in tables.items()]
-        parts.append(CroissantPart("rejected", inputs.split, REJECTIONS, rejected.num_rows, rejected.nbytes))
-        files = {_name(*key): table_bytes(table, ZSTD_LEVEL, SCHEMA_METADATA) for key, table in tables.items()}
-        shown = pa.concat_tables([sorted_out.kept, *sorted_out.held.values()])
-        files |= _question_files(shown, tables, inputs) | dict(records.files if records else {})
-        placed = place_media(folder, inputs.media, set(shown["id"].to_pylist()))
-        folders = {Path(name).parts[0] for name in (*files, *placed)}
+def write_release(
+    folder: Path, whole: ReleaseInputs, part: Callable[[int, int], ReleaseInputs], most: int = SHARD_ROWS
+) -> tuple[bytes, dict[str, str]]:
+    """Writes all files of a release into an empty folder; gives the summary (`Released` as JSON) and their SHA-256.
+
+    One with more than ``most`` questions, or ten times as many rejections, is written in shards of the scenes
+    (`identity.shard_of`), one held at a time: a table that is still larger has a file for each shard, all others have
+    one file. Rows go by shard, then by id. The number of shards, a power of two, follows from the counts alone.
+
+    Args:
+        folder: of the release.
+        whole: of all scenes.
+        part: of the scenes of one shard, by its number and how many there are.
+        most: questions of a shard.
+    """
+    release = _Release(folder, whole, most)
+    if not release.add(whole, 0, 1):
+        of = _shards(whole.selected(), most)
+        for number in range(of):
+            release.add(part(number, of), number, of)
+    return release.finish()
+
+
+def _shards(selected: Iterable[pa.Table], most: int) -> int:
+    counts = [(table["reason"].null_count, table.num_rows) for table in selected]
+    asked, rows = (sum(own) for own in zip(*counts, strict=True))
+    return 1 << math.ceil(math.log2(max(asked, (rows - asked) / REJECTIONS_PER_ROW) / most))
+
+
+class _ReleaseTable:
+    """A table of a release: in memory while it has few rows, then a file for each shard that has been added."""
+
+    def __init__(self, folder: Path, name: tuple[str, str], schema: pa.Schema, most: int) -> None:
+        self.name, self.schema = name, schema
+        self.sums: dict[str, str] = {}
+        self.num_rows = self.nbytes = 0
+        self._folder, self._most = folder, most
+        self._waiting: dict[int, pa.Table] = {}
+        self._of = 1
+
+    def add(self, rows: pa.Table, number: int, of: int) -> None:
+        """Adds the rows of a shard."""
+        self.num_rows, self.nbytes = self.num_rows + rows.num_rows, self.nbytes + rows.nbytes
+        self._waiting[number] = rows
+        if of > 1 and self.num_rows > self._most:
+            self._of = of
+            self._write()
+
+    def finish(self) -> CroissantPart:
+        """Writes what waits, and files without rows for shards that have none where others have files."""
+        if self._of == 1:
+            self._waiting = {0: self.rows()}
+        else:
+            written = {*self.sums}
+            self._waiting |= {
+                number: self.schema.empty_table()
+                for number in range(self._of)
+                if self._file(number) not in written and number not in self._waiting
+            }
+        self._write()
+        return CroissantPart(*self.name, self.schema, self.num_rows, self.nbytes, self._of)
+
+    def rows(self) -> pa.Table:
+        """The rows that were not written yet."""
+        tables = [*self._waiting.values()]
+        return tables[0] if len(tables) == 1 else pa.concat_tables(tables)
+
+    def shards(self) -> Iterator[pa.Table]:
+        """All rows of a table that is finished, a shard after the other."""
+        return (read_table((self._folder / file).read_bytes()) for file in sorted(self.sums))
+
+    def _file(self, number: int) -> str:
+        return f"{self.name[0]}/{shard_name(self.name[1], number, self._of)}"
+
+    def _write(self) -> None:
+        for number, rows in self._waiting.items():
+            raw = table_bytes(rows, ZSTD_LEVEL, SCHEMA_METADATA)
+            write_atomically(self._folder / self._file(number), raw)
+            self.sums[self._file(number)] = _sha256(raw)
+        self._waiting = {}
+
+
+class _Release:
+    """A release while it is written: what its shards come to, and the SHA-256 of the files that are there."""
+
+    def __init__(self, folder: Path, whole: ReleaseInputs, most: int) -> None:
+        self.folder, self.whole, self.most = folder, whole, most
+        self.sums: dict[str, str] = {}
+        self._pictures: set[str] = set()  # and other files that go with questions
+        self._tables: dict[tuple[str, str], _ReleaseTable] = {}
+        self._rejected: list[TableFile] = []
+        self._counts: dict[str, Any] = {}
+        self._remarks: Counter[tuple[Any, ...]] = Counter()
+        self._states: Counter[str] = Counter()
+        self._answers: dict[str, Counter[str]] = {}
+        self._first = QUESTIONS.empty_table()  # for the picture of the card
+        self._tiniest = QUESTIONS.empty_table()
+        self._offered: list[pa.Table] = []  # for what is guessed
+        self._ids: list[pa.ChunkedArray] = []
+        self._joined: set[str] = set()
+
+    def add(self, inputs: ReleaseInputs, number: int, of: int) -> bool:
+        """Adds a shard; False where it is the only one, and too large for that."""
+        name = f"rejected/{shard_name(inputs.split, number, of)}"
+        with TableFile(self.folder / name, REJECTIONS, ZSTD_LEVEL, SCHEMA_METADATA) as rejected:
+            found = _sort_out(inputs, rejected, self.most if of == 1 else None)
+            if found is None:
+                return False
+            rejected.publish()
+        self._rejected.append(rejected)
+        self.sums[name] = rejected.sha256
+        if of > 1 and inputs.blind.replies is not None:
+            mine = pc.is_in(inputs.blind.replies["id"], found.offered["id"].combine_chunks())
+            inputs = replace(inputs, blind=replace(inputs.blind, replies=inputs.blind.replies.filter(mine)))
+        records = _scene_records(found.kept, inputs)
+        tables = _tables(found, inputs, records)
+        for key, table in tables.items():
+            own = self._tables.get(key) or _ReleaseTable(self.folder, key, table.schema, self.most)
+            self._tables[key] = own
+            own.add(table, number, of)
+        self._count(found, tables, inputs)
+        shown = pa.concat_tables([found.kept, *found.held.values()])
+        kept = set(shown["id"].to_pylist())
+        files = dict(inputs.benchmark.pictures(shown, inputs.whole))
+        files |= {r["file"]: r["picture"] for table in inputs.pictures() for r in table.to_pylist() if r["id"] in kept}
+        self._pictures |= files.keys()
+        for file, raw in (files | dict(records.files if records else {})).items():
+            self._write(file, raw, more=number > 0)
+        placed = place_media(self.folder, inputs.media(), kept)
+        self.sums |= placed
+        self._pictures |= placed.keys()
+        return True
+
+    def _count(self, found: _SortedOut, tables: Mapping[tuple[str, str], pa.Table], inputs: ReleaseInputs) -> None:
+        asked, benchmark, reviewed = found.kept, inputs.benchmark, inputs.reviewed.stands
+        self._ids.append(found.offered["id"])
+        self._counts = _added(self._counts, _counts(found, tables, inputs))
+        self._remarks += benchmark.card.counts(asked)
+        for row in asked.group_by(["task", "answer"]).aggregate([([], "count_all")]).to_pylist():
+            self._answers.setdefault(row["task"], Counter())[row["answer"]] += row["count_all"]
+        states = {stand.id: stand.state for stand in reviewed}
+        judged = asked["id"].filter(pc.is_in(asked["id"], pa.array(states, pa.int64()))).to_pylist()
+        self._states.update([states[number] for number in judged])
+        self._states["waiting"] += asked.num_rows - len(judged)
+        first = pa.concat_tables([self._first, asked])
+        self._first = first.take(pa.array(by_lot(first["id"].to_pylist(), "overview", TRIED), pa.int64()))
+        tiny = _turns(asked, benchmark.families, by_group=benchmark.tiny is not None)
+        self._tiniest = _tiny(
+            pa.concat_tables([self._tiniest, tiny]) if self._tiniest.num_rows else tiny, benchmark.tiny
+        )
+        if inputs.blind.filtered is not None:
+            self._offered.append(found.offered.drop_columns(["evidence", "proof", "budgets", "visible_in"]))
+
+    def _write(self, name: str, raw: bytes, *, more: bool = False) -> None:
+        """Writes a file, or adds to it what a later shard has of it."""
+        if not more or name not in self.sums:
+            write_atomically(self.folder / name, raw)
+            self.sums[name] = _sha256(raw)
+            return
+        is_object = name.endswith(".json")  # else lines
+        with translate_os_errors(self.folder), (self.folder / name).open("r+b") as file:
+            file.seek(-1 if is_object else 0, os.SEEK_END)
+            file.write(b", " + raw[1:] if is_object else raw)
+        self._joined.add(name)
+
+    def finish(self) -> tuple[bytes, dict[str, str]]:
+        """Writes what is made of all shards."""
+        inputs, folder = self.whole, self.folder
+        _refuse_repeated(self._ids)
+        tiny, pruned = self._tiniest.select(QUESTIONS.names), _pruned(self._tiniest, inputs.blind)
+        self._tables["data", TINY].add(inputs.benchmark.columns.table(tiny, pruned), 0, 1)
+        parts = [table.finish() for table in self._tables.values()]
+        for table in self._tables.values():
+            self.sums |= table.sums
+        self._harness()
+        rows, nbytes = (sum(getattr(file, name) for file in self._rejected) for name in ("num_rows", "nbytes"))
+        parts.append(CroissantPart("rejected", inputs.split, REJECTIONS, rows, nbytes, len(self._rejected)))
+        folders = {Path(name).parts[0] for name in self.sums if not name.startswith("rejected/")}
         if inputs.overview is not None:
-            captioned = partial(_captioned, inputs.benchmark, files)
-            files[OVERVIEW_FILE] = inputs.overview(
-                inputs.title, _line(sorted_out, inputs.scenes), sorted_out.kept, captioned
-            )
-        pictures = files | dict.fromkeys(placed)
+            told = _line(self._counts, inputs.scenes)
+            self._write(OVERVIEW_FILE, inputs.overview(inputs.title, told, self._first, self._answers, self._captioned))
         of_folders = (*inputs.benchmark.card.shown, VIDEO_FOLDER)
-        tabled = [media_table(folder, name, inputs.split, pictures) for name in of_folders]
+        tabled = [media_table(folder, name, inputs.split, self.sums) for name in of_folders]
         images = [one for one in tabled if one is not None]
-        placed |= {one.file: one.sha256 for one in images}
-        files |= _texts(sorted_out.kept, parts, summary, folders, inputs, images)
-        rejected.publish()
-    sums = {name: _sha256(raw) for name, raw in files.items()} | {rejections: rejected.sha256}
-    files[CROISSANT_FILE] = croissant(
-        inputs.settings["export"], inputs.benchmark.card, parts, partial(columns_of, inputs.benchmark), sums
-    )
-    for name, raw in files.items():
-        write_atomically(folder / name, raw)
-    sums |= placed | {CROISSANT_FILE: _sha256(files[CROISSANT_FILE])}
-    write_atomically(folder / CHECKSUMS, checksums(sums))
-    return json.dumps(summary | {"files": dict(sorted(sums.items()))}, sort_keys=True, indent=1).encode(), sums
+        summary = self._summary()
+        for name, raw in self._texts(parts, summary, folders, images).items():
+            self._write(name, raw)
+        self.sums |= {name: sha256_of_file(folder / name) for name in self._joined}
+        columns = partial(columns_of, inputs.benchmark)
+        described = croissant(inputs.settings["export"], inputs.benchmark.card, parts, columns, self.sums)
+        self._write(CROISSANT_FILE, described)
+        self.sums |= {one.file: one.sha256 for one in images}
+        write_atomically(folder / CHECKSUMS, checksums(self.sums))
+        summary["files"] = dict(sorted(self.sums.items()))
+        return json.dumps(summary, sort_keys=True, indent=1).encode(), self.sums
 
+    def _harness(self) -> None:
+        """Files with which public harnesses ask the questions."""
+        present = frozenset(self._pictures)
+        for (part, split), table in self._tables.items():
+            if part not in {"data", TWIN} and budget_of(part) is None:
+                continue
+            label, heads = split if part == "data" else part, dict[str, Any]()
+            for number, rows in enumerate(table.shards()):
+                for name, raw in self.whole.benchmark.harness_files(label, rows, present, heads).items():
+                    self._write(name, raw, more=number > 0 and name.endswith(".jsonl"))
 
-def _question_files(
-    shown: pa.Table, tables: Mapping[tuple[str, str], pa.Table], inputs: ReleaseInputs
-) -> dict[str, bytes]:
-    """Pictures of questions, and files with which public harnesses ask them."""
-    files, kept = dict(inputs.benchmark.pictures(shown, inputs.whole)), set(shown["id"].to_pylist())
-    files |= {r["file"]: r["picture"] for table in inputs.pictures for r in table.to_pylist() if r["id"] in kept}
-    pictures = frozenset(files)
-    for (part, split), table in tables.items():
-        if part in {"data", TWIN} or budget_of(part) is not None:
-            files |= inputs.benchmark.harness_files(split if part == "data" else part, table, pictures)
-    return files
+    def _captioned(self, question: int) -> bytes | None:
+        """The benchmark's own picture of a question with its words, if it draws any."""
+        name = picture_file(self.whole.benchmark.card.captioned, question)
+        return (self.folder / name).read_bytes() if name in self._pictures else None
 
+    def _summary(self) -> dict[str, Any]:
+        """All of `Released` but the files."""
+        scenes, blind = self.whole.scenes, self.whole.blind
+        guessed = blind.summary(pa.concat_tables(self._offered)) if self._offered else []
+        return self._counts | {
+            "findings": [[s.id, f.name, f.severity, f.message, f.remedy] for s in scenes for f in s.findings],
+            "blind": [row.model_dump() for row in guessed],
+            "models": [row.model_dump() for row in blind.models],
+        }
 
-def _texts(
-    asked: pa.Table,
-    parts: Sequence[CroissantPart],
-    summary: dict[str, Any],
-    folders: Collection[str],
-    inputs: ReleaseInputs,
-    images: Sequence[MediaTable],
-) -> dict[str, bytes]:
-    """The card, the terms, and the table of what is guessed where there is one."""
-    scenes, settings, benchmark = inputs.scenes, inputs.settings, inputs.benchmark
-    card = dataset_card(parts, summary, scenes, settings, asked, inputs.reviewed, benchmark, folders, images)
-    files = {"README.md": card, TERMS_FILE: licences(scenes, settings, benchmark, folders)}
-    if summary["blind"]:
-        files[WITHOUT_VIDEO] = json.dumps(summary["blind"], indent=1)
-    return {name: text.encode() for name, text in files.items()}
+    def _texts(
+        self,
+        parts: Sequence[CroissantPart],
+        summary: dict[str, Any],
+        folders: Collection[str],
+        images: Sequence[MediaTable],
+    ) -> dict[str, bytes]:
+        """The card, the terms, and the table of what is guessed where there is one."""
+        inputs, benchmark = self.whole, self.whole.benchmark
+        scenes, settings = inputs.scenes, inputs.settings
+        remarked = benchmark.card.remarks(self._remarks)
+        card = dataset_card(
+            parts, summary, scenes, settings, remarked, self._states, inputs.reviewed, benchmark, folders, images
+        )
+        files = {"README.md": card, TERMS_FILE: licences(scenes, settings, benchmark, folders)}
+        if summary["blind"]:
+            files[WITHOUT_VIDEO] = json.dumps(summary["blind"], indent=1)
+        return {name: text.encode() for name, text in files.items()}
 
 
 class _SortedOut(NamedTuple):
-    """The selected questions: all but unchecked ones, those that stay by id, and numbers of rejections.
+    """The selected questions of a shard: all but unchecked ones, those that stay by id, and numbers of rejections.
 
     ``held`` has those that are held back, by configuration (`tables.HELD`) and id; they are counted among the
     rejections, by task and reason. ``silent`` has the scenes of which no question stays, with the number of their
@@ -254,14 +435,21 @@ class _SortedOut(NamedTuple):
     silent: dict[str, dict[str, int]]
 
 
-def _sort_out(selected: Iterable[pa.Table], removed: pa.Table | None, rejected: TableFile) -> _SortedOut:
-    """Takes the tables of all scenes apart; the rejections go to their file. Raises StoreError for a repeated id."""
+def _sort_out(inputs: ReleaseInputs, rejected: TableFile, most: int | None) -> _SortedOut | None:
+    """Takes the tables of some scenes apart; the rejections go to their file. None: there are more than ``most``.
+
+    Raises StoreError for a repeated id.
+    """
     offered, kept, reasons = [QUESTIONS.empty_table()], [QUESTIONS.empty_table()], Counter[tuple[str, str]]()
     back: dict[str, list[pa.Table]] = {name: [] for name in HELD.values()}
     silent: dict[str, dict[str, int]] = {}
-    for table in _batches(selected):
+    removed, n_asked = removed_blind(inputs.blind.filtered), 0
+    for table in _batches(inputs.selected()):
         asked = asked_in(table)
         stays, dropped = split_by_verdict(asked, rejected_in(table), removed)
+        n_asked += asked.num_rows
+        if most is not None and max(n_asked, (rejected.num_rows + dropped.num_rows) / REJECTIONS_PER_ROW) > most:
+            return None
         offered.append(asked)
         kept.append(stays)
         rejected.append(dropped)
@@ -272,12 +460,17 @@ def _sort_out(selected: Iterable[pa.Table], removed: pa.Table | None, rejected: 
         silent |= _silent(dropped, stays)
     rejected.finish()
     everything = pa.concat_tables(offered)
-    repeated = [i for i, n in Counter(everything["id"].to_pylist()).items() if n > 1]
-    if repeated:
-        raise StoreError(f"two questions share the id {repeated[0]}")
+    _refuse_repeated([everything["id"]])
     offers = everything.filter(pc.invert(unchecked_in(everything)))
     held = {name: pa.concat_tables([QUESTIONS.empty_table(), *own]).sort_by("id") for name, own in back.items()}
     return _SortedOut(offers, pa.concat_tables(kept).sort_by("id").combine_chunks(), held, reasons, silent)
+
+
+def _refuse_repeated(ids: Sequence[pa.ChunkedArray]) -> None:
+    every = np.sort(np.concatenate([own.to_numpy() for own in ids]))
+    repeated = every[1:][every[1:] == every[:-1]]
+    if len(repeated):
+        raise StoreError(f"two questions share the id {repeated[0]}")
 
 
 def _batches(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
@@ -292,14 +485,9 @@ def _batches(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
         yield pa.concat_tables(waiting)
 
 
-def _captioned(benchmark: Benchmark[Any, Any], files: Mapping[str, bytes], question: int) -> bytes | None:
-    """The benchmark's own picture of a question with its words, if it draws any."""
-    return files.get(picture_file(benchmark.card.captioned, question))
-
-
-def _line(sorted_out: _SortedOut, scenes: Sequence[AnyScene]) -> str:
+def _line(counts: Mapping[str, Any], scenes: Sequence[AnyScene]) -> str:
     """The release on one line."""
-    asked, dropped = sorted_out.kept.num_rows, sum(sorted_out.reasons.values())
+    asked, dropped = sum(counts["questions"].values()), sum(sum(own.values()) for own in counts["rejections"].values())
     about = f"{len(scenes):,} scene" + "s" * (len(scenes) != 1)
     return f"{asked:,} questions about {about}; {dropped:,} candidates rejected, each with its reason"
 
@@ -332,25 +520,33 @@ def checksums(sums: dict[str, str]) -> bytes:
     return "".join(f"{s}  {name}\n" for name, s in sorted(sums.items())).encode()
 
 
-def _name(folder: str, split: str) -> str:
-    return f"{folder}/{shard_name(split)}"
+def _turns(asked: pa.Table, families: Mapping[str, str], *, by_group: bool) -> pa.Table:
+    """Questions, with the task or family of tasks of each and its turns: in its group of a scene, and in its scene."""
+    told: Counter[tuple[str, ...]] = Counter()
+    turns: list[tuple[str, int, int]] = []
+    groups = asked["group"].to_pylist() if by_group else [None] * len(asked)
+    tasks, scenes = asked["task"].to_pylist(), asked["scene"].to_pylist()
+    for task, scene, group in zip(tasks, scenes, groups, strict=True):  # sorted by id
+        family = families.get(task, task)
+        turns.append((family, told[family, scene, group or ""], told[family, scene]))
+        told.update([(family, scene, group or ""), (family, scene)])
+    for number, (name, kind) in enumerate(_TURNS.items()):
+        asked = asked.append_column(name, pa.array([turn[number] for turn in turns], kind))
+    return asked
 
 
-def _tiny(asked: pa.Table, families: Mapping[str, str], quotas: Mapping[str, int] | None = None) -> pa.Table:
+_TURNS: Final = {"family": pa.string(), "turn": pa.int64(), "turn_in_scene": pa.int64()}
+
+
+def _tiny(asked: pa.Table, quotas: Mapping[str, int] | None = None) -> pa.Table:
     """`TINY_PER_TASK` questions of each task or family of tasks, or its quota, spread over the scenes and groups.
 
     Of each scene the first by id, which is a digest, then the second ones: nobody chose them. With quotas, of each
-    group of a scene likewise.
+    group of a scene likewise. ``asked``: those of `_turns`; the best of some are among the best of more.
     """
-    told: Counter[tuple[str, ...]] = Counter()
-    turns: dict[str, list[tuple[int, int, int]]] = {}
-    groups = asked["group"].to_pylist() if quotas else [None] * len(asked)
-    tasks, scenes = asked["task"].to_pylist(), asked["scene"].to_pylist()
-    for place, (task, scene, group) in enumerate(zip(tasks, scenes, groups, strict=True)):  # sorted by id
-        family = families.get(task, task)
-        turn = told[family, scene, group or ""], told[family, scene]
+    turns: dict[str, list[tuple[int, int, int, int]]] = {}
+    for place, (family, *turn) in enumerate(zip(*(asked[name].to_pylist() for name in [*_TURNS, "id"]), strict=True)):
         turns.setdefault(family, []).append((*turn, place))
-        told.update([(family, scene, group or ""), (family, scene)])
     wanted = {family: (quotas or {}).get(family, TINY_PER_TASK) for family in turns}
     chosen = sorted(place for family, own in turns.items() for *_, place in sorted(own)[: wanted[family]])
     return asked.take(pa.array(chosen, pa.int64()))
@@ -383,15 +579,14 @@ def _tables(
     """All tables but the rejections, by folder and split."""
     asked, held = sorted_out.kept, sorted_out.held
     scenes, blind, split = inputs.scenes, inputs.blind, inputs.split
-    gone = blind.pruned.filter(pc.is_valid(blind.pruned["removed_in_round"])) if blind.pruned is not None else None
-    pruned = set(gone["id"].to_pylist()) if gone is not None else set()
+    pruned = _pruned(asked, blind)
     public, own = inputs.benchmark.columns.table, inputs.benchmark.columns.splits
     tables = {("data", split): public(asked, pruned)}
     stays = asked.filter(pc.invert(pc.is_in(asked["id"], pa.array(sorted(pruned), pa.int64()))))
     if blind.pruned is not None:
         tables["data", DEBIASED] = public(stays, pruned)
     tables["data", ONE_PER_SCENE] = public(_one_per_group(stays), pruned)
-    tables["data", TINY] = public(_tiny(asked, inputs.benchmark.families, inputs.benchmark.tiny), pruned)
+    tables["data", TINY] = public(asked.slice(0, 0), ())  # chosen among those of all shards
     if own is not None:
         whole = tables["data", split]
         tables |= {(own.folder, name): whole.filter(pc.equal(whole[own.column], name)) for name in own.names}
@@ -399,11 +594,11 @@ def _tables(
         tables[BUDGETS, split] = found
         for budget in sorted(set(found["budget"].to_pylist()), reverse=True):
             tables[budget_folder(budget), split] = public(asked_in_budget(asked, found, budget), pruned)
-    if inputs.frames.num_rows:
-        tables[SAMPLED, split] = inputs.frames.sort_by([(name, "ascending") for name in ("scene", "budget", "k")])
-    if inputs.videos.num_rows:
-        tables[VIDEOS_TABLE, split] = inputs.videos
-    tables |= {(name, split): table for name, table in twin_tables(asked, inputs.twins, public).items()}
+    if (frames := inputs.frames()).num_rows:
+        tables[SAMPLED, split] = frames.sort_by([(name, "ascending") for name in ("scene", "budget", "k")])
+    if (videos := inputs.videos()).num_rows:
+        tables[VIDEOS_TABLE, split] = videos
+    tables |= {(name, split): table for name, table in twin_tables(asked, inputs.twins(), public).items()}
     if records is not None and records.maps.num_rows:
         tables[MAPS, split] = public(records.maps, set()).append_column("of", records.maps["of"])
     tables["provenance", split] = provenance_table(asked, scenes, inputs.settings, blind.pruned)
@@ -421,28 +616,49 @@ def _tables(
     return tables
 
 
-def _summary(
+def _pruned(asked: pa.Table, blind: Blind) -> set[int]:
+    """Ids of the questions that pruning took."""
+    if blind.pruned is None:
+        return set()
+    gone = blind.pruned["id"].filter(pc.is_valid(blind.pruned["removed_in_round"]))
+    return set(gone.filter(pc.is_in(gone, asked["id"].combine_chunks())).to_pylist())
+
+
+def _counts(
     sorted_out: _SortedOut, tables: Mapping[tuple[str, str], pa.Table], inputs: ReleaseInputs
 ) -> dict[str, Any]:
-    """All of `Released` but the files."""
+    """What `Released` counts, of the questions of a shard."""
     rows = sorted_out.kept.select(["task", "answer", "choice", "flags", "ground_truth", "options"]).to_pandas()
     chosen = rows[rows["options"].notna()]
     rejections: dict[str, dict[str, int]] = {}
     for (task, reason), n in sorted(sorted_out.reasons.items()):
         rejections.setdefault(task, {})[reason] = n
     return {
-        "questions": _counts(rows["task"]),
+        "questions": _numbers(rows["task"]),
         "rejections": rejections,
-        "answers": {task: _counts(part["answer"]) for task, part in chosen.groupby("task")},
-        "letters": {task: _counts(part["ground_truth"]) for task, part in chosen.groupby("task")},
+        "answers": {task: _numbers(part["answer"]) for task, part in chosen.groupby("task")},
+        "letters": {task: _numbers(part["ground_truth"]) for task, part in chosen.groupby("task")},
         "flags": dict(sorted(Counter(f for flags in rows["flags"].dropna() for f in flags).items())),
-        "findings": [[s.id, f.name, f.severity, f.message, f.remedy] for s in inputs.scenes for f in s.findings],
-        "blind": [row.model_dump() for row in inputs.blind.summary(sorted_out.offered)],
-        "models": [row.model_dump() for row in inputs.blind.models],
         "silent": sorted_out.silent,
         "budgets": _in_budgets(tables.get((BUDGETS, inputs.split))),
         "splits": _splits(tables, inputs.benchmark),
     }
+
+
+def _added(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
+    """The sums of counts by the same names, which are sorted; numbers of frames, the highest first."""
+    if not one:
+        return dict(other)
+    found: dict[str, Any] = {}
+    for name in sorted({*one, *other}, key=lambda name: (-int(name) if name.isdecimal() else 0, name)):
+        a, b = one.get(name), other.get(name)
+        if isinstance(a, Mapping) and isinstance(b, Mapping):
+            found[name] = _added(a, b)
+        elif isinstance(a, list) and isinstance(b, list):
+            found[name] = [x + y for x, y in zip(a, b, strict=True)]
+        else:
+            found[name] = a + b if isinstance(a, int) and isinstance(b, int) else b if a is None else a
+    return found
 
 
 def _reasons(rejected: pa.Table) -> dict[tuple[str, str], int]:
@@ -486,5 +702,5 @@ def _splits(tables: Mapping[tuple[str, str], pa.Table], benchmark: Benchmark[Any
     return found
 
 
-def _counts(column: Any) -> dict[str, int]:
+def _numbers(column: Any) -> dict[str, int]:
     return {str(k): int(n) for k, n in sorted(column.value_counts().items())}

@@ -1,7 +1,7 @@
 """The figures of the report, computed from the tables and counts of a release."""
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -147,25 +147,29 @@ def sources(rows: Collection[Mapping[str, Any]]) -> tuple[list[str], dict[str, C
 
 def answers_of(rows: Collection[Mapping[str, Any]]) -> list[AnswerFigure]:
     """The answers of each task; rows of the provenance."""
-    found: dict[str, list[str]] = {}
-    for row in rows:
-        found.setdefault(row["task"], []).append(row["answer"])
-    return [_answers(task, answers) for task, answers in sorted(found.items())]
+    found: dict[str, Counter[str]] = {}
+    for (task, answer), n in Counter((row["task"], row["answer"]) for row in rows).items():
+        found.setdefault(task, Counter())[answer] = n
+    return answer_figures(found)
 
 
-def _answers(task: str, answers: Sequence[str]) -> AnswerFigure:
-    count = Counter(answers)
+def answer_figures(answers: Mapping[str, Counter[str]]) -> list[AnswerFigure]:
+    """The answers of each task, of which it is known how often each is given."""
+    return [_answers(task, count) for task, count in sorted(answers.items())]
+
+
+def _answers(task: str, count: Counter[str]) -> AnswerFigure:
     ordered = sorted((Share(*item) for item in count.items()), key=lambda share: (-share.n, share.label))
-    bars = _histogram(answers) if len(count) > FEW_ANSWERS else ()
+    bars = _histogram(count) if len(count) > FEW_ANSWERS else ()
     shown = () if bars else tuple(ordered[:SHOWN_ANSWERS])
-    rest = 0 if bars else len(answers) - sum(share.n for share in shown)
-    return AnswerFigure(task, len(answers), len(count), ordered[0], 1 / len(count), shown, rest, bars)
+    rest = 0 if bars else count.total() - sum(share.n for share in shown)
+    return AnswerFigure(task, count.total(), len(count), ordered[0], 1 / len(count), shown, rest, bars)
 
 
-def _histogram(answers: Sequence[str]) -> tuple[Share, ...]:
+def _histogram(answers: Counter[str]) -> tuple[Share, ...]:
     """Bars of equal width; none where an answer is no number."""
     try:
-        values = np.array([float(answer) for answer in answers])
+        values = np.repeat([float(answer) for answer in answers], [*answers.values()])
     except ValueError:
         return ()
     low, high = np.quantile(values, _ENDS)

@@ -5,25 +5,23 @@ Drawn of the release's own numbers and of a scene's outlines; no pixel of any ra
 
 import io
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from heapq import nsmallest
 from typing import Any, Final
 
 import pyarrow as pa
 from PIL import Image, ImageDraw, ImageOps
 
 from pipeline.core.findings import printable
-from pipeline.core.identity import digest
 from pipeline.core.spatial import TopDownMap
 from pipeline.drawing.fonts import font as font_of
 from pipeline.drawing.fonts import lines_of, shortened, width_of
 from pipeline.drawing.sheet import map_alone, pixels_of
-from pipeline.rendering.figures import AnswerFigure, answers_of
+from pipeline.rendering.figures import AnswerFigure, answer_figures
 from pipeline.review.maps import map_after, map_file, spoken_of
 
 SIZE: Final = (1200, 675)
-TRIED: Final = 100  # questions, until one has a map with things marked
 _MARKED: Final = (2, 5)  # things that its map marks
 _ROWS: Final = 12  # tasks
 _MAP: Final = (40, 128, 590, 488)
@@ -47,6 +45,7 @@ def overview(
     title: str,
     told: str,
     asked: pa.Table,
+    answers: Mapping[str, Counter[str]],
     sketch: Callable[[str], TopDownMap],
     captioned: Callable[[int], bytes | None] = lambda question: None,
     drawing: Callable[[int], bytes | None] = lambda question: None,
@@ -56,7 +55,8 @@ def overview(
     Args:
         title: of the release.
         told: a line below it.
-        asked: its questions (`tables.QUESTIONS`).
+        asked: some of its questions (`tables.QUESTIONS`), of which the first fit is shown.
+        answers: task -> how often each answer is given.
         sketch: a scene from above, by its id.
         captioned: PNG of a question's map with its words, by its id, where the benchmark draws one: better than ours.
         drawing: SVG of what was measured for a question (`Sheet.svg`), where there is one: better than a map.
@@ -64,11 +64,11 @@ def overview(
     own = _captioned(asked, captioned)
     measured = _measured(asked, drawing) if own is None else None
     chosen = _chosen(asked, sketch) if own is None and measured is None else None
-    answers = answers_of(asked.select(["task", "answer"]).to_pylist())
+    figures = answer_figures(answers)
     places = _places(both=chosen is None and own is None and measured is None)
     picture = Image.new("RGB", SIZE, _INK["paper"])
     draw = ImageDraw.Draw(picture)
-    _bars(draw, answers, places)
+    _bars(draw, figures, places)
     _text(draw, (40, 30), title, 34, "ink")
     _text(draw, (40, 80), told, 18, "soft")
     shown = measured or (
@@ -90,22 +90,15 @@ def overview(
         _question(draw, row)
     if own is not None:
         picture.paste(own, _MAP[:2])
-    _names(draw, answers, places)
+    _names(draw, figures, places)
     out = io.BytesIO()
     picture.save(out, "PNG")  # `optimize` takes four times as long, and saves a fiftieth
     return out.getvalue()
 
 
-def _first(asked: pa.Table) -> list[int]:
-    """Rows of some questions, by nothing but their ids."""
-    first = nsmallest(TRIED, enumerate(asked["id"].to_pylist()), key=lambda one: digest("overview", str(one[1])))
-    return [place for place, _ in first]
-
-
 def _captioned(asked: pa.Table, captioned: Callable[[int], bytes | None]) -> Image.Image | None:
     """The picture of the first question that has one, as large as there is room."""
-    ids = asked["id"].to_pylist()
-    raw = next((raw for row in _first(asked) if (raw := captioned(ids[row])) is not None), None)
+    raw = next((raw for number in asked["id"].to_pylist() if (raw := captioned(number)) is not None), None)
     if raw is None:
         return None
     picture = Image.open(io.BytesIO(raw)).convert("RGB")
@@ -115,7 +108,7 @@ def _captioned(asked: pa.Table, captioned: Callable[[int], bytes | None]) -> Ima
 def _chosen(asked: pa.Table, sketch: Callable[[str], TopDownMap]) -> tuple[Mapping[str, Any], TopDownMap] | None:
     """A question whose map shows what it speaks of, by nothing but the ids; None where none of the first has one."""
     sketch = cache(sketch)
-    for row in asked.take(pa.array(_first(asked), pa.int64())).to_pylist():
+    for row in asked.to_pylist():
         if len(row["text"]) > _TEXT_MOST:
             continue
         seen = sketch(row["scene"])
@@ -130,7 +123,7 @@ def _chosen(asked: pa.Table, sketch: Callable[[str], TopDownMap]) -> tuple[Mappi
 def _measured(asked: pa.Table, drawing: Callable[[int], bytes | None]) -> tuple[Mapping[str, Any], bytes] | None:
     """A question whose drawing has a measuring line, with its map; one whose map is wide where the first have any."""
     found = None
-    for row in asked.take(pa.array(_first(asked), pa.int64())).to_pylist():
+    for row in asked.to_pylist():
         raw = drawing(row["id"]) if len(row["text"]) <= _TEXT_MOST else None
         part = map_alone(raw) if raw is not None and b'class="measure' in raw else None
         if part is None:

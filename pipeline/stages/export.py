@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -11,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 
 from pipeline.benchmarks.registry import BENCHMARKS
+from pipeline.core.identity import shard_of
 from pipeline.core.schema import AnyScene
 from pipeline.core.spatial import TopDownMap
 from pipeline.core.tables import FRAMES, TWINS
@@ -73,29 +76,41 @@ def run(context: StageContext) -> bytes:
         path = drawn.get(question)
         return None if path is None else path.read_bytes()
 
-    def draw(title: str, told: str, asked: pa.Table, captioned: Callable[[int], bytes | None]) -> bytes:
-        return overview(title, told, asked, sketch, captioned, drawing)
+    def draw(
+        title: str,
+        told: str,
+        asked: pa.Table,
+        answers: Mapping[str, Counter[str]],
+        captioned: Callable[[int], bytes | None],
+    ) -> bytes:
+        return overview(title, told, asked, answers, sketch, captioned, drawing)
+
+    whole = ReleaseInputs(
+        selected=lambda: context.tables("select"),
+        scenes=scenes,
+        settings={key: value for key, value in context.settings.items() if key != GATES},  # nothing of it is in it
+        benchmark=benchmark,
+        blind=blind,
+        reviewed=reviewed,
+        **_read_when_needed(context),
+        overview=draw,
+    )
+
+    def part(number: int, of: int) -> ReleaseInputs:
+        def mine(unit: str) -> bool:
+            return shard_of(unit, of) == number
+
+        results = {stage: tuple(one for one in found if mine(one[0])) for stage, found in context.results.items()}
+        own = replace(context, results=results)
+        return replace(
+            whole,
+            selected=lambda: own.tables("select"),
+            scenes=[scene for scene in scenes if mine(scene.id)],
+            **_read_when_needed(own),
+        )
 
     def write(folder: Path) -> tuple[bytes, dict[str, str]]:
-        filmed = videos_table(chain.from_iterable(context.all_bytes(stage) for stage in _FILMED))
-        passed_on = videos_of(filmed, context.settings["export"]["videos"], context.folder / VIDEOS)
-        shown = context.all_bytes("views") if "views" in context.settings else ()  # else other results stand for them
-        inputs = ReleaseInputs(
-            selected=context.tables("select"),
-            scenes=scenes,
-            settings={key: value for key, value in context.settings.items() if key != GATES},  # nothing of it is in it
-            benchmark=benchmark,
-            blind=blind,
-            reviewed=reviewed,
-            whole=lambda: map(read_scene, context.all_bytes("describe")),
-            pictures=context.tables("landmark_pictures"),
-            frames=pa.concat_tables([FRAMES.empty_table(), *context.tables("frames")]),
-            twins=pa.concat_tables([TWINS.empty_table(), *context.tables("twins")]),
-            videos=filmed,
-            media=chain(media_of(shown, context.folder), _drawings(context), passed_on),
-            overview=draw,
-        )
-        return write_release(folder, inputs)
+        return write_release(folder, whole, part)
 
     config = context.config
 
@@ -113,6 +128,27 @@ def run(context: StageContext) -> bytes:
         return judge(candidate)
 
     return publish(context.folder, write, config.keep, context.fence, held_against, of_samples=config.samples)
+
+
+def _read_when_needed(context: StageContext) -> dict[str, Any]:
+    """The inputs of a release that are read from results of some scenes when they are needed, and not held."""
+
+    def videos() -> pa.Table:
+        return videos_table(chain.from_iterable(context.all_bytes(stage) for stage in _FILMED))
+
+    def media() -> Iterator[Media]:
+        shown = context.all_bytes("views") if "views" in context.settings else ()  # else other results stand for them
+        passed_on = videos_of(videos(), context.settings["export"]["videos"], context.folder / VIDEOS)
+        return chain(media_of(shown, context.folder), _drawings(context), passed_on)
+
+    return {
+        "whole": lambda: map(read_scene, context.all_bytes("describe")),
+        "pictures": lambda: context.tables("landmark_pictures"),
+        "frames": lambda: pa.concat_tables([FRAMES.empty_table(), *context.tables("frames")]),
+        "twins": lambda: pa.concat_tables([TWINS.empty_table(), *context.tables("twins")]),
+        "videos": videos,
+        "media": media,
+    }
 
 
 def _drawings(context: StageContext) -> Iterator[Media]:

@@ -1,6 +1,7 @@
 """The picture of a dataset card: the same bytes each time, what it marks is what the question names, and no markup."""
 
 import io
+from collections import Counter
 from pathlib import Path
 from typing import Any, Final
 
@@ -38,9 +39,14 @@ def asked(*rows: dict[str, Any]) -> pa.Table:
     return pa.Table.from_pylist(whole, schema=QUESTIONS)
 
 
+def answers_in(table: pa.Table) -> dict[str, Counter[str]]:
+    tasks, answers = table["task"].to_pylist(), table["answer"].to_pylist()
+    return {task: Counter(own for of, own in zip(tasks, answers, strict=True) if of == task) for task in tasks}
+
+
 def drawn(table: pa.Table, sketch: TopDownMap = ROOM) -> Any:
-    raw = overview("Title", "told", table, lambda scene: sketch)
-    assert raw == overview("Title", "told", table, lambda scene: sketch)
+    raw = overview("Title", "told", table, answers_in(table), lambda scene: sketch)
+    assert raw == overview("Title", "told", table, answers_in(table), lambda scene: sketch)
     picture = Image.open(io.BytesIO(raw))
     assert (picture.size, picture.format, picture.info) == (SIZE, "PNG", {})
     return np.asarray(picture.convert("RGB"))
@@ -63,7 +69,7 @@ def test_a_picture_that_the_benchmark_draws_of_a_question_is_shown_whole_in_plac
     out = io.BytesIO()
     Image.new("RGB", (560, 600), "#c80000").save(out, "PNG")
     row = {"id": 7, "operands": ["bed", "lamp"], "text": "How far is the bed from the lamp?", "answer": "5.1"}
-    raw = overview("Title", "told", asked(row), lambda scene: ROOM, {7: out.getvalue()}.get)
+    raw = overview("Title", "told", asked(row), answers_in(asked(row)), lambda scene: ROOM, {7: out.getvalue()}.get)
     picture = np.asarray(Image.open(io.BytesIO(raw)).convert("RGB"))
     rows, columns = np.nonzero((picture == (0xC8, 0, 0)).all(-1))
     high, wide = np.ptp(rows) + 1, np.ptp(columns) + 1
@@ -84,7 +90,7 @@ def test_a_drawing_that_measures_is_shown_without_its_other_parts_and_with_a_leg
         for number, canvas in ((7, measured), (8, plain))
     }
     rows = [{"id": n, "operands": [], "text": "How far is it?", "answer": "5.1"} for n in svgs]
-    raw = overview("Title", "told", asked(*rows), lambda scene: ROOM, drawing=svgs.get)
+    raw = overview("Title", "told", asked(*rows), answers_in(asked(*rows)), lambda scene: ROOM, drawing=svgs.get)
     picture = np.asarray(Image.open(io.BytesIO(raw)).convert("RGB"))
     rows_of, columns = np.nonzero(like(picture, (0xC2, 0x41, 0x0C))[:488, :590])
     scale = 550 / 560  # the map alone, as wide as there is room

@@ -56,27 +56,35 @@ def steps_of(row: Mapping[str, Any]) -> int:
 
 def within_steps(steps: Iterable[tuple[str, float]]) -> list[str]:
     """Of categories and oracle steps of tasks, a line that tells the share by category; none where none is known."""
-    of: dict[str, list[bool]] = {}
-    for category, count in steps:
-        of.setdefault(category, []).append(count <= STEPS_MAX)
-    told = [f"{name} {sum(of[name]) / len(of[name]):.2f} of {len(of[name])}" for name in CATEGORIES if name in of]
+    return _within(Counter((category, count <= STEPS_MAX) for category, count in steps))
+
+
+def _within(solved: Counter[tuple[str, bool]]) -> list[str]:
+    of = {name: (solved[name, True], solved[name, True] + solved[name, False]) for name in CATEGORIES}
+    told = [f"{name} {some / n:.2f} of {n}" for name, (some, n) in of.items() if n]
     return [f"Within {STEPS_MAX} steps the oracle solves: {', '.join(told)}."] if told else []
 
 
-def _remarks(asked: pa.Table) -> list[str]:
+def _counts(asked: pa.Table) -> Counter[tuple[Any, ...]]:
+    """Tasks by category and whether the oracle solves them, and by category and answer type."""
     rows = asked.select(["task", "evidence", "flags"]).to_pylist()
-    return within_steps((row["task"], steps_of(row)) for row in rows) + _beside_table_4(rows)
+    kinds = ((row["task"], kind) for row in rows for kind in row["flags"] or () if kind in ANSWER_TYPES)
+    return Counter((row["task"], steps_of(row) <= STEPS_MAX) for row in rows) + Counter(kinds)
 
 
-def _beside_table_4(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+def _remarks(found: Counter[tuple[Any, ...]]) -> list[str]:
+    return _within(found) + _beside_table_4(found)
+
+
+def _beside_table_4(found: Counter[tuple[Any, ...]]) -> list[str]:
     """Tasks by category and answer type beside the paper's, in shares of all tasks."""
-    found = Counter((row["task"], kind) for row in rows for kind in row["flags"] or () if kind in ANSWER_TYPES)
+    n_tasks = sum(n for (_, what), n in found.items() if isinstance(what, bool))
     all_of = sum(map(sum, TABLE_4.values()))
     lines = []
     for category, paper in TABLE_4.items():
         ours = [found[category, kind] for kind in ANSWER_TYPES]
         told = [f"{n} {kind} ({own})" for n, kind, own in zip(ours, ANSWER_TYPES, paper, strict=True) if n or own]
-        shares = f"{sum(ours) / max(len(rows), 1):.0%} of all tasks (in the paper {sum(paper) / all_of:.0%})"
+        shares = f"{sum(ours) / max(n_tasks, 1):.0%} of all tasks (in the paper {sum(paper) / all_of:.0%})"
         lines.append(f"{category}: {shares}: {', '.join(told)}.")
     return [*lines, "A category that the maps support less than table 4 stays below it; no other is cut for it."]
 
@@ -115,6 +123,7 @@ CARD: Final = Card(
     module=__name__,
     chosen=frozenset({"answer_more_frequent"}),
     told=frozenset({"map_quality"}),
+    counts=_counts,
     remarks=_remarks,
     **load_table("cityeqa/card"),
 )

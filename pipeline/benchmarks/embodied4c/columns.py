@@ -92,12 +92,17 @@ COLUMNS: Final = Columns.described(load_table("embodied4c/columns"), table, row)
 PAPER: Final[Mapping[str, Mapping[str, int]]] = load_table("embodied4c/published")
 
 
-def _remarks(asked: pa.Table) -> list[str]:
-    """Questions by embodiment and capability beside the paper's: shares of the four capabilities, and GEN."""
-    found: Counter[tuple[str, str]] = Counter()
+def _counts(asked: pa.Table) -> Counter[tuple[Any, ...]]:
+    """Questions by embodiment and capability."""
+    found: Counter[tuple[Any, ...]] = Counter()
     for row in asked.select(["task", "flags"]).to_pylist():
         sub = next(iter(of_flags(row["flags"], SUB)), sub_of(row["task"]))
         found.update((domain, CAPABILITY[sub]) for domain in of_flags(row["flags"], DOMAIN))
+    return found
+
+
+def _remarks(found: Counter[tuple[Any, ...]]) -> list[str]:
+    """Shares of the four capabilities, and GEN, beside the paper's."""
     lines = []
     for domain, paper in PAPER.items():
         ours, theirs = sum(found[domain, name] for name in SUBS), sum(paper[name] for name in SUBS)
@@ -109,5 +114,9 @@ def _remarks(asked: pa.Table) -> list[str]:
 
 
 CARD: Final = Card(
-    module=__name__, chosen=frozenset({"answer_too_frequent"}), remarks=_remarks, **load_table("embodied4c/card")
+    module=__name__,
+    chosen=frozenset({"answer_too_frequent"}),
+    counts=_counts,
+    remarks=_remarks,
+    **load_table("embodied4c/card"),
 )

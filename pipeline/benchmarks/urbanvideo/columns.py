@@ -57,9 +57,13 @@ def row(raw: dict[str, Any]) -> dict[str, Any] | None:
 COLUMNS: Final = Columns.described(load_table("urbanvideo/columns"), table, row)
 
 
-def _remarks(asked: pa.Table) -> list[str]:
+def _counts(asked: pa.Table) -> Counter[tuple[Any, ...]]:
+    return Counter((task,) for task in asked["task"].to_pylist())
+
+
+def _remarks(counted: Counter[tuple[Any, ...]]) -> list[str]:
     """Shares of categories and tasks beside the paper's."""
-    found = Counter(asked["task"].to_pylist())
+    found = Counter({task: n for (task,), n in counted.items()})
     ours, theirs = max(found.total(), 1), sum(task.share for task in URBAN_TASKS.values())
     lines = []
     for category in dict.fromkeys(task.category for task in URBAN_TASKS.values()):
@@ -73,6 +77,7 @@ def _remarks(asked: pa.Table) -> list[str]:
 
 CARD: Final = Card(
     module=__name__,
+    counts=_counts,
     remarks=_remarks,
     chosen=frozenset({"answer_too_frequent", "answer_too_rare"}),
     **load_table("urbanvideo/card"),

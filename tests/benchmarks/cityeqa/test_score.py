@@ -231,6 +231,6 @@ def test_the_card_tells_what_the_oracle_solves() -> None:
         {"task": task, "evidence": [{"name": "oracle_steps", "subject": "all", "value": value}], "flags": ["number"]}
         for task, value in steps
     ]
-    assert CARD.remarks(pa.Table.from_pylist(rows))[0] == (
+    assert CARD.remarks(CARD.counts(pa.Table.from_pylist(rows)))[0] == (
         "Within 50 steps the oracle solves: Object Recognition 1.00 of 1, Counting 0.50 of 2."
     )

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from pipeline.benchmarks.embodied4c.benchmark import EMBODIED4C, exam
 from pipeline.benchmarks.embodied4c.case import log_flags
-from pipeline.benchmarks.embodied4c.columns import COLUMNS, PAPER, _remarks
+from pipeline.benchmarks.embodied4c.columns import COLUMNS, PAPER, _counts, _remarks
 from pipeline.benchmarks.embodied4c.kinds import DOMAINS, SETUPS
 from pipeline.benchmarks.embodied4c.rules import ExamRules
 from pipeline.benchmarks.embodied4c.score import SCORE, ExamScoreSettings
@@ -134,7 +134,7 @@ def test_the_card_has_the_shares_of_capabilities_beside_the_papers() -> None:
     flags = ["domain: aerial", "modality: RGB"]
     rows = [{"task": task, "flags": flags} for task in ("CL", "DT", "M/T speed", "GEN")]
     rows.append({"task": "Written", "flags": [*flags, "sub-capability: E/E"]})
-    (line,) = _remarks(pa.Table.from_pylist(rows))
+    (line,) = _remarks(_counts(pa.Table.from_pylist(rows)))
     assert line.endswith(": SEM 25% (22%), SPA 25% (45%), TEM 25% (17%), PHY 25% (15%) of 4 (317); GEN 1 (41).")
 
 

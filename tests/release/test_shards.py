@@ -1,0 +1,178 @@
+"""A release in shards: the same rows, counts and words as in one file, and every reader takes all of its files."""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from flows.cli.builds import questions_in
+from pipeline.benchmarks.registry import BENCHMARKS
+from pipeline.core.identity import shard_of
+from pipeline.core.parquet import files_of, read_files, released_files
+from pipeline.release import writer
+from pipeline.release.card import OVERVIEW_FILE
+from pipeline.release.comparison import compared, read_release, with_reasons
+from pipeline.release.metadata import CROISSANT_FILE
+from pipeline.release.training import questions_of
+from pipeline.release.withheld import restored, withhold
+from pipeline.release.writer import Released, write_release
+from pipeline.rendering.near_misses import nearest_refused, some_of_each
+from pipeline.samples.indoor.metadata import PLANS, sample_scene
+from pipeline.scoring.score import split_of
+from pipeline.stages import export
+from pipeline.stages.builder import Builder
+from tests.builds import config_of, perturbed, release_of
+from tests.worlds.indoor.readers.broken_metadata import write_scenes
+
+MOST = 60  # questions of a shard
+VSI = BENCHMARKS["vsi"]
+TASKS: dict[str, Any] = {"generate": {"tasks": ["object_abs_distance", "object_rel_distance", "object_counting"]}}
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """The folders of a release in one file, and of the same in shards."""
+    folder = tmp_path_factory.mktemp("shards")
+    (folder / "meta").mkdir()
+    write_scenes(folder / "meta" / "one.json", perturbed({plan.name: sample_scene(plan) for plan in PLANS}, 12))
+    config = config_of(folder / "meta", **TASKS, select={"per_scene_and_task": 12, "per_task": {}})
+    with pytest.MonkeyPatch.context() as patch:
+        Builder(config, folder / "one").build()
+        patch.setattr(export, "write_release", partial(write_release, most=MOST))
+        Builder(config, folder / "many").build()
+    return folder / "one", folder / "many"
+
+
+def summary(out: Path) -> dict[str, Any]:
+    (path,) = (out / "store" / "export").rglob("*.json")
+    return Released.model_validate_json(path.read_bytes()).model_dump(exclude={"files"})
+
+
+def rows(out: Path, table: str, split: str = "test") -> list[dict[str, Any]]:
+    """Of a table in whatever files, by what they say."""
+    found = read_files(released_files(out / "release" / table, split)).to_pylist()
+    return sorted(found, key=lambda row: json.dumps(row, sort_keys=True))
+
+
+def test_shards_hold_the_rows_counts_and_words_of_one_file(built: tuple[Path, Path]) -> None:
+    one, many = built
+    assert summary(one) == summary(many)
+    for path in (one / "release").glob("*/*.parquet"):
+        table, split = path.parent.name, path.name.partition("-")[0]
+        assert rows(one, table, split) == rows(many, table, split), f"{table}/{split}"
+    first, second = ((out / "release" / "README.md").read_text().split("\n---\n", 1)[1] for out in built)
+    assert first == second
+    files = [release_of(out) for out in built]
+    assert files[0][OVERVIEW_FILE] == files[1][OVERVIEW_FILE]
+    assert {n for n in files[0] if not n.endswith(".parquet")} == {n for n in files[1] if not n.endswith(".parquet")}
+    for name, raw in files[0].items():
+        if name.endswith(".jsonl"):
+            assert sorted(raw.splitlines()) == sorted(files[1][name].splitlines()), name
+        elif name.startswith("meta_info/"):
+            assert json.loads(raw) == json.loads(files[1][name]), name
+        elif name.startswith("eval/") and name.endswith(".yaml"):
+            assert sorted(raw.splitlines()) == sorted(files[1][name].splitlines()), name
+
+
+def test_a_scene_is_in_the_shard_of_its_hash_and_small_tables_stay_in_one_file(built: tuple[Path, Path]) -> None:
+    release = built[1] / "release"
+    files = released_files(release / "data", "test")
+    of = len(files)
+    assert of in {2, 4, 8, 16}
+    assert [path.name for path in files] == [f"test-{n:05d}-of-{of:05d}.parquet" for n in range(of)]
+    assert sum(len(read_files([path])) for path in files) > MOST
+    for table in ("provenance", "rejected"):
+        for number, path in enumerate(released_files(release / table)):
+            scenes = read_files([path], ["scene"])["scene"].unique().to_pylist()
+            assert {shard_of(scene, of) for scene in scenes} <= {number}
+    for path in files:
+        ids = read_files([path], ["id"])["id"].to_pylist()
+        assert ids == sorted(ids)
+    assert [path.name for path in released_files(release / "data", "one_per_scene")] == [
+        "one_per_scene-00000-of-00001.parquet"
+    ]
+    assert [path.name for path in released_files(built[0] / "release" / "data")] == [
+        f"{split}-00000-of-00001.parquet" for split in ("one_per_scene", "test", "tiny")
+    ]
+
+
+def test_every_reader_takes_all_shards(built: tuple[Path, Path], tmp_path: Path) -> None:
+    one, many = (out / "release" for out in built)
+    before, after = (read_release(folder, VSI.all_columns) for folder in (one, many))
+    assert len(after.questions) > MOST
+    assert before.questions == after.questions
+    assert with_reasons(compared(before, after), before, after) == []
+    assert nearest_refused(one) == nearest_refused(many)
+    assert [row["id"] for row in some_of_each(one, 2)[0]] == [row["id"] for row in some_of_each(many, 2)[0]]
+    assert questions_in(built[0]) == questions_in(built[1])
+    splits = [split_of(folder.resolve()) for folder in (one, many)]
+    assert VSI.score is not None
+    assert {q.id for q in VSI.score.read(splits[0].questions)} == {q.id for q in VSI.score.read(splits[1].questions)}
+    tiny = split_of(many.resolve(), "tiny")
+    assert tiny.others() == {str(number) for number in after.questions}
+    for split in (splits[1], tiny):
+        files, wanted = files_of(split.questions), set(read_files(files_of(split.questions), ["id"])["id"].to_pylist())
+        proved = questions_of(files, released_files(many / "provenance"), VSI, wanted)
+        assert {asked.id: proof["id"] for asked, proof in proved} == {number: number for number in wanted}
+    n = withhold(VSI, splits[1].questions, many.resolve(), tmp_path / "open", tmp_path / "answers.parquet")
+    published = [path.name for path in released_files(tmp_path / "open" / "data")]
+    assert (published, n) == ([path.name for path in files_of(splits[1].questions)], len(after.questions))
+    open_split = split_of(tmp_path / "open").questions
+    told = restored(open_split, tmp_path / "open", tmp_path / "answers.parquet")
+    assert told.equals(read_files(files_of(splits[1].questions)))
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")  # of mlcroissant's own packages
+def test_loaders_of_hugging_face_and_croissant_read_all_shards(built: tuple[Path, Path], tmp_path: Path) -> None:
+    import datasets
+    import mlcroissant
+
+    release = (built[1] / "release").resolve()
+    n = len(rows(built[1], "data"))
+    loaded = datasets.load_dataset(str(release), "default", split="test", cache_dir=str(tmp_path))
+    assert len(loaded) == n
+    header = yaml.safe_load((release / "README.md").read_text().split("\n---\n")[0])
+    own = next(one for one in header["dataset_info"] if one["config_name"] == "provenance")
+    assert own["splits"][0]["num_examples"] == n
+    dataset = mlcroissant.Dataset(jsonld=str(release / CROISSANT_FILE))
+    assert not dataset.metadata.ctx.issues.errors
+    ids = [record["data/test/id"] for record in dataset.records("data/test")]
+    assert sorted(ids) == sorted(row["id"] for row in rows(built[1], "data"))
+
+
+def test_a_build_killed_between_two_shards_leaves_the_old_release_whole(
+    built: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = built[1]
+    before, link = release_of(out), (out / "release").resolve()
+
+    class Killed(BaseException):
+        """As SIGKILL: nothing catches it."""
+
+    added: list[int] = []
+
+    def add(self: Any, inputs: Any, number: int, of: int) -> bool:
+        added.append(number)
+        if number == 1:
+            raise Killed
+        return bool(plain(self, inputs, number, of))
+
+    plain = writer._Release.add
+    monkeypatch.setattr(export, "write_release", partial(write_release, most=MOST))
+    config = config_of(out.parent / "meta", **TASKS, select={"per_scene_and_task": 11, "per_task": {}})
+    with monkeypatch.context() as patch:
+        patch.setattr(writer._Release, "add", add)
+        with pytest.raises(Killed):
+            Builder(config, out).build()
+    assert added == [0, 0, 1]
+    assert (release_of(out), (out / "release").resolve()) == (before, link)
+    Builder(config, out).build()
+    assert (out / "release").resolve() != link
+    Builder(config, out.parent / "other").build()
+    assert release_of(out) == release_of(out.parent / "other")
