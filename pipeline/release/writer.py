@@ -6,6 +6,7 @@ import hashlib
 import json
 import math
 import os
+import shutil
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,14 +17,15 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 from pydantic import BaseModel
 
 from pipeline.benchmarks.benchmark import Benchmark, SceneRecords
 from pipeline.blind.text_only import TextOnly
 from pipeline.blind.totals import ModelTotals
 from pipeline.core.errors import StoreError
-from pipeline.core.files import sha256_of_file, translate_os_errors, write_atomically
-from pipeline.core.identity import by_lot, digest
+from pipeline.core.files import TEMPORARY, sha256_of_file, translate_os_errors, write_atomically
+from pipeline.core.identity import by_lot, digest, digest_of
 from pipeline.core.parquet import TableFile, read_table, shard_name, table_bytes
 from pipeline.core.schema import AnyScene
 from pipeline.core.tables import (
@@ -56,6 +58,7 @@ from pipeline.release.media import (
     VIDEO_FOLDER,
     Media,
     MediaTable,
+    link_or_copy,
     media_table,
     place_media,
 )
@@ -151,6 +154,7 @@ class ReleaseInputs:
         twins: those of the selected questions, and why others have none (`tables.TWINS`).
         media: those that another stage wrote as files.
         overview: draws the picture of the card.
+        key: of a shard: digest of the results, the settings and the code behind it, but for verdicts on its questions.
     """
 
     selected: Callable[[], Iterable[pa.Table]]
@@ -166,6 +170,7 @@ class ReleaseInputs:
     videos: Callable[[], pa.Table] = VIDEO_FILES.empty_table
     media: Callable[[], Iterable[Media]] = lambda: ()
     overview: Overview | None = None
+    key: str = ""
 
     @property
     def split(self) -> str:
@@ -179,7 +184,11 @@ class ReleaseInputs:
 
 
 def write_release(
-    folder: Path, whole: ReleaseInputs, part: Callable[[int, int], ReleaseInputs], most: int = SHARD_ROWS
+    folder: Path,
+    whole: ReleaseInputs,
+    part: Callable[[int, int], ReleaseInputs],
+    shards: Path,
+    most: int = SHARD_ROWS,
 ) -> tuple[bytes, dict[str, str]]:
     """Writes all files of a release into an empty folder; gives the summary (`Released` as JSON) and their SHA-256.
 
@@ -191,14 +200,24 @@ def write_release(
         folder: of the release.
         whole: of all scenes.
         part: of the scenes of one shard, by its number and how many there are.
+        shards: folder of the shards, beside the release: of an earlier call those are taken whose inputs are the same,
+            and others are removed in the end.
         most: questions of a shard.
     """
-    release = _Release(folder, whole, most)
+    release, used = _Release(folder, whole, most), set[Path]()
     if not release.add(whole, 0, 1):
         of = _shards(whole.selected(), most)
         for number in range(of):
-            release.add(part(number, of), number, of)
-    return release.finish()
+            inputs = part(number, of)
+            place = shards / f"{number:05d}-of-{of:05d}.{inputs.key}"
+            if not _is_made(place, inputs):
+                _make(place, inputs, number, of)
+            release.take(place, number, of)
+            used.add(place)
+    told = release.finish()
+    for old in [one for one in shards.glob("*-of-*.*") if one not in used]:
+        shutil.rmtree(old, ignore_errors=True)
+    return told
 
 
 def _shards(selected: Iterable[pa.Table], most: int) -> int:
@@ -207,57 +226,99 @@ def _shards(selected: Iterable[pa.Table], most: int) -> int:
     return 1 << math.ceil(math.log2(max(asked, (rows - asked) / REJECTIONS_PER_ROW) / most))
 
 
-class _ReleaseTable:
-    """A table of a release: in memory while it has few rows, then a file for each shard that has been added."""
+def _make(place: Path, inputs: ReleaseInputs, number: int, of: int) -> None:
+    """Writes a shard, which is there whole or not at all."""
+    made = place.with_name(f"{TEMPORARY}{place.name}")
+    with translate_os_errors(place.parent):
+        shutil.rmtree(made, ignore_errors=True)
+        shutil.rmtree(place, ignore_errors=True)  # it is damaged, or of other replies
+        made.mkdir(parents=True)
+    shard = _Release(made, inputs, 0)
+    shard.add(inputs, number, of)
+    shard.save()
+    with translate_os_errors(place.parent):
+        made.rename(place)
 
-    def __init__(self, folder: Path, name: tuple[str, str], schema: pa.Schema, most: int) -> None:
+
+def _is_made(place: Path, inputs: ReleaseInputs) -> bool:
+    """Whether a shard is there, whole and of the same verdicts on its questions."""
+    try:
+        state = json.loads((place / _STATE).read_bytes())
+        if any(sha256_of_file(place / name) != sha256 for name, sha256 in state["sums"].items()):
+            return False
+        return bool(state["verdicts"] == _verdicts(inputs, _state_table(place, "offered")["id"]))
+    except (OSError, ValueError, LookupError):  # of one that is damaged
+        return False
+
+
+def _first(asked: pa.Table) -> pa.Table:
+    """Some questions in an order that depends on nothing but their ids, for the picture of the card."""
+    return asked.take(pa.array(by_lot(asked["id"].to_pylist(), "overview", TRIED), pa.int64()))
+
+
+def _verdicts(inputs: ReleaseInputs, ids: pa.ChunkedArray) -> str:
+    """Digest of what stages of the whole build say of some questions."""
+    ids, blind = ids.combine_chunks(), inputs.blind
+    tables = [removed_blind(blind.filtered), blind.pruned, blind.replies]
+    told = [None if own is None else digest_of(table_bytes(own.filter(pc.is_in(own["id"], ids)))) for own in tables]
+    known = set(ids.to_pylist()) if inputs.reviewed.stands else set()
+    return digest_of([told, [stand.model_dump_json() for stand in inputs.reviewed.stands if stand.id in known]])
+
+
+_STATE: Final = "shard.json"
+_STATE_TABLES: Final = ("first", "tiniest", "offered")
+
+
+def _state_table(place: Path, name: str) -> pa.Table:
+    return read_table((place / f"{name}.parquet").read_bytes())
+
+
+class _ReleaseTable:
+    """A table of a release: a file for each shard, and one file in the end where they have few rows."""
+
+    def __init__(self, folder: Path, name: tuple[str, str], schema: pa.Schema) -> None:
         self.name, self.schema = name, schema
-        self.sums: dict[str, str] = {}
+        self.sums: dict[int, str] = {}
         self.num_rows = self.nbytes = 0
-        self._folder, self._most = folder, most
-        self._waiting: dict[int, pa.Table] = {}
-        self._of = 1
+        self._folder, self._of = folder, 1
 
     def add(self, rows: pa.Table, number: int, of: int) -> None:
-        """Adds the rows of a shard."""
-        self.num_rows, self.nbytes = self.num_rows + rows.num_rows, self.nbytes + rows.nbytes
-        self._waiting[number] = rows
-        if of > 1 and self.num_rows > self._most:
-            self._of = of
-            self._write()
+        """Writes the rows of a shard."""
+        raw, self._of = table_bytes(rows, ZSTD_LEVEL, SCHEMA_METADATA), of
+        write_atomically(self._folder / self._file(number), raw)
+        self.count(number, of, _sha256(raw), rows.num_rows, rows.nbytes)
 
-    def finish(self) -> CroissantPart:
-        """Writes what waits, and files without rows for shards that have none where others have files."""
-        if self._of == 1:
-            self._waiting = {0: self.rows()}
-        else:
-            written = {*self.sums}
-            self._waiting |= {
-                number: self.schema.empty_table()
-                for number in range(self._of)
-                if self._file(number) not in written and number not in self._waiting
-            }
-        self._write()
-        return CroissantPart(*self.name, self.schema, self.num_rows, self.nbytes, self._of)
+    def count(self, number: int, of: int, sha256: str, num_rows: int, nbytes: int) -> None:
+        """Counts the rows of a shard, whose file is there."""
+        self.sums[number], self._of = sha256, of
+        self.num_rows, self.nbytes = self.num_rows + num_rows, self.nbytes + nbytes
 
-    def rows(self) -> pa.Table:
-        """The rows that were not written yet."""
-        tables = [*self._waiting.values()]
-        return tables[0] if len(tables) == 1 else pa.concat_tables(tables)
+    def finish(self, most: int) -> CroissantPart:
+        """Makes one file of few rows; of more, adds files without rows where a shard has none."""
+        rows, nbytes = self.num_rows, self.nbytes
+        if self._of > 1 and rows <= most:
+            table, files = pa.concat_tables(self.shards()), [self._file(number) for number in self.sums]
+            self.sums = {}
+            self.add(table, 0, 1)
+            for file in files:
+                (self._folder / file).unlink()
+        for number in {*range(self._of)} - self.sums.keys():
+            self.add(self.schema.empty_table(), number, self._of)
+        return CroissantPart(*self.name, self.schema, rows, nbytes, self._of)
 
     def shards(self) -> Iterator[pa.Table]:
-        """All rows of a table that is finished, a shard after the other."""
-        return (read_table((self._folder / file).read_bytes()) for file in sorted(self.sums))
+        """All rows, a shard after the other."""
+        return (
+            read_table((self._folder / self._file(number)).read_bytes()).replace_schema_metadata()
+            for number in sorted(self.sums)
+        )
+
+    def files(self) -> dict[str, str]:
+        """File -> its SHA-256."""
+        return {self._file(number): sha256 for number, sha256 in self.sums.items()}
 
     def _file(self, number: int) -> str:
         return f"{self.name[0]}/{shard_name(self.name[1], number, self._of)}"
-
-    def _write(self) -> None:
-        for number, rows in self._waiting.items():
-            raw = table_bytes(rows, ZSTD_LEVEL, SCHEMA_METADATA)
-            write_atomically(self._folder / self._file(number), raw)
-            self.sums[self._file(number)] = _sha256(raw)
-        self._waiting = {}
 
 
 class _Release:
@@ -268,7 +329,7 @@ class _Release:
         self.sums: dict[str, str] = {}
         self._pictures: set[str] = set()  # and other files that go with questions
         self._tables: dict[tuple[str, str], _ReleaseTable] = {}
-        self._rejected: list[TableFile] = []
+        self._rejected: list[tuple[int, int]] = []  # rows and bytes of each shard
         self._counts: dict[str, Any] = {}
         self._remarks: Counter[tuple[Any, ...]] = Counter()
         self._states: Counter[str] = Counter()
@@ -276,7 +337,7 @@ class _Release:
         self._first = QUESTIONS.empty_table()  # for the picture of the card
         self._tiniest = QUESTIONS.empty_table()
         self._offered: list[pa.Table] = []  # for what is guessed
-        self._ids: list[pa.ChunkedArray] = []
+        self._records: dict[str, bytes] = {}  # files about the scenes
         self._joined: set[str] = set()
 
     def add(self, inputs: ReleaseInputs, number: int, of: int) -> bool:
@@ -287,7 +348,7 @@ class _Release:
             if found is None:
                 return False
             rejected.publish()
-        self._rejected.append(rejected)
+        self._rejected.append((rejected.num_rows, rejected.nbytes))
         self.sums[name] = rejected.sha256
         if of > 1 and inputs.blind.replies is not None:
             mine = pc.is_in(inputs.blind.replies["id"], found.offered["id"].combine_chunks())
@@ -295,17 +356,18 @@ class _Release:
         records = _scene_records(found.kept, inputs)
         tables = _tables(found, inputs, records)
         for key, table in tables.items():
-            own = self._tables.get(key) or _ReleaseTable(self.folder, key, table.schema, self.most)
-            self._tables[key] = own
-            own.add(table, number, of)
+            self._tables[key] = _ReleaseTable(self.folder, key, table.schema)
+            if key != ("data", TINY):
+                self._tables[key].add(table, number, of)
         self._count(found, tables, inputs)
         shown = pa.concat_tables([found.kept, *found.held.values()])
         kept = set(shown["id"].to_pylist())
         files = dict(inputs.benchmark.pictures(shown, inputs.whole))
         files |= {r["file"]: r["picture"] for table in inputs.pictures() for r in table.to_pylist() if r["id"] in kept}
         self._pictures |= files.keys()
-        for file, raw in (files | dict(records.files if records else {})).items():
-            self._write(file, raw, more=number > 0)
+        self._records = dict(records.files if records else {})
+        for file, raw in (files | self._records).items():
+            self._write(file, raw)
         placed = place_media(self.folder, inputs.media(), kept)
         self.sums |= placed
         self._pictures |= placed.keys()
@@ -313,23 +375,67 @@ class _Release:
 
     def _count(self, found: _SortedOut, tables: Mapping[tuple[str, str], pa.Table], inputs: ReleaseInputs) -> None:
         asked, benchmark, reviewed = found.kept, inputs.benchmark, inputs.reviewed.stands
-        self._ids.append(found.offered["id"])
-        self._counts = _added(self._counts, _counts(found, tables, inputs))
-        self._remarks += benchmark.card.counts(asked)
+        self._counts = _counts(found, tables, inputs)
+        self._remarks = benchmark.card.counts(asked)
         for row in asked.group_by(["task", "answer"]).aggregate([([], "count_all")]).to_pylist():
-            self._answers.setdefault(row["task"], Counter())[row["answer"]] += row["count_all"]
+            self._answers.setdefault(row["task"], Counter())[row["answer"]] = row["count_all"]
         states = {stand.id: stand.state for stand in reviewed}
         judged = asked["id"].filter(pc.is_in(asked["id"], pa.array(states, pa.int64()))).to_pylist()
-        self._states.update([states[number] for number in judged])
-        self._states["waiting"] += asked.num_rows - len(judged)
-        first = pa.concat_tables([self._first, asked])
-        self._first = first.take(pa.array(by_lot(first["id"].to_pylist(), "overview", TRIED), pa.int64()))
-        tiny = _turns(asked, benchmark.families, by_group=benchmark.tiny is not None)
-        self._tiniest = _tiny(
-            pa.concat_tables([self._tiniest, tiny]) if self._tiniest.num_rows else tiny, benchmark.tiny
-        )
-        if inputs.blind.filtered is not None:
-            self._offered.append(found.offered.drop_columns(["evidence", "proof", "budgets", "visible_in"]))
+        self._states = Counter({"waiting": asked.num_rows - len(judged)}) + Counter(states[i] for i in judged)
+        self._first = _first(asked)
+        self._tiniest = _tiny(_turns(asked, benchmark.families, by_group=benchmark.tiny is not None), benchmark.tiny)
+        light = found.offered.drop_columns(["evidence", "proof", "budgets", "visible_in"])
+        self._offered = [light.select(["id"]) if inputs.blind.filtered is None else light]
+
+    def take(self, place: Path, number: int, of: int) -> None:
+        """Adds a shard that lies in a folder (`save`)."""
+        told, benchmark = json.loads((place / _STATE).read_bytes()), self.whole.benchmark
+        for folder, split, rows, nbytes in told["tables"]:
+            file, key = f"{folder}/{shard_name(split, number, of)}", (folder, split)
+            if key == ("data", TINY):
+                self._tables.setdefault(key, _ReleaseTable(self.folder, key, benchmark.columns.schema))
+                continue
+            if key not in self._tables:
+                schema = pq.read_schema(place / file).remove_metadata()
+                self._tables[key] = _ReleaseTable(self.folder, key, schema)
+            link_or_copy(place / file, self.folder / file)
+            self._tables[key].count(number, of, told["sums"].pop(file), rows, nbytes)
+        for name in told["records"]:
+            told["sums"].pop(name)
+            self._write(name, (place / name).read_bytes(), more=True)
+        for name in told["sums"]:
+            link_or_copy(place / name, self.folder / name)
+        self.sums |= told["sums"]
+        self._rejected.append(told["rejected"])
+        self._pictures |= {*told["pictures"]}
+        self._counts = _added(self._counts, told["counts"])
+        self._remarks += Counter({tuple(key): n for *key, n in told["remarks"]})
+        self._states += Counter(told["states"])
+        for task, answers in told["answers"].items():
+            self._answers.setdefault(task, Counter()).update(answers)
+        first, tiniest, offered = (_state_table(place, name) for name in _STATE_TABLES)
+        self._first = _first(pa.concat_tables([self._first, first]))
+        tiniest = pa.concat_tables([self._tiniest, tiniest]) if self._tiniest.num_rows else tiniest
+        self._tiniest = _tiny(tiniest, benchmark.tiny)
+        self._offered.append(offered)
+
+    def save(self) -> None:
+        """Writes what a shard comes to beside its files."""
+        for name, table in zip(_STATE_TABLES, (self._first, self._tiniest, self._offered[0]), strict=True):
+            write_atomically(self.folder / f"{name}.parquet", table_bytes(table))
+        told = {
+            "sums": self.sums | {name: one for own in self._tables.values() for name, one in own.files().items()},
+            "tables": [[*own.name, own.num_rows, own.nbytes] for own in self._tables.values()],
+            "rejected": self._rejected[0],
+            "pictures": sorted(self._pictures),
+            "records": sorted(self._records),
+            "counts": self._counts,
+            "remarks": [[*key, n] for key, n in self._remarks.items()],
+            "states": self._states,
+            "answers": self._answers,
+            "verdicts": _verdicts(self.whole, self._offered[0]["id"]),
+        }
+        write_atomically(self.folder / _STATE, json.dumps(told).encode())
 
     def _write(self, name: str, raw: bytes, *, more: bool = False) -> None:
         """Writes a file, or adds to it what a later shard has of it."""
@@ -346,14 +452,14 @@ class _Release:
     def finish(self) -> tuple[bytes, dict[str, str]]:
         """Writes what is made of all shards."""
         inputs, folder = self.whole, self.folder
-        _refuse_repeated(self._ids)
+        _refuse_repeated([own["id"] for own in self._offered])
         tiny, pruned = self._tiniest.select(QUESTIONS.names), _pruned(self._tiniest, inputs.blind)
         self._tables["data", TINY].add(inputs.benchmark.columns.table(tiny, pruned), 0, 1)
-        parts = [table.finish() for table in self._tables.values()]
+        parts = [table.finish(self.most) for table in self._tables.values()]
         for table in self._tables.values():
-            self.sums |= table.sums
+            self.sums |= table.files()
         self._harness()
-        rows, nbytes = (sum(getattr(file, name) for file in self._rejected) for name in ("num_rows", "nbytes"))
+        rows, nbytes = (sum(own) for own in zip(*self._rejected, strict=True))
         parts.append(CroissantPart("rejected", inputs.split, REJECTIONS, rows, nbytes, len(self._rejected)))
         folders = {Path(name).parts[0] for name in self.sums if not name.startswith("rejected/")}
         if inputs.overview is not None:
@@ -393,7 +499,7 @@ class _Release:
     def _summary(self) -> dict[str, Any]:
         """All of `Released` but the files."""
         scenes, blind = self.whole.scenes, self.whole.blind
-        guessed = blind.summary(pa.concat_tables(self._offered)) if self._offered else []
+        guessed = [] if blind.filtered is None else blind.summary(pa.concat_tables(self._offered))
         return self._counts | {
             "findings": [[s.id, f.name, f.severity, f.message, f.remedy] for s in scenes for f in s.findings],
             "blind": [row.model_dump() for row in guessed],

@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from functools import cache
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -13,13 +14,14 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 
 from pipeline.benchmarks.registry import BENCHMARKS
-from pipeline.core.identity import shard_of
+from pipeline.core.identity import digest_of, shard_of
 from pipeline.core.schema import AnyScene
 from pipeline.core.spatial import TopDownMap
 from pipeline.core.tables import FRAMES, TWINS
 from pipeline.core.video_spec import VIDEOS
-from pipeline.engine.stage import STORE, Stage, StageContext
-from pipeline.engine.store import Store
+from pipeline.engine.code import code_digest
+from pipeline.engine.stage import STORE, Results, Stage, StageContext
+from pipeline.engine.store import Result, Store
 from pipeline.release.gates import Candidate, GateResult, judge
 from pipeline.release.history import RELEASES, PublishedRelease, latest, name_of, publish
 from pipeline.release.media import Media, dataset_of, drawings_of, media_of, pictures_of, videos_of, videos_table
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
 
 
 _FILMED: Final = ("video", "bev_video", "clip")
+SHARDS: Final = "shards"  # folder of a build, beside its releases: those of large ones, for the next one
 GATES: Final = "gates"  # key of the configuration, and of the settings
 
 
@@ -96,21 +99,33 @@ def run(context: StageContext) -> bytes:
         overview=draw,
     )
 
-    def part(number: int, of: int) -> ReleaseInputs:
-        def mine(unit: str) -> bool:
-            return shard_of(unit, of) == number
+    by_scene = {scene.id: scene for scene in scenes}
+    code = code_digest((__name__, *uses(context.config, None)))
 
-        results = {stage: tuple(one for one in found if mine(one[0])) for stage, found in context.results.items()}
-        own = replace(context, results=results)
+    @cache
+    def sharded(of: int) -> list[Results]:
+        found: list[dict[str, list[tuple[str, Result]]]] = [{} for _ in range(of)]
+        for stage, results in context.results.items():
+            for unit, result in results:
+                if unit in by_scene:
+                    found[shard_of(unit, of)].setdefault(stage, []).append((unit, result))
+        return [{stage: tuple(own) for stage, own in results.items()} for results in found]
+
+    def part(number: int, of: int) -> ReleaseInputs:
+        context.fence()
+        context.progress("shards", number, of)
+        own = replace(context, results=sharded(of)[number])
+        results = {stage: [(unit, one.digest) for unit, one in found] for stage, found in own.results.items()}
         return replace(
             whole,
             selected=lambda: own.tables("select"),
-            scenes=[scene for scene in scenes if mine(scene.id)],
+            scenes=[by_scene[unit] for unit in own.units("describe")],
+            key=digest_of([code, whole.settings, results]),
             **_read_when_needed(own),
         )
 
     def write(folder: Path) -> tuple[bytes, dict[str, str]]:
-        return write_release(folder, whole, part)
+        return write_release(folder, whole, part, context.folder / SHARDS)
 
     config = context.config
 

@@ -335,7 +335,7 @@ def exported() -> Iterator[Figure]:
             scenes = [scene for scene in listed if scene.id in own]
             return ReleaseInputs(lambda: _copies(tables, own), scenes, settings(config_of(meta)), BENCHMARKS["vsi"])
 
-        cost, _ = timed(lambda: write_release(folder / "release", part(0, 1), part))
+        cost, _ = timed(lambda: write_release(folder / "release", part(0, 1), part, folder / "shards"))
         plain = read_files(released_files(folder / "release" / "data", "test"))
         baseline, _ = timed(lambda: table_bytes(plain, ZSTD_LEVEL))
         size = sum(path.stat().st_size for path in (folder / "release").rglob("*") if path.is_file()) / 2**20

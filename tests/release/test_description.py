@@ -38,7 +38,7 @@ from pipeline.release.media import media_table
 from pipeline.release.metadata import CROISSANT_FILE, CroissantPart, header
 from pipeline.release.tables import COLUMN_DOCS, CORRECTIONS, REVIEW, columns_of
 from pipeline.release.terms import ALL_SAMPLES, NOT_STATED, PROCEDURAL, TERMS_FILE, licences, passed_on
-from pipeline.release.writer import _one_per_group, _tiny
+from pipeline.release.writer import _one_per_group, _tiny, _turns
 from pipeline.samples.indoor.metadata import PLANS, sample_scene, write_sample_metadata
 from tests.builds import build, rows_of
 
@@ -110,8 +110,9 @@ def test_pictures_that_questions_show_are_pictures_to_datasets(tmp_path: Path) -
     raw = io.BytesIO()
     Image.new("RGB", (3, 2), (255, 0, 0)).save(raw, "PNG")
     (tmp_path / "views").mkdir()
-    (tmp_path / "views" / "b.png").write_bytes(raw.getvalue())
-    files = {"views/b.png": None, "views/a.png": raw.getvalue(), "maps/1.png": raw.getvalue()}
+    files = ["views/b.png", "views/a.png", "maps/1.png"]
+    for file in files[:2]:
+        (tmp_path / file).write_bytes(raw.getvalue())
     told = media_table(tmp_path, "views", "test", files)
     assert told is not None
     assert media_table(tmp_path, "legends", "test", files) is None
@@ -314,13 +315,16 @@ def test_tiny_has_so_many_of_each_task_and_spreads_them_over_scenes(release: Pat
     tasks = ["a"] * 150 + ["b", "c"] * 25
     scenes = ["x"] * 90 + ["y"] * 30 + ["z"] * 30 + ["x"] * 50
     asked = pa.table({"id": ids, "task": tasks, "scene": scenes})
-    tiny = [row["id"] for row in _tiny(asked, {"b": "c"}).to_pylist()]
+    turns = _turns(asked, {"b": "c"}, by_group=False)
+    tiny = _tiny(turns)["id"].to_pylist()
     assert tiny == [*range(17), *range(90, 107), *range(120, 136), *range(150, 200)]
     assert len([i for i in tiny if i < 150]) == TINY_PER_TASK
-    plain = [row["id"] for row in _tiny(asked, {}).to_pylist()]
-    assert plain == tiny
+    assert _tiny(_turns(asked, {}, by_group=False))["id"].to_pylist() == tiny
     grouped = asked.append_column("group", pa.array(["one"] * 4 + ["two"] * 196))
-    assert _tiny(grouped, {}, {"a": 4, "b": 1, "c": 0})["id"].to_pylist() == [0, 4, 90, 120, 150], "each group first"
+    turns, quotas = _turns(grouped, {}, by_group=True), {"a": 4, "b": 1, "c": 0}
+    assert _tiny(turns, quotas)["id"].to_pylist() == [0, 4, 90, 120, 150], "each group first"
+    parts = [_tiny(turns.filter(pc.equal(turns["scene"], scene)), quotas) for scene in "xyz"]
+    assert _tiny(pa.concat_tables(parts), quotas)["id"].to_pylist() == [0, 4, 150, 90, 120], "shards choose as all do"
     whole, few = (rows_of(release / "data" / name) for name in (TEST, TEST.replace("test", "tiny")))
     assert all(row in whole for row in few)
     header = yaml.safe_load((release / "README.md").read_text().split("---\n")[1])

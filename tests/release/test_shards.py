@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -146,33 +147,48 @@ def test_loaders_of_hugging_face_and_croissant_read_all_shards(built: tuple[Path
     assert sorted(ids) == sorted(row["id"] for row in rows(built[1], "data"))
 
 
-def test_a_build_killed_between_two_shards_leaves_the_old_release_whole(
+def test_a_build_killed_between_two_shards_goes_on_and_only_changed_shards_are_written(
     built: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out = built[1]
     before, link = release_of(out), (out / "release").resolve()
 
-    class Killed(BaseException):
-        """As SIGKILL: nothing catches it."""
-
     added: list[int] = []
+    plain = writer._Release.add
 
     def add(self: Any, inputs: Any, number: int, of: int) -> bool:
         added.append(number)
-        if number == 1:
-            raise Killed
-        return bool(plain(self, inputs, number, of))
+        if kill and number == 1:
+            raise KeyboardInterrupt
+        return plain(self, inputs, number, of)
 
-    plain = writer._Release.add
     monkeypatch.setattr(export, "write_release", partial(write_release, most=MOST))
-    config = config_of(out.parent / "meta", **TASKS, select={"per_scene_and_task": 11, "per_task": {}})
-    with monkeypatch.context() as patch:
-        patch.setattr(writer._Release, "add", add)
-        with pytest.raises(Killed):
-            Builder(config, out).build()
-    assert added == [0, 0, 1]
+    monkeypatch.setattr(writer._Release, "add", add)
+    kill, config = True, config_of(out.parent / "meta", **TASKS, select={"per_scene_and_task": 11, "per_task": {}})
+    with pytest.raises(KeyboardInterrupt):
+        Builder(config, out).build()
+    assert added == [0, 0, 1], "whether one shard is enough, the first, half of the second"
     assert (release_of(out), (out / "release").resolve()) == (before, link)
+    kill, added[:] = False, []
+    of = len(released_files(out / "release" / "rejected"))
     Builder(config, out).build()
+    assert added == [0, *range(1, of)], "the first shard is there"
     assert (out / "release").resolve() != link
-    Builder(config, out.parent / "other").build()
+    added.clear()
+    shutil.copytree(out.parent / "meta", out.parent / "moved")
+    file = out.parent / "moved" / "one.json"
+    scenes = json.loads(file.read_bytes())
+    name = min(scenes)
+    next(iter(scenes[name]["object_bbox"].values()))[0]["centroid"][0] += 0.25
+    write_scenes(file, scenes)
+    Builder(config_of(out.parent / "moved", **TASKS, select=config.select.model_dump()), out).build()
+    mine = shard_of(f"{scenes[name]['dataset']}/{name}", of)
+    assert added == [0, mine], "the scene that changed is in it"
+    assert len([*(out / "shards").iterdir()]) == of, "no others are kept"
+    damaged = released_files(out / "release" / "rejected")[mine]
+    damaged.write_bytes(damaged.read_bytes()[:-1])  # the same file on the disk as in the shard
+    added.clear()
+    Builder(config_of(out.parent / "moved", **TASKS, select=config.select.model_dump()), out).build()
+    assert added == [0, mine], "what is damaged is made again"
+    Builder(config_of(out.parent / "moved", **TASKS, select=config.select.model_dump()), out.parent / "other").build()
     assert release_of(out) == release_of(out.parent / "other")
