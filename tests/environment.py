@@ -1,5 +1,7 @@
 """What the environment asks of the tests: trials at length (`make torture`), where real data lie, no network."""
 
+from __future__ import annotations
+
 import os
 from pathlib import Path
 from typing import Final

@@ -1,5 +1,7 @@
 """Every test can fail: it asserts something, itself or through a helper, and nothing that holds whatever happens."""
 
+from __future__ import annotations
+
 import ast
 from functools import cache
 from pathlib import Path

@@ -1,5 +1,7 @@
 """The promise behind `make test-fast` is kept: what takes long and does not say so fails."""
 
+from __future__ import annotations
+
 import os
 import subprocess
 import sys

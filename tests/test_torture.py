@@ -1,5 +1,7 @@
 """A sample of `python -m tests.torture`: whatever a file holds costs its own scene at most, and is said in words."""
 
+from __future__ import annotations
+
 import pytest
 
 from tests.torture import torture

@@ -1,5 +1,7 @@
 """The commands `scan2qa frames verify` and `frames write`: the frames that a release's answers are about."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any

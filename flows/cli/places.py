@@ -1,5 +1,7 @@
 """The command `scan2qa places`: where to take or fetch panoramas."""
 
+from __future__ import annotations
+
 import csv
 import io
 from collections import Counter

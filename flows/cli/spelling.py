@@ -4,6 +4,8 @@ The models behind the schemas take seconds to import. They check what passes her
 the schemas (`scan2qa schemas` writes these) they alone check.
 """
 
+from __future__ import annotations
+
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence

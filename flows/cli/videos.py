@@ -1,5 +1,7 @@
 """The commands `scan2qa videos make` and `videos verify`: the videos of a release, made from raw data, and checked."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory

@@ -1,5 +1,7 @@
 """The routes of the page to label: the page, what it shows, and the boxes that it sends after every change."""
 
+from __future__ import annotations
+
 import asyncio
 import hashlib
 import hmac

@@ -1,5 +1,7 @@
 """Asks a detector, or a vision model, what pictures show. Their answers are untrusted, and proposals alone."""
 
+from __future__ import annotations
+
 import base64
 import json
 import os

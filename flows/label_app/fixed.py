@@ -1,5 +1,7 @@
 """A scene of a build as the page shows it: what is drawn over its boxes becomes fixes that the build takes."""
 
+from __future__ import annotations
+
 import hashlib
 import re
 from collections import defaultdict

@@ -1,5 +1,7 @@
 """One scene folder as the page shows it: its boxes, its surface, its frames, and the names that labels may have."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path

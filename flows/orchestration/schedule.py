@@ -1,5 +1,7 @@
 """The command `scan2qa schedule`: serves a build to a running Prefect server, which starts it on a schedule."""
 
+from __future__ import annotations
+
 import os
 from pathlib import Path
 

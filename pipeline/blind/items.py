@@ -1,5 +1,7 @@
 """A question as someone without the video sees it, with its answer and the group that folds keep together."""
 
+from __future__ import annotations
+
 import math
 import re
 from collections import defaultdict

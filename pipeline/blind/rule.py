@@ -23,6 +23,8 @@ out, has no verdict. It is held back from the release, and counts for no other q
 the verdict that it would have without those that have not.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

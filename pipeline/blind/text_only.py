@@ -1,5 +1,7 @@
 """Accuracy without the video, per task: the rows of a release's blind table."""
 
+from __future__ import annotations
+
 from pydantic import Field, FiniteFloat
 
 from pipeline.core.schema import Model

@@ -1,5 +1,7 @@
 """Totals of all replies of a model, independent of when they were asked: the same on every run."""
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,5 +1,7 @@
 """The replies of a panel as votes: one per model and question, whatever the orders that its options were shown in."""
 
+from __future__ import annotations
+
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass

@@ -3,6 +3,8 @@
 It imports next to nothing: a misspelt call is refused by it before the models of configurations are imported.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from typing import Final
 

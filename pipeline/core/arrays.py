@@ -1,5 +1,7 @@
 """The array types of the whole project."""
 
+from __future__ import annotations
+
 import numpy as np
 import numpy.typing as npt
 

@@ -5,6 +5,8 @@ before it matters; where it differs, every input that differs, other than result
 fix, raw data, a setting, a module.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path

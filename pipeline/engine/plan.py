@@ -1,5 +1,7 @@
 """Plans a build: decides from the store, without running anything, which stages must run for which units, and why."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path

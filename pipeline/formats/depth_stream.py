@@ -4,6 +4,8 @@ Either the whole file is one deflate stream of float32 metres, or every image is
 size, followed by LZ4 (uint16 millimetres) or deflate (float32 metres). Which one, the file itself tells.
 """
 
+from __future__ import annotations
+
 import struct
 import zlib
 from dataclasses import dataclass, field

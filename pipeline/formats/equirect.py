@@ -1,5 +1,7 @@
 """Pictures of the sphere as bytes: decoded whole, and JPEG without anything but the picture."""
 
+from __future__ import annotations
+
 import io
 import struct
 from typing import Final

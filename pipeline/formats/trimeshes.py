@@ -1,5 +1,7 @@
 """Meshes that trimesh reads, from one file each: nothing beside it is opened, whatever it names."""
 
+from __future__ import annotations
+
 import io
 from typing import Final
 

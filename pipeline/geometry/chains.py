@@ -1,5 +1,7 @@
 """Serial arms: where the hand is, from the joints' angles, by Denavit and Hartenberg's parameters (Craig's form)."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, replace
 
 import numpy as np

@@ -5,6 +5,8 @@ may be, which is for ever where nothing bounds it; where a foot is not known it 
 meet one is not proved clear.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import Final
 

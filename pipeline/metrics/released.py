@@ -5,6 +5,8 @@ answer is B" is wrong and so is " B"; "2.5m" is no number. lmms-eval, its succes
 numbers takes the first in the reply, in digits or in English words.
 """
 
+from __future__ import annotations
+
 import re
 from typing import Final
 

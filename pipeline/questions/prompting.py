@@ -4,6 +4,8 @@ A `Dialogue` is a generator: it gives what is asked next, is sent the reply, and
 each conversation comes with what is shown of the scene.
 """
 
+from __future__ import annotations
+
 import re
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Mapping

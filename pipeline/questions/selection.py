@@ -5,6 +5,8 @@ who stands by the door and faces the bed, with the tv to the left, needs no vide
 one who faces the tv. So no two questions of one leak group share three of the things that they name.
 """
 
+from __future__ import annotations
+
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,5 +1,7 @@
 """The rejected candidates that were refused most narrowly: measured nearest to their limit."""
 
+from __future__ import annotations
+
 from collections.abc import Collection
 from pathlib import Path
 from typing import Any, Final, NamedTuple

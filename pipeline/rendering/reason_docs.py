@@ -1,5 +1,7 @@
 """Drawings for the documentation: an example picture of each reason and finding, and the figure of a near miss."""
 
+from __future__ import annotations
+
 import math
 import re
 from collections.abc import Sequence

@@ -1,5 +1,7 @@
 """The worlds, and the readers of all of them, by name."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass, replace
 from functools import reduce

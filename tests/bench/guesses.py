@@ -1,5 +1,7 @@
 """How far questions are answered from their text alone; those of random scenes in `tests.bench.leaks`."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from decimal import Decimal

@@ -7,6 +7,8 @@ the flights has right on the other half, with its standard error. A file has one
 options, ground_truth, and from_s and until_s where the question is about a part of the video.
 """
 
+from __future__ import annotations
+
 import json
 import re
 from collections import Counter, defaultdict

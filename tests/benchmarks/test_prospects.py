@@ -1,5 +1,7 @@
 """What scenes will give, counted before a build."""
 
+from __future__ import annotations
+
 from pathlib import Path
 from typing import Any
 

@@ -1,5 +1,7 @@
 """Replies judged by hand, in nine forms; those to VSI-Bench are in tests/metrics. None earns more than it deserves."""
 
+from __future__ import annotations
+
 import runpy
 from pathlib import Path
 from typing import Any, Final

@@ -1,5 +1,7 @@
 """The rule: on both sides of each of its limits, who has a vote, and what failures may and may not do."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np

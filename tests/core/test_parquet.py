@@ -1,5 +1,7 @@
 """Tables written piece by piece: the same bytes as at once, and nothing left of what was not published."""
 
+from __future__ import annotations
+
 import hashlib
 from itertools import pairwise
 from pathlib import Path

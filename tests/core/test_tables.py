@@ -1,5 +1,7 @@
 """Lists of the files of a release."""
 
+from __future__ import annotations
+
 from pathlib import Path
 
 import pytest

@@ -1,5 +1,7 @@
 """The documentation hangs together: every page can be reached from the README, and no link leads nowhere."""
 
+from __future__ import annotations
+
 import os
 import re
 import shutil

@@ -1,5 +1,7 @@
 """Texts for users, messages in code too, read like a native technical writer's: no riddles, no endless sentences."""
 
+from __future__ import annotations
+
 import ast
 import re
 from collections.abc import Iterator

@@ -1,5 +1,7 @@
 """Several commands that build into one folder at the same time: one works, the others say so at once."""
 
+from __future__ import annotations
+
 from pathlib import Path
 from typing import Final
 

@@ -1,5 +1,7 @@
 """A builder that slept (SIGSTOP, a laptop's lid) and was taken over by another changes nothing more in the folder."""
 
+from __future__ import annotations
+
 import os
 import signal
 import subprocess

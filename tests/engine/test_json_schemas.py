@@ -1,5 +1,7 @@
 """The JSON Schemas in ``meta_schemas/`` are those of the models."""
 
+from __future__ import annotations
+
 import json
 from pathlib import Path
 

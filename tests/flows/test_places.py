@@ -1,5 +1,7 @@
 """`scan2qa places`."""
 
+from __future__ import annotations
+
 import csv
 import io
 import json

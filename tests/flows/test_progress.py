@@ -1,5 +1,7 @@
 """How far a command is, where there is no terminal."""
 
+from __future__ import annotations
+
 import time
 
 import pytest

@@ -1,5 +1,7 @@
 """Misspelt roots and settings are refused in the words of the full check, before anything is imported for it."""
 
+from __future__ import annotations
+
 import subprocess
 import sys
 

@@ -1,5 +1,7 @@
 """`scan2qa vln check`."""
 
+from __future__ import annotations
+
 import json
 import re
 from pathlib import Path

@@ -1,5 +1,7 @@
 """What outlives a build's process by a moment: Prefect is told how it ended, by whatever way it ended."""
 
+from __future__ import annotations
+
 import json
 import signal
 import subprocess

@@ -1,5 +1,7 @@
 """JPEGs without anything but the picture."""
 
+from __future__ import annotations
+
 import io
 from typing import Any
 

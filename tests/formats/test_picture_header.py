@@ -1,5 +1,7 @@
 """The heads of pictures, against what Pillow wrote."""
 
+from __future__ import annotations
+
 import io
 import struct
 from typing import Any

@@ -1,5 +1,7 @@
 """Pictures of a video by number: the same in any order, over key frames and between them."""
 
+from __future__ import annotations
+
 from pathlib import Path
 
 import av

@@ -1,5 +1,7 @@
 """The hull of a few points: the corners that Qhull finds, and none of what stands out by nothing."""
 
+from __future__ import annotations
+
 import numpy as np
 import pytest
 from scipy.spatial import ConvexHull

@@ -1,5 +1,7 @@
 """Cells in polygons: by hand, and as shapely says, point by point."""
 
+from __future__ import annotations
+
 import numpy as np
 import shapely
 from hypothesis import given, settings

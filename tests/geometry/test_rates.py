@@ -1,5 +1,7 @@
 """How fast sampled values change."""
 
+from __future__ import annotations
+
 import numpy as np
 import pytest
 

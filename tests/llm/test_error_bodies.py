@@ -1,5 +1,7 @@
 """What each error of today's APIs is taken for."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import pytest

@@ -1,5 +1,7 @@
 """What a model is shown, from files."""
 
+from __future__ import annotations
+
 from pathlib import Path
 
 import pytest

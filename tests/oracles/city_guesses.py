@@ -3,6 +3,8 @@
 Of the others' tasks a rule may learn all it likes: those of other targets.
 """
 
+from __future__ import annotations
+
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence

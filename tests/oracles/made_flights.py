@@ -1,5 +1,7 @@
 """What is true of a flight made by hand, in the form in which the sample flights' planted truth is judged."""
 
+from __future__ import annotations
+
 import math
 from bisect import bisect_right
 from itertools import pairwise

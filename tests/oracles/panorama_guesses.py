@@ -3,6 +3,8 @@
 A rule gives each option of a question its worth and may learn from the questions of other panoramas.
 """
 
+from __future__ import annotations
+
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Sequence

@@ -1,5 +1,7 @@
 """Figures by question type, replies that are too long, and what a judge makes of the others."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import replace
 

@@ -1,5 +1,7 @@
 """The files of one scene: what was made of them is made once."""
 
+from __future__ import annotations
+
 from pathlib import Path
 
 import pytest

@@ -1,5 +1,7 @@
 """Pictures in files as a video: frames that cannot be read show the one before them."""
 
+from __future__ import annotations
+
 from pathlib import Path
 
 import numpy as np

@@ -1,5 +1,7 @@
 """Stage `bev_video`: a log without cameras has a film, and every question a part of it that ends with the question."""
 
+from __future__ import annotations
+
 import shutil
 from pathlib import Path
 

@@ -1,5 +1,7 @@
 """The identity of sampled frames: what is written, and what a folder of other videos differs in."""
 
+from __future__ import annotations
+
 import hashlib
 from pathlib import Path
 

@@ -1,5 +1,7 @@
 """Consoles for output and errors, and the one line that reports an error. Imports rich alone, to start fast."""
 
+from __future__ import annotations
+
 import json
 import os
 import sys

@@ -1,5 +1,7 @@
 """Raw tasks: a question about a thing of the city and its answer, before there is a place to start from."""
 
+from __future__ import annotations
+
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,5 +1,7 @@
 """Embodied4C."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import Final
 

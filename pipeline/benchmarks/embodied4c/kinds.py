@@ -5,6 +5,8 @@ The caption of the paper's figure 5 files the relative sub-capabilities under te
 Flags of a candidate carry what a question has beside its answer: embodiment, accepted forms, sensors, conditions.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from typing import Any, Final
 

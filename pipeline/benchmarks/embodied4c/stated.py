@@ -3,6 +3,8 @@
 No log tells them, and only a film shows them: of one that is drawn from a log they are not asked.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 
 from pipeline.benchmarks.embodied4c.case import Exam, ExamCase, choose, pose, stated_of

@@ -4,6 +4,8 @@ They are questions of one sub-capability that facts prove, the domain-far bank, 
 domain-far questions (GEN) are a bank of our own, never about a log: they show whether a model still knows the rest.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, Final, NamedTuple

@@ -1,5 +1,7 @@
 """VSI-Bench's score: accuracy of letters, mean relative accuracy (MRA) of numbers, three directions averaged."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final, Literal

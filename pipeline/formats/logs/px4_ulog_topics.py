@@ -1,5 +1,7 @@
 """Topics of a ULog file as tables. Format: docs.px4.io, "ULog File Format", version 1."""
 
+from __future__ import annotations
+
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -1,5 +1,7 @@
 """The surroundings of a flight: landmarks and buildings from map files, placed in the flight's frame."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final

@@ -6,6 +6,8 @@ median, 4.4 km in 95 of 100 places and 13 km in 99. So a country is told where n
 may be as coarse, so that a harbour counts as land.
 """
 
+from __future__ import annotations
+
 import gzip
 import hashlib
 import json

@@ -4,6 +4,8 @@ What is there, of which kind, size and colour, how many things and how fast the 
 so that nothing of one is known from others.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass, field
 from typing import Final, Literal
 

@@ -3,6 +3,8 @@
 Sines and cosines come from the C library one by one and are rounded, so that no processor's vector unit shows.
 """
 
+from __future__ import annotations
+
 import math
 from functools import lru_cache
 from itertools import pairwise

@@ -5,6 +5,8 @@ Times are the log's: 0 is its first sample, and the video begins at ``video_offs
 the WGS84 place of the log's zero.
 """
 
+from __future__ import annotations
+
 from typing import Final
 
 import numpy as np

@@ -3,6 +3,8 @@
 What was planted is in ``<root>/truth/<flight>.json``.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path

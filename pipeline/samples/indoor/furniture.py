@@ -1,5 +1,7 @@
 """Furniture of the sample rooms: kinds as planned (`load_table`), whose parts become triangles."""
 
+from __future__ import annotations
+
 from itertools import product
 from typing import Any, Final, NamedTuple
 

@@ -1,5 +1,7 @@
 """The view from a place of a sample town: houses, shops with signs, and furniture."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Final
 

@@ -6,6 +6,8 @@ Shortest paths go over that grid: eight neighbours, lengths in metres, by SciPy'
 cells beside it free too: nobody slips between two walls that touch at a corner.
 """
 
+from __future__ import annotations
+
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 

@@ -1,5 +1,7 @@
 """The world of cities, and what is shown of it: photographs, a map from above, a card's words."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Sequence
 from typing import Final
 

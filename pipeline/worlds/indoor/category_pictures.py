@@ -4,6 +4,8 @@ Whoever looks at them, a model (`look`) or people (the review page), can tell wh
 another name, that one more stands there without a box, that two boxes hold one thing.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 

@@ -1,5 +1,7 @@
 """Projects boxes of a scan into pictures of its delivered video."""
 
+from __future__ import annotations
+
 from itertools import combinations
 from typing import Final
 

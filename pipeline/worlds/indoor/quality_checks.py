@@ -9,6 +9,8 @@ A reader that takes another axis for the vertical gives beds on end. Whatever th
 high and be about as tall as their kind is, and the lowest faces of furniture must lie near one level plane.
 """
 
+from __future__ import annotations
+
 import math
 from typing import Final
 

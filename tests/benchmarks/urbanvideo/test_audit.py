@@ -1,5 +1,7 @@
 """`scan2qa audit urbanvideo`: rows by hand, each with one fault."""
 
+from __future__ import annotations
+
 from pathlib import Path
 from typing import Any
 

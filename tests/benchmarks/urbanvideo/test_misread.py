@@ -1,5 +1,7 @@
 """What the options alone tell: not which of them is right."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations, pairwise
 from typing import Any

@@ -1,5 +1,7 @@
 """GPX tracks, and KML tracks with times."""
 
+from __future__ import annotations
+
 from pathlib import Path
 
 import gpxpy

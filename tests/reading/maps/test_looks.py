@@ -1,5 +1,7 @@
 """What a map tells of the look of a thing, and from which of its words; nothing that it does not tell."""
 
+from __future__ import annotations
+
 from pathlib import Path
 from typing import Any
 

@@ -1,5 +1,7 @@
 """Streets of maps: which ways are any, and what is wrong with lines."""
 
+from __future__ import annotations
+
 from pathlib import Path
 from typing import Any
 

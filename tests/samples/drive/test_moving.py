@@ -1,5 +1,7 @@
 """How movers of sample drives move: by hand."""
 
+from __future__ import annotations
+
 import numpy as np
 import pytest
 

@@ -1,5 +1,7 @@
 """The oracle of the sample flights against a flight that is worked out by hand."""
 
+from __future__ import annotations
+
 import pytest
 
 from pipeline.samples.flight.truth import FlightTruth

@@ -1,5 +1,7 @@
 """An extract of OpenStreetMap as GeoJSON, as the tools of others write it: osmium's own geometries."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path

@@ -1,5 +1,7 @@
 """The kitchen of 7-Scenes, end to end: converted, labelled by hand, built (docs/design/real-captures.md)."""
 
+from __future__ import annotations
+
 import json
 from collections import Counter
 from pathlib import Path

@@ -1,5 +1,7 @@
 """The VLN tasks that a trial can be scored for, and its score: timeouts, ends of tasks, and missing data of a log."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final

@@ -1,5 +1,7 @@
 """What all captures of a phone or a camera share: poses, pictures and depth, made upright, fused and written."""
 
+from __future__ import annotations
+
 import io
 import shutil
 from collections.abc import Callable, Sequence

@@ -4,6 +4,8 @@
 never metres by itself; which way is up, the photographs tell.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final

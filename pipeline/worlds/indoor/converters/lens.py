@@ -1,5 +1,7 @@
 """Pictures of a curved lens as a straight one would have taken them (OpenCV's model: k1, k2, p1, p2)."""
 
+from __future__ import annotations
+
 from typing import Final
 
 import numpy as np

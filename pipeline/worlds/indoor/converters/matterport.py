@@ -5,6 +5,8 @@ are stated the middle of its box, two of its axes, and its radii: half of its si
 ``region_segmentations/regionN.ply``, in the house's frame.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path

@@ -4,6 +4,8 @@
 stand at the top or in each frame. Nothing says metres: the scene is written in an unknown unit.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Sequence
 from pathlib import Path

@@ -5,6 +5,8 @@ ARKit's world (y up, metres), as in nerfstudio's polycam_utils, which takes the 
 Depth is a PNG of 16 bits in millimetres, confidence 0, 54 or 255.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final

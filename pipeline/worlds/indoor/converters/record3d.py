@@ -5,6 +5,8 @@ camera-to-world in OpenGL's camera, in ARKit's world (y up, metres); ``frameTime
 compressed with LZFSE (``.depth``) and is not read; unpacked to ``depth/N.png`` (16 bits, millimetres) it is.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final

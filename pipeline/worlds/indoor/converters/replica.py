@@ -4,6 +4,8 @@ Metres, z up (``gravity_dir`` says so). Of a box ``orientation.rotation`` is a q
 lies in the box's turned frame: the centre is R ``abb.center`` + ``translation``.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final

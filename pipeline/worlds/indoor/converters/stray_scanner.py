@@ -5,6 +5,8 @@ picture of 1920 x 1440, poses camera-to-world with OpenCV's camera axes in ARKit
 with the scalar last. Columns are found by their names: newer apps append some, the oldest had no time and frame.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final

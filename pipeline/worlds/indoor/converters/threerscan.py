@@ -5,6 +5,8 @@ ScanNet++ and ARKitScenes, which the same tool made. Frames: ``frame-NNNNNN.colo
 millimetres), ``.pose.txt`` camera-to-world, and ``_info.txt`` with the lens.
 """
 
+from __future__ import annotations
+
 import re
 from collections.abc import Sequence
 from pathlib import Path

@@ -4,6 +4,8 @@ The triangle that a ray hits tells the object. Where the frame has a depth image
 measured there: something that the mesh lacks then hides it.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 

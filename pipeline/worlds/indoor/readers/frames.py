@@ -5,6 +5,8 @@ y down, z forward), and all functions take whole batches. `camera_size` tells wh
 intrinsics belong to: pictures get resized, and files go on stating the old size.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -1,5 +1,7 @@
 """The ``scene.json`` of a scene's folder, checked, and the files that it names: none of them outside the folder."""
 
+from __future__ import annotations
+
 import json
 from pathlib import Path
 from typing import Final

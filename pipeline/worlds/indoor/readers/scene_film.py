@@ -1,5 +1,7 @@
 """The film of a neutral scene folder: a video or pictures, with poses, intrinsics and depth, in the world's frame."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path

@@ -4,6 +4,8 @@ Filters: ERGeoBench, table 9, "Manual panorama filtering". Each is measured, and
 measured value and the limit.
 """
 
+from __future__ import annotations
+
 from typing import Final
 
 import numpy as np

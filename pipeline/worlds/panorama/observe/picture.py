@@ -10,6 +10,8 @@ outward in one colour with an edge all around, as a roof, a patch or a blur has;
 horizon.
 """
 
+from __future__ import annotations
+
 from functools import cache, lru_cache
 from typing import Final
 

@@ -5,6 +5,8 @@ far from any street or about as near to two is in doubt, with what was measured.
 is, how much of it is hidden by what stands before it, and where it stands.
 """
 
+from __future__ import annotations
+
 from typing import Any, Final
 
 import numpy as np

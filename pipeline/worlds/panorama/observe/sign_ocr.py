@@ -3,6 +3,8 @@
 Each name is looked for in a view as large as questions show it, and no larger.
 """
 
+from __future__ import annotations
+
 import math
 import unicodedata
 from collections.abc import Callable

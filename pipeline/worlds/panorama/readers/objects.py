@@ -6,6 +6,8 @@ top, right, bottom] in pixels of the picture, left over right for what lies acro
 kind, attributes, distance_m, visible_share.
 """
 
+from __future__ import annotations
+
 from collections import Counter
 from pathlib import Path
 from typing import Annotated, Any, Final

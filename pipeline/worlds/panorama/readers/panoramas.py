@@ -4,6 +4,8 @@
 ``id.depth.png``, ``id.objects.json`` and so on. Only the picture is needed. Maps of all lie in ``maps/``.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial

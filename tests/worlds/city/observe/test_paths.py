@@ -1,5 +1,7 @@
 """Free space, paths and steps: by hand, and with shapely's distances and a plain search over cells as oracles."""
 
+from __future__ import annotations
+
 import heapq
 from itertools import pairwise
 

@@ -1,5 +1,7 @@
 """What is measured of a panorama, and what is left out for it."""
 
+from __future__ import annotations
+
 import io
 from pathlib import Path
 from typing import Any
