@@ -20,8 +20,8 @@ from pipeline.core.errors import require_extra
 from pipeline.core.mirrors import is_here, named
 from pipeline.engine.config import known_beside, load_config
 from pipeline.engine.inputs import list_inputs
-from pipeline.reading.doctor import inspect, read_scenes
-from pipeline.reading.reader import folder_of
+from pipeline.reading.doctor import Inspection, Read, inspect, read_scenes
+from pipeline.reading.reader import Reader, folder_of
 from pipeline.stages.registry import STAGES
 from pipeline.worlds.registry import configured, examined, world_of
 
@@ -40,29 +40,14 @@ def doctor(roots: Sequence[str], workers: int) -> bool:
         build_tables.show_elsewhere({name: folder})
         sound &= not inspection.broken
         if name in world.quick:
-            # Scenes as they are read in half a minute, of those that need not be fetched.
-            start_spinner("Reading")
-            most = min(COUNTED, int(READ_WITHIN_S / seconds_for(reader.name, READING)))
-            here = [ref for ref in inspection.scenes[:most] if is_here(folder_of(folder) / ref.files[0])]
-            read = read_scenes(reader, folder, here, examined)
+            read = _read_quickly(reader, folder, inspection)
             stop_spinner()
             build_tables.show_read(read, len(inspection.scenes))
             sound &= not read.broken
         _show_known(name, folder)
         for benchmark in BENCHMARKS.values():
             if any(world.name == own.name for own in benchmark.worlds):
-                # Prints the questions that a benchmark would make from a root, under its own configuration.
-                start_spinner("Counting questions")
-                config = load_config(configuration(benchmark.name), ()).model_copy(update={"roots": {name: folder}})
-                inputs, title = list_inputs(config).inputs, config.of_benchmark().title
-                found = bounds_of(config, inputs)
-                stop_spinner()
-                show_bounds(f"{title}: questions at most", found, config)
-                build_tables.show_costs(found.costs)
-                due = {stage.name: {name: len(inputs)} for stage in STAGES.values() if stage.is_wanted(config)}
-                datasets = {name: {raw.ref.dataset for raw in inputs.values()}}
-                took = efforts(config, OUTPUTS / config.build, due, datasets, found.questions, workers)
-                show_efforts(f"{title}: time and disk", took, workers)
+                _show_prospects(benchmark.name, name, folder, workers)
     build_tables.show_limits(WorkerLimits(), workers, psutil.virtual_memory().total)
     return sound
 
@@ -83,3 +68,26 @@ def _show_known(name: str, root: Path) -> None:
                 "Put the file there, or give it with --set known=FILE."
             )
         console.print(told, soft_wrap=True)
+
+
+def _read_quickly(reader: Reader, root: Path, inspection: Inspection) -> Read:
+    """Scenes as they are read in half a minute, of those that need not be fetched."""
+    start_spinner("Reading")
+    most = min(COUNTED, int(READ_WITHIN_S / seconds_for(reader.name, READING)))
+    here = [ref for ref in inspection.scenes[:most] if is_here(folder_of(root) / ref.files[0])]
+    return read_scenes(reader, root, here, examined)
+
+
+def _show_prospects(name: str, reader: str, root: Path, workers: int) -> None:
+    """Prints the questions that a benchmark would make from a root, under its own configuration."""
+    start_spinner("Counting questions")
+    config = load_config(configuration(name), ()).model_copy(update={"roots": {reader: root}})
+    inputs, title = list_inputs(config).inputs, config.of_benchmark().title
+    found = bounds_of(config, inputs)
+    stop_spinner()
+    show_bounds(f"{title}: questions at most", found, config)
+    build_tables.show_costs(found.costs)
+    due = {stage.name: {reader: len(inputs)} for stage in STAGES.values() if stage.is_wanted(config)}
+    datasets = {reader: {raw.ref.dataset for raw in inputs.values()}}
+    took = efforts(config, OUTPUTS / config.build, due, datasets, found.questions, workers)
+    show_efforts(f"{title}: time and disk", took, workers)

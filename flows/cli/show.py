@@ -147,29 +147,9 @@ class _FoundRow:
             row = next(row for row in self.provenance if row["id"] == one.shown.id)
             _print_question(one, row)
         for lost in self.refused:
-            print_pairs(
-                f"Rejected candidate {lost.id}: {lost.task}, {lost.scene}",
-                [
-                    ("not asked", lost.reason),
-                    ("which means", lost.means),
-                    ("measured", lost.told or "nothing is measured for this reason"),
-                    ("about", ", ".join(lost.about)),
-                    ("as", lost.role),
-                ],
-            )
-            _print_guesses(lost.guessed)
+            _print_dropped(lost)
         for scene in self.seen:
-            table = Table("task", title=f"Scene {scene.id}", title_justify="left")
-            for name in ("asked", "rejected"):
-                table.add_column(name, justify="right")
-            table.add_column("most frequent reasons", overflow="fold")
-            for task in sorted({*scene.questions, *scene.dropped}):
-                reasons = scene.dropped.get(task, {})
-                told = ", ".join(f"{reason} {n:,}" for reason, n in list(reasons.items())[:3])
-                table.add_row(task, f"{scene.questions.get(task, 0):,}", f"{sum(reasons.values()):,}", told)
-            print_table(table)
-            _print_findings("Findings in its raw data", scene.findings)
-            print_pairs("Sources", scene.made)
+            _print_scene(scene)
         print_wrapped(f"From {self._opened.release}; scan2qa trace has its source and its siblings.")
 
     def page(self) -> bytes:
@@ -272,6 +252,34 @@ def _print_question(one: Detail, row: Mapping[str, Any]) -> None:
     _print_guesses(one.guessed)
     _print_findings("Found about what it names", one.doubts[: one.touched])
     print_pairs("Sources", one.made)
+
+
+def _print_dropped(lost: RejectionDetail) -> None:
+    print_pairs(
+        f"Rejected candidate {lost.id}: {lost.task}, {lost.scene}",
+        [
+            ("not asked", lost.reason),
+            ("which means", lost.means),
+            ("measured", lost.told or "nothing is measured for this reason"),
+            ("about", ", ".join(lost.about)),
+            ("as", lost.role),
+        ],
+    )
+    _print_guesses(lost.guessed)
+
+
+def _print_scene(scene: SceneDetail) -> None:
+    table = Table("task", title=f"Scene {scene.id}", title_justify="left")
+    for name in ("asked", "rejected"):
+        table.add_column(name, justify="right")
+    table.add_column("most frequent reasons", overflow="fold")
+    for task in sorted({*scene.questions, *scene.dropped}):
+        reasons = scene.dropped.get(task, {})
+        told = ", ".join(f"{reason} {n:,}" for reason, n in list(reasons.items())[:3])
+        table.add_row(task, f"{scene.questions.get(task, 0):,}", f"{sum(reasons.values()):,}", told)
+    print_table(table)
+    _print_findings("Findings in its raw data", scene.findings)
+    print_pairs("Sources", scene.made)
 
 
 def _print_guesses(rows: Sequence[BlindReplies]) -> None:

@@ -48,10 +48,7 @@ def show_trace(number: int, folders: Sequence[Path]) -> None:
     print_evidence(found.row["evidence"] or ())
     _source(found, kept)
     _findings(found)
-    for name, rows in found.siblings.items():
-        more = f", … {len(rows) - SHOWN} more" if len(rows) > SHOWN else ""
-        listed = ", ".join(f"{row['id']} ({row['task']})" for row in rows[:SHOWN])
-        print_wrapped(f"Other questions about {name}: {listed or 'none'}{more}")
+    _siblings(found)
     _paste(found, kept)
 
 
@@ -105,6 +102,13 @@ def _findings(found: Trace) -> None:
     for one in found.findings:
         about = "" if one.subject not in found.row["operands"] else " (about what it names)"
         console.print(f"{one.severity}{about}: {one.message}; {one.remedy}")
+
+
+def _siblings(found: Trace) -> None:
+    for name, rows in found.siblings.items():
+        more = f", … {len(rows) - SHOWN} more" if len(rows) > SHOWN else ""
+        listed = ", ".join(f"{row['id']} ({row['task']})" for row in rows[:SHOWN])
+        print_wrapped(f"Other questions about {name}: {listed or 'none'}{more}")
 
 
 def _paste(found: Trace, kept: SavedBuild) -> None:

@@ -21,6 +21,7 @@ from pipeline.core.files import sha256_of_file, write_atomically
 from pipeline.core.parquet import table_bytes
 
 if TYPE_CHECKING:
+    from pipeline.core.arrays import FloatArray
     from pipeline.formats.logs.log import Log
     from pipeline.worlds.flight.tracks.assemble import Assembled
 
@@ -90,8 +91,7 @@ def _write(stem: Path, assembled: Assembled, found: dict[str, Any], plot: bool) 
 def _facts(log: Log, assembled: Assembled) -> dict[str, Any]:
     """The JSON record of a track, apart from its file."""
     t = assembled.track
-    known = t.height_m[np.isfinite(t.height_m)]
-    low, high = (float(known.min()), float(known.max())) if len(known) else (None, None)
+    low, high = _range(t.height_m)
     return {
         "clock": log.clock,
         "dialect": log.dialect,
@@ -105,6 +105,11 @@ def _facts(log: Log, assembled: Assembled) -> dict[str, Any]:
         "samples": len(t),
         "samples_in_log": len(log.t_s),
     }
+
+
+def _range(values: FloatArray) -> tuple[float | None, float | None]:
+    known = values[np.isfinite(values)]
+    return (float(known.min()), float(known.max())) if len(known) else (None, None)
 
 
 def _summary() -> Table:

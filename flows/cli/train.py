@@ -95,9 +95,7 @@ def train(name: str, what: TrainingExport, to: Path) -> None:
         counts = ", ".join(f"{n} {name}" for name, n in sorted(why.items()))
         first = next((f": {one.scene} is {one.check} as {one.of} of {one.release}" for one in shared), "")
         raise ConfigError(f"{what.release}: no question is left to train on ({counts}){first}; build from other scenes")
-    # The string that tells this export in whatever was trained on it; another release has another one.
-    guid = uuid.UUID(sha256_of_file(what.release / CHECKSUMS)[:32])
-    canary = str(load_table("train/words")["canary"].format(guid=guid))
+    canary = _canary(what.release)
     folder = what.videos or videos_beside(what.release)
     media = _Media(what.release, folder, to, is_linked=what.has_media)
     of = AskedOf(source.name, False, "", what.release, lambda question, make: None)
@@ -139,6 +137,12 @@ def _strings(values: list[str]) -> Any:
     import pyarrow as pa
 
     return pa.array(values, pa.string())
+
+
+def _canary(release: Path) -> str:
+    """The string that tells this export in whatever was trained on it; another release has another one."""
+    guid = uuid.UUID(sha256_of_file(release / CHECKSUMS)[:32])
+    return str(load_table("train/words")["canary"].format(guid=guid))
 
 
 class _Media:

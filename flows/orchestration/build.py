@@ -91,12 +91,7 @@ def resolve_build(request: BuildRequest, *, write: bool, needs_root: bool = True
     given = roots_of(request.roots) or {name: root_at(root) for name, root in saved.roots.items()}
     require_extra("s3" if config.store else None, "--store")
     stop_spinner()
-    if unsaid := saved.unsaid(request.roots, request.settings):
-        console.print(f"As last time: {unsaid}", soft_wrap=True)
-    if saved.configured:
-        now = {"roots": written(given), **config.resolved()}
-        for change in changes({"roots": saved.roots, **saved.configured}, now):
-            console.print(f"Changed since last time: {change}", soft_wrap=True)
+    _print_saved(request, saved, config, given)
     start_spinner("Looking for what has changed")
     roots = {name: root_at(str(root)) for name, root in config.roots.items() if name not in given} | given
     if not roots and needs_root:
@@ -149,6 +144,15 @@ def _refuse_another(folder: Path, saved: SavedBuild, config: BuildConfig, key: s
     before, now = saved.configured.get(key), getattr(config, key)
     if saved.configured and before != now:
         raise ConfigError(f"{folder} holds the {key} {before}; give {now} another --out")
+
+
+def _print_saved(request: BuildRequest, saved: SavedBuild, config: BuildConfig, roots: Mapping[str, Path]) -> None:
+    if unsaid := saved.unsaid(request.roots, request.settings):
+        console.print(f"As last time: {unsaid}", soft_wrap=True)
+    if saved.configured:
+        now = {"roots": written(roots), **config.resolved()}
+        for change in changes({"roots": saved.roots, **saved.configured}, now):
+            console.print(f"Changed since last time: {change}", soft_wrap=True)
 
 
 def _refuse_samples(folder: Path) -> None:

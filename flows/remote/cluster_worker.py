@@ -37,13 +37,7 @@ def work(jobs: list[Job], mark: str) -> list[JobResult]:
         mark: what the lease of their folder says, so that a folder of the same name is not taken for it.
     """
     for job in jobs:
-        lease, until = job.folder / LEASE_FILE, time.monotonic() + SEEN_WITHIN_S
-        while not (lease.exists() and lease.read_text(encoding="utf-8") == mark):
-            if time.monotonic() > until:
-                raise StoreError(
-                    f"worker {socket.gethostname()} does not see {job.folder}: give a folder all machines share"
-                )
-            time.sleep(0.1)
+        _check_folder(job, mark)
         _check(job)
     return [run_job(job) for job in jobs]
 
@@ -121,6 +115,16 @@ def _files(folder: Path) -> dict[str, tuple[int, int]]:
     """Path -> inode and time of change of every file."""
     paths = [path for path in folder.rglob("*") if path.is_file()]
     return {p.relative_to(folder).as_posix(): ((stat := p.stat()).st_ino, stat.st_mtime_ns) for p in paths}
+
+
+def _check_folder(job: Job, mark: str) -> None:
+    lease, until = job.folder / LEASE_FILE, time.monotonic() + SEEN_WITHIN_S
+    while not (lease.exists() and lease.read_text(encoding="utf-8") == mark):
+        if time.monotonic() > until:
+            raise StoreError(
+                f"worker {socket.gethostname()} does not see {job.folder}: give a folder all machines share"
+            )
+        time.sleep(0.1)
 
 
 def _check(job: Job) -> None:

@@ -65,9 +65,7 @@ def list_inputs(config: BuildConfig) -> InputListing:
     inputs: dict[str, RawInput] = {}
     written, faults = _written(config)
     known = _known(config)
-    fixes: dict[str, list[FixEntry]] = defaultdict(list)  # by the id of their scene
-    for entry in config.all_fixes():
-        fixes[entry.scene].append(entry)
+    fixes = _fixes(config)
     broken = [(_unit_of(error), error) for error in faults]
     for name, root in sorted(config.roots.items()):
         reader = config.reader(name)
@@ -126,6 +124,14 @@ def _known(config: BuildConfig) -> dict[str, list[Published]]:
     for question in read_published(config.known_file, benchmark.all_columns):
         questions[question.scene_name].append(question)
     return questions
+
+
+def _fixes(config: BuildConfig) -> dict[str, list[FixEntry]]:
+    """The corrections of a build by the id of their scene."""
+    found: dict[str, list[FixEntry]] = defaultdict(list)
+    for entry in config.all_fixes():
+        found[entry.scene].append(entry)
+    return found
 
 
 def _without_scene(

@@ -116,7 +116,7 @@ def _broken(text: str, error: Exception, scene: str | None) -> JsonFaultError:
         )
     position = error.pos if isinstance(error, json.JSONDecodeError) else 0
     what = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
-    if position >= len(text.rstrip()) or not text.rstrip().endswith(("}", "]")):
+    if position >= len(text.rstrip()) or not _closed(text):
         finding, remedy = "truncated_json", "fetch the file again; the scenes before the break were read"
     else:
         finding, remedy = "bad_json", "mend the file; the scenes after this place could not be read"
@@ -126,3 +126,7 @@ def _broken(text: str, error: Exception, scene: str | None) -> JsonFaultError:
 def _place(text: str, position: int) -> str:
     line, column = text.count("\n", 0, position) + 1, position - text.rfind("\n", 0, position)
     return f"at line {line}, column {column} (character {position})"
+
+
+def _closed(text: str) -> bool:
+    return text.rstrip().endswith(("}", "]"))

@@ -114,10 +114,7 @@ def read_completion(completion: Any, logprobs: bool) -> Reply:
     if not hasattr(completion, "choices"):
         words = completion if isinstance(completion, str) else type(completion).__name__
         raise ModelError("malformed", f"the server's reply is no chat completion: {words!r}", passing=True)
-    # Tokens as told; None where the server does not tell both.
-    told = [getattr(getattr(completion, "usage", None), name, None) for name in ("prompt_tokens", "completion_tokens")]
-    counts = [count for count in told if isinstance(count, int) and count >= 0]
-    usage = Usage(*counts) if len(counts) == len(told) else None
+    usage = _usage(getattr(completion, "usage", None))
     choice = completion.choices[0] if isinstance(completion.choices, list) and completion.choices else None
     error = getattr(completion, "error", None) or getattr(choice, "error", None)
     if error:
@@ -160,3 +157,10 @@ def _text(content: Any) -> str | None:
         raise TypeError(f"content is {type(content).__name__}")
     texts = [part if isinstance(part, str) else part.get("text") for part in content]
     return "".join(text for text in texts if isinstance(text, str))
+
+
+def _usage(usage: Any) -> Usage | None:
+    """Tokens as told; None where the server does not tell both."""
+    told = [getattr(usage, name, None) for name in ("prompt_tokens", "completion_tokens")]
+    counts = [count for count in told if isinstance(count, int) and count >= 0]
+    return Usage(*counts) if len(counts) == len(told) else None

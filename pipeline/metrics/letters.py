@@ -74,9 +74,7 @@ def find_letter(reply: str, options: int = 4, texts: Sequence[str] = ()) -> Read
     text = _DENIED.sub(" ", text)
     for place in (_STATED, _LISTED, _REASONED, _CHOSEN, _ANYWHERE):
         if place is _LISTED:
-            # The letters that are written as options are, if the reply begins with one.
-            listed = list(_LISTED.finditer(text))
-            found = {match[1] for match in listed} if listed and listed[0].start() == 0 else set()
+            found = _at_the_start(text)
         elif place is _REASONED:
             found = _with_a_reason(text)
         else:
@@ -112,6 +110,12 @@ def _letters(text: str, place: re.Pattern[str]) -> Iterator[str]:
         for letter in _LETTER.finditer(text, *match.span("letters")):
             if not _is_word(letter[0], text, letter.end()):
                 yield letter[0].upper()
+
+
+def _at_the_start(text: str) -> set[str]:
+    """The letters that are written as options are, if the reply begins with one."""
+    listed = list(_LISTED.finditer(text))
+    return {match[1] for match in listed} if listed and listed[0].start() == 0 else set()
 
 
 def _with_a_reason(text: str) -> set[str]:

@@ -101,9 +101,7 @@ class Balance:
                 lots = (lot_of(tally.scene, task, name, place) for place in range(asked[names.index(name)]))
                 gone = [lot for lot in lots if lot >= limit]
                 if gone:
-                    limits.setdefault(task, {})[name] = next(
-                        found for n in range(54) if (found := math.ceil(limit * 2**n) / 2**n) <= min(gone)
-                    )
+                    limits.setdefault(task, {})[name] = _roundest(limit, min(gone))
         return Balance(weights, limits)
 
 
@@ -123,6 +121,11 @@ def tallies_in(raw: bytes) -> dict[str, ClassTally]:
 def lot_of(scene: str, task: str, name: str, place: int) -> float:
     """The lot of a place (0, 1, …) of a class among what a scene asks of a task."""
     return drawn(scene, task, name, TOO_COMMON, place)
+
+
+def _roundest(low: float, high: float) -> float:
+    """The number between two of [0, 1] that takes the fewest binary digits."""
+    return next(found for n in range(54) if (found := math.ceil(low * 2**n) / 2**n) <= high)
 
 
 def balance_of(scenes: Iterable[Mapping[str, ClassTally]]) -> Balance:

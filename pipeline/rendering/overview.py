@@ -82,13 +82,7 @@ def overview(
             pixels_of(svg.decode()), (_MAP[2] - _MAP[0], _MAP[3] - _MAP[1]), Image.Resampling.LANCZOS
         )
         picture.paste(part, (_MAP[0], (_MAP[1] + _MAP[3] - part.height) // 2), part)
-        # What the colours of a map mean, as far as they are in it, below it.
-        x, y = float(_MAP[0]), _MAP[3] + 6
-        for pattern, ink, words in _LEGEND:
-            if re.search(pattern, svg):
-                draw.rectangle((x, y + 4, x + 14, y + 9), fill=ink)
-                _text(draw, (x + 20, y - 2), words, 13, "soft")
-                x += 20 + width_of(words, 13) + 18
+        _legend(draw, svg)
         _question(draw, row)
     if own is not None:
         picture.paste(own, _MAP[:2])
@@ -134,6 +128,16 @@ def _measured(asked: pa.Table, drawing: Callable[[int], bytes | None]) -> tuple[
         if part.height <= (_MAP[3] - _MAP[1]) * part.width / (_MAP[2] - _MAP[0]):
             return row, part.svg
     return found
+
+
+def _legend(draw: ImageDraw.ImageDraw, svg: bytes) -> None:
+    """What the colours of a map mean, as far as they are in it, below it."""
+    x, y = float(_MAP[0]), _MAP[3] + 6
+    for pattern, ink, words in _LEGEND:
+        if re.search(pattern, svg):
+            draw.rectangle((x, y + 4, x + 14, y + 9), fill=ink)
+            _text(draw, (x + 20, y - 2), words, 13, "soft")
+            x += 20 + width_of(words, 13) + 18
 
 
 def _question(draw: ImageDraw.ImageDraw, row: Mapping[str, Any]) -> None:

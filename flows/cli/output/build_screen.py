@@ -38,17 +38,7 @@ def show_screen(outcome: Outcome, took: str) -> None:
     released = outcome.released
     if released:
         console.print(Text(count_of(sum(released.questions.values()), "question"), "bold"))
-        # The number of questions of each task, in columns.
-        questions = {**dict.fromkeys(released.rejections, 0), **released.questions}
-        name, count = max(map(len, questions), default=0), max((len(f"{n:,}") for n in questions.values()), default=0)
-        cells = [f"{task:<{name}} {n:>{count},}" for task, n in sorted(questions.items())]
-        columns = max(1, (console.width - 2) // (name + count + 4))
-        rows = min(TASK_ROWS, -(-len(cells) // columns))
-        if len(cells) > rows * columns:
-            shown = rows * columns - 1
-            cells[shown:] = [f"… and {len(cells) - shown} more"]
-        for row in range(rows):
-            console.print("  " + "   ".join(cells[row::rows]).rstrip(), soft_wrap=True)
+        _print_tasks({**dict.fromkeys(released.rejections, 0), **released.questions})
     _print_lost(outcome.quarantine, released)
     if released and released.blind:
         for line in without_video(released.blind):
@@ -78,6 +68,19 @@ def _ran(outcome: Outcome) -> str:
     of = f" for {len(first):,} of {len(scenes):,} scenes" if first else ""
     counted = ", ".join(why if len(whys) == 1 else f"{n:,} {why}" for why, n in whys.most_common())
     return f"Ran {named}{of}: {counted}"
+
+
+def _print_tasks(questions: Mapping[str, int]) -> None:
+    """The number of questions of each task, in columns."""
+    name, count = max(map(len, questions), default=0), max((len(f"{n:,}") for n in questions.values()), default=0)
+    cells = [f"{task:<{name}} {n:>{count},}" for task, n in sorted(questions.items())]
+    columns = max(1, (console.width - 2) // (name + count + 4))
+    rows = min(TASK_ROWS, -(-len(cells) // columns))
+    if len(cells) > rows * columns:
+        shown = rows * columns - 1
+        cells[shown:] = [f"… and {len(cells) - shown} more"]
+    for row in range(rows):
+        console.print("  " + "   ".join(cells[row::rows]).rstrip(), soft_wrap=True)
 
 
 def _print_lost(quarantine: Sequence[Quarantine], released: Released | None) -> None:

@@ -43,18 +43,7 @@ def print_table(table: Table, title: str = "", to: Console = console) -> None:
     elif _fits(widths, _PLAIN, to):
         to.print(_spread(_bare(table), widths, _PLAIN, to))
     elif any(map(_wraps, table.columns)) or 2 * widths[0] > to.width:
-        # Row below row: its name, and what else is said of it, indented.
-        heads = [_plain(column.header).replace("\n", " ") for column in table.columns]
-        for row in zip(*(list(column.cells) for column in table.columns), strict=True):
-            cells = [_plain(cell) for cell in row]
-            to.print(Text(cells[0], "bold"), soft_wrap=True)
-            short = [n for n in range(1, len(cells)) if cells[n] and not _wraps(table.columns[n])]
-            long = [n for n in range(1, len(cells)) if cells[n] and _wraps(table.columns[n])]
-            if short:
-                print_wrapped(", ".join(f"{heads[n]} {cells[n]}".strip() for n in short), to, 2)
-            for n in long:
-                said = f"{heads[n]}: {cells[n]}" if heads[n] else cells[n]
-                print_wrapped(said, to, 2)
+        _print_list(table, to)
     else:
         for number, part in enumerate(_parts(table, widths, to)):
             if number:
@@ -172,3 +161,18 @@ def _parts(table: Table, widths: Sequence[int], to: Console) -> Iterator[Table]:
             if any(map(_plain, cells[1:])):
                 part.add_row(*cells, end_section=is_last)
         yield _bare(part)
+
+
+def _print_list(table: Table, to: Console) -> None:
+    """Row below row: its name, and what else is said of it, indented."""
+    heads = [_plain(column.header).replace("\n", " ") for column in table.columns]
+    for row in zip(*(list(column.cells) for column in table.columns), strict=True):
+        cells = [_plain(cell) for cell in row]
+        to.print(Text(cells[0], "bold"), soft_wrap=True)
+        short = [n for n in range(1, len(cells)) if cells[n] and not _wraps(table.columns[n])]
+        long = [n for n in range(1, len(cells)) if cells[n] and _wraps(table.columns[n])]
+        if short:
+            print_wrapped(", ".join(f"{heads[n]} {cells[n]}".strip() for n in short), to, 2)
+        for n in long:
+            said = f"{heads[n]}: {cells[n]}" if heads[n] else cells[n]
+            print_wrapped(said, to, 2)

@@ -10,7 +10,7 @@ film, and a second model that is shown what was filmed by then must find them. W
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -82,6 +82,11 @@ def moments(view: Exam) -> list[Moment]:
     return of[view.domain](view)
 
 
+def _absent(every: Collection[str], there: Collection[str]) -> frozenset[str]:
+    also = {word for kind in there for word in _ALSO.get(kind, ())}
+    return frozenset(every) - frozenset(there) - also
+
+
 def _drive(view: DriveExam) -> list[Moment]:
     found = []
     for number, index in enumerate(view.moments.tolist()):
@@ -90,8 +95,7 @@ def _drive(view: DriveExam) -> list[Moment]:
         told = [] if np.isnan(speed) else [f"our speed: {speed * KMH:.0f} km/h"]
         named = [ref for ref in refs(view, number) if ref.holds]
         told += [f"{ref.words}: {ref.gap_m:.0f} m away" for ref in named[:TOLD]]
-        kinds = set(view.categories[there].tolist())
-        absent = frozenset(_ON_ROADS) - kinds - {word for kind in kinds for word in _ALSO.get(kind, ())}
+        absent = _absent(_ON_ROADS, set(view.categories[there].tolist()))
         found.append(Moment(view.second(number), tuple(told), absent, _moving(view.rules, speed)))
     return found
 

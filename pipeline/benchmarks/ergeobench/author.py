@@ -154,16 +154,7 @@ class GeoAuthor(ModelAuthor[ErgeoView, SceneAuthoring[ErgeoView], Target]):
             )
             case = Case(MODEL_ASSISTED, str(number), item.question, wording=item.question)
             case.flags, case.proof = [MODEL_ASSISTED], item.proof
-            # Checks of a written question without its view.
-            options = {option.casefold().strip() for option in (item.answer, *item.wrong)}
-            is_statement = {item.answer, *item.wrong} == STATEMENT
-            wanted = 1 if is_statement else WRONG
-            case.require("declared_view_unknown", float(1 <= item.picture <= len(views)), ">=", 1, "views")
-            case.require("wrong_options_missing", len(item.wrong), ">=", wanted, "wrong options")
-            case.require("options_repeat", len(options), ">=", 1 + len(item.wrong), "options")
-            case.require("text_too_long", len(item.question), "<=", TEXT_MAX, "characters")
-            said = not is_statement and item.answer.casefold() in item.question.casefold()
-            case.require("answer_in_the_question", float(said), "<=", 0, "answers")
+            _examine(case, item, len(views))
             if case.refusal is None:
                 show(case, views[item.picture - 1])
                 if scene.second_shown is not None:
@@ -189,3 +180,16 @@ def _of_slots(candidates: pa.Table) -> pa.Table:
 def _set_of(row: Mapping[str, Any]) -> tuple[str, ...]:
     """The set of a question from facts: its task, and what its words say (`Perception`)."""
     return (row["task"], *row["operands"][:2])
+
+
+def _examine(case: Case, item: AuthoredItem, pictures: int) -> None:
+    """Checks of a written question without its view."""
+    options = {option.casefold().strip() for option in (item.answer, *item.wrong)}
+    is_statement = {item.answer, *item.wrong} == STATEMENT
+    wanted = 1 if is_statement else WRONG
+    case.require("declared_view_unknown", float(1 <= item.picture <= pictures), ">=", 1, "views")
+    case.require("wrong_options_missing", len(item.wrong), ">=", wanted, "wrong options")
+    case.require("options_repeat", len(options), ">=", 1 + len(item.wrong), "options")
+    case.require("text_too_long", len(item.question), "<=", TEXT_MAX, "characters")
+    said = not is_statement and item.answer.casefold() in item.question.casefold()
+    case.require("answer_in_the_question", float(said), "<=", 0, "answers")

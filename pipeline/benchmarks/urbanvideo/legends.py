@@ -52,18 +52,7 @@ def legends(
             if place.label not in cut and shot is not None:
                 cut[place.label] = _cut(frame_at(shot.second), shot)
         if named:
-            # The pictures beside one another, each over its name.
-            pictures = {place.label: cut[place.label] for place in named}
-            letters = font(15)
-            widths = [max(_SIDE, round(letters.getlength(name))) + _GAP for name in pictures]
-            sheet = Image.new("RGB", (sum(widths) + _GAP, _SIDE + _LINE + 2 * _GAP), "white")
-            draw, left = ImageDraw.Draw(sheet), _GAP
-            for (name, picture), width in zip(pictures.items(), widths, strict=True):
-                middle = left + (width - _GAP) // 2
-                sheet.paste(picture, (middle - picture.width // 2, _GAP + (_SIDE - picture.height) // 2))
-                draw.text((middle, _GAP + _SIDE + _LINE / 2), name, fill=_INK, font=letters, anchor="mm")
-                left += width
-            found[int(row["id"])] = as_png(sheet)
+            found[int(row["id"])] = _sheet({place.label: cut[place.label] for place in named})
     return found
 
 
@@ -80,6 +69,20 @@ def _cut(frame: Frame, shot: Shot) -> Image.Image:
     corners = ((left - x0) * scale, (top - y0) * scale, (right - x0) * scale, (bottom - y0) * scale)
     ImageDraw.Draw(part).rectangle(corners, outline=_FRAME, width=2)
     return part
+
+
+def _sheet(pictures: Mapping[str, Image.Image]) -> bytes:
+    """The pictures beside one another, each over its name."""
+    letters = font(15)
+    widths = [max(_SIDE, round(letters.getlength(name))) + _GAP for name in pictures]
+    sheet = Image.new("RGB", (sum(widths) + _GAP, _SIDE + _LINE + 2 * _GAP), "white")
+    draw, left = ImageDraw.Draw(sheet), _GAP
+    for (name, picture), width in zip(pictures.items(), widths, strict=True):
+        middle = left + (width - _GAP) // 2
+        sheet.paste(picture, (middle - picture.width // 2, _GAP + (_SIDE - picture.height) // 2))
+        draw.text((middle, _GAP + _SIDE + _LINE / 2), name, fill=_INK, font=letters, anchor="mm")
+        left += width
+    return as_png(sheet)
 
 
 def _wanted(rules: UrbanRules) -> bool:
@@ -117,15 +120,19 @@ def _picture(options: list[str]) -> bytes:
     for number, (option, grid) in enumerate(zip(options, grids, strict=True)):
         left = _MAP_GAP + number * (side + _MAP_GAP)
         draw.text((left + side / 2, _TITLE / 2), option.partition(".")[0], fill=_MAP_INK, font=font, anchor="mm")
-        for row, cells in enumerate(grid):
-            for column, mark in enumerate(cells):
-                x, y = left + column * _CELL, _TITLE + row * _CELL
-                draw.rectangle((x, y, x + _CELL, y + _CELL), outline=_GRID)
-                middle = (x + _CELL / 2, y + _CELL / 2)
-                if mark == "*":
-                    draw.circle(middle, _CELL / 6, fill=_PATH)
-                elif mark in _COLOURS or re.fullmatch(r"\d", mark):
-                    draw.rectangle((x + 3, y + 3, x + _CELL - 3, y + _CELL - 3), fill=_COLOURS.get(mark, _LANDMARK))
-                    ink = _MAP_INK if mark.isdigit() else "white"
-                    draw.text(middle, mark, fill=ink, font=font, anchor="mm")
+        _draw_map(draw, grid, left, font)
     return as_png(picture)
+
+
+def _draw_map(draw: ImageDraw.ImageDraw, grid: list[str], left: int, font: _Font) -> None:
+    for row, cells in enumerate(grid):
+        for column, mark in enumerate(cells):
+            x, y = left + column * _CELL, _TITLE + row * _CELL
+            draw.rectangle((x, y, x + _CELL, y + _CELL), outline=_GRID)
+            middle = (x + _CELL / 2, y + _CELL / 2)
+            if mark == "*":
+                draw.circle(middle, _CELL / 6, fill=_PATH)
+            elif mark in _COLOURS or re.fullmatch(r"\d", mark):
+                draw.rectangle((x + 3, y + 3, x + _CELL - 3, y + _CELL - 3), fill=_COLOURS.get(mark, _LANDMARK))
+                ink = _MAP_INK if mark.isdigit() else "white"
+                draw.text(middle, mark, fill=ink, font=font, anchor="mm")

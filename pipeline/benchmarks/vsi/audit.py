@@ -225,9 +225,7 @@ def coverage(
         row = None
         if scene is not None:
             if scene.id not in tables:
-                table = pa.concat_tables([task.candidates(ScanView(scene, rules)) for task in TASKS.values()])
-                columns = table.select(["answer", "reason", "measured", "limit", "unit"]).to_pylist()
-                tables[scene.id] = dict(zip(table["id"].to_pylist(), columns, strict=True))
+                tables[scene.id] = _rows_by_id(_candidates(ScanView(scene, rules)))
             row = tables[scene.id].get(
                 question_ids(scene.id, task.name, load_template(task.template).identity, [operands])[0]
             )
@@ -240,6 +238,15 @@ def coverage(
         if _compare(question, scene.id, task, row["answer"], None).status != "reproduced":
             misses.append(Miss(question, "contradicted", _because(f"the candidate's answer is {row['answer']}")))
     return counts, misses
+
+
+def _candidates(view: ScanView) -> pa.Table:
+    return pa.concat_tables([task.candidates(view) for task in TASKS.values()])
+
+
+def _rows_by_id(table: pa.Table) -> dict[int, dict[str, Any]]:
+    columns = table.select(["answer", "reason", "measured", "limit", "unit"]).to_pylist()
+    return dict(zip(table["id"].to_pylist(), columns, strict=True))
 
 
 def _refusal(row: dict[str, Any]) -> Rejection:

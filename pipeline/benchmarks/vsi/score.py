@@ -86,10 +86,7 @@ def read(path: Path) -> list[Published]:
     questions = read_own(path, COLUMNS, REVSI_COLUMNS)
     for question in questions:
         if _is_map(question):
-            try:
-                cognitive_maps.truth_of(question.ground_truth)
-            except (ValueError, RecursionError) as error:
-                raise ConfigError(f"{path}: question {question.id} has no true map: {error}; correct it") from error
+            _check_map(path, question)
             continue
         if not question.options and not is_number(question.ground_truth) and not _is_twin(question):
             raise ConfigError(
@@ -107,6 +104,13 @@ def _is_twin(question: Published) -> bool:
 def _is_map(question: Published) -> bool:
     """Whether it asks for a cognitive map."""
     return question.question_type in cognitive_maps.KINDS
+
+
+def _check_map(path: Path, question: Published) -> None:
+    try:
+        cognitive_maps.truth_of(question.ground_truth)
+    except (ValueError, RecursionError) as error:
+        raise ConfigError(f"{path}: question {question.id} has no true map: {error}; correct it") from error
 
 
 def _maps(answers: Sequence[Answer]) -> Scores:

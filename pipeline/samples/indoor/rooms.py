@@ -171,15 +171,7 @@ def _place(plan: RoomPlan) -> Boxes:
         x, y = piece.at
         if piece.wall is not None:
             turn_deg = _WALL_TURN_DEG[piece.wall]
-            # Centre of a piece of this depth with its back to a wall.
-            room = plan.rooms[piece.room]
-            off = WALL_GAP_M + depth / 2
-            x, y = {
-                "north": (piece.at[0], room.y1 - off),
-                "south": (piece.at[0], room.y0 + off),
-                "east": (room.x1 - off, piece.at[1]),
-                "west": (room.x0 + off, piece.at[1]),
-            }[piece.wall]
+            x, y = _at_wall(plan.rooms[piece.room], piece.wall, piece.at, depth)
         low = piece.lift_m
         if piece.on is not None:
             low = centers[piece.on][2] + lengths[piece.on][2] / 2 + REST_GAP_M
@@ -187,6 +179,17 @@ def _place(plan: RoomPlan) -> Boxes:
         lengths.append((width, depth, height))
         axes.append(_upright(turn_deg))
     return stack(centers, lengths, np.array(axes))
+
+
+def _at_wall(room: Rect, wall: Wall, at: tuple[float, float], depth: float) -> tuple[float, float]:
+    """Centre of a piece of this depth with its back to a wall."""
+    off = WALL_GAP_M + depth / 2
+    return {
+        "north": (at[0], room.y1 - off),
+        "south": (at[0], room.y0 + off),
+        "east": (room.x1 - off, at[1]),
+        "west": (room.x0 + off, at[1]),
+    }[wall]
 
 
 def _furniture(plan: RoomPlan, boxes: Boxes) -> list[MeshPart]:

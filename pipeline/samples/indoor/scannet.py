@@ -86,14 +86,7 @@ def write_scan(root: Path, plan: RoomPlan) -> SceneTruth:
     if plan.stored == "sens":
         write_atomically(folder / f"{name}.sens", _sens(images, poses, plan.fps))
     else:
-        # The files that SensorData.py exports from a .sens, frames skipped.
-        for number, (color, depth), pose in zip(numbers, images, poses, strict=True):
-            write_atomically(folder / "color" / f"{number}.jpg", color)
-            write_atomically(folder / "depth" / f"{number}.png", png_bytes(depth))
-            write_atomically(folder / "pose" / f"{number}.txt", _matrix_bytes(pose))
-        for kind, lens in (("color", COLOR), ("depth", DEPTH)):
-            write_atomically(folder / "intrinsic" / f"intrinsic_{kind}.txt", _matrix_bytes(_padded(lens)))
-            write_atomically(folder / "intrinsic" / f"extrinsic_{kind}.txt", _matrix_bytes(np.eye(4)))
+        _write_tree(folder, numbers, images, poses)
     times = [i / plan.fps for i in range(frames)]
     return truth_of(made, pixels, COLOR.width * COLOR.height, times, [str(n) for n in numbers], LOST_FRAMES)
 
@@ -181,6 +174,19 @@ def _sens(images: list[tuple[bytes, npt.NDArray[np.uint16]]], poses: FloatArray,
         out.write(color + packed)
     out.write(struct.pack("<Q", 0))  # IMU frames
     return out.getvalue()
+
+
+def _write_tree(
+    folder: Path, numbers: list[int], images: list[tuple[bytes, npt.NDArray[np.uint16]]], poses: FloatArray
+) -> None:
+    """The files that SensorData.py exports from a .sens, frames skipped."""
+    for number, (color, depth), pose in zip(numbers, images, poses, strict=True):
+        write_atomically(folder / "color" / f"{number}.jpg", color)
+        write_atomically(folder / "depth" / f"{number}.png", png_bytes(depth))
+        write_atomically(folder / "pose" / f"{number}.txt", _matrix_bytes(pose))
+    for kind, lens in (("color", COLOR), ("depth", DEPTH)):
+        write_atomically(folder / "intrinsic" / f"intrinsic_{kind}.txt", _matrix_bytes(_padded(lens)))
+        write_atomically(folder / "intrinsic" / f"extrinsic_{kind}.txt", _matrix_bytes(np.eye(4)))
 
 
 def _matrix_bytes(matrix: FloatArray) -> bytes:

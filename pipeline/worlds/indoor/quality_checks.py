@@ -16,6 +16,7 @@ from typing import Final
 
 import numpy as np
 
+from pipeline.core.arrays import FloatArray
 from pipeline.core.findings import doubt
 from pipeline.core.schema import Finding
 from pipeline.geometry.boxes import stack
@@ -114,8 +115,11 @@ def upright_doubts(scene: IndoorScene) -> tuple[Finding, ...]:
         remedy = "look at the scan: z must point up; correct its alignment, or the axes given to the reader"
         return (doubt("another_axis_is_up", UPRIGHT, message, remedy, round(ratio, 3), UP_RATIO_MAX, "ratio"),)
     stands = usual[:, 0] < STANDING_MAX_M
-    # ``places`` (n, 3): middles and heights of the lowest faces of standing furniture, metres.
-    places = np.column_stack([boxes.center[stands, :2], lowest[stands, 0]])
+    return _slope_doubts(np.column_stack([boxes.center[stands, :2], lowest[stands, 0]]))
+
+
+def _slope_doubts(places: FloatArray) -> tuple[Finding, ...]:
+    """``places`` (n, 3): middles and heights of the lowest faces of standing furniture, metres."""
     middle = places[:, :2] - places[:, :2].mean(0) if len(places) else places[:, :2]
     if len(places) < BOXES_MIN or np.linalg.svd(middle, compute_uv=False)[-1] < SPREAD_MIN_M * len(places) ** 0.5:
         return ()

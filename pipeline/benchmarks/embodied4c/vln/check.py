@@ -146,7 +146,11 @@ def _is_lacking(name: str, value: Any) -> bool:
     """Whether a task that needs something cannot be scored; a leader may come, or go, on the way."""
     if name in OTHERS and value is not None:
         return not (np.isfinite(value).any() if value.dtype.kind == "f" else (value != "").any())
-    # Whether a log tells nothing, or nothing of the start, which all movements are measured from.
+    return _unknown(value)
+
+
+def _unknown(value: Any) -> bool:
+    """Whether a log tells nothing, or nothing of the start, which all movements are measured from."""
     if not isinstance(value, np.ndarray):
         return value is None
     if value.dtype.kind in "OU":

@@ -62,13 +62,7 @@ class CognitiveMap(UrbanTask):
         case.require("path_too_short", extent, ">=", rules.map_extent_min_m, "m")
         case.require("path_unknown", view.untracked_until_s(cut), "<=", rules.untracked_max_s, "s")
         case.require("too_few_landmarks", len(chosen), ">=", 2, "landmarks")
-        # Path and landmarks about the start, turned so that the first way goes up (+y).
-        offset = path - path[0]
-        gone = np.hypot(*offset.T) >= _FIRST_WAY * extent - 1e-6
-        east, north = offset[int(gone.argmax())]
-        length = max(float(np.hypot(east, north)), 1e-9)
-        turn = np.array([[north, -east], [east, north]]) / length
-        path, marks = offset @ turn.T, (marks - path[0]) @ turn.T
+        path, marks = _upwards(path, marks, _FIRST_WAY * extent)
         cells, side = _cells(np.concatenate([marks, path]), rules.map_cells)
         drawing = Drawing(cells[len(marks) :], cells[: len(marks)])
         case.fact("cell", "map", side, "m")
@@ -127,6 +121,16 @@ class Drawing(NamedTuple):
         for sign, (row, column) in zip([*map(str, range(1, len(self.marks) + 1)), START, END], self.spots, strict=True):
             grid[row, column] = sign
         return ROW_SEPARATOR.join("".join(row) for row in grid.tolist())
+
+
+def _upwards(path: FloatArray, marks: FloatArray, first_m: float) -> tuple[FloatArray, FloatArray]:
+    """Path and landmarks about the start, turned so that the first way goes up (+y)."""
+    offset = path - path[0]
+    gone = np.hypot(*offset.T) >= first_m - 1e-6
+    east, north = offset[int(gone.argmax())]
+    length = max(float(np.hypot(east, north)), 1e-9)
+    turn = np.array([[north, -east], [east, north]]) / length
+    return offset @ turn.T, (marks - path[0]) @ turn.T
 
 
 def _cells(points: FloatArray, k: int) -> tuple[IntArray, float]:

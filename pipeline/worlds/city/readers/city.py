@@ -157,12 +157,7 @@ class Cities(FolderReader):
         """See `Reader.read`."""
         findings = Findings()
         settings = read_settings(files) if _has_folder(files) else CitySettings()
-        # Raises RawDataError where the settings promise completeness of what is no kind: the promise would be void.
-        unknown = sorted(set(settings.complete) - ALL_KINDS)
-        if unknown:
-            message = f"complete names {', '.join(map(repr, unknown))}, which is no kind"
-            remedy = f"the kinds are {', '.join(sorted(ALL_KINDS))}"
-            raise files.fault(files.path / CITY_FILE, "unknown_kind", message, remedy)
+        _known_kinds(files, settings)
         path = _map(files, settings)
         box = _box(settings)
         features, numbered = read_features(files, path, box, findings)
@@ -241,6 +236,15 @@ def _box(settings: CitySettings) -> MapBounds:
         return _EVERYWHERE
     west, south, east, north = settings.bounds
     return MapBounds((south + north) / 2, (west + east) / 2, (north - south) / 2, (east - west) / 2)
+
+
+def _known_kinds(files: SceneFiles, settings: CitySettings) -> None:
+    """Raises RawDataError where the settings promise completeness of what is no kind: the promise would be void."""
+    unknown = sorted(set(settings.complete) - ALL_KINDS)
+    if unknown:
+        message = f"complete names {', '.join(map(repr, unknown))}, which is no kind"
+        remedy = f"the kinds are {', '.join(sorted(ALL_KINDS))}"
+        raise files.fault(files.path / CITY_FILE, "unknown_kind", message, remedy)
 
 
 def _origin(

@@ -72,11 +72,7 @@ class AriaDigitalTwin:
         pose, corner = poses[first[kept]], corners[box_order[at[place_of[kept]]]]
         turn = rotations(pose[:, 3:])
         up = _up(place)
-        # Objects are modelled with y up, and most stand so: a quaternion in another order turns them upside down.
-        risen = turn[:, "xyz".index(up[-1]), 1] * (-1 if up[0] == "-" else 1)
-        if len(risen) and not np.median(risen) >= UPRIGHT_MIN:
-            message = f"the objects' own y points up with a cosine of {np.median(risen):.2f} (limit {UPRIGHT_MIN:g})"
-            raise RawDataError(place / FILES[1], "another_axis_is_up", message, "are q_wo_w, x, y, z in their columns?")
+        _check_upright(place, turn, up)
         boxes = AnnotatedBoxes(
             labels=[str(labels[i]) for i in kept],
             center=placed(turn, (corner[:, :3] + corner[:, 3:]) / 2, pose[:, :3]),
@@ -120,6 +116,14 @@ def _label(place: Path, instances: dict[str, object], number: int) -> str | None
         raise RawDataError(place / FILES[0], "missing_key", message, AGAIN)
     label = "object" if entry["category"] in VAGUE else str(entry["category"])
     return label if entry.get("instance_type") == "object" else None
+
+
+def _check_upright(place: Path, turn: FloatArray, up: str) -> None:
+    """Objects are modelled with y up, and most stand so: a quaternion in another order turns them upside down."""
+    risen = turn[:, "xyz".index(up[-1]), 1] * (-1 if up[0] == "-" else 1)
+    if len(risen) and not np.median(risen) >= UPRIGHT_MIN:
+        message = f"the objects' own y points up with a cosine of {np.median(risen):.2f} (limit {UPRIGHT_MIN:g})"
+        raise RawDataError(place / FILES[1], "another_axis_is_up", message, "are q_wo_w, x, y, z in their columns?")
 
 
 def _up(place: Path) -> str:
