@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
+from pipeline.benchmarks.benchmark import Benchmark
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.identity import digest_of, shard_of
 from pipeline.core.schema import AnyScene
@@ -100,7 +101,7 @@ def run(context: StageContext) -> bytes:
     )
 
     by_scene = {scene.id: scene for scene in scenes}
-    code = code_digest((__name__, *uses(context.config, None)))
+    code = code_digest((__name__, *_modules(benchmark)))
 
     @cache
     def sharded(of: int) -> list[Results]:
@@ -224,7 +225,10 @@ def settings(config: BuildConfig) -> dict[str, Any]:
 
 def uses(config: BuildConfig, reader: Reader | None) -> tuple[str, ...]:
     """The benchmark's columns, its card and its pictures, and the facts of its worlds."""
-    benchmark = config.of_benchmark()
+    return _modules(config.of_benchmark())
+
+
+def _modules(benchmark: Benchmark[Any, Any]) -> tuple[str, ...]:
     worlds = [
         part.__module__ for world in benchmark.worlds for part in (world.facts, world.visibility, world.top_down_map)
     ]
