@@ -117,6 +117,11 @@ def record(**properties: Any) -> dict[str, Any]:
     }
 
 
+def written_items(item: JsonSchema) -> JsonSchema:
+    """JSON schema of a reply with questions. How many is a rule of its own: one too many costs no other."""
+    return record(questions={"type": "array", "items": item})
+
+
 def listed(items: dict[str, Any], least: int, most: int) -> dict[str, Any]:
     """JSON schema of a list."""
     return {"type": "array", "items": items, "minItems": least, "maxItems": most}
@@ -485,9 +490,11 @@ class ModelAuthor(Generic[V, S, T]):
             missing = make_rejection(self.missing, len(found), wanted, "questions")
         except RefusedItemError as refused:
             missing = refused.rejection
+        most = scene.count
         if found:
-            yield from self._validated(scene, target, found)
-        for number in range(len(found) + 1, wanted + 1):
+            yield from self._validated(scene, target, found[:most])
+        more = make_rejection("more_than_asked_for", len(found), most, "questions")
+        for number in (*range(most + 1, len(found) + 1), *range(len(found) + 1, wanted + 1)):
             case = self.unwritten(target, number)
-            case.refusal = missing
+            case.refusal = more if number > most else missing
             yield case

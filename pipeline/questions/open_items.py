@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from pipeline.core.templates import load_table
 from pipeline.metrics.number_words import normalised
-from pipeline.questions.model_authoring import line, listed, record
+from pipeline.questions.model_authoring import line, record
 from pipeline.questions.rules import Measure, rule
 
 QUESTION_WORDS: Final = (4, 40)
@@ -88,11 +88,6 @@ class OpenItem:
 def item_schema(**more: Any) -> dict[str, Any]:
     """JSON schema of one item with further properties; the proof is first, so that a model thinks before it answers."""
     return record(proof=_TEXT, **more, question=_TEXT, answer=_TEXT, accepted=_TEXTS, wrong=_TEXTS)
-
-
-def items_schema(most: int, **more: Any) -> dict[str, Any]:
-    """JSON schema of a reply with at most so many items."""
-    return record(questions=listed(item_schema(**more), 0, most))
 
 
 def item_of(raw: Mapping[str, Any]) -> OpenItem:

@@ -43,8 +43,9 @@ from pipeline.questions.model_authoring import (
     examine,
     proven,
     quoted,
+    written_items,
 )
-from pipeline.questions.open_items import SAME_ANSWERS, OpenItem, form, item_of, items_schema, leaks, stems
+from pipeline.questions.open_items import SAME_ANSWERS, OpenItem, form, item_of, item_schema, leaks, stems
 from pipeline.questions.rules import Measure, rule
 from pipeline.worlds.city.facts import CityPhoto
 
@@ -256,7 +257,7 @@ class CityAuthor(ModelAuthor[CityView, SceneAuthoring[CityView], AuthoredThing])
         view, i = scene.view, scene.view.index[target.id]
         called_so = [p.definite for p in view.unsorted_phrases(i)]
         fields = {"facts": facts(view, i), "called": called_so, "gap": GAP, "count": scene.count}
-        return items_schema(scene.count), _pictures(view, i, scene.shows[0]), fields
+        return written_items(item_schema()), _pictures(view, i, scene.shows[0]), fields
 
     def validate(
         self, scene: SceneAuthoring[CityView], target: AuthoredThing, found: Sequence[dict[str, Any]]

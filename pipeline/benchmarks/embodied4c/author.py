@@ -41,8 +41,9 @@ from pipeline.questions.model_authoring import (
     needed,
     proven,
     quoted,
+    written_items,
 )
-from pipeline.questions.open_items import SAME_ANSWERS, OpenItem, form, item_of, items_schema
+from pipeline.questions.open_items import SAME_ANSWERS, OpenItem, form, item_of, item_schema
 from pipeline.questions.rules import Measure, rule
 from pipeline.worlds.arm.view import CLOSED_MAX, OPEN_MIN
 from pipeline.worlds.drive.facts import CATEGORIES, FURNITURE, RIDERS, TWO_WHEELED
@@ -230,7 +231,7 @@ class ExamAuthor(ModelAuthor[Exam, SceneAuthoring[Exam], Target]):
             "about": ABOUT[target.task],
             "count": scene.count,
         }
-        return items_schema(scene.count, second={"type": "number"}), film, fields
+        return written_items(item_schema(second={"type": "number"})), film, fields
 
     def validate(self, scene: SceneAuthoring[Exam], target: Target, found: Sequence[dict[str, Any]]) -> Iterator[Case]:
         """Each question, about the moment that it is nearest to."""

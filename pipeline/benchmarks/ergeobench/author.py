@@ -33,10 +33,10 @@ from pipeline.questions.model_authoring import (
     Target,
     answered,
     facts_gave_none,
-    listed,
     needed,
     record,
     refusing,
+    written_items,
 )
 from pipeline.questions.rules import make_rejection
 
@@ -98,7 +98,7 @@ class GeoAuthor(ModelAuthor[ErgeoView, SceneAuthoring[ErgeoView], Target]):
         slot, count = target.task, scene.count
         shown = VisualInputs(shown.parts[: 2 * VIEWS], min(shown.pictures, VIEWS))
         fields = {"pictures": shown.pictures, "slot": slot, "about": ABOUT[slot], "count": count, "refused": ()}
-        return record(questions=listed(_SCHEMA, 0, count)), shown, fields
+        return written_items(_SCHEMA), shown, fields
 
     def pictured(self, view: ErgeoView, candidates: pa.Table) -> Sequence[PictureRef]:
         """The views that questions of the slots show, each once."""

@@ -199,7 +199,6 @@ def test_who_wrote_it_must_not_know_it_unseen() -> None:
         ({"questions": []}, ["nothing_written"]),
         ("I would rather not.", ["city_malformed"]),
         ('{"questions": [{"question": "What?"}]}', ["city_malformed"]),
-        ({"questions": [GOOD] * 3}, ["city_malformed"]),
         ("Sure!\n```json\n" + json.dumps({"questions": [GOOD | {"answer": "yes"}]}) + "\n```", ["answer_is_yes_or_no"]),
         (
             {"questions": [BREAD, GOOD | {"answer": "", "question": "What is TARGET there for?"}]},

@@ -28,6 +28,7 @@ from pipeline.questions.model_authoring import (
     quoted,
     record,
     take,
+    written_items,
 )
 from pipeline.worlds.flight.facts import Action
 
@@ -157,7 +158,7 @@ def compose_arguments(
         "options": OPTIONS,
         "refused": (),
     }
-    return record(questions=listed(_QUESTION, 0, count)), shown, fields
+    return written_items(_QUESTION), shown, fields
 
 
 def item_of(raw: Mapping[str, Any]) -> DraftItem:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -29,10 +30,11 @@ from pipeline.llm.failures import ModelError
 from pipeline.llm.session import Session
 from pipeline.llm.usage import Usage
 from pipeline.llm.visual_inputs import visual_inputs
-from pipeline.questions.model_authoring import MODEL_ASSISTED, RefusedItemError, value_of
+from pipeline.questions.model_authoring import RefusedItemError, value_of
 from pipeline.questions.selection import select
 from pipeline.release.tables import provenance_table
 from pipeline.stages.author import AUTHOR, is_blindfolded
+from pipeline.stages.builder import Builder
 from pipeline.worlds.flight.observe.flight import observe_flight
 from pipeline.worlds.flight.observe.motion import MotionConfig
 from pipeline.worlds.flight.view import FlightView
@@ -40,6 +42,7 @@ from tests.benchmarks.urbanvideo.authoring.made import (
     GOOD,
     LANDMARKS,
     LISTS,
+    PASSAGES,
     MadeTask,
     Scripted,
     author,
@@ -50,6 +53,8 @@ from tests.benchmarks.urbanvideo.authoring.made import (
     view,
 )
 from tests.builds import UNASKED
+from tests.llm.asking import KEY
+from tests.llm.fake_server import running
 from tests.tables import candidates
 from tests.worlds.flight.readers.tiny_flights import fault_of, read, write_video
 
@@ -133,7 +138,6 @@ FAILED = ModelError("timeout", "no reply")
         ({"compose": OK.replace("null", "1e999")}, "compose_malformed"),
         ({"compose": OK.replace("null", "1" + "0" * 400)}, "compose_malformed"),
         ({"compose": OK.replace("Why", "\\ud800")}, "compose_malformed"),
-        ({"compose": questions(GOOD, GOOD)}, "compose_malformed"),
         ({"compose": questions()}, "compose_missing"),
         ({"compose": questions(question(answer="A"))}, "choices_letter"),
         ({"compose": questions(question(question="Why did the drone climb?"))}, None),
@@ -285,15 +289,43 @@ def test_a_film_without_a_log_has_the_movements_of_its_narration(tmp_path: Path)
     seen = FlightView(observe_flight(scene, geometry, MotionConfig()), UrbanRules())
     by_facts = candidates(seen, list(URBAN_TASKS.values())).to_pylist()
     assert Counter(row["reason"] for row in by_facts) == {"missing_log": 13}
-    after = "Why did the drone fly forward after it had ascended?"
-    asked = [
-        question(question=text, answer="It had to pass a red brick building", objects=["red brick building"])
-        for text in (after, after.replace("after it had", "before it"))
-    ]
-    shown = visual_inputs(folder / "video.mp4", ("video",), 1)
-    rows = author(seen, NONE, Scripted(compose=questions(*asked)), [TASK], shown, 2).to_pylist()
-    assert [row["reason"] for row in rows] == [None, "invalid_or_ambiguous_order"]
-    assert all(MODEL_ASSISTED in row["flags"] for row in rows)
+
+
+@pytest.mark.slow
+def test_a_film_without_a_log_is_asked_about_as_released(tmp_path: Path) -> None:
+    """From what a server sends to the release: of three questions one holds, and the one too many costs no other."""
+    folder = tmp_path / "raw" / "one"
+    folder.mkdir(parents=True)
+    write_video(folder / "video.mp4", 2)
+    (folder / "flight.yaml").write_text("{goal: the dome, landmarks: none.geojson}")
+    right, after = "It had to pass a red brick building", "Why did the drone fly forward after it had ascended?"
+    texts = (after, after.replace("after it had", "before it"), after.replace("forward", "on"))
+    found = [question(question=text, answer=right, objects=["red brick building"]) for text in texts]
+    replies = {
+        "Examine this question": json.dumps({"right": [], "holds": True}),
+        "you cannot see": "none",
+        "Reply with the letter": f"{{letter of {right}}}",
+        "experienced drone pilot": json.dumps(PASSAGES),
+        "two lists": json.dumps(LISTS),
+        "The task: Causal": questions(*found),
+    }
+    with running(replies=replies) as server:
+        spec = {"provider": "openai", "base_url": f"{server.address}/v1", "key_env": "PLANTED_KEY", "attempts": 1}
+        models = {key: spec | {"model": key, "inputs": ["text", "image"]} for key in ("model", "second")}
+        asks = {"author": models | {"questions_per_task": 2}, "generate": {"tasks": ["Causal"]}}
+        own = {"build": "urbanvideo", "benchmark": "urbanvideo", "roots": {"flights": tmp_path / "raw"}}
+        Builder(build_config(own | UNASKED | asks), tmp_path / "out", keys={"PLANTED_KEY": KEY}).build()
+    data, rejected = (
+        pq.read_table(tmp_path / "out" / "release" / part / "test-00000-of-00001.parquet").to_pylist()
+        for part in ("data", "rejected")
+    )
+    (row,) = data
+    options = row["question"].splitlines()
+    assert (row["question_category"], options[0]) == ("Causal", after)
+    assert f"{row['answer']}. {right}" in options
+    reasons = Counter(one["reason"] for one in rejected)
+    # Asked to write the second one again, the server says the first.
+    assert reasons == {"invalid_or_ambiguous_order": 1, "invalid_or_ambiguous_repeated": 1, "more_than_asked_for": 1}
 
 
 def test_directions_are_rewritten_and_flagged() -> None:
