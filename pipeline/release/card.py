@@ -31,7 +31,7 @@ from pipeline.review.verdicts import RAW_REJECTED, REASONS, STATES
 
 OVERVIEW_FILE: Final = "overview.png"
 TOOL: Final = "scan2qa"  # the distribution
-GUESSED_ABOVE: Final = 0.1  # chance: what is guessed better is a known weakness
+GUESSED_ABOVE: Final = 0.08  # chance and the best constant: what is guessed better is a known weakness
 FEW: Final = 50  # questions: of 50 right or wrong the standard error is up to 0.07
 VALUES_TOLD: Final = 4  # of one remark
 SCENES_TOLD: Final = 20  # whose findings stand in the card in full
@@ -256,14 +256,21 @@ def remarks(flags: Mapping[str, int]) -> str:
 
 
 def known_weaknesses(rows: Sequence[Row], questions: Mapping[str, int]) -> tuple[list[str], list[str]]:
-    """Tasks that are guessed though nobody should, and tasks of few questions; ``rows``: `blind.text_only.TextOnly`."""
+    """Tasks that are guessed though nobody should, and tasks of few questions; ``rows``: `blind.text_only.TextOnly`.
+
+    Of a task that is guessed in any split: by how much in each, and what the attacker knows that guesses it best.
+    """
     guessed = []
     for row in rows:
-        last = row["debiased"] or row["released"]
-        if last and last["earned"]:
-            name, earned = max(last["earned"].items(), key=lambda item: (item[1], item[0]))
-            if earned - last["chance"] > GUESSED_ABOVE:
-                guessed.append(f"{row['task']} {earned:.3f} {name} (chance {last['chance']:.3f})")
+        told, weak = [], False
+        for split, label in (("released", "all"), ("debiased", "`debiased`")):
+            if (found := row[split]) and found["earned"]:
+                name, earned = max(found["earned"].items(), key=lambda item: (item[1], item[0]))
+                level = max(found["chance"], found.get("frequency") or 0.0)
+                weak |= earned - level > GUESSED_ABOVE
+                told.append(f"{label} {earned:.3f} against {level:.3f} by {ATTACKERS[name]}")
+        if weak:
+            guessed.append(f"{row['task']}: {'; '.join(told)}")
     return guessed, [f"{task} {n}" for task, n in sorted(questions.items()) if n < FEW]
 
 

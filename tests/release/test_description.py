@@ -227,16 +227,30 @@ def test_remarks_that_say_many_things_are_counted_alone() -> None:
 
 
 def test_what_is_guessed_and_what_is_scarce_are_known_limits() -> None:
-    def row(task: str, debiased: float | None) -> dict[str, object]:
-        found = {"chance": 0.25, "earned": {"by name": 0.9, "forest": 0.3}}
+    """Above chance and the best constant, and why: also where the split debiased is not guessed."""
+
+    def row(task: str, released: float, debiased: float | None, frequency: float = 0.2) -> dict[str, object]:
+        found = {"chance": 0.25, "frequency": frequency, "earned": {"by letter": released, "forest": 0.3}}
         return {
             "task": task,
             "released": found,
-            "debiased": None if debiased is None else {"chance": 0.25, "earned": {"forest": debiased}},
+            "debiased": debiased and {"chance": 0.25, "earned": {"forest": debiased}},
         }
 
-    guessed, few = known_weaknesses([row("a", 0.34), row("b", 0.36), row("c", None)], {"a": 50, "b": 49})
-    assert guessed == ["b 0.360 forest (chance 0.250)", "c 0.900 by name (chance 0.250)"]
+    rows = [
+        row("a", 0.9, 0.26),
+        row("b", 0.32, 0.32),
+        row("c", 0.32, 0.34),
+        row("d", 0.9, None),
+        row("e", 0.9, None, 0.83),
+    ]
+    guessed, few = known_weaknesses(rows, {"a": 50, "b": 49})
+    letter, forest = ATTACKERS["by letter"], ATTACKERS["forest"]
+    assert guessed == [
+        f"a: all 0.900 against 0.250 by {letter}; `debiased` 0.260 against 0.250 by {forest}",
+        f"c: all 0.320 against 0.250 by {letter}; `debiased` 0.340 against 0.250 by {forest}",
+        f"d: all 0.900 against 0.250 by {letter}",
+    ]
     assert few == ["b 49"]
 
 
