@@ -153,13 +153,20 @@ def item(
     *,
     moves_m: tuple[float, float, float] = (0.0, 0.0, 0.0),
     lasts_s: float = 2.0,
+    from_s: float = 0.0,
+    colour: str = "",
 ) -> arms.SceneItem:
-    """A thing that moves evenly by so much in all."""
-    share = (times(lasts_s) / lasts_s)[:, None]
+    """A thing that moves evenly by so much in all, from a time on."""
+    share = np.clip((times(lasts_s) - from_s) / (lasts_s - from_s), 0, None)[:, None]
     place = np.array(place_m) + share * np.array(moves_m)
     upright = pack(every(lasts_s, 1.0, 0.0, 0.0, 0.0), arms.TURN_STEP)
     return arms.SceneItem(
-        id=category, category=category, size_m=size_m, place_m=pack(place, arms.PLACE_STEP_M), turn_wxyz=upright
+        id=f"{colour} {category}".strip(),
+        category=category,
+        size_m=size_m,
+        place_m=pack(place, arms.PLACE_STEP_M),
+        turn_wxyz=upright,
+        attributes={"colour": colour} if colour else {},
     )
 
 

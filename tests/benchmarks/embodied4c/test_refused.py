@@ -84,6 +84,27 @@ def test_things_are_placed_once_where_one_moves(moves_m: float, again: int) -> N
     assert [row["reason"] for row in rows.values()].count("asked_at_another_time") == again
 
 
+def test_places_are_asked_before_anything_moves() -> None:
+    """The cube lies until 1.7 s: at 2.0 and 2.5 s none is asked of any thing."""
+    cube = item("cube", CUBE, (0.3, 0.1, 0.025), moves_m=(0.0, 0.2, 0.0), lasts_s=3.0, from_s=1.7)
+    scene = episode(cube, item("ball", CUBE, (0.4, -0.2, 0.025), lasts_s=3.0), lasts_s=3.0)
+    for task, kind in (("LC", "arm_lc"), ("DT cm", "arm_dt"), ("R/P", "arm_rp"), ("OR", "arm_or_between")):
+        assert {when for when, *_ in of_kind(scene, task, kind)} == {"1.00", "1.50"}
+
+
+def test_a_colour_that_names_say_is_not_asked_for() -> None:
+    """Two boxes are named by their colours. Of three other things one has that of a box; the two others are offered."""
+    colours = {"cube": "red", "can": "green", "book": "white"}
+    things = [
+        item(kind, CUBE, (0.3, 0.1 * n, 0.025), colour=colour) for n, (kind, colour) in enumerate(colours.items())
+    ]
+    boxes = [item("box", CUBE, (0.5, y, 0.025), colour=colour) for y, colour in ((0.0, "red"), (0.2, "blue"))]
+    rows = {row["operands"][2]: row for row in of_kind(episode(*things, *boxes), "AT words", "arm_at").values()}
+    assert refusal(rows["red cube"]) == ("tells_another_answer", 1, 0, "names")
+    asked = {row["answer"]: row["wrong"] for row in rows.values() if row["reason"] is None}
+    assert asked == {"green": ["white"], "white": ["green"]}
+
+
 @pytest.mark.parametrize(
     ("base_from", "reach_m", "told"),
     [

@@ -40,13 +40,17 @@ def colour(view: ArmExam) -> Iterator[ExamCase]:
     """AT: the colour of the only thing of its kind, or of the nearest thing; other questions name the colours, too."""
     count = Counter(view.categories.tolist())
     colours = [item.attributes.get("colour", "") for item in view.facts.items]
-    unsaid = [colours[row] for row, name in view.names.items() if colours[row] and colours[row] not in name]
+    said = {colours[row] for row, name in view.names.items() if colours[row] in name}  # "" too
+    unsaid = {colours[row] for row in view.names} - said  # what names say is seldom the colour of something else, too
     for index in view.moments[-1:]:
         for row, item in enumerate(view.facts.items):
             if colours[row]:
                 one = case(view, "arm_at", index, (item.id,), thing=f"the {item.category}")
-                one.name(view.thing(row, index, f"the {item.category}", count[item.category] - 1))
-                yield words(one, colours[row], unsaid if count[item.category] == 1 else sorted({*colours}))
+                doubles = count[item.category] - 1
+                one.name(view.thing(row, index, f"the {item.category}", doubles))
+                if not doubles:
+                    one.require("tells_another_answer", float(colours[row] in said), "<=", 0, "names")
+                yield words(one, colours[row], sorted({*colours} if doubles else unsaid))
     nearest = view.nearest(view.moments)
     every = sorted({colours[row] for row, _ in nearest.values()} - {""})
     for index, (row, gap_cm) in nearest.items():
@@ -173,7 +177,7 @@ def larger(view: ArmExam) -> Iterator[ExamCase]:
 
 def relative(view: ArmExam) -> Iterator[ExamCase]:
     """R/P: whether a thing is to the left or right of another, and nearer to the robot or farther from it."""
-    for index in view.moments:
+    for index in view.lying:
         for pair in combinations(view.names, 2):
             first, then = order(view, index, pair)
             away = (view.item_m[first, index] - view.item_m[then, index])[:2] * CM
@@ -188,7 +192,7 @@ def relative(view: ArmExam) -> Iterator[ExamCase]:
 
 def ranking(view: ArmExam) -> Iterator[ExamCase]:
     """R/D: three things by their horizontal distance from the gripper, closest first."""
-    for index in view.moments:
+    for index in view.lying:
         flat = {row: float(np.hypot(*view.flat_m(row, index))) * CM for row in view.names}
         for three in combinations([row for row, cm in flat.items() if np.isfinite(cm)], 3):
             names = [view.names[row] for row in order(view, index, three)]

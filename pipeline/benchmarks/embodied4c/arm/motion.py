@@ -52,7 +52,7 @@ def hand_turned(view: ArmExam) -> Iterator[ExamCase]:
 
 def between(view: ArmExam) -> Iterator[ExamCase]:
     """OR: the angle over the table between the directions from the gripper to two things."""
-    for index in view.moments:
+    for index in view.lying:
         flat = {row: view.flat_m(row, index) for row in view.names}
         known = [row for row, place in flat.items() if np.isfinite(place).all()]
         for pair in combinations(known, 2):
@@ -247,7 +247,7 @@ def reach(view: ArmExam) -> Iterator[ExamCase]:
     arm = view.facts.arm
     if arm is None or arm.reach_m is None or arm.base_m is None:
         return
-    for index in view.moments:
+    for index in view.lying:
         for row, name in view.names.items():
             left = (arm.reach_m - float(np.hypot(*view.item_from_base_m[row, index, :2]))) * CM
             said = "within" if left > 0 else "beyond"

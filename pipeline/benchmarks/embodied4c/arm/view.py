@@ -31,6 +31,7 @@ class ArmExam(ArmView):
 
     Attributes:
         moments: indices of the times at which questions stand.
+        lying: those of questions that name things by where they are: before anything moves, where something does.
         names: row of a thing -> what it is called, where nothing else is called so.
         flags: what each of its questions carries.
         log_doubts: about the log as a whole.
@@ -55,8 +56,11 @@ class ArmExam(ArmView):
             wanted = wanted[np.arange(1, most + 1) * len(wanted) // most - 1]
         self.moments = sorted({self.index(float(t)) for t in wanted})
         # Of what is moved there is more to ask: in a log in which something is, many questions would tell what.
-        moved = np.linalg.norm(self.item_m[:, self.moments] - self.item_m[:, :1], axis=-1) * CM >= WAY_MIN_CM
-        self.once = EVEN | PLACED if moved.any() else EVEN
+        off_m = np.fmax.reduce(np.linalg.norm(self.item_m[:, self.moments] - self.item_m[:, :1], axis=-1), initial=0.0)
+        moves = bool((off_m * CM >= WAY_MIN_CM).any())
+        lying = [index for index, m in zip(self.moments, off_m.tolist(), strict=True) if m * CM <= WAY_MIN_CM / 10]
+        self.lying = lying if moves and lying else self.moments
+        self.once = EVEN | PLACED if moves else EVEN
         items = self.facts.items
         # A colour is said only where it is needed: elsewhere it would answer what colour the thing has.
         kinds = Counter(item.category for item in items)
@@ -170,8 +174,8 @@ def beside(view: ArmExam, one: ExamCase, rows: Iterable[int]) -> None:
 
 
 def named(view: ArmExam) -> Iterator[tuple[int, int, str, float]]:
-    """Time, row and name of a thing, and its distance (cm) from the gripper, where that is known."""
-    for index in view.moments:
+    """Time (`lying`), row and name of a thing, and its distance (cm) from the gripper, where that is known."""
+    for index in view.lying:
         for row, name in view.names.items():
             away = view.away_m(row, index) * CM
             if np.isfinite(away):
