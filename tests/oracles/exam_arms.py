@@ -76,8 +76,8 @@ class Episode:
     def arm_lm(self, n: int) -> float:
         return self.way(self.before(n, "6"), n)
 
-    def arm_lm_moved(self, n: int) -> str:
-        return max(self.items, key=lambda name: math.dist(self.at(name, n), self.at(name, 0)))
+    def arm_lm_moved(self, n: int) -> float:
+        return 100 * max(math.dist(self.at(name, n), self.at(name, 0)) for name in self.items)
 
     def arm_ct_colour(self, n: int, colour: str) -> float:
         return sum(one.attributes["colour"] == colour for one in self.every)

@@ -194,7 +194,6 @@ class Exam(Protocol):
         flags: what each question carries.
         log_doubts: about the log as a whole.
         told: facts that questions ask for.
-        once: kinds that are asked once of the same things, in whatever order.
     """
 
     domain: str
@@ -203,7 +202,6 @@ class Exam(Protocol):
     flags: list[str]
     log_doubts: list[Finding]
     told: ToldFacts
-    once: frozenset[str]
 
     @property
     def shown(self) -> Shown:

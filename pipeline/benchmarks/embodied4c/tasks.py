@@ -35,6 +35,8 @@ from pipeline.questions.task import Form, FreeText, Number
 
 Ask = Callable[[Any], Iterator[ExamCase]]
 LASTING: Final = frozenset({"air_at_height", "air_rs", "air_rp", "air_tp"})  # the same at all times of a log
+# Kinds that are asked once of the same things: else most often of what the gripper comes to.
+EVEN: Final = frozenset({"arm_cs_reach", "arm_dt", "arm_rp"})
 QUESTION: Final = "embodied4c/question"
 
 
@@ -73,7 +75,7 @@ class ExamTask(CaseTask[Exam]):
         """The same words at another time are another question, but for what does not change."""
         every = [case for case in cases if isinstance(case, ExamCase)]
         alike: dict[tuple[str, ...], list[Case]] = {}
-        even = view.once if view.rules.even_answers else frozenset()
+        even = EVEN if view.rules.even_answers else frozenset()
         for case in every:
             kind, _, *about = case.operands
             if case.refusal is None and kind in LASTING | even:
@@ -287,7 +289,7 @@ _ALL: Final = (
     ExamRow("L/M", Number(1, "m"), 20, (temporal.driven_in_all,), ()),
     ExamRow("L/M whole", Number(0, "m"), 20, (), (flying.flown_in_all,)),
     ExamRow("L/M count", Number(0, ""), 40, (temporal.passed, temporal.seen_so_far), ()),
-    ExamRow("L/M words", WORDS, 40, (), (flying.sequence,), (motion.moved_most,)),
+    ExamRow("L/M words", WORDS, 40, (), (flying.sequence,)),
     ExamRow("MD", WORDS, 48, (temporal.state,), (flying.state,)),
     ExamRow("MD acceleration", Number(1, "m/s²"), 36, (temporal.acceleration, temporal.sideways), ()),
     ExamRow("MD energy", Number(1, ""), 15, (temporal.kinetic,), ()),
@@ -297,7 +299,7 @@ _ALL: Final = (
     ExamRow("DT cm", Number(1, "cm"), 50, (), (), (arm.distance,)),
     ExamRow("M/T cm", Number(1, "cm/s"), 60, (), (), (motion.speed,)),
     ExamRow("S/M cm", Number(1, "cm"), 35, (), (), (motion.way_lately,)),
-    ExamRow("L/M cm", Number(0, "cm"), 60, (), (), (motion.way,)),
+    ExamRow("L/M cm", Number(0, "cm"), 60, (), (), (motion.way, motion.moved)),
     ExamRow("MD degrees", Number(0, "°"), 36, (), (), (motion.turned,)),
     ExamRow("MD rate", Number(0, "°/s"), 36, (), (), (motion.turning,)),
     ExamRow("MD count", Number(0, ""), 36, (), (), (motion.how_many_turned,)),

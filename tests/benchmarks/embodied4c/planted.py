@@ -153,11 +153,10 @@ def item(
     *,
     moves_m: tuple[float, float, float] = (0.0, 0.0, 0.0),
     lasts_s: float = 2.0,
-    from_s: float = 0.0,
     colour: str = "",
 ) -> arms.SceneItem:
-    """A thing that moves evenly by so much in all, from a time on."""
-    share = np.clip((times(lasts_s) - from_s) / (lasts_s - from_s), 0, None)[:, None]
+    """A thing that moves evenly by so much in all."""
+    share = (times(lasts_s) / lasts_s)[:, None]
     place = np.array(place_m) + share * np.array(moves_m)
     upright = pack(every(lasts_s, 1.0, 0.0, 0.0, 0.0), arms.TURN_STEP)
     return arms.SceneItem(

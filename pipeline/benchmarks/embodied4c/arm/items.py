@@ -177,7 +177,7 @@ def larger(view: ArmExam) -> Iterator[ExamCase]:
 
 def relative(view: ArmExam) -> Iterator[ExamCase]:
     """R/P: whether a thing is to the left or right of another, and nearer to the robot or farther from it."""
-    for index in view.lying:
+    for index in view.moments:
         for pair in combinations(view.names, 2):
             first, then = order(view, index, pair)
             away = (view.item_m[first, index] - view.item_m[then, index])[:2] * CM
@@ -192,7 +192,7 @@ def relative(view: ArmExam) -> Iterator[ExamCase]:
 
 def ranking(view: ArmExam) -> Iterator[ExamCase]:
     """R/D: three things by their horizontal distance from the gripper, closest first."""
-    for index in view.lying:
+    for index in view.moments:
         flat = {row: float(np.hypot(*view.flat_m(row, index))) * CM for row in view.names}
         for three in combinations([row for row, cm in flat.items() if np.isfinite(cm)], 3):
             names = [view.names[row] for row in order(view, index, three)]

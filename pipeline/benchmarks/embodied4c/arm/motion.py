@@ -13,7 +13,6 @@ from pipeline.benchmarks.embodied4c.arm.view import (
     GAP_MIN_CM,
     LENGTHS_S,
     NEAR_MIN_CM,
-    WAY_MIN_CM,
     ArmExam,
     beside,
     case,
@@ -27,6 +26,7 @@ from pipeline.questions.gate import TOO_FINE
 from pipeline.worlds.arm.facts import Joint
 
 GRIPPED_S: Final = ("3",)  # of a longer time it opened or closed more often
+WAY_MIN_CM: Final = 3.0  # of what moved for sure; a tenth of it is no movement
 LOG_PARTS: Final = 3  # within each of which answers are even that go with how far the log has got
 
 
@@ -52,7 +52,7 @@ def hand_turned(view: ArmExam) -> Iterator[ExamCase]:
 
 def between(view: ArmExam) -> Iterator[ExamCase]:
     """OR: the angle over the table between the directions from the gripper to two things."""
-    for index in view.lying:
+    for index in view.moments:
         flat = {row: view.flat_m(row, index) for row in view.names}
         known = [row for row, place in flat.items() if np.isfinite(place).all()]
         for pair in combinations(known, 2):
@@ -150,21 +150,23 @@ def way(view: ArmExam) -> Iterator[ExamCase]:
             yield number(one, length * CM, "cm")
 
 
-def moved_most(view: ArmExam) -> Iterator[ExamCase]:
-    """L/M: which thing moved since the episode began, all others lying still."""
+def moved(view: ArmExam) -> Iterator[ExamCase]:
+    """L/M: how far the one thing that moved since the episode began is from where it was.
+
+    Other questions tell which it is: they name what is moved more often than what other things lie on.
+    """
     for index in view.moments:
-        moved = np.linalg.norm(view.item_m[:, index] - view.item_m[:, 0], axis=1) * CM
-        if len(moved) < 2 or not np.isfinite(moved).all():
+        cm = np.linalg.norm(view.item_m[:, index] - view.item_m[:, 0], axis=1) * CM
+        if len(cm) < 2 or not np.isfinite(cm).all():
             continue
-        row = int(moved.argmax())
+        row = int(cm.argmax())
         one = case(view, "arm_lm_moved", (0, index))
-        one.name(view.called(row, index))
-        one.fact("moved", str(view.ids[row]), float(moved[row]), "cm")
-        one.require("nothing_moved", float(moved[row]), ">=", WAY_MIN_CM, "cm")
-        one.require("several_moved", float(np.delete(moved, row).max()), "<=", WAY_MIN_CM / 10, "cm")
-        one.require("no_name", float(row in view.names), ">=", 1, "names")
-        name = view.names.get(row, "")
-        yield words(one, name, view.names.values(), (name.removeprefix("the "),)) if name else one
+        for then in (0, index):
+            one.name(view.called(row, then))
+        one.fact("moved", str(view.ids[row]), float(cm[row]), "cm")
+        one.require("nothing_moved", float(cm[row]), ">=", WAY_MIN_CM, "cm")
+        one.require("several_moved", float(np.delete(cm, row).max()), "<=", WAY_MIN_CM / 10, "cm")
+        yield number(one, float(cm[row]), "cm")
 
 
 RATE_MIN_DPS: Final = 10.0  # of a joint that turns
@@ -247,7 +249,7 @@ def reach(view: ArmExam) -> Iterator[ExamCase]:
     arm = view.facts.arm
     if arm is None or arm.reach_m is None or arm.base_m is None:
         return
-    for index in view.lying:
+    for index in view.moments:
         for row, name in view.names.items():
             left = (arm.reach_m - float(np.hypot(*view.item_from_base_m[row, index, :2]))) * CM
             said = "within" if left > 0 else "beyond"

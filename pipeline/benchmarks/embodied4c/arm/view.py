@@ -22,8 +22,6 @@ from pipeline.worlds.arm.facts import EpisodeScene
 from pipeline.worlds.arm.view import GRIPPER, GRIPPER_M, ArmView
 
 STEP_S: Final = 0.5  # between moments
-EVEN: Final = frozenset({"arm_cs_reach", "arm_dt", "arm_rp"})
-PLACED: Final = frozenset({"arm_lc", "arm_or_between", "arm_rd"})
 
 
 class ArmExam(ArmView):
@@ -31,12 +29,10 @@ class ArmExam(ArmView):
 
     Attributes:
         moments: indices of the times at which questions stand.
-        lying: those of questions that name things by where they are: before anything moves, where something does.
         names: row of a thing -> what it is called, where nothing else is called so.
         flags: what each of its questions carries.
         log_doubts: about the log as a whole.
         told: facts that questions ask for.
-        once: kinds that are asked once of the same things: else most often of what is moved, or the gripper comes to.
     """
 
     domain = MANIPULATION
@@ -55,12 +51,6 @@ class ArmExam(ArmView):
         if len(wanted) > most:
             wanted = wanted[np.arange(1, most + 1) * len(wanted) // most - 1]
         self.moments = sorted({self.index(float(t)) for t in wanted})
-        # Of what is moved there is more to ask: in a log in which something is, many questions would tell what.
-        off_m = np.fmax.reduce(np.linalg.norm(self.item_m[:, self.moments] - self.item_m[:, :1], axis=-1), initial=0.0)
-        moves = bool((off_m * CM >= WAY_MIN_CM).any())
-        lying = [index for index, m in zip(self.moments, off_m.tolist(), strict=True) if m * CM <= WAY_MIN_CM / 10]
-        self.lying = lying if moves and lying else self.moments
-        self.once = EVEN | PLACED if moves else EVEN
         items = self.facts.items
         # A colour is said only where it is needed: elsewhere it would answer what colour the thing has.
         kinds = Counter(item.category for item in items)
@@ -141,7 +131,6 @@ class ArmExam(ArmView):
 
 CM: Final = 100.0
 NEAR_MIN_CM: Final = 3.0  # of a distance that is asked for
-WAY_MIN_CM: Final = 3.0  # of what moved for sure; a tenth of it is no movement
 GAP_MIN_CM: Final = 2.0  # between distances that are told apart
 WINDOWS_S: Final = ("1", "2", "3", "5")  # what the last seconds may be
 LENGTHS_S: Final = ("2", "3")  # the same of lengths: of five times as long a time anybody guesses five times as much
@@ -174,8 +163,8 @@ def beside(view: ArmExam, one: ExamCase, rows: Iterable[int]) -> None:
 
 
 def named(view: ArmExam) -> Iterator[tuple[int, int, str, float]]:
-    """Time (`lying`), row and name of a thing, and its distance (cm) from the gripper, where that is known."""
-    for index in view.lying:
+    """Time, row and name of a thing, and its distance (cm) from the gripper, where that is known."""
+    for index in view.moments:
         for row, name in view.names.items():
             away = view.away_m(row, index) * CM
             if np.isfinite(away):

@@ -38,7 +38,6 @@ class DriveExam(DriveView):
     """
 
     domain = DRIVING
-    once: frozenset[str] = frozenset()
 
     def __init__(self, scene: DriveScene, rules: ExamRules) -> None:
         super().__init__(scene)

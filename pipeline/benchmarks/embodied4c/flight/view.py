@@ -37,7 +37,6 @@ class FlightExam:
     """
 
     domain = AERIAL
-    once: frozenset[str] = frozenset()
 
     def __init__(self, scene: FlightScene, rules: ExamRules) -> None:
         self.scene, self.rules, self.told = scene, rules, ToldFacts()
