@@ -68,7 +68,7 @@ class StageSpec:
         return set.intersection(*needed) if needed else set()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Step:
     """One stage of one unit.
 
@@ -111,8 +111,9 @@ class Step:
             return entry
         found = self.found.get(key)
         if found is not None and _is_whole(spec, found, folder):
-            took = self.before.seconds if self.before and self.before.key == key else 0.0
-            return replace(entry, why="reused", output=found, seconds=took)
+            if self.before and self.before.key == key and self.before.output == found:
+                return replace(self.before, why="reused")  # whose texts are in memory already
+            return replace(entry, why="reused", output=found)
         return replace(entry, why=self._why(entry))
 
     @property
@@ -195,6 +196,10 @@ class Planner:
         found = self._found[stage.name].get(unit, {})
         spec = self._spec(stage, self.inputs.get(unit) if stage.needs_roots else None)
         return Step(spec, unit, self._previous.get((stage.name, unit)), found, self._asked)
+
+    def forget(self, stage: Stage) -> None:
+        """Frees the listing of a stage's results, once its steps have run."""
+        self._found.pop(stage.name, None)
 
     def _expected(self, name: str, found: Mapping[str, Result | None]) -> Mapping[str, Result | None]:
         """Results of a stage; what it makes of the whole build is expected to be as before while it is not known."""

@@ -125,6 +125,7 @@ class Runner:
             yield done
 
     def _note(self, stage: Stage, entries: list[Entry]) -> None:
+        self.planner.forget(stage)
         self.outcome.manifest += entries
         self.outputs[stage.name] = {e.unit: e.output for e in entries if e.output}
         if stage.summary:

@@ -162,18 +162,22 @@ def _of_metadata(folder: Path, *more: object) -> tuple[object, ...]:
     return ("build", "vsi", *roots, "--out", folder / "out", *more)
 
 
-def growing() -> Iterator[Figure]:
-    """First builds of growing size, one process, no orchestrator; then rebuilds of the largest, and three fixes."""
+def growing(*counts: str) -> Iterator[Figure]:
+    """First builds of so many scenes, one process, no orchestrator; then rebuilds of the largest, and three fixes."""
+    sizes = [int(count) for count in counts] or SIZES
     raw, _ = raw_scenes()
     with temporary() as folder:
         costs = []
-        for n in SIZES:
+        for n in sizes:
             meta = written(folder / str(n) / "meta", perturbed(raw, n))
             costs.append(command(*_of_metadata(meta.parent, "--workers", 1, "--no-prefect")))
             yield Figure(f"{n} scenes, start-up included", costs[-1].cpu_s, "s", baseline=costs[0].cpu_s)
             yield Figure(f"{n} scenes: largest process so far", costs[-1].child_mib, "MiB", 1024)
-        slope, constant = np.polyfit(SIZES, [cost.cpu_s for cost in costs], 1)
-        residual = np.abs(np.polyval((slope, constant), SIZES) - [cost.cpu_s for cost in costs]).max() / costs[-1].cpu_s
+            files = [path.stat().st_size for path in (meta.parent / "out").rglob("*") if path.is_file()]
+            yield Figure(f"{n} scenes: files", len(files), "files")
+            yield Figure(f"{n} scenes: on disk", sum(files) / 2**20, "MiB")
+        slope, constant = np.polyfit(sizes, [cost.cpu_s for cost in costs], 1)
+        residual = np.abs(np.polyval((slope, constant), sizes) - [cost.cpu_s for cost in costs]).max() / costs[-1].cpu_s
         yield Figure(f"linear fit: {constant:.1f} s + {slope * 1000:.1f} ms a scene, off by", residual, "of the last")
         first, place, largest = costs[-1].cpu_s, folder / str(n), _of_metadata(folder / str(n), "--no-prefect")
         for what, change in {
