@@ -190,7 +190,7 @@ def asked_in(selected: pa.Table) -> pa.Table:
     if lacking:
         message = f"the stored questions have no column {lacking[0]}: another version of scan2qa made them"
         raise StoreError(f"{message}; run the build again")
-    return selected.filter(pc.is_null(selected["reason"])).select(QUESTIONS.names)
+    return selected.select(QUESTIONS.names).filter(pc.is_null(selected["reason"]))
 
 
 def unchecked_in(questions: pa.Table) -> pa.ChunkedArray:
@@ -213,7 +213,7 @@ def pictures_in(drawn: Iterable[pa.Table]) -> dict[int, bytes]:
 
 def rejected_in(selected: pa.Table) -> pa.Table:
     """The rejections (`REJECTIONS`) among selected rows."""
-    return selected.filter(pc.is_valid(selected["reason"])).select(REJECTIONS.names)
+    return selected.select(REJECTIONS.names).filter(pc.is_valid(selected["reason"]))  # most columns hold nothing
 
 
 _VERSION: Final = b"scan2qa_schema_version"
