@@ -581,12 +581,13 @@ def _refuse_repeated(ids: Sequence[pa.ChunkedArray]) -> None:
 
 def _batches(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
     """The same rows in tables of some ten thousand: what Arrow does for a table costs as much as for many rows."""
-    waiting: list[pa.Table] = []
+    waiting, n = list[pa.Table](), 0
     for table in tables:
         waiting.append(table)
-        if sum(part.num_rows for part in waiting) >= BATCH_ROWS:
+        n += table.num_rows
+        if n >= BATCH_ROWS:
             yield pa.concat_tables(waiting)
-            waiting = []
+            waiting, n = [], 0
     if waiting:
         yield pa.concat_tables(waiting)
 
