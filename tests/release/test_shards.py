@@ -30,7 +30,7 @@ from pipeline.stages.builder import Builder
 from tests.builds import config_of, perturbed, release_of
 from tests.worlds.indoor.readers.broken_metadata import write_scenes
 
-MOST = 60  # questions of a shard
+MOST = 40  # questions of a shard
 VSI = BENCHMARKS["vsi"]
 TASKS: dict[str, Any] = {"generate": {"tasks": ["object_abs_distance", "object_rel_distance", "object_counting"]}}
 
@@ -40,7 +40,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """The folders of a release in one file, and of the same in shards."""
     folder = tmp_path_factory.mktemp("shards")
     (folder / "meta").mkdir()
-    write_scenes(folder / "meta" / "one.json", perturbed({plan.name: sample_scene(plan) for plan in PLANS}, 12))
+    write_scenes(folder / "meta" / "one.json", perturbed({plan.name: sample_scene(plan) for plan in PLANS}, 7))
     config = config_of(folder / "meta", **TASKS, select={"per_scene_and_task": 12, "per_task": {}})
     with pytest.MonkeyPatch.context() as patch:
         Builder(config, folder / "one").build()
