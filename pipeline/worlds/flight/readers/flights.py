@@ -52,6 +52,8 @@ from pipeline.worlds.flight.tracks.read import never_flew, read_tracks
 LOG_FILES: Final = "log.*"
 VIDEO_FILES: Final = "video.*"
 LENGTH_TOLERANCE_S: Final = 1.0  # between the lengths of video and log
+CLOCK_OFF_MAX_S: Final = 1.0  # as much as questions leave about the moments at which what is asked changes
+CLOCK_CHECKED_S: Final = 120.0  # of the video
 NO_LOG: Final = "none"  # name of its format
 ASPECT_TOLERANCE: Final = 0.01  # between the picture that the camera settings describe and the video's
 
@@ -377,8 +379,10 @@ def _video(files: SceneFiles, settings: FlightSettings, log: _FlightLog, finding
         message = f"video_offset_s is {offset_s:g}, but the log lasts {log_s:.1f} s{length}: they do not overlap"
         remedy = "give the time of the log, 0 being its first sample, at the start of the video"
         raise files.fault(files.path / FLIGHT_FILE, "offset_beyond_log", message, remedy)
-    if not seconds:
+    if not seconds or path is None:
         return video
+    if path != _one(files, settings, "log"):
+        _check_clock(path, log, findings)
     most, unseen, unlogged = LENGTH_TOLERANCE_S, log_s - offset_s - seconds, max(offset_s + seconds - log_s, -offset_s)
     message = f"the log lasts {log_s:.1f} s, the video {seconds:.1f} s from {offset_s:g} s of the log on: "
     if unseen > most:
@@ -390,6 +394,24 @@ def _video(files: SceneFiles, settings: FlightSettings, log: _FlightLog, finding
         text = f"{message}not all of it is logged"
         findings.add(note("log_shorter_than_video", "log", text, remedy, unlogged, most, "s"))
     return video
+
+
+def _check_clock(path: Path, log: _FlightLog, findings: Findings) -> None:
+    """Doubts a video that turns at other times than its log, in its first minutes; a flight of few turns tells none."""
+    from pipeline.worlds.flight.readers.video_offset import find_offset  # decodes, and takes a second to start
+
+    try:
+        found = find_offset(path, log.assembled.track, CLOCK_CHECKED_S)
+    except RawDataError:  # no turn to compare, or too little video
+        return
+    off_s = abs(found.offset_s - log.video_offset_s)
+    if found.clear and off_s > CLOCK_OFF_MAX_S:
+        message = (
+            f"the video turns as the log does {found.offset_s:.1f} s after its start (correlation "
+            f"{found.correlation:.2f}), and video_offset_s is {log.video_offset_s:g}"
+        )
+        remedy = f"set video_offset_s in {FLIGHT_FILE} to what `scan2qa video-offset` says"
+        findings.add(doubt("video_turns_at_other_times", "video", message, remedy, off_s, CLOCK_OFF_MAX_S, "s"))
 
 
 def _camera(settings: FlightSettings, video: Video | None, findings: Findings) -> FlightCamera | None:

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 from typing import Final
 
@@ -40,6 +41,7 @@ ELSEWHERE_S: Final = 1.0  # a runner-up is a peak farther away than this
 CLEAR_PEAK: Final = 0.5  # correlation that an offset worth taking has at least
 CLEAR_LEAD: Final = 0.15  # and its lead over the runner-up
 MIN_TURN_DEG: Final = 20.0  # of the log in all; less cannot be told from sway
+APART_MAX_S: Final = 0.51  # between pictures: two a second tell the sample flights' offsets, one a second does not
 STILL_PX: Final = 0.05  # a video whose pictures move sideways by less, in the root mean square, shows no turn
 
 
@@ -65,14 +67,15 @@ class Offset:
         return self.correlation >= CLEAR_PEAK and self.correlation - (self.runner_up or 0.0) >= CLEAR_LEAD
 
 
-def find_offset(video: Path, track: Track) -> Offset:
-    """The offset of a video on the track of its log, to about a tenth of a second.
+def find_offset(video: Path, track: Track, most_s: float = np.inf) -> Offset:
+    """The offset of a video on the track of its log, to about a tenth of a second, by its first ``most_s`` seconds.
 
     Raises:
-        RawDataError: where the video cannot be read or shows no movement, or the log has no heading or no turns.
+        RawDataError: where the video cannot be read, has too few pictures or shows no movement, or the log has no
+            heading or no turns.
     """
     turning = _turning_rate(video, track)
-    shift = picture_shifts(video)
+    shift = picture_shifts(video, most_s)
     if len(shift) / RATE_HZ < MIN_OVERLAP_S or float(np.sqrt(np.mean(shift**2))) < STILL_PX:
         message = f"{len(shift) / RATE_HZ:.1f} s of video hardly move sideways"
         raise RawDataError(video, "no_turn_in_video", message, "set video_offset_s by an event that log and video show")
@@ -80,12 +83,12 @@ def find_offset(video: Path, track: Track) -> Offset:
     return _best(-shift, np.nan_to_num(turning), np.isfinite(turning), video)
 
 
-def picture_shifts(video: Path) -> FloatArray:
+def picture_shifts(video: Path, most_s: float = np.inf) -> FloatArray:
     """How fast the picture moves to the right, pixels of 160 across in 0.1 s: (N,) at `RATE_HZ` from 0."""
     window = np.outer(np.hanning(SIZE[1]), np.hanning(SIZE[0]))
     before: npt.NDArray[np.complex128] | None = None
     times, shifts = [], []
-    for time, grey in _grey_pictures(video):
+    for time, grey in takewhile(lambda picture: picture[0] <= most_s, _grey_pictures(video)):
         now = rfft2((grey - grey.mean()) * window)
         if before is not None:
             shifts.append(_sideways(before, now))
@@ -96,6 +99,10 @@ def picture_shifts(video: Path) -> FloatArray:
     t_s = np.array(times)
     # A shift belongs to the middle between its two pictures, which may lie more than a tenth of a second apart.
     middle, wait = (t_s[1:] + t_s[:-1]) / 2, np.diff(t_s)
+    if (apart := float(np.median(wait))) > APART_MAX_S:
+        message = f"its pictures lie {apart:.2f} s apart, more than {APART_MAX_S:g} s: turns between them are not seen"
+        remedy = "set video_offset_s by an event that log and video show"
+        raise RawDataError(video, "pictures_too_far_apart", message, remedy)
     return np.interp(np.arange(0.0, t_s[-1], 1.0 / RATE_HZ), middle, np.array(shifts) / (wait * RATE_HZ))
 
 

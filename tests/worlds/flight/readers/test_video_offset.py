@@ -13,6 +13,7 @@ from pipeline.core.errors import RawDataError
 from pipeline.geometry.tracks import Track
 from pipeline.samples.common.encode import VideoWriter
 from pipeline.worlds.flight.readers.video_offset import Offset, _best, _vertex, find_offset, picture_shifts
+from tests.worlds.flight.readers.tiny_flights import read, srt, write_flight
 
 FOV_DEG, WIDTH, HEIGHT, FPS = 84.0, 192, 108, 12
 LOG_S = 40.0
@@ -51,11 +52,11 @@ def panorama() -> FloatArray:
     return np.clip(zoom(coarse, (HEIGHT / 12, 3 * PIXELS_PER_DEGREE), order=1, mode="grid-wrap"), 0, 255)
 
 
-def film(path: Path, seconds: float, heading: FloatArray) -> Path:
+def film(path: Path, seconds: float, heading: FloatArray, fps: int = FPS) -> Path:
     """What a camera sees that turns on the spot, ``heading`` degrees per frame."""
-    scene, writer = panorama(), VideoWriter("mp4", FPS, WIDTH, HEIGHT)
+    scene, writer = panorama(), VideoWriter("mp4", fps, WIDTH, HEIGHT)
     across = (np.arange(WIDTH) / WIDTH - 0.5) * FOV_DEG
-    for k in range(round(seconds * FPS)):
+    for k in range(round(seconds * fps)):
         columns = np.round((heading[k] + across) * PIXELS_PER_DEGREE).astype(int) % scene.shape[1]
         writer.add(np.repeat(scene[:, columns, None], 3, axis=2).astype(np.uint8))
     path.write_bytes(writer.finish())
@@ -71,6 +72,22 @@ def test_the_planted_offset_is_found(tmp_path: Path, offset_s: float, seconds: f
     assert found.correlation > 0.9
     assert found.clear
     assert found.runner_up < found.correlation - 0.3
+
+
+@pytest.mark.parametrize(("stated_s", "off_s"), [(2.2, None), (4.5, 1.5)])
+def test_a_stated_offset_that_the_turns_contradict_is_doubted(
+    tmp_path: Path, stated_s: float, off_s: float | None
+) -> None:
+    """A video from second 3 of the log on; up to a second of difference is left to the margins of questions."""
+    told = srt().split("\n\n")
+    turned = [f"{cue.rstrip()} [gb_yaw: {heading_deg(k / 2):.1f}]\n" for k, cue in enumerate(told)]
+    folder = write_flight(tmp_path, {"video_offset_s": stated_s}, log="\n".join(turned))
+    film(folder / "video.mp4", 15.0, heading_deg(3.0 + np.arange(15 * FPS) / FPS))
+    scene, _, _ = read(tmp_path)
+    found = [one for one in scene.findings if one.name == "video_turns_at_other_times"]
+    assert [(one.severity, one.measured, one.limit) for one in found] == (
+        [("doubt", pytest.approx(off_s, abs=0.2), 1.0)] if off_s else []
+    )
 
 
 def test_a_turn_to_the_right_moves_the_picture_to_the_left(tmp_path: Path) -> None:
@@ -118,6 +135,8 @@ def test_what_cannot_be_compared_is_refused(still: Path, tmp_path: Path) -> None
     assert fault_of(still, LOG) == "no_turn_in_video"
     assert fault_of(still, track_of(np.full(400, np.nan))) == "no_heading"
     assert fault_of(still, track_of(np.full(400, 12.0))) == "no_turn_in_log"
+    slow = film(tmp_path / "slow.mp4", 20.0, heading_deg(np.arange(20.0)), fps=1)
+    assert fault_of(slow, LOG) == "pictures_too_far_apart"
     broken = tmp_path / "broken.mp4"
     broken.write_bytes(still.read_bytes()[:200])
     assert fault_of(broken, LOG) == "unreadable_video"
