@@ -26,7 +26,7 @@ from flows.orchestration.folders import OUTPUTS
 from flows.orchestration.saved_build import raw_files
 from pipeline.benchmarks.benchmark import Benchmark, no_blind_pictures
 from pipeline.benchmarks.registry import BENCHMARKS
-from pipeline.core.errors import ConfigError, StoreError
+from pipeline.core.errors import ConfigError, RawDataError, StoreError
 from pipeline.core.files import write_atomically
 from pipeline.core.identity import digest_of
 from pipeline.core.parquet import read_table, table_bytes
@@ -424,15 +424,21 @@ def _scene_checks(folder: Path, scenes: Mapping[str, AnyScene]) -> Iterator[tupl
     """A screen for each scene that people decide about, asked about or not."""
     wanted = {unit: scene for unit, scene in scenes.items() if WORLDS[scene.facts.world].scene_check}
     raw = raw_files(folder, {scene.source.reader for scene in wanted.values()})
-    if gone := sorted(wanted.keys() - raw.keys()):
-        raise ConfigError(f"{folder}: the raw data of {len(gone)} scenes are not there ({gone[0]}): put them back")
+    gone = sorted(wanted.keys() - raw.keys())
     with progress_shown() as progress:
-        for number, (unit, scene) in enumerate(sorted(wanted.items()), start=1):
-            world = WORLDS[scene.facts.world]
+        for number, unit in enumerate(sorted(wanted.keys() & raw.keys()), start=1):
+            world = WORLDS[wanted[unit].facts.world]
             if world.scene_check is not None and world.pictures is not None:
-                (picture,) = world.pictures(raw[unit][1], scene, [world.scene_check.picture])
-                yield scene_row(unit, world.scene_check, picture), (picture,)
+                try:
+                    (picture,) = world.pictures(raw[unit][1], wanted[unit], [world.scene_check.picture])
+                    yield scene_row(unit, world.scene_check, picture), (picture,)
+                except (RawDataError, OSError):
+                    gone.append(unit)
             progress("pictures", number, len(wanted))
+    if gone:
+        console.print(
+            f"No screen for {len(gone)} whose raw data are gone or damaged: {', '.join(gone)}", soft_wrap=True
+        )
 
 
 def _picture_of(video: VideoPictures, unit: str, number: int) -> Any:

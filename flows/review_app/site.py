@@ -14,7 +14,7 @@ from pipeline.core.video_spec import VIDEOS
 from pipeline.review.database import AnsweredBeforeError, Database
 from pipeline.review.maps import map_after, map_before, spoken_of
 from pipeline.review.mends import Mend, mended_item, problem_of, read_mend
-from pipeline.review.review_bundle import CHECKS, FIXED, SCENE_CHECK, ReviewBundle, ReviewItem, ReviewTruth
+from pipeline.review.review_bundle import SCENE_CHECK, ReviewBundle, ReviewItem, ReviewTruth, flag_of
 from pipeline.review.review_queue import Board, Progress
 from pipeline.review.reviewed import Agreement, agreements, reviews_in
 from pipeline.review.sheets import LONGEST_NOTE
@@ -163,9 +163,8 @@ class Site:
             by_itself = role == "review" and self._board.own(item, reviewer, role) is None
             if self._agrees(shown, answer) and (by_itself or decides):
                 events.append(self._event(shown, reviewer, role, "accept"))
-            elif shown.task in CHECKS and not self._agrees(shown, answer):  # what is wrong is the answer itself
-                right, reason = answer if shown.task in FIXED else None, CHECKS[shown.task][answer]
-                events.append(self._event(shown, reviewer, role, "flag", answer=right, reason=reason))
+            elif (flag := flag_of(shown.task, answer)) is not None:  # what is wrong is the answer itself
+                events.append(self._event(shown, reviewer, role, "flag", answer=flag[1], reason=flag[0]))
             try:
                 self._store(events)
             except AnsweredBeforeError:  # by another process

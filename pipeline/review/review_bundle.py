@@ -107,6 +107,12 @@ class ReviewBundle(NamedTuple):
         return found
 
 
+def flag_of(task: str, answer: str) -> tuple[str, str | None] | None:
+    """Reason and right answer of the flag that an answer other than "A" to a check is by itself; None: it is none."""
+    reason = CHECKS.get(task, {}).get(answer)
+    return None if reason is None else (reason, answer if task in FIXED else None)
+
+
 def content_of(salt: bytes, row: Mapping[str, Any]) -> str:
     """The digest that a verdict is bound to: of everything that a reviewer judges about a question, the truth included.
 

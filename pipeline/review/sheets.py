@@ -20,7 +20,7 @@ import pyarrow as pa
 from pipeline.core.errors import SUBJECT_CHARS, ConfigError, shortened
 from pipeline.core.parquet import read_table
 from pipeline.review.mends import read_mend
-from pipeline.review.review_bundle import ReviewItem, ReviewTruth
+from pipeline.review.review_bundle import ReviewItem, ReviewTruth, flag_of
 from pipeline.review.reviewed import VERDICTS
 from pipeline.review.verdicts import REASONS, ROLES, ReviewEvent, ReviewVerdict, matches, read_answer
 
@@ -195,6 +195,8 @@ def _judged(
         return "says nothing: no answer and no reason", "fill one of them, or delete the row"
     if kept is None and answer and current and matches(answer, truth.truth, item.options, item.question):
         kept = "accept"
+    elif kept is None and answer and current and (flag := flag_of(item.task, answer)):
+        kept, (reason, answers["correction"]) = "flag", flag
     mend = said.get("mend", "") or None
     if mend:
         try:

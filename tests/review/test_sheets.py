@@ -132,7 +132,7 @@ def test_verdicts_exported_and_imported_again_are_the_same(path: Path) -> None:
 
 
 @settings(max_examples=50)
-@given(st.text())
+@given(st.text("=+-@\t\r'a é", max_size=5))
 def test_no_cell_is_a_formula_and_none_is_changed_for_good(cell: str) -> None:
     assert not neutral(cell).startswith(("=", "+", "-", "@", "\t", "\r"))
     assert plain(neutral(cell)) == cell

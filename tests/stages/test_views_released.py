@@ -134,8 +134,12 @@ def test_people_decide_on_a_page_which_panoramas_are_indoors_and_the_build_heeds
     fixes, told = decides("bo", (first, "B"), (second, "C"))
     assert [(f["scene"], f["who"]) for f in fixes] == [(IDS[0], "2 reviewers")]
     assert f"Reviewers differ, and no fix is written: {second.scene}." in told
+    sheet = out / "decided.csv"
+    sheet.write_text(f"id,reviewer,answer\n{first.id},cy,B\n")
+    assert import_review(out, sheet), "a sheet decides as the page does"
     fixes, _ = decides("ann", (second, "C"))
     assert [(f["scene"], f["target"]) for f in fixes] == [(IDS[0], "indoor"), (IDS[1], "drop_scene")]
+    assert fixes[0]["who"] == "3 reviewers"
     database.close()
     folder = {"fixes": {"folder": out / "review" / "fixes"}}
     outcome = Builder(config(built / "raw", **folder), out).build()

@@ -23,7 +23,6 @@ from pipeline.geometry.colours import WORDS
 from pipeline.reading.maps.city_thing import SHOP
 
 SIGNBOARD: Final = "signboard"
-BUS_STOP: Final = "bus stop"
 KINDS: Final = load_table("cityeqa/kinds")
 LANDMARKS: Final = frozenset(KINDS["landmarks"])
 # What a phrase of the text may mean, so that whatever lies of it is thought of: a bank is in a building, and is a shop.
