@@ -48,11 +48,9 @@ class BoxStore(Protocol):
 
     def read(self) -> tuple[str, SceneDocument, list[PlacedBox]]:
         """Digest of the file, what it states, and the boxes in the world frame. Raises RawDataError."""
-        ...
 
     def write(self, drawn: Drawn) -> str:
         """Writes all boxes; the digest of what is there now. Raises ChangedError, UnusableError, StoreError."""
-        ...
 
 
 class LabelledScene:

@@ -181,7 +181,6 @@ class DeliveredVideo(Protocol):
 
     def __call__(self, second: float) -> npt.NDArray[np.uint8]:
         """The picture (h, w, 3) at a second. Raises RawDataError where the video is damaged."""
-        ...
 
 
 @dataclass(frozen=True)

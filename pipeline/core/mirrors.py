@@ -18,28 +18,22 @@ class Mirror(Protocol):
     @property
     def url(self) -> str:
         """The URL of the remote root."""
-        ...
 
     @property
     def root(self) -> Path:
         """The folder of this machine."""
-        ...
 
     def fetch(self, path: Path) -> None:
         """Has the bytes of a file be here. Raises RawDataError where that costs its scene, StoreError for all."""
-        ...
 
     def in_use(self) -> AbstractContextManager[None]:
         """Within the block the root is there, and no file of it is given up for want of space."""
-        ...
 
     def is_as_listed(self) -> bool:
         """Returns whether its listing is still that of the process that listed its scenes."""
-        ...
 
     def summary(self) -> str:
         """The total size and the size fetched so far, in words."""
-        ...
 
 
 _REGISTERED: Final[dict[Path, Mirror]] = {}  # of this process, by root; changed by `register` alone

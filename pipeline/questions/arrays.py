@@ -41,31 +41,25 @@ class ArrayView(SceneView, Protocol):
     @property
     def names(self) -> StrArray:
         """All possible operands (C,), sorted."""
-        ...
 
     @property
     def is_examined(self) -> bool:
         """Whether it is known what is shown of the scene; else answers are those of its annotation alone."""
-        ...
 
     def problems(self, slot: str) -> Sequence[Rejection | None]:
         """Why each of `names` cannot stand in a slot, or None if it can."""
-        ...
 
     @property
     def budgets(self) -> tuple[int, ...]:
         """Numbers of evenly spaced frames of the video of which it is known what they show."""
-        ...
 
     def frames_without(self, operand: int) -> IntArray:
         """Frames of the delivered video that show nothing of a thing for sure."""
-        ...
 
     def shown_in(
         self, budget: int, operands: IntArray, slots: tuple[str, ...]
     ) -> tuple[tuple[Check, ...], tuple[Fact, ...]]:
         """Whether so many frames show all that each question (n, k) names, and the numbers that prove it."""
-        ...
 
 
 A = TypeVar("A", bound=ArrayView)

@@ -44,23 +44,18 @@ class AgentEpisode(Protocol):
 
     def prompt(self) -> StepPrompt | None:
         """What the agent is asked next; None: the episode has ended."""
-        ...
 
     def take(self, reply: str) -> None:
         """Does what a reply says; what it does not say, or what is not allowed, is told in the next prompt."""
-        ...
 
     def result(self) -> dict[str, Any]:
         """The columns of the replies' file beside the id: ``answer``, ``steps`` where it moved, ``log``."""
-        ...
 
     def by_oracle(self, prompt: StepPrompt) -> str:
         """The next reply of an agent that knows where the answer is seen, and the answer."""
-        ...
 
     def at_random(self, draw: Random, prompt: StepPrompt) -> str:
         """The next reply of an agent that acts at random."""
-        ...
 
 
 @dataclass(frozen=True)

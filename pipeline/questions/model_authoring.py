@@ -146,17 +146,14 @@ class WrittenItem(Protocol):
     @property
     def question(self) -> str:
         """Its text."""
-        ...
 
     @property
     def answer(self) -> str:
         """The right option."""
-        ...
 
     @property
     def wrong(self) -> tuple[str, ...]:
         """The others."""
-        ...
 
 
 @dataclass(frozen=True)

@@ -36,12 +36,10 @@ class SceneView(Protocol):
     @property
     def scene(self) -> AnyScene:
         """The scene."""
-        ...
 
     @property
     def shown(self) -> Shown:
         """What whoever answers is shown of it."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -94,32 +92,26 @@ class Task(Protocol[V_contra]):
     @property
     def name(self) -> str:
         """Its name in the release."""
-        ...
 
     @property
     def share(self) -> int:
         """How many questions of it there shall be for so many of the benchmark's other tasks."""
-        ...
 
     @property
     def version(self) -> int:
         """Goes into the provenance."""
-        ...
 
     @property
     def template(self) -> str:
         """Path of its wording below ``templates/``, without suffix."""
-        ...
 
     @property
     def parts(self) -> tuple[str, ...]:
         """Paths of further templates that its texts are put together from."""
-        ...
 
     @property
     def form(self) -> Form:
         """The form of its answers."""
-        ...
 
     @property
     def leak_group(self) -> str | None:
@@ -127,17 +119,14 @@ class Task(Protocol[V_contra]):
 
         Their questions are spread over what they name (`selection.spread`); None: they are not.
         """
-        ...
 
     @property
     def balanced(self) -> bool:
         """Whether its answers are balanced over all scenes (`questions.balance`)."""
-        ...
 
     @property
     def once(self) -> bool:
         """Whether each class of its guesses is asked of one scene alone."""
-        ...
 
     def guess_classes(self, operands: pa.ListArray, answers: StrArray) -> StrArray:
         """The guess that makes a candidate right for someone without the video: the name (n,) of its class.
@@ -148,19 +137,15 @@ class Task(Protocol[V_contra]):
             operands: (n,) lists of names.
             answers: (n,) in words.
         """
-        ...
 
     def candidates(self, view: V_contra) -> pa.Table:
         """Every candidate of a scene (`tables.CANDIDATES`): a question, or a rejection with its measured reason."""
-        ...
 
     def labels(self, operands: tuple[str, ...], truth: str) -> tuple[str, ...]:
         """Everything that may be offered as an option, the truth included; empty where candidates bring their own."""
-        ...
 
     def fields(self, operands: tuple[str, ...], options: tuple[str, ...] | None) -> Operands:
         """Fields of the template for names of operands, with the options in the order in which they are offered."""
-        ...
 
 
 class TaskBase(Generic[V]):

@@ -107,12 +107,10 @@ class Reader(Protocol):
     @property
     def video_fps(self) -> int:
         """Frames per second of the standardised video of its scenes."""
-        ...
 
     @property
     def expected_files(self) -> tuple[ExpectedFile, ...]:
         """The files that it looks for in a scene's folder, and what each one missing costs."""
-        ...
 
     def settings(self) -> dict[str, str]:
         """Inputs of a result other than raw data and code: options, digests of category tables."""
@@ -120,14 +118,12 @@ class Reader(Protocol):
 
     def scenes(self, root: Path) -> Listing:
         """All scenes below ``root``. Raises ConfigError if the folder is missing or holds nothing of this format."""
-        ...
 
     def read(self, files: SceneFiles) -> AnyScene:
         """One scene, from its files. Make values that `geometry` or `footage` need too with `SceneFiles.once`.
 
         Raises RawDataError, which names file, scene, finding and remedy, if it cannot be used.
         """
-        ...
 
     def geometry(self, files: SceneFiles, scene: AnyScene) -> SceneGeometry | FlightGeometry | PanoramaGeometry | None:
         """The raw data from which stage `observe` works, or None if the format has none.

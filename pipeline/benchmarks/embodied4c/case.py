@@ -206,17 +206,14 @@ class Exam(Protocol):
     @property
     def shown(self) -> Shown:
         """What whoever answers is shown of it."""
-        ...
 
     @property
     def asked_s(self) -> Sequence[float]:
         """The times at which questions stand."""
-        ...
 
     @property
     def obstacle(self) -> Rejection | None:
         """Why nothing can be asked at all."""
-        ...
 
 
 def pose(view: Exam, kind: str, t_s: float, operands: Iterable[str], fields: Mapping[str, str]) -> ExamCase:

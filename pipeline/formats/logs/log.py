@@ -93,15 +93,12 @@ class LogReader(Protocol):
     @property
     def suffixes(self) -> tuple[str, ...]:
         """Suffixes of its files: lower case, with the dot."""
-        ...
 
     def is_own(self, path: Path, head: bytes) -> bool:
         """Whether a file is of this format, by its first 4 KiB; the suffix alone proves nothing."""
-        ...
 
     def read(self, path: Path) -> tuple[Log, ...]:
         """All flights of a file. Raises RawDataError, which names file, finding and remedy; never anything else."""
-        ...
 
 
 Records = npt.NDArray[Any]  # structured, (N,)

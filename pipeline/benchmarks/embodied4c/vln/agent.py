@@ -80,15 +80,12 @@ class Simulator(Protocol):
     @property
     def time_s(self) -> float:
         """Simulated time; it stands still while an agent thinks."""
-        ...
 
     def observe(self) -> Image:
         """What the agent's camera sees."""
-        ...
 
     def apply(self, command: Command) -> None:
         """Does what is commanded, for as long as one step takes, and logs it."""
-        ...
 
 
 def system_prompt(domain: str) -> str:

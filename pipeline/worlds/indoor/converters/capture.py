@@ -36,25 +36,20 @@ class Converter(Protocol):
     @property
     def name(self) -> str:
         """By which it is called."""
-        ...
 
     @property
     def about(self) -> str:
         """What it reads, in one line."""
-        ...
 
     @property
     def real(self) -> str | None:
         """The real files that it was tried on; None: made files alone, which follow the published conventions."""
-        ...
 
     def places(self, source: Path) -> Sequence[Path]:
         """The folders or files, ``source`` among them or below it, that hold one scene each; none: another format."""
-        ...
 
     def convert(self, place: Path, folder: Path) -> SceneDocument:
         """Writes a scene's files into an empty folder, and gives its document. Raises RawDataError."""
-        ...
 
 
 @dataclass(frozen=True)
