@@ -168,18 +168,7 @@ def _parsed(path: Path, rows: Iterable[dict[str, str]]) -> Iterator[PlaceCity]:
 WEIGHT_CENTRE: Final = 0.7  # w_d
 WEIGHT_CLASS: Final = 0.3  # w_l
 # S_l by ``highway``: https://wiki.openstreetmap.org/wiki/Key:highway, in its order of importance.
-CLASSES: Final[dict[str, float]] = {
-    "motorway": 1.0,
-    "trunk": 1.0,
-    "primary": 0.9,
-    "secondary": 0.75,
-    "tertiary": 0.6,
-    "unclassified": 0.45,
-    "residential": 0.35,
-    "living_street": 0.3,
-    "pedestrian": 0.25,
-    "service": 0.15,
-}
+CLASSES: Final[dict[str, float]] = load_table("places")["roads"]
 _LINK: Final = "_link"  # a slip road: it stands for less than the road that it leads to
 LINK: Final = 0.5
 

@@ -11,25 +11,13 @@ from typing import Final
 import numpy as np
 
 from pipeline.core.arrays import FloatArray
+from pipeline.core.templates import load_table
 
 Rgb = tuple[int, int, int]  # sRGB, 0 to 255
 
 # The eleven basic words of English (Berlin and Kay, "Basic Color Terms", 1969) and beige, of which many houses are;
 # the colours are ours.
-WORDS: Final[dict[str, tuple[Rgb, ...]]] = {
-    "red": ((200, 30, 30), (150, 25, 25), (230, 60, 50), (190, 52, 40), (110, 15, 20)),
-    "orange": ((240, 130, 30), (220, 100, 20), (255, 165, 0), (205, 95, 35)),
-    "yellow": ((245, 215, 50), (250, 240, 90), (235, 200, 40), (255, 235, 140), (190, 160, 40)),
-    "green": ((50, 140, 50), (90, 160, 70), (30, 90, 40), (120, 200, 100), (40, 160, 90), (95, 110, 50)),
-    "blue": ((40, 80, 180), (70, 150, 235), (30, 40, 110), (120, 170, 230), (50, 110, 160), (0, 0, 255)),
-    "purple": ((130, 50, 170), (150, 72, 190), (90, 30, 110), (180, 130, 210), (105, 50, 130)),
-    "pink": ((240, 130, 170), (250, 180, 200), (230, 80, 150), (200, 110, 140)),
-    "brown": ((120, 75, 40), (90, 55, 30), (145, 95, 60), (110, 60, 40)),
-    "beige": ((222, 205, 170), (205, 185, 150), (235, 220, 190), (180, 160, 130)),
-    "white": ((255, 255, 255), (245, 245, 240), (232, 232, 228)),
-    "grey": ((128, 128, 128), (160, 160, 160), (95, 95, 95), (190, 190, 188)),
-    "black": ((10, 10, 10), (40, 40, 40)),
-}
+WORDS: Final[dict[str, list[list[int]]]] = load_table("colours")["words"]
 _WHITE: Final = np.array([0.95047, 1.0, 1.08883])  # D65, as XYZ
 _TO_XYZ: Final = np.array(  # of linear sRGB (IEC 61966-2-1)
     [[0.4124564, 0.3575761, 0.1804375], [0.2126729, 0.7151522, 0.0721750], [0.0193339, 0.1191920, 0.9503041]]

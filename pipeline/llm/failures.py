@@ -16,6 +16,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any, Final
 
 from pipeline.core.errors import Scan2qaError
+from pipeline.core.templates import load_table
 from pipeline.llm.usage import Usage
 
 MAX_CHARS: Final = 300  # of a server's own words
@@ -105,39 +106,11 @@ def redact(text: str, secret: str | None) -> str:
 
 # HTTP statuses after which the same request may succeed.
 PASSING: Final = {408: "timeout", 409: "conflict", 425: "too_early", 429: RATE_LIMITED}
-LASTING: Final = {
-    400: "bad_request",
-    401: "unauthorized",
-    402: "quota",  # DeepSeek, OpenRouter: no balance, no credits
-    403: "forbidden",
-    404: "not_found",
-    413: "too_long",
-}
+LASTING: Final[dict[int, str]] = load_table("llm/failures")["statuses"]
 # ``error.code`` or ``error.type`` -> kind of failure, whatever the status.
-_CODES: Final = {
-    "insufficient_quota": "quota",
-    "billing_hard_limit_reached": "quota",
-    "billing_not_active": "quota",
-    "insufficient_balance": "quota",
-    "invalid_api_key": "unauthorized",
-    "account_deactivated": "unauthorized",
-    "model_not_found": "not_found",
-    "unsupported_country_region_territory": "forbidden",
-    "context_length_exceeded": "too_long",
-    "exceed_context_size_error": "too_long",  # llama.cpp
-    "string_above_max_length": "too_long",
-    "content_filter": "refused",  # Azure
-    "content_policy_violation": "refused",
-}
+_CODES: Final[dict[str, str]] = load_table("llm/failures")["codes"]
 # Google's ``reason`` of an ErrorInfo; a refused key comes with HTTP 400.
-_REASONS: Final = {
-    "API_KEY_INVALID": "unauthorized",
-    "API_KEY_EXPIRED": "unauthorized",
-    "API_KEY_SERVICE_BLOCKED": "forbidden",
-    "CONSUMER_SUSPENDED": "forbidden",
-    "SERVICE_DISABLED": "forbidden",
-    "BILLING_DISABLED": "quota",
-}
+_REASONS: Final[dict[str, str]] = load_table("llm/failures")["reasons"]
 _REFUSED_PARAMETERS: Final = frozenset({"unsupported_parameter", "unsupported_value", "unknown_parameter"})
 _REFUSED_IN_WORDS: Final = re.compile(
     r"(?:unsupported (?:parameter|value)s?|unrecognized request arguments?(?: supplied)?|unknown parameter)"

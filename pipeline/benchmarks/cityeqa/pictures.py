@@ -23,6 +23,7 @@ from pipeline.benchmarks.cityeqa.released import AXES
 from pipeline.benchmarks.cityeqa.tasks.counting import area_before
 from pipeline.core.arrays import FloatArray, IntArray
 from pipeline.core.tables import picture_file
+from pipeline.core.templates import load_table
 from pipeline.drawing.fonts import font, lines_of, width_of
 from pipeline.drawing.raster import as_png
 from pipeline.formats.images import jpeg_bytes
@@ -41,18 +42,7 @@ _COUNTED: Final = ("what", "where")  # operands of what is counted, after the ta
 _INSIDE: Final = frozenset({"in", "front"})  # where the middles of things decide
 _GREYS: Final = 16  # between ink and paper, for the edges of letters
 _INK: Final[dict[str, tuple[int, int, int]]] = {
-    "paper": (255, 255, 255),
-    "ground": (247, 246, 242),
-    "building": (205, 205, 205),
-    "edge": (150, 150, 150),
-    "other": (190, 214, 160),
-    "landmark": (114, 159, 207),
-    "target": (239, 80, 60),
-    "start": (20, 20, 20),
-    "way": (30, 90, 170),
-    "seen": (200, 130, 0),
-    "counted": (0, 130, 80),
-    "compared": (150, 60, 170),
+    part: tuple(rgb) for part, rgb in load_table("cityeqa/pictures")["ink"].items()
 }
 _NUMBER: Final = {name: number for number, name in enumerate(_INK)}
 _LEGEND: Final = {"start": "start", "landmark": "on the way there", "target": "asked about", "seen": "seen from"}

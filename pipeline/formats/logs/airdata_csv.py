@@ -20,26 +20,14 @@ from pipeline.core.arrays import FloatArray
 from pipeline.core.errors import RawDataError
 from pipeline.core.findings import doubt, note
 from pipeline.core.schema import Finding
+from pipeline.core.templates import load_table
 from pipeline.formats.logs.dji_srt import FEET_M, NEEDED_SATELLITES
 from pipeline.formats.logs.frames import flu_to_enu, quaternion
 from pipeline.formats.logs.log import Clock, Log, Series, decoded, file_bytes, to_numbers
 
 # What a column is called, in lower case and without its unit; the first one found counts.
-_NAMES: Final = {
-    "lat": ("latitude", "osd.latitude"),
-    "lon": ("longitude", "osd.longitude"),
-    "above_sea": ("altitude_above_sealevel", "osd.altitude"),
-    "height": ("height_above_takeoff", "osd.height"),
-    "altitude": ("altitude",),
-    "elapsed": ("time", "osd.flytime"),
-    "moment": ("datetime", "custom.updatetime"),
-    "date": ("custom.date",),
-    "heading": ("compass_heading", "osd.yaw"),
-    "pitch": ("pitch", "osd.pitch"),
-    "roll": ("roll", "osd.roll"),
-    "gimbal_pitch": ("gimbal_pitch", "gimbal.pitch"),
-    "satellites": ("satellites", "osd.gpsnum"),
-    "filming": ("isvideo", "camera.isvideo"),
+_NAMES: Final[dict[str, tuple[str, ...]]] = {
+    name: tuple(titles) for name, titles in load_table("airdata")["columns"].items()
 }
 _LENGTHS: Final = ("above_sea", "height", "altitude")
 _METRES: Final = {

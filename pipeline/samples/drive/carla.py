@@ -11,6 +11,7 @@ import numpy as np
 
 from pipeline.core.arrays import FloatArray
 from pipeline.core.files import write_atomically
+from pipeline.core.templates import load_table
 from pipeline.formats import carla_log
 from pipeline.formats.carla_log import MAGIC, TABLES, VERSION, Added, Records
 from pipeline.samples.drive.plan import DrivePlan, Light, Mover
@@ -20,17 +21,7 @@ RATE_HZ: Final = 20
 START_S: Final = 1_700_000_000
 EGO_ID: Final = 100
 _STRING: Final = 3  # type of an attribute
-_BLUEPRINTS: Final = {
-    "car": (1, "vehicle.tesla.model3"),
-    "van": (1, "vehicle.mercedes.sprinter"),
-    "truck": (1, "vehicle.carlamotors.european_hgv"),
-    "bus": (1, "vehicle.mitsubishi.fusorosa"),
-    "motorcyclist": (1, "vehicle.yamaha.yzf"),
-    "cyclist": (1, "vehicle.diamondback.century"),
-    "pedestrian": (2, "walker.pedestrian.0001"),
-    "traffic cone": (0, "static.prop.constructioncone"),
-    "bollard": (0, "static.prop.bollard"),
-}
+_BLUEPRINTS: Final[dict[str, tuple[int, str]]] = load_table("samples/drive")["blueprints"]
 _CAMERA: Final = {"image_size_x": "1280", "image_size_y": "720", "fov": "90.0", "role_name": "front"}
 
 

@@ -16,6 +16,7 @@ import yaml
 from pydantic import TypeAdapter
 
 from pipeline.core.arrays import BoolArray, FloatArray
+from pipeline.core.templates import load_table
 from pipeline.worlds.drive.facts import Lamp, LightColour
 
 
@@ -144,17 +145,7 @@ def move(path: Path, pace: Pace, shifts: tuple[Shift, ...], times_s: FloatArray)
 LANE_M: Final = 3.5
 
 Size = tuple[float, float, float]
-SIZES: Final[dict[str, Size]] = {
-    "car": (4.4, 1.8, 1.5),
-    "van": (5.4, 2.0, 2.2),
-    "truck": (8.0, 2.5, 3.4),
-    "bus": (12.0, 2.6, 3.2),
-    "motorcyclist": (2.2, 0.8, 1.6),
-    "cyclist": (1.8, 0.6, 1.7),
-    "pedestrian": (0.6, 0.6, 1.75),
-    "traffic cone": (0.35, 0.35, 0.7),
-    "bollard": (0.3, 0.3, 1.0),
-}
+SIZES: Final[dict[str, Size]] = {kind: tuple(size) for kind, size in load_table("samples/drive")["sizes"].items()}
 EGO_SIZE: Final[Size] = (4.8, 1.9, 1.5)
 MOTORED: Final = frozenset({"car", "van", "truck", "bus", "motorcyclist"})
 BRAKE_MPS2: Final = 0.5  # who slows down by less takes the foot off the pedal

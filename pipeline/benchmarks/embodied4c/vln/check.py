@@ -13,21 +13,10 @@ from pipeline.benchmarks.embodied4c.vln.logs import SAFETY, Trial
 from pipeline.benchmarks.embodied4c.vln.rules import RULES, Earned
 from pipeline.benchmarks.embodied4c.vln.specification import Specification
 from pipeline.core.arrays import FloatArray
+from pipeline.core.templates import load_table
 
 # Attributes of `Trial` that a rule needs, beside times and places.
-NEEDS: Final[Mapping[str, tuple[str, ...]]] = {
-    "controls": ("handbrake", "low_beam"),
-    "steering": ("steering",),
-    "reach_speed": ("speed_mps",),
-    "keep_speed": ("speed_mps",),
-    "distance_stop": ("speed_mps",),
-    "follow": ("leader_m",),
-    "speed_limit": ("speed_mps",),
-    "overtake": ("leader_m", "lane", "leader_lane"),
-    "single_action": ("heading_deg",),
-    "sequence": ("heading_deg",),
-    "success": ("success",),
-}
+NEEDS: Final[Mapping[str, list[str]]] = load_table("embodied4c/vln")["needs"]
 AT_A_PLACE: Final = ("reach_place", "reach_height")
 SAMPLES_MIN: Final = 2
 OTHERS: Final = ("leader_m", "leader_lane")

@@ -17,7 +17,7 @@ from pipeline.benchmarks.urbanvideo.authoring.words import tokens
 from pipeline.benchmarks.urbanvideo.cases import OPTIONS, UrbanTask
 from pipeline.core.identity import rng_for
 from pipeline.core.schema import Rejection
-from pipeline.core.templates import load_template
+from pipeline.core.templates import load_table, load_template
 from pipeline.llm.visual_inputs import VisualInputs
 from pipeline.questions.model_authoring import (
     Ask,
@@ -42,13 +42,7 @@ _SCHEMA: Final = record(
 )
 # Who asks, drawn by flight, so that all tasks of one begin alike (servers keep beginnings): UrbanVideo-Bench,
 # section 3, lets a model play roles, so that questions vary.
-ROLES: Final = (
-    "a teacher of a school for drone pilots, and your students have watched the video of this flight",
-    "an examiner of the aviation authority, and the candidates for a licence have watched the video of this flight",
-    "the leader of a rescue team, and your members have watched the video of a flight over the place",
-    "a reporter on city traffic, and your readers have watched the video of this flight",
-    "an inspector of buildings, and your colleagues have watched the video of this flight",
-)
+ROLES: Final[tuple[str, ...]] = tuple(load_table("urbanvideo/words")["roles"])
 _TEXT: Final = {"type": "string"}
 _QUESTION: Final = record(
     proof=_TEXT,  # first, so that the model has thought before it commits itself
