@@ -19,7 +19,7 @@ from pydantic import ValidationError
 from flows.review_app.app import LOOPBACK
 from pipeline.core.errors import ConfigError
 from pipeline.formats.images import size_of
-from pipeline.llm.base import Image, ModelSpec, Request, user
+from pipeline.llm.base import Image, ModelSpec, Request, record, user
 from pipeline.llm.failures import CUT, ModelError
 from pipeline.llm.prompts import load_prompt
 from pipeline.llm.replies import structured
@@ -35,15 +35,10 @@ _SIDE: Final = 1000  # models tell places in thousandths of the picture, whateve
 _ONE_PICTURES: Final = frozenset({"malformed", "refused", CUT})  # failures that say nothing about the next picture
 _NUMBER: Final = {"type": "number", "minimum": 0, "maximum": _SIDE}
 _BOX: Final = {"type": "array", "items": _NUMBER, "minItems": 4, "maxItems": 4}
-_DETECTION: Final = {"label": {"type": "string"}, "box": _BOX}
 
 
-def _object(properties: dict[str, Any]) -> dict[str, Any]:
-    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
-
-
-_LIST: Final = {"type": "array", "items": _object(_DETECTION), "maxItems": DETECTIONS_MAX}
-_SCHEMA: Final = _object({"detections": _LIST})
+_LIST: Final = {"type": "array", "items": record(label={"type": "string"}, box=_BOX), "maxItems": DETECTIONS_MAX}
+_SCHEMA: Final = record(detections=_LIST)
 Detect = Callable[[bytes, list[str]], Detections | None]
 
 

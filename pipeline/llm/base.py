@@ -25,6 +25,11 @@ EMBEDDED_TIMEOUT_S: Final = 600.0
 EMBEDDED_SHA256: Final = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
 
 
+def record(**properties: Any) -> dict[str, Any]:
+    """JSON schema of an object that has these properties and no others."""
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+
+
 @dataclass(frozen=True)
 class Text:
     """Words to a model."""

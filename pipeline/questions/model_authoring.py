@@ -23,7 +23,7 @@ from pipeline.core.errors import StoreError
 from pipeline.core.identity import rng_for
 from pipeline.core.schema import Rejection
 from pipeline.core.tables import CANDIDATES, UNCHECKED
-from pipeline.llm.base import JsonSchema, Reply, Request, user
+from pipeline.llm.base import JsonSchema, Reply, Request, record, user
 from pipeline.llm.failures import CLOSED, UNANSWERED, ModelError
 from pipeline.llm.prompts import load_prompt
 from pipeline.llm.replies import json_text
@@ -105,16 +105,6 @@ def value_of(text: str, schema: JsonSchema) -> Any:
     except jsonschema.ValidationError as error:
         raise ModelError(MALFORMED, f"the reply does not follow the schema: {error.message}") from None
     return value
-
-
-def record(**properties: Any) -> dict[str, Any]:
-    """JSON schema of an object that has these properties and no others."""
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
 
 
 def written_items(item: JsonSchema) -> JsonSchema:

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from pipeline.core.templates import load_table
+from pipeline.llm.base import record
 from pipeline.metrics.number_words import normalised
-from pipeline.questions.model_authoring import line, record
+from pipeline.questions.model_authoring import line
 from pipeline.questions.rules import Measure, rule
 
 QUESTION_WORDS: Final = (4, 40)

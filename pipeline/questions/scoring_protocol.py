@@ -11,7 +11,7 @@ import numpy as np
 
 from pipeline.core.arrays import FloatArray
 from pipeline.core.schema import Model
-from pipeline.llm.base import ModelSpec, Reply, Request, user
+from pipeline.llm.base import ModelSpec, Reply, Request, record, user
 from pipeline.llm.failures import ModelError
 from pipeline.llm.prompts import load_prompt
 from pipeline.llm.replies import structured
@@ -204,9 +204,7 @@ class Judge:
     @property
     def schema(self) -> dict[str, Any]:
         """JSON schema of a reply."""
-        mark = {"type": self.kind, "minimum": self.lowest, "maximum": self.highest}
-        properties = {self.mark: mark}
-        return {"type": "object", "properties": properties, "required": [self.mark], "additionalProperties": False}
+        return record(**{self.mark: {"type": self.kind, "minimum": self.lowest, "maximum": self.highest}})
 
     def request(self, answer: Answer) -> Request:
         """The question to the judge about one answer."""

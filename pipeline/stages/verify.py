@@ -20,7 +20,7 @@ from pipeline.core.errors import StoreError
 from pipeline.core.parquet import read_table, table_bytes
 from pipeline.core.tables import SIGHTINGS, asked_in
 from pipeline.engine.stage import Ask, Stage, StageContext
-from pipeline.llm.base import Request, user
+from pipeline.llm.base import Request, record, user
 from pipeline.llm.failures import CLOSED, ModelError
 from pipeline.llm.prompts import load_prompt
 from pipeline.llm.replies import structured
@@ -100,12 +100,7 @@ def _rows(
 def _answers(things: list[str], shown: VisualInputs, ask: Ask, *, backwards: bool) -> dict[str, str]:
     choices = [*((SEVERAL, ONE, NONE) if backwards else (NONE, ONE, SEVERAL)), UNCLEAR]
     keys = {f"thing_{number}": thing for number, thing in enumerate(things, start=1)}
-    schema = {
-        "type": "object",
-        "properties": {key: {"enum": choices} for key in keys},
-        "required": list(keys),
-        "additionalProperties": False,
-    }
+    schema = record(**{key: {"enum": choices} for key in keys})
     prompt = load_prompt(PROMPT)
     quoted = {key: json.dumps(thing, ensure_ascii=False) for key, thing in keys.items()}
     words = prompt.render(shown=shown, things=quoted, choices=choices)

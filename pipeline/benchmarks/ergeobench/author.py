@@ -21,6 +21,7 @@ from pipeline.benchmarks.ergeobench.rules import SLOTS
 from pipeline.benchmarks.ergeobench.tasks.registry import ERGEO_TASKS
 from pipeline.benchmarks.ergeobench.view import ErgeoView
 from pipeline.geometry.views import View
+from pipeline.llm.base import record
 from pipeline.llm.visual_inputs import VisualInputs
 from pipeline.questions.cases import Case
 from pipeline.questions.model_authoring import (
@@ -34,7 +35,6 @@ from pipeline.questions.model_authoring import (
     answered,
     facts_gave_none,
     needed,
-    record,
     refusing,
     written_items,
 )

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +19,7 @@ from pipeline.core.errors import StoreError
 from pipeline.core.findings import doubt, note
 from pipeline.core.schema import Finding
 from pipeline.geometry.scans import SceneGeometry
-from pipeline.llm.base import Image, Part, Reply, Request, Text, user
+from pipeline.llm.base import Image, Part, Reply, Request, Text, record, user
 from pipeline.llm.failures import CLOSED, ModelError
 from pipeline.llm.prompts import load_prompt
 from pipeline.llm.replies import structured
@@ -147,12 +147,7 @@ def request(name: str, shown: Shown, backwards: bool) -> Request:
     keys = [f"picture_{number}" for number in range(1, len(shown) + 1)]
     crops = sum(one.instance is not None for one, _ in shown)
     prompt = load_prompt(PROMPT)
-    schema: dict[str, Any] = {
-        "type": "object",
-        "properties": {key: {"enum": choices} for key in keys},
-        "required": keys,
-        "additionalProperties": False,
-    }
+    schema = record(**{key: {"enum": choices} for key in keys})
     parts: list[Part] = []
     for number, (_, jpeg) in enumerate(shown, start=1):
         parts += [Text(f"Picture {number}:"), Image(jpeg, "image/jpeg")]

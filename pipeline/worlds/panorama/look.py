@@ -24,7 +24,7 @@ from pipeline.core.templates import load_table
 from pipeline.formats.images import jpeg_bytes
 from pipeline.geometry.equirect import Sphere
 from pipeline.geometry.views import View, directions_of
-from pipeline.llm.base import Image, Part, Reply, Request, Text, user
+from pipeline.llm.base import Image, Part, Reply, Request, Text, record, user
 from pipeline.llm.failures import CLOSED, ModelError
 from pipeline.llm.prompts import load_prompt
 from pipeline.llm.replies import structured
@@ -279,7 +279,7 @@ def _things(
         "colour": {"enum": [*colours, ""]},
         "whole": {"type": "boolean"},
     }
-    things = _record({"things": {"type": "array", "items": _record(schema)}})
+    things = record(things={"type": "array", "items": record(**schema)})
     for view, picture in zip(views, pictures, strict=True):
         tilt = "level" if view.pitch_deg == 0 else f"tilted {'up' if view.pitch_deg > 0 else 'down'}"
         words = prompt.render(where=tilt, labels=labels, slots=slots, colours=colours, most=MOST)
@@ -305,21 +305,12 @@ def _read(raw: Mapping[str, Any]) -> _Seen | None:
 def _cues(pictures: Sequence[bytes], ask: Ask) -> dict[str, str]:
     """The value of each cue that a model sees, or "unclear". Raises ModelError."""
     prompt, cues = load_prompt(PROMPTS[1]), _table()["cues"]
-    schema = _record({name: {"enum": [*cue["values"], UNCLEAR]} for name, cue in cues.items()})
+    schema = record(**{name: {"enum": [*cue["values"], UNCLEAR]} for name, cue in cues.items()})
     parts: list[Part] = []
     for number, picture in enumerate(pictures, start=1):
         parts += [Text(f"Picture {number}:"), Image(picture, "image/jpeg")]
     words = prompt.render(pictures=len(pictures), cues=cues)
     return dict(structured(ask(Request((user(words, *parts),), schema, prompt=prompt.version))))
-
-
-def _record(properties: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": dict(properties),
-        "required": list(properties),
-        "additionalProperties": False,
-    }
 
 
 def _table() -> Any:

@@ -18,6 +18,7 @@ from pipeline.benchmarks.urbanvideo.cases import OPTIONS, UrbanTask
 from pipeline.core.identity import rng_for
 from pipeline.core.schema import Rejection
 from pipeline.core.templates import load_table, load_template
+from pipeline.llm.base import record
 from pipeline.llm.visual_inputs import VisualInputs
 from pipeline.questions.model_authoring import (
     Ask,
@@ -26,7 +27,6 @@ from pipeline.questions.model_authoring import (
     line,
     listed,
     quoted,
-    record,
     take,
     written_items,
 )

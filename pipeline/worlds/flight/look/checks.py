@@ -16,7 +16,7 @@ import shapely
 
 from pipeline.core.errors import StoreError
 from pipeline.core.schema import Evidence, Rejection
-from pipeline.llm.base import Image, Reply, Request, user
+from pipeline.llm.base import Image, Reply, Request, record, user
 from pipeline.llm.failures import CLOSED, ModelError
 from pipeline.llm.prompts import load_prompt
 from pipeline.llm.replies import structured
@@ -55,12 +55,7 @@ def request(jpeg: bytes, backwards: bool) -> Request:
     # The words to choose from, and last that nobody can tell.
     offered = {name: [*(reversed(words) if backwards else words), UNCLEAR] for name, words in CHOICES.items()}
     prompt = load_prompt(PROMPT)
-    schema: dict[str, Any] = {
-        "type": "object",
-        "properties": {name: {"enum": words} for name, words in offered.items()},
-        "required": list(offered),
-        "additionalProperties": False,
-    }
+    schema = record(**{name: {"enum": words} for name, words in offered.items()})
     return Request((user(prompt.render(choices=offered), Image(jpeg, "image/jpeg")),), schema, prompt=prompt.version)
 
 
