@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any, Final
 
-from pipeline.core.errors import Scan2qaError
+from pipeline.core.errors import Scan2qaError, StoreError
 from pipeline.core.templates import load_table
 from pipeline.llm.usage import Usage
 
@@ -77,6 +77,12 @@ class ModelError(Scan2qaError):
         """The same without a secret, and without a cause: an SDK's exception holds its request, and that the key."""
         words = redact(self.message, secret)
         return ModelError(self.kind, words, self.passing, self.retry_after_s, self.parameter, self.usage)
+
+
+def refuse_stopped(failure: ModelError) -> None:
+    """Raises StoreError where the asking was stopped: the result would hold what a model never had its say of."""
+    if failure.kind == CLOSED:
+        raise StoreError("the build was stopped while a model was asked; run it again") from None
 
 
 async def check_response(response: Any) -> None:

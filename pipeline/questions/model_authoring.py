@@ -19,12 +19,11 @@ from typing import Any, Final, Generic, Protocol, TypeVar
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipeline.core.errors import StoreError
 from pipeline.core.identity import rng_for
 from pipeline.core.schema import Rejection
 from pipeline.core.tables import CANDIDATES, UNCHECKED
 from pipeline.llm.base import JsonSchema, Reply, Request, record, user
-from pipeline.llm.failures import CLOSED, UNANSWERED, ModelError
+from pipeline.llm.failures import UNANSWERED, ModelError, refuse_stopped
 from pipeline.llm.prompts import load_prompt
 from pipeline.llm.replies import json_text
 from pipeline.llm.visual_inputs import VisualInputs
@@ -70,8 +69,7 @@ def _reply_to(step: str, ask: Ask, shown: VisualInputs | None, schema: JsonSchem
     try:
         return ask(request).text
     except ModelError as failure:
-        if failure.kind == CLOSED:
-            raise StoreError("the build was stopped while a model was asked; run it again") from None
+        refuse_stopped(failure)
         raise _refused(step, failure) from None
 
 

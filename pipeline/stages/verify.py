@@ -16,12 +16,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
-from pipeline.core.errors import StoreError
 from pipeline.core.parquet import read_table, table_bytes
 from pipeline.core.tables import SIGHTINGS, asked_in
 from pipeline.engine.stage import Ask, Stage, StageContext
 from pipeline.llm.base import Request, record, user
-from pipeline.llm.failures import CLOSED, ModelError
+from pipeline.llm.failures import ModelError, refuse_stopped
 from pipeline.llm.prompts import load_prompt
 from pipeline.llm.replies import structured
 from pipeline.llm.visual_inputs import VisualInputs, visual_inputs
@@ -89,8 +88,7 @@ def _rows(
     try:
         said = seen(things, shown, ask)
     except ModelError as failure:
-        if failure.kind == CLOSED:
-            raise StoreError("the build was stopped while a model was asked; run it again") from None
+        refuse_stopped(failure)
         failed = failure.kind
     for number, named in sorted(questions.items()):
         for thing in named:

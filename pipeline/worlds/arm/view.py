@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cached_property
-from itertools import pairwise
 from typing import Final, Literal
 
 import numpy as np
 
-from pipeline.core.arrays import BoolArray, FloatArray, IntArray, StrArray
+from pipeline.core.arrays import BoolArray, FloatArray, StrArray
 from pipeline.core.findings import doubt
 from pipeline.core.quantized_series import QuantizedSeries
 from pipeline.core.schema import Finding
@@ -228,20 +227,6 @@ class ArmView:
         share = self.opening[index]
         return "open" if share >= OPEN_MIN else "closed" if share <= CLOSED_MAX else None
 
-    @cached_property
-    def closings(self) -> IntArray:
-        """Times, by index, of the first row at which it is closed after it was open."""
-        return self._changes("closed")
-
-    @cached_property
-    def openings(self) -> IntArray:
-        """Times, by index, of the first row at which it is open after it was closed."""
-        return self._changes("open")
-
-    def _changes(self, into: State) -> IntArray:
-        said = [(index, state) for index in range(len(self.times_s)) if (state := self.state_at(index)) is not None]
-        return np.array([after[0] for before, after in pairwise(said) if before[1] != after[1] == into], dtype=np.int64)
-
     # Things
 
     @cached_property
@@ -253,15 +238,6 @@ class ArmView:
     def distance_m(self) -> FloatArray:
         """(I, T): between the things' middles and the gripper's point."""
         return np.asarray(np.sqrt((self.offset_m**2).sum(2)))
-
-    @cached_property
-    def moved_m(self) -> FloatArray:
-        """(I, T): how far each is from where it was first."""
-        first = np.full((len(self.ids), 1, 3), np.nan)
-        for row, known in enumerate(~np.isnan(self.item_m[..., 0])):
-            if known.any():
-                first[row, 0] = self.item_m[row, int(known.argmax())]
-        return np.asarray(np.sqrt(((self.item_m - first) ** 2).sum(2)))
 
     # From the base
 

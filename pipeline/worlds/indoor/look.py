@@ -15,12 +15,11 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from pipeline.core.errors import StoreError
 from pipeline.core.findings import doubt, note
 from pipeline.core.schema import Finding
 from pipeline.geometry.scans import SceneGeometry
 from pipeline.llm.base import Image, Part, Reply, Request, Text, record, user
-from pipeline.llm.failures import CLOSED, ModelError
+from pipeline.llm.failures import ModelError, refuse_stopped
 from pipeline.llm.prompts import load_prompt
 from pipeline.llm.replies import structured
 from pipeline.worlds.indoor.category_pictures import (
@@ -77,8 +76,7 @@ def look_at_scan(
         try:
             found += seen_in(name, [(one, made[one]) for one in wanted if one.category == name], fps, ask)
         except ModelError as failure:
-            if failure.kind == CLOSED:
-                raise StoreError("the build was stopped while a model was asked; run it again") from None
+            refuse_stopped(failure)
             failures[failure.kind] += 1
     answered = len(chosen) - failures.total()
     message = f"of {len(_categories(observed))} categories that the video shows a model looked at {answered}"

@@ -17,7 +17,6 @@ import numpy as np
 from PIL import Image as Pillow
 
 from pipeline.core.arrays import FloatArray
-from pipeline.core.errors import StoreError
 from pipeline.core.findings import note
 from pipeline.core.schema import Finding
 from pipeline.core.templates import load_table
@@ -25,7 +24,7 @@ from pipeline.formats.images import jpeg_bytes
 from pipeline.geometry.equirect import Sphere
 from pipeline.geometry.views import View, directions_of
 from pipeline.llm.base import Image, Part, Reply, Request, Text, record, user
-from pipeline.llm.failures import CLOSED, ModelError
+from pipeline.llm.failures import ModelError, refuse_stopped
 from pipeline.llm.prompts import load_prompt
 from pipeline.llm.replies import structured
 from pipeline.reading.maps.areas import fit_name
@@ -131,8 +130,7 @@ def look_at_panorama(
         again = list(_things(views, pictures, asks[1], labels)) if labels else [[] for _ in views]
         cues = [_cues(pictures[-len(TILTED) - len(LEVEL) : -len(TILTED)] or pictures, ask) for ask in asks[:2]]
     except ModelError as failure:
-        if failure.kind == CLOSED:
-            raise StoreError("the build was stopped while a model was asked; run it again") from None
+        refuse_stopped(failure)
         message = "a model gave no answer about a view: nothing that was seen is used"
         name = f"{UNANSWERED}{failure.kind}"
         return _with(observed, note(name, "objects", message, "build again", 1.0, 0.0, "failed calls"))

@@ -14,10 +14,9 @@ from typing import Any, Final
 import numpy as np
 import shapely
 
-from pipeline.core.errors import StoreError
 from pipeline.core.schema import Evidence, Rejection
 from pipeline.llm.base import Image, Reply, Request, record, user
-from pipeline.llm.failures import CLOSED, ModelError
+from pipeline.llm.failures import ModelError, refuse_stopped
 from pipeline.llm.prompts import load_prompt
 from pipeline.llm.replies import structured
 from pipeline.questions.rules import Measure, rule
@@ -64,8 +63,7 @@ def answer(ask: Ask, jpeg: bytes, backwards: bool) -> Answer:
     try:
         return dict(structured(ask(request(jpeg, backwards))))
     except ModelError as failure:
-        if failure.kind == CLOSED:
-            raise StoreError("the build was stopped while a model was asked; run it again") from None
+        refuse_stopped(failure)
         reason = f"{UNANSWERED}{failure.kind}"
         raise UnansweredError(Rejection(reason=reason, measured=1, limit=0, unit="failed calls")) from None
 
