@@ -57,7 +57,7 @@ def context(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> StageContext:
     (ref,) = Panoramas().scenes(root).scenes
     scene = Panoramas().read(SceneFiles(root, ref))
     store = Store(tmp_path / STORE)
-    results = {"observe": ((SCENE, store.put("observe", SCENE, "k", scene.model_dump_json().encode(), ".json")),)}
+    results = {"observe": ((SCENE, store.put("observe", SCENE, "0" * 32, scene.model_dump_json().encode(), ".json")),)}
     found = StageContext(
         SCENE, {"benchmark": "looking"}, tmp_path, results, RawScene(Panoramas(), SceneFiles(root, ref))
     )
@@ -68,7 +68,7 @@ def asking(context: StageContext, *ids: int) -> StageContext:
     """The same where these questions were selected."""
     rows = [{"id": i, "scene": SCENE} for i in ids] + [{"id": 9, "scene": SCENE, "reason": "dull"}]
     raw = table_bytes(pa.Table.from_pylist(rows, schema=SELECTED))
-    key = hashlib.sha256(raw).hexdigest()
+    key = hashlib.sha256(raw).hexdigest()[:32]
     selected = Store(context.folder / STORE).put("select", SCENE, key, raw, ".parquet")
     return replace(context, results={**context.results, "select": ((SCENE, selected),)})
 
@@ -132,7 +132,7 @@ def test_a_part_of_the_sphere_is_shown_in_its_place(context: StageContext, tmp_p
     raw = Panoramas().read(SceneFiles(root, ref)).model_dump_json().encode()
     results = {
         **context.results,
-        "observe": ((SCENE, Store(context.folder / STORE).put("o", SCENE, "p", raw, ".json")),),
+        "observe": ((SCENE, Store(context.folder / STORE).put("o", SCENE, "0" * 32, raw, ".json")),),
     }
     result = VIEWS.run(replace(context, results=results, raw=RawScene(Panoramas(), SceneFiles(root, ref))))
     made = {one["file"]: context.folder / one["picture"] for one in json.loads(result)["pictures"]}
