@@ -258,6 +258,14 @@ def number(one: ExamCase, value: float, unit: str, most: float | None = None) ->
     return one.ask(text, (), least=0)
 
 
+LOG_PARTS: Final = 3  # within each of which answers are even that go with how far the log has got
+
+
+def part_of_log(index: int, count: int) -> str:
+    """In which of them one of the log's times is, as a trait: at first most accelerate, or close a gripper."""
+    return str(index * LOG_PARTS // count)
+
+
 def steady_speed(one: ExamCase, speed: float, short: float, most: float) -> None:
     """That a speed measured over half the time is nearly the same: else it changes too abruptly to have one."""
     one.require("speed_jumps", abs(short / speed - 1) if speed > 0 else np.nan, "<=", most, "share")

@@ -74,7 +74,12 @@ PLANTED: dict[str, tuple[AnyScene, str, str, tuple[Any, ...]]] = {
     "a kind of which others may be nearer": (road(AHEAD, TRUCK, complete=("car",)), "cl_side", "", UNLOGGED),
     "a neighbour that no log may have": (road(*TWO, complete=("pedestrian",)), "tp_next", "ped", UNLOGGED),
     "a car behind a front camera": (road(actor("car", -20.0, 0.0)), "dt_near", "car", UNSEEN),
-    "what is behind it": (road(actor("car", -20.0, 0.0), TRUCK), "cl_side", "behind", UNSEEN),
+    "what is behind it": (
+        road(actor("car", -20.0, 0.0), actor("truck", -40.0, 0.0, name="t")),
+        "cl_side",
+        "behind",
+        UNSEEN,
+    ),
     "a neighbour beside the picture": (road(*WALKERS), "tp_next", "ped", UNSEEN),
     "a car behind a truck": (road(AHEAD, actor("truck", 10.0, 0.0, name="t")), "dt_near", "car", HIDDEN),
     "a cone of five pixels by nine": (road(actor("traffic cone", 40.0, 0.0)), "lc_sector", "cone", SMALL),

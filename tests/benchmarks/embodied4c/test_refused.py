@@ -309,8 +309,27 @@ def test_a_car_that_stood_nearly_all_the_time() -> None:
 def test_more_than_people_count(count: int) -> None:
     """Cones half a metre apart from 5 m on: 2 m of our car and 0.2 m of a cone less, all are within 12.8 m."""
     cones = [actor("traffic cone", 5 + n / 2, 0, name=f"{n:02}") for n in range(count)]
-    row = of_kind(drive(*cones), "CT", "ct_near")["2.00", "traffic cone", "20"]
+    row = of_kind(drive(*cones), "CT", "ct_near")["2.00", "traffic cone", "15"]
     assert refusal(row) == ((None,) * 4 if count == 20 else ("too_many", 21, 20, "things"))
+
+
+def test_a_kind_is_counted_within_the_two_radii_that_hold_about_as_many_as_of_others() -> None:
+    """Cars every 4 m: within 10 m of us 2, within 15 m 4, 20 m 5, 25 m 6: nearest to 3.5, in ratio, are 4 and 5."""
+    cars = [actor("car", 10.0 + 4 * n, 0.0, name=f"{n}") for n in range(12)]
+    found = of_kind(drive(*cars), "CT", "ct_near")
+    assert {radius for _, kind, radius in found if kind == "car"} == {"15", "20"}
+
+
+def test_the_kinds_on_a_side_are_what_the_nearest_may_be() -> None:
+    """A van ahead and a truck behind it; what is behind us is no option, and alone there is not asked about."""
+    others = (
+        actor("van", 20.0, 0.0, name="v"),
+        actor("truck", 40.0, 0.0, name="t"),
+        actor("bus", -20.0, 0.0, name="b"),
+    )
+    found = of_kind(drive(*others), "CL", "cl_side")
+    assert (found["2.00", AHEAD]["answer"], found["2.00", AHEAD]["wrong"]) == ("van", ["truck"])
+    assert refusal(found["2.00", "behind the ego vehicle"]) == ("too_few_options", 0, 1, "wrong options")
 
 
 def test_of_an_answer_that_is_usual_there_is_none_without_another() -> None:

@@ -19,7 +19,7 @@ from pipeline.benchmarks.embodied4c.arm.view import (
     order,
     windows,
 )
-from pipeline.benchmarks.embodied4c.case import ExamCase, begins_s, choose, number, words
+from pipeline.benchmarks.embodied4c.case import ExamCase, begins_s, choose, number, part_of_log, words
 from pipeline.core.arrays import FloatArray
 from pipeline.geometry.angles import rate
 from pipeline.questions.gate import TOO_FINE
@@ -27,7 +27,6 @@ from pipeline.worlds.arm.facts import Joint
 
 GRIPPED_S: Final = ("3",)  # of a longer time it opened or closed more often
 WAY_MIN_CM: Final = 3.0  # of what moved for sure; a tenth of it is no movement
-LOG_PARTS: Final = 3  # within each of which answers are even that go with how far the log has got
 
 
 def tilt(view: ArmExam) -> Iterator[ExamCase]:
@@ -104,8 +103,7 @@ def gripped_lately(view: ArmExam) -> Iterator[ExamCase]:
     for index, before, seconds in windows(view, GRIPPED_S):
         states = [view.state_at(n) for n in range(before, index + 1)]
         one = case(view, "arm_sm_grip", (before, index), (seconds,), seconds=seconds)
-        # At first most close, at last most open.
-        one.traits = (seconds, str(int(index * LOG_PARTS / len(view.times_s))))
+        one.traits = (seconds, part_of_log(index, len(view.times_s)))
         then, now = states[0], states[-1]
         one.require("neither_open_nor_closed", float(None not in (then, now)), ">=", 1, "states")
         told = [state for state in states if state is not None]

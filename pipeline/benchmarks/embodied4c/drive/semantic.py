@@ -41,10 +41,10 @@ LANE_KINDS: Final = {"vehicle": ("vehicle lane", "normal lane", "car lane"), "bu
 def kind_on_side(view: DriveExam) -> Iterator[ExamCase]:
     """CL: of which kind the nearest road user on each side is; nothing of another kind is nearly as near.
 
-    Where things were labelled in a picture alone, the nearest in that.
+    Where things were labelled in a picture alone, the nearest in that. It may be any kind that is on that side: other
+    questions name those.
     """
     users = np.isin(view.categories.astype(str), sorted(ROAD_USERS))
-    every = sorted(set(view.categories[users].tolist()))
     sides = {"": 0.0} if view.scope else SIDES
     for moment in range(len(view.moments)):
         for side, middle in sides.items():
@@ -68,7 +68,8 @@ def kind_on_side(view: DriveExam) -> Iterator[ExamCase]:
                 one.require("another_as_near", second - float(gap[actor]), ">=", view.rules.second_gap_m, "m")
             one.require("kind_unnamed", float(category != "vehicle"), ">=", 1, "names")
             mark(view, one, "asked", view.place_m[actor, view.moments[moment]])
-            yield words(one, category, every, NAMES.get(category, ()))
+            beside = sorted(set(view.categories[maybe & (gap <= view.rules.spoken_m)].tolist()))
+            yield words(one, category, beside, NAMES.get(category, ()))
 
 
 def kind_most_common(view: DriveExam) -> Iterator[ExamCase]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import product
 from typing import Final
 
 import numpy as np
@@ -31,6 +32,8 @@ from pipeline.geometry.footprints import Rectangles, gap_m
 from pipeline.worlds.drive.facts import PEOPLE, ROAD_USERS, VEHICLES
 
 RADII_M: Final = (10, 15, 20, 25, 30, 40, 50)
+RADII_ASKED: Final = 2  # of each kind
+COUNTED_USUALLY: Final = 3.5  # of a kind within them, in the mean of the times at which any is
 
 
 def bearing(view: DriveExam) -> Iterator[ExamCase]:
@@ -191,16 +194,23 @@ def neighbour(view: DriveExam) -> Iterator[ExamCase]:
 
 
 def count_near(view: DriveExam) -> Iterator[ExamCase]:
-    """CT: how many of a kind are within a radius, all around and ahead of us."""
-    for moment in range(len(view.moments)):
-        gap = np.where(view.there[:, moment], view.near_m[:, moment], np.inf)
-        ahead = np.abs(view.off_deg[:, moment]) < 90
-        border = np.abs(np.abs(view.off_deg[:, moment]) - 90) < view.rules.side_margin_deg
-        for kind in kinds_of(view):
-            members = of_kind(view, kind)
-            for radius in RADII_M:
-                for half in ("",) if view.scope else ("", " and ahead of the line through its sides"):
-                    yield from _counted(view, moment, kind, radius, half, members, gap, ahead if half else None, border)
+    """CT: how many of a kind are within a radius, all around and ahead of us.
+
+    Of each kind within the two radii in which about as many are as of any other kind: else the largest radius tells
+    of many, and a kind that is rare of few.
+    """
+    gap = np.where(view.there, view.near_m, np.inf)
+    ahead = np.abs(view.off_deg) < 90
+    border = np.abs(np.abs(view.off_deg) - 90) < view.rules.side_margin_deg
+    for kind in kinds_of(view):
+        members = of_kind(view, kind)
+        for half in (False,) if view.scope else (False, True):
+            counted = members[:, None] & (ahead | (not half))
+            numbers = {radius: (counted & (gap <= radius)).sum(0) for radius in RADII_M}
+            means = {radius: float(found[found > 0].mean()) for radius, found in numbers.items() if found.any()}
+            usual = sorted(means, key=lambda radius: abs(np.log(means[radius] / COUNTED_USUALLY)))
+            for moment, radius in product(range(len(view.moments)), usual[:RADII_ASKED]):
+                yield from _counted(view, moment, kind, radius, half, members, counted, gap, border)
 
 
 def _counted(
@@ -208,13 +218,15 @@ def _counted(
     moment: int,
     kind: str,
     radius: int,
-    half: str,
+    half: bool,
     members: BoolArray,
+    counted: BoolArray,
     gap: FloatArray,
-    ahead: BoolArray | None,
     border: BoolArray,
 ) -> Iterator[ExamCase]:
-    within = members & (gap <= radius) & (ahead if ahead is not None else True)
+    """The case of a moment; ``members`` (A,) of the kind, ``counted`` (A, M) of them on that side."""
+    near = gap[:, moment] <= radius
+    within = counted[:, moment] & near
     count = int(within.sum())
     if count < 1:
         return
@@ -228,10 +240,10 @@ def _counted(
     )
     rules = view.rules
     one.measured(all_sure(view, members, moment))
-    doubtful = members & (np.abs(gap - radius) < rules.radius_margin_m)
+    doubtful = members & (np.abs(gap[:, moment] - radius) < rules.radius_margin_m)
     one.require("near_radius", int(doubtful.sum()), "<=", 0, "things")
-    if ahead is not None:
-        one.require("near_side_border", int((members & border & (gap <= radius)).sum()), "<=", 0, "things")
+    if half:
+        one.require("near_side_border", int((members & border[:, moment] & near).sum()), "<=", 0, "things")
     one.require("too_many", count, "<=", rules.count_max, "things")
     points = view.points[within, moment]
     if np.isfinite(points).any():

@@ -11,7 +11,7 @@ from typing import Final
 
 import numpy as np
 
-from pipeline.benchmarks.embodied4c.case import ExamCase, choose, number, steady_speed, words
+from pipeline.benchmarks.embodied4c.case import ExamCase, choose, number, part_of_log, steady_speed, words
 from pipeline.benchmarks.embodied4c.drive.refs import LONG, case, kinds_of, mark, mark_all, named, of_kind, plural
 from pipeline.benchmarks.embodied4c.drive.view import KMH, DriveExam
 from pipeline.core.arrays import BoolArray
@@ -107,6 +107,7 @@ def changed_lately(view: DriveExam) -> Iterator[ExamCase]:
     for moment, index, before in _windows(view):
         part = view.ego_speed_mps[before : index + 1]
         one = case(view, "sm_speed", moment, (f"{view.rules.window_s:g}",), seconds=f"{view.rules.window_s:g}")
+        one.traits = (part_of_log(index, len(view.times_s)),)
         one.require("speed_unknown", float(np.isfinite(part).all()), ">=", 1, "speeds")
         change, spread = float(part[-1] - part[0]), float(part.max() - part.min())
         one.fact("speed", "then", float(part[0]), "m/s")
@@ -230,6 +231,7 @@ def state(view: DriveExam) -> Iterator[ExamCase]:
             float(v[index]) for v in (view.ego_speed_mps, view.ego_acceleration_mps2, view.ego_turn_dps)
         )
         one = case(view, "md_state", moment)
+        one.traits = (part_of_log(index, len(view.times_s)),)
         one.require("speed_unknown", float(np.isfinite([speed, gain, turn]).all()), ">=", 1, "speeds")
         one.fact("speed", "ego vehicle", speed, "m/s")
         one.fact("acceleration", "ego vehicle", gain, "m/s2")
