@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,10 +12,10 @@ import pytest
 from pipeline.benchmarks.cityeqa.benchmark import CITYEQA
 from pipeline.benchmarks.cityeqa.columns import _beside_table_4
 from pipeline.benchmarks.cityeqa.query import Hop, Query, RouteLimits, RouteQuery
-from pipeline.benchmarks.cityeqa.raw import CLOSED, RawQuestion, evened, in_turns
+from pipeline.benchmarks.cityeqa.raw import CLOSED, RawQuestion, evened, in_turns, split_of
 from pipeline.benchmarks.cityeqa.released import TABLE_4
 from pipeline.benchmarks.cityeqa.rules import CityRules
-from pipeline.benchmarks.cityeqa.tasks.base import known_of
+from pipeline.benchmarks.cityeqa.tasks.base import known_of, names_of_split
 from pipeline.benchmarks.cityeqa.tasks.counting import Counting
 from pipeline.benchmarks.cityeqa.tasks.recognition import ObjectRecognition
 from pipeline.benchmarks.cityeqa.tasks.registry import CITY_TASKS
@@ -92,8 +94,8 @@ def test_a_fifth_of_what_is_counted_are_storeys() -> None:
 
 
 def test_the_card_has_the_mix_beside_that_of_the_paper() -> None:
-    rows = [{"task": "Counting", "flags": ["number"]}, {"task": "Counting", "flags": None}]
-    lines = _beside_table_4([*rows, {"task": "Spatial Reasoning", "flags": ["open text", "name_as_sign"]}])
+    solved = {("Counting", True): 1, ("Counting", False): 1, ("Spatial Reasoning", True): 1}
+    lines = _beside_table_4(Counter(solved | {("Counting", "number"): 1, ("Spatial Reasoning", "open text"): 1}))
     assert lines[2] == "Counting: 33% of all tasks (in the paper 15%): 1 number (205)."
     assert lines[4].endswith("(in the paper 14%): 0 yes/no (52), 0 closed text (83), 1 open text (68).")
 
@@ -243,3 +245,16 @@ def test_a_shop_that_is_asked_what_it_is_goes_by_no_name() -> None:
         if thing.kind == "shop":
             assert view.phrases(number)[0].name is not None
             assert {(p.noun, p.name) for p in view.unsorted_phrases(number)} == {("shop", None)}
+
+
+def test_names_offered_are_those_of_the_same_split() -> None:
+    """Of one thing alone in its split they are those of all."""
+    view: Any = SimpleNamespace(
+        scene=SimpleNamespace(id="city/x"), things=[SimpleNamespace(id=f"shop{n}") for n in range(40)], read=str
+    )
+    of = [split_of("city/x", f"shop{n}") for n in range(40)]
+    for i, names in names_of_split(view, range(40)).items():
+        assert {int(name) for name in names} == {j for j in range(40) if of[j] == of[i]}
+    lone = of.index("test")
+    some = [lone, *(i for i in range(40) if of[i] == "train")]
+    assert {int(name) for name in names_of_split(view, some)[lone]} == {*some}

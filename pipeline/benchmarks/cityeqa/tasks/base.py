@@ -64,6 +64,17 @@ def others_of(view: CityView, i: int, known: Sequence[str], most: int, what: str
     return tuple(known[k] for k in sorted(drawn.tolist()))
 
 
+def names_of_split(view: CityView, things: Sequence[int]) -> dict[int, tuple[str, ...]]:
+    """For each of some things the names in its split, of the release; of all where it has no other.
+
+    What another split asks for is hardly asked for again: who has read that would leave it out.
+    """
+    split = {i: split_of(view.scene.id, view.things[i].id) for i in things}
+    names = {name: known_of(view.read(i) for i in things if split[i] == name) for name in set(split.values())}
+    every = known_of(view.read(i) for i in things)
+    return {i: names[name] if len(names[name]) > 1 else every for i, name in split.items()}
+
+
 def colours_of(view: CityView, things: Collection[int], roof: bool = False) -> tuple[str, ...]:
     """The colours that some things have, in alphabetical order."""
     found = {view.things[i].roof_colour if roof else view.things[i].colour for i in things}

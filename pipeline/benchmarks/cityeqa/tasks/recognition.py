@@ -24,6 +24,7 @@ from pipeline.benchmarks.cityeqa.tasks.base import (
     known_of,
     name_flags,
     name_known,
+    names_of_split,
     others_of,
     parts,
     question_about,
@@ -95,7 +96,7 @@ class ObjectRecognition(EqaTask):
                     flags=flags,
                 )
         boards = view.of_kind(SIGNBOARD).tolist()
-        written = known_of(view.read(i) for i in boards)
+        written = names_of_split(view, boards)
         for i in view.targets(SIGNBOARD):
             text = view.read(i)
             yield question_about(
@@ -104,7 +105,7 @@ class ObjectRecognition(EqaTask):
                 kind="sign",
                 part="ask_sign",
                 answer=text or "",
-                others=others_of(view, i, written, 3, "sign"),
+                others=others_of(view, i, written[i], 3, "sign"),
                 answer_type=OPEN,
                 checks=(name_known(text),),
             )
@@ -212,13 +213,13 @@ def _names(view: CityView, kind: str) -> Iterator[RawQuestion]:
     """The name of every shop that is called by its sort, and of other things that show theirs."""
     shops = view.of_kind(kind).tolist()
     names = known_of(view.read(i) for i in shops)
-    by_noun: dict[str, list[str | None]] = {}
+    by_noun: dict[str, list[int]] = {}
     for i in shops:
-        by_noun.setdefault(view.things[i].noun, []).append(view.read(i))
-    alike_of = {noun: known_of(own) for noun, own in by_noun.items()}
+        by_noun.setdefault(view.things[i].noun, []).append(i)
+    alike_of = {i: found for own in by_noun.values() for i, found in names_of_split(view, own).items()}
+    near = names_of_split(view, shops)
     for i in view.targets(kind):
-        thing, name = view.things[i], view.read(i)
-        alike = alike_of[thing.noun]
+        thing, name, alike = view.things[i], view.read(i), alike_of[i]
         yield question_about(
             view,
             i,
@@ -226,7 +227,7 @@ def _names(view: CityView, kind: str) -> Iterator[RawQuestion]:
             phrases=view.phrases(i, hide=("name",)),
             part="ask_name",
             answer=name or "",
-            others=others_of(view, i, alike if len(alike) > NAMES else names, NAMES, "name"),
+            others=others_of(view, i, alike if len(alike) > NAMES else near[i], NAMES, "name"),
             answer_type=OPEN,
             checks=(
                 name_known(name),
