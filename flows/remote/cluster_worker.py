@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import cache
@@ -19,7 +19,7 @@ from pipeline.engine.job import Job, JobResult, run_job
 from pipeline.engine.lease import LEASE_FILE
 from pipeline.engine.manifest import Entry
 from pipeline.engine.stage import STORE
-from pipeline.engine.store import PACKS, Result, packs_of
+from pipeline.engine.store import PACKS, Result, by_bits, packs_of
 from pipeline.stages.registry import STAGES
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def work_from(jobs: list[Job], url: str) -> list[JobResult]:
             if got is not None:  # else the stage says what it misses
                 write_atomically(folder / path, got[0])
 
-        packs = cache(lambda stage: [Path(path) for path in bucket.objects(f"{STORE}/{stage}/{PACKS}")])
+        packs = cache(lambda stage: by_bits(map(Path, bucket.objects(f"{STORE}/{stage}/{PACKS}"))))
         list(threads.map(fetch, sorted({path for job in jobs for path in _needed(job, bucket, packs)})))
         before = _files(folder)
         dones = [run_job(_moved(job, folder)) for job in jobs]
@@ -73,7 +73,7 @@ def work_from(jobs: list[Job], url: str) -> list[JobResult]:
     return dones
 
 
-def _needed(job: Job, bucket: Bucket, packs: Callable[[str], list[Path]]) -> Iterator[str]:
+def _needed(job: Job, bucket: Bucket, packs: Callable[[str], Mapping[str, Sequence[Path]]]) -> Iterator[str]:
     """Paths, below the build's folder, of what a job may read there; ``packs`` are those of a stage."""
     found = [result for results in job.outputs.values() for result in results.values()]
     found += [result for step in job.steps for result in step.found.values()]

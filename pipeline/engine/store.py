@@ -16,9 +16,10 @@ from __future__ import annotations
 import io
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import Final, NamedTuple
 from zipfile import BadZipFile, ZipFile, ZipInfo
@@ -61,7 +62,7 @@ class Store:
     def index(self, stage: str) -> dict[tuple[str, str], Result]:
         """All results of a stage by (unit, key), from one listing of its folders and packs."""
         found: dict[tuple[str, str], Result] = {}
-        packed = (name for pack in _packs_in(self.root / stage) for name in _members(pack))
+        packed = (name for pack in chain(*_packs_in(self.root / stage).values()) for name in _members(pack))
         for name in (*packed, *self._loose(stage)):
             unit, key, digest = _parts(name)
             if digest:
@@ -77,20 +78,37 @@ class Store:
 
     def get(self, result: Result) -> bytes:
         """The bytes of a result. Raises StoreError if they are not what the name says."""
+        stage, _, name = result.name.partition("/")
+        unit, damaged = _parts(name)[0], False
         try:
-            raw = self._read(result)
+            for _ in range(2):
+                for raw in self._copies(result, packs_of(name, _known_packs(self.root / stage))):
+                    if _digest(stage, unit, raw) == result.digest:
+                        return raw
+                    damaged = True
+                _known_packs.cache_clear()  # packs may have been replaced since they were listed
+                _members_of_whole.cache_clear()
+            if not damaged:
+                result.path.read_bytes()  # which says why it cannot be
         except OSError as error:
             raise StoreError(f"{result.path}: cannot be read ({error.strerror}); run the build again") from error
-        stage, _, name = result.name.partition("/")
-        if _digest(stage, _parts(name)[0], raw) != result.digest:
-            raise StoreError(f"{result.path}: damaged since it was written; remove it and run the build again")
-        return raw
+        raise StoreError(f"{result.path}: damaged since it was written; remove it and run the build again")
+
+    def _copies(self, result: Result, packs: Iterable[Path]) -> Iterator[bytes]:
+        """What is stored under the name of a result, in packs and in a file."""
+        name = result.name.partition("/")[2]
+        for pack in packs:
+            if name in (members := _members(pack)):
+                with suppress(FileNotFoundError):
+                    yield _read_member(pack, *members[name])
+        with suppress(FileNotFoundError):
+            yield result.path.read_bytes()
 
     def size(self, result: Result) -> int:
         """The bytes that a result takes; 0 where it is gone."""
+        stage, _, name = result.name.partition("/")
         with suppress(FileNotFoundError):
             return result.path.stat().st_size
-        stage, _, name = result.name.partition("/")
         found = (_members(pack).get(name) for pack in packs_of(name, _packs_in(self.root / stage)))
         return next((size for _, size in filter(None, found)), 0)
 
@@ -117,16 +135,6 @@ class Store:
         for folder in sorted(path for path in (self.root / stage).glob("*") if path.is_dir()):
             yield from (f"{folder.name}/{file}" for file in os.listdir(folder))  # noqa: PTH208 # there are millions
 
-    def _read(self, result: Result) -> bytes:
-        stage, _, name = result.name.partition("/")
-        for _ in range(2):  # a file may move into a pack, and a pack be replaced, while it is looked for
-            with suppress(FileNotFoundError):
-                return result.path.read_bytes()
-            for pack in packs_of(name, _packs_in(self.root / stage)):
-                with suppress(FileNotFoundError, KeyError):
-                    return _read_member(pack, *_members(pack)[name])
-        return result.path.read_bytes()
-
     def _pack(self, folder: Path, kept: Set[str]) -> None:
         """Moves results of a stage into packs where it has many, and replaces the packs of which much has changed.
 
@@ -135,27 +143,25 @@ class Store:
         old = _packs_in(folder)
         names = self._loose(folder.name)
         loose = {name for name in names if name in kept and (folder / name).stat().st_size <= PACKED_BYTES}
-        held = {pack: set(_members(pack)) for pack in old}
+        held = {pack: set(_members(pack)) for pack in chain(*old.values())}
         wanted = sorted(loose | (kept & set().union(*held.values())))
-        depth = _depth(len(wanted), {len(_pack_bits(pack)) for pack in old})
+        depth = _depth(len(wanted), {len(bits) for bits in old})
         if depth is None:
             return
         members: dict[str, list[str]] = {}
         for name in wanted:
             members.setdefault(_bits_of(name)[:depth], []).append(name)
-        replaced = {pack for pack in old if _pack_bits(pack) not in members}
+        replaced = {pack for bits in old.keys() - members for pack in old[bits]}
         moved: set[str] = set()
         for bits, mine in sorted(members.items()):
-            own = [pack for pack in old if _pack_bits(pack) == bits]
+            own = old.get(bits, [])
             there = set().union(*(held[pack] for pack in own))
             changed = len(there ^ set(mine)) + len(there & loose)
             if len(own) != 1 or changed * PACK_CHANGED > len(mine):
                 replaced |= {*own} - {self._write_pack(folder, bits, mine)}
                 moved |= loose & set(mine)
-        for name in moved:
-            (folder / name).unlink(missing_ok=True)
-        for pack in replaced:
-            pack.unlink(missing_ok=True)
+        for path in (*(folder / name for name in moved), *replaced):
+            path.unlink(missing_ok=True)
 
     def _write_pack(self, folder: Path, bits: str, names: Sequence[str]) -> Path:
         """Writes a pack; a damaged result is left out, and the next build makes it again."""
@@ -170,40 +176,47 @@ class Store:
         return path
 
 
-def packs_of(name: str, packs: Iterable[Path]) -> Iterator[Path]:
-    """The packs that may hold a result, by its name below the folder of its stage."""
+def packs_of(name: str, packs: Mapping[str, Sequence[Path]]) -> list[Path]:
+    """The packs of a stage (`by_bits`) that may hold a result, by its name below the stage's folder."""
     bits = _bits_of(name)
-    return (pack for pack in packs if bits.startswith(_pack_bits(pack)))
+    return [pack for depth in range(len(bits) + 1) for pack in packs.get(bits[:depth], ())]
 
 
-def _packs_in(folder: Path) -> tuple[Path, ...]:
-    """The packs of a stage, in order."""
+def by_bits(files: Iterable[Path]) -> dict[str, list[Path]]:
+    """The packs among some files, by the bits in their names."""
+    found: dict[str, list[Path]] = {}
+    for file in sorted(files):
+        if _PACK.fullmatch(file.name):
+            bits = file.name.partition(".")[0]
+            found.setdefault("" if bits == _ALL else bits, []).append(file)
+    return found
+
+
+def _packs_in(folder: Path) -> dict[str, list[Path]]:
+    """The packs of a stage."""
     with suppress(FileNotFoundError):
-        return _packs_as_of(folder / PACKS, (folder / PACKS).stat().st_mtime_ns)
-    return ()
+        return by_bits((folder / PACKS).iterdir())
+    return {}
 
 
-@lru_cache(64)
-def _packs_as_of(folder: Path, changed: int) -> tuple[Path, ...]:
-    return tuple(folder / file for file in sorted(os.listdir(folder)) if _PACK.fullmatch(file))  # noqa: PTH208
+_known_packs = lru_cache(64)(_packs_in)
 
 
 def _members(pack: Path) -> dict[str, tuple[int, int]]:
     """Where the results in a pack are, and their lengths; none in a damaged one, or one that is gone."""
-    with suppress(FileNotFoundError):
-        return _members_as_of(pack, pack.stat().st_mtime_ns)
+    with suppress(OSError, BadZipFile):
+        return _members_of_whole(pack)
     return {}
 
 
-@lru_cache(512)
-def _members_as_of(pack: Path, changed: int) -> dict[str, tuple[int, int]]:
-    with suppress(OSError, BadZipFile), ZipFile(pack) as archive:
+@lru_cache(512)  # a pack's name is that of its content
+def _members_of_whole(pack: Path) -> dict[str, tuple[int, int]]:
+    with ZipFile(pack) as archive:
         return {
             member.filename: (member.header_offset + _HEADER_BYTES + len(member.filename.encode()), member.file_size)
             for member in archive.infolist()
             if member.file_size <= PACKED_BYTES
         }
-    return {}
 
 
 def _read_member(pack: Path, offset: int, size: int) -> bytes:
@@ -220,11 +233,6 @@ def _depth(count: int, depths: Set[int]) -> int | None:
         if count <= 2 * PACK_RESULTS << depth and (not depth or count >= PACK_RESULTS << depth >> 2):
             return depth
     return max(0, (-(-count // PACK_RESULTS) - 1).bit_length())
-
-
-def _pack_bits(pack: Path) -> str:
-    bits = pack.name.partition(".")[0]
-    return "" if bits == _ALL else bits
 
 
 def _bits_of(name: str) -> str:

@@ -440,8 +440,9 @@ class _Release:
     def _write(self, name: str, raw: bytes, *, more: bool = False) -> None:
         """Writes a file, or adds to it what a later shard has of it."""
         if not more or name not in self.sums:
-            write_atomically(self.folder / name, raw)
-            self.sums[name] = _sha256(raw)
+            if self.sums.get(name) != (digest := _sha256(raw)):
+                write_atomically(self.folder / name, raw)
+                self.sums[name] = digest
             return
         is_object = name.endswith(".json")  # else lines
         with translate_os_errors(self.folder), (self.folder / name).open("r+b") as file:
