@@ -162,20 +162,11 @@ def test_the_same_request_made_twice_at_once_is_sent_once(tmp_path: Path) -> Non
         assert len(server.records()) == 1
 
 
-@pytest.mark.slow
-def test_a_model_that_cannot_be_asked_at_all_is_not_asked_on_and_on(tmp_path: Path) -> None:
-    with running(latency_s=0.02) as server:
-        for model, kind in (("gone", "not_found"), ("quota", "quota"), ("wrong-key", "unauthorized")):
-            spec = hosted(server.address, model=model, concurrency=4)
-            asked = ask(lettered_questions(50), [spec], tmp_path / "replies.sqlite", {"PLANTED_KEY": KEY})
-            assert asked.totals[0].failed == {kind: 50}
-            assert asked.run[model].sent == 4
-        assert len(server.records()) == 12
-
-
 @pytest.mark.parametrize("provider", PROVIDERS)
-@pytest.mark.parametrize(("model", "kind"), [("quota", "quota"), ("day", "quota"), ("wrong-key", "unauthorized")])
-def test_an_account_that_cannot_pay_or_enter_is_not_asked_on_and_on(
+@pytest.mark.parametrize(
+    ("model", "kind"), [("quota", "quota"), ("day", "quota"), ("wrong-key", "unauthorized"), ("gone", "not_found")]
+)
+def test_a_model_that_cannot_be_asked_at_all_is_not_asked_on_and_on(
     provider: str, model: str, kind: str, tmp_path: Path
 ) -> None:
     with running(latency_s=0.02) as server:
