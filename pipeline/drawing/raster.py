@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Iterable
 from functools import cache
+from itertools import product
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -87,8 +88,9 @@ class Raster:
         """A text beside a point, where it covers no other and lies within a rectangle; False where it finds no room."""
         ((x, y),) = _pixels(np.asarray(at, dtype=np.float64)[None])
         width, height = self._draw.textlength(words, font=_font(_TEXT)), _TEXT + 2
-        for left in (x + _AWAY, x - _AWAY - width):
-            for top in (y - height / 2, y + _AWAY / 2, y - _AWAY / 2 - height):
+        near = (y - height / 2, y + _AWAY / 2, y - _AWAY / 2 - height)
+        for tops in (near, (near[1] + height, near[2] - height)):  # farther off only where there is no room beside it
+            for left, top in product((x + _AWAY, x - _AWAY - width), tops):
                 own = (left, top, left + width, top + height)
                 inside = own[0] >= within[0] and own[1] >= within[1] and own[2] <= within[2] and own[3] <= within[3]
                 if inside and not any(_meet(own, other) for other in self._taken):

@@ -12,6 +12,7 @@ from PIL import Image, ImageFont
 from pipeline.benchmarks.cityeqa.pictures import task_pictures
 from pipeline.benchmarks.cityeqa.released import AXES
 from pipeline.drawing.fonts import font
+from pipeline.drawing.raster import Raster
 from pipeline.worlds.city.facts import CityScene
 from tests.benchmarks.cityeqa.cities import small
 
@@ -25,6 +26,11 @@ def drawn(letters: ImageFont.FreeTypeFont, text: str) -> bytes:
 @pytest.mark.parametrize("letter", "éàçÉßøñœŁЖΩ–’")
 def test_a_letter_is_no_empty_box(letter: str) -> None:
     assert drawn(font(13), letter) != drawn(font(13), NONE)
+
+
+def test_things_on_one_another_have_a_label_each() -> None:
+    raster = Raster()
+    assert all(raster.label((100, 100), name, (0, 0, 300, 200)) for name in ("book", "can", "cube", "box"))
 
 
 def picture(scene: CityScene, answer: str) -> np.ndarray:
