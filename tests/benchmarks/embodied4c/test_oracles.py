@@ -49,7 +49,7 @@ def test_drives_of_plans(tmp_path: Path) -> None:
         assert not wrong, f"{scene.id}: {len(wrong)} of {asked}: {wrong[:10]}"
         assert asked == len(rows), "the oracle knows all kinds"
         checked += asked
-    assert checked >= 6000
+    assert checked >= 5700
 
 
 @pytest.mark.slow
@@ -82,7 +82,7 @@ def test_real_labels_of_kitti() -> None:
         about = [row["wording"] for row in rows if row["task"] in ("DT", "CT", "LC", "OR words", "CL")]
         assert all("in the picture" in text for text in about)
         assert not [row for row in rows if "behind the ego" in row["wording"] or "to the left of" in row["wording"]]
-    assert checked >= 280
+    assert checked >= 210
 
 
 # What a film of an arm shows: its way, its speed, and whether its fingers are open.
