@@ -13,7 +13,7 @@ from pipeline.engine.code import code_digest
 from pipeline.engine.config import BuildConfig
 from pipeline.engine.inputs import RawInput
 from pipeline.engine.manifest import RESULTS, SHORT, Entry, Lineage, Why
-from pipeline.engine.stage import STORE, Stage, StageContext
+from pipeline.engine.stage import STORE, Stage, StageContext, whole
 from pipeline.engine.store import Result, Store
 
 WHOLE: Final = "build/all"  # the unit of the stages of the whole build
@@ -139,9 +139,13 @@ class Step:
 
 
 def _is_whole(spec: StageSpec, found: Result, folder: Path) -> bool:
+    """Whether a result and what belongs to it are there; a damaged one is made again."""
+    store = Store(folder / STORE)
+    if spec.is_whole is whole:
+        return store.is_sound(found)
     try:
-        raw = Store(folder / STORE).get(found)
-    except StoreError:  # damaged: it is made again
+        raw = store.get(found)
+    except StoreError:
         return False
     return spec.is_whole(raw, folder)
 

@@ -104,6 +104,19 @@ class Store:
         with suppress(FileNotFoundError):
             yield result.path.read_bytes()
 
+    def is_sound(self, result: Result) -> bool:
+        """Whether a result can be read: a pack is examined once as a whole, a file of its own is read."""
+        stage, _, name = result.name.partition("/")
+        packs = packs_of(name, _known_packs(self.root / stage))
+        with suppress(FileNotFoundError):
+            if any(name in _members(pack) and _is_as_named(pack, pack.stat().st_mtime_ns) for pack in packs):
+                return True
+        try:
+            self.get(result)
+        except StoreError:
+            return False
+        return True
+
     def size(self, result: Result) -> int:
         """The bytes that a result takes; 0 where it is gone."""
         stage, _, name = result.name.partition("/")
@@ -217,6 +230,11 @@ def _members_of_whole(pack: Path) -> dict[str, tuple[int, int]]:
             for member in archive.infolist()
             if member.file_size <= PACKED_BYTES
         }
+
+
+@lru_cache(4096)
+def _is_as_named(pack: Path, changed: int) -> bool:
+    return digest_of(pack.read_bytes()) == pack.name.split(".")[1]
 
 
 def _read_member(pack: Path, offset: int, size: int) -> bytes:

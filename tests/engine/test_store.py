@@ -172,6 +172,7 @@ def put_many(store: Store, count: int, text: str = "") -> dict[Result, bytes]:
 
 
 def are_whole(store: Store, made: Mapping[Result, bytes]) -> bool:
+    assert all(map(store.is_sound, made))
     return {result: store.get(result) for result in made} == made and {*store.index("generate").values()} >= {*made}
 
 
@@ -222,6 +223,21 @@ def test_packs_split_and_merge_as_a_build_grows_and_shrinks(tmp_path: Path, then
     assert all(size <= 3 * 4 for size in sizes)
     store.prune(made)
     assert [len(_members(path)) for path in files_below(tmp_path)] == sizes
+
+
+@pytest.mark.usefixtures("small_packs")
+def test_damage_in_a_pack_costs_the_result_that_it_hit(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    store.prune(made := put_many(store, 40))
+    pack = files_below(tmp_path)[0]
+    held = _members(pack)
+    hit = min(held)
+    raw = bytearray(pack.read_bytes())
+    raw[held[hit][0]] ^= 1
+    pack.write_bytes(raw)
+    assert [result.name for result in made if not store.is_sound(result)] == [f"generate/{hit}"]
+    pack.unlink()
+    assert {r.name for r in made if not store.is_sound(r)} == {f"generate/{name}" for name in held}
 
 
 @pytest.mark.usefixtures("small_packs")
