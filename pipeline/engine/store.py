@@ -79,7 +79,7 @@ class Store:
     def get(self, result: Result) -> bytes:
         """The bytes of a result. Raises StoreError if they are not what the name says."""
         stage, _, name = result.name.partition("/")
-        unit, damaged = _parts(name)[0], False
+        unit, damaged = _unit_of(name), False
         try:
             for _ in range(2):
                 for raw in self._copies(result, packs_of(name, _known_packs(self.root / stage))):
@@ -255,7 +255,11 @@ def _depth(count: int, depths: Set[int]) -> int | None:
 
 def _bits_of(name: str) -> str:
     """The hash of a result's unit."""
-    return f"{int.from_bytes(digest(_parts(name)[0])[:4], 'big'):032b}"
+    return f"{int.from_bytes(digest(_unit_of(name))[:4], 'big'):032b}"
+
+
+def _unit_of(name: str) -> str:
+    return name.rsplit(".", 3)[0]
 
 
 def _digest(stage: str, unit: str, raw: bytes) -> str:
