@@ -122,29 +122,34 @@ def write_outcome(folder: Path, outcome: Outcome, order: Sequence[str], made_of:
     behind = (made_of or Lineage()).of(outcome.manifest, read_lineage(folder))
     about = {MADE_OF: json.dumps(asdict(behind), sort_keys=True, ensure_ascii=False)}
     home = next((e.output.root.relative_to(folder).as_posix() for e in outcome.manifest if e.output), "")
-    rows = [
-        {
-            "stage": e.stage,
-            "unit": e.unit,
-            "key": e.key,
-            "inputs": e.inputs,
-            "output": e.output.digest if e.output else None,
-            "why": e.why,
-            "seconds": round(e.seconds, 4),
-            "config": e.config,
-            "code": e.code,
-            "path": f"{home}/{e.output.name}" if e.output else None,
-            "parts": sorted(e.parts.items()),
-        }
-        for e in sorted(outcome.manifest, key=lambda e: (order.index(e.stage), e.unit))
+    entries = sorted(outcome.manifest, key=lambda e: (order.index(e.stage), e.unit))
+    batches = [
+        pa.RecordBatch.from_pylist([_row(e, home) for e in entries[start : start + _AT_ONCE]], MANIFEST)
+        for start in range(0, len(entries), _AT_ONCE)
     ]
-    manifest = pa.Table.from_pylist(rows, schema=MANIFEST)
+    manifest = pa.Table.from_batches(batches, MANIFEST)
     write_atomically(folder / MANIFEST_FILE, _sealed(manifest, about))
     quarantine = pa.Table.from_pylist(
         [q.model_dump() for q in sorted(outcome.quarantine, key=lambda q: (q.unit, q.stage))],
         schema=pa.schema([(name, pa.string()) for name in Quarantine.model_fields]),
     )
     write_atomically(folder / QUARANTINE_FILE, _sealed(quarantine, {}))
+
+
+def _row(entry: Entry, home: str) -> dict[str, Any]:
+    return {
+        "stage": entry.stage,
+        "unit": entry.unit,
+        "key": entry.key,
+        "inputs": entry.inputs,
+        "output": entry.output.digest if entry.output else None,
+        "why": entry.why,
+        "seconds": round(entry.seconds, 4),
+        "config": entry.config,
+        "code": entry.code,
+        "path": f"{home}/{entry.output.name}" if entry.output else None,
+        "parts": sorted(entry.parts.items()),
+    }
 
 
 def read_lineage(folder: Path, file: str = MANIFEST_FILE) -> Lineage:
