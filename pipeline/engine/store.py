@@ -92,7 +92,7 @@ class Store:
                 result.path.read_bytes()  # which says why it cannot be
         except OSError as error:
             raise StoreError(f"{result.path}: cannot be read ({error.strerror}); run the build again") from error
-        raise StoreError(f"{result.path}: damaged since it was written; remove it and run the build again")
+        raise StoreError(f"{result.path}: damaged since it was written; run the build again")
 
     def _copies(self, result: Result, packs: Iterable[Path]) -> Iterator[bytes]:
         """What is stored under the name of a result, in packs and in a file."""

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+import pipeline.engine.store
 from flows.remote import object_store as buckets
 from flows.remote.cluster_worker import work_from
 from flows.remote.object_store import Bucket
@@ -17,6 +18,7 @@ from flows.remote.remote_store import RemoteBuildStore, remote_build_store
 from pipeline.core.errors import StoreError
 from pipeline.engine.job import Job, JobResult
 from pipeline.engine.lease import EXPIRES_S, LEASE_FILE
+from pipeline.engine.store import PACKS
 from pipeline.stages.builder import Builder
 from tests.builds import Cli, build, config_of, perturbed, release_of, whys
 from tests.engine.test_kill import SCENES
@@ -58,20 +60,27 @@ def test_another_machine_goes_on_where_the_first_was(meta: Path, url: str, scan2
 
 
 @pytest.mark.slow
-def test_workers_that_share_no_folder_work_through_the_store(meta: Path, url: str, tmp_path: Path) -> None:
-    out, config = tmp_path / "out", config_of(meta)
+def test_workers_that_share_no_folder_work_through_the_store(
+    meta: Path, url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "out"
+    monkeypatch.setattr(pipeline.engine.store, "PACK_RESULTS", 1)
 
     def elsewhere(stages: str, batches: list[list[Job]]) -> Iterator[JobResult]:
         for batch in batches:
             yield from work_from(batch, url)
 
-    with remote_build_store(url, out) as far:
-        Builder(config, out, far.fetching(elsewhere), here=far.sending_here(lambda label, work: work())).build()
-    build(meta, tmp_path / "alone")
-    assert release_of(out) == release_of(tmp_path / "alone")
-    shutil.rmtree(out)
-    with remote_build_store(url, out):
-        assert {why for found in whys(Builder(config, out).dry_run()).values() for why in found} == {"reused"}
+    # What the second build selects from lies in packs.
+    for sections in ({}, {"select": {"per_scene_and_task": 3}}):
+        config = config_of(meta, **sections)
+        with remote_build_store(url, out) as far:
+            Builder(config, out, far.fetching(elsewhere), here=far.sending_here(lambda label, work: work())).build()
+        assert any(f"/{PACKS}/" in path for path in Bucket(url).objects("store/generate"))
+        shutil.rmtree(out)
+        with remote_build_store(url, out):
+            assert {why for found in whys(Builder(config, out).dry_run()).values() for why in found} == {"reused"}
+        build(meta, tmp_path / "alone", **sections)
+        assert release_of(out) == release_of(tmp_path / "alone")
 
 
 def test_one_builder_at_a_time(url: str, tmp_path: Path) -> None:
