@@ -29,7 +29,7 @@ def rng_for(*identity: str | int) -> np.random.Generator:
 
 
 def shard_of(scene: str, of: int) -> int:
-    """The shard of a scene, of a power of two: by the first bits of its hash, so that no scene moves another one."""
+    """The shard of a scene, by the first bits of its hash: no scene moves another one, and twice as many halve each."""
     return int.from_bytes(digest("shard", scene)[:4], "big") * of >> 32
 
 

@@ -10,7 +10,7 @@ from typing import Final
 
 from pipeline.core.budget import WorkerLimits, limited
 from pipeline.core.errors import RawDataError, unexpected
-from pipeline.core.identity import digest
+from pipeline.core.identity import shard_of
 from pipeline.core.mirrors import named
 from pipeline.core.schema import Quarantine
 from pipeline.engine.config import BuildConfig
@@ -149,7 +149,6 @@ def batches_of(jobs: Iterable[Job]) -> list[list[Job]]:
         buckets: dict[int, list[Job]] = {}
         n_buckets = -(-len(members) // BATCH_UNITS)
         for job in members:
-            rank = int.from_bytes(digest(job.unit)[:4], "big") * n_buckets >> 32  # as packs: a batch reads few of them
-            buckets.setdefault(rank, []).append(job)
+            buckets.setdefault(shard_of(job.unit, n_buckets), []).append(job)  # as packs: a batch reads few of them
         batches += [buckets[number] for number in sorted(buckets)]
     return batches

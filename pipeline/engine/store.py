@@ -26,7 +26,7 @@ from zipfile import BadZipFile, ZipFile, ZipInfo
 
 from pipeline.core.errors import StoreError
 from pipeline.core.files import TEMPORARY, write_atomically
-from pipeline.core.identity import DIGEST_CHARS, digest, digest_of
+from pipeline.core.identity import DIGEST_CHARS, digest_of, shard_of
 
 PACK_RESULTS: Final = 256  # in a new pack at most, on average over a stage; at least half of it
 PACKED_BYTES: Final = 2**18  # a larger result stays a file
@@ -255,7 +255,7 @@ def _depth(count: int, depths: Set[int]) -> int | None:
 
 def _bits_of(name: str) -> str:
     """The hash of a result's unit."""
-    return f"{int.from_bytes(digest(_unit_of(name))[:4], 'big'):032b}"
+    return f"{shard_of(_unit_of(name), 2**32):032b}"
 
 
 def _unit_of(name: str) -> str:

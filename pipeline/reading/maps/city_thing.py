@@ -75,7 +75,7 @@ class CityThing(Model):
     @property
     def type_shown(self) -> str | None:
         """What a shop shows in its window: the type that the map states."""
-        return self.noun if self.kind == SHOP != self.noun else None
+        return self.noun if self.kind == SHOP and self.noun != SHOP else None
 
     def model_post_init(self, context: Any, /) -> None:
         """Shares the set of the fields that were given: of a city of 100,000 things these sets took 230 MB of 480."""
