@@ -434,11 +434,15 @@ def stress_test(
         float | None,
         typer.Option(min=0.0, max=1.0, help="Prune until this much bias above chance is left.", show_default="0"),
     ] = None,
+    finetune: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", help="Fine-tune this causal language model, too, in each fold (LoRA)."),
+    ] = None,
 ) -> None:
     """Measures how far questions and options alone give answers away, and prunes the worst with --budget or --tau."""
     from flows.cli.stress_test import stress_test
 
-    stress_test(questions, out, group, ungrouped, budget, tau)
+    stress_test(questions, out, group, ungrouped, budget, tau, finetune)
 
 
 @app.command()

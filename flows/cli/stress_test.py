@@ -27,12 +27,19 @@ GROUP: Final = "scene_name"
 
 
 def stress_test(
-    questions: Path, out: Path, group: str | None, ungrouped: bool, budget: int | None, tau: float | None
+    questions: Path,
+    out: Path,
+    group: str | None,
+    ungrouped: bool,
+    budget: int | None,
+    tau: float | None,
+    finetune: Path | None = None,
 ) -> None:
     """Says how far questions and options alone give the answers away, and prunes the worst with --budget or --tau."""
     from pipeline.blind.attack import attack, attack_in, stress_table, summarise  # scikit-learn takes a second to start
     from pipeline.blind.attack import stress_test as run_stress_test
     from pipeline.blind.config import PruneConfig
+    from pipeline.blind.fine_tuned import fine_tuned
     from pipeline.blind.forest import on_all_cores
     from pipeline.blind.items import folds_of
     from pipeline.blind.prune import prune
@@ -45,19 +52,28 @@ def stress_test(
     fold = folds_of([item.group for item in items])
     removed_in = np.zeros(len(items), dtype=np.intp)
     pruned: dict[str, Guessed] = {}
+    lora = None
+    if finetune:
+        with progress_shown("loading the model") as progress:
+            lora = fine_tuned(items, fold, finetune, progress)
+    tuned = {lora.name: lora.earned} if lora else {}
     with on_all_cores(len(items)) as run:
         with errors.status("Stress test"):
             scores = run_stress_test(items, fold, run)
-            before = summarise(items, attack_in(items, fold, scores))
+            before = summarise(items, attack_in(items, fold, scores) | tuned)
         if budget is not None or tau is not None:
             config = PruneConfig(budget=budget, tau=tau or 0.0)
             with progress_shown() as progress:
-                removed_in = prune(items, config, run, lambda _, removed: progress("prune", removed, len(items)))
+
+                def told(_: int, removed: int) -> None:
+                    progress("prune", removed, len(items))
+
+                removed_in = prune(items, config, run, told, tuned=tuned)
             stays = removed_in == 0
             left = [item for item, mine in zip(items, stays.tolist(), strict=True) if mine]
-            informed = {name: scores[stays] for name, scores in attack(items, run).items()}
+            informed = {name: scores[stays] for name, scores in (attack(items, run) | tuned).items()}
             pruned = summarise(left, attack(left, run, informed=informed))
-    write(stress_table(items, fold, scores, removed_in))
+    write(stress_table(items, fold, scores, removed_in, lora.bias if lora else None))
     mixed = {} if ungrouped else _mixed(items)
     _show(before, mixed, column)
     if pruned:
@@ -119,15 +135,15 @@ def _read_column(path: Path, published: Sequence[Published], name: str) -> list[
 
 def _show(before: Mapping[str, Guessed], mixed: Mapping[str, float], column: str) -> None:
     """Per task what each way of guessing earns."""
-    from pipeline.blind.attack import SHOWN
     from pipeline.blind.shortcut_attackers import best_guess
 
+    names = _names(before)
     folds = "folds mix scenes" if column == "id" else f"folds by {column}"
     table = _table(f"Score of guessing without the video, {folds}")
-    for name in ("n", "chance", *SHOWN, "best of the others", *(["by name, mixed"] if mixed else [])):
+    for name in ("n", "chance", *names, "best of the others", *(["by name, mixed"] if mixed else [])):
         table.add_column(name, justify="right")
     for task, found in before.items():
-        cells = [_score(found.earned.get(name)) for name in SHOWN]
+        cells = [_score(found.earned.get(name)) for name in names]
         cells[-1] += "" if found.error is None else f" ± {found.error:.3f}"
         cells.append(best_guess(found.earned))
         table.add_row(task, str(found.n), _score(found.chance), *cells, *([_score(mixed[task])] if mixed else []))
@@ -142,15 +158,15 @@ def _show(before: Mapping[str, Guessed], mixed: Mapping[str, float], column: str
 
 def _show_pruned(before: Mapping[str, Guessed], after: Mapping[str, Guessed], rounds: int) -> None:
     """Per task what pruning left, on folds that it never saw."""
-    from pipeline.blind.attack import SHOWN
     from pipeline.blind.shortcut_attackers import best_guess
 
+    names = _names(before)
     table = _table(f"Attackers after {rounds} rounds of pruning, on folds that pruning never saw")
-    for name in ("n", "removed", "left", "chance", *SHOWN, "best of the others"):
+    for name in ("n", "removed", "left", "chance", *names, "best of the others"):
         table.add_column(name, justify="right")
     for task, was in before.items():
         now = after[task]
-        cells = [_score(now.earned.get(name)) for name in SHOWN]
+        cells = [_score(now.earned.get(name)) for name in names]
         cells[-1] += "" if now.error is None else f" ± {now.error:.3f}"
         cells.append(best_guess(now.earned))
         gone = was.n - now.n
@@ -160,6 +176,14 @@ def _show_pruned(before: Mapping[str, Guessed], after: Mapping[str, Guessed], ro
     table.add_section()
     table.add_row("all", str(n), f"{n - left} ({(n - left) / n:.0%})", str(left))
     print_table(table)
+
+
+def _names(found: Mapping[str, Guessed]) -> list[str]:
+    """The attackers with a column; the forest, whose error is told, is the last."""
+    from pipeline.blind.attack import ATTACKERS, SHOWN
+
+    tuned = {name: None for task in found.values() for name in task.earned if name not in ATTACKERS}
+    return [*tuned, *SHOWN]
 
 
 def _table(title: str) -> Table:

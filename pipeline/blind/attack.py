@@ -156,10 +156,19 @@ def standard_error(scores: FloatArray, groups: Sequence[str]) -> float | None:
     return float(np.sqrt((sums**2).sum() * len(sums) / (len(sums) - 1)) / len(scores))
 
 
-def stress_table(items: Sequence[BlindItem], fold: IntArray, scores: ForestScores, removed_in: IntArray) -> pa.Table:
-    """One row per question, sorted by id; ``removed_in_round`` is null for those that stay."""
+def stress_table(
+    items: Sequence[BlindItem],
+    fold: IntArray,
+    scores: ForestScores,
+    removed_in: IntArray,
+    tuned: FloatArray | None = None,
+) -> pa.Table:
+    """One row per question, sorted by id; ``removed_in_round`` is null for those that stay.
+
+    ``tuned`` (n,) is the bias by a fine-tuned model (`fine_tuned.FineTunedScores`), a column more.
+    """
     order = sorted(range(len(items)), key=lambda i: items[i].id)
-    return pa.table(
+    table = pa.table(
         {
             "id": pa.array([items[i].id for i in order]),
             "question_type": pa.array([items[i].task for i in order], pa.string()),
@@ -169,6 +178,7 @@ def stress_table(items: Sequence[BlindItem], fold: IntArray, scores: ForestScore
             "removed_in_round": pa.array([int(removed_in[i]) or None for i in order], pa.int32()),
         }
     )
+    return table if tuned is None else table.append_column("fine_tuned_bias_score", pa.array(tuned[order]))
 
 
 SCORES: Final = pa.map_(pa.string(), pa.float64())  # attacker -> score of one question; without those that have none
@@ -198,7 +208,7 @@ def attack(
     NaN where an attacker has no guess. The dealings are those that nothing is chosen by, so that what filtering or
     pruning has fitted to its own folds does not flatter the result. With ``informed``, scores of the same questions
     among all that they were chosen from, each attacker has the better of the two in each task: what was taken out of a
-    release is no secret.
+    release is no secret. An attacker that is in ``informed`` alone keeps its scores.
     """
     index = tasks_of(items)
     tested = [Prepared.made_of(task, [items[i] for i in members]) for task, members in index.items()]
@@ -213,6 +223,7 @@ def attack(
             for name, earned in (earned_by_all(one.items, fold, found) | {OTHERS: others(fold)}).items():
                 scores[name][members] += earned / len(used)
     for name, known in (informed or {}).items():
+        scores.setdefault(name, np.full(len(items), np.nan))
         for members in index.values():
             mine = scores[name][members].mean()
             if name != CHANCE and (np.isnan(mine) or known[members].mean() > mine):

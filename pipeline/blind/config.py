@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
@@ -68,6 +69,10 @@ class BlindConfig(RuleConfig):
         "as many of each task; null: all. Every other model is asked all questions",
     )
     models: tuple[ModelSpec, ...] = Field(default=(EMBEDDED,), description="asked; keys come from the environment")
+    finetune: Path | None = Field(
+        default=None,
+        description="folder of a causal language model that is fine-tuned on other folds (LoRA) as one more attacker",
+    )
     max_failed: float = Field(
         default=MAX_FAILED,
         ge=0,

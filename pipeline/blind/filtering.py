@@ -8,7 +8,7 @@ in the choice, and a task that became easier to guess fails the stage.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from itertools import chain
 from typing import Any, Final, NamedTuple
 
@@ -17,12 +17,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipeline.blind.attack import FOREST, SCORES, attack, guessed, score_column, standard_error
+from pipeline.blind.fine_tuned import FineTunedScores
 from pipeline.blind.forest import on_all_cores
-from pipeline.blind.items import items_of, shards_of
+from pipeline.blind.items import UNSEEN, BlindItem, folds_of, items_of, shards_of
 from pipeline.blind.priors import by_frequency
 from pipeline.blind.rule import ANSWERED, BALANCE, VERDICTS, Verdict, verdict_table
 from pipeline.blind.text_only import Guessed, TextOnly, Voter
-from pipeline.core.arrays import BoolArray, FloatArray
+from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.core.errors import BiasError
 from pipeline.questions.choices import is_number
 
@@ -40,15 +41,19 @@ FILTERED: Final = pa.schema(
 
 
 NO_VERDICTS: Final = VERDICTS.empty_table()
+Tuned = Callable[[Sequence[BlindItem], IntArray], FineTunedScores]
 
 
-def filtered(questions: pa.Table, verdicts: Sequence[Verdict], waiting: pa.Table = NO_VERDICTS) -> pa.Table:
+def filtered(
+    questions: pa.Table, verdicts: Sequence[Verdict], waiting: pa.Table = NO_VERDICTS, tuned: Tuned | None = None
+) -> pa.Table:
     """The verdict on every question and what attackers earn on it before and after (`FILTERED`), by id.
 
     Args:
         questions: all that were selected (`core.tables.QUESTIONS`).
         verdicts: `rule.rule`; empty where no panel was asked, and nothing is removed.
         waiting: `rule.pending`; these are in neither of the two, and nothing is earned on them.
+        tuned: fine-tunes an attacker (`fine_tuned.fine_tuned`) on all questions, whatever is removed of them.
 
     Raises:
         BiasError: what stays of a task is easier to guess than it was.
@@ -63,6 +68,9 @@ def filtered(questions: pa.Table, verdicts: Sequence[Verdict], waiting: pa.Table
         left = [item for item, mine in zip(items, stays.tolist(), strict=True) if mine]
         with on_all_cores(len(items)) as run:
             before = attack(items, run)
+            if tuned:
+                found = tuned(items, folds_of([item.group for item in items], dealing=UNSEEN[0]))
+                before[found.name] = found.earned
             known = {name: scores[stays] for name, scores in before.items()}
             after = before if len(left) == len(items) else attack(left, run, informed=known)
         compared.append(_Compared([item.task for item in items], [item.group for item in items], stays, before, after))

@@ -89,14 +89,18 @@ def _score_options(fit: FittedForest, features: FloatArray, train: BoolArray) ->
 
 def _score_numbers(fit: FittedForest, features: FloatArray, train: BoolArray) -> tuple[FloatArray, FloatArray]:
     trees = _grown(features[train], fit.rows.target[train], features.shape[1], fit.seed)
-    ranks = np.linspace(0, 1, GUESSES + 2)[1:-1]
-    guesses = np.unique(np.quantile(fit.truth[train], ranks, method="nearest"))
+    guesses = guesses_of(fit.truth[train])
     earned = mean_relative_accuracies(guesses[None], fit.truth[train][:, None])
     known, asked = _leaves(trees, features[train]), _leaves(trees, features[~train])
     share = asked.multiply(1 / np.maximum(known.sum(axis=0), 1)).tocsr()
     expected = np.round(share @ (known.T @ earned), _DECIMALS)
     score = mean_relative_accuracies(guesses[expected.argmax(axis=1)], fit.truth[~train])
     return score, score
+
+
+def guesses_of(truths: FloatArray) -> FloatArray:
+    """The numbers (g,) that are tried, of those (n,) that were right elsewhere."""
+    return np.unique(np.quantile(truths, np.linspace(0, 1, GUESSES + 2)[1:-1], method="nearest"))
 
 
 def _grown(features: FloatArray, target: FloatArray, tried: int, seed: int) -> list[Tree]:

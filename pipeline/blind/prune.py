@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -162,6 +162,7 @@ def prune(
     run: Run = run_here,
     progress: Callable[[int, int], None] = lambda done, removed: None,
     rounds: Rounds | None = None,
+    tuned: Mapping[str, FloatArray] | None = None,
 ) -> IntArray:
     """Round (n,) in which each question is removed, 0 for those that stay.
 
@@ -172,10 +173,11 @@ def prune(
     equal ones by id: half of those that by this round's figures would bring the task down to chance, so that it does
     not come to lie below; at most ``config.batch`` or a tenth; never one that is less than ``config.tau`` above chance,
     and never below 10 of a task. With ``config.budget`` the questions with options are ranked against one another, and
-    so are the numbers, and at most so many of each go. With ``rounds`` it goes on after those.
+    so are the numbers, and at most so many of each go. With ``rounds`` it goes on after those. ``tuned``: what more
+    attackers earn on each question (n,) that know all and are not fitted again.
     """
     removed_in = np.zeros(len(items), dtype=np.intp)
-    tasks = _begin(items, run)
+    tasks = _begin(items, run, tuned or {})
     budget = dict.fromkeys((True, False), math.inf if config.budget is None else config.budget)
     place = {item.id: n for n, item in enumerate(items)}
     done = 0
@@ -206,13 +208,19 @@ def prune(
     return removed_in
 
 
-def _begin(items: Sequence[BlindItem], run: Run) -> list[_Pruning]:
+def _begin(items: Sequence[BlindItem], run: Run, tuned: Mapping[str, FloatArray]) -> list[_Pruning]:
     index = tasks_of(items)
     tested = [Prepared.made_of(task, [items[i] for i in members]) for task, members in index.items()]
     draws = DRAWS if len(items) < FEW else 1
     informed = _drawn(tested, [f"prune informed {draw}" for draw in range(draws)], run)
     return [
-        _Pruning(one, members, np.arange(len(members)), drawn, np.zeros(len(members)))
+        _Pruning(
+            one,
+            members,
+            np.arange(len(members)),
+            [(earned | {name: scores[members] for name, scores in tuned.items()}, bias) for earned, bias in drawn],
+            np.zeros(len(members)),
+        )
         for one, members, drawn in zip(tested, index.values(), informed, strict=True)
     ]
 
@@ -327,7 +335,8 @@ LEFT: Final = "left"
 def _released(filtered: pa.Table, items: Sequence[BlindItem]) -> dict[str, FloatArray]:
     """What attackers earn on items (n,) in the full split (`filtering.FILTERED`); NaN where they have no guess."""
     scores = {i: dict(row or ()) for i, row in zip(*filtered.select(["id", LEFT]).to_pydict().values(), strict=True)}
-    return {name: np.array([scores[item.id].get(name, np.nan) for item in items]) for name in (CHANCE, *ATTACKERS)}
+    names = dict.fromkeys(name for row in scores.values() for name in row)
+    return {name: np.array([scores[item.id].get(name, np.nan) for item in items]) for name in names}
 
 
 def debiased(
@@ -380,9 +389,11 @@ def _debiased(
     fold = folds_of([item.group for item in items])
     with on_all_cores(len(items)) as run:
         scores = stress_test(items, fold, run)
-        removed_in = prune(items, config, run, progress, rounds)
-        left = [item for item, number in zip(items, removed_in.tolist(), strict=True) if not number]
-        known = stay.filter(pc.is_in(stay["id"], questions["id"].combine_chunks()))
-        found = attack(left, run, informed=_released(known, left))
+        known = _released(stay.filter(pc.is_in(stay["id"], questions["id"].combine_chunks())), items)
+        tuned = {name: earned for name, earned in known.items() if name not in {CHANCE, *ATTACKERS}}
+        removed_in = prune(items, config, run, progress, rounds, tuned)
+        stays = removed_in == 0
+        left = [items[n] for n in np.flatnonzero(stays)]
+        found = attack(left, run, informed={name: earned[stays] for name, earned in known.items()})
     table = stress_table(items, fold, scores, removed_in)
     return table.append_column(LEFT, score_column(table["id"].to_pylist(), left, found))

