@@ -84,12 +84,13 @@ def _converted(converter: Converter, place: Path, out: Path, bare: list[Path]) -
         shutil.rmtree(building, ignore_errors=True)
         building.mkdir(parents=True)
     try:
-        document = converter.convert(place, building)
+        document, made_by = converter.convert(place, building), f"scan2qa convert {converter.name}"
+        remarks = list(document.remarks)
         if converter.real is None:
-            remark = (
+            remarks.append(
                 f"converter {converter.name} {UNTRIED}, which follow the published conventions: look at the findings"
             )
-            document = document.model_copy(update={"remarks": (*document.remarks, remark)})
+        document = document.model_copy(update={"made_by": made_by, "remarks": tuple(remarks)})
         write_scene(building, document)
         with translate_os_errors(out):
             building.rename(target)

@@ -13,9 +13,9 @@ import pytest
 
 from pipeline.core.errors import MissingExtraError, RawDataError, is_installed
 from pipeline.worlds.indoor.converters.annotated import split_words
-from pipeline.worlds.indoor.converters.embodiedscan import euler_zxy
 from pipeline.worlds.indoor.converters.hypersim import pinhole
 from pipeline.worlds.indoor.converters.registry import CONVERTERS, recognised
+from pipeline.worlds.indoor.converters.texts import euler_rotations
 from pipeline.worlds.indoor.facts import IndoorScene
 from pipeline.worlds.registry import examined
 from tests.worlds.indoor.made_annotations import (
@@ -160,9 +160,9 @@ def test_film_and_depth_fit_the_boxes(tmp_path: Path, name: str, write: Callable
 
 def test_angles_are_about_z_then_x_then_y_of_the_box() -> None:
     quarter = np.pi / 2
-    (turn,) = euler_zxy(np.array([[quarter, quarter, 0.0]]))
+    (turn,) = euler_rotations("ZXY", np.array([[quarter, quarter, 0.0]]))
     np.testing.assert_allclose(turn, [[0, 0, 1], [1, 0, 0], [0, 1, 0]], atol=1e-12)
-    (turn,) = euler_zxy(np.array([[0.0, quarter, quarter]]))
+    (turn,) = euler_rotations("ZXY", np.array([[0.0, quarter, quarter]]))
     np.testing.assert_allclose(turn @ [1, 0, 0], [0, 1, 0], atol=1e-12)  # to -z about y first, then to y about x
 
 

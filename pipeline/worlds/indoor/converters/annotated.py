@@ -24,6 +24,7 @@ STRUCTURE: Final = frozenset({"wall", "floor", "ceiling", "beam", "room", "shelt
 NAMELESS: Final = frozenset(
     {"", "undefined", "unknown", "object", "objects", "other", "misc", "remove", "void", "item"}
 )
+SOME: Final = "whether every object of a label is annotated is not known: look, and add labels to complete"
 _WORDS: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
@@ -45,7 +46,6 @@ class AnnotatedBoxes(NamedTuple):
 
 def annotated_scene(
     place: Path,
-    name: str,
     boxes: AnnotatedBoxes,
     *,
     complete: bool,
@@ -61,7 +61,6 @@ def annotated_scene(
 
     Args:
         place: what to name in messages.
-        name: of the converter.
         boxes: in metres.
         complete: whether the dataset annotates every object of the labels that it uses.
         incomplete: labels of which it does not.
@@ -108,7 +107,6 @@ def annotated_scene(
                 strict=True,
             )
         ],
-        "made_by": f"scan2qa convert {name}",
         "remarks": told,
     }
     return SceneDocument.model_validate(document | parts)
@@ -125,18 +123,6 @@ def split_words(name: str) -> str:
     """A class name as words: ``TVStand`` is "TV stand"."""
     words = _WORDS.sub(" ", name).split()
     return " ".join(word if word.isupper() and len(word) > 1 else word.lower() for word in words)
-
-
-def rotations(quat_xyzw: FloatArray) -> FloatArray:
-    """Matrices (N, 3, 3) of quaternions (N, 4), scalar last; NaN where one has not length 1."""
-    from scipy.spatial.transform import Rotation  # takes half a second
-
-    result = np.full((len(quat_xyzw), 3, 3), np.nan)
-    with np.errstate(over="ignore", invalid="ignore"):
-        sound = np.abs(np.linalg.norm(quat_xyzw, axis=1) - 1) < RIGID_MAX
-    if sound.any():
-        result[sound] = Rotation.from_quat(quat_xyzw[sound]).as_matrix()
-    return result
 
 
 def placed(turn: FloatArray, local: FloatArray, shift: FloatArray) -> FloatArray:

@@ -17,8 +17,8 @@ from pipeline.core.arrays import FloatArray
 from pipeline.core.errors import RawDataError
 from pipeline.formats.scene_folder import SceneDocument
 from pipeline.reading.checks import POSITION_MAX_M
-from pipeline.worlds.indoor.converters.annotated import AnnotatedBoxes, annotated_scene, placed, rotations, shown
-from pipeline.worlds.indoor.converters.texts import folders_of, numbers_from, object_of, table_of
+from pipeline.worlds.indoor.converters.annotated import AnnotatedBoxes, annotated_scene, placed, shown
+from pipeline.worlds.indoor.converters.texts import folders_of, numbers_from, object_of, rotations, table_of
 
 FILES: Final = ("instances.json", "scene_objects.csv", "3d_bounding_box.csv")
 TRAJECTORY: Final = "aria_trajectory.csv"
@@ -82,7 +82,7 @@ class AriaDigitalTwin:
         remarks = [NO_FILM]
         if carried:
             remarks.append(f"carried over {MOVED_M:g} m during the sequence, and left out: {shown(carried)}")
-        return annotated_scene(place, self.name, boxes, complete=True, incomplete=carried, remarks=remarks, up=up)
+        return annotated_scene(place, boxes, complete=True, incomplete=carried, remarks=remarks, up=up)
 
 
 def _rows(path: Path, columns: Sequence[str]) -> tuple[np.ndarray, np.ndarray, FloatArray]:

@@ -31,7 +31,7 @@ UP_AXES: Final = {"y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
 
 
 class Converter(Protocol):
-    """One format of captures or annotations. A file of its own, and a line in `registry`."""
+    """One format of captures or annotations: a class, and a line in `registry`."""
 
     @property
     def name(self) -> str:
@@ -73,7 +73,6 @@ class Capture:
 
     Attributes:
         place: what to name in messages.
-        made_by: for `SceneDocument.made_by`.
         shots: in order of time.
         size: of the pictures that lenses are for.
         unit: of poses and objects.
@@ -85,7 +84,6 @@ class Capture:
     """
 
     place: Path
-    made_by: str
     shots: Sequence[CapturedFrame]
     size: tuple[int, int]
     unit: Unit = "m"
@@ -130,7 +128,6 @@ def write_capture(capture: Capture, folder: Path) -> SceneDocument:
         objects=tuple(moved(item, world_T_file) for item in capture.objects),
         mesh=None if fused is None else MESH,
         camera=written_camera(capture, numbers, pose, folder),
-        made_by=capture.made_by,
         remarks=tuple(remarks),
     )
 

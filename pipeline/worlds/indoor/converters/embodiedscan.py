@@ -10,8 +10,7 @@ Wang et al., "EmbodiedScan" (CVPR 2024); conventions as in its own loader and ``
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from functools import lru_cache
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,16 +18,24 @@ import numpy as np
 
 from pipeline.core.arrays import FloatArray
 from pipeline.core.errors import RawDataError
-from pipeline.core.files import read_file
 from pipeline.formats.images import size_of
 from pipeline.formats.pickled import PickleError
 from pipeline.formats.pickles import read_pickle
 from pipeline.formats.scene_folder import SceneDocument
-from pipeline.worlds.indoor.converters.annotated import AnnotatedBoxes, annotated_scene
+from pipeline.worlds.indoor.converters.annotated import SOME, AnnotatedBoxes, annotated_scene
 from pipeline.worlds.indoor.converters.capture import UP_AXES, Capture, CapturedFrame, write_capture
 from pipeline.worlds.indoor.converters.rgbd import depth_png, orthonormal
-from pipeline.worlds.indoor.converters.texts import entries_of, numbers_from, one_file
-from pipeline.worlds.indoor.converters.threerscan import depth_pgm
+from pipeline.worlds.indoor.converters.scanned_houses import depth_pgm
+from pipeline.worlds.indoor.converters.texts import (
+    bytes_of,
+    entries_of,
+    euler_rotations,
+    kept_until_changed,
+    numbers_from,
+    one_file,
+    pinhole_of,
+    places_in,
+)
 
 PICKLE: Final = "embodiedscan_infos_*.pkl"
 MOST_BYTES: Final = 2**30
@@ -38,7 +45,6 @@ SECONDS: Final = 0.5  # that a picture is shown: of films every tenth or so was 
 BOX: Final = 9
 AGAIN: Final = "fetch the file again; is it one of EmbodiedScan's?"
 SMALLER: Final = "take scenes out of data_list where you trust the file, and pickle these"
-SOME: Final = "whether every object of a label is annotated is not known: look, and add labels to complete"
 NO_PICTURES: Final = "none of the pictures is here: put scannet/, 3rscan/ or matterport3d/ beside the file"
 
 
@@ -52,8 +58,8 @@ class EmbodiedScan:
     def places(self, source: Path) -> Sequence[Path]:
         """See `Converter.places`: a scene is the file's path with its name below it."""
         if source.is_file():
-            return _places_in(source) if source.suffix == ".pkl" else []
-        return [place for path in sorted(source.glob(PICKLE)) for place in _places_in(path)]
+            return places_in(source, _names) if source.suffix == ".pkl" else []
+        return [place for path in sorted(source.glob(PICKLE)) for place in places_in(path, _names)]
 
     def convert(self, place: Path, folder: Path) -> SceneDocument:
         """See `Converter.convert`."""
@@ -70,47 +76,27 @@ class EmbodiedScan:
             labels=[_label(place, labels, item.get("bbox_label_3d")) for item in items],
             center=numbers[:, :3],
             size=numbers[:, 3:6],
-            axes=euler_zxy(numbers[:, 6:]).transpose(0, 2, 1),
+            axes=euler_rotations("ZXY", numbers[:, 6:]).transpose(0, 2, 1),
         )
-        document = annotated_scene(place, self.name, boxes, complete=False, remarks=(SOME,))
+        document = annotated_scene(place, boxes, complete=False, remarks=(SOME,))
         capture = _capture(path.parent, place, info, align, document)
         if capture is None:
             return document.model_copy(update={"remarks": (*document.remarks, NO_PICTURES)})
         return write_capture(capture, folder)
 
 
-def euler_zxy(angles: FloatArray) -> FloatArray:
-    """Rotations (N, 3, 3) of angles (N, 3) in radians: R = Rz(a) Rx(b) Ry(c)."""
-    from scipy.spatial.transform import Rotation  # takes half a second
-
-    result = np.full((len(angles), 3, 3), np.nan)
-    sound = np.isfinite(angles).all(axis=1)
-    if sound.any():
-        result[sound] = Rotation.from_euler("ZXY", angles[sound]).as_matrix()
-    return result
+def _names(path: Path) -> Iterable[str]:
+    return _infos(path)[0]
 
 
-def _places_in(path: Path) -> list[Path]:
-    try:
-        return [path / name for name in _infos(path)[0]] or [path]
-    except RawDataError:
-        return [path]  # which says what is wrong with it when it is converted
-
-
+@kept_until_changed
 def _infos(path: Path) -> tuple[dict[str, dict[str, Any]], dict[int, str]]:
     """The scenes by name, and the names of labels. Raises RawDataError."""
-    return _read(path, path.stat().st_mtime_ns)
-
-
-@lru_cache(maxsize=1)
-def _read(path: Path, changed_ns: int) -> tuple[dict[str, dict[str, Any]], dict[int, str]]:
     try:
-        told = read_pickle(read_file(path, MOST_BYTES), (), STEPS_MAX, PARTS_MAX)
+        told = read_pickle(bytes_of(path, MOST_BYTES), (), STEPS_MAX, PARTS_MAX)
     except PickleError as error:
         remedy = SMALLER if error.finding == "pickle_too_large" else AGAIN
         raise RawDataError(path, error.finding, error.message, remedy) from error
-    except OSError as error:
-        raise RawDataError(path, "unreadable_file", str(error)[:200], "make the file readable") from error
     meta = told.get("metainfo") if isinstance(told, dict) else None
     categories = meta.get("categories") if isinstance(meta, dict) else None
     if not isinstance(categories, dict):
@@ -155,8 +141,7 @@ def _capture(
         lens = _matrix(place, image.get("cam2img", info.get("cam2img")), "cam2img")
         with np.errstate(over="ignore", invalid="ignore"):
             pose = align @ _matrix(place, image.get("cam2global"), "cam2global")
-        four = (float(lens[0, 0]), float(lens[1, 1]), float(lens[0, 2]), float(lens[1, 2]))
-        shots.append(orthonormal(CapturedFrame(number * SECONDS, pose, four, color)))
+        shots.append(orthonormal(CapturedFrame(number * SECONDS, pose, pinhole_of(lens), color)))
     per_m = PER_M.get(dataset, 1000.0)
 
     def depth_m(number: int) -> FloatArray | None:
@@ -165,16 +150,14 @@ def _capture(
             return None
         return depth_pgm(path, per_m) if path.suffix == ".pgm" else depth_png(path, per_m)
 
-    up, (about, remarks) = np.array(UP_AXES["z"]), (document.made_by or "", document.remarks)
     clock = f"pictures without a clock: each is shown for {SECONDS:g} s"
     return Capture(
         place,
-        about,
         shots,
         size,
-        up=up,
+        up=np.array(UP_AXES["z"]),
         depth_m=depth_m,
         objects=document.objects,
         complete=document.complete,
-        remarks=(*remarks, clock),
+        remarks=(*document.remarks, clock),
     )

@@ -23,13 +23,12 @@ import numpy.typing as npt
 
 from pipeline.core.arrays import FloatArray
 from pipeline.core.errors import RawDataError, is_installed, missing
-from pipeline.core.files import read_file
 from pipeline.formats.images import MAX_PIXELS
 from pipeline.formats.scene_folder import UNTRIED, SceneDocument
-from pipeline.worlds.indoor.converters.annotated import AnnotatedBoxes, annotated_scene, shown
+from pipeline.worlds.indoor.converters.annotated import SOME, AnnotatedBoxes, annotated_scene, shown
 from pipeline.worlds.indoor.converters.capture import UP_AXES, Capture, CapturedFrame, write_capture
 from pipeline.worlds.indoor.converters.rgbd import orthonormal
-from pipeline.worlds.indoor.converters.texts import folders_of, numbers_from, size_from, table_of
+from pipeline.worlds.indoor.converters.texts import bytes_of, folders_of, numbers_from, pinhole_of, size_from, table_of
 
 POSITIONS: Final = "camera_keyframe_positions.hdf5"
 BOXES: Final = "metadata_semantic_instance_bounding_box_object_aligned_2d_{}.hdf5"
@@ -44,7 +43,6 @@ SECONDS: Final = 0.5  # that a picture is shown; paths have no clock
 MOST_BYTES: Final = 64 * 2**20
 AGAIN: Final = "fetch the scene again (apple/ml-hypersim)"
 PARAMETERS: Final = "put metadata_camera_parameters.csv (apple/ml-hypersim, contrib/mikeroberts3000) beside the scenes"
-SOME: Final = "whether every object of a label is annotated is not known: look, and add labels to complete"
 UNSEEN: Final = f"the convention of boxes {UNTRIED}: look at the findings"
 NO_BOXES: Final = "there are no boxes of instances (_detail/mesh): draw them with scan2qa label"
 NO_PICTURES: Final = "none of the camera's pictures is here (images/scene_cam_*_final_preview)"
@@ -81,17 +79,16 @@ class Hypersim:
         document = None
         if found is not None:
             boxes, remarks = found
-            document = annotated_scene(scene, self.name, boxes, complete=False, remarks=(SOME, UNSEEN, *remarks))
+            document = annotated_scene(scene, boxes, complete=False, remarks=(SOME, UNSEEN, *remarks))
         frames = _frames(scene, camera, scale, turn)
         if not frames:
             if document is None:
                 raise RawDataError(scene, "no_readable_picture", f"{NO_PICTURES}, nor boxes", AGAIN)
             return document.model_copy(update={"remarks": (*document.remarks, NO_PICTURES)})
         inverse = np.asarray(np.linalg.inv(matrix), dtype=np.float64)
-        lens = (float(matrix[0, 0]), float(matrix[1, 1]), float(matrix[0, 2]), float(matrix[1, 2]))
+        lens = pinhole_of(matrix)
         capture = Capture(
             place=scene,
-            made_by=f"scan2qa convert {self.name}",
             shots=[
                 orthonormal(CapturedFrame(number * SECONDS, pose, lens, color))
                 for number, (pose, color, _) in enumerate(frames)
@@ -162,13 +159,7 @@ def _metres_per_unit(scene: Path, path: Path, told: dict[str, str]) -> float:
 
 def _array(path: Path, shape: tuple[int | None, ...]) -> FloatArray:
     """The numbers of a file, of a shape whose None may be any. Raises RawDataError, ConfigError."""
-    try:
-        raw = read_file(path, MOST_BYTES)
-    except FileNotFoundError as error:
-        raise RawDataError(path, "missing_file", "there is no such file", AGAIN) from error
-    except OSError as error:
-        raise RawDataError(path, "unreadable_file", str(error)[:200], "make the file readable") from error
-    numbers = _dataset(path, raw)
+    numbers = _dataset(path, bytes_of(path, MOST_BYTES, AGAIN))
     fits = numbers.ndim == len(shape) and all(n in {None, m} for n, m in zip(shape, numbers.shape, strict=True))
     if not (fits and numbers.size and numbers.dtype.kind in "iuf"):
         wanted = " x ".join("any" if n is None else str(n) for n in shape)

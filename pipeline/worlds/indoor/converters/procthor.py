@@ -11,7 +11,6 @@ import gzip
 import json
 import zlib
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,7 +22,14 @@ from pipeline.core.errors import RawDataError
 from pipeline.formats.scene_folder import SceneDocument
 from pipeline.reading.checks import POSITION_MAX_M
 from pipeline.worlds.indoor.converters.annotated import AnnotatedBoxes, annotated_scene, shown, split_words
-from pipeline.worlds.indoor.converters.texts import entries_of, json_of, numbers_from
+from pipeline.worlds.indoor.converters.texts import (
+    entries_of,
+    euler_rotations,
+    json_of,
+    kept_until_changed,
+    numbers_from,
+    places_in,
+)
 
 ASSETS: Final = "asset-database.json"
 NO_ASSETS: Final = f"put {ASSETS} of allenai/procthor (procthor/databases) beside the houses, or a folder above"
@@ -49,7 +55,7 @@ class ProcThor:
         found: list[Path] = []
         for path in files:
             if path.name.endswith(LINES):
-                found += _places_in(path)
+                found += places_in(path, _houses)
             elif path.suffix == ".json" and path.name != ASSETS and _looks_so(path):
                 found.append(path)
         return found
@@ -77,9 +83,7 @@ class ProcThor:
         parts: dict[str, Any] = {"area": floor.area}
         if floor.geom_type == "Polygon" and not floor.interiors:
             parts = {"outline": [(x, 0.0, z) for x, z in floor.exterior.coords[:-1]]}
-        return annotated_scene(
-            place, self.name, boxes, complete=True, remarks=(NO_OPENINGS,), up="y", handedness="left", **parts
-        )
+        return annotated_scene(place, boxes, complete=True, remarks=(NO_OPENINGS,), up="y", handedness="left", **parts)
 
 
 def _looks_so(path: Path) -> bool:
@@ -90,26 +94,18 @@ def _looks_so(path: Path) -> bool:
     return isinstance(told, dict) and all(key in told for key in KEYS)
 
 
-def _places_in(path: Path) -> list[Path]:
-    try:
-        stem = path.name.partition(".")[0]
-        return [path / f"{stem}-{number:06d}" for number in range(len(_lines(path)))]
-    except RawDataError:
-        return [path]  # which says what is wrong with it when it is converted
+def _houses(path: Path) -> list[str]:
+    return [f"{path.name.partition('.')[0]}-{number:06d}" for number in range(len(_lines(path)))]
 
 
+@kept_until_changed
 def _lines(path: Path) -> tuple[bytes, ...]:
     """The lines of JSON lines, be they packed or not. Raises RawDataError."""
     try:
-        return _unpacked(path, path.stat().st_mtime_ns)
+        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as stream:
+            raw = stream.read(UNPACKED_MAX + 1)
     except (OSError, EOFError, zlib.error) as error:
         raise RawDataError(path, "unreadable_file", str(error)[:200], "fetch the file again") from error
-
-
-@lru_cache(maxsize=1)
-def _unpacked(path: Path, changed_ns: int) -> tuple[bytes, ...]:
-    with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as stream:
-        raw = stream.read(UNPACKED_MAX + 1)
     if len(raw) > UNPACKED_MAX:
         raise RawDataError(path, "file_too_large", f"over {UNPACKED_MAX} bytes of JSON", SPLIT_UP)
     return tuple(line for line in raw.splitlines() if line.strip())
@@ -130,11 +126,11 @@ def _sizes(path: Path) -> dict[str, tuple[str, list[float]]]:
     at = next((p for top in (path.parent, *path.parent.parents[:2]) if (p := top / ASSETS).is_file()), None)
     if at is None:
         raise RawDataError(path.parent / ASSETS, "missing_file", "the houses do not say sizes", NO_ASSETS)
-    return _database(at, at.stat().st_mtime_ns)
+    return _database(at)
 
 
-@lru_cache(maxsize=1)
-def _database(path: Path, changed_ns: int) -> dict[str, tuple[str, list[float]]]:
+@kept_until_changed
+def _database(path: Path) -> dict[str, tuple[str, list[float]]]:
     told = json_of(path)
     if not isinstance(told, dict):
         raise RawDataError(path, "not_an_object", f"the JSON is {type(told).__name__}", NO_ASSETS)
@@ -162,13 +158,7 @@ def _nested(place: Path, parent: dict[str, Any], depth: int) -> Iterator[dict[st
 
 def _turns(degrees: FloatArray) -> FloatArray:
     """Unity's rotations (N, 3, 3) of angles (N, 3) about x, y, z: about z first, then x, then y, world's axes."""
-    from scipy.spatial.transform import Rotation  # takes half a second
-
-    sound = np.isfinite(degrees).all(axis=1)
-    result = np.full((len(degrees), 3, 3), np.nan)
-    if sound.any():
-        result[sound] = Rotation.from_euler("zxy", degrees[sound][:, [2, 0, 1]], degrees=True).as_matrix()
-    return result
+    return euler_rotations("zxy", np.radians(degrees[:, [2, 0, 1]]))
 
 
 def _floor(place: Path, house: dict[str, Any]) -> Any:

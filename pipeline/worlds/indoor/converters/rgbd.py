@@ -22,7 +22,15 @@ from pipeline.core.files import read_file
 from pipeline.formats.images import MAX_PIXELS, decode_numbers, size_of
 from pipeline.formats.scene_folder import SceneDocument
 from pipeline.worlds.indoor.converters.capture import Capture, CapturedFrame, write_capture
-from pipeline.worlds.indoor.converters.texts import folders_of, numbers_of, one_file, quaternion_poses
+from pipeline.worlds.indoor.converters.texts import (
+    first_file,
+    folders_of,
+    numbers_of,
+    one_file,
+    pinhole_of,
+    quaternion_poses,
+    text_of,
+)
 
 FPS: Final = 30.0  # of Kinects and of ScanNet's tablets
 KINECT: Final = (585.0, 585.0, 320.0, 240.0)  # 7-Scenes' own page; for 640x480
@@ -78,13 +86,11 @@ class SevenScenes:
         """See `Converter.convert`."""
         found = {p.name.split(".")[0]: p for p in sorted(place.glob("frame-*.pose.txt"))}
         numbers = np.array([_number(path) for path in found.values()])
-        lens_file = next(
-            (p for n in ("camera-intrinsics.txt", "../camera-intrinsics.txt") if (p := place / n).is_file()), None
-        )
+        lens_file = first_file(place, ("camera-intrinsics.txt", "../camera-intrinsics.txt"))
         lens = KINECT
         if lens_file is not None:
             matrix = numbers_of(lens_file, 9).reshape(3, 3)
-            lens = (float(matrix[0, 0]), float(matrix[1, 1]), float(matrix[0, 2]), float(matrix[1, 2]))
+            lens = pinhole_of(matrix)
         gravity = place / "gravity-direction.txt"
         shots = [
             CapturedFrame(float(n - numbers[0]) / FPS, numbers_of(path, 16).reshape(4, 4), lens, _color(place / stem))
@@ -95,7 +101,6 @@ class SevenScenes:
         return write_capture(
             Capture(
                 place=place,
-                made_by=f"scan2qa convert {self.name}",
                 shots=[s if s.world_T_camera is None else orthonormal(s) for s in shots],
                 size=size,
                 up=-numbers_of(gravity, 3) if gravity.is_file() else None,
@@ -117,9 +122,7 @@ def _number(path: Path) -> int:
 
 
 def _color(stem: Path) -> Path | None:
-    return next(
-        (p for suffix in (".color.png", ".color.jpg") if (p := stem.with_name(stem.name + suffix)).is_file()), None
-    )
+    return first_file(stem.parent, (f"{stem.name}.color.png", f"{stem.name}.color.jpg"))
 
 
 def orthonormal(shot: CapturedFrame) -> CapturedFrame:
@@ -154,11 +157,10 @@ class ExportedFrames:
             message = "no frame has a pose and a picture that can be read"
             raise RawDataError(place, "no_usable_frames", message, "name them alike: color/0.jpg, pose/0.txt")
         matrix = numbers_of(place / "intrinsic" / "intrinsic_color.txt", 16).reshape(4, 4)
-        lens = (float(matrix[0, 0]), float(matrix[1, 1]), float(matrix[0, 2]), float(matrix[1, 2]))
+        lens = pinhole_of(matrix)
         return write_capture(
             Capture(
                 place=place,
-                made_by=f"scan2qa convert {self.name}",
                 shots=[
                     orthonormal(
                         CapturedFrame((n - numbers[0]) / FPS, numbers_of(poses[n], 16).reshape(4, 4), lens, colors[n])
@@ -212,7 +214,6 @@ class Tum:
         return write_capture(
             Capture(
                 place=place,
-                made_by=f"scan2qa convert {self.name}",
                 shots=shots,
                 size=TUM_SIZE,
                 depth_m=lambda i: None if own[i] < 0 else depth_png(place / depth_names[own[i]], TUM_PER_M),
@@ -223,11 +224,7 @@ class Tum:
 
 
 def _rows(path: Path) -> list[str]:
-    try:
-        text = read_file(path).decode()
-    except (OSError, UnicodeDecodeError) as error:
-        raise RawDataError(path, "unreadable_file", str(error), "fetch the file again") from error
-    return [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
+    return [line for line in text_of(path).splitlines() if line.strip() and not line.lstrip().startswith("#")]
 
 
 def _listed(path: Path) -> tuple[FloatArray, list[str]]:

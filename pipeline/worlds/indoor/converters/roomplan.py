@@ -60,7 +60,6 @@ class AppleRoomPlan:
             complete=tuple(sorted({label for label, _ in items} - unsure)),
             objects=boxes,
             outline=None if outline is None else tuple(tuple(row) for row in outline.tolist()),
-            made_by=f"scan2qa convert {self.name}",
             remarks=tuple(remarks),
         )
 

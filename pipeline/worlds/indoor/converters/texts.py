@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import csv
 import json
+from collections.abc import Callable, Iterable
+from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import numpy as np
 
-from pipeline.core.arrays import FloatArray
+from pipeline.core.arrays import BoolArray, FloatArray
 from pipeline.core.errors import RawDataError
 from pipeline.core.files import read_file
 
 MOST_BYTES: Final = 256 * 2**20
 SIDE_MAX: Final = 20_000  # pixels
+LENGTH_OFF_MAX: Final = 0.01  # of a quaternion from 1
+T = TypeVar("T")
 
 
 def folders_of(source: Path) -> list[Path]:
@@ -22,14 +26,42 @@ def folders_of(source: Path) -> list[Path]:
     return [source, *sorted(path for path in source.iterdir() if path.is_dir())] if source.is_dir() else []
 
 
+def first_file(place: Path, names: Iterable[str]) -> Path | None:
+    """The first of some files of a folder that is there; None where none is."""
+    return next((path for name in names if (path := place / name).is_file()), None)
+
+
+def places_in(path: Path, names: Callable[[Path], Iterable[str]]) -> list[Path]:
+    """The scenes of a file that holds several: its path with the name of each below it.
+
+    The file alone where it holds none or cannot be read: converting it says what is wrong with it.
+    """
+    try:
+        return [path / name for name in names(path)] or [path]
+    except RawDataError:
+        return [path]
+
+
+def kept_until_changed(read: Callable[[Path], T]) -> Callable[[Path], T]:
+    """What ``read`` makes of a file, kept for the next scene of that file as long as it does not change."""
+    kept = lru_cache(maxsize=1)(lambda path, changed_ns: read(path))
+    return lambda path: kept(path, path.stat().st_mtime_ns)
+
+
+def bytes_of(path: Path, most: int = MOST_BYTES, again: str = "export the capture again") -> bytes:
+    """A whole file. Raises RawDataError."""
+    try:
+        return read_file(path, most)
+    except FileNotFoundError as error:
+        raise RawDataError(path, "missing_file", "there is no such file", again) from error
+    except OSError as error:
+        raise RawDataError(path, "unreadable_file", str(error)[:200], "make the file readable") from error
+
+
 def text_of(path: Path) -> str:
     """A whole file as UTF-8 text. Raises RawDataError."""
     try:
-        return read_file(path, MOST_BYTES).decode("utf-8-sig")
-    except FileNotFoundError as error:
-        raise RawDataError(path, "missing_file", "there is no such file", "export the capture again") from error
-    except OSError as error:
-        raise RawDataError(path, "unreadable_file", str(error.strerror), "make the file readable") from error
+        return bytes_of(path).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise RawDataError(path, "not_utf8", f"byte {error.start} is not UTF-8", "export the capture again") from error
 
@@ -93,26 +125,51 @@ def one_file(place: Path, name: str) -> Path | None:
         raise RawDataError(place, "path_outside", f"{name[:100]!r} is no path", "export the capture again") from error
 
 
-def quaternion_poses(position: FloatArray, quat_xyzw: FloatArray, path: Path) -> FloatArray:
-    """Poses (N, 4, 4) of places (N, 3) and quaternions (N, 4), scalar last; NaN where one is none."""
+def rotations(quat_xyzw: FloatArray, off_max: float = LENGTH_OFF_MAX) -> FloatArray:
+    """Matrices (N, 3, 3) of quaternions (N, 4), scalar last; NaN where one has not length 1."""
     from scipy.spatial.transform import Rotation  # takes half a second
 
-    length = np.linalg.norm(quat_xyzw, axis=1)
-    with np.errstate(invalid="ignore"):
-        sound = np.isfinite(length) & (np.abs(length - 1) < 0.05)
+    with np.errstate(over="ignore", invalid="ignore"):
+        sound: BoolArray = np.asarray(np.abs(np.linalg.norm(quat_xyzw, axis=1) - 1) < off_max)
+    return _where_sound(sound, lambda: Rotation.from_quat(quat_xyzw[sound]))
+
+
+def euler_rotations(order: str, angles: FloatArray) -> FloatArray:
+    """Matrices (N, 3, 3) of angles (N, 3) in radians, in SciPy's order of axes; NaN where one is not finite."""
+    from scipy.spatial.transform import Rotation  # takes half a second
+
+    sound: BoolArray = np.asarray(np.isfinite(angles).all(axis=1))
+    return _where_sound(sound, lambda: Rotation.from_euler(order, angles[sound]))
+
+
+def _where_sound(sound: BoolArray, turns: Callable[[], Any]) -> FloatArray:
+    result = np.full((len(sound), 3, 3), np.nan)
+    if sound.any():
+        result[sound] = turns().as_matrix()
+    return result
+
+
+def quaternion_poses(position: FloatArray, quat_xyzw: FloatArray, path: Path) -> FloatArray:
+    """Poses (N, 4, 4) of places (N, 3) and quaternions (N, 4), scalar last; NaN where one is none."""
+    turn = rotations(quat_xyzw, 0.05)
+    sound: BoolArray = np.asarray(np.isfinite(turn).all(axis=(1, 2)))
     if len(sound) and not sound.any():
         message = "no quaternion has length 1"
         raise RawDataError(path, "unusable_pose", message, "are the columns in the order of the format?")
     result = np.full((len(position), 4, 4), np.nan)
-    if sound.any():
-        result[sound, :3, :3] = Rotation.from_quat(quat_xyzw[sound]).as_matrix()
-        result[sound, :3, 3], result[sound, 3] = position[sound], (0.0, 0.0, 0.0, 1.0)
+    result[sound, :3, :3], result[sound, :3, 3] = turn[sound], position[sound]
+    result[sound, 3] = (0.0, 0.0, 0.0, 1.0)
     return result
 
 
 def opencv_camera(pose: FloatArray) -> FloatArray:
     """Poses (..., 4, 4) of OpenGL's camera (y up, z backward) as those of OpenCV's; what is not finite stays so."""
     return pose * np.array([1.0, -1.0, -1.0, 1.0])
+
+
+def pinhole_of(matrix: FloatArray) -> tuple[float, float, float, float]:
+    """fx, fy, cx, cy of a matrix (3, 3) or (4, 4)."""
+    return float(matrix[0, 0]), float(matrix[1, 1]), float(matrix[0, 2]), float(matrix[1, 2])
 
 
 def lens_of(path: Path, told: dict[str, Any], keys: tuple[str, str, str, str]) -> tuple[float, float, float, float]:
