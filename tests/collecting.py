@@ -433,33 +433,17 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     from pipeline.benchmarks.registry import BENCHMARKS
 
     NOTED.test = ""
-    for error in set(_formats()):
-        error.__init__ = _with_errors(error.__init__)
+    errors.FormatError.__init__ = _with_errors(errors.FormatError.__init__)
     kinds = {kind for b in BENCHMARKS.values() for task in b.tasks for kind in type(task).__mro__}
     for kind in kinds:
         if "candidates" in vars(kind) and not getattr(kind, "_is_protocol", False):
             kind.candidates = _with_rows(kind.candidates)
 
 
-def _formats() -> Iterator[Any]:
-    """The errors of formats, which name a finding, and no file yet."""
-    waiting = [Exception]
-    while waiting:
-        for kind in waiting.pop().__subclasses__():
-            waiting.append(kind)
-            if kind.__module__.startswith("pipeline.formats.") and "finding" in _takes(kind):
-                yield kind
-
-
-def _takes(kind: Any) -> tuple[str, ...]:
-    code = getattr(kind.__init__, "__code__", None)
-    return () if code is None else code.co_varnames[: code.co_argcount]
-
-
 def _with_errors(stop: Callable[..., None]) -> Callable[..., None]:
     def error(self: Any, *args: Any, **named: Any) -> None:
         stop(self, *args, **named)
-        told = {"severity": "fault", "message": self.message, "remedy": getattr(self, "remedy", "fetch the file again")}
+        told = {"severity": "fault", "message": self.message, "remedy": self.remedy or "fetch the file again"}
         NOTED.met("finding", self.finding, lambda: told)
 
     return error

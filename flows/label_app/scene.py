@@ -18,7 +18,7 @@ from pipeline.formats.ply import PlyMesh
 from pipeline.formats.scene_folder import FILE, Axes, SceneDocument
 from pipeline.geometry.scans import Frames, SceneGeometry
 from pipeline.reading.files import SceneFiles, SceneRef
-from pipeline.worlds.indoor.converters.capture import MESH, ply_bytes
+from pipeline.worlds.indoor.converters.capture import MESH
 from pipeline.worlds.indoor.labels.boxes import Drawn, Labels, PlacedBox, outline_of
 from pipeline.worlds.indoor.labels.proposals import Detections, Proposals, asked_frames, lifted
 from pipeline.worlds.indoor.labels.surface import (
@@ -173,7 +173,7 @@ class LabelledScene:
         if path.exists():
             message = f"{FILE} does not name it, and the fused depth would overwrite it"
             raise RawDataError(path, "duplicate_file", message, f"name it in {FILE} as mesh, or move it away")
-        write_atomically(path, ply_bytes(fused._replace(**_in_file(fused.vertices, fused.faces, document))))
+        write_atomically(path, fused._replace(**_in_file(fused.vertices, fused.faces, document)).as_ply())
         Labels(self.folder / FILE).name_mesh(MESH)
         return PlyMesh(fused.vertices, fused.faces)
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 import errno
 import sys
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
@@ -73,6 +75,30 @@ class RawDataError(Scan2qaError):
     def __str__(self) -> str:
         where = f"{self.path}, scene {self.scene}" if self.scene else str(self.path)
         return f"{where}: {self.finding}: {self.message}. Remedy: {self.remedy}"
+
+
+class FormatError(Exception):
+    """The bytes of a file are not what its format says: what `RawDataError` says of it, which knows the file.
+
+    Args:
+        finding: short machine-readable name.
+        message: what was found.
+        remedy: what the reader can do about it; "": that is for who knows the dataset to say.
+        scene: name of the scene within the file, if the fault lies in one.
+    """
+
+    def __init__(self, finding: str, message: str, remedy: str = "", scene: str | None = None) -> None:
+        self.finding, self.message, self.remedy, self.scene = finding, message, remedy, scene
+        super().__init__(finding, message, remedy, scene)
+
+
+@contextmanager
+def faults_of(path: Path, remedy: str, scene: str | None = None) -> Iterator[None]:
+    """Raises a `FormatError` as the RawDataError of a file, with this remedy where it has none of its own."""
+    try:
+        yield
+    except FormatError as error:
+        raise RawDataError(path, error.finding, error.message, error.remedy or remedy, scene) from error
 
 
 def unexpected(error: BaseException, path: Path, scene: str | None = None) -> RawDataError:

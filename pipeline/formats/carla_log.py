@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pipeline.core.arrays import FloatArray
+from pipeline.core.errors import FormatError
 
 Records = npt.NDArray[Any]  # structured, (R,)
 
@@ -48,15 +49,6 @@ _HEAD: Final = struct.Struct("<BI")
 _FRAME: Final = struct.Struct("<Qdd")
 _ADDED: Final = struct.Struct("<IB6fI")
 _COUNT: Final = struct.Struct("<H")
-
-
-class CarlaLogError(Exception):
-    """These bytes are no recording that can be read: ``finding`` is short and machine-readable."""
-
-    def __init__(self, finding: str, message: str) -> None:
-        self.finding = finding
-        self.message = message
-        super().__init__(finding, message)
 
 
 @dataclass(frozen=True)
@@ -116,7 +108,7 @@ def read_carla_log(raw: bytes) -> CarlaLog:
     """A recording from the bytes of its file.
 
     Raises:
-        CarlaLogError: ``not_carla``, ``unknown_version``, ``no_frames``.
+        FormatError: ``not_carla``, ``unknown_version``, ``no_frames``.
     """
     start_s, map_name, at = _header(raw)
     packets = _Packets(raw)
@@ -129,7 +121,7 @@ def read_carla_log(raw: bytes) -> CarlaLog:
         packets.take(kind, at + _HEAD.size, stop)
         at = stop
     if not packets.elapsed:
-        raise CarlaLogError("no_frames", f"{end} bytes without a frame")
+        raise FormatError("no_frames", f"{end} bytes without a frame")
     return CarlaLog(
         map_name=map_name,
         start_s=start_s,
@@ -184,13 +176,13 @@ def _header(raw: bytes) -> tuple[int, str, int]:
         version, at = _COUNT.unpack_from(raw)[0], _COUNT.size
         magic, at = _text(raw, at)
         if magic != MAGIC:
-            raise CarlaLogError("not_carla", f"no recording of CARLA: it begins with {raw[:18]!r}")
+            raise FormatError("not_carla", f"no recording of CARLA: it begins with {raw[:18]!r}")
         if version != VERSION:
-            raise CarlaLogError("unknown_version", f"a recording of version {version}, and only {VERSION} is known")
+            raise FormatError("unknown_version", f"a recording of version {version}, and only {VERSION} is known")
         (start_s,) = struct.unpack_from("<q", raw, at)
         map_name, at = _text(raw, at + 8)
     except (struct.error, UnicodeDecodeError, IndexError) as error:
-        raise CarlaLogError("not_carla", f"no recording of CARLA: it begins with {raw[:18]!r}") from error
+        raise FormatError("not_carla", f"no recording of CARLA: it begins with {raw[:18]!r}") from error
     return start_s, map_name, at
 
 

@@ -10,17 +10,15 @@ from typing import Final
 import numpy as np
 
 from pipeline.core.arrays import FloatArray
+from pipeline.core.errors import FormatError
 
+BAD: Final = "bad_colmap"
 FISHEYE: Final = "OPENCV_FISHEYE"
 # How many parameters stand before cx and cy: one focal length, or fx and fy.
 _FOCAL_LENGTHS: Final = {"SIMPLE_PINHOLE": 1, "PINHOLE": 2, "SIMPLE_RADIAL": 1, "RADIAL": 1, "OPENCV": 2, FISHEYE: 2}
 
 
 _READ: Final = ", ".join(_FOCAL_LENGTHS)
-
-
-class ColmapError(Exception):
-    """A file is none of COLMAP's, or of a camera that is no pinhole."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +38,7 @@ class ColmapViews:
 
 
 def parse_views(cameras: str, images: str) -> ColmapViews:
-    """Reads the texts of ``cameras.txt`` and ``images.txt``. Raises ColmapError.
+    """Reads the texts of ``cameras.txt`` and ``images.txt``. Raises FormatError.
 
     A line of an image is ``id qw qx qy qz tx ty tz camera name``, world-to-camera; the line after it holds its points.
     """
@@ -58,11 +56,11 @@ def parse_views(cameras: str, images: str) -> ColmapViews:
             lenses.append(known[int(words[8])])
             names.append(words[9].strip())
         except (ValueError, IndexError, KeyError) as error:
-            raise ColmapError(f"the image line {row[:60]!r} cannot be read: {error!r}") from error
+            raise FormatError(BAD, f"the image line {row[:60]!r} cannot be read: {error!r}") from error
     table = np.array(numbers, dtype=np.float64).reshape(-1, 7)
     length = np.sqrt((table[:, :4] ** 2).sum(axis=1))
     if not np.isfinite(table).all() or (length < 0.5).any():
-        raise ColmapError("an image's pose is no rotation and shift")
+        raise FormatError(BAD, "an image's pose is no rotation and shift")
     pose = np.tile(np.eye(4), (len(table), 1, 1))
     if len(table):
         camera_R_world = Rotation.from_quat(table[:, [1, 2, 3, 0]]).as_matrix()
@@ -90,11 +88,11 @@ _MODELS: Final = (
 
 
 def parse_binary_views(cameras: bytes, images: bytes) -> ColmapViews:
-    """Reads ``cameras.bin`` and ``images.bin``, as `parse_views` reads the texts. Raises ColmapError."""
+    """Reads ``cameras.bin`` and ``images.bin``, as `parse_views` reads the texts. Raises FormatError."""
     try:
         return parse_views("\n".join(_camera_lines(cameras)), "\n".join(_image_lines(images)))
     except struct.error as error:
-        raise ColmapError("the binary model breaks off") from error
+        raise FormatError(BAD, "the binary model breaks off") from error
 
 
 def _camera_lines(raw: bytes) -> Iterator[str]:
@@ -102,7 +100,7 @@ def _camera_lines(raw: bytes) -> Iterator[str]:
     for _ in range(min(count, len(raw))):
         number, model, width, height = struct.unpack_from("<IiQQ", raw, at)
         if not 0 <= model < len(_MODELS):
-            raise ColmapError(f"camera {number} has the unknown model {model}")
+            raise FormatError(BAD, f"camera {number} has the unknown model {model}")
         name, parameters = _MODELS[model]
         lens = struct.unpack_from(f"<{parameters}d", raw, at + 24)
         at += 24 + 8 * parameters
@@ -115,7 +113,7 @@ def _image_lines(raw: bytes) -> Iterator[str]:
         number, *pose, camera = struct.unpack_from("<I7dI", raw, at)
         end = raw.find(b"\0", at + 64)
         if end < 0:
-            raise ColmapError(f"the name of image {number} breaks off")
+            raise FormatError(BAD, f"the name of image {number} breaks off")
         name = raw[at + 64 : end].decode("utf-8", "replace").replace("\n", " ")
         (points,) = struct.unpack_from("<Q", raw, end + 1)
         at = end + 9 + 24 * points
@@ -129,11 +127,11 @@ def _camera(words: list[str]) -> tuple[int, tuple[float, ...]]:
         number, model = int(words[0]), words[1]
         width, height, *lens = (float(word) for word in words[2:])
     except (ValueError, IndexError) as error:
-        raise ColmapError(f"the camera line {' '.join(words)[:60]!r} cannot be read") from error
+        raise FormatError(BAD, f"the camera line {' '.join(words)[:60]!r} cannot be read") from error
     focal = _FOCAL_LENGTHS.get(model)
     if focal is None or len(lens) < focal + 2:
-        raise ColmapError(
-            f"camera {number} is {model} with {len(lens)} parameters; read are {', '.join(_FOCAL_LENGTHS)}"
+        raise FormatError(
+            BAD, f"camera {number} is {model} with {len(lens)} parameters; read are {', '.join(_FOCAL_LENGTHS)}"
         )
     k1, k2, p1, p2 = (*lens[focal + 2 :], 0.0, 0.0, 0.0, 0.0)[:4]
     return number, (width, height, lens[0], lens[focal - 1], lens[focal], lens[focal + 1], k1, k2, p1, p2)

@@ -8,18 +8,11 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from pipeline.core.errors import FormatError
+
 Columns = dict[str, npt.NDArray[Any]]
 
 _SHOWN: Final = 20  # names of columns in a message
-
-
-class FeatherError(Exception):
-    """These bytes are no such table: ``finding`` is short and machine-readable."""
-
-    def __init__(self, finding: str, message: str) -> None:
-        self.finding = finding
-        self.message = message
-        super().__init__(finding, message)
 
 
 def read_feather(raw: bytes, wanted: Mapping[str, type[np.generic] | None]) -> Columns:
@@ -30,7 +23,7 @@ def read_feather(raw: bytes, wanted: Mapping[str, type[np.generic] | None]) -> C
         wanted: what each column is cast to; None: text, as an array of objects.
 
     Raises:
-        FeatherError: ``not_feather``, ``wrong_columns``, ``wrong_column_type``, ``null_values``.
+        FormatError: ``not_feather``, ``wrong_columns``, ``wrong_column_type``, ``null_values``.
     """
     import pyarrow as pa  # 0.1 s, which no other format of its world needs
     import pyarrow.feather
@@ -40,28 +33,28 @@ def read_feather(raw: bytes, wanted: Mapping[str, type[np.generic] | None]) -> C
         table.validate(full=True)  # Arrow believes the offsets of damaged texts, and ends the process
         names = table.column_names
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-        raise FeatherError("not_feather", f"no Feather table: {str(error).splitlines()[0]}") from error
+        raise FormatError("not_feather", f"no Feather table: {str(error).splitlines()[0]}") from error
     missing = [name for name in wanted if name not in names]
     if missing:
         there = ", ".join(names[:_SHOWN]) or "none"
-        raise FeatherError("wrong_columns", f"without the columns {', '.join(missing)}; there are {there}")
+        raise FormatError("wrong_columns", f"without the columns {', '.join(missing)}; there are {there}")
     doubled = [name for name in wanted if names.count(name) > 1]
     if doubled:
-        raise FeatherError("wrong_columns", f"with several columns of the names {', '.join(doubled)}")
+        raise FormatError("wrong_columns", f"with several columns of the names {', '.join(doubled)}")
     columns: Columns = {}
     for name, kind in wanted.items():
         column = table.column(name)
         if column.null_count:
-            raise FeatherError("null_values", f"{column.null_count} of {len(column)} values of {name} are null")
+            raise FormatError("null_values", f"{column.null_count} of {len(column)} values of {name} are null")
         text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
         if pa.types.is_dictionary(column.type):
             column, text = column.cast(pa.string()), True
         number = pa.types.is_integer(column.type) or pa.types.is_floating(column.type)
         if (kind is None and not text) or (kind is not None and not number):
             wants = "text" if kind is None else "numbers"
-            raise FeatherError("wrong_column_type", f"the column {name} is of type {column.type}, not {wants}")
+            raise FormatError("wrong_column_type", f"the column {name} is of type {column.type}, not {wants}")
         values = column.to_numpy(zero_copy_only=False)
         if kind is not None and np.issubdtype(kind, np.integer) and not pa.types.is_integer(column.type):
-            raise FeatherError("wrong_column_type", f"the column {name} is of type {column.type}, not whole numbers")
+            raise FormatError("wrong_column_type", f"the column {name} is of type {column.type}, not whole numbers")
         columns[name] = np.asarray(values, dtype=object if kind is None else kind)
     return columns

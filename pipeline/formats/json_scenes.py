@@ -9,21 +9,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
+from pipeline.core.errors import FormatError
+
 _SPACE: Final = re.compile(r"[ \t\r\n]*")
 _BOM: Final = "\ufeff"
 _ESCAPE: Final = "surrogateescape"  # a byte that is not UTF-8 costs its scene, not the file
 _DIGITS_MAX: Final = 300  # a double holds up to 308, and Python refuses to read more than 4,300
-
-
-class JsonFaultError(Exception):
-    """The file is not an object or list of scenes from here on; scenes already given remain good."""
-
-    def __init__(self, finding: str, message: str, remedy: str, scene: str | None = None) -> None:
-        super().__init__(message)
-        self.finding = finding
-        self.message = message
-        self.remedy = remedy
-        self.scene = scene
 
 
 @dataclass(frozen=True)
@@ -45,7 +36,7 @@ _DECODER: Final = json.JSONDecoder(parse_int=whole_number)
 
 
 def split_scenes(raw: bytes, name_of: Callable[[Any], str] | None = None) -> Iterator[JsonEntry]:
-    """The scenes of ``{"name": {…}, …}`` in file order. Raises JsonFaultError where the text stops being that.
+    """The scenes of ``{"name": {…}, …}`` in file order. Raises FormatError where the text stops being that.
 
     With ``name_of``, which takes the name out of a scene, those of a list ``[{…}, …]``.
     """
@@ -53,11 +44,11 @@ def split_scenes(raw: bytes, name_of: Callable[[Any], str] | None = None) -> Ite
     text = raw.decode("utf-8", _ESCAPE)
     at = _skip(text, 1 if text.startswith(_BOM) else 0)
     if not text[at:]:
-        raise JsonFaultError("empty_file", "the file is empty", "fetch the file again")
+        raise FormatError("empty_file", "the file is empty", "fetch the file again")
     if "\udc80" <= text[at] <= "\udcff":
-        raise JsonFaultError("not_utf8", "the file does not begin as UTF-8 text", "save the file as UTF-8")
+        raise FormatError("not_utf8", "the file does not begin as UTF-8 text", "save the file as UTF-8")
     if text[at] != opening:
-        raise JsonFaultError(
+        raise FormatError(
             "not_an_object" if name_of is None else "not_a_list",
             f"the file is not a JSON {what} of scenes",
             "is this a file of released metadata?",
@@ -88,7 +79,7 @@ def split_scenes(raw: bytes, name_of: Callable[[Any], str] | None = None) -> Ite
             raise _broken(text, json.JSONDecodeError(f"Expecting ',' or '{closing}'", text, at), name)
     rest = _skip(text, at + 1)
     if text[rest:]:
-        raise JsonFaultError(
+        raise FormatError(
             "text_after_the_end", f"more text {_place(text, rest)}", "remove it; what stands before it was read"
         )
 
@@ -109,18 +100,16 @@ def _skip(text: str, at: int) -> int:
     return space.end() if space else at
 
 
-def _broken(text: str, error: Exception, scene: str | None) -> JsonFaultError:
+def _broken(text: str, error: Exception, scene: str | None) -> FormatError:
     if isinstance(error, RecursionError):
-        return JsonFaultError(
-            "too_deep", "the JSON is nested too deeply", "is this a file of released metadata?", scene
-        )
+        return FormatError("too_deep", "the JSON is nested too deeply", "is this a file of released metadata?", scene)
     position = error.pos if isinstance(error, json.JSONDecodeError) else 0
     what = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
     if position >= len(text.rstrip()) or not _closed(text):
         finding, remedy = "truncated_json", "fetch the file again; the scenes before the break were read"
     else:
         finding, remedy = "bad_json", "mend the file; the scenes after this place could not be read"
-    return JsonFaultError(finding, f"{what} {_place(text, position)}", remedy, scene)
+    return FormatError(finding, f"{what} {_place(text, position)}", remedy, scene)
 
 
 def _place(text: str, position: int) -> str:

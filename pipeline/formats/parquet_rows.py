@@ -10,6 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from pipeline.core.arrays import FloatArray
+from pipeline.core.errors import FormatError
 from pipeline.core.files import open_file
 
 ROWS_MAX: Final = 10_000_000  # of a file: LeRobot's hold some hundred thousand
@@ -17,17 +18,8 @@ VALUES_MAX: Final = 500_000_000  # of all columns, as a file declares them: cons
 _SHOWN: Final = 200
 
 
-class ParquetError(Exception):
-    """This is no such table: ``finding`` is short and machine-readable."""
-
-    def __init__(self, finding: str, message: str) -> None:
-        self.finding = finding
-        self.message = message
-        super().__init__(finding, message)
-
-
 def columns_of(path: Path) -> tuple[str, ...]:
-    """Names of a file's columns. Raises ParquetError: ``not_parquet``; FileNotFoundError."""
+    """Names of a file's columns. Raises FormatError: ``missing_file``, ``not_parquet``."""
     with _opened(path) as file:
         return tuple(file.schema_arrow.names)
 
@@ -35,7 +27,7 @@ def columns_of(path: Path) -> tuple[str, ...]:
 def read_rows(path: Path, columns: Sequence[str], equal: tuple[str, int] | None = None) -> dict[str, list[Any]]:
     """Columns as lists, one entry a row; of the rows in which a column has a value, where that is asked for.
 
-    Raises ParquetError: ``not_parquet``, ``wrong_columns``, ``table_too_large``; FileNotFoundError.
+    Raises FormatError: ``missing_file``, ``not_parquet``, ``wrong_columns``, ``table_too_large``.
     """
     return {name: column.to_pylist() for name, column in _table(path, columns, equal).items()}
 
@@ -53,10 +45,10 @@ def read_tables(path: Path, columns: Sequence[str], equal: tuple[str, int]) -> d
             lengths = set(whole.value_lengths().to_pylist()) if len(whole) else {1}
             width = lengths.pop() or 0
             if lengths or not width:
-                raise ParquetError("wrong_column_type", f"the lists of {name} are not of one length")
+                raise FormatError("wrong_column_type", f"the lists of {name} are not of one length")
             whole = whole.flatten()
         if not (pa.types.is_floating(whole.type) or pa.types.is_integer(whole.type) or pa.types.is_boolean(whole.type)):
-            raise ParquetError("wrong_column_type", f"the column {name} is of type {kind}, not numbers")
+            raise FormatError("wrong_column_type", f"the column {name} is of type {kind}, not numbers")
         numbers = (
             whole.cast(pa.float64(), safe=False) if not pa.types.is_boolean(whole.type) else whole.cast(pa.uint8())
         )
@@ -72,12 +64,12 @@ def _table(path: Path, columns: Sequence[str], equal: tuple[str, int] | None) ->
         missing = [name for name in columns if name not in there]
         if missing:
             told = f"without the columns {', '.join(missing)}; there are {', '.join(there)}"
-            raise ParquetError("wrong_columns", told)
+            raise FormatError("wrong_columns", told)
         groups = [file.metadata.row_group(number) for number in range(file.metadata.num_row_groups)]
         values = sum(group.column(n).num_values for group in groups for n in range(group.num_columns))
         if file.metadata.num_rows > ROWS_MAX or values > VALUES_MAX:
             message = f"{file.metadata.num_rows:,} rows and {values:,} values, over {ROWS_MAX:,} and {VALUES_MAX:,}"
-            raise ParquetError("table_too_large", message)
+            raise FormatError("table_too_large", message)
         wanted = [number for number, group in enumerate(groups) if equal is None or _may_hold(group, *equal)]
         table = file.read_row_groups(wanted, columns=list(columns))
         if equal is not None:
@@ -97,17 +89,17 @@ def _may_hold(group: Any, name: str, value: int) -> bool:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[Any]:
-    """A file to be read from; what Arrow says of it as ParquetError."""
+    """A file to be read from; what Arrow says of it as FormatError."""
     import pyarrow as pa  # 0.1 s, which no other format of its world needs
     import pyarrow.parquet as pq
 
     try:
         with open_file(path) as raw:
             yield pq.ParquetFile(raw)
-    except FileNotFoundError:
-        raise
+    except FileNotFoundError as error:
+        raise FormatError("missing_file", "there is no such file") from error
     except (pa.ArrowException, OSError, ValueError) as error:
-        raise ParquetError("not_parquet", f"cannot be read as Parquet: {_line(error)}") from error
+        raise FormatError("not_parquet", f"cannot be read as Parquet: {_line(error)}") from error
 
 
 def _line(error: Exception) -> str:

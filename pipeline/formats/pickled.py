@@ -12,6 +12,8 @@ from typing import Any, Final
 
 import numpy as np
 
+from pipeline.core.errors import FormatError
+
 _RECONSTRUCT: Final = frozenset(
     {
         ("numpy.core.multiarray", "_reconstruct"),
@@ -32,15 +34,6 @@ _AXES: Final = 8
 _BUFFER_ARGUMENTS: Final = 4  # bytes, dtype, shape, order
 _SCALAR_ARGUMENTS: Final = 2  # dtype, bytes
 _STATE: Final = 5  # of an array: version, shape, dtype, whether columns come first, bytes
-
-
-class PickleError(Exception):
-    """These bytes are refused: ``finding`` is short and machine-readable."""
-
-    def __init__(self, finding: str, message: str) -> None:
-        self.finding = finding
-        self.message = message
-        super().__init__(finding, message)
 
 
 @dataclass
@@ -86,7 +79,7 @@ KNOWN: Final = {_ARRAY, _DTYPE, _ENCODE, _BYTES} | _RECONSTRUCT | _FROM_BUFFER |
 
 
 def called(function: PickledName, arguments: tuple[Any, ...]) -> Any:
-    """The value that one of the known functions makes. Raises PickleError where they are asked for anything else."""
+    """The value that one of the known functions makes. Raises FormatError where they are asked for anything else."""
     if function.key == _DTYPE and arguments and isinstance(arguments[0], str):
         return Dtype(arguments[0])
     if function.key in _RECONSTRUCT and arguments and arguments[0] == PickledName(*_ARRAY):
@@ -100,7 +93,7 @@ def called(function: PickledName, arguments: tuple[Any, ...]) -> Any:
         return b""
     if function.key == _ENCODE and arguments[1:] == ("latin1",) and isinstance(arguments[0], str):
         return arguments[0].encode("latin1")
-    raise PickleError("foreign_pickle", f"it calls {function} in a way that data does not")
+    raise FormatError("foreign_pickle", f"it calls {function} in a way that data does not")
 
 
 def finished(value: Any) -> Any:
@@ -108,14 +101,14 @@ def finished(value: Any) -> Any:
     if not isinstance(value, Array):
         return value
     if value.values is None:
-        raise PickleError("bad_pickle", "an array without numbers")
+        raise FormatError("bad_pickle", "an array without numbers")
     return value.values
 
 
 def data(value: Any) -> Any:
     """A value as it is handed on: no class, and nothing half made."""
     if isinstance(value, PickledName | Dtype):
-        raise PickleError("foreign_pickle", f"it holds {kind_of(value)} in place of data")
+        raise FormatError("foreign_pickle", f"it holds {kind_of(value)} in place of data")
     return finished(value)
 
 
@@ -129,16 +122,16 @@ def kind_of(value: Any) -> str:
 def byte_order(state: Any) -> str:
     """Byte order from the state of a dtype of plain numbers."""
     if not isinstance(state, tuple) or len(state) < _STATE or state[1] not in _BYTE_ORDERS:
-        raise PickleError("foreign_pickle", "a dtype other than plain numbers")
+        raise FormatError("foreign_pickle", "a dtype other than plain numbers")
     if any(part is not None for part in state[2:_STATE]):
-        raise PickleError("foreign_pickle", "a dtype of several fields")
+        raise FormatError("foreign_pickle", "a dtype of several fields")
     return str(state[1])
 
 
 def filled(state: Any) -> Any:
     """Numbers from the state of an array."""
     if not isinstance(state, tuple) or len(state) != _STATE:
-        raise PickleError("foreign_pickle", "an array whose state is not numpy's")
+        raise FormatError("foreign_pickle", "an array whose state is not numpy's")
     _, shape, dtype, columns_first, buffer = state
     return _numbers(shape, dtype, bool(columns_first), buffer)
 
@@ -147,12 +140,12 @@ def _numbers(shape: Any, dtype: Any, columns_first: bool, buffer: Any) -> Any:
     """A view of bytes as numbers; a number alone where there is no shape."""
     if not isinstance(dtype, Dtype) or not _NUMBERS.fullmatch(dtype.code):
         said = repr(getattr(dtype, "code", kind_of(dtype)))[:_SHOWN]
-        raise PickleError("foreign_pickle", f"an array of {said}, not of numbers")
+        raise FormatError("foreign_pickle", f"an array of {said}, not of numbers")
     kind = np.dtype(dtype.order.replace("|", "=") + dtype.code)
     whole = isinstance(shape, tuple) and all(type(n) is int and n >= 0 for n in shape)
     if not whole or not isinstance(buffer, bytes | bytearray) or prod(shape) * kind.itemsize != len(buffer):
-        raise PickleError("bad_pickle", f"an array of {kind} whose bytes do not fit its shape")
+        raise FormatError("bad_pickle", f"an array of {kind} whose bytes do not fit its shape")
     if len(shape) > _AXES:
-        raise PickleError("pickle_too_deep", f"an array of {len(shape)} axes")
+        raise FormatError("pickle_too_deep", f"an array of {len(shape)} axes")
     flat = np.frombuffer(buffer, dtype=kind)
     return flat.reshape(shape, order="F" if columns_first else "C") if shape else flat[0].item()

@@ -11,6 +11,7 @@ import pickletools
 from collections.abc import Callable, Collection
 from typing import Any, Final
 
+from pipeline.core.errors import FormatError
 from pipeline.formats.pickled import (
     KNOWN,
     NAME_MAX,
@@ -18,7 +19,6 @@ from pipeline.formats.pickled import (
     Dtype,
     PickledName,
     PickledRecord,
-    PickleError,
     byte_order,
     called,
     data,
@@ -61,7 +61,7 @@ def read_pickle(raw: bytes, records: Collection[str], steps_max: int = OPCODES_M
         parts_max: lists, tuples, dicts, arrays and records that it may make.
 
     Raises:
-        PickleError: ``foreign_pickle`` (it names something else, or asks for anything but data), ``truncated_pickle``,
+        FormatError: ``foreign_pickle`` (it names something else, or asks for anything but data), ``truncated_pickle``,
             ``bad_pickle`` (no pickle, or a broken one), ``pickle_too_large``, ``pickle_too_deep``.
     """
     return _Machine(frozenset(records), steps_max, parts_max).run(raw)
@@ -86,19 +86,19 @@ class _Machine:
             for opcode, argument, _ in pickletools.genops(raw):
                 count += 1
                 if count > self._steps_max:
-                    raise PickleError("pickle_too_large", f"over {self._steps_max:,} steps")
+                    raise FormatError("pickle_too_large", f"over {self._steps_max:,} steps")
                 if opcode.name == "STOP":
                     return self._result()
                 self._step(opcode.name, argument)
         except (ValueError, OverflowError) as error:  # of `genops`, and of texts that are no UTF-8
             cut = any(word in str(error) for word in _TRUNCATED)
             finding = "truncated_pickle" if cut else "bad_pickle"
-            raise PickleError(finding, " ".join(str(error).split())[:NAME_MAX]) from error
-        raise PickleError("truncated_pickle", "it ends before its end")
+            raise FormatError(finding, " ".join(str(error).split())[:NAME_MAX]) from error
+        raise FormatError("truncated_pickle", "it ends before its end")
 
     def _result(self) -> Any:
         if len(self._stack) != 1:
-            raise PickleError("bad_pickle", f"{len(self._stack)} values are left at its end, not one")
+            raise FormatError("bad_pickle", f"{len(self._stack)} values are left at its end, not one")
         return data(self._top())
 
     def _step(self, name: str, argument: Any) -> None:
@@ -109,13 +109,13 @@ class _Machine:
         elif name in _ACTIONS:
             _ACTIONS[name](self, argument)
         else:
-            raise PickleError("foreign_pickle", f"it has the step {name}, which plain data never needs")
+            raise FormatError("foreign_pickle", f"it has the step {name}, which plain data never needs")
 
     # Values
 
     def whole_number(self, argument: int) -> None:
         if argument.bit_length() > 8 * DIGITS_MAX:
-            raise PickleError("pickle_too_large", f"a whole number of {argument.bit_length():,} bits")
+            raise FormatError("pickle_too_large", f"a whole number of {argument.bit_length():,} bits")
         self._stack.append(argument)
 
     def nothing(self, argument: object) -> None:
@@ -132,7 +132,7 @@ class _Machine:
 
     def get(self, argument: int) -> None:
         if argument not in self._memo:
-            raise PickleError("bad_pickle", f"it takes value {argument}, which it never kept")
+            raise FormatError("bad_pickle", f"it takes value {argument}, which it never kept")
         self._stack.append(self._memo[argument])
 
     # Containers
@@ -173,12 +173,12 @@ class _Machine:
         target = self._open(dict)
         keys = items[::2]
         if len(items) % 2:
-            raise PickleError("bad_pickle", "a key without a value")
+            raise FormatError("bad_pickle", "a key without a value")
         for key in keys:
             if not isinstance(key, str | int):
-                raise PickleError("foreign_pickle", f"a key is {kind_of(key)}, not text or a whole number")
+                raise FormatError("foreign_pickle", f"a key is {kind_of(key)}, not text or a whole number")
             if isinstance(key, int) and key.bit_length() > KEY_BITS_MAX:  # larger ones can all hash alike
-                raise PickleError("foreign_pickle", f"a key is a whole number of {key.bit_length()} bits")
+                raise FormatError("foreign_pickle", f"a key is a whole number of {key.bit_length()} bits")
         self._deepen(target, items[1::2])
         target.update(zip(keys, map(data, items[1::2]), strict=True))
 
@@ -191,26 +191,26 @@ class _Machine:
     def stack_named(self, argument: object) -> None:
         name, module = self._pop(), self._pop()
         if not isinstance(name, str) or not isinstance(module, str):
-            raise PickleError("foreign_pickle", "the name of a class is no text")
+            raise FormatError("foreign_pickle", "the name of a class is no text")
         self._name(module, name)
 
     def _name(self, module: str, name: str) -> None:
         named = PickledName(module, name)
         if named.key not in KNOWN and str(named) not in self._records:
-            raise PickleError("foreign_pickle", f"it names {named}, which is no part of this data")
+            raise FormatError("foreign_pickle", f"it names {named}, which is no part of this data")
         self._stack.append(named)
 
     def reduce(self, argument: object) -> None:
         arguments, function = self._pop(), self._pop()
         if not isinstance(function, PickledName) or not isinstance(arguments, tuple):
-            raise PickleError("foreign_pickle", f"it calls {kind_of(function)}")
+            raise FormatError("foreign_pickle", f"it calls {kind_of(function)}")
         if str(function) in self._records:
             self._record(function, arguments)
             return
         made = called(function, arguments)
         self._made += len(made) if isinstance(made, bytes) else 0
         if self._made > self._size:  # the only step that copies: one text could be copied without end
-            raise PickleError("pickle_too_large", f"{self._made:,} bytes made of a file of {self._size:,}")
+            raise FormatError("pickle_too_large", f"{self._made:,} bytes made of a file of {self._size:,}")
         self._part(made, arguments)
 
     def new_object(self, argument: object) -> None:
@@ -219,7 +219,7 @@ class _Machine:
 
     def _record(self, kind: Any, arguments: Any) -> None:
         if not isinstance(kind, PickledName) or str(kind) not in self._records or arguments != ():
-            raise PickleError("foreign_pickle", f"it makes {kind_of(kind)} with arguments of its own")
+            raise FormatError("foreign_pickle", f"it makes {kind_of(kind)} with arguments of its own")
         self._part(PickledRecord(str(kind)), ())
 
     def build(self, argument: object) -> None:
@@ -227,7 +227,7 @@ class _Machine:
         target = self._open(PickledRecord, Array, Dtype)
         if isinstance(target, PickledRecord):
             if not isinstance(state, dict) or not all(isinstance(key, str) for key in state) or target.fields:
-                raise PickleError("foreign_pickle", f"the state of {target.kind} is {kind_of(state)}, not its fields")
+                raise FormatError("foreign_pickle", f"the state of {target.kind} is {kind_of(state)}, not its fields")
             self._deepen(target, (state,))
             target.fields = state
         elif isinstance(target, Dtype):
@@ -239,7 +239,7 @@ class _Machine:
 
     def _top(self) -> Any:
         if not self._stack or self._stack[-1] is _MARK:
-            raise PickleError("bad_pickle", "it takes a value that is not there")
+            raise FormatError("bad_pickle", "it takes a value that is not there")
         return self._stack[-1]
 
     def _pop(self) -> Any:
@@ -252,7 +252,7 @@ class _Machine:
         while at >= 0 and self._stack[at] is not _MARK:
             at -= 1
         if at < 0:
-            raise PickleError("bad_pickle", "it takes values from a mark that is not there")
+            raise FormatError("bad_pickle", "it takes values from a mark that is not there")
         items = self._stack[at + 1 :]
         del self._stack[at:]
         return items
@@ -261,24 +261,24 @@ class _Machine:
         """The topmost value, to be filled. What is already part of another is finished."""
         target = self._top()
         if not isinstance(target, kinds) or id(target) in self._within:
-            raise PickleError("bad_pickle", f"it fills {kind_of(target)}, which cannot be filled here")
+            raise FormatError("bad_pickle", f"it fills {kind_of(target)}, which cannot be filled here")
         return target
 
     def _part(self, value: Any, inner: Collection[Any]) -> None:
         if len(self._parts) >= self._parts_max:
-            raise PickleError("pickle_too_large", f"over {self._parts_max:,} lists, dicts, tuples and arrays")
+            raise FormatError("pickle_too_large", f"over {self._parts_max:,} lists, dicts, tuples and arrays")
         self._parts[id(value)] = value
         self._stack.append(value)
         self._deepen(value, inner)
 
     def _deepen(self, target: Any, inner: Collection[Any]) -> None:
         if any(item is target for item in inner):
-            raise PickleError("bad_pickle", f"{kind_of(target)} that holds itself")
+            raise FormatError("bad_pickle", f"{kind_of(target)} that holds itself")
         known = self._depth
         deepest = max((known.get(id(item), 0) for item in inner), default=0)
         depth = max(known.get(id(target), 0), 1 + deepest)
         if depth > DEPTH_MAX:
-            raise PickleError("pickle_too_deep", f"values within values, over {DEPTH_MAX} deep")
+            raise FormatError("pickle_too_deep", f"values within values, over {DEPTH_MAX} deep")
         known[id(target)] = depth
         self._within.update(id(item) for item in inner if id(item) in known)
 

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pipeline.core.arrays import FloatArray
+from pipeline.core.errors import FormatError
 
 # Names of both generations of the format -> numpy's, without byte order.
 SCALARS: Final = {
@@ -23,16 +24,6 @@ MAX_WORD: Final = 64  # characters of a number in an ASCII file
 QUAD: Final = 4  # corners
 INDEX_NAMES: Final = ("vertex_indices", "vertex_index")
 REMEDY: Final = "fetch the file again; what is needed is a triangle mesh as the dataset gives it"
-
-
-class PlyError(Exception):
-    """The file is not a usable mesh."""
-
-    def __init__(self, finding: str, message: str, remedy: str = REMEDY) -> None:
-        super().__init__(message)
-        self.finding = finding
-        self.message = message
-        self.remedy = remedy
 
 
 @dataclass(frozen=True)
@@ -53,7 +44,7 @@ class _Element:
 
 
 def parse_ply(raw: bytes, points: bool = False) -> PlyMesh:
-    """The mesh of a PLY file; with ``points`` its vertices alone, be they a mesh's or a cloud's. Raises PlyError.
+    """The mesh of a PLY file; with ``points`` its vertices alone, be they a mesh's or a cloud's. Raises FormatError.
 
     Every property besides x, y, z, red, green, blue and the vertex indices is passed over. Where all faces have four
     corners, as in Replica, each is cut from its first to its third; a face of another number than the first is refused.
@@ -61,14 +52,14 @@ def parse_ply(raw: bytes, points: bool = False) -> PlyMesh:
     order, elements, start = _header(raw)
     known = {e.name: e for e in elements}
     if "vertex" not in known:
-        raise PlyError("ply_without_vertices", "the header declares no element vertex")
+        raise FormatError("ply_without_vertices", "the header declares no element vertex")
     vertex, face = known["vertex"], known.get("face")
     if points:
         elements = elements[: elements.index(vertex) + 1]
     elif face is None or face.count == 0:
-        raise PlyError("ply_without_faces", f"{vertex.count} vertices and no faces: a point cloud, not a mesh")
+        raise FormatError("ply_without_faces", f"{vertex.count} vertices and no faces: a point cloud, not a mesh")
     if vertex.count == 0:
-        raise PlyError("ply_without_vertices", "the mesh has 0 vertices")
+        raise FormatError("ply_without_vertices", "the mesh has 0 vertices")
     read = _read_ascii if not order else _read_binary
     tables = read(raw, start, order, elements)
     vertices = _vertices(tables["vertex"])
@@ -79,12 +70,14 @@ def parse_ply(raw: bytes, points: bool = False) -> PlyMesh:
 def _vertices(table: dict[str, Any]) -> FloatArray:
     missing = [axis for axis in "xyz" if axis not in table]
     if missing:
-        raise PlyError("ply_without_positions", f"vertices have no {', '.join(missing)}")
+        raise FormatError("ply_without_positions", f"vertices have no {', '.join(missing)}")
     vertices = np.stack([table[axis] for axis in "xyz"], axis=1).astype(np.float64)
     bad = np.asarray(~np.isfinite(vertices).all(axis=1))
     if bad.any():
         message = f"{int(bad.sum())} of {len(bad)} vertices are not finite, the first is number {int(bad.argmax())}"
-        raise PlyError("vertices_not_finite", message, "remove these vertices from the mesh, or fetch the file again")
+        raise FormatError(
+            "vertices_not_finite", message, "remove these vertices from the mesh, or fetch the file again"
+        )
     return vertices
 
 
@@ -100,7 +93,7 @@ def _faces(table: dict[str, Any], vertices: int) -> npt.NDArray[np.int32]:
     if outside.any():
         message = f"{int(outside.any(axis=1).sum())} of {len(indices)} faces name a vertex that is not there: "
         message += f"{int(indices[outside][0])} of {vertices}"
-        raise PlyError("face_index_out_of_range", message)
+        raise FormatError("face_index_out_of_range", message)
     if indices.shape[1] == QUAD:
         indices = indices[:, [0, 1, 2, 0, 2, 3]].reshape(-1, 3)
     return np.ascontiguousarray(indices, dtype=np.int32)
@@ -110,16 +103,16 @@ def _check_corners(corners: npt.NDArray[Any], sides: int) -> None:
     odd = np.flatnonzero(corners != sides)
     if len(odd):  # from here on the records have another length, so the rest of the table means nothing
         message = f"face {odd[0]} has {corners[odd[0]]:g} corners, not {sides}"
-        raise PlyError("faces_not_triangles", message, "cut the faces into triangles, or fetch the file again")
+        raise FormatError("faces_not_triangles", message, "cut the faces into triangles, or fetch the file again")
 
 
 def _header(raw: bytes) -> tuple[str, list[_Element], int]:
     """Byte order ("" for ASCII), elements, and where the data start."""
     if not re.match(rb"ply\r?\n", raw):
-        raise PlyError("not_a_ply", f"the file begins with {raw[:12]!r}, not with 'ply'")
+        raise FormatError("not_a_ply", f"the file begins with {raw[:12]!r}, not with 'ply'")
     end = re.search(rb"\nend_header[ \t]*\r?\n", raw[:MAX_HEADER_BYTES])
     if end is None:
-        raise PlyError("truncated_ply", "the header has no end_header")
+        raise FormatError("truncated_ply", "the header has no end_header")
     order: str | None = None
     elements: list[_Element] = []
     for line in raw[: end.start()].decode("latin-1").splitlines()[1:]:
@@ -135,13 +128,13 @@ def _header(raw: bytes) -> tuple[str, list[_Element], int]:
             elif words[:1] == ["property"]:
                 elements[-1].scalars.append((words[2], SCALARS[words[1]]))
         except (IndexError, KeyError, ValueError) as error:
-            raise PlyError("bad_ply_header", f"the header line {line.strip()!r} cannot be read") from error
+            raise FormatError("bad_ply_header", f"the header line {line.strip()!r} cannot be read") from error
     if order is None:
-        raise PlyError("bad_ply_header", "the header names no format")
+        raise FormatError("bad_ply_header", "the header names no format")
     for element in elements:
         names = [*(n for n, _ in element.scalars), *(n for n, *_ in element.lists)]
         if len(set(names)) < len(names) or sum(e.name == element.name for e in elements) > 1:
-            raise PlyError("bad_ply_header", f"element {element.name} or one of its properties is declared twice")
+            raise FormatError("bad_ply_header", f"element {element.name} or one of its properties is declared twice")
     return order, elements, end.end()
 
 
@@ -155,10 +148,10 @@ def _face_list(element: _Element) -> tuple[str, str, str, int]:
     """The one list that a face may have."""
     if len(element.lists) == 1 and element.lists[0][0] in INDEX_NAMES:
         if "f" in element.lists[0][1] + element.lists[0][2]:
-            raise PlyError("unsupported_ply", "the faces count or name their vertices in floating point")
+            raise FormatError("unsupported_ply", "the faces count or name their vertices in floating point")
         return element.lists[0]
     names = ", ".join(name for name, *_ in element.lists) or "none"
-    raise PlyError("unsupported_ply", f"faces need one list, {' or '.join(INDEX_NAMES)}; found {names}")
+    raise FormatError("unsupported_ply", f"faces need one list, {' or '.join(INDEX_NAMES)}; found {names}")
 
 
 def _read_binary(raw: bytes, at: int, order: str, elements: list[_Element]) -> dict[str, dict[str, Any]]:
@@ -191,7 +184,7 @@ def _read_ascii(raw: bytes, at: int, order: str, elements: list[_Element]) -> di
     tables: dict[str, dict[str, Any]] = {}
     split = raw[at:].split()
     if max(map(len, split), default=0) > MAX_WORD:
-        raise PlyError("bad_ply_number", f"a word of {max(map(len, split))} characters stands among the numbers")
+        raise FormatError("bad_ply_number", f"a word of {max(map(len, split))} characters stands among the numbers")
     words, used = np.array(split, dtype=f"S{MAX_WORD}"), 0
     for element in elements:
         names = [name for name, _ in element.scalars]
@@ -205,7 +198,7 @@ def _read_ascii(raw: bytes, at: int, order: str, elements: list[_Element]) -> di
         try:
             block = words[used : used + there * len(names)].reshape(there, len(names)).astype(np.float64)
         except ValueError as error:
-            raise PlyError("bad_ply_number", f"element {element.name}: {error}") from error
+            raise FormatError("bad_ply_number", f"element {element.name}: {error}") from error
         table: dict[str, Any] = dict(zip(names, block.T, strict=True))
         if element.name == "face":
             _check_corners(table["#corners"], sides)
@@ -222,9 +215,35 @@ def _read_ascii(raw: bytes, at: int, order: str, elements: list[_Element]) -> di
 
 def _refuse_lists(element: _Element) -> None:
     if element.lists:
-        raise PlyError("unsupported_ply", f"element {element.name} has lists, whose length is not known")
+        raise FormatError("unsupported_ply", f"element {element.name} has lists, whose length is not known")
 
 
-def _truncated(element: _Element, found: int) -> PlyError:
+def ply_bytes(
+    vertices: FloatArray, faces: npt.NDArray[np.int32], colors: npt.NDArray[Any], *, alpha: bool = False
+) -> bytes:
+    """A coloured mesh as binary little-endian PLY: vertices (V, 3), triangles (F, 3), colours (V, 3) from 0 to 255.
+
+    With ``alpha`` each colour has a fourth channel of 255, as in ScanNet's ``_vh_clean_2.ply``.
+    """
+    channels = ["red", "green", "blue", *(["alpha"] if alpha else [])]
+    points = np.zeros(len(vertices), [("place", "<f4", 3), ("color", "u1", len(channels))])
+    points["place"], points["color"] = vertices, 255
+    points["color"][:, :3] = colors
+    corners = np.zeros(len(faces), [("count", "u1"), ("indices", "<i4", 3)])
+    corners["count"], corners["indices"] = 3, faces
+    header = [
+        "ply",
+        "format binary_little_endian 1.0",
+        f"element vertex {len(points)}",
+        *(f"property float {name}" for name in "xyz"),
+        *(f"property uchar {name}" for name in channels),
+        f"element face {len(corners)}",
+        "property list uchar int vertex_indices",
+        "end_header\n",
+    ]
+    return "\n".join(header).encode() + points.tobytes() + corners.tobytes()
+
+
+def _truncated(element: _Element, found: int) -> FormatError:
     message = f"the file breaks off: {element.count} entries of element {element.name} declared, {found} there"
-    return PlyError("truncated_ply", message)
+    return FormatError("truncated_ply", message)

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pipeline.core.arrays import FloatArray, IntArray
+from pipeline.core.errors import FormatError
 from pipeline.core.files import open_file, size_of_file
 from pipeline.formats.images import decode_color, size_of
 
@@ -25,16 +26,6 @@ _FRAME: Final = struct.Struct("<16fQQQQ")  # pose, times of colour and depth, by
 COLOR_RAW: Final = 0  # rows of RGB bytes
 COLOR_CODECS: Final = {1: "PNG", 2: "JPEG"}
 DEPTH_RAW, DEPTH_ZLIB = 0, 1
-
-
-class SensError(Exception):
-    """The file is not a .sens file that can be read."""
-
-    def __init__(self, finding: str, message: str, remedy: str) -> None:
-        super().__init__(message)
-        self.finding = finding
-        self.message = message
-        self.remedy = remedy
 
 
 @dataclass(frozen=True)
@@ -112,17 +103,17 @@ class Sens:
 
 
 def open_sens(path: Path) -> Sens:
-    """Reads the header and steps over the frames. Raises SensError; a file cut in mid-frame gives those before it."""
+    """Reads the header and steps over the frames. Raises FormatError; a file cut in mid-frame gives those before it."""
     size = size_of_file(path)
     with open_file(path) as file:
         version = struct.unpack("<I", _exactly(file, 4))[0]
         if version != VERSION:
-            raise SensError(
+            raise FormatError(
                 "sens_version", f"version {version}, not {VERSION}", "fetch ScanNet's v2 release of the file"
             )
         name_bytes = struct.unpack("<Q", _exactly(file, 8))[0]
         if name_bytes > MAX_NAME_BYTES:
-            raise SensError("bad_sens", f"the sensor's name has {name_bytes} bytes", "fetch the file again")
+            raise FormatError("bad_sens", f"the sensor's name has {name_bytes} bytes", "fetch the file again")
         sensor = _exactly(file, name_bytes).decode("utf-8", "replace")
         matrices = np.array(_MATRICES.unpack(_exactly(file, _MATRICES.size))).reshape(4, 4, 4)
         header = _SIZES.unpack(_exactly(file, _SIZES.size))
@@ -167,12 +158,12 @@ def _check_header(header: tuple[int | float, ...]) -> None:
     color_codec, depth_codec, *sides, shift, _ = header
     remedy = "fetch the file again, or export it with ScanNet's SensReader"
     if max(sides) > MAX_SIDE_PIXELS:
-        raise SensError("bad_sens", f"images of {sides[0]}x{sides[1]} and {sides[2]}x{sides[3]} pixels", remedy)
+        raise FormatError("bad_sens", f"images of {sides[0]}x{sides[1]} and {sides[2]}x{sides[3]} pixels", remedy)
     if not 0 < shift < 1e9:
-        raise SensError("bad_sens", f"the depth shift is {shift}", remedy)
+        raise FormatError("bad_sens", f"the depth shift is {shift}", remedy)
     if color_codec not in {COLOR_RAW, *COLOR_CODECS} or depth_codec not in {DEPTH_RAW, DEPTH_ZLIB}:
         message = f"colour compression {color_codec} and depth compression {depth_codec}; read are 0 to 2, and 0 or 1"
-        raise SensError("sens_compression", message, remedy)
+        raise FormatError("sens_compression", message, remedy)
 
 
 def _pinhole(matrix: FloatArray) -> FloatArray:
@@ -182,5 +173,5 @@ def _pinhole(matrix: FloatArray) -> FloatArray:
 def _exactly(file: io.BufferedReader, size: int) -> bytes:
     raw = file.read(size)
     if len(raw) < size:
-        raise SensError("truncated_sens", "the file breaks off within its header", "fetch the file again")
+        raise FormatError("truncated_sens", "the file breaks off within its header", "fetch the file again")
     return raw

@@ -7,22 +7,20 @@ from typing import Final
 
 import numpy as np
 
+from pipeline.core.errors import FormatError
 from pipeline.formats.ply import PlyMesh
 
 MESH_SUFFIXES: Final = (".glb", ".obj", ".off", ".stl")
 MAX_BYTES: Final = 2**30
-
-
-class MeshError(Exception):
-    """The file is no mesh that can be used."""
+UNREADABLE: Final = "unreadable_mesh"
 
 
 def read_mesh(raw: bytes, suffix: str) -> PlyMesh:
-    """All triangles of a file, in its own frame: parts of a GLB stand where its nodes put them. Raises MeshError."""
+    """All triangles of a file, in its own frame: parts of a GLB stand where its nodes put them. Raises FormatError."""
     import trimesh  # takes a fifth of a second
 
     if len(raw) > MAX_BYTES:
-        raise MeshError(f"{len(raw)} bytes, over {MAX_BYTES}")
+        raise FormatError(UNREADABLE, f"{len(raw)} bytes, over {MAX_BYTES}")
     try:
         scene = trimesh.load_scene(io.BytesIO(raw), file_type=suffix[1:], resolver=None, process=False)
         mesh = scene.to_mesh()
@@ -30,11 +28,11 @@ def read_mesh(raw: bytes, suffix: str) -> PlyMesh:
     except MemoryError:
         raise
     except Exception as error:  # its parsers raise whatever Python raises
-        raise MeshError(f"it cannot be read: {type(error).__name__}: {error}"[:300]) from error
+        raise FormatError(UNREADABLE, f"it cannot be read: {type(error).__name__}: {error}"[:300]) from error
     if not len(faces):
-        raise MeshError("it has no triangles")
+        raise FormatError(UNREADABLE, "it has no triangles")
     if not np.isfinite(vertices).all():
-        raise MeshError("places of its corners are no finite numbers")
+        raise FormatError(UNREADABLE, "places of its corners are no finite numbers")
     if faces.min() < 0 or faces.max() >= len(vertices):
-        raise MeshError("a triangle names a corner that is not there")
+        raise FormatError(UNREADABLE, "a triangle names a corner that is not there")
     return PlyMesh(vertices, faces.astype(np.int32))

@@ -16,7 +16,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.formats.pickled import PickledRecord, PickleError
+from pipeline.core.errors import FormatError
+from pipeline.formats.pickled import PickledRecord
 from pipeline.formats.pickles import DEPTH_MAX, read_pickle
 
 DEMO = ("rlbench.demo.Demo", "rlbench.backend.observation.Observation")
@@ -71,7 +72,7 @@ def test_plain_values_are_read_as_python_reads_them(value: Any, protocol: int) -
 def test_a_mark_may_lie_lowest() -> None:
     raw = b"\x80\x02(K\x01K\x02t."
     assert read_pickle(raw, ()) == (1, 2)
-    with pytest.raises(PickleError, match="from a mark that is not there"):
+    with pytest.raises(FormatError, match="from a mark that is not there"):
         read_pickle(b"\x80\x02K\x01t.", ())
 
 
@@ -83,7 +84,7 @@ def test_whatever_the_bytes_there_is_one_kind_of_error(at: int, wrong: bytes, cu
     finding = "bad_pickle"
     try:
         read_pickle(raw, DEMO)
-    except PickleError as error:
+    except FormatError as error:
         finding = error.finding
     assert finding in FINDINGS
 
@@ -237,7 +238,7 @@ HOSTILE: dict[str, bytes] = {
     ],
 )
 def test_only_what_is_open_is_filled(body: bytes) -> None:
-    with pytest.raises(PickleError, match="which cannot be filled here") as refused:
+    with pytest.raises(FormatError, match="which cannot be filled here") as refused:
         read_pickle(four(body), DEMO)
     assert refused.value.finding == "bad_pickle"
 
@@ -253,7 +254,7 @@ def test_hostile_pickles_are_refused_by_name_and_run_nothing(
     (tmp_path / "keep").write_text("")
     monkeypatch.chdir(tmp_path)
     before = set(sys.modules)
-    with pytest.raises(PickleError) as refused:
+    with pytest.raises(FormatError) as refused:
         read_pickle(HOSTILE[name], DEMO)
     assert set(sys.modules) == before, "nothing was imported"
     assert [path.name for path in tmp_path.iterdir()] == ["keep"]
@@ -265,14 +266,14 @@ def test_hostile_pickles_are_refused_by_name_and_run_nothing(
 def test_audit_hooks_see_no_import_no_call_no_file() -> None:
     code = (
         "import sys, pathlib\n"
-        "from tests.formats.test_pickles import DEMO, HOSTILE, PickleError, read_pickle\n"
+        "from tests.formats.test_pickles import DEMO, HOSTILE, FormatError, read_pickle\n"
         "seen, on = [], False\n"
         "sys.addaudithook(lambda name, _: seen.append(name) if on and name != 'builtins.id' else None)\n"
         "on = True\n"
         "for raw in HOSTILE.values():\n"
         "    try:\n"
         "        read_pickle(raw, DEMO)\n"
-        "    except PickleError:\n"
+        "    except FormatError:\n"
         "        pass\n"
         "on = False\n"
         "print(sorted(set(seen)))"
@@ -282,9 +283,9 @@ def test_audit_hooks_see_no_import_no_call_no_file() -> None:
 
 
 def test_too_many_steps_or_parts_are_refused() -> None:
-    with pytest.raises(PickleError, match="over 100 steps"):
+    with pytest.raises(FormatError, match="over 100 steps"):
         read_pickle(four(b"N" * 120), (), steps_max=100)
-    with pytest.raises(PickleError, match="over 100 lists"):
+    with pytest.raises(FormatError, match="over 100 lists"):
         read_pickle(four(b"(" + b"]" * 101 + b"t"), (), parts_max=100)
 
 
@@ -292,7 +293,7 @@ def test_too_many_steps_or_parts_are_refused() -> None:
 def test_the_limit_of_depth_is_exact(deep: int, refused: bool) -> None:
     raw = four(b")" + b"\x85" * (deep - 1))
     if refused:
-        with pytest.raises(PickleError, match=f"over {DEPTH_MAX} deep"):
+        with pytest.raises(FormatError, match=f"over {DEPTH_MAX} deep"):
             read_pickle(raw, ())
     else:
         assert read_pickle(raw, ()) is not None
@@ -301,5 +302,5 @@ def test_the_limit_of_depth_is_exact(deep: int, refused: bool) -> None:
 def test_records_are_known_by_name_alone() -> None:
     raw = b"\x80\x02crlbench.demo\nDemo\n)\x81}X\x01\x00\x00\x00aK\x07sb."
     assert read_pickle(raw, DEMO) == PickledRecord("rlbench.demo.Demo", {"a": 7})
-    with pytest.raises(PickleError, match="rlbench"):
+    with pytest.raises(FormatError, match="rlbench"):
         read_pickle(raw, ())

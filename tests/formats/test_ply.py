@@ -12,7 +12,8 @@ import trimesh
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.formats.ply import PlyError, parse_ply
+from pipeline.core.errors import FormatError
+from pipeline.formats.ply import parse_ply
 from tests.worlds.indoor.readers.tiny_scans import ply
 
 VERTICES = np.array([[0.0, 0, 0], [1, 0, 0], [0, 2, 0], [0, 0, 3.5]])
@@ -66,14 +67,14 @@ def test_other_properties_elements_and_orders_are_passed_over() -> None:
 def test_a_cut_file_is_never_half_a_mesh(seed: int, kind: str) -> None:
     raw = ply(VERTICES, FACES, kind)
     cut = raw[: seed % (len(raw) - (2 if kind == "ascii" else 0))]
-    with pytest.raises(PlyError):
+    with pytest.raises(FormatError):
         parse_ply(cut)
 
 
 @given(st.binary(max_size=60), st.integers(0, 400))
 def test_noise_gives_a_mesh_or_a_named_error(noise: bytes, at: int) -> None:
     raw = ply(VERTICES, FACES)
-    with suppress(PlyError):
+    with suppress(FormatError):
         mesh = parse_ply(raw[:at] + noise + raw[at + len(noise) :])
         assert np.isfinite(mesh.vertices).all()
         assert mesh.faces.min() >= 0
@@ -115,7 +116,7 @@ def edited(old: str, new: str, kind: str = "ascii") -> bytes:
     ],
 )  # fmt: skip
 def test_faults_are_named(raw: bytes, finding: str, says: str) -> None:
-    with pytest.raises(PlyError) as caught:
+    with pytest.raises(FormatError) as caught:
         parse_ply(raw)
     assert caught.value.finding == finding
     assert says in caught.value.message
@@ -142,5 +143,5 @@ def test_quads_are_cut_where_all_faces_are(style: str) -> None:
 def test_quads_in_a_binary_file_are_named_by_their_face() -> None:
     raw = bytearray(ply(VERTICES, FACES))
     raw[len(raw) - 2 * 13] = 4
-    with pytest.raises(PlyError, match="face 1 has 4 corners, not 3"):
+    with pytest.raises(FormatError, match="face 1 has 4 corners, not 3"):
         parse_ply(bytes(raw))

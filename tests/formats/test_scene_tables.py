@@ -9,8 +9,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pipeline.formats.json_scenes import JsonFaultError, split_scenes
-from pipeline.formats.parquet_rows import ParquetError, read_rows
+from pipeline.core.errors import FormatError
+from pipeline.formats.json_scenes import split_scenes
+from pipeline.formats.parquet_rows import read_rows
 
 
 def test_scenes_have_the_bytes_of_their_values() -> None:
@@ -34,7 +35,7 @@ def test_scenes_have_the_bytes_of_their_values() -> None:
     ],
 )
 def test_what_is_no_object_of_scenes_is_named(raw: bytes, finding: str) -> None:
-    with pytest.raises(JsonFaultError) as caught:
+    with pytest.raises(FormatError) as caught:
         list(split_scenes(raw))
     assert caught.value.finding == finding
 
@@ -52,5 +53,5 @@ def test_rows_of_an_episode_whatever_the_file_tells_of_its_groups(
 
 def test_columns_that_are_not_there_are_named(tmp_path: Path) -> None:
     pq.write_table(pa.table({"a": [1]}), tmp_path / "a.parquet")
-    with pytest.raises(ParquetError, match="without the columns b; there are a"):
+    with pytest.raises(FormatError, match="without the columns b; there are a"):
         read_rows(tmp_path / "a.parquet", ["a", "b"])

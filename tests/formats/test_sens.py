@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.formats.sens import SensError, open_sens
+from pipeline.core.errors import FormatError
+from pipeline.formats.sens import open_sens
 from tests.worlds.indoor.readers.tiny_scans import COLOR_SIZE, DEPTH_SIZE, depth_mm, poses, put, sens
 
 COUNT = 5
@@ -81,7 +82,7 @@ def test_a_cut_file_gives_the_frames_before_the_break(tmp_path_factory: pytest.T
     path = tmp_path_factory.getbasetemp() / "cut.sens"
     path.write_bytes(raw[:cut])
     if cut < HEADER_BYTES:
-        with pytest.raises(SensError, match="within its header"):
+        with pytest.raises(FormatError, match="within its header"):
             open_sens(path)
         return
     found = open_sens(path)
@@ -131,7 +132,7 @@ def test_raw_depth(tmp_path: Path) -> None:
 def test_headers_that_cannot_be_are_refused(tmp_path: Path, at: int, raw: bytes, finding: str) -> None:
     whole = sens(1, poses(1))
     put(tmp_path / "a.sens", whole[:at] + raw + whole[at + len(raw) :])
-    with pytest.raises(SensError) as caught:
+    with pytest.raises(FormatError) as caught:
         open_sens(tmp_path / "a.sens")
     assert caught.value.finding == finding
     assert caught.value.remedy

@@ -16,18 +16,17 @@ import pyarrow as pa
 from pyarrow import feather
 from pymavlink.dialects.v20 import ardupilotmega as mav
 
-from pipeline.core.errors import RawDataError
+from pipeline.core.errors import FormatError, RawDataError
 from pipeline.core.findings import Findings
-from pipeline.formats.carla_log import CarlaLogError, read_carla_log
-from pipeline.formats.colmap import ColmapError, parse_views
+from pipeline.formats.carla_log import read_carla_log
+from pipeline.formats.colmap import parse_views
 from pipeline.formats.depth_stream import PIXELS, open_depth
-from pipeline.formats.feather import FeatherError, read_feather
+from pipeline.formats.feather import read_feather
 from pipeline.formats.logs.registry import LOGS
-from pipeline.formats.pickled import PickleError
 from pipeline.formats.pickles import read_pickle
 from pipeline.formats.picture_tags import BrokenTagsError, header_of, tags_of
-from pipeline.formats.ply import PlyError, parse_ply
-from pipeline.formats.sens import SensError, open_sens
+from pipeline.formats.ply import parse_ply
+from pipeline.formats.sens import open_sens
 from pipeline.formats.zips import zip_members
 from pipeline.worlds.flight.tracks.assemble import assemble
 from pipeline.worlds.panorama.readers.sources import WrongGPano, from_exif, from_gpano
@@ -242,17 +241,17 @@ def _colmaps() -> list[bytes]:
 
 
 READERS: Final = {
-    "ply": Fuzzed(_ply, (PlyError,), _plies),
-    "sens": Fuzzed(_sens, (SensError, OSError), lambda: [sens(1, poses(1))]),
+    "ply": Fuzzed(_ply, (FormatError,), _plies),
+    "sens": Fuzzed(_sens, (FormatError, OSError), lambda: [sens(1, poses(1))]),
     "depth_stream": Fuzzed(_depth, (OSError,), _depths),
     "picture": Fuzzed(_picture, (BrokenTagsError,), _pictures),
     "zips": Fuzzed(_zip, (OSError,), _zips),
-    "colmap": Fuzzed(_colmap, (ColmapError,), _colmaps),
+    "colmap": Fuzzed(_colmap, (FormatError,), _colmaps),
     "px4_ulog": Fuzzed(_log("px4_ulog"), (RawDataError,), _ulogs),
     "dataflash": Fuzzed(_log("dataflash"), (RawDataError,), _dataflashes),
     "tlog": Fuzzed(_log("tlog"), (RawDataError,), _tlogs),
     "gpmf": Fuzzed(_log("gpmf"), (RawDataError,), _gpmfs),
-    "carla_log": Fuzzed(_carla, (CarlaLogError,), lambda: [recording()]),
-    "feather": Fuzzed(_feather, (FeatherError,), _feathers),
-    "pickles": Fuzzed(_pickle, (PickleError,), _pickles),
+    "carla_log": Fuzzed(_carla, (FormatError,), lambda: [recording()]),
+    "feather": Fuzzed(_feather, (FormatError,), _feathers),
+    "pickles": Fuzzed(_pickle, (FormatError,), _pickles),
 }

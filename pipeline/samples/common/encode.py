@@ -14,37 +14,10 @@ import numpy.typing as npt
 from PIL import Image
 
 from pipeline.formats import images
-from pipeline.samples.common.meshes import SampleMesh
 
 JPEG_QUALITY: Final = 88
 VIDEO_CRF: Final = "20"  # of x264: constant quality, well above what 640x480 players need
 _ZIP_DATE: Final = (1980, 1, 1, 0, 0, 0)
-_FACE: Final = np.dtype([("n", "u1"), ("vertex_indices", "<i4", 3)])
-
-
-def ply_bytes(mesh: SampleMesh, alpha: bool) -> bytes:
-    """Binary little-endian PLY with vertex colours, laid out as ScanNet's ``_vh_clean_2.ply``."""
-    channels = ["red", "green", "blue", *(["alpha"] if alpha else [])]
-    vertices = np.zeros(len(mesh.vertices), [*((c, "<f4") for c in "xyz"), *((c, "u1") for c in channels)])
-    for i, name in enumerate("xyz"):
-        vertices[name] = mesh.vertices[:, i]
-    for i, name in enumerate(channels[:3]):
-        vertices[name] = mesh.colors[:, i]
-    if alpha:
-        vertices["alpha"] = 255
-    faces = np.zeros(len(mesh.faces), _FACE)
-    faces["n"], faces["vertex_indices"] = 3, mesh.faces
-    header = [
-        "ply",
-        "format binary_little_endian 1.0",
-        f"element vertex {len(vertices)}",
-        *(f"property float {name}" for name in "xyz"),
-        *(f"property uchar {name}" for name in channels),
-        f"element face {len(faces)}",
-        "property list uchar int vertex_indices",
-        "end_header\n",
-    ]
-    return "\n".join(header).encode() + vertices.tobytes() + faces.tobytes()
 
 
 def json_bytes(value: Any) -> bytes:

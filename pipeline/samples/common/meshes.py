@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pipeline.core.arrays import FloatArray
+from pipeline.formats.ply import ply_bytes
 from pipeline.samples.common.camera import moved
 
 IntArray32 = npt.NDArray[np.int32]
@@ -55,6 +56,10 @@ class SampleMesh:
     owner: IntArray32
     segment: IntArray32
     look: SurfaceLook
+
+    def as_ply(self, *, alpha: bool) -> bytes:
+        """The file of it."""
+        return ply_bytes(self.vertices, self.faces, self.colors, alpha=alpha)
 
     def face_owner(self) -> IntArray32:
         """Owner (F,) of each face."""

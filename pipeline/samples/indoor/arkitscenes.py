@@ -18,7 +18,7 @@ from pipeline.core.arrays import FloatArray
 from pipeline.core.files import write_atomically
 from pipeline.core.identity import digest
 from pipeline.samples.common.camera import Lens, inverse
-from pipeline.samples.common.encode import VideoWriter, json_bytes, lines_bytes, ply_bytes, png_bytes
+from pipeline.samples.common.encode import VideoWriter, json_bytes, lines_bytes, png_bytes
 from pipeline.samples.indoor.render import SampleScan, scan
 from pipeline.samples.indoor.rooms import Furnished, RoomPlan
 from pipeline.samples.indoor.truth import SceneTruth, truth_of
@@ -49,7 +49,7 @@ def write_scan(root: Path, plan: RoomPlan) -> SceneTruth:
     name = plan.name
     folder = root / "3dod" / "Validation" / name
     write_atomically(folder / f"{name}_3dod_annotation.json", json_bytes(_annotation(name, made.room)))
-    write_atomically(folder / f"{name}_3dod_mesh.ply", ply_bytes(made.room.mesh, alpha=True))
+    write_atomically(folder / f"{name}_3dod_mesh.ply", made.room.mesh.as_ply(alpha=True))
     times = [FIRST_TIMESTAMP_S + i / plan.fps for i in range(len(made.world_T_camera))]
     stamps = [f"{time:.3f}" for time in times]
     pixels = _write_frames(folder / f"{name}_frames", root / "raw" / "Validation" / name, made, stamps)

@@ -21,7 +21,7 @@ from pipeline.core.arrays import FloatArray
 from pipeline.core.files import write_atomically
 from pipeline.core.templates import load_table
 from pipeline.samples.common.camera import Lens, inverse, product
-from pipeline.samples.common.encode import jpeg_bytes, json_bytes, lines_bytes, ply_bytes, png_bytes, zip_bytes
+from pipeline.samples.common.encode import jpeg_bytes, json_bytes, lines_bytes, png_bytes, zip_bytes
 from pipeline.samples.common.meshes import SampleMesh
 from pipeline.samples.indoor.render import SampleScan, scan
 from pipeline.samples.indoor.rooms import STRUCTURE, RoomPlan
@@ -67,7 +67,7 @@ def write_scan(root: Path, plan: RoomPlan) -> SceneTruth:
     mesh = made.room.mesh.moved(scan_T_world)
     name = plan.name
     frames = len(made.world_T_camera)
-    write_atomically(folder / f"{name}_vh_clean_2.ply", ply_bytes(mesh, alpha=True))
+    write_atomically(folder / f"{name}_vh_clean_2.ply", mesh.as_ply(alpha=True))
     write_atomically(folder / f"{name}_vh_clean_2.0.010000.segs.json", json_bytes(_segments(name, mesh)))
     write_atomically(folder / f"{name}.aggregation.json", json_bytes(_aggregation(name, made)))
     write_atomically(folder / f"{name}.txt", lines_bytes(_facts(alignment, frames, plan.room_type)))

@@ -22,7 +22,7 @@ import numpy.typing as npt
 from pipeline.core.arrays import FloatArray
 from pipeline.core.files import write_atomically
 from pipeline.samples.common.camera import Lens, inverse, product, rigid
-from pipeline.samples.common.encode import VideoWriter, json_bytes, lines_bytes, ply_bytes
+from pipeline.samples.common.encode import VideoWriter, json_bytes, lines_bytes
 from pipeline.samples.common.meshes import SampleMesh
 from pipeline.samples.indoor.render import scan
 from pipeline.samples.indoor.rooms import STRUCTURE, Furnished, RoomPlan
@@ -50,7 +50,7 @@ def write_scan(root: Path, plan: RoomPlan) -> SceneTruth:
     folder = root / "data" / plan.name
     made = scan(plan)
     mesh, frames = made.room.mesh, len(made.world_T_camera)
-    write_atomically(folder / "scans" / "mesh_aligned_0.05.ply", ply_bytes(mesh, alpha=False))
+    write_atomically(folder / "scans" / "mesh_aligned_0.05.ply", mesh.as_ply(alpha=False))
     segments = {"sceneId": plan.name, "segIndices": list(range(len(mesh.vertices)))}
     write_atomically(folder / "scans" / "segments.json", json_bytes(segments))
     write_atomically(folder / "scans" / "segments_anno.json", json_bytes(_annotation(plan.name, made.room)))

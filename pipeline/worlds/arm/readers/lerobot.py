@@ -22,12 +22,12 @@ import numpy as np
 import numpy.typing as npt
 
 from pipeline.core.arrays import FloatArray
-from pipeline.core.errors import RawDataError
+from pipeline.core.errors import RawDataError, faults_of
 from pipeline.core.files import read_file
 from pipeline.core.findings import Findings, doubt, note
 from pipeline.core.quantized_series import pack
 from pipeline.core.schema import Video
-from pipeline.formats.parquet_rows import ParquetError, columns_of, read_rows, read_tables
+from pipeline.formats.parquet_rows import columns_of, read_rows, read_tables
 from pipeline.reading.files import SceneFiles, SceneRef
 from pipeline.reading.folders import SAFE_NAME, FolderReader, digest_files
 from pipeline.reading.footage import Footage, movie_facts, movie_footage
@@ -55,17 +55,14 @@ DATA_PATHS: Final = {
 }
 _INDEX_2: Final = re.compile(r'"episode_index"\s*:\s*(\d{1,7})\b')
 TEXT_MAX: Final = 2000  # characters of an instruction
+AGAIN: Final = "fetch the dataset again"
 _NAME_MAX: Final = 100
 
 
 def rows_of(path: Path, columns: tuple[str, ...], equal: tuple[str, int] | None) -> dict[str, list[Any]]:
     """`read_rows`, with errors that name the file."""
-    try:
+    with faults_of(path, AGAIN):
         return read_rows(path, columns, equal)
-    except ParquetError as error:
-        raise RawDataError(path, error.finding, error.message, "fetch the dataset again") from error
-    except FileNotFoundError as error:
-        raise RawDataError(path, "missing_file", "there is no such file", "fetch the dataset again") from error
 
 
 def parts_of(names: Any, width: int) -> list[str]:
@@ -94,10 +91,8 @@ def instructions(files: SceneFiles, row: dict[str, Any], numbers: FloatArray, fi
     path = files.path / TASKS
     if path.is_file():
         files.raw(path)
-        try:
+        with faults_of(path, AGAIN, files.scene):
             names = columns_of(path)
-        except ParquetError as error:
-            raise files.fault(path, error.finding, error.message, "fetch the dataset again") from error
         words = next((name for name in ("task", "__index_level_0__") if name in names), None)
         if words is not None and "task_index" in names and numbers.size:
             rows = rows_of(path, ("task_index", words), None)
@@ -193,14 +188,14 @@ class LeRobot(FolderReader):
             return
         if not paths:
             message = f"no {EPISODES}/chunk-*/file-*.parquet and no {EPISODES_2}: which episodes there are is not known"
-            raise RawDataError(place / EPISODES, "missing_episodes", message, "fetch the dataset again")
+            raise RawDataError(place / EPISODES, "missing_episodes", message, AGAIN)
         of_all = [place / INFO, place / TASKS, place / DECLARED]
         for path in paths:
             rows = rows_of(path, ("episode_index", "data/chunk_index", "data/file_index"), None)
             for index, chunk, file in zip(*rows.values(), strict=True):
                 if not all(type(n) is int and 0 <= n < EPISODES_MAX for n in (index, chunk, file)):
                     message = f"an episode with the numbers {index}, {chunk}, {file}"
-                    raise RawDataError(path, "wrong_columns", message, "fetch the dataset again")
+                    raise RawDataError(path, "wrong_columns", message, AGAIN)
                 data, things = place / DATA.format(chunk, file), place / THINGS.format(f"{index:06d}")
                 own = [(os.path.relpath(p, place), p.stat()) for p in (*of_all, path, data, things) if p.is_file()]
                 names = tuple(p.relative_to(root).as_posix() for p in (place, data, path))
@@ -213,7 +208,7 @@ class LeRobot(FolderReader):
         try:
             text = read_file(path).decode("utf-8")
         except (OSError, UnicodeDecodeError) as error:
-            raise RawDataError(path, "unreadable_file", str(error)[:200], "fetch the dataset again") from error
+            raise RawDataError(path, "unreadable_file", str(error)[:200], AGAIN) from error
         there = {
             int(p.stem.removeprefix("episode_")): p
             for p in place.glob("data/chunk-*/episode_*.parquet")
@@ -224,7 +219,7 @@ class LeRobot(FolderReader):
         for index in dict.fromkeys(int(found[1]) for found in named):
             if index >= EPISODES_MAX:
                 message = f"an episode with the number {index}"
-                raise RawDataError(path, "wrong_columns", message, "fetch the dataset again")
+                raise RawDataError(path, "wrong_columns", message, AGAIN)
             data = there.get(index, place / DATA_2.format(index // CHUNK_2, index))
             things = place / THINGS.format(f"{index:06d}")
             films = sorted(place.glob(f"videos/chunk-*/*/episode_{index:06d}.mp4"))
@@ -235,7 +230,7 @@ class LeRobot(FolderReader):
             yield SceneRef(f"{self.name}/{dataset}.episode{index:06d}", names, stamp)
         if len(named) < len(lines) or not lines:  # last: it costs none of the others
             message = f"{len(lines) - len(named)} of {len(lines)} lines name no episode"
-            raise RawDataError(path, "missing_episodes", message, "fetch the dataset again")
+            raise RawDataError(path, "missing_episodes", message, AGAIN)
 
     def read(self, files: SceneFiles) -> EpisodeScene:
         """See `Reader.read`."""
@@ -299,7 +294,7 @@ def _features(files: SceneFiles, info: dict[str, Any]) -> dict[str, dict[str, An
         message = f"the dataset is of version {str(version)[:20]}, and laid out as of version {laid_out}"
         raise files.fault(path, "other_version", message, "convert it with LeRobot's own script")
     if not isinstance(features, dict) or not all(isinstance(feature, dict) for feature in features.values()):
-        raise files.fault(path, "missing_key", "it has no features", "fetch the dataset again")
+        raise files.fault(path, "missing_key", "it has no features", AGAIN)
     standard = DATA_PATHS[laid_out]
     if info.get("data_path", standard) != standard:
         message = f"data_path is {str(info['data_path'])[:100]!r}, not {standard!r}"
@@ -317,12 +312,12 @@ def _episode_line(files: SceneFiles, path: Path, index: int, info: dict[str, Any
         try:
             told = json.loads(line)
         except (ValueError, RecursionError) as error:
-            raise files.fault(path, "bad_json", f"line {number}: {error}"[:200], "fetch the dataset again") from error
+            raise files.fault(path, "bad_json", f"line {number}: {error}"[:200], AGAIN) from error
         if isinstance(told, dict):
             found.append(told)
     if len(found) != 1:
         message = f"episode {index} is there {len(found)} times"
-        raise files.fault(path, "duplicate_episode", message, "fetch the dataset again")
+        raise files.fault(path, "duplicate_episode", message, AGAIN)
     row, fps = found[0] | {EPISODES_2: True}, info.get("fps")
     chunk = re.fullmatch(r"chunk-(\d{1,6})", Path(files.ref.files[1]).parent.name)
     features = info.get("features")
@@ -345,15 +340,13 @@ def _episode_row(files: SceneFiles, index: int, info: dict[str, Any]) -> dict[st
     path = files.root / files.ref.files[2]
     if path.name == Path(EPISODES_2).name:
         return _episode_line(files, path, index, info)
-    try:
+    with faults_of(path, AGAIN, files.scene):
         names = tuple(name for name in columns_of(path) if not name.startswith("stats/"))
-    except (ParquetError, FileNotFoundError) as error:
-        raise files.fault(path, "not_parquet", str(error)[:200], "fetch the dataset again") from error
     rows = rows_of(path, names, ("episode_index", index))
     files.add(f"{files.relative(path)}#{index}", repr(sorted(rows.items())).encode())
     if len(rows["episode_index"]) != 1:
         message = f"episode {index} is there {len(rows['episode_index'])} times"
-        raise files.fault(path, "duplicate_episode", message, "fetch the dataset again")
+        raise files.fault(path, "duplicate_episode", message, AGAIN)
     return {name: values[0] for name, values in rows.items()}
 
 
@@ -369,12 +362,8 @@ def _columns(
     path = files.root / files.ref.files[1]
     wanted = [name for name, feature in features.items() if str(feature.get("dtype", "")).startswith(_NUMBERS)]
     wanted = list(dict.fromkeys(["timestamp", "frame_index", "episode_index", *wanted]))
-    try:
+    with faults_of(path, AGAIN, files.scene):
         tables = read_tables(path, wanted, ("episode_index", index))
-    except ParquetError as error:
-        raise files.fault(path, error.finding, error.message, "fetch the dataset again") from error
-    except FileNotFoundError as error:
-        raise files.fault(path, "missing_file", "there is no such file", "fetch the dataset again") from error
     files.add(f"{files.relative(path)}#{index}", b"".join(name.encode() + tables[name].tobytes() for name in wanted))
     times_s, number = tables["timestamp"][:, 0], tables["frame_index"][:, 0]
     count = len(times_s)

@@ -17,12 +17,13 @@ import numpy as np
 import numpy.typing as npt
 
 from pipeline.core.arrays import FloatArray
+from pipeline.core.errors import faults_of
 from pipeline.core.files import sha256_of_file
 from pipeline.core.findings import Findings, doubt, note
 from pipeline.core.quantized_series import pack
 from pipeline.core.schema import Video
 from pipeline.formats.images import color_file, size_of
-from pipeline.formats.pickled import PickledRecord, PickleError
+from pipeline.formats.pickled import PickledRecord
 from pipeline.formats.pickles import read_pickle
 from pipeline.reading.files import SceneFiles, SceneRef
 from pipeline.reading.folders import FolderReader, digest_files
@@ -152,11 +153,8 @@ class RLBench(FolderReader):
 
 
 def _unpickled(files: SceneFiles, path: Path) -> Any:
-    try:
+    with faults_of(path, "fetch the file again; nothing of it was run", files.scene):
         return read_pickle(files.raw(path), RECORDS)
-    except PickleError as error:
-        remedy = "fetch the file again; nothing of it was run"
-        raise files.fault(path, error.finding, error.message, remedy) from error
 
 
 def _observations(files: SceneFiles) -> list[dict[str, Any]]:

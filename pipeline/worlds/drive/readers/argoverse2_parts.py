@@ -10,9 +10,10 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
 
 from pipeline.core.arrays import FloatArray
+from pipeline.core.errors import faults_of
 from pipeline.core.findings import Findings, note
 from pipeline.core.schema import Name
-from pipeline.formats.feather import Columns, FeatherError, read_feather
+from pipeline.formats.feather import Columns, read_feather
 from pipeline.geometry.angles import matrices
 from pipeline.reading.files import SceneFiles
 from pipeline.worlds.drive.facts import Crossing, DriveCamera, Lane, Line
@@ -165,12 +166,8 @@ def table_of(rows: Columns, *names: str) -> FloatArray:
 
 def read_rows(files: SceneFiles, path: Path, wanted: Mapping[str, type[np.generic] | None]) -> Columns:
     """The wanted columns of a Feather file (`read_feather`). Raises RawDataError."""
-    raw = files.raw(path)
-    try:
-        return read_feather(raw, wanted)
-    except FeatherError as error:
-        remedy = "give the files of an Argoverse 2 sensor log, as its devkit writes them"
-        raise files.fault(path, error.finding, error.message, remedy) from error
+    with faults_of(path, "give the files of an Argoverse 2 sensor log, as its devkit writes them", files.scene):
+        return read_feather(files.raw(path), wanted)
 
 
 CAMERAS: Final = "sensors/cameras"

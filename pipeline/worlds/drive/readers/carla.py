@@ -13,12 +13,12 @@ from typing import Final
 import numpy as np
 
 from pipeline.core.arrays import IntArray
-from pipeline.core.errors import ConfigError, RawDataError, unexpected
+from pipeline.core.errors import ConfigError, RawDataError, faults_of, unexpected
 from pipeline.core.files import open_file
 from pipeline.core.findings import Findings, doubt, note
 from pipeline.core.quantized_series import pack
 from pipeline.formats import carla_log
-from pipeline.formats.carla_log import CarlaLog, CarlaLogError, read_carla_log
+from pipeline.formats.carla_log import CarlaLog, read_carla_log
 from pipeline.reading.files import Listing, SceneFiles, SceneRef
 from pipeline.reading.folders import SAFE, SAFE_NAME
 from pipeline.reading.reader import ExpectedFile, Reader
@@ -80,11 +80,8 @@ class Carla(Reader):
         """See `Reader.read`."""
         findings = Findings()
         path = files.root / files.ref.files[1]
-        try:
+        with faults_of(path, "give what client.start_recorder of CARLA 0.9.12 to 0.9.15 wrote", files.scene):
             log = read_carla_log(files.raw(path))
-        except CarlaLogError as error:
-            remedy = "give what client.start_recorder of CARLA 0.9.12 to 0.9.15 wrote"
-            raise files.fault(path, error.finding, error.message, remedy) from error
         _tell_damage(log, findings)
         read = CarlaRecording(log, _frames_in_order(log, findings), findings)
         check_span(files, path, read.times_s, len(read.tracks))

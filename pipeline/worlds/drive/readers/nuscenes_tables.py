@@ -21,9 +21,9 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from pipeline.core.arrays import FloatArray
-from pipeline.core.errors import RawDataError
+from pipeline.core.errors import FormatError, RawDataError
 from pipeline.core.files import read_file
-from pipeline.formats.json_scenes import JsonFaultError, split_scenes
+from pipeline.formats.json_scenes import split_scenes
 
 SCENES: Final = "scene.json"
 ANNOTATIONS: Final = "sample_annotation.json"
@@ -211,7 +211,7 @@ def _rows(folder: Path, table: str, *words: str, **numbers: int | tuple[int, int
                 *(_word(row.get(word)) for word in words),
                 *(row.get(key) if shape is None else _shaped(row.get(key), shape) for key, shape in numbers.items()),
             ]
-    except JsonFaultError as error:
+    except FormatError as error:
         raise RawDataError(path, error.finding, error.message, AGAIN) from error
     except FileNotFoundError as error:
         raise RawDataError(path, "missing_file", "there is no such file", AGAIN) from error

@@ -117,7 +117,7 @@ def write_capture(capture: Capture, folder: Path) -> SceneDocument:
             world_T_file[2, 3] -= floor
             pose[:, 2, 3] -= floor
             fused = fused._replace(vertices=fused.vertices - [0, 0, floor])
-        write_atomically(folder / MESH, ply_bytes(fused))
+        write_atomically(folder / MESH, fused.as_ply())
     return SceneDocument(
         format="scan2qa-scene",
         version=1,
@@ -210,21 +210,6 @@ def copied(path: Path, folder: Path, name: str) -> str:
     except OSError as error:
         raise RawDataError(path, "unreadable_file", str(error.strerror), "make the file readable") from error
     return target.relative_to(folder).as_posix()
-
-
-def ply_bytes(mesh: FusedMesh) -> bytes:
-    """A coloured mesh as binary PLY."""
-    header = (
-        f"ply\nformat binary_little_endian 1.0\nelement vertex {len(mesh.vertices)}\n"
-        "property float x\nproperty float y\nproperty float z\n"
-        "property uchar red\nproperty uchar green\nproperty uchar blue\n"
-        f"element face {len(mesh.faces)}\nproperty list uchar int vertex_indices\nend_header\n"
-    )
-    points = np.zeros(len(mesh.vertices), [("p", "<f4", 3), ("c", "u1", 3)])
-    points["p"], points["c"] = mesh.vertices, np.round(mesh.colors * 255)
-    corners = np.zeros(len(mesh.faces), [("n", "u1"), ("i", "<i4", 3)])
-    corners["n"], corners["i"] = 3, mesh.faces
-    return header.encode() + points.tobytes() + corners.tobytes()
 
 
 def _fused(capture: Capture, usable: list[int], pose: FloatArray) -> FusedMesh | None:

@@ -17,9 +17,8 @@ from typing import Any, Final
 import numpy as np
 
 from pipeline.core.arrays import FloatArray
-from pipeline.core.errors import RawDataError
+from pipeline.core.errors import FormatError, RawDataError
 from pipeline.formats.images import size_of
-from pipeline.formats.pickled import PickleError
 from pipeline.formats.pickles import read_pickle
 from pipeline.formats.scene_folder import SceneDocument
 from pipeline.worlds.indoor.converters.annotated import SOME, AnnotatedBoxes, annotated_scene
@@ -94,7 +93,7 @@ def _infos(path: Path) -> tuple[dict[str, dict[str, Any]], dict[int, str]]:
     """The scenes by name, and the names of labels. Raises RawDataError."""
     try:
         told = read_pickle(bytes_of(path, MOST_BYTES), (), STEPS_MAX, PARTS_MAX)
-    except PickleError as error:
+    except FormatError as error:
         remedy = SMALLER if error.finding == "pickle_too_large" else AGAIN
         raise RawDataError(path, error.finding, error.message, remedy) from error
     meta = told.get("metainfo") if isinstance(told, dict) else None

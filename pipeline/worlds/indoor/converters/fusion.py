@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pipeline.core.arrays import FloatArray
+from pipeline.formats.ply import ply_bytes
 
 VOXEL_M: Final = 0.03
 TRUNCATED_M: Final = 3 * VOXEL_M
@@ -31,6 +32,10 @@ class FusedMesh(NamedTuple):
     vertices: FloatArray
     colors: FloatArray
     faces: npt.NDArray[np.int32]
+
+    def as_ply(self) -> bytes:
+        """The file of it."""
+        return ply_bytes(self.vertices, self.faces, np.round(self.colors * 255))
 
 
 class DepthView(NamedTuple):

@@ -9,8 +9,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from pipeline.core.errors import RawDataError
-from pipeline.formats.colmap import ColmapError, ColmapViews, parse_binary_views, parse_views
+from pipeline.core.errors import RawDataError, faults_of
+from pipeline.formats.colmap import ColmapViews, parse_binary_views, parse_views
 from pipeline.formats.scene_folder import SceneDocument
 from pipeline.worlds.indoor.converters.capture import UP_AXES, Capture, CapturedFrame, write_capture
 from pipeline.worlds.indoor.converters.lens import Distortion
@@ -180,13 +180,11 @@ def _model(place: Path) -> Path | None:
 
 def _views(images: Path) -> ColmapViews:
     cameras = images.with_name(f"cameras{images.suffix}")
-    try:
+    with faults_of(images, "export the model again"):
         if images.suffix == ".bin":
             views = parse_binary_views(bytes_of(cameras), bytes_of(images))
         else:
             views = parse_views(text_of(cameras), text_of(images))
-    except ColmapError as error:
-        raise RawDataError(images, "bad_colmap", str(error), "export the model again") from error
     if views.is_fisheye:
         raise RawDataError(images, "bad_colmap", "the camera is a fisheye", FISHEYE)
     if not views.names:

@@ -8,8 +8,9 @@ from typing import Final
 import numpy as np
 
 from pipeline.core.arrays import FloatArray, IntArray
+from pipeline.core.errors import faults_of
 from pipeline.core.findings import Findings, doubt
-from pipeline.formats.ply import PlyError, PlyMesh, parse_ply
+from pipeline.formats.ply import REMEDY, PlyMesh, parse_ply
 from pipeline.geometry.areas import ROOM_ALPHA_PER_M, room_area
 from pipeline.geometry.floors import FloorGrid, seen_floor
 from pipeline.geometry.scans import SceneGeometry
@@ -31,10 +32,8 @@ def load_mesh(files: SceneFiles, path: Path, remedy: str) -> PlyMesh:
 
 def ply_mesh(files: SceneFiles, path: Path, remedy: str, points: bool = False) -> PlyMesh:
     """The mesh or, with ``points``, the cloud of a PLY file, in whatever unit. Raises RawDataError."""
-    try:
+    with faults_of(path, REMEDY, files.scene):
         return parse_ply(files.raw(path, remedy), points)
-    except PlyError as error:
-        raise files.fault(path, error.finding, error.message, error.remedy) from error
 
 
 def check_extent(files: SceneFiles, path: Path, vertices: FloatArray) -> None:

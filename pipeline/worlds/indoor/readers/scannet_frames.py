@@ -15,10 +15,11 @@ import numpy as np
 import numpy.typing as npt
 
 from pipeline.core.arrays import FloatArray
+from pipeline.core.errors import faults_of
 from pipeline.core.findings import Findings, note
 from pipeline.formats.images import color_file, depth_file, size_of
 from pipeline.formats.ply import PlyMesh
-from pipeline.formats.sens import SensError, open_sens
+from pipeline.formats.sens import open_sens
 from pipeline.formats.zips import bytes_of
 from pipeline.reading.files import SceneFiles
 from pipeline.worlds.indoor.readers.frames import (
@@ -67,9 +68,8 @@ class ScannetRecording:
 def sens_film(files: SceneFiles, path: Path, findings: Findings) -> ScannetRecording:
     """The frames of a .sens file. Raises RawDataError; a file cut in mid-frame gives those before it."""
     try:
-        sens = open_sens(path)
-    except SensError as error:
-        raise files.fault(path, error.finding, error.message, error.remedy) from error
+        with faults_of(path, "fetch the file again", files.scene):
+            sens = open_sens(path)
     except OSError as error:
         raise files.fault(path, "unreadable_file", str(error.strerror), "make the file readable") from error
     where = files.relative(path)

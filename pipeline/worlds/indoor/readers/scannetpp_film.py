@@ -13,9 +13,10 @@ from typing import Any, Final
 import numpy as np
 
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
+from pipeline.core.errors import faults_of
 from pipeline.core.findings import Findings, note
 from pipeline.core.schema import Video
-from pipeline.formats.colmap import ColmapError, ColmapViews, parse_views
+from pipeline.formats.colmap import ColmapViews, parse_views
 from pipeline.formats.depth_stream import open_depth
 from pipeline.formats.images import color_file, depth_file, size_of
 from pipeline.formats.videos import VideoPictures
@@ -255,10 +256,8 @@ def _from_json(files: SceneFiles, path: Path, findings: Findings) -> PoseRows:
 
 def _views(files: SceneFiles, path: Path) -> ColmapViews:
     cameras = path.with_name("cameras.txt")
-    try:
+    with faults_of(path, "fetch the folder colmap/ again", files.scene):
         return parse_views(files.text(cameras), files.text(path))
-    except ColmapError as error:
-        raise files.fault(path, "bad_colmap", str(error), "fetch the folder colmap/ again") from error
 
 
 def _rows(files: SceneFiles, path: Path, views: ColmapViews) -> PoseRows:

@@ -18,14 +18,14 @@ import numpy as np
 import shapely
 
 from pipeline.core.arrays import FloatArray
-from pipeline.core.errors import ConfigError
+from pipeline.core.errors import ConfigError, faults_of
 from pipeline.core.files import read_file
 from pipeline.core.findings import Findings, doubt, fault, note
 from pipeline.core.identity import digest_of
 from pipeline.core.templates import load_table
 from pipeline.formats.ply import PlyMesh
 from pipeline.formats.scene_folder import FILE, MAX_BYTES, UNTRIED, Axes, LabelledBox, SceneDocument
-from pipeline.formats.trimeshes import MESH_SUFFIXES, MeshError, read_mesh
+from pipeline.formats.trimeshes import MESH_SUFFIXES, read_mesh
 from pipeline.geometry.scans import SceneGeometry
 from pipeline.reading.checks import check_box, check_name
 from pipeline.reading.files import Listing, SceneFiles
@@ -338,10 +338,8 @@ def _mesh(files: SceneFiles) -> PlyMesh | None:
         what = f"a mesh as .ply, {', '.join(MESH_SUFFIXES)}" if document.mesh else "points as .ply"
         raise files.fault(path, "unsupported_mesh", f"{suffix or 'no suffix'} is not read", f"give {what}")
     else:
-        try:
+        with faults_of(path, "write it again, with all in one file", files.scene):
             mesh = read_mesh(files.raw(path), suffix)
-        except MeshError as error:
-            raise files.fault(path, "unreadable_mesh", str(error), "write it again, with all in one file") from error
     faces = mesh.faces[:, ::-1] if np.linalg.det(axes.turn) < 0 else mesh.faces
     mesh = PlyMesh(axes.points(mesh.vertices), faces, mesh.colors)
     if document.unit != "unknown":

@@ -24,13 +24,13 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import TypeAdapter, ValidationError
 
-from pipeline.core.errors import ConfigError, RawDataError, unexpected
+from pipeline.core.errors import ConfigError, FormatError, RawDataError, unexpected
 from pipeline.core.files import open_file, read_file
 from pipeline.core.findings import Findings, doubt, fault, note, printable
 from pipeline.core.identity import digest_of
 from pipeline.core.schema import Applied, Finding, OrientedBox, Source, Video
 from pipeline.core.video_spec import video_file
-from pipeline.formats.json_scenes import JsonEntry, JsonFaultError, split_scenes, whole_number
+from pipeline.formats.json_scenes import JsonEntry, split_scenes, whole_number
 from pipeline.reading.checks import check_box, check_keys, check_name, check_repeats, finite_number, number_list
 from pipeline.reading.files import Listing, SceneFiles, SceneRef
 from pipeline.reading.folders import SAFE, SAFE_NAME
@@ -132,7 +132,7 @@ class VsiMeta(Reader):
         return files
 
     def _entries(self, raw: bytes) -> Iterator[JsonEntry]:
-        """The scenes of a file. Raises JsonFaultError."""
+        """The scenes of a file. Raises FormatError."""
         return split_scenes(raw)
 
     def _list_file(self, root: Path, file: Path, refs: list[SceneRef], broken: list[RawDataError]) -> None:
@@ -148,7 +148,7 @@ class VsiMeta(Reader):
                     broken.append(RawDataError(file, "unsafe_scene_name", fault, remedy, repr(entry.name)))
                     continue
                 refs.append(SceneRef(f"{dataset}/{entry.name}", (relative,), entry.sha256, entry.span))
-        except JsonFaultError as fault:
+        except FormatError as fault:
             scene = None if fault.scene is None else printable(fault.scene)
             broken.append(RawDataError(file, fault.finding, fault.message, fault.remedy, scene))
         except OSError as error:

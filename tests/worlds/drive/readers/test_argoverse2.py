@@ -13,8 +13,8 @@ import pytest
 from PIL import Image
 from scipy.spatial.transform import Rotation
 
-from pipeline.core.errors import RawDataError
-from pipeline.formats.feather import FeatherError, read_feather
+from pipeline.core.errors import FormatError, RawDataError
+from pipeline.formats.feather import read_feather
 from pipeline.reading.files import SceneFiles
 from pipeline.worlds.drive.facts import ARGOVERSE2, CATEGORIES, KITTI, DriveScene
 from pipeline.worlds.drive.readers.argoverse2 import Argoverse2
@@ -169,14 +169,14 @@ def test_damaged_offsets_of_texts_do_not_end_the_process(tmp_path: Path) -> None
     offsets = np.array([0, 1, 2], dtype="<i4").tobytes()  # of two names of a letter each
     assert offsets in raw
     hostile = raw.replace(offsets, np.array([0, 2**30, 2**31 - 1], dtype="<i4").tobytes())
-    with pytest.raises(FeatherError, match="not_feather"):
+    with pytest.raises(FormatError, match="not_feather"):
         read_feather(hostile, {"track_uuid": None})
 
 
 def test_a_column_given_twice_is_refused(tmp_path: Path) -> None:
     table = pa.Table.from_arrays([pa.array([1.0]), pa.array([2.0])], names=["x", "x"])
     pyarrow.feather.write_feather(table, tmp_path / "x")
-    with pytest.raises(FeatherError, match="several columns of the names x"):
+    with pytest.raises(FormatError, match="several columns of the names x"):
         read_feather((tmp_path / "x").read_bytes(), {"x": np.float64})
 
 

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from pipeline.core.arrays import FloatArray
-from pipeline.core.errors import ConfigError, RawDataError
+from pipeline.core.errors import ConfigError, FormatError, RawDataError
 from pipeline.formats import carla_log
-from pipeline.formats.carla_log import TABLES, Added, CarlaLogError, read_carla_log
+from pipeline.formats.carla_log import TABLES, Added, read_carla_log
 from pipeline.reading.doctor import inspect
 from pipeline.samples.drive.carla import packet, recording_bytes
 from pipeline.samples.drive.plan import PLANS
@@ -277,10 +277,10 @@ def test_only_recordings_are_listed(tmp_path: Path) -> None:
     assert [error.finding for error in listing.broken] == ["duplicate_scene"]
 
 
-def _refusal(raw: bytes) -> CarlaLogError | None:
+def _refusal(raw: bytes) -> FormatError | None:
     try:
         read_carla_log(raw)
-    except CarlaLogError as error:
+    except FormatError as error:
         return error
     return None
 

@@ -17,10 +17,10 @@ import trimesh
 from scipy.spatial.transform import Rotation
 
 from pipeline.benchmarks.vsi.rules import PROFILES, ScanView
-from pipeline.core.errors import ConfigError, RawDataError
+from pipeline.core.errors import ConfigError, FormatError, RawDataError
 from pipeline.formats.nearest import nearest_format
 from pipeline.formats.scene_folder import SceneDocument, scene_text
-from pipeline.formats.trimeshes import MeshError, read_mesh
+from pipeline.formats.trimeshes import read_mesh
 from pipeline.reading.doctor import inspect
 from pipeline.reading.files import SceneFiles
 from pipeline.worlds.indoor.facts import IndoorScene
@@ -452,7 +452,7 @@ def test_mutated_meshes_are_named(suffix: str) -> None:
         for _ in range(chance.randint(1, 4)):
             at = chance.randrange(len(data))
             data[at : at + chance.randint(0, 4)] = chance.randbytes(chance.randint(0, 4))
-        with suppress(MeshError):
+        with suppress(FormatError):
             mesh = read_mesh(bytes(data), f".{suffix}")
             assert np.isfinite(mesh.vertices).all()
             assert 0 <= mesh.faces.min() <= mesh.faces.max() < len(mesh.vertices)

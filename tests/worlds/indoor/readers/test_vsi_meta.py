@@ -12,9 +12,9 @@ import pytest
 
 from pipeline.benchmarks.vsi.rules import PROFILES
 from pipeline.benchmarks.vsi.tasks.registry import TASKS
-from pipeline.core.errors import ConfigError, RawDataError
+from pipeline.core.errors import ConfigError, FormatError, RawDataError
 from pipeline.core.video_spec import VideoSpec
-from pipeline.formats.json_scenes import JsonFaultError, split_scenes
+from pipeline.formats.json_scenes import split_scenes
 from pipeline.reading.files import Listing, SceneFiles
 from pipeline.rendering.video import encode
 from pipeline.samples.indoor.metadata import PLANS, sample_scene
@@ -273,7 +273,7 @@ def test_wherever_a_file_breaks_off_the_scenes_before_it_are_listed(tmp_path: Pa
     ends = [entry.span[1] for entry in split_scenes(whole)]
     for length in range(1, len(whole) - 1, 97):
         given = 0
-        with pytest.raises(JsonFaultError) as fault:  # noqa: PT012
+        with pytest.raises(FormatError) as fault:  # noqa: PT012
             for _ in split_scenes(whole[:length]):
                 given += 1
         assert given == sum(end <= length for end in ends), length
