@@ -188,7 +188,7 @@ def schedule(
     """Schedules builds on a running Prefect server; until Ctrl-C."""
     path = configuration(name)
     from flows.orchestration.build import BuildRequest
-    from flows.orchestration.schedule import schedule
+    from flows.orchestration.prefect_run import schedule
 
     said = [*settings, *_capped(limit_cost), *_stored(store)]
     schedule(BuildRequest(path, root, said, out, False, workers, True, runner, runner_address), cron, zone)

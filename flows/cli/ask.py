@@ -29,8 +29,7 @@ from pipeline.llm.budget import Money
 from pipeline.llm.client import Account
 from pipeline.llm.failures import ModelError
 from pipeline.llm.visual_inputs import takes_visuals, visual_inputs
-from pipeline.questions.asking import AgentEpisode, AskedOf, Asking, QuestionPrompt, StepPrompt
-from pipeline.questions.prompting import Turn
+from pipeline.questions.asking import AgentEpisode, AskedOf, Asking, QuestionPrompt, StepPrompt, Turn
 from pipeline.questions.published import Published, published_rows, read_rows
 from pipeline.release.media import videos_beside
 from pipeline.release.withheld import is_withheld

@@ -21,25 +21,14 @@ from pipeline.core.errors import ConfigError
 from pipeline.core.files import write_atomically
 from pipeline.core.identity import digest
 from pipeline.core.tables import ReleaseListing
+from pipeline.core.templates import load_table
 from pipeline.questions.scoring_protocol import Score
 from pipeline.review.sheets import written
 
 What = Literal["judge", "errors"]
 PEOPLE: Final = 2  # CityEQA, appendix A.3
 # Label -> kind of error, by benchmark whose paper names kinds: VSI-Bench, section 5.1; UrbanVideo-Bench, section 4.5.
-ERRORS: Final = {
-    "vsi": {
-        "perception": "visual perception: a thing is not recognised, or wrongly",
-        "language": "linguistic intelligence: logic, arithmetic or the question's words",
-        "relations": "relational reasoning: distance, direction or size",
-        "frames": "frames of reference: from the camera's view to the whole space, or to another place",
-    },
-    "urbanvideo": {
-        "elements": "urban elements and scenes: things are missed, or seen that are not there",
-        "motion": "motion: directions are confused, or a turn of the camera is taken for a climb",
-        "egocentric": "egocentric thinking: a route or what would follow is not worked out",
-    },
-}
+ERRORS: Final[dict[str, dict[str, str]]] = load_table("recheck")
 _HEADER: Final = ("number", "question", "truth", "reply", "mark")
 
 

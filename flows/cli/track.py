@@ -31,7 +31,7 @@ def track(files: Sequence[Path], out: Path, log_format: str | None, plot: bool) 
     if plot:
         require_extra("flights", "track --plot")
     from pipeline.formats.logs.registry import detect
-    from pipeline.worlds.flight.tracks.read import read_tracks  # the formats' libraries take a second to start
+    from pipeline.worlds.flight.tracks.read import read_tracks
 
     summary = _summary()
     names = _Names(files)

@@ -32,8 +32,7 @@ from pipeline.worlds.indoor.labels.surface import (
 )
 from pipeline.worlds.indoor.readers.categories import load_curation, normal
 from pipeline.worlds.indoor.readers.frames import no_frames
-from pipeline.worlds.indoor.readers.scene_document import document_of
-from pipeline.worlds.indoor.readers.scene_film import film_of
+from pipeline.worlds.indoor.readers.scene_document import document_of, film_of
 from pipeline.worlds.indoor.readers.scene_folders import CURATED, mesh_of
 from pipeline.worlds.indoor.sizes import PUBLISHED_M, TYPICAL
 

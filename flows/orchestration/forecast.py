@@ -247,7 +247,7 @@ def describe_forecast(config: BuildConfig, folder: Path, due: Collection[str]) -
         scene = read_scene(store.get(observed[unit])) if unit in observed else None
         looker = WORLDS[scene.facts.world].looker if scene else None
         calls += (
-            looker.calls(scene, config.describe.things)
+            looker.looking().calls(scene, config.describe.things)
             if scene and looker
             else CALLS_OF_DESCRIBE * config.describe.things
         )

@@ -1,4 +1,4 @@
-"""The surroundings of a flow run: Prefect's temporary server, the run's artifacts, and cancellation.
+"""The surroundings of a flow run: Prefect's temporary server, the run's artifacts, cancellation, and schedules.
 
 The temporary server is started here so that a failing start is noticed early: Prefect itself waits two minutes for a
 server that has ended, and restarts one that cannot use its database again and again. Prefect would also import its
@@ -37,8 +37,11 @@ from prefect.runtime import deployment, flow_run
 from prefect.settings import PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS, get_current_settings
 
 from flows.cli.diff import report_of
-from flows.orchestration.prefect_server import LOOPBACK, LostPrefectError, is_kept
+from flows.cli.output.console import console
+from flows.orchestration.build import BuildRequest, check, resolve_build
+from flows.orchestration.prefect_server import LOOPBACK, LostPrefectError, is_kept, spare_loopback, trouble
 from flows.orchestration.processes import Watchdog, children_end_with_us, stop, stoppable
+from flows.orchestration.roots import written
 from pipeline.core.errors import ConfigError
 from pipeline.engine.config import BuildConfig
 from pipeline.engine.manifest import Outcome
@@ -219,3 +222,50 @@ def _headers(client: SyncPrefectClient) -> dict[str, str]:
     """The headers that the server requires of a client."""
     known = client._client.headers  # there is no public way
     return {name: known[name] for name in ("authorization", "x-prefect-api-version") if name in known}
+
+
+def schedule(request: BuildRequest, cron: str, zone: str) -> None:
+    """Runs until it is stopped; a build that has nothing to do takes seconds and says so.
+
+    Raises ConfigError at once for what would else fail at night: no server, no such root, a wrong key.
+    """
+    if not is_kept():
+        remedy = "run `prefect server start`, then `prefect config set PREFECT_API_URL=http://127.0.0.1:4200/api`"
+        raise ConfigError(f"a schedule needs a Prefect server that is kept running: {remedy}")
+    resolved = resolve_build(request, write=True)
+    check(resolved)
+    os.environ.setdefault("PREFECT_LOGGING_LEVEL", "INFO")  # of the processes that it starts
+    from prefect.schedules import Cron
+    from prefect.types.entrypoint import EntrypointType
+
+    from flows.orchestration.prefect_flows import build_flow
+
+    try:
+        at = Cron(cron, timezone=zone)
+    except ValueError as error:
+        message = f"--cron {cron!r} in {zone}: {error}; write minute, hour, day, month and weekday: '0 3 * * *'"
+        raise ConfigError(message) from error
+    spare_loopback(os.environ)
+    if (told := trouble()) is not None:
+        raise ConfigError(f"Prefect cannot be used: {told}; start its server first")
+    name = resolved.config.build
+    told = f"Serving build/{name} at {cron} ({zone}), until Ctrl-C."
+    console.print(f"{told} Now: prefect deployment run build/{name}", soft_wrap=True)
+    build_flow.serve(
+        name=name,
+        schedule=at,
+        parameters={
+            "benchmark": request.name if request.path.stem == request.name else str(request.path.resolve()),
+            "roots": written(resolved.roots),
+            "settings": dict(setting.split("=", 1) for setting in resolved.settings),
+            "out": str(Path.cwd() / resolved.folder),
+            "workers": request.workers,
+            "runner": request.runner,
+            "runner_address": request.address,
+        },
+        description=f"Builds {resolved.config.of_benchmark().title}; runs only what changed.",
+        tags=["scan2qa", resolved.config.benchmark],
+        limit=1,
+        print_starting_message=False,
+        entrypoint_type=EntrypointType.MODULE_PATH,
+    )

@@ -11,10 +11,9 @@ import pyarrow as pa
 
 from pipeline.blind.ask import orders_of, requests_of
 from pipeline.blind.config import AskConfig
-from pipeline.llm.base import ModelSpec, ProviderTerms
+from pipeline.llm.base import ModelSpec, ProviderTerms, Usage
 from pipeline.llm.budget import Money, likely_input, most_usage
 from pipeline.llm.cache import known_keys, request_key, spent_in
-from pipeline.llm.usage import Usage
 
 # Of questions that are not made yet: measured means are 92 tokens (1,419 of scans) and 149 (121 of flights); most have
 # four options, some five.

@@ -10,9 +10,8 @@ import pyarrow as pa
 
 from pipeline.blind.config import FINAL
 from pipeline.core.schema import Model
-from pipeline.llm.base import ModelSpec
+from pipeline.llm.base import ModelSpec, Usage
 from pipeline.llm.budget import Money
-from pipeline.llm.usage import Usage
 
 
 class ModelTotals(Model):

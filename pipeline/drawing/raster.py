@@ -12,25 +12,14 @@ import numpy as np
 import numpy.typing as npt
 
 from pipeline.core.arrays import FloatArray
+from pipeline.core.templates import load_table
 
 if TYPE_CHECKING:
     from PIL import Image, ImageFont
 
 SIZE: Final = (640, 360)
 MARK: Final = "drawn from the log, not filmed"
-INK: Final[dict[str, tuple[int, int, int]]] = {
-    "paper": (255, 255, 255),
-    "ground": (238, 238, 234),
-    "grid": (214, 214, 208),
-    "road": (206, 206, 202),
-    "edge": (170, 170, 166),
-    "text": (20, 20, 20),
-    "own": (30, 90, 170),
-    "thing": (176, 186, 200),
-    "red": (226, 61, 45),
-    "amber": (255, 176, 0),
-    "green": (40, 160, 70),
-}
+INK: Final[dict[str, tuple[int, int, int]]] = {k: tuple(rgb) for k, rgb in load_table("drawings/style")["film"].items()}
 _TEXT: Final = 12  # pixels of a letter's height
 _MARK: Final = 13
 _AWAY: Final = 7.0  # pixels between a point and its label

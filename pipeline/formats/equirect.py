@@ -1,18 +1,9 @@
-"""Pictures of the sphere as bytes: decoded whole, and JPEG without anything but the picture."""
+"""JPEG without anything but the picture, as pictures of the sphere are passed on."""
 
 from __future__ import annotations
 
-import io
 import struct
 from typing import Final
-
-from PIL import Image, UnidentifiedImageError
-
-from pipeline.formats.images import FORMATS
-
-# What Pillow's decoders raise on broken files, and on those that would fill the memory.
-_BROKEN: Final = (UnidentifiedImageError, OSError, SyntaxError, ValueError, IndexError, OverflowError, EOFError)
-_TOO_LARGE: Final = (Image.DecompressionBombError, Image.DecompressionBombWarning)
 
 _SOI: Final = 0xD8
 _EOI: Final = 0xD9
@@ -20,18 +11,6 @@ _SOS: Final = 0xDA
 _ADOBE: Final = 0xEE  # says whether the colours are RGB or YCbCr: without it they may be wrong
 _RESTARTS: Final = range(0xD0, 0xD8)
 _METADATA: Final = frozenset({*range(0xE0, 0xF0), 0xFE}) - {_ADOBE}  # application segments and comments
-
-
-def decoded(raw: bytes, most_pixels: int) -> Image.Image | None:
-    """RGB image of a JPEG or PNG; None where it cannot be decoded, or has more pixels than it may have."""
-    try:
-        with Image.open(io.BytesIO(raw), formats=FORMATS) as image:
-            if image.width * image.height > most_pixels:
-                return None
-            image.load()
-            return image if image.mode == "RGB" else image.convert("RGB")
-    except (*_BROKEN, *_TOO_LARGE):
-        return None
 
 
 def bare_jpeg(raw: bytes) -> bytes | None:

@@ -17,16 +17,37 @@ from pipeline.formats.zips import ZipMember, bytes_of
 
 MAX_PIXELS: Final = 4096 * 4096
 FORMATS: Final = ("PNG", "JPEG")
-# What Pillow's decoders raise on broken files.
+# What Pillow's decoders raise on broken files, and on those that would fill the memory.
 _BROKEN: Final = (UnidentifiedImageError, OSError, SyntaxError, ValueError, IndexError, OverflowError, EOFError)
 _TOO_LARGE: Final = (Image.DecompressionBombError, Image.DecompressionBombWarning)
+
+
+def decoded(
+    raw: bytes, most_pixels: int, formats: tuple[str, ...] = FORMATS, mode: str | None = "RGB"
+) -> Image.Image | None:
+    """Image of encoded bytes, in a mode of Pillow's (None: its own).
+
+    None where it cannot be decoded, or has more pixels than it may have.
+    """
+    try:
+        with (
+            warnings.catch_warnings(action="ignore", category=UserWarning),  # of metadata, which matter nothing here
+            Image.open(io.BytesIO(raw), formats=formats) as image,
+        ):
+            if image.width * image.height > most_pixels:
+                return None
+            image.load()
+            return image if mode in {None, image.mode} else image.convert(mode)
+    except (*_BROKEN, *_TOO_LARGE):
+        return None
 
 
 def decode_color(
     raw: bytes, formats: tuple[str, ...] = FORMATS, most_pixels: int = MAX_PIXELS
 ) -> npt.NDArray[np.uint8] | None:
     """RGB image (h, w, 3) of encoded bytes, or None, as for one of more pixels than it may have."""
-    return _decode(raw, formats, "RGB", most_pixels)
+    image = decoded(raw, most_pixels, formats)
+    return None if image is None else np.array(image)
 
 
 def jpeg_bytes(color: npt.NDArray[np.uint8], quality: int = 90) -> bytes:
@@ -38,8 +59,9 @@ def jpeg_bytes(color: npt.NDArray[np.uint8], quality: int = 90) -> bytes:
 
 def decode_numbers(raw: bytes, most_pixels: int = MAX_PIXELS) -> npt.NDArray[np.integer[Any]] | None:
     """The whole numbers (h, w) of a grey PNG of 8 or 16 bits, or None."""
-    numbers = _decode(raw, ("PNG",), None, most_pixels)
-    return numbers if numbers is not None and numbers.ndim == 2 and numbers.dtype.kind in "iu" else None
+    image = decoded(raw, most_pixels, ("PNG",), None)
+    numbers = np.array([]) if image is None else np.array(image)
+    return numbers if numbers.ndim == 2 and numbers.dtype.kind in "iu" else None
 
 
 def color_file(path: Path | ZipMember, most_pixels: int = MAX_PIXELS) -> npt.NDArray[np.uint8] | None:
@@ -73,17 +95,4 @@ def _bytes(path: Path | ZipMember) -> bytes | None:
     try:
         return bytes_of(path)
     except OSError:
-        return None
-
-
-def _decode(raw: bytes, formats: tuple[str, ...], mode: str | None, most_pixels: int) -> Any:
-    try:
-        with (
-            warnings.catch_warnings(action="ignore", category=UserWarning),  # of metadata, which matter nothing here
-            Image.open(io.BytesIO(raw), formats=formats) as image,
-        ):
-            if image.width * image.height > most_pixels:
-                return None
-            return np.array(image if mode in {None, image.mode} else image.convert(mode))
-    except (*_BROKEN, *_TOO_LARGE):
         return None

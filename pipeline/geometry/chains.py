@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from pipeline.core.arrays import FloatArray
+from pipeline.core.templates import load_table
 
 
 @dataclass(frozen=True)
@@ -56,55 +59,18 @@ class RatioChain:
         return np.asarray(place + axis * (self.tool_m or 0.0))
 
 
-def _degrees(*angles: float) -> tuple[float, ...]:
-    return tuple(np.radians(angles).tolist())
+def _chain(entry: Mapping[str, Any]) -> RatioChain:
+    """A chain of the table: what stands under keys that end in ``_deg`` is in degrees."""
+    told: dict[str, Any] = {}
+    for key, value in entry.items():
+        is_deg = key.endswith("_deg")
+        values = np.radians(value).tolist() if is_deg else value
+        told[key.removesuffix("_deg")] = tuple(values) if isinstance(values, list) else values
+    return RatioChain(**told)
 
 
-# Franka Emika, "Robot and interface specifications"; the flange at 0.107 m, the hand's point at 0.1034 m from there.
-PANDA = RatioChain(
-    model="Franka Emika Panda",
-    a_m=(0.0, 0.0, 0.0, 0.0825, -0.0825, 0.0, 0.088),
-    d_m=(0.333, 0.0, 0.316, 0.0, 0.384, 0.0, 0.0),
-    alpha=_degrees(0, -90, 90, 90, -90, 90, 90),
-    tool_m=0.107 + 0.1034,
-    low=(-2.8973, -1.7628, -2.8973, -3.0718, -2.8973, -0.0175, -2.8973),
-    high=(2.8973, 1.7628, 2.8973, -0.0698, 2.8973, 3.7525, 2.8973),
-    rate_max=(2.175, 2.175, 2.175, 2.175, 2.61, 2.61, 2.61),
-    reach_m=0.855,
-)
-# Rethink Robotics, "sawyer_description" (URDF), which has the second joint's zero a quarter turn aside.
-SAWYER = RatioChain(
-    model="Sawyer",
-    a_m=(0.0, 0.081, 0.0, 0.0, 0.0, 0.0, 0.0),
-    d_m=(0.317, 0.1925, 0.4, -0.1685, 0.4, 0.1363, 0.11),
-    alpha=_degrees(0, -90, -90, 90, -90, 90, -90),
-    tool_m=None,
-    low=(-3.0503, -3.8095, -3.0426, -3.0439, -2.9761, -2.9761, -4.7124),
-    high=(3.0503, 2.2736, 3.0426, 3.0439, 2.9761, 2.9761, 4.7124),
-    rate_max=(1.74, 1.328, 1.957, 1.957, 3.485, 3.485, 4.545),
-    reach_m=1.26,
-    zero=_degrees(0, -90, 0, 0, 0, 0, 0),
-)
-# Universal Robots, "DH parameters for calculations of kinematics and dynamics" and the UR5's technical specifications.
-UR5 = RatioChain(
-    model="UR5",
-    a_m=(0.0, 0.0, -0.425, -0.39225, 0.0, 0.0),
-    d_m=(0.089159, 0.0, 0.0, 0.10915, 0.09465, 0.0823),
-    alpha=_degrees(0, 90, 0, 0, 90, -90),
-    tool_m=None,
-    low=_degrees(*[-360] * 6),
-    high=_degrees(*[360] * 6),
-    rate_max=_degrees(*[180] * 6),
-    reach_m=0.85,
-)
-# CoppeliaSim's model of it stands upright at zero.
-UPRIGHT_UR5 = replace(
-    UR5,
-    zero=_degrees(0, -90, 0, -90, 0, 0),
-    low=_degrees(-360, -270, -360, -270, -360, -360),
-    high=_degrees(360, 450, 360, 450, 360, 360),
-)
-CHAINS = (PANDA, SAWYER, UR5, UPRIGHT_UR5)
+# The last is the one before it as CoppeliaSim has it.
+PANDA, SAWYER, UR5, UPRIGHT_UR5 = CHAINS = tuple(map(_chain, load_table("arm/chains")))
 
 
 @dataclass(frozen=True)

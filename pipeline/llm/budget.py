@@ -20,11 +20,10 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from pipeline.core.errors import ConfigError
-from pipeline.llm.base import Image, ModelSpec, ProviderTerms, Request, VideoPart
+from pipeline.llm.base import Image, ModelSpec, Price, ProviderTerms, Request, Usage, VideoPart
 from pipeline.llm.cache import ReplyCache
 from pipeline.llm.failures import BUDGET, ModelError
 from pipeline.llm.prompts import PROMPTS_DIR
-from pipeline.llm.usage import Price, Usage
 
 PRICES: Final = PROMPTS_DIR / "prices.yaml"
 FREE: Final = Price(input=0, output=0)

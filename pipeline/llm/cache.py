@@ -18,8 +18,7 @@ from types import TracebackType
 from typing import Any, Final, NamedTuple
 
 from pipeline.core.errors import StoreError
-from pipeline.llm.base import ModelSpec, Part, Reply, Request, Text
-from pipeline.llm.usage import Usage
+from pipeline.llm.base import ModelSpec, Part, Reply, Request, Text, Usage
 
 _VERSION: Final = 1  # of the keys and of the table
 _WAIT_MS: Final = 60_000  # for another build that is writing

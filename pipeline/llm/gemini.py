@@ -17,9 +17,8 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Final
 
-from pipeline.llm.base import Image, Message, ModelSpec, Part, ProviderTerms, Reply, Request, Text, VideoPart
+from pipeline.llm.base import Image, Message, ModelSpec, Part, ProviderTerms, Reply, Request, Text, Usage, VideoPart
 from pipeline.llm.failures import ModelError, check_response, error_of
-from pipeline.llm.usage import Usage
 
 if TYPE_CHECKING:
     from google.genai import types

@@ -6,9 +6,8 @@ import base64
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from pipeline.llm.base import Image, Message, ModelSpec, Part, ProviderTerms, Reply, Request, Text
+from pipeline.llm.base import Image, Message, ModelSpec, Part, ProviderTerms, Reply, Request, Text, Usage
 from pipeline.llm.failures import ModelError, check_response, error_of
-from pipeline.llm.usage import Usage
 
 if TYPE_CHECKING:
     import openai

@@ -14,6 +14,7 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Any, Final, NamedTuple
 
+from pipeline.core.templates import load_table
 from pipeline.metrics.numbers import asked_unit
 from pipeline.review.review_bundle import ReviewItem, ReviewTruth, content_of
 
@@ -21,36 +22,7 @@ LONGEST_WORDING: Final = 1_000  # characters
 LONGEST_OPTION: Final = 200
 _NUMBER: Final = re.compile(r"\d+(?:\.\d+)?")
 # What turns an answer into another one: words of one group mean the same, and a mended question has the same groups.
-_RELATIONS: Final = (
-    *("left", "right", "behind", "north", "south", "east", "west", "before", "after", "first", "last", "between"),
-    *("nearest|closest", "nearer|closer", "farthest|furthest", "farther|further", "facing|faces|face", "front|ahead"),
-    *(
-        "back",
-        "above|over",
-        "below|under",
-        "largest|biggest",
-        "smallest",
-        "tallest|highest",
-        "shortest",
-        "lowest",
-        "longest",
-    ),
-    *(
-        "larger|bigger",
-        "smaller",
-        "taller|higher",
-        "shorter",
-        "lower",
-        "longer",
-        "wider",
-        "more",
-        "fewer|less",
-        "most",
-        "least",
-    ),
-    *("not|never|no", "except", "increase|increased", "decrease|decreased", "clockwise", "counter-clockwise"),
-    *("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"),
-)
+_RELATIONS: Final[list[str]] = [words for row in load_table("questions/relations") for words in row]
 
 
 class Mend(NamedTuple):

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Final, Literal, NamedTuple
 
+from pipeline.core.templates import load_table
 from pipeline.metrics.letters import find_letter
 from pipeline.metrics.mra import mean_relative_accuracy
 from pipeline.metrics.numbers import asked_unit, find_number
@@ -16,26 +17,10 @@ Role = Literal["review", "adjudicate"]
 KINDS: Final[tuple[Kind, ...]] = ("answer", "accept", "flag", "undo", "mend")
 ROLES: Final[tuple[Role, ...]] = ("review", "adjudicate")
 
+_WORDS: Final = load_table("review")
 # Closed lists, so that flags can be counted: name -> as people read it. The first is offered for all benchmarks.
-COMMON: Final[dict[str, str]] = {
-    "ambiguous_reference": "ambiguous reference",
-    "wrong_answer": "wrong answer",
-    "not_visible": "object not visible",
-    "invalid_wording": "invalid wording",
-    "direction": "direction",
-    "several_right": "more than one option right",
-    "answerable_blind": "answerable without video",
-    "bad_metadata": "bad metadata",
-    "hallucination": "hallucination",
-    "other": "other, with a note",
-}
-REASONS: Final[dict[str, str]] = COMMON | {  # CityEQA's reviewers exclude a task for each of these (appendix A.1)
-    "duplicate": "duplicate",
-    "spelling": "spelling or grammar",
-    "start_blocked": "start inside an obstacle",
-    "wrong_pose": "wrong pose",
-    "not_unique": "target not unique",
-}
+COMMON: Final[dict[str, str]] = _WORDS["reasons"]
+REASONS: Final[dict[str, str]] = COMMON | _WORDS["cityeqa_reasons"]
 RAW_REJECTED: Final = "raw_task_rejected"  # a reason that nobody gives: reviewers rejected what it was made from
 CLOSE_MRA: Final = 0.5  # five of VSI-Bench's ten tolerances: an estimate off by 30% at most
 
@@ -158,16 +143,7 @@ def matches(answer: str, truth: str, options: Sequence[str] | None, question: st
 
 REVIEWERS: Final = 2  # per question, as in the CityEQA paper; then adjudication of disagreements
 State = Literal["accepted", "corrected", "mended", "rejected", "disputed", "answered", "waiting", "stale"]
-STATES: Final[dict[State, str]] = {
-    "accepted": "reviewers found the answer right",
-    "corrected": "reviewers agreed on another answer",
-    "mended": "reviewers agreed on another wording or other options",
-    "rejected": "reviewers found the question bad",
-    "disputed": "reviewers disagree, and it is not settled yet",
-    "answered": "it has an answer, but no verdict yet",
-    "waiting": "fewer than two reviewers have judged it",
-    "stale": "it has changed since it was reviewed: it is to be reviewed again",
-}
+STATES: Final[dict[State, str]] = _WORDS["states"]
 _OF_DECISION: Final[dict[str, State]] = {"accept": "accepted", "reject": "rejected", "correct": "corrected"}
 
 

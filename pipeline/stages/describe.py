@@ -35,14 +35,14 @@ def run(context: StageContext) -> bytes:
         return observed
     config, seen = world.config.model_validate(context.settings[world.name]), read_scene(observed)
     if film["video"] is None:
-        scene = looker.look(before, seen, geometry, config, None, context.asks, most)
+        scene = looker.looking().look(before, seen, geometry, config, None, context.asks, most)
         return scene.model_dump_json(indent=1).encode()
     video = VideoPictures(context.folder / film["video"])
 
     def picture_at(second: float) -> npt.NDArray[np.uint8]:
         return video.at(second, min(int(second * film["fps"]), film["frames"] - 1), context.unit)
 
-    scene = looker.look(before, seen, geometry, config, picture_at, context.asks, most)
+    scene = looker.looking().look(before, seen, geometry, config, picture_at, context.asks, most)
     video.close()
     return scene.model_dump_json(indent=1).encode()
 
@@ -51,7 +51,7 @@ def is_whole(result: bytes, folder: Path) -> bool:
     """Whether every call had an answer: those that had none are made again in the next build."""
     scene = read_scene(result)
     looker = WORLDS[scene.facts.world].looker
-    return looker is None or looker.is_whole(scene)
+    return looker is None or looker.looking().is_whole(scene)
 
 
 def settings(config: BuildConfig) -> dict[str, Any]:

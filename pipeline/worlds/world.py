@@ -92,25 +92,36 @@ class SceneCheck(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Looker(Generic[F]):
-    """How a world asks a model what things look like in pictures of a scene's video.
+class Looking(Generic[F]):
+    """What a world does to ask a model what things look like in pictures.
 
     Attributes:
-        module: where it stands.
-        prompts: names of its prompts.
         look: the observed scene with what pictures tell: of the scene before it was observed, the observed one, its
             geometry, the world's configuration, what gives the video's picture at a second (None: it is not filmed),
             the model and, if there is one, a second that confirms, and how many things they are asked about at most.
         calls: how often the model is asked at most about an observed scene, with so many things at most.
         is_whole: whether every question about a scene had an answer.
+    """
+
+    look: Callable[[Scene[F], Scene[F], Any, Any, Any, Sequence[Callable[[Request], Reply]], int], Scene[F]]
+    calls: Callable[[Scene[F], int], int]
+    is_whole: Callable[[Scene[F]], bool]
+
+
+@dataclass(frozen=True)
+class Looker(Generic[F]):
+    """Whether and how a world asks a model what things look like in pictures of a scene's video.
+
+    Attributes:
+        module: where it stands.
+        prompts: names of its prompts.
+        looking: imports the module, with pictures and prompts, which few builds need.
         filmed: whether scenes without a video are not looked at.
     """
 
     module: str
     prompts: tuple[str, ...]
-    look: Callable[[Scene[F], Scene[F], Any, Any, Any, Sequence[Callable[[Request], Reply]], int], Scene[F]]
-    calls: Callable[[Scene[F], int], int]
-    is_whole: Callable[[Scene[F]], bool]
+    looking: Callable[[], Looking[F]]
     filmed: bool = True
 
 

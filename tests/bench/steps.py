@@ -35,7 +35,7 @@ from pipeline.engine.stage import STORE, StageContext
 from pipeline.engine.store import Store
 from pipeline.formats import carla_log
 from pipeline.formats.carla_log import TABLES, Added, Records
-from pipeline.formats.equirect import decoded
+from pipeline.formats.images import decoded
 from pipeline.geometry.areas import ROOM_ALPHA_PER_M, alpha_shape, room_area
 from pipeline.geometry.equirect import Sphere
 from pipeline.geometry.scans import Frames, SceneGeometry

@@ -15,10 +15,9 @@ import pytest
 from pipeline.blind.ask import REPLIES, AskedPanel, ask, requests_of, sample_of
 from pipeline.blind.config import AskConfig
 from pipeline.core.errors import ConfigError, StoreError
-from pipeline.llm.base import Image, ModelSpec, Provider, ProviderTerms, Reply, Request
+from pipeline.llm.base import Image, ModelSpec, Provider, ProviderTerms, Reply, Request, Usage
 from pipeline.llm.budget import Money, PriceTable
 from pipeline.llm.failures import ModelError
-from pipeline.llm.usage import Usage
 from tests.llm.asking import table
 
 MIXED = [

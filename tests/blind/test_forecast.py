@@ -11,8 +11,8 @@ from pipeline.blind.ask import REPLIES, ask
 from pipeline.blind.config import AskConfig
 from pipeline.blind.forecast import forecasts, mean_forecast
 from pipeline.blind.totals import totals_of, unanswered
+from pipeline.llm.base import Price, Usage
 from pipeline.llm.budget import NO_CAP, Money, PriceTable
-from pipeline.llm.usage import Price, Usage
 from tests.blind.test_ask import MIXED, Scripted, says, spec
 from tests.llm.asking import table
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from pipeline.core.errors import MissingExtraError
-from pipeline.llm.base import Image, Message, ModelSpec, Reply, Request, Text, user, video_part
+from pipeline.llm.base import Image, Message, ModelSpec, Reply, Request, Text, Usage, user, video_part
 from pipeline.llm.budget import FREE, PriceTable, load_prices, price_of
 from pipeline.llm.cache import ReplyCache, request_digest, request_key
 from pipeline.llm.client import Client
@@ -22,7 +22,6 @@ from pipeline.llm.failures import ModelError
 from pipeline.llm.openai_compatible import read_completion
 from pipeline.llm.providers import INSTALL, open_provider, record
 from pipeline.llm.replies import structured
-from pipeline.llm.usage import Usage
 from tests.llm import bodies
 from tests.llm.asking import KEY, complete, hosted
 from tests.llm.fake_server import Running, running

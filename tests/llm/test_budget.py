@@ -10,12 +10,11 @@ import pytest
 
 from pipeline.blind.ask import ask
 from pipeline.core.errors import ConfigError
-from pipeline.llm.base import ModelSpec, ProviderTerms, Request, user
+from pipeline.llm.base import ModelSpec, Price, ProviderTerms, Request, Usage, user
 from pipeline.llm.budget import BudgetGuard, Money, PriceTable, most_usage
 from pipeline.llm.cache import ReplyCache
 from pipeline.llm.client import Client
 from pipeline.llm.failures import ModelError
-from pipeline.llm.usage import Price, Usage
 from tests.llm.asking import KEY, hosted, lettered_questions
 from tests.llm.fake_server import FAULTS, running
 

@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 
 from pipeline.core.errors import StoreError, TemplateError
-from pipeline.llm.base import ModelSpec, Reply, Request, user
+from pipeline.llm.base import ModelSpec, Reply, Request, Usage, user
 from pipeline.llm.cache import ReplyCache, reply_from_json, reply_to_json
 from pipeline.llm.prompts import Prompt, load_prompt
-from pipeline.llm.usage import Usage
 
 SPEC = ModelSpec(provider="openai", model="m", base_url="http://127.0.0.1:9/v1")
 REPLY = Reply("naïve\n“B” 😀", Usage(3, 4), ((" a", -1.5), ("b", -0.25)), "stop")

@@ -12,11 +12,10 @@ from pathlib import Path
 import pytest
 
 from pipeline.blind.ask import ask
-from pipeline.llm.base import Image, Reply, user, video_part
+from pipeline.llm.base import Image, Reply, Usage, user, video_part
 from pipeline.llm.failures import ModelError
 from pipeline.llm.gemini import _legacy_part, _legacy_schema
 from pipeline.llm.replies import structured
-from pipeline.llm.usage import Usage
 from tests.llm.asking import KEY, complete, hosted, lettered_questions
 from tests.llm.fake_server import FAULTS, running
 from tests.llm.test_adapters import LETTER, TALK, sent

@@ -13,11 +13,10 @@ from pathlib import Path
 import pytest
 
 from pipeline.core.errors import ConfigError, StoreError
-from pipeline.llm.base import ModelSpec, ProviderTerms, Reply, Request, user
+from pipeline.llm.base import ModelSpec, ProviderTerms, Reply, Request, Usage, user
 from pipeline.llm.cache import reply_to_json, request_digest
 from pipeline.llm.failures import ModelError
 from pipeline.llm.session import Session
-from pipeline.llm.usage import Usage
 
 SPEC = ModelSpec(provider="openai", model="m", base_url="http://127.0.0.1:9/v1", concurrency=4, attempts=1)
 

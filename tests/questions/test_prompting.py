@@ -8,7 +8,7 @@ import pytest
 
 from pipeline.llm.base import Request, user
 from pipeline.llm.cache import request_digest
-from pipeline.questions.prompting import METHODS, Turn
+from pipeline.questions.asking import METHODS, Turn
 
 
 def held(method: str, replies: Sequence[str]) -> tuple[str, list[Turn]]:

@@ -17,8 +17,7 @@ from pipeline.core.identity import question_ids
 from pipeline.core.tables import MAPS, NUM_FRAMES, QUESTIONS, TWIN, budget_folder, budget_of
 from pipeline.core.templates import load_table
 from pipeline.questions.arrays import ANNOTATED
-from pipeline.questions.asking import AskedOf, Asking, QuestionPrompt
-from pipeline.questions.prompting import METHODS
+from pipeline.questions.asking import METHODS, AskedOf, Asking, QuestionPrompt
 from pipeline.questions.published import REQUIRED, Columns, Published
 from pipeline.worlds.indoor.facts import IndoorScene
 from pipeline.worlds.indoor.readers.vsi_meta import METADATA_FOLDER, metadata_of

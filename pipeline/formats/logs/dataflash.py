@@ -14,6 +14,7 @@ from pipeline.core.arrays import FloatArray
 from pipeline.core.errors import RawDataError
 from pipeline.core.findings import doubt, note
 from pipeline.core.schema import Finding
+from pipeline.core.templates import load_table
 from pipeline.formats.logs.frames import enu_from_ned, flu_to_enu, quaternion
 from pipeline.formats.logs.log import (
     GOOD_FIX,
@@ -33,30 +34,7 @@ from pipeline.formats.logs.log import (
 HEAD: Final = b"\xa3\x95"
 _FMT: Final = 128  # its layout: type, length, name[4], format[16], columns[64]
 _FMT_BYTES: Final = 89
-# ArduPilot, libraries/AP_Logger/LogStructure.h: layout and divisor of each letter.
-_LETTERS: Final[dict[str, tuple[str, float]]] = {
-    "a": ("(32,)<i2", 1),
-    "b": ("i1", 1),
-    "B": ("u1", 1),
-    "h": ("<i2", 1),
-    "H": ("<u2", 1),
-    "i": ("<i4", 1),
-    "I": ("<u4", 1),
-    "f": ("<f4", 1),
-    "d": ("<f8", 1),
-    "n": ("S4", 1),
-    "N": ("S16", 1),
-    "Z": ("S64", 1),
-    "c": ("<i2", 1e2),
-    "C": ("<u2", 1e2),
-    "e": ("<i4", 1e2),
-    "E": ("<u4", 1e2),
-    "L": ("<i4", 1e7),
-    "M": ("u1", 1),
-    "q": ("<i8", 1),
-    "Q": ("<u8", 1),
-    "g": ("<f2", 1),
-}
+_LETTERS: Final[dict[str, tuple[str, float]]] = {k: tuple(v) for k, v in load_table("logs/dataflash").items()}
 # Letters that a field may have. Another one means another unit, or a damaged format: then there is no such field.
 _TRUSTED: Final = {
     **dict.fromkeys(("Lat", "Lng"), "L"),

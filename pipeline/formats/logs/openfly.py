@@ -21,6 +21,7 @@ import numpy as np
 from pipeline.core.arrays import FloatArray
 from pipeline.core.errors import RawDataError
 from pipeline.core.findings import note
+from pipeline.core.templates import load_table
 from pipeline.formats.json_scenes import whole_number
 from pipeline.formats.logs.frames import enu_from_ned, heading_deg_of
 from pipeline.formats.logs.log import Log, Series, file_bytes
@@ -40,33 +41,9 @@ class OpenFlyAction(NamedTuple):
     turn_deg: float = 0.0
 
 
-# OpenFly's evaluation script. It has no -1 and -2: in the released episodes they are the climb before the first and
-# the descent after the last action, 3 m a step (104 of 111 and 105 of 105 steps of the first 40 episodes).
-OPENFLY: Final = {
-    -2: OpenFlyAction("land, 3 m", up_m=-3.0),
-    -1: OpenFlyAction("take off, 3 m", up_m=3.0),
-    0: OpenFlyAction("stop"),
-    1: OpenFlyAction("forward 3 m", forward_m=3.0),
-    2: OpenFlyAction("turn left 30°", turn_deg=30.0),
-    3: OpenFlyAction("turn right 30°", turn_deg=-30.0),
-    4: OpenFlyAction("up 3 m", up_m=3.0),
-    5: OpenFlyAction("down 3 m", up_m=-3.0),
-    6: OpenFlyAction("left 3 m", left_m=3.0),
-    7: OpenFlyAction("right 3 m", left_m=-3.0),
-    8: OpenFlyAction("forward 6 m", forward_m=6.0),
-    9: OpenFlyAction("forward 9 m", forward_m=9.0),
-}
-# AirVLN's simulator.
-AERIALVLN: Final = {
-    0: OpenFlyAction("stop"),
-    1: OpenFlyAction("forward 5 m", forward_m=5.0),
-    2: OpenFlyAction("turn left 15°", turn_deg=15.0),
-    3: OpenFlyAction("turn right 15°", turn_deg=-15.0),
-    4: OpenFlyAction("up 2 m", up_m=2.0),
-    5: OpenFlyAction("down 2 m", up_m=-2.0),
-    6: OpenFlyAction("left 5 m", left_m=5.0),
-    7: OpenFlyAction("right 5 m", left_m=-5.0),
-}
+# By the numbers that episodes have for them.
+OPENFLY: Final = {code: OpenFlyAction(**action) for code, action in load_table("logs/openfly").items()}
+AERIALVLN: Final = {code: OpenFlyAction(**action) for code, action in load_table("logs/aerialvln").items()}
 _BY_LABEL: Final = {action.label: action for action in (*OPENFLY.values(), *AERIALVLN.values())}
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from pipeline.core.errors import RawDataError
 from pipeline.core.schema import Finding
+from pipeline.core.templates import load_table
 from pipeline.formats.logs.log import Damage, Records, damage_findings, file_bytes, table
 
 MAGIC: Final = b"ULog\x01\x12\x35"
@@ -21,20 +22,7 @@ _OTHER: Final = frozenset(b"IMPQRSLC")  # information, parameters, removals, syn
 _LARGEST: Final = 0xFFFF  # bytes of a message
 _DEEPEST: Final = 8  # formats within formats
 _KNOWN_FLAGS: Final = 1  # of the first incompatible byte: data appended
-_TYPES: Final = {
-    "int8_t": "i1",
-    "uint8_t": "u1",
-    "int16_t": "<i2",
-    "uint16_t": "<u2",
-    "int32_t": "<i4",
-    "uint32_t": "<u4",
-    "int64_t": "<i8",
-    "uint64_t": "<u8",
-    "float": "<f4",
-    "double": "<f8",
-    "bool": "?",
-    "char": "S1",
-}
+_TYPES: Final[dict[str, str]] = load_table("logs/ulog")
 
 
 class UlogRecording(NamedTuple):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 from pipeline.worlds.flight.bev_video import drawn, spatial, top_down_map
 from pipeline.worlds.flight.facts import Flight, FlightScene
@@ -12,7 +12,7 @@ from pipeline.worlds.flight.observe.flight import observe_flight
 from pipeline.worlds.flight.observe.motion import MotionConfig
 from pipeline.worlds.flight.readers.episodes import OpenFlyReader
 from pipeline.worlds.flight.readers.flights import Flights
-from pipeline.worlds.world import Looker, World
+from pipeline.worlds.world import Looker, Looking, World
 
 UNITS: Final = "flights"
 BULKY: Final = ("motion",)  # long facts, which only questions are made from
@@ -27,22 +27,10 @@ def sight(scenes: Sequence[FlightScene]) -> list[str]:
     ]
 
 
-def _look(before: Any, observed: Any, geometry: Any, config: Any, picture_at: Any, asks: Any, most: int) -> FlightScene:
-    from pipeline.worlds.flight.look.look import look_at_flight  # pictures and prompts, which few builds need
+def _looking() -> Looking[Flight]:
+    from pipeline.worlds.flight.look.look import LOOKING
 
-    return look_at_flight(before, observed, geometry, config, picture_at, asks[0], most)
-
-
-def _calls(scene: FlightScene, most: int) -> int:
-    from pipeline.worlds.flight.look.look import calls
-
-    return calls(scene, most)
-
-
-def _is_whole(scene: FlightScene) -> bool:
-    from pipeline.worlds.flight.look.look import is_whole
-
-    return is_whole(scene)
+    return LOOKING
 
 
 FLIGHT: Final = World(
@@ -64,5 +52,5 @@ FLIGHT: Final = World(
     top_down_map=top_down_map,
     spatial=spatial,
     bev_video=drawn,
-    looker=Looker("pipeline.worlds.flight.look.look", ("look_crop",), _look, _calls, _is_whole),
+    looker=Looker("pipeline.worlds.flight.look.look", ("look_crop",), _looking),
 )

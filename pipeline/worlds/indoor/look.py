@@ -29,8 +29,9 @@ from pipeline.worlds.indoor.category_pictures import (
     pictures_of,
     shown_objects,
 )
-from pipeline.worlds.indoor.facts import CALLED_OTHERWISE, LOOKED_AT, OTHERS_IN_VIEW, SIGHT, IndoorScene
+from pipeline.worlds.indoor.facts import CALLED_OTHERWISE, LOOKED_AT, OTHERS_IN_VIEW, SIGHT, IndoorScene, Scan
 from pipeline.worlds.indoor.observe.visibility import ObserveConfig
+from pipeline.worlds.world import Looking
 
 PROMPT: Final = "look_category"
 COUNTS: Final = PictureCounts(crops=6, marked=2, unmarked=3)  # about 3,500 tokens of a model that takes 300 a picture
@@ -49,7 +50,7 @@ def look_at_scan(
     geometry: SceneGeometry,
     config: ObserveConfig,
     picture_at: Callable[[float], npt.NDArray[np.uint8]],
-    ask: Ask,
+    asks: Sequence[Ask],
     most: int,
 ) -> IndoorScene:
     """The observed scene with a doubt for each category of which a model sees something else than is annotated.
@@ -60,7 +61,7 @@ def look_at_scan(
         geometry: of which the pace of the delivered video is known.
         config: of stage `observe`.
         picture_at: the picture of the video at a second.
-        ask: a model that takes pictures.
+        asks: a model that takes pictures; no other is asked.
         most: categories that it is asked about, those shown largest.
     """
     fps = geometry.delivered_fps or (observed.video.fps if observed.video else None)
@@ -74,7 +75,7 @@ def look_at_scan(
     found, failures = list[Finding](), Counter[str]()
     for name in chosen:
         try:
-            found += seen_in(name, [(one, made[one]) for one in wanted if one.category == name], fps, ask)
+            found += seen_in(name, [(one, made[one]) for one in wanted if one.category == name], fps, asks[0])
         except ModelError as failure:
             refuse_stopped(failure)
             failures[failure.kind] += 1
@@ -156,3 +157,6 @@ def request(name: str, shown: Shown, backwards: bool) -> Request:
 def _answers(name: str, shown: Shown, ask: Ask, *, backwards: bool) -> list[str]:
     said: Mapping[str, str] = structured(ask(request(name, shown, backwards)))
     return [said[f"picture_{number}"] for number in range(1, len(shown) + 1)]
+
+
+LOOKING: Final = Looking[Scan](look_at_scan, calls, is_whole)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from pipeline.worlds.indoor.facts import BULKY, UNITS, IndoorScene, Scan, examined_frames, sight
+from pipeline.worlds.indoor.facts import BULKY, UNITS, Scan, examined_frames, sight
 from pipeline.worlds.indoor.fixes import FIXES, drafts, fix_scan
 from pipeline.worlds.indoor.observe.visibility import ObserveConfig, observe
 from pipeline.worlds.indoor.quality_checks import examine
@@ -17,7 +17,7 @@ from pipeline.worlds.indoor.readers.scene_folders import SceneFolders
 from pipeline.worlds.indoor.readers.vsi_meta import VsiMeta
 from pipeline.worlds.indoor.readers.written_routes import read_written_routes
 from pipeline.worlds.indoor.top_down_map import spatial, top_down_map
-from pipeline.worlds.world import CategoryShown, Looker, World
+from pipeline.worlds.world import CategoryShown, Looker, Looking, World
 
 
 def _categories(*terms: Any) -> Iterator[CategoryShown]:
@@ -26,22 +26,10 @@ def _categories(*terms: Any) -> Iterator[CategoryShown]:
     return shown_categories(*terms)
 
 
-def _look(before: Any, observed: Any, geometry: Any, config: Any, picture_at: Any, asks: Any, most: int) -> IndoorScene:
-    from pipeline.worlds.indoor.look import look_at_scan  # pictures and prompts, which few builds need
+def _looking() -> Looking[Scan]:
+    from pipeline.worlds.indoor.look import LOOKING
 
-    return look_at_scan(before, observed, geometry, config, picture_at, asks[0], most)
-
-
-def _calls(scene: IndoorScene, most: int) -> int:
-    from pipeline.worlds.indoor.look import calls
-
-    return calls(scene, most)
-
-
-def _is_whole(scene: IndoorScene) -> bool:
-    from pipeline.worlds.indoor.look import is_whole
-
-    return is_whole(scene)
+    return LOOKING
 
 
 INDOOR: Final = World(
@@ -68,7 +56,7 @@ INDOOR: Final = World(
     drafts=drafts,
     top_down_map=top_down_map,
     spatial=spatial,
-    looker=Looker("pipeline.worlds.indoor.look", ("look_category",), _look, _calls, _is_whole),
+    looker=Looker("pipeline.worlds.indoor.look", ("look_category",), _looking),
     examined_frames=examined_frames,
     categories=_categories,
 )

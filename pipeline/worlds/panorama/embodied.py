@@ -25,8 +25,7 @@ from pydantic import ConfigDict, Field, FiniteFloat, ValidationError
 from pipeline.core.errors import RawDataError
 from pipeline.core.files import read_file, write_atomically
 from pipeline.core.schema import Limits, Model
-from pipeline.formats.equirect import decoded
-from pipeline.formats.images import jpeg_bytes
+from pipeline.formats.images import decoded, jpeg_bytes
 from pipeline.geometry.equirect import Picture, Sphere
 from pipeline.geometry.views import View, turned_deg
 from pipeline.worlds.panorama.pictures import QUALITY

@@ -29,8 +29,9 @@ from pipeline.llm.prompts import load_prompt
 from pipeline.llm.replies import structured
 from pipeline.reading.maps.areas import fit_name
 from pipeline.reading.reader import PanoramaGeometry
-from pipeline.worlds.panorama.facts import PanoramaObject, PanoramaScene, Slot
+from pipeline.worlds.panorama.facts import Panorama, PanoramaObject, PanoramaScene, Slot
 from pipeline.worlds.panorama.pictures import QUALITY
+from pipeline.worlds.world import Looking
 
 PROMPTS: Final = ("look_view", "look_scene")
 LEVEL: Final = tuple(View(yaw_deg=yaw) for yaw in range(-180, 180, 60))
@@ -317,3 +318,10 @@ def _table() -> Any:
 
 def _with(scene: PanoramaScene, found: Finding) -> PanoramaScene:
     return scene.model_copy(update={"findings": (*scene.findings, found)})
+
+
+LOOKING: Final = Looking[Panorama](
+    lambda before, observed, geometry, config, picture_at, asks, most: look_at_panorama(observed, geometry, asks, most),
+    calls,
+    is_whole,
+)

@@ -12,8 +12,8 @@ from typing import Final
 from PIL import Image
 
 from pipeline.core.spatial import MappedThing, TopDownMap
-from pipeline.formats.equirect import bare_jpeg, decoded
-from pipeline.formats.images import jpeg_bytes
+from pipeline.formats.equirect import bare_jpeg
+from pipeline.formats.images import decoded, jpeg_bytes
 from pipeline.geometry.equirect import Sphere, whole_sphere
 from pipeline.geometry.views import View, Whole
 from pipeline.reading.files import SceneFiles

@@ -2,34 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
-from pipeline.worlds.panorama.facts import Panorama, PanoramaConfig, PanoramaScene
+from pipeline.worlds.panorama.facts import Panorama, PanoramaConfig
 from pipeline.worlds.panorama.fixes import CHECK, FIXES, drafts, fix_panorama
 from pipeline.worlds.panorama.observe.panorama import observe_panorama
 from pipeline.worlds.panorama.pictures import BULKY, UNITS, rendered, sight, top_down_map
 from pipeline.worlds.panorama.readers.panoramas import Panoramas
-from pipeline.worlds.world import Looker, World
+from pipeline.worlds.world import Looker, Looking, World
 
 
-def _look(
-    before: Any, observed: Any, geometry: Any, config: Any, picture_at: Any, asks: Any, most: int
-) -> PanoramaScene:
-    from pipeline.worlds.panorama.look import look_at_panorama  # pictures and prompts, which few builds need
+def _looking() -> Looking[Panorama]:
+    from pipeline.worlds.panorama.look import LOOKING
 
-    return look_at_panorama(observed, geometry, asks, most)
-
-
-def _calls(scene: PanoramaScene, most: int) -> int:
-    from pipeline.worlds.panorama.look import calls
-
-    return calls(scene, most)
-
-
-def _is_whole(scene: PanoramaScene) -> bool:
-    from pipeline.worlds.panorama.look import is_whole
-
-    return is_whole(scene)
+    return LOOKING
 
 
 PANORAMA: Final = World(
@@ -48,5 +34,5 @@ PANORAMA: Final = World(
     top_down_map=top_down_map,
     pictures=rendered,
     scene_check=CHECK,
-    looker=Looker("pipeline.worlds.panorama.look", ("look_view", "look_scene"), _look, _calls, _is_whole, filmed=False),
+    looker=Looker("pipeline.worlds.panorama.look", ("look_view", "look_scene"), _looking, filmed=False),
 )

@@ -20,7 +20,7 @@ from pipeline.formats.images import color_file, jpeg_bytes
 from pipeline.formats.scene_folder import SceneDocument, write_scene
 from pipeline.geometry.scans import Frames
 from pipeline.reading.files import SceneFiles
-from pipeline.worlds.indoor.converters.lens import distorted
+from pipeline.worlds.indoor.converters.capture import distorted
 from pipeline.worlds.indoor.converters.registry import CONVERTERS, recognised
 from pipeline.worlds.indoor.facts import IndoorScene
 from pipeline.worlds.indoor.readers.scene_folders import SceneFolders

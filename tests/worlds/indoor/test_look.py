@@ -118,7 +118,7 @@ def unanswered(scene: IndoorScene) -> None:
 
     nobody = Frames(np.zeros(0), np.zeros(0, np.intp), np.zeros((0, 4, 4)), np.zeros((0, 4)), (64, 48))
     geometry = SceneGeometry(np.zeros((0, 3)), np.zeros((0, 3), np.int32), np.zeros(0, np.int32), nobody, round(FPS))
-    found = look_at_scan(scene, scene, geometry, ObserveConfig(), black, refuse, 2)
+    found = look_at_scan(scene, scene, geometry, ObserveConfig(), black, (refuse,), 2)
     (finding,) = (f for f in found.findings if f.name == "look_quota")
     assert (finding.measured, finding.limit, finding.unit) == (2, 0, "failed calls")
     assert not is_whole(found)

@@ -5,7 +5,7 @@ Our car is the vehicle of the role "hero". Sizes are those that the recording ha
 
 from __future__ import annotations
 
-import hashlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -13,15 +13,15 @@ from typing import Final
 import numpy as np
 
 from pipeline.core.arrays import IntArray
-from pipeline.core.errors import ConfigError, RawDataError, faults_of, unexpected
+from pipeline.core.errors import faults_of
 from pipeline.core.files import open_file
 from pipeline.core.findings import Findings, doubt, note
 from pipeline.core.quantized_series import pack
 from pipeline.formats import carla_log
 from pipeline.formats.carla_log import CarlaLog, read_carla_log
-from pipeline.reading.files import Listing, SceneFiles, SceneRef
-from pipeline.reading.folders import SAFE, SAFE_NAME
-from pipeline.reading.reader import ExpectedFile, Reader
+from pipeline.reading.files import SceneFiles, SceneRef
+from pipeline.reading.folders import FolderReader, check_scene_name, digest_files
+from pipeline.reading.reader import ExpectedFile
 from pipeline.worlds.drive.facts import TIME_STEP_S, Drive, DriveScene
 from pipeline.worlds.drive.readers.carla_recording import CarlaRecording
 from pipeline.worlds.drive.readers.tracking import check_span
@@ -30,7 +30,7 @@ EXPECTED_FILES: Final = (ExpectedFile("recording", ("*.log",), "the drive is lef
 
 
 @dataclass(frozen=True)
-class Carla(Reader):
+class Carla(FolderReader):
     """Recordings of the CARLA simulator.
 
     Attributes:
@@ -43,38 +43,25 @@ class Carla(Reader):
     version = 1
     video_fps = 20
     expected_files = EXPECTED_FILES
+    expected_root = "a folder of CARLA recordings (*.log)"
+    expected_scenes = "no recording of CARLA here. Give a folder of what its recorder wrote (*.log)"
+    scene_word = "recording"
 
     def settings(self) -> dict[str, str]:
         """See `Reader.settings`."""
         return {"ego": self.ego} if self.ego else {}
 
-    def scenes(self, root: Path) -> Listing:
-        """See `Reader.scenes`: all files ``*.log`` below the root that begin as recordings do."""
-        if not root.is_dir():
-            raise ConfigError(f"{root}: no such folder. Give a folder of CARLA recordings (*.log)")
-        refs: dict[str, SceneRef] = {}
-        broken: list[RawDataError] = []
-        for path in sorted(root.rglob("*.log")):
-            try:
-                if not path.is_file() or not _is_recording(path):
-                    continue
-            except Exception as error:
-                broken.append(unexpected(error, path))
-                continue
-            if not SAFE_NAME.fullmatch(path.stem):
-                message = f"the name {path.stem!r} is not {SAFE}"
-                broken.append(RawDataError(path, "unsafe_scene_name", message, "rename the file"))
-            elif path.stem in refs:
-                message = f"there are two recordings called {path.stem}"
-                broken.append(RawDataError(path, "duplicate_scene", message, "rename one of them"))
-            else:
-                stat = path.stat()
-                stamp = hashlib.sha256(f"{path.name}\0{stat.st_size}\0{stat.st_mtime_ns}".encode()).hexdigest()
-                places = (path.parent.relative_to(root).as_posix(), path.relative_to(root).as_posix())
-                refs[path.stem] = SceneRef(f"{self.name}/{path.stem}", places, stamp)
-        if not refs and not broken:
-            raise ConfigError(f"{root}: no recording of CARLA here. Give a folder of what its recorder wrote (*.log)")
-        return Listing(tuple(refs[name] for name in sorted(refs)), tuple(broken))
+    def places(self, root: Path) -> Iterator[Path]:
+        """See `FolderReader.places`: all files ``*.log`` below the root."""
+        return root.rglob("*.log")
+
+    def refs(self, root: Path, place: Path, shared: bytes) -> Iterator[SceneRef]:
+        """See `FolderReader.refs`: a file that begins as recordings do."""
+        if place.is_file() and _is_recording(place):
+            check_scene_name(place, place.stem, "rename the file")
+            stamp = digest_files(root, [(place.name, place.stat())], shared)
+            names = tuple(path.relative_to(root).as_posix() for path in (place.parent, place))
+            yield SceneRef(f"{self.name}/{place.stem}", names, stamp)
 
     def read(self, files: SceneFiles) -> DriveScene:
         """See `Reader.read`."""

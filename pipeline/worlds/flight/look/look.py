@@ -22,6 +22,7 @@ from pipeline.worlds.flight.look.painted import PaintedThings, things_of
 from pipeline.worlds.flight.look.survey import CROPS, LandmarkCrop, PictureAt, Survey, chosen, crop, survey
 from pipeline.worlds.flight.observe.flight import ground_m, observe_flight, video_seconds
 from pipeline.worlds.flight.observe.motion import MotionConfig
+from pipeline.worlds.world import Looking
 
 NOT_LOOKED_AT: Final = "pictures_not_looked_at"
 _DECIMALS: Final = 3
@@ -33,7 +34,7 @@ def look_at_flight(
     geometry: FlightGeometry,
     config: MotionConfig,
     picture_at: PictureAt,
-    ask: Ask,
+    asks: Sequence[Ask],
     most: int,
 ) -> FlightScene:
     """The scene observed with the looks that pictures tell.
@@ -44,14 +45,14 @@ def look_at_flight(
         geometry: track and surroundings.
         config: of stage `observe`.
         picture_at: the picture of the video at a second.
-        ask: a model that takes pictures.
+        asks: a model that takes pictures; no other is asked.
         most: things that it is asked about, those shown largest.
     """
     why = obstacle(observed)
     if why:
         remedy = "see the other findings of this flight; the appearance in its map is used"
         return _with_findings(observed, (note(NOT_LOOKED_AT, "video", why, remedy),))
-    return answered(before, geometry, config, pictured(observed, geometry, picture_at, most), ask)
+    return answered(before, geometry, config, pictured(observed, geometry, picture_at, most), asks[0])
 
 
 class PicturedThings(NamedTuple):
@@ -194,3 +195,6 @@ def _told(marks: Sequence[Landmark], shown: int) -> tuple[Finding, ...]:
         measured = None if nearest.measured is None else round(nearest.measured, _DECIMALS)
         found.append(note(reason, "landmarks", message, remedy, measured, nearest.limit, nearest.unit))
     return tuple(found)
+
+
+LOOKING: Final = Looking[Flight](look_at_flight, calls, is_whole)

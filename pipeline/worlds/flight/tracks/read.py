@@ -12,6 +12,7 @@ import pyarrow as pa
 from pipeline.core.arrays import FloatArray
 from pipeline.core.errors import ConfigError, RawDataError
 from pipeline.core.findings import note
+from pipeline.core.templates import load_table
 from pipeline.formats.logs.log import Log
 from pipeline.formats.logs.registry import LOGS, detect
 from pipeline.geometry.tracks import Track
@@ -70,21 +71,7 @@ def never_flew(log: Log, track: Track) -> str | None:
 
 
 # What each column holds; written into the file as the field's metadata.
-COLUMNS: Final = {
-    "t_s": ("s", "from the first position"),
-    "east_m": ("m", "ENU about the first good fix"),
-    "north_m": ("m", "ENU about the first good fix"),
-    "up_m": ("m", "ENU about the first good fix"),
-    "lat_deg": ("deg", "WGS84"),
-    "lon_deg": ("deg", "WGS84"),
-    "height_m": ("m", "above take-off"),
-    "speed": ("m/s", "over ground and upwards together"),
-    "quat_wxyz": ("1", "body FLU (x forward, y left, z up) to ENU"),
-    "heading_deg": ("deg", "of the nose, clockwise from north"),
-    "gimbal_pitch_deg": ("deg", "of the camera: 0 level, -90 straight down"),
-    "part": ("1", "from 0; parts are not joined by a line"),
-    "label": ("", "what the log says was done from this sample to the next"),
-}
+COLUMNS: Final = load_table("logs/track")  # unit, and what it is
 
 
 def track_table(track: Track) -> pa.Table:

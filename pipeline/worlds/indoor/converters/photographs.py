@@ -12,8 +12,7 @@ import numpy as np
 from pipeline.core.errors import RawDataError, faults_of
 from pipeline.formats.colmap import ColmapViews, parse_binary_views, parse_views
 from pipeline.formats.scene_folder import SceneDocument
-from pipeline.worlds.indoor.converters.capture import UP_AXES, Capture, CapturedFrame, write_capture
-from pipeline.worlds.indoor.converters.lens import Distortion
+from pipeline.worlds.indoor.converters.capture import UP_AXES, Capture, CapturedFrame, Distortion, write_capture
 from pipeline.worlds.indoor.converters.texts import (
     bytes_of,
     entries_of,

@@ -49,8 +49,7 @@ from pipeline.worlds.indoor.readers.objects import (
     in_box,
     label_vertices,
 )
-from pipeline.worlds.indoor.readers.scene_document import axes_of, document_of, file_within
-from pipeline.worlds.indoor.readers.scene_film import film_of
+from pipeline.worlds.indoor.readers.scene_document import axes_of, document_of, file_within, film_of
 
 # Of each side of a box the mesh within reaches over so much: who walks through a room sees chairs from one side.
 SPANNED_MIN: Final = 0.1

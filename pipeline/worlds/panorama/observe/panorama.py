@@ -24,9 +24,9 @@ from pipeline.worlds.panorama.observe.picture import (
     nadir_by_depth,
     sharpness_of,
     thumbnail,
+    with_signs_read,
 )
 from pipeline.worlds.panorama.observe.place import DEPTH, find_place, measure_objects
-from pipeline.worlds.panorama.observe.sign_ocr import with_signs_read
 
 _ROOF_M: Final = 12.0  # above the camera: nearer all over, it may be a ceiling
 _ROOFED: Final = 0.9  # of the sky above 60 degrees

@@ -24,11 +24,10 @@ from pipeline.core.identity import question_ids
 from pipeline.core.parquet import table_bytes
 from pipeline.core.tables import CANDIDATES, asked_in
 from pipeline.engine.config import AuthorConfig, build_config
-from pipeline.llm.base import ModelSpec, Reply, Request
+from pipeline.llm.base import ModelSpec, Reply, Request, Usage
 from pipeline.llm.cache import reply_to_json, request_digest
 from pipeline.llm.failures import ModelError
 from pipeline.llm.session import Session
-from pipeline.llm.usage import Usage
 from pipeline.llm.visual_inputs import visual_inputs
 from pipeline.questions.model_authoring import RefusedItemError, value_of
 from pipeline.questions.selection import select

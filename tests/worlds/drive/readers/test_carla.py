@@ -273,7 +273,7 @@ def test_only_recordings_are_listed(tmp_path: Path) -> None:
     (tmp_path / "sub" / "r.log").write_bytes(recording())
     (tmp_path / "sub" / "s.log").write_bytes(recording())
     listing = Carla().scenes(tmp_path)
-    assert [ref.id for ref in listing.scenes] == ["carla/r", "carla/s"]
+    assert [ref.id for ref in listing.scenes] == ["carla/s"]
     assert [error.finding for error in listing.broken] == ["duplicate_scene"]
 
 

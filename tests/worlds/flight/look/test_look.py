@@ -176,7 +176,7 @@ def test_without_heading_or_camera_nobody_is_asked(flight: Bare) -> None:
     def never(*_: object) -> Reply:
         raise AssertionError
 
-    found = look_at_flight(flight.before, blind, flight.geometry, MotionConfig(), never, never, MOST)
+    found = look_at_flight(flight.before, blind, flight.geometry, MotionConfig(), never, (never,), MOST)
     (finding,) = (f for f in found.findings if f.name == "pictures_not_looked_at")
     assert finding.severity == "note"
     assert found.facts.landmarks == blind.facts.landmarks
