@@ -22,37 +22,17 @@ from pipeline.benchmarks.cityeqa.raw import ANSWER_TYPES, answer_type
 from pipeline.benchmarks.cityeqa.released import AXES_DEG, CATEGORIES, ReleasedTask, off_deg, read_released
 from pipeline.benchmarks.cityeqa.wording import TaskText, parse
 from pipeline.core.tables import ReleaseListing
+from pipeline.core.templates import load_table
 from pipeline.metrics.number_words import normalised
 from pipeline.questions.audited import Basis, Examined, LeftOut, leakage, named
 
 MAX_START_M: Final = 200.0  # section 2.2: p0 lies "within a 200-meter range" of the target
 SECTOR_DEG: Final = 45.0  # to either side of an axis
+_WORDS: Final = load_table("cityeqa/audit")
 # What only the city's map could show: check -> what it would take.
-UNSUPPORTED: Final = {
-    "hop_2_leads_to_target": "the building that hop 1 means",
-    "target_is_unique": "all things that the wording fits",
-    "start_is_free": "obstacles",
-    "target_unseen_at_start": "what a pose sees",
-    "target_seen_at_observation": "what a pose sees",
-    "path_exists": "free space",
-    "answer_is_true": "the thing itself",
-}
-_SUMMARY: Final = {
-    "wording_not_recognised": "wording of the released form",
-    "start_looks_elsewhere": "hop 1 is where the start looks",
-    "start_too_far": f"start within {MAX_START_M:g} m of the target",
-    "answers_contradict": "same question, one answer",
-    "asked_twice": "no task is there twice",
-    "target_out_of_view": f"observation looks within {HALF_VIEW_DEG:g} degrees of the target",
-    "counts_contradict": "counts and existence agree",
-    "one_of_several": "'the car' is one",
-    "colours_contradict": "a target has one colour",
-    "signs_contradict": "a signboard has one colour",
-    "names_contradict": "a target has one name",
-    "neighbours_contradict": "one thing to one side",
-    "side_mirrored": "left and right as the observation sees them",
-    "answer_not_examined": "answer follows from other rows",
-}
+UNSUPPORTED: Final[dict[str, str]] = _WORDS["unsupported"]
+_LIMITS: Final = {"start_m": MAX_START_M, "half_view_deg": HALF_VIEW_DEG}
+_SUMMARY: Final[dict[str, str]] = {name: words.format(**_LIMITS) for name, words in _WORDS["summary"].items()}
 _UNEXAMINED: Final = "answer_not_examined"
 _SCHEMA: Final = pa.schema(
     [

@@ -34,12 +34,7 @@ ENVIRONMENTS: Final = "environments"
 PROMPT: Final = "agent_ergeobench"
 PICTURE_QUALITY: Final = 92  # F.1
 _SEEN_CHARS: Final = 300  # of what was seen in a view, when it is told again
-MODES: Final = {  # table 7
-    "single": "You see one fixed perspective view. You cannot change it: next_action says what you would inspect.",
-    "panorama": "You see the whole panorama at once. next_action says which part (yaw, pitch, zoom) you attend to.",
-    "embodied": "You see one view at a time and control yaw, pitch and zoom. next_action is executed and gives your "
-    "next view. Turn by 45 degrees or more, or not at all; pitch stays within -60 to 60 degrees, zoom within 1 to 5.",
-}
+MODES: Final[dict[str, str]] = load_table("ergeobench/asking")["modes"]
 LIMITS: Final = {"pitch_deg": [-60.0, 60.0], "zoom": [1.0, 5.0], "yaw_step_min_deg": 45.0}  # section 4.1
 SIZE: Final = (640, 480)
 FILE: Final = "panoramas.jsonl"

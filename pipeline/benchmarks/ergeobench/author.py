@@ -20,6 +20,7 @@ from pipeline.benchmarks.ergeobench.images import PictureRef, show, shown_in
 from pipeline.benchmarks.ergeobench.rules import SLOTS
 from pipeline.benchmarks.ergeobench.tasks.registry import ERGEO_TASKS
 from pipeline.benchmarks.ergeobench.view import ErgeoView
+from pipeline.core.templates import load_table
 from pipeline.geometry.views import View
 from pipeline.llm.base import record
 from pipeline.llm.visual_inputs import VisualInputs
@@ -44,13 +45,7 @@ VIEWS: Final = 6  # that the model is shown: declared ones first
 WRONG: Final = 3  # options of multiple choice
 STATEMENT: Final = frozenset(("True", "False"))
 TEXT_MAX: Final = 300  # characters of a question
-ABOUT: Final = {  # table 6
-    "Architecture": "Building type, material, height, facade pattern, roof shape, age, density.",
-    "Infrastructure": "Driving side, lane markings, curbs, poles, sidewalks, guardrails, traffic lights, plates.",
-    "Signage": "Readable text, script or language, road signs, shop names.",
-    "Terrain": "Road surface, slope, landform, openness, aridity.",
-    "Vegetation": "Tree types, density, grass, season, climate cues.",
-}
+ABOUT: Final[dict[str, str]] = load_table("ergeobench/authoring")
 _TEXT: Final = {"type": "string"}
 _SCHEMA: Final = record(
     proof=_TEXT, picture={"type": "integer"}, question=_TEXT, answer=_TEXT, wrong={"type": "array", "items": _TEXT}

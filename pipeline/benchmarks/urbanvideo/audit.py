@@ -18,21 +18,14 @@ from pipeline.benchmarks.benchmark import Audit
 from pipeline.benchmarks.urbanvideo.columns import COLUMNS
 from pipeline.benchmarks.urbanvideo.tasks.registry import URBAN_TASKS
 from pipeline.core.tables import ReleaseListing
+from pipeline.core.templates import load_table
 from pipeline.questions.audited import Basis, Examined, leakage, named
 from pipeline.questions.choices import LETTERS
 from pipeline.questions.published import Published, read_own
 from pipeline.worlds.flight.observe.flight import COMPASS
 
 # Check -> what holds in a row that passes it.
-CHECKS: Final = {
-    "options_missing": "the text states options",
-    "options_out_of_order": "letters run from A on",
-    "options_repeated": "no two options say the same",
-    "answer_not_offered": "the answer is the letter of an option",
-    "category_unknown": "the category is one of the sixteen",
-    "asked_twice": "no question is there twice of one video",
-    "compass_direction": "directions are relative to the drone",
-}
+CHECKS: Final[dict[str, str]] = load_table("urbanvideo/audit")
 _OPTION: Final = re.compile(r"([A-Z])[.:)]\s*(.*)")
 
 

@@ -19,6 +19,7 @@ import numpy as np
 import shapely
 
 from pipeline.core.findings import Findings, doubt
+from pipeline.core.templates import load_table
 from pipeline.reading.files import SceneFiles
 from pipeline.reading.maps.checks import Faults
 from pipeline.reading.maps.city_thing import BUILDING, CityThing
@@ -58,18 +59,7 @@ def in_radians(yaws: Sequence[float]) -> bool:
 
 TEXT_MAX: Final = 1000  # characters of a question or an answer
 DEEP_M: Final = 1.0  # within a footprint: what is deeper is in the house, not on its wall
-REMEDIES: Final = {
-    "bad_answer": "give one answer, in words or as a number",
-    "bad_pose": "give six numbers: x, y, z in metres, roll, pitch, yaw in degrees, a yaw between -360 and 360",
-    "bad_question": "write the question as one text",
-    "duplicate_id": "give each an id of its own",
-    "missing_photo": "put the pictures beside the file, and give their names",
-    "no_target": "give the id of the thing that is asked about as target, or where it is as target_pose",
-    "not_an_object": "write each as an object of the keys that docs/build/cities.md names",
-    "pose_in_a_wall": "give a place in the open from which the answer is seen; is z above the ground?",
-    "target_in_a_wall": "give the id of the thing as target, or mend target_pose; is this the map of these tasks?",
-    "unknown_target": "give the id that the thing has on the map or in objects.geojson",
-}
+REMEDIES: Final[dict[str, str]] = load_table("city/task_remedies")
 _CENTIMETRES: Final = 100.0
 
 
