@@ -21,7 +21,7 @@ MAKERS: Final = {
     "_left_out": 2,
     "_Pictures": -1,
 }
-ERRORS: Final = re.compile(r"(Json|Ply|Sens|Feather|Parquet|Pickle|CarlaLog|_Unusable)\w*Error$|WrongGPano$")
+ERRORS: Final = re.compile(r"(Format|_Unusable)Error$|WrongGPano$")
 ELSEWHERE: Final = ("benchmarks/cityeqa", "samples/drive")  # audits of files, and names of sample actors
 # Where the name is worked out: the module, what the argument is there, and all that it can be. A name that was found
 # elsewhere and is passed on, or that stands as a constant in the same function, is found there.
