@@ -454,11 +454,14 @@ def panel(
     out: Annotated[
         Path | None, typer.Option(help="File for the configuration.", show_default="BUILD_panel.yaml")
     ] = None,
+    key_env: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Environment variable with the key of the servers of --url.")
+    ] = None,
 ) -> None:
     """Finds models served on this machine (Ollama, vLLM, llama.cpp, LM Studio), and makes a panel of three."""
     from flows.cli.panel import panel
 
-    panel(build, out, url)
+    panel(build, out, url, key_env)
 
 
 frames_app = typer.Typer(

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from threading import Thread
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -20,12 +22,19 @@ from pipeline.engine.config import load_config
 
 
 @contextmanager
-def server(body: bytes) -> Iterator[str]:
+def server(body: bytes, status: int = 200, key: str = "", location: str = "", drips: bool = False) -> Iterator[str]:
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            self.send_response(200 if self.path == "/v1/models" else 404)
+            told = self.headers["Authorization"] or ""
+            known = 404 if self.path != "/v1/models" else 401 if told != (f"Bearer {key}" if key else "") else status
+            self.send_response(known)
+            if location:
+                self.send_header("Location", location)
             self.end_headers()
-            self.wfile.write(body)
+            for n in range(10 if drips else 1):
+                self.wfile.write(body[n : n + 1] if drips else body)
+                self.wfile.flush()
+                time.sleep(0.05 if drips else 0)
 
         def log_message(self, *_: object) -> None:
             pass
@@ -45,7 +54,7 @@ def listed(*names: str) -> bytes:
 @pytest.fixture(autouse=True)
 def no_others(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> dict[str, object]:
     """Whatever is served on this machine is left alone."""
-    table: dict[str, object] = {"ports": {}, "models": flows.cli.panel.load_table("blind/panel")["models"]}
+    table: dict[str, object] = flows.cli.panel.load_table("blind/panel") | {"ports": {}}
     monkeypatch.setattr(flows.cli.panel, "load_table", lambda name: table)
     monkeypatch.chdir(tmp_path)
     return table
@@ -76,7 +85,9 @@ def test_where_too_few_are_served_open_ones_are_named() -> None:
     ("body", "said"),
     [
         (b"<html>", "no list of models"),
-        (b'{"data": [{"id": "[red]\\u001b[2J"}]}', "no list of models"),
+        (b'{"data": [{"id": "[red]\\u001b[2J"}, {"id": 7}, {}]}', "no model is served"),
+        (b'{"data": ["qwen3"]}', "no list of models"),
+        (b'{"object": "list", "data": null}', "no model is served"),
         (listed(), "no model is served"),
     ],
 )
@@ -86,7 +97,9 @@ def test_what_gives_no_models_is_said(body: bytes, said: str) -> None:
     assert not list(Path().glob("*.yaml"))
 
 
-@pytest.mark.parametrize("url", ["ftp://x", "http://me:pw@127.0.0.1", "http://127.0.0.1:1"])
+@pytest.mark.parametrize(
+    "url", ["ftp://x", "http://me:pw@127.0.0.1", "http://127.0.0.1:1", "http://h:99999", "http://[::"]
+)
 def test_an_address_that_does_not_answer_is_named(url: str) -> None:
     with pytest.raises(ConfigError, match=r"give an address|no answer") as error:
         flows.cli.panel.panel("vsi", None, [url])
@@ -94,5 +107,63 @@ def test_an_address_that_does_not_answer_is_named(url: str) -> None:
 
 
 def test_the_first_of_each_maker_is_taken() -> None:
-    served = [ServedModel("a", "http://h/v1", name) for name in ("org/Qwen3-8B", "qwen3-14b", "bge-m3", "phi-4", "123")]
-    assert [model.name for model in choose(served)] == ["org/Qwen3-8B", "phi-4"]
+    names = (
+        "org/Qwen3-8B",
+        "qwq:32b",
+        "all-minilm",
+        "bge-m3",
+        "C:\\m\\phi-4.gguf",
+        "123",
+        "/m/Meta-Llama-3",
+        "llama3.2",
+        "x",
+    )
+    served = [ServedModel("a", "http://h/v1", name) for name in names]
+    assert [model.name for model in choose(served)] == ["org/Qwen3-8B", "C:\\m\\phi-4.gguf", "/m/Meta-Llama-3"]
+
+
+def test_a_key_goes_to_the_servers_that_were_named(
+    monkeypatch: pytest.MonkeyPatch, no_others: dict[str, object], capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("MY_KEY", "sk-secret")
+    with server(listed("/models/phi4"), key="sk-secret") as url, server(listed("qwen3")) as other:
+        no_others["ports"] = {"vLLM": int(url.rpartition(":")[2]), "Ollama": int(other.rpartition(":")[2])}
+        flows.cli.panel.panel("vsi", Path("a.yaml"), [f"{url}/v1/models"], "MY_KEY")
+        assert "HTTP 401: it needs a key; name it with --url" in capsys.readouterr().out
+        with pytest.raises(ConfigError, match="OTHER_KEY holds no key"):
+            flows.cli.panel.panel("vsi", None, [url], "OTHER_KEY")
+    models = {model.name: model.key_env for model in load_config(Path("a.yaml")).blind.models}
+    assert models == {"phi4": "MY_KEY", "qwen3": None}
+    assert "sk-secret" not in Path("a.yaml").read_text()
+
+
+@pytest.mark.parametrize(
+    ("odd", "said"),
+    [
+        ({"status": 503}, "HTTP 503: it may still be loading its model"),
+        ({"status": 500}, "HTTP 500: no list of models; correct --url"),
+        ({"status": 302, "location": "http://127.0.0.1:9/v1/models"}, "HTTP 302: no list of models"),
+        ({"drips": True}, "nothing whole within 0.2 s"),
+    ],
+)
+def test_a_server_that_is_not_ready_or_never_ends_is_told(
+    odd: dict[str, Any], said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(flows.cli.panel, "WAIT_S", 0.2)
+    with server(listed("phi4"), **odd) as url, pytest.raises(ConfigError, match=said):
+        flows.cli.panel.panel("vsi", None, [url])
+
+
+def test_only_servers_of_ones_own_cost_nothing() -> None:
+    priced = {host: "price" in flows.cli.panel._spec(ServedModel("a", f"http://{host}/v1", "m")) for host in HOSTS}
+    assert priced == HOSTS
+
+
+HOSTS = {
+    "localhost:8000": True,
+    "10.0.0.5": True,
+    "[::1]:8": True,
+    "gpu1": True,
+    "api.example.org": False,
+    "8.8.8.8": False,
+}
