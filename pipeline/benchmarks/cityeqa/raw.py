@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -175,10 +175,11 @@ def in_turns(raws: Iterable[RawQuestion], scene: str) -> list[RawQuestion]:
 def evened(raws: Sequence[RawQuestion], spare: int = 1) -> set[tuple[str, ...]]:
     """Keys of the raw tasks that stay when their answers are made even, the first of each answer.
 
-    Of two answers each stays as often as the other, and of up to four that there may be; of more none over twice as
-    often as the median. Counted within what `even` says, and of few answers within each split too: else what is rare in
-    one would be frequent in another. Of open kinds, whose answers things have but once, and of
-    what people wrote, all stay. With ``spare`` so many times as many stay, where some will still be refused.
+    Within each split, and within what `even` says, each answer stays as often as any other; of two and of up to `FEW`
+    that there may be, as often as the rarest. Who has read one split must not find the answers of another among those
+    that it has, nor among those that it lacks: of more answers, a split has of those that train lacks no more than of
+    those that train has, and none where train has more than `FEW`. Of open kinds, whose answers things have but once,
+    and of what people wrote, all stay. With ``spare`` so many times as many stay, where some will still be refused.
     """
     groups: dict[tuple[str, str], dict[str, list[RawQuestion]]] = {}
     for raw in raws:
@@ -186,15 +187,19 @@ def evened(raws: Sequence[RawQuestion], spare: int = 1) -> set[tuple[str, ...]]:
             groups.setdefault((raw.kind, raw.even), {}).setdefault(raw.answer, []).append(raw)
     kept = {raw.key for raw in raws if raw.answer_type == OPEN or raw.told is not None}
     for by_answer in groups.values():
-        sizes = sorted(len(own) for own in by_answer.values())
-        choices = {choice for own in by_answer.values() for raw in own for choice in raw.others}
-        few = len(sizes) == 2 or len(choices) <= FEW
-        most = 0 if len(sizes) < 2 else 2 * sizes[len(sizes) // 2]
-        if not few:
-            kept |= {raw.key for own in by_answer.values() for raw in own[: most * spare]}
+        if len(by_answer) < 2:
             continue
-        for split in sorted({raw.split for own in by_answer.values() for raw in own}):
-            parts = [[raw for raw in own if raw.split == split] for own in by_answer.values()]
-            least = min(map(len, parts)) if len(parts) > 1 else 0
-            kept |= {raw.key for own in parts for raw in own[: least * spare]}
+        choices = {choice for own in by_answer.values() for raw in own for choice in raw.others}
+        few = len(by_answer) == 2 or len(choices) <= FEW
+        given: Collection[str] = ()
+        for split in sorted({raw.split for own in by_answer.values() for raw in own}, key=lambda s: (s != "train", s)):
+            parts = {answer: [raw for raw in own if raw.split == split] for answer, own in by_answer.items()}
+            if not few:
+                known = [answer for answer, own in parts.items() if own and answer in given]
+                other = [answer for answer, own in parts.items() if own and answer not in given]
+                most = len(other) if not given else len(known) if len(given) <= FEW else 0
+                parts = {answer: parts[answer] for answer in (*known, *other[:most])}
+                given = given or parts
+            least = min(map(len, parts.values()), default=0)
+            kept |= {raw.key for own in parts.values() for raw in own[: least * spare]}
     return kept

@@ -15,7 +15,7 @@ from pipeline.benchmarks.cityeqa.query import Hop, Query, RouteLimits, RouteQuer
 from pipeline.benchmarks.cityeqa.raw import CLOSED, RawQuestion, evened, in_turns, split_of
 from pipeline.benchmarks.cityeqa.released import TABLE_4
 from pipeline.benchmarks.cityeqa.rules import CityRules
-from pipeline.benchmarks.cityeqa.tasks.base import known_of, names_of_split
+from pipeline.benchmarks.cityeqa.tasks.base import known_of, names_of_split, other_names
 from pipeline.benchmarks.cityeqa.tasks.counting import Counting
 from pipeline.benchmarks.cityeqa.tasks.recognition import ObjectRecognition
 from pipeline.benchmarks.cityeqa.tasks.registry import CITY_TASKS
@@ -50,8 +50,8 @@ def test_few_answers_are_made_exactly_even() -> None:
     assert counted("aaaaabbbccd", tuple("abcd")) == dict.fromkeys("abcd", 1)
     assert counted("aaaab", tuple("ab"), spare=2) == {"a": 2, "b": 1}
     assert counted("aaaa", tuple("ab")) == {}
-    # Of more that there may be, none over twice as often as the median.
-    assert counted("aaaaaaaaabbc", tuple("abcdefgh")) == {"a": 4, "b": 2, "c": 1}
+    # Of more that there may be, each as often as the rarest that is there.
+    assert counted("aaaaaaaaabbbcc", tuple("abcdefgh")) == {"a": 2, "b": 2, "c": 2}
 
 
 def test_few_answers_are_even_within_each_split() -> None:
@@ -62,11 +62,27 @@ def test_few_answers_are_even_within_each_split() -> None:
     ]
     kept = [one for one in raws if one.key in evened(raws)]
     assert Counter((one.split, one.answer) for one in kept) == {(s, a): 1 for s in "xy" for a in "ab"}
-    many = [
-        raw(n, answer, tuple("abcdefgh"), split=split)
-        for n, (answer, split) in enumerate(zip("abc", "xyz", strict=False))
-    ]
-    assert len(evened(many)) == 3, "of many answers a split has not all"
+
+
+@pytest.mark.parametrize(
+    ("train", "test", "stay"),
+    [
+        ("abc", "addee", "ad"),  # no more that train lacks than it has
+        ("abc", "de", ""),
+        ("abcd", "abef", "abef"),
+        ("abcde", "abf", "ab"),  # train has enough to guess among
+        ("aabbc", "aabb", "aabb"),  # as often as any other of the same split
+        ("", "ab", "ab"),  # nothing to learn from
+        ("ab", "ab", "ab"),
+        ("ab", "a", ""),  # of two both, or none
+    ],
+)
+def test_who_knows_train_finds_the_answer_neither_there_nor_among_the_rest(train: str, test: str, stay: str) -> None:
+    told = [(answer, split) for split, answers in (("train", train), ("test", test)) for answer in answers]
+    raws = [raw(n, answer, tuple("abcdefgh"), split=split) for n, (answer, split) in enumerate(told)]
+    kept = evened(raws)
+    assert sorted(one.answer for one in raws if one.key in kept and one.split == "test") == list(stay)
+    assert {one.answer for one in raws if one.key in kept and one.split == "train"} == set(train)
 
 
 def test_a_kind_that_is_even_within_many_things_takes_no_more_turns() -> None:
@@ -258,3 +274,10 @@ def test_names_offered_are_those_of_the_same_split() -> None:
     lone = of.index("test")
     some = [lone, *(i for i in range(40) if of[i] == "train")]
     assert {int(name) for name in names_of_split(view, some)[lone]} == {*some}
+    # Of others' names those that are asked for at targets of the split; with one alone there is nothing to choose.
+    beside = [(i + 1) % 40 for i in some]
+    names = names_of_split(view, some, beside)
+    assert names[lone] == (str((lone + 1) % 40),)
+    assert {int(name) for name in names[some[1]]} == set(beside[1:])
+    assert not other_names(names[lone], str((lone + 1) % 40)).holds
+    assert other_names(names[some[1]], str(beside[1])).holds

@@ -64,15 +64,23 @@ def others_of(view: CityView, i: int, known: Sequence[str], most: int, what: str
     return tuple(known[k] for k in sorted(drawn.tolist()))
 
 
-def names_of_split(view: CityView, things: Sequence[int]) -> dict[int, tuple[str, ...]]:
-    """For each of some things the names in its split, of the release; of all where it has no other.
+def names_of_split(
+    view: CityView, targets: Sequence[int], named: Sequence[int] | None = None
+) -> dict[int, tuple[str, ...]]:
+    """For each target the names that are asked for in its split, of the release.
 
     What another split asks for is hardly asked for again: who has read that would leave it out.
+
+    Args:
+        view: of the city.
+        targets: their indices.
+        named: the thing whose name is asked for at each. None: itself; where its split has no other, all names.
     """
-    split = {i: split_of(view.scene.id, view.things[i].id) for i in things}
-    names = {name: known_of(view.read(i) for i in things if split[i] == name) for name in set(split.values())}
-    every = known_of(view.read(i) for i in things)
-    return {i: names[name] if len(names[name]) > 1 else every for i, name in split.items()}
+    split = {i: split_of(view.scene.id, view.things[i].id) for i in targets}
+    own = [(split[i], view.read(j)) for i, j in zip(targets, targets if named is None else named, strict=True)]
+    names = {name: known_of(text for of, text in own if of == name) for name in set(split.values())}
+    every = known_of(text for _, text in own)
+    return {i: names[name] if named is not None or len(names[name]) > 1 else every for i, name in split.items()}
 
 
 def colours_of(view: CityView, things: Collection[int], roof: bool = False) -> tuple[str, ...]:
@@ -118,6 +126,12 @@ def question_about(
         pixels_min=pixels_min,
         **more,
     )
+
+
+def other_names(names: Iterable[str], own: str | None) -> Measure:
+    """Whether there are other names to choose from."""
+    others = {normalised(name) for name in names} - {normalised(own or "")}
+    return rule("other_names", len(others), ">=", 1, "names")
 
 
 def name_known(name: str | None) -> Measure:

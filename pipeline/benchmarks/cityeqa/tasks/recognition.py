@@ -25,6 +25,7 @@ from pipeline.benchmarks.cityeqa.tasks.base import (
     name_flags,
     name_known,
     names_of_split,
+    other_names,
     others_of,
     parts,
     question_about,
@@ -43,7 +44,6 @@ from pipeline.benchmarks.cityeqa.view import CityView
 from pipeline.benchmarks.cityeqa.wording import NO_SHOPS, SERVICES, SIGNBOARD
 from pipeline.core.identity import rng_for
 from pipeline.core.templates import load_table
-from pipeline.metrics.number_words import normalised
 from pipeline.questions.rules import rule
 from pipeline.reading.maps.city_thing import BUILDING, SHOP, SHOWN_BY_NAME, VEHICLES
 from pipeline.reading.maps.map_quality import alike
@@ -231,7 +231,7 @@ def _names(view: CityView, kind: str) -> Iterator[RawQuestion]:
             answer_type=OPEN,
             checks=(
                 name_known(name),
-                rule("other_names", len({normalised(n) for n in names} - {normalised(name or "")}), ">=", 1, "names"),
+                other_names(names, name),
                 rule("name_says_what_it_is", view.says(i), "<=", 0, "words"),
             ),
             flags=name_flags(thing),

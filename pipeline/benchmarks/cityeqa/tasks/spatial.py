@@ -25,6 +25,8 @@ from pipeline.benchmarks.cityeqa.tasks.base import (
     known_of,
     name_flags,
     name_known,
+    names_of_split,
+    other_names,
     others_of,
     parts,
     question_about,
@@ -89,18 +91,23 @@ class SpatialReasoning(EqaTask):
     def _beside(self, view: CityView, kind: str) -> Iterator[RawQuestion]:
         own = [i for i in view.of_kind(kind).tolist() if view.things[i].facing_deg is not None]
         colours = colours_of(view, own)
-        names = known_of(view.read(i) for i in own)
-        for i in (i for i in view.targets(kind) if view.things[i].facing_deg is not None):
-            for side in SIDES:
-                yield from _side(view, i, side, colours, names)
+        facing = [(i, side) for i in view.targets(kind) if view.things[i].facing_deg is not None for side in SIDES]
+        beside = [(i, side, next_) for i, side in facing if (next_ := _next_beside(view, i, side)) is not None]
+        names = names_of_split(view, [i for i, _, _ in beside], [j for _, _, (j, _) in beside])
+        for i, side, (j, checks) in beside:
+            yield from _side(view, i, side, j, checks, colours, names[i])
 
 
-def _side(view: CityView, i: int, side: str, colours: tuple[str, ...], names: tuple[str, ...]) -> Iterator[RawQuestion]:
-    """Questions about the next thing of the kind to a side; none where there is none."""
-    found = _next_beside(view, i, side)
-    if found is None:
-        return
-    j, checks = found
+def _side(
+    view: CityView,
+    i: int,
+    side: str,
+    j: int,
+    checks: tuple[Measure, ...],
+    colours: tuple[str, ...],
+    names: tuple[str, ...],
+) -> Iterator[RawQuestion]:
+    """Questions about a thing and the next one of its kind to a side."""
     thing, other = view.things[i], view.things[j]
     text = view.read(j)
     named = question_about(
@@ -114,7 +121,7 @@ def _side(view: CityView, i: int, side: str, colours: tuple[str, ...], names: tu
         others=others_of(view, j, names, 3, "beside"),
         answer_type=OPEN,
         about=(j,),
-        checks=(*checks, name_known(text)),
+        checks=(*checks, name_known(text), other_names(names, text)),
         even=side,
         flags=name_flags(other),
     )
