@@ -122,62 +122,8 @@ class Rules(IndoorRules):
     )
 
 
-OFFICIAL: Final = Rules(
-    words="official",
-    refuse_lookalikes=False,
-    distance="grid_5cm",
-    refuse_doubts=False,
-    refuse_unseen=False,
-    extent_seen_min=None,
-    gap_min_large_room_m=0.15,  # the paper's 0.30 is never applied in the released file
-    pair_min_m=0.30,
-    position_error_m=0.0,
-    horizontal_min_m=1e-6,  # only where there is no direction at all
-    hard_margin_two_sided=False,
-    hold_around=False,  # from the centre of the box, wherever that is
-    turn_reading_deg=0.0,
-)
-STRICT: Final = Rules(
-    words="strict",
-    refuse_lookalikes=True,
-    distance="exact",
-    refuse_doubts=True,
-    refuse_unseen=True,
-    extent_seen_min=0.9,  # of sample scans' objects, those shown in full have 0.90 to 1, the others 0.34 to 0.86
-    gap_min_large_room_m=0.30,
-    pair_min_m=0.80,  # ours: of things side by side, or one on the other, nobody tells a direction
-    position_error_m=0.25,  # ours: of where people see the middle of a thing; 17 degrees at 0.8 m, 10 at 1.4 m
-    horizontal_min_m=0.30,  # the lower bound on distances (B.1), where the angle is taken
-    hard_margin_two_sided=True,
-    hold_around=True,
-    turn_reading_deg=15.0,  # ours: as far as two people's straight lines from one object to the next differ
-)
-REVSI: Final = Rules(
-    words="revsi",
-    refuse_lookalikes=False,  # its people named things after they had seen the video
-    distance="exact",
-    refuse_doubts=True,
-    refuse_unseen=True,
-    extent_seen_min=0.9,
-    abs_distance_min_m=1.0,
-    nearest_min_m=1.0,
-    gap_min_m=0.30,
-    gap_min_large_room_m=0.30,
-    pair_min_m=1.5,
-    pair_max_m=None,
-    pair_plan_min_m=1.5,
-    side_max_m=1.4,
-    position_error_m=0.0,
-    horizontal_min_m=1e-6,
-    margin_min_deg=35.0,
-    hard_margin_two_sided=True,
-    hold_around=False,
-    turn_reading_deg=15.0,
-    routes_by_people=True,
-)
 ScanView = IndoorView[Rules]  # as the tasks see a scan
-PROFILES: Final[dict[str, Rules]] = {  # the first is the default
-    "strict": STRICT,
-    "official": OFFICIAL,
-    "revsi": REVSI,
+PROFILES: Final[dict[str, Rules]] = {
+    name: Rules.model_validate(limits) for name, limits in load_table("vsi/profiles").items()
 }
+STRICT, OFFICIAL, REVSI = (PROFILES[name] for name in ("strict", "official", "revsi"))

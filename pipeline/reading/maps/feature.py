@@ -13,6 +13,7 @@ import shapely
 from pipeline.core.arrays import BoolArray, FloatArray
 from pipeline.core.findings import Findings, doubt
 from pipeline.core.schema import Origin
+from pipeline.core.templates import load_table
 from pipeline.geometry.geodesy import to_enu
 
 NAME_MAX_CHARS: Final = 200  # of the schema's names
@@ -22,22 +23,9 @@ _BORDER_DEG: Final = 1e-9  # a tenth of a millimetre: what lies on the border is
 _MENTIONED: Final = 5  # names in a finding; the rest is counted
 
 # What can be wrong with one feature: what a message says of it, and the remedy.
-REASONS: Final = {
-    "unsupported_geometry": ("are neither points nor polygons and were left out", "draw them as points or polygons"),
-    "unusable_outline": (
-        "have an outline that is open, broken, crosses itself or has no area, and were left out",
-        "draw the outlines again",
-    ),
-    "unusable_name": (
-        f"have a name with control characters or of over {NAME_MAX_CHARS} characters, and were taken as nameless",
-        "rename them",
-    ),
-    "unusable_height": (
-        "have a height_m or base_m that is no number of metres, a height of 0 or less, or one over "
-        f"{HEIGHT_MAX_M:g} m; it was taken as unknown",
-        "give plain numbers, in metres",
-    ),
-    "height_without_unit": ("say 'height' without a unit, which was not used", "give height_m, in metres"),
+_LIMITS: Final = {"name_max_chars": NAME_MAX_CHARS, "height_max_m": HEIGHT_MAX_M}
+REASONS: Final[dict[str, list[str]]] = {
+    reason: [words.format(**_LIMITS) for words in told] for reason, told in load_table("maps/feature_reasons").items()
 }
 
 
