@@ -13,6 +13,7 @@ from pydantic import Field
 
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.core.schema import Finding, Limits, Metres, Rejection, Share
+from pipeline.core.templates import load_table
 from pipeline.geometry.bearings import turn_between_deg
 from pipeline.questions.gate import NamedThing, Shown, named_rules
 from pipeline.questions.rules import first_broken
@@ -26,28 +27,7 @@ from pipeline.worlds.flight.steps import ALL, CLIMBS, GENERAL, RESTS, TILTS, Act
 Need = Literal["steps", "seconds", "places", "height", "heading", "views", "goal", "route", "goal or route"]
 
 # What a finding casts doubt on. A doubt that is not listed may be about the clock or the positions: on everything.
-TOUCHES: Final[dict[str, frozenset[Need]]] = {
-    "altitude_reference": frozenset(("height",)),
-    "damaged_bytes": frozenset(),  # what was lost is a gap of the track, or an attitude that is not known
-    "damaged_lines": frozenset(),  # likewise
-    "gimbal_frame": frozenset(),  # the angles were left out
-    "ground_differs": frozenset(("height", "views")),
-    "heading_of_gimbal": frozenset(),  # left and right are those of the picture: a viewer knows no other
-    "landmark_too_far": frozenset(("places",)),
-    "no_altitude": frozenset(("height", "steps")),
-    "no_clock": frozenset(("steps", "seconds")),
-    "no_origin": frozenset(("places",)),
-    "no_unit": frozenset(("height",)),  # the column was left out
-    "nothing_near": frozenset(("places",)),
-    "picture_shape_differs": frozenset(("views", "places")),
-    "position_reset": frozenset(("places", "views", "height")),  # parts are not joined: their movements stand
-    "quantised": frozenset(("places", "views")),  # no movement below the step is claimed
-    "reset": frozenset(("places", "views", "height")),
-    "route_by_compass": frozenset(("route", "goal or route")),
-    "route_names_unseen": frozenset(("route", "goal or route")),
-    "step_clock": frozenset(("seconds",)),
-    "video_beyond_log": frozenset(),  # `FlightView.untracked_s` says how much
-}
+TOUCHES: Final[dict[str, frozenset[Need]]] = {k: frozenset(needs) for k, needs in load_table("logs/touches").items()}
 
 
 NOTES_THAT_COUNT: Final = frozenset(("step_clock",))  # notes, but ones that `TOUCHES` speaks of
