@@ -18,7 +18,7 @@ from pipeline.core.errors import ConfigError
 from pipeline.core.identity import digest_of
 from pipeline.core.parquet import read_files, released_files, table_bytes
 from pipeline.core.tables import CHECKSUMS, DEBIASED, PART_SPLITS
-from pipeline.core.templates import TEMPLATES_DIR
+from pipeline.core.templates import TEMPLATES_DIR, load_table
 from pipeline.questions.balance import TOO_COMMON
 from pipeline.questions.published import Columns, Published, read_published
 from pipeline.questions.selection import OVER_CAP, SAME_FACT, SHARES
@@ -26,24 +26,10 @@ from pipeline.release.tables import FIXES
 from pipeline.release.terms import plain
 
 Kind = Literal["answer changed", "wording changed", "options changed", "added", "removed", "displaced by a cap"]
-KINDS: Final[dict[Kind, str]] = {
-    "answer changed": "the question stays, its answer is another, and its options may be",
-    "wording changed": "the same question in other words",
-    "options changed": "other options, or in another order",
-    "added": "was not asked before",
-    "removed": "is not asked any more",
-    "displaced by a cap": "could be asked, but others were chosen",
-}
+KINDS: Final[dict[Kind, str]] = load_table("card/changes")["kinds"]
 CAPS: Final = frozenset({OVER_CAP, SAME_FACT, SHARES, TOO_COMMON})
 _PROVENANCE: Final = ("id", "scene", "task", "operands", "answer", "fixes")
-_MADE_FROM: Final = {  # columns of the provenance that differ where a question was made otherwise, and what that tells
-    "source_sha256": "raw data",
-    "reader": "reader",
-    "reader_version": "reader",
-    "template_version": "template",
-    "task_version": "task",
-    "rules": "rules",
-}
+_MADE_FROM: Final[dict[str, str]] = load_table("card/changes")["made_from"]
 
 
 @dataclass(frozen=True)

@@ -173,15 +173,7 @@ def _reads_otherwise(question: str, target: Phrase) -> bool:
 
 AROUND_M: Final = 40.0
 AROUND: Final = 12  # things, the nearest
-_OF: Final = {
-    "name": "name",
-    "sign": "what can be read there",
-    "colour": "colour",
-    "roof_colour": "colour of the roof",
-    "roof_shape": "shape of the roof",
-    "height_m": "height in metres",
-    "levels": "storeys",
-}
+_OF: Final[dict[str, str]] = load_table("cityeqa/facts")
 
 
 def facts(view: CityView, i: int) -> list[str]:

@@ -12,22 +12,11 @@ from typing import Any, Final
 from pipeline.benchmarks.benchmark import RAW_POSE, RAW_TASK
 from pipeline.benchmarks.cityeqa.wording import parse
 from pipeline.core.identity import question_ids
+from pipeline.core.templates import load_table
 
 POSES_OF: Final = 5  # one raw task in so many has its poses checked
 _SHOWN: Final = "The picture is the view from the observation pose"
-_OPTIONS: Final = {
-    RAW_TASK: (
-        "A. The picture shows that the answer is right",
-        "B. The picture shows another answer, or none",
-        "C. It repeats another raw task",
-        "D. It is unclear, or misspelt",
-    ),
-    RAW_POSE: (
-        "A. The target is outlined, and the answer can be seen from here",
-        "B. Something else is outlined, or nothing",
-        "C. The target is outlined, but the answer cannot be seen from here",
-    ),
-}
+_OPTIONS: Final[dict[str, list[str]]] = load_table("cityeqa/raw_review")
 
 
 def raw_checks(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:

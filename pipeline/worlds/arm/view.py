@@ -16,6 +16,7 @@ from pipeline.core.arrays import BoolArray, FloatArray, StrArray
 from pipeline.core.findings import doubt
 from pipeline.core.quantized_series import QuantizedSeries
 from pipeline.core.schema import Finding
+from pipeline.core.templates import load_table
 from pipeline.geometry.angles import matrices, rate, rotated
 from pipeline.questions.gate import Shown
 from pipeline.worlds.arm.facts import ArmCamera, Episode, EpisodeScene
@@ -28,31 +29,9 @@ TARGET: Final = "target"
 
 State = Literal["open", "closed"]
 
-_SEEN: Final = {"kind": 0.0, "colour": 0.0, "side": 0.0, "nearness": 0.0, "movement": 0.0, "opening": 0.0, "count": 0.0}
-# A film of a camera beside the robot: lengths are judged by fingers and links, in centimetres; neither numbers of
-# joints nor their angles are to be seen.
-FILMED: Final = Shown(
-    "film of a camera",
-    {
-        **_SEEN,
-        "opening of things": 0.0,
-        "surface": 0.0,
-        "size": 0.0,
-        "distance": 5.0,
-        "way": 5.0,
-        "speed": 5.0,
-        "angle": 10.0,
-    },
-)
-# A film from above and from the side (`arm.bev_video`), with a dial of each joint, of which a pixel is five degrees;
-# the gripper is drawn upright however it is turned, and nothing of drawers and doors. Lengths: `ArmView.pixel_m`.
-DRAWN: Final = Shown(
-    "film from above and from the side",
-    {
-        **_SEEN, "size": 0.0, "angle": 5.0, "angle of joints": 5.0, "rate of joints": 5.0, "seconds to the limit": 0.5,
-    },
-    complete=None,
-)  # fmt: skip
+_SHOWN: Final = load_table("shown/arm")
+FILMED: Final = Shown(**_SHOWN["filmed"])
+DRAWN: Final = Shown(**_SHOWN["drawn"], complete=None)
 GRIPPER_M: Final = 0.05  # ours, half a hand: where less of it is around its point, finger tips are all that is seen
 MAP_PX: Final = 250.0  # side of each map of that film
 LEAST_M: Final = 0.4  # shown to each side of the middle

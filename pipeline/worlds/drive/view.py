@@ -16,6 +16,7 @@ import shapely
 
 from pipeline.core.arrays import BoolArray, FloatArray, StrArray
 from pipeline.core.schema import Finding
+from pipeline.core.templates import load_table
 from pipeline.geometry.angles import rate, turn_rate_dps, turned_about_z, wrapped_deg
 from pipeline.geometry.footprints import Rectangles, gap_m
 from pipeline.questions.gate import Shown
@@ -25,28 +26,9 @@ EGO: Final = "ego"  # subject of findings about our own car
 SPEED_WINDOW_S: Final = 1.0  # ours: a noise of 5 cm in boxes is then 0.07 m/s
 
 
-_SEEN: Final = {"kind": 0.0, "side": 0.0, "nearness": 0.0, "movement": 0.0, "lane": 0.0, "ground": 0.0, "lamps": 0.0}
-# A film of a camera. Distances are judged by what is known to be about so large; steps are ours.
-FILMED: Final = Shown(
-    "film of a camera",
-    {
-        **_SEEN, "surface": 0.0, "weather": 0.0,
-        "outline of what is small": 0.0, "marking": 0.0, "kind of lane": 0.0, "height": 0.0, "seconds": 0.1,
-        "distance": 1.0, "length": 0.5,
-        "heading": 10.0, "way": 5.0, "speed": 5.0, "stopping distance": 1.0, "seconds to a thing": 0.5,
-    },
-)  # fmt: skip
-# A film from above (`drive.bev_video`): 3 pixels a metre, so a place is read to a third of a metre, a speed from two of
-# them a second apart, an acceleration from two speeds. Neither heights nor markings are drawn; all of the log is.
-DRAWN: Final = Shown(
-    "film from above",
-    {
-        **_SEEN, "surroundings": 0.0, "seconds": 0.1, "distance": 0.5, "length": 0.5, "heading": 5.0, "way": 0.5,
-        "speed": 1.0, "acceleration": 0.5, "energy": 0.1, "stopping distance": 0.5, "seconds to a thing": 0.1,
-        "seconds to stop": 0.1,
-    },
-    complete=None,
-)  # fmt: skip
+_SHOWN: Final = load_table("shown/drive")
+FILMED: Final = Shown(**_SHOWN["filmed"])
+DRAWN: Final = Shown(**_SHOWN["drawn"], complete=None)
 # Corners (8, 3) of a box of one metre about its middle; columns across a box in the picture, as shares of its width.
 _CORNERS: Final = np.array(list(product((-0.5, 0.5), repeat=3)))
 _ACROSS: Final = (np.arange(32) + 0.5) / 32

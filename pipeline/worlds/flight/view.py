@@ -91,28 +91,9 @@ class FlightRules(Limits):
     moments_max: int = Field(default=40, ge=1, description="times asked about in a minute of a flight, evenly thinned")
 
 
-_SEEN: Final = {"kind": 0.0, "side": 0.0, "nearness": 0.0, "movement": 0.0, "order": 0.0, "way": 0.0, "count": 0.0}
-# The film of a drone's camera shows neither north nor speeds nor where it took off; distances are judged by what is
-# known to be about so large, heights by storeys. Steps are ours.
-FILMED: Final = Shown(
-    "film of a drone",
-    {
-        **_SEEN, "surface": 0.0, "weather": 0.0,
-        "place": 0.0, "look": 0.0, "tilt of the camera": 0.0, "height of things": 2.0, "distance": 5.0,
-        "seconds to a thing": 1.0,
-    },
-)  # fmt: skip
-# A film from above (`flight.bev_video`): a pixel a metre, north up, a gauge of the height; a heading is a short line,
-# and the way since the start is summed up from lines on the ground.
-DRAWN: Final = Shown(
-    "film from above",
-    {
-        **_SEEN, "compass": 0.0, "compass heading": 5.0, "distance": 1.0, "way flown": 1.0, "speed": 2.0,
-        "distance from the start": 2.0, "height": 1.0, "seconds to the start": 1.0, "seconds down": 1.0,
-        "seconds to a thing": 0.5,
-    },
-    complete=None,
-)  # fmt: skip
+_SHOWN: Final = load_table("shown/flight")
+FILMED: Final = Shown(**_SHOWN["filmed"])
+DRAWN: Final = Shown(**_SHOWN["drawn"], complete=None)
 _RANKED: Final = re.compile(r"the (?:(?:tallest|lowest|largest) )?")  # before a noun; among what the log knows
 _NOUNS: Final = frozenset(NOUN_OF.values())
 GAUGE_PX: Final = 240.0  # of that gauge

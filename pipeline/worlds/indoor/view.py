@@ -13,6 +13,7 @@ from pydantic import Field
 
 from pipeline.core.arrays import FloatArray, IntArray, StrArray
 from pipeline.core.schema import Finding, Limits, Rejection
+from pipeline.core.templates import load_table
 from pipeline.geometry.boxes import closest_distance_m, closest_points, plan_distance_m, stack
 from pipeline.geometry.grids import SampledBoxes
 from pipeline.questions.gate import NamedThing, Shown, alike, are_lookalikes, named_rules
@@ -45,15 +46,7 @@ class IndoorRules(Limits):
     )
 
 
-# The film of a scan. Steps are those of the paper's questions, which people answer as well as they can.
-FILMED: Final = Shown(
-    "film of a scan",
-    {
-        "count": 1.0, "size": 1.0, "height": 0.0, "area": 0.1, "distance": 0.1, "nearness": 0.0, "side": 0.0,
-        "order": 0.0, "way": 0.0,
-    },
-    complete=None,
-)  # fmt: skip
+FILMED: Final = Shown(**load_table("shown/indoor")["filmed"], complete=None)
 R = TypeVar("R", bound=IndoorRules)
 
 
