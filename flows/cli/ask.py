@@ -171,21 +171,18 @@ def _acted(asking: Asking, of: AskedOf, questions: Sequence[Published], agent: A
     rows = []
     if of.prompt:
         raise ConfigError("--prompt is for --model: the other agents read no prompt")
-    if agent == "frontier":
-        if agent not in asking.prompts:
-            raise ConfigError("--agent frontier: only agents of cities explore by frontiers (cityeqa)")
+    if agent not in asking.agents:
+        known = ", ".join(asking.agents) or "none"
+        raise ConfigError(f"--agent {agent}: the agents of this benchmark that act without a model are {known}")
+    if agent in asking.prompts:
         of = replace(of, prompt=agent)
     with progress_shown() as progress:
         for number, question in enumerate(questions, 1):
             episode = asking.episode(question, of)
             if episode is not None:
                 draw = Random(str(question.id))  # noqa: S311 - moves of a baseline, no secret
-                without_model: dict[str, Callable[[StepPrompt], str]] = {
-                    "oracle": episode.by_oracle,
-                    "random": partial(episode.at_random, draw),
-                }
-                reply = without_model.get(agent, lambda prompt: "{}")  # who explores by frontiers does so unasked
-                rows.append({"id": question.id} | played(episode, reply))
+                reply = partial(asking.agents[agent], episode, draw)
+                rows.append({"id": question.id} | played(episode, lambda _, reply=reply: reply()))
             progress("played", number, len(questions))
     if not rows:
         raise ConfigError(f"--agent {agent}: the split {of.split} has no questions that an agent acts for")

@@ -147,12 +147,6 @@ class AgentEpisode(Protocol):
     def result(self) -> dict[str, Any]:
         """The columns of the replies' file beside the id: ``answer``, ``steps`` where it moved, ``log``."""
 
-    def by_oracle(self, prompt: StepPrompt) -> str:
-        """The next reply of an agent that knows where the answer is seen, and the answer."""
-
-    def at_random(self, draw: Random, prompt: StepPrompt) -> str:
-        """The next reply of an agent that acts at random."""
-
 
 @dataclass(frozen=True)
 class AskedOf:
@@ -188,6 +182,7 @@ class Asking:
         prompts: names of other prompts that the paper compares.
         methods: ways to put a question in several turns that it compares, by name.
         episode: of a question that an agent answers; None: it is asked once, by its prompt.
+        agents: who acts without a model, by name: the next reply in an episode. One of the name of a prompt is its.
     """
 
     source: str
@@ -199,6 +194,7 @@ class Asking:
     prompts: tuple[str, ...] = ()
     methods: Mapping[str, PromptingMethod] = field(default_factory=dict)
     episode: Callable[[Published, AskedOf], AgentEpisode | None] = lambda question, asked: None
+    agents: Mapping[str, Callable[[Any, Random], str]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, benchmark: str, prompt: Callable[[Published, AskedOf], QuestionPrompt], **more: Any) -> Asking:

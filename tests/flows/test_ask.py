@@ -195,8 +195,7 @@ def test_a_sample_is_scored_alone(scan2qa: Cli, build: Path) -> None:
         (["nope", "--model", "m"], "unknown benchmark 'nope'; a model can be asked the questions of vsi, urbanvideo"),
         (["vsi"], "say who is asked: --model NAME, or --agent oracle, random or frontier"),
         (["vsi", "--model", "m", "--agent", "oracle"], "say who is asked"),
-        (["vsi", "--agent", "oracle"], "has no questions that an agent acts for"),
-        (["vsi", "--agent", "frontier"], "only agents of cities explore by frontiers"),
+        (["vsi", "--agent", "oracle"], "that act without a model are none"),
         (["vsi", "--agent", "oracle", "--prompt", "map_first"], "--prompt is for --model"),
         (
             ["vsi", "--model", "m", "--prompt", "base"],

@@ -202,16 +202,12 @@ class CitySearch:
         """The last answer, the poses, and each step's whole reply and refusal."""
         return {"answer": self._answer, "steps": [list(pose) for pose in self._walk.steps], "log": self._log}
 
-    def by_oracle(self, prompt: StepPrompt) -> str:
+    def by_oracle(self, draw: Random) -> str:
         """A reply of who knows the way to where the answer is seen, and the answer."""
         if self._plan is None:
             self._plan = _plan(self._walk, self._question)
         action = self._plan.pop(0) if self._plan else KEEP_STILL
         return json.dumps({"answer": self._question.ground_truth, "action": action}, ensure_ascii=False)
-
-    def at_random(self, draw: Random, prompt: StepPrompt) -> str:
-        """A reply of the paper's random exploration (appendix A.3), which has no idea of the answer."""
-        return json.dumps({"answer": "no idea", "action": draw.choice(EXPLORING)})
 
 
 class CityPictures:
@@ -253,14 +249,6 @@ class CityPictures:
         """The last reply; no poses, since nobody moved."""
         return {"answer": self._replies[-1], "log": self._replies}
 
-    def by_oracle(self, prompt: StepPrompt) -> str:
-        """The answer."""
-        return str(self._question.ground_truth)
-
-    def at_random(self, draw: Random, prompt: StepPrompt) -> str:
-        """No answer."""
-        return "no idea"
-
 
 _CAPTIONED: Final = 5  # views (appendix A.3)
 
@@ -291,4 +279,7 @@ def episode(question: Published, asked: AskedOf) -> CitySearch | CityPictures:
     return how(question, place, asked.prompt)
 
 
-ASKING: Final = Asking.of("cityeqa", prompt, episode=episode, prompts=PROMPTS)
+_UNASKED: Final = dict.fromkeys(_EXPLORERS, lambda episode, draw: '{"answer": "no idea"}')
+ASKING: Final = Asking.of(
+    "cityeqa", prompt, episode=episode, prompts=PROMPTS, agents={"oracle": CitySearch.by_oracle, **_UNASKED}
+)

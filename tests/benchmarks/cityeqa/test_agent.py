@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
+from random import Random
 from typing import Any
 
 import numpy as np
 import pytest
 
-from pipeline.benchmarks.cityeqa.agent import SOCRATIC, VQA, CityPictures, CitySearch, NavigableCity
+from pipeline.benchmarks.cityeqa.agent import ASKING, SOCRATIC, VQA, CityPictures, CitySearch, NavigableCity
 from pipeline.questions.published import Published
 from pipeline.worlds.city.facts import Pose
 from pipeline.worlds.city.frontier import FREE, SOLID, UNKNOWN, FrontierMap
@@ -54,8 +56,8 @@ def test_there_is_no_way_into_a_wall_or_to_no_height(space: FreeSpace, goal: Pos
 
 def test_the_oracle_ends_where_the_answer_is_seen(space: FreeSpace) -> None:
     agent = search(space)
-    while (told := agent.prompt()) is not None:
-        agent.take(agent.by_oracle(told))
+    while agent.prompt() is not None:
+        agent.take(agent.by_oracle(Random(0)))  # noqa: S311
     found = agent.result()
     assert found["answer"] == "blue"
     assert found["steps"][0] == list(START)
@@ -88,6 +90,19 @@ def test_sixty_steps_are_all(space: FreeSpace) -> None:
         agent.take(json.dumps({"answer": "red", "action": "TurnLeft"}))
     assert agent.prompt() is None
     assert len(agent.result()["steps"]) == 61
+
+
+def test_random_exploration_is_the_same_with_a_model_and_without(space: FreeSpace) -> None:
+    place, actions = NavigableCity(space, CityRenderer(space.city)), []
+    for number in range(6):
+        agent, asked = (CitySearch(replace(question(), id=number), place, "random") for _ in range(2))
+        while agent.prompt() is not None:
+            agent.take(ASKING.agents["random"](agent, Random(0)))  # noqa: S311
+            asked.take('{"answer": "blue", "action": "Continue"}')
+        assert agent.result()["steps"] == asked.result()["steps"]
+        assert [found.result()["answer"] for found in (agent, asked)] == ["no idea", "blue"]
+        actions += [step["action"] for step in agent.result()["log"]]
+    assert set(actions) == {"MoveForward", "TurnLeft", "TurnRight", "KeepStill"}
 
 
 def test_a_frontier_map_knows_what_depth_has_shown() -> None:
