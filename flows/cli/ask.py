@@ -182,7 +182,7 @@ def _acted(asking: Asking, of: AskedOf, questions: Sequence[Published], agent: A
             if episode is not None:
                 draw = Random(str(question.id))  # noqa: S311 - moves of a baseline, no secret
                 reply = partial(asking.agents[agent], episode, draw)
-                rows.append({"id": question.id} | played(episode, lambda _, reply=reply: reply()))
+                rows.append({"id": question.id} | played(episode, reply))
             progress("played", number, len(questions))
     if not rows:
         raise ConfigError(f"--agent {agent}: the split {of.split} has no questions that an agent acts for")

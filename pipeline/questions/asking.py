@@ -194,7 +194,7 @@ class Asking:
     prompts: tuple[str, ...] = ()
     methods: Mapping[str, PromptingMethod] = field(default_factory=dict)
     episode: Callable[[Published, AskedOf], AgentEpisode | None] = lambda question, asked: None
-    agents: Mapping[str, Callable[[Any, Random], str]] = field(default_factory=dict)
+    agents: Mapping[str, Callable[[Any, Random, StepPrompt], str]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, benchmark: str, prompt: Callable[[Published, AskedOf], QuestionPrompt], **more: Any) -> Asking:

@@ -202,7 +202,7 @@ class CitySearch:
         """The last answer, the poses, and each step's whole reply and refusal."""
         return {"answer": self._answer, "steps": [list(pose) for pose in self._walk.steps], "log": self._log}
 
-    def by_oracle(self, draw: Random) -> str:
+    def by_oracle(self, draw: Random, prompt: StepPrompt) -> str:
         """A reply of who knows the way to where the answer is seen, and the answer."""
         if self._plan is None:
             self._plan = _plan(self._walk, self._question)
@@ -279,7 +279,7 @@ def episode(question: Published, asked: AskedOf) -> CitySearch | CityPictures:
     return how(question, place, asked.prompt)
 
 
-_UNASKED: Final = dict.fromkeys(_EXPLORERS, lambda episode, draw: '{"answer": "no idea"}')
+_UNASKED: Final = dict.fromkeys(_EXPLORERS, lambda episode, draw, prompt: '{"answer": "no idea"}')
 ASKING: Final = Asking.of(
     "cityeqa", prompt, episode=episode, prompts=PROMPTS, agents={"oracle": CitySearch.by_oracle, **_UNASKED}
 )

@@ -153,13 +153,13 @@ class LookingAround:
         """The last reply is the answer; the log has each step's view, whole reply and refusal."""
         return {"answer": self._log[-1]["reply"], "log": self._log}
 
-    def by_oracle(self, draw: Random) -> str:
+    def by_oracle(self, draw: Random, prompt: StepPrompt) -> str:
         """A reply of who knows the place."""
         place = json.loads(self._question.ground_truth)
         names = {"latitude": place["lat"], "longitude": place["lon"], "confidence": 1.0}
         return json.dumps({"hypothesis_update": place | names, "next_action": {"stop": True}})
 
-    def at_random(self, draw: Random) -> str:
+    def at_random(self, draw: Random, prompt: StepPrompt) -> str:
         """A reply of who looks about at random, and names a place on the sphere at random."""
         place = {
             "country": draw.choice(sorted(set(load_table("ergeobench/countries")))),

@@ -56,8 +56,8 @@ def test_there_is_no_way_into_a_wall_or_to_no_height(space: FreeSpace, goal: Pos
 
 def test_the_oracle_ends_where_the_answer_is_seen(space: FreeSpace) -> None:
     agent = search(space)
-    while agent.prompt() is not None:
-        agent.take(agent.by_oracle(Random(0)))  # noqa: S311
+    while (told := agent.prompt()) is not None:
+        agent.take(agent.by_oracle(Random(0), told))  # noqa: S311
     found = agent.result()
     assert found["answer"] == "blue"
     assert found["steps"][0] == list(START)
@@ -96,8 +96,8 @@ def test_random_exploration_is_the_same_with_a_model_and_without(space: FreeSpac
     place, actions = NavigableCity(space, CityRenderer(space.city)), []
     for number in range(6):
         agent, asked = (CitySearch(replace(question(), id=number), place, "random") for _ in range(2))
-        while agent.prompt() is not None:
-            agent.take(ASKING.agents["random"](agent, Random(0)))  # noqa: S311
+        while (told := agent.prompt()) is not None:
+            agent.take(ASKING.agents["random"](agent, Random(0), told))  # noqa: S311
             asked.take('{"answer": "blue", "action": "Continue"}')
         assert agent.result()["steps"] == asked.result()["steps"]
         assert [found.result()["answer"] for found in (agent, asked)] == ["no idea", "blue"]

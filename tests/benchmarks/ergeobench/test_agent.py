@@ -82,10 +82,10 @@ def test_every_reply_is_a_step_refused_or_not(agent: LookingAround) -> None:
 def test_the_oracle_names_the_place_and_the_random_agent_does_what_is_allowed(agent: LookingAround) -> None:
     draw = Random(1)  # noqa: S311
     while (told := agent.prompt()) is not None and told.text.find("8 steps left") < 0:
-        agent.take(agent.at_random(draw))
+        agent.take(agent.at_random(draw, told))
     assert all(step["refused"] is None for step in agent.result()["log"])
     assert told is not None
-    agent.take(agent.by_oracle(draw))
+    agent.take(agent.by_oracle(draw, told))
     assert agent.prompt() is None
     assert json.loads(agent.result()["answer"])["hypothesis_update"]["latitude"] == 43.7
 
