@@ -27,16 +27,14 @@ import numpy as np
 from pipeline.blind import shortcut_attackers
 from pipeline.blind.items import BlindItem
 from pipeline.core.arrays import FloatArray, IntArray
-from pipeline.core.templates import load_table
 from pipeline.metrics.mra import mean_relative_accuracies
+from pipeline.questions.usual import USUAL, nearness
 
 _KEPT: Final = 1 << 15  # items whose words are remembered
 _WORD: Final = re.compile(r"[^\W\d_]+(?:'s)?")
 _NUMBER: Final = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?![\w]|\.\d)")
 _SMOOTHING: Final = 2.0
 _DECIMALS: Final = 9
-_USUAL: Final = load_table("blind/usual")
-_NEAR: Final = tuple(map(frozenset, _USUAL["near"]))
 _LEAST: Final = 3  # answers beside the same words that make a median of their own
 
 
@@ -262,10 +260,10 @@ def by_usual_count(items: Sequence[BlindItem], fold: IntArray) -> FloatArray | N
 def by_usual_nearness(items: Sequence[BlindItem], fold: IntArray) -> FloatArray | None:
     """Options: by which usually stands nearest to what is asked about. Numbers: the median of things as near.
 
-    None where the tables (``near``) know of at most half of the questions that anything is near anything.
+    None where the tables know of at most a tenth of the questions that anything is near anything.
     """
     found = [_nearness(item) for item in items]
-    if np.mean([max(levels, default=0) > 0 for levels in found]) <= 0.5:
+    if np.mean([max(levels, default=0) > 0 for levels in found]) <= 0.1:
         return None
     if not items[0].options:
         return _guess(items, fold, median, _nearness)
@@ -274,20 +272,11 @@ def by_usual_nearness(items: Sequence[BlindItem], fold: IntArray) -> FloatArray 
 
 @lru_cache(_KEPT)
 def _nearness(item: BlindItem) -> tuple[int, ...]:
-    """Lists that each option shares with a thing that is asked about; of a number those that two things share."""
-    names = [_head(name) for name in item.names.values()]
+    """How near each option usually is to what is asked about; of a number how near two things are to each other."""
+    names = [*item.names.values()]
     if not item.options:
-        return (sum(set(names) <= near for near in _NEAR),) if len(names) == 2 else ()
-    pairs = [[(_head(option), name) for name in names] for option in item.options]
-    return tuple(sum(option in near and name in near for option, name in own for near in _NEAR) for own in pairs)
-
-
-@lru_cache(_KEPT)
-def _head(name: str) -> str:
-    """What the tables may know of a name: all of it, or its last word ("the red car")."""
-    told = name.casefold().removeprefix("the ")
-    known = told in _USUAL["size_cm"] or any(told in near for near in _NEAR)
-    return told if known else told.split()[-1] if told.split() else told
+        return (nearness(*names),) if len(names) == 2 else ()
+    return tuple(sum(nearness(option, name) for name in names) for option in item.options)
 
 
 def _by_usual(items: Sequence[BlindItem], fold: IntArray, table: str) -> FloatArray | None:
@@ -313,7 +302,7 @@ def _by_usual(items: Sequence[BlindItem], fold: IntArray, table: str) -> FloatAr
 def _usual(item: BlindItem, table: str) -> float:
     """What is usual of the only thing that a question names; NaN where it names none, several, or an unknown one."""
     names = tuple(item.names.values())
-    return float(_USUAL[table].get(names[0].casefold(), math.nan)) if len(names) == 1 else math.nan
+    return float(USUAL[table].get(names[0].casefold(), math.nan)) if len(names) == 1 else math.nan
 
 
 def _guess(

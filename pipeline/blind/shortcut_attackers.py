@@ -11,18 +11,20 @@ import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import lru_cache
-from itertools import pairwise
+from itertools import chain, combinations, pairwise
 from typing import Final
 
 import numpy as np
 
 from pipeline.blind.items import BlindItem
 from pipeline.core.arrays import FloatArray, IntArray
+from pipeline.core.templates import LIST_SEPARATOR
 
 Trait = Callable[[BlindItem], Sequence[Hashable]]  # of every option of an item
 When = Callable[[BlindItem], float | None]  # a time that an item tells, seconds since the start of its scene
 _KEPT: Final = 1 << 17  # traits of so many items are remembered: pruning asks for them in every round
 _BINS: Final = 5  # of a scene's time
+_ORDER_MIN: Final = 3  # of fewer things an order is no more than an option
 _LIKE: Final = 0.5  # words that an option and a listed step have in common: more, and they are the same
 _CLOCK: Final = re.compile(r"\b(\d{1,3}):([0-5]\d)\b")
 _LIST: Final = re.compile(r"(?:[^.:?]*: )?([^.?:]*; [^.?]*)")
@@ -74,7 +76,8 @@ def clip_interpolated(items: Sequence[BlindItem], fold: IntArray) -> FloatArray 
 def elsewhere(item: BlindItem) -> Sequence[Hashable]:
     """Per option its rank by how often other questions of the group say it, and say it right after what is asked about.
 
-    Movements and names that are told in order ("…, then …; …") are one after the other.
+    Movements and names that are told in order ("…, then …; …") are one after the other. Options that are orders of the
+    same things have a rank by how well they agree with the orders that are options elsewhere.
     """
     others = [told for id, texts in item.company if id != item.id for told in texts]
     said, asked = [_stems(told) for told in others], _stems(item.text)
@@ -85,7 +88,15 @@ def elsewhere(item: BlindItem) -> Sequence[Hashable]:
     after = [
         sum(bool(b) and len(b & option) > _LIKE * min(len(b), len(option)) for _, b in pairs) for option in options
     ]
-    return tuple(zip(ranks(often), ranks(after), strict=True))
+    return tuple(zip(ranks(often), ranks(after), ranks(_agreements(item, others)), strict=True))
+
+
+def _agreements(item: BlindItem, others: Sequence[str]) -> Sequence[int]:
+    """How many pairs each option has in the order in which texts have them, less those that it has the other way."""
+    if len(set(item.elements[0])) < _ORDER_MIN or len({frozenset(own) for own in item.elements}) > 1:
+        return [0] * len(item.options)
+    before = Counter(chain.from_iterable(combinations(told.split(LIST_SEPARATOR), 2) for told in others))
+    return [sum(before[a, b] - before[b, a] for a, b in combinations(own, 2)) for own in item.elements]
 
 
 def _by_share(items: Sequence[BlindItem], fold: IntArray, when: When) -> FloatArray | None:

@@ -8,6 +8,7 @@ from decimal import Decimal, InvalidOperation
 from typing import Any, Final
 
 from pipeline.core.identity import rng_for
+from pipeline.core.templates import LIST_SEPARATOR
 from pipeline.questions.task import Number
 
 LETTERS: Final = "ABCDEFGHIJ"
@@ -67,6 +68,22 @@ def draw_options(
     others = [label for label in labels if label not in fixed]
     drawn = rng_for(question, "distractors").choice(len(others), most - len(fixed), replace=False)
     return (*fixed, *(others[i] for i in sorted(drawn)))
+
+
+def draw_orders(
+    question: int, truth: str, orders: Sequence[str], most: int, also: Sequence[str] = ()
+) -> tuple[str, ...]:
+    """As `draw_options`, of orders of the same things, each beside its reverse: as far as ``most`` goes.
+
+    So of any two things each is the first in half of the options, and options tell nothing of other orders of the same
+    scene: of those drawn alone the right ones would agree with one another more than the others.
+    """
+    found = dict.fromkeys((truth, *also)[:most])
+    mirrored = [LIST_SEPARATOR.join(reversed(order.split(LIST_SEPARATOR))) for order in found]
+    others = [order for order in orders if order not in found and order not in mirrored]
+    for place in rng_for(question, "distractors").permutation(len(others)).tolist():
+        mirrored += others[place], LIST_SEPARATOR.join(reversed(others[place].split(LIST_SEPARATOR)))
+    return tuple(dict.fromkeys((*found, *mirrored)))[:most]
 
 
 def order_options(question: int, truth: str, labels: Sequence[str], position: int) -> tuple[str, ...]:

@@ -24,9 +24,17 @@ from pipeline.core.tables import QUESTIONS, REJECTIONS, SELECTED, UNCHECKED, unc
 from pipeline.core.templates import load_template
 from pipeline.questions.arrays import ANNOTATED, WRITTEN
 from pipeline.questions.balance import CLASSES_MAX, TOO_COMMON, UNBALANCED, Balance, Classes, ClassTally, drawn, lot_of
-from pipeline.questions.choices import LETTERS, balanced_letters, draw_options, lettered, numeric_choices, order_options
+from pipeline.questions.choices import (
+    LETTERS,
+    balanced_letters,
+    draw_options,
+    draw_orders,
+    lettered,
+    numeric_choices,
+    order_options,
+)
 from pipeline.questions.gate import MOST, TOO_FINE
-from pipeline.questions.task import Choice, FreeText, Number, Task
+from pipeline.questions.task import Choice, FreeText, Number, Order, Task
 
 THINNED: Final = "thinned"
 OVER_CAP: Final = "over_cap"
@@ -365,21 +373,22 @@ def _questions(kept: pa.Table, tasks: Mapping[str, Task[Any]], *, as_released: b
         by_task.setdefault((row["task"], UNCHECKED in (row["flags"] or ())), []).append(row)
     for (name, _), group in by_task.items():
         task = tasks[name]
-        offered = [_offer(row, task) for row in group]
+        offered = [_offer(row, task, as_released=as_released) for row in group]
         positions = balanced_letters(str(group[0]["scene"]), name, list(map(len, offered)))
         for row, options, position in zip(group, offered, positions, strict=True):
             rows.append(_question(row, task, options, position, as_released=as_released))
     return pa.Table.from_pylist(rows, schema=QUESTIONS)
 
 
-def _offer(row: dict[str, Any], task: Task[Any]) -> tuple[str, ...]:
+def _offer(row: dict[str, Any], task: Task[Any], *, as_released: bool) -> tuple[str, ...]:
     """The options of one question, in no order yet."""
     if isinstance(task.form, Number):
         told = {fact["name"]: fact["value"] for fact in row["evidence"] or () if fact["name"] in (TOO_FINE, MOST)}
         return numeric_choices(row["id"], row["answer"], task.form, told.get(TOO_FINE), told.get(MOST, math.inf))
     own = row["wrong"] is not None
     labels = (row["answer"], *row["wrong"]) if own else task.labels(tuple(row["operands"]), row["answer"])
-    return draw_options(row["id"], row["answer"], labels, task.form.most, _other_answers(row))
+    draw = draw_orders if isinstance(task.form, Order) and not as_released else draw_options
+    return draw(row["id"], row["answer"], labels, task.form.most, _other_answers(row))
 
 
 def _other_answers(row: Mapping[str, Any]) -> tuple[str, ...]:

@@ -49,6 +49,10 @@ class Choice:
     most: int = 4
 
 
+class Order(Choice):
+    """Options are orders of the same things (`choices.draw_orders`)."""
+
+
 @dataclass(frozen=True)
 class Number:
     """Answers are numbers: how they are written, and where they lie.

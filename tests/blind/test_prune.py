@@ -81,9 +81,10 @@ def test_nothing_that_is_less_than_tau_above_chance_goes() -> None:
 
 
 @pytest.mark.usefixtures("told")
-def test_a_task_keeps_its_floor() -> None:
-    items = [*made([90] * 30), *made([60] * 12, "other", first_id=30)]
-    assert Counter(item.task for item in left_of(items)[1]) == {"nearest": FLOOR, "other": FLOOR}
+def test_a_task_keeps_its_floor_unless_that_is_guessed_too() -> None:
+    items = [*made([90] * 30), *made([10] * 4 + [60] * 16, "other", first_id=30), *made([90] * 9, "small", first_id=90)]
+    left = Counter(item.task for item in left_of(items)[1])
+    assert left == {"other": FLOOR, "small": 9}
 
 
 @pytest.mark.slow

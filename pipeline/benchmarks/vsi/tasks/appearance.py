@@ -13,6 +13,7 @@ from pipeline.core.schema import Rejection
 from pipeline.core.templates import LIST_SEPARATOR, Operands
 from pipeline.questions.arrays import MOST, Answers, ArrayTask, sets, untried
 from pipeline.questions.rules import Fact, check
+from pipeline.questions.task import Form, Order
 
 
 class AppearanceOrder(ArrayTask[ScanView]):
@@ -27,6 +28,8 @@ class AppearanceOrder(ArrayTask[ScanView]):
     name = "obj_appearance_order"
     share = 1
     template = "vsi/obj_appearance_order"
+    leak_group = "order"
+    form: Form = Order()
 
     def __init__(self, choices: int = 4) -> None:
         self.choices = choices

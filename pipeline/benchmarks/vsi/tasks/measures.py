@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any, Final
 
@@ -17,6 +18,7 @@ from pipeline.questions.arrays import Answers, ArrayTask, format_numbers, sets
 from pipeline.questions.rules import Check, Fact, check
 from pipeline.questions.selection import SAME_FACT
 from pipeline.questions.task import Choice, Form, Number, by_usual
+from pipeline.questions.usual import USUAL
 from pipeline.worlds.indoor.facts import Extent
 from pipeline.worlds.indoor.sizes import TYPICAL
 
@@ -253,9 +255,8 @@ class ObjectSize(ArrayTask[ScanView]):
 
     def guess_classes(self, operands: pa.ListArray, answers: StrArray) -> StrArray:
         """Whether it is larger than is usual for its name, or in general where that is not known."""
-        names = operands.flatten().to_pylist()
-        usual = [TYPICAL[name].median_m * CM_PER_M if name in TYPICAL else self.form.usual for name in names]
-        return by_usual(answers.astype(float), np.array(usual))
+        known = map(_usual_cm, operands.flatten().to_pylist())
+        return by_usual(answers.astype(float), np.array([own[2] if own else self.form.usual for own in known]))
 
 
 LESS, MORE = "less", "more"
@@ -269,7 +270,9 @@ class SizeComparison(ArrayTask[ScanView]):
     """Operand: a category with one instance. Truth: whether its longest side is less or more than usual for its name.
 
     Ours: of the size itself the name tells most; of this nothing, since half of the boxes are longer than their median.
-    One question is asked of each size (`selection.SAME_FACT`).
+    What is usual differs from place to place, so a size is asked that is off both the median of boxes (`TYPICAL`) and
+    what people take for usual (`USUAL`); the text has what lies between. One question is asked of each size
+    (`selection.SAME_FACT`).
     """
 
     reads = "size"
@@ -289,17 +292,18 @@ class SizeComparison(ArrayTask[ScanView]):
         sized = _SIZE.answer(view, operands)
         names = view.categories[operands[:, 0]]
         boxes = np.array([TYPICAL[name].boxes if name in TYPICAL else 0 for name in names])
-        usual_m = np.array([float(usual_cm(name) or np.nan) / CM_PER_M for name in names])
-        ratio = sized.facts[0].value / usual_m
+        usual_m = np.array([_usual_cm(name) or (np.nan,) * 3 for name in names]).reshape(-1, 3) / CM_PER_M
+        side_m = sized.facts[0].value
+        ratio = np.maximum(side_m / usual_m.max(1), usual_m.min(1) / side_m)
         return replace(
             sized,
-            truth=np.where(ratio > 1, MORE, LESS).astype(object),
+            truth=np.where(side_m > usual_m[:, 1], MORE, LESS).astype(object),
             checks=(
                 *sized.checks,
                 check("usual_size_unknown", boxes, ">=", COMMON_BOXES, "boxes"),
-                check("size_is_usual", np.maximum(ratio, 1 / ratio), ">=", OFF_USUAL_MIN, "ratio"),
+                check("size_is_usual", ratio, ">=", OFF_USUAL_MIN, "ratio"),
             ),
-            facts=(*sized.facts, Fact("usual_size", names, usual_m, "m")),
+            facts=(*sized.facts, Fact("usual_size", names, usual_m[:, 1], "m")),
             share=None,
         )
 
@@ -307,18 +311,30 @@ class SizeComparison(ArrayTask[ScanView]):
         """The same, where the frames show as much of the object as to tell its size."""
         return _SIZE.answer_in(view, operands, truth, budget)
 
+    def guess_classes(self, operands: pa.ListArray, answers: StrArray) -> StrArray:
+        """The answer, and on which side of the number in the text people's usual size is (`USUAL`)."""
+        usual = [_usual_cm(name) or (0.0,) * 3 for name in operands.flatten().to_pylist()]
+        sides = [" over people's usual" if t > p else " under it" if t < p else "" for _, t, p in usual]
+        return answers + np.array(sides, object)
+
     def labels(self, operands: tuple[str, ...], truth: str) -> tuple[str, ...]:
         """Both."""
         return LESS, MORE
 
     def fields(self, operands: tuple[str, ...], options: tuple[str, ...] | None) -> Operands:
         """The usual size stands in the text."""
-        return {"category": operands[0], "usual_cm": usual_cm(operands[0]) or ""}
+        usual = _usual_cm(operands[0])
+        return {"category": operands[0], "usual_cm": f"{usual[1]:.0f}" if usual else ""}
 
 
-def usual_cm(name: str) -> str | None:
-    """The usual longest side of what has a name, in steps of 5 cm; None where it is not known."""
-    return f"{5 * round(TYPICAL[name].median_m * CM_PER_M / 5):.0f}" if name in TYPICAL else None
+def _usual_cm(name: str) -> tuple[float, float, float] | None:
+    """The usual longest side by boxes, in the text (in steps of 5 cm) and to people; None where none is known."""
+    boxes = TYPICAL[name].median_m * CM_PER_M if name in TYPICAL and TYPICAL[name].boxes >= COMMON_BOXES else None
+    people = USUAL["size_cm"].get(name, boxes)
+    if people is None:
+        return None
+    boxes = people if boxes is None else boxes
+    return boxes, 5.0 * round(math.sqrt(boxes * people) / 5), people
 
 
 COMMON_BOXES: Final = 10  # in the table of usual sizes: of so many the name tells what is usual
@@ -330,9 +346,8 @@ def _usual_share(names: StrArray, size_cm: FloatArray, words: NameLists) -> Floa
     for name, (low, high, asked) in words.usual_cm.items():
         share[among(names, (name,)) & (size_cm >= low) & (size_cm <= high)] = asked
     if words.usual_share < 1:
-        known = [TYPICAL.get(name) for name in names]
-        median = np.array([t.median_m * CM_PER_M if t and t.boxes >= COMMON_BOXES else np.nan for t in known])
-        off = np.maximum(size_cm / median, median / size_cm)
+        usual = np.array([_usual_cm(name) or (np.nan,) * 3 for name in names]).reshape(-1, 3)
+        off = np.maximum(size_cm / usual.max(1), usual.min(1) / size_cm)
         share[off < words.usual_factor] = words.usual_share  # of names that are not known it is NaN, and never less
     return share
 

@@ -20,6 +20,7 @@ from pipeline.geometry.boxes import horizontal_side_m
 from pipeline.geometry.floors import StandablePositions, footprints, standing_places
 from pipeline.questions.arrays import Answers, CandidateSampler, SampledTask
 from pipeline.questions.rules import Check, Fact, Relation, check
+from pipeline.questions.usual import nearness
 
 OF_ANY: Final = 0.25  # of a category that is not known
 # How often an object of a category is the nearest of four, whatever it is near to.
@@ -32,7 +33,7 @@ class RelDistance(SampledTask[ScanView]):
     Of a category with several instances the nearest one counts (VSI-Bench B.1). Rejected when the nearest is too
     close to tell from touching, or when any two distances are too close to each other; in rooms over 40 m² `strict`
     asks for twice the gap, and also where the area is unknown. Of a scene's candidates those are asked in which what is
-    usually near is right no more often than what is usually far (`NEAREST`).
+    usually near is right no more often than what is usually far.
 
     Args:
         name: of the task and of its template.
@@ -86,12 +87,23 @@ class RelDistance(SampledTask[ScanView]):
         )
 
     def guess_classes(self, operands: pa.ListArray, answers: StrArray) -> StrArray:
-        """How many of the choices are it more often, in general, than the right one."""
-        choices = operands.flatten().to_numpy(zero_copy_only=False).reshape(len(answers), -1)[:, 1:]
-        names, index = np.unique(np.column_stack([answers, choices]).astype(str), return_inverse=True)
-        share = np.array([NEAREST.get(name, OF_ANY) for name in names])[index.reshape(len(answers), -1)]
-        rank = ((share[:, 1:] < share[:, :1]) if self.farthest else (share[:, 1:] > share[:, :1])).sum(1)
-        return rank.astype(str).astype(object)
+        """How many of the choices one would rather guess than the right one, and whether names tell of nearness.
+
+        One guesses what usually stands near the primary (`nearness`), of equals what is the nearest more often
+        (`NEAREST`); of still equal ones the first.
+        """
+        named = operands.flatten().to_numpy(zero_copy_only=False).reshape(len(answers), -1)
+        names, index = np.unique(np.column_stack([answers, named]).astype(str), return_inverse=True)
+        index = index.reshape(len(answers), -1)
+        near = np.array([[nearness(one, other) for other in names] for one in names]).reshape(len(names), -1)
+        share = np.array([NEAREST.get(name, OF_ANY) for name in names])
+        beside = near[index[:, 1:2], index[:, 2:]]
+        worth = (beside + share[index[:, 2:]]) * (-1 if self.farthest else 1)  # shares are below 1
+        right = index[:, 2:] == index[:, :1]
+        own = worth[right][:, None]
+        before = (worth > own) | ((worth == own) & (right.cumsum(1) == 0))
+        told = np.where(beside.any(1), "by names ", "")
+        return np.char.add(told, before.sum(1).astype(str)).astype(object)
 
     def labels(self, operands: tuple[str, ...], truth: str) -> tuple[str, ...]:
         """The choices."""

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from scipy.spatial.distance import cdist
 
@@ -359,23 +360,26 @@ def test_how_much_the_video_shows_is_no_rule_where_nobody_looked() -> None:
 @pytest.mark.parametrize(
     ("category", "longest_m", "expected"),
     [
-        ("tv", 1.06, "more"),
-        ("tv", 0.85, "less"),
-        ("tv", 1.0, ("size_is_usual", 1.0 / 0.95, 1.1, "ratio")),
-        ("tv", 0.9, ("size_is_usual", 0.95 / 0.9, 1.1, "ratio")),
+        ("tv", 1.16, "more"),
+        ("tv", 0.86, "less"),
+        ("tv", 1.0, ("size_is_usual", 0.96 / 1.0, 1.1, "ratio")),
+        ("tv", 1.15, ("size_is_usual", 1.15 / 1.05, 1.1, "ratio")),
+        ("tv", 0.88, ("size_is_usual", 0.96 / 0.88, 1.1, "ratio")),
         ("orb", 0.9, ("usual_size_unknown", 0.0, 10.0, "boxes")),
     ],
 )
 def test_a_size_is_less_or_more_than_usual(category: str, longest_m: float, expected: object) -> None:
-    """The usual television measures 95 cm."""
+    """Televisions measure 96 cm in the median of boxes and 105 cm by hand: the text has what lies between."""
     scene = make_scene([placed((0.1, longest_m, 0.2), category)])
     row = row_of(scene, COMPARED, [category], "strict")
     if isinstance(expected, str):
         assert row["answer"] == expected
-        assert ("usual_size", category, 0.95) in [(e["name"], e["subject"], e["value"]) for e in row["evidence"]]
+        assert ("usual_size", category, 1.0) in [(e["name"], e["subject"], e["value"]) for e in row["evidence"]]
     else:
         assert refusal_of(row) == pytest.approx(expected)
-    assert TASKS[COMPARED].fields(("tv",), None) == {"category": "tv", "usual_cm": "95"}
+    assert TASKS[COMPARED].fields(("tv",), None) == {"category": "tv", "usual_cm": "100"}
+    under = TASKS[COMPARED].guess_classes(pa.array([["tv"], ["bed"]]), np.array(["less", "more"], dtype=object))
+    assert under.tolist() == ["less under it", "more over people's usual"], "a tv of 105 cm by hand, a bed of 200"
     size = row_of(scene, SIZE, [category], "strict")
     assert all(f"same_fact: size of {category}" in found["flags"] for found in (row, size)), "one of them is asked"
 
