@@ -90,6 +90,7 @@ def resolve_build(request: BuildRequest, *, write: bool, needs_root: bool = True
     config, folder, saved, settings = _resolve_settings(request)
     given = roots_of(request.roots) or {name: root_at(root) for name, root in saved.roots.items()}
     require_extra("s3" if config.store else None, "--store")
+    require_extra("finetune" if config.blind.finetune else None, "blind.finetune")
     stop_spinner()
     _print_saved(request, saved, config, given)
     start_spinner("Looking for what has changed")

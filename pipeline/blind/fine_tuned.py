@@ -20,7 +20,8 @@ import numpy as np
 from pipeline.blind.attack import tasks_of
 from pipeline.blind.forest import guesses_of
 from pipeline.blind.items import LETTERS, BlindItem
-from pipeline.blind.priors import chance, tied_accuracy
+from pipeline.blind.priors import chance
+from pipeline.blind.shortcut_attackers import tied_accuracy
 from pipeline.blind.text_only import FINE_TUNED
 from pipeline.core.arrays import FloatArray, IntArray
 from pipeline.core.identity import digest

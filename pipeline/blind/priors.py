@@ -26,6 +26,7 @@ import numpy as np
 
 from pipeline.blind import shortcut_attackers
 from pipeline.blind.items import BlindItem
+from pipeline.blind.shortcut_attackers import tied_accuracy
 from pipeline.core.arrays import FloatArray, IntArray
 from pipeline.metrics.mra import mean_relative_accuracies
 from pipeline.questions.usual import USUAL, nearness
@@ -175,8 +176,7 @@ def _by_codes(
         total = np.round(np.bincount(row, worth, len(right)), _DECIMALS)
         for index in np.flatnonzero(fold == test).tolist():
             mine = total[begin[index] : begin[index] + count[index]]
-            best = mine == mine.max()
-            scores[index] = float(best[items[index].right or 0]) / float(best.sum())
+            scores[index] = tied_accuracy(mine.tolist(), items[index].right)
     return scores
 
 
@@ -370,13 +370,6 @@ def _best_options(
             item = items[index]
             scores[index] = tied_accuracy([worth(seen, item, option) for option in item.options], item.right)
     return scores
-
-
-def tied_accuracy(worth: Sequence[float], right: int | None) -> float:
-    """1 where the right option has the highest worth, shared with its equals, else 0."""
-    best = max(worth)
-    equal = [place for place, value in enumerate(worth) if value == best]
-    return (right in equal) / len(equal)
 
 
 def _values(items: Sequence[BlindItem]) -> FloatArray:

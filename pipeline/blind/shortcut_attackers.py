@@ -144,9 +144,15 @@ def by_traits(items: Sequence[BlindItem], fold: IntArray, traits: Sequence[Seque
         chance = sum(right.values()) / max(sum(offered.values()), 1)
         for index in np.flatnonzero(fold == test).tolist():
             worth = [round((right[t] + chance) / (offered[t] + 1), 9) for t in traits[index]]
-            best = [place for place, value in enumerate(worth) if value == max(worth)]
-            scores[index] = (items[index].right in best) / len(best)
+            scores[index] = tied_accuracy(worth, items[index].right)
     return scores
+
+
+def tied_accuracy(worth: Sequence[float], right: int | None) -> float:
+    """1 where the right option has the highest worth, shared with its equals, else 0."""
+    best = max(worth)
+    equal = [place for place, value in enumerate(worth) if value == best]
+    return (right in equal) / len(equal)
 
 
 @lru_cache(_KEPT)

@@ -31,7 +31,8 @@ from pipeline.benchmarks.urbanvideo.rules import UrbanRules
 from pipeline.blind.attack import CHANCE, FOREST, attack, standard_error, tasks_of
 from pipeline.blind.forest import run_here
 from pipeline.blind.items import COLUMNS, UNSEEN, BlindItem, item_of, with_company
-from pipeline.blind.priors import by_frequency, tied_accuracy
+from pipeline.blind.priors import by_frequency
+from pipeline.blind.shortcut_attackers import tied_accuracy
 from pipeline.core.arrays import FloatArray
 from pipeline.core.identity import digest
 from pipeline.core.schema import AnyScene
