@@ -50,7 +50,7 @@ CAP: Final = 6  # per scene and task, as in flows/builds/urbanvideo.yaml
 EXAM_CAP: Final = 24  # as in flows/builds/embodied4c.yaml
 CITY_CAP: Final = 260  # as in flows/builds/cityeqa.yaml
 # Most time goes into starts, of which text tells nothing: one of each raw task is enough.
-CITY_RULES: Final = CityRules(raw_tasks_per_category=10, starts_min=1, starts_max=1, sides_min=1)
+CITY_RULES: Final = CityRules(raw_tasks_per_category=4, starts_min=1, starts_max=1, sides_min=1)
 ARMS: Final = 64  # by so many the first of the episodes may differ
 MOST: Final = 0.08  # above chance; more is marked
 Worth = Sequence[float]

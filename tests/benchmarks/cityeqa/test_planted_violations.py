@@ -72,7 +72,7 @@ PLANTED: dict[str, tuple[City, str, str, tuple[Any, ...]]] = {
         LOOK, "f b", ("others_of_unknown_place", 1, 0),
     ),
     "a board in a slit between walls": (
-        city(WALL, house("w", 20.0, 30.0, 60.0, 29.5), A, C), SORT, "a", ("no_free_pose", 0, 1),
+        city(WALL, house("w", 20.0, 30.0, 60.0, 29.5), A, B), SORT, "a", ("no_free_pose", 0, 1),
     ),
     "a board without words": (city(WALL, board("a", 50.0, "24"), C), SORT, "a", NO_NAME),
     "a shop without a name": (city(WALL, shop("s", 50.0, None), *STREET[1:]), SORT, "s", NO_NAME),

@@ -74,13 +74,12 @@ def names_of_split(
     Args:
         view: of the city.
         targets: their indices.
-        named: the thing whose name is asked for at each. None: itself; where its split has no other, all names.
+        named: the thing whose name is asked for at each; by default itself.
     """
     split = {i: split_of(view.scene.id, view.things[i].id) for i in targets}
     own = [(split[i], view.read(j)) for i, j in zip(targets, targets if named is None else named, strict=True)]
     names = {name: known_of(text for of, text in own if of == name) for name in set(split.values())}
-    every = known_of(text for _, text in own)
-    return {i: names[name] if named is not None or len(names[name]) > 1 else every for i, name in split.items()}
+    return {i: names[name] for i, name in split.items()}
 
 
 def colours_of(view: CityView, things: Collection[int], roof: bool = False) -> tuple[str, ...]:

@@ -21,7 +21,6 @@ from pipeline.benchmarks.cityeqa.tasks.base import (
     EqaTask,
     colour_known,
     colours_of,
-    known_of,
     name_flags,
     name_known,
     names_of_split,
@@ -107,7 +106,7 @@ class ObjectRecognition(EqaTask):
                 answer=text or "",
                 others=others_of(view, i, written[i], 3, "sign"),
                 answer_type=OPEN,
-                checks=(name_known(text),),
+                checks=(name_known(text), other_names(written[i], text)),
             )
         for kind in sorted(SHOWN_BY_NAME):
             yield from _names(view, kind)
@@ -212,7 +211,6 @@ class AttributeRecognition(EqaTask):
 def _names(view: CityView, kind: str) -> Iterator[RawQuestion]:
     """The name of every shop that is called by its sort, and of other things that show theirs."""
     shops = view.of_kind(kind).tolist()
-    names = known_of(view.read(i) for i in shops)
     by_noun: dict[str, list[int]] = {}
     for i in shops:
         by_noun.setdefault(view.things[i].noun, []).append(i)
@@ -231,7 +229,7 @@ def _names(view: CityView, kind: str) -> Iterator[RawQuestion]:
             answer_type=OPEN,
             checks=(
                 name_known(name),
-                other_names(names, name),
+                other_names(near[i], name),
                 rule("name_says_what_it_is", view.says(i), "<=", 0, "words"),
             ),
             flags=name_flags(thing),
