@@ -82,7 +82,7 @@ def build(request: BuildRequest, *, dry_run: bool, explain: bool = False) -> boo
     if newest != before:
         line, report = _changes(folder, before)
     print_json(summary(config, folder, outcome) | changes_summary(newest, before, line, report))
-    made = any(entry.output for entry in outcome.manifest if entry.why != "reused")
+    made = any(entry.output for entry in outcome.ran)
     if waiting and not made and not output_options.verbose:
         show_waiting(folder, name, "Nothing changed, and the candidate still waits. ")
         show_left_out(outcome.quarantine)

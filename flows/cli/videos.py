@@ -22,7 +22,7 @@ from pipeline.core.video_spec import VIDEOS, video_file
 from pipeline.engine.config import load_config
 from pipeline.engine.inputs import InputListing, list_inputs
 from pipeline.engine.job import Job, JobResult
-from pipeline.engine.manifest import Outcome
+from pipeline.engine.manifest import Manifest, Outcome
 from pipeline.engine.plan import Planner
 from pipeline.engine.run import Runner, at_once, groups_of
 from pipeline.formats.videos import VideoError
@@ -73,7 +73,6 @@ def make_videos(
     why = dict.fromkeys(scenes - set(inputs), "no root has its scene") | {u: str(e) for u, e in listing.broken}
     wanted = _DRAWN if config.of_benchmark().video.drawn else _FILMED
     stages = {stage: STAGES[stage] for stage in STAGES if stage in wanted}
-    outcome = Outcome()
     folder.mkdir(parents=True, exist_ok=True)
     with (
         stoppable(),
@@ -82,6 +81,7 @@ def make_videos(
         Pool(workers) as pool,
     ):
         made = Path(within)
+        outcome = Outcome(Manifest(len(inputs), made))
 
         def execute(label: str, batches: list[list[Job]]) -> Iterator[JobResult]:
             for done in pool.execute(label, batches):

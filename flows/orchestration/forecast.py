@@ -128,9 +128,8 @@ def time_forecast(
 def _due(plan: Outcome) -> dict[str, list[str]]:
     """Stage -> units that it runs for."""
     due: dict[str, list[str]] = defaultdict(list)
-    for entry in plan.manifest:
-        if entry.why != "reused":
-            due[entry.stage].append(entry.unit)
+    for entry in plan.ran:
+        due[entry.stage].append(entry.unit)
     return due
 
 

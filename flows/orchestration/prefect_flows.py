@@ -375,7 +375,7 @@ def _state(outcome: Outcome, waiting: PublishedRelease | None = None) -> State[A
     units = len({fault.unit for fault in outcome.quarantine if fault.finding != DROPPED})
     if units:
         return Completed(name=WITH_QUARANTINE, message=f"{units} left out, with file, finding and remedy{told}")
-    ran = [entry for entry in outcome.manifest if entry.why != "reused"]
+    ran = list(outcome.ran)
     if not ran:
         return Completed(name=UP_TO_DATE, message=f"nothing has changed since the last time{told}")
     return Completed(message=f"{len(ran)} results of {len({entry.unit for entry in ran})} units made{told}")

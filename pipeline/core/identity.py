@@ -55,13 +55,3 @@ def digest_of(value: Any) -> str:
     """Digest of a JSON-like value, or of bytes."""
     raw = value if isinstance(value, bytes) else _CANONICAL.encode(value).encode()
     return hashlib.sha256(raw).hexdigest()[:DIGEST_CHARS]
-
-
-def digest_of_rows(about: Any, rows: Iterable[Any]) -> str:
-    """`digest_of` of ``[about, [*rows]]``, which holds one row at a time."""
-    found, before = hashlib.sha256(f"[{_CANONICAL.encode(about)}, [".encode()), ""
-    for row in rows:
-        found.update(f"{before}{_CANONICAL.encode(row)}".encode())
-        before = ", "
-    found.update(b"]]")
-    return found.hexdigest()[:DIGEST_CHARS]

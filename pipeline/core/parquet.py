@@ -95,12 +95,17 @@ class TableFile:
             self._put(rows.slice(0, self._row_group))
             self._waiting = [rows.slice(self._row_group)]
 
-    def finish(self) -> None:
-        """Writes what waits and the footer; ``sha256`` is known from then on."""
-        rest = pa.concat_tables([*self._waiting, self._schema.empty_table()])
+    def end_group(self) -> None:
+        """Writes what waits as a row group."""
+        rest, self._waiting = pa.concat_tables([*self._waiting, self._schema.empty_table()]), []
         if rest.num_rows:
             self._put(rest)
+
+    def finish(self, metadata: dict[str, str] | None = None) -> None:
+        """Writes what waits and the footer, with more metadata; ``sha256`` is known from then on."""
+        self.end_group()
         with translate_os_errors(self.path.parent):
+            self._writer.add_key_value_metadata(metadata or {})
             self._writer.close()
             os.fsync(self._handle)
             os.close(self._handle)

@@ -1,23 +1,29 @@
-"""The record of a build: ``manifest.parquet`` (results, inputs) and ``quarantine.parquet`` (excluded units)."""
+"""The record of a build: ``manifest.parquet`` (results, inputs) and ``quarantine.parquet`` (excluded units).
+
+The manifest is in packs of units, by the hash of each unit, as the store is: a row group each. Only the packs that are
+looked at become objects, so that what a build holds grows little with the number of scenes.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from itertools import chain
+from functools import partial
 from pathlib import Path
 from sys import intern
 from typing import Any, Final, Literal, cast
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from pipeline.core.files import write_atomically
-from pipeline.core.identity import digest_of_rows
-from pipeline.core.parquet import read_table, table_bytes
+from pipeline.core.identity import digest_of
+from pipeline.core.parquet import TableFile, read_table, table_bytes
 from pipeline.core.schema import Quarantine
 from pipeline.engine.code import code_parts
-from pipeline.engine.store import Result
+from pipeline.engine.store import Result, depth_of, hash_bits
 from pipeline.release.history import RELEASES, beside, candidate, newest_release
 from pipeline.release.writer import Released
 
@@ -39,13 +45,14 @@ MANIFEST: Final = pa.schema(
 )
 MANIFEST_FILE: Final = "manifest.parquet"
 MADE_OF: Final = "scan2qa_made_of"  # key of the file's metadata
+PACKS: Final = "scan2qa_packs"  # likewise: of each row group the bits of its units' hash, and its seal
 QUARANTINE_FILE: Final = "quarantine.parquet"
 SEAL: Final = "seal"  # key of the metadata: digest of all else that the file holds
 
 
 RESULTS: Final = "results of "  # before the name of a stage, among the inputs of another
-_AT_ONCE: Final = 5_000  # rows that are looked at as objects
 SHORT: Final = 12  # hex digits of the digests that only explain
+OPEN_PACKS: Final = 40  # that are objects at a time: some 100 MB
 
 
 @dataclass(slots=True)
@@ -87,56 +94,165 @@ class Lineage:
         if code not in self.code:
             self.code[code] = {name: value[:SHORT] for name, value in code_parts(roots).items()}
 
-    def of(self, entries: Iterable[Entry], before: Lineage) -> Lineage:
-        """The part of this lineage, or else of an older one, that some entries refer to."""
-        entries = list(entries)
+    def of(self, manifest: Manifest, before: Lineage) -> Lineage:
+        """The part of this lineage, or else of an older one, that a manifest refers to."""
         config, code = before.config | self.config, before.code | self.code
         return Lineage(
-            {d: config[d] for d in sorted({e.config for e in entries}) if d in config},
-            {d: code[d] for d in sorted({e.code for e in entries}) if d in code},
+            {d: config[d] for d in sorted(manifest.configs) if d in config},
+            {d: code[d] for d in sorted(manifest.codes) if d in code},
         )
+
+
+_Pack = dict[tuple[str, str], Entry]
+
+
+class Manifest(Mapping[tuple[str, str], Entry]):
+    """The rows of a build by stage and unit; those of packs that were not looked at lately are compressed, or on disk.
+
+    Args:
+        units: how many are expected, so that a pack has at most `store.PACK_RESULTS` of them on average.
+        folder: of the build, for rows that are compressed.
+        packs: rows that are read when they are looked at, by the bits of their units' hash, all as many.
+
+    Attributes:
+        counts: stage -> why -> units of the rows that were added.
+        configs: digests of the settings of these rows.
+        codes: digests of their code.
+    """
+
+    def __init__(
+        self, units: int = 0, folder: Path | None = None, packs: Mapping[str, Callable[[], _Pack]] | None = None
+    ) -> None:
+        self._folder = folder or Path()
+        self._stored = dict(packs or {})
+        self._depth = len(next(iter(self._stored), "")) or depth_of(units)
+        self._open: dict[str, _Pack] = {}  # the one used last at the end
+        self._changed: set[str] = set()
+        self.counts: dict[str, Counter[str]] = {}
+        self.configs: set[str] = set()
+        self.codes: set[str] = set()
+
+    def add(self, entries: Iterable[Entry]) -> None:
+        """Adds rows, in place of those of the same stage and unit."""
+        for entry in entries:
+            bits, at = self.pack_of(entry.unit), (entry.stage, entry.unit)
+            pack = self.pack(bits)
+            self._changed.add(bits)
+            whys = self.counts.setdefault(entry.stage, Counter())
+            whys[entry.why] += 1
+            if (before := pack.get(at)) is not None:
+                whys[before.why] -= 1
+            pack[at] = entry
+            self.configs.add(entry.config)
+            self.codes.add(entry.code)
+
+    def pack_of(self, unit: str) -> str:
+        """The bits of the pack that a unit is in."""
+        return hash_bits(unit)[: self._depth]
+
+    def pack(self, bits: str) -> _Pack:
+        """The rows of a pack, not to be changed."""
+        found = self._open.pop(bits, None)
+        if found is None:
+            found = self._stored[bits]() if bits in self._stored else {}
+            while len(self._open) >= OPEN_PACKS:
+                self._close(next(iter(self._open)))
+        self._open[bits] = found
+        return found
+
+    def has_keys_of(self, other: Manifest) -> bool:
+        """Whether the same stages of the same units have the same keys in another manifest."""
+        return len(self) == len(other) and all(e.key == entry.key for at, entry in self.items() if (e := other.get(at)))
+
+    def _close(self, bits: str) -> None:
+        pack = self._open.pop(bits)
+        if bits in self._changed:
+            self._changed.discard(bits)
+            sink = pa.BufferOutputStream()
+            with pa.ipc.new_stream(sink, MANIFEST, options=pa.ipc.IpcWriteOptions(compression="zstd")) as stream:
+                stream.write_table(_table(pack.values(), self._folder))
+            self._stored[bits] = partial(_unpacked, sink.getvalue().to_pybytes(), self._folder)
+
+    @property
+    def packs(self) -> list[str]:
+        """The bits of all packs, in order."""
+        return sorted({*self._open, *self._stored})
+
+    def __getitem__(self, at: tuple[str, str]) -> Entry:
+        return self.pack(self.pack_of(at[1]))[at]
+
+    def __iter__(self) -> Iterator[tuple[str, str]]:
+        for bits in self.packs:
+            yield from tuple(self.pack(bits))
+
+    def __len__(self) -> int:
+        return sum(len(self.pack(bits)) for bits in self.packs)
+
+    def __bool__(self) -> bool:
+        return any(self.pack(bits) for bits in self.packs)
+
+
+def _unpacked(raw: bytes, folder: Path) -> _Pack:
+    return _entries(pa.ipc.open_stream(raw).read_all(), folder)
 
 
 @dataclass
 class Outcome:
     """The outcome of a build."""
 
-    manifest: list[Entry] = field(default_factory=list)
+    entries: Manifest = field(default_factory=Manifest)
     quarantine: list[Quarantine] = field(default_factory=list)
     released: Released | None = None
 
+    @property
+    def manifest(self) -> Iterable[Entry]:
+        """Its rows, pack by pack."""
+        return self.entries.values()
+
+    @property
+    def ran(self) -> Iterable[Entry]:
+        """The rows of what ran."""
+        reused = all(not n or why == "reused" for whys in self.entries.counts.values() for why, n in whys.items())
+        return () if reused else (entry for entry in self.manifest if entry.why != "reused")
+
     def counts(self) -> dict[str, dict[str, int]]:
         """Number of units per stage and why."""
-        table: dict[str, dict[str, int]] = {}
-        for entry in self.manifest:
-            row = table.setdefault(entry.stage, {})
-            row[entry.why] = row.get(entry.why, 0) + 1
-        return table
+        return {stage: {why: n for why, n in whys.items() if n} for stage, whys in self.entries.counts.items()}
 
 
 def write_outcome(folder: Path, outcome: Outcome, order: Sequence[str], made_of: Lineage | None = None) -> None:
-    """Writes both files of a build; rows in the order of the stages, then of the units.
+    """Writes both files of a build; rows by pack, in the order of the stages, then of the units.
 
     ``made_of`` is what is behind its digests.
     """
-    behind = (made_of or Lineage()).of(outcome.manifest, read_lineage(folder))
-    about = {MADE_OF: json.dumps(asdict(behind), sort_keys=True, ensure_ascii=False)}
-    home = next((e.output.root.relative_to(folder).as_posix() for e in outcome.manifest if e.output), "")
-    entries = sorted(outcome.manifest, key=lambda e: (order.index(e.stage), e.unit))
-    batches = [
-        pa.RecordBatch.from_pylist([_row(e, home) for e in entries[start : start + _AT_ONCE]], MANIFEST)
-        for start in range(0, len(entries), _AT_ONCE)
-    ]
-    manifest = pa.Table.from_batches(batches, MANIFEST)
-    write_atomically(folder / MANIFEST_FILE, _sealed(manifest, about))
+    behind = (made_of or Lineage()).of(outcome.entries, read_lineage(folder))
+    place = {stage: number for number, stage in enumerate(order)}
+    seals = []
+    with TableFile(folder / MANIFEST_FILE, MANIFEST, level=1, metadata={}, row_group=2**31) as file:
+        for bits in outcome.entries.packs:
+            pack = sorted(outcome.entries.pack(bits).values(), key=lambda e: (place[e.stage], e.unit))
+            if not pack:
+                continue
+            table = _table(pack, folder)
+            seals.append([bits, _seal(table)])
+            file.append(table)
+            file.end_group()
+        about = {MADE_OF: json.dumps(asdict(behind), sort_keys=True, ensure_ascii=False), PACKS: json.dumps(seals)}
+        file.finish(about | {SEAL: digest_of(about)})
+        file.publish()
     quarantine = pa.Table.from_pylist(
         [q.model_dump() for q in sorted(outcome.quarantine, key=lambda q: (q.unit, q.stage))],
         schema=pa.schema([(name, pa.string()) for name in Quarantine.model_fields]),
     )
-    write_atomically(folder / QUARANTINE_FILE, _sealed(quarantine, {}))
+    raw = table_bytes(quarantine, metadata={SEAL: _seal(quarantine)})
+    write_atomically(folder / QUARANTINE_FILE, raw)
 
 
-def _row(entry: Entry, home: str) -> dict[str, Any]:
+def _table(entries: Iterable[Entry], folder: Path) -> pa.Table:
+    return pa.Table.from_pylist([_row(entry, folder) for entry in entries], MANIFEST)
+
+
+def _row(entry: Entry, folder: Path) -> dict[str, Any]:
     return {
         "stage": entry.stage,
         "unit": entry.unit,
@@ -147,43 +263,69 @@ def _row(entry: Entry, home: str) -> dict[str, Any]:
         "seconds": round(entry.seconds, 4),
         "config": entry.config,
         "code": entry.code,
-        "path": f"{home}/{entry.output.name}" if entry.output else None,
+        "path": f"{entry.output.root.relative_to(folder).as_posix()}/{entry.output.name}" if entry.output else None,
         "parts": sorted(entry.parts.items()),
     }
 
 
+def _entries(table: pa.Table, folder: Path) -> _Pack:
+    found: _Pack = {}
+    homes: dict[str, Path] = {}
+    for row in table.to_pylist():
+        stage, unit, config, code, why = (intern(row[name]) for name in ("stage", "unit", "config", "code", "why"))
+        home, _, name = (row["path"] or "").partition("/")
+        root = homes.setdefault(home, folder / home)
+        output = Result(row["output"], root, name) if row["output"] else None
+        parts = {intern(name): part for name, part in row["parts"] or ()}
+        found[stage, unit] = Entry(
+            stage, unit, row["key"], row["inputs"], config, code, cast(Why, why), output, row["seconds"], parts
+        )
+    return found
+
+
 def read_lineage(folder: Path, file: str = MANIFEST_FILE) -> Lineage:
     """Reads the lineage of the last manifest; empty where it is not known."""
-    table = _read_if_there(folder / file)
+    opened = _opened(folder / file)
     try:
-        return (
-            Lineage(**json.loads((table.schema.metadata or {})[MADE_OF.encode()])) if table is not None else Lineage()
-        )
+        return Lineage(**json.loads(opened[1][MADE_OF])) if opened else Lineage()
     except (KeyError, ValueError, TypeError):
         return Lineage()
 
 
-def read_manifest(folder: Path, file: str = MANIFEST_FILE) -> dict[tuple[str, str], Entry]:
-    """The last manifest by (stage, unit); empty where there is none, a damaged one, or another version's."""
-    table = _read_if_there(folder / file)
-    if table is None or table.schema.names != MANIFEST.names:
+def read_manifest(folder: Path, file: str = MANIFEST_FILE) -> Manifest:
+    """The last manifest; empty where there is none, a damaged one, or another version's.
+
+    Its packs are read when they are looked at; a damaged one has no rows.
+    """
+    opened = _opened(folder / file)
+    if opened is None or opened[0].schema_arrow.names != MANIFEST.names or PACKS not in opened[1]:
+        return Manifest()
+    packs: list[tuple[str, str]] = json.loads(opened[1][PACKS])
+    read = {bits: partial(_read_pack, opened[0], n, seal, folder) for n, (bits, seal) in enumerate(packs)}
+    return Manifest(folder=folder, packs=read)
+
+
+def _read_pack(file: pq.ParquetFile, number: int, seal: str, folder: Path) -> _Pack:
+    try:
+        table = file.read_row_group(number, use_threads=False)
+        return _entries(table, folder) if _seal(table) == seal else {}
+    except (OSError, ValueError, TypeError, pa.ArrowException):  # TypeError: texts that have become bytes
         return {}
-    found: dict[tuple[str, str], Entry] = {}
-    homes: dict[str, Path] = {}
-    for batch in table.to_batches(_AT_ONCE):
-        for row in batch.to_pylist():
-            stage, unit, config, code, why = (intern(row[name]) for name in ("stage", "unit", "config", "code", "why"))
-            home, _, name = (row["path"] or "").partition("/")
-            root = homes.setdefault(home, folder / home)
-            output = Result(row["output"], root, name) if row["output"] else None
-            parts = {intern(name): part for name, part in row["parts"] or ()}
-            found[stage, unit] = Entry(
-                stage, unit, row["key"], row["inputs"], config, code, cast(Why, why), output, row["seconds"], parts
-            )
-    return found
 
 
-def released_manifest(folder: Path) -> dict[tuple[str, str], Entry]:
+def _opened(path: Path) -> tuple[pq.ParquetFile, dict[str, str]] | None:
+    """A manifest and what its metadata say; None where it is missing or damaged."""
+    try:
+        # A file that another one has taken the place of stays as it is for whoever has it mapped.
+        file = pq.ParquetFile(path, memory_map=True)
+        about = {key.decode(): value.decode() for key, value in (file.metadata.metadata or {}).items()}
+        about.pop("ARROW:schema", None)
+        return (file, about) if about.pop(SEAL, None) == digest_of(about) else None
+    except (OSError, ValueError, pa.ArrowException):
+        return None
+
+
+def released_manifest(folder: Path) -> Manifest:
     """`read_manifest` of the newest release: the last one, unless what was built last waits as a candidate."""
     newest = newest_release(folder) if candidate(folder) else None
     return read_manifest(folder, f"{RELEASES}/{beside(newest, MANIFEST_FILE)}") if newest else read_manifest(folder)
@@ -191,26 +333,16 @@ def released_manifest(folder: Path) -> dict[tuple[str, str], Entry]:
 
 def read_quarantine(folder: Path) -> list[Quarantine]:
     """The last quarantine; empty where there is none, a damaged one, or another version's."""
-    table = _read_if_there(folder / QUARANTINE_FILE)
-    if table is None or table.schema.names != list(Quarantine.model_fields):
+    try:
+        table = read_table((folder / QUARANTINE_FILE).read_bytes())
+        is_sound = (table.schema.metadata or {}).get(SEAL.encode()) == _seal(table).encode()
+    except (OSError, ValueError, TypeError, pa.ArrowException):
+        return []
+    if not is_sound or table.schema.names != list(Quarantine.model_fields):
         return []
     return [Quarantine.model_validate(row) for row in table.to_pylist()]
 
 
-def _sealed(table: pa.Table, about: dict[str, str]) -> bytes:
-    """A Parquet file whose metadata holds a digest of all its values: Parquet itself reads many a flipped byte."""
-    return table_bytes(table, metadata={**about, SEAL: _seal(table, about)})
-
-
-def _seal(table: pa.Table, about: dict[str, str]) -> str:
-    return digest_of_rows(about, chain.from_iterable(batch.to_pylist() for batch in table.to_batches(_AT_ONCE)))
-
-
-def _read_if_there(path: Path) -> pa.Table | None:
-    """The table of a file; None where it is missing or damaged."""
-    try:
-        table = read_table(path.read_bytes())
-        about = {key.decode(): value.decode() for key, value in (table.schema.metadata or {}).items()}
-        return table if about.pop(SEAL, None) == _seal(table, about) else None
-    except (OSError, ValueError, TypeError, pa.ArrowException):  # TypeError: texts that have become bytes
-        return None
+def _seal(table: pa.Table) -> str:
+    """A digest of all values: Parquet itself reads many a flipped byte."""
+    return digest_of([column.to_pylist() for column in table.columns])

@@ -11,7 +11,7 @@ from typing import Final
 from pipeline.core.errors import ConfigError
 from pipeline.engine.config import BuildConfig
 from pipeline.engine.inputs import RawInput
-from pipeline.engine.manifest import Entry, Outcome, read_quarantine
+from pipeline.engine.manifest import Entry, Manifest, Outcome, read_quarantine
 from pipeline.engine.plan import WHOLE, Planner, Step, known, source_of
 from pipeline.engine.stage import Stage
 from pipeline.engine.store import Result
@@ -77,14 +77,16 @@ def with_the_rest(
     again = {(e.stage, e.unit) for e in outcome.manifest}
     failed = {e.unit for e in outcome.manifest if e.output is None}
     later = _behind(stage.name, stages.values())
-    kept = [e for key, e in previous.items() if key not in again and not (e.stage in later and e.unit in failed)]
-    known = {e.unit for e in previous.values()}
+    known = {unit for _, unit in previous}
+    merged = Manifest(len(known), folder)
+    merged.add(e for key, e in previous.items() if key not in again and not (e.stage in later and e.unit in failed))
+    merged.add(outcome.manifest)
     left_out = [
         q
         for q in read_quarantine(folder)
         if (q.stage, q.unit) not in again and (q.unit in known or not stage.needs_roots)  # else it was listed again
     ]
-    return Outcome([*kept, *outcome.manifest], [*left_out, *outcome.quarantine])
+    return Outcome(merged, [*left_out, *outcome.quarantine])
 
 
 def _behind(name: str, stages: Iterable[Stage]) -> set[str]:

@@ -126,7 +126,7 @@ class Runner:
 
     def _note(self, stage: Stage, entries: list[Entry]) -> None:
         self.planner.forget(stage)
-        self.outcome.manifest += entries
+        self.outcome.entries.add(entries)
         self.outputs[stage.name] = {e.unit: e.output for e in entries if e.output}
         if stage.summary:
             for result in self.outputs[stage.name].values():

@@ -158,12 +158,12 @@ class Store:
         loose = {name for name in names if name in kept and (folder / name).stat().st_size <= PACKED_BYTES}
         held = {pack: set(_members(pack)) for pack in chain(*old.values())}
         wanted = sorted(loose | (kept & set().union(*held.values())))
-        depth = _depth(len(wanted), {len(bits) for bits in old})
+        depth = _new_depth(len(wanted), {len(bits) for bits in old})
         if depth is None:
             return
         members: dict[str, list[str]] = {}
         for name in wanted:
-            members.setdefault(_bits_of(name)[:depth], []).append(name)
+            members.setdefault(hash_bits(_unit_of(name))[:depth], []).append(name)
         replaced = {pack for bits in old.keys() - members for pack in old[bits]}
         moved: set[str] = set()
         for bits, mine in sorted(members.items()):
@@ -191,7 +191,7 @@ class Store:
 
 def packs_of(name: str, packs: Mapping[str, Sequence[Path]]) -> list[Path]:
     """The packs of a stage (`by_bits`) that may hold a result, by its name below the stage's folder."""
-    bits = _bits_of(name)
+    bits = hash_bits(_unit_of(name))
     return [pack for depth in range(len(bits) + 1) for pack in packs.get(bits[:depth], ())]
 
 
@@ -242,7 +242,7 @@ def _read_member(pack: Path, offset: int, size: int) -> bytes:
         return os.pread(file.fileno(), size, offset)
 
 
-def _depth(count: int, depths: Set[int]) -> int | None:
+def _new_depth(count: int, depths: Set[int]) -> int | None:
     """How many bits of the hash tell the packs of ``count`` results apart, after these; None: results stay files."""
     if not depths and count <= PACK_RESULTS:
         return None
@@ -250,12 +250,18 @@ def _depth(count: int, depths: Set[int]) -> int | None:
         depth = min(depths)
         if count <= 2 * PACK_RESULTS << depth and (not depth or count >= PACK_RESULTS << depth >> 2):
             return depth
-    return max(0, (-(-count // PACK_RESULTS) - 1).bit_length())
+    return depth_of(count)
 
 
-def _bits_of(name: str) -> str:
-    """The hash of a result's unit."""
-    return f"{shard_of(_unit_of(name), 2**32):032b}"
+def depth_of(units: int) -> int:
+    """How many bits of the hash part so many units into packs of at most `PACK_RESULTS` on average."""
+    return max(0, -(-units // PACK_RESULTS) - 1).bit_length()
+
+
+@lru_cache(2**14)
+def hash_bits(unit: str) -> str:
+    """The hash of a unit, by which it is in a pack."""
+    return f"{shard_of(unit, 2**32):032b}"
 
 
 def _unit_of(name: str) -> str:

@@ -21,6 +21,7 @@ from pipeline.engine.manifest import (
     MANIFEST_FILE,
     Entry,
     Lineage,
+    Manifest,
     Outcome,
     read_lineage,
     read_manifest,
@@ -74,7 +75,7 @@ class Builder:
         self._seen: tuple[int, int] | None = None
 
     @cached_property
-    def _previous(self) -> dict[tuple[str, str], Entry]:
+    def _previous(self) -> Manifest:
         """The last manifest."""
         self._seen = _state_of(self.out / MANIFEST_FILE)
         return read_manifest(self.out)
@@ -94,18 +95,18 @@ class Builder:
         """
         stage = None if name is None else self._named(name)
         if stage is None or stage.needs_roots or stage.unit == "build":
-            self._inputs(Outcome())
+            self.inputs()
         self._check_models(self._stages.values() if stage is None else [stage])
         with self._leased():
             pass
         if stage is not None and stage.unit == "build":
-            check_fit(stage, self._stages, self.config, self._previous, self._planner(self._inputs(Outcome())))
+            check_fit(stage, self._stages, self.config, self._previous, self._planner(self.inputs()))
 
     def build(self) -> Outcome:
         """The whole build. Raises ConfigError and StoreError; broken scenes are quarantined and listed."""
         with self._leased() as lease:
-            outcome = Outcome()
-            runner = self._runner(outcome, self._inputs(outcome), lease)
+            outcome = self._outcome()
+            runner = self._runner(outcome, self.inputs(), lease)
             for group in groups_of(self._wanted(), self.config):
                 runner.run(group)
             self._finish(outcome, lease, runner.planner.made_of)
@@ -116,15 +117,14 @@ class Builder:
 
         Returns whether it could: False where something must run, or another build ran since.
         """
-        keys = {unit: entry.key for unit, entry in self._previous.items()}
-        if not keys or {(e.stage, e.unit): e.key for e in plan.manifest} != keys or units_due(plan):
+        if not self._previous or units_due(plan) or not plan.entries.has_keys_of(self._previous):
             return False
         with self._leased() as lease:
             if _state_of(self.out / MANIFEST_FILE) != self._seen:
                 return False
-            for entry in plan.manifest:
-                if (summary := self._stages[entry.stage].summary) and entry.output:
-                    plan.released = summary(Store(self.out / STORE).get(entry.output))
+            for name, stage in self._stages.items():
+                if stage.summary and (entry := plan.entries.get((name, WHOLE))) and entry.output:
+                    plan.released = stage.summary(Store(self.out / STORE).get(entry.output))
             left_out = sorted(plan.quarantine, key=lambda row: (row.unit, row.stage))
             is_new = left_out != read_quarantine(self.out)
             if is_new or any(entry.why != "reused" for entry in self._previous.values()):
@@ -141,8 +141,8 @@ class Builder:
 
     def dry_run(self) -> Outcome:
         """The plan of `build`, with the reasons and without running it; units behind one that runs count as "input"."""
-        outcome = Outcome()
-        outcome.manifest += self._dry_run(self._planner(self._inputs(outcome)))
+        outcome = self._outcome()
+        outcome.entries.add(self._dry_run(self._planner(self.inputs())))
         return outcome
 
     def _dry_run(self, planner: Planner) -> list[Entry]:
@@ -157,7 +157,7 @@ class Builder:
     def explain(self, name: str | None = None, scenes: Sequence[str] = ()) -> list[Explained]:
         """The plan of `build`, or of `stage` for one stage, with the reasons by name; nothing is run or written."""
         stage = None if name is None else self._stage(name, scenes)
-        inputs = self._inputs(Outcome()) if stage is None or stage.needs_roots else {}
+        inputs = self.inputs() if stage is None or stage.needs_roots else {}
         planner, then = self._planner(inputs), read_lineage(self.out)
         if stage is None:
             entries = self._dry_run(planner)
@@ -170,12 +170,12 @@ class Builder:
 
     def inputs(self) -> dict[str, RawInput]:
         """The scenes in the roots."""
-        return self._inputs(Outcome())
+        return self._list().inputs
 
     def due(self, name: str, scenes: Sequence[str] = ()) -> int:
         """How many scenes `stage` would run one stage for."""
         stage = self._stages[name]
-        inputs = self._inputs(Outcome()) if stage.needs_roots else {}
+        inputs = self.inputs() if stage.needs_roots else {}
         units = units_again(stage, self._stages, self.config, self._previous, inputs, self.out)
         return len(matching(units, scenes)) if stage.unit == "scene" else 0
 
@@ -184,8 +184,8 @@ class Builder:
         self.check(name)
         stage = self._stage(name, scenes)
         with self._leased() as lease:
-            outcome = Outcome()
-            inputs = self._inputs(outcome) if stage.needs_roots else {}
+            outcome = self._outcome() if stage.needs_roots else Outcome(Manifest(0, self.out))
+            inputs = self.inputs() if stage.needs_roots else {}
             outputs = last_outputs(self._previous)
             units = units_again(stage, self._stages, self.config, self._previous, inputs, self.out)
             if stage.unit == "scene":
@@ -222,13 +222,16 @@ class Builder:
     def _wanted(self) -> list[Stage]:
         return [stage for stage in self._stages.values() if stage.is_wanted(self.config)]
 
-    def _inputs(self, outcome: Outcome) -> dict[str, RawInput]:
-        """The scenes in the roots; what could not be listed is left out, in the name of the first stage."""
+    def _list(self) -> InputListing:
         if self._listed is None:
             self._listed = list_inputs(self.config)
-        broken = self._listed.broken
-        outcome.quarantine += [quarantine_of(error, unit, next(iter(self._stages))) for unit, error in broken]
-        return self._listed.inputs
+        return self._listed
+
+    def _outcome(self) -> Outcome:
+        """An outcome of nothing but what could not be listed: it is left out, in the name of the first stage."""
+        first, found = next(iter(self._stages)), self._list()
+        manifest = Manifest(len(found.inputs), self.out)
+        return Outcome(manifest, [quarantine_of(error, unit, first) for unit, error in found.broken])
 
     def _planner(self, inputs: Mapping[str, RawInput], asked: bool = False) -> Planner:
         return Planner(self._stages, self.config, self.out, inputs, self._previous, asked)
@@ -270,7 +273,7 @@ class Builder:
 
 def units_due(plan: Outcome) -> set[str]:
     """The scenes that a plan runs something for, and `WHOLE` where a stage of the whole build is to run."""
-    return {entry.unit for entry in plan.manifest if entry.why != "reused"}
+    return {entry.unit for entry in plan.ran}
 
 
 def _state_of(file: Path) -> tuple[int, int] | None:

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.core.identity import ID_BITS, digest, digest_of, digest_of_rows, question_ids, rng_for
+from pipeline.core.identity import ID_BITS, digest, question_ids, rng_for
 
 # No separator (U+001F) in names: no reader lets a control character through.
 names = st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=1, max_size=12)
@@ -83,10 +83,3 @@ def test_another_process_with_another_hash_seed_draws_the_same() -> None:
     }
     expected = f"{question_ids('s', 't', 'w', [('bed', 'lamp')])} {rng_for('s', 3).integers(0, 10**6, 4).tolist()}\n"
     assert outputs == {expected.encode()}
-
-
-def test_rows_one_at_a_time_have_the_digest_of_all() -> None:
-    rows = [{"b": 1.5, "a": "ä"}, {"a": None, "b": [("x", "y")]}]
-    assert [digest_of_rows({"k": "v"}, rows[:n]) for n in range(3)] == [
-        digest_of([{"k": "v"}, rows[:n]]) for n in range(3)
-    ]

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pyarrow.parquet as pq
+import pytest
 
 from pipeline.core.schema import Quarantine
 from pipeline.engine.manifest import (
@@ -12,6 +15,7 @@ from pipeline.engine.manifest import (
     QUARANTINE_FILE,
     Entry,
     Lineage,
+    Manifest,
     Outcome,
     read_lineage,
     read_manifest,
@@ -23,28 +27,52 @@ from pipeline.engine.store import Result
 ROW = ["a" * 32, "b" * 32, "c" * 32, "d" * 32]
 
 
-def _write(folder: Path) -> Outcome:
-    entries = [
-        Entry(
-            "unify", f"rooms/{n}", *ROW, "new", Result("e" * 32, folder / "store", f"{n}.json"), 1.5, {"file": "f" * 9}
-        )
-        for n in range(20)
-    ]
+def _entry(folder: Path, n: int) -> Entry:
+    output = Result("e" * 32, folder / "store", f"{n}.json")
+    return Entry("unify", f"rooms/{n}", *ROW, "new", output, 1.5, {"file": "f" * 9})
+
+
+def _write(folder: Path, units: int = 20) -> Outcome:
+    manifest = Manifest(units, folder)
+    manifest.add(_entry(folder, n) for n in range(units))
     left_out = Quarantine(unit="rooms/x", stage="unify", file="x.ply", finding="cut", message="short", remedy="again")
-    outcome = Outcome(entries, [left_out])
+    outcome = Outcome(manifest, [left_out])
     write_outcome(folder, outcome, ["unify"], Lineage({ROW[2]: {"cap": 6}}, {ROW[3]: {"numpy": "2"}}))
     return outcome
 
 
 def _read(folder: Path) -> tuple[object, ...]:
-    return read_manifest(folder), read_quarantine(folder), read_lineage(folder)
+    return dict(read_manifest(folder)), read_quarantine(folder), read_lineage(folder)
 
 
-def test_what_was_written_is_read(tmp_path: Path) -> None:
-    outcome = _write(tmp_path)
-    assert list(read_manifest(tmp_path).values()) == sorted(outcome.manifest, key=lambda entry: entry.unit)
+@pytest.mark.parametrize("open_packs", [1, 40])
+def test_what_was_written_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, open_packs: int) -> None:
+    """In three packs or more, of which one at a time is in memory or all."""
+    monkeypatch.setattr("pipeline.engine.manifest.OPEN_PACKS", open_packs)
+    outcome, found = _write(tmp_path, 600), read_manifest(tmp_path)
+    assert len(found.packs) == len(outcome.entries.packs) == 4
+    assert max(len(found.pack(bits)) for bits in found.packs) < 200
+    assert dict(found) == dict(outcome.entries) == {("unify", f"rooms/{n}"): _entry(tmp_path, n) for n in range(600)}
+    assert found["unify", "rooms/7"] == _entry(tmp_path, 7)
+    assert found.get(("unify", "rooms/x")) is None
+    assert outcome.counts() == {"unify": {"new": 600}}
+    outcome.entries.add([replace(_entry(tmp_path, 7), why="reused")])
+    assert outcome.counts() == {"unify": {"new": 599, "reused": 1}}
+    assert len(list(outcome.ran)) == 599
     assert read_quarantine(tmp_path) == outcome.quarantine
     assert read_lineage(tmp_path).config == {ROW[2]: {"cap": 6}}
+
+
+def test_a_damaged_pack_costs_no_other_one(tmp_path: Path) -> None:
+    _write(tmp_path, 600)
+    whole, place = dict(read_manifest(tmp_path)), tmp_path / MANIFEST_FILE
+    raw = bytearray(place.read_bytes())
+    raw[pq.read_metadata(place).row_group(1).column(2).data_page_offset + 40] ^= 1
+    place.write_bytes(raw)
+    found = read_manifest(tmp_path)
+    lost = found.packs[1]
+    assert dict(found) == {at: entry for at, entry in whole.items() if found.pack_of(at[1]) != lost}
+    assert 0 < len(found) < len(whole)
 
 
 def test_a_flipped_byte_is_never_read_as_another_value(tmp_path: Path) -> None:
@@ -59,7 +87,7 @@ def test_a_flipped_byte_is_never_read_as_another_value(tmp_path: Path) -> None:
             damaged[place] ^= 1 << int(rng.integers(8))
             (tmp_path / file).write_bytes(damaged)
             now = (
-                read_manifest(tmp_path),
+                dict(read_manifest(tmp_path)),
                 read_quarantine(tmp_path),
                 read_lineage(tmp_path),
             )

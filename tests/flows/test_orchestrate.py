@@ -29,7 +29,7 @@ from pipeline.core.parquet import table_bytes
 from pipeline.core.schema import Quarantine
 from pipeline.engine.job import JobResult
 from pipeline.engine.lease import leased
-from pipeline.engine.manifest import Entry, Outcome, Why
+from pipeline.engine.manifest import Entry, Manifest, Outcome, Why
 from pipeline.engine.plan import WHOLE
 from pipeline.engine.stage import STORE
 from pipeline.engine.store import Store
@@ -55,7 +55,8 @@ RELEASED = Released(
 
 
 def outcome(*whys: Why, left_out: bool = False) -> Outcome:
-    entries = [Entry("unify", f"a/{number}", "k", "i", "c", "d", why) for number, why in enumerate(whys)]
+    entries = Manifest()
+    entries.add(Entry("unify", f"a/{number}", "k", "i", "c", "d", why) for number, why in enumerate(whys))
     return Outcome(entries, [LEFT_OUT] if left_out else [], RELEASED)
 
 

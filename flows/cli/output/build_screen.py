@@ -57,12 +57,12 @@ def listed(head: str, parts: Sequence[str], width: int) -> str:
 
 def _ran(outcome: Outcome) -> str:
     """The stages that ran, the scenes that they ran for, and why."""
-    ran = [entry for entry in outcome.manifest if entry.why != "reused"]
+    ran = list(outcome.ran)
     if not ran:
         return "Nothing ran"
-    stages = list(dict.fromkeys(entry.stage for entry in ran))
+    stages = [stage for stage, whys in outcome.counts().items() if {*whys} - {"reused"}]
     first = {entry.unit: entry.why for entry in reversed(ran) if entry.unit != WHOLE}
-    scenes = {entry.unit for entry in outcome.manifest} - {WHOLE}
+    scenes = {unit for _, unit in outcome.entries} - {WHOLE}
     whys = Counter(WHY[why] for why in (first or {entry.unit: entry.why for entry in ran[:1]}).values())
     named = stages[0] if len(stages) == 1 else f"{len(stages)} stages ({stages[0]} to {stages[-1]})"
     of = f" for {len(first):,} of {len(scenes):,} scenes" if first else ""

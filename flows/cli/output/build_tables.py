@@ -282,7 +282,7 @@ def show_costs(costs: Sequence[Cost]) -> None:
 def show_dry_run(outcome: Outcome) -> None:
     """Prints the stages that a build would run."""
     print_table(_stages(outcome.counts(), "Stages that would run, and why (dry run)"))
-    due = [entry for entry in outcome.manifest if entry.why != "reused"]
+    due = list(outcome.ran)
     named = len(due) if output_options.verbose else NAMED
     for entry in due[:named]:
         console.print(f"would run {entry.stage} {entry.unit} ({entry.why})")
