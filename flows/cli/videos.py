@@ -90,7 +90,7 @@ def make_videos(
                     why.update(_place(made, folder, done.unit, fps[done.unit], own))
                 yield done
 
-        planner = Planner(stages, config, made, inputs, {})
+        planner = Planner(stages, config, made, inputs, Manifest())
         runner = Runner(config, made, inputs, planner, execute, at_once, progress, {}, outcome)
         for group in groups_of(stages.values(), config):
             runner.run(group)

@@ -160,6 +160,12 @@ class Manifest(Mapping[tuple[str, str], Entry]):
         self._open[bits] = found
         return found
 
+    def rows(self, units: Iterable[str] | None = None) -> Iterator[Entry]:
+        """The rows of some units, or of all, pack by pack."""
+        wanted = None if units is None else set(units)
+        for bits in self.packs if wanted is None else sorted(set(map(self.pack_of, wanted))):
+            yield from (entry for entry in self.pack(bits).values() if wanted is None or entry.unit in wanted)
+
     def has_keys_of(self, other: Manifest) -> bool:
         """Whether the same stages of the same units have the same keys in another manifest."""
         return len(self) == len(other) and all(e.key == entry.key for at, entry in self.items() if (e := other.get(at)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -12,7 +12,7 @@ from pipeline.core.identity import digest_of
 from pipeline.engine.code import code_digest
 from pipeline.engine.config import BuildConfig
 from pipeline.engine.inputs import RawInput
-from pipeline.engine.manifest import RESULTS, SHORT, Entry, Lineage, Why
+from pipeline.engine.manifest import RESULTS, SHORT, Entry, Lineage, Manifest, Why
 from pipeline.engine.stage import STORE, Stage, StageContext, whole
 from pipeline.engine.store import Result, Store
 
@@ -124,8 +124,7 @@ class Step:
     @property
     def fails_again(self) -> bool:
         """Whether the same input was quarantined the last time, and so is expected to be again."""
-        before, entry = self.before, self.entry
-        return bool(entry and entry.key and before and not before.output and before.key == entry.key)
+        return _fails_again(self.entry, self.before)
 
     def _why(self, entry: Entry) -> Why:
         before = self.before
@@ -171,21 +170,41 @@ class Planner:
         config: BuildConfig,
         folder: Path,
         inputs: Mapping[str, RawInput],
-        previous: Mapping[tuple[str, str], Entry],
+        previous: Manifest,
         asked: bool = False,
     ) -> None:
         self._stages, self._config, self._folder = stages, config, folder
-        self.inputs, self._previous, self._asked = inputs, previous, asked
+        self.inputs, self.previous, self._asked = inputs, previous, asked
         self.made_of = Lineage()
         self._specs: dict[tuple[str, str | None], StageSpec] = {}
         self._found: dict[str, dict[str, dict[str, Result]]] = {}
 
-    def plan(self, stage: Stage, outputs: Outputs) -> dict[str, Step]:
-        """The steps of a stage for all units that have, or are to have, what it needs; by unit, in order."""
+    def plan_group(
+        self, group: Sequence[Stage], units: Collection[str] | None, outputs: Outputs
+    ) -> dict[str, dict[str, Step]]:
+        """The steps of stages that some units go through one after the other, by stage and unit, in order.
+
+        Args:
+            group: the stages.
+            units: those that are planned; None: all.
+            outputs: the results that these have, or are expected to have.
+        """
+        self._found.clear()
+        plans: dict[str, dict[str, Step]] = {}
+        ahead = dict(outputs)
+        for stage in group:
+            plans[stage.name] = self.plan(stage, ahead, units)
+            ahead[stage.name] = known(plans[stage.name])
+        return plans
+
+    def plan(self, stage: Stage, outputs: Outputs, units: Collection[str] | None = None) -> dict[str, Step]:
+        """The steps of a stage for all units, or some, that have, or are to have, what it needs; by unit, in order."""
         steps = {}
         if stage.unit == "scene":
             outputs = {name: self._expected(name, found) for name, found in outputs.items()}
-        for unit in [WHOLE] if stage.unit == "build" else self._units(stage, outputs):
+        if stage.name not in self._found:
+            self._found[stage.name] = self._index(stage.name, units)
+        for unit in [WHOLE] if stage.unit == "build" else self._units(stage, outputs, units):
             step = self.step(stage, unit)
             taken = step.spec.taken(unit, outputs)
             if taken is not None:
@@ -195,32 +214,26 @@ class Planner:
 
     def step(self, stage: Stage, unit: str) -> Step:
         """One step, of which nothing is said yet."""
-        if stage.name not in self._found:
-            self._found[stage.name] = self._index(stage.name)
         found = self._found[stage.name].get(unit, {})
         spec = self._spec(stage, self.inputs.get(unit) if stage.needs_roots else None)
-        return Step(spec, unit, self._previous.get((stage.name, unit)), found, self._asked)
-
-    def forget(self, stage: Stage) -> None:
-        """Frees the listing of a stage's results, once its steps have run."""
-        self._found.pop(stage.name, None)
+        return Step(spec, unit, self.previous.get((stage.name, unit)), found, self._asked)
 
     def _expected(self, name: str, found: Mapping[str, Result | None]) -> Mapping[str, Result | None]:
         """Results of a stage; what it makes of the whole build is expected to be as before while it is not known."""
-        before = self._previous.get((name, WHOLE))
+        before = self.previous.get((name, WHOLE))
         return {WHOLE: before.output} if before and before.output and found == {WHOLE: None} else found
 
-    def _units(self, stage: Stage, outputs: Outputs) -> Iterable[str]:
+    def _units(self, stage: Stage, outputs: Outputs, units: Collection[str] | None) -> Iterable[str]:
         if not stage.takes or stage.reads_raw:
-            return sorted(self.inputs)
+            return sorted(self.inputs if units is None else self.inputs.keys() & units)
         return sorted(outputs.get(self._source(stage.takes[0]) or "", {}))
 
     def _source(self, name: str) -> str | None:
         return source_of(name, self._stages, self._config)
 
-    def _index(self, name: str) -> dict[str, dict[str, Result]]:
+    def _index(self, name: str, units: Collection[str] | None) -> dict[str, dict[str, Result]]:
         found: dict[str, dict[str, Result]] = {}
-        for (unit, key), result in Store(self._folder / STORE).index(name).items():
+        for (unit, key), result in Store(self._folder / STORE).index(name, units).items():
             found.setdefault(unit, {})[key] = result
         return found
 
@@ -258,6 +271,28 @@ def source_of(name: str, stages: Mapping[str, Stage], config: BuildConfig) -> st
     while stage is not None and not stage.is_wanted(config):
         stage = stages[stage.passes_on] if stage.passes_on else None
     return stage.name if stage else None
+
+
+def results_of(rows: Iterable[Entry]) -> dict[str, dict[str, Result]]:
+    """The results that rows of a manifest name: stage -> unit -> result."""
+    found: dict[str, dict[str, Result]] = {}
+    for entry in rows:
+        if entry.output:
+            found.setdefault(entry.stage, {})[entry.unit] = entry.output
+    return found
+
+
+def expected_of(rows: Iterable[Entry], previous: Manifest) -> Outputs:
+    """The same of a plan: those that are not known yet are None, and those missing that failed the last time."""
+    found: dict[str, dict[str, Result | None]] = {}
+    for entry in rows:
+        if entry.output or not _fails_again(entry, previous.get((entry.stage, entry.unit))):
+            found.setdefault(entry.stage, {})[entry.unit] = entry.output
+    return found
+
+
+def _fails_again(entry: Entry | None, before: Entry | None) -> bool:
+    return bool(entry and entry.key and before and not before.output and before.key == entry.key)
 
 
 def known(steps: Mapping[str, Step]) -> dict[str, Result | None]:

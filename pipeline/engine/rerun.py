@@ -12,7 +12,7 @@ from pipeline.core.errors import ConfigError
 from pipeline.engine.config import BuildConfig
 from pipeline.engine.inputs import RawInput
 from pipeline.engine.manifest import Entry, Manifest, Outcome, read_quarantine
-from pipeline.engine.plan import WHOLE, Planner, Step, known, source_of
+from pipeline.engine.plan import WHOLE, Planner, Step, known, results_of, source_of
 from pipeline.engine.stage import Stage
 from pipeline.engine.store import Result
 
@@ -21,11 +21,7 @@ Previous = Mapping[tuple[str, str], Entry]  # the last manifest, by stage and un
 
 def last_outputs(previous: Previous) -> dict[str, dict[str, Result]]:
     """The results that the last manifest names: stage -> unit -> result."""
-    outputs: dict[str, dict[str, Result]] = {}
-    for (stage, unit), entry in previous.items():
-        if entry.output:
-            outputs.setdefault(stage, {})[unit] = entry.output
-    return outputs
+    return results_of(previous.values())
 
 
 def last_scenes(outputs: Mapping[str, Mapping[str, Result]]) -> Mapping[str, Result]:

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import Final
 
 from pipeline.engine.config import BuildConfig
 from pipeline.engine.inputs import RawInput
 from pipeline.engine.job import Job, JobResult, batches_of, run_job
 from pipeline.engine.lease import Lease
-from pipeline.engine.manifest import Entry, Outcome
-from pipeline.engine.plan import WHOLE, Planner, Step, known
+from pipeline.engine.manifest import Entry, Manifest, Outcome
+from pipeline.engine.plan import WHOLE, Planner, Step, results_of
 from pipeline.engine.stage import REPLIES_FILE, STORE, Progress, Stage
-from pipeline.engine.store import Result, Store
+from pipeline.engine.store import Result, Store, hash_bits
 from pipeline.llm.base import ModelSpec
 from pipeline.llm.budget import Money
 
+ROUND_UNITS: Final = 4096  # scenes whose plan and jobs are in memory at a time
+Results = Mapping[str, Mapping[str, Result]]  # stage -> unit -> result
 Execute = Callable[[str, list[list[Job]]], Iterable[JobResult]]  # runs batches of jobs, in any order and process
 # Has work done that must be done in the build's own process: what it is called, and the work.
 LocalExecutor = Callable[[str, Callable[[], Iterable[JobResult]]], Iterable[JobResult]]
@@ -49,13 +52,34 @@ def groups_of(stages: Iterable[Stage], config: BuildConfig) -> list[list[Stage]]
     return groups
 
 
+def rounds_of(units: Collection[str]) -> list[list[str]]:
+    """The units of each round, in order: as few rounds of whole packs as hold at most `ROUND_UNITS` on average."""
+    rounds: dict[str, list[str]] = {}
+    depth = max(0, -(-len(units) // ROUND_UNITS) - 1).bit_length()
+    for unit in sorted(units):
+        rounds.setdefault(hash_bits(unit)[:depth], []).append(unit)
+    return [rounds[bits] for bits in sorted(rounds)]
+
+
+@dataclass
+class _Rounds:
+    """The rounds of a group of stages: how many units are not planned yet, how many have ended, what is said of it."""
+
+    group: Sequence[Stage]
+    unplanned: int
+    money: Money
+    ended: int = 0
+    label: str = ""
+
+
 @dataclass
 class Runner:
-    """Runs the stages of a build, group by group.
+    """Runs the stages of a build, group by group, and the scenes of a group in rounds of whole packs.
 
     Attributes:
-        outputs: the results so far: stage -> unit -> result.
         outcome: what was done so far.
+        made: the rows that name the results of earlier stages; None: those of the outcome.
+        units: the scenes that stages are run for; None: all inputs.
     """
 
     config: BuildConfig
@@ -68,42 +92,57 @@ class Runner:
     keys: Mapping[str, str]
     outcome: Outcome
     lease: Lease | None = None
-    outputs: dict[str, dict[str, Result]] = field(default_factory=dict)
+    made: Manifest | None = None
+    units: Collection[str] | None = None
 
     def run(self, group: Sequence[Stage]) -> None:
         """Plans a group of stages, runs what must run, and notes what became of it."""
-        plans: dict[str, dict[str, Step]] = {}
-        ahead: dict[str, Mapping[str, Result | None]] = dict(self.outputs)
-        for stage in group:
-            plans[stage.name] = self.planner.plan(stage, ahead)
-            ahead[stage.name] = known(plans[stage.name])
+        made = self.outcome.entries if self.made is None else self.made
+        units = self.inputs.keys() if self.units is None else self.units
+        many: Sequence[list[str] | None] = [None] if group[0].unit == "build" else rounds_of(units)
+        rounds = _Rounds(group, len(units), Money(limit_cost=self.config.limit_cost))
+        for own in many:
+            rounds.unplanned -= len(units if own is None else own)
+            self._run_round(rounds, own, results_of(made.rows(own if own is None else {*own, WHOLE})))
+            for stage in group if len(many) > 1 else ():
+                Store(self.folder / STORE).pack(stage.name, len(units))
+
+    def _run_round(self, rounds: _Rounds, units: Collection[str] | None, outputs: Results) -> None:
+        """Runs a group of stages for some scenes, or for the whole build."""
+        group = rounds.group
+        plans = self.planner.plan_group(group, units, outputs)
         todo = {name: {u for u, step in plan.items() if not step.reused} for name, plan in plans.items()}
-        units = sorted(set().union(*todo.values()))
+        due = sorted(set().union(*todo.values()))
         jobs = [
-            self._job(unit, [plans[s.name].get(unit) or self.planner.step(s, unit) for s in group]) for unit in units
+            self._job(unit, [plans[s.name].get(unit) or self.planner.step(s, unit) for s in group], outputs)
+            for unit in due
         ]
         entries = [
-            step.entry for plan in plans.values() for unit, step in plan.items() if unit not in units and step.entry
+            step.entry for plan in plans.values() for unit, step in plan.items() if unit not in due and step.entry
         ]
-        due = [name for name, units in todo.items() if units]
-        label = due[0] if len(due) == 1 else f"{due[0]} to {due[-1]}" if due else ""
-        for done in self._watched(self._start(group, jobs), label, len(jobs)):
+        names = [name for name, own in todo.items() if own]
+        rounds.label = rounds.label or (names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}" if names else "")
+        total = rounds.ended + len(jobs) + rounds.unplanned
+        self.progress(rounds.label, rounds.ended, total)
+        for done in self._start(group, jobs, rounds.money):
+            rounds.ended += 1
+            self.progress(rounds.label, rounds.ended, total)
             entries += done.entries
             self.outcome.quarantine += done.quarantine
         for stage in group:
             self._note(stage, sorted((e for e in entries if e.stage == stage.name), key=lambda e: e.unit))
 
-    def _job(self, unit: str, steps: Sequence[Step]) -> Job:
+    def _job(self, unit: str, steps: Sequence[Step], results: Results) -> Job:
         of_build = steps[0].spec.of_build
         outputs = {
             stage: found if of_build else {u: found[u] for u in (unit, WHOLE) if u in found}
-            for stage, found in self.outputs.items()
+            for stage, found in results.items()
         }
         return Job(
             unit, tuple(steps), outputs, self.inputs.get(unit), self.folder, limits=self.config.limits, lease=self.lease
         )
 
-    def _start(self, group: Sequence[Stage], jobs: list[Job]) -> Iterable[JobResult]:
+    def _start(self, group: Sequence[Stage], jobs: list[Job], money: Money) -> Iterable[JobResult]:
         first, last = group[0], group[-1]
         if not jobs:
             return ()
@@ -112,24 +151,14 @@ class Runner:
             return self.here(first.name, lambda: run_here(first.name, [mine]))
         models = first.asks(self.config)
         if models:
-            money = Money(limit_cost=self.config.limit_cost)
             return self.here(first.name, lambda: _run_asking(models, jobs, self.folder, self.keys, money))
         label = first.name if first is last else f"{first.name} to {last.name}"
         return self.execute(label, batches_of(jobs))
 
-    def _watched(self, results: Iterable[JobResult], label: str, total: int) -> Iterator[JobResult]:
-        """Tells how many units of a group are done."""
-        self.progress(label, 0, total)
-        for ended, done in enumerate(results, start=1):
-            self.progress(label, ended, total)
-            yield done
-
     def _note(self, stage: Stage, entries: list[Entry]) -> None:
-        self.planner.forget(stage)
         self.outcome.entries.add(entries)
-        self.outputs[stage.name] = {e.unit: e.output for e in entries if e.output}
         if stage.summary:
-            for result in self.outputs[stage.name].values():
+            for result in (entry.output for entry in entries if entry.output):
                 self.outcome.released = stage.summary(Store(self.folder / STORE).get(result))
 
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 import io
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from functools import lru_cache
 from itertools import chain
@@ -59,13 +59,17 @@ class Store:
     def __init__(self, root: Path) -> None:
         self.root = root
 
-    def index(self, stage: str) -> dict[tuple[str, str], Result]:
-        """All results of a stage by (unit, key), from one listing of its folders and packs."""
+    def index(self, stage: str, units: Collection[str] | None = None) -> dict[tuple[str, str], Result]:
+        """The results of a stage, of all units or some, by (unit, key), from one listing of its folders and packs."""
         found: dict[tuple[str, str], Result] = {}
-        packed = (name for pack in chain(*_packs_in(self.root / stage).values()) for name in _members(pack))
-        for name in (*packed, *self._loose(stage)):
+        packs = _packs_in(self.root / stage)
+        if units is not None:
+            depths = set(map(len, packs))
+            wanted = {bits[:depth] for bits in map(hash_bits, units) for depth in depths}
+            packs = {bits: own for bits, own in packs.items() if bits in wanted}
+        for name in chain((name for pack in chain(*packs.values()) for name in _members(pack)), self._loose(stage)):
             unit, key, digest = _parts(name)
-            if digest:
+            if digest and (units is None or unit in units):
                 found[unit, key] = Result(digest, self.root, f"{stage}/{name}")
         return found
 
@@ -143,22 +147,28 @@ class Store:
         for folder in sorted(path for path in self.root.glob("*") if path.is_dir()):
             self._pack(folder, kept.get(folder.name, set()))
 
+    def pack(self, stage: str, units: int) -> None:
+        """Moves the results of a stage that has, or is to have, so many units into packs, in the midst of a build."""
+        folder = self.root / stage
+        held = {name for pack in chain(*_packs_in(folder).values()) for name in _members(pack)}
+        self._pack(folder, held.union(name for name in self._loose(stage) if _parts(name)[0]), units)
+
     def _loose(self, stage: str) -> Iterator[str]:
         """The names, below the stage's folder, of the files in its folders."""
         for folder in sorted(path for path in (self.root / stage).glob("*") if path.is_dir()):
             yield from (f"{folder.name}/{file}" for file in os.listdir(folder))  # noqa: PTH208 # there are millions
 
-    def _pack(self, folder: Path, kept: Set[str]) -> None:
+    def _pack(self, folder: Path, kept: Set[str], units: int = 0) -> None:
         """Moves results of a stage into packs where it has many, and replaces the packs of which much has changed.
 
-        A new pack is there before anything that it replaces is removed.
+        It will have so many units at least. A new pack is there before anything that it replaces is removed.
         """
         old = _packs_in(folder)
         names = self._loose(folder.name)
         loose = {name for name in names if name in kept and (folder / name).stat().st_size <= PACKED_BYTES}
         held = {pack: set(_members(pack)) for pack in chain(*old.values())}
         wanted = sorted(loose | (kept & set().union(*held.values())))
-        depth = _new_depth(len(wanted), {len(bits) for bits in old})
+        depth = _new_depth(max(units, len(wanted)), {len(bits) for bits in old})
         if depth is None:
             return
         members: dict[str, list[str]] = {}

@@ -29,11 +29,11 @@ from pipeline.engine.manifest import (
     released_manifest,
     write_outcome,
 )
-from pipeline.engine.plan import WHOLE, Planner, known
+from pipeline.engine.plan import WHOLE, Planner, expected_of
 from pipeline.engine.rerun import check_fit, last_outputs, matching, units_again, with_the_rest
-from pipeline.engine.run import Execute, LocalExecutor, Runner, at_once, groups_of, run_here
+from pipeline.engine.run import Execute, LocalExecutor, Runner, at_once, groups_of, rounds_of, run_here
 from pipeline.engine.stage import STORE, Progress, Stage, no_progress
-from pipeline.engine.store import Result, Store
+from pipeline.engine.store import Store
 from pipeline.llm.providers import check_installed
 from pipeline.release.history import candidate, keep_beside
 from pipeline.stages.registry import STAGES
@@ -141,18 +141,17 @@ class Builder:
 
     def dry_run(self) -> Outcome:
         """The plan of `build`, with the reasons and without running it; units behind one that runs count as "input"."""
-        outcome = self._outcome()
-        outcome.entries.add(self._dry_run(self._planner(self.inputs())))
-        return outcome
+        return self._dry_run(self._planner(self.inputs()))
 
-    def _dry_run(self, planner: Planner) -> list[Entry]:
-        entries: list[Entry] = []
-        outputs: dict[str, dict[str, Result | None]] = {}
-        for stage in self._wanted():
-            steps = planner.plan(stage, outputs)
-            entries += [step.entry for step in steps.values() if step.entry]
-            outputs[stage.name] = known(steps)
-        return entries
+    def _dry_run(self, planner: Planner) -> Outcome:
+        plan = self._outcome()
+        for group in groups_of(self._wanted(), self.config):
+            rounds: Sequence[list[str] | None] = [None] if group[0].unit == "build" else rounds_of(planner.inputs)
+            for units in rounds:
+                rows = plan.entries.rows(units if units is None else {*units, WHOLE})
+                for steps in planner.plan_group(group, units, expected_of(rows, self._previous)).values():
+                    plan.entries.add(step.entry for step in steps.values() if step.entry)
+        return plan
 
     def explain(self, name: str | None = None, scenes: Sequence[str] = ()) -> list[Explained]:
         """The plan of `build`, or of `stage` for one stage, with the reasons by name; nothing is run or written."""
@@ -160,7 +159,7 @@ class Builder:
         inputs = self.inputs() if stage is None or stage.needs_roots else {}
         planner, then = self._planner(inputs), read_lineage(self.out)
         if stage is None:
-            entries = self._dry_run(planner)
+            entries: Iterable[Entry] = self._dry_run(planner).manifest
         else:
             units = units_again(stage, self._stages, self.config, self._previous, planner.inputs, self.out)
             steps = planner.plan(stage, last_outputs(self._previous))
@@ -186,14 +185,9 @@ class Builder:
         with self._leased() as lease:
             outcome = self._outcome() if stage.needs_roots else Outcome(Manifest(0, self.out))
             inputs = self.inputs() if stage.needs_roots else {}
-            outputs = last_outputs(self._previous)
             units = units_again(stage, self._stages, self.config, self._previous, inputs, self.out)
-            if stage.unit == "scene":
-                chosen = {*matching(units, scenes), WHOLE}
-                inputs = {unit: raw for unit, raw in inputs.items() if unit in chosen}
-                outputs = {s: {u: r for u, r in found.items() if u in chosen} for s, found in outputs.items()}
             runner = self._runner(outcome, inputs, lease, asked=True)
-            runner.outputs |= outputs
+            runner.made, runner.units = self._previous, None if stage.unit == "build" else matching(units, scenes)
             runner.run([stage])
             lease.check()
             rest = with_the_rest(stage, self._stages, self._previous, outcome, self.out)
