@@ -6,6 +6,7 @@ looked at become objects, so that what a build holds grows little with the numbe
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -16,10 +17,11 @@ from sys import intern
 from typing import Any, Final, Literal, cast
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from pipeline.core.files import write_atomically
-from pipeline.core.identity import digest_of
+from pipeline.core.identity import DIGEST_CHARS, digest_of
 from pipeline.core.parquet import TableFile, read_table, table_bytes
 from pipeline.core.schema import Quarantine
 from pipeline.engine.code import code_parts
@@ -45,6 +47,7 @@ MANIFEST: Final = pa.schema(
 )
 MANIFEST_FILE: Final = "manifest.parquet"
 MADE_OF: Final = "scan2qa_made_of"  # key of the file's metadata
+PLANNED: Final = "scan2qa_planned"  # likewise: `Manifest.planned`
 PACKS: Final = "scan2qa_packs"  # likewise: of each row group the bits of its units' hash, and its seal
 QUARANTINE_FILE: Final = "quarantine.parquet"
 SEAL: Final = "seal"  # key of the metadata: digest of all else that the file holds
@@ -104,6 +107,7 @@ class Lineage:
 
 
 _Pack = dict[tuple[str, str], Entry]
+_Read = Callable[[], pa.Table]  # the rows of a pack
 
 
 class Manifest(Mapping[tuple[str, str], Entry]):
@@ -118,11 +122,17 @@ class Manifest(Mapping[tuple[str, str], Entry]):
         counts: stage -> why -> units of the rows that were added.
         configs: digests of the settings of these rows.
         codes: digests of their code.
+        planned: a digest of all that the plan of a whole build was made from; None: these are rows of something else.
     """
 
     def __init__(
-        self, units: int = 0, folder: Path | None = None, packs: Mapping[str, Callable[[], _Pack]] | None = None
+        self,
+        units: int = 0,
+        folder: Path | None = None,
+        packs: Mapping[str, _Read] | None = None,
+        planned: str | None = None,
     ) -> None:
+        self.planned = planned
         self._folder = folder or Path()
         self._stored = dict(packs or {})
         self._depth = len(next(iter(self._stored), "")) or depth_of(units)
@@ -154,7 +164,7 @@ class Manifest(Mapping[tuple[str, str], Entry]):
         """The rows of a pack, not to be changed."""
         found = self._open.pop(bits, None)
         if found is None:
-            found = self._stored[bits]() if bits in self._stored else {}
+            found = _entries(self._stored[bits](), self._folder) if bits in self._stored else {}
             while len(self._open) >= OPEN_PACKS:
                 self._close(next(iter(self._open)))
         self._open[bits] = found
@@ -168,6 +178,8 @@ class Manifest(Mapping[tuple[str, str], Entry]):
 
     def has_keys_of(self, other: Manifest) -> bool:
         """Whether the same stages of the same units have the same keys in another manifest."""
+        if self.planned and self.planned == other.planned:
+            return True
         return len(self) == len(other) and all(e.key == entry.key for at, entry in self.items() if (e := other.get(at)))
 
     def _close(self, bits: str) -> None:
@@ -177,7 +189,31 @@ class Manifest(Mapping[tuple[str, str], Entry]):
             sink = pa.BufferOutputStream()
             with pa.ipc.new_stream(sink, MANIFEST, options=pa.ipc.IpcWriteOptions(compression="zstd")) as stream:
                 stream.write_table(_table(pack.values(), self._folder))
-            self._stored[bits] = partial(_unpacked, sink.getvalue().to_pybytes(), self._folder)
+            self._stored[bits] = partial(_unpacked, sink.getvalue().to_pybytes())
+
+    def tables(self) -> Iterator[tuple[str, pa.Table]]:
+        """The rows of each pack that has any, in no order, with its bits; in order of these."""
+        for bits in self.packs:
+            is_open = bits in self._open
+            table = _table(self._open[bits].values(), self._folder) if is_open else self._stored[bits]()
+            if table.num_rows:
+                yield bits, table
+
+    def reused(self) -> Manifest:
+        """The same rows, as those of a build that reused all of them."""
+        same = Manifest(folder=self._folder, packs={bits: partial(self._reused, bits) for bits in self._stored})
+        same.planned = self.planned
+        for _, table in self.tables():
+            for row in table.group_by("stage").aggregate([([], "count_all")]).to_pylist():
+                same.counts.setdefault(row["stage"], Counter())["reused"] += row["count_all"]
+            same.configs.update(table["config"].unique().to_pylist())
+            same.codes.update(table["code"].unique().to_pylist())
+        return same
+
+    def _reused(self, bits: str) -> pa.Table:
+        table = self._stored[bits]()
+        why = MANIFEST.get_field_index("why")
+        return table.set_column(why, MANIFEST.field(why), pa.array(["reused"] * table.num_rows, pa.string()))
 
     @property
     def packs(self) -> list[str]:
@@ -198,8 +234,8 @@ class Manifest(Mapping[tuple[str, str], Entry]):
         return any(self.pack(bits) for bits in self.packs)
 
 
-def _unpacked(raw: bytes, folder: Path) -> _Pack:
-    return _entries(pa.ipc.open_stream(raw).read_all(), folder)
+def _unpacked(raw: bytes) -> pa.Table:
+    return pa.ipc.open_stream(raw).read_all()
 
 
 @dataclass
@@ -232,18 +268,16 @@ def write_outcome(folder: Path, outcome: Outcome, order: Sequence[str], made_of:
     ``made_of`` is what is behind its digests.
     """
     behind = (made_of or Lineage()).of(outcome.entries, read_lineage(folder))
-    place = {stage: number for number, stage in enumerate(order)}
     seals = []
     with TableFile(folder / MANIFEST_FILE, MANIFEST, level=1, metadata={}, row_group=2**31) as file:
-        for bits in outcome.entries.packs:
-            pack = sorted(outcome.entries.pack(bits).values(), key=lambda e: (place[e.stage], e.unit))
-            if not pack:
-                continue
-            table = _table(pack, folder)
-            seals.append([bits, _seal(table)])
-            file.append(table)
+        for bits, table in outcome.entries.tables():
+            ordered = table.append_column("place", pc.index_in(table["stage"], pa.array(order)))
+            own = ordered.sort_by([("place", "ascending"), ("unit", "ascending")]).select(MANIFEST.names)
+            seals.append([bits, _seal(own)])
+            file.append(own)
             file.end_group()
         about = {MADE_OF: json.dumps(asdict(behind), sort_keys=True, ensure_ascii=False), PACKS: json.dumps(seals)}
+        about |= {PLANNED: outcome.entries.planned} if outcome.entries.planned else {}
         file.finish(about | {SEAL: digest_of(about)})
         file.publish()
     quarantine = pa.Table.from_pylist(
@@ -307,16 +341,17 @@ def read_manifest(folder: Path, file: str = MANIFEST_FILE) -> Manifest:
     if opened is None or opened[0].schema_arrow.names != MANIFEST.names or PACKS not in opened[1]:
         return Manifest()
     packs: list[tuple[str, str]] = json.loads(opened[1][PACKS])
-    read = {bits: partial(_read_pack, opened[0], n, seal, folder) for n, (bits, seal) in enumerate(packs)}
-    return Manifest(folder=folder, packs=read)
+    read = {bits: partial(_read_pack, opened[0], n, seal) for n, (bits, seal) in enumerate(packs)}
+    return Manifest(folder=folder, packs=read, planned=opened[1].get(PLANNED))
 
 
-def _read_pack(file: pq.ParquetFile, number: int, seal: str, folder: Path) -> _Pack:
+def _read_pack(file: pq.ParquetFile, number: int, seal: str) -> pa.Table:
+    """The rows of a row group; none of a damaged one."""
     try:
         table = file.read_row_group(number, use_threads=False)
-        return _entries(table, folder) if _seal(table) == seal else {}
-    except (OSError, ValueError, TypeError, pa.ArrowException):  # TypeError: texts that have become bytes
-        return {}
+        return table if _seal(table) == seal else MANIFEST.empty_table()
+    except (OSError, ValueError, pa.ArrowException):
+        return MANIFEST.empty_table()
 
 
 def _opened(path: Path) -> tuple[pq.ParquetFile, dict[str, str]] | None:
@@ -351,4 +386,16 @@ def read_quarantine(folder: Path) -> list[Quarantine]:
 
 def _seal(table: pa.Table) -> str:
     """A digest of all values: Parquet itself reads many a flipped byte."""
-    return digest_of([column.to_pylist() for column in table.columns])
+    sealed = hashlib.sha256()
+    columns = [column.combine_chunks() for column in table.columns]
+    while columns:
+        column = columns.pop()
+        if pa.types.is_map(column.type):
+            sealed.update(column.offsets.to_numpy().tobytes())
+            columns += [column.keys, column.items]
+        elif pa.types.is_string(column.type):
+            sealed.update(pc.fill_null(pc.binary_length(column), -1).to_numpy().tobytes())
+            sealed.update("".join(column.drop_null().to_pylist()).encode())
+        else:
+            sealed.update(column.to_numpy(zero_copy_only=False).tobytes())
+    return sealed.hexdigest()[:DIGEST_CHARS]

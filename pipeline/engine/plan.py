@@ -137,7 +137,7 @@ class Step:
         return "config" if before.config != entry.config else "code"
 
 
-def _is_whole(spec: StageSpec, found: Result, folder: Path) -> bool:
+def _is_whole(spec: StageSpec | Stage, found: Result, folder: Path) -> bool:
     """Whether a result and what belongs to it are there; a damaged one is made again."""
     store = Store(folder / STORE)
     if spec.is_whole is whole:
@@ -178,6 +178,34 @@ class Planner:
         self.made_of = Lineage()
         self._specs: dict[tuple[str, str | None], StageSpec] = {}
         self._found: dict[str, dict[str, dict[str, Result]]] = {}
+
+    def signature(self, stages: Iterable[Stage]) -> str:
+        """A digest of all that the plan of a build with these stages is made from, but for the results."""
+        specs = []
+        for stage in stages:
+            readers = {raw.reader.name: raw for raw in self.inputs.values()} if stage.needs_roots else {"": None}
+            for name, raw in sorted(readers.items()):
+                spec = self._spec(stage, raw)
+                specs.append([stage.name, name, spec.config, spec.code, spec.beside(self._folder)])
+        inputs = [[unit, raw.parts, raw.human_input.parts] for unit, raw in sorted(self.inputs.items())]
+        return digest_of([specs, inputs])
+
+    def are_sound(self, manifest: Manifest) -> bool:
+        """Whether every row of a manifest names a result that is there, whole and undamaged."""
+        store, results = Store(self._folder / STORE), dict[str, list[Result]]()
+        for _, table in manifest.tables():
+            if table["output"].null_count:
+                return False
+            for stage, digest, path in zip(
+                *(table[name].to_pylist() for name in ("stage", "output", "path")), strict=True
+            ):
+                results.setdefault(stage, []).append(Result(digest, store.root, path.partition("/")[2]))
+        return all(
+            store.are_sound(stage, found)
+            if self._stages[stage].is_whole is whole
+            else all(_is_whole(self._stages[stage], result, self._folder) for result in found)
+            for stage, found in results.items()
+        )
 
     def plan_group(
         self, group: Sequence[Stage], units: Collection[str] | None, outputs: Outputs

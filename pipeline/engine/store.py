@@ -113,13 +113,21 @@ class Store:
         stage, _, name = result.name.partition("/")
         packs = packs_of(name, _known_packs(self.root / stage))
         with suppress(FileNotFoundError):
-            if any(name in _members(pack) and _is_as_named(pack, pack.stat().st_mtime_ns) for pack in packs):
+            if any(name in _members(pack) and _is_as_named(pack, _changed_at(pack)) for pack in packs):
                 return True
         try:
             self.get(result)
         except StoreError:
             return False
         return True
+
+    def are_sound(self, stage: str, results: Iterable[Result]) -> bool:
+        """Whether all of many results of a stage can be read."""
+        packs = [
+            pack for pack in chain(*_packs_in(self.root / stage).values()) if _is_as_named(pack, _changed_at(pack))
+        ]
+        held = {f"{stage}/{name}" for pack in packs for name in _members(pack)}
+        return all(result.name in held or self.is_sound(result) for result in results)
 
     def size(self, result: Result) -> int:
         """The bytes that a result takes; 0 where it is gone."""
@@ -242,8 +250,12 @@ def _members_of_whole(pack: Path) -> dict[str, tuple[int, int]]:
         }
 
 
+def _changed_at(pack: Path) -> int:
+    return pack.stat().st_mtime_ns
+
+
 @lru_cache(4096)
-def _is_as_named(pack: Path, changed: int) -> bool:
+def _is_as_named(pack: Path, changed_at: int) -> bool:
     return digest_of(pack.read_bytes()) == pack.name.split(".")[1]
 
 

@@ -25,6 +25,7 @@ from pipeline.engine.job import Job, JobResult, batches_of, run_job
 from pipeline.engine.manifest import MANIFEST, Outcome, read_manifest, read_quarantine
 from pipeline.engine.plan import WHOLE
 from pipeline.engine.stage import StageContext
+from pipeline.engine.store import hash_bits
 from pipeline.llm.failures import ModelError
 from pipeline.samples.indoor.metadata import PLANS, sample_scene, write_sample_metadata
 from pipeline.stages.builder import Builder, units_due
@@ -140,7 +141,15 @@ def test_the_manifest_has_one_row_per_stage_and_unit_and_names_what_is_there(met
 
 
 @pytest.mark.slow
-def test_three_changed_scenes_are_computed_and_no_others(tmp_path: Path, out: Path) -> None:
+@pytest.mark.parametrize("most", [4096, 3])
+def test_three_changed_scenes_are_computed_and_no_others(
+    tmp_path: Path, out: Path, monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    """In one round, or in several of which few packs are in memory."""
+    if most < 12:
+        monkeypatch.setattr("pipeline.engine.run.ROUND_UNITS", most)
+        monkeypatch.setattr("pipeline.engine.store.PACK_RESULTS", 2)
+        monkeypatch.setattr("pipeline.engine.manifest.OPEN_PACKS", 1)
     scenes = perturbed(SCENES, 12)
     meta = written(tmp_path / "meta", scenes)
     build(meta, out)
@@ -162,6 +171,11 @@ def test_three_changed_scenes_are_computed_and_no_others(tmp_path: Path, out: Pa
         assert computed == units or stage == "video"
         assert {reasons[unit] for unit in computed} <= {"input"}
     assert [e.why for e in outcome.manifest if e.stage == EXPORT] == ["input"]
+    packs = {hash_bits(f"samples/{name}")[:3] for name in scenes} if most < 12 else set()
+    assert {path.name.partition(".")[0] for path in (out / "store" / "select" / "packs").glob("*.zip")} == packs
+    if most < 12:
+        monkeypatch.undo()
+        assert results_of(tmp_path / "other", build(meta, tmp_path / "other")) == results_of(out, outcome)
 
 
 @pytest.mark.slow
@@ -716,3 +730,6 @@ def test_a_plan_by_which_nothing_runs_is_confirmed_as_a_build_would(meta: Path, 
     assert [row.finding for row in read_quarantine(built)] == ["empty_file"]
     nothing = Builder(config_of(meta), built / "new")
     assert not nothing.confirm(Outcome(quarantine=also.dry_run().quarantine)), "there is no build to confirm"
+    entry = read_manifest(built)["generate", UNITS[0]]
+    entry.output.path.write_bytes(b"damaged")
+    assert ("generate", UNITS[0], "missing") in ran(Builder(config_of(meta), built).dry_run())
