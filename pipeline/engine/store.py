@@ -6,7 +6,7 @@ cut, changed or given another's name is noticed when it is read. Files are writt
 renamed: after a kill at any point a result is there completely or not at all. They are not synced: what a power cut
 takes is noticed by its digest, and made again.
 
-Where a stage has more than `PACK_RESULTS` results, the end of a build moves them into packs,
+Where a stage has more than `PACK_RESULTS` results, the end of a build, or of a round, moves them into packs,
 ``<store>/<stage>/packs/<bits>.<digest>.zip``: uncompressed archives with the same names, of the units whose hash begins
 with these bits. New results stay files until a fourth of their pack has changed, so that a fix rewrites few packs.
 """
