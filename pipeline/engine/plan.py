@@ -92,8 +92,7 @@ class Step:
         spec = self.spec
         results = {name: tuple((u, r) for u, r in found if r) for name, found in taken.items()}
         if any(len(results[name]) < len(found) for name, found in taken.items()):
-            why: Why = "asked" if self.asked else "new" if self.before is None else "input"
-            return Entry(spec.stage, self.unit, "", "", spec.config, spec.code, why)
+            return self._undecided
         parts = {
             f"{RESULTS}{name}": digest_of([[u, result.digest] for u, result in found])
             for name, found in results.items()
@@ -115,6 +114,21 @@ class Step:
                 return replace(self.before, why="reused")  # whose texts are in memory already
             return replace(entry, why="reused", output=found)
         return replace(entry, why=self._why(entry))
+
+    @property
+    def is_new(self) -> bool:
+        """Whether it is sure to run whatever its inputs are: there is no result, and never was one."""
+        return self.before is None and not self.found and not self.asked
+
+    @property
+    def _undecided(self) -> Entry:
+        """The entry while its inputs are not looked at."""
+        why: Why = "asked" if self.asked else "new" if self.before is None else "input"
+        return Entry(self.spec.stage, self.unit, "", "", self.spec.config, self.spec.code, why)
+
+    def planned(self, taken: StageInputs, raw: RawInput | None, folder: Path) -> Step:
+        """The same step with its entry; that of a new one is decided where it runs."""
+        return replace(self, entry=self._undecided if self.is_new else self.decide(taken, raw, folder))
 
     @property
     def reused(self) -> bool:
@@ -236,8 +250,7 @@ class Planner:
             step = self.step(stage, unit)
             taken = step.spec.taken(unit, outputs)
             if taken is not None:
-                entry = step.decide(taken, self.inputs.get(unit), self._folder)
-                steps[unit] = replace(step, entry=entry)
+                steps[unit] = step.planned(taken, self.inputs.get(unit), self._folder)
         return steps
 
     def step(self, stage: Stage, unit: str) -> Step:
