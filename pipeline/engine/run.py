@@ -80,6 +80,7 @@ class Runner:
         outcome: what was done so far.
         made: the rows that name the results of earlier stages; None: those of the outcome.
         units: the scenes that stages are run for; None: all inputs.
+        plan: the rows of a plan of this build; scenes that reuse all by it are not planned again.
     """
 
     config: BuildConfig
@@ -94,6 +95,7 @@ class Runner:
     lease: Lease | None = None
     made: Manifest | None = None
     units: Collection[str] | None = None
+    plan: Manifest | None = None
 
     def run(self, group: Sequence[Stage]) -> None:
         """Plans a group of stages, runs what must run, and notes what became of it."""
@@ -110,14 +112,15 @@ class Runner:
     def _run_round(self, rounds: _Rounds, units: Collection[str] | None, outputs: Results) -> None:
         """Runs a group of stages for some scenes, or for the whole build."""
         group = rounds.group
-        plans = self.planner.plan_group(group, units, outputs)
+        entries = self._reused(group, units, outputs)
+        plans = self.planner.plan_group(group, units and {*units} - {entry.unit for entry in entries}, outputs)
         todo = {name: {u for u, step in plan.items() if not step.reused} for name, plan in plans.items()}
         due = sorted(set().union(*todo.values()))
         jobs = [
             self._job(unit, [plans[s.name].get(unit) or self.planner.step(s, unit) for s in group], outputs)
             for unit in due
         ]
-        entries = [
+        entries += [
             step.entry for plan in plans.values() for unit, step in plan.items() if unit not in due and step.entry
         ]
         names = [name for name, own in todo.items() if own]
@@ -131,6 +134,21 @@ class Runner:
             self.outcome.quarantine += done.quarantine
         for stage in group:
             self._note(stage, sorted((e for e in entries if e.stage == stage.name), key=lambda e: e.unit))
+
+    def _reused(self, group: Sequence[Stage], units: Collection[str] | None, outputs: Results) -> list[Entry]:
+        """The rows of those scenes that reuse all results by the plan, if it has foreseen what looks at all scenes."""
+        whole = ((stage, found[WHOLE]) for stage, found in outputs.items() if WHOLE in found)
+        before = self.planner.previous
+        if (
+            not self.plan
+            or units is None
+            or any((e := before.get((s, WHOLE))) is None or e.output != r for s, r in whole)
+        ):
+            return []
+        rows = list(self.plan.rows(units))
+        due = {entry.unit for entry in rows if entry.why != "reused"}
+        names = {stage.name for stage in group}
+        return [entry for entry in rows if entry.unit not in due and entry.stage in names]
 
     def _job(self, unit: str, steps: Sequence[Step], results: Results) -> Job:
         of_build = steps[0].spec.of_build

@@ -73,6 +73,7 @@ class Builder:
         self._stages = stages
         self._listed: InputListing | None = None
         self._signed: str | None = None
+        self._plan: Manifest | None = None
         self._seen: tuple[int, int] | None = None
 
     @cached_property
@@ -108,6 +109,7 @@ class Builder:
         with self._leased() as lease:
             outcome = self._outcome()
             runner = self._runner(outcome, self.inputs(), lease)
+            runner.plan = self._plan if _state_of(self.out / MANIFEST_FILE) == self._seen else None
             for group in groups_of(self._wanted(), self.config):
                 runner.run(group)
             outcome.entries.planned = self._signature(runner.planner)
@@ -143,7 +145,9 @@ class Builder:
 
     def dry_run(self) -> Outcome:
         """The plan of `build`, with the reasons and without running it; units behind one that runs count as "input"."""
-        return self._dry_run(self._planner(self.inputs()))
+        plan = self._dry_run(self._planner(self.inputs()))
+        self._plan = plan.entries
+        return plan
 
     def _signature(self, planner: Planner) -> str:
         """A digest of the inputs and of the stages; made once."""

@@ -23,7 +23,7 @@ from pipeline.core.identity import digest_of
 from pipeline.core.parquet import read_table
 from pipeline.engine.job import Job, JobResult, batches_of, run_job
 from pipeline.engine.manifest import MANIFEST, Outcome, read_manifest, read_quarantine
-from pipeline.engine.plan import WHOLE
+from pipeline.engine.plan import WHOLE, Planner
 from pipeline.engine.stage import StageContext
 from pipeline.engine.store import hash_bits
 from pipeline.llm.failures import ModelError
@@ -157,7 +157,13 @@ def test_three_changed_scenes_are_computed_and_no_others(
     for name in changed:
         scenes[name]["room_size"] += 1.5  # tallies change, the balance of the other tasks does not
     written(meta, scenes)
-    outcome = build(meta, out)
+    builder, planned = Builder(config_of(meta), out), list[str]()
+    builder.dry_run()
+    with monkeypatch.context() as watched:
+        plan = Planner.plan_group
+        watched.setattr(Planner, "plan_group", lambda *a: planned.extend(a[2] or ()) or plan(*a))
+        outcome = builder.build()
+    assert {*planned[:3]} == {f"samples/{name}" for name in changed}, "others are as the plan says"
     balance = json.loads(results_of(out, outcome)["balance", WHOLE])
     assert balance["weights"]
     assert balance["limits"]
