@@ -325,7 +325,7 @@ def _position(truth: FlightTruth, fields: Fields) -> Callable[[str], Verdict]:
 
     def option_of(option: str) -> Verdict:
         sector, _, vertical = option.partition(" and ")
-        holds = {"": True, "below it": solid.top_m < up, "rising above it": solid.top_m > up}[vertical]
+        holds = {"": True, "below it": solid.top_m < up, "reaching higher than it": solid.top_m > up}[vertical]
         same = sector == f"{words[side]} the drone"
         return _verdict(same and holds and margin > 10.0, holds and margin < 10.0)
 

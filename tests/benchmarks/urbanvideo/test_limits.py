@@ -177,7 +177,7 @@ def test_sectors(bearing: float, answer: str | None, heading: float) -> None:
         (30, {"radius": 0, "top": 3.1}, None, "Ahead of the drone and below it"),  # -15.06 degrees
         (30, {"radius": 0, "top": 3.3}, None, "Ahead of the drone"),  # -14.95
         (30, {"radius": 10, "top": 3.1}, None, "Ahead of the drone"),  # -13.7 from its far side
-        (30, {"radius": 0, "top": 56.9}, None, "Ahead of the drone and rising above it"),  # 15.05
+        (30, {"radius": 0, "top": 56.9}, None, "Ahead of the drone and reaching higher than it"),  # 15.05
         (30, {"radius": 0, "top": 56.7}, None, "Ahead of the drone"),  # 14.95
         (30, {"radius": 10, "top": 56.9}, None, "Ahead of the drone"),  # 13.7
         (173, {"radius": 0}, None, "Ahead of the drone"),  # 59.97 degrees down

@@ -250,7 +250,7 @@ def reach(view: ArmExam) -> Iterator[ExamCase]:
     for index in view.moments:
         for row, name in view.names.items():
             left = (arm.reach_m - float(np.hypot(*view.item_from_base_m[row, index, :2]))) * CM
-            said = "within" if left > 0 else "beyond"
+            said = "inside" if left > 0 else "outside"
             fields = {"thing": name, "said": said, "reach": f"{arm.reach_m * CM:.0f}"}
             one = case(view, "arm_cs_reach", index, (name,), row, **fields)
             one.require("foot_in_doubt", float(arm.base_from == DECLARED), ">=", 1, "declared")

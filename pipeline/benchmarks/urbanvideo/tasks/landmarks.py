@@ -27,7 +27,7 @@ from pipeline.worlds.flight.steps import Actions, CaptionStep
 SECTORS: Final = ("Ahead of the drone", "To the right of the drone", "Behind the drone", "To the left of the drone")
 GOAL, NO_GOAL = "Navigation goal", "No navigation goal is given"
 _AND: Final = " and "
-BELOW, ABOVE = "below it", "rising above it"
+BELOW, ABOVE = "below it", "reaching higher than it"
 
 
 class LandmarkPosition(EvenTask):
