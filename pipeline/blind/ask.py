@@ -13,22 +13,27 @@ every rotation, and only who knows the answer names the same option in all of th
 from __future__ import annotations
 
 import asyncio
+import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, Literal
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from pipeline.blind.config import NO_OPTIONS, AskConfig
-from pipeline.blind.items import COLUMNS, LETTERS, BlindItem, item_of
+from pipeline.blind.items import LETTERS, BlindItem, item_of, question_rows
 from pipeline.blind.totals import ModelTotals, totals_of
+from pipeline.core.arrays import FloatArray
 from pipeline.core.errors import ConfigError, Scan2qaError
 from pipeline.core.identity import digest
+from pipeline.core.tables import GUESSED
 from pipeline.llm.base import Image, ModelSpec, Reply, Request, user
 from pipeline.llm.budget import NO_CAP, BudgetGuard, Money
 from pipeline.llm.cache import ReplyCache, request_digest
@@ -123,6 +128,7 @@ def _letter(item: BlindItem, rotation: int, legend: tuple[Image, ...]) -> Wordin
     return Wording(item, "letter", 1 / len(item.options), rotation, request, request_digest(request))
 
 
+BATCH_QUESTIONS: Final = 10_000  # whose requests and replies are in memory at once
 Progress = Callable[[str, int, int], None]
 DEFAULTS: Final = AskConfig()
 
@@ -184,19 +190,15 @@ def ask(
     twice = sorted(name for name, n in Counter(names).items() if n > 1)
     if twice:
         raise ConfigError(f"two models are named {', '.join(twice)}: give one of them another name")
-    rows, asked = _wordings(questions, models, config, pictures or {})
-    found: dict[str, dict[str, Reply | ModelError]] = {}
-    run: dict[str, Account] = {}
+    tables, run = [REPLIES.empty_table()], dict[str, Account]()
     if models:
         with ReplyCache(cache) as kept:
-            found, run = asyncio.run(_ask_all(asked, models, kept, keys or {}, progress, opener, money))
-    table = [
-        _row(wording, name, found[name], config.number_threshold)
-        for n in sorted(range(len(rows)), key=lambda n: (rows[n]["id"], n))
-        for name in names
-        for wording in asked[name][n]
-    ]
-    replies = pa.Table.from_pylist(table, schema=REPLIES)
+            asked = _batches(questions, models, config, pictures or {})
+            replies_of = partial(_replies, threshold=config.number_threshold)
+            rest = _ask_all(asked, len(questions), replies_of, models, kept, keys or {}, progress, opener, money)
+            found, run = asyncio.run(rest)
+            tables += found
+    replies = pa.concat_tables(tables).combine_chunks()
     return AskedPanel(replies, totals_of(models, replies, money), run)
 
 
@@ -207,8 +209,11 @@ def requests_of(
     pictures: Mapping[int, bytes] | None = None,
 ) -> dict[str, dict[str, Request]]:
     """The requests to each model about questions, as by `ask`, by its name and the request's digest."""
-    _, asked = _wordings(questions, models, config, pictures or {})
-    return {name: _once(wordings_of) for name, wordings_of in asked.items()}
+    requests: dict[str, dict[str, Request]] = {model.name: {} for model in models}
+    for batch in _batches(questions, models, config, pictures or {}):
+        for name, asked in batch.items():
+            requests[name] |= _once(asked)
+    return requests
 
 
 def _once(asked: Sequence[Sequence[Wording]]) -> dict[str, Request]:
@@ -216,25 +221,35 @@ def _once(asked: Sequence[Sequence[Wording]]) -> dict[str, Request]:
     return {wording.digest: wording.request for wording in every if wording.request is not None}
 
 
-def _wordings(
+_Batch = Mapping[str, Sequence[Sequence[Wording]]]  # model -> how it is asked each of some questions
+
+
+def _batches(
     questions: pa.Table, models: Sequence[ModelSpec], config: AskConfig, pictures: Mapping[int, bytes]
-) -> tuple[list[dict[str, Any]], dict[str, list[list[Wording]]]]:
-    """The questions as rows, and how each is put to each model."""
-    rows = questions.select(COLUMNS).to_pylist()
-    plain = [item_of(row) for row in rows]
-    offered = [item_of(row, among_choices=True) for row in rows]
-    by_luck = number_chances(plain, config.number_threshold)
-    drawn = sample_of(rows, config.sample)
-    asked = {
-        model.name: [
-            wordings(p, o, luck, model, orders_of(config, model), pictures.get(row["id"]))
-            if model.provider != "embedded" or row["id"] in drawn
-            else []
-            for row, p, o, luck in zip(rows, plain, offered, by_luck, strict=True)
+) -> Iterator[_Batch]:
+    """How each question is put to each model, for some questions at a time, by id."""
+    rows = questions.select(GUESSED).sort_by("id")
+    numbers = np.array([math.nan if i.number is None else float(i.number) for i in map(item_of, question_rows(rows))])
+    by_luck = number_chances(rows["task"], numbers, config.number_threshold)
+    hosted = [model for model in models if model.provider != "embedded"]
+    sampled = set() if len(hosted) == len(models) else sample_of(rows.select(["id", "task"]).to_pylist(), config.sample)
+    if not hosted:
+        mine = pc.is_in(rows["id"], pa.array(sampled, pa.int64()))
+        rows, by_luck = rows.filter(mine), by_luck[mine.to_numpy()]
+    for first in range(0, len(rows), BATCH_QUESTIONS):
+        batch = [
+            (row["id"], item_of(row), item_of(row, among_choices=True), luck)
+            for row, luck in zip(question_rows(rows.slice(first, BATCH_QUESTIONS)), by_luck[first:], strict=False)
         ]
-        for model in models
-    }
-    return rows, asked
+        yield {
+            model.name: [
+                wordings(plain, offered, luck, model, orders_of(config, model), pictures.get(id))
+                if model in hosted or id in sampled
+                else []
+                for id, plain, offered, luck in batch
+            ]
+            for model in models
+        }
 
 
 def sample_of(rows: Sequence[Mapping[str, Any]], size: int | None) -> set[Any]:
@@ -249,42 +264,64 @@ def sample_of(rows: Sequence[Mapping[str, Any]], size: int | None) -> set[Any]:
 
 
 async def _ask_all(
-    asked: Mapping[str, Sequence[Sequence[Wording]]],
+    batches: Iterable[_Batch],
+    questions: int,
+    replies_of: Callable[[_Batch, Mapping[str, Mapping[str, Reply | ModelError]]], pa.Table],
     models: Sequence[ModelSpec],
     cache: ReplyCache,
     keys: Mapping[str, str],
     progress: Progress,
     opener: Opener,
     money: Money,
-) -> tuple[dict[str, dict[str, Reply | ModelError]], dict[str, Account]]:
-    """Replies and failures, by model and the request's digest."""
-    found: dict[str, dict[str, Reply | ModelError]] = {model.name: {} for model in models}
-    run: dict[str, Account] = {}
+) -> tuple[list[pa.Table], dict[str, Account]]:
+    """The replies to each batch. What failed in one is not asked again in another."""
+    failed: dict[str, dict[str, Reply | ModelError]] = {model.name: {} for model in models}
+    tables, done, before = [], 0, Counter[str]()
 
     async def one(client: Client, digest: str, request: Request, total: int) -> None:
         name = client.spec.name
         try:
             found[name][digest] = await client.ask(request)
         except ModelError as failure:
-            found[name][digest] = failure
-        progress(name, len(found[name]), total)
+            found[name][digest] = failed[name][digest] = failure
+        progress(name, before[name] + len(found[name]), total)
 
     budget = BudgetGuard(cache, models, money)
     async with AsyncExitStack() as stack:
-        try:
-            async with asyncio.TaskGroup() as group:
-                for model in models:
-                    client = await stack.enter_async_context(
-                        Client(model, cache, keys.get(model.key_name or ""), opener, budget=budget)
-                    )
-                    run[model.name] = client.account
-                    requests = _once(asked[model.name])
-                    # In order of their words: the embedded model reads a common beginning once.
-                    for digest, request in sorted(requests.items(), key=lambda r: (r[1].messages[-1].text, r[0])):
-                        group.create_task(one(client, digest, request, len(requests)))
-        except BaseExceptionGroup as errors:
-            raise _first(errors) from None
-    return found, run
+        clients = [
+            await stack.enter_async_context(Client(m, cache, keys.get(m.key_name or ""), opener, budget=budget))
+            for m in models
+        ]
+        for batch in batches:
+            found = {name: dict(known) for name, known in failed.items()}
+            done += max(map(len, batch.values()))
+            try:
+                async with asyncio.TaskGroup() as group:
+                    for client in clients:
+                        name = client.spec.name
+                        requests = _once(batch[name])
+                        total = before[name] + len(requests)
+                        total = max(total, round(total * questions / done))
+                        # In order of their words: the embedded model reads a common beginning once.
+                        for digest, request in sorted(requests.items(), key=lambda r: (r[1].messages[-1].text, r[0])):
+                            if digest not in failed[name]:
+                                group.create_task(one(client, digest, request, total))
+            except BaseExceptionGroup as errors:
+                raise _first(errors) from None
+            before.update({name: len(_once(asked)) for name, asked in batch.items()})
+            tables.append(replies_of(batch, found))
+    return tables, {client.spec.name: client.account for client in clients}
+
+
+def _replies(batch: _Batch, found: Mapping[str, Mapping[str, Reply | ModelError]], threshold: float) -> pa.Table:
+    """The rows (`REPLIES`) of some questions, in order of the models."""
+    rows = [
+        _row(wording, name, found[name], threshold)
+        for asked in zip(*batch.values(), strict=True)
+        for name, wordings_of in zip(batch, asked, strict=True)
+        for wording in wordings_of
+    ]
+    return pa.Table.from_pylist(rows, schema=REPLIES)
 
 
 def _first(errors: BaseExceptionGroup[BaseException]) -> BaseException:
@@ -334,16 +371,12 @@ def _row(wording: Wording, model: str, found: Mapping[str, Reply | ModelError], 
     return row | {"answer": answer, "unread": unread, "right": right, "score": float(right)}
 
 
-def number_chances(items: Sequence[BlindItem], threshold: float) -> list[float]:
-    """For each number, how often the answer of a random question of its task would count as right; 0 for options."""
-    chances = [0.0] * len(items)
-    tasks: dict[str, list[int]] = {}
-    for n, item in enumerate(items):
-        if item.number is not None:
-            tasks.setdefault(item.task, []).append(n)
-    for members in tasks.values():
-        values = np.array([float(items[n].number or 0) for n in members])
-        guesses, count = np.unique(values, return_counts=True)
-        for n, value in zip(members, values, strict=True):
-            chances[n] = float(count @ (mean_relative_accuracies(guesses, value) >= threshold) / count.sum())
+def number_chances(tasks: pa.ChunkedArray, numbers: FloatArray, threshold: float) -> FloatArray:
+    """For each number (n,), how often the answer of a random question of its task would be right; 0 for NaN."""
+    chances = np.zeros(len(numbers))
+    for task in pc.unique(tasks).to_pylist():
+        mine = pc.equal(tasks, task).to_numpy() & ~np.isnan(numbers)
+        values, place, count = np.unique(numbers[mine], return_inverse=True, return_counts=True)
+        earned = [count @ (mean_relative_accuracies(values, value) >= threshold) / count.sum() for value in values]
+        chances[mine] = np.array(earned, dtype=np.float64)[place]
     return chances

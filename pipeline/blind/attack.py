@@ -6,7 +6,6 @@ The stress test tells how well a forest answers from question and options alone:
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,7 +22,7 @@ from pipeline.blind.items import UNSEEN, BlindItem, folds_of
 from pipeline.blind.priors import PRIORS
 from pipeline.blind.shortcut_attackers import SHORTCUT_ATTACKERS, by_traits, elsewhere
 from pipeline.blind.text_only import Guessed
-from pipeline.core.arrays import FloatArray, IntArray
+from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.core.errors import ConfigError
 from pipeline.core.identity import digest
 
@@ -181,17 +180,20 @@ def stress_table(
     return table if tuned is None else table.append_column("fine_tuned_bias_score", pa.array(tuned[order]))
 
 
-SCORES: Final = pa.map_(pa.string(), pa.float64())  # attacker -> score of one question; without those that have none
+SCORES: Final = pa.struct([(name, pa.float64()) for name in (CHANCE, *ATTACKERS)])  # of a question; null: no guess
 
 
-def score_column(ids: Sequence[int], items: Sequence[BlindItem], scores: Mapping[str, FloatArray]) -> pa.Array:
-    """Scores (n,) of items as a column (`SCORES`) for rows of given ids; null for ids that no item has."""
-    names = list(scores)
-    rows = {
-        item.id: [(name, value) for name, value in zip(names, values, strict=True) if not math.isnan(value)]
-        for item, values in zip(items, np.column_stack(list(scores.values())).tolist() if names else [], strict=True)
-    }
-    return pa.array([rows.get(id) for id in ids], SCORES)
+def score_column(scores: Mapping[str, FloatArray], mine: BoolArray) -> pa.Array:
+    """Scores (m,) as a column of n rows, of which ``mine`` (n,) have them: `SCORES`, and those of other attackers."""
+    names, place = list(dict.fromkeys([*SCORES.names, *scores])), pa.array(np.cumsum(mine) - 1, mask=~mine)
+    columns = [pa.array(scores[name], from_pandas=True).take(place) for name in names]
+    return pa.StructArray.from_arrays(columns, names, mask=pa.array(~mine))
+
+
+def scores_in(column: pa.ChunkedArray) -> dict[str, FloatArray]:
+    """The scores of `score_column`; NaN for none."""
+    names = [field.name for field in column.type]
+    return dict(zip(names, (part.to_numpy() for part in column.flatten()), strict=True))
 
 
 FEW: Final = 5_000  # questions; of more, one dealing is as exact as three of fewer

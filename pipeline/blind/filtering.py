@@ -8,15 +8,14 @@ in the choice, and a task that became easier to guess fails the stage.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence, Set
-from itertools import chain
-from typing import Any, Final, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipeline.blind.attack import FOREST, SCORES, attack, guessed, score_column, standard_error
+from pipeline.blind.attack import FOREST, SCORES, attack, guessed, score_column, scores_in, standard_error
 from pipeline.blind.fine_tuned import FineTunedScores
 from pipeline.blind.forest import on_all_cores
 from pipeline.blind.items import UNSEEN, BlindItem, folds_of, items_of, shards_of
@@ -58,13 +57,13 @@ def filtered(
     Raises:
         BiasError: what stays of a task is easier to guess than it was.
     """
-    held = set(waiting["id"].to_pylist())
-    judged = verdict_table(verdicts) if verdicts else _unjudged(questions, held)
-    parts, compared = [], []
-    for shard in shards_of(questions):
-        items = sorted((item for item in items_of(shard) if item.id not in held), key=lambda item: int(item.id))
-        table = judged.filter(pc.is_in(judged["id"], pa.array([item.id for item in items], pa.int64())))
-        stays = np.array([reason is None for reason in table["reason"].to_pylist()], dtype=np.bool_)
+    asked = questions.filter(pc.invert(pc.is_in(questions["id"], waiting["id"].combine_chunks())))
+    judged = verdict_table(verdicts) if verdicts else _unjudged(asked)
+    parts = []
+    for shard in shards_of(asked):
+        items = items_of(shard.sort_by("id"))
+        table = judged.filter(pc.is_in(judged["id"], shard["id"].combine_chunks()))
+        stays = pc.is_null(table["reason"]).to_numpy()
         left = [item for item, mine in zip(items, stays.tolist(), strict=True) if mine]
         with on_all_cores(len(items)) as run:
             before = attack(items, run)
@@ -73,57 +72,36 @@ def filtered(
                 before[found.name] = found.earned
             known = {name: scores[stays] for name, scores in before.items()}
             after = before if len(left) == len(items) else attack(left, run, informed=known)
-        compared.append(_Compared([item.task for item in items], [item.group for item in items], stays, before, after))
-        ids = table["id"].to_pylist()
-        for name, members, scores in (("asked", items, before), ("left", left, after)):
-            table = table.append_column(FILTERED.field(name), score_column(ids, members, scores))
+        for name, mine, scores in (("asked", np.ones_like(stays), before), ("left", stays, after)):
+            table = table.append_column(name, score_column(scores, mine))
         parts.append(table)
-    _check(compared)
-    for name in ("asked", "left") if held else ():
-        waiting = waiting.append_column(FILTERED.field(name), pa.nulls(waiting.num_rows, SCORES))
-    parts += [waiting] if held else []
-    return parts[0] if len(parts) == 1 else pa.concat_tables(parts).sort_by("id").combine_chunks()
+    for name in ("asked", "left"):
+        waiting = waiting.append_column(name, pa.nulls(len(waiting), parts[-1][name].type))
+    table = pa.concat_tables([*parts, waiting]).sort_by("id")
+    _check(table, asked)
+    return table
 
 
-def _unjudged(questions: pa.Table, held: Set[int]) -> pa.Table:
-    rows = [
-        {"id": row["id"], "task": row["task"], "voters": 0, "right": 0}
-        for row in questions.select(["id", "task"]).sort_by("id").to_pylist()
-        if row["id"] not in held
-    ]
-    return pa.Table.from_pylist(rows, schema=VERDICTS)
+def _unjudged(questions: pa.Table) -> pa.Table:
+    rows, n = questions.select(["id", "task"]).sort_by("id"), len(questions)
+    nothing = [pa.repeat(pa.scalar(0, pa.int32()), n)] * 2 + [pa.nulls(n, field.type) for field in list(VERDICTS)[4:]]
+    return pa.table([*rows.columns, *nothing], VERDICTS)
 
 
-class _Compared(NamedTuple):
-    """The questions (n,) of a shard: which of them stay, and what attackers earn on all (n,) and on these."""
-
-    tasks: Sequence[str]
-    groups: Sequence[str]
-    stays: BoolArray
-    before: Mapping[str, FloatArray]
-    after: Mapping[str, FloatArray]
-
-
-def _check(shards: Sequence[_Compared]) -> None:
+def _check(table: pa.Table, questions: pa.Table) -> None:
     """Compares the forest, and the best attacker before with the best after: another may be the best by then."""
-    tasks, groups = (np.array(list(chain.from_iterable(parts))) for parts in list(zip(*shards, strict=True))[:2])
-    stays = np.concatenate([shard.stays for shard in shards])
     worse = []
-    for task in np.unique(tasks).tolist():
-        mine, left = tasks == task, tasks[stays] == task
-        if left.sum() in (mine.sum(), *range(FLOOR)):
+    table = table.filter(pc.is_valid(table["asked"]))
+    for task in sorted(pc.unique(table["task"]).to_pylist()):
+        mine = table.filter(pc.equal(table["task"], task))
+        left = mine.filter(pc.is_valid(mine["left"]))
+        if len(left) in (len(mine), *range(FLOOR)):
             continue
-        was, now = (
-            {name: np.concatenate([scores[name] for scores in found])[rows] for name in found[0]}
-            for found, rows in (([s.before for s in shards], mine), ([s.after for s in shards], left))
-        )
-        was = {name: scores for name, scores in was.items() if not np.isnan(scores).any()}
-        now = {name: now[name] for name in was}
+        was = {name: scores for name, scores in scores_in(mine["asked"]).items() if not np.isnan(scores).any()}
+        now = {name: scores for name, scores in scores_in(left["left"]).items() if name in was}
+        groups, groups_left = (_groups(rows["id"], questions) for rows in (mine, left))
         for one, other in {(FOREST, FOREST), (_best(was), _best(now))}:
-            errors = [
-                standard_error(scores, groups[rows].tolist()) or 0.0
-                for scores, rows in ((was[one], mine), (now[other], mine & stays))
-            ]
+            errors = (standard_error(was[one], groups) or 0.0, standard_error(now[other], groups_left) or 0.0)
             noise = math.hypot(*errors)
             if now[other].mean() > was[one].mean() + MAX_MORE + ERRORS * noise:
                 worse.append(f"{task}: {one} {was[one].mean():.3f} -> {other} {now[other].mean():.3f} ± {noise:.3f}")
@@ -133,6 +111,11 @@ def _check(shards: Sequence[_Compared]) -> None:
             + "; ".join(sorted(worse))
             + ". Ask more or other models, or set blind.remove: none and leave the removal to pruning"
         )
+
+
+def _groups(ids: pa.ChunkedArray, questions: pa.Table) -> list[str]:
+    rows = questions.select(["scene", "group"]).take(pc.index_in(ids, questions["id"].combine_chunks()))
+    return [f"{scene}#{group}" for scene, group in zip(*rows.to_pydict().values(), strict=True)]
 
 
 def _best(scores: dict[str, FloatArray]) -> str:
@@ -150,7 +133,6 @@ def text_only(
         pruned: the table of stage `prune` on what was not removed, or None where it did not run.
         verdicts: `rule.rule`; empty where no panel was asked.
     """
-    known = {row["id"]: row for row in asked.select(["id", "scene", *_ANSWERS]).to_pylist()}
     judged = {verdict.votes.task: verdict for verdict in verdicts}
     rows = []
     for task in sorted(set(filtered["task"].to_pylist())):
@@ -158,15 +140,15 @@ def text_only(
         left = pruned.filter(pc.equal(pruned["question_type"], task)) if pruned is not None else None
         reasons = mine["reason"].to_pylist()
         verdict = judged.get(task)
-        before = _guessed(mine, "asked", known)
+        before = _guessed(mine, "asked", asked)
         if before is None:
             continue
         rows.append(
             TextOnly(
                 task=task,
                 asked=before,
-                released=_guessed(mine, "left", known),
-                debiased=None if left is None else _guessed(left, "left", known),
+                released=_guessed(mine, "left", asked),
+                debiased=None if left is None else _guessed(left, "left", asked),
                 voters={} if verdict is None else _voters(verdict),
                 agreement=None if verdict is None else verdict.votes.agreement,
                 answered=reasons.count(ANSWERED),
@@ -177,25 +159,21 @@ def text_only(
     return rows
 
 
-_ANSWERS: Final = ("options", "ground_truth", "answer", "choice")
-
-
-def _guessed(table: pa.Table, column: str, known: Mapping[int, Mapping[str, Any]]) -> Guessed | None:
+def _guessed(table: pa.Table, column: str, asked: pa.Table) -> Guessed | None:
     """Figures from a column of scores, of the questions that have them."""
-    rows = [
-        (i, dict(scores))
-        for i, scores in zip(*table.select(["id", column]).to_pydict().values(), strict=True)
-        if scores
-    ]
-    if not rows:
+    table = table.filter(pc.is_valid(table[column]))
+    if not len(table):
         return None
-    names = dict.fromkeys(name for _, scores in rows for name in scores)
-    found: dict[str, FloatArray] = {name: np.array([scores.get(name, np.nan) for _, scores in rows]) for name in names}
-    own = [known[i] for i, _ in rows]
-    answers = [row["answer"] for row in own]
-    letters = [row["ground_truth"] if row["options"] else row["choice"] or row["answer"] for row in own]
-    numbers = all(not row["options"] and is_number(row["answer"]) for row in own)
-    figures = guessed([row["scene"] for row in own], found)
+    names = ["scene", "ground_truth", "answer", "choice"]
+    rows = asked.select([*names, "options"]).take(pc.index_in(table["id"], asked["id"].combine_chunks()))
+    scenes, truths, answers, choices = (rows[name].to_pylist() for name in names)
+    shown = pc.greater(pc.fill_null(pc.list_value_length(rows["options"]), 0), 0).to_pylist()
+    letters = [
+        truth if has else choice or answer
+        for has, truth, choice, answer in zip(shown, truths, choices, answers, strict=True)
+    ]
+    numbers = not any(shown) and all(map(is_number, answers))
+    figures = guessed(scenes, scores_in(table[column]))
     frequency = by_frequency(None if numbers else letters, answers)
     return figures.model_copy(update={"frequency": frequency})
 

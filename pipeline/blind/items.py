@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import cache, cached_property
@@ -18,13 +18,12 @@ from pipeline.core.arrays import IntArray
 from pipeline.core.errors import ConfigError
 from pipeline.core.identity import digest, shard_of
 from pipeline.core.plugins import folders
+from pipeline.core.tables import GUESSED
 from pipeline.core.templates import LIST_SEPARATOR, TEMPLATES_DIR, Operands, Template, load_template
 from pipeline.questions.choices import number_of, offered
 
 LETTERS: Final = "ABCDEFGHIJ"
-COLUMNS: Final = [
-    "id", "task", "scene", "group", "text", "options", "ground_truth", "choices", "choice", "from_s", "until_s"
-]  # fmt: skip
+_AT_ONCE: Final = 10_000  # rows taken apart at once
 MAX_NAME_WORDS: Final = 6  # a longer field is free text (the steps of a route), not the name of something
 _LETTERED: Final = re.compile(r"\s*\(?([A-J])[.:)]\s*(.*?)\s*", re.DOTALL)
 
@@ -113,7 +112,13 @@ def make_item(
 
 def items_of(questions: pa.Table) -> list[BlindItem]:
     """The items of a table (`pipeline.core.tables.QUESTIONS`), grouped by scene or by their own groups."""
-    return with_company(item_of(row) for row in questions.select(COLUMNS).to_pylist())
+    return with_company(map(item_of, question_rows(questions)))
+
+
+def question_rows(questions: pa.Table) -> Iterator[dict[str, Any]]:
+    """The rows of a table in the columns `tables.GUESSED`, one at a time."""
+    for batch in questions.select(GUESSED).to_batches(_AT_ONCE):
+        yield from batch.to_pylist()
 
 
 def with_company(items: Iterable[BlindItem]) -> list[BlindItem]:
@@ -126,7 +131,7 @@ def with_company(items: Iterable[BlindItem]) -> list[BlindItem]:
 
 
 def item_of(row: Mapping[str, Any], *, among_choices: bool = False) -> BlindItem:
-    """The item of a row in the columns `COLUMNS`.
+    """The item of a row in the columns `tables.GUESSED`.
 
     Words of one's own are guessed among the choices: what questions of the kind are answered with, at worst for us.
     With ``among_choices`` numbers are too.

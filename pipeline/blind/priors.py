@@ -16,10 +16,10 @@ from __future__ import annotations
 import math
 import re
 import zlib
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from functools import lru_cache
-from statistics import median
+from itertools import zip_longest
 from typing import Final
 
 import numpy as np
@@ -31,7 +31,7 @@ from pipeline.core.arrays import FloatArray, IntArray
 from pipeline.metrics.mra import mean_relative_accuracies
 from pipeline.questions.usual import USUAL, nearness
 
-_KEPT: Final = 1 << 15  # items whose words are remembered
+_KEPT: Final = 1 << 16  # items whose words are remembered: all of a shard (`items.SHARD`), round after round
 _WORD: Final = re.compile(r"[^\W\d_]+(?:'s)?")
 _NUMBER: Final = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?![\w]|\.\d)")
 _SMOOTHING: Final = 2.0
@@ -41,7 +41,9 @@ _LEAST: Final = 3  # answers beside the same words that make a median of their o
 
 def by_words(items: Sequence[BlindItem], fold: IntArray) -> FloatArray | None:
     """Options by the words of the question; numbers by the median beside the same words."""
-    return _by_codes(items, fold, _beside) if items[0].options else _median(items, fold)
+    if items[0].options:
+        return _by_codes(items, fold, _beside)
+    return _by_median(items, fold, lambda item: _sort(item)[0], _LEAST)
 
 
 def by_rivals(items: Sequence[BlindItem], fold: IntArray) -> FloatArray | None:
@@ -53,34 +55,28 @@ def by_number(items: Sequence[BlindItem], fold: IntArray) -> FloatArray | None:
     """Numbers as a multiple of a number in the text, of its inverse, or of the clip's length, whichever does best."""
     if items[0].options:
         return None
-    truth = np.array([float(item.number or 0) for item in items])
-    known = [(_sort(item), _numbers(item)) for item in items]
+    truth, (sort, sorts) = _values(items), _codes([_sort(item) for item in items])
+    known = [_numbers(item) for item in items]
+    numbers = np.array(list(zip_longest(*known, fillvalue=np.nan)))
     guess = np.full(len(items), np.nan)
     for test in range(int(fold.max()) + 1):
-        for sort in {sort for sort, _ in known}:
-            mine = np.array([n for n, (own, _) in enumerate(known) if own == sort])
-            train, there = mine[fold[mine] != test], mine[fold[mine] == test]
-            if len(train) and len(there):
-                rows = np.array([known[n][1] for n in train]), np.array([known[n][1] for n in there])
-                guess[there] = _best_multiple(*rows, truth[train])
-        rest = (fold == test) & np.isnan(guess)
-        if rest.any() and (fold != test).any():
-            guess[rest] = np.median(truth[fold != test])
+        train, there = fold != test, fold == test
+        usual, best = _medians(truth[train], sort[train], sorts), np.full(sorts, -1.0)
+        guess[there] = usual[sort[there]]
+        for own in numbers:
+            lacking = np.where(train, ~(np.isfinite(own) & (own > 0)), ~np.isfinite(own))
+            fits = (np.bincount(sort, lacking, sorts) == 0) & np.isfinite(usual)
+            mine = train & fits[sort]
+            factor = _medians(truth[mine] / own[mine], sort[mine], sorts)
+            earned = np.bincount(sort[mine], mean_relative_accuracies(own * factor[sort], truth)[mine], sorts)
+            earned = earned / np.maximum(np.bincount(sort[mine], minlength=sorts), 1)
+            better = fits & (np.round(earned - best, _DECIMALS) > 0)
+            best[better], mine = earned[better], there & better[sort]
+            guess[mine] = own[mine] * factor[sort[mine]]
+        rest = there & np.isnan(guess)
+        if rest.any() and train.any():
+            guess[rest] = np.median(truth[train])
     return np.asarray(mean_relative_accuracies(guess, truth))
-
-
-def _best_multiple(train: FloatArray, test: FloatArray, truth: FloatArray) -> FloatArray:
-    """Guesses (t,) from columns of numbers (n, k) and (t, k): the column whose multiple fits the truth (n,) best."""
-    best, found = -1.0, np.full(len(test), np.median(truth))
-    for column in range(train.shape[1]):
-        own = train[:, column]
-        if not (np.isfinite(own).all() and (own > 0).all() and np.isfinite(test[:, column]).all()):
-            continue
-        factor = float(np.median(truth / own))
-        earned = float(np.mean(mean_relative_accuracies(own * factor, truth)))
-        if round(earned - best, _DECIMALS) > 0:
-            best, found = earned, test[:, column] * factor
-    return found
 
 
 @lru_cache(_KEPT)
@@ -95,23 +91,6 @@ def _numbers(item: BlindItem) -> tuple[float, ...]:
     found = [float(told) for told in _NUMBER.findall(item.text)]
     inverse = [1 / value if value else np.nan for value in found]
     return (1.0, item.seconds if item.seconds is not None else np.nan, *found, *inverse)
-
-
-def _median(items: Sequence[BlindItem], fold: IntArray) -> FloatArray:
-    """By the median of the same text without its numbers, else of all."""
-    truth = np.array([float(item.number or 0) for item in items])
-    _, sort = np.unique([_sort(item)[0] for item in items], return_inverse=True)
-    guess = np.full(len(items), np.nan)
-    for test in range(int(fold.max()) + 1):
-        train, there = fold != test, fold == test
-        if not train.any():
-            continue
-        guess[there] = np.median(truth[train])
-        for one in np.unique(sort[there]).tolist():
-            values = truth[train & (sort == one)]
-            if len(values) >= _LEAST:
-                guess[there & (sort == one)] = np.median(values)
-    return np.asarray(mean_relative_accuracies(guess, truth))
 
 
 @lru_cache(_KEPT)
@@ -228,12 +207,17 @@ def most_frequent(items: Sequence[BlindItem], fold: IntArray) -> FloatArray:
     """Numbers: the most frequent one, the smallest of equals. Options: the one that was right most often."""
     if items[0].options:
         return _best_options(items, fold, _times_right)
-    return _guess(items, fold, lambda values: float(Counter(sorted(values)).most_common(1)[0][0]))
+    values, guesses = _values(items), np.full(len(items), np.nan)
+    for test in range(int(fold.max()) + 1):
+        found, count = np.unique(values[fold != test], return_counts=True)
+        if len(found):
+            guesses[fold == test] = found[count.argmax()]
+    return np.asarray(mean_relative_accuracies(guesses, values))
 
 
 def task_median(items: Sequence[BlindItem], fold: IntArray) -> FloatArray | None:
     """Numbers: the median. Options have none."""
-    return None if items[0].options else _guess(items, fold, median)
+    return None if items[0].options else _by_median(items, fold)
 
 
 def by_name(items: Sequence[BlindItem], fold: IntArray) -> FloatArray:
@@ -244,7 +228,7 @@ def by_name(items: Sequence[BlindItem], fold: IntArray) -> FloatArray:
     """
     if items[0].options:
         return _best_options(items, fold, _odds)
-    return _guess(items, fold, median, lambda item: tuple(sorted(item.names.values())))
+    return _by_median(items, fold, _names)
 
 
 def by_usual_size(items: Sequence[BlindItem], fold: IntArray) -> FloatArray | None:
@@ -266,7 +250,7 @@ def by_usual_nearness(items: Sequence[BlindItem], fold: IntArray) -> FloatArray 
     if np.mean([max(levels, default=0) > 0 for levels in found]) <= 0.1:
         return None
     if not items[0].options:
-        return _guess(items, fold, median, _nearness)
+        return _by_median(items, fold, _nearness)
     return shortcut_attackers.by_trait(items, fold, lambda item: shortcut_attackers.ranks(_nearness(item)))
 
 
@@ -305,26 +289,33 @@ def _usual(item: BlindItem, table: str) -> float:
     return float(USUAL[table].get(names[0].casefold(), math.nan)) if len(names) == 1 else math.nan
 
 
-def _guess(
-    items: Sequence[BlindItem],
-    fold: IntArray,
-    guess: Callable[[list[float]], float],
-    key: Callable[[BlindItem], Hashable] = lambda item: (),
+def _by_median(
+    items: Sequence[BlindItem], fold: IntArray, key: Callable[[BlindItem], Hashable] = lambda item: (), least: int = 1
 ) -> FloatArray:
-    """Scores of one guess per key; keys without answers get the guess of all."""
-    values = _values(items)
+    """Scores of the median beside the same key; keys with fewer answers than ``least`` get the median of all."""
+    values, (code, codes) = _values(items), _codes([key(item) for item in items])
     guesses = np.full(len(items), np.nan)
     for test in range(int(fold.max()) + 1):
-        known: dict[Hashable, list[float]] = defaultdict(list)
-        for index in np.flatnonzero(fold != test).tolist():
-            known[key(items[index])].append(float(values[index]))
-        everything = [value for group in known.values() for value in group]
-        if everything:
-            by_key = {k: guess(group) for k, group in known.items()}
-            rest = guess(everything)
-            for index in np.flatnonzero(fold == test).tolist():
-                guesses[index] = by_key.get(key(items[index]), rest)
+        train, there = fold != test, fold == test
+        if train.any():
+            few = np.bincount(code[train], minlength=codes) < least
+            found = np.where(few, np.median(values[train]), _medians(values[train], code[train], codes))
+            guesses[there] = found[code[there]]
     return np.asarray(mean_relative_accuracies(guesses, values))
+
+
+def _codes(keys: Sequence[Hashable]) -> tuple[IntArray, int]:
+    """Each key (n,) as a small integer, and how many there are."""
+    code: dict[Hashable, int] = {}
+    return np.array([code.setdefault(key, len(code)) for key in keys], dtype=np.intp), len(code)
+
+
+def _medians(values: FloatArray, group: IntArray, groups: int) -> FloatArray:
+    """The median (groups,) of the values (n,) of each group (n,); NaN where it has none."""
+    count = np.bincount(group, minlength=groups)
+    ordered, end = np.append(values[np.lexsort((values, group))], np.nan), np.cumsum(count)
+    middle = (ordered[end - count + (count - 1) // 2] + ordered[end - count + count // 2]) / 2
+    return np.where(count, middle, np.nan)
 
 
 class _Seen:

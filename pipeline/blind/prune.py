@@ -26,15 +26,16 @@ import pyarrow.compute as pc
 from pydantic import BaseModel, ValidationError
 
 from pipeline.blind.attack import (
-    ATTACKERS,
     CHANCE,
     FEW,
     FOREST,
+    SCORES,
     ForestScores,
     Prepared,
     attack,
     earned_by_all,
     score_column,
+    scores_in,
     scores_of,
     standard_error,
     stress_table,
@@ -337,13 +338,6 @@ def _most_biased(task: _Pruning) -> IntArray:
 LEFT: Final = "left"
 
 
-def _released(filtered: pa.Table, items: Sequence[BlindItem]) -> dict[str, FloatArray]:
-    """What attackers earn on items (n,) in the full split (`filtering.FILTERED`); NaN where they have no guess."""
-    scores = {i: dict(row or ()) for i, row in zip(*filtered.select(["id", LEFT]).to_pydict().values(), strict=True)}
-    names = dict.fromkeys(name for row in scores.values() for name in row)
-    return {name: np.array([scores[item.id].get(name, np.nan) for item in items]) for name in names}
-
-
 def debiased(
     questions: pa.Table,
     filtered: pa.Table,
@@ -390,15 +384,16 @@ def _debiased(
     rounds: Rounds | None,
 ) -> pa.Table:
     """`debiased` of the questions of one shard."""
-    items = items_of(questions)
+    items = items_of(questions.sort_by("id"))
     fold = folds_of([item.group for item in items])
     with on_all_cores(len(items)) as run:
         scores = stress_test(items, fold, run)
-        known = _released(stay.filter(pc.is_in(stay["id"], questions["id"].combine_chunks())), items)
-        tuned = {name: earned for name, earned in known.items() if name not in {CHANCE, *ATTACKERS}}
+        ids = pa.array([item.id for item in items], pa.int64())
+        known = scores_in(stay[LEFT].take(pc.index_in(ids, stay["id"].combine_chunks())))
+        tuned = {name: earned for name, earned in known.items() if name not in SCORES.names}
         removed_in = prune(items, config, run, progress, rounds, tuned)
         stays = removed_in == 0
         left = [items[n] for n in np.flatnonzero(stays)]
         found = attack(left, run, informed={name: earned[stays] for name, earned in known.items()})
     table = stress_table(items, fold, scores, removed_in)
-    return table.append_column(LEFT, score_column(table["id"].to_pylist(), left, found))
+    return table.append_column(LEFT, score_column(found, pc.is_null(table["removed_in_round"]).to_numpy()))

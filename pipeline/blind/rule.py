@@ -117,24 +117,22 @@ def pending(replies: pa.Table, config: BlindConfig) -> pa.Table:
 
 def verdict_table(verdicts: Sequence[Verdict]) -> pa.Table:
     """All questions (`VERDICTS`), by id."""
-    rows = [
-        {
-            "id": item.id,
-            "task": verdict.votes.task,
-            "voters": len(verdict.voters),
-            "right": right,
-            "needed": verdict.needed,
-        }
-        | dict(zip(("reason", "measured", "limit", "unit"), reason or (None,) * 4, strict=True))
-        for verdict in verdicts
-        for item, right, reason in zip(verdict.votes.items, verdict.right.tolist(), verdict.reasons, strict=True)
-    ]
-    return pa.Table.from_pylist(sorted(rows, key=lambda row: int(row["id"])), schema=VERDICTS)
+    parts = [VERDICTS.empty_table()]
+    for verdict in verdicts:
+        n = len(verdict.reasons)
+        told = (verdict.votes.task, len(verdict.voters), verdict.needed)
+        task, voters, needed = (
+            pa.repeat(pa.scalar(one, VERDICTS.field(name).type), n)
+            for one, name in zip(told, ("task", "voters", "needed"), strict=True)
+        )
+        reasons = zip(*(reason or (None,) * 4 for reason in verdict.reasons), strict=True)
+        parts.append(pa.table([verdict.votes.ids, task, voters, verdict.right, needed, *reasons], VERDICTS))
+    return pa.concat_tables(parts).sort_by("id").combine_chunks()
 
 
 def _judge(votes: Votes, silent: set[str], config: BlindConfig) -> Verdict:
     models = list(votes.ballots)
-    n = len(votes.items)
+    n = len(votes.ids)
     by_luck = right_by_luck(votes, models)
     standing: dict[str, Standing] = {}
     for model, drawn in zip(models, by_luck, strict=True):
@@ -180,10 +178,9 @@ def balanced(votes: Votes, answered: BoolArray) -> tuple[dict[int, tuple[float, 
     """
     dropped: dict[int, tuple[float, float]] = {}
     kept: set[int] = set()
-    cells: dict[tuple[str, tuple[str, ...]], list[int]] = {}
+    cells: dict[tuple[str, int], list[int]] = {}
     for index in np.flatnonzero(votes.closed).tolist():
-        item = votes.items[index]
-        cells.setdefault((item.group.partition("/")[0], tuple(sorted(item.options))), []).append(index)
+        cells.setdefault((votes.dataset[index], votes.offered[index]), []).append(index)
     for members in cells.values():
         if answered[members].any():
             _balance(votes, members, answered, dropped, kept)
@@ -194,9 +191,9 @@ def _balance(
     votes: Votes, members: Sequence[int], answered: BoolArray, dropped: dict[int, tuple[float, float]], kept: set[int]
 ) -> None:
     """One data set and one set of options."""
-    by_answer: dict[str, list[int]] = {}
-    for i in sorted(members, key=lambda i: digest("balance", votes.task, str(votes.items[i].id))):
-        by_answer.setdefault(votes.items[i].options[votes.items[i].right or 0], []).append(i)
+    by_answer: dict[int, list[int]] = {}
+    for i in sorted(members, key=lambda i: digest("balance", votes.task, str(votes.ids[i]))):
+        by_answer.setdefault(votes.truth[i], []).append(i)
     offered = np.array([len(found) for found in by_answer.values()])
     stay = np.array([sum(not answered[i] for i in found) for found in by_answer.values()])
     share = _share(offered, stay)
@@ -223,7 +220,7 @@ def _share(offered: IntArray, stay: IntArray) -> float:
 
 DRAWS: Final = 1_000
 SIGNIFICANCE: Final = 0.01  # of ten tasks and three models, one in three builds has a voter that is only lucky
-_AT_ONCE: Final = 100  # draws; memory for 1,000 of a large task is not needed
+_AT_ONCE: Final = 1_000_000  # questions drawn at once; memory for all draws of a large task is not needed
 
 
 def right_by_luck(votes: Votes, models: Sequence[str], draws: int = DRAWS) -> IntArray:
@@ -246,8 +243,9 @@ def _shuffled(votes: Votes, models: Sequence[str], draws: int) -> Iterator[BoolA
     """Whether each model (m, d, n) is right, for some draws at a time; the same draws whatever the models."""
     rng = rng_for("luck", votes.task)
     place = np.argsort(votes.kind, kind="stable")
-    for first in range(0, draws, _AT_ONCE):
-        keys = votes.kind + rng.random((min(_AT_ONCE, draws - first), len(votes.kind)))
+    most = max(1, _AT_ONCE // max(1, len(votes.kind)))
+    for first in range(0, draws, most):
+        keys = votes.kind + rng.random((min(most, draws - first), len(votes.kind)))
         truth_of = np.empty(keys.shape, dtype=np.intp)
         truth_of[:, place] = np.argsort(keys, axis=1)
         ballots = [votes.ballots[model] for model in models]

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from pipeline.blind.config import FINAL
 from pipeline.core.schema import Model
@@ -50,32 +49,33 @@ class ModelTotals(Model):
 
 def totals_of(models: Sequence[ModelSpec], replies: pa.Table, money: Money) -> tuple[ModelTotals, ...]:
     """The totals of each model (`pipeline.blind.ask.REPLIES`), in order of the models."""
-    columns = ["model", "request", "right", "unread", "failure", "input_tokens", "output_tokens"]
-    rows: dict[str, list[dict[str, Any]]] = {model.name: [] for model in models}
-    for row in replies.select(columns).to_pylist():
-        if row["model"] in rows:
-            rows[row["model"]].append(row)
-    return tuple(_totals(model, rows[model.name], money) for model in models)
+    return tuple(_totals(model, replies.filter(pc.equal(replies["model"], model.name)), money) for model in models)
 
 
-def _totals(model: ModelSpec, rows: Sequence[Mapping[str, Any]], money: Money) -> ModelTotals:
-    once = {row["request"]: row for row in rows if row["failure"] is None}.values()
-    told = [row for row in once if row["input_tokens"] is not None]
-    usage = Usage(sum(row["input_tokens"] for row in told), sum(row["output_tokens"] for row in told))
+def _totals(model: ModelSpec, rows: pa.Table, money: Money) -> ModelTotals:
+    answered = rows.filter(pc.is_null(rows["failure"])).group_by("request")
+    once = answered.aggregate([("input_tokens", "max"), ("output_tokens", "max")])
+    told = once.filter(pc.is_valid(once["input_tokens_max"]))
+    usage = Usage(*(pc.sum(told[name]).as_py() or 0 for name in ("input_tokens_max", "output_tokens_max")))
     price = money.price_of(model)
     return ModelTotals(
         model=model.name,
         provider=model.provider,
         questions=len(rows),
-        right=sum(row["right"] for row in rows),
-        unread=dict(sorted(Counter(row["unread"] for row in rows if row["unread"]).items())),
-        failed=dict(sorted(Counter(row["failure"] for row in rows if row["failure"]).items())),
+        right=pc.sum(rows["right"]).as_py() or 0,
+        unread=_counted(rows["unread"]),
+        failed=_counted(rows["failure"]),
         requests=len(once),
         input_tokens=usage.input_tokens,
         output_tokens=usage.output_tokens,
         unreported_usage=len(once) - len(told),
         cost_usd=None if price is None else price.cost_usd(usage),
     )
+
+
+def _counted(reasons: pa.ChunkedArray) -> dict[str, int]:
+    found = pc.value_counts(reasons.drop_null()).to_pylist()
+    return dict(sorted((one["values"], one["counts"]) for one in found))
 
 
 def unanswered(totals: Sequence[ModelTotals]) -> list[str]:

@@ -1,26 +1,28 @@
-"""The replies of a panel as votes: one per model and question, whatever the orders that its options were shown in."""
+"""The replies of a panel as votes: one per model and question, whatever the orders that its options were shown in.
+
+Questions are taken apart task by task; what is kept of one are numbers and codes.
+"""
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Hashable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from pipeline.blind.attack import tasks_of
-from pipeline.blind.items import LETTERS, BlindItem, items_of
+from pipeline.blind.items import LETTERS, BlindItem, item_of, question_rows
 from pipeline.core.arrays import BoolArray, IntArray
 from pipeline.metrics.mra import mean_relative_accuracies
 
 CLOSED: Final = 10  # questions with the same set of options, from which on they are a closed set (left, right, back)
 CONSTANT: Final = 0.95  # share of its answers that are one and the same, from which on a model answers a constant
-_COLUMNS: Final = ("id", "model", "form", "answer", "right", "unread", "failure")
-
-Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -58,13 +60,20 @@ class Votes:
     """A panel's answers to the n questions of one task, in the order of their ids.
 
     Attributes:
+        ids: (n,)
+        dataset: (n,) name.
+        offered: (n,) code of the set of its options.
+        truth: (n,) code of the text of its right option.
         kind: (n,) questions of one kind could have one another's truth: the same closed set of options, as many
             options of an open one, or a number.
         closed: (n,) whether its options are those of others too.
     """
 
     task: str
-    items: tuple[BlindItem, ...]
+    ids: IntArray
+    dataset: NDArray[np.str_]
+    offered: IntArray
+    truth: IntArray
     kind: IntArray
     closed: BoolArray
     ballots: dict[str, ModelPredictions]
@@ -82,29 +91,40 @@ class Votes:
         return sum(same) / len(same) if same else None
 
 
-def votes_of(questions: pa.Table, replies: pa.Table, threshold: float) -> list[Votes]:
-    """The votes of each task, in alphabetical order.
+def votes_of(questions: pa.Table, replies: pa.Table, threshold: float) -> Iterator[Votes]:
+    """The votes of each task, in alphabetical order, one at a time.
 
     Args:
         questions: those that were asked (`core.tables.QUESTIONS`).
         replies: `blind.ask.REPLIES`.
         threshold: mean relative accuracy from which a number is right.
     """
-    items = items_of(questions)
-    choice = dict(zip(questions["id"].to_pylist(), questions["choice"].to_pylist(), strict=True))
-    said: dict[str, dict[int, list[Row]]] = defaultdict(lambda: defaultdict(list))
-    for row in replies.select(_COLUMNS).to_pylist():
-        said[row["model"]][row["id"]].append(row)
-    votes = []
-    for task, index in tasks_of(items).items():
-        members = tuple(items[i] for i in index)
-        kinds, closed = _kinds(members)
-        ballots = {
-            model: _ballot(members, closed, choice, [rows.get(int(item.id), []) for item in members], threshold)
-            for model, rows in said.items()
-        }
-        votes.append(Votes(task, members, kinds, closed, ballots))
-    return votes
+    models = pc.unique(replies["model"]).to_pylist()
+    for task in sorted(pc.unique(questions["task"]).to_pylist()):
+        rows = questions.filter(pc.equal(questions["task"], task)).sort_by("id")
+        items = [item_of(row) for row in question_rows(rows)]
+        tasks_of(items)  # refuses a task of which only some have options
+        kinds, closed = _kinds(items)
+        own = replies.filter(pc.is_in(replies["id"], rows["id"].combine_chunks()))
+        letters = [
+            choice if item.right is None else LETTERS[item.right]
+            for item, choice in zip(items, rows["choice"].to_pylist(), strict=True)
+        ]
+        ballots = {}
+        for model in models:
+            found = own.filter(pc.equal(own["model"], model))
+            form = "/".join(sorted(pc.unique(found["form"]).to_pylist()))
+            ballots[model] = _ballot(items, closed, letters, form, _said(found, rows), threshold)
+        yield Votes(
+            task,
+            rows["id"].to_numpy(),
+            np.array([item.group.partition("/")[0] for item in items], dtype=np.str_),
+            _codes([tuple(sorted(item.options)) for item in items])[1],
+            _codes([item.options[item.right] if item.right is not None else "" for item in items])[1],
+            kinds,
+            closed,
+            ballots,
+        )
 
 
 def _kinds(items: Sequence[BlindItem]) -> tuple[IntArray, BoolArray]:
@@ -113,34 +133,46 @@ def _kinds(items: Sequence[BlindItem]) -> tuple[IntArray, BoolArray]:
     seen = Counter(sets)
     closed = np.array([bool(options) and seen[options] >= CLOSED for options in sets])
     kinds: list[Hashable] = [o if c else len(o) for o, c in zip(sets, closed.tolist(), strict=True)]
-    codes = {kind: code for code, kind in enumerate(dict.fromkeys(kinds))}
-    return np.array([codes[kind] for kind in kinds], dtype=np.intp), closed
+    return _codes(kinds)[1], closed
+
+
+def _said(replies: pa.Table, questions: pa.Table) -> pa.Table:
+    """Per question what a model said of it in all orders (``said``, null for several answers); nulls: not asked."""
+    found = replies.group_by("id").aggregate(
+        [
+            ([], "count_all"),
+            ("answer", "count"),
+            ("answer", "min"),
+            ("answer", "max"),
+            ("right", "all"),
+            ("unread", "count"),
+            ("failure", "count"),
+        ]
+    )
+    one = pc.and_(
+        pc.equal(found["count_all"], found["answer_count"]), pc.equal(found["answer_min"], found["answer_max"])
+    )
+    found = found.append_column("said", pc.if_else(one, found["answer_min"], None))
+    return found.take(pc.index_in(questions["id"], found["id"].combine_chunks()))
 
 
 def _ballot(
     items: Sequence[BlindItem],
     closed: BoolArray,
-    choice: Mapping[int | str, str | None],
-    said: Sequence[Sequence[Row]],
+    letters: Sequence[str | None],
+    form: str,
+    found: pa.Table,
     threshold: float,
 ) -> ModelPredictions:
-    rows = [row for of_one in said for row in of_one]
-    forms = {row["form"] for row in rows}
-    number = forms == {"number"}
-    given: list[str | None] = []
-    answers: list[Hashable | None] = []
-    truths: list[Hashable] = []
-    for item, by_text, replies in zip(items, closed.tolist(), said, strict=True):
-        found = {row["answer"] for row in replies}
-        answer = found.pop() if len(found) == 1 else None
-        given.append(answer)
-        if number:
-            answers.append(None if answer is None else float(answer))
-            truths.append(float(item.number or 0))
-        else:
-            letter = LETTERS[item.right] if item.right is not None else choice[item.id]
-            truths.append(_meant(item, by_text, letter or ""))
-            answers.append(None if answer is None else _meant(item, by_text, answer))
+    number = form == "number"
+    said = found["said"].to_pylist()
+    if number:
+        answers: list[Hashable | None] = [None if answer is None else float(answer) for answer in said]
+        truths: list[Hashable] = [float(item.number or 0) for item in items]
+    else:
+        told = list(zip(items, closed.tolist(), strict=True))
+        answers = [None if a is None else _meant(*one, a) for one, a in zip(told, said, strict=True)]
+        truths = [_meant(*one, letter or "") for one, letter in zip(told, letters, strict=True)]
     known, truth_codes = _codes(truths)
     given_codes = {value: code for code, value in enumerate(dict.fromkeys(a for a in answers if a is not None))}
     if number:
@@ -149,15 +181,15 @@ def _ballot(
     else:
         is_right = np.array([[a == t for t in known] for a in [*given_codes, None]], dtype=np.bool_)
     return ModelPredictions(
-        said=tuple(given),
+        said=tuple(said),
         answer=np.array([given_codes[a] if a is not None else len(given_codes) for a in answers], dtype=np.intp),
         truth=truth_codes,
         is_right=is_right,
-        right=np.array([bool(replies) and all(row["right"] for row in replies) for replies in said]),
-        asked=np.array([bool(replies) for replies in said]),
-        form="/".join(sorted(forms)),
-        unread=sum(row["unread"] is not None for row in rows),
-        failed=sum(row["failure"] is not None for row in rows),
+        right=pc.fill_null(found["right_all"], False).to_numpy(),
+        asked=pc.is_valid(found["id"]).to_numpy(),
+        form=form,
+        unread=pc.sum(found["unread_count"]).as_py() or 0,
+        failed=pc.sum(found["failure_count"]).as_py() or 0,
     )
 
 

@@ -106,6 +106,11 @@ QUESTIONS: Final = pa.schema(
         pa.field("flags", pa.list_(pa.string())),
     ]
 )
+# The columns that questions are asked, judged and guessed by without the video.
+GUESSED: Final = (
+    *("id", "scene", "task", "group", "text", "options", "ground_truth", "answer", "choices", "choice"),
+    *("from_s", "until_s"),
+)
 SIGHTINGS: Final = pa.schema(
     [
         pa.field("id", pa.int64()),  # of the question
@@ -201,9 +206,14 @@ def unchecked_in(questions: pa.Table) -> pa.ChunkedArray:
 
 
 def all_asked(selected: Iterable[pa.Table]) -> pa.Table:
-    """The questions (`QUESTIONS`) of the selected rows of all scenes, in their order; unchecked ones left out."""
-    questions = pa.concat_tables([QUESTIONS.empty_table(), *map(asked_in, selected)])
-    return questions.filter(pc.invert(unchecked_in(questions)))
+    """The questions of the selected rows of all scenes, in their order, as they are read without the video (`GUESSED`).
+
+    Unchecked ones are left out.
+    """
+    names = [*GUESSED, "flags"]
+    parts = (asked_in(table).select(names) for table in selected)
+    questions = pa.concat_tables([QUESTIONS.empty_table().select(names), *parts])
+    return questions.filter(pc.invert(unchecked_in(questions))).select(GUESSED)
 
 
 def pictures_in(drawn: Iterable[pa.Table]) -> dict[int, bytes]:

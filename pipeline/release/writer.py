@@ -33,6 +33,7 @@ from pipeline.core.tables import (
     CHECKSUMS,
     DEBIASED,
     FRAMES,
+    GUESSED,
     MAPS,
     ONE_PER_SCENE,
     QUESTIONS,
@@ -384,8 +385,7 @@ class _Release:
         self._states = Counter({"waiting": asked.num_rows - len(judged)}) + Counter(states[i] for i in judged)
         self._first = _first(asked)
         self._tiniest = _tiny(_turns(asked, benchmark.families, by_group=benchmark.tiny is not None), benchmark.tiny)
-        light = found.offered.drop_columns(["evidence", "proof", "budgets", "visible_in"])
-        self._offered = [light.select(["id"]) if inputs.blind.filtered is None else light]
+        self._offered = [found.offered.select(["id"] if inputs.blind.filtered is None else GUESSED)]
 
     def take(self, place: Path, number: int, of: int) -> None:
         """Adds a shard that lies in a folder (`save`)."""

@@ -21,6 +21,7 @@ def run(context: StageContext) -> bytes:
     from pipeline.llm.budget import Money
 
     config = context.config.blind
+    seeing = any("image" in model.inputs for model in config.models)
     asked = ask(
         all_asked(context.tables("select")),
         config.models,
@@ -29,7 +30,7 @@ def run(context: StageContext) -> bytes:
         config,
         lambda model, done, total: context.progress(f"blind {model}", done, total),
         money=Money(limit_cost=context.config.limit_cost),
-        pictures=pictures_in(context.tables("landmark_pictures")),
+        pictures=pictures_in(context.tables("landmark_pictures")) if seeing else {},
     )
     return table_bytes(asked.replies)
 

@@ -22,8 +22,8 @@ def run(context: StageContext) -> bytes:
     if config is None or filtered is None:
         raise ValueError("no pruning is configured")
     questions = all_asked(context.tables("select"))
-    key = digest_of([digest_of(table_bytes(table)) for table in (questions, filtered)])
-    rounds = Rounds(context.folder / ROUNDS_FILE, digest_of([key, dict(context.settings), code_digest((__name__,))]))
+    of = {stage: [result.digest for _, result in found] for stage, found in context.results.items()}
+    rounds = Rounds(context.folder / ROUNDS_FILE, digest_of([of, dict(context.settings), code_digest((__name__,))]))
     pruned = debiased(questions, filtered, config, lambda done, of: context.progress("prune", done, of), rounds)
     rounds.end()
     return table_bytes(pruned)

@@ -30,13 +30,13 @@ from pipeline.benchmarks.urbanvideo.benchmark import URBANVIDEO
 from pipeline.benchmarks.urbanvideo.rules import UrbanRules
 from pipeline.blind.attack import CHANCE, FOREST, attack, standard_error, tasks_of
 from pipeline.blind.forest import run_here
-from pipeline.blind.items import COLUMNS, UNSEEN, BlindItem, item_of, with_company
+from pipeline.blind.items import UNSEEN, BlindItem, item_of, with_company
 from pipeline.blind.priors import by_frequency
 from pipeline.blind.shortcut_attackers import tied_accuracy
 from pipeline.core.arrays import FloatArray
 from pipeline.core.identity import digest
 from pipeline.core.schema import AnyScene
-from pipeline.core.tables import asked_in
+from pipeline.core.tables import GUESSED, asked_in
 from pipeline.engine.code import code_digest
 from pipeline.questions.balance import balance_of
 from pipeline.questions.selection import choose, select
@@ -79,7 +79,7 @@ def questions(flights: Iterable[int]) -> list[dict[str, Any]]:
 
 def items_of(rows: Iterable[Mapping[str, Any]]) -> list[BlindItem]:
     """As someone without the video sees them."""
-    return with_company(item_of(dict.fromkeys(COLUMNS) | dict(row)) for row in rows)
+    return with_company(item_of(dict.fromkeys(GUESSED) | dict(row)) for row in rows)
 
 
 def stems(text: str) -> list[str]:

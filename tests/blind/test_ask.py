@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+import pipeline.blind.ask
 from pipeline.blind.ask import REPLIES, AskedPanel, ask, requests_of, sample_of
 from pipeline.blind.config import AskConfig
 from pipeline.core.errors import ConfigError, StoreError
@@ -179,11 +180,23 @@ def test_cloze_reads_numbers_from_their_choices(tmp_path: Path) -> None:
     assert asked.totals[0].failed == {"no_options": 1}
 
 
-def test_questions_that_read_the_same_are_asked_once(tmp_path: Path) -> None:
+@pytest.mark.parametrize("at_once", [1, 3, 10_000])
+def test_questions_that_read_the_same_are_asked_once_in_whatever_batches(
+    at_once: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def answer(prompt: str) -> Reply:
+        if "broken" in prompt:
+            raise ModelError("server_error", "busy", passing=False)
+        return Reply("2", Usage(10, 1))
+
+    monkeypatch.setattr(pipeline.blind.ask, "BATCH_QUESTIONS", at_once)
     same = [{"scene": f"made/room{n}", "text": "How many?", "ground_truth": str(n)} for n in (1, 2, 2, 8)]
-    model = Scripted(says("2"))
+    broken = {"task": "other", "text": "How many are broken?", "ground_truth": "3"}
+    model = Scripted(answer)
+    asked = ask_one(model, table([*same, broken, broken]), tmp_path)
+    assert len(model.asked) == 2
+    assert asked.replies["failure"].to_pylist()[4:] == ["server_error"] * 2
     asked = ask_one(model, table(same), tmp_path)
-    assert len(model.asked) == 1
     assert asked.replies["right"].to_pylist() == [False, True, True, False]
     assert asked.totals[0].usage == Usage(10, 1)
     # A random answer of the task: 1, 2 or 8.

@@ -27,8 +27,8 @@ def judged(rows: list[dict[str, Any]], config: BlindConfig, orders: int = 1, **m
 
 def removed(verdict: Verdict, reason: str = "answered_blind") -> set[int]:
     return {
-        int(item.id)
-        for item, why in zip(verdict.votes.items, verdict.reasons, strict=True)
+        id
+        for id, why in zip(verdict.votes.ids.tolist(), verdict.reasons, strict=True)
         if why is not None and why[0] == reason
     }
 
@@ -36,7 +36,7 @@ def removed(verdict: Verdict, reason: str = "answered_blind") -> set[int]:
 def right_of(verdict: Verdict, *models: str) -> set[int]:
     """Ids that all the models have right."""
     right = np.logical_and.reduce([verdict.votes.ballots[model].right for model in models])
-    return {int(verdict.votes.items[n].id) for n in np.flatnonzero(right).tolist()}
+    return set(verdict.votes.ids[right].tolist())
 
 
 def open_questions(n: int = 90) -> list[dict[str, Any]]:
@@ -59,7 +59,7 @@ def test_the_rule_says_how_many_must_be_right(remove: str, needed: int) -> None:
     config = panel("a", "b", "c", remove=remove)
     verdict = judged(open_questions(), config, a=knowing(0.7), b=knowing(0.7), c=knowing(0.7))
     assert verdict.needed == needed
-    votes = {int(item.id): n for item, n in zip(verdict.votes.items, verdict.right.tolist(), strict=True)}
+    votes = dict(zip(verdict.votes.ids.tolist(), verdict.right.tolist(), strict=True))
     assert removed(verdict) == {i for i, n in votes.items() if n >= needed}
 
 
