@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -16,7 +15,7 @@ import pyarrow as pa
 
 from pipeline.core.arrays import IntArray
 from pipeline.core.errors import ConfigError
-from pipeline.core.identity import digest, shard_of
+from pipeline.core.identity import digest, shard_of, shards_for
 from pipeline.core.plugins import folders
 from pipeline.core.tables import GUESSED
 from pipeline.core.templates import LIST_SEPARATOR, TEMPLATES_DIR, Operands, Template, load_template
@@ -181,9 +180,9 @@ def shards_of(questions: pa.Table) -> list[pa.Table]:
 
     Each is a sample of all, drawn by lot. Their number is a power of two, so that a scene more moves no other one.
     """
-    bits = max(0, math.ceil(math.log2(max(1, len(questions)) / SHARD)))
-    if not bits:
+    of = shards_for(len(questions) / SHARD)
+    if of == 1:
         return [questions]
     scenes = questions["scene"].combine_chunks().dictionary_encode()
-    shard = np.array([shard_of(one, 2**bits) for one in scenes.dictionary.to_pylist()])[scenes.indices.to_numpy()]
-    return [questions.filter(pa.array(shard == number)) for number in range(2**bits)]
+    shard = np.array([shard_of(one, of) for one in scenes.dictionary.to_pylist()])[scenes.indices.to_numpy()]
+    return [questions.filter(pa.array(shard == number)) for number in range(of)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Iterable, Sequence
 from heapq import nsmallest
 from typing import Any, Final
@@ -31,6 +32,14 @@ def rng_for(*identity: str | int) -> np.random.Generator:
 def shard_of(scene: str, of: int) -> int:
     """The shard of a scene, by the first bits of its hash: no scene moves another one, and twice as many halve each."""
     return int.from_bytes(digest("shard", scene)[:4], "big") * of >> 32
+
+
+SHARD_BYTES: Final = 500_000_000  # of a file of a released table, before compression, on average at most
+
+
+def shards_for(load: float) -> int:
+    """The number of shards, a power of two, of which each bears at most 1 of a load."""
+    return 1 << max(0, math.ceil(math.log2(max(load, 1))))
 
 
 def by_lot(ids: Sequence[int], what: str, most: int) -> list[int]:

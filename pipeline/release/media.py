@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from pipeline.core.errors import StoreError
 from pipeline.core.files import sha256_of_file, translate_os_errors
+from pipeline.core.identity import SHARD_BYTES, shard_of, shards_for
 from pipeline.core.parquet import TableFile, shard_name
 from pipeline.core.tables import VIDEO_FILES
 from pipeline.core.video_spec import VIDEOS
@@ -31,17 +32,19 @@ class MediaTable(NamedTuple):
 
     Attributes:
         column: "image" or "video", as the hub calls them.
+        files: its files in the release -> SHA-256.
     """
 
     folder: str
     column: str
-    file: str
-    sha256: str
+    files: dict[str, str]
     num_rows: int
     nbytes: int
 
 
-def media_table(folder: Path, name: str, split: str, files: Iterable[str]) -> MediaTable | None:
+def media_table(
+    folder: Path, name: str, split: str, files: Iterable[str], most_bytes: int = SHARD_BYTES
+) -> MediaTable | None:
     """Writes the table of a folder's pictures, or of its videos; None where it has none.
 
     Args:
@@ -49,24 +52,29 @@ def media_table(folder: Path, name: str, split: str, files: Iterable[str]) -> Me
         name: of the folder below it.
         split: of the release.
         files: of the release.
+        most_bytes: of a file of the table, on average: of more the hash of a picture's name says in which it is.
     """
     own = sorted(file for file in files if file.startswith(f"{name}/"))
     if not own:
         return None
-    path, column = f"{name}/{shard_name(split)}", "video" if name == VIDEO_FOLDER else "image"
+    column = "video" if name == VIDEO_FOLDER else "image"
     features = {"file": {"dtype": "string", "_type": "Value"}, column: {"_type": column.capitalize()}}
     schema = pa.schema({"file": pa.string(), column: _BYTES})
     described = {"huggingface": json.dumps({"info": {"features": features}})}
-    with TableFile(folder / path, schema, 1, described, _AT_ONCE[column]) as table:
-        for start in range(0, len(own), _AT_ONCE[column]):
-            rows = [
-                {"file": file, column: {"bytes": (folder / file).read_bytes(), "path": file}}
-                for file in own[start : start + _AT_ONCE[column]]
-            ]
-            table.append(pa.Table.from_pylist(rows, schema))
-        table.finish()
-        table.publish()
-    return MediaTable(name, column, path, table.sha256, table.num_rows, table.nbytes)
+    of, sums, num_rows, nbytes = shards_for(sum((folder / file).stat().st_size for file in own) / most_bytes), {}, 0, 0
+    for number in range(of):
+        path, mine = f"{name}/{shard_name(split, number, of)}", [file for file in own if shard_of(file, of) == number]
+        with TableFile(folder / path, schema, 1, described, _AT_ONCE[column]) as table:
+            for start in range(0, len(mine), _AT_ONCE[column]):
+                rows = [
+                    {"file": file, column: {"bytes": (folder / file).read_bytes(), "path": file}}
+                    for file in mine[start : start + _AT_ONCE[column]]
+                ]
+                table.append(pa.Table.from_pylist(rows, schema))
+            table.finish()
+            table.publish()
+        sums[path], num_rows, nbytes = table.sha256, num_rows + table.num_rows, nbytes + table.nbytes
+    return MediaTable(name, column, sums, num_rows, nbytes)
 
 
 class Media(NamedTuple):

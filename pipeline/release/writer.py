@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import os
 import shutil
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -23,9 +23,10 @@ from pydantic import BaseModel
 from pipeline.benchmarks.benchmark import Benchmark, SceneRecords
 from pipeline.blind.text_only import TextOnly
 from pipeline.blind.totals import ModelTotals
+from pipeline.core.arrays import FloatArray
 from pipeline.core.errors import StoreError
 from pipeline.core.files import TEMPORARY, sha256_of_file, translate_os_errors, write_atomically
-from pipeline.core.identity import by_lot, digest, digest_of
+from pipeline.core.identity import SHARD_BYTES, by_lot, digest, digest_of, shards_for
 from pipeline.core.parquet import TableFile, read_table, shard_name, table_bytes
 from pipeline.core.schema import AnyScene
 from pipeline.core.tables import (
@@ -88,6 +89,7 @@ BATCH_ROWS: Final = 20_000  # taken apart at once
 _COUNTED: Final = ["task", "reason"]
 SHARD_ROWS: Final = 100_000  # questions of a shard, on average at most; the hub's pages and loaders like such files
 REJECTIONS_PER_ROW: Final = 10  # that take the place of a question
+ROW_BYTES: Final = SHARD_BYTES / SHARD_ROWS  # that do
 TRIED: Final = 100  # questions for the picture of the card, until one fits
 # A release's picture as PNG, from its title, a line about it, some of its questions, the number of each answer by task,
 # and what draws one of the questions with its words.
@@ -193,9 +195,10 @@ def write_release(
 ) -> tuple[bytes, dict[str, str]]:
     """Writes all files of a release into an empty folder; gives the summary (`Released` as JSON) and their SHA-256.
 
-    One with more than ``most`` questions, or ten times as many rejections, is written in shards of the scenes
-    (`identity.shard_of`), one held at a time: a table that is still larger has a file for each shard, all others have
-    one file. Rows go by shard, then by id. The number of shards, a power of two, follows from the counts alone.
+    One with more than ``most`` questions or ten times as many rejections, or more than `ROW_BYTES` times ``most`` bytes
+    of either, is written in shards of the scenes (`identity.shard_of`), one held at a time: a table that is still
+    larger has a file for each shard, all others have one file. Rows go by shard, then by id. The number of shards, a
+    power of two, follows from these sums alone.
 
     Args:
         folder: of the release.
@@ -222,9 +225,13 @@ def write_release(
 
 
 def _shards(selected: Iterable[pa.Table], most: int) -> int:
-    counts = [(table["reason"].null_count, table.num_rows) for table in selected]
-    asked, rows = (sum(own) for own in zip(*counts, strict=True))
-    return 1 << math.ceil(math.log2(max(asked, (rows - asked) / REJECTIONS_PER_ROW) / most))
+    return shards_for(sum(_load(asked_in(table), rejected_in(table)) for table in _batches(selected)).max() / most)
+
+
+def _load(asked: pa.Table, rejected: pa.Table) -> FloatArray:
+    """How many rows of a shard the questions and the rejections come to, by their number and by their bytes."""
+    tables = ((asked, 1), (rejected, REJECTIONS_PER_ROW))
+    return np.array([size for own, n in tables for size in (own.num_rows / n, own.nbytes / ROW_BYTES)])
 
 
 def _make(place: Path, inputs: ReleaseInputs, number: int, of: int) -> None:
@@ -297,7 +304,7 @@ class _ReleaseTable:
     def finish(self, most: int) -> CroissantPart:
         """Makes one file of few rows; of more, adds files without rows where a shard has none."""
         rows, nbytes = self.num_rows, self.nbytes
-        if self._of > 1 and rows <= most:
+        if self._of > 1 and max(rows, nbytes / ROW_BYTES) <= most:
             table, files = pa.concat_tables(self.shards()), [self._file(number) for number in self.sums]
             self.sums = {}
             self.add(table, 0, 1)
@@ -363,11 +370,17 @@ class _Release:
         self._count(found, tables, inputs)
         shown = pa.concat_tables([found.kept, *found.held.values()])
         kept = set(shown["id"].to_pylist())
-        files = dict(inputs.benchmark.pictures(shown, inputs.whole))
-        files |= {r["file"]: r["picture"] for table in inputs.pictures() for r in table.to_pylist() if r["id"] in kept}
-        self._pictures |= files.keys()
+        drawn = (
+            (row["file"], row["picture"])
+            for table in inputs.pictures()
+            for row in table.to_pylist()
+            if row["id"] in kept
+        )
+        for file, raw in chain(inputs.benchmark.pictures(shown, inputs.whole).items(), drawn):
+            self._pictures.add(file)
+            self._write(file, raw)
         self._records = dict(records.files if records else {})
-        for file, raw in (files | self._records).items():
+        for file, raw in self._records.items():
             self._write(file, raw)
         placed = place_media(self.folder, inputs.media(), kept)
         self.sums |= placed
@@ -476,7 +489,7 @@ class _Release:
         columns = partial(columns_of, inputs.benchmark)
         described = croissant(inputs.settings["export"], inputs.benchmark.card, parts, columns, self.sums)
         self._write(CROISSANT_FILE, described)
-        self.sums |= {one.file: one.sha256 for one in images}
+        self.sums |= {file: sha256 for one in images for file, sha256 in one.files.items()}
         write_atomically(folder / CHECKSUMS, checksums(self.sums))
         summary["files"] = dict(sorted(self.sums.items()))
         return json.dumps(summary, sort_keys=True, indent=1).encode(), self.sums
@@ -550,13 +563,13 @@ def _sort_out(inputs: ReleaseInputs, rejected: TableFile, most: int | None) -> _
     offered, kept, reasons = [QUESTIONS.empty_table()], [QUESTIONS.empty_table()], Counter[tuple[str, str]]()
     back: dict[str, list[pa.Table]] = {name: [] for name in HELD.values()}
     silent: dict[str, dict[str, int]] = {}
-    removed, n_asked = removed_blind(inputs.blind.filtered), 0
+    removed, load = removed_blind(inputs.blind.filtered), np.zeros(4)
     for table in _batches(inputs.selected()):
-        asked = asked_in(table)
-        stays, dropped = split_by_verdict(asked, rejected_in(table), removed)
-        n_asked += asked.num_rows
-        if most is not None and max(n_asked, (rejected.num_rows + dropped.num_rows) / REJECTIONS_PER_ROW) > most:
+        asked, refused = asked_in(table), rejected_in(table)
+        load += _load(asked, refused)
+        if most is not None and load.max() > most:
             return None
+        stays, dropped = split_by_verdict(asked, refused, removed)
         offered.append(asked)
         kept.append(stays)
         rejected.append(dropped)

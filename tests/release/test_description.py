@@ -31,6 +31,7 @@ from pipeline.blind import attack
 from pipeline.blind.ask import REPLIES
 from pipeline.blind.text_only import FINE_TUNED
 from pipeline.core.files import write_atomically
+from pipeline.core.identity import shard_of
 from pipeline.core.parquet import table_bytes
 from pipeline.core.schema import SCHEMA_VERSION
 from pipeline.core.tables import REJECTIONS, TINY_PER_TASK
@@ -125,6 +126,12 @@ def test_pictures_that_questions_show_are_pictures_to_datasets(tmp_path: Path) -
     assert [row["file"] for row in loaded] == ["views/a.png", "views/b.png"]
     assert all(row["image"].size == (3, 2) for row in loaded)
     assert media_table(tmp_path, "views", "test", files) == told, "the same bytes again"
+    many = media_table(tmp_path, "views", "test", files, most_bytes=len(raw.getvalue()))
+    assert many is not None
+    assert [*many.files] == [f"views/test-{n:05d}-of-00002.parquet" for n in range(2)]
+    held = [pq.read_table(tmp_path / file)["file"].to_pylist() for file in many.files]
+    assert held == [[file for file in sorted(files[:2]) if shard_of(file, 2) == n] for n in range(2)]
+    assert many.num_rows == told.num_rows
 
 
 def test_the_card_is_one_that_the_hub_reads(release: Path) -> None:

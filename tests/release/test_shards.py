@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 import yaml
 
@@ -15,6 +16,7 @@ from flows.cli.builds import questions_in
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.identity import shard_of
 from pipeline.core.parquet import files_of, read_files, released_files
+from pipeline.core.tables import SELECTED, asked_in
 from pipeline.release import writer
 from pipeline.release.card import OVERVIEW_FILE
 from pipeline.release.comparison import compared, read_release, with_reasons
@@ -78,6 +80,17 @@ def test_shards_hold_the_rows_counts_and_words_of_one_file(built: tuple[Path, Pa
             assert json.loads(raw) == json.loads(files[1][name]), name
         elif name.startswith("eval/") and name.endswith(".yaml"):
             assert sorted(raw.splitlines()) == sorted(files[1][name].splitlines()), name
+
+
+def test_the_number_of_shards_follows_from_rows_and_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of ten questions and forty rejections: 25 rows' worth of bytes are four shards of ten rows."""
+    asked = pa.Table.from_pylist([{"id": n, "text": "?" * 100} for n in range(10)], schema=SELECTED)
+    refused = pa.Table.from_pylist([{"id": n, "reason": "over_cap"} for n in range(40)], schema=SELECTED)
+    scenes = [asked, refused]
+    assert [writer._shards(scenes, most) for most in (10, 9, 5, 4)] == [1, 2, 2, 4]
+    assert writer._shards([asked, *[refused] * 10], 10) == 4
+    monkeypatch.setattr(writer, "ROW_BYTES", asked_in(asked).nbytes / 25)
+    assert writer._shards(scenes, 10) == 4
 
 
 def test_a_scene_is_in_the_shard_of_its_hash_and_small_tables_stay_in_one_file(built: tuple[Path, Path]) -> None:
