@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import cache, cached_property
@@ -143,6 +143,13 @@ def item_of(row: Mapping[str, Any], *, among_choices: bool = False) -> BlindItem
     item = make_item(row["id"], row["task"], group, row["text"], options, truth)
     seconds = None if row["until_s"] is None else row["until_s"] - (row["from_s"] or 0.0)
     return replace(item, seconds=seconds)
+
+
+def codes_of(values: Sequence[Hashable]) -> tuple[list[Hashable], IntArray]:
+    """The different values in the order in which they come, and the place (n,) there of each value."""
+    codes: dict[Hashable, int] = {}
+    places = np.array([codes.setdefault(value, len(codes)) for value in values], dtype=np.intp)
+    return list(codes), places
 
 
 def _words(text: str) -> tuple[str, ...]:

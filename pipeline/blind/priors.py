@@ -25,7 +25,7 @@ from typing import Final
 import numpy as np
 
 from pipeline.blind import shortcut_attackers
-from pipeline.blind.items import BlindItem
+from pipeline.blind.items import BlindItem, codes_of
 from pipeline.blind.shortcut_attackers import tied_accuracy
 from pipeline.core.arrays import FloatArray, IntArray
 from pipeline.metrics.mra import mean_relative_accuracies
@@ -55,7 +55,8 @@ def by_number(items: Sequence[BlindItem], fold: IntArray) -> FloatArray | None:
     """Numbers as a multiple of a number in the text, of its inverse, or of the clip's length, whichever does best."""
     if items[0].options:
         return None
-    truth, (sort, sorts) = _values(items), _codes([_sort(item) for item in items])
+    truth, (known_sorts, sort) = _values(items), codes_of([_sort(item) for item in items])
+    sorts = len(known_sorts)
     known = [_numbers(item) for item in items]
     numbers = np.array(list(zip_longest(*known, fillvalue=np.nan)))
     guess = np.full(len(items), np.nan)
@@ -68,8 +69,8 @@ def by_number(items: Sequence[BlindItem], fold: IntArray) -> FloatArray | None:
             fits = (np.bincount(sort, lacking, sorts) == 0) & np.isfinite(usual)
             mine = train & fits[sort]
             factor = _medians(truth[mine] / own[mine], sort[mine], sorts)
-            earned = np.bincount(sort[mine], mean_relative_accuracies(own * factor[sort], truth)[mine], sorts)
-            earned = earned / np.maximum(np.bincount(sort[mine], minlength=sorts), 1)
+            won = np.bincount(sort[mine], mean_relative_accuracies(own * factor[sort], truth)[mine], sorts)
+            earned = won / np.maximum(np.bincount(sort[mine], minlength=sorts), 1)
             better = fits & (np.round(earned - best, _DECIMALS) > 0)
             best[better], mine = earned[better], there & better[sort]
             guess[mine] = own[mine] * factor[sort[mine]]
@@ -293,21 +294,15 @@ def _by_median(
     items: Sequence[BlindItem], fold: IntArray, key: Callable[[BlindItem], Hashable] = lambda item: (), least: int = 1
 ) -> FloatArray:
     """Scores of the median beside the same key; keys with fewer answers than ``least`` get the median of all."""
-    values, (code, codes) = _values(items), _codes([key(item) for item in items])
+    values, (keys, code) = _values(items), codes_of([key(item) for item in items])
     guesses = np.full(len(items), np.nan)
     for test in range(int(fold.max()) + 1):
         train, there = fold != test, fold == test
         if train.any():
-            few = np.bincount(code[train], minlength=codes) < least
-            found = np.where(few, np.median(values[train]), _medians(values[train], code[train], codes))
+            few = np.bincount(code[train], minlength=len(keys)) < least
+            found = np.where(few, np.median(values[train]), _medians(values[train], code[train], len(keys)))
             guesses[there] = found[code[there]]
     return np.asarray(mean_relative_accuracies(guesses, values))
-
-
-def _codes(keys: Sequence[Hashable]) -> tuple[IntArray, int]:
-    """Each key (n,) as a small integer, and how many there are."""
-    code: dict[Hashable, int] = {}
-    return np.array([code.setdefault(key, len(code)) for key in keys], dtype=np.intp), len(code)
 
 
 def _medians(values: FloatArray, group: IntArray, groups: int) -> FloatArray:

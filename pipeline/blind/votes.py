@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from pipeline.blind.attack import tasks_of
-from pipeline.blind.items import LETTERS, BlindItem, item_of, question_rows
+from pipeline.blind.items import LETTERS, BlindItem, codes_of, item_of, question_rows
 from pipeline.core.arrays import BoolArray, IntArray
 from pipeline.metrics.mra import mean_relative_accuracies
 
@@ -119,8 +119,8 @@ def votes_of(questions: pa.Table, replies: pa.Table, threshold: float) -> Iterat
             task,
             rows["id"].to_numpy(),
             np.array([item.group.partition("/")[0] for item in items], dtype=np.str_),
-            _codes([tuple(sorted(item.options)) for item in items])[1],
-            _codes([item.options[item.right] if item.right is not None else "" for item in items])[1],
+            codes_of([tuple(sorted(item.options)) for item in items])[1],
+            codes_of([item.options[item.right] if item.right is not None else "" for item in items])[1],
             kinds,
             closed,
             ballots,
@@ -133,7 +133,7 @@ def _kinds(items: Sequence[BlindItem]) -> tuple[IntArray, BoolArray]:
     seen = Counter(sets)
     closed = np.array([bool(options) and seen[options] >= CLOSED for options in sets])
     kinds: list[Hashable] = [o if c else len(o) for o, c in zip(sets, closed.tolist(), strict=True)]
-    return _codes(kinds)[1], closed
+    return codes_of(kinds)[1], closed
 
 
 def _said(replies: pa.Table, questions: pa.Table) -> pa.Table:
@@ -173,7 +173,7 @@ def _ballot(
         told = list(zip(items, closed.tolist(), strict=True))
         answers = [None if a is None else _meant(*one, a) for one, a in zip(told, said, strict=True)]
         truths = [_meant(*one, letter or "") for one, letter in zip(told, letters, strict=True)]
-    known, truth_codes = _codes(truths)
+    known, truth_codes = codes_of(truths)
     given_codes = {value: code for code, value in enumerate(dict.fromkeys(a for a in answers if a is not None))}
     if number:
         scores = mean_relative_accuracies(np.array([*given_codes, np.nan])[:, None], np.array(known)[None])
@@ -196,8 +196,3 @@ def _ballot(
 def _meant(item: BlindItem, by_text: bool, letter: str) -> Hashable:
     """The meaning of a letter: in a closed set the option's text, else its place."""
     return item.options[LETTERS.index(letter)] if by_text else letter
-
-
-def _codes(values: Sequence[Hashable]) -> tuple[list[Hashable], IntArray]:
-    codes = {value: code for code, value in enumerate(dict.fromkeys(values))}
-    return list(codes), np.array([codes[value] for value in values], dtype=np.intp)
