@@ -225,7 +225,8 @@ def write_release(
 
 
 def _shards(selected: Iterable[pa.Table], most: int) -> int:
-    return shards_for(sum(_load(asked_in(table), rejected_in(table)) for table in _batches(selected)).max() / most)
+    load = sum((_load(asked_in(table), rejected_in(table)) for table in _batches(selected)), np.zeros(4))
+    return shards_for(load.max() / most)
 
 
 def _load(asked: pa.Table, rejected: pa.Table) -> FloatArray:
