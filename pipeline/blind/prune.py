@@ -125,6 +125,7 @@ class Rounds:
 
 
 FLOOR: Final = 10  # questions that every task keeps, or none
+FEWEST_NUMBERS: Final = 5  # so few may go together; options are too often guessed by luck where there are so few
 LIMIT: Final = 1.0  # standard errors above chance at which a task is done
 CLEAR: Final = 2.5  # standard errors above chance up to which one dealing is not enough to tell
 DRAWS: Final = 5  # dealings that are then looked at
@@ -173,8 +174,8 @@ def prune(
     of both are within a standard error, on the mean of several dealings. Else the questions of the highest bias go,
     equal ones by id: half of those that by this round's figures would bring the task down to chance, so that it does
     not come to lie below; at most ``config.batch`` or a tenth; never one that is less than ``config.tau`` above chance,
-    and never below 10 of a task; those ten go together where they are still guessed clearly (by `CLEAR` standard errors
-    and ``config.tau``). With ``config.budget`` the questions with options are ranked against one another, and so are
+    and never below 10 of a task; these, or fewer numbers, go together where they are still guessed clearly (by `CLEAR`
+    errors and ``config.tau``). With ``config.budget`` questions with options are ranked against one another, and so are
     the numbers, and at most so many of each go. With ``rounds`` it goes on after those. ``tuned``: what more attackers
     earn on each question (n,) that know all and are not fitted again.
     """
@@ -229,7 +230,7 @@ def _begin(items: Sequence[BlindItem], run: Run, tuned: Mapping[str, FloatArray]
 
 def _assessed(tasks: Sequence[_Pruning], number: int, config: PruneConfig, run: Run) -> Sequence[_Pruning]:
     """The tasks with their bias and quota of this round; those that seem done are tried on more dealings."""
-    tasks = [task for task in tasks if len(task.left) >= FLOOR]
+    tasks = [task for task in tasks if len(task.left) >= (FLOOR if task.format else FEWEST_NUMBERS)]
     unseen = []
     for task in tasks:
         known = [
@@ -253,9 +254,9 @@ def _assessed(tasks: Sequence[_Pruning], number: int, config: PruneConfig, run: 
 
 def _set_quota(task: _Pruning, found: _Assessment, config: PruneConfig) -> None:
     task.bias = found.bias
-    if len(task.left) == FLOOR:
-        is_clear = found.errors > CLEAR and found.points > config.tau * FLOOR
-        task.quota = FLOOR if is_clear else 0
+    if len(task.left) <= FLOOR:
+        is_clear = found.errors > CLEAR and found.points > config.tau * len(task.left)
+        task.quota = len(task.left) if is_clear else 0
         return
     needed = math.ceil(STEP * found.points / found.room) if found.errors > LIMIT else 0
     most = max(config.batch, len(task.left) // SHARE)

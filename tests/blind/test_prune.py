@@ -24,7 +24,7 @@ from pipeline.blind.items import BlindItem, make_item, shards_of
 from pipeline.blind.priors import by_frequency
 from pipeline.blind.prune import FLOOR, Rounds, debiased, prune
 from pipeline.core.arrays import IntArray
-from tests.blind.panel import directions, nearest_items, questions_table, size_items
+from tests.blind.panel import directions, nearest_items, number_item, questions_table, size_items
 
 OPTIONS = ("lamp", "sofa", "tv", "door")
 
@@ -85,6 +85,14 @@ def test_a_task_keeps_its_floor_unless_that_is_guessed_too() -> None:
     items = [*made([90] * 30), *made([10] * 4 + [60] * 16, "other", first_id=30), *made([90] * 9, "small", first_id=90)]
     left = Counter(item.task for item in left_of(items)[1])
     assert left == {"other": FLOOR, "small": 9}
+
+
+def test_few_numbers_go_together_where_they_are_known_by_name() -> None:
+    usual = {"bed": 200, "lamp": 55, "door": 205, "mug": 11, "sofa": 200, "tv": 105, "chair": 90, "toilet": 70}
+    task = "object_size_estimation"
+    items = [number_item(n, usual[name], [name], f"s{n}", task) for n, name in enumerate(usual)]
+    assert not left_of(items)[1]
+    assert len(left_of(items[:4])[1]) == 4
 
 
 @pytest.mark.slow
