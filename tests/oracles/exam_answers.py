@@ -328,42 +328,12 @@ class Log:
         part = self.own[self.sweep(self.t[n] - float(seconds)) : n + 1]
         return abs(sum(wrapped(b[2] - a[2]) for a, b in pairwise(part)))
 
-    def sm_speed(self, n: int, seconds: str) -> str:
-        before = self.sweep(self.t[n] - float(seconds))
-        then, now = self.own_speed(before), self.own_speed(n)
-        if max(self.own_speed(i) for i in range(before, n + 1)) < 0.6:
-            return "it stood still"
-        change = now - then
-        return "it kept its speed" if abs(change) < 1 else "it accelerated" if change > 0 else "it braked"
-
     def lm_driven(self, n: int) -> float:
         return self.way(self.sweep(self.t[n] - 8), n)
-
-    def lm_passed(self, n: int, kind: str) -> float:
-        count = 0
-        for thing in self.things:
-            if thing.kind != kind and not (kind == "vehicle" and thing.kind in VEHICLES):
-                continue
-            seen = sorted(i for i in thing.at if i <= n)
-            if not seen:
-                continue
-            local = [self._local(thing, i) for i in seen]
-            near = [abs(v) for u, v in local if abs(u) < 7]
-            count += local[0][0] > 0 and local[-1][0] < 0 and bool(near) and min(near) <= 12
-        return count
-
-    def _local(self, thing: Thing, n: int) -> tuple[float, float]:
-        x, y, yaw = self.own[n]
-        u, v = thing.at[n][0] - x, thing.at[n][1] - y
-        c, s = math.cos(math.radians(yaw)), math.sin(math.radians(yaw))
-        return c * u + s * v, c * v - s * u
 
     def lm_seen(self, n: int, kind: str, radius: str) -> float:
         tracks = [t for t in self.things if t.kind == kind or (kind == "vehicle" and t.kind in VEHICLES)]
         return sum(any(self.gap(t, i) <= int(radius) for i in t.at if i <= n) for t in tracks)
-
-    def mt_standing(self, n: int) -> float:
-        return sum(float(self.t[i + 1] - self.t[i]) for i in range(n) if self.own_speed(i) < 0.6)
 
     def acceleration(self, n: int) -> float:
         a, b = self.around(n)

@@ -126,10 +126,6 @@ class Episode:
         slide = self.items[name].slide
         return "open" if slide.position.array[n, 0] > (slide.low + slide.high) / 2 else "closed"
 
-    def arm_sm_grip(self, n: int, seconds: str) -> str:
-        then, now = self.arm_st(self.before(n, seconds)), self.arm_st(n)
-        return f"it stayed {now}" if then == now else "it opened" if now == "open" else "it closed"
-
     def arm_sm_nearest(self, n: int, seconds: str) -> str:
         before = self.before(n, seconds)
         return min(self.items, key=lambda name: self.away(name, before))

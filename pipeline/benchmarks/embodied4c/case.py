@@ -99,8 +99,7 @@ class ExamCase(Case):
     Attributes:
         traits: words that questions about other logs have too, as the kind of a thing or a side: by each of them alone
             no answer may be more likely than another (`make_even`).
-        guess: what has to be guessed, where that is not the answer itself: on which side the larger thing is; the
-            speed, where the seconds that it lasts are told.
+        guess: what has to be guessed, where that is not the answer itself: on which side the larger thing is.
         quantity: what has to be read to answer it.
         step: to which its number is asked; None: it is in words.
         base: the number that its answer follows from, where that is not the answer: the speed, of a way to stop.
@@ -362,7 +361,7 @@ def _same(one: ExamCase, other: ExamCase) -> bool:
 _ALL: Final = ""  # the trait of every case
 ENOUGH: Final = 60  # measured numbers of a kind that stay, where there are so many
 # Of one or two buses nobody is wrong by much: so many different counts are to be beside a trait of these kinds.
-COUNTED: Final = frozenset({"ct_near", "ct_ahead", "lm_seen", "lm_passed"})
+COUNTED: Final = frozenset({"ct_near", "ct_ahead", "lm_seen"})
 LEAST_COUNTS: Final = 3
 BY_TRAIT: Final = frozenset({"at_size", "arm_md", "arm_cs"})  # measured kinds whose numbers hang on what is measured
 STEP: Final = math.log(1.25)  # numbers within a quarter of one another are guessed alike

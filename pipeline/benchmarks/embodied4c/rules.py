@@ -133,7 +133,6 @@ class ExamRules(FlightRules):
     drive_long_s: Seconds = Field(default=8.0, gt=0, description="the same of a drive")
     arm_long_s: Seconds = Field(default=6.0, gt=0, description="the same of an episode of an arm")
     future_min_s: Seconds = Field(default=0.5, description="of the log after it: speeds are measured around it")
-    event_margin_s: Seconds = Field(default=0.3, description="between a question and the border of a state")
     # Who is spoken of
     points_min: int = Field(default=15, ge=0, description="lidar points on a thing, where they are known")
     occluded_max: int = Field(default=1, ge=0, le=2, description="KITTI's level: 1 partly hidden")

@@ -49,7 +49,7 @@ def test_drives_of_plans(tmp_path: Path) -> None:
         assert not wrong, f"{scene.id}: {len(wrong)} of {asked}: {wrong[:10]}"
         assert asked == len(rows), "the oracle knows all kinds"
         checked += asked
-    assert checked >= 5700
+    assert checked >= 5100
 
 
 @pytest.mark.slow
@@ -59,7 +59,7 @@ def test_a_real_log_of_argoverse_2() -> None:
     rows = every_question(scene)
     asked, wrong = answered_again(rows, Log(folder).answer)
     assert not wrong, f"{len(wrong)} of {asked}: {wrong[:10]}"
-    assert asked == len(rows) >= 1500
+    assert asked == len(rows) >= 1450
     shown = every_question(scene, gated=True)
     asked, wrong = answered_again(shown, Log(folder).answer)
     assert not wrong, f"{len(wrong)} of {asked}: {wrong[:10]}"
@@ -86,7 +86,7 @@ def test_real_labels_of_kitti() -> None:
 
 
 # What a film of an arm shows: its way, its speed, and whether its fingers are open.
-SEEN_OF_ARMS = {"arm_lm", "arm_lm_net", "arm_mt", "arm_sm", "arm_sm_net", "arm_sm_up", "arm_st", "arm_sm_grip"}
+SEEN_OF_ARMS = {"arm_lm", "arm_lm_net", "arm_mt", "arm_sm", "arm_sm_net", "arm_sm_up", "arm_st"}
 
 
 @pytest.mark.real_data
@@ -95,7 +95,7 @@ def test_a_real_episode_of_rlbench() -> None:
     rows = every_question(scene.model_copy(update={"video": None}))  # its film has the gripper for a part of the time
     asked, wrong = answered_again(rows, Episode(scene).answer)
     assert not wrong, f"{len(wrong)} of {asked}: {wrong[:10]}"
-    assert asked == len(rows) >= 80
+    assert asked == len(rows) >= 70
     shown = every_question(scene, gated=True)
     asked, wrong = answered_again(shown, Episode(scene).answer)
     assert not wrong, f"{len(wrong)} of {asked}: {wrong[:10]}"
@@ -161,7 +161,7 @@ def test_kinds_and_wording(episodes: list[AnyScene]) -> None:
     asked = [row for scene in episodes for row in rows(scene) if row["reason"] is None]
     kinds = {row["operands"][0] for row in asked}
     wanted = "arm_st arm_st_slide arm_tp arm_lm_moved arm_md arm_md_rate arm_md_joints arm_mt arm_ct arm_sm"
-    assert {*wanted.split(), "arm_or_between", "arm_sm_net", "arm_sm_up", "arm_sm_grip", "arm_sm_nearest"} <= kinds
+    assert {*wanted.split(), "arm_or_between", "arm_sm_net", "arm_sm_up", "arm_sm_nearest"} <= kinds
     assert {"arm_cs_time", "arm_cs_reach", "arm_lm_net", "arm_or_turned"} <= kinds
     assert "arm_or" not in kinds, "this gripper points straight down"
     assert not [row for row in asked if "joint joint" in row["wording"] or "{" in row["wording"]]

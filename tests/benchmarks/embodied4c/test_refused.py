@@ -12,7 +12,6 @@ from pipeline.core.quantized_series import pack
 from pipeline.reading.maps.appearance import Appearance
 from pipeline.worlds.drive import facts as drives
 from tests.benchmarks.embodied4c.planted import (
-    STEP_S,
     actor,
     drive,
     episode,
@@ -295,14 +294,6 @@ def test_several_lamps_at_once() -> None:
 
     assert refusal(lamps("low beam", "brake", "left blinker")) == ("several_lamps", 2, 1, "lamps")
     assert lamps("low beam", "left blinker")["answer"] == "the left blinker"
-
-
-def test_a_car_that_stood_nearly_all_the_time() -> None:
-    """It stands for 6 s, then drives 10 m/s: 6 s of 7 are 0.857 of the log so far, of 9 they are 0.667."""
-    stands = np.where(times(10.0) < 6.0 - STEP_S / 2, 0.0, 10.0)
-    found = of_kind(drive(actor("car", 20, 9, lasts_s=10.0), lasts_s=10.0, speeds=stands), "M/T seconds", "mt_standing")
-    assert refusal(found["7.00",]) == ("stood_all_along", pytest.approx(6 / 7, abs=1e-6), 0.75, "share")
-    assert found["9.00",]["answer"] == "6"
 
 
 @pytest.mark.parametrize("count", [20, 21])

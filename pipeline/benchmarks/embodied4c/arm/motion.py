@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import combinations, pairwise
+from itertools import combinations
 from typing import Final
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 from pipeline.benchmarks.embodied4c.arm.view import (
     CM,
     GAP_MIN_CM,
-    LENGTHS_S,
+    LENGTH_S,
     NEAR_MIN_CM,
     ArmExam,
     beside,
@@ -19,13 +19,12 @@ from pipeline.benchmarks.embodied4c.arm.view import (
     order,
     windows,
 )
-from pipeline.benchmarks.embodied4c.case import ExamCase, begins_s, choose, number, part_of_log, words
+from pipeline.benchmarks.embodied4c.case import ExamCase, begins_s, number, words
 from pipeline.core.arrays import FloatArray
 from pipeline.geometry.angles import rate
 from pipeline.questions.gate import TOO_FINE
 from pipeline.worlds.arm.facts import Joint
 
-GRIPPED_S: Final = ("3",)  # of a longer time it opened or closed more often
 WAY_MIN_CM: Final = 3.0  # of what moved for sure; a tenth of it is no movement
 
 
@@ -82,7 +81,7 @@ def speed(view: ArmExam) -> Iterator[ExamCase]:
 
 def way_lately(view: ArmExam) -> Iterator[ExamCase]:
     """S/M: the way of the gripper in the last seconds, and how far it is from where it was then."""
-    for index, before, seconds in windows(view, LENGTHS_S):
+    for index, before, seconds in windows(view, (LENGTH_S,)):
         away = view.gripper_m[index] - view.gripper_m[before]
         lengths = {
             "arm_sm": float(view.gripper_way_m[index] - view.gripper_way_m[before]),
@@ -94,25 +93,7 @@ def way_lately(view: ArmExam) -> Iterator[ExamCase]:
             one = case(view, kind, (before, index), (seconds,), **fields)
             one.require("too_near", length * CM, ">=", NEAR_MIN_CM, "cm")
             one.base = length * CM / float(seconds)
-            one.guess = f"{max(one.base, 0.1 / float(seconds)):.2f}"
             yield number(one, length * CM, "cm")
-
-
-def gripped_lately(view: ArmExam) -> Iterator[ExamCase]:
-    """S/M: what the gripper did in the last seconds: opened or closed, once at most."""
-    for index, before, seconds in windows(view, GRIPPED_S):
-        states = [view.state_at(n) for n in range(before, index + 1)]
-        one = case(view, "arm_sm_grip", (before, index), (seconds,), seconds=seconds)
-        one.traits = (seconds, part_of_log(index, len(view.times_s)))
-        then, now = states[0], states[-1]
-        one.require("neither_open_nor_closed", float(None not in (then, now)), ">=", 1, "states")
-        told = [state for state in states if state is not None]
-        changes = sum(a != b for a, b in pairwise(told))
-        one.require("several_changes", changes, "<=", 1, "changes")
-        if then is None or now is None:
-            yield one
-            continue
-        yield choose(one, f"it stayed {now}" if then == now else "it opened" if now == "open" else "it closed")
 
 
 def nearest_lately(view: ArmExam) -> Iterator[ExamCase]:

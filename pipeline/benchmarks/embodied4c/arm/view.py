@@ -133,7 +133,7 @@ CM: Final = 100.0
 NEAR_MIN_CM: Final = 3.0  # of a distance that is asked for
 GAP_MIN_CM: Final = 2.0  # between distances that are told apart
 WINDOWS_S: Final = ("1", "2", "3", "5")  # what the last seconds may be
-LENGTHS_S: Final = ("2", "3")  # the same of lengths: of five times as long a time anybody guesses five times as much
+LENGTH_S: Final = "2"  # of lengths: of a longer time anybody guesses more
 LASTED_OFF: Final = 0.02  # share by which the nearest times may lie nearer together or farther apart
 
 
