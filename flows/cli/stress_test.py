@@ -165,7 +165,9 @@ def _show_pruned(before: Mapping[str, Guessed], after: Mapping[str, Guessed], ro
     for name in ("n", "removed", "left", "chance", *names, "best of the others"):
         table.add_column(name, justify="right")
     for task, was in before.items():
-        now = after[task]
+        if (now := after.get(task)) is None:
+            table.add_row(task, str(was.n), f"{was.n} (100%)", "0")
+            continue
         cells = [_score(now.earned.get(name)) for name in names]
         cells[-1] += "" if now.error is None else f" ± {now.error:.3f}"
         cells.append(best_guess(now.earned))

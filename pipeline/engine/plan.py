@@ -265,9 +265,9 @@ class Planner:
         return {WHOLE: before.output} if before and before.output and found == {WHOLE: None} else found
 
     def _units(self, stage: Stage, outputs: Outputs, units: Collection[str] | None) -> Iterable[str]:
-        if not stage.takes or stage.reads_raw:
-            return sorted(self.inputs if units is None else self.inputs.keys() & units)
-        return sorted(outputs.get(self._source(stage.takes[0]) or "", {}))
+        source = None if not stage.takes or stage.reads_raw else self._source(stage.takes[0]) or ""
+        found = self.inputs.keys() if source is None else outputs.get(source, {}).keys()
+        return sorted(found if units is None else found & units)
 
     def _source(self, name: str) -> str | None:
         return source_of(name, self._stages, self._config)

@@ -736,6 +736,8 @@ def test_a_plan_by_which_nothing_runs_is_confirmed_as_a_build_would(meta: Path, 
     assert [row.finding for row in read_quarantine(built)] == ["empty_file"]
     nothing = Builder(config_of(meta), built / "new")
     assert not nothing.confirm(Outcome(quarantine=also.dry_run().quarantine)), "there is no build to confirm"
+    unchanged = Builder(config_of(meta), built)
+    assert unchanged.dry_run().counts() == unchanged.build().counts(), "what is reused is not planned again"
     entry = read_manifest(built)["generate", UNITS[0]]
     entry.output.path.write_bytes(b"damaged")
     assert ("generate", UNITS[0], "missing") in ran(Builder(config_of(meta), built).dry_run())

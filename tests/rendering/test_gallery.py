@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -176,10 +177,13 @@ def test_a_browser_filters_opens_and_goes_on_by_keys_and_axe_finds_nothing(built
         page.goto(address)
         found = page.locator("#found")
         expect(found).to_have_text(f"{len(asked)} questions")
-        page.locator("#task").select_option(label="object_size_estimation")
-        expect(found).to_have_text(f"{sum(r['task'] == 'object_size_estimation' for r in asked)} questions")
-        page.locator("#scene").select_option(label=asked[0]["scene"])
-        own = [r for r in asked if r["task"] == "object_size_estimation" and r["scene"] == asked[0]["scene"]]
+        page.locator("#task").select_option(label="object_abs_distance")
+        expect(found).to_have_text(f"{sum(r['task'] == 'object_abs_distance' for r in asked)} questions")
+        asked_of = Counter(row["scene"] for row in asked if row["task"] == "object_abs_distance")
+        ((scene, n),) = asked_of.most_common(1)
+        page.locator("#scene").select_option(label=scene)
+        own = [row for row in asked if row["task"] == "object_abs_distance" and row["scene"] == scene]
+        assert len(own) == n > 1
         expect(found).to_have_text(f"{len(own)} questions")
         first, second, *_ = (number for number in order if number in {r["id"] for r in own})
         page.locator("#cards a").first.focus()
@@ -224,7 +228,7 @@ def share_and_find(page: Page, address: str, asked: list[dict[str, Any]], order:
     found, detail = page.locator("#found"), page.locator("#detail")
     page.locator("#outcome").select_option("wrong")
     page.locator("#model").select_option("one")
-    wrong_ones = {r["id"] for r in asked if r["task"] == "object_size_estimation"} - right
+    wrong_ones = {r["id"] for r in asked if r["task"] == "object_abs_distance"} - right
     expect(found).to_have_text(f"{len(wrong_ones)} questions")
     shared = page.evaluate("location.href")
     page.goto("about:blank")

@@ -22,7 +22,7 @@ LABELS = Path(__file__).parent / "kitchen_objects.json"  # boxes drawn on the fu
 
 @pytest.mark.slow
 @pytest.mark.real_data
-def test_a_hundred_questions_of_a_real_kitchen(tmp_path: Path) -> None:
+def test_seventy_questions_of_a_real_kitchen(tmp_path: Path) -> None:
     scenes = tmp_path / "scenes"
     assert convert("7scenes", KITCHEN, scenes)
     path = scenes / KITCHEN.name / "scene.json"
@@ -36,7 +36,7 @@ def test_a_hundred_questions_of_a_real_kitchen(tmp_path: Path) -> None:
     (split,) = (tmp_path / "out/release/data").glob("test-*.parquet")
     questions = rows_of(split)
     tasks = Counter(row["question_type"] for row in questions)
-    assert sum(tasks.values()) >= 100, tasks
+    assert sum(tasks.values()) >= 70, tasks  # orders of appearance that share three objects tell of one another
     assert len(tasks) >= 7, tasks
     truth = {row["question"]: row["ground_truth"] for row in questions}
     chairs, televisions = (

@@ -357,7 +357,7 @@ def test_reading_twice_gives_the_same_bytes(tiny: Path) -> None:
 
 
 def test_reading_decodes_no_picture(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pipeline.formats.images._decode", lambda *_: pytest.fail("a picture was decoded"))
+    monkeypatch.setattr("pipeline.formats.images.decoded", lambda *_: pytest.fail("a picture was decoded"))
     assert read_only("scannet", tiny / "scannet").video is not None
 
 
