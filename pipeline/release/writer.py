@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import shutil
 from collections import Counter
@@ -209,8 +210,9 @@ def write_release(
         most: questions of a shard.
     """
     release, used = _Release(folder, whole, most), set[Path]()
-    if not release.add(whole, 0, 1):
-        of = _shards(whole.selected(), most)
+    load = release.add(whole, 0, 1)
+    if load > most:
+        of = shards_for(load / most)
         for number in range(of):
             inputs = part(number, of)
             place = shards / f"{number:05d}-of-{of:05d}.{inputs.key}"
@@ -222,11 +224,6 @@ def write_release(
     for old in [one for one in shards.glob("*-of-*.*") if one not in used]:
         shutil.rmtree(old, ignore_errors=True)
     return told
-
-
-def _shards(selected: Iterable[pa.Table], most: int) -> int:
-    load = sum((_load(asked_in(table), rejected_in(table)) for table in _batches(selected)), np.zeros(4))
-    return shards_for(load.max() / most)
 
 
 def _load(asked: pa.Table, rejected: pa.Table) -> FloatArray:
@@ -349,13 +346,13 @@ class _Release:
         self._records: dict[str, bytes] = {}  # files about the scenes
         self._joined: set[str] = set()
 
-    def add(self, inputs: ReleaseInputs, number: int, of: int) -> bool:
-        """Adds a shard; False where it is the only one, and too large for that."""
+    def add(self, inputs: ReleaseInputs, number: int, of: int) -> float:
+        """Adds a shard, unless it is the only one and has over `most` rows; gives their number (`_load`)."""
         name = f"rejected/{shard_name(inputs.split, number, of)}"
         with TableFile(self.folder / name, REJECTIONS, ZSTD_LEVEL, SCHEMA_METADATA) as rejected:
-            found = _sort_out(inputs, rejected, self.most if of == 1 else None)
+            found, load = _sort_out(inputs, rejected, self.most if of == 1 else math.inf)
             if found is None:
-                return False
+                return load
             rejected.publish()
         self._rejected.append((rejected.num_rows, rejected.nbytes))
         self.sums[name] = rejected.sha256
@@ -386,7 +383,7 @@ class _Release:
         placed = place_media(self.folder, inputs.media(), kept)
         self.sums |= placed
         self._pictures |= placed.keys()
-        return True
+        return load
 
     def _count(self, found: _SortedOut, tables: Mapping[tuple[str, str], pa.Table], inputs: ReleaseInputs) -> None:
         asked, benchmark, reviewed = found.kept, inputs.benchmark, inputs.reviewed.stands
@@ -556,10 +553,10 @@ class _SortedOut(NamedTuple):
     silent: dict[str, dict[str, int]]
 
 
-def _sort_out(inputs: ReleaseInputs, rejected: TableFile, most: int | None) -> _SortedOut | None:
-    """Takes the tables of some scenes apart; the rejections go to their file. None: there are more than ``most``.
+def _sort_out(inputs: ReleaseInputs, rejected: TableFile, most: float) -> tuple[_SortedOut | None, float]:
+    """Takes the tables of some scenes apart, and says how many rows they have; the rejections go to their file.
 
-    Raises StoreError for a repeated id.
+    None where there are more than ``most``, which are counted alone. Raises StoreError for a repeated id.
     """
     offered, kept, reasons = [QUESTIONS.empty_table()], [QUESTIONS.empty_table()], Counter[tuple[str, str]]()
     back: dict[str, list[pa.Table]] = {name: [] for name in HELD.values()}
@@ -568,8 +565,8 @@ def _sort_out(inputs: ReleaseInputs, rejected: TableFile, most: int | None) -> _
     for table in _batches(inputs.selected()):
         asked, refused = asked_in(table), rejected_in(table)
         load += _load(asked, refused)
-        if most is not None and load.max() > most:
-            return None
+        if load.max() > most:
+            continue
         stays, dropped = split_by_verdict(asked, refused, removed)
         offered.append(asked)
         kept.append(stays)
@@ -579,12 +576,15 @@ def _sort_out(inputs: ReleaseInputs, rejected: TableFile, most: int | None) -> _
             back[name].append(asked.filter(pc.is_in(asked["id"], ids)))
         reasons.update(_reasons(dropped))
         silent |= _silent(dropped, stays)
+    if load.max() > most:
+        return None, float(load.max())
     rejected.finish()
     everything = pa.concat_tables(offered)
     _refuse_repeated([everything["id"]])
     offers = everything.filter(pc.invert(unchecked_in(everything)))
     held = {name: pa.concat_tables([QUESTIONS.empty_table(), *own]).sort_by("id") for name, own in back.items()}
-    return _SortedOut(offers, pa.concat_tables(kept).sort_by("id").combine_chunks(), held, reasons, silent)
+    stay = pa.concat_tables(kept).sort_by("id").combine_chunks()
+    return _SortedOut(offers, stay, held, reasons, silent), float(load.max())
 
 
 def _refuse_repeated(ids: Sequence[pa.ChunkedArray]) -> None:

@@ -16,7 +16,7 @@ from flows.cli.builds import questions_in
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.identity import shard_of
 from pipeline.core.parquet import files_of, read_files, released_files
-from pipeline.core.tables import SELECTED, asked_in
+from pipeline.core.tables import SELECTED, asked_in, rejected_in
 from pipeline.release import writer
 from pipeline.release.card import OVERVIEW_FILE
 from pipeline.release.comparison import compared, read_release, with_reasons
@@ -86,11 +86,15 @@ def test_the_number_of_shards_follows_from_rows_and_bytes(monkeypatch: pytest.Mo
     """Of ten questions and forty rejections: 25 rows' worth of bytes are four shards of ten rows."""
     asked = pa.Table.from_pylist([{"id": n, "text": "?" * 100} for n in range(10)], schema=SELECTED)
     refused = pa.Table.from_pylist([{"id": n, "reason": "over_cap"} for n in range(40)], schema=SELECTED)
-    scenes = [asked, refused]
-    assert [writer._shards(scenes, most) for most in (10, 9, 5, 4)] == [1, 2, 2, 4]
-    assert writer._shards([asked, *[refused] * 10], 10) == 4
+
+    def shards(most: int, times: int = 1) -> int:
+        rejected = rejected_in(pa.concat_tables([refused] * times))
+        return writer.shards_for(float(writer._load(asked_in(asked), rejected).max()) / most)
+
+    assert [shards(most) for most in (10, 9, 5, 4)] == [1, 2, 2, 4]
+    assert shards(10, times=10) == 4
     monkeypatch.setattr(writer, "ROW_BYTES", asked_in(asked).nbytes / 25)
-    assert writer._shards(scenes, 10) == 4
+    assert shards(10) == 4
 
 
 def test_a_scene_is_in_the_shard_of_its_hash_and_small_tables_stay_in_one_file(built: tuple[Path, Path]) -> None:
