@@ -180,7 +180,9 @@ class Manifest(Mapping[tuple[str, str], Entry]):
         """Whether the same stages of the same units have the same keys in another manifest."""
         if self.planned and self.planned == other.planned:
             return True
-        return len(self) == len(other) and all(e.key == entry.key for at, entry in self.items() if (e := other.get(at)))
+        return len(self) == len(other) and all(
+            (found := other.get(at)) is not None and found.key == entry.key for at, entry in self.items()
+        )
 
     def _close(self, bits: str) -> None:
         pack = self._open.pop(bits)

@@ -207,14 +207,16 @@ class Planner:
     def are_sound(self, manifest: Manifest) -> bool:
         """Whether every row of a manifest names a result that is there, whole and undamaged."""
         store, results = Store(self._folder / STORE), dict[str, list[Result]]()
+        whole_packs = 0
         for _, table in manifest.tables():
             if table["output"].null_count:
                 return False
+            whole_packs += 1
             for stage, digest, path in zip(
                 *(table[name].to_pylist() for name in ("stage", "output", "path")), strict=True
             ):
                 results.setdefault(stage, []).append(Result(digest, store.root, path.partition("/")[2]))
-        return all(
+        return whole_packs == len(manifest.packs) and all(
             store.are_sound(stage, found)
             if self._stages[stage].is_whole is whole
             else all(_is_whole(self._stages[stage], result, self._folder) for result in found)
@@ -232,6 +234,7 @@ class Planner:
             outputs: the results that these have, or are expected to have.
         """
         self._found.clear()
+        units = None if units is None else set(units)
         plans: dict[str, dict[str, Step]] = {}
         ahead = dict(outputs)
         for stage in group:

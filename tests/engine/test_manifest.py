@@ -55,6 +55,10 @@ def test_what_was_written_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert dict(found) == dict(outcome.entries) == {("unify", f"rooms/{n}"): _entry(tmp_path, n) for n in range(600)}
     assert found["unify", "rooms/7"] == _entry(tmp_path, 7)
     assert found.get(("unify", "rooms/x")) is None
+    other = Manifest(600, tmp_path)
+    other.add(replace(_entry(tmp_path, n), unit=f"rooms/{n + 1}") for n in range(600))
+    assert found.has_keys_of(outcome.entries)
+    assert not found.has_keys_of(other)
     assert outcome.counts() == {"unify": {"new": 600}}
     outcome.entries.add([replace(_entry(tmp_path, 7), why="reused")])
     assert outcome.counts() == {"unify": {"new": 599, "reused": 1}}
