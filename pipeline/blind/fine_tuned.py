@@ -25,7 +25,7 @@ from pipeline.blind.shortcut_attackers import tied_accuracy
 from pipeline.blind.text_only import FINE_TUNED
 from pipeline.core.arrays import FloatArray, IntArray
 from pipeline.core.identity import digest
-from pipeline.llm.lora import EPOCHS, PASSES, Choice, LocalModel
+from pipeline.llm.lora import EPOCHS, PASSES, LocalModel, PromptAnswers
 from pipeline.metrics.mra import mean_relative_accuracies
 
 _DECIMALS: Final = 6
@@ -74,7 +74,7 @@ def fine_tuned(items: Sequence[BlindItem], fold: IntArray, folder: Path, progres
     return FineTunedScores(f"{FINE_TUNED} {name}", *score)
 
 
-def _asked(items: Sequence[BlindItem], train: IntArray, test: IntArray) -> dict[int, Choice]:
+def _asked(items: Sequence[BlindItem], train: IntArray, test: IntArray) -> dict[int, PromptAnswers]:
     """Index of each tested question -> its prompt and answers; without numbers of tasks that no other fold has."""
     numbers: dict[str, list[float]] = {}
     for i in train:
@@ -85,11 +85,11 @@ def _asked(items: Sequence[BlindItem], train: IntArray, test: IntArray) -> dict[
         item = items[i]
         answers = [_option(item, n) for n in range(len(item.options))] or guesses.get(item.task, [])
         if answers:
-            found[i] = Choice(_prompt(item), answers)
+            found[i] = PromptAnswers(_prompt(item), answers)
     return found
 
 
-def _scored(item: BlindItem, choice: Choice, likely: FloatArray) -> tuple[float, float]:
+def _scored(item: BlindItem, choice: PromptAnswers, likely: FloatArray) -> tuple[float, float]:
     """Bias and earned of one question, from how likely (k,) its answers are."""
     if item.right is not None:
         return float(likely[item.right]), tied_accuracy(likely.tolist(), item.right)

@@ -37,7 +37,7 @@ _READ: Final = ("*.json", "*.jinja", "*.txt", "*.model", "*.safetensors")
 Tick = Callable[[int], None]  # is told how many forward passes of one text are done
 
 
-class Choice(NamedTuple):
+class PromptAnswers(NamedTuple):
     """A prompt and the answers between which its model decides."""
 
     prompt: str
@@ -115,7 +115,7 @@ class LocalModel:
         self._end = [] if self._words.eos_token_id is None else [self._words.eos_token_id]
 
     def adapt_and_score(
-        self, known: Sequence[tuple[str, str]], asked: Sequence[Choice], seed: int, tick: Tick
+        self, known: Sequence[tuple[str, str]], asked: Sequence[PromptAnswers], seed: int, tick: Tick
     ) -> list[FloatArray]:
         """Learns from prompts with their answers, then scores other ones.
 

@@ -34,7 +34,7 @@ from pipeline.questions.choices import (
     order_options,
 )
 from pipeline.questions.gate import MOST, TOO_FINE
-from pipeline.questions.task import Choice, FreeText, Number, Order, Task
+from pipeline.questions.task import Choice, FreeText, Number, OrderChoice, Task
 
 THINNED: Final = "thinned"
 OVER_CAP: Final = "over_cap"
@@ -387,7 +387,7 @@ def _offer(row: dict[str, Any], task: Task[Any], *, as_released: bool) -> tuple[
         return numeric_choices(row["id"], row["answer"], task.form, told.get(TOO_FINE), told.get(MOST, math.inf))
     own = row["wrong"] is not None
     labels = (row["answer"], *row["wrong"]) if own else task.labels(tuple(row["operands"]), row["answer"])
-    draw = draw_orders if isinstance(task.form, Order) and not as_released else draw_options
+    draw = draw_orders if isinstance(task.form, OrderChoice) and not as_released else draw_options
     return draw(row["id"], row["answer"], labels, task.form.most, _other_answers(row))
 
 

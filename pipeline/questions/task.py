@@ -49,7 +49,7 @@ class Choice:
     most: int = 4
 
 
-class Order(Choice):
+class OrderChoice(Choice):
     """Options are orders of the same things (`choices.draw_orders`)."""
 
 

@@ -110,9 +110,9 @@ class Builder:
             outcome = self._outcome()
             runner = self._runner(outcome, self.inputs(), lease)
             runner.plan = self._plan if _state_of(self.out / MANIFEST_FILE) == self._seen else None
+            outcome.entries.planned = self._signature(runner.planner)  # of what is there before it runs
             for group in groups_of(self._wanted(), self.config):
                 runner.run(group)
-            outcome.entries.planned = self._signature(runner.planner)
             self._finish(outcome, lease, runner.planner.made_of)
             return outcome
 

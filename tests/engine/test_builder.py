@@ -747,3 +747,19 @@ def test_a_plan_by_which_nothing_runs_is_confirmed_as_a_build_would(meta: Path, 
     entry = read_manifest(built)["generate", UNITS[0]]
     entry.output.path.write_bytes(b"damaged")
     assert ("generate", UNITS[0], "missing") in ran(Builder(config_of(meta), built).dry_run())
+
+
+@pytest.mark.slow
+def test_what_changes_while_a_build_runs_is_seen_by_the_next_one(meta: Path, out: Path) -> None:
+    """What a stage reads beside its results, once it has run."""
+
+    def beside(folder: Path) -> dict[str, str]:
+        return {"notes": str((folder / "notes").exists())}
+
+    def progress(label: str, done: int, total: int) -> None:
+        if label == EXPORT:
+            (out / "notes").touch()
+
+    stages = STAGES | {"review": replace(STAGES["review"], beside=beside)}
+    Builder(config_of(meta), out, progress=progress, stages=stages).build()
+    assert ("review", WHOLE, "input") in ran(Builder(config_of(meta), out, stages=stages).dry_run())

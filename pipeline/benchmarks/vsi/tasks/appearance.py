@@ -13,7 +13,7 @@ from pipeline.core.schema import Rejection
 from pipeline.core.templates import LIST_SEPARATOR, Operands
 from pipeline.questions.arrays import MOST, Answers, ArrayTask, sets, untried
 from pipeline.questions.rules import Fact, check
-from pipeline.questions.task import Form, Order
+from pipeline.questions.task import Form, OrderChoice
 
 
 class AppearanceOrder(ArrayTask[ScanView]):
@@ -29,7 +29,7 @@ class AppearanceOrder(ArrayTask[ScanView]):
     share = 1
     template = "vsi/obj_appearance_order"
     leak_group = "order"
-    form: Form = Order()
+    form: Form = OrderChoice()
 
     def __init__(self, choices: int = 4) -> None:
         self.choices = choices
