@@ -26,8 +26,8 @@ from pipeline.core.parquet import TableFile, read_table, table_bytes
 from pipeline.core.schema import Quarantine
 from pipeline.engine.code import code_parts
 from pipeline.engine.store import Result, depth_of, hash_bits
+from pipeline.release.contents import Released
 from pipeline.release.history import RELEASES, beside, candidate, newest_release
-from pipeline.release.writer import Released
 
 Why = Literal["new", "input", "config", "code", "missing", "asked", "reused"]
 MANIFEST: Final = pa.schema(

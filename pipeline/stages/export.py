@@ -23,11 +23,12 @@ from pipeline.core.video_spec import VIDEOS
 from pipeline.engine.code import code_digest
 from pipeline.engine.stage import STORE, Results, Stage, StageContext
 from pipeline.engine.store import Result, Store
+from pipeline.release.contents import Blind, Released, ReleaseInputs
 from pipeline.release.gates import Candidate, GateResult, judge
 from pipeline.release.history import RELEASES, PublishedRelease, latest, name_of, publish
 from pipeline.release.media import Media, dataset_of, drawings_of, media_of, pictures_of, videos_of, videos_table
 from pipeline.release.terms import are_samples
-from pipeline.release.writer import Blind, Released, ReleaseInputs, release_is_whole, write_release
+from pipeline.release.writer import release_is_whole, write_release
 from pipeline.rendering.overview import overview
 from pipeline.review.reviewed import Reviewed
 from pipeline.stages.figures import are_pictures_wanted

@@ -37,8 +37,9 @@ from pipeline.geometry.grids import GRID_STEP_M, SampledBoxes
 from pipeline.questions.arrays import ArrayTask
 from pipeline.questions.selection import select
 from pipeline.reading.files import SceneFiles
+from pipeline.release.contents import ReleaseInputs
 from pipeline.release.history import HISTORY_FILE, history
-from pipeline.release.writer import ZSTD_LEVEL, ReleaseInputs, write_release
+from pipeline.release.writer import ZSTD_LEVEL, write_release
 from pipeline.samples.flight.write import write_flights
 from pipeline.samples.indoor.metadata import PLANS, sample_scene
 from pipeline.samples.indoor.write import write_samples

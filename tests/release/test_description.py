@@ -36,11 +36,11 @@ from pipeline.core.parquet import table_bytes
 from pipeline.core.schema import SCHEMA_VERSION
 from pipeline.core.tables import REJECTIONS, TINY_PER_TASK
 from pipeline.release.card import ATTACKERS, known_weaknesses, remarks, section, text_only_context
+from pipeline.release.contents import _one_per_group, tiny_questions, with_turns
 from pipeline.release.media import media_table
 from pipeline.release.metadata import CROISSANT_FILE, CroissantPart, header
 from pipeline.release.tables import COLUMN_DOCS, CORRECTIONS, REVIEW, columns_of
 from pipeline.release.terms import ALL_SAMPLES, NOT_STATED, PROCEDURAL, TERMS_FILE, licences, passed_on
-from pipeline.release.writer import _one_per_group, _tiny, _turns
 from pipeline.samples.indoor.metadata import PLANS, sample_scene, write_sample_metadata
 from tests.builds import build, rows_of
 
@@ -337,16 +337,18 @@ def test_tiny_has_so_many_of_each_task_and_spreads_them_over_scenes(release: Pat
     tasks = ["a"] * 150 + ["b", "c"] * 25
     scenes = ["x"] * 90 + ["y"] * 30 + ["z"] * 30 + ["x"] * 50
     asked = pa.table({"id": ids, "task": tasks, "scene": scenes})
-    turns = _turns(asked, {"b": "c"}, by_group=False)
-    tiny = _tiny(turns)["id"].to_pylist()
+    turns = with_turns(asked, {"b": "c"}, by_group=False)
+    tiny = tiny_questions(turns)["id"].to_pylist()
     assert tiny == [*range(17), *range(90, 107), *range(120, 136), *range(150, 200)]
     assert len([i for i in tiny if i < 150]) == TINY_PER_TASK
-    assert _tiny(_turns(asked, {}, by_group=False))["id"].to_pylist() == tiny
+    assert tiny_questions(with_turns(asked, {}, by_group=False))["id"].to_pylist() == tiny
     grouped = asked.append_column("group", pa.array(["one"] * 4 + ["two"] * 196))
-    turns, quotas = _turns(grouped, {}, by_group=True), {"a": 4, "b": 1, "c": 0}
-    assert _tiny(turns, quotas)["id"].to_pylist() == [0, 4, 90, 120, 150], "each group first"
-    parts = [_tiny(turns.filter(pc.equal(turns["scene"], scene)), quotas) for scene in "xyz"]
-    assert _tiny(pa.concat_tables(parts), quotas)["id"].to_pylist() == [0, 4, 150, 90, 120], "shards choose as all do"
+    turns, quotas = with_turns(grouped, {}, by_group=True), {"a": 4, "b": 1, "c": 0}
+    assert tiny_questions(turns, quotas)["id"].to_pylist() == [0, 4, 90, 120, 150], "each group first"
+    parts = [tiny_questions(turns.filter(pc.equal(turns["scene"], scene)), quotas) for scene in "xyz"]
+    assert tiny_questions(pa.concat_tables(parts), quotas)["id"].to_pylist() == [0, 4, 150, 90, 120], (
+        "shards choose as all do"
+    )
     whole, few = (rows_of(release / "data" / name) for name in (TEST, TEST.replace("test", "tiny")))
     assert all(row in whole for row in few)
     header = yaml.safe_load((release / "README.md").read_text().split("---\n")[1])

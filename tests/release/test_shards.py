@@ -14,16 +14,17 @@ import yaml
 
 from flows.cli.builds import questions_in
 from pipeline.benchmarks.registry import BENCHMARKS
-from pipeline.core.identity import shard_of
+from pipeline.core.identity import shard_of, shards_for
 from pipeline.core.parquet import files_of, read_files, released_files
 from pipeline.core.tables import SELECTED, asked_in, rejected_in
-from pipeline.release import writer
+from pipeline.release import contents, writer
 from pipeline.release.card import OVERVIEW_FILE
 from pipeline.release.comparison import compared, read_release, with_reasons
+from pipeline.release.contents import Released
 from pipeline.release.metadata import CROISSANT_FILE
 from pipeline.release.training import questions_of
 from pipeline.release.withheld import restored, withhold
-from pipeline.release.writer import Released, write_release
+from pipeline.release.writer import write_release
 from pipeline.rendering.near_misses import nearest_refused, some_of_each
 from pipeline.samples.indoor.metadata import PLANS, sample_scene
 from pipeline.scoring.score import split_of
@@ -89,11 +90,11 @@ def test_the_number_of_shards_follows_from_rows_and_bytes(monkeypatch: pytest.Mo
 
     def shards(most: int, times: int = 1) -> int:
         rejected = rejected_in(pa.concat_tables([refused] * times))
-        return writer.shards_for(float(writer._load(asked_in(asked), rejected).max()) / most)
+        return shards_for(float(contents._load(asked_in(asked), rejected).max()) / most)
 
     assert [shards(most) for most in (10, 9, 5, 4)] == [1, 2, 2, 4]
     assert shards(10, times=10) == 4
-    monkeypatch.setattr(writer, "ROW_BYTES", asked_in(asked).nbytes / 25)
+    monkeypatch.setattr(contents, "ROW_BYTES", asked_in(asked).nbytes / 25)
     assert shards(10) == 4
 
 
@@ -171,16 +172,16 @@ def test_a_build_killed_between_two_shards_goes_on_and_only_changed_shards_are_w
     before, link = release_of(out), (out / "release").resolve()
 
     added: list[int] = []
-    plain = writer._Release.add
+    plain = writer._write_shard
 
-    def add(self: Any, inputs: Any, number: int, of: int) -> bool:
+    def add(folder: Path, inputs: Any, number: int, of: int, most: float) -> Any:
         added.append(number)
         if kill and number == 1:
             raise KeyboardInterrupt
-        return plain(self, inputs, number, of)
+        return plain(folder, inputs, number, of, most)
 
     monkeypatch.setattr(export, "write_release", partial(write_release, most=MOST))
-    monkeypatch.setattr(writer._Release, "add", add)
+    monkeypatch.setattr(writer, "_write_shard", add)
     kill, config = True, config_of(out.parent / "meta", **TASKS, select={"per_scene_and_task": 11, "per_task": {}})
     with pytest.raises(KeyboardInterrupt):
         Builder(config, out).build()

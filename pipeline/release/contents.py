@@ -1,0 +1,435 @@
+"""What a release holds: the selected questions sorted out, the rows of its tables, and the counts of its summary."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pydantic import BaseModel
+
+from pipeline.benchmarks.benchmark import Benchmark, SceneRecords
+from pipeline.blind.text_only import TextOnly
+from pipeline.blind.totals import ModelTotals
+from pipeline.core.arrays import FloatArray
+from pipeline.core.errors import StoreError
+from pipeline.core.identity import SHARD_BYTES, by_lot, digest, digest_of
+from pipeline.core.parquet import TableFile, table_bytes
+from pipeline.core.schema import AnyScene
+from pipeline.core.tables import (
+    BUDGETS,
+    DEBIASED,
+    FRAMES,
+    MAPS,
+    ONE_PER_SCENE,
+    QUESTIONS,
+    SAMPLED,
+    TINY,
+    TINY_PER_TASK,
+    TWINS,
+    UNCHECKED,
+    VIDEO_FILES,
+    VIDEOS_TABLE,
+    asked_in,
+    budget_folder,
+    rejected_in,
+    unchecked_in,
+)
+from pipeline.release.media import (
+    Media,
+)
+from pipeline.release.tables import (
+    FIXES,
+    HELD,
+    UNCHECKED_PROVENANCE,
+    accepted,
+    asked_in_budget,
+    budgets_table,
+    fixes_table,
+    provenance_table,
+    removed_blind,
+    review_table,
+    split_by_verdict,
+    twin_tables,
+)
+from pipeline.review.reviewed import Reviewed
+
+BATCH_ROWS: Final = 20_000  # taken apart at once
+_COUNTED: Final = ["task", "reason"]
+SHARD_ROWS: Final = 100_000  # questions of a shard, on average at most; the hub's pages and loaders like such files
+REJECTIONS_PER_ROW: Final = 10  # that take the place of a question
+ROW_BYTES: Final = SHARD_BYTES / SHARD_ROWS  # that do
+TRIED: Final = 100  # questions for the picture of the card, until one fits
+# A release's picture as PNG, from its title, a line about it, some of its questions, the number of each answer by task,
+# and what draws one of the questions with its words.
+Overview = Callable[[str, str, pa.Table, Mapping[str, Counter[str]], Callable[[int], bytes | None]], bytes]
+
+
+class Released(BaseModel):
+    """Summary of a release: what was written, and the counts that the final table shows."""
+
+    files: dict[str, str]  # path within the release -> SHA-256
+    questions: dict[str, int]  # task -> number
+    rejections: dict[str, dict[str, int]]  # task -> reason -> number
+    answers: dict[str, dict[str, int]]  # task -> answer -> number, multiple choice only
+    letters: dict[str, dict[str, int]]
+    flags: dict[str, int]
+    findings: list[list[str]]  # scene, name, severity, message, remedy; without the last in older releases
+    splits: dict[str, list[int]] = {}  # of a benchmark that has any -> questions, groups, groups of other splits too
+    blind: list[TextOnly]
+    models: list[ModelTotals]
+    silent: dict[str, dict[str, int]] = {}  # scene of which nothing is asked -> reason -> number
+    # Frame budget -> task -> reason why questions have no answer in it ("": they have one) -> number.
+    budgets: dict[str, dict[str, dict[str, int]]] = {}
+
+    @property
+    def held(self) -> dict[str, int]:
+        """Number of questions that are held back, by their configuration."""
+        return {name: sum(row.get(reason, 0) for row in self.rejections.values()) for reason, name in HELD.items()}
+
+
+@dataclass(frozen=True)
+class Blind:
+    """The results of asking without the videos.
+
+    Attributes:
+        replies: every reply, or None where nobody was asked.
+        filtered: per question, why it is removed (`blind.filtering.FILTERED`); None where nothing was looked at.
+        pruned: per question that stays, the round in which it leaves `debiased`; None where nothing was pruned.
+        summary: what it all comes to per task, from the selected questions.
+        models: what the replies of each model come to.
+    """
+
+    replies: pa.Table | None = None
+    filtered: pa.Table | None = None
+    pruned: pa.Table | None = None
+    summary: Callable[[pa.Table], list[TextOnly]] = lambda asked: []
+    models: tuple[ModelTotals, ...] = ()
+
+
+@dataclass(frozen=True)
+class ReleaseInputs:
+    """The inputs of a release, or those of one shard of its scenes.
+
+    Attributes:
+        selected: one table per scene (`questions.selection.SELECTED`), in the order of the scenes' ids; one is held
+            at a time, since the rejections of a thousand scans would fill the memory.
+        scenes: the scenes.
+        settings: the part of the configuration that a release depends on; its digest goes into the provenance.
+        benchmark: whose columns, card and pictures it has.
+        blind: what stages `blind`, `filter` and `prune` found.
+        reviewed: what stage `review` found.
+        whole: the scenes with their bulky facts too, one after the other.
+        pictures: those of questions that other stages drew, one table per scene (`tables.PICTURES`).
+        frames: the evenly spaced frames of all scenes' videos (`tables.FRAMES`).
+        videos: the delivered ones (`tables.VIDEO_FILES`).
+        twins: those of the selected questions, and why others have none (`tables.TWINS`).
+        media: those that another stage wrote as files.
+        overview: draws the picture of the card.
+        key: of a shard: digest of the results, the settings and the code behind it, but for verdicts on its questions.
+    """
+
+    selected: Callable[[], Iterable[pa.Table]]
+    scenes: Sequence[AnyScene]
+    settings: dict[str, Any]
+    benchmark: Benchmark[Any, Any]
+    blind: Blind = field(default_factory=Blind)
+    reviewed: Reviewed = field(default_factory=Reviewed)
+    whole: Callable[[], Iterable[AnyScene]] = lambda: ()
+    pictures: Callable[[], Iterable[pa.Table]] = lambda: ()
+    frames: Callable[[], pa.Table] = FRAMES.empty_table
+    twins: Callable[[], pa.Table] = TWINS.empty_table
+    videos: Callable[[], pa.Table] = VIDEO_FILES.empty_table
+    media: Callable[[], Iterable[Media]] = lambda: ()
+    overview: Overview | None = None
+    key: str = ""
+
+    @property
+    def split(self) -> str:
+        """The name of the full split."""
+        return str(self.settings["export"]["split"])
+
+    @property
+    def title(self) -> str:
+        """The title of the release."""
+        return str(self.settings["export"]["pretty_name"])
+
+
+class SortedOut(NamedTuple):
+    """The selected questions of a shard: all but unchecked ones, those that stay by id, and numbers of rejections.
+
+    ``held`` has those that are held back, by configuration (`tables.HELD`) and id; they are counted among the
+    rejections, by task and reason. ``silent`` has the scenes of which no question stays, with the number of their
+    rejections by reason.
+    """
+
+    offered: pa.Table
+    kept: pa.Table
+    held: dict[str, pa.Table]
+    reasons: Counter[tuple[str, str]]
+    silent: dict[str, dict[str, int]]
+
+
+def sort_out(inputs: ReleaseInputs, rejected: TableFile, most: float) -> tuple[SortedOut | None, float]:
+    """Takes the tables of some scenes apart, and says how many rows they have; the rejections go to their file.
+
+    None where there are more than ``most``, which are counted alone. Raises StoreError for a repeated id.
+    """
+    offered, kept, reasons = [QUESTIONS.empty_table()], [QUESTIONS.empty_table()], Counter[tuple[str, str]]()
+    back: dict[str, list[pa.Table]] = {name: [] for name in HELD.values()}
+    silent: dict[str, dict[str, int]] = {}
+    removed, load = removed_blind(inputs.blind.filtered), np.zeros(4)
+    for table in _batches(inputs.selected()):
+        asked, refused = asked_in(table), rejected_in(table)
+        load += _load(asked, refused)
+        if load.max() > most:
+            continue
+        stays, dropped = split_by_verdict(asked, refused, removed)
+        offered.append(asked)
+        kept.append(stays)
+        rejected.append(dropped)
+        for reason, name in HELD.items():
+            ids = dropped.filter(pc.equal(dropped["reason"], reason))["id"].combine_chunks()
+            back[name].append(asked.filter(pc.is_in(asked["id"], ids)))
+        reasons.update(_reasons(dropped))
+        silent |= _silent(dropped, stays)
+    if load.max() > most:
+        return None, float(load.max())
+    rejected.finish()
+    everything = pa.concat_tables(offered)
+    refuse_repeated([everything["id"]])
+    offers = everything.filter(pc.invert(unchecked_in(everything)))
+    held = {name: pa.concat_tables([QUESTIONS.empty_table(), *own]).sort_by("id") for name, own in back.items()}
+    stay = pa.concat_tables(kept).sort_by("id").combine_chunks()
+    return SortedOut(offers, stay, held, reasons, silent), float(load.max())
+
+
+def _load(asked: pa.Table, rejected: pa.Table) -> FloatArray:
+    """How many rows of a shard the questions and the rejections come to, by their number and by their bytes."""
+    tables = ((asked, 1), (rejected, REJECTIONS_PER_ROW))
+    return np.array([size for own, n in tables for size in (own.num_rows / n, own.nbytes / ROW_BYTES)])
+
+
+def refuse_repeated(ids: Sequence[pa.ChunkedArray]) -> None:
+    """Raises StoreError where an id comes twice."""
+    every = np.sort(np.concatenate([own.to_numpy() for own in ids]))
+    repeated = every[1:][every[1:] == every[:-1]]
+    if len(repeated):
+        raise StoreError(f"two questions share the id {repeated[0]}")
+
+
+def _batches(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
+    """The same rows in tables of some ten thousand: what Arrow does for a table costs as much as for many rows."""
+    waiting, n = list[pa.Table](), 0
+    for table in tables:
+        waiting.append(table)
+        n += table.num_rows
+        if n >= BATCH_ROWS:
+            yield pa.concat_tables(waiting)
+            waiting, n = [], 0
+    if waiting:
+        yield pa.concat_tables(waiting)
+
+
+def scene_records(asked: pa.Table, inputs: ReleaseInputs) -> SceneRecords | None:
+    """What the benchmark has to say of the scenes themselves."""
+    benchmark = inputs.benchmark
+    if benchmark.scene_records is None:
+        return None
+    return benchmark.scene_records(inputs.whole(), benchmark.rules.model_validate(inputs.settings["rules"]), asked)
+
+
+def release_tables(
+    sorted_out: SortedOut, inputs: ReleaseInputs, records: SceneRecords | None
+) -> dict[tuple[str, str], pa.Table]:
+    """All tables but the rejections, by folder and split."""
+    asked, held = sorted_out.kept, sorted_out.held
+    scenes, blind, split = inputs.scenes, inputs.blind, inputs.split
+    pruned = pruned_ids(asked, blind)
+    public, own = inputs.benchmark.columns.table, inputs.benchmark.columns.splits
+    tables = {("data", split): public(asked, pruned)}
+    stays = asked.filter(pc.invert(pc.is_in(asked["id"], pa.array(sorted(pruned), pa.int64()))))
+    if blind.pruned is not None:
+        tables["data", DEBIASED] = public(stays, pruned)
+    tables["data", ONE_PER_SCENE] = public(_one_per_group(stays), pruned)
+    tables["data", TINY] = public(asked.slice(0, 0), ())  # chosen among those of all shards
+    if own is not None:
+        whole = tables["data", split]
+        tables |= {(own.folder, name): whole.filter(pc.equal(whole[own.column], name)) for name in own.names}
+    if (found := budgets_table(asked)).num_rows:
+        tables[BUDGETS, split] = found
+        for budget in sorted(set(found["budget"].to_pylist()), reverse=True):
+            tables[budget_folder(budget), split] = public(asked_in_budget(asked, found, budget), pruned)
+    if (frames := inputs.frames()).num_rows:
+        tables[SAMPLED, split] = frames.sort_by([(name, "ascending") for name in ("scene", "budget", "k")])
+    if (videos := inputs.videos()).num_rows:
+        tables[VIDEOS_TABLE, split] = videos
+    tables |= {(name, split): table for name, table in twin_tables(asked, inputs.twins(), public).items()}
+    if records is not None and records.maps.num_rows:
+        tables[MAPS, split] = public(records.maps, set()).append_column("of", records.maps["of"])
+    tables["provenance", split] = provenance_table(asked, scenes, inputs.settings, blind.pruned)
+    if held[UNCHECKED].num_rows:
+        tables[UNCHECKED_PROVENANCE, split] = provenance_table(held[UNCHECKED], scenes, inputs.settings)
+    if any(scene.fixes for scene in scenes):
+        tables[FIXES, split] = fixes_table(scenes)
+    if blind.replies is not None:
+        tables["blind", split] = blind.replies.drop_columns("message")  # a server's words; they stay in the build
+    tables |= {(name, split): public(own, set()) for name, own in held.items() if own.num_rows}
+    if inputs.reviewed.stands:
+        judged = pa.concat_tables([asked, held[UNCHECKED]]).sort_by("id")
+        tables["accepted", split] = public(accepted(judged, inputs.reviewed), pruned)
+        tables["review", split] = review_table(judged, inputs.reviewed)
+    return tables
+
+
+def pruned_ids(asked: pa.Table, blind: Blind) -> set[int]:
+    """Ids of the questions that pruning took."""
+    if blind.pruned is None:
+        return set()
+    gone = blind.pruned["id"].filter(pc.is_valid(blind.pruned["removed_in_round"]))
+    return set(gone.filter(pc.is_in(gone, asked["id"].combine_chunks())).to_pylist())
+
+
+def first_by_lot(asked: pa.Table) -> pa.Table:
+    """Some questions in an order that depends on nothing but their ids, for the picture of the card."""
+    return asked.take(pa.array(by_lot(asked["id"].to_pylist(), "overview", TRIED), pa.int64()))
+
+
+_TURNS: Final = {"family": pa.string(), "turn": pa.int64(), "turn_in_scene": pa.int64()}
+
+
+def with_turns(asked: pa.Table, families: Mapping[str, str], *, by_group: bool) -> pa.Table:
+    """Questions, with the task or family of tasks of each and its turns: in its group of a scene, and in its scene."""
+    told: Counter[tuple[str, ...]] = Counter()
+    turns: list[tuple[str, int, int]] = []
+    groups = asked["group"].to_pylist() if by_group else [None] * len(asked)
+    tasks, scenes = asked["task"].to_pylist(), asked["scene"].to_pylist()
+    for task, scene, group in zip(tasks, scenes, groups, strict=True):  # sorted by id
+        family = families.get(task, task)
+        turns.append((family, told[family, scene, group or ""], told[family, scene]))
+        told.update([(family, scene, group or ""), (family, scene)])
+    for number, (name, kind) in enumerate(_TURNS.items()):
+        asked = asked.append_column(name, pa.array([turn[number] for turn in turns], kind))
+    return asked
+
+
+def tiny_questions(asked: pa.Table, quotas: Mapping[str, int] | None = None) -> pa.Table:
+    """`TINY_PER_TASK` questions of each task or family of tasks, or its quota, spread over the scenes and groups.
+
+    Of each scene the first by id, which is a digest, then the second ones: nobody chose them. With quotas, of each
+    group of a scene likewise. ``asked``: those of `with_turns`; the best of some are among the best of more.
+    """
+    turns: dict[str, list[tuple[int, int, int, int]]] = {}
+    for place, (family, *turn) in enumerate(zip(*(asked[name].to_pylist() for name in [*_TURNS, "id"]), strict=True)):
+        turns.setdefault(family, []).append((*turn, place))
+    wanted = {family: (quotas or {}).get(family, TINY_PER_TASK) for family in turns}
+    chosen = sorted(place for family, own in turns.items() for *_, place in sorted(own)[: wanted[family]])
+    return asked.take(pa.array(chosen, pa.int64()))
+
+
+def _one_per_group(asked: pa.Table) -> pa.Table:
+    """One question of each scene, or of each group of a scene that has groups: of a task drawn by lot, the first by id.
+
+    Which one it is depends on nothing but the questions of its group.
+    """
+    first: dict[tuple[str, str], tuple[bytes, int]] = {}
+    for place, row in enumerate(asked.select(["scene", "group", "task"]).to_pylist()):  # sorted by id
+        group = (row["scene"], row["group"] or "")
+        turn = (digest("one of a group", *group, row["task"]), place)
+        first[group] = min(first.get(group, turn), turn)
+    return asked.take(pa.array(sorted(place for _, place in first.values()), pa.int64()))
+
+
+def verdicts_digest(inputs: ReleaseInputs, ids: pa.ChunkedArray) -> str:
+    """Digest of what stages of the whole build say of some questions."""
+    ids, blind = ids.combine_chunks(), inputs.blind
+    tables = [removed_blind(blind.filtered), blind.pruned, blind.replies]
+    told = [None if own is None else digest_of(table_bytes(own.filter(pc.is_in(own["id"], ids)))) for own in tables]
+    known = set(ids.to_pylist()) if inputs.reviewed.stands else set()
+    return digest_of([told, [stand.model_dump_json() for stand in inputs.reviewed.stands if stand.id in known]])
+
+
+def counts_of(
+    sorted_out: SortedOut, tables: Mapping[tuple[str, str], pa.Table], inputs: ReleaseInputs
+) -> dict[str, Any]:
+    """What `Released` counts, of the questions of a shard."""
+    rows = sorted_out.kept.select(["task", "answer", "choice", "flags", "ground_truth", "options"]).to_pandas()
+    chosen = rows[rows["options"].notna()]
+    rejections: dict[str, dict[str, int]] = {}
+    for (task, reason), n in sorted(sorted_out.reasons.items()):
+        rejections.setdefault(task, {})[reason] = n
+    return {
+        "questions": _numbers(rows["task"]),
+        "rejections": rejections,
+        "answers": {task: _numbers(part["answer"]) for task, part in chosen.groupby("task")},
+        "letters": {task: _numbers(part["ground_truth"]) for task, part in chosen.groupby("task")},
+        "flags": dict(sorted(Counter(f for flags in rows["flags"].dropna() for f in flags).items())),
+        "silent": sorted_out.silent,
+        "budgets": _in_budgets(tables.get((BUDGETS, inputs.split))),
+        "splits": _splits(tables, inputs.benchmark),
+    }
+
+
+def added(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
+    """The sums of counts by the same names, which are sorted; numbers of frames, the highest first."""
+    if not one:
+        return dict(other)
+    found: dict[str, Any] = {}
+    for name in sorted({*one, *other}, key=lambda name: (-int(name) if name.isdecimal() else 0, name)):
+        a, b = one.get(name), other.get(name)
+        if isinstance(a, Mapping) and isinstance(b, Mapping):
+            found[name] = added(a, b)
+        elif isinstance(a, list) and isinstance(b, list):
+            found[name] = [x + y for x, y in zip(a, b, strict=True)]
+        else:
+            found[name] = a + b if isinstance(a, int) and isinstance(b, int) else b if a is None else a
+    return found
+
+
+def _reasons(rejected: pa.Table) -> dict[tuple[str, str], int]:
+    """Number of rejections by task and reason. Counted by Arrow: they are by far the most rows."""
+    counted = rejected.group_by(_COUNTED).aggregate([([], "count_all")])
+    return {(row["task"], row["reason"]): row["count_all"] for row in counted.to_pylist()}
+
+
+def _in_budgets(found: pa.Table | None) -> dict[str, dict[str, dict[str, int]]]:
+    """Number of questions by frame budget, task and reason why they have no answer there ("": they have one)."""
+    counted: dict[str, dict[str, dict[str, int]]] = {}
+    if found is None:
+        return counted
+    groups = found.group_by(["budget", "task", "reason"]).aggregate([([], "count_all")]).to_pylist()
+    for row in sorted(groups, key=lambda row: (-row["budget"], row["task"], row["reason"] or "")):
+        own = counted.setdefault(str(row["budget"]), {}).setdefault(row["task"], {})
+        own[row["reason"] or ""] = row["count_all"]
+    return counted
+
+
+def _silent(rejected: pa.Table, kept: pa.Table) -> dict[str, dict[str, int]]:
+    """Number of rejections by reason, the most frequent first, of each scene of which nothing is asked."""
+    bare = rejected.filter(pc.invert(pc.is_in(rejected["scene"], kept["scene"].combine_chunks().unique())))
+    found: dict[str, dict[str, int]] = {}
+    counted = bare.group_by(["scene", "reason"]).aggregate([([], "count_all")]).to_pylist()
+    for row in sorted(counted, key=lambda row: (row["scene"], -row["count_all"], row["reason"])):
+        found.setdefault(row["scene"], {})[row["reason"]] = row["count_all"]
+    return found
+
+
+def _splits(tables: Mapping[tuple[str, str], pa.Table], benchmark: Benchmark[Any, Any]) -> dict[str, list[int]]:
+    """Questions and groups of each split of a benchmark that is divided, and groups that other splits have too."""
+    splits = benchmark.columns.splits
+    if splits is None:
+        return {}
+    groups = {name: tables[splits.folder, name][splits.group].to_pylist() for name in splits.names}
+    found = {}
+    for name, own in groups.items():
+        elsewhere = {group for other, those in groups.items() if other != name for group in those}
+        found[name] = [len(own), len(set(own)), len(set(own) & elsewhere)]
+    return found
+
+
+def _numbers(column: Any) -> dict[str, int]:
+    return {str(k): int(n) for k, n in sorted(column.value_counts().items())}
