@@ -19,6 +19,7 @@ from pipeline.release.comparison import (
     LoadedRelease,
     Report,
     compared,
+    differing_scenes,
     markdown,
     page,
     read_release,
@@ -68,7 +69,8 @@ def since_last(build: Path, newest_before: str | None) -> tuple[str, Report | No
 def report_of(before: Path, after: Path, title: str, *, reasons: bool = True) -> Report:
     """The comparison of two release folders; without ``reasons`` the rejected candidates are not looked at."""
     columns = [columns for benchmark in BENCHMARKS.values() for columns in benchmark.all_columns]
-    one, other = read_release(before, columns), read_release(after, columns)
+    scenes = differing_scenes(before, after)
+    one, other = read_release(before, columns, scenes), read_release(after, columns, scenes)
     changes = compared(one, other)
     if reasons:
         changes = with_reasons(changes, one, other)
@@ -106,7 +108,7 @@ def _last_two(build: Path, since: str | None) -> tuple[Path, Path]:
 def _show(report: Report) -> None:
     """Prints the changes by kind and cause, then the first changes."""
     names = f"{report.before.name} -> {report.after.name}"
-    console.print(f"{names}: {len(report.before.questions)} -> {count_of(len(report.after.questions), 'question')}")
+    console.print(f"{names}: {report.before.size} -> {count_of(report.after.size, 'question')}")
     if not report.changes:
         console.print("No question differs.")
         return

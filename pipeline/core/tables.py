@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,8 +14,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from pipeline.core.arrays import IntArray
 from pipeline.core.errors import ConfigError, StoreError
 from pipeline.core.files import sha256_of_file
+from pipeline.core.parquet import table_bytes
 from pipeline.core.schema import SCHEMA_VERSION
 
 CHECKSUMS: Final = "checksums.sha256"  # of a release, written last
@@ -224,6 +227,21 @@ def pictures_in(drawn: Iterable[pa.Table]) -> dict[int, bytes]:
 def rejected_in(selected: pa.Table) -> pa.Table:
     """The rejections (`REJECTIONS`) among selected rows."""
     return selected.select(REJECTIONS.names).filter(pc.is_valid(selected["reason"]))  # most columns hold nothing
+
+
+_SIZES: Final = "sizes"
+
+
+def selected_bytes(selected: pa.Table) -> bytes:
+    """Selected rows (`SELECTED`) as Parquet, whose footer tells the sizes of their two parts (`sizes_in`)."""
+    parts = (asked_in(selected), rejected_in(selected))
+    sizes = [size for part in parts for size in (part.num_rows, part.nbytes)]
+    return table_bytes(selected, metadata={_SIZES: json.dumps(sizes)})
+
+
+def sizes_in(raw: bytes) -> IntArray:
+    """Rows and bytes of the questions, rows and bytes of the rejections in the bytes of `selected_bytes`."""
+    return np.array(json.loads(pq.read_metadata(pa.BufferReader(raw)).metadata[_SIZES.encode()]))
 
 
 _VERSION: Final = b"scan2qa_schema_version"

@@ -10,17 +10,20 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 import jinja2
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from pandas.util import hash_array
 
+from pipeline.core.arrays import IntArray
 from pipeline.core.errors import ConfigError
 from pipeline.core.identity import digest_of
 from pipeline.core.parquet import read_files, released_files, table_bytes
 from pipeline.core.tables import CHECKSUMS, DEBIASED, PART_SPLITS
 from pipeline.core.templates import TEMPLATES_DIR, load_table
 from pipeline.questions.balance import TOO_COMMON
-from pipeline.questions.published import Columns, Published, read_published
+from pipeline.questions.published import Columns, Published, published_rows
 from pipeline.questions.selection import OVER_CAP, SAME_FACT, SHARES
 from pipeline.release.tables import FIXES
 from pipeline.release.terms import plain
@@ -28,7 +31,8 @@ from pipeline.release.terms import plain
 Kind = Literal["answer changed", "wording changed", "options changed", "added", "removed", "displaced by a cap"]
 KINDS: Final[dict[Kind, str]] = load_table("card/changes")["kinds"]
 CAPS: Final = frozenset({OVER_CAP, SAME_FACT, SHARES, TOO_COMMON})
-_PROVENANCE: Final = ("id", "scene", "task", "operands", "answer", "fixes")
+_TOLD: Final = ("id", "scene", "task", "operands", "answer")
+_PROVENANCE: Final = (*_TOLD, "fixes")
 _MADE_FROM: Final[dict[str, str]] = load_table("card/changes")["made_from"]
 
 
@@ -91,6 +95,9 @@ class LoadedRelease:
 
     Attributes:
         name: the first digits of the digest of its checksums, as the releases of a build are named.
+        questions: by id; all, or those of some scenes.
+        size: how many questions it has.
+        num_scenes: how many scenes they are about.
         debiased: how many questions are in the split of that name; None where there is none.
         fixes: id -> what was corrected (`tables.FIXES`), of all scenes.
     """
@@ -98,27 +105,28 @@ class LoadedRelease:
     folder: Path
     name: str
     questions: Mapping[int, ReleasedQuestion]
+    size: int
+    num_scenes: int
     debiased: int | None
     fixes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
-    @property
-    def scenes(self) -> set[str]:
-        """The scenes that are asked about."""
-        return {asked.scene for asked in self.questions.values()}
 
+def read_release(folder: Path, columns: Sequence[Columns], scenes: Collection[str] | None = None) -> LoadedRelease:
+    """A release, with all questions or those of some scenes.
 
-def read_release(folder: Path, columns: Sequence[Columns]) -> LoadedRelease:
-    """A release. Raises ConfigError where the folder holds none, or one that is not whole."""
-    try:
-        name = digest_of((folder / CHECKSUMS).read_bytes())[:12]
-    except OSError as error:
-        raise ConfigError(f"{folder}: no release here ({CHECKSUMS} is missing); give a release's folder") from error
-    provenance = _table(folder, "provenance", columns=(*_PROVENANCE, *_MADE_FROM))
+    Raises ConfigError where the folder holds none, or one that is not whole.
+    """
+    name = digest_of(_checksums(folder))[:12]
+    about = _table(folder, "provenance", columns=["scene"])
+    where = None if scenes is None else pc.field("scene").isin(pa.array(sorted(scenes), pa.string()))
+    provenance = _table(folder, "provenance", columns=(*_PROVENANCE, *_MADE_FROM), where=where)
+    ids = None if scenes is None or provenance is None else provenance["id"].combine_chunks()
     published: dict[int | str, Published] = {}
-    for path in released_files(folder / "data"):
-        if path.name.partition("-")[0] not in PART_SPLITS:
-            published |= {question.id: question for question in read_published(path, columns)}
-    debiased = _table(folder, "data", DEBIASED)
+    for path in _files_of(folder, "data"):
+        where = None if ids is None else pc.field(pq.read_schema(path).names[0]).isin(ids)
+        rows = _read([path], where=where).to_pylist()
+        published |= {question.id: question for question in published_rows(path, rows, columns)}
+    debiased = _table(folder, "data", DEBIASED, ["question"])
     questions = {}
     for row in [] if provenance is None else provenance.to_pylist():
         shown = published[row["id"]]
@@ -130,21 +138,82 @@ def read_release(folder: Path, columns: Sequence[Columns]) -> LoadedRelease:
         folder,
         name,
         questions,
+        0 if about is None else about.num_rows,
+        0 if about is None else len(about["scene"].unique()),
         None if debiased is None else debiased.num_rows,
         {row["id"]: row for row in ([] if fixes is None else fixes.to_pylist())},
     )
 
 
+def differing_scenes(before: Path, after: Path) -> set[str]:
+    """The scenes of which a question differs between two releases; files that are the same in both are not read.
+
+    Raises ConfigError where a folder holds no release, or one that is not whole.
+    """
+    sums = [set(_checksums(folder).split(b"\n")) for folder in (before, after)]
+    same = {line.split(b"  ", 1)[1].decode() for line in sums[0] & sums[1] if line}
+    ids, found = list[IntArray](), set[str]()
+    for table in ("data", "provenance"):
+        one, other = (_digests(folder, table, same) for folder in (before, after))
+        both, of_one, of_other = np.intersect1d(one[0], other[0], return_indices=True)
+        ids += [np.setxor1d(one[0], other[0]), both[one[1][of_one] != other[1][of_other]]]
+    where = pc.field("id").isin(pa.array(np.unique(np.concatenate(ids))))
+    for folder in (before, after):
+        paths = _files_of(folder, "provenance")
+        found |= set(_read(paths, ["scene"], where)["scene"].to_pylist() if paths else ())
+    return found
+
+
+def _digests(folder: Path, table: str, same: Collection[str]) -> tuple[IntArray, IntArray]:
+    """Ids of the rows of a table, (n,), and digests of their texts, (n,); of files that are not among some."""
+    found: list[tuple[IntArray, IntArray]] = [(np.array([], np.int64), np.array([], np.int64))]
+    for path in _files_of(folder, table):
+        if f"{table}/{path.name}" not in same:
+            rows = _read([path], _TOLD if table == "provenance" else ())
+            texts = [_texts(rows[column.name]) for column in rows.schema]
+            lines = pc.binary_join_element_wise(*(t for t in texts if t is not None), "\x1e", null_handling="replace")
+            digests = hash_array(lines.to_numpy(zero_copy_only=False), categorize=False).view(np.int64)
+            found.append((rows[0].to_numpy(), digests))
+    ids, digests = (np.concatenate(own) for own in zip(*found, strict=True))
+    return ids, digests
+
+
+def _texts(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
+    """A column of texts or lists of texts as texts; None: it has neither."""
+    if column.type == pa.string():
+        return column
+    return pc.binary_join(column, "\x1f") if column.type == pa.list_(pa.string()) else None
+
+
+def _checksums(folder: Path) -> bytes:
+    try:
+        return (folder / CHECKSUMS).read_bytes()
+    except OSError as error:
+        raise ConfigError(f"{folder}: no release here ({CHECKSUMS} is missing); give a release's folder") from error
+
+
+def _files_of(folder: Path, table: str) -> list[Path]:
+    """The files of a table; of the questions those of the full split."""
+    return [path for path in released_files(folder / table) if path.name.partition("-")[0] not in PART_SPLITS]
+
+
 def _table(
-    folder: Path, configuration: str, split: str | None = None, columns: Collection[str] | None = None
+    folder: Path,
+    configuration: str,
+    split: str | None = None,
+    columns: Collection[str] = (),
+    where: pc.Expression | None = None,
 ) -> pa.Table | None:
     """A table of a release, or those of some columns that it has; None where it has no such table."""
     paths = released_files(folder / configuration, split)
+    return _read(paths, columns, where) if paths else None
+
+
+def _read(paths: Sequence[Path], columns: Collection[str] = (), where: pc.Expression | None = None) -> pa.Table:
+    """Rows of files, with those of some columns that they have. Raises ConfigError for a file that cannot be read."""
     try:
-        if not paths:
-            return None
         known = pq.read_schema(paths[0]).names if columns else []
-        return read_files(paths, [name for name in known if name in (columns or ())] or None)
+        return read_files(paths, [name for name in known if name in columns] or None, where)
     except (OSError, pa.ArrowException) as error:
         raise ConfigError(f"{paths[0]}: cannot be read: {error}") from error
 

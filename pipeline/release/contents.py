@@ -15,7 +15,7 @@ from pydantic import BaseModel
 from pipeline.benchmarks.benchmark import Benchmark, SceneRecords
 from pipeline.blind.text_only import TextOnly
 from pipeline.blind.totals import ModelTotals
-from pipeline.core.arrays import FloatArray
+from pipeline.core.arrays import IntArray
 from pipeline.core.errors import StoreError
 from pipeline.core.identity import SHARD_BYTES, by_lot, digest, digest_of
 from pipeline.core.parquet import TableFile, table_bytes
@@ -130,6 +130,7 @@ class ReleaseInputs:
         twins: those of the selected questions, and why others have none (`tables.TWINS`).
         media: those that another stage wrote as files.
         overview: draws the picture of the card.
+        load: of all scenes (`load_of`).
         key: of a shard: digest of the results, the settings and the code behind it, but for verdicts on its questions.
     """
 
@@ -146,6 +147,7 @@ class ReleaseInputs:
     videos: Callable[[], pa.Table] = VIDEO_FILES.empty_table
     media: Callable[[], Iterable[Media]] = lambda: ()
     overview: Overview | None = None
+    load: float = 0.0
     key: str = ""
 
     @property
@@ -174,20 +176,14 @@ class SortedOut(NamedTuple):
     silent: dict[str, dict[str, int]]
 
 
-def sort_out(inputs: ReleaseInputs, rejected: TableFile, most: float) -> tuple[SortedOut | None, float]:
-    """Takes the tables of some scenes apart, and says how many rows they have; the rejections go to their file.
-
-    None where there are more than ``most``, which are counted alone. Raises StoreError for a repeated id.
-    """
+def sort_out(inputs: ReleaseInputs, rejected: TableFile) -> SortedOut:
+    """Takes the tables of some scenes apart; the rejections go to their file. Raises StoreError for a repeated id."""
     offered, kept, reasons = [QUESTIONS.empty_table()], [QUESTIONS.empty_table()], Counter[tuple[str, str]]()
     back: dict[str, list[pa.Table]] = {name: [] for name in HELD.values()}
     silent: dict[str, dict[str, int]] = {}
-    removed, load = removed_blind(inputs.blind.filtered), np.zeros(4)
+    removed = removed_blind(inputs.blind.filtered)
     for table in _batches(inputs.selected()):
         asked, refused = asked_in(table), rejected_in(table)
-        load += _load(asked, refused)
-        if load.max() > most:
-            continue
         stays, dropped = split_by_verdict(asked, refused, removed)
         offered.append(asked)
         kept.append(stays)
@@ -197,21 +193,23 @@ def sort_out(inputs: ReleaseInputs, rejected: TableFile, most: float) -> tuple[S
             back[name].append(asked.filter(pc.is_in(asked["id"], ids)))
         reasons.update(_reasons(dropped))
         silent |= _silent(dropped, stays)
-    if load.max() > most:
-        return None, float(load.max())
     rejected.finish()
     everything = pa.concat_tables(offered)
     refuse_repeated([everything["id"]])
     offers = everything.filter(pc.invert(unchecked_in(everything)))
     held = {name: pa.concat_tables([QUESTIONS.empty_table(), *own]).sort_by("id") for name, own in back.items()}
     stay = pa.concat_tables(kept).sort_by("id").combine_chunks()
-    return SortedOut(offers, stay, held, reasons, silent), float(load.max())
+    return SortedOut(offers, stay, held, reasons, silent)
 
 
-def _load(asked: pa.Table, rejected: pa.Table) -> FloatArray:
-    """How many rows of a shard the questions and the rejections come to, by their number and by their bytes."""
-    tables = ((asked, 1), (rejected, REJECTIONS_PER_ROW))
-    return np.array([size for own, n in tables for size in (own.num_rows / n, own.nbytes / ROW_BYTES)])
+def load_of(sizes: Iterable[IntArray]) -> float:
+    """How many rows of a shard some questions and rejections come to, by their number and by their bytes.
+
+    Args:
+        sizes: (4,), of each scene (`tables.sizes_in`).
+    """
+    each = np.array([1, ROW_BYTES, REJECTIONS_PER_ROW, REJECTIONS_PER_ROW * ROW_BYTES])
+    return float((sum(sizes, np.zeros(4)) / each).max())
 
 
 def refuse_repeated(ids: Sequence[pa.ChunkedArray]) -> None:

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pydantic import Field
 
 from pipeline.blind.config import EMBEDDED
@@ -113,16 +114,17 @@ def _questions(candidate: Candidate) -> GateResult:
 
 def _lost(candidate: Candidate, column: str, what: str, limit: float) -> GateResult:
     before = _values(candidate.before, column)
-    if not before:
+    if not len(before):
         return GateResult(what, None, limit, _FIRST if candidate.before is None else "the release before has none")
-    lost = len(before - _values(candidate.folder, column))
+    now = _values(candidate.folder, column).cast(before.type)
+    lost = pc.sum(pc.invert(pc.is_in(before, now))).as_py()
     return GateResult(what, lost / len(before), limit, f"{lost:,} of {len(before):,} {what} are gone")
 
 
 def _known(candidate: Candidate) -> GateResult:
     """The share of scenes whose data contradict an answer that was published about them."""
     limit = max(candidate.limits.known, candidate.known_before)
-    scenes = _values(candidate.folder, "scene") | set(candidate.released.silent)
+    scenes = {*_values(candidate.folder, "scene").to_pylist(), *candidate.released.silent}
     if not candidate.audits_known or not scenes:
         return GateResult("known", None, limit, "no published answers are given (known)")
     contradicted = {scene for scene, name, *_ in candidate.released.findings if name == CONTRADICTED} & scenes
@@ -135,9 +137,10 @@ def _review(candidate: Candidate) -> GateResult:
 
     A question that was rejected or corrected and has changed since is what its reviewers asked for.
     """
-    asked, now = _values(candidate.folder, "id"), _states(candidate.folder)
-    decided = {i: state for i, state in _states(candidate.before).items() if state in _DECIDED and i in asked}
-    limit = candidate.limits.review
+    decided = {i: state for i, state in _states(candidate.before).items() if state in _DECIDED}
+    asked = pc.is_in(pa.array(decided, pa.int64()), _values(candidate.folder, "id").cast(pa.int64())).to_pylist()
+    decided = {i: state for (i, state), stands in zip(decided.items(), asked, strict=True) if stands}
+    limit, now = candidate.limits.review, _states(candidate.folder)
     if not decided:
         return GateResult("review", None, limit, "no question of the release before has a verdict")
     undone = {"waiting", "stale"}
@@ -164,10 +167,10 @@ GATES: Final[Mapping[str, Callable[[Candidate], GateResult]]] = {
 }
 
 
-def _values(release: Path | None, column: str) -> set[Any]:
-    """The values of a column of the provenance; none where there is no release, or one that cannot be read."""
+def _values(release: Path | None, column: str) -> pa.Array:
+    """The different values of a column of the provenance; none where there is no release that can be read."""
     table = _table(release, "provenance", [column])
-    return set() if table is None else set(table[column].to_pylist())
+    return pa.array([], pa.null()) if table is None else table[column].unique()
 
 
 def _states(release: Path | None) -> dict[int, str]:

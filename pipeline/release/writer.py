@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import os
 import shutil
 from collections import ChainMap, Counter
@@ -13,7 +12,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -95,11 +94,10 @@ def write_release(
         most: questions of a shard.
     """
     release, used = _Release(folder, whole, most), set[Path]()
-    shard, load = _write_shard(folder, whole, 0, 1, most)
-    if shard is not None:
-        release.take(folder, shard, 0, 1)
+    of = shards_for(whole.load / most)
+    if of == 1:
+        release.take(folder, _write_shard(folder, whole, 0, 1), 0, 1)
     else:
-        of = shards_for(load / most)
         for number in range(of):
             inputs = part(number, of)
             place = shards / f"{number:05d}-of-{of:05d}.{inputs.key}"
@@ -128,7 +126,7 @@ def _make(place: Path, inputs: ReleaseInputs, number: int, of: int) -> _Shard:
         shutil.rmtree(made, ignore_errors=True)
         shutil.rmtree(place, ignore_errors=True)  # it is damaged, or of other replies
         made.mkdir(parents=True)
-    shard = cast("_Shard", _write_shard(made, inputs, number, of, math.inf)[0])  # there is no limit
+    shard = _write_shard(made, inputs, number, of)
     for name, table in zip(_Shard._fields[1:], shard[1:], strict=True):
         write_atomically(made / f"{name}.parquet", table_bytes(table))
     told = shard.told | {"verdicts": verdicts_digest(inputs, shard.offered["id"])}
@@ -150,13 +148,11 @@ def _kept(place: Path, inputs: ReleaseInputs) -> _Shard | None:
         return None
 
 
-def _write_shard(folder: Path, inputs: ReleaseInputs, number: int, of: int, most: float) -> tuple[_Shard | None, float]:
-    """Writes the files of a shard, unless it has over ``most`` rows; gives their number too (`contents.sort_out`)."""
+def _write_shard(folder: Path, inputs: ReleaseInputs, number: int, of: int) -> _Shard:
+    """Writes the files of a shard."""
     name = f"rejected/{shard_name(inputs.split, number, of)}"
     with TableFile(folder / name, REJECTIONS, ZSTD_LEVEL, SCHEMA_METADATA) as rejected:
-        found, load = sort_out(inputs, rejected, most)
-        if found is None:
-            return None, load
+        found = sort_out(inputs, rejected)
         rejected.publish()
     if of > 1 and inputs.blind.replies is not None:
         mine = pc.is_in(inputs.blind.replies["id"], found.offered["id"].combine_chunks())
@@ -193,7 +189,7 @@ def _write_shard(folder: Path, inputs: ReleaseInputs, number: int, of: int, most
     }
     turns = with_turns(asked, benchmark.families, by_group=benchmark.tiny is not None)
     offered = found.offered.select(["id"] if inputs.blind.filtered is None else GUESSED)
-    return _Shard(told, first_by_lot(asked), tiny_questions(turns, benchmark.tiny), offered), load
+    return _Shard(told, first_by_lot(asked), tiny_questions(turns, benchmark.tiny), offered)
 
 
 def _states_of(asked: pa.Table, reviewed: Reviewed) -> dict[str, int]:
@@ -240,23 +236,25 @@ class _ReleaseTable:
 
     def finish(self, most: int) -> CroissantPart:
         """Makes one file of few rows; of more, adds files without rows where a shard has none."""
-        rows, nbytes = self.num_rows, self.nbytes
-        if self._of > 1 and max(rows, nbytes / ROW_BYTES) <= most:
-            table, files = pa.concat_tables(self.shards()), [self._file(number) for number in self.sums]
-            self.sums = {}
-            self.add(table, 0, 1)
+        parts = {*range(self._of)}
+        if self._of > 1 and max(self.num_rows, self.nbytes / ROW_BYTES) <= most:
+            files = [self._folder / self._file(number) for number in self.sums]
+            self._of, parts = 1, {0}
+            with TableFile(self._folder / self._file(0), self.schema, ZSTD_LEVEL, SCHEMA_METADATA) as joined:
+                for file in files:
+                    joined.append(_rows_of(file))
+                joined.finish()
+                joined.publish()
+            self.sums = {0: joined.sha256}
             for file in files:
-                (self._folder / file).unlink()
-        for number in {*range(self._of)} - self.sums.keys():
+                file.unlink()
+        for number in parts - self.sums.keys():
             self.add(self.schema.empty_table(), number, self._of)
-        return CroissantPart(*self.name, self.schema, rows, nbytes, self._of)
+        return CroissantPart(*self.name, self.schema, self.num_rows, self.nbytes, self._of)
 
     def shards(self) -> Iterator[pa.Table]:
         """All rows, a shard after the other."""
-        return (
-            read_table((self._folder / self._file(number)).read_bytes()).replace_schema_metadata()
-            for number in sorted(self.sums)
-        )
+        return (_rows_of(self._folder / self._file(number)) for number in sorted(self.sums))
 
     def files(self) -> dict[str, str]:
         """File -> its SHA-256."""
@@ -264,6 +262,10 @@ class _ReleaseTable:
 
     def _file(self, number: int) -> str:
         return f"{self.name[0]}/{shard_name(self.name[1], number, self._of)}"
+
+
+def _rows_of(file: Path) -> pa.Table:
+    return read_table(file.read_bytes()).replace_schema_metadata()
 
 
 class _Release:
@@ -331,10 +333,10 @@ class _Release:
         refuse_repeated([own["id"] for own in self._offered])
         tiny = tiny_questions(pa.concat_tables(self._tiniest), inputs.benchmark.tiny).select(QUESTIONS.names)
         self._tables[_TINY].add(inputs.benchmark.columns.table(tiny, pruned_ids(tiny, inputs.blind)), 0, 1)
+        self._harness()
         parts = [table.finish(self.most) for table in self._tables.values()]
         for table in self._tables.values():
             self.sums |= table.files()
-        self._harness()
         rows, nbytes = (sum(own) for own in zip(*self._rejected, strict=True))
         parts.append(CroissantPart("rejected", inputs.split, REJECTIONS, rows, nbytes, len(self._rejected)))
         folders = {Path(name).parts[0] for name in self.sums if not name.startswith("rejected/")}

@@ -18,12 +18,12 @@ from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.identity import digest_of, shard_of
 from pipeline.core.schema import AnyScene
 from pipeline.core.spatial import TopDownMap
-from pipeline.core.tables import FRAMES, TWINS
+from pipeline.core.tables import FRAMES, TWINS, sizes_in
 from pipeline.core.video_spec import VIDEOS
 from pipeline.engine.code import code_digest
 from pipeline.engine.stage import STORE, Results, Stage, StageContext
 from pipeline.engine.store import Result, Store
-from pipeline.release.contents import Blind, Released, ReleaseInputs
+from pipeline.release.contents import Blind, Released, ReleaseInputs, load_of
 from pipeline.release.gates import Candidate, GateResult, judge
 from pipeline.release.history import RELEASES, PublishedRelease, latest, name_of, publish
 from pipeline.release.media import Media, dataset_of, drawings_of, media_of, pictures_of, videos_of, videos_table
@@ -99,6 +99,7 @@ def run(context: StageContext) -> bytes:
         reviewed=reviewed,
         **_read_when_needed(context),
         overview=draw,
+        load=load_of(map(sizes_in, context.all_bytes("select"))),
     )
 
     by_scene = {scene.id: scene for scene in scenes}

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.identity import digest_of
-from pipeline.core.parquet import read_table, table_bytes
+from pipeline.core.parquet import read_table
+from pipeline.core.tables import selected_bytes
 from pipeline.engine.stage import Stage, StageContext
 from pipeline.questions.balance import UNBALANCED, Balance, tallies_in
 from pipeline.questions.selection import select
@@ -32,7 +33,7 @@ def run(context: StageContext) -> bytes:
         as_released=given["as_released"],
         balance=_balance(context),
     )
-    return table_bytes(chosen)
+    return selected_bytes(chosen)
 
 
 def _balance(context: StageContext) -> Balance:

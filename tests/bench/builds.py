@@ -8,6 +8,7 @@ import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
@@ -29,7 +30,7 @@ from pipeline.core.arrays import IntArray
 from pipeline.core.identity import rng_for, shard_of
 from pipeline.core.parquet import read_files, read_table, released_files, table_bytes
 from pipeline.core.schema import Scene
-from pipeline.core.tables import asked_in
+from pipeline.core.tables import asked_in, sizes_in
 from pipeline.engine.manifest import MANIFEST_FILE, read_manifest
 from pipeline.engine.stage import STORE
 from pipeline.geometry.boxes import Boxes, closest_distance_m
@@ -37,7 +38,7 @@ from pipeline.geometry.grids import GRID_STEP_M, SampledBoxes
 from pipeline.questions.arrays import ArrayTask
 from pipeline.questions.selection import select
 from pipeline.reading.files import SceneFiles
-from pipeline.release.contents import ReleaseInputs
+from pipeline.release.contents import ReleaseInputs, load_of
 from pipeline.release.history import HISTORY_FILE, history
 from pipeline.release.writer import ZSTD_LEVEL, write_release
 from pipeline.samples.flight.write import write_flights
@@ -332,6 +333,7 @@ def exported() -> Iterator[Figure]:
         tables = {unit: read_table(raw) for (stage, unit), raw in results.items() if stage == "select"}
         scenes = {unit: read_scene(raw) for (stage, unit), raw in results.items() if stage in ("unify", "observe")}
         turns = -(-100_000 // sum(asked_in(table).num_rows for table in tables.values()))
+        load = turns * load_of(sizes_in(raw) for (stage, _), raw in results.items() if stage == "select")
         names = {f"{unit}-{turn}": unit for unit in tables for turn in range(turns)}
         listed = [scenes[of].model_copy(update={"id": name}) for name, of in names.items()]
         before = peak_mib()
@@ -340,7 +342,8 @@ def exported() -> Iterator[Figure]:
         def part(number: int, of: int) -> ReleaseInputs:
             own = {name: unit for name, unit in names.items() if shard_of(name, of) == number}
             scenes = [scene for scene in listed if scene.id in own]
-            return ReleaseInputs(lambda: _copies(tables, own), scenes, settings(config_of(meta)), BENCHMARKS["vsi"])
+            tables_of = partial(_copies, tables, own)
+            return ReleaseInputs(tables_of, scenes, settings(config_of(meta)), BENCHMARKS["vsi"], load=load)
 
         cost, _ = timed(lambda: write_release(folder / "release", part(0, 1), part, folder / "shards"))
         plain = read_files(released_files(folder / "release" / "data", "test"))

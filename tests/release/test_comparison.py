@@ -155,7 +155,13 @@ def hostile() -> Report:
     bad = "<script>document.title='pwned'</script>|*x*\n[a](javascript:b)"
     asked = ReleasedQuestion(f"made/{bad}", bad, (bad,), bad, (bad,), bad, (bad,), {})
     release = LoadedRelease(
-        Path(), "0" * 12, {1: asked}, None, {bad: {"scene": bad, "change": bad, "why": bad, "who": bad, "date": bad}}
+        Path(),
+        "0" * 12,
+        {1: asked},
+        1,
+        1,
+        None,
+        {bad: {"scene": bad, "change": bad, "why": bad, "who": bad, "date": bad}},
     )
     change = QuestionChange(1, "answer changed", asked, replace(asked, answer="b"), bad, (f"fix {bad}",))
     return Report(bad, release, release, [change])

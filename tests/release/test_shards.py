@@ -16,11 +16,12 @@ from flows.cli.builds import questions_in
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.identity import shard_of, shards_for
 from pipeline.core.parquet import files_of, read_files, released_files
-from pipeline.core.tables import SELECTED, asked_in, rejected_in
-from pipeline.release import contents, writer
+from pipeline.core.tables import SELECTED, asked_in, rejected_in, selected_bytes, sizes_in
+from pipeline.release import comparison, contents, writer
 from pipeline.release.card import OVERVIEW_FILE
-from pipeline.release.comparison import compared, read_release, with_reasons
-from pipeline.release.contents import Released
+from pipeline.release.comparison import compared, differing_scenes, read_release, with_reasons
+from pipeline.release.contents import Released, load_of
+from pipeline.release.history import history
 from pipeline.release.metadata import CROISSANT_FILE
 from pipeline.release.training import questions_of
 from pipeline.release.withheld import restored, withhold
@@ -87,15 +88,12 @@ def test_the_number_of_shards_follows_from_rows_and_bytes(monkeypatch: pytest.Mo
     """Of ten questions and forty rejections: 25 rows' worth of bytes are four shards of ten rows."""
     asked = pa.Table.from_pylist([{"id": n, "text": "?" * 100} for n in range(10)], schema=SELECTED)
     refused = pa.Table.from_pylist([{"id": n, "reason": "over_cap"} for n in range(40)], schema=SELECTED)
-
-    def shards(most: int, times: int = 1) -> int:
-        rejected = rejected_in(pa.concat_tables([refused] * times))
-        return shards_for(float(contents._load(asked_in(asked), rejected).max()) / most)
-
-    assert [shards(most) for most in (10, 9, 5, 4)] == [1, 2, 2, 4]
-    assert shards(10, times=10) == 4
+    sizes = sizes_in(selected_bytes(pa.concat_tables([asked, refused])))
+    assert sizes.tolist() == [10, asked_in(asked).nbytes, 40, rejected_in(refused).nbytes]
+    assert [shards_for(load_of([sizes]) / most) for most in (10, 9, 5, 4)] == [1, 2, 2, 4]
+    assert shards_for(load_of([sizes * (1, 1, 10, 1)]) / 10) == 4
     monkeypatch.setattr(contents, "ROW_BYTES", asked_in(asked).nbytes / 25)
-    assert shards(10) == 4
+    assert shards_for(load_of([sizes]) / 10) == 4
 
 
 def test_a_scene_is_in_the_shard_of_its_hash_and_small_tables_stay_in_one_file(built: tuple[Path, Path]) -> None:
@@ -165,6 +163,11 @@ def test_loaders_of_hugging_face_and_croissant_read_all_shards(built: tuple[Path
     assert sorted(ids) == sorted(row["id"] for row in rows(built[1], "data"))
 
 
+def _read_and_noted(noted: set[str], files: list[Path], *more: Any) -> pa.Table:
+    noted |= {f"{path.parent.name}/{path.name}" for path in files}
+    return read_files(files, *more)
+
+
 def test_a_build_killed_between_two_shards_goes_on_and_only_changed_shards_are_written(
     built: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -174,23 +177,23 @@ def test_a_build_killed_between_two_shards_goes_on_and_only_changed_shards_are_w
     added: list[int] = []
     plain = writer._write_shard
 
-    def add(folder: Path, inputs: Any, number: int, of: int, most: float) -> Any:
+    def add(folder: Path, inputs: Any, number: int, of: int) -> Any:
         added.append(number)
         if kill and number == 1:
             raise KeyboardInterrupt
-        return plain(folder, inputs, number, of, most)
+        return plain(folder, inputs, number, of)
 
     monkeypatch.setattr(export, "write_release", partial(write_release, most=MOST))
     monkeypatch.setattr(writer, "_write_shard", add)
     kill, config = True, config_of(out.parent / "meta", **TASKS, select={"per_scene_and_task": 11, "per_task": {}})
     with pytest.raises(KeyboardInterrupt):
         Builder(config, out).build()
-    assert added == [0, 0, 1], "whether one shard is enough, the first, half of the second"
+    assert added == [0, 1], "the first shard, half of the second"
     assert (release_of(out), (out / "release").resolve()) == (before, link)
     kill, added[:] = False, []
     of = len(released_files(out / "release" / "rejected"))
     Builder(config, out).build()
-    assert added == [0, *range(1, of)], "the first shard is there"
+    assert added == [*range(1, of)], "the first shard is there"
     assert (out / "release").resolve() != link
     added.clear()
     shutil.copytree(out.parent / "meta", out.parent / "moved")
@@ -200,13 +203,24 @@ def test_a_build_killed_between_two_shards_goes_on_and_only_changed_shards_are_w
     next(iter(scenes[name]["object_bbox"].values()))[0]["centroid"][0] += 0.25
     write_scenes(file, scenes)
     Builder(config_of(out.parent / "moved", **TASKS, select=config.select.model_dump()), out).build()
-    mine = shard_of(f"{scenes[name]['dataset']}/{name}", of)
-    assert added == [0, mine], "the scene that changed is in it"
+    moved = f"{scenes[name]['dataset']}/{name}"
+    mine = shard_of(moved, of)
+    assert added == [mine], "the scene that changed is in it"
+    older, newer = ((out / "releases" / one.name) for one in history(out)[-2:])
+    with monkeypatch.context() as patch:
+        patch.setattr(comparison, "read_files", partial(_read_and_noted, noted := set[str]()))
+        found = differing_scenes(older, newer)
+    assert found <= {moved}
+    assert {path for path in noted if path.startswith("data/")} <= {f"data/test-{mine:05d}-of-{of:05d}.parquet"}
+    one, other = (read_release(folder, VSI.all_columns) for folder in (older, newer))
+    part, other_part = (read_release(folder, VSI.all_columns, found) for folder in (older, newer))
+    assert compared(part, other_part) == compared(one, other) != []
+    assert (part.size, part.num_scenes) == (len(one.questions), len({q.scene for q in one.questions.values()}))
     assert len([*(out / "shards").iterdir()]) == of, "no others are kept"
     damaged = released_files(out / "release" / "rejected")[mine]
     damaged.write_bytes(damaged.read_bytes()[:-1])  # the same file on the disk as in the shard
     added.clear()
     Builder(config_of(out.parent / "moved", **TASKS, select=config.select.model_dump()), out).build()
-    assert added == [0, mine], "what is damaged is made again"
+    assert added == [mine], "what is damaged is made again"
     Builder(config_of(out.parent / "moved", **TASKS, select=config.select.model_dump()), out.parent / "other").build()
     assert release_of(out) == release_of(out.parent / "other")
