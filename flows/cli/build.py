@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -88,7 +88,7 @@ def build(request: BuildRequest, *, dry_run: bool, explain: bool = False) -> boo
         show_left_out(outcome.quarantine)
         return False
     if not made and newest == before and outcome.released and not output_options.verbose:
-        questions, scenes = sum(outcome.released.questions.values()), len({*_scenes(outcome)})
+        questions, scenes = sum(outcome.released.questions.values()), outcome.num_scenes
         console.print(
             f"Nothing changed: {count_of(questions, 'question')} of {count_of(scenes, 'scene')} in {folder / RELEASE} "
             f"({newest})",
@@ -154,10 +154,6 @@ def _print_idle_models(config: BuildConfig) -> None:
 def _newest(folder: Path) -> str | None:
     kept = history(folder)
     return kept[-1].name if kept else None
-
-
-def _scenes(outcome: Outcome) -> Iterator[str]:
-    return (entry.unit for entry in outcome.manifest if entry.unit != WHOLE)
 
 
 def _is_complete(outcome: Outcome) -> bool:

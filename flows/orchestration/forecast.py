@@ -23,6 +23,7 @@ from pipeline.core.tables import all_asked, asked_in, pictures_in
 from pipeline.engine.config import BuildConfig
 from pipeline.engine.inputs import RawInput
 from pipeline.engine.manifest import MANIFEST_FILE, Entry, Outcome, read_manifest
+from pipeline.engine.plan import WHOLE
 from pipeline.engine.rerun import last_outputs
 from pipeline.engine.stage import REPLIES_FILE, STORE
 from pipeline.engine.store import Store
@@ -41,6 +42,7 @@ from pipeline.stages.verify import VERIFY, named_by_part
 from pipeline.worlds.registry import WORLDS, read_scene, world_of
 
 COUNT_WITHIN_S: Final = 30.0  # by the table's rates: a city takes most of that
+PACKS_MEASURED: Final = 8  # of a manifest, some 2,000 scenes by lot: their times stand for those of all
 COUNTED: Final = 200  # scenes of a reader that are looked into; of more, the rest is counted at the caps
 
 
@@ -101,7 +103,7 @@ def build_forecast(
     """Forecasts a dry run: exact for scenes whose questions exist, an upper bound for the others."""
     due = _due(outcome)
     # Scenes whose questions need not be selected again.
-    made = {entry.unit: entry.output for entry in outcome.manifest if entry.stage == "select" and entry.output}
+    made = outcome.entries.results(stages=["select"]).get("select", {})
     found = bounds_of(config, {unit: raw for unit, raw in inputs.items() if unit not in made})
     by_task, store = Counter(found.by_task), Store(folder / STORE)
     for result in made.values():
@@ -366,7 +368,9 @@ def _measure(
 ) -> None:
     """Lays what one build told over the rates."""
     found: dict[tuple[str, str], list[Entry]] = defaultdict(list)
-    for (stage, unit), entry in read_manifest(folder).items():
+    manifest = read_manifest(folder)
+    packs = {*manifest.packs[:PACKS_MEASURED], manifest.pack_of(WHOLE)}
+    for (stage, unit), entry in (row for bits in sorted(packs) for row in manifest.pack(bits).items()):
         if entry.output and entry.seconds and stage in STAGES:  # of another version there may be others
             dataset = unit.partition("/")[0]
             for reader in (reader for reader, datasets in readers.items() if dataset in datasets):

@@ -9,13 +9,14 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
 from sys import intern
-from typing import Any, Final, Literal, cast
+from typing import Any, Final, Literal, NamedTuple, cast
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -47,7 +48,7 @@ MANIFEST: Final = pa.schema(
 )
 MANIFEST_FILE: Final = "manifest.parquet"
 MADE_OF: Final = "scan2qa_made_of"  # key of the file's metadata
-PLANNED: Final = "scan2qa_planned"  # likewise: `Manifest.planned`
+PLANNED: Final = "scan2qa_plans"  # likewise: `Manifest.planned`
 PACKS: Final = "scan2qa_packs"  # likewise: of each row group the bits of its units' hash, and its seal
 QUARANTINE_FILE: Final = "quarantine.parquet"
 SEAL: Final = "seal"  # key of the metadata: digest of all else that the file holds
@@ -106,8 +107,9 @@ class Lineage:
         )
 
 
+_RESULT: Final = ("stage", "unit", "output", "path")
 _Pack = dict[tuple[str, str], Entry]
-_Read = Callable[[], pa.Table]  # the rows of a pack
+_Read = Callable[[Sequence[str] | None], pa.Table]  # the rows of a pack: all columns, or some
 
 
 class Manifest(Mapping[tuple[str, str], Entry]):
@@ -122,7 +124,7 @@ class Manifest(Mapping[tuple[str, str], Entry]):
         counts: stage -> why -> units of the rows that were added.
         configs: digests of the settings of these rows.
         codes: digests of their code.
-        planned: a digest of all that the plan of a whole build was made from; None: these are rows of something else.
+        planned: `Planner.signatures` of the plan of a whole build; empty: these are rows of something else.
     """
 
     def __init__(
@@ -130,11 +132,12 @@ class Manifest(Mapping[tuple[str, str], Entry]):
         units: int = 0,
         folder: Path | None = None,
         packs: Mapping[str, _Read] | None = None,
-        planned: str | None = None,
+        planned: Mapping[str, str] | None = None,
     ) -> None:
-        self.planned = planned
+        self.planned = planned or {}
         self._folder = folder or Path()
         self._stored = dict(packs or {})
+        self._reused: dict[str, _Reused] = {}
         self._depth = len(next(iter(self._stored), "")) or depth_of(units)
         self._open: dict[str, _Pack] = {}  # the one used last at the end
         self._changed: set[str] = set()
@@ -148,6 +151,7 @@ class Manifest(Mapping[tuple[str, str], Entry]):
             bits, at = self.pack_of(entry.unit), (entry.stage, entry.unit)
             pack = self.pack(bits)
             self._changed.add(bits)
+            self._reused.pop(bits, None)
             whys = self.counts.setdefault(entry.stage, Counter())
             whys[entry.why] += 1
             if (before := pack.get(at)) is not None:
@@ -155,6 +159,25 @@ class Manifest(Mapping[tuple[str, str], Entry]):
             pack[at] = entry
             self.configs.add(entry.config)
             self.codes.add(entry.code)
+
+    def reuse(self, reused: ReusedPack, stages: Collection[str]) -> None:
+        """Adds the rows of some stages in a pack of another manifest; these are read when they are looked at."""
+        bits, stages = reused.bits, reused.counts.keys() & set(stages)
+        if bits in self._changed or bits in self._stored:
+            self.add(entry for entry in _entries(reused.rows(stages), self._folder).values())
+            return
+        self._open.pop(bits, None)
+        known = self._reused.get(bits)
+        self._reused[bits] = _Reused(reused, stages | (known.stages if known else set()))
+        for stage in stages:
+            self.counts.setdefault(stage, Counter())["reused"] += reused.counts[stage]
+        self.configs |= reused.configs
+        self.codes |= reused.codes
+
+    @property
+    def reused_packs(self) -> dict[str, ReusedPack]:
+        """The packs of which all rows are those of another manifest, by their bits."""
+        return {bits: one.pack for bits, one in self._reused.items()}
 
     def pack_of(self, unit: str) -> str:
         """The bits of the pack that a unit is in."""
@@ -164,17 +187,56 @@ class Manifest(Mapping[tuple[str, str], Entry]):
         """The rows of a pack, not to be changed."""
         found = self._open.pop(bits, None)
         if found is None:
-            found = _entries(self._stored[bits](), self._folder) if bits in self._stored else {}
+            found = _entries(self.table(bits), self._folder)
             while len(self._open) >= OPEN_PACKS:
                 self._close(next(iter(self._open)))
         self._open[bits] = found
         return found
+
+    def table(self, bits: str, columns: Sequence[str] | None = None) -> pa.Table:
+        """The rows of a pack, in no order; all columns, or some at least."""
+        if bits in self._changed and bits in self._open:
+            return _table(self._open[bits].values(), self._folder)
+        if (reused := self._reused.get(bits)) is not None:
+            return reused.pack.rows(reused.stages, columns)
+        return self._stored[bits](columns) if bits in self._stored else MANIFEST.empty_table()
 
     def rows(self, units: Iterable[str] | None = None) -> Iterator[Entry]:
         """The rows of some units, or of all, pack by pack."""
         wanted = None if units is None else set(units)
         for bits in self.packs if wanted is None else sorted(set(map(self.pack_of, wanted))):
             yield from (entry for entry in self.pack(bits).values() if wanted is None or entry.unit in wanted)
+
+    def own_rows(self) -> Iterator[Entry]:
+        """The rows of all packs but `reused_packs`."""
+        for bits in self.packs:
+            yield from () if bits in self._reused else self.pack(bits).values()
+
+    def results(
+        self, units: Collection[str] | None = None, stages: Collection[str] | None = None
+    ) -> dict[str, dict[str, Result]]:
+        """The results that the rows of some units and stages, or of all, name: stage -> unit -> result."""
+        found: dict[str, dict[str, Result]] = {}
+        for bits in self.packs if units is None else sorted(set(map(self.pack_of, units))):
+            for stage, own in self.results_in(bits, stages).items():
+                some = own if units is None else {unit: own[unit] for unit in own.keys() & units}
+                found.setdefault(stage, {}).update(some)
+        return found
+
+    def results_in(self, bits: str, stages: Collection[str] | None = None) -> dict[str, dict[str, Result]]:
+        """The same of the units in a pack."""
+        found: dict[str, dict[str, Result]] = {}
+        homes: dict[str, Path] = {}
+        table = self.table(bits, _RESULT)
+        wanted = pc.is_valid(table["output"])
+        if stages is not None:
+            wanted = pc.and_(wanted, pc.is_in(table["stage"], pa.array(sorted(stages), pa.string())))
+        table = table.filter(wanted)
+        for stage, unit, output, path in zip(*(table[name].to_pylist() for name in _RESULT), strict=True):
+            home, _, name = path.partition("/")
+            root = homes.setdefault(home, self._folder / home)
+            found.setdefault(intern(stage), {})[unit] = Result(output, root, name)
+        return found
 
     def has_keys_of(self, other: Manifest) -> bool:
         """Whether the same stages of the same units have the same keys in another manifest."""
@@ -195,32 +257,12 @@ class Manifest(Mapping[tuple[str, str], Entry]):
 
     def tables(self) -> Iterator[tuple[str, pa.Table]]:
         """The rows of each pack that has any, in no order, with its bits; in order of these."""
-        for bits in self.packs:
-            is_open = bits in self._open
-            table = _table(self._open[bits].values(), self._folder) if is_open else self._stored[bits]()
-            if table.num_rows:
-                yield bits, table
-
-    def reused(self) -> Manifest:
-        """The same rows, as those of a build that reused all of them."""
-        same = Manifest(folder=self._folder, packs={bits: partial(self._reused, bits) for bits in self._stored})
-        same.planned = self.planned
-        for _, table in self.tables():
-            for row in table.group_by("stage").aggregate([([], "count_all")]).to_pylist():
-                same.counts.setdefault(row["stage"], Counter())["reused"] += row["count_all"]
-            same.configs.update(table["config"].unique().to_pylist())
-            same.codes.update(table["code"].unique().to_pylist())
-        return same
-
-    def _reused(self, bits: str) -> pa.Table:
-        table = self._stored[bits]()
-        why = MANIFEST.get_field_index("why")
-        return table.set_column(why, MANIFEST.field(why), pa.array(["reused"] * table.num_rows, pa.string()))
+        yield from ((bits, table) for bits in self.packs if (table := self.table(bits)).num_rows)
 
     @property
     def packs(self) -> list[str]:
         """The bits of all packs, in order."""
-        return sorted({*self._open, *self._stored})
+        return sorted({*self._open, *self._stored, *self._reused})
 
     def __getitem__(self, at: tuple[str, str]) -> Entry:
         return self.pack(self.pack_of(at[1]))[at]
@@ -236,7 +278,48 @@ class Manifest(Mapping[tuple[str, str], Entry]):
         return any(self.pack(bits) for bits in self.packs)
 
 
-def _unpacked(raw: bytes) -> pa.Table:
+@dataclass(frozen=True)
+class ReusedPack:
+    """A pack of the last manifest all of whose results are there, and whose scenes are planned as they were.
+
+    Attributes:
+        read: gives its rows.
+        counts: their number by stage.
+        configs: the digests of their settings.
+        codes: the digests of their code.
+    """
+
+    bits: str
+    read: _Read
+    counts: Mapping[str, int]
+    configs: Set[str]
+    codes: Set[str]
+
+    @classmethod
+    def of(cls, manifest: Manifest, bits: str, table: pa.Table) -> ReusedPack:
+        """The pack of a manifest that has these rows."""
+        counts = Counter(table["stage"].to_pylist())
+        configs, codes = ({*table[name].unique().to_pylist()} for name in ("config", "code"))
+        return cls(bits, partial(manifest.table, bits), counts, configs, codes)
+
+    def rows(self, stages: Collection[str], columns: Sequence[str] | None = None) -> pa.Table:
+        """The rows of some stages, as those of a build that reused all of them."""
+        table = self.read(columns)
+        if {*stages} != self.counts.keys():
+            table = table.filter(pc.is_in(table["stage"], pa.array(sorted(stages), pa.string())))
+        if (place := table.schema.get_field_index("why")) < 0:
+            return table
+        return table.set_column(place, MANIFEST.field("why"), pa.array(["reused"] * table.num_rows, pa.string()))
+
+
+class _Reused(NamedTuple):
+    """Rows of a pack of another manifest, those of some stages."""
+
+    pack: ReusedPack
+    stages: Set[str]
+
+
+def _unpacked(raw: bytes, columns: Sequence[str] | None) -> pa.Table:
     return pa.ipc.open_stream(raw).read_all()
 
 
@@ -256,8 +339,12 @@ class Outcome:
     @property
     def ran(self) -> Iterable[Entry]:
         """The rows of what ran."""
-        reused = all(not n or why == "reused" for whys in self.entries.counts.values() for why, n in whys.items())
-        return () if reused else (entry for entry in self.manifest if entry.why != "reused")
+        return (entry for entry in self.entries.own_rows() if entry.why != "reused")
+
+    @property
+    def num_scenes(self) -> int:
+        """How many scenes it has; all of them go through the first stage."""
+        return max((sum(whys.values()) for whys in self.entries.counts.values()), default=0)
 
     def counts(self) -> dict[str, dict[str, int]]:
         """Number of units per stage and why."""
@@ -279,7 +366,7 @@ def write_outcome(folder: Path, outcome: Outcome, order: Sequence[str], made_of:
             file.append(own)
             file.end_group()
         about = {MADE_OF: json.dumps(asdict(behind), sort_keys=True, ensure_ascii=False), PACKS: json.dumps(seals)}
-        about |= {PLANNED: outcome.entries.planned} if outcome.entries.planned else {}
+        about |= {PLANNED: json.dumps(outcome.entries.planned)} if outcome.entries.planned else {}
         file.finish(about | {SEAL: digest_of(about)})
         file.publish()
     quarantine = pa.Table.from_pylist(
@@ -343,17 +430,29 @@ def read_manifest(folder: Path, file: str = MANIFEST_FILE) -> Manifest:
     if opened is None or opened[0].schema_arrow.names != MANIFEST.names or PACKS not in opened[1]:
         return Manifest()
     packs: list[tuple[str, str]] = json.loads(opened[1][PACKS])
-    read = {bits: partial(_read_pack, opened[0], n, seal) for n, (bits, seal) in enumerate(packs)}
-    return Manifest(folder=folder, packs=read, planned=opened[1].get(PLANNED))
+    read = {bits: _RowGroup(opened[0], n, seal) for n, (bits, seal) in enumerate(packs)}
+    return Manifest(folder=folder, packs=read, planned=json.loads(opened[1].get(PLANNED, "{}")))
 
 
-def _read_pack(file: pq.ParquetFile, number: int, seal: str) -> pa.Table:
-    """The rows of a row group; none of a damaged one."""
-    try:
-        table = file.read_row_group(number, use_threads=False)
-        return table if _seal(table) == seal else MANIFEST.empty_table()
-    except (OSError, ValueError, pa.ArrowException):
-        return MANIFEST.empty_table()
+@dataclass
+class _RowGroup:
+    """A row group of a manifest file; it has no rows where it is damaged, which is looked at once."""
+
+    file: pq.ParquetFile
+    number: int
+    seal: str
+    is_sound: bool | None = None
+
+    def __call__(self, columns: Sequence[str] | None) -> pa.Table:
+        try:
+            if self.is_sound is None:
+                table = self.file.read_row_group(self.number, use_threads=False)
+                self.is_sound = _seal(table) == self.seal
+            elif self.is_sound:
+                table = self.file.read_row_group(self.number, columns, use_threads=False)
+            return table if self.is_sound else MANIFEST.empty_table()
+        except (OSError, ValueError, pa.ArrowException):
+            return MANIFEST.empty_table()
 
 
 def _opened(path: Path) -> tuple[pq.ParquetFile, dict[str, str]] | None:
@@ -397,7 +496,16 @@ def _seal(table: pa.Table) -> str:
             columns += [column.keys, column.items]
         elif pa.types.is_string(column.type):
             sealed.update(pc.fill_null(pc.binary_length(column), -1).to_numpy().tobytes())
-            sealed.update("".join(column.drop_null().to_pylist()).encode())
+            sealed.update(_text_of(column.drop_null()))
         else:
             sealed.update(column.to_numpy(zero_copy_only=False).tobytes())
     return sealed.hexdigest()[:DIGEST_CHARS]
+
+
+def _text_of(column: pa.StringArray) -> memoryview:
+    """All texts of a column without nulls, one after the other."""
+    _, offsets, data = column.buffers()
+    if not len(column) or data is None:
+        return memoryview(b"")
+    places = np.frombuffer(offsets, np.int32)[column.offset : column.offset + len(column) + 1]
+    return memoryview(data)[places[0] : places[-1]]

@@ -12,7 +12,7 @@ from pipeline.core.identity import digest_of
 from pipeline.engine.code import code_digest
 from pipeline.engine.config import BuildConfig
 from pipeline.engine.inputs import RawInput
-from pipeline.engine.manifest import RESULTS, SHORT, Entry, Lineage, Manifest, Why
+from pipeline.engine.manifest import RESULTS, SHORT, Entry, Lineage, Manifest, ReusedPack, Why
 from pipeline.engine.stage import STORE, Stage, StageContext, whole
 from pipeline.engine.store import Result, Store
 
@@ -193,35 +193,64 @@ class Planner:
         self._specs: dict[tuple[str, str | None], StageSpec] = {}
         self._found: dict[str, dict[str, dict[str, Result]]] = {}
 
-    def signature(self, stages: Iterable[Stage]) -> str:
-        """A digest of all that the plan of a build with these stages is made from, but for the results."""
-        specs = []
+    def signatures(self, stages: Iterable[Stage], pack_of: Callable[[str], str]) -> dict[str, str]:
+        """Digests of all that the plan of a build with these stages is made from, but for the results.
+
+        Of the scenes of each pack of the manifest by its bits, and by `WHOLE` of the stages that look at all scenes.
+
+        Args:
+            stages: of the build.
+            pack_of: gives the bits of the pack of a unit.
+        """
+        specs: dict[str, list[Any]] = {"scene": [], "build": []}
         for stage in stages:
             readers = {raw.reader.name: raw for raw in self.inputs.values()} if stage.needs_roots else {"": None}
             for name, raw in sorted(readers.items()):
                 spec = self._spec(stage, raw)
-                specs.append([stage.name, name, spec.config, spec.code, spec.beside(self._folder)])
-        inputs = [[unit, raw.parts, raw.human_input.parts] for unit, raw in sorted(self.inputs.items())]
-        return digest_of([specs, inputs])
+                specs[stage.unit].append([stage.name, name, spec.config, spec.code, spec.beside(self._folder)])
+        scenes, packs = digest_of(specs["scene"]), dict[str, list[Any]]()
+        for unit, raw in sorted(self.inputs.items()):
+            packs.setdefault(pack_of(unit), []).append([unit, raw.parts, raw.human_input.parts])
+        return {bits: digest_of([scenes, own]) for bits, own in packs.items()} | {WHOLE: digest_of(specs["build"])}
 
-    def are_sound(self, manifest: Manifest) -> bool:
-        """Whether every row of a manifest names a result that is there, whole and undamaged."""
-        store, results = Store(self._folder / STORE), dict[str, list[Result]]()
-        whole_packs = 0
-        for _, table in manifest.tables():
-            if table["output"].null_count:
-                return False
-            whole_packs += 1
-            for stage, digest, path in zip(
-                *(table[name].to_pylist() for name in ("stage", "output", "path")), strict=True
+    def reused_packs(self, signatures: Mapping[str, str]) -> list[ReusedPack]:
+        """The packs of the last manifest whose plan was made from the same, and all of whose results are there."""
+        before, found = self.previous, list[ReusedPack]()
+        store = Store(self._folder / STORE)
+        for bits in before.packs:
+            if bits in signatures and before.planned.get(bits) == signatures[bits]:
+                table = before.table(bits)
+                if table.num_rows and not table["output"].null_count and self._are_sound(store, bits, before):
+                    found.append(ReusedPack.of(before, bits, table))
+        return found
+
+    def _are_sound(self, store: Store, bits: str, manifest: Manifest) -> bool:
+        """Whether all results of the scenes in a pack are there, whole and undamaged."""
+        for name, of_units in manifest.results_in(bits).items():
+            stage, results = self._stages[name], list(of_units.values())
+            if stage.unit == "scene" and not (
+                store.are_sound(results, bits)
+                if stage.is_whole is whole
+                else all(_is_whole(stage, result, self._folder) for result in results)
             ):
-                results.setdefault(stage, []).append(Result(digest, store.root, path.partition("/")[2]))
-        return whole_packs == len(manifest.packs) and all(
-            store.are_sound(stage, found)
-            if self._stages[stage].is_whole is whole
-            else all(_is_whole(self._stages[stage], result, self._folder) for result in found)
-            for stage, found in results.items()
+                return False
+        return True
+
+    def reused_whole(self, signatures: Mapping[str, str]) -> list[Entry]:
+        """The rows of the stages that look at all scenes, where these and all that they are made from are the same.
+
+        To be asked only where all packs are reused; none where a result is not whole.
+        """
+        rows = list(self.previous.rows({WHOLE}))
+        is_same = self.previous.planned == signatures and all(
+            row.output and _is_whole(self._stages[row.stage], row.output, self._folder) for row in rows
         )
+        return [replace(row, why="reused") for row in rows] if is_same else []
+
+    def sources(self, group: Iterable[Stage]) -> set[str]:
+        """The stages whose results some stages take."""
+        names = (name for stage in group for name in (*stage.takes, *stage.may_take))
+        return {source for name in names if (source := self._source(name))}
 
     def plan_group(
         self, group: Sequence[Stage], units: Collection[str] | None, outputs: Outputs
@@ -317,19 +346,16 @@ def source_of(name: str, stages: Mapping[str, Stage], config: BuildConfig) -> st
     return stage.name if stage else None
 
 
-def results_of(rows: Iterable[Entry]) -> dict[str, dict[str, Result]]:
-    """The results that rows of a manifest name: stage -> unit -> result."""
-    found: dict[str, dict[str, Result]] = {}
-    for entry in rows:
-        if entry.output:
-            found.setdefault(entry.stage, {})[entry.unit] = entry.output
-    return found
+def expected_of(rows: Manifest, units: Collection[str] | None, previous: Manifest) -> Outputs:
+    """The results that the rows of a plan name, of some units or of all: stage -> unit -> result.
 
-
-def expected_of(rows: Iterable[Entry], previous: Manifest) -> Outputs:
-    """The same of a plan: those that are not known yet are None, and those missing that failed the last time."""
+    Those that are not known yet are None, and those missing that failed the last time.
+    """
     found: dict[str, dict[str, Result | None]] = {}
-    for entry in rows:
+    for bits in rows.reused_packs if units is None else ():
+        for stage, own in rows.results_in(bits).items():
+            found.setdefault(stage, {}).update(own)
+    for entry in rows.own_rows() if units is None else rows.rows(units):
         if entry.output or not _fails_again(entry, previous.get((entry.stage, entry.unit))):
             found.setdefault(entry.stage, {})[entry.unit] = entry.output
     return found

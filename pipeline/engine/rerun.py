@@ -11,17 +11,15 @@ from typing import Final
 from pipeline.core.errors import ConfigError
 from pipeline.engine.config import BuildConfig
 from pipeline.engine.inputs import RawInput
-from pipeline.engine.manifest import Entry, Manifest, Outcome, read_quarantine
-from pipeline.engine.plan import WHOLE, Planner, Step, known, results_of, source_of
+from pipeline.engine.manifest import Manifest, Outcome, read_quarantine
+from pipeline.engine.plan import WHOLE, Planner, Step, known, source_of
 from pipeline.engine.stage import Stage
 from pipeline.engine.store import Result
 
-Previous = Mapping[tuple[str, str], Entry]  # the last manifest, by stage and unit
 
-
-def last_outputs(previous: Previous) -> dict[str, dict[str, Result]]:
+def last_outputs(previous: Manifest) -> dict[str, dict[str, Result]]:
     """The results that the last manifest names: stage -> unit -> result."""
-    return results_of(previous.values())
+    return previous.results()
 
 
 def last_scenes(outputs: Mapping[str, Mapping[str, Result]]) -> Mapping[str, Result]:
@@ -33,7 +31,7 @@ def units_again(
     stage: Stage,
     stages: Mapping[str, Stage],
     config: BuildConfig,
-    previous: Previous,
+    previous: Manifest,
     inputs: Mapping[str, RawInput],
     folder: Path,
 ) -> list[str]:
@@ -67,7 +65,7 @@ def matching(units: Sequence[str], patterns: Sequence[str]) -> list[str]:
 
 
 def with_the_rest(
-    stage: Stage, stages: Mapping[str, Stage], previous: Previous, outcome: Outcome, folder: Path
+    stage: Stage, stages: Mapping[str, Stage], previous: Manifest, outcome: Outcome, folder: Path
 ) -> Outcome:
     """The outcome of a single stage, merged with the parts of earlier builds that still hold."""
     again = {(e.stage, e.unit) for e in outcome.manifest}
@@ -106,7 +104,7 @@ _GONE: Final = "their raw data are gone"
 
 
 def check_fit(
-    stage: Stage, stages: Mapping[str, Stage], config: BuildConfig, previous: Previous, planner: Planner
+    stage: Stage, stages: Mapping[str, Stage], config: BuildConfig, previous: Manifest, planner: Planner
 ) -> None:
     """Raises ConfigError unless the last results of all stages behind this one are those that a build would give now.
 

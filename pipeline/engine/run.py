@@ -14,7 +14,7 @@ from pipeline.engine.inputs import RawInput
 from pipeline.engine.job import Job, JobResult, batches_of, run_job
 from pipeline.engine.lease import Lease
 from pipeline.engine.manifest import Entry, Manifest, Outcome
-from pipeline.engine.plan import WHOLE, Planner, Step, results_of
+from pipeline.engine.plan import WHOLE, Planner, Step
 from pipeline.engine.stage import REPLIES_FILE, STORE, Progress, Stage
 from pipeline.engine.store import Result, Store, hash_bits
 from pipeline.llm.base import ModelSpec
@@ -101,11 +101,21 @@ class Runner:
         """Plans a group of stages, runs what must run, and notes what became of it."""
         made = self.outcome.entries if self.made is None else self.made
         units = self.inputs.keys() if self.units is None else self.units
-        many: Sequence[list[str] | None] = [None] if group[0].unit == "build" else rounds_of(units)
-        rounds = _Rounds(group, len(units), Money(limit_cost=self.config.limit_cost))
+        money = Money(limit_cost=self.config.limit_cost)
+        if group[0].unit == "build":
+            self._run_round(_Rounds(group, 0, money), None, made.results(stages=self.planner.sources(group)))
+            return
+        plan = self.plan
+        if plan is not None and self._has_foreseen(made.results({WHOLE})):
+            for pack in plan.reused_packs.values():
+                self.outcome.entries.reuse(pack, [stage.name for stage in group])
+            packs = plan.reused_packs
+            units = [unit for unit in units if plan.pack_of(unit) not in packs]
+        many = rounds_of(units)
+        rounds = _Rounds(group, len(units), money)
         for own in many:
-            rounds.unplanned -= len(units if own is None else own)
-            self._run_round(rounds, own, results_of(made.rows(own if own is None else {*own, WHOLE})))
+            rounds.unplanned -= len(own)
+            self._run_round(rounds, own, made.results({*own, WHOLE}))
             for stage in group if len(many) > 1 else ():
                 Store(self.folder / STORE).pack(stage.name, len(units))
 
@@ -137,18 +147,21 @@ class Runner:
 
     def _reused(self, group: Sequence[Stage], units: Collection[str] | None, outputs: Results) -> list[Entry]:
         """The rows of those scenes that reuse all results by the plan, if it has foreseen what looks at all scenes."""
-        whole = ((stage, found[WHOLE]) for stage, found in outputs.items() if WHOLE in found)
-        before = self.planner.previous
-        if (
-            not self.plan
-            or units is None
-            or any((e := before.get((s, WHOLE))) is None or e.output != r for s, r in whole)
-        ):
+        whole = {stage: found for stage, found in outputs.items() if WHOLE in found}
+        if self.plan is None or units is None or not self._has_foreseen(whole):
             return []
         rows = list(self.plan.rows(units))
         due = {entry.unit for entry in rows if entry.why != "reused"}
         names = {stage.name for stage in group}
         return [entry for entry in rows if entry.unit not in due and entry.stage in names]
+
+    def _has_foreseen(self, whole: Results) -> bool:
+        """Whether the results of the stages that look at all scenes are those of the last build, as a plan expects."""
+        before = self.planner.previous
+        return all(
+            (entry := before.get((stage, WHOLE))) is not None and entry.output == found[WHOLE]
+            for stage, found in whole.items()
+        )
 
     def _job(self, unit: str, steps: Sequence[Step], results: Results) -> Job:
         of_build = steps[0].spec.of_build

@@ -121,13 +121,20 @@ class Store:
             return False
         return True
 
-    def are_sound(self, stage: str, results: Iterable[Result]) -> bool:
-        """Whether all of many results of a stage can be read."""
+    def are_sound(self, results: Sequence[Result], bits: str) -> bool:
+        """Whether all of some results of a stage can be read, whose units' hashes begin with these bits."""
+        if not results:
+            return True
+        stage = results[0].name.partition("/")[0]
         packs = [
-            pack for pack in chain(*_packs_in(self.root / stage).values()) if _is_as_named(pack, _changed_at(pack))
+            pack
+            for own, found in _known_packs(self.root / stage).items()
+            for pack in (found if own.startswith(bits) or bits.startswith(own) else ())
+            if _is_as_named(pack, _changed_at(pack))
         ]
-        held = {f"{stage}/{name}" for pack in packs for name in _members(pack)}
-        return all(result.name in held or self.is_sound(result) for result in results)
+        held = [_members(pack) for pack in packs]
+        begin = len(stage) + 1
+        return all(any(result.name[begin:] in own for own in held) or self.is_sound(result) for result in results)
 
     def size(self, result: Result) -> int:
         """The bytes that a result takes; 0 where it is gone."""

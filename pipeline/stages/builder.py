@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from copy import copy
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Final
 
@@ -72,7 +73,7 @@ class Builder:
         self._keys = keys or {}
         self._stages = stages
         self._listed: InputListing | None = None
-        self._signed: str | None = None
+        self._signed: dict[str, str] = {}
         self._plan: Manifest | None = None
         self._seen: tuple[int, int] | None = None
 
@@ -110,7 +111,7 @@ class Builder:
             outcome = self._outcome()
             runner = self._runner(outcome, self.inputs(), lease)
             runner.plan = self._plan if _state_of(self.out / MANIFEST_FILE) == self._seen else None
-            outcome.entries.planned = self._signature(runner.planner)  # of what is there before it runs
+            outcome.entries.planned = self._signatures(runner.planner)  # of what is there before it runs
             for group in groups_of(self._wanted(), self.config):
                 runner.run(group)
             self._finish(outcome, lease, runner.planner.made_of)
@@ -131,15 +132,17 @@ class Builder:
                     plan.released = stage.summary(Store(self.out / STORE).get(entry.output))
             left_out = sorted(plan.quarantine, key=lambda row: (row.unit, row.stage))
             is_new = left_out != read_quarantine(self.out)
-            if is_new or any(table["why"].unique().to_pylist() != ["reused"] for _, table in self._previous.tables()):
+            whys = (self._previous.table(bits, ["why"])["why"].unique().to_pylist() for bits in self._previous.packs)
+            if is_new or any(own != ["reused"] for own in whys):
                 self._finish(plan, lease)
             return True
 
     def _finish(self, outcome: Outcome, lease: Lease, made_of: Lineage | None = None) -> None:
         lease.check()
         write_outcome(self.out, outcome, list(self._stages), made_of)
-        released = released_manifest(self.out).values() if candidate(self.out) else ()  # of the build before
-        Store(self.out / STORE).prune(e.output for e in (*outcome.manifest, *released) if e.output)
+        manifests = [outcome.entries, *([released_manifest(self.out)] if candidate(self.out) else [])]
+        kept = [own.values() for manifest in manifests for own in manifest.results().values()]
+        Store(self.out / STORE).prune(chain.from_iterable(kept))
         keep_beside(self.out, MANIFEST_FILE)
         remove_temporary(self.out, [*(f for s in self._stages.values() for f in s.folders), SAMPLES])
 
@@ -149,24 +152,29 @@ class Builder:
         self._plan = plan.entries
         return plan
 
-    def _signature(self, planner: Planner) -> str:
-        """A digest of the inputs and of the stages; made once."""
-        if self._signed is None:
-            self._signed = planner.signature(self._wanted())
+    def _signatures(self, planner: Planner) -> dict[str, str]:
+        """Digests of the inputs and of the stages; made once."""
+        if not self._signed:
+            self._signed = planner.signatures(self._wanted(), Manifest(len(planner.inputs)).pack_of)
         return self._signed
 
     def _dry_run(self, planner: Planner) -> Outcome:
-        plan = self._outcome()
-        before = self._previous
-        if before.planned == self._signature(planner) and planner.are_sound(before):
-            plan.entries = before.reused()
+        plan, signatures, groups = self._outcome(), self._signatures(planner), groups_of(self._wanted(), self.config)
+        rows, reused = plan.entries, planner.reused_packs(signatures)
+        for pack in reused:
+            rows.reuse(pack, [stage.name for stage in self._wanted() if stage.unit == "scene"])
+        if len(reused) == len(signatures) - 1 and (same := planner.reused_whole(signatures)):
+            rows.add(same)
+            rows.planned = signatures
             return plan
-        for group in groups_of(self._wanted(), self.config):
-            rounds: Sequence[list[str] | None] = [None] if group[0].unit == "build" else rounds_of(planner.inputs)
-            for units in rounds:
-                rows = plan.entries.rows(units if units is None else {*units, WHOLE})
-                for steps in planner.plan_group(group, units, expected_of(rows, self._previous)).values():
-                    plan.entries.add(step.entry for step in steps.values() if step.entry)
+        packs = rows.reused_packs
+        units = [unit for unit in planner.inputs if rows.pack_of(unit) not in packs]
+        for group in groups:
+            rounds: Sequence[list[str] | None] = [None] if group[0].unit == "build" else rounds_of(units)
+            for own in rounds:
+                outputs = expected_of(rows, own if own is None else {*own, WHOLE}, self._previous)
+                for steps in planner.plan_group(group, own, outputs).values():
+                    rows.add(step.entry for step in steps.values() if step.entry)
         return plan
 
     def explain(self, name: str | None = None, scenes: Sequence[str] = ()) -> list[Explained]:

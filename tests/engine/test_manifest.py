@@ -17,6 +17,7 @@ from pipeline.engine.manifest import (
     Lineage,
     Manifest,
     Outcome,
+    ReusedPack,
     read_lineage,
     read_manifest,
     read_quarantine,
@@ -65,6 +66,29 @@ def test_what_was_written_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert len(list(outcome.ran)) == 599
     assert read_quarantine(tmp_path) == outcome.quarantine
     assert read_lineage(tmp_path).config == {ROW[2]: {"cap": 6}}
+
+
+def test_rows_of_another_manifest_stand_for_themselves_until_one_is_replaced(tmp_path: Path) -> None:
+    before, now = Manifest(600, tmp_path), Manifest(600, tmp_path)
+    rows = {(s, f"rooms/{n}"): replace(_entry(tmp_path, n), stage=s) for n in range(600) for s in ("unify", "video")}
+    before.add(rows.values())
+    packs = [ReusedPack.of(before, bits, before.table(bits)) for bits in before.packs[:-1]]
+    here = {at for at in rows if before.pack_of(at[1]) != before.packs[-1]}
+    for pack in packs:
+        now.reuse(pack, ["video"])
+    assert dict(now) == {at: replace(rows[at], why="reused") for at in here if at[0] == "video"}
+    assert now.counts == {"video": {"reused": len(here) // 2}}
+    first = min(unit for _, unit in here)
+    now.add([replace(rows["unify", first], why="input")])
+    for pack in packs:
+        now.reuse(pack, ["unify"])  # over the row that was there, too
+    assert dict(now) == {at: replace(rows[at], why="reused") for at in here}
+    now.add([replace(rows["unify", first], why="input")])
+    assert now.counts == {"video": {"reused": len(here) // 2}, "unify": {"reused": len(here) // 2 - 1, "input": 1}}
+    assert now.reused_packs.keys() == {*before.packs[:-1]} - {now.pack_of(first)}
+    assert [entry.unit for entry in Outcome(now).ran] == [first]
+    assert now.results() == {s: {u: rows[s, u].output for of, u in here if of == s} for s in ("unify", "video")}
+    assert now.results({first, "rooms/x"}, ["video"]) == {"video": {first: rows["video", first].output}}
 
 
 def test_a_damaged_pack_costs_no_other_one(tmp_path: Path) -> None:

@@ -62,10 +62,9 @@ def _ran(outcome: Outcome) -> str:
         return "Nothing ran"
     stages = [stage for stage, whys in outcome.counts().items() if {*whys} - {"reused"}]
     first = {entry.unit: entry.why for entry in reversed(ran) if entry.unit != WHOLE}
-    scenes = {unit for _, unit in outcome.entries} - {WHOLE}
     whys = Counter(WHY[why] for why in (first or {entry.unit: entry.why for entry in ran[:1]}).values())
     named = stages[0] if len(stages) == 1 else f"{len(stages)} stages ({stages[0]} to {stages[-1]})"
-    of = f" for {len(first):,} of {len(scenes):,} scenes" if first else ""
+    of = f" for {len(first):,} of {outcome.num_scenes:,} scenes" if first else ""
     counted = ", ".join(why if len(whys) == 1 else f"{n:,} {why}" for why, n in whys.most_common())
     return f"Ran {named}{of}: {counted}"
 
