@@ -197,6 +197,30 @@ def test_three_changed_scenes_are_computed_and_no_others(
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("done", [5, 8])
+def test_a_build_that_is_stopped_amid_its_rounds_loses_no_scene_that_is_done(
+    tmp_path: Path, out: Path, monkeypatch: pytest.MonkeyPatch, done: int
+) -> None:
+    """In the midst of a round, when those before it are in packs already, or at its end."""
+    for name, most in (("run.ROUND_UNITS", 3), ("store.PACK_RESULTS", 2), ("manifest.OPEN_PACKS", 1)):
+        monkeypatch.setattr(f"pipeline.engine.{name}", most)
+    meta = written(tmp_path / "meta", perturbed(SCENES, 8))
+
+    def stop(label: str, ended: int, total: int) -> None:
+        if label.startswith("unify") and ended == done:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        Builder(config_of(meta), out, progress=stop).build()
+    assert not (out / "manifest.parquet").exists()
+    assert [*(out / "store" / "generate" / "packs").glob("*.zip")]
+    outcome = build(meta, out)
+    assert outcome.counts()["generate"] == {"reused": done} | ({"new": 8 - done} if done < 8 else {})
+    monkeypatch.undo()
+    assert results_of(tmp_path / "other", build(meta, tmp_path / "other")) == results_of(out, outcome)
+
+
+@pytest.mark.slow
 def test_a_change_that_alters_no_result_stops_there(meta: Path, built: Path) -> None:
     data = release_of(built)["data/test-00000-of-00001.parquet"]
     path = meta / FILE
