@@ -14,7 +14,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from pandas.util import hash_array
 
 from pipeline.core.arrays import IntArray
 from pipeline.core.errors import ConfigError
@@ -166,6 +165,8 @@ def differing_scenes(before: Path, after: Path) -> set[str]:
 
 def _digests(folder: Path, table: str, same: Collection[str]) -> tuple[IntArray, IntArray]:
     """Ids of the rows of a table, (n,), and digests of their texts, (n,); of files that are not among some."""
+    from pandas.util import hash_array  # pandas takes a moment, which builds that change nothing need not spend
+
     found: list[tuple[IntArray, IntArray]] = [(np.array([], np.int64), np.array([], np.int64))]
     for path in _files_of(folder, table):
         if f"{table}/{path.name}" not in same:
