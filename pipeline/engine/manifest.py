@@ -160,15 +160,15 @@ class Manifest(Mapping[tuple[str, str], Entry]):
             self.configs.add(entry.config)
             self.codes.add(entry.code)
 
-    def reuse(self, reused: ReusedPack, stages: Collection[str]) -> None:
+    def reuse(self, reused: ReusedPack, stages: Sequence[str]) -> None:
         """Adds the rows of some stages in a pack of another manifest; these are read when they are looked at."""
-        bits, stages = reused.bits, reused.counts.keys() & set(stages)
+        bits, stages = reused.bits, [stage for stage in stages if stage in reused.counts]
         if bits in self._changed or bits in self._stored:
             self.add(entry for entry in _entries(reused.rows(stages), self._folder).values())
             return
         self._open.pop(bits, None)
         known = self._reused.get(bits)
-        self._reused[bits] = _Reused(reused, stages | (known.stages if known else set()))
+        self._reused[bits] = _Reused(reused, {*stages, *(known.stages if known else ())})
         for stage in stages:
             self.counts.setdefault(stage, Counter())["reused"] += reused.counts[stage]
         self.configs |= reused.configs
@@ -227,6 +227,11 @@ class Manifest(Mapping[tuple[str, str], Entry]):
         """The same of the units in a pack."""
         found: dict[str, dict[str, Result]] = {}
         homes: dict[str, Path] = {}
+        if bits in self._open:
+            for entry in self._open[bits].values():
+                if entry.output and (stages is None or entry.stage in stages):
+                    found.setdefault(entry.stage, {})[entry.unit] = entry.output
+            return found
         table = self.table(bits, _RESULT)
         wanted = pc.is_valid(table["output"])
         if stages is not None:

@@ -87,6 +87,7 @@ def test_rows_of_another_manifest_stand_for_themselves_until_one_is_replaced(tmp
     assert now.counts == {"video": {"reused": len(here) // 2}, "unify": {"reused": len(here) // 2 - 1, "input": 1}}
     assert now.reused_packs.keys() == {*before.packs[:-1]} - {now.pack_of(first)}
     assert [entry.unit for entry in Outcome(now).ran] == [first]
+    assert [*now.counts] == ["video", "unify"], "in the order in which they were added"
     assert now.results() == {s: {u: rows[s, u].output for of, u in here if of == s} for s in ("unify", "video")}
     assert now.results({first, "rooms/x"}, ["video"]) == {"video": {first: rows["video", first].output}}
 
