@@ -23,7 +23,7 @@ from pipeline.core.identity import rng_for
 from pipeline.core.tables import QUESTIONS, REJECTIONS, SELECTED, UNCHECKED, unchecked_in
 from pipeline.core.templates import load_template
 from pipeline.questions.arrays import ANNOTATED, WRITTEN
-from pipeline.questions.balance import CLASSES_MAX, TOO_COMMON, UNBALANCED, Balance, Classes, ClassTally, drawn, lot_of
+from pipeline.questions.balance import CLASSES_MAX, TOO_COMMON, UNBALANCED, Balance, ClassTally, drawn, lot_of
 from pipeline.questions.choices import (
     LETTERS,
     balanced_letters,
@@ -93,9 +93,9 @@ def select(
     """Questions and rejections of one scene (`SELECTED`), of each task at most as many questions as `caps_of` says.
 
     Classes of what one would have to guess (`Task.guess_classes`) take turns: the candidates of each are ranked by id
-    (a hash), and first ranks go before second ones, those of a class of more weight before others. So the classes are
-    as even as the candidates allow, and a new candidate displaces at most one other. Routes
-    written by people go before all others. Of candidates that are asked less often than they occur (``share``), a lot
+    (a hash), and first ranks go before second ones, those of a class with few candidates before others. So the classes
+    are as even as the candidates allow, and a new candidate displaces few others. Routes written by people go before
+    all others. Of candidates that are asked less often than they occur (``share``), a lot
     drawn by the id takes the others out before. Candidates of tasks with a leak group are spread over what they name
     as well (`spread`), where one new candidate may displace several. Of what is left, a lot takes out what is more
     frequent over all scenes (`Balance.limits`).
@@ -112,7 +112,7 @@ def select(
         as_released: repeats a released benchmark: its wording, answers that take turns, and no spreading.
         balance: of all scenes, the part of this one.
     """
-    chosen = choose(candidates, tasks, cap, shares, most=most, as_released=as_released, weighed=balance.weights)
+    chosen = choose(candidates, tasks, cap, shares, most=most, as_released=as_released)
     asked = chosen.asked
     classes = zip(asked["task"].tolist(), asked["guess"].tolist(), strict=True)
     asked |= {"allowed": np.array([balance.limits.get(task, {}).get(guess, 1.0) for task, guess in classes], float)}
@@ -177,16 +177,15 @@ class Chosen:
         return np.asarray(~self.asked["held"] & self.asked["found"])
 
     def tallies(self, scene: str) -> dict[str, ClassTally]:
-        """Candidates of each class, and how many are asked, by task."""
-        own = _where(self.asked, self._counted() & self.asked["balanced"])
+        """Questions of each class that are asked, by task."""
+        own = _where(self.asked, self._counted() & self.asked["balanced"] & (self.asked["kept"] | self.asked["once"]))
         once = set(own["task"][own["once"]].tolist())
         classes: dict[str, dict[str, int]] = defaultdict(dict)
         counted = Counter(zip(own["task"].tolist(), own["guess"].tolist(), strict=True))
         for (task, guess), n in sorted(counted.items()):
             if task in once or len(classes[task]) <= CLASSES_MAX:
                 classes[task][guess] = n
-        reach = Counter(own["task"][own["kept"]].tolist())
-        return {task: ClassTally(scene, found, reach[task], task in once) for task, found in classes.items()}
+        return {task: ClassTally(scene, found, task in once) for task, found in classes.items()}
 
     def lots(self, scene: str) -> FloatArray:
         """The lot (n,) of each question's place in its class, by which it may be too frequent; NaN: it has none."""
@@ -206,7 +205,6 @@ def choose(
     *,
     most: Mapping[str, int | None] | None = None,
     as_released: bool = False,
-    weighed: Classes | None = None,
 ) -> Chosen:
     """What of one scene's candidates is asked; see `select`."""
     able = np.flatnonzero(candidates["reason"].is_null().to_numpy())
@@ -219,7 +217,7 @@ def choose(
     columns["lot"][rare] = [rng_for(number, THINNED).random() for number in columns["id"][rare].tolist()]
     is_thinned = columns["lot"] >= columns["share"]
     asked = _ordered(_where(columns, ~is_thinned), "found", "id")
-    asked |= _classified(asked, candidates, tasks, None if as_released else weighed or {})
+    asked |= _classified(asked, candidates, tasks, as_released=as_released)
     rank = _places(asked["class"], asked["held"], asked["found"])
     asked |= {"turn": (rank + asked["start"]) / asked["weight"], "shared": np.zeros(len(rank), dtype=np.intp)}
     for name in ("balanced", "once"):
@@ -240,17 +238,16 @@ def choose(
     return Chosen(asked, _where(columns, is_thinned))
 
 
-def _classified(
-    asked: Columns, candidates: pa.Table, tasks: Mapping[str, Task[Any]], weighed: Classes | None
-) -> Columns:
+def _classified(asked: Columns, candidates: pa.Table, tasks: Mapping[str, Task[Any]], *, as_released: bool) -> Columns:
     """Of each askable candidate its class (`Task.guess_classes`), and the start and weight of that.
 
-    Without weights the class is the answer, and all start alike.
+    A class of which a scene has few candidates is rare elsewhere too, so it has more weight. As released the class is
+    the answer, and all start and weigh alike.
     """
     guess, of, operands = asked["answer"].copy(), asked["task"], candidates["operands"]
     names = sorted(set(of.tolist()))
     number = np.searchsorted(np.array(names, dtype=str), of.astype(str)) if names else np.empty(0, dtype=np.intp)
-    for task, name in enumerate(names if weighed is not None else ()):
+    for task, name in enumerate(() if as_released else names):
         own = number == task
         lists = operands.take(pa.array(asked["row"][own])).combine_chunks()
         guess[own] = tasks[name].guess_classes(lists, guess[own])
@@ -259,11 +256,12 @@ def _classified(
         number * (of_guess.max(initial=0) + 1) + of_guess, return_index=True, return_inverse=True
     )
     start, weight = np.zeros(len(first)), np.ones(len(first))
-    if weighed is not None and len(first):
+    if len(first) and not as_released:
         scene = str(candidates["scene"][0])
-        classes = list(zip(of[first].tolist(), guess[first].tolist(), strict=True))
-        start[:] = [drawn(scene, *key) for key in classes]
-        weight[:] = [weighed.get(task, {}).get(name, 1.0) for task, name in classes]
+        start[:] = [drawn(scene, *key) for key in zip(of[first].tolist(), guess[first].tolist(), strict=True)]
+        count, most = np.bincount(which), np.zeros(len(names))
+        np.maximum.at(most, number[first], count)
+        weight[:] = np.sqrt(most[number[first]] / count)
     return {"guess": guess, "class": which, "start": start[which], "weight": weight[which]}
 
 

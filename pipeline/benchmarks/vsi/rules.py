@@ -30,7 +30,8 @@ class NameLists(Model):
         challenging_four_share: of two challenging names that are 4 together, the share that is asked.
         common_counts: count -> the largest share of it that a scene's counts may have, on average.
         never_sized: names whose size is known by the name.
-        usual_factor: sizes so near to the usual ones of their name are usual.
+        usual_factor: sizes so near to the usual ones of their name are usual, and all of a name half of whose boxes are
+            so near to each other.
         usual_share: share of these that is asked.
         usual_cm: name -> least and most of the usual sizes, in centimetres, and the share of these that is asked.
         distance_shares: metres and the share that is asked of shorter distances, in ascending order.
