@@ -382,7 +382,6 @@ def test_a_size_is_less_or_more_than_usual(category: str, longest_m: float, expe
     assert under.tolist() == ["less under it", "more over people's usual"], "a tv of 105 cm by hand, a bed of 200"
     size = row_of(scene, SIZE, [category], "strict")
     assert all(f"same_fact: size of {category}" in found["flags"] for found in (row, size)), "one of them is asked"
-    assert size["share"] == {"bed": 0.0, "tv": 1.0 if longest_m > 1.3 else 0.1}.get(category, 1.0), "beds are alike"
 
 
 COMPARED = "object_size_comparison"
