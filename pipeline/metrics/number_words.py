@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from decimal import Decimal
+from functools import lru_cache
 from itertools import pairwise
 from typing import Final
 
@@ -98,6 +99,7 @@ _ARTICLE: Final = re.compile(r"^(?:an?|the)\s+")
 _NO_WORD: Final = re.compile(r"[^\w.]+|\.(?!\d)|(?<!\d)\.")
 
 
+@lru_cache(maxsize=2**12)  # the same answers are looked for in many texts
 def normalised(answer: str) -> str:
     """An answer without case, punctuation, article, and with numbers in digits: "A Sedan." and "sedan" are the same."""
     bare = " ".join(_NO_WORD.sub(" ", answer.casefold()).split())

@@ -9,6 +9,7 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Iterator
+from functools import cache
 from itertools import pairwise, product
 from typing import Any
 
@@ -65,10 +66,7 @@ def along_routes(view: CityView, raw: RawQuestion, x: float, y: float) -> Iterat
     """
     query = view.query
     banned = {raw.target, *raw.about, *raw.shown}
-    after = [
-        [(d, int(j)) for d in range(len(RELATIONS)) for j in query.steps(d)[0][[i]].indices]
-        for i in range(len(view.things))
-    ]
+    after = _next_things(view)
     here = shapely.Point(x, y)
     pairs = query.relations.of_points(np.array([[x, y]]), query.limits.first_m)
     for d in range(len(DIRECTIONS)):
@@ -98,12 +96,23 @@ def along_routes(view: CityView, raw: RawQuestion, x: float, y: float) -> Iterat
                             yield RouteQuery(x, y, (first, *rest)), things
 
 
+@cache
+def _next_things(view: CityView) -> list[list[tuple[int, int]]]:
+    """Of each thing the relations to others that surely hold, with the others."""
+    sure = [view.query.steps(d)[0] for d in range(len(RELATIONS))]
+    return [[(d, j) for d, matrix in enumerate(sure) for j in _row(matrix, i)] for i in range(len(view.things))]
+
+
+def _row(matrix: Any, row: int) -> list[int]:
+    return matrix.indices[matrix.indptr[row] : matrix.indptr[row + 1]].tolist()
+
+
 def proven(view: CityView, raw: RawQuestion, ways: list[RouteQuery]) -> list[bool]:
     """Whether texts lead to the target surely, and nowhere else possibly: one after the other."""
     found = view.query.lead(ways)
     out = []
     for row in range(len(ways)):
-        sure, maybe = (set(m[[row]].indices.tolist()) for m in (found.sure, found.maybe))
+        sure, maybe = (set(_row(matrix, row)) for matrix in (found.sure, found.maybe))
         out.append(maybe == {raw.target} == sure)
     return out
 

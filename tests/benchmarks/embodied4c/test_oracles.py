@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,6 @@ from pipeline.reading.files import SceneFiles
 from pipeline.reading.maps.appearance import Appearance
 from pipeline.samples.drive import argoverse2
 from pipeline.samples.drive.plan import PLANS
-from pipeline.samples.registry import SAMPLES
 from pipeline.worlds.flight.facts import FlightScene
 from pipeline.worlds.registry import READERS
 from tests.benchmarks.embodied4c import logs
@@ -104,11 +104,16 @@ def test_a_real_episode_of_rlbench() -> None:
     assert not [row for row in shown if row["answer"].isdigit() and int(row["answer"]) % 5], "told to five centimetres"
 
 
+@pytest.fixture(scope="module")
+def of_arms() -> list[tuple[AnyScene, list[dict[str, Any]]]]:
+    """Sample episodes of arms, and all that can be asked of each."""
+    return [(scene, every_question(scene)) for scene in logs.episodes(5)]
+
+
 @pytest.mark.slow
-def test_sample_episodes_of_arms() -> None:
+def test_sample_episodes_of_arms(of_arms: list[tuple[AnyScene, list[dict[str, Any]]]]) -> None:
     checked = 0
-    for scene in logs.episodes(5):
-        rows = every_question(scene)
+    for scene, rows in of_arms:
         asked, wrong = answered_again(rows, Episode(scene).answer)
         assert not wrong, f"{scene.id}: {len(wrong)} of {asked}: {wrong[:10]}"
         assert asked == len(rows)
@@ -141,24 +146,11 @@ def test_in_films_of_random_flights_one_landmark_lies_beside_another() -> None:
     assert checked > 50
 
 
-@pytest.fixture(scope="module")
-def episodes(tmp_path_factory: pytest.TempPathFactory) -> list[AnyScene]:
-    root = tmp_path_factory.mktemp("arms")
-    SAMPLES["arm"].write(root)
-    reader = READERS["lerobot"]
-    return [reader.read(SceneFiles(root / "lerobot", ref)) for ref in reader.scenes(root / "lerobot").scenes[:3]]
-
-
-def rows(scene: AnyScene) -> list[dict[str, Any]]:
-    return every_question(scene)
-
-
-def test_candidates_of_arms_are_held_against_the_limits_of_the_table(episodes: list[AnyScene]) -> None:
-    assert limits_of(row for scene in episodes for row in rows(scene)) == limits_stated("arm_")
-
-
-def test_kinds_and_wording(episodes: list[AnyScene]) -> None:
-    asked = [row for scene in episodes for row in rows(scene) if row["reason"] is None]
+@pytest.mark.slow
+def test_questions_of_arms(of_arms: list[tuple[AnyScene, list[dict[str, Any]]]]) -> None:
+    """Their kinds, their wording, and which limits of the table they are held against."""
+    asked = [row for _, rows in of_arms for row in rows]
+    assert limits_of(asked) == limits_stated("arm_")
     kinds = {row["operands"][0] for row in asked}
     wanted = "arm_st arm_st_slide arm_tp arm_lm_moved arm_md arm_md_rate arm_md_joints arm_mt arm_ct arm_sm"
     assert {*wanted.split(), "arm_or_between", "arm_sm_net", "arm_sm_up", "arm_sm_nearest"} <= kinds
@@ -191,9 +183,15 @@ def marks() -> list[Any]:
     return [*found, mark("the white tower", 30.0, -50.0, 5.0, 70.0), mark("the park", -40.0, 150.0, 30.0)]
 
 
-def flight_rows(scene: FlightScene, **rules: Any) -> list[dict[str, Any]]:
-    view = open_exam(scene, ExamRules(far_per_log=0, exam_moments_max=80, moments_max=80, even_answers=False, **rules))
-    return pa.concat_tables([task.candidates(view) for task in EXAM_TASKS.values()]).to_pylist()
+def flight_rows(scene: FlightScene, *tasks: str) -> list[dict[str, Any]]:
+    """All candidates of a flight, or those of some tasks."""
+    view = open_exam(scene, ExamRules(far_per_log=0, exam_moments_max=80, moments_max=80, even_answers=False))
+    return pa.concat_tables([EXAM_TASKS[name].candidates(view) for name in tasks or EXAM_TASKS]).to_pylist()
+
+
+@cache
+def rows_over(start: tuple[float, float, float], heading: float) -> list[dict[str, Any]]:
+    return [row for row in flight_rows(scene(start, heading)) if row["reason"] is None]
 
 
 def scene(start: tuple[float, float, float] = (0.0, 0.0, 30.0), heading: float = 20.0) -> FlightScene:
@@ -201,11 +199,13 @@ def scene(start: tuple[float, float, float] = (0.0, 0.0, 30.0), heading: float =
     return flight(motion(MOVES, start, heading, views=views), marks())
 
 
-@pytest.mark.parametrize(("start", "heading"), [((0, 0, 30), 20.0), ((35, -20, 12), 200.0), ((-60, 90, 55), 300.0)])
+@pytest.mark.parametrize(
+    ("start", "heading"), [((0.0, 0.0, 30.0), 20.0), ((35, -20, 12), 200.0), ((-60, 90, 55), 300.0)]
+)
 def test_answers_of_flights_follow_from_their_poses(start: tuple[float, float, float], heading: float) -> None:
     made = scene(start, heading)
     poses, checked = Poses(made), 0
-    for row in (row for row in flight_rows(made) if row["reason"] is None):
+    for row in rows_over(start, heading):
         kind, t_s, *more = row["operands"]
         found = poses.answer(kind, float(t_s), *more)
         checked += found is not None
@@ -217,7 +217,7 @@ def test_answers_of_flights_follow_from_their_poses(start: tuple[float, float, f
 
 
 def test_states_and_sequences_by_hand() -> None:
-    found = {tuple(row["operands"]): row for row in flight_rows(scene()) if row["reason"] is None}
+    found = {tuple(row["operands"]): row for row in rows_over((0.0, 0.0, 30.0), 20.0)}
     assert found["air_md", "13.00"]["answer"] == "flying level without turning"
     assert found["air_md", "42.00"]["answer"] == "descending without turning"
     assert found["air_md", "35.00"]["answer"] == "hovering"
@@ -247,7 +247,7 @@ def test_candidates_of_flights_are_held_against_the_limits_of_the_table() -> Non
 
 @pytest.mark.parametrize(("times", "asked"), [(0.97, True), (1.04, True), (0.94, False), (1.07, False)])
 def test_a_speed_is_asked_where_the_log_states_that_of_its_positions(times: float, asked: bool) -> None:
-    every = flight_rows(stating(times))
+    every = flight_rows(stating(times), "M/T", "CS seconds", "DT", "L/M whole", "S/M")
     rows = [row for row in every if row["operands"][0] in ("air_mt", "air_cs_home")]
     apart = [row for row in rows if row["reason"] == "speeds_disagree"]
     assert bool(apart) != asked
@@ -260,7 +260,7 @@ def test_a_speed_is_asked_where_the_log_states_that_of_its_positions(times: floa
 
 def test_doubts_gaps_and_unknown_noses() -> None:
     doubted = scene().model_copy(update={"findings": (finding("heading_drifts"),)})
-    assert not [row for row in flight_rows(doubted) if row["reason"] is None and row["operands"][0] == "air_or"]
+    assert not [row for row in flight_rows(doubted, "OR") if row["reason"] is None and row["operands"][0] == "air_or"]
     blind = flight(motion(MOVES, heading=None), marks())
     asked = {row["operands"][0] for row in flight_rows(blind) if row["reason"] is None}
     assert not asked & {"air_or", "air_or_compass", "air_lc"}
@@ -269,5 +269,5 @@ def test_doubts_gaps_and_unknown_noses() -> None:
     questions = [row for row in flight_rows(unfilmed) if row["reason"] is None]
     assert len(questions) > 100
     assert all("modality: drawn" in row["flags"] for row in questions)
-    (unobserved,) = {row["reason"] for row in flight_rows(flight(None)) if row["task"] == "DT"}
+    (unobserved,) = {row["reason"] for row in flight_rows(flight(None), "DT")}
     assert unobserved == "motion_not_observed"

@@ -54,7 +54,9 @@ def built(samples: Samples, tmp_path_factory: pytest.TempPathFactory) -> Built:
     scenes = {
         unit: IndoorScene.model_validate_json(raw) for (stage, unit), raw in results.items() if stage == "observe"
     }
-    rows = [row for (stage, _), raw in results.items() if stage == "generate" for row in read_table(raw).to_pylist()]
+    columns = ["scene", "task", "operands", "answer", "reason"]
+    tables = [read_table(raw).select(columns) for (stage, _), raw in results.items() if stage == "generate"]
+    rows = [row for table in tables for row in table.to_pylist()]
     selected = [
         row for (stage, _), raw in results.items() if stage == "select" for row in asked_in(read_table(raw)).to_pylist()
     ]
@@ -175,10 +177,13 @@ def test_planted_routes_are_among_the_candidates(built: Built) -> None:
 def test_answers_follow_from_the_planted_boxes(built: Built) -> None:
     """Sizes, distances and counts of all that can be asked, recomputed from the truth alone."""
     checked: Counter[str] = Counter()
+    planted = {
+        name: {scene.facts.objects[i].category: t for i, t in pairs(scene, built.truth.scenes[name])}
+        for name, scene in built.scenes.items()
+    }
     for question in (row for row in built.candidates if row["answer"] is not None):
         scene, truth = built.scenes[question["scene"]], built.truth.scenes[question["scene"]]
-        planted = dict(pairs(scene, truth))
-        of = {scene.facts.objects[i].category: t for i, t in planted.items()}
+        of = planted[question["scene"]]
         if question["task"] == "object_size_estimation":
             side = max(truth.objects[of[question["operands"][0]]].box.lengths)
             assert float(question["answer"]) == pytest.approx(100 * side, abs=1.5)

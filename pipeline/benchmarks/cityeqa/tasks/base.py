@@ -283,10 +283,9 @@ class EqaTask(CaseTask[CityView]):
                 yield _refused(raw, raw.broken)
             elif unseen:
                 yield _refused(raw, rule("extent_unknown", len(unseen), "<=", 0, "things"))
-            elif raw.phrases and all(raw.gives_away(phrase) for phrase in raw.phrases):
+            elif not (phrases := tuple(p for p in raw.phrases if not raw.gives_away(p))) and raw.phrases:
                 yield _refused(raw, rule("answer_in_the_question", len(raw.phrases), "<=", 0, "wordings"))
             else:
-                phrases = tuple(p for p in raw.phrases if not raw.gives_away(p))
                 asked.append(replace(raw, phrases=phrases, split=split_of(view.scene.id, view.things[raw.target].id)))
         even = evened(asked, SPARE)
         yield from (_refused(raw, _surplus(asked, even)) for raw in asked if raw.key not in even)
