@@ -200,9 +200,14 @@ DAMAGE: Final[dict[str, Bytes]] = {
 }
 
 
+_OF_TEXT: Final = frozenset(name for name, damage in DAMAGE.items() if damage(b"\0") is None)
+
+
 def _fitting(raw: bytes) -> list[str]:
-    """The damage that can be done to a file."""
-    return [name for name, damage in DAMAGE.items() if damage(raw) is not None]
+    """The damage that can be done to a file: none of text to what is none."""
+    is_text = DAMAGE["null"](raw) is not None
+    names = [name for name in DAMAGE if is_text or name not in _OF_TEXT]
+    return [name for name in names if name != "each line 2,000 times" or DAMAGE[name](raw) is not None]
 
 
 # One value of a file of JSON or YAML.
