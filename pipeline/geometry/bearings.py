@@ -95,7 +95,7 @@ def in_picture(
 def inside_outline(points_m: FloatArray, outline_m: FloatArray) -> BoolArray:
     """Whether points (N, 2 or 3) lie inside a footprint (k, 2), not closed: (N,), by counting crossed edges."""
     x, y = points_m[:, None, 0], points_m[:, None, 1]
-    start, end = outline_m, np.roll(outline_m, -1, axis=0)
+    start, end = outline_m, np.concatenate([outline_m[1:], outline_m[:1]])
     straddles = (start[:, 1] > y) != (end[:, 1] > y)
     rise = np.where(start[:, 1] == end[:, 1], 1.0, end[:, 1] - start[:, 1])
     crossed = straddles & (x < start[:, 0] + (y - start[:, 1]) / rise * (end[:, 0] - start[:, 0]))
@@ -109,7 +109,7 @@ def footprint_distance_m(enu_m: FloatArray, outline_m: FloatArray) -> FloatArray
     for begin in range(0, len(out), step):
         part = enu_m[begin : begin + step, :2]
         start = outline_m[None]
-        along = np.roll(outline_m, -1, axis=0)[None] - start
+        along = np.concatenate([outline_m[1:], outline_m[:1]])[None] - start
         offset = part[:, None] - start
         squared = along[..., 0] ** 2 + along[..., 1] ** 2
         share = (offset[..., 0] * along[..., 0] + offset[..., 1] * along[..., 1]) / np.where(squared == 0, 1.0, squared)

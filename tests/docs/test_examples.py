@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -29,15 +30,20 @@ PLACES = {
     "stage": ("pipeline/stages/tally.py",),
     "task": ("pipeline/benchmarks/vsi/tasks/taller.py", "templates/vsi/object_taller.yaml"),
 }
+# Takes a line of commands at a time: to start it takes seconds.
 SCAN2QA = """
-import sys
+import json, sys
 from flows.cli.app import app
-for command in sys.argv[1].splitlines():
-    try:
-        app(command.split("\\t"))
-    except SystemExit as ended:
-        print("exit code", ended.code)
+for line in sys.stdin:
+    codes = []
+    for command in json.loads(line):
+        try:
+            app(command)
+        except SystemExit as ended:
+            codes.append(ended.code)
+    print("\\nexit codes", json.dumps(codes), flush=True)
 """
+Commands = Callable[..., list[int]]
 BUILD = ("--no-video", *UNASKED_SETTINGS)
 USUAL = ("--set", "generate.rules.words=official")  # what is usual is asked, too
 
@@ -88,10 +94,25 @@ def run(project: Path, *command: object) -> str:
     return done.stdout
 
 
-def scan2qa(project: Path, *commands: tuple[object, ...]) -> str:
-    """Commands of the command line, one after the other in one process, which takes seconds to start."""
-    lines = "\n".join("\t".join(map(str, command)) for command in commands)
-    return run(project, sys.executable, "-c", SCAN2QA, lines)
+@pytest.fixture(scope="module")
+def scan2qa(project: Path) -> Iterator[Commands]:
+    """Runs commands of the project one after the other, all in one process; their exit codes."""
+    environment = os.environ | {"PYTHONPATH": str(project)}
+    pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+    with subprocess.Popen(
+        [sys.executable, "-c", SCAN2QA], cwd=project, env=environment, text=True, bufsize=1, **pipes
+    ) as process:
+
+        def run(*commands: tuple[object, ...]) -> list[int]:
+            process.stdin.write(json.dumps([list(map(str, command)) for command in commands]) + "\n")
+            said = []
+            while (line := process.stdout.readline()) and not line.startswith("exit codes "):
+                said.append(line)
+            assert line, "".join(said)
+            return list(json.loads(line.removeprefix("exit codes ")))
+
+        yield run
+        process.stdin.close()
 
 
 def build_of(name: str, folder: Path, *settings: str) -> tuple[object, ...]:
@@ -117,7 +138,7 @@ def test_each_example_is_as_many_files_as_promised_and_one_entry_in_one_file(kin
 
 
 @pytest.mark.slow
-def test_reader(project: Path, tmp_path: Path) -> None:
+def test_reader(scan2qa: Commands, tmp_path: Path) -> None:
     boxes = [("table", [0, 0, 0.4], [1.5, 0.8, 0.8], 30), ("sofa", [3, 0, 0.45], [2.1, 0.9, 0.9], -90)]
     scene = {
         "area_m2": 12.5,
@@ -128,12 +149,11 @@ def test_reader(project: Path, tmp_path: Path) -> None:
     root.mkdir()
     for name, content in {"den": scene, "millimetres": wrong}.items():
         (root / f"{name}.json").write_text(json.dumps(content))
-    said = scan2qa(
-        project,
+    codes = scan2qa(
         ("build", "vsi", "--root", f"box_lists={root}", "--out", tmp_path / "out", *BUILD, *USUAL),
         ("doctor", "--root", f"box_lists={root}"),
     )
-    assert "exit code 3" in said  # one scene is left out
+    assert 3 in codes  # one scene is left out
     (left_out,) = rows_of(tmp_path / "out/quarantine.parquet")
     assert left_out["unit"] == "box_lists/millimetres"
     assert "'colour'" in left_out["message"]
@@ -150,7 +170,7 @@ def test_reader(project: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_log_format(project: Path, tmp_path: Path) -> None:
+def test_log_format(scan2qa: Commands, tmp_path: Path) -> None:
     rows = [
         "time_s,lat_deg,lon_deg,alt_m",
         *(f"{t},{52 + t * 1e-5:.6f},4.36,{10 + t}" for t in range(11)),
@@ -159,8 +179,7 @@ def test_log_format(project: Path, tmp_path: Path) -> None:
     log, broken = tmp_path / "up.csv", tmp_path / "broken.csv"
     log.write_text("\n".join(rows) + "\n")
     broken.write_text("\n".join([*rows[:3], "3,52.0"]) + "\n")
-    said = scan2qa(project, ("track", log, broken, "--out", tmp_path / "tracks"))
-    assert "exit code 3" in said  # one file could not be read
+    assert scan2qa(("track", log, broken, "--out", tmp_path / "tracks")) == [3]  # one file could not be read
     told = json.loads((tmp_path / "tracks/up.json").read_text())
     assert (told["format"], told["samples"], told["samples_in_log"]) == ("plain_csv", 11, 12)
     assert told["findings"]
@@ -172,8 +191,8 @@ def test_log_format(project: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_task(project: Path, tmp_path: Path) -> None:
-    assert "exit code 0" in scan2qa(project, build_of("vsi", tmp_path, "generate.tasks=[object_taller]"))
+def test_task(scan2qa: Commands, tmp_path: Path) -> None:
+    assert scan2qa(build_of("vsi", tmp_path, "generate.tasks=[object_taller]")) == [0]
     (data,) = (tmp_path / "out/release/data").glob("test-*.parquet")
     questions = rows_of(data)
     unique = {plan.name: [n for n in plan.furniture if plan.furniture.count(n) == 1] for plan in PLANS}
@@ -200,13 +219,9 @@ def test_task(project: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_stage(project: Path, tmp_path: Path) -> None:
-    said = scan2qa(
-        project,
-        build_of("vsi", tmp_path, "generate.tasks=[object_counting]"),
-        ("stage", "vsi", "tally", "--out", tmp_path / "out"),
-    )
-    assert said.count("exit code 0") == 2
+def test_stage(scan2qa: Commands, tmp_path: Path) -> None:
+    tally = ("stage", "vsi", "tally", "--out", tmp_path / "out")
+    assert scan2qa(build_of("vsi", tmp_path, "generate.tasks=[object_counting]"), tally) == [0, 0]
     manifest = [row for row in rows_of(tmp_path / "out/manifest.parquet") if row["stage"] == "tally"]
     assert [(row["unit"], row["why"]) for row in manifest] == [(f"samples/{plan.name}", "asked") for plan in PLANS]
     stored = (tmp_path / "out/store/tally").rglob("*.json")
@@ -219,9 +234,8 @@ def test_stage(project: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_benchmark(project: Path, tmp_path: Path) -> None:
-    said = scan2qa(project, build_of("toy", tmp_path), ("schemas",))
-    assert said.count("exit code 0") == 2
+def test_benchmark(project: Path, scan2qa: Commands, tmp_path: Path) -> None:
+    assert scan2qa(build_of("toy", tmp_path), ("schemas",)) == [0, 0]
     (data,) = (tmp_path / "out/release/data").glob("test-*.parquet")
     questions: list[dict[str, Any]] = rows_of(data)
     tops = {name: lift + height for name, (_, _, height, lift) in FURNITURE.items()}
