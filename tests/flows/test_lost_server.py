@@ -13,11 +13,8 @@ from pathlib import Path
 
 import psutil
 import pytest
-from prefect.settings import PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS, temporary_settings
 
 from flows.cli.build import PREFECT_FROM_SCENES
-from flows.orchestration import prefect_run
-from flows.orchestration.prefect_run import start_server
 from flows.orchestration.prefect_server import LostPrefectError
 from tests.builds import TWO_TASKS, build, command_process, perturbed, prefect_environment, release_of
 from tests.engine.test_kill import SCENES, n_files
@@ -50,6 +47,11 @@ def servers_of(process: subprocess.Popen[str]) -> list[psutil.Process]:
 @pytest.fixture
 def begun(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Callable[[], None]]]:
     """What ends each server that is started in this process; and ends them."""
+    # It takes a second, which not every process that collects tests need spend.
+    from prefect.settings import PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS, temporary_settings
+
+    from flows.orchestration import prefect_run
+
     monkeypatch.setattr(os, "environ", prefect_environment())
     ends: list[Callable[[], None]] = []
 
@@ -66,6 +68,8 @@ def begun(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Callable[[], None]]]
 
 @pytest.mark.slow
 def test_a_server_that_cannot_open_its_database_says_why(begun: list[Callable[[], None]], tmp_path: Path) -> None:
+    from flows.orchestration.prefect_run import start_server
+
     os.environ["PREFECT_API_DATABASE_CONNECTION_URL"] = f"sqlite+aiosqlite:///{tmp_path / 'gone' / 'prefect.db'}"
     told = r"^its temporary server does not start \(OperationalError: .*unable to open database file\)$"
     with pytest.raises(LostPrefectError, match=told):
@@ -95,11 +99,13 @@ def test_a_server_that_is_killed_in_mid_build_is_told_once_and_done_without(meta
 def test_a_port_that_is_taken_just_before_is_left_for_another(
     begun: list[Callable[[], None]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    from flows.orchestration import prefect_run
+
     with socket.create_server(("127.0.0.1", 0)) as taken, socket.create_server(("127.0.0.1", 0)) as free:
         ports = [taken.getsockname()[1], (left := free.getsockname()[1])]
         free.close()
         monkeypatch.setattr(prefect_run, "APP", "tests.flows.healthy:healthy")
         monkeypatch.setattr(prefect_run, "_free_port", lambda: ports.pop(0))
-        assert start_server() == f"http://127.0.0.1:{left}/api"
+        assert prefect_run.start_server() == f"http://127.0.0.1:{left}/api"
     assert len(begun) == 2
     assert not ports
