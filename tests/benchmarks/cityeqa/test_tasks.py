@@ -294,7 +294,7 @@ def with_things(scene: CityScene, kind: str = "", every: int = 1, **facts: Any) 
 
 @pytest.mark.slow
 def test_what_a_map_does_not_tell_is_refused_by_name() -> None:
-    city, rules = small(1), CityRules(raw_tasks_per_category=4)
+    city, rules = small(1), CityRules(raw_tasks_per_category=1)
     made = {
         "map_incomplete": (city.with_facts(complete=()), rules, "Counting"),
         "colour_unknown": (with_things(city, every=2, colour=None, roof_colour=None), rules, "Existence Judgement"),
