@@ -1,1 +1,0 @@
-"""lmms-eval and VLMEvalKit themselves, without what they need to run models: each in a process of its own."""

@@ -1,1 +1,0 @@
-"""Tests of what pictures tell of looks."""
