@@ -9,7 +9,7 @@ import pytest
 from pipeline.samples.drive.write import write_drives
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="session")
 def samples(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("drives")
     write_drives(root)

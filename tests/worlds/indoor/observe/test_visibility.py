@@ -431,6 +431,7 @@ def test_a_scan_with_a_hole_below_the_camera_is_left_out(samples: Samples, tmp_p
         "build": "vsi",
         "benchmark": "vsi",
         "roots": {"scannet": samples.folder / "scannet"},
+        "generate": {"tasks": ["room_size_estimation"]},
         "video": False,
         **UNASKED,
     }
