@@ -101,7 +101,7 @@ schemas: $(READY) ## write meta_schemas/*.schema.json from the shared models
 
 SITE ?= outputs/docs
 docs: $(DEV) ## build the documentation as a site in outputs/docs/VERSION, beside that of other versions [SITE=outputs/docs]
-	$(BIN)/scan2qa reference
+	$(BIN)/python -m tests.reference
 	NO_MKDOCS_2_WARNING=1 DOCS_TITLE="$$($(BIN)/scan2qa --version)" $(BIN)/mkdocs build --strict --quiet \
 		--site-dir "$(SITE)/$$($(BIN)/scan2qa --version | cut -d ' ' -f 2)"
 	@echo "To read and search it: $(BIN)/python -m http.server --directory $(SITE)"

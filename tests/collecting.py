@@ -496,7 +496,8 @@ def from_build(folder: Path) -> None:
 def write(again: Collection[str] = ()) -> None:
     """Writes the best of what was met of each reason and finding that has no example, or is to have another."""
     from pipeline.benchmarks.registry import BENCHMARKS
-    from pipeline.rendering.reason_examples import SHARED, ReasonExample, everything, read_examples, write_examples
+    from pipeline.rendering.glossary import SHARED
+    from tests.reference.examples import ReasonExample, everything, read_examples, write_examples
 
     NOTED.test = ""
     there = read_examples(FOLDER)
@@ -520,7 +521,7 @@ def write(again: Collection[str] = ()) -> None:
 
 def _kept(offer: Offer) -> Offer:
     """What an example holds of an offer; numbers that are not finite are none."""
-    from pipeline.rendering.reason_examples import ReasonExample
+    from tests.reference.examples import ReasonExample
 
     kept = {key: value for key, value in offer.items() if key in ReasonExample.model_fields and value is not None}
     for key in ("measured", "limit"):

@@ -152,7 +152,7 @@ def reference_pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The pages of docs/reference as `make docs` writes them, with their pictures; not to be changed."""
 
     def write(folder: Path) -> None:
-        from flows.cli.reference import reference
+        from tests.reference.__main__ import reference
 
         shutil.copytree(Path(__file__).resolve().parents[1] / "docs" / "reference" / "examples", folder / "examples")
         reference(folder)

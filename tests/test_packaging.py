@@ -14,12 +14,12 @@ import pytest
 from flows.cli.app import main
 from pipeline.core.errors import EXTRAS, MissingExtraError, extra_of, require_extra
 from pipeline.engine.code import DISTRIBUTIONS
-from pipeline.engine.licences import PROJECT, bundled, licence, missing, third_parties
 from pipeline.llm.base import ModelSpec
 from pipeline.llm.providers import check_installed
 from pipeline.worlds.registry import READERS
 from tests.builds import REPOSITORY, UNASKED_SETTINGS, Cli, prefect_environment
 from tests.environment import LONG
+from tests.reference.licences import PROJECT, bundled, licence, missing, third_parties
 from tests.worlds.indoor.readers.broken_metadata import write_sound
 
 ALL = [module for modules in EXTRAS.values() for module in modules]

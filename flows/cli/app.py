@@ -6,6 +6,7 @@ The implementation of a command is imported when it runs, so that help and typin
 from __future__ import annotations
 
 import errno
+import json
 import sys
 from pathlib import Path
 from types import TracebackType
@@ -478,20 +479,30 @@ def check(
 def schemas(folder: Annotated[Path, typer.Argument(help="Folder to write to.")] = Path("meta_schemas")) -> None:
     """Writes the JSON Schemas of the shared models."""
     from pipeline.core.files import write_atomically
-    from pipeline.engine.reference import json_schemas
 
     for file, text in json_schemas().items():
         write_atomically(folder / file, text.encode())
 
 
-@app.command()
-def reference(
-    folder: Annotated[Path, typer.Argument(help="Folder to write to.")] = Path("docs/reference"),
-) -> None:
-    """Writes the documentation's reference: reasons and findings with a picture each, columns, configurations."""
-    from flows.cli.reference import reference
+def json_schemas() -> dict[str, str]:
+    """File name -> JSON text, for every model that crosses a border."""
+    from pydantic import BaseModel
 
-    reference(folder)
+    from pipeline.benchmarks.registry import OWN_NAMES
+    from pipeline.core.schema import MODELS
+    from pipeline.engine.config import config_model
+    from pipeline.formats.scene_folder import SceneDocument
+    from pipeline.worlds.registry import SCENE
+
+    models: dict[str, type[BaseModel]] = {
+        **MODELS,
+        "scene-folder": SceneDocument,
+        **{f"build-{name}": config_model(name) for name in OWN_NAMES},
+    }
+    schemas = {"scene": SCENE.json_schema()} | {name: model.model_json_schema() for name, model in models.items()}
+    return {
+        f"{name}.schema.json": json.dumps(schema, indent=2, sort_keys=True) + "\n" for name, schema in schemas.items()
+    }
 
 
 app.registered_commands += cli_released.app.registered_commands

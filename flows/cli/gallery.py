@@ -33,8 +33,8 @@ from pipeline.rendering.gallery import (
     Picture,
     gallery,
 )
+from pipeline.rendering.glossary import glossary
 from pipeline.rendering.near_misses import nearest_refused, some_of_each
-from pipeline.rendering.reason_examples import glossary
 from pipeline.review.maps import map_after, map_file
 from pipeline.scoring.leaderboard import ranking_metric
 from pipeline.scoring.score import split_of

@@ -20,8 +20,8 @@ from pipeline.engine.manifest import read_quarantine
 from pipeline.release.comparison import Report
 from pipeline.release.history import RELEASES, history
 from pipeline.rendering.examples import drawn, examples
+from pipeline.rendering.glossary import glossary
 from pipeline.rendering.near_misses import nearest_refused
-from pipeline.rendering.reason_examples import glossary
 from pipeline.rendering.report import ReportInputs, page
 from pipeline.review.reviewed import Reviewed
 

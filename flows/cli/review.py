@@ -42,7 +42,7 @@ from pipeline.release.card import figure
 from pipeline.release.history import RELEASE
 from pipeline.release.media import media_of, pictures_of
 from pipeline.release.tables import removed_blind
-from pipeline.rendering.reason_examples import glossary
+from pipeline.rendering.glossary import glossary
 from pipeline.review import sheets
 from pipeline.review.checks import category_fix, check_row, fix_of, scene_row
 from pipeline.review.database import AnsweredBeforeError, Database

@@ -25,9 +25,8 @@ from pipeline.engine.manifest import MANIFEST_FILE
 from pipeline.rendering.details import BlindReplies, Detail, RejectionDetail, SceneDetail, detail, dropped, seen
 from pipeline.rendering.examples import examples
 from pipeline.rendering.gallery import Picture, one_page
-from pipeline.rendering.near_misses import Key, NearMiss, nearest_refused
-from pipeline.rendering.reason_docs import near_miss_figure
-from pipeline.rendering.reason_examples import glossary
+from pipeline.rendering.glossary import glossary
+from pipeline.rendering.near_misses import Key, NearMiss, near_miss_figure, nearest_refused
 from pipeline.rendering.report import embedded
 
 SHOWN: Final = "shown"  # folder of a build

@@ -55,3 +55,4 @@ def _fault_of_benchmark(benchmark: Any) -> str | None:
 BENCHMARKS: Final[MutableMapping[str, Benchmark[Any, Any]]] = _Benchmarks(
     *load_plugins("scan2qa.benchmarks", _OWN, _fault_of_benchmark)
 )
+OWN_NAMES: Final = tuple(_OWN)  # without those of packages from outside

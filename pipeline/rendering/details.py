@@ -132,7 +132,7 @@ def dropped(
     sketch: TopDownMap | None,
     replies: Sequence[Mapping[str, Any]] = (),
 ) -> RejectionDetail:
-    """A row of a release's rejections; ``words``: `reason_examples.glossary`; a map is drawn from a sketch."""
+    """A row of a release's rejections; ``words``: `glossary.glossary`; a map is drawn from a sketch."""
     measured, limit = row["measured"], row["limit"]
     both = told_apart(measured, limit) if measured is not None and limit is not None else None
     one, other = both or ("" if measured is None else f"{measured:.6g}", "" if limit is None else f"{limit:.6g}")

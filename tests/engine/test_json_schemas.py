@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from flows.cli.app import json_schemas
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.schema import MODELS, Scene
 from pipeline.engine.config import BuildConfig
-from pipeline.engine.reference import json_schemas
 from pipeline.formats.scene_folder import SceneDocument
 
 FOLDER = Path(__file__).resolve().parents[2] / "meta_schemas"

@@ -14,24 +14,23 @@ import yaml
 
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.errors import ConfigError
-from pipeline.engine import reference
 from pipeline.engine.config import config_model
-from pipeline.engine.python_api import python_api
-from pipeline.engine.reference import PICTURES, WITHOUT_FILE, references
 from pipeline.release.tables import COLUMN_DOCS
-from pipeline.rendering.reason_docs import MOST_BYTES, picture
-from pipeline.rendering.reason_examples import (
+from pipeline.rendering.glossary import GLOSSARY, SHARED
+from pipeline.worlds.registry import WORLDS
+from tests.engine.findings_in_code import findings, trees
+from tests.reference import pages as reference
+from tests.reference.drawings import MOST_BYTES, picture
+from tests.reference.examples import (
     ANY,
     EXAMPLES,
     FINDINGS,
-    GLOSSARY,
-    SHARED,
     everything,
     findings_of,
     read_examples,
 )
-from pipeline.worlds.registry import WORLDS
-from tests.engine.findings_in_code import findings, trees
+from tests.reference.pages import PICTURES, WITHOUT_FILE, references
+from tests.reference.python_api import python_api
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 BUILDS: Final = ROOT / "flows" / "builds"

@@ -17,8 +17,8 @@ import pytest
 
 import pipeline.core.files
 from flows.cli import app as cli
+from flows.cli.app import json_schemas
 from pipeline.engine.plan import WHOLE
-from pipeline.engine.reference import json_schemas
 from pipeline.samples.indoor.metadata import PLANS, sample_scene
 from pipeline.samples.registry import SAMPLES
 from pipeline.stages.builder import Builder, units_due

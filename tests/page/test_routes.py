@@ -14,7 +14,7 @@ from flows.review_app.routes import WrittenRoutes
 from flows.review_app.site import Site
 from pipeline.benchmarks.vsi.benchmark import VSI
 from pipeline.benchmarks.vsi.rules import STRICT
-from pipeline.rendering.reason_examples import glossary
+from pipeline.rendering.glossary import glossary
 from pipeline.review.database import Database
 from pipeline.worlds.indoor.readers.written_routes import read_written_routes
 from tests.benchmarks.vsi.tasks.test_route import CROSS, on_floor

@@ -23,9 +23,8 @@ from pipeline.core.tables import REJECTIONS
 from pipeline.release.contents import Released
 from pipeline.rendering.examples import KEPT, drawn
 from pipeline.rendering.figures import funnel
-from pipeline.rendering.near_misses import NearMiss, nearest_refused, plain, told_apart
-from pipeline.rendering.reason_docs import near_miss_figure
-from pipeline.rendering.reason_examples import glossary
+from pipeline.rendering.glossary import glossary
+from pipeline.rendering.near_misses import NearMiss, near_miss_figure, nearest_refused, plain, told_apart
 from pipeline.samples.indoor.metadata import PLANS, sample_scene
 from pipeline.stages.builder import Builder
 from tests.builds import config_of, rows_of

@@ -23,7 +23,7 @@ from pipeline.engine.manifest import Outcome
 from pipeline.engine.plan import WHOLE
 from pipeline.reading.doctor import Inspection, Read
 from pipeline.release.contents import Released
-from pipeline.rendering.reason_examples import glossary
+from pipeline.rendering.glossary import glossary
 from pipeline.worlds.registry import WORLDS
 
 WHICH = 3  # scenes that are named beside a reason

@@ -1,16 +1,18 @@
-"""The command `scan2qa reference`: pages of the documentation, and an example picture of each reason and finding."""
+"""``python -m tests.reference``: pages of the documentation, and an example picture of each reason and finding."""
 
 from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from typing import Final
 
-from flows.cli.output.console import console
 from flows.orchestration.folders import BUILDS
 from pipeline.core.files import write_atomically
-from pipeline.engine.reference import PICTURES, references
-from pipeline.rendering.reason_docs import picture
-from pipeline.rendering.reason_examples import EXAMPLES, everything, read_examples
+from tests.reference.drawings import picture
+from tests.reference.examples import EXAMPLES, everything, read_examples
+from tests.reference.pages import PICTURES, references
+
+ROOT: Final = Path(__file__).resolve().parents[2]
 
 
 def reference(folder: Path) -> None:
@@ -29,4 +31,8 @@ def reference(folder: Path) -> None:
                 drawn += 1
     for file, text in references(BUILDS, folder).items():
         write_atomically(folder / file, text.encode())
-    console.print(f"{drawn} pictures of examples; {missing} reasons and findings have none")
+    print(f"{drawn} pictures of examples; {missing} reasons and findings have none")
+
+
+if __name__ == "__main__":
+    reference(ROOT / "docs" / "reference")

@@ -18,30 +18,14 @@ from pydantic import FiniteFloat, ValidationError
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.errors import ConfigError
 from pipeline.core.files import write_atomically
-from pipeline.core.plugins import folders
 from pipeline.core.schema import Model
 from pipeline.core.spatial import TopDownMap
 from pipeline.core.templates import TEMPLATES_DIR
+from pipeline.rendering.glossary import SHARED, glossary
 from pipeline.worlds.registry import WORLDS
 
-GLOSSARY: Final = TEMPLATES_DIR / "glossary"
-SHARED: Final = "shared"
 FINDINGS: Final = TEMPLATES_DIR / "findings"
 ANY: Final = "any"  # findings that several worlds share
-
-
-@cache
-def glossary(benchmark: str) -> dict[str, str]:
-    """Reason -> what it means, of a benchmark and of what all share, by reason. Findings of raw data say themselves."""
-    roots = (GLOSSARY, *(folder / "glossary" for folder in folders("templates")))
-    files = [root / f"{name}.yaml" for name in (SHARED, benchmark) for root in roots]
-    words = {
-        k: v
-        for file in files
-        if file.exists()
-        for k, v in yaml.load(file.read_text("utf-8"), Loader=yaml.CSafeLoader).items()
-    }
-    return dict(sorted(words.items()))
 
 
 @cache
