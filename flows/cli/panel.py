@@ -57,10 +57,13 @@ class _NoRedirects(urllib.request.HTTPRedirectHandler):
 def panel(build: str, out: Path | None, urls: Sequence[str], key_env: str | None = None) -> None:
     """Prints what is served, and writes the build's configuration with a panel of at most three of these models.
 
-    Raises ConfigError where no server answers, or an address that was named does not.
+    Raises ConfigError where no server answers, an address that was named does not, or the file is there.
     """
     source, table = configuration(build), load_table("blind/panel")
     load_config(source)
+    path = out or Path(f"{source.stem}_panel.yaml")
+    if path.exists():
+        raise ConfigError(f"{path} is there already; move it away, or name another file with --out")
     served = [model for url in urls for model in _served(url, _base_url(url), key_env)]
     ports: dict[str, int] = table["ports"]
     for name, port in ports.items():
@@ -80,7 +83,6 @@ def panel(build: str, out: Path | None, urls: Sequence[str], key_env: str | None
     if not chosen:
         tried = ", ".join(f"{name} {port}" for name, port in ports.items())
         raise ConfigError(f"no model is served on this machine (tried {tried}); start a server, or name one with --url")
-    path = out or Path(f"{source.stem}_panel.yaml")
     raw: dict[str, Any] = yaml.safe_load(source.read_text(encoding="utf-8"))
     raw["blind"] = (raw.get("blind") or {}) | {"models": [_spec(model) for model in chosen]}
     write_atomically(path, yaml.safe_dump(raw, sort_keys=False, allow_unicode=True).encode())

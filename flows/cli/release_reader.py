@@ -24,7 +24,7 @@ from pipeline.core.schema import AnyScene
 from pipeline.core.spatial import TopDownMap
 from pipeline.core.tables import CHECKSUMS, PART_SPLITS, check_files, check_version, sums_of
 from pipeline.engine.manifest import MANIFEST_FILE, released_manifest
-from pipeline.engine.rerun import last_outputs, last_scenes
+from pipeline.engine.rerun import last_scenes
 from pipeline.engine.stage import STORE
 from pipeline.engine.store import Result, Store
 from pipeline.release.comparison import LoadedRelease, read_release
@@ -146,7 +146,7 @@ def open_build(folder: Path) -> ReleaseReader:
     """
     if not (folder / MANIFEST_FILE).exists() and (folder / CHECKSUMS).exists():
         return _alone(folder)
-    outputs, kept = last_outputs(released_manifest(folder)), history(folder)
+    outputs, kept = released_manifest(folder).results(), history(folder)
     if candidate(folder) and not kept:
         raise ConfigError(f"{folder} holds no release yet, and a candidate waits: scan2qa release {folder}")
     if not outputs.get("export") or not kept:

@@ -35,7 +35,7 @@ from pipeline.core.tables import asked_in, pictures_in
 from pipeline.core.video_spec import VIDEOS
 from pipeline.engine.code import code_digest
 from pipeline.engine.manifest import released_manifest
-from pipeline.engine.rerun import last_outputs, last_scenes
+from pipeline.engine.rerun import last_scenes
 from pipeline.engine.stage import STORE
 from pipeline.engine.store import Result, Store
 from pipeline.release.card import figure
@@ -143,7 +143,7 @@ def _routes_of(folder: Path, benchmark: str) -> WrittenRoutes | None:
     from pipeline.engine.config import config_model
 
     writing, of = BENCHMARKS[benchmark].routes, BENCHMARKS[benchmark]
-    scenes, store = last_scenes(last_outputs(released_manifest(folder))), Store(folder / STORE)
+    scenes, store = last_scenes(released_manifest(folder).results()), Store(folder / STORE)
     videos = {name: path for name in scenes if (path := folder / VIDEOS / f"{name}.mp4").is_file()}
     if writing is None or not videos:
         return None
@@ -223,7 +223,11 @@ def _write_fixes(
 
     An entry is that of the last import; one whose screen is gone stays.
     """
-    place, outputs, store = folder / FOLDER / FIXES, last_outputs(released_manifest(folder)), Store(folder / STORE)
+    place, outputs, store = (
+        folder / FOLDER / FIXES,
+        released_manifest(folder).results(),
+        Store(folder / STORE),
+    )
     entries, disputed = _fixed(place), list[str]()
     for number, own in by_item(verdicts).items():
         if (item := checks.get(number)) is None:
@@ -345,7 +349,7 @@ def pack_of(folder: Path, benchmark: str, salt: bytes, checked: bool | None = No
     None: as it was made last.
     """
     place = folder / FOLDER
-    outputs = last_outputs(released_manifest(folder))
+    outputs = released_manifest(folder).results()
     observed = last_scenes(outputs)
     if not outputs.get("select") or not observed:
         raise ConfigError(f"{folder} holds no questions yet: build first, then review it")
@@ -508,7 +512,7 @@ def _read_pack(place: Path, made_from: bytes) -> ReviewBundle | None:
 
 def _results(folder: Path, stage: str) -> Iterator[bytes]:
     """The results of a stage behind the newest release, in the order of their scenes."""
-    outputs, store = last_outputs(released_manifest(folder)), Store(folder / STORE)
+    outputs, store = released_manifest(folder).results(), Store(folder / STORE)
     return (store.get(result) for _, result in sorted(outputs.get(stage, {}).items()))
 
 

@@ -24,7 +24,6 @@ from pipeline.engine.config import BuildConfig
 from pipeline.engine.inputs import RawInput
 from pipeline.engine.manifest import MANIFEST_FILE, Entry, Outcome, read_manifest
 from pipeline.engine.plan import WHOLE
-from pipeline.engine.rerun import last_outputs
 from pipeline.engine.stage import REPLIES_FILE, STORE
 from pipeline.engine.store import Store
 from pipeline.llm.budget import Money
@@ -242,7 +241,7 @@ def describe_forecast(config: BuildConfig, folder: Path, due: Collection[str]) -
     models = [model for model in looking(config) if model.is_hosted]
     if not due or not models:
         return []
-    observed, store = last_outputs(read_manifest(folder)).get("observe", {}), Store(folder / STORE)
+    observed, store = read_manifest(folder).results().get("observe", {}), Store(folder / STORE)
     calls = 0
     for unit in due:
         scene = read_scene(store.get(observed[unit])) if unit in observed else None
@@ -261,7 +260,7 @@ def verify_forecast(config: BuildConfig, folder: Path, due: Collection[str]) -> 
     model = config.describe.model
     if not due or model is None or not model.is_hosted or not VERIFY.is_wanted(config):
         return []
-    selected, store = last_outputs(read_manifest(folder)).get("select", {}), Store(folder / STORE)
+    selected, store = read_manifest(folder).results().get("select", {}), Store(folder / STORE)
     most = sum(caps_of(config.generate.tasks, config.select.per_scene_and_task, {}, config.own_caps()).values())
     parts = sum(
         len(named_by_part(asked_in(read_table(store.get(selected[unit]))))) if unit in selected else most
@@ -276,7 +275,7 @@ def forecast_of(config: BuildConfig, folder: Path, due: Collection[str] = ()) ->
 
     ``due`` are the scenes of which stage `author` must run.
     """
-    last = last_outputs(read_manifest(folder))
+    last = read_manifest(folder).results()
     store, money = Store(folder / STORE), Money(limit_cost=config.limit_cost)
     found = []
     author, writers = config.of_benchmark().author, asks(config)

@@ -77,6 +77,11 @@ class Card:
     captioned: str = ""
 
 
+def modules_of(*parts: Any) -> tuple[str, ...]:
+    """The modules in which functions, classes and records with a ``module`` stand; None is left out."""
+    return tuple(getattr(part, "module", None) or part.__module__ for part in parts if part is not None)
+
+
 def no_pictures(asked: pa.Table, scenes: Callable[[], Iterable[Any]]) -> dict[str, bytes]:
     """The pictures of a benchmark that has none of its own."""
     return {}
@@ -314,6 +319,14 @@ class Benchmark(Generic[V, R]):
             if not hasattr(task, "reads"):
                 message = 'does not say what has to be read to answer it; set reads = "kind" in its class'
                 raise TypeError(f"benchmark {self.name}: task {task.name} {message}")
+
+    def view_of(self, scene: Any, settings: Mapping[str, Any]) -> V:
+        """A scene as its tasks see it, under the rules of a stage's settings."""
+        return self.view(scene, self.rules.model_validate(settings["rules"]))
+
+    def view_modules(self, *parts: Any) -> tuple[str, ...]:
+        """The modules that make a view, then those of its parts that work on one; a part that is None has none."""
+        return (type(self).__module__, self.view.__module__, self.rules.__module__, *modules_of(*parts))
 
     @property
     def shares(self) -> dict[str, int]:

@@ -17,11 +17,6 @@ from pipeline.engine.stage import Stage
 from pipeline.engine.store import Result
 
 
-def last_outputs(previous: Manifest) -> dict[str, dict[str, Result]]:
-    """The results that the last manifest names: stage -> unit -> result."""
-    return previous.results()
-
-
 def last_scenes(outputs: Mapping[str, Mapping[str, Result]]) -> Mapping[str, Result]:
     """The scenes as questions were made of them: unit -> result; empty where no scene got as far."""
     return outputs.get("describe") or outputs.get("observe") or {}
@@ -40,7 +35,7 @@ def units_again(
     Raises ConfigError where there is none.
     """
     sources = [source_of(name, stages, config) or name for name in stage.takes]
-    outputs = last_outputs(previous)
+    outputs = previous.results()
     there = [set(outputs.get(source, {})) for source in sources] or [{u for s, u in previous if s == stage.name}]
     for name, units in zip(sources or [stage.name], there, strict=True):
         if not units:

@@ -387,11 +387,6 @@ class ModelAuthor(Generic[V, S, T]):
         return self.tasks[task].rows(view, cases, keep=True)
 
     @property
-    def module(self) -> str:
-        """Where it stands."""
-        return type(self).__module__
-
-    @property
     def steps(self) -> tuple[str, ...]:
         """All steps, in their order."""
         return (*self.before, self.step, *self.check)

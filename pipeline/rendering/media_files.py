@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,12 @@ def write_media(folder: Path, name: str, raw: bytes) -> dict[str, Any]:
     """Writes a file below a folder; its size and digest, for a stage's result."""
     write_atomically(folder / name, raw)
     return {"bytes": len(raw), "sha256": hashlib.sha256(raw).hexdigest()}
+
+
+def drop_others(folder: Path, kept: Iterable[Path], pattern: str = "*.*") -> None:
+    """Deletes the files of a folder that are not kept."""
+    for path in {*folder.glob(pattern)} - {*kept}:
+        path.unlink()
 
 
 def is_there(path: Path, facts: Mapping[str, Any]) -> bool:

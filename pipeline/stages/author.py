@@ -26,7 +26,7 @@ def run(context: StageContext) -> bytes:
     benchmark, names = BENCHMARKS[given["benchmark"]], given["tasks"]
     if not context.asks or benchmark.author is None:
         raise ValueError("this stage asks a model")
-    view = benchmark.view(read_scene(context.needed("describe")), benchmark.rules.model_validate(given["rules"]))
+    view = benchmark.view_of(read_scene(context.needed("describe")), given)
     film = context.bytes_of("video")
     filmed = json.loads(film)["video"] if film else None
     shows = [visual_inputs(context.folder / filmed, *terms) if filmed and terms else None for terms in given["shows"]]
@@ -91,8 +91,7 @@ def asks(config: BuildConfig) -> tuple[ModelSpec, ...]:
 def uses(config: BuildConfig, reader: Reader | None) -> tuple[str, ...]:
     """The benchmark's author, and the view that it looks at."""
     benchmark = config.of_benchmark()
-    author = [benchmark.author.module] if benchmark.author else []
-    return (type(benchmark).__module__, benchmark.view.__module__, benchmark.rules.__module__, *author)
+    return benchmark.view_modules(benchmark.author)
 
 
 AUTHOR: Final = Stage(

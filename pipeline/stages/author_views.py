@@ -26,8 +26,7 @@ def run(context: StageContext) -> bytes:
     views, draw = benchmark.views, WORLDS[scene.facts.world].pictures
     made: list[dict[str, Any]] = []
     if views and views.declared and draw:
-        rules = benchmark.rules.model_validate(context.settings["rules"])
-        view = benchmark.view(scene, rules)
+        view = benchmark.view_of(scene, context.settings)
         wanted = list(views.declared(view))
         if benchmark.author and context.settings["checked"]:
             wanted += benchmark.author.pictured(view, read_table(context.needed("generate")))
@@ -53,10 +52,8 @@ def is_wanted(config: BuildConfig) -> bool:
 def uses(config: BuildConfig, reader: Reader | None) -> tuple[str, ...]:
     """The code that declares the views, and that draws them."""
     benchmark = config.of_benchmark()
-    drawing = [world.pictures.__module__ for world in benchmark.worlds if world.pictures is not None]
-    declaring = [benchmark.views.module] if benchmark.views else []
-    declaring += [benchmark.author.module] if benchmark.author else []
-    return (type(benchmark).__module__, benchmark.view.__module__, benchmark.rules.__module__, *declaring, *drawing)
+    drawing = (world.pictures for world in benchmark.worlds)
+    return benchmark.view_modules(benchmark.views, benchmark.author, *drawing)
 
 
 AUTHOR_VIEWS: Final = Stage(

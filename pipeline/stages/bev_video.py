@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Final
 
+from pipeline.benchmarks.benchmark import modules_of
 from pipeline.core.video_spec import VIDEOS, VideoSpec, video_file
 from pipeline.engine.stage import Stage, StageContext
 from pipeline.rendering.sampled import video_identity
@@ -34,7 +35,7 @@ def run(context: StageContext) -> bytes:
 
 def uses(config: BuildConfig, reader: Reader | None) -> tuple[str, ...]:
     """The code that draws."""
-    return tuple(world.bev_video.__module__ for world in config.of_benchmark().worlds if world.bev_video is not None)
+    return modules_of(*(world.bev_video for world in config.of_benchmark().worlds))
 
 
 BEV_VIDEO: Final = Stage(

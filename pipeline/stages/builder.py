@@ -31,7 +31,7 @@ from pipeline.engine.manifest import (
     write_outcome,
 )
 from pipeline.engine.plan import WHOLE, Planner, expected_of
-from pipeline.engine.rerun import check_fit, last_outputs, matching, units_again, with_the_rest
+from pipeline.engine.rerun import check_fit, matching, units_again, with_the_rest
 from pipeline.engine.run import Execute, LocalExecutor, Runner, at_once, groups_of, rounds_of, run_here
 from pipeline.engine.stage import STORE, Progress, Stage, no_progress
 from pipeline.engine.store import Store
@@ -186,7 +186,7 @@ class Builder:
             entries: Iterable[Entry] = self._dry_run(planner).manifest
         else:
             units = units_again(stage, self._stages, self.config, self._previous, planner.inputs, self.out)
-            steps = planner.plan(stage, last_outputs(self._previous))
+            steps = planner.plan(stage, self._previous.results())
             chosen = matching(units, scenes) if stage.unit == "scene" else list(steps)
             entries = [step.entry for unit in chosen if (step := steps.get(unit)) and step.entry]
         return [explained(e, self._previous.get((e.stage, e.unit)), planner.made_of, then) for e in entries]

@@ -11,7 +11,7 @@ from pipeline.core.tables import asked_in
 from pipeline.core.video_spec import VIDEOS, video_file
 from pipeline.engine.stage import Stage, StageContext
 from pipeline.rendering.clip import clip
-from pipeline.rendering.media_files import is_there
+from pipeline.rendering.media_files import drop_others, is_there
 from pipeline.rendering.video import write_video
 
 
@@ -30,10 +30,7 @@ def run(context: StageContext) -> bytes:
             cut = clip(context.folder / film["video"], until_s, film["fps"], from_s)
             name = f"{VIDEOS}/{video_file(scene, until_s, from_s)}"
             clips.append({"clip": name, "from_s": from_s, "until_s": until_s} | write_video(context.folder, name, cut))
-    wanted = {context.folder / made["clip"] for made in clips}
-    for path in (context.folder / VIDEOS / scene).glob("*.mp4"):
-        if path not in wanted:
-            path.unlink()
+    drop_others(context.folder / VIDEOS / scene, (context.folder / made["clip"] for made in clips), "*.mp4")
     return json.dumps({"clips": clips}).encode()
 
 

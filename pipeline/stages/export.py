@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
-from pipeline.benchmarks.benchmark import Benchmark
+from pipeline.benchmarks.benchmark import Benchmark, modules_of
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.identity import digest_of, shard_of
 from pipeline.core.schema import AnyScene
@@ -232,12 +232,10 @@ def uses(config: BuildConfig, reader: Reader | None) -> tuple[str, ...]:
 
 
 def _modules(benchmark: Benchmark[Any, Any]) -> tuple[str, ...]:
-    worlds = [
-        part.__module__ for world in benchmark.worlds for part in (world.facts, world.visibility, world.top_down_map)
-    ]
-    parts = [type(benchmark), benchmark.columns.table, benchmark.pictures]
-    parts += [part for own in [benchmark.harness] if own for part in (own.marking, own.also)]
-    return (*(part.__module__ for part in parts), benchmark.card.module, *worlds)
+    worlds = (part for world in benchmark.worlds for part in (world.facts, world.visibility, world.top_down_map))
+    asked = (benchmark.harness.marking, benchmark.harness.also) if benchmark.harness else ()
+    parts = (benchmark, benchmark.columns.table, benchmark.pictures, benchmark.card)
+    return modules_of(*parts, *asked, *worlds)
 
 
 EXPORT: Final = Stage(

@@ -16,7 +16,7 @@ from pipeline.core.video_spec import VideoSpec
 from pipeline.drawing.sheet import png_of
 from pipeline.engine.stage import Stage, StageContext
 from pipeline.release.media import FOLDER
-from pipeline.rendering.media_files import is_there, write_media
+from pipeline.rendering.media_files import drop_others, is_there, write_media
 from pipeline.worlds.registry import read_scene
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def run(context: StageContext) -> bytes:
     asked = asked_in(read_table(context.needed("select"))).to_pylist()
     made: list[dict[str, Any]] = []
     if benchmark.drawings is not None and asked:
-        view = benchmark.view(scene, benchmark.rules.model_validate(context.settings["rules"]))
+        view = benchmark.view_of(scene, context.settings)
         with _video_of(context, VideoSpec(**context.settings["form"])) as footage:
             for number, sheet in benchmark.drawings.draw(view, asked, footage):
                 name = f"{FOLDER}/{context.unit}/{number}"
@@ -66,10 +66,8 @@ def run(context: StageContext) -> bytes:
                 if sheet.stills or context.settings["png"] == "all":  # takes ten times as long as the drawing
                     files["png"] = _write(context.folder, f"{name}.png", png_of(sheet))
                 made.append({"id": number, **files})
-    kept = {context.folder / file["file"] for one in made for file in _files(one)}
-    for path in (context.folder / FOLDER / context.unit).glob("*.*"):
-        if path not in kept:
-            path.unlink()
+    kept = (context.folder / file["file"] for one in made for file in _files(one))
+    drop_others(context.folder / FOLDER / context.unit, kept)
     return json.dumps({"pictures": made}).encode()
 
 
@@ -119,8 +117,7 @@ def are_pictures_wanted(config: BuildConfig) -> bool:
 def uses(config: BuildConfig, reader: Reader | None) -> tuple[str, ...]:
     """The code that draws, and the view that it looks at."""
     benchmark = config.of_benchmark()
-    drawing = [benchmark.drawings.module] if benchmark.drawings else []
-    return (type(benchmark).__module__, benchmark.view.__module__, benchmark.rules.__module__, *drawing)
+    return benchmark.view_modules(benchmark.drawings)
 
 
 FIGURES: Final = Stage(

@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 def run(context: StageContext) -> bytes:
     """All candidates of all tasks (`core.tables.CANDIDATES`)."""
     benchmark, names = BENCHMARKS[context.settings["benchmark"]], context.settings["tasks"]
-    rules = benchmark.rules.model_validate(context.settings["rules"])
-    view = benchmark.view(read_scene(context.needed("describe")), rules)
+    view = benchmark.view_of(read_scene(context.needed("describe")), context.settings)
     tables = [task.candidates(view) for task in benchmark.tasks if task.name in names]
     return table_bytes(pa.concat_tables([CANDIDATES.empty_table(), *tables]))
 
@@ -41,10 +40,9 @@ def settings(config: BuildConfig) -> dict[str, Any]:
 
 def uses(config: BuildConfig, reader: Reader | None) -> tuple[str, ...]:
     """The benchmark's view and rules, and the tasks that are asked for."""
-    benchmark = config.of_benchmark()
-    tasks = [type(task).__module__ for name, task in benchmark.by_name().items() if name in config.generate.tasks]
-    worlds = [world.facts.__module__ for world in benchmark.worlds]
-    return (type(benchmark).__module__, benchmark.view.__module__, benchmark.rules.__module__, *worlds, *tasks)
+    benchmark, tasks = config.of_benchmark(), config.of_benchmark().by_name()
+    worlds = (world.facts for world in benchmark.worlds)
+    return benchmark.view_modules(*worlds, *(tasks[name] for name in config.generate.tasks))
 
 
 GENERATE: Final = Stage(

@@ -29,9 +29,7 @@ def run(context: StageContext) -> bytes:
     film, pictures = json.loads(context.needed("video")), benchmark.scene_pictures
     if film["video"] is None or pictures is None:
         return table_bytes(PICTURES.empty_table())
-    view = benchmark.view(
-        read_scene(context.needed("describe")), benchmark.rules.model_validate(context.settings["rules"])
-    )
+    view = benchmark.view_of(read_scene(context.needed("describe")), context.settings)
     video = VideoPictures(context.folder / film["video"])
 
     def frame_at(second: float) -> npt.NDArray[np.uint8]:
@@ -58,8 +56,7 @@ def is_wanted(config: BuildConfig) -> bool:
 def uses(config: BuildConfig, reader: Reader | None) -> tuple[str, ...]:
     """The code that draws the pictures, and the view that it looks at."""
     benchmark = config.of_benchmark()
-    drawing = [benchmark.scene_pictures.module] if benchmark.scene_pictures else []
-    return (type(benchmark).__module__, benchmark.view.__module__, benchmark.rules.__module__, *drawing)
+    return benchmark.view_modules(benchmark.scene_pictures)
 
 
 LANDMARK_PICTURES: Final = Stage(

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
+from pipeline.benchmarks.benchmark import modules_of
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.identity import digest_of
 from pipeline.core.parquet import read_table
@@ -64,9 +65,8 @@ def settings(config: BuildConfig) -> dict[str, Any]:
 
 def uses(config: BuildConfig, reader: Reader | None) -> tuple[str, ...]:
     """The tasks that are asked for: they offer options and fill in the wording."""
-    benchmark = config.of_benchmark()
-    tasks = benchmark.by_name()
-    return (type(benchmark).__module__, *(type(tasks[name]).__module__ for name in config.generate.tasks))
+    benchmark, tasks = config.of_benchmark(), config.of_benchmark().by_name()
+    return modules_of(benchmark, *(tasks[name] for name in config.generate.tasks))
 
 
 SELECT: Final = Stage(

@@ -37,11 +37,9 @@ def settings(config: BuildConfig) -> dict[str, Any]:
 
 def uses(config: BuildConfig, reader: Reader | None) -> tuple[str, ...]:
     """The benchmark's view and tasks."""
-    benchmark = config.of_benchmark()
-    tasks = benchmark.by_name()
-    names = (type(tasks[name]).__module__ for name in config.generate.tasks)
-    worlds = (world.facts.__module__ for world in benchmark.worlds)
-    return (type(benchmark).__module__, benchmark.view.__module__, benchmark.rules.__module__, *worlds, *names)
+    benchmark, tasks = config.of_benchmark(), config.of_benchmark().by_name()
+    worlds = (world.facts for world in benchmark.worlds)
+    return benchmark.view_modules(*worlds, *(tasks[name] for name in config.generate.tasks))
 
 
 TWINS_STAGE: Final = Stage(

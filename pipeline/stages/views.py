@@ -6,12 +6,13 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from pipeline.benchmarks.benchmark import modules_of
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.identity import digest
 from pipeline.core.parquet import read_table
 from pipeline.core.tables import asked_in
 from pipeline.engine.stage import Stage, StageContext
-from pipeline.rendering.media_files import is_there, write_media
+from pipeline.rendering.media_files import drop_others, is_there, write_media
 from pipeline.worlds.registry import WORLDS, read_scene
 
 if TYPE_CHECKING:
@@ -43,10 +44,7 @@ def run(context: StageContext) -> bytes:
     for file, raw in zip(wanted, drawn, strict=True):
         name = f"{FOLDER}/{context.unit}/{digest(file).hex()[:_NAME_CHARS]}{Path(file).suffix}"
         made.append({"file": file, "picture": name, "of": shown[file]} | write_media(context.folder, name, raw))
-    kept = {context.folder / one["picture"] for one in made}
-    for path in (context.folder / FOLDER / context.unit).glob("*.*"):
-        if path not in kept:
-            path.unlink()
+    drop_others(context.folder / FOLDER / context.unit, (context.folder / one["picture"] for one in made))
     return json.dumps({"pictures": made}).encode()
 
 
@@ -69,8 +67,7 @@ def are_views_wanted(config: BuildConfig) -> bool:
 def uses(config: BuildConfig, reader: Reader | None) -> tuple[str, ...]:
     """The code that says which pictures, and that draws them."""
     benchmark = config.of_benchmark()
-    drawing = [world.pictures.__module__ for world in benchmark.worlds if world.pictures is not None]
-    return (*([benchmark.views.module] if benchmark.views else []), *drawing)
+    return modules_of(benchmark.views, *(world.pictures for world in benchmark.worlds))
 
 
 VIEWS: Final = Stage(

@@ -30,7 +30,6 @@ from pipeline.core.schema import OrientedBox, Source, Video
 from pipeline.core.tables import asked_in
 from pipeline.engine.config import build_config
 from pipeline.engine.manifest import read_manifest
-from pipeline.engine.rerun import last_outputs
 from pipeline.engine.stage import STORE, StageContext
 from pipeline.engine.store import Store
 from pipeline.formats import carla_log
@@ -435,7 +434,7 @@ def drawings(*builds: str) -> Iterator[Figure]:
 
 def _drawn(folder: Path, benchmark: str, png: str) -> int:
     """Draws all questions of a build again."""
-    outputs, store, count = last_outputs(read_manifest(folder)), Store(folder / STORE), 0
+    outputs, store, count = read_manifest(folder).results(), Store(folder / STORE), 0
     settings = figures.settings(build_config({"build": benchmark, "benchmark": benchmark, "png": png}))
     for unit, selected in outputs["select"].items():
         results = {stage: ((unit, outputs[stage][unit]),) for stage in ("describe", "video") if stage in outputs}

@@ -71,6 +71,10 @@ def test_a_panel_of_three_makers_is_written_as_a_configuration(no_others: dict[s
     assert {model.base_url for model in models} == {f"{url}/v1"}
     assert all(model.key_name is None and model.price is not None for model in models)
     assert "ollama pull" not in result.output
+    before = Path("vsi_panel.yaml").read_bytes()
+    with pytest.raises(ConfigError, match=r"vsi_panel\.yaml is there already; move it away"):
+        flows.cli.panel.panel("vsi", None, [])
+    assert Path("vsi_panel.yaml").read_bytes() == before
 
 
 def test_where_too_few_are_served_open_ones_are_named() -> None:
