@@ -25,7 +25,7 @@ from pipeline.reading.files import SceneFiles
 from pipeline.samples.flight.pilot import PLANS
 from pipeline.samples.flight.write import write_flights
 from pipeline.samples.indoor.truth import PlantedTruth
-from pipeline.samples.indoor.write import read_truth, write_samples
+from pipeline.samples.indoor.write import write_samples
 from pipeline.worlds.indoor.facts import (
     BudgetFrames,
     BudgetVisibility,
@@ -134,7 +134,7 @@ class Samples(NamedTuple):
 def samples(tmp_path_factory: pytest.TempPathFactory) -> Samples:
     """All sample scans; not to be changed. Writing them takes half a minute of one core."""
     folder = written_once(tmp_path_factory, "samples", write_samples)
-    return Samples(folder, read_truth(folder))
+    return Samples(folder, PlantedTruth.model_validate_json((folder / "truth.json").read_bytes()))
 
 
 @pytest.fixture(scope="session")

@@ -36,7 +36,6 @@ MAX_DIGITS: Final = 20  # so many are more than any id has
 NAME_CHARS: Final = 80  # of what is not found, in a message
 LIKE: Final = 3  # names in a hint
 LIKE_FROM: Final = 4  # characters: with fewer, too much is like it
-Pictured = tuple[Detail, list[Picture]]
 
 
 def show(wanted: str, folders: Sequence[Path], page: bool | None, out: Path | None, rerun: Path | None = None) -> None:

@@ -127,7 +127,6 @@ def _paste(found: Trace, kept: SavedBuild) -> None:
         print_wrapped(f"Then build again with --set fixes.folder={folder}, which is saved.")
 
 
-ASKED: Final = "asked"
 _GENERAL: Final = {"target": "drop_scene"}
 
 

@@ -18,9 +18,6 @@ FISHEYE: Final = "OPENCV_FISHEYE"
 _FOCAL_LENGTHS: Final = {"SIMPLE_PINHOLE": 1, "PINHOLE": 2, "SIMPLE_RADIAL": 1, "RADIAL": 1, "OPENCV": 2, FISHEYE: 2}
 
 
-_READ: Final = ", ".join(_FOCAL_LENGTHS)
-
-
 @dataclass(frozen=True)
 class ColmapViews:
     """Images with poses: ``names``, world_T_camera (N, 4, 4) in OpenCV axes, fx fy cx cy (N, 4), and sizes (N, 2).

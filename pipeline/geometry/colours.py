@@ -13,8 +13,6 @@ import numpy as np
 from pipeline.core.arrays import FloatArray
 from pipeline.core.templates import load_table
 
-Rgb = tuple[int, int, int]  # sRGB, 0 to 255
-
 # The eleven basic words of English (Berlin and Kay, "Basic Color Terms", 1969) and beige, of which many houses are;
 # the colours are ours.
 WORDS: Final[dict[str, list[list[int]]]] = load_table("colours")["words"]

@@ -51,7 +51,6 @@ EIGHT: Final = (
     "route_planning",
     "obj_appearance_order",
 )
-ALL: Final = "mean of 8"
 # The types of tasks (section 3.1).
 GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
     "configurational": ("object_counting", "object_rel_distance", DIRECTION, "route_planning"),

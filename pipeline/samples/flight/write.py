@@ -63,11 +63,6 @@ def write_flights(root: Path, plans: tuple[FlightPlan, ...] = PLANS) -> tuple[st
         return tuple(pool.map(lambda plan: _write_flight(root, plan, city), plans))
 
 
-def read_flight_truth(root: Path, flight_id: str) -> FlightTruth:
-    """The truth that `write_flights` has left in a folder."""
-    return FlightTruth.model_validate_json((root / "truth" / f"{flight_id}.json").read_bytes())
-
-
 def _write_flight(root: Path, plan: FlightPlan, city: tuple[Block, ...]) -> str:
     folder = root / plan.id
     pose = fly(plan.moves, plan.start_xy, plan.heading_deg, plan.camera.pitch_deg or 0.0)

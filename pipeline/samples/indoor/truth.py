@@ -64,12 +64,6 @@ class SceneTruth(Model):
     turn_deg: int = Field(description="clockwise turn that makes the stored frames upright")
     routes: tuple[SampleRoute, ...]
 
-    def first_frame(self, index: int, share: float = SEEN_SHARE) -> int | None:
-        """First frame with a pose in which object ``index`` has at least this share of the pixels."""
-        least = share * self.image_pixels
-        frames = (f for f, pixels in self.objects[index].pixels if pixels >= least and f not in self.lost_frames)
-        return min(frames, default=None)
-
 
 class PlantedTruth(Model):
     """Everything planted in a folder of samples."""

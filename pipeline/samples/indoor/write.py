@@ -30,8 +30,3 @@ def write_samples(folder: Path, plans: tuple[RoomPlan, ...] = PLANS) -> PlantedT
     truth = PlantedTruth(scenes={scene.id: scene for scene in scenes})
     write_atomically(folder / "truth.json", truth.model_dump_json().encode())
     return truth
-
-
-def read_truth(folder: Path) -> PlantedTruth:
-    """The truth that `write_samples` has left in a folder."""
-    return PlantedTruth.model_validate_json((folder / "truth.json").read_bytes())

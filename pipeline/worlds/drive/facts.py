@@ -130,7 +130,6 @@ class Lane(Model):
     left_mark: Name | None = Field(default=None, description='as the map calls it in lower case: "dashed white"')
     right_mark: Name | None = None
     intersection: bool | None = None
-    speed_limit_mps: Metres | None = None
     successors: tuple[Name, ...] = Field(default=(), description="ids, some of lanes beyond the map")
     predecessors: tuple[Name, ...] = ()
     left_neighbour: Name | None = None

@@ -24,7 +24,7 @@ from pipeline.questions.balance import TOO_COMMON
 from pipeline.questions.selection import SAME_FACT, select
 from pipeline.samples.flight.pilot import PLANS
 from pipeline.samples.flight.truth import FlightTruth
-from pipeline.samples.flight.write import DATASET, read_flight_truth
+from pipeline.samples.flight.write import DATASET
 from pipeline.stages.builder import Builder
 from pipeline.worlds.flight.facts import FlightMotion, FlightScene, Segment
 from pipeline.worlds.flight.observe.flight import COMPASS
@@ -82,7 +82,7 @@ def built(flights: Path, tmp_path_factory: pytest.TempPathFactory) -> Built:
         if stage == "generate":
             chosen = select(read_table(raw), URBAN_TASKS, CAP, URBANVIDEO.shares)
             capped.update(asked_in(chosen)["task"].to_pylist())
-    truths = {name: read_flight_truth(flights, name) for name in IDS}
+    truths = {n: FlightTruth.model_validate_json((flights / "truth" / f"{n}.json").read_bytes()) for n in IDS}
     return Built(folder, truths, outcome, scenes, capped, questions)
 
 

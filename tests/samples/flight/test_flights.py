@@ -21,7 +21,7 @@ from pipeline.core.schema import Origin
 from pipeline.samples.flight.city import PLACES, Form, blocks, facets, strokes
 from pipeline.samples.flight.pilot import PLANS, Move, PilotPose, fly, lasting
 from pipeline.samples.flight.truth import FlightTruth, Solid, planted_moves
-from pipeline.samples.flight.write import read_flight_truth, write_flights
+from pipeline.samples.flight.write import write_flights
 from tests.oracles.sample_flights import oracle_in_view, oracle_pixel, oracle_pose
 
 IDS = tuple(plan.id for plan in PLANS)
@@ -32,7 +32,7 @@ ECCENTRICITY_2 = 0.00669437999014
 
 
 def truth_of(flights: Path, flight: str) -> FlightTruth:
-    return read_flight_truth(flights, flight)
+    return FlightTruth.model_validate_json((flights / "truth" / f"{flight}.json").read_bytes())
 
 
 def flown(flight: str) -> PilotPose:

@@ -7,7 +7,7 @@ many views make it true as make it false; of a choice each option is right in on
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from pipeline.benchmarks.ergeobench.images import WHOLE
@@ -24,7 +24,6 @@ MOST: Final = 4  # options
 CUES: Final = load_table("panorama/cues")
 DRIVING_SIDE: Final = "driving side"
 TRUE, FALSE = ANSWERS = ("True", "False")
-Shows = Mapping[str, Sequence[tuple[View, int]]]
 """Possible answer -> the views that show it, and it alone of all that may, each with its object."""
 
 

@@ -114,7 +114,6 @@ def _lens(path: Path, told: dict[str, Any]) -> tuple[float, float, float, float]
 
 
 MODEL_FOLDERS: Final = ("sparse/0", "sparse", ".")  # of a project, where the model lies
-PICTURES: Final = ("images", ".", "../images", "../../images")
 FISHEYE: Final = "fisheye pictures: colmap image_undistorter makes straight ones"
 
 

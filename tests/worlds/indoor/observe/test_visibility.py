@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,11 +11,12 @@ import trimesh
 
 from pipeline.core.schema import OrientedBox, Source, Video
 from pipeline.engine.config import build_config
+from pipeline.geometry.boxes import stack
 from pipeline.geometry.scans import Frames, SceneGeometry
 from pipeline.reading.footage import delivered_frames
 from pipeline.stages.builder import Builder
 from pipeline.worlds.indoor.facts import IndoorScene, Room, Scan, SceneObject
-from pipeline.worlds.indoor.observe.closer import Windows, count_pixels_in, windows
+from pipeline.worlds.indoor.observe.closer import _SPREAD, Windows, count_pixels_in, windows
 from pipeline.worlds.indoor.observe.rays import (
     LabelledMesh,
     PixelCounts,
@@ -26,6 +28,8 @@ from pipeline.worlds.indoor.observe.rays import (
 from pipeline.worlds.indoor.observe.visibility import (
     REACH_M,
     ObserveConfig,
+    _corners_inside,
+    best_frames,
     examined_frames,
     observe,
     unscanned_below,
@@ -98,6 +102,48 @@ def test_pixels_of_a_face_seen_straight_on() -> None:
     counts = counted(geometry([(2, 0, 0, 0.5)], frames([0])), 1, [0])
     assert counts.pixels[0, 0] == pytest.approx(21.43**2, rel=0.06)  # whole pixels: 21 or 22 a side
     assert counts.depth_agreement is None
+
+
+def test_ends_of_what_is_shown_are_edges_of_pixels() -> None:
+    """At 1.8 m a pixel of the reduced image is 4 / 300 * 1.8 = 2.4 cm wide; the 42nd beside the middle is the last."""
+    mesh = trimesh.creation.box(extents=(0.4, 2.0, 0.4)).apply_translation((2.0, 0, 0))
+    owner = np.zeros(len(mesh.vertices), dtype=np.int32)
+    room = SceneGeometry(np.array(mesh.vertices), np.array(mesh.faces, dtype=np.int32), owner, frames([0]))
+    sides = Sides(np.array([[2.0, 0, 0]]), np.array([[0.0, 1, 0]]), np.array([2.0]))
+    counts = count_pixels(LabelledMesh(room, 1), sides, np.array([0]), 160, 120)
+    assert counts.ends[:, 0, 0] == pytest.approx([-42 * 0.024, 42 * 0.024], abs=1e-5)
+
+
+def test_corners_in_the_picture() -> None:
+    """Boxes that are points: at the edges of the picture, half a pixel beyond its outer pixels' centres, and 5 cm."""
+    camera = frames([0], size=(100, 80), intrinsics=np.array([[64.0, 32.0, 49.5, 39.5]]))
+    out = 1e-6
+    places = [(-0.5, 0, 2, True), (-0.5 - out, 0, 2, False), (99.5, 0, 2, True), (99.5 + out, 0, 2, False)]
+    places += [(0, -0.5, 2, True), (0, -0.5 - out, 2, False), (0, 79.5, 2, True), (0, 79.5 + out, 2, False)]
+    places += [(49.5, 39.5, 0.05 + out, True), (49.5, 39.5, 0.05, False), (49.5, 39.5, -2, False)]
+    column, row, depth, inside = map(np.array, zip(*places, strict=True))
+    # Yaw 0 looks along x, with y to the left and z up.
+    at = np.stack([depth, -(column - 49.5) / 64 * depth, -(row - 39.5) / 32 * depth], axis=1)
+    boxes = stack(at, np.zeros((len(at), 3)), np.tile(np.eye(3), (len(at), 1, 1)))
+    assert (_corners_inside(camera, np.array([0]), boxes) == inside[None, :, None]).all()
+
+
+@pytest.mark.parametrize(("pixels", "best"), [(89, 1), (91, 0)])
+def test_the_best_frame_shows_most_of_what_is_not_beyond_its_edges(pixels: int, best: int) -> None:
+    """Frame 0 looks away from the box: of its pixels a tenth counts, however they came to be."""
+    item = scene(1).facts.objects[0]
+    item = item.model_copy(update={"box": OrientedBox(center=(2, 0, 0), lengths=(0.2, 0.2, 0.2), axes=AXES)})
+    sides = Sides(np.zeros((1, 3)), np.zeros((1, 3)), np.ones(1))
+    shown = np.array([[10 * pixels], [90]])
+    counts = PixelCounts(np.array([0, 1]), shown, np.zeros((2, 2, 1)), sides, np.zeros((2, 0), dtype=bool), None)
+    assert best_frames(frames([90, 0]), counts, [item]).tolist() == [best]
+    counts = replace(counts, pixels=np.zeros((2, 1), dtype=np.int64))
+    assert best_frames(frames([90, 0]), counts, [item]).tolist() == [-1]
+
+
+def test_windows_spread_by_powers_of_the_plastic_number() -> None:
+    (number,) = (root.real for root in np.roots([1, 0, -1, -1]) if abs(root.imag) < 1e-9)
+    assert pytest.approx([1 / number, 1 / number**2], abs=1e-12) == _SPREAD
 
 
 def test_what_is_behind_something_else_is_not_seen() -> None:
