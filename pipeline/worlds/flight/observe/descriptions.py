@@ -239,7 +239,7 @@ class SceneThings:
         sign = self._looks[i].sign  # that can be read on no other
         if sign and self._signs[sign.casefold()] == 1:
             return _say(next(self._words(i)).text(last=f' with the sign "{sign}"'), ())
-        fewest = min((len(may) for _, may in tried), default=0)
+        fewest = min(len(may) for _, may in tried)
         return ReferringExpression(
             None, unnameable_reason=Rejection(reason="looks_like_another", measured=fewest, limit=1, unit="things")
         )

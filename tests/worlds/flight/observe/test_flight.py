@@ -76,6 +76,8 @@ def test_lists_are_of_one_length_and_values_are_known_or_none():
     assert found.course_deg[at] == pytest.approx(0, abs=0.5) or found.course_deg[at] == pytest.approx(360, abs=0.5)
     assert found.course_deg[found.t_s.index(30.0)] == pytest.approx(120, abs=0.5)
     assert found.heading_deg[found.t_s.index(30.0)] == pytest.approx(120, abs=0.5)
+    round_and_on = motion(scene(), replace(log(), heading_deg=log().heading_deg + 300.0))
+    assert round_and_on.heading_deg[at + 75] == pytest.approx(60, abs=0.5), "300 + 120 degrees at 30 s"
     assert found.course_deg[found.t_s.index(2.0)] is None
     assert found.height_m[at] == pytest.approx(10, abs=0.1)
 

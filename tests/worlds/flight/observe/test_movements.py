@@ -14,7 +14,7 @@ from scipy.signal import lfilter
 from pipeline.geometry.tracks import Track
 from pipeline.worlds.flight.facts import Segment
 from pipeline.worlds.flight.observe.motion import MotionConfig, paths
-from pipeline.worlds.flight.observe.movements import Channel, Run, segments, snapped
+from pipeline.worlds.flight.observe.movements import Channel, Kind, MotionPiece, Run, _noticed, segments, snapped
 from pipeline.worlds.flight.steps import covers, opposed, phrase, quartered, stilled
 from tests.worlds.flight.observe.planted import Phase, Planted, fly, logged, random_phases
 
@@ -164,6 +164,20 @@ def test_drift_beside_a_turn_is_not_spoken_of(left, said):
     """From 30 m a turn of 180 degrees hides a tenth of its arc: 9.4 m; of 4 s."""
     flown = simple([Phase(4), Phase(10, up=3), Phase(4), Phase(4, left=left, yaw=-45), Phase(4)])
     assert actions(flown)[3] == said
+
+
+@pytest.mark.parametrize(("kind", "least"), [("climb", 0.1), ("along", 0.05), ("turn", 0.0)])
+def test_what_is_noticed_grows_with_the_height(kind: Kind, least: float) -> None:
+    """At 30 m: ten seconds of three metres up, then on."""
+    track, _ = fly([Phase(4), Phase(10, up=3), Phase(20)], [0.8, 0.8], 30.0)
+    (path,), _ = paths(logged(track, 10.0, np.random.default_rng(0)), CONFIG, 0.0, (0.0, 0.0))
+    piece = MotionPiece(20.0, 30.0, ())
+    assert _noticed(path, piece, kind, CONFIG) == pytest.approx(
+        least * np.median(path.within(20, 30).height_m), abs=1e-9
+    )
+    assert np.median(path.within(20, 30).height_m) > 25
+    unknown = replace(path, height_m=np.full(len(path), np.nan))
+    assert _noticed(unknown, piece, kind, CONFIG) == _noticed(path, MotionPiece(90.0, 99.0, ()), kind, CONFIG) == 0
 
 
 @pytest.mark.parametrize(

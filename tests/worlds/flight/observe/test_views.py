@@ -11,7 +11,7 @@ from pipeline.geometry.tracks import NO_BUILDINGS, Buildings
 from pipeline.reading.maps.appearance import Appearance
 from pipeline.worlds.flight.facts import FlightCamera, Landmark
 from pipeline.worlds.flight.observe.motion import MotionConfig
-from pipeline.worlds.flight.observe.views import PosesAt, Setting, may_be_noticed, views
+from pipeline.worlds.flight.observe.views import PosesAt, Setting, _outline, may_be_noticed, views
 
 CAMERA = FlightCamera(horizontal_fov_deg=90, width=1600, height=900)
 EMPTY = Setting(CAMERA, 0.0, NO_BUILDINGS, MotionConfig())
@@ -91,6 +91,12 @@ def test_it_is_in_view_as_far_as_its_size_allows(thing, north, seen):
 def test_a_thin_line_is_not_seen_but_a_point_has_no_size(radius, seen):
     """1% of a picture of 200 m, at 100 m, is 2 m: of a pole of 40 m a quarter of that."""
     assert Shot().sees(tower(radius_m=radius, outline=None)) is seen
+
+
+def test_a_place_without_a_footprint_is_a_circle() -> None:
+    ring = _outline(Landmark(center=(1.0, 2.0), radius_m=3.0))
+    assert np.hypot(*(ring - [1.0, 2.0]).T) == pytest.approx(3.0)
+    assert ring.mean(0) == pytest.approx([1.0, 2.0]), "all around"
 
 
 def test_a_thing_of_a_hundredth_of_the_picture_squared_is_seen():

@@ -129,6 +129,7 @@ def test_the_nearest_street_and_the_gap_to_the_next(tmp_path: Path) -> None:
     assert (found.street, found.next_street) == ("First Street", "Second Street")
     assert found.street_m == pytest.approx(11.13, abs=0.01)
     assert found.gap_m == pytest.approx(89.06, abs=0.02)
+    assert found.gap_m == round(found.gap_m, 2), "centimetres"
     assert found.other_names["street"] == ("Main Street", "Old Street")
     assert (found.country, found.country_code, found.city) == ("Nowhere", None, "Null")
     assert found.city_border_m == pytest.approx(0.0499 * 111_320, rel=2e-3)
