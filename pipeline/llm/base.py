@@ -121,7 +121,7 @@ class Reply:
 
     Attributes:
         usage: None where the server does not tell.
-        logprobs: natural logarithms per token, or per option where options were scored.
+        logprobs: natural logarithms per option where options were scored; None: none were.
         finish: why it ended, in the server's word; "" where it does not tell.
     """
 
@@ -140,7 +140,6 @@ class Request:
 
     messages: tuple[Message, ...]
     schema: JsonSchema | None = None
-    logprobs: bool = False
     options: tuple[str, ...] = ()
     prompt: str = ""
     run: int = 0

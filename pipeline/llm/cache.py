@@ -184,8 +184,9 @@ def request_key(spec: ModelSpec, request: Request) -> str:
 def request_digest(request: Request) -> str:
     """Digest of what is asked, whichever model it goes to."""
     messages = [[m.role, [_part(part) for part in m.parts]] for m in request.messages]
+    # The constant stands where a request could once ask for likelihoods of its tokens: what was answered stays known.
     runs = [request.run] if request.run else []  # the first has the digest of a request that has no others
-    return _sha256([messages, request.schema, request.logprobs, request.options, *runs])
+    return _sha256([messages, request.schema, False, request.options, *runs])
 
 
 def reply_to_json(reply: Reply) -> str:

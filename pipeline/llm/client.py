@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from types import TracebackType
@@ -15,7 +15,7 @@ import stamina.instrumentation
 from aiolimiter import AsyncLimiter
 
 from pipeline.core.errors import Scan2qaError
-from pipeline.llm.base import JsonSchema, Message, ModelSpec, Price, Provider, ProviderTerms, Reply, Request, Usage
+from pipeline.llm.base import ModelSpec, Price, Provider, ProviderTerms, Reply, Request, Usage
 from pipeline.llm.budget import NO_CAP, BudgetGuard, likely_input, most_usage
 from pipeline.llm.cache import ReplyCache, request_key
 from pipeline.llm.failures import (
@@ -112,12 +112,6 @@ class Client:
         provider, self._provider = self._provider, None
         if provider is not None:
             await provider.close()
-
-    async def complete(
-        self, messages: Sequence[Message], schema: JsonSchema | None = None, logprobs: bool = False
-    ) -> Reply:
-        """As `ask`, given the parts of a request."""
-        return await self.ask(Request(tuple(messages), schema, logprobs))
 
     async def ask(self, request: Request) -> Reply:
         """The reply to a request, of the cache or the model. Raises ModelError if there is none after all attempts.
@@ -267,9 +261,8 @@ class Client:
             check_schema(reply.text, request.schema)
 
     def _without_key(self, reply: Reply) -> Reply:
-        """A reply that repeats the key is kept without it, and without its tokens: they hold it in pieces."""
-        text = redact(reply.text, self._key)
-        return reply if text == reply.text else Reply(text, reply.usage, finish=reply.finish)
+        """A reply that repeats the key is kept without it."""
+        return replace(reply, text=redact(reply.text, self._key))
 
     def _opened(self) -> Provider:
         if self._provider is None:

@@ -112,25 +112,21 @@ class _Engine:
 
     def complete(self, request: Request, terms: ProviderTerms) -> Reply:
         """The reply, as `Embedded.complete` gives it."""
-        schema, logprobs = request.schema, request.logprobs
         body: dict[str, Any] = {
             "messages": [{"role": m.role, "content": m.text} for m in request.messages],
             "max_tokens": terms.max_tokens,
             "temperature": self._spec.temperature or 0.0,
-            "logprobs": logprobs,
-            "top_logprobs": 1 if logprobs else None,
             "id_slot": _QUESTIONS,
         }
-        if schema is not None:
-            body["response_format"] = {"type": "json_schema", "json_schema": {"name": "reply", "schema": dict(schema)}}
-        answer = self._post("/v1/chat/completions", {k: v for k, v in body.items() if v is not None})
+        if request.schema is not None:
+            named = {"name": "reply", "schema": dict(request.schema)}
+            body["response_format"] = {"type": "json_schema", "json_schema": named}
+        answer = self._post("/v1/chat/completions", body)
         choice, usage = answer["choices"][0], answer["usage"]
-        tokens = choice["logprobs"]["content"] if logprobs else []
         return Reply(
             choice["message"]["content"] or "",
             Usage(usage["prompt_tokens"], usage["completion_tokens"]),
-            tuple((t["token"], round(t["logprob"], DECIMALS)) for t in tokens) if logprobs else None,
-            choice["finish_reason"] or "",
+            finish=choice["finish_reason"] or "",
         )
 
     def score(self, prompt: str, options: Sequence[str]) -> Reply:

@@ -62,7 +62,7 @@ class Gemini:
             response = await self._client.aio.models.generate_content(
                 model=self._spec.model, contents=contents, config=config
             )
-            return _reply(response, request.logprobs)
+            return _reply(response)
         except self._api_error as error:
             headers = {k.lower(): v for k, v in getattr(error.response, "headers", {}).items()}
             raise error_of(int(error.code or 500), str(error.message), error.details, headers) from None
@@ -99,8 +99,6 @@ class Gemini:
             fields["system_instruction"] = system
         if request.schema is not None:
             fields |= {"response_mime_type": "application/json", "response_json_schema": dict(request.schema)}
-        if request.logprobs:
-            fields["response_logprobs"] = True
         return self._types.GenerateContentConfig.model_validate(fields | spec.request)
 
     async def _content(self, message: Message) -> types.Content:
@@ -134,7 +132,7 @@ class Gemini:
         return file.name, file.uri
 
 
-def _reply(response: types.GenerateContentResponse, logprobs: bool) -> Reply:
+def _reply(response: types.GenerateContentResponse) -> Reply:
     """The reply; what a filter let through of it before it stepped in is judged by `replies.check_finish`."""
     used = response.usage_metadata
     usage = (
@@ -155,9 +153,7 @@ def _reply(response: types.GenerateContentResponse, logprobs: bool) -> Reply:
     if not text and not reason:
         words = "the server's reply cannot be read: neither text nor a reason to finish"
         raise ModelError("malformed", words, passing=True, usage=usage)
-    chosen = candidate.logprobs_result.chosen_candidates if logprobs and candidate.logprobs_result else None
-    pairs = tuple((c.token or "", float(c.log_probability or 0.0)) for c in chosen) if chosen is not None else None
-    return Reply(text, usage, pairs, reason)
+    return Reply(text, usage, finish=reason)
 
 
 # Of JSON schema, what the SDK's own schema type knows.
@@ -207,8 +203,6 @@ class GeminiLegacy:
             fields["temperature"] = spec.temperature
         if request.schema is not None:
             fields |= {"response_mime_type": "application/json", "response_schema": _legacy_schema(request.schema)}
-        if request.logprobs:
-            fields["response_logprobs"] = True
         system = "\n".join(m.text for m in messages if m.role == "system")
         contents = [
             {"role": "model" if m.role == "assistant" else "user", "parts": [_legacy_part(p) for p in m.parts]}
@@ -268,6 +262,4 @@ def _legacy_reply(response: Mapping[str, Any], reason: str) -> Reply:
     text = "".join(part.get("text", "") for part in parts)
     if not text and reason in {"", "FINISH_REASON_UNSPECIFIED"}:
         raise TypeError("neither text nor a reason to finish")
-    chosen = (candidate.get("logprobs_result") or {}).get("chosen_candidates")
-    pairs = tuple((c.get("token", ""), float(c.get("log_probability", 0.0))) for c in chosen) if chosen else None
-    return Reply(text, usage, pairs, reason)
+    return Reply(text, usage, finish=reason)

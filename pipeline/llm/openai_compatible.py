@@ -49,7 +49,7 @@ class OpenAICompatible:
             raise ModelError("connection", f"{error} {error.__cause__ or ''}", passing=True) from None
         except (sdk.APIError, ValueError, AttributeError, TypeError, IndexError) as error:
             raise ModelError("malformed", f"the server's reply cannot be read: {error}", passing=True) from None
-        return read_completion(completion, request.logprobs)
+        return read_completion(completion)
 
     async def score(self, prompt: str, options: Sequence[str]) -> Reply:
         """Not to be had: the protocol tells no likelihood of a given text."""
@@ -70,8 +70,6 @@ class OpenAICompatible:
         body |= dict.fromkeys([name for name in names if name not in terms.without][:1], terms.max_tokens)
         if spec.temperature is not None:
             body["temperature"] = spec.temperature
-        if request.logprobs:
-            body["logprobs"] = True
         if request.schema is not None:
             named = {"name": "reply", "schema": dict(request.schema), "strict": True}
             body["response_format"] = {"type": "json_schema", "json_schema": named}
@@ -104,7 +102,7 @@ def _words(error: openai.APIStatusError) -> str:
     return str(inner or error.message)
 
 
-def read_completion(completion: Any, logprobs: bool) -> Reply:
+def read_completion(completion: Any) -> Reply:
     """The reply in a chat completion, which the SDK builds from whatever came, unchecked. Raises ModelError.
 
     Content may be null, a text, or a list of parts (Mistral's thinking models). Some routers answer HTTP 200 with an
@@ -119,13 +117,13 @@ def read_completion(completion: Any, logprobs: bool) -> Reply:
     if error:
         raise _told_as_success(error, usage)
     try:
-        return _read(choice, usage, logprobs)
+        return _read(choice, usage)
     except (ValueError, AttributeError, TypeError, IndexError) as fault:
         words = f"the server's reply cannot be read: {fault}"
         raise ModelError("malformed", words, passing=True, usage=usage) from None
 
 
-def _read(choice: Any, usage: Usage | None, logprobs: bool) -> Reply:
+def _read(choice: Any, usage: Usage | None) -> Reply:
     """Reads a choice of a response; raises any of Python's lookup and type errors where it is malformed."""
     refusal = getattr(choice.message, "refusal", None)
     if refusal:
@@ -133,9 +131,7 @@ def _read(choice: Any, usage: Usage | None, logprobs: bool) -> Reply:
     text, finish = _text(choice.message.content), choice.finish_reason
     if text is None and finish is None:
         raise TypeError("neither content nor a reason to finish")
-    tokens = choice.logprobs.content if logprobs and choice.logprobs else None
-    pairs = tuple((t.token, float(t.logprob)) for t in tokens) if tokens else None
-    return Reply(text or "", usage, pairs, str(finish or ""))
+    return Reply(text or "", usage, finish=str(finish or ""))
 
 
 def _told_as_success(error: Any, usage: Usage | None) -> ModelError:

@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from pipeline.blind.ask import ask
 from pipeline.core.tables import QUESTIONS
-from pipeline.llm.base import ModelSpec, Reply
+from pipeline.llm.base import JsonSchema, Message, ModelSpec, Reply, Request
 from pipeline.llm.cache import ReplyCache
 from pipeline.llm.client import Client
 
@@ -43,13 +43,13 @@ def hosted(address: str, provider: str = "openai", **fields: Any) -> ModelSpec:
     return ModelSpec.model_validate(raw | fields)
 
 
-def complete(spec: ModelSpec, tmp_path: Path, *arguments: Any, **named: Any) -> Reply:
-    """The reply of a model to what `Client.complete` takes."""
+def complete(spec: ModelSpec, tmp_path: Path, messages: Sequence[Message], schema: JsonSchema | None = None) -> Reply:
+    """The reply of a model."""
 
     async def send() -> Reply:
         with ReplyCache(tmp_path / "replies.sqlite") as cache:
             async with Client(spec, cache, KEY) as client:
-                return await client.complete(*arguments, **named)
+                return await client.ask(Request(tuple(messages), schema))
 
     return asyncio.run(send())
 

@@ -303,9 +303,8 @@ _BEHAVIOURS: dict[str, Callable[[Asked], Said]] = {
 
 
 def _openai(said: Said) -> Body:
-    tokens = {"content": [{"token": str(said.text), "logprob": -0.25, "bytes": None, "top_logprobs": []}]}
     message = {"role": "assistant", "content": said.text}
-    choice = {"index": 0, "message": message, "finish_reason": said.finish, "logprobs": tokens}
+    choice = {"index": 0, "message": message, "finish_reason": said.finish}
     usage = {"prompt_tokens": 20, "completion_tokens": said.tokens, "total_tokens": 20 + said.tokens}
     body = {"id": "x", "object": "chat.completion", "created": 0, "model": "m", "choices": [choice]}
     return body | {"usage": usage if said.usage else None}
@@ -314,10 +313,7 @@ def _openai(said: Said) -> Body:
 def _gemini(said: Said) -> Body:
     thought = [{"text": "Let me think: C?", "thought": True}] if said.text == "A" else []
     reasons = {"stop": "STOP", "content_filter": "SAFETY"}
-    candidate: Body = {
-        "content": {"role": "model", "parts": [*thought, {"text": said.text}]},
-        "logprobsResult": {"chosenCandidates": [{"token": said.text, "tokenId": 1, "logProbability": -0.25}]},
-    }
+    candidate: Body = {"content": {"role": "model", "parts": [*thought, {"text": said.text}]}}
     if said.finish:
         candidate["finishReason"] = reasons.get(said.finish, said.finish)
     counts = {"candidatesTokenCount": said.tokens - 1, "thoughtsTokenCount": 1}

@@ -43,16 +43,16 @@ def sent(server: Running) -> dict[str, Any]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("provider", PROVIDERS)
-def test_a_reply_has_text_usage_and_log_probabilities(provider: str, tmp_path: Path) -> None:
+def test_a_reply_has_text_usage_and_an_end(provider: str, tmp_path: Path) -> None:
     with running() as server:
-        reply = complete(hosted(server.address, provider), tmp_path, [user("Q1?")], logprobs=True)
-    assert reply == Reply("B", Usage(20, 2), (("B", -0.25),), "stop" if provider == "openai" else "STOP")
+        reply = complete(hosted(server.address, provider), tmp_path, [user("Q1?")])
+    assert reply == Reply("B", Usage(20, 2), finish="stop" if provider == "openai" else "STOP")
 
 
 def test_openai_is_sent_turns_limits_and_schema(tmp_path: Path) -> None:
     with running() as server:
         spec = hosted(server.address, model="json", max_tokens=7, request={"seed": 3})
-        reply = complete(spec, tmp_path, TALK, LETTER, logprobs=True)
+        reply = complete(spec, tmp_path, TALK, LETTER)
         body = sent(server)
     assert structured(reply) == {"letter": "B"}
     assert body["messages"] == [
@@ -61,14 +61,14 @@ def test_openai_is_sent_turns_limits_and_schema(tmp_path: Path) -> None:
         {"role": "assistant", "content": "Hm."},
         {"role": "user", "content": "Q2?"},
     ]
-    assert (body["temperature"], body["max_tokens"], body["seed"], body["logprobs"]) == (0.0, 7, 3, True)
+    assert (body["temperature"], body["max_tokens"], body["seed"]) == (0.0, 7, 3)
     assert body["response_format"]["json_schema"] == {"name": "reply", "schema": LETTER, "strict": True}
 
 
 def test_gemini_is_sent_turns_limits_and_schema(tmp_path: Path) -> None:
     with running() as server:
         spec = hosted(server.address, "gemini", model="json", max_tokens=7, request={"seed": 3})
-        reply = complete(spec, tmp_path, TALK, LETTER, logprobs=True)
+        reply = complete(spec, tmp_path, TALK, LETTER)
         body = sent(server)
     assert structured(reply) == {"letter": "B"}
     assert [turn["role"] for turn in body["contents"]] == ["user", "model", "user"]
@@ -118,7 +118,7 @@ def test_gemini_gets_a_video_uploaded_once_and_removed_at_the_end(tmp_path: Path
             spec = hosted(address, "gemini", inputs=["text", "video"], timeout_s=10.0)
             async with Client(spec, cache, KEY) as client:
                 film = video_part(path)
-                await asyncio.gather(*(client.complete([user(f"Q{n}?", film)]) for n in range(3)))
+                await asyncio.gather(*(client.ask(Request((user(f"Q{n}?", film),))) for n in range(3)))
 
     with running() as server:
         asyncio.run(send(server.address))
@@ -241,14 +241,14 @@ def test_an_error_that_comes_as_a_success_is_told_in_its_words(tmp_path: Path) -
 )
 def test_a_reply_that_is_none_is_a_failure_of_its_kind(completion: Any, kind: str) -> None:
     with pytest.raises(ModelError) as caught:
-        read_completion(completion, logprobs=False)
+        read_completion(completion)
     assert caught.value.kind == kind
 
 
 def test_a_malformed_reply_tells_what_it_cost() -> None:
     used = SimpleNamespace(prompt_tokens=7, completion_tokens=3)
     with pytest.raises(ModelError) as caught:
-        read_completion(SimpleNamespace(choices=[], usage=used), logprobs=False)
+        read_completion(SimpleNamespace(choices=[], usage=used))
     assert caught.value.usage == Usage(7, 3)
 
 
@@ -276,12 +276,12 @@ def test_a_server_that_is_not_there_is_a_failed_connection(tmp_path: Path) -> No
 
 def test_recorded_answers_are_replayed_and_nothing_else(tmp_path: Path) -> None:
     with running() as server:
-        reply = complete(hosted(server.address), tmp_path, [user("Q1?")], logprobs=True)
+        reply = complete(hosted(server.address), tmp_path, [user("Q1?")])
     recording = tmp_path / "answers.jsonl"
     with ReplyCache(tmp_path / "replies.sqlite") as cache:
         assert record(cache, "openai", "plain", recording) == 1
     spec = ModelSpec(provider="replay", model="plain", recording=recording)
-    assert complete(spec, tmp_path, [user("Q1?")], logprobs=True) == reply
+    assert complete(spec, tmp_path, [user("Q1?")]) == reply
     with pytest.raises(ModelError, match="not_recorded"):
         complete(spec, tmp_path, [user("Q2?")])
 
@@ -304,7 +304,6 @@ ASKED = Request((user("Q1?"),), prompt="p@1")
         lambda: (SPEC, Request((Message("system", (Text("Q1?"),)),), prompt="p@1")),
         lambda: (SPEC, Request((user("Q1?", Image(b"x", "image/png")),), prompt="p@1")),
         lambda: (SPEC, Request((user("Q1?"),), schema=LETTER, prompt="p@1")),
-        lambda: (SPEC, Request((user("Q1?"),), logprobs=True, prompt="p@1")),
         lambda: (SPEC, Request((user("Q1?"),), options=("a",), prompt="p@1")),
         lambda: (SPEC, Request((user("Q1?"),), prompt="p@2")),
     ],

@@ -10,7 +10,7 @@ import pytest
 
 from pipeline.blind.ask import ask
 from pipeline.core.errors import ConfigError
-from pipeline.llm.base import ModelSpec, Price, ProviderTerms, Request, Usage, user
+from pipeline.llm.base import ModelSpec, Price, ProviderTerms, Request, Usage, record, user
 from pipeline.llm.budget import BudgetGuard, Money, PriceTable, most_usage
 from pipeline.llm.cache import ReplyCache
 from pipeline.llm.client import Client
@@ -88,7 +88,7 @@ def test_what_came_malformed_is_paid_all_the_same(tmp_path: Path) -> None:
         with ReplyCache(path) as cache:
             async with Client(hosted(address, model="json-other", price=PRICE, attempts=3), cache, KEY) as client:
                 with pytest.raises(ModelError, match="malformed"):
-                    await client.complete([user("Q1")], {"type": "object", "properties": {"letter": {"enum": ["A"]}}})
+                    await client.ask(Request((user("Q1"),), record(letter={"enum": ["A"]})))
                 return client
 
     with running() as server:

@@ -104,7 +104,7 @@ def test_the_rate_limit_is_never_exceeded_in_any_window(rpm: int, count: int, tm
         model = hosted(address, rpm=rpm, concurrency=64, timeout_s=30.0)
         with ReplyCache(tmp_path / "replies.sqlite") as cache:
             async with Client(model, cache, KEY, period_s=1.0) as client:
-                await asyncio.gather(*(client.complete([user(f"Q{n}")]) for n in range(count)))
+                await asyncio.gather(*(client.ask(Request((user(f"Q{n}"),))) for n in range(count)))
 
     with running() as server:
         asyncio.run(send(server.address))

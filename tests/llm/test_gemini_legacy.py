@@ -77,7 +77,7 @@ def test_every_question_ends_with_a_reply(tmp_path: Path) -> None:
 
 
 @with_sdk
-def test_a_reply_has_text_usage_and_log_probabilities(tmp_path: Path) -> None:
+def test_a_reply_has_text_usage_and_an_end(tmp_path: Path) -> None:
     with running() as server:
-        reply = complete(hosted(server.address, "gemini-legacy"), tmp_path, [user("Q1?")], logprobs=True)
-    assert reply == Reply("B", Usage(20, 1), (("B", -0.25),), "STOP")
+        reply = complete(hosted(server.address, "gemini-legacy"), tmp_path, [user("Q1?")])
+    assert reply == Reply("B", Usage(20, 1), finish="STOP")

@@ -42,14 +42,12 @@ def reply(model: ModelSpec, request: Request, folder: Path, key: str = KEY) -> R
 
 
 def test_a_text_has_its_tokens_and_its_end(address: str, tmp_path: Path) -> None:
-    said = reply(spec(address, max_tokens=40), Request((user("Say hello."),), logprobs=True), tmp_path)
+    said = reply(spec(address, max_tokens=40), Request((user("Say hello."),)), tmp_path)
     assert said.text.startswith("Hello")
     assert said.finish == "stop"
     assert said.usage.input_tokens > 10
-    # The token that ends the text counts, and has no words.
-    assert said.usage.output_tokens - len(said.logprobs or ()) in {0, 1}
-    assert all(logprob <= 0 for _, logprob in said.logprobs or ())
-    again = reply(spec(address, max_tokens=40), Request((user("Say hello."),), logprobs=True), tmp_path / "other")
+    assert 1 < said.usage.output_tokens < 40
+    again = reply(spec(address, max_tokens=40), Request((user("Say hello."),)), tmp_path / "other")
     assert again.text == said.text
 
 
