@@ -16,7 +16,7 @@ from pipeline.geometry.tracks import FlightGeometry
 from pipeline.reading.files import SceneFiles
 from pipeline.samples.flight.city import Block, Form, blocks
 from pipeline.samples.flight.truth import FlightTruth
-from pipeline.samples.flight.write import FPS, read_flight_truth
+from pipeline.samples.flight.write import FPS
 from pipeline.worlds.flight.facts import FlightScene, Landmark
 from pipeline.worlds.flight.look.checks import TALL, UNCLEAR, WIDE, Answer, ratio_of
 from pipeline.worlds.flight.look.look import PicturedThings, pictured
@@ -92,4 +92,10 @@ def bare(flights: Path, name: str, into: Path) -> Bare:
         return found
 
     shown = pictured(observed, geometry, picture_at, MOST)
-    return Bare(before, geometry, observed, shown, read_flight_truth(flights, name))
+    return Bare(
+        before,
+        geometry,
+        observed,
+        shown,
+        FlightTruth.model_validate_json((flights / "truth" / f"{name}.json").read_bytes()),
+    )

@@ -30,6 +30,7 @@ from pipeline.worlds.indoor.observe.visibility import (
     ObserveConfig,
     _corners_inside,
     best_frames,
+    cameras_at,
     examined_frames,
     observe,
     unscanned_below,
@@ -139,6 +140,19 @@ def test_the_best_frame_shows_most_of_what_is_not_beyond_its_edges(pixels: int, 
     assert best_frames(frames([90, 0]), counts, [item]).tolist() == [best]
     counts = replace(counts, pixels=np.zeros((2, 1), dtype=np.int64))
     assert best_frames(frames([90, 0]), counts, [item]).tolist() == [-1]
+
+
+def test_cameras_are_told_in_shares_of_the_picture() -> None:
+    wide = frames([0, 90], intrinsics=np.tile([320.0, 120.0, 319.5, 119.5], (2, 1)))
+    (camera,) = cameras_at(wide, np.array([1, -1, 1]))
+    assert (camera.second, camera.focal, camera.middle) == (0.5, (0.5, 0.25), (0.5, 0.25))
+
+
+def test_as_many_pixels_as_are_needed_are_enough() -> None:
+    room = geometry([(2, 0, 0, 0.5)], frames([0]))
+    n = int(counted(room, 1, [0]).pixels[0, 0])
+    seen = (observe(scene(1), room, ObserveConfig(min_pixels=least)).facts.objects[0] for least in (n, n + 1))
+    assert [one.visibility.frames_seen for one in seen] == [1, 0]
 
 
 def test_windows_spread_by_powers_of_the_plastic_number() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from xml.etree import ElementTree
 
@@ -17,8 +18,8 @@ from pipeline.core.findings import Findings
 from pipeline.core.schema import Origin
 from pipeline.reading.maps.gazetteer import Gazetteer, maps_in, read_gazetteer, stamped
 from pipeline.reading.maps.world_countries import countries_near, disputed
-from pipeline.worlds.panorama.facts import Panorama, PanoramaConfig, PanoramaPicture, Place
-from pipeline.worlds.panorama.observe.place import _distance_of, find_place
+from pipeline.worlds.panorama.facts import Panorama, PanoramaConfig, PanoramaPicture, Place, SphereCrop
+from pipeline.worlds.panorama.observe.place import SAMPLES, _distance_of, find_place, level_distances
 from tests.conftest import REAL_DATA
 from tests.environment import times
 
@@ -298,3 +299,23 @@ def test_a_map_without_places_is_noted(tmp_path: Path) -> None:
 
 def test_a_distance_by_depth_is_told_in_centimetres() -> None:
     assert _distance_of(np.full(50, 3.14159)) == 3.14
+
+
+@pytest.mark.parametrize("yaw_deg", [10.0, 180.0])
+def test_distances_are_those_of_the_pixels_seen_in_an_interval(yaw_deg: float) -> None:
+    """A degree a pixel, and as many degrees as samples, also across the picture's edge; of a part what lies in it."""
+    seen = SimpleNamespace(yaw_deg=yaw_deg, width_deg=SAMPLES, pitch_high_deg=24.0, pitch_low_deg=-24.0)
+    level = np.cos(np.radians(np.arange(23.5, -24, -1)))[:, None]
+    whole = 1000.0 * np.arange(180)[:, None] + np.arange(360)
+    picture = SimpleNamespace(picture=SimpleNamespace(width=360, height=180))
+    columns = (np.arange(SAMPLES) + int(yaw_deg) + 180 - SAMPLES // 2) % 360
+    wanted = whole[66:114][:, columns] * level
+    got = level_distances(seen, whole, picture, SphereCrop(full_width=360, full_height=180, left=0, top=0))
+    assert got == pytest.approx(wanted)
+    part = SimpleNamespace(picture=SimpleNamespace(width=30, height=40))
+    crop = SphereCrop(full_width=360, full_height=180, left=170, top=80)
+    got = level_distances(seen, whole[80:120, 170:200], part, crop)
+    outside = (columns < 170) | (columns >= 200)
+    assert np.isnan(got[:14]).all()
+    assert np.isnan(got[:, outside]).all()
+    assert got[14:, ~outside] == pytest.approx(wanted[14:, ~outside])
