@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import math
+from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -125,12 +126,16 @@ def _limits(task: str, tallies: Sequence[ClassTally]) -> dict[str, float]:
         sizes.update(tally.classes)
     if not 1 < len(sizes) <= CLASSES_MAX or sizes.total() < QUESTIONS_MIN:
         return {}
-    level, total = max(sizes.values()), sizes.total()
-    while (
-        level > total * (1 / len(sizes) + ABOVE_EVEN)
-        and sum(max(0, n - level + 1) for n in sizes.values()) <= total // ONE_IN
-        and sum(n for n in sizes.values() if n < level) >= total / ONE_IN  # else no share would be lower
-    ):
-        level -= 1
+    total = sizes.total()
+
+    def is_above(level: int) -> bool:
+        """Whether classes are to be smaller than a size."""
+        return (
+            level > total * (1 / len(sizes) + ABOVE_EVEN)
+            and sum(max(0, n - level + 1) for n in sizes.values()) <= total // ONE_IN
+            and sum(n for n in sizes.values() if n < level) >= total / ONE_IN  # else no share would be lower
+        )
+
+    level = bisect_left(range(1, max(sizes.values()) + 1), True, key=is_above)
     found = {name: sorted(_lots(task, name, tallies)) for name, n in sorted(sizes.items()) if n > level}
     return {name: (lots[level - 1] + lots[level]) / 2 for name, lots in found.items()}
