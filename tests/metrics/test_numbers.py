@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import pytest
 
-from pipeline.metrics.number_words import with_digits
+from pipeline.metrics.number_words import normalised, with_digits
 from pipeline.metrics.numbers import asked_unit, find_number
 
 FOUND = {
@@ -155,3 +155,19 @@ def test_every_number_of_a_row_has_the_unit_at_its_end() -> None:
     unit = asked_unit("How far is it, in meters?")
     assert find_number("4 or 5 or 5 feet", unit) == (None, "several_numbers")
     assert find_number("5 or 5 or 5 feet", unit) == (Decimal("1.524"), None)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("A sedan.", "sedan", True),
+        ("one", "1", True),
+        ("Twenty-one", "21", True),
+        ("FamilyMart", "family mart", False),
+        ("2.5", "25", False),
+        ("YES!", "yes", True),
+        ("no", "not", False),
+    ],
+)
+def test_answers_that_say_the_same(one: str, other: str, same: bool) -> None:
+    assert (normalised(one) == normalised(other)) is same

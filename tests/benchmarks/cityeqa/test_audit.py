@@ -16,7 +16,6 @@ from pipeline.benchmarks.cityeqa.released import CATEGORIES, TABLE_4, read_relea
 from pipeline.benchmarks.cityeqa.wording import HopText, parse
 from pipeline.core.errors import ConfigError
 from pipeline.core.tables import ReleaseListing
-from pipeline.metrics.number_words import normalised
 from pipeline.questions.audited import Basis, Examined
 from tests.benchmarks.cityeqa.cities import task, written
 from tests.conftest import REAL_DATA
@@ -310,22 +309,6 @@ def test_what_a_split_leaks(tmp_path: Path) -> None:
     ]
     with pytest.raises(ConfigError, match="question 1 has no fold; its columns are answer, category"):
         examined(tmp_path, *rows, split="fold")
-
-
-@pytest.mark.parametrize(
-    ("one", "other", "same"),
-    [
-        ("A sedan.", "sedan", True),
-        ("one", "1", True),
-        ("Twenty-one", "21", True),
-        ("FamilyMart", "family mart", False),
-        ("2.5", "25", False),
-        ("YES!", "yes", True),
-        ("no", "not", False),
-    ],
-)
-def test_answers_that_say_the_same(one: str, other: str, same: bool) -> None:
-    assert (normalised(one) == normalised(other)) is same
 
 
 @pytest.mark.parametrize(
