@@ -68,8 +68,10 @@ def always_true(tree: ast.Module) -> list[str]:
 
 def _holds(said: ast.expr) -> bool:
     match said:
-        case ast.Constant(value=value) | ast.Tuple(elts=value) | ast.List(elts=value):
+        case ast.Constant(value=value):
             return bool(value)
+        case ast.Tuple(elts=parts) | ast.List(elts=parts):
+            return any(not isinstance(part, ast.Starred) for part in parts)  # there may be none of what is unpacked
         case ast.BoolOp(op=ast.Or(), values=values):
             return any(map(_holds, values))
         case ast.Compare(left=left, ops=[ast.Eq() | ast.Is() | ast.LtE() | ast.GtE()], comparators=[right]):
@@ -96,7 +98,7 @@ def test_what_cannot_fail_is_found() -> None:
         "def test_b(): build()\n"
         "def test_c():\n    with pytest.raises(ValueError): build()\n"
         "def test_d():\n    assert [j for j in jobs] != []\n    assert (x, 'y')\n"
-        "    assert x == x\n    assert f() == f()\n"
+        "    assert x == x\n    assert f() == f()\n    assert [*jobs]\n"
     )
     assert unable_to_fail({"made.py": tree}) == ["made.py:5 test_b"]
     assert [line.split()[0] for line in always_true(tree)] == ["9", "10", "11"]
