@@ -33,6 +33,8 @@ class NameLists(Model):
         usual_factor: sizes so near to the usual ones of their name are usual, and all of a name half of whose boxes are
             so near to each other.
         usual_share: share of these that is asked.
+        whole_factor: names of which one box in twenty, at most, is larger than the median times this have one size: a
+            box smaller than the median by more than this may be that of a part; None: boxes are taken for whole.
         usual_cm: name -> least and most of the usual sizes, in centimetres, and the share of these that is asked.
         distance_shares: metres and the share that is asked of shorter distances, in ascending order.
         sprawling: phrases in names of things that no box describes well, so that no distance to them is asked.
@@ -47,6 +49,7 @@ class NameLists(Model):
     never_sized: frozenset[str] = frozenset()
     usual_factor: Ratio = 1.0
     usual_share: Share = 1.0
+    whole_factor: Ratio | None = None
     usual_cm: dict[str, tuple[float, float, Share]] = Field(default_factory=dict)
     distance_shares: tuple[tuple[Metres, Share], ...] = ()
     sprawling: tuple[str, ...] = ()

@@ -12,7 +12,7 @@ from tests.conftest import cube, make_doubt, make_scene, rows_of, watched
 
 COUNT, SIZE, FAR, NEAR = "object_counting", "object_size_estimation", "object_abs_distance", "object_rel_distance"
 SIDE, FIRST, ROOM = "object_rel_direction_easy", "obj_appearance_order", "room_size_estimation"
-SPOTS = ("bed", "lamp", "sofa", "stool", "clock")
+SPOTS = ("cot", "lamp", "sofa", "stool", "clock")
 
 
 def film(*names: str, hidden: Any = None, few: Any = None, findings: Any = (), **more: Any) -> IndoorScene:
@@ -38,24 +38,24 @@ def named(raw: str, *names: str) -> IndoorScene:
     return scene.with_facts(objects=tuple(called))
 
 
-TWO = ("bed", "bed", "lamp")
+TWO = ("cot", "cot", "lamp")
 UNSEEN, ALIKE, DOUBLE = ("never_visible", 0, 1), ("taken_for_another", 1, 0), ("not_unique", 2, 1)
 FAINT, FRAMES = ("barely_visible", 19, 20), ("not_shown_in_frames", 19, 20)
 # What is planted: a scan, a task that would ask of it, what it would name, the reason, its measured value and limit.
 PLANTED: dict[str, tuple[IndoorScene, str, str, tuple[Any, ...]]] = {
-    "what no frame shows is measured": (film(*SPOTS, hidden={("bed", 0): None}), SIZE, "bed", UNSEEN),
-    "a distance to it": (film(*SPOTS, hidden={("bed", 0): None}), FAR, "bed", UNSEEN),
-    "it may be the nearest": (film(*SPOTS, hidden={("bed", 0): None}), NEAR, "bed", UNSEEN),
-    "one stands at it": (film(*SPOTS, hidden={("bed", 0): None}), SIDE, "bed", UNSEEN),
-    "all of a kind unseen are counted": (film(*TWO, hidden={("bed", 0): None, ("bed", 1): None}), COUNT, "bed", UNSEEN),
+    "what no frame shows is measured": (film(*SPOTS, hidden={("cot", 0): None}), SIZE, "cot", UNSEEN),
+    "a distance to it": (film(*SPOTS, hidden={("cot", 0): None}), FAR, "cot", UNSEEN),
+    "it may be the nearest": (film(*SPOTS, hidden={("cot", 0): None}), NEAR, "cot", UNSEEN),
+    "one stands at it": (film(*SPOTS, hidden={("cot", 0): None}), SIDE, "cot", UNSEEN),
+    "all of a kind unseen are counted": (film(*TWO, hidden={("cot", 0): None, ("cot", 1): None}), COUNT, "cot", UNSEEN),
     "one of two is seen, two are counted": (
-        film(*TWO, hidden={("bed", 0): None}), COUNT, "bed", ("too_few_instances", 1, 2),
+        film(*TWO, hidden={("cot", 0): None}), COUNT, "cot", ("too_few_instances", 1, 2),
     ),
-    "one of two is hardly seen": (film(*TWO, hidden={("bed", 0): 19}), COUNT, "bed", FAINT),
-    "what is hardly seen is measured": (film(*SPOTS, hidden={("bed", 0): 19}), SIZE, "bed", FAINT),
-    "the one of two": (film(*TWO), SIZE, "bed", DOUBLE),
-    "a distance to one of two": (film(*TWO), FAR, "bed", DOUBLE),
-    "a second one has no box": (film(*SPOTS, counts=dict.fromkeys(SPOTS, 1) | {"bed": 2}), SIZE, "bed", DOUBLE),
+    "one of two is hardly seen": (film(*TWO, hidden={("cot", 0): 19}), COUNT, "cot", FAINT),
+    "what is hardly seen is measured": (film(*SPOTS, hidden={("cot", 0): 19}), SIZE, "cot", FAINT),
+    "the one of two": (film(*TWO), SIZE, "cot", DOUBLE),
+    "a distance to one of two": (film(*TWO), FAR, "cot", DOUBLE),
+    "a second one has no box": (film(*SPOTS, counts=dict.fromkeys(SPOTS, 1) | {"cot": 2}), SIZE, "cot", DOUBLE),
     "one is counted, and none has a box": (
         film(*SPOTS, counts=dict.fromkeys((*SPOTS, "door"), 1)), SIZE, "door", ("category_without_box", 0, 1),
     ),
@@ -73,32 +73,32 @@ PLANTED: dict[str, tuple[IndoorScene, str, str, tuple[Any, ...]]] = {
     "a settee among sofas": (film("settee", *SPOTS), SIZE, "sofa", ALIKE),
     "a chest of drawers beside the dresser": (film("dresser", "chest of drawers", *SPOTS), SIZE, "dresser", ALIKE),
     "its own people call it a couch": (
-        named("couch", "sofa", "sofa", "bed"), COUNT, "sofa", ("taken_for_another", 2, 0),
+        named("couch", "sofa", "sofa", "cot"), COUNT, "sofa", ("taken_for_another", 2, 0),
     ),
     "pictures show it is called otherwise": (
-        film(*SPOTS, findings=doubted(CALLED_OTHERWISE, "bed")), SIZE, "bed", (CALLED_OTHERWISE, 1, 0),
+        film(*SPOTS, findings=doubted(CALLED_OTHERWISE, "cot")), SIZE, "cot", (CALLED_OTHERWISE, 1, 0),
     ),
     "pictures show one without a box": (
-        film(*TWO, findings=doubted(OTHERS_IN_VIEW, "bed")), COUNT, "bed", (OTHERS_IN_VIEW, 1, 0),
+        film(*TWO, findings=doubted(OTHERS_IN_VIEW, "cot")), COUNT, "cot", (OTHERS_IN_VIEW, 1, 0),
     ),
-    "poses are off": (film(*SPOTS, findings=doubted("poses_off", SIGHT)), FIRST, "bed", ("poses_off", 1, 0)),
+    "poses are off": (film(*SPOTS, findings=doubted("poses_off", SIGHT)), FIRST, "cot", ("poses_off", 1, 0)),
     "half of its longest side is shown": (
-        film(*SPOTS, extent={"bed": 0.5}), SIZE, "bed", ("extent_not_shown", 0.5, 0.9),
+        film(*SPOTS, extent={"cot": 0.5}), SIZE, "cot", ("extent_not_shown", 0.5, 0.9),
     ),
     "two that come into the picture at once": (
-        seen_first(bed=6.0, lamp=6.5, sofa=1.0, stool=3.0), FIRST, "bed", ("first_times_too_close", 0.5, 1),
+        seen_first(cot=6.0, lamp=6.5, sofa=1.0, stool=3.0), FIRST, "cot", ("first_times_too_close", 0.5, 1),
     ),
-    "one that never comes into it": (seen_first(bed=None, lamp=6.5, sofa=1.0, stool=3.0), FIRST, "bed", UNSEEN),
-    "frames that show one of a kind": (film(*TWO, few={("bed", 0): 19}), COUNT, "bed", FAINT),
-    "frames that show too little to measure": (film(*SPOTS, few={("bed", 0): 19}), SIZE, "bed", FRAMES),
-    "frames in which the other end is not": (film(*SPOTS, few={("bed", 0): 19}), FAR, "bed", FRAMES),
-    "frames in which the nearest is not": (film(*SPOTS, few={("bed", 0): 19}), NEAR, "bed", FRAMES),
+    "one that never comes into it": (seen_first(cot=None, lamp=6.5, sofa=1.0, stool=3.0), FIRST, "cot", UNSEEN),
+    "frames that show one of a kind": (film(*TWO, few={("cot", 0): 19}), COUNT, "cot", FAINT),
+    "frames that show too little to measure": (film(*SPOTS, few={("cot", 0): 19}), SIZE, "cot", FRAMES),
+    "frames in which the other end is not": (film(*SPOTS, few={("cot", 0): 19}), FAR, "cot", FRAMES),
+    "frames in which the nearest is not": (film(*SPOTS, few={("cot", 0): 19}), NEAR, "cot", FRAMES),
     "frames that show half of its side": (
-        film(*SPOTS, few={("bed", 0): 25}), SIZE, "bed", ("extent_not_shown", 0.5, 0.9),
+        film(*SPOTS, few={("cot", 0): 25}), SIZE, "cot", ("extent_not_shown", 0.5, 0.9),
     ),
     "frames that show half of the floor": (film(*SPOTS, few={}, plan_seen=0.5), ROOM, "", ("plan_not_shown", 0.5, 0.9)),
     "a distance shorter than one sees": (
-        make_scene([cube("bed", 0, 0), cube("lamp", 0.39, 0)]), FAR, "bed", ("objects_too_close", 0.19, 0.2),
+        make_scene([cube("cot", 0, 0), cube("lamp", 0.39, 0)]), FAR, "cot", ("objects_too_close", 0.19, 0.2),
     ),
 }  # fmt: skip
 

@@ -240,6 +240,7 @@ class ObjectSize(ArrayTask[ScanView]):
             truth=format_numbers(size_cm, self.form),
             checks=(
                 *([check("name_is_not_asked", known, "<=", 0, "names")] if words.never_sized else []),
+                *_whole(names, sides[:, 0], words.whole_factor),
                 *_shown(view, category),
             ),
             facts=tuple(Fact(f"side_{i + 1}", names, sides[:, i], "m") for i in range(3)),
@@ -359,6 +360,16 @@ def _alike(factor: float) -> frozenset[str]:
     """Common names of which half of the boxes are within a factor, as beds are."""
     common = {name: usual for name, usual in TYPICAL.items() if usual.boxes >= COMMON_BOXES}
     return frozenset(name for name, u in common.items() if u.quarter_above_m < factor * u.quarter_below_m)
+
+
+def _whole(names: StrArray, side_m: FloatArray, factor: float | None) -> tuple[Check, ...]:
+    """Whether boxes are as long as things of their names that have one size; no rule without a factor."""
+    if factor is None:
+        return ()
+    common = {name: usual for name, usual in TYPICAL.items() if usual.boxes >= COMMON_BOXES}
+    least = {name: u.median_m / factor for name, u in common.items() if u.rarely_above_m <= factor * u.median_m}
+    limit = np.array([least.get(name, np.nan) for name in names])
+    return (check("may_be_a_part", np.where(np.isnan(limit), np.inf, side_m), ">=", np.nan_to_num(limit), "m"),)
 
 
 def _shown(view: ScanView, category: IntArray) -> tuple[Check, ...]:

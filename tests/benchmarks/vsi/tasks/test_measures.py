@@ -281,7 +281,7 @@ def test_the_nearest_in_frames_needs_every_instance_of_every_choice() -> None:
 
 @pytest.mark.parametrize("pixels", [19, 44, 45])
 def test_a_size_in_frames_needs_the_side_in_them(pixels: int) -> None:
-    row = row_of(watched(make_scene([placed((2.0, 1.6, 0.5))]), {}, sampled={("bed", 0): pixels}), SIZE, ["bed"])
+    row = row_of(watched(make_scene([placed((2.0, 1.6, 0.5))]), {}, sampled={("bench", 0): pixels}), SIZE, ["bench"])
     found = {19: ("not_shown_in_frames", 19.0, 20.0, "pixels"), 44: ("extent_not_shown", 0.88, 0.9, "share")}
     assert in_sixteen(row) == found.get(pixels, ("200",))
 
@@ -289,14 +289,14 @@ def test_a_size_in_frames_needs_the_side_in_them(pixels: int) -> None:
 SIZE = "object_size_estimation"
 
 
-def placed(lengths: Vec3, category: str = "bed") -> Placed:
+def placed(lengths: Vec3, category: str = "bench") -> Placed:
     return category, (1.0, 2.0, 0.5), lengths, 30.0
 
 
 @BOTH
 @pytest.mark.parametrize("lengths", sorted(permutations((2.07, 1.604, 0.55))))
 def test_answer_is_the_longest_side_in_centimetres(lengths: Vec3, rules: Rules) -> None:
-    row = row_of(make_scene([placed(lengths)]), SIZE, ["bed"], rules)
+    row = row_of(make_scene([placed(lengths)]), SIZE, ["bench"], rules)
     assert row["answer"] == "207"
     assert [(e["name"], e["value"], e["unit"]) for e in row["evidence"]] == [
         ("side_1", 2.07, "m"),
@@ -310,19 +310,19 @@ def test_answer_is_the_longest_side_in_centimetres(lengths: Vec3, rules: Rules) 
     ("longest_m", "answer"), [(0.6249, "62"), (0.625, "62"), (0.6251, "63"), (0.635, "64"), (0.304, "30"), (2.0, "200")]
 )
 def test_whole_centimetres_half_to_even(longest_m: float, answer: str, rules: Rules) -> None:
-    assert row_of(make_scene([placed((0.1, longest_m, 0.2))]), SIZE, ["bed"], rules)["answer"] == answer
+    assert row_of(make_scene([placed((0.1, longest_m, 0.2))]), SIZE, ["bench"], rules)["answer"] == answer
 
 
 @BOTH
 def test_only_an_object_alone_of_its_category(rules: Rules) -> None:
     scene = make_scene(
-        [cube("chair", 0, 0), cube("chair", 1, 0), cube("bed", 0, 4)], counts={"chair": 2, "bed": 1, "cup": 1}
+        [cube("chair", 0, 0), cube("chair", 1, 0), cube("bench", 0, 4)], counts={"chair": 2, "bench": 1, "cup": 1}
     )
     rows = {r["operands"][0]: r for r in rows_of(scene, SIZE, rules)}
     assert refusal_of(rows["chair"]) == ("not_unique", 2.0, 1.0, "objects")
     assert refusal_of(rows["cup"]) == ("category_without_box", 0.0, 1.0, "boxes")
     assert rows["chair"]["role"] == rows["cup"]["role"] == "category"
-    assert rows["bed"]["answer"] == "20"
+    assert rows["bench"]["answer"] == "20"
 
 
 def test_official_takes_the_stated_count_and_strict_doubts_it(tmp_path: Path) -> None:
@@ -336,23 +336,37 @@ def test_official_takes_the_stated_count_and_strict_doubts_it(tmp_path: Path) ->
 @pytest.mark.parametrize(("thin_m", "reason"), [(0.0009, "thin_box"), (0.0011, None)])
 def test_a_side_below_a_millimetre_is_doubtful(thin_m: float, reason: str | None, tmp_path: Path) -> None:
     scene = through_reader(make_scene([placed((0.5, 0.4, thin_m))]), tmp_path)
-    row = row_of(scene, SIZE, ["bed"], "strict")
+    row = row_of(scene, SIZE, ["bench"], "strict")
     assert row["reason"] == reason
     if reason:
         assert refusal_of(row) == ("thin_box", thin_m, 0.001, "m")
-    assert row_of(scene, SIZE, ["bed"], "official")["answer"] == "50"
+    assert row_of(scene, SIZE, ["bench"], "official")["answer"] == "50"
 
 
 @pytest.mark.parametrize(("share", "reason"), [(0.0, True), (0.899, True), (0.9, False), (1.0, False)])
 def test_a_side_of_which_the_video_shows_too_little_is_not_asked(share: float, reason: bool) -> None:
-    scene = watched(make_scene([placed((2.0, 1.6, 0.5))]), {}, extent={"bed": share})
-    row = row_of(scene, SIZE, ["bed"], "strict")
+    scene = watched(make_scene([placed((2.0, 1.6, 0.5))]), {}, extent={"bench": share})
+    row = row_of(scene, SIZE, ["bench"], "strict")
     assert refusal_of(row) == (("extent_not_shown", share, 0.9, "share") if reason else None)
-    assert row_of(scene, SIZE, ["bed"], "official")["answer"] == "200"
+    assert row_of(scene, SIZE, ["bench"], "official")["answer"] == "200"
+
+
+@pytest.mark.parametrize(
+    ("category", "longest_m", "limit"),
+    [("door", 1.56, 1.96 / 1.25), ("door", 1.57, None), ("table", 0.3, None), ("orb", 0.3, None)],
+)
+def test_a_box_much_shorter_than_things_of_one_size_may_be_a_part(
+    category: str, longest_m: float, limit: float | None
+) -> None:
+    """Doors are up to 1.16 times the median, 1.96 m, tables 1.8 times."""
+    scene = make_scene([placed((0.2, 0.2, longest_m), category)])
+    row = row_of(scene, SIZE, [category], "strict")
+    assert refusal_of(row) == (limit and ("may_be_a_part", longest_m, pytest.approx(limit), "m"))
+    assert row_of(scene, SIZE, [category], "official")["answer"] == f"{100 * longest_m:.0f}"
 
 
 def test_how_much_the_video_shows_is_no_rule_where_nobody_looked() -> None:
-    row = row_of(make_scene([placed((2.0, 1.6, 0.5))]), SIZE, ["bed"], "strict")
+    row = row_of(make_scene([placed((2.0, 1.6, 0.5))]), SIZE, ["bench"], "strict")
     assert row["answer"] == "200"
     assert "extent_not_shown" not in {e["name"] for e in row["evidence"]}
 
