@@ -53,6 +53,8 @@ _PLAIN = [
     (r"Within (.+?) metres of (.+?), in which direction from it is the tallest building:",
      r"In which direction from \2 is the tallest building within \1 metres of it:"),
     (r"What is the colour of the (.+?) that is nearest to ", r"What colour is the \1 nearest to "),
+    (r"What is the colour of the walls of ", "What colour are the walls of "),
+    (r"Which colour do the walls of (.+) have\?", r"What colour are the walls of \1?"),
     (r"What is the colour of ", "What colour is "),
     (r"Which colour does (.+) have\?", r"What colour is \1?"),
     (r"What is the number of (.+?) (in front of|in) ", r"How many \1 are there \2 "),
@@ -331,7 +333,7 @@ def answer(city: City, text: str, target: CityThing) -> str | None:  # noqa: PLR
         feet = [shapely.Point(t.center) for t in city.things if t.kind in VEHICLES]
         free = [t for t in inside("parking space") if not any(shape(t).contains(foot) for foot in feet)]
         return NUMBERS[len(free)] if asked.startswith("How") else "yes" if free else "no"
-    if re.match(r"What colour is the ", asked):
+    if re.match(r"What colour (?:is|are the walls of) the ", asked):
         return target.colour
     if asked.startswith("How many storeys"):
         return NUMBERS[int(target.levels or 0)]

@@ -29,6 +29,7 @@ from pipeline.worlds.city.paths import FreeSpace, Paths
 from pipeline.worlds.city.visibility import Sight
 
 CORNERED: Final = frozenset({BUILDING, SHOP})  # of which one says that they are at a corner
+UNTOLD: Final = {"name": ("name",), "noun": ("noun", "name"), "sign": ("sign",)}  # what tells what is asked of a shop
 LETTERS_MIN: Final = 3  # of a name: with fewer it may be a number or an abbreviation
 
 
@@ -224,8 +225,22 @@ class CityView:
         """
         key = (i, tuple(hide))
         if key not in self._called:
-            self._called[key] = self._phrases(i, hide)
+            self._called[key] = self._phrases(i, {*hide, *UNTOLD.get(self.asked_of(i), ())})
         return self._called[key]
+
+    def asked_of(self, i: int) -> str:
+        """What of a shop is asked, by lot, and not told by texts about it: "name", "noun", "sign" or, "", nothing.
+
+        Otherwise its other questions would have the answers. What it is for is asked by its signboard all the same.
+        """
+        thing = self.things[i]
+        if thing.kind != SHOP:
+            return ""
+        signs = self.query.signs.get(thing.id)
+        is_called = bool(signs) or self.query.fronts.corner[i]  # also without its sort
+        able = {"": True, "name": self.read(i), "noun": thing.noun != SHOP and is_called, "sign": signs}
+        parts = [part for part, is_able in able.items() if is_able]
+        return min(parts, key=lambda part: digest("asked", self.scene.id, thing.id, part))
 
     def _phrases(self, i: int, hide: Collection[str]) -> tuple[Phrase, ...]:
         thing = self.things[i]
@@ -249,7 +264,7 @@ class CityView:
 
         Who knows a chain, or reads "Planet Pasta", need not look.
         """
-        return self.phrases(i, hide=("noun", "name"))
+        return self._phrases(i, ("noun", "name"))
 
     def says(self, i: int) -> int:
         """How many words of its name tell what a thing is: who reads one would guess the other."""

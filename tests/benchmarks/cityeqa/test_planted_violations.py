@@ -75,10 +75,6 @@ PLANTED: dict[str, tuple[City, str, str, tuple[Any, ...]]] = {
         city(WALL, house("w", 20.0, 30.0, 60.0, 29.5), A, B), SORT, "a", ("no_free_pose", 0, 1),
     ),
     "a board without words": (city(WALL, board("a", 50.0, "24"), C), SORT, "a", NO_NAME),
-    "a shop without a name": (city(WALL, shop("s", 50.0, None), *STREET[1:]), SORT, "s", NO_NAME),
-    "a sort that nothing shows": (
-        city(WALL, shop("s", 50.0, None), *STREET[1:]), SORT, "s", ("shows_what_it_is", 0, 1),
-    ),
     "what a shop is for that nothing shows": (
         city(WALL, shop("s", 50.0, None), *STREET[1:]), USE, "s", ("shows_what_it_is", 0, 1),
     ),

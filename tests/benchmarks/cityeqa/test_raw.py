@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
+import re
+from collections import Counter, defaultdict
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 
 from pipeline.benchmarks.cityeqa.benchmark import CITYEQA
 from pipeline.benchmarks.cityeqa.columns import _beside_table_4
+from pipeline.benchmarks.cityeqa.extra_starts import worded
 from pipeline.benchmarks.cityeqa.query import Hop, Query, RouteLimits, RouteQuery
 from pipeline.benchmarks.cityeqa.raw import CLOSED, RawQuestion, evened, in_turns, split_of
 from pipeline.benchmarks.cityeqa.released import TABLE_4
@@ -259,8 +261,48 @@ def test_a_shop_that_is_asked_what_it_is_goes_by_no_name() -> None:
     view = CityView(scene_of(facts), CityRules())
     for number, thing in enumerate(view.things):
         if thing.kind == "shop":
-            assert view.phrases(number)[0].name is not None
+            assert any(p.name for p in view.phrases(number)) == (view.asked_of(number) == "")
             assert {(p.noun, p.name) for p in view.unsorted_phrases(number)} == {("shop", None)}
+
+
+def test_no_text_about_a_shop_tells_what_is_asked_of_it() -> None:
+    view = CityView(sample("arden"), CityRules())
+    raws = [raw for task in CITY_TASKS.values() for raw in task.raws(view) if view.things[raw.target].kind == "shop"]
+    asked: dict[int, set[str]] = defaultdict(set)
+    for one in raws:
+        thing, part = (
+            view.things[one.target],
+            {"name": "name", "sort": "noun", "colour of a board": "sign"}.get(one.kind),
+        )
+        asked[one.target] |= {part} if part else set()
+        for phrase in one.phrases:
+            told = {"name": phrase.name, "noun": phrase.noun == thing.noun != "shop", "sign": phrase.sign}
+            assert one.kind == "use" or not told.get(view.asked_of(one.target))
+    assert all(parts <= {view.asked_of(target)} for target, parts in asked.items())
+    assert {part for parts in asked.values() for part in parts} == {"name", "noun", "sign"}
+
+
+def test_numbers_offered_are_those_that_the_city_has_of_a_kind() -> None:
+    view = CityView(sample("arden"), CityRules())
+    raws = [one for one in Counting().raws(view) if one.broken is None]
+    for one in raws:
+        assert set(one.others) == {other.answer for other in raws if other.kind == one.kind}
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "reads"),
+    [
+        (Phrase("building", "red"), Phrase("building"), False),  # of which of the two?
+        (Phrase("building"), Phrase("building", "red"), True),
+        (Phrase("building", "red"), Phrase("building", corner=True), True),
+        (Phrase("park"), Phrase("building"), True),
+    ],
+)
+def test_the_building_is_no_other_that_was_named_before(first: Phrase, last: Phrase, reads: bool) -> None:
+    asked = raw(0, "grey", ("grey", "white"), phrases=(last,), part="ask_wall_colour")
+    text = worded(RouteQuery(50.0, 1.0, (Hop(NORTH, first), Hop(EAST, last))), asked)
+    assert (text is not None) == reads
+    assert text is None or re.search(f"the walls of {last.definite}", text)
 
 
 def test_names_offered_are_those_of_the_same_split() -> None:

@@ -198,7 +198,7 @@ def test_which_is_nearer_is_even_over_pairs_and_places() -> None:
 
 def test_no_question_gives_its_answer(rows: list[Row]) -> None:
     """Where the answer is in the question, other answers are too."""
-    lists = ("Which is nearer", "In which direction", "What shape", "Is ", "What is the")
+    lists = ("Which is nearer", "In ", "What shape", "Is ", "What is the")
     for row in rows:
         question = plain(row["question"].partition("Please tell me ")[2])
         if not question.startswith(lists):
@@ -258,8 +258,8 @@ def test_tasks_are_the_same_again_whatever_else_is_asked(rows: list[Row]) -> Non
 def test_what_people_wrote_takes_the_same_way() -> None:
     """A question of people's with its own pose; others whose target is not known, or whose pose is in a wall."""
     scene = sample("arden")
-    rows, _ = tasks_of(scene, RULES, "Object Recognition")
-    shop = next(row for row in rows if row["question"].endswith("?") and "name of" in row["question"])
+    rows, _ = tasks_of(scene, RULES, "World Knowledge")
+    shop = rows[0]
     (pose, point, target) = (shop["observation_pose"], shop["target_pose"][:3], shop["group"].partition("/")[2])
     base = {"question": "Is it open on Sundays?", "answer": "yes", "category": "World Knowledge", "p_obs": pose}
     thing = next(t for t in scene.facts.things if t.id == target)
@@ -301,7 +301,7 @@ def test_what_a_map_does_not_tell_is_refused_by_name() -> None:
         "half_storeys": (with_things(city, levels=2.5), rules, "Counting"),
         "height_unknown": (with_things(city, height_m=None, top_m=None, levels=None), rules, "Spatial Reasoning"),
         "other_colours": (with_things(city, colour="red"), rules, "Attribute Recognition"),
-        "other_sorts": (with_things(city, "shop", noun="bakery"), rules, "Object Recognition"),
+        "other_sorts": (with_things(small(7), "shop", noun="bakery"), rules, "Object Recognition"),
         "is_no_shop": (with_things(city, "shop", noun="hotel"), rules, "World Knowledge"),
         "no_name_to_read": (with_things(city, sign=None), rules, "Object Recognition"),
         "shows_what_it_is": (with_things(city, "shop", sign=None, name=None), rules, "World Knowledge"),

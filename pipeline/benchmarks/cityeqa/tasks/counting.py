@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -187,7 +188,18 @@ class Counting(EqaTask):
     tried_at_most = MappingProxyType({"storeys": 0.2})  # the 29 released rows at hand count cars and spaces
 
     def raws(self, view: CityView) -> Iterator[RawQuestion]:
-        """Every place with what is counted there; free parking spaces; storeys of buildings."""
+        """Every place with what is counted there; free parking spaces; storeys of buildings.
+
+        Who guesses chooses among the numbers that the city has of the kind.
+        """
+        raws = [*self._raws(view)]
+        given: dict[str, set[str]] = defaultdict(set)
+        for raw in raws:
+            if raw.broken is None:
+                given[raw.kind].add(raw.answer)
+        yield from (replace(raw, others=tuple(n for n in raw.others if n in given[raw.kind])) for raw in raws)
+
+    def _raws(self, view: CityView) -> Iterator[RawQuestion]:
         for found in gathered(view):
             if found.things or found.checks[0].holds:
                 for asked in (Phrase(found.kind), *view.narrower(found.kind)):

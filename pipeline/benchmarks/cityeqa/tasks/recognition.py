@@ -76,7 +76,7 @@ class ObjectRecognition(EqaTask):
         for i in view.targets(SHOP):
             thing = view.things[i]
             flags = name_flags(thing)
-            if thing.noun != SHOP:
+            if view.asked_of(i) == "noun":
                 yield question_about(
                     view,
                     i,
@@ -184,6 +184,7 @@ class AttributeRecognition(EqaTask):
         "ask_colour_front",
         "ask_colour_nearest",
         "ask_roof_colour",
+        "ask_wall_colour",
         *(look_part(trait) for trait in LOOKS),
     )
 
@@ -196,7 +197,7 @@ class AttributeRecognition(EqaTask):
         for kind in sorted({thing.kind for thing in view.things if thing.colour is not None}):
             colours = colours_of(view, view.of_kind(kind).tolist())
             for i in view.targets(kind):
-                if kind != SHOP:  # a shop's colour is its signboard's, and that is a thing of its own
+                if kind not in (SHOP, SIGNBOARD):  # a shop's colour is its signboard's, by which that is called
                     yield _colour(view, i, colours)
         buildings = view.of_kind(BUILDING).tolist()
         roofs = colours_of(view, buildings, roof=True)
@@ -217,6 +218,8 @@ def _names(view: CityView, kind: str) -> Iterator[RawQuestion]:
     alike_of = {i: found for own in by_noun.values() for i, found in names_of_split(view, own).items()}
     near = names_of_split(view, shops)
     for i in view.targets(kind):
+        if kind == SHOP and view.asked_of(i) != "name":
+            continue
         thing, name, alike = view.things[i], view.read(i), alike_of[i]
         yield question_about(
             view,
@@ -246,7 +249,7 @@ def _boards(view: CityView) -> Iterator[RawQuestion]:
     for i in view.targets(SHOP):
         thing = view.things[i]
         own = view.query.signs.get(thing.id, set())
-        if not own:
+        if view.asked_of(i) != "sign":
             continue
         over = [j for j in of_wall[thing.on] if view.things[j].colour in own]
         board = min(over, key=lambda j: math.dist(view.things[j].center, thing.center))
@@ -354,7 +357,7 @@ def _colour(view: CityView, i: int, colours: tuple[str, ...]) -> RawQuestion:
         i,
         kind=f"colour of a {thing.kind}",
         phrases=view.phrases(i, hide=("colour", "sign")),
-        part="ask_colour",
+        part="ask_wall_colour" if thing.kind == BUILDING else "ask_colour",
         answer=thing.colour or "",
         others=colours,
         checks=(
