@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import operator
 import re
+from functools import cache
 from pathlib import Path
 from typing import Final
 from xml.etree import ElementTree
@@ -49,6 +50,7 @@ NEEDED: Final = ["`provider`", "`price.input`", "`price.output`"]
 NOT_TOLD: Final = {"build", "benchmark", "observe"}  # names of the configuration; nothing of a city is set there
 
 
+@cache
 def _constants() -> dict[str, str]:
     """Names of module constants that hold a text."""
     found: dict[str, str] = {}
@@ -69,18 +71,20 @@ def _texts(node: ast.expr, constants: dict[str, str]) -> list[str]:
     return [node.value] if isinstance(node, ast.Constant) and isinstance(node.value, str) else []
 
 
+@cache
+def _calls() -> list[tuple[Path, ast.Call]]:
+    """Every call in the code, with its module."""
+    return [(path, node) for path, tree in trees().items() for node in ast.walk(tree) if isinstance(node, ast.Call)]
+
+
 def _reasons() -> dict[str, Path]:
     """Every reason that is written out in the code, and a module that gives it."""
     constants, found = _constants(), {}
-    for path, tree in trees().items():
-        if path.relative_to(ROOT).as_posix().startswith(NO_REASONS):
-            continue
-        for node in ast.walk(tree):
-            if not isinstance(node, ast.Call):
-                continue
-            called = getattr(node.func, "id", getattr(node.func, "attr", ""))
-            named = [key.value for key in node.keywords if key.arg == "reason"] if called == "Rejection" else []
-            named += node.args[:1] if called in MAKERS else []
+    for path, node in _calls():
+        called = getattr(node.func, "id", getattr(node.func, "attr", ""))
+        named = [key.value for key in node.keywords if key.arg == "reason"] if called == "Rejection" else []
+        named += node.args[:1] if called in MAKERS else []
+        if named and not path.relative_to(ROOT).as_posix().startswith(NO_REASONS):
             found.update({text: path for one in named for text in _texts(one, constants)})
     return found
 
@@ -242,12 +246,11 @@ def _relations() -> dict[str, set[str]]:
     """Reason -> how its value must stand to its limit, where a call of the code says both."""
     constants = _constants()
     found: dict[str, set[str]] = {}
-    for tree in trees().values():
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Call) and getattr(node.func, "id", getattr(node.func, "attr", "")) in MAKERS:
-                said = [a.value for a in node.args[2:3] if isinstance(a, ast.Constant) and a.value in HOLDS]
-                for text in _texts(node.args[0], constants) if said else ():
-                    found.setdefault(text, set()).update(said)
+    for _, node in _calls():
+        if getattr(node.func, "id", getattr(node.func, "attr", "")) in MAKERS:
+            said = [a.value for a in node.args[2:3] if isinstance(a, ast.Constant) and a.value in HOLDS]
+            for text in _texts(node.args[0], constants) if said else ():
+                found.setdefault(text, set()).update(said)
     return found
 
 
