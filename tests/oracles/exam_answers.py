@@ -318,9 +318,6 @@ class Log:
     def mt_speed(self, n: int, key: str) -> float:
         return math.hypot(*self.velocity(self.named(key, n), n)) * 3.6
 
-    def mt_mean_speed(self, n: int) -> float:
-        return self.way(0, n) / float(self.t[n]) * 3.6
-
     def sm_driven(self, n: int, seconds: str) -> float:
         return self.way(self.sweep(self.t[n] - float(seconds)), n)
 
@@ -358,15 +355,9 @@ class Log:
     def md_sideways(self, n: int) -> float:
         return self.own_speed(n) * math.radians(abs(self.turn(n)))
 
-    def md_energy(self, n: int, target: str) -> float:
-        return (float(target) / (self.own_speed(n) * 3.6)) ** 2
-
     def cs_stopping(self, n: int, friction: str, reaction: str) -> float:
         v = self.own_speed(n)
         return v * float(reaction) + v * v / (2 * float(friction) * 9.81)
-
-    def cs_time(self, n: int, friction: str) -> float:
-        return self.own_speed(n) / (float(friction) * 9.81)
 
     def cs_time_to(self, n: int, key: str) -> float:
         return self.gap(self.named(key, n), n) / self.own_speed(n)

@@ -18,7 +18,6 @@ class Episode:
         self.t = facts.seconds.array[:, 0]
         self.grip = facts.gripper.place_m.array
         self.joints = {j.name: facts.arm.position.array[:, n] for n, j in enumerate(facts.arm.joints)}
-        self.limits = {j.name: (j.low, j.high) for j in facts.arm.joints}
         rates = facts.arm.velocity
         self.rates = {} if rates is None else {j.name: rates.array[:, n] for n, j in enumerate(facts.arm.joints)}
         self.units = {j.name: j.unit for j in facts.arm.joints}
@@ -73,9 +72,6 @@ class Episode:
 
         return max((first, then), key=size)
 
-    def arm_lm(self, n: int) -> float:
-        return self.way(self.before(n, "6"), n)
-
     def arm_lm_moved(self, n: int) -> float:
         return 100 * max(math.dist(self.at(name, n), self.at(name, 0)) for name in self.items)
 
@@ -104,20 +100,11 @@ class Episode:
         a, b = ((self.at(name, n) - self.grip[n])[:2] for name in names)
         return math.degrees(math.acos(float(a @ b) / math.hypot(*a) / math.hypot(*b)))
 
-    def way(self, first: int, last: int) -> float:
-        return 100 * sum(math.dist(self.grip[i], self.grip[i + 1]) for i in range(first, last))
-
-    def arm_sm(self, n: int, seconds: str) -> float:
-        return self.way(self.before(n, seconds), n)
-
     def arm_sm_net(self, n: int, seconds: str) -> float:
         return 100 * math.dist(self.grip[n], self.grip[self.before(n, seconds)])
 
     def arm_lm_net(self, n: int) -> float:
         return 100 * math.dist(self.grip[n], self.grip[self.before(n, "6")])
-
-    def arm_sm_up(self, n: int, seconds: str) -> float:
-        return 100 * abs(self.grip[n][2] - self.grip[self.before(n, seconds)][2])
 
     def arm_st(self, n: int) -> str:
         return "open" if self.opening[n] > 0.5 else "closed"
@@ -174,7 +161,3 @@ class Episode:
 
     def arm_md_rate(self, n: int, joint: str) -> float:
         return abs(self.rate(n, joint))
-
-    def arm_cs_time(self, n: int, joint: str, said: str) -> float:
-        limit = math.degrees(self.limits[joint][said == "upper"])
-        return abs(limit - math.degrees(self.joints[joint][n])) / abs(self.rate(n, joint))

@@ -55,9 +55,6 @@ class Poses:
     def air_dt_height(self, t_s: float, n: int) -> float:
         return self.place[n][2]
 
-    def air_cs_down(self, t_s: float, n: int, rate: str) -> float:
-        return self.place[n][2] / float(rate)
-
     def air_or(self, t_s: float, n: int) -> float:
         return self.nose[n] or 0.0
 
@@ -98,9 +95,6 @@ class Poses:
     def air_mt(self, t_s: float, n: int) -> float:
         return math.hypot(*self.velocity(t_s)[:2]) * 3.6
 
-    def air_cs_home(self, t_s: float, n: int) -> float:
-        return self.air_dt_home(t_s, n) / math.hypot(*self.velocity(t_s)[:2])
-
     def air_st_height(self, t_s: float, n: int) -> str:
         up = self.velocity(t_s)[2]
         return "keeping its height" if abs(up) < 0.3 else "climbing" if up > 0 else "descending"
@@ -114,11 +108,6 @@ class Poses:
     def air_ct_shown(self, t_s: float, n: int, *names: str) -> float:
         spans = {name: self.views.get(name, ()) for name in names}
         return sum(any(first <= t_s and last > t_s - 15 for first, last in found) for found in spans.values())
-
-    def air_ct_moves(self, t_s: float, n: int, last: str, moved: str) -> float:
-        action = "ascend" if moved == "climb" else moved
-        begun = [one for one in self.segments if one.start_s <= t_s - 1][-int(last) :]
-        return sum(action in one.actions for one in begun)
 
     def air_tp(self, t_s: float, n: int, name: str) -> str:
         one = self.places[name]

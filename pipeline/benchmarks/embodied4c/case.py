@@ -318,6 +318,7 @@ def ranked(one: ExamCase, names: Sequence[str], order: Sequence[str], spoken: It
     return words(one, ", ".join(order), others, (accepted,))
 
 
+ONCE_IN_S: Final = 30.0  # a kind asks about a state or number that others tell, too
 NEIGHBOURS_S: Final = 10.0  # times within which one number or state is one fact, and goes on to be it
 AT_ONCE_S: Final = 1.0  # times within which kinds of one fact tell of the same
 ALIKE: Final = 1 / 3  # share of the larger by which two numbers differ that are one fact
@@ -332,12 +333,17 @@ class ToldFacts:
     def __init__(self) -> None:
         self._found: defaultdict[str, list[tuple[float, float, Any]]] = defaultdict(list)
 
-    def of(self, case: ExamCase) -> str:
-        """The name of the fact that a case asks for; a new one where none before is the same."""
+    def of(self, case: ExamCase) -> tuple[str, ...]:
+        """The fact that a case asks for, a new one where none before is the same, and that of its kind and time.
+
+        How often, and when, a kind asks about a state or speed tells its answers: these are even within a log.
+        """
         kind, t_s, *about = case.operands
         fact = WORDINGS[kind].fact
         whose = "" if fact and not fact.endswith(" of") else " ".join(about[:1] if fact else about)
-        return self.lasting(f"{fact or kind} {whose}".rstrip(), float(t_s), case, _same)
+        lasting = self.lasting(f"{fact or kind} {whose}".rstrip(), float(t_s), case, _same)
+        part = f"{ONCE_IN_S:g} s, part {float(t_s) // ONCE_IN_S:g}: {kind} {whose}".rstrip()
+        return (lasting, part) if fact else (lasting,)
 
     def lasting(self, name: str, second: float, state: T, same: Callable[[T, T], bool] = eq) -> str:
         """The name of a fact at a time: a state or number that lasts is one fact for as long as it does."""
@@ -352,10 +358,11 @@ class ToldFacts:
 
 def _same(one: ExamCase, other: ExamCase) -> bool:
     """Whether two cases of one family, at times near to one another, ask for the same."""
+    if one.operands[0] != other.operands[0] and abs(float(one.operands[1]) - float(other.operands[1])) <= AT_ONCE_S:
+        return True  # also of numbers that differ: that both are asked would tell so
     if one.base is not None and other.base is not None:
         return abs(one.base - other.base) <= ALIKE * max(abs(one.base), abs(other.base))
-    apart_s = abs(float(one.operands[1]) - float(other.operands[1]))
-    return one.answer == other.answer or (one.operands[0] != other.operands[0] and apart_s <= AT_ONCE_S)
+    return one.answer == other.answer
 
 
 _ALL: Final = ""  # the trait of every case
@@ -363,7 +370,6 @@ ENOUGH: Final = 60  # measured numbers of a kind that stay, where there are so m
 # Of one or two buses nobody is wrong by much: so many different counts are to be beside a trait of these kinds.
 COUNTED: Final = frozenset({"ct_near", "ct_ahead", "lm_seen"})
 LEAST_COUNTS: Final = 3
-BY_TRAIT: Final = frozenset({"at_size", "arm_md", "arm_cs"})  # measured kinds whose numbers hang on what is measured
 STEP: Final = math.log(1.25)  # numbers within a quarter of one another are guessed alike
 
 
@@ -472,7 +478,7 @@ def _add(counted: Counter[str], name: str, more: int) -> None:
 def _spread_out(own: Sequence[ExamCase]) -> None:
     traits: dict[tuple[str, ...], list[ExamCase]] = {}
     for case in own:
-        traits.setdefault(case.traits if case.operands[0] in BY_TRAIT else (), []).append(case)
+        traits.setdefault(case.traits if case.operands[0] == "at_size" else (), []).append(case)
     for alike in traits.values():
         _fill(alike, -(-ENOUGH // len(traits)))
 

@@ -182,7 +182,6 @@ def marks_of(evidence: Sequence[Mapping[str, Any]]) -> dict[str, FloatArray]:
 _TALL: Final = 150.0  # units of the part with heights
 _FOOT: Final = 26.0
 FLIGHT_LEAST_M: Final = 60.0  # shown at least
-HOME: Final = frozenset({"air_dt_home", "air_cs_home"})
 BEARINGS: Final = frozenset({"air_lc"})
 LEVELS: Final = frozenset({"air_at_height", "air_rs"})
 
@@ -214,7 +213,7 @@ def flight_parts(view: FlightExam, row: Mapping[str, Any]) -> list[SheetPart]:
         gap = float(place.distance_m(own[None])[0])
         if kind not in LEVELS and gap > 0:
             measured(canvas, ground, np.stack([own, place.nearest_m(own)]), gap, "m", f"{gap:.1f} m")
-    if kind in HOME:
+    if kind == "air_dt_home":
         start = view.flight.enu_m[view.flight.index(row["from_s"] or 0.0) or 0, :2]
         away = float(np.linalg.norm(own - start))
         measured(canvas, ground, np.stack([own, start]), away, "m", f"{away:.1f} m")

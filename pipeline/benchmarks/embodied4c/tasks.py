@@ -87,7 +87,7 @@ class ExamTask(CaseTask[Exam]):
         measured = isinstance(self.form, Number) and bool(self.form.unit or self.form.decimals)
         for case in every:
             if case.refusal is None and case.answer is not None:
-                case.flags += [flag(SAME_FACT, fact) for fact in case.facts or (view.told.of(case),)]
+                case.flags += [flag(SAME_FACT, fact) for fact in case.facts or view.told.of(case)]
         if view.rules.even_answers:
             make_even(every, f"{view.scene.id} {self.name}", measured=measured)
 
@@ -275,12 +275,12 @@ _ALL: Final = (
         (motion.tilt, motion.hand_turned, motion.between)),
     ExamRow("OR words", WORDS, 25, (spatial.facing,), (flying.compass,)),
     ExamRow("TP", WORDS, 50, (spatial.ground_under, spatial.neighbour), (landmarks.nearest_to,), (arm.lies_on,)),
-    ExamRow("CT", Number(0, ""), 50, (spatial.count_near,), (landmarks.shown, landmarks.near, landmarks.moves),
+    ExamRow("CT", Number(0, ""), 50, (spatial.count_near,), (landmarks.shown, landmarks.near),
         (arm.count,)),
     ExamRow("R/S", WORDS, 50, (semantic.larger,), (landmarks.higher,), (arm.larger,)),
     ExamRow("R/P", WORDS, 50, (semantic.place,), (landmarks.relative_place,), (arm.relative,)),
     ExamRow("R/D", WORDS, 50, (semantic.ranking,), (landmarks.ranking,), (arm.ranking,)),
-    ExamRow("M/T", Number(1, "km/h"), 45, (temporal.own_speed, temporal.speed, temporal.mean_speed), (flying.speed,)),
+    ExamRow("M/T", Number(1, "km/h"), 45, (temporal.own_speed, temporal.speed), (flying.speed,)),
     ExamRow("S/M", Number(1, "m"), 20, (temporal.driven_lately,), (flying.flown_lately,)),
     ExamRow("S/M degrees", Number(0, "°"), 15, (temporal.turned_lately,), ()),
     ExamRow("S/M words", WORDS, 25, (), (flying.climbed_lately,),
@@ -291,10 +291,8 @@ _ALL: Final = (
     ExamRow("L/M words", WORDS, 40, (), (flying.sequence,)),
     ExamRow("MD", WORDS, 48, (temporal.state,), (flying.state,)),
     ExamRow("MD acceleration", Number(1, "m/s²"), 36, (temporal.acceleration, temporal.sideways), ()),
-    ExamRow("MD energy", Number(1, ""), 15, (temporal.kinetic,), ()),
     ExamRow("CS", Number(1, "m"), 15, (temporal.stopping,), ()),
-    ExamRow("CS seconds", Number(1, "s"), 40, (temporal.time_to,), (flying.seconds_home, landmarks.seconds_to)),
-    ExamRow("CS stop", Number(2, "s"), 15, (temporal.braking_time,), ()),
+    ExamRow("CS seconds", Number(1, "s"), 40, (temporal.time_to,), (landmarks.seconds_to,)),
     ExamRow("DT cm", Number(1, "cm"), 50, (), (), (arm.distance,)),
     ExamRow("M/T cm", Number(1, "cm/s"), 60, (), (), (motion.speed,)),
     ExamRow("S/M cm", Number(1, "cm"), 35, (), (), (motion.way_lately,)),
@@ -305,7 +303,6 @@ _ALL: Final = (
     ExamRow("CS cm", Number(1, "cm"), 54, (), (), (motion.reach,)),
     ExamRow("M/P stated", WORDS, 54, (stated.surface,), (stated.surface,), (arm.material,)),
     ExamRow("E/E stated", WORDS, 54, (stated.environment,), (stated.environment,)),
-    ExamRow("CS limit", Number(1, "s"), 54, (), (), (motion.time_to_limit,)),
 )  # fmt: skip
 EXAM_TASKS: Final[dict[str, CaseTask[Exam]]] = {
     **{

@@ -49,7 +49,7 @@ def test_drives_of_plans(tmp_path: Path) -> None:
         assert not wrong, f"{scene.id}: {len(wrong)} of {asked}: {wrong[:10]}"
         assert asked == len(rows), "the oracle knows all kinds"
         checked += asked
-    assert checked >= 5100
+    assert checked >= 5000
 
 
 @pytest.mark.slow
@@ -86,7 +86,7 @@ def test_real_labels_of_kitti() -> None:
 
 
 # What a film of an arm shows: its way, its speed, and whether its fingers are open.
-SEEN_OF_ARMS = {"arm_lm", "arm_lm_net", "arm_mt", "arm_sm", "arm_sm_net", "arm_sm_up", "arm_st"}
+SEEN_OF_ARMS = {"arm_lm_net", "arm_mt", "arm_sm_net", "arm_st"}
 
 
 @pytest.mark.real_data
@@ -95,7 +95,7 @@ def test_a_real_episode_of_rlbench() -> None:
     rows = every_question(scene.model_copy(update={"video": None}))  # its film has the gripper for a part of the time
     asked, wrong = answered_again(rows, Episode(scene).answer)
     assert not wrong, f"{len(wrong)} of {asked}: {wrong[:10]}"
-    assert asked == len(rows) >= 70
+    assert asked == len(rows) >= 55
     shown = every_question(scene, gated=True)
     asked, wrong = answered_again(shown, Episode(scene).answer)
     assert not wrong, f"{len(wrong)} of {asked}: {wrong[:10]}"
@@ -152,9 +152,9 @@ def test_questions_of_arms(of_arms: list[tuple[AnyScene, list[dict[str, Any]]]])
     asked = [row for _, rows in of_arms for row in rows]
     assert limits_of(asked) == limits_stated("arm_")
     kinds = {row["operands"][0] for row in asked}
-    wanted = "arm_st arm_st_slide arm_tp arm_lm_moved arm_md arm_md_rate arm_md_joints arm_mt arm_ct arm_sm"
-    assert {*wanted.split(), "arm_or_between", "arm_sm_net", "arm_sm_up", "arm_sm_nearest"} <= kinds
-    assert {"arm_cs_time", "arm_cs_reach", "arm_lm_net", "arm_or_turned"} <= kinds
+    wanted = "arm_st arm_st_slide arm_tp arm_lm_moved arm_md arm_md_rate arm_md_joints arm_mt arm_ct"
+    assert {*wanted.split(), "arm_or_between", "arm_sm_net", "arm_sm_nearest"} <= kinds
+    assert {"arm_cs_reach", "arm_lm_net", "arm_or_turned"} <= kinds
     assert "arm_or" not in kinds, "this gripper points straight down"
     assert not [row for row in asked if "joint joint" in row["wording"] or "{" in row["wording"]]
     assert all("domain: manipulation" in row["flags"] for row in asked)
@@ -224,7 +224,6 @@ def test_states_and_sequences_by_hand() -> None:
     assert found["air_lm_steps", "14.00", "2"]["answer"] == "ascending; flying forward"
     assert found["air_lm_steps", "22.00", "3"]["answer"] == "ascending; flying forward; turning left"
     assert found["air_sm", "14.00", "5"]["answer"] == "40.0"
-    assert found["air_cs_down", "14.00", "2"]["answer"] == "27.0"
     assert ("air_md", "21.00") not in found, "it turns on the spot: neither hovering nor flying"
     assert len([key for key in found if key[0] == "air_at_height"]) == 3, "at one time each; the park has no height"
     assert len({row["until_s"] for row in found.values()}) > 40
@@ -247,8 +246,8 @@ def test_candidates_of_flights_are_held_against_the_limits_of_the_table() -> Non
 
 @pytest.mark.parametrize(("times", "asked"), [(0.97, True), (1.04, True), (0.94, False), (1.07, False)])
 def test_a_speed_is_asked_where_the_log_states_that_of_its_positions(times: float, asked: bool) -> None:
-    every = flight_rows(stating(times), "M/T", "CS seconds", "DT", "L/M whole", "S/M")
-    rows = [row for row in every if row["operands"][0] in ("air_mt", "air_cs_home")]
+    every = flight_rows(stating(times), "M/T", "DT", "L/M whole", "S/M")
+    rows = [row for row in every if row["operands"][0] == "air_mt"]
     apart = [row for row in rows if row["reason"] == "speeds_disagree"]
     assert bool(apart) != asked
     assert any(row["reason"] is None for row in rows) == asked

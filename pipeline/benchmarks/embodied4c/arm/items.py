@@ -10,7 +10,17 @@ from typing import Final
 import numpy as np
 
 from pipeline.benchmarks.embodied4c.arm.view import CM, GAP_MIN_CM, NEAR_MIN_CM, ArmExam, beside, case, named, order
-from pipeline.benchmarks.embodied4c.case import ANSWERS, ExamCase, choose, is_larger, number, ranked, sector, words
+from pipeline.benchmarks.embodied4c.case import (
+    ANSWERS,
+    ExamCase,
+    choose,
+    is_larger,
+    number,
+    part_of_log,
+    ranked,
+    sector,
+    words,
+)
 from pipeline.core.arrays import BoolArray
 
 # Words for a side of the gripper, as the robot looks -> axis and sign of what lies there.
@@ -77,6 +87,7 @@ def gripper_state(view: ArmExam) -> Iterator[ExamCase]:
     for index in view.moments:
         state = view.state_at(index)
         one = case(view, "arm_st", index)
+        one.traits = (part_of_log(index, len(view.times_s)),)
         one.require("neither_open_nor_closed", float(state is not None), ">=", 1, "states")
         yield choose(one, state) if state else one
         for row, name in view.names.items():
@@ -95,7 +106,7 @@ def side(view: ArmExam) -> Iterator[ExamCase]:
         ahead, left = view.flat_m(row, index)
         angle = float(np.degrees(np.arctan2(left, ahead)))
         one = case(view, "arm_lc", index, (name,), row, thing=name)
-        one.traits = (str(view.categories[row]),)
+        one.traits = (str(view.categories[row]), part_of_log(index, len(view.times_s)))
         one.fact("bearing", name, angle, "deg")
         one.require("too_near_for_a_side", float(np.hypot(ahead, left)) * CM, ">=", 2 * NEAR_MIN_CM, "cm")
         quarter, border = sector(angle, 4)

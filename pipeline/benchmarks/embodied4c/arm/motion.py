@@ -19,7 +19,7 @@ from pipeline.benchmarks.embodied4c.arm.view import (
     order,
     windows,
 )
-from pipeline.benchmarks.embodied4c.case import ExamCase, begins_s, number, words
+from pipeline.benchmarks.embodied4c.case import ExamCase, begins_s, number, part_of_log, words
 from pipeline.core.arrays import FloatArray
 from pipeline.geometry.angles import rate
 from pipeline.questions.gate import TOO_FINE
@@ -80,20 +80,13 @@ def speed(view: ArmExam) -> Iterator[ExamCase]:
 
 
 def way_lately(view: ArmExam) -> Iterator[ExamCase]:
-    """S/M: the way of the gripper in the last seconds, and how far it is from where it was then."""
+    """S/M: how far the gripper is from where it was some seconds ago."""
     for index, before, seconds in windows(view, (LENGTH_S,)):
-        away = view.gripper_m[index] - view.gripper_m[before]
-        lengths = {
-            "arm_sm": float(view.gripper_way_m[index] - view.gripper_way_m[before]),
-            "arm_sm_net": float(np.sqrt((away**2).sum())),
-            "arm_sm_up": float(abs(away[2])),
-        }
-        fields = {"seconds": seconds, "point": view.point, "said": "higher" if away[2] > 0 else "lower"}
-        for kind, length in lengths.items():
-            one = case(view, kind, (before, index), (seconds,), **fields)
-            one.require("too_near", length * CM, ">=", NEAR_MIN_CM, "cm")
-            one.base = length * CM / float(seconds)
-            yield number(one, length * CM, "cm")
+        away = float(np.linalg.norm(view.gripper_m[index] - view.gripper_m[before])) * CM
+        one = case(view, "arm_sm_net", (before, index), (seconds,), seconds=seconds, point=view.point)
+        one.require("too_near", away, ">=", NEAR_MIN_CM, "cm")
+        one.base = away / float(seconds)
+        yield number(one, away, "cm")
 
 
 def nearest_lately(view: ArmExam) -> Iterator[ExamCase]:
@@ -113,20 +106,18 @@ def nearest_lately(view: ArmExam) -> Iterator[ExamCase]:
 
 
 def way(view: ArmExam) -> Iterator[ExamCase]:
-    """L/M: the way of the gripper since the video began, which is of one length, and how far it is from where it was.
+    """L/M: how far the gripper is from where it was when the video began, which is of one length.
 
     Of a longer video anybody guesses more.
     """
     for index in view.moments:
         now_s, long_s = float(view.times_s[index]), view.rules.arm_long_s
-        before = view.index(begins_s("arm_lm", now_s, view.rules) or 0.0)
-        away = float(np.linalg.norm(view.gripper_m[index] - view.gripper_m[before]))
-        lengths = {"arm_lm": float(view.gripper_way_m[index] - view.gripper_way_m[before]), "arm_lm_net": away}
-        for kind, length in lengths.items():
-            one = case(view, kind, (before, index), point=view.point)
-            one.require("clip_too_short", now_s, ">=", long_s, "s")
-            one.require("too_near", length * CM, ">=", 2 * NEAR_MIN_CM, "cm")
-            yield number(one, length * CM, "cm")
+        before = view.index(begins_s("arm_lm_net", now_s, view.rules) or 0.0)
+        away = float(np.linalg.norm(view.gripper_m[index] - view.gripper_m[before])) * CM
+        one = case(view, "arm_lm_net", (before, index), point=view.point)
+        one.require("clip_too_short", now_s, ">=", long_s, "s")
+        one.require("too_near", away, ">=", 2 * NEAR_MIN_CM, "cm")
+        yield number(one, away, "cm")
 
 
 def moved(view: ArmExam) -> Iterator[ExamCase]:
@@ -153,7 +144,6 @@ RATE_OFF_MAX: Final = 0.1  # share by which the rate over a longer time may diff
 RATE_WINDOW_S: Final = 0.4
 TURNS_DEG: Final = (2, 5, 10, 20)
 TURN_MARGIN: Final = 0.15  # share of such a turn: what is nearer to it may be more or less
-LIMIT_MAX_S: Final = 60.0
 DECLARED: Final = "declared"  # how the foot of an arm is known; one that was fitted may be centimetres off
 
 
@@ -219,7 +209,7 @@ def how_many_turned(view: ArmExam) -> Iterator[ExamCase]:
             one.require("near_that_turn", float(np.abs(changes - least).min()), ">=", margin, "deg")
             for (_, joint), change in zip(joints, changes.tolist(), strict=True):
                 one.fact("turn", joint.name, change, "deg")
-            one.traits = (seconds, str(least))
+            one.traits = (seconds, str(least), part_of_log(index, len(view.times_s)))
             yield number(one, float((changes > least).sum()), "", len(joints))
 
 
@@ -239,43 +229,6 @@ def reach(view: ArmExam) -> Iterator[ExamCase]:
             one.require("limits_round_badly", abs(arm.reach_m * CM - float(fields["reach"])), "<=", 0.05, "cm")
             one.fact("reach", "arm", arm.reach_m * CM, "cm")
             yield number(one, abs(left), "cm")
-
-
-def time_to_limit(view: ArmExam) -> Iterator[ExamCase]:
-    """CS: after how many seconds a joint that turns on as now is at the limit that it turns to."""
-    longer = _longer(view)
-    for index in view.moments:
-        for column, joint, said, limit_deg in _limits(view):
-            angle, now, over = (float(np.degrees(a[index, column])) for a in (view.angle, view.angle_rate, longer))
-            if (now > 0) != (said == "upper"):
-                continue
-            gap = abs(limit_deg - angle)
-            one = _to_limit(view, "arm_cs_time", index, column, joint, said, limit_deg)
-            one.require("too_slow", abs(now), ">=", RATE_MIN_DPS, "deg/s")
-            one.require("speed_jumps", abs(over / now - 1) if now else np.nan, "<=", RATE_OFF_MAX, "share")
-            one.require("angle_too_small", gap, ">=", 4 * view.rules.turn_min_deg, "deg")
-            one.require("limits_round_badly", abs(round(limit_deg) - limit_deg), "<=", 0.01 * gap, "deg")
-            one.fact("rate", joint.name, now, "deg/s")
-            one.fact("angle", joint.name, angle, "deg")
-            one.require("too_long", gap / max(abs(now), 0.01), "<=", LIMIT_MAX_S, "s")
-            one.reads("rate of joints", None, now)
-            one.base = abs(now)
-            yield number(one, gap / max(abs(now), 0.01), "s")
-
-
-def _limits(view: ArmExam) -> Iterator[tuple[int, Joint, str, float]]:
-    """Column, joint, which limit, and the limit in degrees."""
-    for column, joint in _turning(view):
-        for said, limit in (("lower", joint.low), ("upper", joint.high)):
-            if limit is not None:
-                yield column, joint, said, float(np.degrees(limit))
-
-
-def _to_limit(view: ArmExam, kind: str, index: int, column: int, joint: Joint, said: str, limit_deg: float) -> ExamCase:
-    fields = _fields(column, joint) | {"said": said, "limit": str(round(limit_deg))}
-    one = case(view, kind, index, (joint.name, said), **fields)
-    one.require("in_doubt", float(joint.name in view.doubts), "<=", 0, "doubts")
-    return one
 
 
 def _longer(view: ArmExam) -> FloatArray:

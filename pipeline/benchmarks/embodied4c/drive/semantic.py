@@ -12,7 +12,7 @@ from typing import Final
 
 import numpy as np
 
-from pipeline.benchmarks.embodied4c.case import ANSWERS, ExamCase, choose, is_larger, number, ranked, words
+from pipeline.benchmarks.embodied4c.case import ANSWERS, ExamCase, choose, is_larger, number, part_of_log, ranked, words
 from pipeline.benchmarks.embodied4c.drive.refs import (
     HALF_SIDE_DEG,
     KINDS,
@@ -171,6 +171,7 @@ def lamps(view: DriveExam) -> Iterator[ExamCase]:
         if lit is None:
             continue
         one = case(view, "st_lamps", moment, (ref.key,), ref, thing=ref.said)
+        one.traits = (*one.traits, part_of_log(moment, len(view.moments)))
         shown = [said for lamp, said in told.items() if lamp in lit]
         one.require("several_lamps", len(shown), "<=", 1, "lamps")
         yield words(one, shown[0] if shown else "none of them", [*told.values(), "none of them"])

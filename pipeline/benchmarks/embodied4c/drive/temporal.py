@@ -45,16 +45,6 @@ def speed(view: DriveExam) -> Iterator[ExamCase]:
         yield number(one, kmh, "km/h")
 
 
-def mean_speed(view: DriveExam) -> Iterator[ExamCase]:
-    """M/T: our mean speed since the log began."""
-    for moment, index in enumerate(view.moments.tolist()) if view.ego_moves else ():
-        kmh = float(view.driven_m[index] / (view.times_s[index] - view.times_s[0])) * KMH
-        one = case(view, "mt_mean_speed", moment)
-        one.base = float(view.driven_m[index])
-        one.require("too_slow", kmh, ">=", view.rules.speed_min_kmh, "km/h")
-        yield number(one, kmh, "km/h")
-
-
 def driven_lately(view: DriveExam) -> Iterator[ExamCase]:
     """S/M: how far we drove in the last seconds."""
     for moment, index, before in _windows(view):
@@ -134,7 +124,6 @@ GRAVITY: Final = 9.81  # m/s2, as the wordings say
 # One value each, since who reads others in the text knows better what to guess.
 FRICTION: Final = "0.7"  # dry asphalt
 REACTION_S: Final = "1.0"
-TARGET_KMH: Final = "100"
 TIME_GAP_MAX_S: Final = 8.0
 
 
@@ -191,37 +180,17 @@ def sideways(view: DriveExam) -> Iterator[ExamCase]:
         yield number(one, speed * float(np.radians(turn)), "m/s²")
 
 
-def kinetic(view: DriveExam) -> Iterator[ExamCase]:
-    """MD: by which factor the energy of motion would grow at another speed: the square of their ratio."""
-    for one, speed in _at_speed(view, "md_energy", {"target": TARGET_KMH}):
-        ratio = float(TARGET_KMH) / (speed * KMH)
-        one.require("target_not_faster", ratio, ">=", 1.3, "ratio")
-        yield number(one, ratio**2, "")
-
-
 def stopping(view: DriveExam) -> Iterator[ExamCase]:
     """CS: how far we still roll: reaction and braking, v t + v^2 / (2 mu g), on a level road."""
-    for one, speed in _at_speed(view, "cs_stopping", {"friction": FRICTION, "reaction": REACTION_S}):
-        yield number(one, speed * float(REACTION_S) + speed**2 / (2 * float(FRICTION) * GRAVITY), "m")
-
-
-def braking_time(view: DriveExam) -> Iterator[ExamCase]:
-    """CS: in how many seconds we could stop: v / (mu g)."""
-    for one, speed in _at_speed(view, "cs_time", {"friction": FRICTION}):
-        yield number(one, speed / (float(FRICTION) * GRAVITY), "s")
-
-
-def _at_speed(view: DriveExam, kind: str, told: dict[str, str]) -> Iterator[tuple[ExamCase, float]]:
-    """Cases of what follows from our present speed, with it in m/s, and from what the question tells."""
     for moment, index in enumerate(view.moments.tolist()) if view.ego_moves else ():
         speed = float(view.ego_speed_mps[index])
-        one = case(view, kind, moment, told.values(), **told)
+        one = case(view, "cs_stopping", moment, (FRICTION, REACTION_S), friction=FRICTION, reaction=REACTION_S)
         one.require("too_slow", speed * KMH, ">=", view.rules.speed_min_kmh, "km/h")
         one.fact("speed", "ego vehicle", speed, "m/s")
         steady_speed(one, speed, float(view.ego_short_mps[index]), view.rules.speed_off_max)
         one.base = speed * KMH
         one.reads("speed", None, one.base)
-        yield one, max(speed, 0.1)
+        yield number(one, speed * float(REACTION_S) + speed**2 / (2 * float(FRICTION) * GRAVITY), "m")
 
 
 def time_to(view: DriveExam) -> Iterator[ExamCase]:

@@ -13,7 +13,6 @@ from pipeline.benchmarks.embodied4c.flight.view import KMH, FlightExam, case, st
 from pipeline.core.identity import digest
 from pipeline.worlds.flight.steps import SEVEN, phrase
 
-DESCENT_MPS: Final = ("1", "2", "3")
 LAST_STEPS: Final = (2, 3)
 _WAYS: Final = ("without turning", "while turning left", "while turning right")
 
@@ -187,33 +186,6 @@ def state(view: FlightExam) -> Iterator[ExamCase]:
         move = "flying level" if level else "climbing" if up > 0 else "descending"
         way = _WAYS[0 if straight else 2 if turn > 0 else 1]
         yield words(one, f"{move} {way}", every, (f"{move}, {way}",))
-
-
-def seconds_home(view: FlightExam) -> Iterator[ExamCase]:
-    """CS: how long the straight way back over ground takes at the present speed, or going down at a given one."""
-    for second, index in view.moments:
-        one = case(view, "air_cs_home", second)
-        away = _from_begin_m(view, one, index)
-        speed_now = float(view.speed_mps[index])
-        one.require("too_slow", speed_now * KMH, ">=", view.rules.speed_min_kmh, "km/h")
-        one.require("too_near", away, ">=", 10.0, "m")
-        one.fact("distance", "start", away, "m")
-        one.fact("speed", "drone", speed_now, "m/s")
-        one.reads("speed", None, speed_now * KMH)
-        one.reads("distance from the start", None, away)
-        one.base = away
-        steady_speed(one, speed_now, float(view.short_mps[index]), view.rules.speed_off_max)
-        _as_stated(view, one, index)
-        yield number(one, away / max(speed_now, 0.1), "s")
-        height = float(view.flight.height_m[index])
-        for rate_mps in DESCENT_MPS:
-            one = case(view, "air_cs_down", second, (rate_mps,), rate=rate_mps)
-            _above_takeoff(view, one)
-            one.require("too_near", height, ">=", 5.0, "m")
-            one.guess = f"{max(height, 0.1):.1f}"
-            one.reads("height", None, height)
-            one.base = height
-            yield number(one, height / float(rate_mps), "s")
 
 
 def _from_begin_m(view: FlightExam, one: ExamCase, index: int) -> float:

@@ -12,7 +12,6 @@ from pipeline.benchmarks.embodied4c.case import ExamCase, begins_s, choose, is_l
 from pipeline.benchmarks.embodied4c.flight.view import FlightExam, bare, case, label_of, named, steady
 from pipeline.core.identity import digest, rng_for
 from pipeline.questions.gate import NamedThing
-from pipeline.worlds.flight.facts import Action
 
 LANDING_MPS: Final = ("4", "5", "6")  # of twice as high a speed anybody guesses half the time
 _IN_PICTURE_S: Final = 0.5  # to either end of a view, which is not known better
@@ -190,13 +189,6 @@ NEAR_SHARE: Final = 0.1  # of a radius: what is nearer to it may be within or no
 NEAR_M: Final = 3.0
 LISTED_MIN: Final = 3
 LISTED_MAX: Final = 7
-LAST_MOVES: Final = ("4", "5", "6", "7")  # of how many movements those of a kind are counted
-MOVES: Final[dict[str, Action]] = {
-    "turn left": "turn left",
-    "turn right": "turn right",
-    "climb": "ascend",
-    "descend": "descend",
-}
 
 
 def shown(view: FlightExam) -> Iterator[ExamCase]:
@@ -252,22 +244,3 @@ def _listing(
     one.require("too_few_options", size, ">=", LISTED_MIN, "landmarks")
     one.traits = (str(size), *about)
     return one, count
-
-
-def moves(view: FlightExam) -> Iterator[ExamCase]:
-    """In how many of its last movements the drone turned to a side, climbed or descended: no time tells how many."""
-    flight = view.flight
-    for second, _ in view.moments:
-        begun = [step for step in flight.steps if step.start_s <= second - 1.0]
-        soon = [step for step in flight.steps if second - 1.0 < step.start_s <= second + 0.5]
-        for last, (said, action) in product(LAST_MOVES, MOVES.items()):
-            if len(begun) < int(last):
-                continue
-            told = begun[-int(last) :]
-            one = case(view, "air_ct_moves", second, (last, said), last=last, moved=said)
-            one.require("movements_unknown", sum(not step.known for step in told), "<=", 0, "movements")
-            one.require("track_with_gaps", view.whole_since(second, max(0.0, told[0].start_s)), "<=", 0, "s")
-            one.require("barely_a_movement", min(step.margin for step in told), ">=", 1.3, "ratio")
-            one.require("a_movement_begins", len(soon), "<=", 0, "movements")
-            one.traits = (last, said)
-            yield number(one, float(sum(action in step.actions for step in told)), "", int(last))

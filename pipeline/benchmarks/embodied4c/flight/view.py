@@ -22,7 +22,7 @@ from pipeline.worlds.flight.view import FlightView, Need
 
 WINDOW_S: Final = 1.0  # over which rates are measured, half of it before a time
 KMH: Final = 3.6
-_TIMED: Final = frozenset({"air_mt", "air_sm", "air_sm_height", "air_cs_home"})  # of speeds, or the last seconds
+_TIMED: Final = frozenset({"air_mt", "air_sm", "air_sm_height"})  # of speeds, or the last seconds
 
 
 class FlightExam:
