@@ -170,7 +170,6 @@ def neighbour(view: DriveExam) -> Iterator[ExamCase]:
     if view.scope:
         return
     users = np.isin(view.categories.astype(str), sorted(ROAD_USERS))
-    every = sorted(set(view.categories[users].tolist()))
     apart = [_gaps(view, moment) for moment in range(len(view.moments))]
     for moment, ref in named(view):
         index = int(view.moments[moment])
@@ -190,7 +189,8 @@ def neighbour(view: DriveExam) -> Iterator[ExamCase]:
             one.require("another_as_near", second - float(gap[actor]), ">=", view.rules.second_gap_m, "m")
         for name, place in (("asked", ref.actor), ("other", actor)):
             mark(view, one, name, view.place_m[place, index])
-        yield words(one, category, every)
+        near = view.near_m[:, moment] <= view.rules.spoken_m  # other questions name what is there
+        yield words(one, category, sorted({category, *view.categories[view.there[:, moment] & users & near].tolist()}))
 
 
 def count_near(view: DriveExam) -> Iterator[ExamCase]:
