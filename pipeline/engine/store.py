@@ -112,9 +112,8 @@ class Store:
         """Whether a result can be read: a pack is examined once as a whole, a file of its own is read."""
         stage, _, name = result.name.partition("/")
         packs = packs_of(name, _known_packs(self.root / stage))
-        with suppress(FileNotFoundError):
-            if any(name in _members(pack) and _is_as_named(pack, _changed_at(pack)) for pack in packs):
-                return True
+        if any(name in _members(pack) and _is_sound_pack(pack) for pack in packs):
+            return True
         try:
             self.get(result)
         except StoreError:
@@ -130,7 +129,7 @@ class Store:
             pack
             for own, found in _known_packs(self.root / stage).items()
             for pack in (found if own.startswith(bits) or bits.startswith(own) else ())
-            if _is_as_named(pack, _changed_at(pack))
+            if _is_sound_pack(pack)
         ]
         held = [_members(pack) for pack in packs]
         begin = len(stage) + 1
@@ -257,8 +256,11 @@ def _members_of_whole(pack: Path) -> dict[str, tuple[int, int]]:
         }
 
 
-def _changed_at(pack: Path) -> int:
-    return pack.stat().st_mtime_ns
+def _is_sound_pack(pack: Path) -> bool:
+    """Whether a pack is there, with the content that its name tells."""
+    with suppress(FileNotFoundError):  # it was replaced since packs were listed
+        return _is_as_named(pack, pack.stat().st_mtime_ns)
+    return False
 
 
 @lru_cache(4096)

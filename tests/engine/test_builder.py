@@ -171,9 +171,7 @@ def test_three_changed_scenes_are_computed_and_no_others(
         planned.clear()
         outcome = builder.build()
     assert {*planned[:3]} == {f"samples/{name}" for name in changed}, "others are as the plan says"
-    balance = json.loads(results_of(out, outcome)["balance", WHOLE])
-    assert balance["weights"]
-    assert balance["limits"]
+    assert json.loads(results_of(out, outcome)["balance", WHOLE])["limits"]
     units = {f"samples/{name}" for name in changed}
     for stage in RUN_STAGES:
         reasons = {e.unit: e.why for e in outcome.manifest if e.stage == stage}
