@@ -87,7 +87,7 @@ def with_causes(
         scene = change.asked.scene
         if scene not in of_scene:
             of_scene[scene] = list(_of_scene(scene, then, now, stages))
-        causes = _relevant(change.asked, of_scene[scene], fixes) or of_build
+        causes = _relevant(change.asked, of_scene[scene], fixes) or of_build or _of_others(scene, then, now, stages)
         told.append(replace(change, causes=tuple(dict.fromkeys(causes)) or ("not known",)))
     return told
 
@@ -110,6 +110,18 @@ def _of_scene(scene: str, then: ReleaseLineage, now: ReleaseLineage, stages: Seq
             yield Difference(name, _shortened(modules))
         if other.output is None:
             yield Difference(name, f"input: left out by stage {name} (quarantine.parquet says why)")
+
+
+def _of_others(scene: str, then: ReleaseLineage, now: ReleaseLineage, stages: Sequence[str]) -> list[str]:
+    """The stages that look at all scenes whose part for this one differs: other scenes have changed it."""
+    found = []
+    for name in stages:
+        one, other = then.entries.get((name, scene)), now.entries.get((name, scene))
+        if one is not None and other is not None:
+            differing = dict(one.parts.items() ^ other.parts.items())
+            sources = {part.removeprefix(RESULTS) for part in differing if part.startswith(RESULTS)}
+            found += [f"other scenes, by stage {s}" for s in stages if s in sources and (s, WHOLE) in now.entries]
+    return found
 
 
 def _shortened(modules: Sequence[str]) -> str:

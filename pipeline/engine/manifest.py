@@ -162,14 +162,15 @@ class Manifest(Mapping[tuple[str, str], Entry]):
 
     def reuse(self, reused: ReusedPack, stages: Sequence[str]) -> None:
         """Adds the rows of some stages in a pack of another manifest; these are read when they are looked at."""
-        bits, stages = reused.bits, [stage for stage in stages if stage in reused.counts]
+        bits = reused.bits
         if bits in self._changed or bits in self._stored:
-            self.add(entry for entry in _entries(reused.rows(stages), self._folder).values())
+            self.add(_entries(reused.rows(stages), self._folder).values())
             return
         self._open.pop(bits, None)
-        known = self._reused.get(bits)
-        self._reused[bits] = _Reused(reused, {*stages, *(known.stages if known else ())})
-        for stage in stages:
+        known = self._reused[bits].stages if bits in self._reused else frozenset[str]()
+        new = [stage for stage in stages if stage in reused.counts and stage not in known]
+        self._reused[bits] = _Reused(reused, known.union(new))
+        for stage in new:
             self.counts.setdefault(stage, Counter())["reused"] += reused.counts[stage]
         self.configs |= reused.configs
         self.codes |= reused.codes
@@ -224,7 +225,7 @@ class Manifest(Mapping[tuple[str, str], Entry]):
         return found
 
     def results_in(self, bits: str, stages: Collection[str] | None = None) -> dict[str, dict[str, Result]]:
-        """The same of the units in a pack."""
+        """The results that the rows of a pack name, of some stages or of all."""
         found: dict[str, dict[str, Result]] = {}
         homes: dict[str, Path] = {}
         if bits in self._open:
@@ -321,7 +322,7 @@ class _Reused(NamedTuple):
     """Rows of a pack of another manifest, those of some stages."""
 
     pack: ReusedPack
-    stages: Set[str]
+    stages: frozenset[str]
 
 
 def _unpacked(raw: bytes, columns: Sequence[str] | None) -> pa.Table:

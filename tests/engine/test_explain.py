@@ -7,8 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.engine.change_causes import UNKNOWN_INPUTS, changes, explained
+from pipeline.engine.change_causes import UNKNOWN_INPUTS, ReleaseLineage, changes, explained, with_causes
 from pipeline.engine.manifest import Entry, Lineage
+from pipeline.engine.plan import WHOLE
+from pipeline.engine.store import Result
+from pipeline.release.comparison import LoadedRelease, QuestionChange, ReleasedQuestion
 from pipeline.samples.indoor.metadata import PLANS, sample_scene
 from pipeline.stages.builder import Builder
 from tests.builds import build, config_of
@@ -41,6 +44,23 @@ def test_each_difference_has_a_name(changed: dict[str, object], reasons: tuple[s
 def test_what_never_ran_and_what_is_there() -> None:
     assert explained(BEFORE, None, NOW, THEN).reasons == ("never run before",)
     assert explained(replace(BEFORE, why="reused"), BEFORE, NOW, THEN).reasons == ()
+
+
+@pytest.mark.parametrize(("part", "causes"), [("2", ("other scenes, by stage balance",)), ("1", ("not known",))])
+def test_a_question_that_other_scenes_have_changed_names_the_stage_that_looks_at_all(
+    part: str, causes: tuple[str, ...]
+) -> None:
+    def lineage(part: str, digest: str) -> ReleaseLineage:
+        rows = [
+            replace(BEFORE, stage="select", parts={"results of balance": part}, output=Result(digest, Path(), "")),
+            replace(BEFORE, stage="balance", unit=WHOLE, output=Result("b", Path(), "")),
+        ]
+        return ReleaseLineage({(row.stage, row.unit): row for row in rows}, THEN)
+
+    release = LoadedRelease(Path(), "", {}, 0, 0, None)
+    change = QuestionChange(1, "added", None, ReleasedQuestion("a/b", "task", (), "?", (), "1", (), {}))
+    before, after = (release, lineage("1", "s1")), (release, lineage(part, "s2"))
+    assert [c.causes for c in with_causes([change], before, after, ["balance", "select"])] == [causes]
 
 
 def test_changes_of_nested_settings() -> None:
