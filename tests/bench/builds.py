@@ -191,7 +191,9 @@ def growing(*counts: str) -> Iterator[Figure]:
             cost = command(*largest, "--workers", 2)
             ran = {(stage, unit) for (stage, unit), e in read_manifest(place / "out").items() if e.why != "reused"}
             scenes = {unit for _, unit in ran if unit != "build/all"}
-            assert scenes == set(wanted), (what, scenes)
+            others = scenes - wanted.keys()  # whose answers the balance changes
+            assert wanted.keys() <= scenes, (what, scenes)
+            assert len(others) <= n // 50, (what, others)
             yield Figure(
                 f"{what} changed: {len(ran)} results computed", cost.cpu_s, "s", constant + 10.0, baseline=first
             )
