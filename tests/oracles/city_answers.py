@@ -256,7 +256,7 @@ def plain(asked: str) -> str:
 # What is asked of a thing's own entry, by words that no other question has, in order.
 TRAITS = {
     "the ground of|[Ww]hat surface": "surface",
-    "the walls of": "walls",
+    "^(?!.*colour).*the walls of": "walls",
     "the roof of.*(made of|material)|material.*the roof of": "roof material",
     "made of|material": "material",
     "[Ss]port|[Gg]ame": "sport",
