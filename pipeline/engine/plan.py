@@ -213,7 +213,7 @@ class Planner:
             packs.setdefault(pack_of(unit), []).append([unit, raw.parts, raw.human_input.parts])
         return {bits: digest_of([scenes, own]) for bits, own in packs.items()} | {WHOLE: digest_of(specs["build"])}
 
-    def reused_packs(self, signatures: Mapping[str, str]) -> list[ReusedPack]:
+    def reusable_packs(self, signatures: Mapping[str, str]) -> list[ReusedPack]:
         """The packs of the last manifest whose plan was made from the same, and all of whose results are there."""
         before, found = self.previous, list[ReusedPack]()
         store = Store(self._folder / STORE)
@@ -236,7 +236,7 @@ class Planner:
                 return False
         return True
 
-    def reused_whole(self, signatures: Mapping[str, str]) -> list[Entry]:
+    def reusable_rows(self, signatures: Mapping[str, str]) -> list[Entry]:
         """The rows of the stages that look at all scenes, where these and all that they are made from are the same.
 
         To be asked only where all packs are reused; none where a result is not whole.

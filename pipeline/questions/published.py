@@ -48,7 +48,7 @@ class Columns:
     """The public columns of a benchmark, both ways.
 
     Attributes:
-        schema: of its released table.
+        schema: of its released table; its first column is the id of a question, by which releases are compared.
         table: makes that table of questions (`tables.QUESTIONS`) and the ids of those that bias pruning took.
         row: a released row in the columns of `REQUIRED` (and, where it has them, ``dataset`` and ``options``); None
             for a row with other columns than the benchmark's.

@@ -122,7 +122,7 @@ def read_release(folder: Path, columns: Sequence[Columns], scenes: Collection[st
     ids = None if scenes is None or provenance is None else provenance["id"].combine_chunks()
     published: dict[int | str, Published] = {}
     for path in _files_of(folder, "data"):
-        where = None if ids is None else pc.field(pq.read_schema(path).names[0]).isin(ids)
+        where = None if ids is None else pc.field(_schema_of(path).names[0]).isin(ids)
         rows = _read([path], where=where).to_pylist()
         published |= {question.id: question for question in published_rows(path, rows, columns)}
     debiased = _table(folder, "data", DEBIASED, ["question"])
@@ -170,20 +170,24 @@ def _digests(folder: Path, table: str, same: Collection[str]) -> tuple[IntArray,
     found: list[tuple[IntArray, IntArray]] = [(np.array([], np.int64), np.array([], np.int64))]
     for path in _files_of(folder, table):
         if f"{table}/{path.name}" not in same:
-            rows = _read([path], _TOLD if table == "provenance" else ())
-            texts = [_texts(rows[column.name]) for column in rows.schema]
-            lines = pc.binary_join_element_wise(*(t for t in texts if t is not None), "\x1e", null_handling="replace")
+            schema = _schema_of(path)
+            told = _TOLD if table == "provenance" else [column.name for column in schema if _is_text(column.type)]
+            rows = _read([path], [schema.names[0], *told])
+            texts = [_texts(rows[column.name]) for column in rows.schema if _is_text(column.type)]
+            lines = pc.binary_join_element_wise(*texts, "\x1e", null_handling="replace")
             digests = hash_array(lines.to_numpy(zero_copy_only=False), categorize=False).view(np.int64)
             found.append((rows[0].to_numpy(), digests))
     ids, digests = (np.concatenate(own) for own in zip(*found, strict=True))
     return ids, digests
 
 
-def _texts(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
-    """A column of texts or lists of texts as texts; None: it has neither."""
-    if column.type == pa.string():
-        return column
-    return pc.binary_join(column, "\x1f") if column.type == pa.list_(pa.string()) else None
+def _is_text(kind: pa.DataType) -> bool:
+    return kind in (pa.string(), pa.list_(pa.string()))
+
+
+def _texts(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """A column of texts, or of lists of texts, as texts."""
+    return column if column.type == pa.string() else pc.binary_join(column, "\x1f")
 
 
 def _checksums(folder: Path) -> bytes:
@@ -212,11 +216,19 @@ def _table(
 
 def _read(paths: Sequence[Path], columns: Collection[str] = (), where: pc.Expression | None = None) -> pa.Table:
     """Rows of files, with those of some columns that they have. Raises ConfigError for a file that cannot be read."""
+    known = _schema_of(paths[0]).names if columns else []
     try:
-        known = pq.read_schema(paths[0]).names if columns else []
         return read_files(paths, [name for name in known if name in columns] or None, where)
     except (OSError, pa.ArrowException) as error:
         raise ConfigError(f"{paths[0]}: cannot be read: {error}") from error
+
+
+def _schema_of(path: Path) -> pa.Schema:
+    """The columns of a file. Raises ConfigError for one that cannot be read."""
+    try:
+        return pq.read_schema(path)
+    except (OSError, pa.ArrowException) as error:
+        raise ConfigError(f"{path}: cannot be read: {error}") from error
 
 
 def compared(before: LoadedRelease, after: LoadedRelease) -> list[QuestionChange]:

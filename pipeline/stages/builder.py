@@ -160,10 +160,10 @@ class Builder:
 
     def _dry_run(self, planner: Planner) -> Outcome:
         plan, signatures, groups = self._outcome(), self._signatures(planner), groups_of(self._wanted(), self.config)
-        rows, reused = plan.entries, planner.reused_packs(signatures)
+        rows, reused = plan.entries, planner.reusable_packs(signatures)
         for pack in reused:
             rows.reuse(pack, [stage.name for stage in self._wanted() if stage.unit == "scene"])
-        if len(reused) == len(signatures) - 1 and (same := planner.reused_whole(signatures)):
+        if len(reused) == len(signatures) - 1 and (same := planner.reusable_rows(signatures)):
             rows.add(same)
             rows.planned = signatures
             return plan

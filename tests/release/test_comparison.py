@@ -140,6 +140,14 @@ def test_a_build_ends_with_what_changed(made: Made, tmp_path: Path) -> None:
     assert [change.kind for change in report.changes] == ["answer changed", "removed", "added"]
     assert line.startswith(f"since the last release ({name} -> {newest}): 1 answer changed")
     assert line.endswith("(fix samples-0001)")
+    for table in ("data", "provenance"):
+        path = out / "releases" / name / table / "test-00000-of-00001.parquet"
+        raw = path.read_bytes()
+        path.unlink()
+        path.write_bytes(raw[:-9])
+        with pytest.raises(ConfigError, match=f"{table}/{path.name}: cannot be read"):
+            since_last(out, name)
+        path.write_bytes(raw)
     assert {p.name for p in (out / "releases").glob("*.parquet")} == {f"{n}.manifest.parquet" for n in (name, newest)}
     diff([out], name, None)
     rows = rows_of(out / "diff" / "diff.parquet")
