@@ -1,13 +1,13 @@
 """Refuses misspelt roots and settings, and values that a key does not take, by the JSON Schemas of the configurations.
 
-The models behind the schemas take seconds to import. They check what passes here, and where their code is newer than
-the schemas (`scan2qa schemas` writes these) they alone check.
+The models behind the schemas take seconds to import. They check what passes here, and a name that the schemas lack and
+the code has: it is newer than they are (`scan2qa schemas` writes them).
 """
 
 from __future__ import annotations
 
 import json
-import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -22,7 +22,6 @@ KINDS: Final = {"integer": "int", "number": "float", "boolean": "bool"}  # of JS
 LIMITS: Final = {"minimum": "ge", "maximum": "le", "exclusiveMinimum": "gt", "exclusiveMaximum": "lt"}
 VALUE_CHARS: Final = 100  # more are no number, and YAML may take hours to read them
 _HOME: Final = Path(__file__).resolve().parents[2]
-_SLACK_S: Final = 60.0  # between the files of one checkout, or of one installation
 
 
 def refuse_misspelt(path: Path, roots: Sequence[str], settings: Sequence[str]) -> None:
@@ -39,7 +38,8 @@ def refuse_misspelt(path: Path, roots: Sequence[str], settings: Sequence[str]) -
     readers = schema["properties"]["roots"]["propertyNames"]["enum"]
     for root in roots:
         reader, where = split_root(root, readers)
-        if reader not in readers and reader not in {entry.name for entry in entries("scan2qa.readers")}:
+        outside = {entry.name for entry in entries("scan2qa.readers")}
+        if reader not in readers and reader not in outside and not _stands_in_code(f'"{re.escape(reader)}"'):
             from pipeline.worlds.registry import unknown_reader  # takes a second
 
             raise unknown_reader(reader, readers)
@@ -62,6 +62,8 @@ def _named(schema: Mapping[str, Any], keys: Sequence[str]) -> Mapping[str, Any] 
         if known is None:
             return None
         if key not in known:
+            if _stands_in_code(f"^    {re.escape(key)}: "):
+                return None
             if part is rules:
                 raise ConfigError(f"configuration {keys[0]}: unknown rule {key}; there are {', '.join(sorted(known))}")
             raise ConfigError(unknown_key(".".join(keys[:n]), known))
@@ -107,20 +109,15 @@ def _sections(schema: Mapping[str, Any], part: Mapping[str, Any]) -> Iterator[Ma
 
 
 def _schema(path: Path) -> Any:
-    """The schema of a configuration; None where it is older than the code, or the file is for others to refuse."""
+    """The schema of a configuration; None where there is none, or the file is for others to refuse."""
     try:
         name = yaml.load(path.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)["benchmark"]
-        file = _HOME / "meta_schemas" / f"build-{name}.schema.json"
-        if _changed(_HOME / "pipeline") > file.stat().st_mtime + _SLACK_S:
-            return None
-        return json.loads(file.read_bytes())
+        return json.loads((_HOME / "meta_schemas" / f"build-{name}.schema.json").read_bytes())
     except (OSError, ValueError, TypeError, KeyError, yaml.YAMLError):
         return None
 
 
-def _changed(folder: str | Path) -> float:
-    """When a module below a folder was last changed."""
-    with os.scandir(folder) as entries:
-        parts = [(e.path, e.is_dir(), e.stat().st_mtime) for e in entries]
-    found = [_changed(path) if is_folder else at for path, is_folder, at in parts if is_folder or path.endswith(".py")]
-    return max(found, default=0.0)
+def _stands_in_code(pattern: str) -> bool:
+    """Whether a reader's name, or a field of a model, is in a module: to search them all takes a part of a second."""
+    found = re.compile(pattern, re.MULTILINE)
+    return any(found.search(path.read_text(encoding="utf-8")) for path in (_HOME / "pipeline").rglob("*.py"))

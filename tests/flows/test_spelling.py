@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -35,12 +37,6 @@ def checked(roots: list[str], settings: list[str]) -> BuildConfig:
     return config
 
 
-@pytest.fixture(autouse=True)
-def _is_fresh(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The code may have been edited since the schemas were written."""
-    monkeypatch.setattr(spelling, "_changed", lambda folder: 0.0)
-
-
 @pytest.mark.parametrize(
     ("roots", "settings"),
     [
@@ -55,7 +51,7 @@ def _is_fresh(monkeypatch: pytest.MonkeyPatch) -> None:
         (["vsi_meta=/"], ["observe.indoor.min_pixel=3"]),
         (["vsi_meta=/"], ["prune.tua=0.1"]),
         (["vsi_meta=/"], ["generate.rules.margin_min_dg=15"]),
-        (["vsi_meta=/"], ["draw=1"]),
+        (["vsi_meta=/"], ["declare=1"]),
         *((["vsi_meta=/"], [f"{key}={value}"]) for key, values in WRONG.items() for value in values),
     ],
     ids=str,
@@ -81,11 +77,24 @@ def test_what_is_right_passes(settings: str) -> None:
     assert load_config(VSI, [settings]).benchmark == "vsi"
 
 
-def test_code_that_is_newer_than_the_schemas_decides_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("roots", "settings"), [(["newest_reader=/"], []), ([], ["newest=1"]), ([], ["generate.rules.newest_min_m=1"])]
+)
+def test_names_that_the_code_has_and_the_schemas_lack_are_left_to_the_models(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, roots: list[str], settings: list[str]
+) -> None:
+    """Whichever was written last."""
     with pytest.raises(ConfigError):
-        refuse_misspelt(VSI, ["newest_reader=/"], ["newest.key=1"])
-    monkeypatch.setattr(spelling, "_changed", lambda folder: float("inf"))
-    refuse_misspelt(VSI, ["newest_reader=/"], ["newest.key=1"])
+        refuse_misspelt(VSI, roots, settings)
+    shutil.copytree(REPOSITORY / "meta_schemas", tmp_path / "meta_schemas")
+    module = tmp_path / "pipeline" / "added" / "newest.py"
+    module.parent.mkdir(parents=True)
+    monkeypatch.setattr(spelling, "_HOME", tmp_path)
+    module.write_text('class Reader:\n    name = "old_reader"\n    newer: int\n    other_newest_min_m: float\n')
+    with pytest.raises(ConfigError):
+        refuse_misspelt(VSI, roots, settings)
+    module.write_text('class Reader:\n    name = "newest_reader"\n    newest: int\n    newest_min_m: float\n')
+    refuse_misspelt(VSI, roots, settings)
 
 
 def test_it_imports_no_models() -> None:
