@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Any, Final
 
 import numpy as np
@@ -16,9 +16,8 @@ import pyarrow as pa
 from pipeline.core.arrays import IntArray
 from pipeline.core.errors import ConfigError
 from pipeline.core.identity import digest, shard_of, shards_for
-from pipeline.core.plugins import folders
 from pipeline.core.tables import GUESSED
-from pipeline.core.templates import LIST_SEPARATOR, TEMPLATES_DIR, Operands, Template, load_template
+from pipeline.core.templates import LIST_SEPARATOR, Operands, templates_of
 from pipeline.questions.choices import number_of, offered
 
 LETTERS: Final = "ABCDEFGHIJ"
@@ -52,7 +51,7 @@ class BlindItem:
     @cached_property
     def fields(self) -> Operands | None:
         """The values of its template's fields; None where the wording is of no template of the task's name."""
-        return next((found for t in _templates(self.task) if (found := t.parse(self.text)) is not None), None)
+        return next((found for t in templates_of(self.task) if (found := t.parse(self.text)) is not None), None)
 
     @cached_property
     def names(self) -> dict[str, str]:
@@ -154,14 +153,6 @@ def codes_of(values: Sequence[Hashable]) -> tuple[list[Hashable], IntArray]:
 
 def _words(text: str) -> tuple[str, ...]:
     return tuple(sorted(set(re.findall(r"\w+", text.lower()))))
-
-
-@cache
-def _templates(task: str) -> tuple[Template, ...]:
-    """The question templates of a task's name, whatever the benchmark."""
-    roots = [TEMPLATES_DIR, *folders("templates")] if re.fullmatch(r"\w+", task) else []
-    paths = sorted(path for root in roots for path in root.glob(f"*/{task}.yaml"))
-    return tuple(load_template(f"{path.parent.name}/{path.stem}") for path in paths)
 
 
 FOLDS: Final = 5  # arXiv 2511.04655

@@ -1,6 +1,6 @@
 """Wording templates that render and parse questions, the tables under ``templates/tables``, and English nouns.
 
-A template is format strings in ``templates/*/*.yaml``, one in a file or many by name. ``render(operands) -> text`` and
+A template is format strings in ``templates/*/*.yaml``, many by name or one in a file. ``render(operands) -> text`` and
 ``parse(text) -> operands`` are inverse to each other: a published question can be taken apart into the operands it was
 made from. White space is free when parsing and exact when rendering.
 """
@@ -117,8 +117,8 @@ class Template(BaseModel):
 def load_template(name: str, root: Path = TEMPLATES_DIR) -> Template:
     """A template by its name; raises TemplateError.
 
-    ``vsi/object_counting`` is a file of its own; ``cityeqa/parts/ask`` is the entry ``ask`` of ``cityeqa/parts.yaml``,
-    and its id, ``cityeqa.ask``, follows from folder and entry.
+    ``vsi/questions/object_counting`` is the entry ``object_counting`` of ``vsi/questions.yaml``, and its id,
+    ``vsi.object_counting``, follows from folder and entry unless it says its own; ``cityeqa/question`` is a file.
     """
     path = _file_of(name, root)
     shared, _, entry = name.rpartition("/")
@@ -129,6 +129,15 @@ def load_template(name: str, root: Path = TEMPLATES_DIR) -> Template:
     if not isinstance(entries, dict) or not isinstance(entries.get(entry), dict):
         raise TemplateError(f"{path}: has no question template {entry!r}")
     return _template(path, {"id": f"{shared.rpartition('/')[0]}.{entry}"} | entries[entry])
+
+
+@cache
+def templates_of(task: str) -> tuple[Template, ...]:
+    """The templates of a task's name, whatever the benchmark: files of that name, and entries of ``questions.yaml``."""
+    roots = [TEMPLATES_DIR, *folders("templates")] if re.fullmatch(r"\w+", task) else []
+    names = [f"{path.parent.name}/{task}" for root in roots for path in root.glob(f"*/{task}.yaml")]
+    shared = (path for root in roots for path in root.glob("*/questions.yaml") if task in _yaml(path))
+    return tuple(map(load_template, sorted({*names, *(f"{path.parent.name}/questions/{task}" for path in shared)})))
 
 
 def _template(path: Path, content: Any) -> Template:

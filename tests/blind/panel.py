@@ -21,14 +21,14 @@ def number_item(
     id: int, truth: float | str, names: Sequence[str] = ("chair",), group: str = "", task: str = "object_counting"
 ) -> BlindItem:
     """A numeric question about names, in the wording of its task."""
-    template = load_template(f"vsi/{task}")
+    template = load_template(f"vsi/questions/{task}")
     text = template.render(dict(zip(template.fields, names, strict=True)))
     return make_item(id, task, group or f"scene{id}", text, None, str(truth))
 
 
 def nearest_item(id: int, primary: str, options: Sequence[str], right: str, group: str = "") -> BlindItem:
     """A question of relative distance."""
-    text = load_template("vsi/object_rel_distance").render({"primary": primary, "choices": tuple(options)})
+    text = load_template("vsi/questions/object_rel_distance").render({"primary": primary, "choices": tuple(options)})
     lettered = [f"{letter}. {option}" for letter, option in zip("ABCD", options, strict=True)]
     return make_item(id, "object_rel_distance", group or f"scene{id}", text, lettered, "ABCD"[options.index(right)])
 

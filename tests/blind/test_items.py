@@ -56,7 +56,7 @@ def test_names_and_lists_come_from_the_wording() -> None:
     text = "If I am standing by the bed and facing the tv, is the sofa to the left or the right of the tv?"
     easy = make_item(1, "object_rel_direction_easy", "s", text, ["A. left", "B. right"], "A")
     assert easy.names == {"standing": "bed", "facing": "tv", "asked": "sofa"}
-    text = load_template("vsi/object_rel_distance").render({"choices": ("chair", "table"), "primary": "tv"})
+    text = load_template("vsi/questions/object_rel_distance").render({"choices": ("chair", "table"), "primary": "tv"})
     near = make_item(1, "object_rel_distance", "s", text, OPTIONS, "A")
     assert (near.names, near.listed, near.words) == ({"primary": "tv"}, ("chair", "table"), ())
 

@@ -246,13 +246,17 @@ def test_a_file_of_templates_gives_each_by_its_name(tmp_path: Path) -> None:
             load_template(f"b/parts/{name}", tmp_path)
 
 
-@pytest.mark.parametrize("file", sorted(TEMPLATES_DIR.glob("*/parts.yaml")), ids=lambda file: file.parent.name)
+SHARED = [file for name in ("parts", "questions") for file in sorted(TEMPLATES_DIR.glob(f"*/{name}.yaml"))]
+
+
+@pytest.mark.parametrize("file", SHARED, ids=lambda file: f"{file.parent.name}/{file.stem}")
 def test_names_of_templates_stand_in_order_and_once(file: Path) -> None:
     """Of two entries of one name YAML would silently take the second."""
     names = re.findall(r"^(\w+):$", file.read_text("utf-8"), re.MULTILINE)
     assert names == sorted(set(names))
     for name in names:
-        assert load_template(f"{file.parent.name}/parts/{name}").id == f"{file.parent.name}.{name}"
+        folder = "urban" if file.parent.name == "urbanvideo" else file.parent.name  # as ids of questions have had it
+        assert load_template(f"{file.parent.name}/{file.stem}/{name}").id == f"{folder}.{name}"
 
 
 @pytest.mark.parametrize(

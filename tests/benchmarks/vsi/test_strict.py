@@ -130,7 +130,7 @@ def test_without_a_look_at_the_video_the_wording_claims_none() -> None:
         assert {"annotated_only" in (row["flags"] or ()) for row in found} == {observation is None}
         released = select(TASKS["object_counting"].candidates(view), TASKS, 6, as_released=True).to_pylist()
         assert {row["text"] for row in released} == {f"How many thing {i}(s) are in this room?" for i in range(2)}
-    template = load_template("vsi/object_counting")
+    template = load_template("vsi/questions/object_counting")
     assert template.parse("How many chair(s) are in the scanned space?") == {"category": "chair"}
 
 

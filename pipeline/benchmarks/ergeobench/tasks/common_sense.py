@@ -106,7 +106,7 @@ class SingleView(NeedTask):
     """In which third of a view the place is that serves a need; at least one other place is in view."""
 
     name = "Single-View"
-    template = "ergeobench/need_single"
+    template = "ergeobench/questions/need_single"
 
     def cases(self, view: ErgeoView) -> Iterator[Case]:
         """Places and needs that they serve."""
@@ -139,8 +139,8 @@ class DualView(NeedTask):
     """In which half of which of two views the place is that serves a need; or which door is under its sign."""
 
     name = "Dual-View"
-    template = "ergeobench/need_dual"
-    parts = ("ergeobench/need_door",)
+    template = "ergeobench/questions/need_dual"
+    parts = ("ergeobench/questions/need_door",)
 
     def cases(self, view: ErgeoView) -> Iterator[Case]:
         """Places and needs that they serve."""
@@ -177,7 +177,9 @@ class DualView(NeedTask):
         for j, need in self.served(view):
             if j not in under:
                 continue
-            case = self.word(view, doors.about(self, under[j], need.need), "ergeobench/need_door", need=need.need)
+            case = self.word(
+                view, doors.about(self, under[j], need.need), "ergeobench/questions/need_door", need=need.need
+            )
             pairs = doors.pairs(under[j])
             shown, found = next(((s, f) for s, f in pairs if self.none_else(view, j, need, *s)), (None, []))
             case.require("no_two_views_show_them", float(shown is not None), ">=", 1, "pairs of views")
@@ -249,7 +251,7 @@ class DualViewOpen(NeedTask):
     """Which place a door leads to, of a level view, by the sign above it, of an upward one: in words of one's own."""
 
     name = OPEN
-    template = "ergeobench/door_name"
+    template = "ergeobench/questions/door_name"
     form: Form = FreeText(MOST_NAMES, lambda answer: answer.split(PARTS)[0])
 
     def required(self, view: ErgeoView) -> tuple[Measure, ...]:
@@ -279,7 +281,7 @@ class NeedCrossView(NeedTask):
     """Which of two places in two views that both serve a need is nearer."""
 
     name = "Cross-View"
-    template = "ergeobench/need_cross"
+    template = "ergeobench/questions/need_cross"
 
     def cases(self, view: ErgeoView) -> Iterator[Case]:
         """Pairs of places that serve a need, for the need of the lowest digest."""

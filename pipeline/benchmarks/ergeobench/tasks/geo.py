@@ -55,7 +55,7 @@ class GeoLocalization(CaseTask[ErgeoView]):
 
     def __init__(self, name: str, shows: str) -> None:
         self.name, self.shows = name, shows
-        self.template = f"ergeobench/geo_{shows}"
+        self.template = f"ergeobench/questions/geo_{shows}"
 
     def obstacle(self, view: ErgeoView) -> Rejection | None:
         """Where no place is known, or not surely, nothing is asked."""

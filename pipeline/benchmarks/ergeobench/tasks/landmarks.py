@@ -30,7 +30,7 @@ class NearestLandmark(SeenTask):
 
     reads = "nearness"
     name = "Nearest Landmark"
-    template = "ergeobench/nearest_landmark"
+    template = "ergeobench/questions/nearest_landmark"
 
     def required(self, view: ErgeoView) -> tuple[Measure, ...]:
         """A map must have landmarks around."""
@@ -73,7 +73,7 @@ class StreetSide(SeenTask):
 
     reads = "side"
     name = "Side of the Street"
-    template = "ergeobench/street_side"
+    template = "ergeobench/questions/street_side"
 
     def required(self, view: ErgeoView) -> tuple[Measure, ...]:
         """The street that the camera stands in must be sure, and the heading and landmarks known."""

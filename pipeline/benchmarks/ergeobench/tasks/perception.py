@@ -34,13 +34,13 @@ class Perception(SeenTask):
 
     def __init__(self, slot: str) -> None:
         self.name = slot
-        self.template = "ergeobench/shows_which"
+        self.template = "ergeobench/questions/shows_which"
         self.parts = (
-            "ergeobench/cue",
-            "ergeobench/shows_label",
-            "ergeobench/attribute",
-            "ergeobench/is_attribute",
-            "ergeobench/reads",
+            "ergeobench/questions/cue",
+            "ergeobench/questions/shows_label",
+            "ergeobench/questions/attribute",
+            "ergeobench/questions/is_attribute",
+            "ergeobench/questions/reads",
         )
 
     def required(self, view: ErgeoView) -> tuple[Measure, ...]:
@@ -57,7 +57,7 @@ class Perception(SeenTask):
         members = [i for i, seen in enumerate(view.objects) if seen.slot == self.name]
         for i in members:
             if not view.usable(i):
-                yield self.word(view, self.about(view, i), "ergeobench/shows_label", label=view.labels[i])
+                yield self.word(view, self.about(view, i), "ergeobench/questions/shows_label", label=view.labels[i])
         labels = sorted({view.labels[i] for i in members} & set(view.facts.complete))
         yield from self._presence(view, labels)
         yield from self._which(view, labels)
@@ -73,7 +73,7 @@ class Perception(SeenTask):
         """What the whole scene tells of where it is (table 6), asked of the whole panorama."""
         for cue, value in sorted(self._told(view).items()):
             case = Case("cue", cue, wording="")
-            self.word(view, case, "ergeobench/cue", question=CUES["cues"][cue]["question"])
+            self.word(view, case, "ergeobench/questions/cue", question=CUES["cues"][cue]["question"])
             code = view.facts.place.country_code if view.facts.place else None
             if cue == DRIVING_SIDE and code is not None:
                 is_so = (value == "left") == (code in CUES["left_driving"])
@@ -94,7 +94,7 @@ class Perception(SeenTask):
             for answer, found in ((TRUE, shows[:1]), (FALSE, [(v, None) for v in lacks[:1]])):
                 shot, i = found[0] if found else (None, None)
                 case = self._case(view, "there", label, answer, shot, i)
-                self.word(view, case, "ergeobench/shows_label", label=label)
+                self.word(view, case, "ergeobench/questions/shows_label", label=label)
                 case.require("always_in_view", len(lacks), ">=", 1, "views without it")
                 case.require("no_view_shows_it_alone", len(shows), ">=", 1, "views")
                 yield case.ask(answer, ANSWERS, least=1)
@@ -139,13 +139,13 @@ class Perception(SeenTask):
             for n, value in enumerate(values):
                 shot, i = found[value]
                 case = self._case(view, f"which {key}", label, value, shot, i)
-                self.word(view, case, "ergeobench/attribute", label=label, key=key)
+                self.word(view, case, "ergeobench/questions/attribute", label=label, key=key)
                 case.require("one_value_alone", len(values), ">=", 2, "values")
                 yield case.ask(value, values, least=1)
                 if len(values) > 1:  # a statement is true in one view, and false in another
                     for answer, (shot, i) in zip(ANSWERS, (found[value], found[values[n - 1]]), strict=True):
                         case = self._case(view, f"is {key} {value}", label, answer, shot, i)
-                        self.word(view, case, "ergeobench/is_attribute", label=label, key=key, value=value)
+                        self.word(view, case, "ergeobench/questions/is_attribute", label=label, key=key, value=value)
                         yield case.ask(answer, ANSWERS, least=1)
 
     def _names(self, view: ErgeoView, members: Sequence[int]) -> Iterator[Case]:
@@ -171,7 +171,7 @@ class Perception(SeenTask):
                     found[name] = first
             for name, (shot, i) in found.items():
                 case = self._case(view, "reads", ", ".join(sorted(found)), name, shot, i)
-                self.word(view, case, "ergeobench/reads")
+                self.word(view, case, "ergeobench/questions/reads")
                 case.require("one_name_alone", len(found), ">=", 2, "names")
                 yield case.ask(name, sorted(found), least=1)
 

@@ -48,7 +48,7 @@ class DepthTask(DistanceTask):
 
     reads = "nearness"
     name = "Depth Estimation"
-    template = "ergeobench/depth"
+    template = "ergeobench/questions/depth"
 
     def cases(self, view: ErgeoView) -> Iterator[Case]:
         """One per object."""
@@ -95,7 +95,7 @@ class Distance(DistanceTask):
 
     reads = "nearness"
     name = "Distance"
-    template = "ergeobench/distance"
+    template = "ergeobench/questions/distance"
 
     def cases(self, view: ErgeoView) -> Iterator[Case]:
         """Pairs of objects of one label that one view may show."""
@@ -150,7 +150,7 @@ class YawEstimation(SeenTask):
 
     reads = "yaw"
     name = "Yaw Estimation"
-    template = "ergeobench/yaw_estimation"
+    template = "ergeobench/questions/yaw_estimation"
 
     def cases(self, view: ErgeoView) -> Iterator[Case]:
         """One per object."""
@@ -181,7 +181,7 @@ class Positioning(SeenTask):
 
     reads = "place"
     name = "2D Positioning"
-    template = "ergeobench/positioning"
+    template = "ergeobench/questions/positioning"
     form = Choice(len(CELLS))
 
     def cases(self, view: ErgeoView) -> Iterator[Case]:
@@ -250,7 +250,7 @@ class CrossView(SeenTask):
 
     reads = "kind"
     name = "Cross View"
-    template = "ergeobench/cross_view"
+    template = "ergeobench/questions/cross_view"
 
     def cases(self, view: ErgeoView) -> Iterator[Case]:
         """One per object."""
@@ -293,7 +293,7 @@ class LeftRight(SeenTask):
 
     reads = "side"
     name = "Left/Right Relative"
-    template = "ergeobench/left_right"
+    template = "ergeobench/questions/left_right"
 
     def cases(self, view: ErgeoView) -> Iterator[Case]:
         """Each object that can be named, with a few others of other labels that one view may show too."""
@@ -343,7 +343,7 @@ class FrontBack(SeenTask):
 
     reads = "side"
     name = "Front/Back Relative"
-    template = "ergeobench/front_back"
+    template = "ergeobench/questions/front_back"
 
     def cases(self, view: ErgeoView) -> Iterator[Case]:
         """One per object."""

@@ -102,7 +102,7 @@ class TrajectoryCaptioning(UrbanTask):
     name = "Trajectory Captioning"
     share = 411
     category = "Recall"
-    template = "urbanvideo/trajectory_captioning"
+    template = "urbanvideo/questions/trajectory_captioning"
     slots = ("when", TIME)
     needs = frozenset(("steps",))
 

@@ -51,7 +51,7 @@ class GoalDetection(EvenTask):
     name = "Goal Detection"
     share = 317
     category = "Perception"
-    template = "urbanvideo/goal_detection"
+    template = "urbanvideo/questions/goal_detection"
     slots = ("goal", TIME)
     needs = frozenset(("places", "heading", "height", "views", "goal"))
 
@@ -135,7 +135,7 @@ class Association(UrbanTask):
     name = "Association"
     share = 230
     category = "Reasoning"
-    template = "urbanvideo/association"
+    template = "urbanvideo/questions/association"
     slots = ("goal", TIME, "asked")
     needs = frozenset(("places", "views", "goal"))
     model_assisted = True
@@ -320,7 +320,7 @@ class StartEndPosition(UrbanTask):
     name = "Start/End Position"
     share = 142
     category = "Recall"
-    template = "urbanvideo/start_end_position"
+    template = "urbanvideo/questions/start_end_position"
     slots = (TIME,)
     needs = frozenset(("places",))
 
@@ -365,7 +365,7 @@ class ObjectRecall(UrbanTask):
     name = "Object Recall"
     share = 120
     category = "Recall"
-    template = "urbanvideo/object_recall"
+    template = "urbanvideo/questions/object_recall"
     slots = ("landmark",)
     needs = frozenset(("places",))
     model_assisted = True

@@ -41,7 +41,7 @@ class LandmarkPosition(EvenTask):
     name = "Landmark Position"
     share = 859
     category = "Perception"
-    template = "urbanvideo/landmark_position"
+    template = "urbanvideo/questions/landmark_position"
     slots = ("landmark", TIME, "given")
     needs = frozenset(("places", "heading", "height"))
 
@@ -165,7 +165,7 @@ class HighLevelPlanning(UrbanTask):
     name = "High-level Planning"
     share = 258
     category = "Navigation"
-    template = "urbanvideo/high_level_planning"
+    template = "urbanvideo/questions/high_level_planning"
     slots = ("goal", TIME)
     needs = frozenset(("places", "goal"))
 

@@ -32,7 +32,7 @@ class CognitiveMap(UrbanTask):
     name = "Cognitive Map"
     share = 265
     category = "Perception"
-    template = "urbanvideo/cognitive_map"
+    template = "urbanvideo/questions/cognitive_map"
     needs = frozenset(("places",))
 
     def cases(self, view: UrbanView) -> Iterator[FlightCase]:

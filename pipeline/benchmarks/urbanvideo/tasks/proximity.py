@@ -92,7 +92,7 @@ class Proximity(EvenTask):
     name = "Proximity"
     share = 117
     category = "Perception"
-    template = "urbanvideo/proximity"
+    template = "urbanvideo/questions/proximity"
     slots = ("landmark", "when", TIME)
     needs = frozenset(("places", "height"))
 
@@ -275,7 +275,7 @@ class Duration(UrbanTask):
     name = "Duration"
     share = 132
     category = "Perception"
-    template = "urbanvideo/duration"
+    template = "urbanvideo/questions/duration"
     slots = ("first", "second")
     needs = frozenset(("steps", "seconds"))
 

@@ -34,7 +34,7 @@ class SceneRecall(Assisted):
     name = "Scene Recall"
     share = 111
     category = "Recall"
-    template = "urbanvideo/scene_recall"
+    template = "urbanvideo/questions/scene_recall"
     slots = ("when",)
     definition = "Describe the scene that the agent observes during a given movement."
     example = "What scene is observed in the initial stage?"
@@ -47,7 +47,7 @@ class Causal(Assisted):
     share = 110
     category = "Reasoning"
     asks = "why"
-    template = "urbanvideo/causal"
+    template = "urbanvideo/questions/causal"
     slots = ("action",)
     definition = "Tell why the agent performed a given action."
     example = "Why does the UAV adjust the pan tilt angle downwards when nearly approaching the red building?"
@@ -60,7 +60,7 @@ class Counterfactual(Assisted):
     share = 132
     category = "Reasoning"
     asks = "if"
-    template = "urbanvideo/counterfactual"
+    template = "urbanvideo/questions/counterfactual"
     slots = ("actual", "alternative")
     definition = "Tell whether an alternative movement would also complete the task, and how its route would be."
     example = (

@@ -75,7 +75,7 @@ class SequenceRecall(_Next):
     name = "Sequence Recall"
     share = 112
     category = "Recall"
-    template = "urbanvideo/sequence_recall"
+    template = "urbanvideo/questions/sequence_recall"
     slots = ("step",)
     needs = frozenset(("steps",))
 
@@ -127,7 +127,7 @@ class ActionGeneration(_Next):
     name = "Action Generation"
     share = 1171
     category = "Navigation"
-    template = "urbanvideo/action_generation"
+    template = "urbanvideo/questions/action_generation"
     needs = frozenset(("steps", "goal or route"))
 
     def obstacle(self, view: UrbanView) -> Rejection | None:
@@ -233,7 +233,7 @@ class ProgressEvaluation(EvenTask):
     name = "Progress Evaluation"
     share = 763
     category = "Navigation"
-    template = "urbanvideo/progress_evaluation"
+    template = "urbanvideo/questions/progress_evaluation"
     needs = frozenset(("steps", "route"))
 
     def obstacle(self, view: UrbanView) -> Rejection | None:

@@ -27,7 +27,7 @@ class AppearanceOrder(ArrayTask[ScanView]):
     reads = "order"
     name = "obj_appearance_order"
     share = 1
-    template = "vsi/obj_appearance_order"
+    template = "vsi/questions/obj_appearance_order"
     leak_group = "order"
     form: Form = OrderChoice()
 

@@ -53,7 +53,7 @@ class RoomSize(ArrayTask[ScanView]):
     form: Number = Number(decimals=1, unit="m2", usual=17.0, slopes=(3, 3))  # of 122 scans
 
     def __init__(self, name: str = "room_size_estimation", extent: Extent | None = None) -> None:
-        self.name, self.template, self.extent = name, f"vsi/{name}", extent
+        self.name, self.template, self.extent = name, f"vsi/questions/{name}", extent
 
     def obstacle(self, view: ScanView) -> Rejection | None:
         """A room that was not measured, or whose measurement is doubtful, is never asked about."""
@@ -117,7 +117,7 @@ class ObjectCounting(ArrayTask[ScanView]):
     form: Number = Number(decimals=0, unit="objects")
 
     def __init__(self, name: str = "object_counting", roles: tuple[str, ...] = ("category",)) -> None:
-        self.name, self.template, self.roles = name, f"vsi/{name}", roles
+        self.name, self.template, self.roles = name, f"vsi/questions/{name}", roles
         self.slots = ("counted",) * len(roles)
 
     def operands(self, view: ScanView) -> IntArray:
@@ -221,7 +221,7 @@ class ObjectSize(ArrayTask[ScanView]):
     reads = "size"
     name = "object_size_estimation"
     share = 1
-    template = "vsi/object_size_estimation"
+    template = "vsi/questions/object_size_estimation"
     roles = ("category",)
     slots = ("unique",)
     form: Number = Number(decimals=0, unit="cm", usual=140.0, slopes=(2, 4))  # 390 objects of 122 scenes
@@ -280,7 +280,7 @@ class SizeComparison(ArrayTask[ScanView]):
     reads = "size"
     name = "object_size_comparison"
     share = 1
-    template = "vsi/object_size_comparison"
+    template = "vsi/questions/object_size_comparison"
     roles = ("category",)
     slots = ("unique",)
     form: Form = Choice(2)
@@ -386,7 +386,7 @@ class AbsDistance(ArrayTask[ScanView]):
     reads = "distance"
     name = "object_abs_distance"
     share = 1
-    template = "vsi/object_abs_distance"
+    template = "vsi/questions/object_abs_distance"
     roles = ("first", "second")
     slots = ("unique", "unique")
     form: Number = Number(decimals=1, unit="m", usual=3.5, slopes=(1, 3))  # 589 pairs of 122 scenes

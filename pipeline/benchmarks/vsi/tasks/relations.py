@@ -50,7 +50,7 @@ class RelDistance(SampledTask[ScanView]):
     def __init__(
         self, choices: int = 4, name: str = "object_rel_distance", *, farthest: bool = False, beyond: Relation = ">="
     ) -> None:
-        self.name, self.template = name, f"vsi/{name}"
+        self.name, self.template = name, f"vsi/questions/{name}"
         self.choices, self.farthest, self.beyond = choices, farthest, beyond
         self.roles = ("primary", *["choice"] * choices)
         self.slots = ("unique", *["unique" if farthest else "boxed"] * choices)
@@ -174,7 +174,7 @@ class RelDirection(SampledTask[ScanView]):
     def __init__(self, level: str, name: str | None = None, *, away: bool = False) -> None:
         self.level, self.away = LEVELS[level], away
         self.name = name or f"object_rel_direction_{level}"
-        self.template = f"vsi/{self.name}"
+        self.template = f"vsi/questions/{self.name}"
 
     def among(self, view: ScanView) -> CandidateSampler:
         """Every ordered triple of different unique categories."""

@@ -81,7 +81,7 @@ class RoutePlanning(ArrayTask[ScanView]):
     reads = "way"
     name = "route_planning"
     share = 1
-    template = "vsi/route_planning"
+    template = "vsi/questions/route_planning"
     roles = ("start", "facing", *["passed"] * PLANNED_MAX)
     slots = ("unique",) * len(roles)
 
