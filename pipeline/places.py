@@ -129,7 +129,7 @@ RESTRICTED: Final = "restricted"  # stands for a list of countries
 
 def country_codes(words: Sequence[str]) -> frozenset[str]:
     """Codes of countries as they are given, `RESTRICTED` for a list of some. Raises ConfigError for what is none."""
-    listed = load_table("maps/restricted_street_view")["countries"] if RESTRICTED in words else ()
+    listed = load_table("maps/countries")["restricted_street_view"] if RESTRICTED in words else ()
     codes = frozenset(word.upper() for word in words if word != RESTRICTED).union(listed)
     unknown = sorted(codes - COUNTRIES.keys())
     if unknown:

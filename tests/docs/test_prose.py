@@ -86,7 +86,7 @@ def texts() -> Iterator[tuple[str, str]]:
 
 def templates() -> Iterator[tuple[str, str]]:
     """Cards and pages, without markup."""
-    places = ("templates/pages/*.jinja", "templates/tables/card/*.yaml", "templates/tables/*/card.yaml")
+    places = ("templates/pages/*.jinja", "templates/tables/card/*.yaml", "templates/tables/*/release.yaml")
     for place in (*places, "flows/review_app/templates/*.html", "flows/label_app/static/*.html"):
         for file in sorted(REPOSITORY.glob(place)):
             lines = re.sub(r"^#.*$", "", MARKUP.sub("\n", file.read_text("utf-8")), flags=re.MULTILINE).splitlines()

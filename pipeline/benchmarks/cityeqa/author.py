@@ -58,7 +58,7 @@ class ShopGoods(NamedTuple):
 
 
 def _read() -> dict[str, list[ShopGoods]]:
-    table, found = load_table("cityeqa/shop_goods"), dict[str, list[ShopGoods]]()
+    table, found = load_table("cityeqa/authoring")["shop_goods"], dict[str, list[ShopGoods]]()
     for row in table["rows"]:
         words, has, may = (part.strip() for part in row.format(**table["groups"]).split("|"))
         goods = ShopGoods(
@@ -173,7 +173,7 @@ def _reads_otherwise(question: str, target: Phrase) -> bool:
 
 AROUND_M: Final = 40.0
 AROUND: Final = 12  # things, the nearest
-_OF: Final[dict[str, str]] = load_table("cityeqa/facts")
+_OF: Final[dict[str, str]] = load_table("cityeqa/authoring")["facts"]
 
 
 def facts(view: CityView, i: int) -> list[str]:

@@ -118,7 +118,7 @@ SPLITS: Final = Splits(
     "group",
     "the tasks of `default` for training, validation and test, by target: tasks of one target give one another away.",
 )
-COLUMNS: Final = Columns.described(load_table("cityeqa/columns"), table, row, SPLITS)
+COLUMNS: Final = Columns.described(load_table("cityeqa/release")["columns"], table, row, SPLITS)
 
 
 CARD: Final = Card(
@@ -127,5 +127,5 @@ CARD: Final = Card(
     told=frozenset({"map_quality"}),
     counts=_counts,
     remarks=_remarks,
-    **load_table("cityeqa/card"),
+    **load_table("cityeqa/release")["card"],
 )

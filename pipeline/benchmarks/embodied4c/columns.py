@@ -88,10 +88,10 @@ def prompt(question: Published, asked: AskedOf) -> QuestionPrompt:
 
 
 ASKING: Final = Asking.of("embodied4c", prompt, ends_asked=True)
-COLUMNS: Final = Columns.described(load_table("embodied4c/columns"), table, row)
+COLUMNS: Final = Columns.described(load_table("embodied4c/release")["columns"], table, row)
 
 
-PAPER: Final[Mapping[str, Mapping[str, int]]] = load_table("embodied4c/published")
+PAPER: Final[Mapping[str, Mapping[str, int]]] = load_table("embodied4c/release")["paper"]
 
 
 def _counts(asked: pa.Table) -> Counter[tuple[Any, ...]]:
@@ -120,5 +120,5 @@ CARD: Final = Card(
     chosen=frozenset({"answer_too_frequent"}),
     counts=_counts,
     remarks=_remarks,
-    **load_table("embodied4c/card"),
+    **load_table("embodied4c/release")["card"],
 )

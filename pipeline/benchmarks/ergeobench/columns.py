@@ -104,8 +104,8 @@ def _countries(asked: pa.Table) -> Counter[tuple[Any, ...]]:
 
 def distribution(told: Counter[tuple[Any, ...]]) -> list[str]:
     """How many panoramas lie on which continent and in which country, a line for each continent."""
-    names = {country(name): code for code, name in load_table("maps/countries").items()}
-    continents = {code: name for name, codes in load_table("maps/continents").items() for code in codes}
+    names = {country(name): code for code, name in load_table("maps/countries")["names"].items()}
+    continents = {code: name for name, codes in load_table("maps/countries")["continents"].items() for code in codes}
     counts = {(continents.get(names.get(country(name), ""), "elsewhere"), name): n for (name,), n in told.items()}
     lines = []
     for continent in sorted({own for own, _ in counts}):
@@ -115,11 +115,11 @@ def distribution(told: Counter[tuple[Any, ...]]) -> list[str]:
     return lines
 
 
-COLUMNS: Final = Columns(SCHEMA, table, row, load_table("ergeobench/columns"))
+COLUMNS: Final = Columns(SCHEMA, table, row, load_table("ergeobench/release")["columns"])
 CARD: Final = Card(
     module=__name__,
     chosen=frozenset({"too_many_pairs"}),
     counts=_countries,
     remarks=distribution,
-    **load_table("ergeobench/card"),
+    **load_table("ergeobench/release")["card"],
 )

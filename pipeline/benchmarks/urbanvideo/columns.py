@@ -56,7 +56,7 @@ def row(raw: dict[str, Any]) -> dict[str, Any] | None:
     }
 
 
-COLUMNS: Final = Columns.described(load_table("urbanvideo/columns"), table, row)
+COLUMNS: Final = Columns.described(load_table("urbanvideo/release")["columns"], table, row)
 
 
 def _counts(asked: pa.Table) -> Counter[tuple[Any, ...]]:
@@ -82,7 +82,7 @@ CARD: Final = Card(
     counts=_counts,
     remarks=_remarks,
     chosen=frozenset({"answer_too_frequent", "answer_too_rare"}),
-    **load_table("urbanvideo/card"),
+    **load_table("urbanvideo/release")["card"],
 )
 
 

@@ -28,7 +28,7 @@ _PARTS: Final = {
     METADATA_FOLDER: f"`{METADATA_FOLDER}/DATASET.json`: the scans in the benchmark's unified metadata, as corrected. "
     "`scan2qa build vsi --root vsi_meta=THIS_RELEASE` asks of them again.",
 }
-CARD: Final = Card(module=__name__, parts=_PARTS, **load_table("vsi/card"))
+CARD: Final = Card(module=__name__, parts=_PARTS, **load_table("vsi/release")["card"])
 
 
 def table(asked: pa.Table, pruned: Collection[int]) -> pa.Table:
@@ -55,7 +55,7 @@ def row(raw: dict[str, Any]) -> dict[str, Any] | None:
     return raw if set(REQUIRED) <= set(raw) else None
 
 
-COLUMNS: Final = Columns.described(load_table("vsi/columns"), table, row)
+COLUMNS: Final = Columns.described(load_table("vsi/release")["columns"], table, row)
 
 
 def revsi_table(asked: pa.Table, pruned: Collection[int]) -> pa.Table:
@@ -77,7 +77,7 @@ def revsi_row(raw: dict[str, Any]) -> dict[str, Any] | None:
 
 
 WHOLE_VIDEO: Final = "all"  # of the frames
-REVSI_COLUMNS: Final = Columns.described(load_table("vsi/revsi_columns"), revsi_table, revsi_row)
+REVSI_COLUMNS: Final = Columns.described(load_table("vsi/release")["revsi_columns"], revsi_table, revsi_row)
 
 
 _ASKED: Final[Mapping[str, Any]] = load_table("vsi/asking")

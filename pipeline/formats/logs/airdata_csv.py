@@ -27,7 +27,7 @@ from pipeline.formats.logs.log import Clock, Log, Series, decoded, file_bytes, t
 
 # What a column is called, in lower case and without its unit; the first one found counts.
 _NAMES: Final[dict[str, tuple[str, ...]]] = {
-    name: tuple(titles) for name, titles in load_table("airdata")["columns"].items()
+    name: tuple(titles) for name, titles in load_table("logs/formats")["airdata"].items()
 }
 _LENGTHS: Final = ("above_sea", "height", "altitude")
 _METRES: Final = {

@@ -34,7 +34,9 @@ from pipeline.formats.logs.log import (
 HEAD: Final = b"\xa3\x95"
 _FMT: Final = 128  # its layout: type, length, name[4], format[16], columns[64]
 _FMT_BYTES: Final = 89
-_LETTERS: Final[dict[str, tuple[str, float]]] = {k: tuple(v) for k, v in load_table("logs/dataflash").items()}
+_LETTERS: Final[dict[str, tuple[str, float]]] = {
+    k: tuple(v) for k, v in load_table("logs/formats")["dataflash"].items()
+}
 # Letters that a field may have. Another one means another unit, or a damaged format: then there is no such field.
 _TRUSTED: Final = {
     **dict.fromkeys(("Lat", "Lng"), "L"),

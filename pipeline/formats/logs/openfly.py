@@ -42,8 +42,8 @@ class OpenFlyAction(NamedTuple):
 
 
 # By the numbers that episodes have for them.
-OPENFLY: Final = {code: OpenFlyAction(**action) for code, action in load_table("logs/openfly").items()}
-AERIALVLN: Final = {code: OpenFlyAction(**action) for code, action in load_table("logs/aerialvln").items()}
+OPENFLY: Final = {code: OpenFlyAction(**action) for code, action in load_table("logs/formats")["openfly"].items()}
+AERIALVLN: Final = {code: OpenFlyAction(**action) for code, action in load_table("logs/formats")["aerialvln"].items()}
 _BY_LABEL: Final = {action.label: action for action in (*OPENFLY.values(), *AERIALVLN.values())}
 
 

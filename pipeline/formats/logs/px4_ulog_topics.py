@@ -22,7 +22,7 @@ _OTHER: Final = frozenset(b"IMPQRSLC")  # information, parameters, removals, syn
 _LARGEST: Final = 0xFFFF  # bytes of a message
 _DEEPEST: Final = 8  # formats within formats
 _KNOWN_FLAGS: Final = 1  # of the first incompatible byte: data appended
-_TYPES: Final[dict[str, str]] = load_table("logs/ulog")
+_TYPES: Final[dict[str, str]] = load_table("logs/formats")["ulog"]
 
 
 class UlogRecording(NamedTuple):

@@ -14,7 +14,9 @@ from typing import Any, Final, Literal
 from pipeline.core.templates import load_table
 from pipeline.reading.maps.feature import usable_name
 
-COUNTRIES: Final[dict[str, str]] = load_table("maps/countries")  # English name by ISO 3166-1 code of two letters
+COUNTRIES: Final[dict[str, str]] = load_table("maps/countries")[
+    "names"
+]  # English name by ISO 3166-1 code of two letters
 
 
 COUNTRY: Final = "country"

@@ -28,10 +28,10 @@ _POLE_DEG: Final = 89.9
 SOURCE: Final = "Natural Earth 1:50m"
 # Of the unpacked file: other data are another version of the code.
 _SHA256: Final = "04342cdc1e3016bcd7db1630de95684d67b79fe3c8c460321e87aef469502394"
-_CODES: Final[dict[str, str]] = load_table("maps/numeric_codes")  # ISO 3166-1, two letters by three digits
+_CODES: Final[dict[str, str]] = load_table("maps/countries")["numeric_codes"]  # ISO 3166-1, two letters by three digits
 
 
-_DISPUTED: Final[dict[str, list[float]]] = load_table("maps/disputed")
+_DISPUTED: Final[dict[str, list[float]]] = load_table("maps/countries")["disputed"]
 
 
 class NearbyCountry(NamedTuple):

@@ -29,7 +29,7 @@ TARGET: Final = "target"
 
 State = Literal["open", "closed"]
 
-_SHOWN: Final = load_table("shown/arm")
+_SHOWN: Final = load_table("shown")["arm"]
 FILMED: Final = Shown(**_SHOWN["filmed"])
 DRAWN: Final = Shown(**_SHOWN["drawn"], complete=None)
 GRIPPER_M: Final = 0.05  # ours, half a hand: where less of it is around its point, finger tips are all that is seen

@@ -26,7 +26,7 @@ EGO: Final = "ego"  # subject of findings about our own car
 SPEED_WINDOW_S: Final = 1.0  # ours: a noise of 5 cm in boxes is then 0.07 m/s
 
 
-_SHOWN: Final = load_table("shown/drive")
+_SHOWN: Final = load_table("shown")["drive"]
 FILMED: Final = Shown(**_SHOWN["filmed"])
 DRAWN: Final = Shown(**_SHOWN["drawn"], complete=None)
 # Corners (8, 3) of a box of one metre about its middle; columns across a box in the picture, as shares of its width.

@@ -91,7 +91,7 @@ class FlightRules(Limits):
     moments_max: int = Field(default=40, ge=1, description="times asked about in a minute of a flight, evenly thinned")
 
 
-_SHOWN: Final = load_table("shown/flight")
+_SHOWN: Final = load_table("shown")["flight"]
 FILMED: Final = Shown(**_SHOWN["filmed"])
 DRAWN: Final = Shown(**_SHOWN["drawn"], complete=None)
 _RANKED: Final = re.compile(r"the (?:(?:tallest|lowest|largest) )?")  # before a noun; among what the log knows

@@ -46,7 +46,7 @@ class IndoorRules(Limits):
     )
 
 
-FILMED: Final = Shown(**load_table("shown/indoor")["filmed"], complete=None)
+FILMED: Final = Shown(**load_table("shown")["indoor"]["filmed"], complete=None)
 R = TypeVar("R", bound=IndoorRules)
 
 
