@@ -10,8 +10,6 @@ backstreets.
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -22,6 +20,7 @@ import numpy as np
 from scipy.spatial import KDTree
 
 from pipeline.core.arrays import FloatArray
+from pipeline.core.csv_tables import csv_bytes, csv_rows
 from pipeline.core.errors import ConfigError, require_extra
 from pipeline.core.files import read_file
 from pipeline.core.schema import Origin
@@ -77,13 +76,10 @@ def read_cities(path: Path | None) -> list[PlaceCity]:
         raise ConfigError(f"{path}: cannot be read: {error}") from error
     first = text.partition("\n")[0]
     if first.count("\t") == _GEONAMES_COLUMNS - 1:
-        rows = csv.reader(io.StringIO(text), delimiter="\t", quoting=csv.QUOTE_NONE)
-        return list(_parsed(path, ({name: row[i] for name, i in _GEONAMES.items()} for row in rows if row)))
-    table = csv.DictReader(io.StringIO(text))
-    missing = sorted(set(CITY_COLUMNS) - set(table.fieldnames or ()))
-    if missing:
-        raise ConfigError(f"{path}: no column {', '.join(missing)}; a table of cities has {', '.join(CITY_COLUMNS)}")
-    return list(_parsed(path, table))
+        rows = (dict(enumerate(line.rstrip("\r").split("\t"))) for line in text.split("\n") if line.strip())
+        return list(_parsed(path, ({name: row.get(i, "") for name, i in _GEONAMES.items()} for row in rows)))
+    remedy = f"a table of cities has {', '.join(CITY_COLUMNS)}"
+    return list(_parsed(path, csv_rows(text.encode(), path, CITY_COLUMNS, remedy)))
 
 
 def largest(cities: Iterable[PlaceCity], top: int, excluded: Collection[str] = ()) -> list[PlaceCity]:
@@ -375,11 +371,7 @@ def rows_of(spots: Sequence[Spot]) -> list[dict[str, Any]]:
 
 def as_csv(spots: Sequence[Spot]) -> bytes:
     """A table with a head. A cell that a spreadsheet would take for a formula begins with an apostrophe."""
-    out = io.StringIO()
-    table = csv.DictWriter(out, COLUMNS, lineterminator="\n")
-    table.writeheader()
-    table.writerows({name: _inert(value) for name, value in row.items()} for row in rows_of(spots))
-    return out.getvalue().encode()
+    return csv_bytes(COLUMNS, ([_inert(row[name]) for name in COLUMNS] for row in rows_of(spots)))
 
 
 def as_geojson(spots: Sequence[Spot]) -> bytes:

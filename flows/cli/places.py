@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,8 +12,9 @@ from rich.table import Table
 
 from flows.cli.output.console import console, errors, stop_spinner
 from flows.cli.output.tables import print_table
+from pipeline.core.csv_tables import csv_bytes, read_csv
 from pipeline.core.errors import ConfigError, RawDataError, require_extra
-from pipeline.core.files import read_file, write_atomically
+from pipeline.core.files import write_atomically
 from pipeline.places import (
     PlaceCity,
     Spot,
@@ -88,13 +87,14 @@ def check_places(table: Path, root: Path, out: Path) -> bool:
     from pipeline.worlds.panorama.observe.panorama import observe_panorama
     from pipeline.worlds.panorama.readers.panoramas import Panoramas
 
+    remedy = "give places.csv of scan2qa places"
+    rows = read_csv(table, ("lat_deg", "lon_deg"), remedy)
     try:
-        rows = list(csv.DictReader(io.StringIO(read_file(table).decode("utf-8-sig"))))
         at = np.array([(float(row["lat_deg"]), float(row["lon_deg"])) for row in rows]).reshape(-1, 2)
-    except (OSError, UnicodeDecodeError, KeyError, ValueError) as error:
-        raise ConfigError(f"{table}: no table of places ({error}); give places.csv of scan2qa places") from error
+    except ValueError as error:
+        raise ConfigError(f"{table}: no table of places ({error}); {remedy}") from error
     if not rows:
-        raise ConfigError(f"{table}: it holds no place; give places.csv of scan2qa places")
+        raise ConfigError(f"{table}: it holds no place; {remedy}")
     reader, found, why = Panoramas(), dict[int, tuple[float, str]](), dict[str, str]()
     for ref in reader.scenes(root).scenes:
         files = SceneFiles(root, ref)
@@ -124,11 +124,7 @@ def check_places(table: Path, root: Path, out: Path) -> bool:
     for n, row in enumerate(rows):
         away_m, name = found.get(n, (np.nan, ""))
         row |= dict(zip(ADDED, (name, f"{away_m:.1f}" if name else "", why.get(name, "no panorama")), strict=True))
-    text = io.StringIO()
-    writer = csv.DictWriter(text, [*rows[0]], lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    write_atomically(out / "places.csv", text.getvalue().encode())
+    write_atomically(out / "places.csv", csv_bytes([*rows[0]], ([row[name] for name in rows[0]] for row in rows)))
     counts = Counter((row.get("country") or row.get("country_code") or "", row["usable"]) for row in rows)
     listing = Table("country", "places", "usable", "not usable", "no panorama", title="Panoramas at the places")
     for name in sorted({name for name, _ in counts}):

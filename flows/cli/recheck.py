@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import combinations
@@ -17,6 +15,7 @@ from flows.cli.output.console import console, count_of
 from flows.cli.output.tables import print_listing
 from flows.cli.score import scorable
 from pipeline.core.arrays import FloatArray
+from pipeline.core.csv_tables import read_csv
 from pipeline.core.errors import ConfigError
 from pipeline.core.files import write_atomically
 from pipeline.core.identity import digest
@@ -133,10 +132,5 @@ def _number(out: Path, who: str, row: Mapping[str, str]) -> float:
 
 def _read(path: Path) -> dict[str, dict[str, str]]:
     """The rows of a sheet by their numbers."""
-    try:
-        rows = list(csv.DictReader(io.StringIO(path.read_text(encoding="utf-8-sig"))))
-    except (OSError, UnicodeError) as error:
-        raise ConfigError(f"{path}: cannot be read ({error}); draw replies first: scan2qa recheck … --rows") from error
-    if not rows or not {"number", "mark"} <= rows[0].keys():
-        raise ConfigError(f"{path}: no columns number and mark; keep the sheet's first line")
-    return {row["number"]: row for row in rows}
+    remedy = "draw replies first (scan2qa recheck … --rows), and keep the sheet's first line"
+    return {row["number"]: row for row in read_csv(path, ("number", "mark"), remedy)}

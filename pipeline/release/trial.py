@@ -6,13 +6,12 @@ wrong, a number scores its mean relative accuracy, as in the benchmark.
 
 from __future__ import annotations
 
-import csv
-import io
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import PurePosixPath
 from typing import Final, NamedTuple
 
+from pipeline.core.csv_tables import csv_bytes, csv_rows
 from pipeline.core.errors import ConfigError
 from pipeline.core.identity import digest
 from pipeline.core.video_spec import video_file
@@ -26,6 +25,7 @@ from pipeline.release.comparison import page_environment
 _VIDEO: Final = ".mp4"
 ANSWERS: Final = ("number", "video", "question", "options", "answer")
 KEY: Final = ("number", "id", "task", "scene", "truth")
+_MEND: Final = "keep the first line as `scan2qa trial` wrote it"
 
 
 class TrialMedia(NamedTuple):
@@ -86,13 +86,13 @@ def answer_sheet(chosen: Sequence[Published]) -> bytes:
     rows = [
         (number, video_of(q), q.question.strip(), " | ".join(q.options or ()), "") for number, q in enumerate(chosen, 1)
     ]
-    return _csv(ANSWERS, rows)
+    return csv_bytes(ANSWERS, rows)
 
 
 def key_sheet(chosen: Sequence[Published]) -> bytes:
     """The answers, apart from the questions."""
     rows = [(n, q.id, q.question_type, scene_of(q), q.ground_truth) for n, q in enumerate(chosen, 1)]
-    return _csv(KEY, rows)
+    return csv_bytes(KEY, rows)
 
 
 def page(chosen: Sequence[Published], shown: Sequence[TrialMedia]) -> bytes:
@@ -112,9 +112,9 @@ def marked(answers: bytes, key: bytes, released: Iterable[Published]) -> list[Ma
 
     Raises ConfigError where the sheet, the key and the release do not belong together.
     """
-    given = {row["number"]: row["answer"] for row in _rows(answers, ("number", "answer"), "answers")}
+    given = {row["number"]: row["answer"] for row in csv_rows(answers, "the answers", ("number", "answer"), _MEND)}
     known = {str(question.id): question for question in released}
-    truths = _rows(key, KEY, "key")
+    truths = csv_rows(key, "the key", KEY, _MEND)
     gone = [row["id"] for row in truths if row["id"] not in known]
     if gone:
         raise ConfigError(f"the key names question {gone[0]}, which is not in this release: it has been rebuilt since")
@@ -134,7 +134,7 @@ def marked(answers: bytes, key: bytes, released: Iterable[Published]) -> list[Ma
 
 def answers_by_id(found: Sequence[Marked]) -> bytes:
     """The answers that were given, as a result file (`scan2qa score`)."""
-    return _csv(("id", "answer"), [(one.id, one.reply) for one in found if one.score is not None])
+    return csv_bytes(("id", "answer"), [(one.id, one.reply) for one in found if one.score is not None])
 
 
 def _score(question: Published, reply: str) -> float | None:
@@ -144,21 +144,3 @@ def _score(question: Published, reply: str) -> float | None:
         return float(find_option(Answer(question, reply)).value == question.ground_truth)
     value = find_number(reply, asked_unit(question.question)).value
     return mean_relative_accuracy(value, float(question.ground_truth))
-
-
-def _csv(header: Sequence[str], rows: Sequence[Sequence[object]]) -> bytes:
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(header)
-    writer.writerows(rows)
-    return out.getvalue().encode()
-
-
-def _rows(raw: bytes, needed: Sequence[str], what: str) -> Sequence[Mapping[str, str]]:
-    try:
-        rows = list(csv.DictReader(io.StringIO(raw.decode("utf-8-sig"))))
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise ConfigError(f"the {what} cannot be read as CSV: {error}") from error
-    if any(row.get(name) is None for row in rows for name in needed):
-        raise ConfigError(f"the {what} lack one of the columns {', '.join(needed)}")
-    return rows

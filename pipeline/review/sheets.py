@@ -17,6 +17,7 @@ from xml.etree import ElementTree as ET
 
 import pyarrow as pa
 
+from pipeline.core.csv_tables import csv_bytes
 from pipeline.core.errors import SUBJECT_CHARS, ConfigError, shortened
 from pipeline.core.parquet import read_table
 from pipeline.review.mends import read_mend
@@ -68,11 +69,7 @@ def verdict_sheet(verdicts: Iterable[ReviewVerdict]) -> bytes:
 
 def written(header: Sequence[str], rows: Iterable[Sequence[object]]) -> bytes:
     """CSV in which no cell is a formula: an apostrophe stands before what could be one."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(header)
-    writer.writerows([neutral(str(cell)) for cell in row] for row in rows)
-    return b"\xef\xbb\xbf" + out.getvalue().encode()
+    return b"\xef\xbb\xbf" + csv_bytes(header, ([neutral(str(cell)) for cell in row] for row in rows))
 
 
 def neutral(cell: str) -> str:

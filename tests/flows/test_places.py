@@ -92,6 +92,7 @@ def test_which_places_got_a_usable_panorama(tmp_path: Path) -> None:
         ("panoramas/quay", "yes"), ("panoramas/blurred", "blurred"), ("", "no panorama")
     ]  # fmt: skip
     assert float(rows[0]["away_m"]) == pytest.approx(20.0, abs=0.1)
-    table.write_text("a,b\n1,2\n")
-    with pytest.raises(ConfigError, match="table of places"):
-        run(table, "--check", root, "--out", tmp_path / "out")
+    for text, told in (("a,b\n1,2\n", "no column lat_deg"), ("lat_deg,lon_deg\nx,2\n", "table of places")):
+        table.write_text(text)
+        with pytest.raises(ConfigError, match=told):
+            run(table, "--check", root, "--out", tmp_path / "out")

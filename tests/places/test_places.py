@@ -197,6 +197,8 @@ def test_tables_of_cities(tmp_path: Path) -> None:
         (f"{HEAD}\nA,DE,1,1,1\nB,DE,91,1,1\n", "row 2"),
         (f"{HEAD}\nA,DE\n", "row 1"),
         ("\xff", "cannot be read"),
+        (f'{HEAD}\nA,DE,1,1,1\n"{"B" * 200_000}",DE,1,1,1\n', "cannot be read as CSV: field larger than"),
+        ("\t" * 18 + f"\n{HEAD}", "row 1"),
     ],
 )
 def test_tables_that_are_none(tmp_path: Path, text: str, told: str) -> None:

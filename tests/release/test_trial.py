@@ -68,7 +68,7 @@ def test_answers_are_marked_as_the_benchmark_scores_them() -> None:
     ("answers", "key", "message"),
     [
         (b"number,answer\n9,A\n", key_sheet(QUESTIONS[:2]), "question 9"),
-        (b"number\n1\n", key_sheet(QUESTIONS[:2]), "lack one of the columns number, answer"),
+        (b"number\n1\n", key_sheet(QUESTIONS[:2]), "the answers: no column answer"),
         (b"number,answer\n1,A\n", key_sheet(QUESTIONS[1:3]), "question 3, which is not in this release"),
         (b"\xff\xfe", key_sheet(QUESTIONS[:2]), "cannot be read as CSV"),
     ],

@@ -9,15 +9,13 @@ theirs. Frames may also lie in the scene's folder itself, as in the dataset's ra
 
 from __future__ import annotations
 
-import csv
 import re
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
-from pipeline.core.errors import ConfigError
-from pipeline.core.files import read_file
+from pipeline.core.csv_tables import read_csv
 from pipeline.core.findings import Findings, doubt, fault, note
 from pipeline.core.schema import Video
 from pipeline.formats.ply import PlyMesh
@@ -273,12 +271,5 @@ def row_bytes(root: Path, name: str) -> bytes:
 @lru_cache(maxsize=4)
 def _rows(path: Path, mtime_ns: int, size: int) -> dict[str, dict[str, str]]:
     """All rows by video; the file's time and size stand for its content."""
-    try:
-        text = read_file(path).decode("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path}: cannot be read: {error}") from error
-    try:
-        rows = list(csv.DictReader(text.splitlines()))
-    except csv.Error as error:
-        raise ConfigError(f"{path}: cannot be read as CSV: {error}") from error
+    rows = read_csv(path, (), "fetch ARKitScenes' own file")
     return {row["video_id"]: {k: v for k, v in row.items() if k and v} for row in rows if row.get("video_id")}

@@ -5,7 +5,6 @@ Of ScanNet++ also ``map_benchmark.csv``: which label stands for which class of i
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import re
 from collections.abc import Mapping
@@ -17,6 +16,7 @@ from typing import Final
 import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from pipeline.core.csv_tables import csv_rows
 from pipeline.core.errors import ConfigError
 from pipeline.core.files import read_file
 from pipeline.reading.checks import CATEGORY
@@ -156,11 +156,6 @@ def benchmark_map(raw: bytes) -> BenchmarkMap:
     """
     if not raw:
         return {}
-    try:
-        rows = list(csv.DictReader(raw.decode("utf-8-sig").splitlines()))
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise ConfigError(f"map_benchmark.csv cannot be read as CSV: {error}") from error
-    if rows and not {"class", "instance_map_to"} <= set(rows[0]):
-        raise ConfigError("map_benchmark.csv has no columns class and instance_map_to; fetch ScanNet++'s own file")
-    named = ((normal(row["class"] or ""), (row["instance_map_to"] or "").strip()) for row in rows)
+    rows = csv_rows(raw, "map_benchmark.csv", ("class", "instance_map_to"), "fetch ScanNet++'s own file")
+    named = ((normal(row["class"]), row["instance_map_to"].strip()) for row in rows)
     return {label: None if target == NO_CLASS else target for label, target in named if target}
