@@ -180,7 +180,3 @@ class StageContext:
     def table(self, stage: str) -> pa.Table | None:
         """`bytes_of`, as a table."""
         return next(self.tables(stage), None)
-
-    def units(self, stage: str) -> tuple[str, ...]:
-        """The units that have a result of a stage."""
-        return tuple(unit for unit, _ in self.results.get(stage, ()))

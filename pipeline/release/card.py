@@ -19,10 +19,11 @@ from pipeline.benchmarks.benchmark import Benchmark
 from pipeline.blind.text_only import FINE_TUNED
 from pipeline.blind.totals import ModelTotals, unanswered
 from pipeline.core.identity import digest_of
-from pipeline.core.schema import SCHEMA_VERSION, AnyScene
+from pipeline.core.schema import SCHEMA_VERSION
 from pipeline.core.tables import TINY_PER_TASK, budget_folder
 from pipeline.core.templates import load_table
 from pipeline.llm.base import UNPAID
+from pipeline.release.contents import EVERY, SceneTotals
 from pipeline.release.media import MediaTable
 from pipeline.release.metadata import DTYPES, CroissantPart, configurations, header
 from pipeline.release.tables import HELD, columns_of
@@ -43,7 +44,7 @@ Row = Mapping[str, Any]
 def dataset_card(
     parts: Sequence[CroissantPart],
     summary: Row,
-    scenes: Sequence[AnyScene],
+    scenes: SceneTotals,
     settings: dict[str, Any],
     remarked: Sequence[str],
     states: Mapping[str, int],
@@ -57,7 +58,7 @@ def dataset_card(
     Args:
         parts: the tables of the release.
         summary: the counts of `writer.Released`.
-        scenes: all scenes of the release.
+        scenes: what all scenes of the release come to.
         settings: the part of the configuration that the release depends on.
         remarked: what the benchmark says of its questions.
         states: number of questions by review status.
@@ -155,30 +156,24 @@ def _type(kind: pa.DataType) -> str:
     return DTYPES[str(kind)]
 
 
-def _of_scenes(scenes: Sequence[AnyScene], settings: dict[str, Any], benchmark: Benchmark[Any, Any]) -> dict[str, Any]:
+def _of_scenes(scenes: SceneTotals, settings: dict[str, Any], benchmark: Benchmark[Any, Any]) -> dict[str, Any]:
     """Datasets, readers, rules, corrections, limits of sight and terms."""
-    per_dataset = sorted(Counter(scene.dataset for scene in scenes).items())
-    readers = sorted({(scene.source.reader, scene.source.reader_version) for scene in scenes})
+    per_dataset = sorted(scenes.datasets.items())
     fields = type(next(iter(benchmark.profiles.values()))).model_fields
     meanings = {name: plain(field.description or "") for name, field in fields.items()}
-    fixes = [
-        map(plain, (fix.id, scene.id, fix.change, fix.why, f"{fix.who}, {fix.date}"))
-        for scene in scenes
-        for fix in scene.fixes
-    ]
-    of_world = [(world, [s for s in scenes if s.facts.world == world.name]) for world in benchmark.worlds]
+    of_world = [(world, scenes.worlds[world.name]) for world in benchmark.worlds if world.name in scenes.worlds]
     # The papers of the datasets that it rests on, whose authors are to be cited too.
     cited = [] if are_samples(settings) else [benchmark.card.sources.get(name) for name, _ in per_dataset]
     return {
         "scenes_of_datasets": [f"{n} {plain(name)}" for name, n in per_dataset],
         "schema_version": SCHEMA_VERSION,
-        "readers": [f"`{name}` {number}" for name, number in readers],
+        "readers": [f"`{name}` {number}" for name, number in sorted(scenes.readers)],
         "rules": [(f"`{name}`", value, meanings.get(name, "")) for name, value in sorted(settings["rules"].items())],
-        "corrections": [tuple(row) for row in fixes],
-        "sight": [line for world, own in of_world if own for line in world.visibility(own)],
+        "corrections": [tuple(map(plain, row)) for row in scenes.fixes],
+        "sight": [line for world, own in of_world for line in world.visibility(own[EVERY], own)],
         "tiny": TINY_PER_TASK,
         "caps": _caps(settings, benchmark),
-        "terms": terms_of(scenes, settings, benchmark),
+        "terms": terms_of(scenes.datasets, settings, benchmark),
         "terms_file": TERMS_FILE,
         "cited": list(filter(None, cited)),
     }

@@ -118,7 +118,7 @@ class ReleaseInputs:
     Attributes:
         selected: one table per scene (`questions.selection.SELECTED`), in the order of the scenes' ids; one is held
             at a time, since the rejections of a thousand scans would fill the memory.
-        scenes: the scenes.
+        scenes: the scenes without their bulky facts, one after the other.
         settings: the part of the configuration that a release depends on; its digest goes into the provenance.
         benchmark: whose columns, card and pictures it has.
         blind: what stages `blind`, `filter` and `prune` found.
@@ -135,7 +135,7 @@ class ReleaseInputs:
     """
 
     selected: Callable[[], Iterable[pa.Table]]
-    scenes: Sequence[AnyScene]
+    scenes: Callable[[], Iterable[AnyScene]]
     settings: dict[str, Any]
     benchmark: Benchmark[Any, Any]
     blind: Blind = field(default_factory=Blind)
@@ -159,6 +159,51 @@ class ReleaseInputs:
     def title(self) -> str:
         """The title of the release."""
         return str(self.settings["export"]["pretty_name"])
+
+
+EVERY: Final = ""  # among what scenes can lack: they themselves
+
+
+@dataclass
+class SceneTotals:
+    """What scenes come to, in a shard or in a release.
+
+    Attributes:
+        datasets: number of scenes.
+        readers: name and version.
+        worlds: world -> number of scenes that have each part of `World.known`, and `EVERY`.
+        findings: scene, name, severity, message and remedy of each.
+        fixes: id, scene, change, why, and by whom and when, of each correction.
+    """
+
+    datasets: Counter[str] = field(default_factory=Counter)
+    readers: set[tuple[str, int]] = field(default_factory=set)
+    worlds: dict[str, Counter[str]] = field(default_factory=dict)
+    findings: list[list[Any]] = field(default_factory=list)
+    fixes: list[list[str]] = field(default_factory=list)
+
+    def count(self, scene: AnyScene, known: Mapping[str, bool]) -> None:
+        """Adds a scene of which this is known."""
+        self.datasets[scene.dataset] += 1
+        self.readers.add((scene.source.reader, scene.source.reader_version))
+        self.worlds.setdefault(scene.facts.world, Counter()).update(
+            {EVERY: 1} | {name: int(has) for name, has in known.items()}
+        )
+        self.findings += [[scene.id, f.name, f.severity, f.message, f.remedy] for f in scene.findings]
+        self.fixes += [[f.id, scene.id, f.change, f.why, f"{f.who}, {f.date}"] for f in scene.fixes]
+
+    def add(self, told: Mapping[str, Any]) -> None:
+        """Adds those of other scenes (`told`)."""
+        self.datasets.update(told["datasets"])
+        self.readers.update((name, version) for name, version in told["readers"])
+        for world, counts in told["worlds"].items():
+            self.worlds.setdefault(world, Counter()).update(counts)
+        self.findings = sorted(self.findings + told["findings"], key=lambda row: row[0])
+        self.fixes = sorted(self.fixes + told["fixes"], key=lambda row: row[1])
+
+    def told(self) -> dict[str, Any]:
+        """All of it as JSON-like values."""
+        return vars(self) | {"readers": sorted(self.readers)}
 
 
 class SortedOut(NamedTuple):
@@ -242,11 +287,11 @@ def scene_records(asked: pa.Table, inputs: ReleaseInputs) -> SceneRecords | None
 
 
 def release_tables(
-    sorted_out: SortedOut, inputs: ReleaseInputs, records: SceneRecords | None
+    sorted_out: SortedOut, inputs: ReleaseInputs, scenes: Sequence[AnyScene], records: SceneRecords | None
 ) -> dict[tuple[str, str], pa.Table]:
     """All tables but the rejections, by folder and split."""
     asked, held = sorted_out.kept, sorted_out.held
-    scenes, blind, split = inputs.scenes, inputs.blind, inputs.split
+    blind, split = inputs.blind, inputs.split
     pruned = pruned_ids(asked, blind)
     public, own = inputs.benchmark.columns.table, inputs.benchmark.columns.splits
     tables = {("data", split): public(asked, pruned)}

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from typing import Any, Final
 
 from pipeline.benchmarks.benchmark import Benchmark
-from pipeline.core.schema import AnyScene
 from pipeline.release.media import VIDEO_FOLDER
 
 TERMS_FILE: Final = "LICENSES.md"
@@ -21,17 +19,16 @@ ALL_SAMPLES: Final = (
 
 
 def terms_of(
-    scenes: Sequence[AnyScene], settings: Mapping[str, Any], benchmark: Benchmark[Any, Any]
+    datasets: Mapping[str, int], settings: Mapping[str, Any], benchmark: Benchmark[Any, Any]
 ) -> list[tuple[str, int, str]]:
-    """Dataset, its number of scenes, its terms: as a configuration states them, else as the benchmark does.
+    """Dataset, its number of scenes as given, its terms: as a configuration states them, else as the benchmark does.
 
     Sample scenes have the form of datasets, and nothing of their data or terms.
     """
     stated = settings["export"]["terms"]
-    per_dataset = Counter(scene.dataset for scene in scenes)
-    known = dict.fromkeys(per_dataset, PROCEDURAL) if are_samples(settings) else dict(benchmark.card.terms)
+    known = dict.fromkeys(datasets, PROCEDURAL) if are_samples(settings) else dict(benchmark.card.terms)
     terms = {name: _in_cell(words) for name, words in (known | stated).items()}
-    return [(name, n, terms.get(name, NOT_STATED)) for name, n in sorted(per_dataset.items())]
+    return [(name, n, terms.get(name, NOT_STATED)) for name, n in sorted(datasets.items())]
 
 
 def _in_cell(markdown: str) -> str:
@@ -45,11 +42,11 @@ def are_samples(settings: Mapping[str, Any]) -> bool:
 
 
 def licences(
-    scenes: Sequence[AnyScene], settings: Mapping[str, Any], benchmark: Benchmark[Any, Any], folders: Collection[str]
+    datasets: Mapping[str, int], settings: Mapping[str, Any], benchmark: Benchmark[Any, Any], folders: Collection[str]
 ) -> str:
-    """The text of LICENSES.md; ``folders``: those of the release."""
+    """The text of LICENSES.md; ``datasets``: their scenes; ``folders``: those of the release."""
     units, pixels = units_of(benchmark), passed_on(settings, benchmark, folders)
-    rows = [f"| {plain(name)} | {n} | {terms} |" for name, n, terms in terms_of(scenes, settings, benchmark)]
+    rows = [f"| {plain(name)} | {n} | {terms} |" for name, n, terms in terms_of(datasets, settings, benchmark)]
     invented = [f"All {units} are samples: {ALL_SAMPLES}", ""] if are_samples(settings) else []
     return "\n".join(
         [

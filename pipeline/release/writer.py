@@ -21,7 +21,6 @@ import pyarrow.parquet as pq
 from pipeline.core.files import TEMPORARY, sha256_of_file, translate_os_errors, write_atomically
 from pipeline.core.identity import shards_for
 from pipeline.core.parquet import TableFile, read_table, shard_name, table_bytes
-from pipeline.core.schema import AnyScene
 from pipeline.core.tables import (
     CHECKSUMS,
     GUESSED,
@@ -39,6 +38,7 @@ from pipeline.release.contents import (
     SHARD_ROWS,
     Released,
     ReleaseInputs,
+    SceneTotals,
     added,
     counts_of,
     first_by_lot,
@@ -96,7 +96,7 @@ def write_release(
     release, used = _Release(folder, whole, most), set[Path]()
     of = shards_for(whole.load / most)
     if of == 1:
-        release.take(folder, _write_shard(folder, whole, 0, 1), 0, 1)
+        release.take(folder, _write_shard(folder, part(0, 1), 0, 1), 0, 1)
     else:
         for number in range(of):
             inputs = part(number, of)
@@ -159,7 +159,11 @@ def _write_shard(folder: Path, inputs: ReleaseInputs, number: int, of: int) -> _
         inputs = replace(inputs, blind=replace(inputs.blind, replies=inputs.blind.replies.filter(mine)))
     asked, benchmark = found.kept, inputs.benchmark
     records = scene_records(asked, inputs)
-    tables = release_tables(found, inputs, records)
+    scenes, totals = list(inputs.scenes()), SceneTotals()
+    worlds = {world.name: world for world in benchmark.worlds}
+    for scene in scenes:
+        totals.count(scene, worlds[scene.facts.world].known(scene))
+    tables = release_tables(found, inputs, scenes, records)
     written = [_ReleaseTable(folder, key, table.schema) for key, table in tables.items()]
     for own in written:
         if own.name != _TINY:  # it is chosen among those of all shards
@@ -182,6 +186,7 @@ def _write_shard(folder: Path, inputs: ReleaseInputs, number: int, of: int) -> _
         "rejected": [rejected.num_rows, rejected.nbytes],
         "pictures": sorted(pictures),
         "records": sorted(of_scenes),
+        "scenes": totals.told(),
         "counts": counts_of(found, tables, inputs),
         "remarks": [[*key, n] for key, n in benchmark.card.counts(asked).items()],
         "states": _states_of(asked, inputs.reviewed),
@@ -277,6 +282,7 @@ class _Release:
         self._pictures: set[str] = set()  # and other files that go with questions
         self._tables: dict[tuple[str, str], _ReleaseTable] = {}
         self._rejected: list[tuple[int, int]] = []  # rows and bytes of each shard
+        self._scenes = SceneTotals()
         self._counts: dict[str, Any] = {}
         self._remarks: Counter[tuple[Any, ...]] = Counter()
         self._states: Counter[str] = Counter()
@@ -307,6 +313,7 @@ class _Release:
         self.sums |= sums
         self._rejected.append(told["rejected"])
         self._pictures |= {*told["pictures"]}
+        self._scenes.add(told["scenes"])
         self._counts = added(self._counts, told["counts"])
         self._remarks += Counter({tuple(key): n for *key, n in told["remarks"]})
         self._states += Counter(told["states"])
@@ -341,7 +348,7 @@ class _Release:
         parts.append(CroissantPart("rejected", inputs.split, REJECTIONS, rows, nbytes, len(self._rejected)))
         folders = {Path(name).parts[0] for name in self.sums if not name.startswith("rejected/")}
         if inputs.overview is not None:
-            told = _line(self._counts, inputs.scenes)
+            told = _line(self._counts, self._scenes.datasets.total())
             asked = first_by_lot(pa.concat_tables(self._first))
             self._write(OVERVIEW_FILE, inputs.overview(inputs.title, told, asked, self._answers, self._captioned))
         of_folders = (*inputs.benchmark.card.shown, VIDEO_FOLDER)
@@ -377,10 +384,10 @@ class _Release:
 
     def _summary(self) -> dict[str, Any]:
         """All of `Released` but the files."""
-        scenes, blind = self.whole.scenes, self.whole.blind
+        blind = self.whole.blind
         guessed = [] if blind.filtered is None else blind.summary(pa.concat_tables(self._offered))
         return self._counts | {
-            "findings": [[s.id, f.name, f.severity, f.message, f.remedy] for s in scenes for f in s.findings],
+            "findings": self._scenes.findings,
             "blind": [row.model_dump() for row in guessed],
             "models": [row.model_dump() for row in blind.models],
         }
@@ -393,22 +400,22 @@ class _Release:
         images: Sequence[MediaTable],
     ) -> dict[str, bytes]:
         """The card, the terms, and the table of what is guessed where there is one."""
-        inputs, benchmark = self.whole, self.whole.benchmark
-        scenes, settings = inputs.scenes, inputs.settings
+        inputs, benchmark, scenes = self.whole, self.whole.benchmark, self._scenes
+        settings = inputs.settings
         remarked = benchmark.card.remarks(self._remarks)
         card = dataset_card(
             parts, summary, scenes, settings, remarked, self._states, inputs.reviewed, benchmark, folders, images
         )
-        files = {"README.md": card, TERMS_FILE: licences(scenes, settings, benchmark, folders)}
+        files = {"README.md": card, TERMS_FILE: licences(scenes.datasets, settings, benchmark, folders)}
         if summary["blind"]:
             files[WITHOUT_VIDEO] = json.dumps(summary["blind"], indent=1)
         return {name: text.encode() for name, text in files.items()}
 
 
-def _line(counts: Mapping[str, Any], scenes: Sequence[AnyScene]) -> str:
+def _line(counts: Mapping[str, Any], scenes: int) -> str:
     """The release on one line."""
     asked, dropped = sum(counts["questions"].values()), sum(sum(own.values()) for own in counts["rejections"].values())
-    about = f"{len(scenes):,} scene" + "s" * (len(scenes) != 1)
+    about = f"{scenes:,} scene" + "s" * (scenes != 1)
     return f"{asked:,} questions about {about}; {dropped:,} candidates rejected, each with its reason"
 
 

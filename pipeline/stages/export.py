@@ -63,7 +63,6 @@ def run(context: StageContext) -> bytes:
 
     models = () if replies is None else totals_of(context.config.blind.models, replies, NO_CAP)
     blind = Blind(replies, filtered, pruned, summary, models)
-    scenes = [_without_bulk(raw) for raw in context.all_bytes("describe")]
     benchmark = BENCHMARKS[context.settings["benchmark"]].under(context.settings["generate"]["profile"])
     said = context.bytes_of("review")
     reviewed = Reviewed.model_validate_json(said) if said else Reviewed()
@@ -92,7 +91,7 @@ def run(context: StageContext) -> bytes:
 
     whole = ReleaseInputs(
         selected=lambda: context.tables("select"),
-        scenes=scenes,
+        scenes=lambda: map(_without_bulk, context.all_bytes("describe")),
         settings={key: value for key, value in context.settings.items() if key != GATES},  # nothing of it is in it
         benchmark=benchmark,
         blind=blind,
@@ -102,7 +101,6 @@ def run(context: StageContext) -> bytes:
         load=load_of(map(sizes_in, context.all_bytes("select"))),
     )
 
-    by_scene = {scene.id: scene for scene in scenes}
     code = code_digest((__name__, *_modules(benchmark)))
 
     @cache
@@ -110,7 +108,7 @@ def run(context: StageContext) -> bytes:
         found: list[dict[str, list[tuple[str, Result]]]] = [{} for _ in range(of)]
         for stage, results in context.results.items():
             for unit, result in results:
-                if unit in by_scene:
+                if unit in kept:
                     found[shard_of(unit, of)].setdefault(stage, []).append((unit, result))
         return [{stage: tuple(own) for stage, own in results.items()} for results in found]
 
@@ -122,7 +120,7 @@ def run(context: StageContext) -> bytes:
         return replace(
             whole,
             selected=lambda: own.tables("select"),
-            scenes=[by_scene[unit] for unit in own.units("describe")],
+            scenes=lambda: map(_without_bulk, own.all_bytes("describe")),
             key=digest_of([code, whole.settings, results]),
             **_read_when_needed(own),
         )
@@ -174,10 +172,10 @@ def _drawings(context: StageContext) -> Iterator[Media]:
     if "pictures" not in context.settings:
         return iter(())
     allowed = context.settings["export"]["frames"]
-    units, results = context.units("figures"), context.all_bytes("figures")
+    units, results = context.results.get("figures", ()), context.all_bytes("figures")
     return chain.from_iterable(
         drawings_of(raw, unit, context.folder, are_samples(context.settings) or dataset_of(unit) in allowed)
-        for unit, raw in zip(units, results, strict=True)
+        for (unit, _), raw in zip(units, results, strict=True)
     )
 
 

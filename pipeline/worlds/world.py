@@ -34,6 +34,11 @@ def nothing_to_observe(scene: Scene[Any], geometry: Any, config: Any) -> Scene[A
     return scene
 
 
+def nothing_to_lack(scene: Scene[Any]) -> dict[str, bool]:
+    """Of a world whose scenes all have the same."""
+    return {}
+
+
 def nothing_unusual(scene: Scene[Any]) -> tuple[Finding, ...]:
     """Of a world of which it is not known what is usual."""
     return ()
@@ -137,7 +142,9 @@ class World(Generic[F]):
         config: its part of a build's configuration, that of stage `observe`.
         observe: the scene with what was observed, from what `Reader.geometry` gave. A finding of severity "fault"
             leaves the scene out.
-        sight: for a dataset card, how far it is known what the videos of scenes show.
+        visibility: for a dataset card, how far it is known what the videos of so many scenes show, in lines of
+            Markdown, from how many of them have each part of ``known``.
+        known: what a scene can lack, and whether it has it.
         read_written: reads a file of facts that people wrote: changes of facts by scene id, and what is wrong with it.
         examine: what is not as usual in a scene of any of its readers, and so in doubt before anything is asked.
         fixes: the kinds of corrections that people can make in a scene.
@@ -165,7 +172,8 @@ class World(Generic[F]):
     facts: type[F]
     readers: tuple[Reader, ...]
     config: type[Model]
-    visibility: Callable[[Sequence[Scene[F]]], list[str]]
+    visibility: Callable[[int, Mapping[str, int]], list[str]]
+    known: Callable[[Scene[F]], Mapping[str, bool]] = nothing_to_lack
     observe: Callable[[Scene[F], Any, Any], Scene[F]] = nothing_to_observe
     read_written: Callable[[Path], tuple[dict[str, dict[str, Any]], list[RawDataError]]] | None = None
     examine: Callable[[Scene[F]], tuple[Finding, ...]] = nothing_unusual

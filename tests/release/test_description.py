@@ -10,7 +10,6 @@ from collections import Counter
 from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
@@ -214,16 +213,16 @@ def test_pictures_of_the_raw_data_are_not_kept_quiet() -> None:
     """The views of panoramas and the legends of flights are of the raw data, though no video is."""
     settings = {"export": {"terms": {}, "frames": []}, "pictures": True}
     for name, folder in (("ergeobench", "views"), ("urbanvideo", "legends")):
-        assert f"in `{folder}/`" in licences([], settings, BENCHMARKS[name], {"data", folder})
-        assert f"in `{folder}/`" not in licences([], settings, BENCHMARKS[name], {"data"})
+        assert f"in `{folder}/`" in licences({}, settings, BENCHMARKS[name], {"data", folder})
+        assert f"in `{folder}/`" not in licences({}, settings, BENCHMARKS[name], {"data"})
     allowed = {"export": {"terms": {}, "frames": ["scannet"]}, "pictures": True}
     assert passed_on(allowed, BENCHMARKS["vsi"], {"data"}) == "single pictures of the videos of scannet in `pictures/`"
     assert passed_on(settings, BENCHMARKS["vsi"], {"data"}) == ""
     filmed = {"export": {"terms": {}, "frames": [], "videos": ["my_flights"]}}
-    said = licences([], filmed, BENCHMARKS["urbanvideo"], {"data", "media"})
+    said = licences({}, filmed, BENCHMARKS["urbanvideo"], {"data", "media"})
     assert "no scan, no mesh; of the raw data it has the videos of my_flights in `media/`." in said
-    assert "no scan, no mesh, no video." in licences([], filmed, BENCHMARKS["urbanvideo"], {"data"})
-    assert "drives, flights and episodes" in licences([], settings, BENCHMARKS["embodied4c"], {"data"})
+    assert "no scan, no mesh, no video." in licences({}, filmed, BENCHMARKS["urbanvideo"], {"data"})
+    assert "drives, flights and episodes" in licences({}, settings, BENCHMARKS["embodied4c"], {"data"})
 
 
 def test_remarks_that_say_many_things_are_counted_alone() -> None:
@@ -297,11 +296,11 @@ def test_a_build_knows_its_own_samples(tmp_path: Path) -> None:
 
 
 def test_names_are_no_markup() -> None:
-    scene: Any = SimpleNamespace(dataset="<img src=x>|\n# mine")
-    text = licences([scene], {"export": {"terms": {}}}, BENCHMARKS["vsi"], ())
+    dataset = "<img src=x>|\n# mine"
+    text = licences({dataset: 1}, {"export": {"terms": {}}}, BENCHMARKS["vsi"], ())
     assert r"| \<img src=x\>\| \# mine | 1 | not stated" in text
-    stated = {scene.dataset: "[ours](https://x.org/a_b)\n\n<script> | all"}
-    text = licences([scene], {"export": {"terms": stated}}, BENCHMARKS["vsi"], ())
+    stated = {dataset: "[ours](https://x.org/a_b)\n\n<script> | all"}
+    text = licences({dataset: 1}, {"export": {"terms": stated}}, BENCHMARKS["vsi"], ())
     assert r" | 1 | [ours](https://x.org/a_b) &lt;script> \| all |" in text
 
 

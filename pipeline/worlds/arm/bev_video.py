@@ -5,7 +5,7 @@ The film shows the episode from above and from the side, with the dials of the j
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import Final
 
 import numpy as np
@@ -184,11 +184,15 @@ UNITS: Final = "episodes"
 BULKY: Final = ("signals",)  # long facts, which only questions are made from
 
 
-def sight(scenes: Sequence[EpisodeScene]) -> list[str]:
+def known_in(scene: EpisodeScene) -> dict[str, bool]:
+    """What `sight` counts, and whether an episode has it."""
+    return {"places": any(item.place_m for item in scene.facts.items), "task": bool(scene.facts.instructions)}
+
+
+def sight(episodes: int, known: Mapping[str, int]) -> list[str]:
     """How far it is known what the pictures show, in lines of Markdown."""
-    placed = sum(any(item.place_m for item in scene.facts.items) for scene in scenes)
-    told = sum(bool(scene.facts.instructions) for scene in scenes)
     return [
-        f"- Of {len(scenes)} episodes {placed} know where things beside the robot were, {told} have an instruction.",
+        f"- Of {episodes} episodes {known['places']} know where things beside the robot were, {known['task']} have an "
+        "instruction.",
         "  What the arm did comes from its recorded joints and gripper, not from pictures.",
     ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from pipeline.core.schema import Model
-from pipeline.worlds.arm.bev_video import BULKY, UNITS, drawn, sight, top_down_map
+from pipeline.worlds.arm.bev_video import BULKY, UNITS, drawn, known_in, sight, top_down_map
 from pipeline.worlds.arm.facts import Episode
 from pipeline.worlds.arm.readers.lerobot import LeRobot
 from pipeline.worlds.arm.readers.rlbench import RLBench
@@ -23,6 +23,7 @@ ARM: Final = World(
     facts=Episode,
     readers=(RLBench(), LeRobot()),
     config=ArmConfig,
+    known=known_in,
     visibility=sight,
     examine=examine,
     quick=(RLBench.name, LeRobot.name),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 import numpy as np
@@ -28,10 +28,10 @@ UNITS: Final = "cities"
 BULKY: Final = ("things", "streets")  # long facts, which only questions are made from
 
 
-def sight(scenes: Sequence[CityScene]) -> list[str]:
+def sight(cities: int, known: Mapping[str, int]) -> list[str]:
     """How far it is known what poses show, in lines of Markdown."""
     return [
-        f"- What can be seen from where in the {len(scenes)} cities comes from their maps, not from pictures:",
+        f"- What can be seen from where in the {cities} cities comes from their maps, not from pictures:",
         "  what a map lacks hides nothing here. A building of unknown height hides all behind it.",
     ]
 

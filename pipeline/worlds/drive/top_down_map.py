@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import Final
 
 import numpy as np
@@ -47,11 +47,15 @@ UNITS: Final = "drives"
 BULKY: Final = ("actors", "lanes", "drivable")  # long facts, which only questions are made from
 
 
-def sight(scenes: Sequence[DriveScene]) -> list[str]:
+def known_in(scene: DriveScene) -> dict[str, bool]:
+    """What `sight` counts, and whether a drive has it."""
+    return {"lanes": bool(scene.facts.lanes), "ego": scene.facts.ego is not None}
+
+
+def sight(drives: int, known: Mapping[str, int]) -> list[str]:
     """How far it is known what the pictures show, in lines of Markdown."""
-    mapped = sum(bool(scene.facts.lanes) for scene in scenes)
-    moved = sum(scene.facts.ego is not None for scene in scenes)
     return [
-        f"- Of {len(scenes)} drives, {mapped} have a map of lanes, and {moved} record how our car moved. Other road",
+        f"- Of {drives} drives, {known['lanes']} have a map of lanes, and {known['ego']} record how our car moved. "
+        "Other road",
         "  users come from annotated or recorded tracks, not from pictures; sizes that a log lacks are unknown.",
     ]

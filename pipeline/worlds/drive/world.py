@@ -12,7 +12,7 @@ from pipeline.worlds.drive.readers.argoverse2 import Argoverse2
 from pipeline.worlds.drive.readers.carla import Carla
 from pipeline.worlds.drive.readers.kitti_tracking import KittiTracking
 from pipeline.worlds.drive.readers.nuscenes import NuScenes
-from pipeline.worlds.drive.top_down_map import BULKY, UNITS, sight, top_down_map
+from pipeline.worlds.drive.top_down_map import BULKY, UNITS, known_in, sight, top_down_map
 from pipeline.worlds.world import World
 
 
@@ -26,6 +26,7 @@ DRIVE: Final = World(
     facts=Drive,
     readers=(Argoverse2(), Carla(), KittiTracking(), NuScenes()),
     config=DriveConfig,
+    known=known_in,
     visibility=sight,
     examine=examine,
     quick=(Argoverse2.name, Carla.name, KittiTracking.name),

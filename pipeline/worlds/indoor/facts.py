@@ -206,13 +206,18 @@ BULKY: Final = (
 )
 
 
-def sight(scenes: Sequence[IndoorScene]) -> list[str]:
+def known_in(scene: IndoorScene) -> dict[str, bool]:
+    """What `sight` counts, and whether a scan has it."""
+    return {"examined": scene.facts.observation is not None}
+
+
+def sight(scans: int, known: Mapping[str, int]) -> list[str]:
     """How far it is known what the videos show, in lines of Markdown."""
-    examined = sum(scene.facts.observation is not None for scene in scenes)
-    if examined == len(scenes):
+    examined = known["examined"]
+    if examined == scans:
         return [f"- The videos of all {examined} scans were examined for what they show."]
     return [
-        f"- The video of {examined} of {len(scenes)} scans was examined for what it shows; in the others answers",
+        f"- The video of {examined} of {scans} scans was examined for what it shows; in the others answers",
         "  come from annotated boxes alone, whether the video shows them or not: their wording names the scanned",
         "  space, and the column `video_examined` is false.",
     ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from pipeline.worlds.indoor.facts import BULKY, UNITS, Scan, examined_frames, sight
+from pipeline.worlds.indoor.facts import BULKY, UNITS, Scan, examined_frames, known_in, sight
 from pipeline.worlds.indoor.fixes import FIXES, drafts, fix_scan
 from pipeline.worlds.indoor.observe.visibility import ObserveConfig, observe
 from pipeline.worlds.indoor.quality_checks import examine
@@ -46,6 +46,7 @@ INDOOR: Final = World(
     ),
     config=ObserveConfig,
     observe=observe,
+    known=known_in,
     visibility=sight,
     read_written=read_written_routes,
     examine=examine,

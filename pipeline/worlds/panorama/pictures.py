@@ -6,7 +6,7 @@ A panorama is decoded once for all of them. Also its map, and what a dataset car
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from PIL import Image
@@ -75,12 +75,15 @@ UNITS: Final = "panoramas"
 BULKY: Final = ("objects",)  # long facts, which only questions are made from
 
 
-def sight(scenes: Sequence[PanoramaScene]) -> list[str]:
+def known_in(scene: PanoramaScene) -> dict[str, bool]:
+    """What `sight` counts, and whether a panorama has it."""
+    return {name: getattr(scene.facts, name) is not None for name in ("position", "heading_deg", "depth")}
+
+
+def sight(panoramas: int, known: Mapping[str, int]) -> list[str]:
     """How far it is known what the pictures show, in lines of Markdown."""
-    deep = sum(scene.facts.depth is not None for scene in scenes)
-    headed = sum(scene.facts.heading_deg is not None for scene in scenes)
-    placed = sum(scene.facts.position is not None for scene in scenes)
     return [
-        f"- Of {len(scenes)} panoramas {placed} have a position, {headed} a heading and {deep} measured depth.",
+        f"- Of {panoramas} panoramas {known['position']} have a position, {known['heading_deg']} a heading and "
+        f"{known['depth']} measured depth.",
         "  Statements about objects rest on annotations or depth; faces and number plates were not looked for.",
     ]

@@ -7,7 +7,7 @@ from typing import Final
 from pipeline.worlds.panorama.facts import Panorama, PanoramaConfig
 from pipeline.worlds.panorama.fixes import CHECK, FIXES, drafts, fix_panorama
 from pipeline.worlds.panorama.observe.panorama import observe_panorama
-from pipeline.worlds.panorama.pictures import BULKY, UNITS, rendered, sight, top_down_map
+from pipeline.worlds.panorama.pictures import BULKY, UNITS, known_in, rendered, sight, top_down_map
 from pipeline.worlds.panorama.readers.panoramas import Panoramas
 from pipeline.worlds.world import Looker, Looking, World
 
@@ -25,6 +25,7 @@ PANORAMA: Final = World(
     readers=(Panoramas(),),
     config=PanoramaConfig,
     observe=observe_panorama,
+    known=known_in,
     visibility=sight,
     fixes=FIXES,
     fix=fix_panorama,
