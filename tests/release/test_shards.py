@@ -6,6 +6,7 @@ import json
 import shutil
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
@@ -20,7 +21,7 @@ from pipeline.core.tables import SELECTED, asked_in, rejected_in, selected_bytes
 from pipeline.release import comparison, contents, writer
 from pipeline.release.card import OVERVIEW_FILE
 from pipeline.release.comparison import compared, differing_scenes, read_release, with_reasons
-from pipeline.release.contents import Released, load_of
+from pipeline.release.contents import EVERY, Released, SceneTotals, load_of
 from pipeline.release.history import history
 from pipeline.release.metadata import CROISSANT_FILE
 from pipeline.release.training import questions_of
@@ -224,3 +225,37 @@ def test_a_build_killed_between_two_shards_goes_on_and_only_changed_shards_are_w
     assert added == [mine], "what is damaged is made again"
     Builder(config_of(out.parent / "moved", **TASKS, select=config.select.model_dump()), out.parent / "other").build()
     assert release_of(out) == release_of(out.parent / "other")
+
+
+def test_what_scenes_come_to_is_the_same_whatever_shard_they_are_in() -> None:
+    def scene(name: str, dataset: str, version: int, *doubts: str) -> Any:
+        fix = SimpleNamespace(id=f"{name}-1", change="room_m2 = 9", why="measured", who="A. B.", date="2026-01-02")
+        findings = [SimpleNamespace(name=d, severity="doubt", message=d.upper(), remedy=None) for d in doubts]
+        source = SimpleNamespace(reader="vsi_meta", reader_version=version)
+        return SimpleNamespace(
+            id=f"{dataset}/{name}",
+            dataset=dataset,
+            source=source,
+            facts=SimpleNamespace(world="indoor"),
+            findings=findings,
+            fixes=[fix] if doubts else [],
+        )
+
+    scenes = [scene("a", "x", 1, "odd", "long"), scene("b", "x", 2), scene("c", "y", 1, "odd")]
+    known = [{"examined": True}, {"examined": False}, {"examined": True}]
+    found = []
+    for shards in ([[0, 1, 2]], [[1], [2, 0]], [[2], [], [1], [0]]):
+        whole = SceneTotals()
+        for members in shards:
+            own = SceneTotals()
+            for number in sorted(members):
+                own.count(scenes[number], known[number])
+            whole.add(json.loads(json.dumps(own.told())))
+        found.append(whole)
+    assert found[0] == found[1] == found[2]
+    assert found[0].datasets == {"x": 2, "y": 1}
+    assert found[0].readers == {("vsi_meta", 1), ("vsi_meta", 2)}
+    assert found[0].worlds == {"indoor": {EVERY: 3, "examined": 2}}
+    assert [row[:2] for row in found[0].findings] == [["x/a", "odd"], ["x/a", "long"], ["y/c", "odd"]]
+    assert found[0].fixes[0] == ["a-1", "x/a", "room_m2 = 9", "measured", "A. B., 2026-01-02"]
+    assert [row[1] for row in found[0].fixes] == ["x/a", "y/c"]
