@@ -90,6 +90,11 @@ class Raster:
                     return True
         return False
 
+    def scale_bar(self, left: float, top: float, length: float, words: str) -> None:
+        """A bar as long as so many pixels, its ends included, and how long that is, beside it."""
+        self.box(left, top, left + round(length) - 1, top + 2, INK["text"])
+        self.text((left + length + 6, top - 6), words)
+
     def mark(self, from_x: float = 6) -> None:
         """Says on the picture that no camera took it."""
         width = self._draw.textlength(MARK, font=_font(_MARK))

@@ -183,7 +183,7 @@ def exams(count: str = "100") -> Shown:
             hold("drives", reader.read(SceneFiles(folder, ref)), Log(folder / ref.files[0]).answer)
         flight = logs.flight(seed)
         hold("flights", flight, exam_flights.Poses(flight).answer, exam_flights.SLACK)
-    for episode in logs.episodes(int(count)):
+    for episode in logs.episodes(range(int(count))):
         hold("arms", episode, Episode(episode).answer)
     for what, (asked, wrong) in found.items():
         yield from wrong[:5]

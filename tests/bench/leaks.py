@@ -45,6 +45,7 @@ from pipeline.core.tables import GUESSED, asked_in
 from pipeline.engine.code import code_digest
 from pipeline.questions.balance import balance_of
 from pipeline.questions.selection import choose, select
+from pipeline.worlds.arm.readers.lerobot import EPISODES_MAX
 from tests.benchmarks.cityeqa.cities import small
 from tests.benchmarks.embodied4c import logs
 from tests.benchmarks.ergeobench.made import selected, street
@@ -56,7 +57,6 @@ EXAM_CAP: Final = 24  # as in flows/builds/embodied4c.yaml
 CITY_CAP: Final = 260  # as in flows/builds/cityeqa.yaml
 # Most time goes into starts, of which text tells nothing: one of each raw task is enough.
 CITY_RULES: Final = CityRules(raw_tasks_per_category=4, starts_min=1, starts_max=1, sides_min=1)
-ARMS: Final = 64  # by so many the first of the episodes may differ
 MOST: Final = 0.08  # above chance; more is marked
 FEW, ENOUGH = 40, 600  # questions of a kind that something can be learnt of, and that trees are shown
 NEAR_S: Final = 3.0  # between questions that are about the same time
@@ -291,8 +291,7 @@ SUBJECTS: Final[dict[str, Callable[[range], list[dict[str, Any]]]]] = {
     "flights": questions,
     "drives": lambda seeds: _exams(map(logs.drive, seeds)),
     "exam-flights": lambda seeds: _exams(map(logs.flight, seeds)),
-    # Sample episodes are numbered from 0 on.
-    "arms": lambda seeds: _exams(logs.episodes(seeds.start % ARMS + len(seeds))[seeds.start % ARMS :]),
+    "arms": lambda seeds: _exams(logs.episodes(seed % EPISODES_MAX for seed in seeds)),
     "cities": lambda seeds: _built(CITYEQA, CITY_RULES, CITY_CAP, map(small, seeds)),
     "panoramas": lambda seeds: [row for n in seeds for row in asked_in(selected(street(n), None, CAP)).to_pylist()],
 }

@@ -104,10 +104,12 @@ class ExamCase(Case):
         step: to which its number is asked; None: it is in words.
         base: the number that its answer follows from, where that is not the answer: the speed, of a way to stop.
         facts: that its answer follows from, where these are not one number or state at its time.
+        compared: of two things of which one is the answer, that one and the other.
     """
 
     traits: tuple[str, ...] = ()
     guess: str | None = None
+    compared: tuple[str, str] | None = None
     quantity: str = ""
     step: float | None = None
     base: float | None = None
@@ -422,6 +424,7 @@ class _Taken:
         beside: trait -> how often each answer.
         places: of traits, at which there are several.
         under: answer and place -> how often each trait that stands there.
+        ahead: of things that are compared, how much oftener each was the answer than the other one.
     """
 
     def __init__(self, kind: str, own: Sequence[ExamCase], purpose: str) -> None:
@@ -430,6 +433,7 @@ class _Taken:
         self.places = [n for n, there in enumerate(standing) if len(there) > 1]
         self.beside: defaultdict[str, Counter[str]] = defaultdict(Counter)
         self.under: defaultdict[tuple[str, int], Counter[str]] = defaultdict(Counter)
+        self.ahead = Counter[str]()
 
     def take(self, case: ExamCase) -> bool:
         """Takes a case, if that makes nothing too likely."""
@@ -451,7 +455,14 @@ class _Taken:
         return self.lead(case) + 1, "<=", 1
 
     def lead(self, case: ExamCase) -> int:
-        """By how many its answer is ahead of any other beside one of its traits, or the trait under its answer."""
+        """By how many its answer is ahead of any other beside one of its traits, or the trait under its answer.
+
+        Of two that are compared: by how many one was oftener right, or the other wrong. Who is named twice would else
+        be wrong: of three things the first is not let be right twice, but the last is wrong twice.
+        """
+        if case.compared:
+            right, wrong = case.compared
+            return max(self.ahead[right], -self.ahead[wrong])
         found = [_ahead(self.beside[trait], case.guessed) for trait in (_ALL, *case.traits)]
         if case.guessed.isdecimal():  # more are within a larger radius
             found += [_ahead(self.under[case.guessed, n], case.traits[n]) for n in self.places]
@@ -459,6 +470,9 @@ class _Taken:
 
     def count(self, case: ExamCase, more: int) -> None:
         """Counts a case as taken, or no longer."""
+        if case.compared:
+            self.ahead.update({case.compared[0]: more})
+            self.ahead.subtract({case.compared[1]: more})
         for trait in (_ALL, *case.traits):
             _add(self.beside[trait], case.guessed, more)
         for n, trait in enumerate(case.traits):

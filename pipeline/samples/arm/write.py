@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final
 
@@ -25,7 +26,7 @@ from pipeline.samples.arm.plans import (
     turn_xyzw,
 )
 
-EPISODES: Final = 9
+EPISODES: Final = range(9)
 DATASET: Final = "table"
 JOINTS: Final = ("shoulder", "elbow", "lift")
 STATE: Final = (*JOINTS, "x", "y", "z", "gripper", "qx", "qy", "qz", "qw")
@@ -51,10 +52,10 @@ gripper:
 """
 
 
-def write_samples(folder: Path, episodes: int = EPISODES) -> None:
-    """``folder/table``: the same bytes every time."""
+def write_samples(folder: Path, episodes: Iterable[int] = EPISODES) -> None:
+    """``folder/table``: the episodes of some numbers, the same bytes every time."""
     folder = folder / DATASET
-    plans = [plan(number) for number in range(episodes)]
+    plans = [plan(number) for number in episodes]
     said = sorted({one.instruction for one in plans})
     _write(folder / "meta" / "info.json", _json(_info(plans, said)))
     tasks = pa.table({"task_index": pa.array(range(len(said)), pa.int64()), _INDEX: said})

@@ -21,7 +21,7 @@ from pipeline.worlds.arm.facts import EpisodeScene, SceneItem
 from pipeline.worlds.arm.view import MAP_PX, ArmView
 
 FPS: Final = 20
-SCALE_M: Final = 0.1
+SCALE_PX: Final = 200.0  # of the scale's bar at most; of the longest that fits half a pixel is little
 # Upper left corner of each map and its side, pixels: from above (x up, y to the left), and from the robot's right side
 # (x to the right, z up).
 ABOVE: Final = (8.0, 26.0, MAP_PX)
@@ -64,8 +64,10 @@ class _ArmVideo:
                 raster.dot(self._place(self.view.base_m, axes, at), 5, INK["edge"], INK["text"])
         for n, name in enumerate(self.view.joints.tolist()[:_DIALS]):
             raster.text((DIALS[0] + 36, DIALS[1] + n * _STEP - 6), name)
-        raster.line(np.array([[266.0, 296.0], [266.0 + SCALE_M * self.scale, 296.0]]), INK["text"], 3)
-        raster.text((272 + SCALE_M * self.scale, 289), f"{SCALE_M * 100:g} cm")
+        most = SCALE_PX / self.scale
+        power = 10.0 ** np.floor(np.log10(most))
+        bar_m = max(n * power for n in (1, 2, 5) if n * power <= most)
+        raster.scale_bar(266, 295, bar_m * self.scale, f"{bar_m * 100:g} cm")
         raster.mark()
         return raster
 

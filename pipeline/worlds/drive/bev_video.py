@@ -81,8 +81,7 @@ class _DriveVideo:
             below = 17 + min(len(categories), _LEGEND) * _LINE
             raster.dot(np.array([WIDE + 15.0, below]), 4, INK["edge"], INK["text"])
             raster.text((WIDE + 28, below - 7), "traffic light")
-        raster.line(np.array([[WIDE + 10, 300.0], [WIDE + 10 + SCALE_M * PX_PER_M, 300.0]]), INK["text"], 3)
-        raster.text((WIDE + 48, 293), f"{SCALE_M:g} m")
+        raster.scale_bar(WIDE + 10, 299, SCALE_M * PX_PER_M, f"{SCALE_M:g} m")
         raster.text((WIDE + 10, 312), "heading up")
         raster.mark()
         return raster.pixels()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final
 
@@ -54,11 +55,11 @@ def flight(seed: int) -> AnyScene:
     return made.model_copy(update={"video": None, "facts": facts})
 
 
-def episodes(count: int) -> list[AnyScene]:
-    """The first of the sample episodes of arms."""
+def episodes(numbers: Iterable[int]) -> list[AnyScene]:
+    """Sample episodes of arms."""
     reader: Any = READERS["lerobot"]
     with tempfile.TemporaryDirectory() as folder:
-        write_samples(Path(folder), count)
+        write_samples(Path(folder), numbers)
         found = reader.scenes(Path(folder)).scenes
         return [reader.read(SceneFiles(Path(folder), ref)) for ref in found]
 

@@ -70,7 +70,7 @@ def test_distances_of_flights_are_as_long_as_they_are_drawn(seed: int) -> None:
 
 def test_distances_of_arms_are_measured_in_both_maps() -> None:
     """The length in space is that of its shadows on the floor and on the wall."""
-    (scene,) = episodes(1)
+    (scene,) = episodes(range(1))
     found = drawn(scene, "arm_dt", "arm_sm_net")
     assert {row["operands"][0] for row, _ in found} == {"arm_dt", "arm_sm_net"}
     for row, parts in found:
@@ -82,7 +82,7 @@ def test_distances_of_arms_are_measured_in_both_maps() -> None:
 
 
 def test_dials_show_the_angles_of_joints() -> None:
-    (scene,) = episodes(1)
+    (scene,) = episodes(range(1))
     view = open_exam(scene, ExamRules())
     for row, parts in drawn(scene, "arm_md_rate")[:20]:
         _, lines = parts["dials"]

@@ -107,7 +107,7 @@ def test_a_real_episode_of_rlbench() -> None:
 @pytest.fixture(scope="module")
 def of_arms() -> list[tuple[AnyScene, list[dict[str, Any]]]]:
     """Sample episodes of arms, and all that can be asked of each."""
-    return [(scene, every_question(scene)) for scene in logs.episodes(5)]
+    return [(scene, every_question(scene)) for scene in logs.episodes(range(5))]
 
 
 @pytest.mark.slow

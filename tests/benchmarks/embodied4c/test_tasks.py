@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -71,7 +72,7 @@ def test_the_oracle_would_notice(drives: Path, rows: dict[str, list[dict[str, An
 def test_options_are_possible(rows: dict[str, list[dict[str, Any]]]) -> None:
     """Of a drive, a flight and an arm: also those that guessers are offered of numbers."""
     found = [pa.Table.from_pylist(next(iter(rows.values())), schema=CANDIDATES)]
-    for scene in (logs.flight(0), logs.episodes(1)[0]):
+    for scene in (logs.flight(0), logs.episodes(range(1))[0]):
         found.append(pa.Table.from_pylist(asked_of(scene), schema=CANDIDATES))
     for table in found:
         asked = asked_in(select(table, EXAM_TASKS, 24)).to_pylist()
@@ -158,6 +159,33 @@ def test_neither_answers_beside_a_trait_nor_traits_under_a_count_lead() -> None:
         counts = Counter(case.answer for case in left if case.traits == trait)
         assert len(counts) >= 3
         assert max(counts.values()) - sorted(counts.values())[-2] <= 1
+
+
+def compared(sizes: list[tuple[str, int]]) -> set[tuple[str, str]]:
+    """Which of all pairs that differ in size are asked about."""
+    cases = []
+    for (one, small), (other, large) in combinations(sizes, 2):
+        if small != large:
+            case = word("", 0, kind="arm_rs")
+            case.operands = ("arm_rs", "0", one, other)
+            case.compared = (one, other) if small > large else (other, one)
+            case.answer = case.compared[0]
+            cases.append(case)
+    of_kind(cases)
+    return {case.operands[2:] for case in cases if case.refusal is None}
+
+
+def test_what_is_compared_more_often_is_no_smaller() -> None:
+    """Whatever is larger is once more right than wrong at most, and the same is asked where all sizes are reversed."""
+    rng = np.random.default_rng(3)
+    for _ in range(50):
+        sizes = [(name, int(rng.integers(4))) for name in "abcdef"]
+        asked, size = compared(sizes), dict(sizes)
+        assert asked == compared([(name, -size) for name, size in sizes])
+        for name, own in size.items():
+            pairs = [pair for pair in asked if name in pair]
+            right = sum(own == max(size[one], size[other]) for one, other in pairs)
+            assert abs(2 * right - len(pairs)) <= 1
 
 
 def test_measured_numbers_are_spread_over_magnitudes() -> None:

@@ -15,7 +15,7 @@ from tests.worlds.arm.episodes import read
 @pytest.fixture(scope="session")
 def samples(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("arm")
-    write_samples(folder, 7)
+    write_samples(folder, range(7))
     return folder
 
 

@@ -104,7 +104,7 @@ def test_episodes_differ_in_what_is_there() -> None:
 
 
 def test_a_drawer_that_is_shut_again_was_open_meanwhile(tmp_path: Path) -> None:
-    write_samples(tmp_path, 9)
+    write_samples(tmp_path, range(9))
     view = ArmView(read(tmp_path, LeRobot(), "table.episode000008"))
     (target,) = view.targets
     assert view.slide_share[target, 0] == 0
@@ -123,7 +123,7 @@ def test_things_do_not_touch(views: list[ArmView]) -> None:
 
 
 def test_samples_are_the_same_bytes_every_time(samples: Path, tmp_path: Path) -> None:
-    write_samples(tmp_path, 7)
+    write_samples(tmp_path, range(7))
     for path in sorted(samples.rglob("*.*")):
         assert path.read_bytes() == (tmp_path / path.relative_to(samples)).read_bytes(), path
 

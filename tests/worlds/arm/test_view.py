@@ -69,8 +69,9 @@ def test_things_lie_to_scale_from_above_and_from_the_side(views: list[ArmView]) 
     footage = drawn(view.scene)
     first = next(iter(footage.frames()))
     assert first.shape == (SIZE[1], SIZE[0], 3)
-    bar = (first[296, 266:400] == INK["text"]).all(1)
-    per_m = float(bar.argmin()) / 0.1  # up to the first pixel beside it
+    bar = (first[296, 266:520] == INK["text"]).all(1)
+    per_m = float(bar.argmin()) / 0.5  # up to the first pixel beside it; the longest bar that fits is of 50 cm
+    assert per_m == pytest.approx(1 / view.pixel_m, abs=0.5 / 0.5), "half a pixel"
     apart = view.gripper_m[0] - view.base_m
     for at, across, up in ((ABOVE, -apart[1], apart[0]), (BESIDE, apart[0], apart[2])):
         left, top, side = (int(v) for v in at)

@@ -138,6 +138,7 @@ def test_things_stand_where_the_log_has_them(tmp_path: Path) -> None:
     own = np.array([WIDE / 2, first.shape[0] / 2])
     ahead, left = (own - middle)[::-1] / PX_PER_M
     assert (ahead, left) == pytest.approx((10, 5), abs=0.35), "a pixel is a third of a metre"
+    assert (first[300, WIDE : WIDE + 45] == INK["text"]).all(1).sum() == 10 * PX_PER_M, "the bar of 10 m"
     x, y = np.ptp(of_colour(first, COLOURS["car"]), axis=0)
     assert (x, y) == pytest.approx((4, 10), abs=2), "2 m wide, 4 m long, heading as we do; its edges are black"
 

@@ -115,6 +115,7 @@ def test_landmarks_and_height_are_drawn_to_scale() -> None:
     assert len(pictures) == 4 * FPS + 1
     for second in (0, 2, 4):
         picture = pictures[second * FPS]
+        assert (picture[310, WIDE : WIDE + 75] == INK["text"]).all(1).sum() == 50 * PX_PER_M
         y, x = np.argwhere((picture[:, :WIDE] == INK["thing"]).all(2)).mean(0)
         assert abs(x - (WIDE / 2 - 5 * second * PX_PER_M)) < 1.5
         assert abs(y - (picture.shape[0] / 2 - 40 * PX_PER_M)) < 1.5

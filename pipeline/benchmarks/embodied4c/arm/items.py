@@ -182,8 +182,8 @@ def larger(view: ArmExam) -> Iterator[ExamCase]:
             names = view.names[first], view.names[then]
             one = case(view, "arm_rs", index, (*names, more), first, then, thing=names[0], other=names[1], more=more)
             is_first = is_larger(one, "size", names, (a, b), view.rules.size_ratio_min, "cm", CM)
-            answer = names[0] if is_first else names[1]
-            yield words(one, answer, names, (answer.removeprefix("the "),))
+            one.compared = names if is_first else names[::-1]
+            yield words(one, one.compared[0], names, (one.compared[0].removeprefix("the "),))
 
 
 def relative(view: ArmExam) -> Iterator[ExamCase]:

@@ -109,11 +109,12 @@ def higher(view: FlightExam) -> Iterator[ExamCase]:
         for pair in combinations(view.flight.pool, 2):
             first, then = sorted(pair, key=lambda p: digest(view.scene.id, str(second), label_of(view, p)))
             a, b = (view.flight.places[p].top_m - view.flight.places[p].base_m for p in (first, then))
-            names = [label_of(view, p) for p in (first, then)]
+            names = label_of(view, first), label_of(view, then)
             one = case(view, "air_rs", second, names, first, then, thing=names[0], other=names[1])
             one.require("not_measured", float(np.isfinite([a, b]).all() and min(a, b) > 0), ">=", 1, "numbers")
-            answer = names[0] if is_larger(one, "height", names, (a, b), view.rules.size_ratio_min) else names[1]
-            yield words(one, answer, names, bare(answer))
+            is_first = is_larger(one, "height", names, (a, b), view.rules.size_ratio_min)
+            one.compared = names if is_first else names[::-1]
+            yield words(one, one.compared[0], names, bare(one.compared[0]))
 
 
 def relative_place(view: FlightExam) -> Iterator[ExamCase]:
