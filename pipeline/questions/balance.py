@@ -3,7 +3,8 @@
 Each scene chooses by itself, rare classes first (`selection.choose`). Of it a `ClassTally` of each task is kept,
 nothing else. From all of them `balance_of` finds how many stay: the most frequent classes are cut down to one size that
 is little above an even share, as far as a tenth of the task's questions, by a lot of each place that a class has in a
-scene.
+scene. Numbers of which a name tells something (sizes, counts) are cut within each name instead, until who knows the
+name's other numbers earns little more than the best constant.
 
 Lots belong to places, and a scene depends on `Balance.of` it alone. So one more scene changes few others.
 """
@@ -18,11 +19,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+import numpy as np
+
+from pipeline.core.arrays import IntArray
 from pipeline.core.identity import digest
+from pipeline.metrics.mra import mean_relative_accuracies
+from pipeline.questions.task import OF_NAME
 
 CLASSES_MAX: Final = 16  # a task with more (captions, names) has answers that hardly repeat: nothing to balance
 ONE_IN: Final = 10  # of a task's questions goes at most
-ABOVE_EVEN: Final = 0.04  # of a task's questions may be in a class, above an even share
+ABOVE_EVEN: Final = 0.04  # of a task's questions may be in a class, above an even share; and names may tell of theirs
+TENTHS: Final = 10
+NEAR: Final = 5  # tenths that a number earns at least where one near to it is right
 QUESTIONS_MIN: Final = 40  # of a task; of fewer, chance moves the shares more than any balance
 Classes = Mapping[str, Mapping[str, float]]  # task -> class -> a number
 
@@ -38,11 +46,13 @@ class ClassTally:
         scene: its id.
         classes: class -> questions that are asked; of more than `CLASSES_MAX` classes one more than these.
         once: whether each class is asked of one scene alone; then all that could be are counted.
+        by_name: whether the classes are numbers of names (`task.of_names`), balanced within these.
     """
 
     scene: str
     classes: Mapping[str, int]
     once: bool = False
+    by_name: bool = False
 
 
 @dataclass(frozen=True)
@@ -109,7 +119,7 @@ def balance_of(scenes: Iterable[Mapping[str, ClassTally]]) -> Balance:
         if own[0].once:
             lots = sorted((drawn(tally.scene, task, n), tally.scene, n) for tally in own for n in tally.classes)
             owners[task] = {name: scene for _, scene, name in reversed(lots)}
-        elif found := _limits(task, own):
+        elif found := (_limits_by_name if own[0].by_name else _limits)(task, own):
             limits[task] = found
     return Balance(limits, owners)
 
@@ -139,3 +149,56 @@ def _limits(task: str, tallies: Sequence[ClassTally]) -> dict[str, float]:
     level = bisect_left(range(1, max(sizes.values()) + 1), True, key=is_above)
     found = {name: sorted(_lots(task, name, tallies)) for name, n in sorted(sizes.items()) if n > level}
     return {name: (lots[level - 1] + lots[level]) / 2 for name, lots in found.items()}
+
+
+def _limits_by_name(task: str, tallies: Sequence[ClassTally]) -> dict[str, float]:
+    """Limits below which the lots of places stay, by class, such that names tell little more than the best constant."""
+    lots: dict[str, list[float]] = defaultdict(list)
+    for tally in tallies:
+        for name in tally.classes:
+            lots[name] += _lots(task, name, [tally])
+    count: Counter[str] = Counter()
+    names: dict[str, dict[str, list[float]]] = defaultdict(dict)
+    for told, own in sorted(lots.items()):
+        name, _, number = told.rpartition(OF_NAME)
+        count[number] += len(own)
+        names[name][number] = sorted(own)
+    total = count.total()
+    if total < QUESTIONS_MIN:
+        return {}
+    most = max(_tenths(count) @ [*count.values()]) / total + TENTHS * ABOVE_EVEN
+    limits = {}
+    for name, left in names.items():
+        numbers, tenths = [*left], _tenths(left)
+        while (at := _tells_most(tenths, [*left.values()], most)) is not None:
+            gone = left[numbers[at]].pop()
+            limits[f"{name}{OF_NAME}{numbers[at]}"] = (max(left[numbers[at]], default=0.0) + gone) / 2
+    return limits
+
+
+def _tells_most(tenths: IntArray, left: Sequence[Sequence[float]], most: float) -> int | None:
+    """The number of a name of which a place goes; None where the name tells little enough.
+
+    What it tells is what is earned by who knows the numbers of its other places and says the one that earns most of
+    these. The place that goes is that of the highest lot among numbers near to the one that earns most of all.
+
+    Args:
+        tenths: (d, d) what each number earns where each is right.
+        left: (d,) lots of the places of each number, in ascending order.
+        most: tenths that may be earned of each.
+    """
+    places = np.array([*map(len, left)])
+    if places.sum() <= 1:
+        return None
+    earned = tenths @ places
+    of_others = np.where(places[:, None] > np.eye(len(places)), earned[:, None] - tenths, -1)
+    if tenths[of_others.argmax(0), np.arange(len(places))] @ places <= most * places.sum():
+        return None
+    best = np.where(places > 0, earned, -1).argmax()
+    return max(np.flatnonzero((places > 0) & (tenths[best] >= NEAR)).tolist(), key=lambda at: left[at][-1])
+
+
+def _tenths(numbers: Iterable[str]) -> IntArray:
+    """(d, d) mean relative accuracy of each number where each is right, in tenths: whole, so that sums are exact."""
+    known = np.array([*numbers], dtype=float)
+    return np.rint(TENTHS * mean_relative_accuracies(known[:, None], known)).astype(np.intp)

@@ -179,13 +179,13 @@ class Chosen:
     def tallies(self, scene: str) -> dict[str, ClassTally]:
         """Questions of each class that are asked, by task."""
         own = _where(self.asked, self._counted() & self.asked["balanced"] & (self.asked["kept"] | self.asked["once"]))
-        once = set(own["task"][own["once"]].tolist())
+        once, by_name = (set(own["task"][own[kind]].tolist()) for kind in ("once", "by_name"))
         classes: dict[str, dict[str, int]] = defaultdict(dict)
         counted = Counter(zip(own["task"].tolist(), own["guess"].tolist(), strict=True))
         for (task, guess), n in sorted(counted.items()):
-            if task in once or len(classes[task]) <= CLASSES_MAX:
+            if task in once | by_name or len(classes[task]) <= CLASSES_MAX:
                 classes[task][guess] = n
-        return {task: ClassTally(scene, found, task in once) for task, found in classes.items()}
+        return {task: ClassTally(scene, found, task in once, task in by_name) for task, found in classes.items()}
 
     def lots(self, scene: str) -> FloatArray:
         """The lot (n,) of each question's place in its class, by which it may be too frequent; NaN: it has none."""
@@ -220,7 +220,7 @@ def choose(
     asked |= _classified(asked, candidates, tasks, as_released=as_released)
     rank = _places(asked["class"], asked["held"], asked["found"])
     asked |= {"turn": (rank + asked["start"]) / asked["weight"], "shared": np.zeros(len(rank), dtype=np.intp)}
-    for name in ("balanced", "once"):
+    for name in ("balanced", "once", "by_name"):
         asked[name] = np.array([getattr(tasks[task], name) for task in asked["task"].tolist()], dtype=bool)
     caps = caps_of(tasks, cap, shares or {}, most, times_held(ends_at(candidates)))
     if not as_released:

@@ -9,7 +9,7 @@ from typing import Final, Generic, Protocol, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from pipeline.core.arrays import FloatArray, StrArray
+from pipeline.core.arrays import StrArray
 from pipeline.core.identity import question_ids
 from pipeline.core.schema import AnyScene, Rejection
 from pipeline.core.templates import Operands, load_template
@@ -20,14 +20,13 @@ V = TypeVar("V", bound="SceneView")
 V_contra = TypeVar("V_contra", contravariant=True)
 
 
-USUAL_RATIOS: Final = (2 / 3, 1.0, 1.5)  # of a number to the usual one: what is guessed is rather less or more
+def of_names(operands: pa.ListArray, numbers: StrArray) -> StrArray:
+    """Classes (n,) of a task that is balanced within names (`TaskBase.by_name`): what it names, and the number."""
+    names = map(", ".join, operands.to_pylist())
+    return np.array([f"{name}{OF_NAME}{number}" for name, number in zip(names, numbers, strict=True)], object)
 
 
-def by_usual(values: FloatArray, usual: FloatArray | float) -> StrArray:
-    """Class (n,) of numbers by their ratios to usual ones."""
-    return np.array(["far below", "below", "above", "far above"], object)[
-        np.searchsorted(USUAL_RATIOS, values / usual, side="right")
-    ]
+OF_NAME: Final = ": "
 
 
 class SceneView(Protocol):
@@ -132,6 +131,10 @@ class Task(Protocol[V_contra]):
     def once(self) -> bool:
         """Whether each class of its guesses is asked of one scene alone."""
 
+    @property
+    def by_name(self) -> bool:
+        """Whether over all scenes its numbers are balanced within the names that its classes have (`of_names`)."""
+
     def guess_classes(self, operands: pa.ListArray, answers: StrArray) -> StrArray:
         """The guess that makes a candidate right for someone without the video: the name (n,) of its class.
 
@@ -162,6 +165,8 @@ class TaskBase(Generic[V]):
         balanced: whether its answers are balanced over all scenes; not where the options are the answers of one scene,
             each right equally often there: what is rare elsewhere would be right wherever it is offered.
         once: whether each class of its guesses is asked of one scene alone: by lot, of those that offer it.
+        by_name: whether over all scenes its numbers are balanced within the names that its classes have (`of_names`),
+            since these tell something of them, as of sizes and counts.
     """
 
     name: str
@@ -171,6 +176,7 @@ class TaskBase(Generic[V]):
     general: bool = False
     balanced: bool = True
     once: bool = False
+    by_name: bool = False
     template: str
     form: Form = Choice()
     leak_group: str | None = None

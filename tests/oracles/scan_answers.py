@@ -67,7 +67,7 @@ class OracleScene:
         if task.startswith("object_size"):
             longest_m = self.boxes[operands[0]][0].lengths.max()  # doubled annotations (printers of ScanNet) are alike
             if task == "object_size_comparison":
-                longest = "more" if longest_m > SIZES["typical"][operands[0]][3] else "less"
+                longest = "longer" if longest_m > SIZES["typical"][operands[0]][3] else "shorter"
             else:
                 longest = _decimal(100 * longest_m, 0)
             return [longest]

@@ -13,7 +13,9 @@ from pipeline.core.tables import CANDIDATES, asked_in, rejected_in
 from pipeline.questions.balance import ONE_IN, TOO_COMMON, Balance, ClassTally, balance_of, drawn, lot_of
 from pipeline.questions.selection import choose, select
 
-COUNTING = "object_counting"
+COMPARED = (
+    "object_size_comparison"  # of bathtubs, for which people and boxes have one usual size: classes are the answers
+)
 
 
 def test_lots_are_of_the_identity_and_even() -> None:
@@ -56,6 +58,44 @@ def test_limits_by_hand(classes: tuple[int, ...], stay: tuple[int, ...]) -> None
         assert sum(lot < found.get(name, 1.0) for lot in lots) == left
 
 
+OTHERS = {f"other {k}: {3**k}": 1 for k in range(40)}  # one number a name, none of them near another
+
+
+@pytest.mark.parametrize(
+    ("numbers", "stay"),
+    [
+        ({"200": 10}, {"200": 1}),  # who knows nine of them knows the tenth; the best constant earns 10 of 50
+        ({"60": 4, "300": 2}, {"60": 3, "300": 2}),  # of three and two who knows the others guesses wrong
+        ({"200": 1, "210": 1}, None),  # the one tells the other; the higher lot goes
+        ({"200": 1, "290": 1}, {"290": 1}),  # 0.4 and 0.2: 200 is the better guess, and 290 not near to it
+        ({"200": 1, "360": 1}, {"360": 1}),  # 0.2 and 0, of both 0.1: more than 1.2 of 42 and 0.04
+        ({"200": 1, "390": 1}, {"200": 1, "390": 1}),  # of both 0.05: less than 1.1 of 42 and 0.04
+    ],
+)
+def test_limits_within_a_name_by_hand(numbers: dict[str, int], stay: dict[str, int] | None) -> None:
+    classes = OTHERS | {f"bed: {number}": n for number, n in numbers.items()}
+    found = both("task", ClassTally("one", classes, by_name=True)).limits.get("task", {})
+    lots = {n: sorted(lot_of("one", "task", f"bed: {n}", place) for place in range(k)) for n, k in numbers.items()}
+    left = {n: [lot for lot in own if lot < found.get(f"bed: {n}", 1.0)] for n, own in lots.items()}
+    assert left == {n: own[: len(left[n])] for n, own in lots.items()}, "those of the highest lots go"
+    expected = stay or {min(lots, key=lots.__getitem__): 1}
+    assert {n: len(own) for n, own in left.items() if own} == expected
+    assert not found.keys() & OTHERS.keys()
+
+
+def test_numbers_of_few_questions_have_no_limits() -> None:
+    few = dict(list(OTHERS.items())[:37])
+    assert both("task", ClassTally("one", few | {"bed: 200": 2}, by_name=True)) == Balance()
+    assert both("task", ClassTally("one", few | {"bed: 200": 3}, by_name=True)).limits["task"].keys() == {"bed: 200"}
+
+
+def test_sizes_and_counts_are_tallied_by_name() -> None:
+    rows = [row | {"task": "object_counting"} for row in scene("one", "2223").to_pylist()]
+    (tally,) = choose(pa.Table.from_pylist(rows, schema=CANDIDATES), TASKS, 6).tallies("made/one").values()
+    counted = {"bathtub: 2": 3, "bathtub: 3": 1}
+    assert tally == ClassTally("made/one", counted, by_name=True)
+
+
 def test_a_scene_depends_on_what_changes_its_questions_alone() -> None:
     """By hand: the roundest limit that takes the same places, no limit that takes none."""
     tally = {"task": ClassTally("one", {"a": 4, "b": 1})}
@@ -76,10 +116,10 @@ def test_a_scene_depends_on_what_changes_its_questions_alone() -> None:
 
 
 def scene(name: str, answers: str) -> pa.Table:
-    """Counts of a scene that are asked, one a digit."""
+    """Answers of a scene that are asked, one a digit."""
     rows: list[dict[str, Any]] = [
-        {"id": int.from_bytes(f"{name}{n}".encode(), "big"), "scene": f"made/{name}", "task": COUNTING}
-        | {"operands": [f"thing {n}"], "answer": answer, "evidence": []}
+        {"id": int.from_bytes(f"{name}{n}".encode(), "big"), "scene": f"made/{name}", "task": COMPARED}
+        | {"operands": ["bathtub"], "answer": answer, "evidence": []}
         for n, answer in enumerate(answers)
     ]
     return pa.Table.from_pylist(rows, schema=CANDIDATES)
@@ -89,10 +129,10 @@ def test_classes_with_few_candidates_go_first() -> None:
     """By hand: 3 with one candidate of sixteen goes at its start / 4, 2 at its start, and 2 again at its start + 1."""
     found = {n: choose(scene(str(n), "2" * 16 + "3"), TASKS, 1).tallies(f"made/{n}") for n in range(99)}
     for n, tally in found.items():
-        starts = {answer: drawn(f"made/{n}", COUNTING, answer) for answer in "23"}
+        starts = {answer: drawn(f"made/{n}", COMPARED, answer) for answer in "23"}
         first = "3" if starts["3"] / 4 < starts["2"] else "2"
-        assert tally == {COUNTING: ClassTally(f"made/{n}", {first: 1})}
-    assert sum("3" in tally[COUNTING].classes for tally in found.values()) > 80
+        assert tally == {COMPARED: ClassTally(f"made/{n}", {first: 1})}
+    assert sum("3" in tally[COMPARED].classes for tally in found.values()) > 80
 
 
 def test_one_more_scene_changes_few_others() -> None:
@@ -102,13 +142,13 @@ def test_one_more_scene_changes_few_others() -> None:
 
     def asked(names: set[str]) -> set[tuple[str, str, int]]:
         balance = balance_of(tallies[name] for name in names)
-        limits = balance.limits[COUNTING]
+        limits = balance.limits[COMPARED]
         return {
             (name, answer, place)
             for name in names
-            for answer, n in tallies[name][COUNTING].classes.items()
+            for answer, n in tallies[name][COMPARED].classes.items()
             for place in range(n)
-            if lot_of(name, COUNTING, answer, place) < limits.get(answer, 1.0)
+            if lot_of(name, COMPARED, answer, place) < limits.get(answer, 1.0)
         }
 
     whole = asked({*tables})

@@ -249,7 +249,7 @@ NEAREST = published(
         ),
         (COUNT, "2"),
         (replace(COUNT, ground_truth="2.0"), "2"),
-        (published("object_size_estimation", "20"), "20"),
+        (replace(SIZE, question=SIZE.question.replace("stove", "sofa")), "20"),
         (published("room_size_estimation", "26.4"), "26.4"),
         (published("room_size_estimation", "26.40"), "26.4"),
         (NEAREST, "B"),

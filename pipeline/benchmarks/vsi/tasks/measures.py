@@ -18,7 +18,7 @@ from pipeline.core.templates import Operands
 from pipeline.questions.arrays import Answers, ArrayTask, format_numbers, sets
 from pipeline.questions.rules import Check, Fact, check
 from pipeline.questions.selection import SAME_FACT
-from pipeline.questions.task import Choice, Form, Number, by_usual
+from pipeline.questions.task import Choice, Form, Number, of_names
 from pipeline.questions.usual import USUAL
 from pipeline.worlds.indoor.facts import Extent
 from pipeline.worlds.indoor.sizes import TYPICAL
@@ -114,6 +114,7 @@ class ObjectCounting(ArrayTask[ScanView]):
 
     reads = "count"
     share = 1
+    by_name = True
     form: Number = Number(decimals=0, unit="objects")
 
     def __init__(self, name: str = "object_counting", roles: tuple[str, ...] = ("category",)) -> None:
@@ -159,8 +160,8 @@ class ObjectCounting(ArrayTask[ScanView]):
         )
 
     def guess_classes(self, operands: pa.ListArray, answers: StrArray) -> StrArray:
-        """The count, up to `MANY`."""
-        return np.where(answers.astype(float) < MANY, answers, f"at least {MANY}")
+        """The count of what is counted."""
+        return of_names(operands, answers)
 
     def answer_in(self, view: ScanView, operands: IntArray, truth: StrArray, budget: int) -> Answers:
         """The number of those that the frames show, where all are either shown for sure or not at all.
@@ -210,7 +211,6 @@ def _at(values: npt.NDArray[Any], column: IntArray) -> npt.NDArray[Any]:
     return np.take_along_axis(values, column, 1)[:, 0]
 
 
-MANY: Final = 6  # counts from there on are rare, each of them
 CHALLENGING_SUM: Final = 4.0  # of two challenging names, each more than once
 CM_PER_M = 100.0
 
@@ -221,6 +221,7 @@ class ObjectSize(ArrayTask[ScanView]):
     reads = "size"
     name = "object_size_estimation"
     share = 1
+    by_name = True
     template = "vsi/questions/object_size_estimation"
     roles = ("category",)
     slots = ("unique",)
@@ -256,12 +257,11 @@ class ObjectSize(ArrayTask[ScanView]):
         return Answers(truth, (*checks, *own), facts)
 
     def guess_classes(self, operands: pa.ListArray, answers: StrArray) -> StrArray:
-        """Whether it is larger than is usual for its name, or in general where that is not known."""
-        known = map(_usual_cm, operands.flatten().to_pylist())
-        return by_usual(answers.astype(float), np.array([own[2] if own else self.form.usual for own in known]))
+        """The size of the name."""
+        return of_names(operands, answers)
 
 
-LESS, MORE = "less", "more"
+SHORTER, LONGER = "shorter", "longer"
 OFF_USUAL_MIN: Final = 1.1  # ours: who estimates a length to a tenth is right
 
 
@@ -269,7 +269,7 @@ _SIZE: Final = ObjectSize()
 
 
 class SizeComparison(ArrayTask[ScanView]):
-    """Operand: a category with one instance. Truth: whether its longest side is less or more than usual for its name.
+    """Operand: a category with one instance. Truth: whether its longest side is longer than usual.
 
     Ours: of the size itself the name tells most; of this nothing, since half of the boxes are longer than their median.
     What is usual differs from place to place, so a size is asked that is off both the median of boxes (`TYPICAL`) and
@@ -299,7 +299,7 @@ class SizeComparison(ArrayTask[ScanView]):
         ratio = np.maximum(side_m / usual_m.max(1), usual_m.min(1) / side_m)
         return replace(
             sized,
-            truth=np.where(side_m > usual_m[:, 1], MORE, LESS).astype(object),
+            truth=np.where(side_m > usual_m[:, 1], LONGER, SHORTER).astype(object),
             checks=(
                 *sized.checks,
                 check("usual_size_unknown", boxes, ">=", COMMON_BOXES, "boxes"),
@@ -321,7 +321,7 @@ class SizeComparison(ArrayTask[ScanView]):
 
     def labels(self, operands: tuple[str, ...], truth: str) -> tuple[str, ...]:
         """Both."""
-        return LESS, MORE
+        return SHORTER, LONGER
 
     def fields(self, operands: tuple[str, ...], options: tuple[str, ...] | None) -> Operands:
         """The usual size stands in the text."""
@@ -339,7 +339,7 @@ def _usual_cm(name: str) -> tuple[float, float, float] | None:
     return boxes, 5.0 * round(math.sqrt(boxes * people) / 5), people
 
 
-COMMON_BOXES: Final = 10  # in the table of usual sizes: of so many the name tells what is usual
+COMMON_BOXES: Final = 5  # in the table of usual sizes: of so many the name tells what is usual
 
 
 def _usual_share(names: StrArray, size_cm: FloatArray, words: NameLists) -> FloatArray:
