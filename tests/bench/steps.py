@@ -15,7 +15,6 @@ import numpy as np
 import pandas as pd
 import py360convert
 import trimesh
-from alphashape import alphashape
 from PIL import Image
 from pymavlink import mavutil
 from pymavlink.DFReader import DFReader_binary
@@ -67,6 +66,8 @@ from tests.worlds.indoor.readers.tiny_scans import write_arkitscenes, write_scan
 
 def rooms() -> Iterator[Figure]:
     """Room size against the package `alphashape`; in the second the Delaunay step is all."""
+    from alphashape import alphashape  # it takes a second
+
     cloud, scan = _l_shaped_room(60_000), REAL_DATA / "scannet" / "scene0000_00.bin"
     tried = {"60,000 points": (cloud, ROOM_ALPHA_PER_M), "60,000 points, alpha 25": (cloud, 25.0)}
     if scan.is_file():

@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from distributed import Client
 
 from flows.remote.cluster import CLUSTERS, Dask, check_answers
 from flows.remote.cluster_worker import work
@@ -75,6 +74,8 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
             assert time.monotonic() < until, "the scheduler did not start"
             time.sleep(0.05)
         address = json.loads(file.read_bytes())["address"]
+        from distributed import Client  # it takes a second
+
         with Client(address, timeout=60) as client:
             client.wait_for_workers(2, timeout=60)
         yield Running(address, started[1:])

@@ -4,23 +4,13 @@ from __future__ import annotations
 
 import inspect
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pyarrow as pa
 import pytest
 import yaml
-from prefect.logging import disable_run_logger
 
-from flows.orchestration.prefect_flows import (
-    UP_TO_DATE,
-    WITH_CANDIDATE,
-    WITH_QUARANTINE,
-    _lacks_replies,
-    _may_heal,
-    _state,
-    build_flow,
-)
-from flows.orchestration.prefect_run import _funnel, _questions
 from flows.orchestration.saved_build import SAVED_FILE
 from pipeline.blind.ask import REPLIES
 from pipeline.core.errors import NoSpaceError, StoreError
@@ -54,6 +44,14 @@ RELEASED = Released(
 )
 
 
+@pytest.fixture(scope="module")
+def prefect_flows() -> ModuleType:
+    """The module, which imports Prefect: seconds that not every process that collects tests need spend."""
+    from flows.orchestration import prefect_flows
+
+    return prefect_flows
+
+
 def outcome(*whys: Why, left_out: bool = False) -> Outcome:
     entries = Manifest()
     entries.add(Entry("unify", f"a/{number}", "k", "i", "c", "d", why) for number, why in enumerate(whys))
@@ -63,28 +61,32 @@ def outcome(*whys: Why, left_out: bool = False) -> Outcome:
 @pytest.mark.parametrize(
     ("done", "name", "told"),
     [
-        (outcome("new", "reused"), "Completed", "1 results of 1 units made; 4 questions are released"),
-        (outcome("reused"), UP_TO_DATE, "nothing has changed since the last time; 4 questions are released"),
-        (outcome("new", left_out=True), WITH_QUARANTINE, "1 left out"),
-        (outcome("reused", left_out=True), WITH_QUARANTINE, "1 left out"),
+        (outcome("new", "reused"), None, "1 results of 1 units made; 4 questions are released"),
+        (outcome("reused"), "UP_TO_DATE", "nothing has changed since the last time; 4 questions are released"),
+        (outcome("new", left_out=True), "WITH_QUARANTINE", "1 left out"),
+        (outcome("reused", left_out=True), "WITH_QUARANTINE", "1 left out"),
     ],
 )
-def test_the_state_says_how_a_build_ended(done: Outcome, name: str, told: str) -> None:
-    state = _state(done)
+def test_the_state_says_how_a_build_ended(
+    done: Outcome, name: str | None, told: str, prefect_flows: ModuleType
+) -> None:
+    state = prefect_flows._state(done)
     assert state.is_completed()
-    assert state.name == name
+    assert state.name == (vars(prefect_flows)[name] if name else "Completed")
     assert state.message is not None
     assert told in state.message
 
 
-def test_the_state_names_a_candidate_and_what_it_failed() -> None:
+def test_the_state_names_a_candidate_and_what_it_failed(prefect_flows: ModuleType) -> None:
     gates = (GateResult("scenes", 0.5, 0.02, "1 of 2 scenes are gone"),)
-    state = _state(outcome("new"), PublishedRelease("abc", "", gates, waits=True))
-    assert (state.name, state.is_completed()) == (WITH_CANDIDATE, True)
+    state = prefect_flows._state(outcome("new"), PublishedRelease("abc", "", gates, waits=True))
+    assert (state.name, state.is_completed()) == (prefect_flows.WITH_CANDIDATE, True)
     assert state.message == "candidate abc is not released: scenes: 1 of 2 scenes are gone (0.5, limit 0.02)"
 
 
 def test_what_is_shown_of_a_release_adds_up() -> None:
+    from flows.orchestration.prefect_run import _funnel, _questions
+
     counting, route, size = _questions(RELEASED)
     assert counting == {"task": "counting", "questions": 3, "rejected": 3, "most frequent answer": "2"}
     assert (route["questions"], size["rejected"]) == (0, 4)
@@ -97,7 +99,8 @@ def test_what_is_shown_of_a_release_adds_up() -> None:
     ]
 
 
-def test_the_flow_of_the_deployments_is_there_and_takes_their_parameters() -> None:
+def test_the_flow_of_the_deployments_is_there_and_takes_their_parameters(prefect_flows: ModuleType) -> None:
+    build_flow = prefect_flows.build_flow
     deployed = yaml.safe_load((REPOSITORY / "prefect.yaml").read_text())["deployments"]
     assert {one["name"] for one in deployed} == {p.stem for p in (REPOSITORY / "flows" / "builds").glob("*.yaml")}
     for one in deployed:
@@ -107,21 +110,24 @@ def test_the_flow_of_the_deployments_is_there_and_takes_their_parameters() -> No
         inspect.signature(build_flow.fn).bind(**one["parameters"])
 
 
-def test_only_what_can_heal_is_tried_again() -> None:
+def test_only_what_can_heal_is_tried_again(prefect_flows: ModuleType) -> None:
     from prefect.states import Failed
 
-    assert _may_heal(None, None, Failed(data=NoSpaceError("full")))
-    assert not _may_heal(None, None, Failed(data=StoreError("no right to write")))
+    assert prefect_flows._may_heal(None, None, Failed(data=NoSpaceError("full")))
+    assert not prefect_flows._may_heal(None, None, Failed(data=StoreError("no right to write")))
 
 
 @pytest.mark.parametrize(("failure", "again"), [(None, False), ("no_options", False), ("timeout", True)])
-def test_requests_that_failed_are_tried_again(failure: str | None, again: bool, tmp_path: Path) -> None:
+def test_requests_that_failed_are_tried_again(
+    failure: str | None, again: bool, tmp_path: Path, prefect_flows: ModuleType
+) -> None:
+    lacks_replies = prefect_flows._lacks_replies
     replies = pa.Table.from_pylist([{"id": 1, "model": "a", "failure": failure}], REPLIES)
     result = Store(tmp_path / STORE).put("blind", WHOLE, "0" * DIGEST_CHARS, table_bytes(replies), ".parquet")
     done = JobResult(WHOLE, (Entry("blind", WHOLE, "k", "i", "c", "d", "new", result),), ())
     config = config_of(tmp_path, blind={"models": [{"provider": "openai", "model": "a"}]})
-    assert _lacks_replies(config, tmp_path, done) == again
-    assert not _lacks_replies(config_of(tmp_path), tmp_path, done), "nobody is asked"
+    assert lacks_replies(config, tmp_path, done) == again
+    assert not lacks_replies(config_of(tmp_path), tmp_path, done), "nobody is asked"
 
 
 def test_a_schedule_needs_a_server_that_is_kept(scan2qa: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -132,7 +138,11 @@ def test_a_schedule_needs_a_server_that_is_kept(scan2qa: Cli, tmp_path: Path, mo
     assert "a schedule needs a Prefect server that is kept running: run `prefect server start`" in run.err
 
 
-def test_a_run_by_the_clock_that_meets_a_build_by_hand_says_so_and_changes_nothing(tmp_path: Path) -> None:
+def test_a_run_by_the_clock_that_meets_a_build_by_hand_says_so_and_changes_nothing(
+    tmp_path: Path, prefect_flows: ModuleType
+) -> None:
+    from prefect.logging import disable_run_logger
+
     meta, out = tmp_path / "meta", tmp_path / "out"
     meta.mkdir()
     write_scenes(meta / "meta.json", {"bedroom": SCENES["bedroom"]})
@@ -142,7 +152,7 @@ def test_a_run_by_the_clock_that_meets_a_build_by_hand_says_so_and_changes_nothi
         "out": str(out),
     }
     with leased(out), disable_run_logger(), pytest.raises(StoreError, match=r"another build is running .*process"):
-        build_flow.fn("vsi", **asked)
+        prefect_flows.build_flow.fn("vsi", **asked)
     assert {path.name for path in out.iterdir()} == {".lock"}
 
 

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import pytest
 import yaml
-from datasets import load_dataset
 from starlette.testclient import TestClient
 
 from flows.cli.review import folder_of, import_review, pack_of, salt_of, serve
@@ -123,6 +122,8 @@ def test_verdicts_come_into_the_release_with_agreement_and_a_rebuild_returns_wha
     assert states[chosen[2]]["reasons"] == ["invalid_wording"]
     default = {row["id"]: row for row in rows_of(made.out / "release/data/test-00000-of-00001.parquet")}
     assert sorted(states) == sorted(default)
+    from datasets import load_dataset  # it takes a second
+
     loaded = load_dataset(str(made.out / "release"), "accepted", split="test", cache_dir=str(made.out.parent / "hf"))
     accepted = {row["id"]: dict(row) for row in loaded}
     assert set(accepted) == {chosen[0], chosen[1], number}

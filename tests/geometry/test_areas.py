@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import shapely
-from alphashape import alphashape
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from scipy.spatial import Delaunay
@@ -30,6 +29,8 @@ def real_cloud() -> np.ndarray:
 
 
 def package_area(points: np.ndarray, alpha: float) -> float:
+    from alphashape import alphashape  # it takes a second
+
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PendingDeprecationWarning)  # it builds numpy matrices
         warnings.simplefilter("ignore", DeprecationWarning)  # it calls logging.warn about flat triangles

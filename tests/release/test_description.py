@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import re
-import warnings
 from collections import Counter
 from importlib.metadata import version
 from importlib.resources import files
@@ -17,8 +16,6 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 import yaml
-from datasets import load_dataset
-from datasets.utils.metadata import known_task_ids
 from huggingface_hub import DatasetCard
 from PIL import Image
 
@@ -42,10 +39,6 @@ from pipeline.release.tables import COLUMN_DOCS, CORRECTIONS, REVIEW, columns_of
 from pipeline.release.terms import ALL_SAMPLES, NOT_STATED, PROCEDURAL, TERMS_FILE, licences, passed_on
 from pipeline.samples.indoor.metadata import PLANS, sample_scene, write_sample_metadata
 from tests.builds import build, rows_of
-
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore")  # of its dependencies
-    import mlcroissant
 
 TEST = "test-00000-of-00001.parquet"
 
@@ -121,6 +114,8 @@ def test_pictures_that_questions_show_are_pictures_to_datasets(tmp_path: Path) -
     write_atomically(tmp_path / parts[0].files[0], table_bytes(pa.table({"id": [1]})))
     head = header(parts, {"export": {"pretty_name": "x"}}, BENCHMARKS["ergeobench"], was_reviewed=False, images=[told])
     (tmp_path / "README.md").write_text(f"---\n{yaml.safe_dump(head)}---\n")
+    from datasets import load_dataset  # it takes a second
+
     loaded = load_dataset(str(tmp_path), "views", split="test", cache_dir=str(tmp_path / "cache"))
     assert [row["file"] for row in loaded] == ["views/a.png", "views/b.png"]
     assert all(row["image"].size == (3, 2) for row in loaded)
@@ -163,6 +158,8 @@ def _listed(name: str) -> Any:
 def test_the_words_of_the_header_are_those_of_the_hub(release: Path) -> None:
     """As far as its packages list them: its validator itself is asked over the network."""
     said = yaml.safe_load((release / "README.md").read_text().split("---\n")[1])
+    from datasets.utils.metadata import known_task_ids
+
     assert set(said["task_categories"]) <= set(known_task_ids)
     assert set(said["size_categories"]) <= set(_listed("size_categories"))
     assert set(said["annotations_creators"]) <= set(_listed("creators")["annotations"])
@@ -317,6 +314,8 @@ def test_terms_that_nobody_stated_are_asked_for(release: Path, tmp_path: Path) -
 
 @pytest.mark.filterwarnings("ignore")  # of mlcroissant's own packages
 def test_croissant_says_what_is_there(release: Path) -> None:
+    import mlcroissant  # it takes a second
+
     dataset = mlcroissant.Dataset(jsonld=str(release / CROISSANT_FILE))
     assert not dataset.metadata.ctx.issues.errors
     described = json.loads((release / CROISSANT_FILE).read_bytes())

@@ -7,7 +7,6 @@ from typing import Any, Final
 
 import numpy as np
 import pytest
-from rerun import dataframe
 
 from flows.cli.recording import write
 from flows.orchestration.saved_build import save_if_successful
@@ -25,16 +24,23 @@ from tests.worlds.indoor.readers.broken_metadata import write_scenes
 FILE: Final = "test-00000-of-00001.parquet"
 
 
+def recording(path: Path) -> Any:
+    """The file as Rerun reads it."""
+    from rerun import dataframe  # it takes a second
+
+    return dataframe.load_recording(path)
+
+
 def held(path: Path) -> dict[str, Any]:
     """Everything in a recording that has no time."""
-    view = dataframe.load_recording(path).view(index=None, contents="/**")
+    view = recording(path).view(index=None, contents="/**")
     row = view.select_static().read_all().to_pylist()[0]
     return {name.removeprefix("/"): value for name, value in row.items()}
 
 
 def positions(path: Path) -> tuple[list[float], np.ndarray]:
     """Seconds and places of the camera."""
-    view = dataframe.load_recording(path).view(index="video", contents="/world/camera/now")
+    view = recording(path).view(index="video", contents="/world/camera/now")
     table = view.select().read_all()
     seconds = [value.total_seconds() for value in table["video"].to_pylist()]
     return seconds, np.array([row[0] for row in table["/world/camera/now:Points3D:positions"].to_pylist()])
@@ -64,7 +70,7 @@ def test_a_scan_with_mesh_boxes_path_and_question(tmp_path: Path) -> None:
     seconds, places = positions(path)
     assert seconds == [0.0, 0.5, 2.0]
     assert np.allclose(places, pose[:, :3, 3])
-    assert dataframe.load_recording(path).recording_id() == "made/one"
+    assert recording(path).recording_id() == "made/one"
 
 
 def test_a_flight_with_landmarks_at_their_heights(tmp_path: Path) -> None:
