@@ -6,12 +6,14 @@ import atexit
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, partial
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Self
 
@@ -25,6 +27,7 @@ from flows.cli import app as cli
 from flows.cli.build import GALLERY_QUESTIONS
 from flows.cli.output.console import configure_output
 from flows.orchestration.processes import Pool, RunJobs
+from pipeline.core.identity import digest_of
 from pipeline.core.parquet import read_table
 from pipeline.engine.config import BuildConfig, build_config
 from pipeline.engine.job import run_job
@@ -33,6 +36,7 @@ from pipeline.engine.stage import STORE, Stage
 from pipeline.engine.store import Store
 from pipeline.stages.builder import Builder
 from pipeline.stages.registry import STAGES
+from tests.shared_files import kept
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 
@@ -189,7 +193,16 @@ def prefect_environment() -> dict[str, str]:
 def _prefect_home() -> Path:
     folder = tempfile.TemporaryDirectory(prefix="scan2qa-prefect-")
     atexit.register(folder.cleanup)
+    shutil.copy(kept("prefect", digest_of(version("prefect")), _write_database) / "prefect.db", folder.name)
     return Path(folder.name)
+
+
+def _write_database(folder: Path) -> None:
+    """Prefect's database with all its tables, which its server would take seconds to make."""
+    command = [sys.executable, "-m", "prefect", "server", "database", "upgrade", "--yes"]
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")}
+    offline = {"PREFECT_HOME": str(folder), "DO_NOT_TRACK": "1", "PREFECT_SERVER_ANALYTICS_ENABLED": "false"}
+    subprocess.run(command, env=inherited | offline, check=True, capture_output=True)
 
 
 def every(n: int, first: int, meta: Path, folder: Path) -> Path:

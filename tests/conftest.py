@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import fcntl
 import gc
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
@@ -20,6 +19,7 @@ from hypothesis import settings
 from pipeline.benchmarks.vsi.rules import PROFILES, Rules
 from pipeline.benchmarks.vsi.tasks.registry import TASKS
 from pipeline.core.schema import Finding, OrientedBox, Source
+from pipeline.engine.code import code_digest
 from pipeline.questions.published import Published
 from pipeline.reading.files import SceneFiles
 from pipeline.samples.flight.pilot import PLANS
@@ -40,6 +40,7 @@ from pipeline.worlds.indoor.readers.vsi_meta import metadata_of
 from pipeline.worlds.indoor.view import IndoorView
 from pipeline.worlds.registry import READERS
 from tests.environment import REAL_DATA, times
+from tests.shared_files import kept, written_once
 from tests.tables import candidates, read_questions
 
 if TYPE_CHECKING:
@@ -131,20 +132,20 @@ class Samples(NamedTuple):
 
 
 @pytest.fixture(scope="session")
-def samples(tmp_path_factory: pytest.TempPathFactory) -> Samples:
+def samples() -> Samples:
     """All sample scans; not to be changed. Writing them takes half a minute of one core."""
-    folder = written_once(tmp_path_factory, "samples", write_samples)
+    folder = kept("samples", code_digest(("pipeline.samples.indoor.write",)), write_samples)
     return Samples(folder, PlantedTruth.model_validate_json((folder / "truth.json").read_bytes()))
 
 
 @pytest.fixture(scope="session")
-def flights(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def flights() -> Path:
     """All sample flights; not to be changed. Writing them takes a quarter of a minute of one core."""
 
     def write(folder: Path) -> None:
         assert write_flights(folder) == tuple(plan.id for plan in PLANS)
 
-    return written_once(tmp_path_factory, "flights", write)
+    return kept("flights", code_digest(("pipeline.samples.flight.write",)), write)
 
 
 @pytest.fixture(scope="session")
@@ -157,21 +158,8 @@ def reference_pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
         shutil.copytree(Path(__file__).resolve().parents[1] / "docs" / "reference" / "examples", folder / "examples")
         reference(folder)
 
-    return written_once(tmp_path_factory, "reference", write)
-
-
-def written_once(factory: pytest.TempPathFactory, name: str, write: Callable[[Path], object]) -> Path:
-    """A folder that the first process of a session writes, and that the others wait for."""
-    own = factory.getbasetemp()
-    shared = own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
-    folder, whole = shared / name, shared / f"{name}.whole"
-    with (shared / f"{name}.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not whole.exists():
-            folder.mkdir(exist_ok=True)
-            write(folder)
-            whole.touch()
-    return folder
+    own = tmp_path_factory.getbasetemp()
+    return written_once(own.parent if "PYTEST_XDIST_WORKER" in os.environ else own, "reference", write)
 
 
 def yaw_axes(yaw_deg: float) -> np.ndarray:
