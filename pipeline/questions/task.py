@@ -106,11 +106,11 @@ class Task(Protocol[V_contra]):
 
     @property
     def template(self) -> str:
-        """Path of its wording below ``templates/``, without suffix."""
+        """Its wording below ``templates/``: folder, file and entry, or folder and file (`load_template`)."""
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """Paths of further templates that its texts are put together from."""
+        """Further templates that its texts are put together from."""
 
     @property
     def form(self) -> Form:

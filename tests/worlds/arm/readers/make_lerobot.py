@@ -1,4 +1,6 @@
-"""Makes `lerobot_0_4_4` again, with LeRobot itself: `pip install lerobot==0.4.4; python make_lerobot.py FOLDER`.
+"""Makes the files of `lerobot_0_4_4.zip` again, with LeRobot itself.
+
+    pip install lerobot==0.4.4; python make_lerobot.py FOLDER
 
 LeRobot takes no part in the tests: it wants PyTorch. These files it wrote with an empty module in the place of that.
 """

@@ -56,8 +56,9 @@ def test_an_episode_is_its_rows_and_no_others(samples: Path, views: list[ArmView
 
 
 def test_a_dataset_that_lerobot_itself_wrote(tmp_path: Path) -> None:
-    """`lerobot_0_4_4` is what its version 0.4.4 makes of `make_lerobot.py`: two episodes in one file and one video."""
-    root = Path(shutil.copytree(Path(__file__).with_name("lerobot_0_4_4"), tmp_path / "tiny")).parent
+    """`lerobot_0_4_4.zip` is what version 0.4.4 makes of `make_lerobot.py`: two episodes in one file and one video."""
+    root = tmp_path
+    shutil.unpack_archive(Path(__file__).with_name("lerobot_0_4_4.zip"), tmp_path / "tiny")
     (root / "tiny" / "arm.yaml").write_text(
         "joints: [{column: observation.state.shoulder.pos, name: shoulder, unit: rad}]\n"
         "gripper:\n"
