@@ -191,12 +191,6 @@ class ArmView:
         return np.asarray(np.sqrt((self.gripper_mps**2).sum(1)))
 
     @cached_property
-    def gripper_way_m(self) -> FloatArray:
-        """(T,): how far it has come along its track; NaN from the first gap on."""
-        steps = np.sqrt((np.diff(self.gripper_m, axis=0) ** 2).sum(1))
-        return np.concatenate([np.where(np.isnan(self.gripper_m[:1, 0]), np.nan, 0.0), steps]).cumsum()
-
-    @cached_property
     def approach(self) -> FloatArray:
         """(T, 3): the unit vector that the gripper points along, its own z axis."""
         return rotated(matrices(self.gripper_turn), np.broadcast_to([0.0, 0.0, 1.0], self.gripper_m.shape))
