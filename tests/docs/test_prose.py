@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
+import pytest
 import typer.main
 import yaml
 
@@ -124,6 +125,7 @@ def complaints() -> list[str]:
     return found
 
 
+@pytest.mark.slow
 def test_texts_for_users_keep_to_the_style() -> None:
     assert complaints() == []
 
