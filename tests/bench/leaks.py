@@ -73,8 +73,15 @@ Earned = Callable[[FloatArray, FloatArray], FloatArray]
 
 
 def questions(flights: Iterable[int]) -> list[dict[str, Any]]:
-    """The questions of random flights under the caps of a build."""
-    return _built(URBANVIDEO, UrbanRules(), CAP, map(random_flight, flights))
+    """The questions of random flights under the caps of a build, as their table shows them.
+
+    Of a clip from the middle of a flight it tells the length alone: the clip's name does not say which part it is.
+    """
+    rows = _built(URBANVIDEO, UrbanRules(), CAP, map(random_flight, flights))
+    return [
+        row if row["from_s"] is None else row | {"from_s": None, "until_s": row["until_s"] - row["from_s"]}
+        for row in rows
+    ]
 
 
 def items_of(rows: Iterable[Mapping[str, Any]]) -> list[BlindItem]:

@@ -31,6 +31,9 @@ from pipeline.worlds.flight.view import Need
 
 OPTIONS: Final = 5  # UrbanVideo-Bench, figure 1: A to E
 SO_FAR: Final = "over the flight so far"
+# One question of a flight is asked about what is on the way to its goal, or near that: what one has for an answer is
+# seldom offered by another, so that in either the landmarks that both offer would be known to be wrong.
+ABOUT_GOAL: Final = "landmarks about the goal"
 _NUMBERS: Final = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 TIME: Final = "time"  # slot of an operand that no question says: when it ends
 HEADING_OF_COURSE: Final = "heading_of_course"  # evidence and flag: by so much the heading may be off

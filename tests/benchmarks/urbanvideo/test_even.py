@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pipeline.benchmarks.urbanvideo.benchmark import URBANVIDEO
 from pipeline.benchmarks.urbanvideo.cases import ANSWERS_MIN, FlightCase, even
 from pipeline.benchmarks.urbanvideo.rules import UrbanRules
 from pipeline.benchmarks.urbanvideo.tasks.landmarks import may_bring_nearer
@@ -19,11 +20,14 @@ from pipeline.benchmarks.urbanvideo.tasks.registry import URBAN_TASKS
 from pipeline.blind.attack import attack, summarise
 from pipeline.blind.forest import run_here
 from pipeline.blind.items import UNSEEN
+from pipeline.core.tables import CANDIDATES, asked_in
 from pipeline.core.templates import load_template
+from pipeline.questions.selection import select
 from pipeline.worlds.flight.facts import Action
 from pipeline.worlds.flight.view import FlightView
 from tests.bench.leaks import items_of, questions
 from tests.benchmarks.urbanvideo.flights import flight, judged, mark, motion, random_flight, row, rows
+from tests.tables import candidates
 
 CLOCK = r"\d:\d\d"
 
@@ -273,3 +277,29 @@ def test_no_related_element_is_right_once_where_two_others_offer_it() -> None:
     assert {r["answer"].partition(",")[0] for r in asked} == {"the inn", "the mill", none}
     assert sum(r["answer"] == none for r in asked) == 1
     assert all(none in (r["answer"], *r["wrong"]) for r in asked)
+
+
+# What the questions of a flight tell together
+
+
+def test_a_map_shows_landmarks_near_and_far_alike() -> None:
+    """What is on the way to a goal is mostly near the path: it would be known by the nearest four on every map."""
+    names = ("inn", "mill", "barn", "lake", "pier", "tower", "dome", "park")
+    places = [mark(f"the {name}", 20 + 15 * i, 40 + 5 * i) for i, name in enumerate(names)]
+    moved = motion([("fly forward", 20, 120)])
+    maps = [rows(flight(moved, places, name=f"flight {n}"), "Cognitive Map") for n in range(60)]
+    shown = Counter(label for (found,) in maps for label in found["operands"][1:])
+    assert set(shown) == {f"the {name}" for name in names}
+    assert all(18 <= n <= 42 for n in shown.values())  # half of 60; three standard errors
+
+
+def test_one_question_of_a_flight_is_about_what_is_near_its_goal() -> None:
+    """Of two, what one has for an answer is not offered by the other: all that both offer would be wrong."""
+    tasks = {name: URBAN_TASKS[name] for name in ("Association", "High-level Planning")}
+    offered, asked = [], []
+    for seed in (2, 11, 17):
+        table = candidates(FlightView(random_flight(seed), UrbanRules()), tasks.values()).select(CANDIDATES.names)
+        offered.append(table["reason"].null_count)
+        asked.append(len(asked_in(select(table, tasks, 1000, URBANVIDEO.shares))))
+    assert min(offered) >= 2
+    assert asked == [1, 1, 1]

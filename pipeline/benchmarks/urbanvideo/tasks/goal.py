@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from pipeline.benchmarks.urbanvideo.cases import (
+    ABOUT_GOAL,
     TIME,
     EvenTask,
     FlightCase,
@@ -190,7 +191,7 @@ class Association(UrbanTask):
             case = _NearGoal(mark.label, clock(second), RELATED_WHERE if where else RELATED, until_s=second)
             case.shown(view, goal, second)
             case.fact("surroundings_beside_view", mark.label, unrelated_deg, "deg")
-            case.follows_from(f"nothing near {mark.label} in view")
+            case.follows_from(ABOUT_GOAL)
             far = [places[i].label for i in wrong]
             return case.ask(self._none(view), where.crossed(*far[:2]) if where and len(far) > 1 else far)
         case = _NearGoal(mark.label, clock(second), RELATED_WHERE if where else RELATED, until_s=second)
@@ -209,7 +210,7 @@ class Association(UrbanTask):
         rivals += [mark.gap_m(other) for other in view.unspoken]
         second_m = min(rivals, default=np.inf)
         case.fact("gap_to_goal", label, distance, "m")
-        case.follows_from(gap_between(mark.label, label))
+        case.follows_from(ABOUT_GOAL, gap_between(mark.label, label))
         case.require("related_too_far", distance, "<=", rules.related_max_m, "m", label)
         case.require("second_nearest", second_m / max(distance, LEAST_M), ">=", rules.second_ratio_min, "ratio", label)
         case.require("view_just_changed", in_view_s[place], ">=", rules.view_margin_min_s, "s", label)

@@ -8,6 +8,7 @@ from typing import Final
 import numpy as np
 
 from pipeline.benchmarks.urbanvideo.cases import (
+    ABOUT_GOAL,
     TIME,
     EvenTask,
     FlightCase,
@@ -178,6 +179,7 @@ class HighLevelPlanning(UrbanTask):
         rules, goal = view.rules, goal_of(view)
         case = FlightCase(view.places[goal].label, clock(second), until_s=second)
         case.shown(view, goal, second)
+        case.follows_from(ABOUT_GOAL)
         rows = [row for row, i in enumerate(view.pool) if i != goal and view.seen_by(i, second)]
         others = [view.pool[row] for row in rows]
         center = view.places.center

@@ -13,6 +13,7 @@ from pipeline.benchmarks.urbanvideo.cases import FlightCase, Stretches, UrbanTas
 from pipeline.benchmarks.urbanvideo.rules import UrbanView
 from pipeline.benchmarks.urbanvideo.tasks.captions import Misreading, misreadings
 from pipeline.core.arrays import FloatArray, IntArray
+from pipeline.core.identity import digest
 from pipeline.core.templates import Operands
 
 EMPTY, PATH, START, END = ".", "*", "S", "E"
@@ -36,15 +37,18 @@ class CognitiveMap(UrbanTask):
     needs = frozenset(("places",))
 
     def cases(self, view: UrbanView) -> Iterator[FlightCase]:
-        """At the end of every movement, with the landmarks seen by then that are nearest to the path."""
+        """At the end of every movement, with some of the landmarks seen by then, drawn by lot.
+
+        Those nearest to the path would tell what is asked of the goal: in three of five questions, what is related to
+        it or on the way to it is nearer to the path than all other options.
+        """
         told = Stretches()
+        lots = [digest(view.scene.id, self.name, view.places[place].label) for place in view.pool]
         for cut in cuts(view):
-            flown = view.t_s <= cut
             seen = _told_apart(view, [row for row, place in enumerate(view.pool) if view.seen_by(place, cut)])
-            if seen and flown.any():
-                near = np.round(view.distance_m[seen][:, flown].min(1), 6)
-                order = np.argsort(near, kind="stable")[: view.rules.map_landmarks]
-                case = self._case(view, sorted(view.pool[seen[i]] for i in order), cut)
+            if seen and (view.t_s <= cut).any():
+                drawn = sorted(seen, key=lambda row: lots[row])[: view.rules.map_landmarks]
+                case = self._case(view, sorted(view.pool[row] for row in drawn), cut)
                 if case.refusal is None:  # a map is new where most of its latter half is
                     case.follows_from(told.fact("map", cut / 2, cut))
                 yield case
@@ -146,7 +150,7 @@ def _ways(n_marks: int, k: int) -> Iterator[Misreading[Drawing]]:
     """The whole map mirrored, and two landmarks in each other's place.
 
     On all of them the drone first flies upwards: else the words alone would tell the wrong ones. And on all of them the
-    path goes by the landmarks as near as it did: those on a map are the nearest to the path, as anybody may guess.
+    path goes by the landmarks as near as it did: those on a map are near the path, as anybody may guess.
     """
     yield Misreading(partial(_mirrored, k))
     for pair in combinations(range(n_marks), 2):
