@@ -104,7 +104,7 @@ class MadeTask(UrbanTask):
     """An authored task with a template that is there already."""
 
     name: str = "Causal"
-    template: str = "vsi/object_counting"
+    template: str = "vsi/questions/object_counting"
     asks: Literal["what", "why", "if"] = "why"
     model_assisted: bool = True
     definition: str = "Why the drone made a movement."

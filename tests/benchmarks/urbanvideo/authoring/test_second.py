@@ -192,7 +192,7 @@ def test_roles_differ_between_flights_and_wordings_are_offered() -> None:
     roles = set()
     for name in "abcdefgh":
         model = Scripted(compose=questions(GOOD))
-        task = MadeTask(template="urbanvideo/causal")
+        task = MadeTask(template="urbanvideo/questions/causal")
         author(view(name), NONE, model, [task], None, 1)
         prompt = model.requests[-1].messages[0].text
         assert "- For what purpose does the drone [action]?" in prompt
