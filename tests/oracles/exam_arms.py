@@ -120,9 +120,6 @@ class Episode:
     def arm_md(self, n: int, joint: str, seconds: str) -> float:
         return abs(math.degrees(self.joints[joint][n] - self.joints[joint][self.before(n, seconds)]))
 
-    def arm_md_joints(self, n: int, seconds: str, least: str) -> float:
-        return sum(self.arm_md(n, joint, seconds) > float(least) for joint, unit in self.units.items() if unit == "rad")
-
     def arm_cs_reach(self, n: int, name: str) -> float:
         return abs(100 * (self.reach - math.dist(self.at(name, n)[:2], self.base[:2])))
 

@@ -109,7 +109,6 @@ def test_what_any_task_asks_can_be_read_in_what_is_shown(name: str) -> None:
         *((flight.FILMED, kind, "not_shown") for kind in ("air_sm", "air_lm", "air_dt_height")),
         (flight.FILMED, "air_rp", "not_shown"),
         *((arm.FILMED, kind, "not_shown") for kind in ("arm_or", "arm_md_rate", "arm_md")),
-        (arm.FILMED, "arm_md_joints", "not_shown"),
         *((arm.DRAWN, kind, "not_shown") for kind in ("arm_or", "arm_or_turned", "arm_st_slide")),
         *((drive.FILMED, kind, "not_shown") for kind in ("ct_near", "lm_seen", "md_acceleration", "cl_most")),
         *((drive.DRAWN, kind, "not_shown") for kind in ("at_marking", "cl_lane")),

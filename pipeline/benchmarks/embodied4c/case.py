@@ -40,6 +40,7 @@ from pipeline.questions.cases import Case
 from pipeline.questions.choices import stepped
 from pipeline.questions.gate import MOST, Shown
 from pipeline.questions.rules import Relation
+from pipeline.questions.selection import SAME_FACT, TOLD_MAX
 
 FOLDER: Final = "embodied4c/parts/"
 
@@ -259,12 +260,13 @@ def number(one: ExamCase, value: float, unit: str, most: float | None = None) ->
     return one.ask(text, (), least=0)
 
 
+PART: Final = "part "
 LOG_PARTS: Final = 3  # within each of which answers are even that go with how far the log has got
 
 
 def part_of_log(index: int, count: int) -> str:
     """In which of them one of the log's times is, as a trait: at first most accelerate, or close a gripper."""
-    return str(index * LOG_PARTS // count)
+    return f"{PART}{index * LOG_PARTS // count}"
 
 
 def steady_speed(one: ExamCase, speed: float, short: float, most: float) -> None:
@@ -403,6 +405,8 @@ def _level(kind: str, own: Sequence[ExamCase], purpose: str) -> None:
         before = len(left)
         left = [case for case in left if not taken.take(case)]
     for case in left:
+        if not taken.told.isdisjoint(case.facts):
+            case.refuse(SAME_FACT, TOLD_MAX + 1, TOLD_MAX, "questions")
         case.require("answer_too_frequent", *taken.against(case), "candidates")
     if WORDINGS[kind].open:
         return
@@ -425,6 +429,7 @@ class _Taken:
         places: of traits, at which there are several.
         under: answer and place -> how often each trait that stands there.
         ahead: of things that are compared, how much oftener each was the answer than the other one.
+        told: facts of a kind that shares none with others: `select` leaves one question of each, which may be uneven.
     """
 
     def __init__(self, kind: str, own: Sequence[ExamCase], purpose: str) -> None:
@@ -434,13 +439,15 @@ class _Taken:
         self.beside: defaultdict[str, Counter[str]] = defaultdict(Counter)
         self.under: defaultdict[tuple[str, int], Counter[str]] = defaultdict(Counter)
         self.ahead = Counter[str]()
+        self.told = set[str]()
 
     def take(self, case: ExamCase) -> bool:
         """Takes a case, if that makes nothing too likely."""
         number, _, most = self.against(case)
-        if number > most:
+        if number > most or not self.told.isdisjoint(case.facts):
             return False
         self.count(case, 1)
+        self.told.update(() if WORDINGS[self.kind].fact else case.facts)
         return True
 
     def against(self, case: ExamCase) -> tuple[int, Relation, int]:
@@ -464,8 +471,9 @@ class _Taken:
             right, wrong = case.compared
             return max(self.ahead[right], -self.ahead[wrong])
         found = [_ahead(self.beside[trait], case.guessed) for trait in (_ALL, *case.traits)]
-        if case.guessed.isdecimal():  # more are within a larger radius
-            found += [_ahead(self.under[case.guessed, n], case.traits[n]) for n in self.places]
+        for n in self.places:  # more are within a larger radius, and more behind the gripper in the end
+            if case.guessed.isdecimal() or case.traits[n].startswith(PART):
+                found.append(_ahead(self.under[case.guessed, n], case.traits[n]))
         return max(found)
 
     def count(self, case: ExamCase, more: int) -> None:

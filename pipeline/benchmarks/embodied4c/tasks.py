@@ -87,7 +87,8 @@ class ExamTask(CaseTask[Exam]):
         measured = isinstance(self.form, Number) and bool(self.form.unit or self.form.decimals)
         for case in every:
             if case.refusal is None and case.answer is not None:
-                case.flags += [flag(SAME_FACT, fact) for fact in case.facts or view.told.of(case)]
+                case.facts = case.facts or view.told.of(case)
+                case.flags += [flag(SAME_FACT, fact) for fact in case.facts]
         if view.rules.even_answers:
             make_even(every, f"{view.scene.id} {self.name}", measured=measured)
 
@@ -299,7 +300,6 @@ _ALL: Final = (
     ExamRow("L/M cm", Number(0, "cm"), 60, (), (), (motion.way, motion.moved)),
     ExamRow("MD degrees", Number(0, "°"), 36, (), (), (motion.turned,)),
     ExamRow("MD rate", Number(0, "°/s"), 36, (), (), (motion.turning,)),
-    ExamRow("MD count", Number(0, ""), 36, (), (), (motion.how_many_turned,)),
     ExamRow("CS cm", Number(1, "cm"), 54, (), (), (motion.reach,)),
     ExamRow("M/P stated", WORDS, 54, (stated.surface,), (stated.surface,), (arm.material,)),
     ExamRow("E/E stated", WORDS, 54, (stated.environment,), (stated.environment,)),

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from pipeline.benchmarks.embodied4c.case import WORDINGS
 from pipeline.core.schema import AnyScene, Video
 from pipeline.worlds.drive import facts as drives
 from tests.benchmarks.embodied4c.planted import actor, drive, item, turning
@@ -128,7 +127,7 @@ def test_a_question_that_what_is_shown_does_not_bear_is_refused_for_that(name: s
 
 
 def test_a_count_is_whole_however_coarsely_what_is_counted_is_read() -> None:
-    """Of a film distances are read to 5 m, and angles of joints to 5 degrees: of three landmarks one or two are near.
+    """Of a film distances are read to 5 m: of three landmarks one or two are near.
 
     As many of three as a lot says are within 100 m of the drone, which is 60 m beside the first two.
     """
@@ -140,4 +139,3 @@ def test_a_count_is_whole_however_coarsely_what_is_counted_is_read() -> None:
         assert row["answer"] == str(len({"the red house", "the blue house"}.intersection(row["operands"]))), row
         assert len(row["operands"][3:]) == 3
     assert {row["answer"] for row in found} == {"1", "2"}
-    assert WORDINGS["arm_md_joints"].step is None

@@ -161,7 +161,7 @@ def test_neither_answers_beside_a_trait_nor_traits_under_a_count_lead() -> None:
         assert max(counts.values()) - sorted(counts.values())[-2] <= 1
 
 
-def compared(sizes: list[tuple[str, int]]) -> set[tuple[str, str]]:
+def compared(sizes: list[tuple[str, int]]) -> set[tuple[str, ...]]:
     """Which of all pairs that differ in size are asked about."""
     cases = []
     for (one, small), (other, large) in combinations(sizes, 2):
@@ -186,6 +186,24 @@ def test_what_is_compared_more_often_is_no_smaller() -> None:
             pairs = [pair for pair in asked if name in pair]
             right = sum(own == max(size[one], size[other]) for one, other in pairs)
             assert abs(2 * right - len(pairs)) <= 1
+
+
+def test_an_answer_leads_in_no_part_of_a_log() -> None:
+    """Ten things are left of the gripper at first, two at last; others are right of it, or ahead."""
+    cases = [word("left", n, f"part {0 if n < 10 else 2}", kind="arm_lc") for n in range(12)]
+    cases += [word(side, 12 + n, f"part {n % 3}", kind="arm_lc") for n in range(9) for side in ("right", "ahead")]
+    of_kind(cases)
+    left = [case.traits[0] for case in cases if case.refusal is None and case.answer == "left"]
+    assert sorted(left) in (["part 0"] * 3 + ["part 2"] * 2, ["part 0"] * 2 + ["part 2"] * 2)
+
+
+def test_what_follows_from_one_fact_is_counted_once() -> None:
+    """Five moments of one state and one of another: two questions, of which `select` has none to take away."""
+    cases = [word("left", n, kind="arm_lc") for n in range(5)] + [word("right", 5, kind="arm_lc")]
+    for case in cases:
+        case.facts = (case.answer or "",)
+    assert of_kind(cases) == {"left": 1, "right": 1}
+    assert {case.refusal.reason for case in cases if case.refusal} == {"same_fact"}
 
 
 def test_measured_numbers_are_spread_over_magnitudes() -> None:

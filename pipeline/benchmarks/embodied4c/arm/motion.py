@@ -19,10 +19,9 @@ from pipeline.benchmarks.embodied4c.arm.view import (
     order,
     windows,
 )
-from pipeline.benchmarks.embodied4c.case import ExamCase, begins_s, number, part_of_log, words
+from pipeline.benchmarks.embodied4c.case import ExamCase, begins_s, number, words
 from pipeline.core.arrays import FloatArray
 from pipeline.geometry.angles import rate
-from pipeline.questions.gate import TOO_FINE
 from pipeline.worlds.arm.facts import Joint
 
 WAY_MIN_CM: Final = 3.0  # of what moved for sure; a tenth of it is no movement
@@ -142,8 +141,6 @@ def moved(view: ArmExam) -> Iterator[ExamCase]:
 RATE_MIN_DPS: Final = 10.0  # of a joint that turns
 RATE_OFF_MAX: Final = 0.1  # share by which the rate over a longer time may differ
 RATE_WINDOW_S: Final = 0.4
-TURNS_DEG: Final = (2, 5, 10, 20)
-TURN_MARGIN: Final = 0.15  # share of such a turn: what is nearer to it may be more or less
 DECLARED: Final = "declared"  # how the foot of an arm is known; one that was fitted may be centimetres off
 
 
@@ -189,28 +186,6 @@ def turning(view: ArmExam) -> Iterator[ExamCase]:
             one.require("too_slow", abs(now), ">=", RATE_MIN_DPS, "deg/s")
             one.require("speed_jumps", abs(over / now - 1) if now else np.nan, "<=", RATE_OFF_MAX, "share")
             yield number(one, abs(now), "°/s")
-
-
-def how_many_turned(view: ArmExam) -> Iterator[ExamCase]:
-    """MD: how many joints are turned by more than so much against some seconds ago."""
-    joints = _turning(view)
-    columns = [column for column, _ in joints]
-    for index, before, seconds in windows(view) if len(joints) > 1 else ():
-        changes = np.abs(np.degrees(view.angle[index, columns] - view.angle[before, columns]))
-        for least in TURNS_DEG:
-            fields = {"seconds": seconds, "least": str(least), "joints": str(len(joints))}
-            one = case(view, "arm_md_joints", index, (seconds, str(least)), **fields)
-            for _, joint in joints:
-                one.require("in_doubt", float(joint.name in view.doubts), "<=", 0, "doubts")
-            finest = view.shown.readable.get(one.quantity, 0.0)
-            if least < finest:
-                one.refuse(TOO_FINE, least, finest, "deg")
-            margin = max(TURN_MARGIN * least, finest / 2)  # what is read is so near at least
-            one.require("near_that_turn", float(np.abs(changes - least).min()), ">=", margin, "deg")
-            for (_, joint), change in zip(joints, changes.tolist(), strict=True):
-                one.fact("turn", joint.name, change, "deg")
-            one.traits = (seconds, str(least), part_of_log(index, len(view.times_s)))
-            yield number(one, float((changes > least).sum()), "", len(joints))
 
 
 def reach(view: ArmExam) -> Iterator[ExamCase]:
