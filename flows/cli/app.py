@@ -492,14 +492,15 @@ def json_schemas() -> dict[str, str]:
     from pipeline.core.schema import MODELS
     from pipeline.engine.config import config_model
     from pipeline.formats.scene_folder import SceneDocument
-    from pipeline.worlds.registry import SCENE
+    from pipeline.worlds.registry import scene_type
 
     models: dict[str, type[BaseModel]] = {
         **MODELS,
         "scene-folder": SceneDocument,
         **{f"build-{name}": config_model(name) for name in OWN_NAMES},
     }
-    schemas = {"scene": SCENE.json_schema()} | {name: model.model_json_schema() for name, model in models.items()}
+    schemas = {name: model.model_json_schema() for name, model in models.items()}
+    schemas["scene"] = scene_type().json_schema()
     return {
         f"{name}.schema.json": json.dumps(schema, indent=2, sort_keys=True) + "\n" for name, schema in schemas.items()
     }

@@ -7,12 +7,12 @@ error that names it: to go on without it would build something else than was ask
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapping
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from pipeline.core.errors import ConfigError
 
@@ -55,6 +55,47 @@ def load_plugins(group: str, taken: Collection[str], examine: Callable[[Any], st
             raise _refused(entry, wrong)
         found[entry.name] = plugin
     return tuple(found.values())
+
+
+T = TypeVar("T")
+
+
+class Imported(MutableMapping[str, T]):
+    """Objects by name, each imported when it is looked up; to ask for names imports nothing.
+
+    Args:
+        places: name -> ``module:attribute``.
+        others: objects with a name, which are there already.
+        made: what is given in place of an object that was imported.
+    """
+
+    def __init__(
+        self, places: Mapping[str, str], others: Collection[Any] = (), made: Callable[[T], T] = lambda found: found
+    ) -> None:
+        self._places, self._made = places, made
+        self._found: dict[str, T | None] = dict.fromkeys(places)
+        self._found |= {other.name: other for other in others}
+
+    def __getitem__(self, name: str) -> T:
+        found = self._found[name]
+        if found is None:
+            found = self._found[name] = self._made(EntryPoint(name, self._places[name], "").load())
+        return found
+
+    def __setitem__(self, name: str, value: T) -> None:
+        self._found[name] = value
+
+    def __delitem__(self, name: str) -> None:
+        del self._found[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._found)
+
+    def __len__(self) -> int:
+        return len(self._found)
 
 
 def lacking(plugin: Any, names: Collection[str]) -> str | None:

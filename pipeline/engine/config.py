@@ -217,7 +217,7 @@ class BuildConfig(Model):
     roots: dict[str, Path] = Field(
         default_factory=dict,
         description="reader name -> folder of raw data",
-        json_schema_extra={"propertyNames": {"enum": list(READERS)}},
+        json_schema_extra=lambda schema: schema.update(propertyNames={"enum": list(READERS)}),
     )
     samples: bool = Field(
         default=False, description="the raw data are scan2qa's own samples; set by itself where no root is given"

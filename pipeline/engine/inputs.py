@@ -42,7 +42,7 @@ def check_roots(config: BuildConfig) -> None:
             raise ConfigError(f"{root}: no such folder; give one with --root {name}=folder")
     worlds = config.of_benchmark().worlds
     readable = [reader.name for world in worlds for reader in WORLDS[world.name].readers]
-    for name in sorted(set(config.roots) & set(READERS) - set(readable)):
+    for name in sorted(name for name in {*config.roots} - {*readable} if name in READERS):
         message = (
             f"reader {name} reads no {' or '.join(world.units for world in worlds)}, which {config.benchmark} is about"
         )

@@ -6,7 +6,7 @@ without a correction that somebody made would be wrong without a word.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
@@ -45,7 +45,7 @@ def read_fixes(folders: Sequence[Path], kinds: Iterable[type[Fix]]) -> list[FixE
     Raises ConfigError, naming file, line and entry, for a folder that is missing, a file that is no list of sound
     entries, an id that two entries have, and two entries that change the same value.
     """
-    known = {target_of(kind): kind for kind in kinds}
+    known = _Kinds(kinds)
     entries: list[FixEntry] = []
     for folder in folders:
         if not folder.is_dir():
@@ -65,7 +65,21 @@ def read_fixes(folders: Sequence[Path], kinds: Iterable[type[Fix]]) -> list[FixE
     return sorted(entries, key=lambda e: (e.dataset, str(e.file), e.line))
 
 
-def _read(path: Path, known: Mapping[str, type[Fix]]) -> list[FixEntry]:
+class _Kinds:
+    """Kinds of fixes by target; no more of them are looked at than it takes to find one."""
+
+    def __init__(self, kinds: Iterable[type[Fix]]) -> None:
+        self._rest, self.found = iter(kinds), dict[str, type[Fix]]()
+
+    def get(self, target: object) -> type[Fix] | None:
+        """The kind of a target; None where there is none, and all are ``found``."""
+        name = target if isinstance(target, str) else ""
+        while name not in self.found and (kind := next(self._rest, None)) is not None:
+            self.found[target_of(kind)] = kind
+        return self.found.get(name)
+
+
+def _read(path: Path, known: _Kinds) -> list[FixEntry]:
     if not SAFE_NAME.fullmatch(path.stem):
         raise ConfigError(f"{path}: name the file after the dataset that it is about, such as scannet.yaml")
     entries, faults = [], []
@@ -112,16 +126,15 @@ def _parsed(raw: bytes) -> list[tuple[int, Any]]:
         loader.dispose()
 
 
-def _entry(raw: Any, known: Mapping[str, type[Fix]]) -> Fix | list[str]:
+def _entry(raw: Any, known: _Kinds) -> Fix | list[str]:
     """The fix, or what is wrong with it."""
     if not isinstance(raw, dict):
         return [f"a fix is a mapping, not {type(raw).__name__}"]
     name = f"fix {_shown(raw['id'])}" if "id" in raw else "fix without id"
-    target = raw.get("target")
-    if not isinstance(target, str) or target not in known:
-        wrong = f"unknown target {_shown(target)}" if "target" in raw else "no target"
-        return [f"{name}: {wrong}; there are {', '.join(sorted(known))}"]
-    kind = known[target]
+    kind = known.get(raw.get("target"))
+    if kind is None:
+        wrong = f"unknown target {_shown(raw['target'])}" if "target" in raw else "no target"
+        return [f"{name}: {wrong}; there are {', '.join(sorted(known.found))}"]
     try:
         return kind.model_validate(raw)
     except ValidationError as error:

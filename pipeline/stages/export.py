@@ -33,7 +33,7 @@ from pipeline.rendering.overview import overview
 from pipeline.review.reviewed import Reviewed
 from pipeline.stages.figures import are_pictures_wanted
 from pipeline.stages.views import are_views_wanted
-from pipeline.worlds.registry import SCENE, WORLDS, read_scene
+from pipeline.worlds.registry import WORLDS, read_scene, scene_type
 
 if TYPE_CHECKING:
     from pipeline.blind.text_only import TextOnly
@@ -182,13 +182,14 @@ def _drawings(context: StageContext) -> Iterator[Media]:
 def _without_bulk(raw: bytes) -> AnyScene:
     """A scene without its world's bulky facts: second by second, a thousand flights would be gigabytes."""
     fields = json.loads(raw)
-    for name in WORLDS[fields["facts"]["world"]].bulky:
+    world = fields["facts"]["world"]
+    for name in WORLDS[world].bulky:
         part, _, within = name.partition(".")
         if within:
             (fields["facts"].get(part) or {}).pop(within, None)
         else:
             fields["facts"].pop(part, None)
-    return SCENE.validate_python(fields)
+    return scene_type(world).validate_python(fields)
 
 
 def is_whole(result: bytes, folder: Path) -> bool:

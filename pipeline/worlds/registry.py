@@ -1,10 +1,15 @@
-"""The worlds, and the readers of all of them, by name."""
+"""The worlds, and the readers of all of them, by name.
+
+A world is imported when it is looked up: a build needs one or two, and all take half a second.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
-from functools import reduce
+from functools import cache, reduce
+from itertools import chain
 from operator import or_
 from typing import Annotated, Any, Final
 
@@ -12,59 +17,91 @@ from pydantic import Field, TypeAdapter, ValidationError
 
 from pipeline.core.errors import ConfigError, StoreError
 from pipeline.core.fixes import SHARED, Fix
-from pipeline.core.plugins import lacking, load_plugins
+from pipeline.core.plugins import Imported, lacking, load_plugins
 from pipeline.core.schema import AnyScene, Scene
 from pipeline.reading.reader import Reader
-from pipeline.worlds.arm.world import ARM
-from pipeline.worlds.city.world import CITY
-from pipeline.worlds.drive.world import DRIVE
-from pipeline.worlds.flight.world import FLIGHT
-from pipeline.worlds.indoor.world import INDOOR
-from pipeline.worlds.panorama.world import PANORAMA
 from pipeline.worlds.world import World
 
-_OWN: Final[tuple[World[Any], ...]] = (
-    INDOOR,
-    FLIGHT,
-    CITY,
-    PANORAMA,
-    DRIVE,
-    ARM,
-)
+_OWN: Final = {
+    "indoor": "pipeline.worlds.indoor.world:INDOOR",
+    "flight": "pipeline.worlds.flight.world:FLIGHT",
+    "city": "pipeline.worlds.city.world:CITY",
+    "panorama": "pipeline.worlds.panorama.world:PANORAMA",
+    "drive": "pipeline.worlds.drive.world:DRIVE",
+    "arm": "pipeline.worlds.arm.world:ARM",
+}
 
 
 def _fault_of_reader(reader: Any) -> str | None:
-    known = [world.name for world in _OWN]
     wrong = lacking(
         reader, ("world", "version", "video_fps", "expected_files", "scenes", "read", "geometry", "footage")
     )
-    if wrong is None and reader.world not in known:
-        wrong = f"its world is {reader.world!r}; there are {', '.join(known)}"
+    if wrong is None and reader.world not in _OWN:
+        wrong = f"its world is {reader.world!r}; there are {', '.join(_OWN)}"
     return wrong
 
 
-_PLUGINS: Final = load_plugins(
-    "scan2qa.readers", [reader.name for world in _OWN for reader in world.readers], _fault_of_reader
-)
-_ALL: Final[tuple[World[Any], ...]] = tuple(
-    replace(world, readers=(*world.readers, *(r for r in _PLUGINS if r.world == world.name))) for world in _OWN
-)
-WORLDS: Final[dict[str, World[Any]]] = {world.name: world for world in _ALL}
-READERS: Final[dict[str, Reader]] = {reader.name: reader for world in _ALL for reader in world.readers}
-FIXES: Final[tuple[type[Fix], ...]] = (*SHARED, *(kind for world in _ALL for kind in world.fixes))
-_FACTS: Final[Any] = reduce(or_, (world.facts for world in _ALL))
-SCENE: Final[TypeAdapter[AnyScene]] = TypeAdapter(Scene[Annotated[_FACTS, Field(discriminator="world")]])
+class _Readers(Mapping[str, Reader]):
+    """The readers of worlds by name; worlds are imported until one has the reader that is looked up."""
+
+    def __init__(self, worlds: Mapping[str, World[Any]]) -> None:
+        self._worlds = worlds
+
+    def __getitem__(self, name: str) -> Reader:
+        for world in self._worlds.values():
+            for reader in world.readers:
+                if reader.name == name:
+                    return reader
+        raise KeyError(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return (reader.name for world in self._worlds.values() for reader in world.readers)
+
+    def __len__(self) -> int:
+        return sum(len(world.readers) for world in self._worlds.values())
+
+
+_PLUGINS: Final = load_plugins("scan2qa.readers", _Readers(Imported(_OWN)), _fault_of_reader)
+
+
+def _with_plugins(world: World[Any]) -> World[Any]:
+    return replace(world, readers=(*world.readers, *(r for r in _PLUGINS if r.world == world.name)))
+
+
+class _Fixes(Iterable[type[Fix]]):
+    """All kinds of fixes; a world is imported when those before it have been looked at."""
+
+    def __iter__(self) -> Iterator[type[Fix]]:
+        return chain(SHARED, chain.from_iterable(world.fixes for world in WORLDS.values()))
+
+
+WORLDS: Final[Mapping[str, World[Any]]] = Imported(_OWN, made=_with_plugins)
+READERS: Final[Mapping[str, Reader]] = _Readers(WORLDS)
+FIXES: Final[Iterable[type[Fix]]] = _Fixes()
+_WORLD: Final = re.compile(rb'"facts":\s*{\s*"world":\s*"(\w+)"')  # of a scene in JSON
 
 
 def world_of(reader: str) -> World[Any]:
     """The world that a reader reads."""
-    return next(world for world in _ALL if any(own.name == reader for own in world.readers))
+    return next(world for world in WORLDS.values() if any(own.name == reader for own in world.readers))
+
+
+@cache
+def scene_type(world: str | None = None) -> TypeAdapter[AnyScene]:
+    """What reads and describes scenes: of a world, or of all."""
+    scene: Any = Scene
+    if world is not None:
+        return TypeAdapter(scene[WORLDS[world].facts])
+    facts: Any = reduce(or_, (one.facts for one in WORLDS.values()))
+    return TypeAdapter(scene[Annotated[facts, Field(discriminator="world")]])
 
 
 def read_scene(raw: bytes) -> AnyScene:
     """A scene from its JSON; the name of its world tells which facts it has. Raises StoreError."""
+    named = _WORLD.search(raw)
+    name = named[1].decode() if named else None
     try:
-        return SCENE.validate_json(raw)
+        return scene_type(name if name in WORLDS else None).validate_json(raw)
     except ValidationError as error:
         where = ".".join(map(str, error.errors()[0]["loc"]))
         message = f"a stored scene is none of this version ({where}): it was made by another one. Build again"

@@ -138,23 +138,23 @@ def test_published_answers_put_no_fixed_value_in_doubt(meta: Path, tmp_path: Pat
 def test_a_doubt_that_somebody_looked_at_is_none(tmp_path: Path) -> None:
     (tmp_path / "meta").mkdir()
     scene = sample_scene(PLANS[1])
-    scene["object_bbox"]["stove"][0]["axesLengths"] = [9.0, 0.6, 0.6]
+    scene["object_bbox"]["refrigerator"][0]["axesLengths"] = [9.0, 0.6, 0.6]
     for key in ("min", "max"):
-        del scene["object_bbox"]["stove"][0][key]
+        del scene["object_bbox"]["refrigerator"][0][key]
     write_scenes(tmp_path / "meta" / "rooms.json", {"kitchen": scene})
     settle = (
-        "- {id: samples-0001, scene: kitchen, target: doubt, of: stove, expect: implausible_size, set: null,"
-        " why: a row of stoves in a canteen, who: me, date: 2026-01-31}\n"
+        "- {id: samples-0001, scene: kitchen, target: doubt, of: refrigerator, expect: implausible_size, set: null,"
+        " why: a row of refrigerators in a canteen, who: me, date: 2026-01-31}\n"
     )
 
     def sizes(*entries: str) -> list[str]:
         assert built(tmp_path / "meta", tmp_path / "out", *entries).quarantine == []
         rows = rows_of(tmp_path / "out" / PROVENANCE)
-        return [r["answer"] for r in rows if (r["task"], r["operands"]) == ("object_size_estimation", ["stove"])]
+        return [r["answer"] for r in rows if (r["task"], r["operands"]) == ("object_size_estimation", ["refrigerator"])]
 
     assert sizes() == []
     assert sizes(settle) == ["900"]
-    outcome = built(tmp_path / "meta", tmp_path / "out", settle.replace("of: stove", "of: door"))
+    outcome = built(tmp_path / "meta", tmp_path / "out", settle.replace("of: refrigerator", "of: door"))
     assert "doubt about door: expected implausible_size, found none" in outcome.quarantine[0].message
 
 

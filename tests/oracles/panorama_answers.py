@@ -25,9 +25,9 @@ Array = npt.NDArray[np.float64]
 
 def read(text: str, *names: str) -> tuple[str, dict[str, str]]:
     """The template that a text is worded by, and its fields."""
+    every = yaml.load((WORDINGS / "questions.yaml").read_text(), Loader=yaml.CSafeLoader)
     for name in names:
-        raw = yaml.load((WORDINGS / f"{name}.yaml").read_text(), Loader=yaml.CSafeLoader)
-        for wording in (raw["text"], *raw.get("also_parsed", ())):
+        for wording in (every[name]["text"], *every[name].get("also_parsed", ())):
             pattern = re.escape(wording).replace(r"\{label\.a\}", "an?")
             pattern = re.sub(r"\\\{(\w+)\\\}", r"(?P<\1>.+)", pattern, count=0)
             found = re.fullmatch(pattern, text)

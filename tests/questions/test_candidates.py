@@ -228,7 +228,7 @@ def test_ids_are_unique_and_come_from_the_operands_alone(seed: int, profile: str
     for row in rows:
         task = TASKS[row["task"]]
         operands = (row["role"], *row["operands"]) if row["role"] else tuple(row["operands"])
-        assert question_ids(scene.id, task.name, task.template, [operands]) == [row["id"]]
+        assert question_ids(scene.id, task.name, f"vsi/{task.name}", [operands]) == [row["id"]]
 
 
 @pytest.mark.slow

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pyarrow.compute as pc
 import pytest
 
 from pipeline.benchmarks.urbanvideo.benchmark import URBANVIDEO
@@ -42,6 +43,7 @@ from tests.oracles.sample_flights import (
 
 IDS = tuple(plan.id for plan in PLANS)
 NOISY, GAP, NO_HEADING = "water_tower", "old_quarter", "market_hall"
+PLANNING, UNCAPPED = "High-level Planning", 1000
 FACTS = tuple(name for name, task in URBAN_TASKS.items() if not isinstance(task, Assisted))
 TOLD_WITHOUT_HEADING = {"ascend", "descend", "fly horizontally", "stay in place"}
 MOVEMENTS = ("Trajectory Captioning", "Sequence Recall", "Duration", "Action Generation")
@@ -56,6 +58,7 @@ class Built:
     scenes: dict[str, FlightScene]
     capped: Counter[str]  # questions per task under the cap of the build file
     questions: list[dict[str, Any]]  # every candidate that may be asked, with its text; `wrong` has all wrong options
+    planning: list[dict[str, Any]]  # those that would be asked without Association, of which a flight asks one or other
 
 
 @pytest.fixture(scope="module")
@@ -77,13 +80,18 @@ def built(flights: Path, tmp_path_factory: pytest.TempPathFactory) -> Built:
     told = {row["id"] for row in rows["select"] if row["reason"] in {SAME_FACT, TOO_COMMON}}
     assert {row["id"] for row in worded} == set(accepted) - told
     questions = [{**accepted[row["id"]], **row} for row in worded]
+    planning: list[dict[str, Any]] = []
     capped: Counter[str] = Counter()
     for (stage, _), raw in results.items():
         if stage == "generate":
-            chosen = select(read_table(raw), URBAN_TASKS, CAP, URBANVIDEO.shares)
+            candidates = read_table(raw)
+            chosen = select(candidates, URBAN_TASKS, CAP, URBANVIDEO.shares)
             capped.update(asked_in(chosen)["task"].to_pylist())
+            alone = candidates.filter(pc.equal(candidates["task"], PLANNING))
+            planning += asked_in(select(alone, URBAN_TASKS, UNCAPPED, URBANVIDEO.shares)).to_pylist()
+    planning = [{**accepted[row["id"]], **row} for row in planning]
     truths = {n: FlightTruth.model_validate_json((flights / "truth" / f"{n}.json").read_bytes()) for n in IDS}
-    return Built(folder, truths, outcome, scenes, capped, questions)
+    return Built(folder, truths, outcome, scenes, capped, questions, planning)
 
 
 def uncapped(flights: Path) -> BuildConfig:
@@ -94,7 +102,7 @@ def uncapped(flights: Path) -> BuildConfig:
             "benchmark": "urbanvideo",
             "roots": {"flights": flights},
             "author": {"model": None},
-            "select": {"per_scene_and_task": 1000},
+            "select": {"per_scene_and_task": UNCAPPED},
             "video": False,
         }
         | UNASKED
@@ -170,7 +178,7 @@ def alike(a: OracleSegment | Segment, b: OracleSegment | Segment) -> bool:
 def test_every_flight_is_built_and_every_task_of_facts_asks(built: Built) -> None:
     assert built.outcome.quarantine == []
     assert set(built.scenes) == set(IDS)
-    assert set(built.outcome.released.questions) == set(FACTS)
+    assert {*built.outcome.released.questions, PLANNING} == set(FACTS)
     assert len(FACTS) == 13
 
 
@@ -238,7 +246,7 @@ def test_landmarks_are_where_they_were_planted(built: Built) -> None:
 @pytest.mark.parametrize("task", FACTS)
 def test_the_answer_is_the_one_right_option_by_the_planted_truth(built: Built, task: str) -> None:
     """Of every candidate, with all of its wrong options: none is even arguable."""
-    asked = [q for q in built.questions if q["task"] == task]
+    asked = [q for q in built.questions + built.planning if q["task"] == task]
     assert asked
     for question in asked:
         verdicts = judge(truth_of(built, question), task, fields_of(question), [question["answer"], *question["wrong"]])
