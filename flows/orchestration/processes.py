@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -140,12 +141,14 @@ _POLLING: Final = threading.Lock()
 class Worker:
     """A process that runs one job after the other; a job at which it ends costs itself alone.
 
-    It is forked from a server process that has imported the product once and has no threads.
+    It is forked from a server process that has imported the product once, with the worlds that are imported here, and
+    has no threads.
     """
 
     def __init__(self) -> None:
         context = get_context("forkserver")
-        context.set_forkserver_preload([__name__, "pipeline.stages.registry"])
+        worlds = [name for name in [*sys.modules] if re.fullmatch(r"pipeline\.worlds\.\w+\.world", name)]
+        context.set_forkserver_preload([__name__, "pipeline.stages.registry", *sorted(worlds)])
         self._connection, theirs = context.Pipe()
         self._process = context.Process(target=serve_jobs, args=(theirs,), daemon=True)
         with ignore_signals(), _POLLING:
