@@ -34,5 +34,6 @@ def test_they_refuse_unknown_keys_everywhere() -> None:
 
 def test_every_key_of_the_models_is_in_them() -> None:
     builds = {f"build-{name}": BuildConfig for name in BENCHMARKS}
+    schemas = json_schemas()
     for name, model in {**MODELS, "scene": Scene, "scene-folder": SceneDocument, **builds}.items():
-        assert set(json.loads(json_schemas()[f"{name}.schema.json"])["properties"]) == set(model.model_fields)
+        assert set(json.loads(schemas[f"{name}.schema.json"])["properties"]) == set(model.model_fields)
