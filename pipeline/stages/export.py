@@ -96,7 +96,6 @@ def run(context: StageContext) -> bytes:
         benchmark=benchmark,
         blind=blind,
         reviewed=reviewed,
-        **_read_when_needed(context),
         overview=draw,
         load=load_of(map(sizes_in, context.all_bytes("select"))),
     )

@@ -344,9 +344,8 @@ def exported() -> Iterator[Figure]:
 
         def part(number: int, of: int) -> ReleaseInputs:
             own = {name: unit for name, unit in names.items() if shard_of(name, of) == number}
-            scenes = [scene for scene in listed if scene.id in own]
-            tables_of = partial(_copies, tables, own)
-            return ReleaseInputs(tables_of, scenes, settings(config_of(meta)), BENCHMARKS["vsi"], load=load)
+            tables_of, of_shard = partial(_copies, tables, own), [scene for scene in listed if scene.id in own]
+            return ReleaseInputs(tables_of, lambda: of_shard, settings(config_of(meta)), BENCHMARKS["vsi"], load=load)
 
         cost, _ = timed(lambda: write_release(folder / "release", part(0, 1), part, folder / "shards"))
         plain = read_files(released_files(folder / "release" / "data", "test"))
