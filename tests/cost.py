@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import pytest
 
-from tests.environment import LONG, REAL_DATA
+from tests.environment import LONG, REAL_DATA, pace
 
 SLOW_S: Final = 0.5  # a test that takes longer is marked `slow`
 FAST_TOTAL_S: Final = 120.0  # all unmarked tests together: under two minutes of two idle cores
@@ -44,7 +44,7 @@ def cpu_s() -> float:
 
 def complaint(spent_s: float, slow: bool) -> str | None:
     """What is wrong with a test that took so long, if anything is."""
-    if slow or spent_s <= REFUSED_S:
+    if slow or spent_s <= REFUSED_S or spent_s <= REFUSED_S * pace():
         return None
     return (
         f"this test took {spent_s:.1f} s of the processor, and one above {SLOW_S:g} s is `slow`: make it cheaper, or"
@@ -107,7 +107,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """Too many tests of a second each are too much as well."""
-    if _fast_s() > REFUSED_TOTAL_S and session.exitstatus == pytest.ExitCode.OK:
+    if _fast_s() > REFUSED_TOTAL_S * pace() and session.exitstatus == pytest.ExitCode.OK:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 

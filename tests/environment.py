@@ -1,8 +1,10 @@
-"""What the environment asks of the tests: trials at length (`make torture`), where real data lie, no network."""
+"""The environment of the tests: trials at length (`make torture`), the machine's pace, real data, no network."""
 
 from __future__ import annotations
 
 import os
+import time
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -16,6 +18,19 @@ LONG: Final = os.environ.get("SCAN2QA_TORTURE", "") not in ("", "0")
 def times(short: int, long: int) -> int:
     """How often: ``short`` in the suite, ``long`` under torture."""
     return long if LONG else short
+
+
+LOOPS: Final = 1_000_000
+LOOP_S: Final = 0.04  # that many additions on the machine for which limits are written
+
+
+@cache
+def pace() -> float:
+    """How many times as long as the machine for which limits are written this one takes; never below 1."""
+    start, total = time.process_time(), 0
+    for number in range(LOOPS):
+        total += number
+    return max(1.0, (time.process_time() - start) / LOOP_S)
 
 
 REAL_DATA: Final = Path(os.environ.get("SCAN2QA_REAL_DATA") or Path(__file__).resolve().parents[2] / "shared" / "data")

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.cost import REFUSED_S, complaint
+from tests.environment import pace
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 RUN = """
@@ -86,6 +87,6 @@ def test_the_fast_selection_leaves_out_what_is_marked_and_what_needs_the_samples
 
 
 def test_limits() -> None:
-    assert complaint(REFUSED_S, slow=False) is None
-    assert complaint(REFUSED_S + 0.01, slow=False) is not None
-    assert complaint(REFUSED_S + 0.01, slow=True) is None
+    assert complaint(REFUSED_S * pace(), slow=False) is None
+    assert complaint(REFUSED_S * pace() + 0.01, slow=False) is not None
+    assert complaint(REFUSED_S * pace() + 0.01, slow=True) is None
