@@ -53,13 +53,18 @@ def complaint(spent_s: float, slow: bool) -> str | None:
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if not LONG:
+        config.hook.pytest_deselected(items=[item for item in items if item.get_closest_marker("long")])
+        items[:] = [item for item in items if not item.get_closest_marker("long")]
     items.sort(key=lambda item: DEAREST.index(name) if (name := item.path.stem) in DEAREST else len(DEAREST))
     for item in items:
         if item.get_closest_marker("real_data"):
             item.user_properties.append(("real_data", True))  # .ci/run looks
             if not REAL_DATA.is_dir():
                 item.add_marker(pytest.mark.skip(f"{REAL_DATA} is absent: set SCAN2QA_REAL_DATA"))
+        if item.get_closest_marker("long"):
+            item.add_marker(pytest.mark.slow)
         if not SLOW_FIXTURES.isdisjoint(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.slow)
 

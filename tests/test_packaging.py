@@ -18,7 +18,6 @@ from pipeline.llm.base import ModelSpec
 from pipeline.llm.providers import check_installed
 from pipeline.worlds.registry import READERS
 from tests.builds import REPOSITORY, UNASKED_SETTINGS, Cli, prefect_environment
-from tests.environment import LONG
 from tests.reference.licences import PROJECT, bundled, licence, missing, third_parties
 from tests.worlds.indoor.readers.broken_metadata import write_sound
 
@@ -80,8 +79,7 @@ def test_the_wheel_builds_in_an_empty_folder_and_writes_nothing_beside_itself(wh
     assert in_a_process(code, path=home).stdout.count(str(home)) == 2
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(not LONG, reason="installs every extra from the package index: `make torture`")
+@pytest.mark.long
 @pytest.mark.parametrize("extra", [None, *EXTRAS])
 def test_the_wheel_installs_with_each_extra_alone(extra: str | None, wheel: Path, tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-m", "venv", str(tmp_path / "venv")], check=True)

@@ -239,6 +239,7 @@ def test_lmms_eval_marks_all_five_as_scan2qa_does(asked: Asked) -> None:
                 hold(table, run, theirs, asked.ours(table, samples, **parse(table, "released")))
 
 
+@pytest.mark.long
 def test_vlmevalkit_marks_all_five_as_scan2qa_does(asked: Asked) -> None:
     """All but ReVSI, which it does not know. What no frames are taken of meets a message before a model is asked."""
     shown = asked.folder / "messages.jsonl"
@@ -283,6 +284,7 @@ def test_vlmevalkit_marks_all_five_as_scan2qa_does(asked: Asked) -> None:
     assert text["value"].endswith(f"A. left\nB. right\nC. back\n{LETTERS}")
 
 
+@pytest.mark.long
 def test_inspect_marks_all_five_as_scan2qa_does(asked: Asked) -> None:
     file = asked.release / "eval" / "inspect_ai" / "scan2qa_task.py"
     runs = zip(asked.replies().items(), cycle(("chatty", "mixed")))

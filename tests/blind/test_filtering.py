@@ -33,7 +33,6 @@ from tests.blind.panel import (
     questions_table,
     replies_table,
 )
-from tests.environment import times
 
 SKEWED = {"left": 93, "right": 95, "back": 30}
 
@@ -141,10 +140,10 @@ def told() -> str:
     return digest.hexdigest()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_forests_see_and_say_the_same_on_three_kinds_of_processors() -> None:
     here = told()
-    for name, features in list(PROCESSORS.items())[times(1, 0) :]:  # in the suite the older of the two
+    for name, features in PROCESSORS.items():
         # numpy warns of features that this machine does not have either.
         environment = os.environ | features | {"PYTHONWARNINGS": "ignore", "PYTHONPATH": str(REPOSITORY)}
         run = subprocess.run(

@@ -283,7 +283,7 @@ def test_a_stage_depends_on_the_libraries_that_it_imports() -> None:
     assert {"numpy", "pydantic"} <= of_reader("scannet")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_every_library_is_known_by_the_name_of_its_distribution() -> None:
     """Else its version would not be seen, and a newer one would change no key."""
     everything = sources_of(FOLDER)

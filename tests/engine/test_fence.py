@@ -13,6 +13,7 @@ import pytest
 
 from tests.builds import REPOSITORY, perturbed
 from tests.engine.test_kill import SCENES
+from tests.environment import times
 from tests.worlds.indoor.readers.broken_metadata import write_scenes
 
 EXPIRES_S = 2.0
@@ -68,7 +69,7 @@ def there(out: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("moment", ["among scenes", "before the link is turned"])
+@pytest.mark.parametrize("moment", ["before the link is turned", "among scenes"][: times(1, 2)])
 def test_a_builder_that_slept_writes_nothing_over_its_successor(moment: str, tmp_path: Path) -> None:
     meta, out = tmp_path / "meta", tmp_path / "out"
     meta.mkdir()

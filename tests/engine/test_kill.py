@@ -251,8 +251,7 @@ def test_what_a_killed_worker_did_is_done_by_another(
     assert_same_build(out, expected)
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(not LONG, reason="under torture: it pauses for seconds")
+@pytest.mark.long
 def test_a_build_that_sleeps_goes_on(undisturbed: Callable[[int], tuple[Path, Path]], tmp_path: Path) -> None:
     """As a laptop's lid does it: the command and its workers are stopped in mid-build (SIGSTOP), and continued."""
     meta, expected = undisturbed(24)

@@ -46,7 +46,7 @@ def _read(folder: Path) -> tuple[object, ...]:
     return dict(read_manifest(folder)), read_quarantine(folder), read_lineage(folder)
 
 
-@pytest.mark.parametrize("open_packs", [1, 40])
+@pytest.mark.parametrize("open_packs", [40, pytest.param(1, marks=pytest.mark.long)])
 def test_what_was_written_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, open_packs: int) -> None:
     """In three packs or more, of which one at a time is in memory or all."""
     monkeypatch.setattr("pipeline.engine.manifest.OPEN_PACKS", open_packs)

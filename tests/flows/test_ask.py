@@ -144,7 +144,7 @@ def test_what_failed_is_told_and_asked_again(scan2qa: Cli, build: Path) -> None:
         assert len(server.records()) > sent
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_killed_run_goes_on_where_it_was(scan2qa: Cli, tmp_path: Path) -> None:
     rows = [vsi(n, "route_planning", "B") | {"question": f"Q{n} What?"} for n in range(1, 31)]
     release_of(tmp_path / "release", rows, {"route_planning": 0.4})

@@ -59,7 +59,7 @@ def test_another_machine_goes_on_where_the_first_was(meta: Path, url: str, scan2
     assert release_of(one) == release_of(tmp_path / "alone")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_workers_that_share_no_folder_work_through_the_store(
     meta: Path, url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -84,7 +84,7 @@ def test_doctor_says_all_of_it(scan2qa: Cli, tmp_path: Path) -> None:
     assert "sample_cities/sound:" not in said
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_build_says_all_of_it_and_builds_the_rest(scan2qa: Cli, tmp_path: Path) -> None:
     root = tmp_path / "root"
     told = all_spoilt(root)

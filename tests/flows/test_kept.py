@@ -162,7 +162,7 @@ def test_a_refused_build_changes_nothing(argument: str, scan2qa: Cli, root: str,
     assert everything(out) == before
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.usefixtures("built")
 def test_a_run_that_is_killed_keeps_its_arguments_apart(scan2qa: Cli, root: str, out: Path, tmp_path: Path) -> None:
     kept = (out / SAVED_FILE).read_bytes()

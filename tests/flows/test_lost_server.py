@@ -66,7 +66,7 @@ def begun(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Callable[[], None]]]
         end()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_server_that_cannot_open_its_database_says_why(begun: list[Callable[[], None]], tmp_path: Path) -> None:
     from flows.orchestration.prefect_run import start_server
 

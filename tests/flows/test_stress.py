@@ -116,7 +116,7 @@ def test_format_row_order_and_a_second_run_make_no_difference(
     assert (tmp_path / "again.parquet").read_bytes() == by_building[0].read_bytes()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_row_order_makes_no_difference_to_pruning(questions: Path, tmp_path: Path) -> None:
     arguments = ["--group", "building", "--budget", 60]
     write_lines(tmp_path / "again.jsonl", ROWS[::-1])

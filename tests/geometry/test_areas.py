@@ -392,7 +392,7 @@ def test_the_wrong_shape_is_refused() -> None:
 # The real scan.
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.real_data
 def test_area_of_the_real_scan_equals_that_of_the_package(real_cloud: np.ndarray) -> None:
     cloud = real_cloud[::3]  # of all points the package would take a quarter of a minute

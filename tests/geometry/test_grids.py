@@ -112,7 +112,7 @@ def test_cloud_equals_open3d_crop_on_random_boxes() -> None:
     assert dropped > 1000  # the crop is no formality
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.real_data
 def test_cloud_equals_open3d_crop_on_real_boxes(real_scenes: list[Scene]) -> None:
     boxes = [o.box for scene in real_scenes for o in scene.facts.objects if np.prod(o.box.lengths) < 0.2]

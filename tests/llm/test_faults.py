@@ -38,7 +38,7 @@ def outcomes(records: list[dict[str, Any]]) -> dict[str, list[str]]:
 @pytest.mark.slow
 @pytest.mark.parametrize("provider", PROVIDERS)
 def test_every_question_ends_with_a_reply_and_none_is_asked_again_after_it(provider: str, tmp_path: Path) -> None:
-    count = times(200, 500)
+    count = times(100, 500)
     with running(latency_s=0.02, faults=FAULTS) as server:
         # A busy machine takes seconds to connect: only what hangs shall be given up.
         model = hosted(server.address, provider, concurrency=64, attempts=8, timeout_s=10.0)

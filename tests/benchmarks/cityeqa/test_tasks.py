@@ -27,8 +27,8 @@ from tests.benchmarks.cityeqa.agents import Agent
 from tests.benchmarks.cityeqa.cities import ill_supplemented, sample, small, tasks_of
 from tests.oracles.city_answers import answer, plain, shape, targets
 
-RULES = CityRules(raw_tasks_per_category=5)
-MORE = CityRules(raw_tasks_per_category=24)  # of categories whose answers are made even over few of a kind
+RULES = CityRules(raw_tasks_per_category=3)
+MORE = CityRules(raw_tasks_per_category=12)  # of categories whose answers are made even over few of a kind
 USES, LOOKS = "World Knowledge", "Attribute Recognition"
 Row = dict[str, Any]
 pytestmark = pytest.mark.slow
@@ -250,6 +250,7 @@ def test_rejections_name_what_was_measured(made: tuple[list[Row], list[Row]]) ->
     assert other["unit"].startswith("things: ")
 
 
+@pytest.mark.long
 def test_tasks_are_the_same_again_whatever_else_is_asked(rows: list[Row]) -> None:
     again, _ = tasks_of(sample("arden"), RULES, "Spatial Reasoning")
     assert again == [row for row in rows if row["category"] == "Spatial Reasoning"]

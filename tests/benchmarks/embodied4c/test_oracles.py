@@ -38,7 +38,7 @@ def scenes(reader: str, root: Path) -> Iterator[tuple[Path, AnyScene]]:
         yield root / ref.files[0], READERS[reader].read(SceneFiles(root, ref))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_drives_of_plans(tmp_path: Path) -> None:
     for plan in (*PLANS.values(), logs.random_plan(1)):
         argoverse2.write_log(tmp_path, plan)

@@ -135,7 +135,7 @@ def of_random_flights() -> list[dict[str, Any]]:
     return questions(range(45))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_no_attacker_beats_chance(of_random_flights: list[dict[str, Any]]) -> None:
     """On 45 random flights; before, time and printed route gave 62% of the actions and 75% of the progress."""
     for task, found in summarise(items := items_of(of_random_flights), attack(items, run_here, UNSEEN[:1])).items():

@@ -43,7 +43,7 @@ def voted(told: Sequence[Parts]) -> list[int]:
     return [i for i, count in enumerate(votes) if count == max(votes)]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("task", PARTS)
 def test_the_majority_is_not_right(task: str) -> None:
     """Of the options as they are drawn: it was right 34 and 45 times of 100 where only the right one was misread."""

@@ -172,7 +172,7 @@ def test_strict_keeps_the_released_answers_of_what_it_asks(strict: list[Audited]
     assert {f.question.question_type for f in differs} == {"object_abs_distance"}
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.real_data
 def test_candidates_contain_every_answerable_question(
     real_scenes: list[IndoorScene], real_questions: list[Published]
