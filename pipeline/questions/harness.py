@@ -173,7 +173,7 @@ class _Function(str):
     """The name of a function, which lmms-eval's YAML marks by a tag."""
 
 
-class _Dumper(yaml.SafeDumper):
+class _Dumper(yaml.CSafeDumper):
     """YAML with `_Function`."""
 
 
