@@ -3,8 +3,8 @@
 Each scene chooses by itself, rare classes first (`selection.choose`). Of it a `ClassTally` of each task is kept,
 nothing else. From all of them `balance_of` finds how many stay: the most frequent classes are cut down to one size that
 is little above an even share, as far as a tenth of the task's questions, by a lot of each place that a class has in a
-scene. Numbers of which a name tells something (sizes, counts) are cut within each name instead, until who knows the
-name's other numbers earns little more than the best constant.
+scene. Numbers of which a name tells something (sizes, counts) are cut within names instead, until who knows the other
+numbers of each name earns little more than the best constant, over all names together.
 
 Lots belong to places, and a scene depends on `Balance.of` it alone. So one more scene changes few others.
 """
@@ -17,18 +17,20 @@ from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from heapq import heapify, heappop, heapreplace
 from typing import Final
 
 import numpy as np
 
-from pipeline.core.arrays import IntArray
+from pipeline.core.arrays import FloatArray, IntArray
 from pipeline.core.identity import digest
 from pipeline.metrics.mra import mean_relative_accuracies
 from pipeline.questions.task import OF_NAME
 
 CLASSES_MAX: Final = 16  # a task with more (captions, names) has answers that hardly repeat: nothing to balance
 ONE_IN: Final = 10  # of a task's questions goes at most
-ABOVE_EVEN: Final = 0.04  # of a task's questions may be in a class, above an even share; and names may tell of theirs
+ABOVE_EVEN: Final = 0.04  # of a task's questions may be in a class, above an even share
+TOLD_BY_NAMES: Final = 0.03  # more than the best constant may be earned by who knows numbers of names
 TENTHS: Final = 10
 NEAR: Final = 5  # tenths that a number earns at least where one near to it is right
 QUESTIONS_MIN: Final = 40  # of a task; of fewer, chance moves the shares more than any balance
@@ -152,50 +154,57 @@ def _limits(task: str, tallies: Sequence[ClassTally]) -> dict[str, float]:
 
 
 def _limits_by_name(task: str, tallies: Sequence[ClassTally]) -> dict[str, float]:
-    """Limits below which the lots of places stay, by class, such that names tell little more than the best constant."""
-    lots: dict[str, list[float]] = defaultdict(list)
+    """Limits below which the lots of places stay, by class, such that names tell little more than the best constant.
+
+    What names tell is earned by who says, of each place, the number that earns most of the other places of its name,
+    the mean of the task counting as one more. Until that is little enough of all places together, one place goes of the
+    name of which most is told beyond it: the one of the highest lot among numbers near to the one that earns most.
+    """
+    lots: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     for tally in tallies:
-        for name in tally.classes:
-            lots[name] += _lots(task, name, [tally])
-    count: Counter[str] = Counter()
-    names: dict[str, dict[str, list[float]]] = defaultdict(dict)
-    for told, own in sorted(lots.items()):
-        name, _, number = told.rpartition(OF_NAME)
-        count[number] += len(own)
-        names[name][number] = sorted(own)
-    total = count.total()
+        for of in tally.classes:
+            name, _, number = of.rpartition(OF_NAME)
+            lots[name][number] += _lots(task, of, [tally])
+    numbers = sorted({number for own in lots.values() for number in own})
+    left = {name: [sorted(own.get(number, ())) for number in numbers] for name, own in sorted(lots.items())}
+    places = {name: np.array([*map(len, own)]) for name, own in left.items()}
+    total, known = sum(int(n.sum()) for n in places.values()), _tenths(numbers)
     if total < QUESTIONS_MIN:
         return {}
-    most = max(_tenths(count) @ [*count.values()]) / total + TENTHS * ABOVE_EVEN
-    limits = {}
-    for name, left in names.items():
-        numbers, tenths = [*left], _tenths(left)
-        while (at := _tells_most(tenths, [*left.values()], most)) is not None:
-            gone = left[numbers[at]].pop()
-            limits[f"{name}{OF_NAME}{numbers[at]}"] = (max(left[numbers[at]], default=0.0) + gone) / 2
+    usual = known @ np.sum([*places.values()], axis=0) / total
+    most = usual.max() + TENTHS * TOLD_BY_NAMES
+    earned = {name: _earned(known, usual, n) for name, n in places.items()}
+    told, limits = sum(earned.values()), dict[str, float]()
+    beyond = [(most * n.sum() - earned[name], name) for name, n in places.items() if n.sum() > 1]
+    heapify(beyond)
+    while told > most * total and beyond and beyond[0][0] < 0:
+        _, name = beyond[0]
+        own, n = left[name], places[name]
+        best = np.where(n > 0, known @ n + usual, -1).argmax()
+        at = max(np.flatnonzero((n > 0) & (known[best] >= NEAR)).tolist(), key=lambda number: own[number][-1])
+        gone = own[at].pop()
+        limits[f"{name}{OF_NAME}{numbers[at]}"] = (max(own[at], default=0.0) + gone) / 2
+        n[at] -= 1
+        before, earned[name] = earned[name], _earned(known, usual, n)
+        told, total = told + earned[name] - before, total - 1
+        if n.sum() > 1:
+            heapreplace(beyond, (most * n.sum() - earned[name], name))
+        else:
+            heappop(beyond)
     return limits
 
 
-def _tells_most(tenths: IntArray, left: Sequence[Sequence[float]], most: float) -> int | None:
-    """The number of a name of which a place goes; None where the name tells little enough.
-
-    What it tells is what is earned by who knows the numbers of its other places and says the one that earns most of
-    these. The place that goes is that of the highest lot among numbers near to the one that earns most of all.
+def _earned(known: IntArray, usual: FloatArray, places: IntArray) -> int:
+    """Tenths that are earned of a name's places of each number (d,); see `_limits_by_name`.
 
     Args:
-        tenths: (d, d) what each number earns where each is right.
-        left: (d,) lots of the places of each number, in ascending order.
-        most: tenths that may be earned of each.
+        known: (d, d) what each number earns where each is right.
+        usual: (d,) what each earns on average over the task.
+        places: (d,) of each number.
     """
-    places = np.array([*map(len, left)])
-    if places.sum() <= 1:
-        return None
-    earned = tenths @ places
-    of_others = np.where(places[:, None] > np.eye(len(places)), earned[:, None] - tenths, -1)
-    if tenths[of_others.argmax(0), np.arange(len(places))] @ places <= most * places.sum():
-        return None
-    best = np.where(places > 0, earned, -1).argmax()
-    return max(np.flatnonzero((places > 0) & (tenths[best] >= NEAR)).tolist(), key=lambda at: left[at][-1])
+    own = np.flatnonzero(places)
+    best = ((known @ places + usual)[:, None] - known[:, own]).argmax(0)
+    return int(known[best, own] @ places[own])
 
 
 def _tenths(numbers: Iterable[str]) -> IntArray:

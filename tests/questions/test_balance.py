@@ -58,35 +58,44 @@ def test_limits_by_hand(classes: tuple[int, ...], stay: tuple[int, ...]) -> None
         assert sum(lot < found.get(name, 1.0) for lot in lots) == left
 
 
-OTHERS = {f"other {k}: {3**k}": 1 for k in range(40)}  # one number a name, none of them near another
+OTHERS = {f"other {k}: {10**k}": 1 for k in range(40)}  # one number a name, none of them near another
 
 
 @pytest.mark.parametrize(
-    ("numbers", "stay"),
+    ("numbers", "others", "stay"),
     [
-        ({"200": 10}, {"200": 1}),  # who knows nine of them knows the tenth; the best constant earns 10 of 50
-        ({"60": 4, "300": 2}, {"60": 3, "300": 2}),  # of three and two who knows the others guesses wrong
-        ({"200": 1, "210": 1}, None),  # the one tells the other; the higher lot goes
-        ({"200": 1, "290": 1}, {"290": 1}),  # 0.4 and 0.2: 200 is the better guess, and 290 not near to it
-        ({"200": 1, "360": 1}, {"360": 1}),  # 0.2 and 0, of both 0.1: more than 1.2 of 42 and 0.04
-        ({"200": 1, "390": 1}, {"200": 1, "390": 1}),  # of both 0.05: less than 1.1 of 42 and 0.04
+        ({"bed: 300": 10}, 40, {"bed: 300": 10}),  # who knows nine knows the tenth, as who always says 300
+        ({"bed: 300": 30, "cup: 3": 3}, 67, {"bed: 300": 30, "cup: 3": 3}),  # 33 of 100: 0.03 above the constant
+        ({"bed: 300": 30, "cup: 3": 4}, 67, {"bed: 300": 28, "cup: 3": 4}),  # 34 of 101: until 32 of 99, 0.323
+        ({"bed: 300": 5, "cup: 3": 5}, 40, {"bed: 300": 2, "cup: 3": 3}),  # 10 of 50 to 5 of 45, at most 0.13 each
+        ({"bed: 300": 3, "bed: 3": 3}, 40, {"bed: 300": 3, "bed: 3": 3}),  # who knows the other five guesses wrong
+        ({f"thing {k}: {3 * 10**k}": 2 for k in range(20)}, 0, {f"thing {k}: {3 * 10**k}": 1 for k in range(20)}),
     ],
 )
-def test_limits_within_a_name_by_hand(numbers: dict[str, int], stay: dict[str, int] | None) -> None:
-    classes = OTHERS | {f"bed: {number}": n for number, n in numbers.items()}
+def test_limits_within_names_by_hand(numbers: dict[str, int], others: int, stay: dict[str, int]) -> None:
+    classes = {f"other {k}: {10**k}": 1 for k in range(others)} | numbers
     found = both("task", ClassTally("one", classes, by_name=True)).limits.get("task", {})
-    lots = {n: sorted(lot_of("one", "task", f"bed: {n}", place) for place in range(k)) for n, k in numbers.items()}
-    left = {n: [lot for lot in own if lot < found.get(f"bed: {n}", 1.0)] for n, own in lots.items()}
-    assert left == {n: own[: len(left[n])] for n, own in lots.items()}, "those of the highest lots go"
-    expected = stay or {min(lots, key=lots.__getitem__): 1}
-    assert {n: len(own) for n, own in left.items() if own} == expected
-    assert not found.keys() & OTHERS.keys()
+    for name, n in classes.items():
+        lots = sorted(lot_of("one", "task", name, place) for place in range(n))
+        assert [lot for lot in lots if lot < found.get(name, 1.0)] == lots[: stay.get(name, 1)], "the highest lots go"
+
+
+def test_of_a_name_goes_what_is_near_to_its_best_guess() -> None:
+    """Of beds of 2 m by the lot, whichever of two lengths that are near to each other; the cot stays."""
+    beds = {"bed: 200": 5, "bed: 216": 5, "bed: 90": 1}
+    found = both("task", ClassTally("one", OTHERS | beds | {"cup: 3": 11}, by_name=True)).limits["task"]
+    lots = sorted((lot_of("one", "task", name, place), name) for name in beds for place in range(beds[name]))
+    near = [(lot, name) for lot, name in lots if name != "bed: 90"]
+    left = [(lot, name) for lot, name in near if lot < found.get(name, 1.0)]
+    assert 1 < len(left) < 10
+    assert left == near[: len(left)]
+    assert found.keys() <= {"bed: 200", "bed: 216", "cup: 3"}
 
 
 def test_numbers_of_few_questions_have_no_limits() -> None:
-    few = dict(list(OTHERS.items())[:37])
-    assert both("task", ClassTally("one", few | {"bed: 200": 2}, by_name=True)) == Balance()
-    assert both("task", ClassTally("one", few | {"bed: 200": 3}, by_name=True)).limits["task"].keys() == {"bed: 200"}
+    few = {f"thing {k}: {3 * 10**k}": 2 for k in range(19)}
+    assert both("task", ClassTally("one", few | {"bed: 200": 1}, by_name=True)) == Balance()
+    assert both("task", ClassTally("one", few | {"bed: 200": 2}, by_name=True)).limits["task"].keys() >= few.keys()
 
 
 def test_sizes_and_counts_are_tallied_by_name() -> None:

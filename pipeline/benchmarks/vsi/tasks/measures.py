@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from functools import lru_cache
 from typing import Any, Final
 
 import numpy as np
@@ -343,7 +342,7 @@ COMMON_BOXES: Final = 5  # in the table of usual sizes: of so many the name tell
 
 
 def _usual_share(names: StrArray, size_cm: FloatArray, words: NameLists) -> FloatArray:
-    """The share (n,) that is asked of names and sizes: less of usual ones, and of names whose usual sizes are alike."""
+    """The share (n,) that is asked of names and sizes: less of usual ones."""
     share = np.ones(len(names))
     for name, (low, high, asked) in words.usual_cm.items():
         share[among(names, (name,)) & (size_cm >= low) & (size_cm <= high)] = asked
@@ -351,15 +350,7 @@ def _usual_share(names: StrArray, size_cm: FloatArray, words: NameLists) -> Floa
         usual = np.array([_usual_cm(name) or (np.nan,) * 3 for name in names]).reshape(-1, 3)
         off = np.maximum(size_cm / usual.max(1), usual.min(1) / size_cm)
         share[off < words.usual_factor] = words.usual_share  # of names that are not known it is NaN, and never less
-        share[among(names, _alike(words.usual_factor))] = 0.0
     return share
-
-
-@lru_cache
-def _alike(factor: float) -> frozenset[str]:
-    """Common names of which half of the boxes are within a factor, as beds are."""
-    common = {name: usual for name, usual in TYPICAL.items() if usual.boxes >= COMMON_BOXES}
-    return frozenset(name for name, u in common.items() if u.quarter_above_m < factor * u.quarter_below_m)
 
 
 def _whole(names: StrArray, side_m: FloatArray, factor: float | None) -> tuple[Check, ...]:
