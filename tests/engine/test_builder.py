@@ -543,7 +543,7 @@ def test_export_alone_writes_the_release_again(meta: Path, built: Path) -> None:
     assert len(rows_of(built / "manifest.parquet")) == len(RUN_STAGES) * len(SCENES) + len(BUILD_STAGES)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_export_brings_nothing_of_different_ages_together(meta: Path, built: Path, tmp_path: Path) -> None:
     released, fewer = release_of(built), {"select": {"per_scene_and_task": 2}}
 

@@ -77,7 +77,7 @@ def test_a_server_that_cannot_open_its_database_says_why(begun: list[Callable[[]
     assert len(begun) == 1
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_server_that_is_killed_in_mid_build_is_told_once_and_done_without(meta: Path, tmp_path: Path) -> None:
     with command_process(meta, tmp_path / "out", stdout=subprocess.PIPE) as process:
         while process.poll() is None and n_files(tmp_path / "out") < 10:

@@ -29,7 +29,7 @@ def run(*arguments: object) -> Result:
     return result
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.real_data
 def test_places_of_two_real_extracts(tmp_path: Path) -> None:
     table, out = tmp_path / "cities.csv", tmp_path / "out"

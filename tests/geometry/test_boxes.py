@@ -208,7 +208,7 @@ def test_random_boxes_against_both_oracles() -> None:
     assert 200 < (found == 0.0).sum() < 1800  # both outcomes are common
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_random_thin_boxes_against_both_oracles() -> None:
     rng, pairs = np.random.default_rng(7), []
     for _ in range(1000):

@@ -138,7 +138,7 @@ class Shared:
         return self.bucket(now)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("share", "concurrency", "seed", "told"),
     [(0.03, 8, 1, True), (0.05, 24, 2, False), (0.2, 8, 3, True), (0.5, 2, 1, False), (0.5, 8, 2, True)],

@@ -23,7 +23,7 @@ def build(root: Path, out: Path) -> dict[str, bytes]:
     return {path.relative_to(out / "videos").as_posix(): path.read_bytes() for path in out.rglob("videos/**/*.mp4")}
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_drawn_films_are_cut_as_others_are(tmp_path: Path) -> None:
     write_drives(tmp_path / "all")
     root = tmp_path / "carla"

@@ -248,7 +248,7 @@ PLACES = [
 REFUSALS = {"", "bad_vertices", "no_reference_system", "unknown_reference_system", "outside_reference_system"}
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @given(st.sampled_from(PLACES), JSON)
 def test_anything_anywhere_gives_features_or_an_error_of_ours(
     tmp_path_factory: pytest.TempPathFactory, place: tuple[Any, ...], junk: Any

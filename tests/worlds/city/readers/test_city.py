@@ -342,7 +342,7 @@ def test_colours_that_have_no_word_for_sure(tmp_path: Path) -> None:
     assert {c: found[c].colour for c in colours} == colours
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_ten_thousand_objects(tmp_path: Path) -> None:
     """In one file: a second; ten times as many take ten."""
     east, north = (8.0 + np.arange(10_000) % 400 * 1e-6, 50.0 + np.arange(10_000) // 400 * 1e-6)

@@ -236,7 +236,7 @@ def _but_for_ids(thing: CityThing) -> dict[str, Any]:
 
 @pytest.mark.real_data
 @pytest.mark.slow
-@pytest.mark.parametrize("style", [flat, rarer])
+@pytest.mark.parametrize("style", [rarer, pytest.param(flat, marks=pytest.mark.long)])
 def test_monaco_in_geojson_has_the_same_things_and_streets(tmp_path: Path, style: Style) -> None:
     extract = REAL_DATA / "city" / "monaco.osm.gz"
     for name in ("osm", "geojson"):
