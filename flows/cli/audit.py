@@ -11,7 +11,7 @@ from rich.table import Table
 
 from flows.cli.output import build_tables as show
 from flows.cli.output.console import console
-from flows.cli.output.tables import print_listing, print_table, table_writer
+from flows.cli.output.tables import numbers, print_listing, print_table, table_writer
 from pipeline.benchmarks.benchmark import Audit, FromMetadata
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.errors import ConfigError, RawDataError
@@ -114,12 +114,8 @@ def _show_left_out(rows: Sequence[LeftOut], path: Path) -> None:
 
 def _show_coverage(counts: Mapping[str, Coverage], misses: Sequence[Miss], title: str) -> None:
     """Every miss, then the share of the published questions that the candidates contain."""
-    headers = ("published", "not in metadata", "contained", "share of the rest", "contradicted")
-    table = Table(
-        "question type", *headers, title=f"Published questions among the candidates, {title}", title_justify="left"
-    )
-    for column in table.columns[1:]:
-        column.justify = "right"
+    heads = numbers("published", "not in metadata", "contained", "share of the rest", "contradicted")
+    table = Table("question type", *heads, title=f"Published questions among the candidates, {title}")
     contradicted = Counter(m.question.question_type for m in misses if m.kind == "contradicted")
     figures: dict[str, Sequence[int]] = {
         name: (c.published, c.not_in_metadata, c.contained, contradicted[name]) for name, c in sorted(counts.items())

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 from rich.table import Table
 
 from flows.cli.output.console import console
-from flows.cli.output.tables import print_table
+from flows.cli.output.tables import numbers, print_table
 from flows.orchestration.saved_build import SAVED_FILE, UNFINISHED_FILE, SavedBuild, read_saved_build
 from pipeline.core.errors import ConfigError
 from pipeline.core.parquet import released_files
@@ -24,10 +24,7 @@ from pipeline.stages.registry import STAGES
 
 def show_builds(folder: Path) -> None:
     """A row for each build: when it was last started, its scenes, its questions and how it stands."""
-    table = Table("build", "started, UTC", box=None)
-    for name in ("scenes", "questions"):
-        table.add_column(name, justify="right")
-    table.add_column("state")
+    table = Table("build", "started, UTC", *numbers("scenes", "questions"), "state", box=None)
     for build in sorted({path.parent for name in (SAVED_FILE, UNFINISHED_FILE) for path in folder.glob(f"*/{name}")}):
         table.add_row(*_row(build))
     if table.row_count:

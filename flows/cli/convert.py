@@ -12,7 +12,7 @@ from rich.table import Table
 
 from flows.cli.output.build_tables import show_broken, show_findings
 from flows.cli.output.console import console, count_of, start_spinner, stop_spinner
-from flows.cli.output.tables import print_table
+from flows.cli.output.tables import print_table, sentences
 from pipeline.core.errors import ConfigError, RawDataError, require_extra, unexpected
 from pipeline.core.files import TEMPORARY, translate_os_errors
 from pipeline.formats.nearest import nearest_format
@@ -29,9 +29,7 @@ NAME_CHARS: Final = 99
 
 def converters() -> None:
     """Prints the formats that are converted, and the real files that each was tried on."""
-    table = Table("format", box=None)
-    for head in ("reads", "tried on"):
-        table.add_column(head, overflow="fold")
+    table = Table("format", *sentences("reads", "tried on"), box=None)
     for converter in CONVERTERS.values():
         real = converter.real or "made files that follow the published conventions: look at the checks of doctor"
         table.add_row(converter.name, converter.about, real)

@@ -9,7 +9,7 @@ from typing import Final
 from rich.table import Table
 
 from flows.cli.output.console import console, count_of
-from flows.cli.output.tables import print_table
+from flows.cli.output.tables import numbers, print_table, sentences
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.errors import ConfigError
 from pipeline.core.files import write_atomically
@@ -112,11 +112,8 @@ def _show(report: Report) -> None:
     if not report.changes:
         console.print("No question differs.")
         return
-    causes = Table("cause", title="Changes and their causes", title_justify="left")
     kinds = [kind for kind, n in report.totals.items() if n]
-    for kind in kinds:
-        causes.add_column(kind, justify="right")
-    causes.add_column("what was done", overflow="fold")
+    causes = Table("cause", *numbers(*kinds), *sentences("what was done"), title="Changes and their causes")
     for cause in report.causes:
         own: list[str] = [change.kind for change in report.changes if cause.name in change.causes]
         causes.add_row(cause.name, *(str(own.count(k) or "") for k in kinds), cause.told)
@@ -128,9 +125,7 @@ def _show(report: Report) -> None:
 
 def show_changes(report: Report) -> None:
     """The first changes, one a line."""
-    listed = Table("change", "scene", box=None)
-    for name in ("cause", "question"):
-        listed.add_column(name, overflow="fold")
+    listed = Table("change", "scene", *sentences("cause", "question"), box=None)
     for change in report.changes[:SHOWN]:
         asked, (one, other) = change.asked, (change.before, change.after)
         told = f"{one.answer} -> {other.answer}: " if one and other and one.answer != other.answer else ""

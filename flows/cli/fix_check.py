@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from flows.cli.output.console import console
-from flows.cli.output.tables import print_table
+from flows.cli.output.tables import print_table, sentences
 from pipeline.core.errors import ConfigError, RawDataError
 from pipeline.core.fixes import DROPPED, FixEntry
 from pipeline.core.schema import AnyScene
@@ -33,9 +33,7 @@ def check(roots: Mapping[str, Path], folder: Path | None) -> bool:
     entries.sort(key=lambda entry: entry.file.parent == SHIPPED)
     scenes, datasets, faults = _scenes(roots, {entry.scene for entry in entries})
     rows = [(entry, _verdict(entry, entries, scenes, datasets, faults)) for entry in entries]
-    table = Table(title="Fixes", title_justify="left")
-    for name in ("fix", "scene", "change", "checked against the data"):
-        table.add_column(name, overflow="fold" if name == "change" or name.startswith("held") else "ellipsis")
+    table = Table("fix", "scene", *sentences("change"), "checked against the data", title="Fixes")
     for entry, verdict in rows:
         style = {FITS: "green", NO_DATA: "dim", NO_SCENE: "yellow"}.get(verdict, "red")
         table.add_row(entry.fix.id, entry.scene, entry.fix.change, Text(verdict, style))

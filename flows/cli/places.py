@@ -11,7 +11,7 @@ import numpy as np
 from rich.table import Table
 
 from flows.cli.output.console import console, errors, stop_spinner
-from flows.cli.output.tables import print_table
+from flows.cli.output.tables import numbers, print_table
 from pipeline.core.csv_tables import csv_bytes, read_csv
 from pipeline.core.errors import ConfigError, RawDataError, require_extra
 from pipeline.core.files import write_atomically
@@ -167,9 +167,7 @@ def _why_none(cities: Sequence[PlaceCity], known: Gazetteer, radius_km: float) -
 
 
 def _summary(spots: Sequence[Spot]) -> Table:
-    table = Table("city", "people", "places", "best", "least", "nearest two (m)", title="Places", title_justify="left")
-    for column in table.columns[1:]:
-        column.justify = "right"
+    table = Table("city", *numbers("people", "places", "best", "least", "nearest two (m)"), title="Places")
     for city in dict.fromkeys(spot.city for spot in spots):
         own = [spot for spot in spots if spot.city == city]
         at = np.array([(spot.lat_deg, spot.lon_deg) for spot in own])

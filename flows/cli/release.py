@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from flows.cli.output.console import console
-from flows.cli.output.tables import print_table
+from flows.cli.output.tables import numbers, print_table, sentences
 from flows.orchestration.build import remote_build
 from flows.orchestration.saved_build import read_saved_build
 from pipeline.core.errors import ConfigError
@@ -57,11 +57,8 @@ def waiting_line(folder: Path, waiting: PublishedRelease, name: str) -> str:
 def _show(one: PublishedRelease) -> None:
     """Prints what each gate found."""
     state = "candidate, waits since" if one.waits else "released"
-    table = Table("gate", title=f"{one.name}: {state} {one.at}", title_justify="left", box=None)
-    for head in ("measured", "limit"):
-        table.add_column(head, justify="right")
-    for head in ("", "found"):
-        table.add_column(head, overflow="fold")
+    heads = [*numbers("measured", "limit"), *sentences("", "found")]
+    table = Table("gate", *heads, title=f"{one.name}: {state} {one.at}", box=None)
     for found in one.gates:
         stands = (
             "passed"

@@ -20,7 +20,7 @@ from rich.table import Table
 
 from flows.cli.output.console import console, count_of
 from flows.cli.output.progress import progress_shown
-from flows.cli.output.tables import print_table
+from flows.cli.output.tables import numbers, print_table, sentences
 from flows.cli.trace import fix_entry
 from flows.orchestration.folders import OUTPUTS
 from flows.orchestration.saved_build import raw_files
@@ -554,9 +554,8 @@ def run_server(app: Starlette, host: str, port: int) -> None:
 def _show_left_out(file: Path | None, left_out: Sequence[LeftOutRow]) -> None:
     if not left_out:
         return
-    table = Table(title=f"Left out of {file}: {count_of(len(left_out), 'row')}")
-    for name in ("line", "finding", "remedy"):
-        table.add_column(name, justify="right" if name == "line" else "left", overflow="fold")
+    heads = (*numbers("line"), *sentences("finding", "remedy"))
+    table = Table(*heads, title=f"Left out of {file}: {count_of(len(left_out), 'row')}")
     for row in left_out[:SHOWN_ROWS]:
         table.add_row(str(row.line), row.finding, row.remedy)
     print_table(table)
@@ -568,10 +567,8 @@ def _show(reviewed: Reviewed, verdicts: int, items: int) -> None:
     """Prints the status of the questions and the agreement of reviewers."""
     states = states_of(reviewed)
     states["waiting"] += items - len(reviewed.stands)
-    table = Table(title=f"{count_of(verdicts, 'verdict')} on {len(reviewed.stands):,} of {count_of(items, 'question')}")
-    table.add_column("state")
-    table.add_column("questions", justify="right")
-    table.add_column("", overflow="fold")
+    title = f"{count_of(verdicts, 'verdict')} on {len(reviewed.stands):,} of {count_of(items, 'question')}"
+    table = Table("state", *numbers("questions"), *sentences(""), title=title)
     for state, words in STATES.items():
         table.add_row(state, str(states[state]), words)
     print_table(table)
@@ -580,11 +577,9 @@ def _show(reviewed: Reviewed, verdicts: int, items: int) -> None:
     shared = [row for row in reviewed.agreements if row.items]
     if not shared:
         return
-    table = Table(title="Agreement: raw, Cohen's kappa, Krippendorff's alpha (n/a: not defined)")
-    for name in ("task", "of"):
-        table.add_column(name)
-    for name in ("questions", "raw", "kappa", "alpha"):  # short, for one table at 80 columns: its rows have two names
-        table.add_column(name, justify="right")
+    # Short, for one table at 80 columns: its rows have two names.
+    heads = numbers("questions", "raw", "kappa", "alpha")
+    table = Table("task", "of", *heads, title="Agreement: raw, Cohen's kappa, Krippendorff's alpha (n/a: not defined)")
     for row in shared:
         table.add_row(row.task, f"{row.about}s", str(row.items), *map(figure, (row.raw, row.kappa, row.alpha)))
     print_table(table)

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from rich.table import Table
 
 from flows.cli.output.console import console, print_wrapped
-from flows.cli.output.tables import print_pairs, print_table
+from flows.cli.output.tables import numbers, print_pairs, print_table, sentences
 from flows.cli.release_reader import ReleaseReader, open_build, sketch_of
 from flows.cli.trace import print_evidence
 from pipeline.core.errors import ConfigError, shortened
@@ -267,10 +267,8 @@ def _print_dropped(lost: RejectionDetail) -> None:
 
 
 def _print_scene(scene: SceneDetail) -> None:
-    table = Table("task", title=f"Scene {scene.id}", title_justify="left")
-    for name in ("asked", "rejected"):
-        table.add_column(name, justify="right")
-    table.add_column("most frequent reasons", overflow="fold")
+    heads = [*numbers("asked", "rejected"), *sentences("most frequent reasons")]
+    table = Table("task", *heads, title=f"Scene {scene.id}")
     for task in sorted({*scene.questions, *scene.dropped}):
         reasons = scene.dropped.get(task, {})
         told = ", ".join(f"{reason} {n:,}" for reason, n in list(reasons.items())[:3])
@@ -283,9 +281,7 @@ def _print_scene(scene: SceneDetail) -> None:
 def _print_guesses(rows: Sequence[BlindReplies]) -> None:
     if not rows:
         return
-    table = Table("model", "asked for", title="Without the video", title_justify="left")
-    table.add_column("right", justify="right")
-    table.add_column("it said", overflow="fold")
+    table = Table("model", "asked for", *numbers("right"), *sentences("it said"), title="Without the video")
     for one in rows:
         failed = f" ({one.failed} failed)" if one.failed else ""
         table.add_row(
@@ -297,8 +293,7 @@ def _print_guesses(rows: Sequence[BlindReplies]) -> None:
 def _print_findings(title: str, rows: Sequence[Finding]) -> None:
     if not rows:
         return
-    table = Table("finding", "", "about", title=title, title_justify="left")
-    table.add_column("what was found, and what helps", overflow="fold")
+    table = Table("finding", "", "about", *sentences("what was found, and what helps"), title=title)
     for one in rows:
         table.add_row(one.name, one.severity, one.subject, f"{one.message}; {one.remedy}")
     print_table(table)

@@ -13,7 +13,7 @@ from rich.table import Table
 
 from flows.cli.output.console import console, errors
 from flows.cli.output.progress import progress_shown
-from flows.cli.output.tables import print_table, table_writer
+from flows.cli.output.tables import numbers, print_table, table_writer
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.errors import ConfigError
 from pipeline.core.parquet import files_of, read_files
@@ -139,9 +139,8 @@ def _show(before: Mapping[str, Guessed], mixed: Mapping[str, float], column: str
 
     names = _names(before)
     folds = "folds mix scenes" if column == "id" else f"folds by {column}"
-    table = _table(f"Score of guessing without the video, {folds}")
-    for name in ("n", "chance", *names, "best of the others", *(["by name, mixed"] if mixed else [])):
-        table.add_column(name, justify="right")
+    heads = numbers("n", "chance", *names, "best of the others", *(["by name, mixed"] if mixed else []))
+    table = Table("question type", *heads, title=f"Score of guessing without the video, {folds}")
     for task, found in before.items():
         cells = [_score(found.earned.get(name)) for name in names]
         cells[-1] += "" if found.error is None else f" ± {found.error:.3f}"
@@ -161,9 +160,9 @@ def _show_pruned(before: Mapping[str, Guessed], after: Mapping[str, Guessed], ro
     from pipeline.blind.shortcut_attackers import best_guess
 
     names = _names(before)
-    table = _table(f"Attackers after {rounds} rounds of pruning, on folds that pruning never saw")
-    for name in ("n", "removed", "left", "chance", *names, "best of the others"):
-        table.add_column(name, justify="right")
+    heads = numbers("n", "removed", "left", "chance", *names, "best of the others")
+    title = f"Attackers after {rounds} rounds of pruning, on folds that pruning never saw"
+    table = Table("question type", *heads, title=title)
     for task, was in before.items():
         if (now := after.get(task)) is None:
             table.add_row(task, str(was.n), f"{was.n} (100%)", "0")
@@ -186,12 +185,6 @@ def _names(found: Mapping[str, Guessed]) -> list[str]:
 
     tuned = {name: None for task in found.values() for name in task.earned if name not in ATTACKERS}
     return [*tuned, *SHOWN]
-
-
-def _table(title: str) -> Table:
-    table = Table(title=title, title_justify="left")
-    table.add_column("question type", no_wrap=True)
-    return table
 
 
 def _score(value: float | None) -> str:

@@ -13,7 +13,7 @@ import yaml
 from rich.table import Table
 
 from flows.cli.output.console import console, print_wrapped
-from flows.cli.output.tables import print_pairs, print_table
+from flows.cli.output.tables import numbers, print_pairs, print_table, sentences
 from flows.orchestration.saved_build import SavedBuild, read_saved_build
 from pipeline.core.errors import ConfigError
 from pipeline.core.fixes import SCENE
@@ -74,9 +74,8 @@ def print_evidence(rows: Sequence[Mapping[str, Any]]) -> None:
     """The numbers behind an answer (rows of `tables.EVIDENCE`), each rule with its limit and by how much it holds."""
     if not rows:
         return
-    table = Table("what was measured", "of", title="Evidence, and by how much the rules hold", title_justify="left")
-    for name in ("value", "limit", "margin"):
-        table.add_column(name, justify="right")
+    heads = numbers("value", "limit", "margin")
+    table = Table("what was measured", "of", *heads, title="Evidence, and by how much the rules hold")
     for one in rows:
         unit = f" {one['unit']}" if one["unit"] else ""
         limit = "" if one["limit"] is None else f"{one['relation']} {one['limit']:.4g}{unit}"
@@ -90,8 +89,7 @@ def _source(found: Trace, kept: SavedBuild) -> None:
     root = kept.roots.get(source.reader)
     where = ", ".join(str(folder_of(Path(root)) / file) if root else file for file in source.files)
     print_wrapped(f"Raw data: {where} (reader {source.reader} {source.reader_version}, digest {source.sha256[:12]})")
-    table = Table("stage", "result", title="Stages", title_justify="left")
-    table.add_column("made from", overflow="fold")
+    table = Table("stage", "result", *sentences("made from"), title="Stages")
     for entry in found.entries:
         made = ", ".join(sorted(entry.parts))
         table.add_row(entry.stage, f"key {entry.key[:12]}", made)

@@ -15,7 +15,7 @@ from rich.text import Text
 
 from flows.cli.output.console import console, errors, show_error
 from flows.cli.output.progress import progress_shown
-from flows.cli.output.tables import print_table
+from flows.cli.output.tables import numbers, print_table, sentences
 from pipeline.core.errors import RawDataError, require_extra
 from pipeline.core.files import sha256_of_file, write_atomically
 from pipeline.core.parquet import table_bytes
@@ -113,22 +113,16 @@ def _range(values: FloatArray) -> tuple[float | None, float | None]:
 
 
 def _summary() -> Table:
-    table = Table(title="Tracks; ! marks a doubt", title_justify="left")
-    table.add_column("flight")
-    table.add_column("format", no_wrap=True)
-    for name in ("samples", "seconds", "extent m", "height m", "parts"):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("findings", overflow="fold")
-    return table
+    measures = numbers("samples", "seconds", "extent m", "height m", "parts")
+    return Table("flight", "format", *measures, *sentences("findings"), title="Tracks; ! marks a doubt")
 
 
 def _agreement(logs: Sequence[Log]) -> Table:
     """Prints how far the actions named in logs agree with the drone's movements."""
     from pipeline.formats.logs.openfly import agreement
 
-    table = Table("action", title="Actions as labelled, and as flown", title_justify="left")
-    for name in ("steps", "agree", "share", "flown most often", "so often"):
-        table.add_column(name, justify="right", no_wrap=True)
+    heads = numbers("steps", "agree", "share", "flown most often", "so often")
+    table = Table("action", *heads, title="Actions as labelled, and as flown")
     for row in agreement(logs):
         flown = f"{row.usual.forward_m:.1f} m ahead, {row.usual.up_m:.1f} m up, {row.usual.turn_deg:.0f}°"
         cells = (str(row.steps), str(row.agreeing), f"{row.agreeing / row.steps:.0%}", flown, str(row.usual_steps))

@@ -9,7 +9,7 @@ from typing import Final
 from rich.table import Table
 
 from flows.cli.output.console import console, count_of
-from flows.cli.output.tables import print_table
+from flows.cli.output.tables import numbers, print_table, sentences
 from flows.cli.review import video_remedy
 from flows.orchestration.saved_build import read_saved_build
 from pipeline.benchmarks.registry import BENCHMARKS
@@ -79,18 +79,15 @@ def _show(answers: Path, key: Path, released: list[Published]) -> bytes:
     except OSError as error:
         raise ConfigError(f"cannot be read: {error}") from error
     scores: dict[str, list[float | None]] = defaultdict(list)
-    wrong = Table(title="Not right")
-    for name in ("number", "task", "answered", "truth"):
-        wrong.add_column(name, overflow="fold")
+    wrong = Table(*sentences("number", "task", "answered", "truth"), title="Not right")
     found = marked(*raw, released)
     for one in found:
         if one.score is not None and one.score < 1:
             wrong.add_row(str(one.number), one.task, one.reply, one.truth)
         scores[one.task].append(one.score)
         scores["all"].append(one.score)
-    table = Table(title="Trial: choices right or wrong, numbers by mean relative accuracy")
-    for name in ("task", "answered", "left out", "score"):
-        table.add_column(name, justify="left" if name == "task" else "right")
+    heads = numbers("answered", "left out", "score")
+    table = Table("task", *heads, title="Trial: choices right or wrong, numbers by mean relative accuracy")
     for task in (*sorted(scores.keys() - {"all"}), "all"):
         given = [score for score in scores[task] if score is not None]
         mean = f"{sum(given) / len(given):.3f}" if given else ""

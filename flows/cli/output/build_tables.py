@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from flows.cli.output.console import console, count_of, output_options
-from flows.cli.output.tables import print_table
+from flows.cli.output.tables import numbers, print_table, sentences
 from pipeline.benchmarks.prospects import Cost
 from pipeline.blind.text_only import TextOnly
 from pipeline.core.budget import GIB, WorkerLimits
@@ -49,10 +49,8 @@ def show_entries(outcome: Outcome) -> None:
 
 
 def _stages(counts: Mapping[str, Mapping[str, int]], title: str) -> Table:
-    table = Table("stage", title=title, title_justify="left")
     whys = sorted({why for row in counts.values() for why in row}, key=lambda why: (why == "reused", why))
-    for why in whys:
-        table.add_column(why, justify="right")
+    table = Table("stage", *numbers(*whys), title=title)
     for stage, row in counts.items():
         table.add_row(stage, *(str(row.get(why, "")) for why in whys))
     return table
@@ -60,10 +58,8 @@ def _stages(counts: Mapping[str, Mapping[str, int]], title: str) -> Table:
 
 def _show_release(released: Released, words: Mapping[str, str]) -> None:
     tasks = sorted({*released.questions, *released.rejections})
-    table = Table("", "task", title="Questions and rejected candidates", title_justify="left")
-    table.add_column("questions", justify="right")
-    table.add_column("rejected", justify="right")
-    table.add_column("most frequent answer\n(chance)")
+    heads = numbers("questions", "rejected")
+    table = Table("", "task", *heads, "most frequent answer\n(chance)", title="Questions and rejected candidates")
     for number, task in enumerate(tasks, start=1):
         answers = released.answers.get(task, {})
         n, dropped = released.questions.get(task, 0), sum(released.rejections.get(task, {}).values())
@@ -75,10 +71,8 @@ def _show_release(released: Released, words: Mapping[str, str]) -> None:
     table.add_row("", "all", str(sum(released.questions.values())), str(total))
     print_table(table)
     reasons = sorted({reason for row in released.rejections.values() for reason in row})
-    matrix = Table(title="Rejected by reason and task", title_justify="left")
-    matrix.add_column("reason", no_wrap=True)
-    for number in range(1, len(tasks) + 1):
-        matrix.add_column(str(number), justify="right")
+    heads = numbers(*map(str, range(1, len(tasks) + 1)))
+    matrix = Table("reason", *heads, title="Rejected by reason and task")
     for reason in reasons:
         matrix.add_row(reason, *(str(released.rejections.get(task, {}).get(reason, "")) for task in tasks))
     print_table(matrix)
@@ -99,10 +93,7 @@ def show_findings(rows: Sequence[Sequence[str]], title: str) -> None:
         found.setdefault((severity, name, "".join(helps)), []).append(f"{scene}: {message}")
     if not found:
         return
-    table = Table("finding", title=title, title_justify="left")
-    table.add_column("times", justify="right")
-    for head in ("what was found", "remedy"):
-        table.add_column(head, overflow="fold")
+    table = Table("finding", *numbers("times"), *sentences("what was found", "remedy"), title=title)
     for (severity, name, remedy), told in sorted(found.items())[:SHOWN]:
         shown = told if output_options.verbose else told[:NAMED]
         more = [f"… and {len(told) - len(shown)} more; --verbose names them"] if len(told) > len(shown) else []
@@ -129,12 +120,10 @@ def _show_blind(rows: Sequence[TextOnly]) -> None:
 
     if not rows:
         return
-    table = Table(title="Blind baselines: accuracy before -> after filtering", title_justify="left")
-    table.add_column("task", no_wrap=True)
     attackers = sorted({name for row in rows for name in row.asked.earned}, key=lambda name: (name == "forest", name))
     attackers = [name for name in attackers if name not in SHORTCUT_ATTACKERS]
-    for name in ("n", "chance", *attackers, "best of the others", "debiased n", "best there"):
-        table.add_column(name, justify="right")
+    heads = numbers("n", "chance", *attackers, "best of the others", "debiased n", "best there")
+    table = Table("task", *heads, title="Blind baselines: accuracy before -> after filtering")
     for row in rows:
         after = row.released
         cells = [_change(row.asked.n, after.n if after else None, "d")]
@@ -155,10 +144,8 @@ def _show_panel(rows: Sequence[TextOnly]) -> None:
         console.print("No model beat chance, so nothing was filtered.", style="yellow")
     if not models:
         return
-    table = Table(title="Right without the video (if truths were shuffled); * has a vote", title_justify="left")
-    table.add_column("task", no_wrap=True)
-    for name in (*models, "agreement", "removed", "for balance", "by luck"):
-        table.add_column(name, justify="right")
+    heads = numbers(*models, "agreement", "removed", "for balance", "by luck")
+    table = Table("task", *heads, title="Right without the video (if truths were shuffled); * has a vote")
     for row in rows:
         votes = [row.voters.get(name) for name in models]
         cells = [f"{v.right:.2f} ({v.luck:.2f}){'*' if v.standing == 'votes' else ''}" if v else "" for v in votes]
@@ -207,9 +194,7 @@ def show_broken(errors: Sequence[RawDataError]) -> None:
 def _show_left_out(rows: Sequence[tuple[str, str, str, str]]) -> None:
     if not rows:
         return
-    table = Table("scene", "finding", title="Left out", title_justify="left", style="red")
-    for name in ("what was found", "remedy"):
-        table.add_column(name, overflow="fold")
+    table = Table("scene", "finding", *sentences("what was found", "remedy"), title="Left out", style="red")
     for row in rows[:SHOWN]:
         table.add_row(*row)
     print_table(table)
@@ -229,9 +214,7 @@ def show_inspection(reader: str, root: str, inspection: Inspection) -> None:
     if tried_on:
         console.print(f"Reader {reader} was tried on: {tried_on}.", soft_wrap=True)
     if inspection.missing:
-        table = Table("part", "missing in", box=None)
-        for name in ("what that costs", "for example"):
-            table.add_column(name, overflow="fold")
+        table = Table("part", "missing in", *sentences("what that costs", "for example"), box=None)
         for want, scenes in inspection.missing.items():
             count = f"{len(scenes)} of {len(inspection.scenes)}" if scenes else "none"
             style = "red" if scenes and want.needed else "yellow" if scenes else "green"
@@ -269,9 +252,7 @@ def show_read(read: Read, listed: int) -> None:
 def show_costs(costs: Sequence[Cost]) -> None:
     """Prints the questions that each missing input of scenes costs."""
     if costs:
-        table = Table("for lack of", title="Questions lost", title_justify="left", box=None)
-        for name in ("scenes", "questions lost"):
-            table.add_column(name, justify="right")
+        table = Table("for lack of", *numbers("scenes", "questions lost"), title="Questions lost", box=None)
         for cost in costs[:SHOWN]:
             some = "not known" if cost.questions is None else f"{cost.questions:,}"
             told = some if cost.questions is None else f"{some}, counted" if cost.measured else f"at most {some}"
@@ -301,10 +282,8 @@ def show_asked(units: Sequence[str], stage: str) -> None:
 
 def show_explanation(explained: Sequence[Explained]) -> None:
     """Why each stage would run, by name; what would not run is only counted."""
-    table = Table("stage", title="Stages that would run, and why", title_justify="left")
-    table.add_column("scenes", justify="right")
-    table.add_column("why", overflow="fold")
-    table.add_column("which", overflow="fold")
+    heads = [*numbers("scenes"), *sentences("why", "which")]
+    table = Table("stage", *heads, title="Stages that would run, and why")
     groups: dict[tuple[str, str, tuple[str, ...]], list[str]] = {}
     for entry, reasons in explained:
         groups.setdefault((entry.stage, entry.why, reasons), []).append(entry.unit)
@@ -329,9 +308,7 @@ def show_explanation(explained: Sequence[Explained]) -> None:
 
 def show_readers() -> None:
     """Every reader with its world and the first line of what it says of itself."""
-    table = Table("reader", box=None)
-    table.add_column("reads", overflow="fold")
-    table.add_column("of world")
+    table = Table("reader", *sentences("reads"), "of world", box=None)
     for world in WORLDS.values():
         for reader in world.readers:
             table.add_row(reader.name, (type(reader).__doc__ or "").partition("\n")[0], world.name)

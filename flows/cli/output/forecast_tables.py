@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from flows.cli.output.console import console, count_of
-from flows.cli.output.tables import print_table
+from flows.cli.output.tables import numbers, print_table, sentences
 from flows.orchestration.forecast import Bounds, BuildForecast, Effort, table_as_of
 from pipeline.blind.forecast import Forecast
 from pipeline.engine.config import BuildConfig
@@ -37,9 +37,7 @@ def show_forecast(config: BuildConfig, found: BuildForecast, workers: int) -> No
 
 def show_bounds(title: str, found: Bounds, config: BuildConfig) -> None:
     """Questions at most by task, and why of some there are no more."""
-    table = Table("task")
-    table.add_column("at most", justify="right")
-    table.add_column("for lack of (scenes)", overflow="fold")
+    table = Table("task", *numbers("at most"), *sentences("for lack of (scenes)"))
     for task in config.generate.tasks:
         lack = [f"{_words(cost.reason)} ({len(cost.scenes)})" for cost in found.costs if task in cost.tasks]
         table.add_row(task, f"{found.by_task.get(task, 0):,}", ", ".join(lack))
@@ -69,10 +67,7 @@ def show_efforts(title: str, found: Sequence[Effort], workers: int) -> None:
     """Time and disk, stage by stage."""
     if not found:
         return
-    table = Table("stage")
-    for name in ("scenes", "time", "disk"):
-        table.add_column(name, justify="right")
-    table.add_column("measured by")
+    table = Table("stage", *numbers("scenes", "time", "disk"), "measured by")
     for one in found:
         scenes = "" if one.scenes is None else f"{one.scenes:,}"
         if one.seconds is None or one.bytes is None:
@@ -111,9 +106,8 @@ UNKNOWN = "unknown"
 def forecast_table(rows: Sequence[Forecast], caps: str) -> Table:
     """A table of the queries of the stages that ask models, in their order."""
     title = f"Models asked (dry run; prices of {load_prices().as_of}; {caps})"
-    table = Table("model", "stage", title=title, title_justify="left")
-    for name in ("requests", "kept", "to ask", "tokens\nread", "tokens\nwritten", "USD", "USD\nat most"):
-        table.add_column(name, justify="right")
+    figures = numbers("requests", "kept", "to ask", "tokens\nread", "tokens\nwritten", "USD", "USD\nat most")
+    table = Table("model", "stage", *figures, title=title)
     for row in rows:
         writes = UNKNOWN if row.output_tokens is None else f"~{row.output_tokens:,}"
         reads = UNKNOWN if row.input_tokens is None else f"~{row.input_tokens:,}"
@@ -128,9 +122,8 @@ def spending_table(config: BuildConfig, folder: Path) -> Table | None:
     spent = spent_in(folder / REPLIES_FILE)
     prices = load_prices()
     title = f"Spent on models in all runs (USD at prices of {prices.as_of}; {caps_of(config)})"
-    table = Table("model", title=title, title_justify="left")
-    for name in ("replies paid", "tokens read", "written", "USD", "of it assumed"):
-        table.add_column(name, justify="right")
+    figures = numbers("replies paid", "tokens read", "written", "USD", "of it assumed")
+    table = Table("model", *figures, title=title)
     for name, model in models.items():
         rows = [row for row in spent if row.name == name]
         if not rows:

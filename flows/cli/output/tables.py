@@ -28,6 +28,16 @@ SENTENCE: Final = 28  # columns that a cell that wraps has at least
 _GRID, _PLAIN = 3, 2  # what a column takes beside its cells, with lines and without
 
 
+def numbers(*heads: str) -> list[Column]:
+    """Columns of figures."""
+    return [Column(head, justify="right") for head in heads]
+
+
+def sentences(*heads: str) -> list[Column]:
+    """Columns of texts that wrap."""
+    return [Column(head, overflow="fold") for head in heads]
+
+
 def print_table(table: Table, title: str = "", to: Console = console) -> None:
     """Prints a table below its title. Columns with ``overflow="fold"`` hold sentences and wrap; the others never do."""
     for column in table.columns:
@@ -53,9 +63,7 @@ def print_table(table: Table, title: str = "", to: Console = console) -> None:
 
 def print_pairs(title: str, rows: Iterable[tuple[str, str | None]]) -> None:
     """Prints names, each with what is said of it, those alone of which something is."""
-    table = Table(title=title, title_justify="left", show_header=False)
-    table.add_column(style="bold")
-    table.add_column(overflow="fold")
+    table = Table(Column(style="bold"), *sentences(""), title=title, show_header=False)
     for name, value in rows:
         if value:
             table.add_row(name, value)
@@ -65,7 +73,7 @@ def print_pairs(title: str, rows: Iterable[tuple[str, str | None]]) -> None:
 
 def print_listing(listing: ReleaseListing, to: Console = console) -> None:
     """Prints a table of plain texts, in which nothing is markup."""
-    table = Table(title=listing.title, title_justify="left")
+    table = Table(title=listing.title)
     for number, head in enumerate(listing.heads):
         is_text = not number or head in listing.words or head in listing.sentences
         overflow: OverflowMethod = "fold" if head in listing.sentences else "ellipsis"
