@@ -66,7 +66,7 @@ def play(
         city = _city_of_root(task, root)
     else:
         task = _task(question, sorted((build / "release" / "data").glob("*.parquet")))
-        city = _city_of_build(task, build)
+        city = _mapped(facts_of_build(task.id, build), f"the city of task {task.id}")
     walk = Walkway(FreeSpace(city), task.initial)
     console.print(f"\n{task.question}", style="bold", soft_wrap=True)
 
@@ -198,10 +198,6 @@ def _task(question: str, paths: list[Path]) -> ReleasedTask:
             return found
     looked = ", ".join(map(str, paths)) or "no release: build first, or give --questions and --root"
     raise ConfigError(f"no task {question} in {looked}")
-
-
-def _city_of_build(task: ReleasedTask, build: Path) -> City:
-    return _mapped(facts_of_build(task.id, build), f"the city of task {task.id}")
 
 
 def _city_of_root(task: ReleasedTask, root: str) -> City:

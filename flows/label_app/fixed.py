@@ -129,7 +129,7 @@ class FixLabels:
         drafts = []
         for number, item in enumerate(objects):
             about = {"of": item.category} | ({"instance": item.instance} if counts[item.category] > 1 else {})
-            told = _part(_as_read(item))
+            told = _part((item.box.center, item.box.lengths, item.box.axes))
             left = fate.get(number)
             if left is None:
                 drafts.append({"target": "drop_object", **about, "expect": told, "set": None})
@@ -183,10 +183,6 @@ def _has(same: Iterable[int], objects: Sequence[SceneObject], box: PlacedBox) ->
 def _placed(item: SceneObject) -> PlacedBox:
     box = LabelledBox(label=item.category, center=item.box.center, size=item.box.lengths, axes=item.box.axes)
     return placed_box(box, WORLD, "z")
-
-
-def _as_read(item: SceneObject) -> tuple[Any, Any, Any]:
-    return item.box.center, item.box.lengths, item.box.axes
 
 
 def _drawn(box: PlacedBox) -> tuple[Any, Any, Any]:

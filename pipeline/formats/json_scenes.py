@@ -105,7 +105,7 @@ def _broken(text: str, error: Exception, scene: str | None) -> FormatError:
         return FormatError("too_deep", "the JSON is nested too deeply", "is this a file of released metadata?", scene)
     position = error.pos if isinstance(error, json.JSONDecodeError) else 0
     what = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
-    if position >= len(text.rstrip()) or not _closed(text):
+    if position >= len(text.rstrip()) or not text.rstrip().endswith(("}", "]")):
         finding, remedy = "truncated_json", "fetch the file again; the scenes before the break were read"
     else:
         finding, remedy = "bad_json", "mend the file; the scenes after this place could not be read"
@@ -115,7 +115,3 @@ def _broken(text: str, error: Exception, scene: str | None) -> FormatError:
 def _place(text: str, position: int) -> str:
     line, column = text.count("\n", 0, position) + 1, position - text.rfind("\n", 0, position)
     return f"at line {line}, column {column} (character {position})"
-
-
-def _closed(text: str) -> bool:
-    return text.rstrip().endswith(("}", "]"))

@@ -251,7 +251,7 @@ class Client:
         except Exception as error:  # whatever a provider's package raises costs one question, not the build
             failure = ModelError("unexpected", redact(f"{type(error).__name__}: {error}", self._key))
         else:
-            return self._without_key(reply)
+            return replace(reply, text=redact(reply.text, self._key))  # without the key, where it repeats that
         raise failure
 
     def _check(self, reply: Reply, request: Request) -> None:
@@ -259,10 +259,6 @@ class Client:
         check_finish(reply)
         if request.schema is not None:
             check_schema(reply.text, request.schema)
-
-    def _without_key(self, reply: Reply) -> Reply:
-        """A reply that repeats the key is kept without it."""
-        return replace(reply, text=redact(reply.text, self._key))
 
     def _opened(self) -> Provider:
         if self._provider is None:

@@ -24,10 +24,7 @@ Row = dict[str, Any]
 
 
 def run(*arguments: object) -> Result:
-    result = CliRunner().invoke(app, ["stress-test", *map(str, arguments)])
-    if result.exception and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    return result
+    return CliRunner().invoke(app, ["stress-test", *map(str, arguments)], catch_exceptions=False)
 
 
 def released(items: Sequence[BlindItem], first_id: int = 0) -> list[Row]:

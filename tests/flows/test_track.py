@@ -20,10 +20,7 @@ ROWS = line()
 
 
 def run(*arguments: object) -> Result:
-    result = CliRunner().invoke(app, ["track", *map(str, arguments)])
-    if result.exception and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    return result
+    return CliRunner().invoke(app, ["track", *map(str, arguments)], catch_exceptions=False)
 
 
 def written(folder: Path) -> list[str]:

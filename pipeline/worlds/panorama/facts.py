@@ -157,7 +157,6 @@ class MeasuredPicture(Model):
     nadir_share: Share | None = Field(
         description="of the lower half of the sphere: what the vehicle hides that carried the camera; None: not told"
     )
-    perceptual_hash: Annotated[str, Field(pattern="^[0-9a-f]{16}$")] = Field(description="64 bits: pHash")
 
 
 class Panorama(Facts):

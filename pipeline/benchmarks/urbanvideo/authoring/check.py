@@ -124,7 +124,10 @@ def options(item: DraftItem) -> Iterator[Measure]:
     yield rule("choices_empty", sum(not option.strip() for option in offered), "<=", 0, "options")
     yield rule("choices_not_one_right", sum(bool(_SEVERAL.search(plain(o))) for o in offered), "<=", 0, "options")
     yield rule("choices_right_among_wrong", said[1:].count(said[0]), "<=", 0, "options")
-    same = sum(a == b or (says_all_of(x, y) and says_all_of(y, x)) for (a, x), (b, y) in _pairs(said, offered))
+    same = sum(
+        a == b or (says_all_of(x, y) and says_all_of(y, x))
+        for (a, x), (b, y) in combinations(zip(said, offered, strict=True), 2)
+    )
     yield rule("choices_same_meaning", same, "<=", 0, "pairs of options")
     right = item.answer
     part = sum(says_all_of(right, wrong) or says_all_of(wrong, right) for wrong in item.wrong)
@@ -133,12 +136,6 @@ def options(item: DraftItem) -> Iterator[Measure]:
     yield rule("choices_include_each_other", within, "<=", 0, "pairs of options")
     alike = sum(nearly_same(a, b) for a, b in combinations(offered, 2))
     yield rule("choices_nearly_same", alike, "<=", 0, "pairs of options")
-
-
-def _pairs(
-    said: Sequence[tuple[str, ...]], offered: Sequence[str]
-) -> Iterator[tuple[tuple[tuple[str, ...], str], tuple[tuple[str, ...], str]]]:
-    return combinations(zip(said, offered, strict=True), 2)
 
 
 def hallucination(item: DraftItem, facts: ObservedFacts, known: Extract) -> Measure:

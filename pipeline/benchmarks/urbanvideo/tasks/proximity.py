@@ -307,13 +307,6 @@ class Duration(UrbanTask):
         case.require("durations_alike", long_s - short_s, ">=", rules.duration_gap_min_s, "s")
         case.require("near_twice", max(ratio / TWICE, TWICE / ratio), ">=", rules.duration_twice_margin, "ratio")
         case.require("near_twice", abs(long_s - TWICE * short_s), ">=", rules.duration_twice_gap_min_s, "s")
-        words = {event: (_more(event), _less(event)) for event in (first, second)}
+        rests = ("more than twice as long", "but less than twice as long")
+        words = {event: [f"{sentence(event.words)}, {rest}" for rest in rests] for event in (first, second)}
         return case.ask(words[longer][0 if ratio > TWICE else 1], (*words[first], *words[second]))
-
-
-def _more(event: FlightEvent) -> str:
-    return f"{sentence(event.words)}, more than twice as long"
-
-
-def _less(event: FlightEvent) -> str:
-    return f"{sentence(event.words)}, but less than twice as long"

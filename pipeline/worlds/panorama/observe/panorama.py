@@ -19,7 +19,6 @@ from pipeline.worlds.panorama.facts import MeasuredPicture, Panorama, PanoramaCo
 from pipeline.worlds.panorama.observe.landmarks import landmarks_of
 from pipeline.worlds.panorama.observe.picture import (
     differing_bits,
-    hash_of,
     nadir_by_colour,
     nadir_by_depth,
     sharpness_of,
@@ -99,7 +98,6 @@ def _measure(facts: Panorama, color: Color, depth_m: FloatArray | None) -> Measu
         pixels_per_degree=round(across / 360.0, 3),
         sharpness=round(sharpness_of(color), 1) if whole else None,
         nadir_share=None if share is None else round(share, 4),
-        perceptual_hash=hash_of(thumbnail(color)),
     )
 
 

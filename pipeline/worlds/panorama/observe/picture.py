@@ -50,11 +50,6 @@ def bits_of(thumb: FloatArray) -> BoolArray:
     return np.asarray(flat > np.median(flat, axis=-1, keepdims=True))
 
 
-def hash_of(thumb: FloatArray) -> str:
-    """The hash, 16 hexadecimal digits."""
-    return np.packbits(bits_of(thumb)).tobytes().hex()
-
-
 def differing_bits(one: FloatArray, other: FloatArray) -> int:
     """In how many of 64 bits the hashes of two small pictures differ, the other one turned so that it is least."""
     turned = np.stack([np.roll(other, step, axis=1) for step in range(WIDTH)])
