@@ -532,4 +532,4 @@ def test_the_real_command_gives_the_same_bytes_whatever_the_workers_and_the_orde
         for name in ("one", "two")
     ]
     assert without_seconds[0] == without_seconds[1]
-    assert len({row["unit"] for row in without_seconds[0] if row["stage"] == next(iter(STAGES))}) == n_scenes > 6
+    assert len({row["unit"] for row in without_seconds[0] if row["stage"] == next(iter(STAGES))}) == n_scenes >= 6
