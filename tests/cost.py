@@ -26,10 +26,19 @@ SLOW_FIXTURES: Final = frozenset(
 SHOWN: Final = 10
 # A file's tests stay in one process: the dearest files begin first, or the other processes would wait for them.
 DEAREST: Final = (
-    *("test_browser", "test_frames_oracle", "test_planted_flights", "test_cli", "test_kill", "test_lost_server"),
-    *("test_stop", "test_builder", "test_blind_stages", "test_tasks", "test_oracles", "test_harness", "test_reference"),
-    *("test_kept", "test_search", "test_converters", "test_release", "test_audit", "test_planted_truth", "test_faults"),
-    *("test_at_once", "test_fence", "test_cluster", "test_examples", "test_look", "test_vsi_meta", "test_even"),
+    *("test_browser", "test_builder", "test_tasks", "test_cli", "test_blind_stages", "test_kill"),
+    *("test_stop", "test_release", "test_frames_oracle", "test_oracles", "test_planted_flights", "test_faults"),
+    *("test_look", "test_converters", "test_planted_truth", "test_harness", "test_reference", "test_packaging"),
+    *("test_prune", "test_view", "test_fence", "test_flights", "test_cluster", "test_far"),
+    *(
+        "test_documented_commands",
+        "test_example_package",
+        "test_clips",
+        "test_kitchen",
+        "test_embedded",
+        "test_annotations",
+    ),
+    *("test_small_flights", "test_revsi", "test_areas", "test_vsi_meta", "test_author"),
 )
 
 _spent_s: dict[str, float] = {}  # test -> seconds so far
