@@ -23,6 +23,7 @@ SCALE_M: Final = 50.0
 # Pixels of the gauge: from its foot, which is the take-off, up; below it as far as there is room.
 FOOT: Final = 260.0
 GAUGE_X: Final = 500.0
+COVERED_PX: Final = 14.0  # size up to which a landmark is covered by a name: two lines of letters
 _REACH_M: Final = float(np.hypot(WIDE, SIZE[1])) / 2 / PX_PER_M
 _MIDDLE: Final = np.array([WIDE, SIZE[1]]) / 2
 _MAP: Final = (2.0, 2.0, WIDE - 2.0, SIZE[1] - 24.0)
@@ -79,20 +80,27 @@ class _FlightVideo:
         raster.grid(own, _REACH_M, GRID_M, place)
         near = np.flatnonzero(((self.low <= own + _REACH_M) & (self.high >= own - _REACH_M)).all(1)).tolist()
         for row in near:
-            outline = place(self.marks[row][0])
-            if len(outline) > 2:
-                raster.shape(outline, INK["thing"], INK["text"])
-            else:
-                raster.dot(outline[0], 4, INK["thing"], INK["text"])
+            self._landmark(raster, place(self.marks[row][0]), covers=True)
         middles = {row: np.asarray(self.marks[row][1].center) for row in near if self.marks[row][1].label}
         for row in sorted(middles, key=lambda row: float(np.hypot(*(middles[row] - own)))):
             raster.label(place(middles[row]), str(self.marks[row][1].label), _MAP)
+        for row in near:  # the names of others may cover it
+            outline = place(self.marks[row][0])
+            self._landmark(raster, outline, covers=bool(np.ptp(outline, axis=0).max() <= COVERED_PX))
         heading = np.radians(self.heading_deg[index])
         raster.dot(_MIDDLE, 5, INK["own"], INK["text"])
         if np.isfinite(heading):
             raster.line(
                 np.stack([_MIDDLE, _MIDDLE + 18 * np.array([np.sin(heading), -np.cos(heading)])]), INK["own"], 3
             )
+
+    @staticmethod
+    def _landmark(raster: Raster, outline: FloatArray, *, covers: bool) -> None:
+        """A landmark's outline in pixels (n, 2), filled where it covers what is there; a dot where it has none."""
+        if len(outline) > 2:
+            raster.shape(outline, INK["thing"] if covers else None, INK["text"])
+        else:
+            raster.dot(outline[0], 4, INK["thing"], INK["text"])
 
     def _gauge(self, raster: Raster, index: int) -> None:
         """Height above the take-off, a stroke each 10 m (or a 15th of the gauge)."""

@@ -109,6 +109,17 @@ def drawn_flight(seconds: float = 4.0) -> FlightScene:
     )  # fmt: skip
 
 
+def test_a_name_does_not_cover_another_landmark() -> None:
+    """The tower's begins 7 pixels from its middle; the barn, 6 pixels wide, stands 40 pixels from that."""
+    scene = drawn_flight()
+    (tower,) = scene.facts.landmarks
+    barn = mark("barn", 40, 40, radius=3)
+    both = scene.facts.model_copy(update={"landmarks": (tower, barn)})
+    picture = next(iter(drawn(scene.model_copy(update={"facts": both})).frames()))
+    assert (picture[180 - 40, 240 + 40] == INK["thing"]).all()
+    assert (picture[180 - 40, 240 + 12 : 240 + 36] == INK["text"]).all(1).any(), "letters left of it"
+
+
 def test_landmarks_and_height_are_drawn_to_scale() -> None:
     footage = drawn(drawn_flight())
     pictures = list(footage.frames())
