@@ -98,6 +98,12 @@ PLANTED: dict[str, tuple[AnyScene, str, str, tuple[Any, ...]]] = {
         "pedestrian",
         ("behind_the_ego_vehicle", 165.963757, 90),
     ),
+    "a side that a picture from above shows otherwise": (
+        drive(actor("pedestrian", 10.0, 20.0), actor("car", 0.5, 5.0, name="other")),
+        "rp_place",
+        "pedestrian",
+        ("sides_disagree", -15, 1),
+    ),
     "a compass in a film": (air(RED, heading=90.0), "air_or", "", UNREAD),
     "the ball of a target's log": (filmed(thing("ball", 0.3)), "arm_dt", "ball", UNLOGGED),
     "a ball beside the picture": (filmed(OUTSIDE, complete=True), "arm_dt", "ball", UNSEEN),

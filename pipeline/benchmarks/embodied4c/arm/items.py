@@ -168,6 +168,9 @@ def _counting(view: ArmExam, one: ExamCase, index: int, counted: BoolArray) -> E
     return one
 
 
+SIZES_APART_PX: Final = 2.0  # in a drawn film, whose edges are drawn to half a pixel
+
+
 def larger(view: ArmExam) -> Iterator[ExamCase]:
     """R/S: which of two things of one kind is taller, or has the longer longest side: of others anybody knows."""
     sizes = {"taller": view.size_m[:, 2], "larger by its longest side": view.size_m.max(1)} if len(view.ids) else {}
@@ -182,6 +185,8 @@ def larger(view: ArmExam) -> Iterator[ExamCase]:
             names = view.names[first], view.names[then]
             one = case(view, "arm_rs", index, (*names, more), first, then, thing=names[0], other=names[1], more=more)
             is_first = is_larger(one, "size", names, (a, b), view.rules.size_ratio_min, "cm", CM)
+            if view.scene.video is None:
+                one.require("sizes_alike", abs(a - b) / view.pixel_m, ">=", SIZES_APART_PX, "pixels")
             one.compared = names if is_first else names[::-1]
             yield words(one, one.compared[0], names, (one.compared[0].removeprefix("the "),))
 

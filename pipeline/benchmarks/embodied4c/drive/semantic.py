@@ -222,6 +222,9 @@ def _comparable(view: DriveExam, moment: int) -> list[tuple[ObjectReference, Obj
     return [(a, b) for a, b in combinations(sided, 2) if a.kind == b.kind and a.actor != b.actor]
 
 
+BESIDE_MIN_M: Final = 1.0  # to the side that the directions tell: three pixels of a drawn film
+
+
 def place(view: DriveExam) -> Iterator[ExamCase]:
     """R/P: on which side of another a thing is as seen from our car, and whether it is nearer or farther."""
     for moment in range(len(view.moments)):
@@ -237,6 +240,12 @@ def place(view: DriveExam) -> Iterator[ExamCase]:
             one.fact("turn", f"from {second.words} to {first.words}", turn, "deg")
             one.require("in_one_line", abs(turn), ">=", view.rules.side_margin_deg, "deg")
             one.require("on_opposite_sides", abs(turn), "<=", 120.0, "deg")
+            # Far beside us, what lies to the left by its direction lies to the right in a picture from above.
+            index, both = view.moments[moment], [first.actor, second.actor]
+            far_m = np.linalg.norm(view.place_m[both, index, :2] - view.ego_m[index, :2], axis=-1)
+            left_m = far_m * np.sin(np.radians(off_deg))
+            beside_m = float((left_m[0] - left_m[1]) * np.sign(turn))
+            one.require("sides_disagree", beside_m, ">=", BESIDE_MIN_M, "m")
             ratio = max(first.gap_m, 0.01) / max(second.gap_m, 0.01)
             one.fact("distance", first.words, first.gap_m, "m")
             one.fact("distance", second.words, second.gap_m, "m")
