@@ -24,7 +24,7 @@ import pyarrow.compute as pc
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray, StrArray
 from pipeline.core.identity import digest
 from pipeline.core.schema import Rejection
-from pipeline.core.tables import CANDIDATES, IN_BUDGET
+from pipeline.core.tables import CANDIDATES, IN_BUDGET, NO_CANDIDATES
 from pipeline.core.templates import Operands
 from pipeline.questions.rules import Check, Fact, Verdicts, evidence, lists, verdicts
 from pipeline.questions.task import Number, SceneView, TaskBase
@@ -215,7 +215,7 @@ class ArrayTask(TaskBase[A]):
         for role, slot in {} if obstacle else dict(zip(self.roles, self.slots, strict=True)).items():
             rows += [(role, name, p) for name, p in zip(view.names, view.problems(slot), strict=True) if p]
         if not rows:
-            return CANDIDATES.empty_table()
+            return NO_CANDIDATES
         return self._table(
             view,
             len(rows),
@@ -230,8 +230,16 @@ class ArrayTask(TaskBase[A]):
 
     def _table(self, view: A, n: int, **columns: object) -> pa.Table:
         columns |= {"scene": pa.repeat(view.scene.id, n), "task": pa.repeat(self.name, n)}
-        arrays = [pa.array(columns[f.name], f.type) if f.name in columns else pa.nulls(n, f.type) for f in CANDIDATES]
-        return pa.Table.from_arrays(arrays, schema=CANDIDATES)
+        return pa.Table.from_arrays([_column(columns.get(f.name), f.type, n) for f in CANDIDATES], schema=CANDIDATES)
+
+
+def _column(values: object, kind: pa.DataType, n: int) -> pa.Array:
+    """Values as an array of n; null where there are none. ``pa.array`` takes an array through Arrow's C interface."""
+    if values is None:
+        return pa.nulls(n, kind)
+    if not isinstance(values, pa.Array):
+        return pa.array(values, kind)
+    return values if values.type == kind else values.cast(kind)
 
 
 def _of_kept(wrong: pa.ListArray | None, kept: BoolArray) -> pa.Array:
@@ -242,8 +250,10 @@ def _of_kept(wrong: pa.ListArray | None, kept: BoolArray) -> pa.Array:
 def _flags(answers: Answers, of_scene: str | None) -> pa.Array:
     """The flags of each candidate, and that of the scene; null for none."""
     n = len(answers.truth)
-    own = np.full(n, "", dtype=object) if answers.flags is None else answers.flags
-    flags = np.stack([own, np.full(n, of_scene or "", dtype=object)], axis=1)
+    if answers.flags is None:
+        no_flags = pa.nulls(n, pa.list_(pa.string()))
+        return no_flags if of_scene is None else lists(pa.repeat(of_scene, n), np.ones(n, dtype=np.intp))
+    flags = np.stack([answers.flags, np.full(n, of_scene or "", dtype=object)], axis=1)
     present = flags != ""
     return lists(flags[present], present.sum(1), present.any(1))
 

@@ -197,6 +197,9 @@ class Chosen:
         return lots
 
 
+CHOSEN_BY: Final = ["id", "scene", "task", "operands", "answer", "until_s", "flags", "share", "reason"]  # `choose`
+
+
 def choose(
     candidates: pa.Table,
     tasks: Mapping[str, Task[Any]],

@@ -14,7 +14,7 @@ from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.parquet import read_table
 from pipeline.engine.stage import Stage, StageContext
 from pipeline.questions.balance import balance_of, tallies_in
-from pipeline.questions.selection import choose
+from pipeline.questions.selection import CHOSEN_BY, choose
 from pipeline.stages.select import settings, uses
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 def run_counts(context: StageContext) -> bytes:
     """The `questions.balance.ClassTally` of each task of a scene, as JSON."""
-    candidates, given = read_table(context.needed("author")), context.settings
+    candidates, given = read_table(context.needed("author"), CHOSEN_BY), context.settings
     tasks = BENCHMARKS[given["benchmark"]].by_name()
     chosen = choose(candidates, tasks, given["per_scene_and_task"], given["shares"], most=given["most"])
     found = {task: asdict(tally) for task, tally in chosen.tallies(context.unit).items()}

@@ -23,16 +23,18 @@ if TYPE_CHECKING:
 
     from pipeline.core.schema import AnyScene
 
+NO_FRAMES: Final = table_bytes(pa.Table.from_batches([], FRAMES))
+
 
 def run(context: StageContext) -> bytes:
     """The frames (`core.tables.FRAMES`) of each budget that questions about the scene have; none without a video."""
     film = json.loads(context.needed("video"))
     if film["video"] is None:
-        return table_bytes(FRAMES.empty_table())
+        return NO_FRAMES
     held = asked_in(read_table(context.needed("select")))["budgets"].combine_chunks().flatten()
     budgets = pc.struct_field(held, "budget").unique().to_pylist()
     if not budgets:
-        return table_bytes(FRAMES.empty_table())
+        return NO_FRAMES
     path = context.folder / film["video"]
     try:
         rows = sampled_rows(path, context.unit, film["fps"], budgets, film["frames"])

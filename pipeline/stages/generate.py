@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.parquet import table_bytes
-from pipeline.core.tables import CANDIDATES
+from pipeline.core.tables import NO_CANDIDATES
 from pipeline.engine.stage import Stage, StageContext
 from pipeline.questions.cases import CaseTask
 from pipeline.worlds.registry import read_scene
@@ -23,7 +23,7 @@ def run(context: StageContext) -> bytes:
     benchmark, names = BENCHMARKS[context.settings["benchmark"]], context.settings["tasks"]
     view = benchmark.view_of(read_scene(context.needed("describe")), context.settings)
     tables = [task.candidates(view) for task in benchmark.tasks if task.name in names]
-    return table_bytes(pa.concat_tables([CANDIDATES.empty_table(), *tables]))
+    return table_bytes(pa.concat_tables([NO_CANDIDATES, *tables]))
 
 
 def settings(config: BuildConfig) -> dict[str, Any]:

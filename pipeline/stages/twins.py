@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipeline.benchmarks.registry import BENCHMARKS
@@ -17,14 +18,17 @@ if TYPE_CHECKING:
     from pipeline.engine.config import BuildConfig
     from pipeline.reading.reader import Reader
 
+NO_TWINS: Final = table_bytes(pa.Table.from_batches([], TWINS))
+
 
 def run(context: StageContext) -> bytes:
     """The twins of a scene's questions, and why others have none (`core.tables.TWINS`)."""
     benchmark = BENCHMARKS[context.settings["benchmark"]]
-    asked = asked_in(read_table(context.needed("select")))
+    selected = context.needed("select")
+    if not pc.any(pc.is_valid(read_table(selected, ["budgets"])["budgets"])).as_py():
+        return NO_TWINS  # of a scene without a video, which need not be looked at
+    asked = asked_in(read_table(selected))
     sampled = asked.filter(pc.is_valid(asked["budgets"])).to_pylist()
-    if not sampled:  # of scenes without a video, which need not be looked at
-        return table_bytes(TWINS.empty_table())
     # What pictures cannot show is the same under all rules.
     view = benchmark.view(read_scene(context.needed("describe")), next(iter(benchmark.profiles.values())))
     return table_bytes(twins_of(sampled, benchmark.by_name(), view))

@@ -14,7 +14,7 @@ from pipeline.benchmarks.urbanvideo.tasks.landmarks import HighLevelPlanning, La
 from pipeline.benchmarks.urbanvideo.tasks.maps import CognitiveMap
 from pipeline.benchmarks.urbanvideo.tasks.proximity import Duration, Proximity
 from pipeline.benchmarks.urbanvideo.tasks.sequence import ActionGeneration, ProgressEvaluation, SequenceRecall
-from pipeline.core.tables import CANDIDATES
+from pipeline.core.tables import NO_CANDIDATES
 
 
 class Assisted(UrbanTask):
@@ -25,7 +25,7 @@ class Assisted(UrbanTask):
 
     def candidates(self, view: UrbanView) -> pa.Table:
         """No candidate: only stage `author` makes some."""
-        return CANDIDATES.empty_table()
+        return NO_CANDIDATES
 
 
 class SceneRecall(Assisted):
