@@ -104,6 +104,12 @@ PLANTED: dict[str, tuple[AnyScene, str, str, tuple[Any, ...]]] = {
         "pedestrian",
         ("sides_disagree", -15, 1),
     ),
+    "a name of which a drawn film shows empty boxes": (
+        flight(motion([("fly forward", 26, 200)]), [mark("北京路 3", 60, 60), RED], filmed=False),
+        "air_dt",
+        "北京",
+        ("name_not_drawn", 3, 0),
+    ),
     "a compass in a film": (air(RED, heading=90.0), "air_or", "", UNREAD),
     "the ball of a target's log": (filmed(thing("ball", 0.3)), "arm_dt", "ball", UNLOGGED),
     "a ball beside the picture": (filmed(OUTSIDE, complete=True), "arm_dt", "ball", UNSEEN),

@@ -14,6 +14,7 @@ from pipeline.benchmarks.embodied4c.kinds import AERIAL
 from pipeline.benchmarks.embodied4c.rules import ExamRules
 from pipeline.core.arrays import FloatArray
 from pipeline.core.schema import Rejection
+from pipeline.drawing.fonts import has_letter
 from pipeline.geometry.angles import rate, turn_rate_dps
 from pipeline.questions.gate import Shown
 from pipeline.questions.selection import times_held
@@ -148,6 +149,8 @@ def case(
         one.require("clip_too_short", second, ">=", getattr(view.rules, video), "s")
     for place in places:
         label = view.flight.places[place].label
+        if view.scene.video is None and (boxes := sum(not has_letter(letter) for letter in label)):
+            one.refuse("name_not_drawn", boxes, 0, "letters")
         seen = float(view.flight.seen_by(place, second, one.from_s or 0.0))
         one.require("not_seen_yet", seen, ">=", 1, "times", label)
         one.name(view.flight.named(place, seen))
