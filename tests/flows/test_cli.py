@@ -510,6 +510,7 @@ def test_the_real_command_gives_the_same_bytes_whatever_the_workers_and_the_orde
         (shuffled / file.name).write_text("{" + ", ".join(scenes) + "}", encoding="utf-8")
     asked = ("--set", "generate.profile=strict", "--set", "blind={models: []}")  # tests/llm has the model itself
     asked += ("--set", "select.per_scene_and_task=2")  # a figure each
+    asked += ("--set", "generate.tasks=[object_counting, object_rel_distance, object_rel_direction_hard]")
     common = ["build", "vsi", *asked, "--set", "prune=null", "--root"]
     one = in_a_process(
         *common, f"vsi_meta={in_order}", "--out", tmp_path / "one", "--workers", "1", "--no-prefect", PYTHONHASHSEED="1"

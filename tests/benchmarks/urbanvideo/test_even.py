@@ -144,7 +144,7 @@ def test_no_attacker_beats_chance(of_random_flights: list[dict[str, Any]]) -> No
         assert found.n < 45 or found.earned[best] <= found.chance + max(0.08, luck), (task, best, found)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_random_flights_have_the_shares_of_the_paper(of_random_flights: list[dict[str, Any]]) -> None:
     found = Counter(row["task"] for row in of_random_flights)
     facts = [task for task in URBAN_TASKS if task not in {"Scene Recall", "Causal", "Counterfactual"}]
