@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from pipeline.core.schema import AnyScene, Video
+from pipeline.questions.gate import MOST
 from pipeline.worlds.drive import facts as drives
 from tests.benchmarks.embodied4c.planted import actor, drive, item, turning
 from tests.benchmarks.embodied4c.test_shown import BALL, filmed
@@ -138,6 +139,17 @@ def test_a_question_that_what_is_shown_does_not_bear_is_refused_for_that(name: s
     ]
 
 
+def test_a_list_names_nothing_that_a_drawn_film_cannot_write() -> None:
+    marks = [mark(label, 60.0, y) for label, y in (("北京路", 60), ("red house", 400))]
+    moved = motion([("fly forward", 26, 200)], views={0: [(0.0, 26.0)], 1: [(9.0, 26.0)]})
+    named = {filmed: asked_of(flight(moved, marks, filmed=filmed)) for filmed in (True, False)}
+    listed = {
+        filmed: {name for row in rows if row["operands"][0] == "air_ct_shown" for name in row["operands"][2:]}
+        for filmed, rows in named.items()
+    }
+    assert listed == {True: {"北京路", "red house"}, False: {"red house"}}
+
+
 def test_a_count_is_whole_however_coarsely_what_is_counted_is_read() -> None:
     """Of a film distances are read to 5 m: of three landmarks one or two are near.
 
@@ -150,4 +162,5 @@ def test_a_count_is_whole_however_coarsely_what_is_counted_is_read() -> None:
     for row in found:
         assert row["answer"] == str(len({"the red house", "the blue house"}.intersection(row["operands"]))), row
         assert len(row["operands"][3:]) == 3
+        assert [fact["value"] for fact in row["evidence"] if fact["name"] == MOST] == [3.0], "no more are offered"
     assert {row["answer"] for row in found} == {"1", "2"}

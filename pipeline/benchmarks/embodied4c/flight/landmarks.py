@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 
 from pipeline.benchmarks.embodied4c.case import ExamCase, begins_s, choose, is_larger, number, ranked, sector, words
-from pipeline.benchmarks.embodied4c.flight.view import FlightExam, bare, case, label_of, named, steady
+from pipeline.benchmarks.embodied4c.flight.view import FlightExam, bare, case, label_of, named, steady, unwritten
 from pipeline.core.identity import digest, rng_for
 from pipeline.questions.gate import NamedThing
 
@@ -199,8 +199,8 @@ def shown(view: FlightExam) -> Iterator[ExamCase]:
         since_s = begins_s("air_ct_shown", second, view.rules) or 0.0
         seen = [place for place in flight.pool if flight.seen_by(place, second, since_s)]
         unseen = [place for place in flight.pool if not flight.maybe_seen_by(place, second, since_s)]
-        one, count = _listing(view, "air_ct_shown", second, (), seen, unseen)
-        yield number(one, float(count), "", LISTED_MAX)
+        one, count, size = _listing(view, "air_ct_shown", second, (), seen, unseen)
+        yield number(one, float(count), "", size)
 
 
 def near(view: FlightExam) -> Iterator[ExamCase]:
@@ -213,11 +213,11 @@ def near(view: FlightExam) -> Iterator[ExamCase]:
             known = [place for place in flight.pool if flight.seen_by(place, second)]
             within = [place for place in known if gaps[place] <= radius - margin]
             beyond = [place for place in known if gaps[place] >= radius + margin]
-            one, count = _listing(view, "air_ct_near", second, (str(radius),), within, beyond, radius=str(radius))
+            one, count, size = _listing(view, "air_ct_near", second, (str(radius),), within, beyond, radius=str(radius))
             for place in within + beyond:
                 if label_of(view, place) in one.operands:
                     one.fact("distance", label_of(view, place), gaps[place], "m")
-            yield number(one, float(count), "", LISTED_MAX)
+            yield number(one, float(count), "", size)
 
 
 def _listing(
@@ -228,12 +228,13 @@ def _listing(
     counted: Sequence[int],
     rest: Sequence[int],
     **fields: str,
-) -> tuple[ExamCase, int]:
-    """A case that lists landmarks, and how many of them count: any number but none or all of them, by lot.
+) -> tuple[ExamCase, int, int]:
+    """A case that lists landmarks, how many of them count (any number but none or all, by lot), and how many there are.
 
     The list is so short that each of these numbers could have been had: else a longer list, or a later time, would
     tell of more.
     """
+    counted, rest = ([place for place in some if not unwritten(view, place)] for some in (counted, rest))
     size = min(len(counted), len(rest), LISTED_MAX - 1) + 1
     rng = rng_for("listed", view.scene.id, kind, str(second), *about)
     count = int(rng.integers(1, max(size, 2)))
@@ -244,4 +245,4 @@ def _listing(
     one = case(view, kind, second, (*about, *names), *places, things=told, **fields)
     one.require("too_few_options", size, ">=", LISTED_MIN, "landmarks")
     one.traits = (str(size), *about)
-    return one, count
+    return one, count, size

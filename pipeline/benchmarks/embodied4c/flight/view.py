@@ -149,12 +149,17 @@ def case(
         one.require("clip_too_short", second, ">=", getattr(view.rules, video), "s")
     for place in places:
         label = view.flight.places[place].label
-        if view.scene.video is None and (boxes := sum(not has_letter(letter) for letter in label)):
-            one.refuse("name_not_drawn", boxes, 0, "letters")
+        if letters := unwritten(view, place):
+            one.refuse("name_not_drawn", letters, 0, "letters")
         seen = float(view.flight.seen_by(place, second, one.from_s or 0.0))
         one.require("not_seen_yet", seen, ">=", 1, "times", label)
         one.name(view.flight.named(place, seen))
     return one
+
+
+def unwritten(view: FlightExam, place: int) -> int:
+    """How many letters of a place's name a drawn film cannot write: it shows empty boxes."""
+    return 0 if view.scene.video else sum(not has_letter(letter) for letter in view.flight.places[place].label)
 
 
 def named(view: FlightExam) -> Iterator[tuple[int, int, int, float]]:
