@@ -194,7 +194,7 @@ def test_refused_tasks_really_lack_starts(
     raws = observed(view, scene, categories)
     assert ill_supplemented(scene, rows, RULES) == []
     own = [row for row in refused if row["reason"] in REASONS]
-    assert own
+    assert own or categories != ("Attribute Recognition",), "of other categories this city may refuse none"
     for row in own:
         count, sides = counted(view, *raws[tuple(row["operands"])])
         limits = [(name, n, RULES.starts_min) for name, n in count.items()]
