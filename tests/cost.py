@@ -53,7 +53,7 @@ def cpu_s() -> float:
 
 def complaint(spent_s: float, slow: bool) -> str | None:
     """What is wrong with a test that took so long, if anything is."""
-    if slow or spent_s <= REFUSED_S or spent_s <= REFUSED_S * pace():
+    if slow or spent_s <= REFUSED_S * pace():
         return None
     return (
         f"this test took {spent_s:.1f} s of the processor, and one above {SLOW_S:g} s is `slow`: make it cheaper, or"

@@ -216,13 +216,13 @@ def test_a_second_run_asks_nothing_and_gives_the_same(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_second_run_of_2000_questions_takes_a_second_at_most(tmp_path: Path) -> None:
-    questions = table([{"text": f"Which is number {n}?", "options": ["A. red", "B. blue"]} for n in range(2000)])
+def test_a_second_run_of_5000_questions_takes_two_seconds_at_most(tmp_path: Path) -> None:
+    questions = table([{"text": f"Which is number {n}?", "options": ["A. red", "B. blue"]} for n in range(5000)])
     ask_one(Scripted(says("B")), questions, tmp_path)
     start = time.process_time()
     asked = ask_one(Scripted(says("B")), questions, tmp_path)
-    assert asked.run["m"].cached == 2000
-    assert time.process_time() - start < pace()
+    assert asked.run["m"].cached == 5000
+    assert time.process_time() - start < 2 * pace()
 
 
 def test_failures_are_rows_and_are_tried_again_by_the_next_run(tmp_path: Path) -> None:

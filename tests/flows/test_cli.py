@@ -503,7 +503,7 @@ def test_the_real_command_gives_the_same_bytes_whatever_the_workers_and_the_orde
         folder.mkdir()
     n_scenes = 0
     for number, file in enumerate(sorted((real_vsi / "meta_info").glob("*.json"))):
-        scenes = scene_texts(file.read_text(encoding="utf-8"))[::24]  # all of them would take a minute and show no more
+        scenes = scene_texts(file.read_text(encoding="utf-8"))[::22]  # all of them would take a minute and show no more
         (in_order / file.name).write_text("{" + ", ".join(scenes) + "}", encoding="utf-8")
         n_scenes += len(scenes)
         random.Random(number).shuffle(scenes)  # noqa: S311
@@ -533,4 +533,4 @@ def test_the_real_command_gives_the_same_bytes_whatever_the_workers_and_the_orde
         for name in ("one", "two")
     ]
     assert without_seconds[0] == without_seconds[1]
-    assert len({row["unit"] for row in without_seconds[0] if row["stage"] == next(iter(STAGES))}) == n_scenes >= 6
+    assert len({row["unit"] for row in without_seconds[0] if row["stage"] == next(iter(STAGES))}) == n_scenes > 6

@@ -181,7 +181,7 @@ def counted(view: CityView, raw: RawQuestion, pose: np.ndarray) -> tuple[dict[st
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("seed", "categories"),
-    [(1, ("Attribute Recognition",)), (1, ("Counting",)), (2, ("Existence Judgement",))],
+    [(1, ("Attribute Recognition",)), (8, ("Counting",)), (8, ("Existence Judgement",))],
 )
 def test_refused_tasks_really_lack_starts(
     seed: int, categories: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
@@ -194,7 +194,7 @@ def test_refused_tasks_really_lack_starts(
     raws = observed(view, scene, categories)
     assert ill_supplemented(scene, rows, RULES) == []
     own = [row for row in refused if row["reason"] in REASONS]
-    assert own or categories != ("Attribute Recognition",), "of other categories this city may refuse none"
+    assert own
     for row in own:
         count, sides = counted(view, *raws[tuple(row["operands"])])
         limits = [(name, n, RULES.starts_min) for name, n in count.items()]
