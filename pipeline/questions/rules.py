@@ -24,6 +24,7 @@ Relation = Literal[">=", ">", "<=", "<"]
 
 DECIMALS: Final = 6  # of numbers in tables: a micrometre, and well above what processors round differently
 RULE: Final = "rule"  # subject of a number that belongs to the whole question
+_EVIDENCE: Final = list(EVIDENCE)
 _HOLDS: Final[dict[str, Any]] = {">=": operator.ge, ">": operator.gt, "<=": operator.le, "<": operator.lt}
 
 
@@ -137,22 +138,27 @@ class Verdicts:
 def verdicts(checks: Sequence[Check], n: int) -> Verdicts:
     """Applies checks in their order to a batch of n candidates."""
     broken = np.full(n, -1, dtype=np.intp)
-    reason, unit = np.full(n, None, dtype=object), np.full(n, None, dtype=object)
-    measured, limit = np.full(n, np.nan), np.full(n, np.nan)
     for number, one in enumerate(checks):
-        hit = (broken < 0) & ~one.ok
-        broken[hit] = number
-        reason[hit], unit[hit] = one.reason, one.unit
-        measured[hit], limit[hit] = one.measured[hit], one.limit[hit]
+        broken[(broken < 0) & ~one.ok] = number
+    rows = np.flatnonzero(broken >= 0)
+    found = np.full((2, n), np.nan)
+    if len(rows):
+        found[:, rows] = np.array([[one.measured, one.limit] for one in checks])[broken[rows], :, rows].T
+    measured, limit = found
     return Verdicts(
         broken,
         {
-            "reason": pa.array(reason, pa.string()),
+            "reason": _words([*(one.reason for one in checks), None], broken),
             "measured": numbers(measured),
             "limit": numbers(limit),
-            "unit": pa.array(unit, pa.string()),
+            "unit": _words([*(one.unit for one in checks), None], broken),
         },
     )
+
+
+def _words(words: Sequence[str | None], which: IntArray) -> pa.Array:
+    """Those of a few words (n,)."""
+    return pa.array(np.array(words, dtype=object)[which], pa.string())
 
 
 def evidence(facts: Sequence[Fact], checks: Sequence[Check], kept: BoolArray) -> pa.Array:
@@ -163,28 +169,23 @@ def evidence(facts: Sequence[Fact], checks: Sequence[Check], kept: BoolArray) ->
     n, width = int(kept.sum()), len(facts) + len(checks)
     if n * width == 0:
         return pa.nulls(len(kept), pa.list_(EVIDENCE))
-    value, limit, subject = np.empty((n, width)), np.full((n, width), np.nan), np.empty((n, width), dtype=object)
+    value, limit, subject = np.empty((n, width)), np.full((n, width), np.nan), np.full((n, width), RULE, dtype=object)
     for column, fact in enumerate(facts):
         value[:, column], subject[:, column] = fact.value[kept], fact.subject[kept]
     for column, one in enumerate(checks, len(facts)):
         value[:, column], limit[:, column] = one.measured[kept], one.limit[kept]
-    subject[:, len(facts) :] = RULE
     known = np.isfinite(value)
-    which = pa.array(np.nonzero(known)[1])
-
-    def words(of_facts: Iterable[str | None], of_checks: Iterable[str | None]) -> pa.Array:
-        return pa.array([*of_facts, *of_checks], pa.string()).take(which)  # a look-up: they are few
-
+    which = np.nonzero(known)[1]
     structs = pa.StructArray.from_arrays(
         [
-            words((one.name for one in facts), (one.reason for one in checks)),
+            _words([*(one.name for one in facts), *(one.reason for one in checks)], which),
             pa.array(subject[known], pa.string()),
             numbers(value[known]),
-            words((None for _ in facts), (one.relation for one in checks)),
+            _words([*(None for _ in facts), *(one.relation for one in checks)], which),
             numbers(limit[known]),
-            words((one.unit for one in facts), (one.unit for one in checks)),
+            _words([*(one.unit for one in facts), *(one.unit for one in checks)], which),
         ],
-        fields=list(EVIDENCE),
+        fields=_EVIDENCE,
     )
     lengths = np.zeros(len(kept), dtype=np.intp)
     lengths[kept] = known.sum(1)
@@ -193,7 +194,8 @@ def evidence(facts: Sequence[Fact], checks: Sequence[Check], kept: BoolArray) ->
 
 def lists(values: StrArray | pa.Array, lengths: IntArray, valid: BoolArray | None = None) -> pa.Array:
     """A list array of consecutive runs of ``values``; null where ``valid`` is False."""
-    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
+    offsets = np.zeros(len(lengths) + 1, dtype=np.int32)
+    np.cumsum(lengths, out=offsets[1:])
     flat = values if isinstance(values, pa.Array) else pa.array(values, pa.string())
     mask = None if valid is None else pa.array(~valid)
     return pa.ListArray.from_arrays(pa.array(offsets), flat, mask=mask)
