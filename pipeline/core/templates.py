@@ -90,19 +90,23 @@ class Template(BaseModel):
 
         Raises TemplateError where the fields differ or parsing would not give them back.
         """
+        text = self.filled(operands, mended=mended, annotated=annotated)
+        if self.parse(text) != operands:
+            raise TemplateError(f"template {self.id}: {dict(operands)} would make a question that reads in two ways")
+        return text
+
+    def filled(self, operands: Operands, *, mended: bool = False, annotated: bool = False) -> str:
+        """As `render`, even where the text reads in two ways."""
         self.check_fields(operands)
         joined = {k: Noun(v if isinstance(v, str) else LIST_SEPARATOR.join(v)) for k, v in operands.items()}
         own = self.annotated if annotated and self.annotated is not None else self.mended
-        text = (own if mended and own is not None else self.text).format_map(joined)
-        if self.parse(text) != operands:
-            raise TemplateError(f"template {self.id}: {joined} would make a question that reads in two ways")
-        return text
+        return (own if mended and own is not None else self.text).format_map(joined)
 
     def parse(self, text: str) -> Operands | None:
         """The operands of a question text, or None if it is not of this template or reads in two ways."""
         flat = " ".join(text.split())
         for wording in (self.text, *filter(None, (self.mended, self.annotated)), *self.wordings, *self.also_parsed):
-            shortest, longest = (re.fullmatch(p, flat) for p in _patterns(wording))
+            shortest, longest = (pattern.fullmatch(flat) for pattern in _patterns(wording))
             if shortest and longest:
                 if shortest.groupdict() != longest.groupdict():
                     return None

@@ -145,8 +145,16 @@ def _sparse(matrix: BoolArray) -> Any:
 
 def without(matrix: Any, other: Any) -> Any:
     """Where a boolean matrix is true and another is not."""
+    rows = (np.repeat(np.arange(one.shape[0]), np.diff(one.indptr)) for one in (matrix, other))
+    cells, excluded = (row * one.shape[1] + one.indices for row, one in zip(rows, (matrix, other), strict=True))
+    found = with_entries(matrix, matrix.data & ~np.isin(cells, excluded))
+    found.sort_indices()
+    return found
+
+
+def with_entries(matrix: Any, keep: BoolArray) -> Any:
+    """A boolean matrix by rows with some of its entries (k,) and no others."""
     from scipy.sparse import csr_array
 
-    found = csr_array(matrix.astype(np.int8) - matrix.multiply(other).astype(np.int8))
-    found.eliminate_zeros()
-    return found.astype(bool)
+    before = np.concatenate([[0], np.cumsum(keep)])
+    return csr_array((matrix.data[keep], matrix.indices[keep], before[matrix.indptr]), shape=matrix.shape)

@@ -387,7 +387,9 @@ def _matrix(row: IntArray, column: IntArray, shape: tuple[int, int]) -> Any:
     """A boolean matrix that is true at some places."""
     from scipy.sparse import csr_array
 
-    return csr_array((np.ones(len(row), dtype=bool), (row, column)), shape=shape)
+    rows, columns = np.divmod(np.unique(_cells(row, column, shape)), shape[1])
+    ends = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=shape[0]))])
+    return csr_array((np.ones(len(rows), dtype=bool), columns, ends), shape=shape)
 
 
 def _rows(matrix: Any, keep: BoolArray) -> Any:

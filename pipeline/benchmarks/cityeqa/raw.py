@@ -9,9 +9,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from pipeline.benchmarks.cityeqa.wording import Phrase, wordings
-from pipeline.core.errors import TemplateError
 from pipeline.core.identity import digest, digest_of
-from pipeline.core.templates import load_template
+from pipeline.core.templates import Operands, Template, load_template
 from pipeline.metrics.number_words import normalised
 from pipeline.questions.rules import Measure, first_broken
 
@@ -106,7 +105,12 @@ class RawQuestion:
         """Whether its text has the answer among its words and not all other answers too, as one that lists them has."""
         if self.told is not None or not called.is_sayable:
             return False
-        return any(self._has_the_answer(f" {normalised(text)} ") for text in self.questions(called))
+        for turn in range(len(wordings(self.part))):
+            template, fields = self._wording(called, turn)
+            text = template.filled(fields)
+            if self._has_the_answer(f" {normalised(text)} ") and template.parse(text) == fields:
+                return True
+        return False
 
     def _has_the_answer(self, words: str) -> bool:
         if f" {normalised(self.answer)} " not in words:
@@ -122,18 +126,12 @@ class RawQuestion:
         """
         if self.told is not None:
             return self.told
-        own = wordings(self.part)
-        return load_template(own[turn % len(own)]).render({"target": called.definite, **self.fields})
+        template, fields = self._wording(called, turn)
+        return template.render(fields)
 
-    def questions(self, called: Phrase) -> list[str]:
-        """Its text in every wording that reads in one way."""
-        found = []
-        for turn in range(1 if self.told is not None else len(wordings(self.part))):
-            try:
-                found.append(self.question(called, turn))
-            except TemplateError:
-                continue
-        return found
+    def _wording(self, called: Phrase, turn: int) -> tuple[Template, Operands]:
+        own = wordings(self.part)
+        return load_template(own[turn % len(own)]), {"target": called.definite, **self.fields}
 
 
 def in_turns(raws: Iterable[RawQuestion], scene: str) -> list[RawQuestion]:

@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from pipeline.benchmarks.cityeqa.extra_starts import Start, StartChain, in_view, is_open, made, spread, turned, worded
-from pipeline.benchmarks.cityeqa.goal_positions import AllHopSuffixes, HopSuffixes, without
+from pipeline.benchmarks.cityeqa.goal_positions import AllHopSuffixes, HopSuffixes, with_entries, without
 from pipeline.benchmarks.cityeqa.oracle import Oracle, Solved, steps_rules
 from pipeline.benchmarks.cityeqa.query import Hop, Reached, RouteQuery
 from pipeline.benchmarks.cityeqa.raw import RawQuestion
@@ -193,7 +193,7 @@ class Search:
         if len(poses) and good.any():
             saying = _saying(ends)
             for leg, sure, maybe in self._superlatives(poses, good) if most else self._plain(poses, ends, hops):
-                among = np.diff(sure.tocsc().indptr) > 0
+                among = np.bincount(sure.indices, minlength=sure.shape[1]) > 0
                 allowed = np.setdiff1d(np.unique(ends.good[among].indices), saying.get(leg.phrase, ()))
                 if len(allowed):
                     hit = without(sure @ ends.good[:, allowed], maybe @ ends.bad[:, allowed]).tocoo()
@@ -277,8 +277,4 @@ def _saying(ends: HopSuffixes) -> dict[Phrase, list[int]]:
 
 def _only(matrix: Any, chosen: BoolArray) -> Any:
     """A sparse boolean matrix without the columns that are not chosen."""
-    from scipy.sparse import csr_array
-
-    keep = chosen[matrix.indices]
-    before = np.concatenate([[0], np.cumsum(keep)])
-    return csr_array((matrix.data[keep], matrix.indices[keep], before[matrix.indptr]), shape=matrix.shape)
+    return with_entries(matrix, chosen[matrix.indices])
