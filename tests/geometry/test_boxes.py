@@ -345,3 +345,12 @@ def test_the_closest_points_of_two_boxes_by_hand() -> None:
     assert on_a == pytest.approx(np.array([[2.0, 2.0, 1.0]]))
     assert on_b == pytest.approx(np.array([[2.0, 2.0, 4.0]]))
     assert closest_distance_m(low, high) == pytest.approx([3.0])
+
+
+def test_the_closest_point_of_a_turned_box_by_hand() -> None:
+    """A quarter of a turn to the left: what lies 0.5 m along its second axis lies 0.5 m west of its center."""
+    turned = stack([[0.0, 0.0, 0.0]], [[4.0, 2.0, 2.0]], [[[0.0, 1.0, 0.0], [-1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]])
+    grain = stack([[-0.5, 3.0, 0.25]], [[1e-9, 1e-9, 1e-9]], [np.eye(3)])
+    on_turned, on_grain = closest_points(turned, grain)
+    np.testing.assert_allclose(on_turned, [[-0.5, 2.0, 0.25]], atol=1e-6)
+    np.testing.assert_allclose(on_grain, [[-0.5, 3.0, 0.25]], atol=1e-6)
