@@ -110,6 +110,7 @@ def test_a_frontier_map_knows_what_depth_has_shown() -> None:
     pose: Pose = (0.5, 0.5, 5.0, 0.0, 0.0, 0.0)
     known, depth = FrontierMap(pose), np.full((48, 64), np.inf)
     depth[:, :32] = 10.0
+    depth[:24] = depth[25:] = 1.0  # above and below: the middle row counts
     known.add(pose, depth)
     at = {name: known.cells[200 + y, 200 + x] for name, (x, y) in
           {"before the wall": (-3, 9), "wall": (-3, 10), "behind it": (-3, 11), "open": (3, 20), "behind": (0, -1),

@@ -71,6 +71,18 @@ def test_a_wrong_expectation_is_told(target: str, keys: dict[str, Any], says: st
         fixed(fix(target, **keys))
 
 
+@pytest.mark.parametrize(("expected", "fits"), [(4.0, True), (3.991, True), (4.011, False), (-4.0, False)])
+def test_a_corrected_number_is_expected_to_a_hundredth(expected: float, fits: bool) -> None:
+    before = flight(None, [HALL])
+    before = before.model_copy(update={"facts": before.facts.model_copy(update={"video_offset_s": 4.0})})
+    one = fix("video_offset_s", expect=expected, set=0)
+    if fits:
+        one.check(before)
+    else:
+        with pytest.raises(UnexpectedError, match="found 4"):
+            one.check(before)
+
+
 def test_headings_are_turned() -> None:
     assert fixed(fix("heading_offset_deg", expect=0, set=-90)).heading_offset_deg == -90
     with pytest.raises(UnexpectedError, match="expected 5, found 0"):

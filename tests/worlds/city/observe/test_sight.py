@@ -9,6 +9,7 @@ import shapely
 from pipeline.core.arrays import FloatArray
 from pipeline.geometry.bearings import picture_xy
 from pipeline.worlds.city.facts import City
+from pipeline.worlds.city.occluders import box_ring
 from pipeline.worlds.city.render import CityRenderer, captioned
 from pipeline.worlds.city.visibility import HEIGHT, WIDTH, Sight
 from tests.worlds.city.cities import city, house, point
@@ -45,6 +46,9 @@ def test_pixels_are_those_of_the_projected_box(at: FloatArray) -> None:
     assert not exact.touches_border[0]
     assert sight.seen(at, step=1).pixels[0, 0] == exact.pixels[0]
     assert sight.seen(at).pixels[0, 0] == pytest.approx(expected, rel=0.15)
+    far = at + pose(*(80 * (at[0, :2] - [45, 44]) / np.linalg.norm(at[0, :2] - [45, 44])), 0, 0)  # 80 m farther off
+    small = [sight.shown(far, np.array([0]), most=most).pixels[0] for most in (None, 100_000)]
+    assert 0 < small[0] == small[1], "all rays where they are few"
     thinned = sight.shown(at, np.array([0]), most=500)
     assert thinned.pixels[0] == pytest.approx(expected, rel=0.1)
 
@@ -195,3 +199,9 @@ def test_what_may_stand_above_a_house_is_drawn_as_a_chequer() -> None:
     shot = CityRenderer(city(house("h", 40, 40, 10, 8, None))).shoot(POSE)
     colours = {tuple(c) for c in (shot.color[shot.thing == 0] // 32).tolist()}
     assert len(colours) > 1
+
+
+def test_the_corners_of_a_box_that_faces_east() -> None:
+    """4 m wide from north to south, 2 m deep from east to west; counter-clockwise."""
+    ring = box_ring(np.array([10.0, 20.0]), 4.0, 2.0, 90.0)
+    assert ring == pytest.approx(np.array([[9.0, 22.0], [9.0, 18.0], [11.0, 18.0], [11.0, 22.0]]))

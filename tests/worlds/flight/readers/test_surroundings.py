@@ -16,10 +16,10 @@ from pipeline.core.schema import Origin
 from pipeline.geometry.geodesy import to_lat_lon_alt
 from pipeline.reading.maps.appearance import look_of
 from pipeline.reading.maps.feature import Feature, MapBounds, PlacedFeature, box_around
-from pipeline.worlds.flight.facts import FlightScene
+from pipeline.worlds.flight.facts import FlightScene, Landmark
 from pipeline.worlds.flight.observe.flight import observe_flight
 from pipeline.worlds.flight.observe.motion import MotionConfig
-from pipeline.worlds.flight.readers.surroundings import buildings, landmarks, rises_m
+from pipeline.worlds.flight.readers.surroundings import buildings, landmarks, others, rises_m
 from pipeline.worlds.flight.view import FlightRules, FlightView
 from tests.conftest import REAL_DATA
 from tests.reading.maps.test_cityjson import city, rd_to_wgs84
@@ -356,3 +356,27 @@ def test_a_goal_in_words_of_its_own_is_a_landmark_before_a_wall_or_on_a_roof(
     view = FlightView(observe_flight(scene, geometry, MotionConfig()), FlightRules())
     assert view.goal is not None
     assert view.places[view.goal].label == words
+
+
+@pytest.mark.parametrize(
+    ("radius_m", "east_m", "is_another"),
+    [
+        (10.0, 2.5, False),  # as large, a quarter of its radius away
+        (10.0, 2.6, True),
+        (7.0, 0.0, False),  # seven tenths as large
+        (6.9, 0.0, True),  # a kiosk in its yard
+        (100.0, 40.0, True),  # about it, and much larger
+    ],
+)
+def test_a_landmark_of_another_map_is_the_same_thing_by_its_place_and_size(
+    radius_m: float, east_m: float, is_another: bool
+) -> None:
+    marks = [Landmark(center=(0, 0), radius_m=10), Landmark(center=(500, 0), radius_m=0)]
+    more = Landmark(center=(east_m, 0), radius_m=radius_m)
+    assert others(marks, [more]) == ((more,) if is_another else ())
+
+
+def test_a_point_on_a_map_is_whatever_stands_about_it() -> None:
+    point, house = Landmark(center=(0, 0), radius_m=0), Landmark(center=(2, 0), radius_m=8)
+    assert others([point], [house]) == ()
+    assert others([point], [house.model_copy(update={"center": (2.1, 0)})]) != ()
