@@ -574,3 +574,19 @@ def test_a_movement_may_hide_where_there_is_no_track(late: float, reason: str | 
     # From its begin on the movement itself is tracked; the flight as a whole is not.
     assert row(scene, "Proximity", "the inn", "during the latest movement", "0:09")["reason"] != "stretch_not_tracked"
     assert refusal(row(scene, "Proximity", "the inn", SO_FAR, "0:24"))[0] == "stretch_not_tracked"
+
+
+@pytest.mark.parametrize(
+    ("farther_m", "called"), [(12, "flying forward towards the tower"), (20, "flying forward for the first time")]
+)
+def test_what_may_lead_to_a_landmark_too_leaves_it_without_that_name(farther_m: float, called: str) -> None:
+    """From 150 m to 138 m is no way towards the tower; to 130 m may be one: over a tenth, half of what is asked."""
+    moves = [
+        ("fly forward", 5, 50),
+        ("turn left", 5, 90),
+        ("turn right", 5, 90),
+        ("fly forward", 5, farther_m),
+        ("ascend", 5, 20),
+    ]
+    scene = flight(motion(moves), [mark("the tower", 0, 200)])
+    assert called in {r["operands"][0] for r in judged(scene, "Sequence Recall")}
