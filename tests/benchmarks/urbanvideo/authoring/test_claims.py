@@ -51,6 +51,8 @@ KEPT = None
         ("east", "It passed two towers", ("hallucination_count", 1)),
         ("harbour", "It passed three sailing boats", KEPT),
         ("harbour", "It passed four sailing boats", ("hallucination_count", 1)),
+        ("harbour", "It passed three boats moored there", KEPT),
+        ("harbour", "It passed five boats moored there", ("hallucination_count", 2)),
         ("east", "It flew towards the Blue Tower", KEPT),
         ("east", "It flew away from the Old Mill", KEPT),
         ("east", "It flew towards the Old Mill", ("invalid_or_ambiguous_not_approached", 0)),
