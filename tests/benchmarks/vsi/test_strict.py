@@ -60,10 +60,10 @@ def test_a_lot_takes_out_what_is_asked_less_often() -> None:
 @pytest.mark.parametrize(
     ("name", "side_m", "share"),
     [("tv", side_m, share) for side_m, share in ((1.0, 0.1), (1.31, 0.1), (1.32, 1.0), (0.77, 0.1), (0.76, 1.0))]
-    + [("bed", 2.0, 0.1), ("bed", 2.9, 1.0)],
+    + [("fireplace", 1.6, 0.1), ("bed", 2.0, 0.0), ("bed", 2.9, 0.0)],
 )
 def test_usual_sizes_of_common_names_are_thinned(name: str, side_m: float, share: float) -> None:
-    """Boxes of televisions measure 0.96 m, by hand 1.05 m: a quarter beyond both."""
+    """Boxes of televisions measure 0.96 m, by hand 1.05 m: a quarter beyond both. Beds have one size."""
     scene = make_scene([(name, (0, 0, 0.3), (side_m, 0.4, 0.5), 0)])
     assert list(shares(scene, "object_size_estimation").values()) == [share]
     assert list(shares(scene, "object_size_estimation", "official").values()) == [1.0]

@@ -342,7 +342,7 @@ COMMON_BOXES: Final = 5  # in the table of usual sizes: of so many the name tell
 
 
 def _usual_share(names: StrArray, size_cm: FloatArray, words: NameLists) -> FloatArray:
-    """The share (n,) that is asked of names and sizes: less of usual ones."""
+    """The share (n,) that is asked of names and sizes: less of usual ones, and none of names that have one size."""
     share = np.ones(len(names))
     for name, (low, high, asked) in words.usual_cm.items():
         share[among(names, (name,)) & (size_cm >= low) & (size_cm <= high)] = asked
@@ -350,16 +350,23 @@ def _usual_share(names: StrArray, size_cm: FloatArray, words: NameLists) -> Floa
         usual = np.array([_usual_cm(name) or (np.nan,) * 3 for name in names]).reshape(-1, 3)
         off = np.maximum(size_cm / usual.max(1), usual.min(1) / size_cm)
         share[off < words.usual_factor] = words.usual_share  # of names that are not known it is NaN, and never less
+    if words.whole_factor is not None:
+        share[among(names, tuple(_of_one_size(words.whole_factor)))] = 0.0  # what `_whole` leaves of them is usual
     return share
+
+
+def _of_one_size(factor: float) -> dict[str, float]:
+    """Common names of which one box in twenty, at most, is longer than the median by more than a factor: that, in m."""
+    common = {name: usual for name, usual in TYPICAL.items() if usual.boxes >= COMMON_BOXES}
+    return {name: u.median_m for name, u in common.items() if u.rarely_above_m <= factor * u.median_m}
 
 
 def _whole(names: StrArray, side_m: FloatArray, factor: float | None) -> tuple[Check, ...]:
     """Whether boxes are as long as things of their names that have one size; no rule without a factor."""
     if factor is None:
         return ()
-    common = {name: usual for name, usual in TYPICAL.items() if usual.boxes >= COMMON_BOXES}
-    least = {name: u.median_m / factor for name, u in common.items() if u.rarely_above_m <= factor * u.median_m}
-    limit = np.array([least.get(name, np.nan) for name in names])
+    least = _of_one_size(factor)
+    limit = np.array([least.get(name, np.nan) for name in names]) / factor
     return (check("may_be_a_part", np.where(np.isnan(limit), np.inf, side_m), ">=", np.nan_to_num(limit), "m"),)
 
 
