@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Iterable
 from functools import cache
-from itertools import product
+from itertools import cycle, product
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -107,16 +107,26 @@ class Raster:
 
 
 def colours_of(names: Iterable[str]) -> dict[str, Colour]:
-    """A colour for each name, spread over hues in their order, two shades in turn."""
-    order = list(names)
-    shares = np.arange(len(order)) * 0.618034 % 1.0  # neighbours differ most
-    found = {}
-    for n, (name, hue) in enumerate(zip(order, shares.tolist(), strict=True)):
-        shade = 0.95 if n % 2 else 0.7
-        rgb = np.clip(np.abs((hue * 6 + np.array([0.0, 4.0, 2.0])) % 6 - 3) - 1, 0, 1)
-        red, green, blue = ((0.25 + 0.75 * rgb) * shade * 255).round().astype(int).tolist()
-        found[name] = (red, green, blue)
-    return found
+    """A colour for each name: in their order, each as far as can be from those before it and from the page's own."""
+    order, choices = list(names), np.array(list(product(range(0, 256, 51), repeat=3)))
+    every = lab(choices)
+    apart = np.linalg.norm(every[:, None] - lab(np.array(list(INK.values()))), axis=2).min(1)
+    found: list[Colour] = []
+    for _ in order[: len(choices)]:
+        row = int(apart.round(6).argmax())
+        red, green, blue = choices[row].tolist()
+        found.append((red, green, blue))
+        apart = np.minimum(apart, np.linalg.norm(every - every[row], axis=1))
+    return dict(zip(order, cycle(found), strict=False))
+
+
+def lab(colours: npt.NDArray[np.int_]) -> FloatArray:
+    """(n, 3) CIE L*a*b* of colours, in which equal distances look alike (sRGB, white D65)."""
+    share = colours / 255
+    linear = np.where(share > 0.04045, ((share + 0.055) / 1.055) ** 2.4, share / 12.92)
+    xyz = linear @ np.array([[0.4339, 0.2126, 0.0178], [0.3762, 0.7152, 0.1095], [0.1899, 0.0722, 0.8727]])  # of white
+    x, y, z = np.where(xyz > 216 / 24389, np.cbrt(xyz), (24389 / 27 * xyz + 16) / 116).T
+    return np.stack([116 * y - 16, 500 * (x - y), 200 * (y - z)], axis=-1)
 
 
 def as_png(picture: Image.Image) -> bytes:

@@ -140,7 +140,10 @@ class ExamRules(FlightRules):
     side_px_min: float = Field(
         default=12.0, ge=0, le=1000, description="side of a square as large as a thing on the road is in a film, pixels"
     )
-    hidden_max: Share = Field(default=0.5, description="of its width there, that nearer things may stand before")
+    hidden_max: Share = Field(
+        default=0.5,
+        description="of its width that nearer things may stand before; from above, of its mark that others may cover",
+    )
     spoken_m: Metres = Field(default=60.0, gt=0, description="to an object on the ground that a question names")
     spoken_of_m: Metres = Field(default=250.0, gt=0, description="to a landmark that a question names, in the air")
     second_gap_m: Metres = Field(default=0.7, gt=0, description="by which the second nearest of a kind is farther")

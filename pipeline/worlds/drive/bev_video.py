@@ -25,8 +25,8 @@ COLOURS: Final = colours_of([*_COMMON, *sorted(CATEGORIES - set(_COMMON))])
 SCALE_M: Final = 10.0
 _REACH_M: Final = float(np.hypot(WIDE, SIZE[1])) / 2 / PX_PER_M  # from our car to the corners of the map
 _LIGHTS: Final = {"red": "red", "yellow": "amber", "green": "green"}
-_LINE: Final = 17  # pixels between lines of the legend
-_LEGEND: Final = 14  # lines that have room
+_LINE: Final = 15  # pixels between lines of the legend
+_LEGEND: Final = 14  # kinds that have room there, above what else is drawn
 _LAMP: Final = 2.5  # pixels
 _LEAST: Final = DOT_M * PX_PER_M  # pixels; what is smaller is a dot of this size
 _Place = Callable[[FloatArray], FloatArray]  # metres (..., 2) -> pixels
@@ -68,23 +68,36 @@ class _DriveVideo:
 
             if view.facts.frame == "world":
                 self._ground(raster, own, place)
+            self._own(raster, index, place)
             categories = self._actors(raster, index, place)
             lit = bool(((place(self.lights) >= 0) & (place(self.lights) <= (WIDE, SIZE[1]))).all(-1).any())
-            self._own(raster, index, place)
         else:
             raster.text((WIDE / 2 - 60, SIZE[1] / 2), "our place is not known")
         raster.box(WIDE, 0, *SIZE, INK["paper"])
-        for n, category in enumerate(categories[:_LEGEND]):
-            raster.box(WIDE + 10, 12 + n * _LINE, WIDE + 20, 22 + n * _LINE, COLOURS[category])
-            raster.text((WIDE + 28, 10 + n * _LINE), category)
-        if lit:
-            below = 17 + min(len(categories), _LEGEND) * _LINE
-            raster.dot(np.array([WIDE + 15.0, below]), 4, INK["edge"], INK["text"])
-            raster.text((WIDE + 28, below - 7), "traffic light")
+        self._legend(raster, categories[:_LEGEND], lit)
         raster.scale_bar(WIDE + 10, 299, SCALE_M * PX_PER_M, f"{SCALE_M:g} m")
         raster.text((WIDE + 10, 312), "heading up")
         raster.mark()
         return raster.pixels()
+
+    def _legend(self, raster: Raster, categories: list[str], lit: bool) -> None:
+        """Says what the colours and lines are: kinds in the picture, our car, and what the map has."""
+        left, right = WIDE + 10.0, WIDE + 20.0
+        others = [("ego vehicle", True), ("traffic light", lit)]
+        others += [("pedestrian crossing", bool(self.crossings.lines)), ("roadway", bool(self.roads.lines))]
+        for n, name in enumerate([*categories, *(name for name, is_drawn in others if is_drawn)]):
+            top, bottom = 12.0 + n * _LINE, 22.0 + n * _LINE
+            outline = np.array([[left, top], [right, top], [right, bottom], [left, bottom]])
+            if name == "ego vehicle":
+                raster.dot((left + 5, bottom - 3), 3, INK["own"], INK["text"])
+                raster.line(np.array([[left + 5, bottom - 3], [left + 5, top]]), INK["own"], 3)
+            elif name == "traffic light":
+                raster.dot((left + 5, top + 5), 4, INK["edge"], INK["text"])
+            elif name == "pedestrian crossing":
+                raster.shape(outline, None, INK["amber"])
+            else:
+                raster.shape(outline, COLOURS.get(name, INK["road"]))
+            raster.text((WIDE + 28, top - 2), name)
 
     def _ground(self, raster: Raster, own: FloatArray, place: _Place) -> None:
         for outline in self.roads.near(own):
@@ -96,25 +109,27 @@ class _DriveVideo:
             raster.shape(place(outline), None, INK["amber"])
 
     def _actors(self, raster: Raster, index: int, place: _Place) -> list[str]:
-        """Draws all others, and gives the categories that are in the picture, by name."""
+        """Draws all others, over our car and the traffic lights, and gives the categories in the picture, by name."""
         view = self.view
-        at = place(view.place_m[:, index, :2])
-        with np.errstate(invalid="ignore"):
-            seen = np.flatnonzero(((at >= 0) & (at <= (WIDE, SIZE[1]))).all(1))
-        corners = place(view.footprints(index).corners())
-        for row in seen.tolist():
-            colour = COLOURS[str(view.categories[row])]
-            outline = corners[row]
-            if not np.ptp(outline, axis=0).max() >= _LEAST:  # NaN: without a box
-                raster.dot(at[row], _LEAST / 2, colour, INK["text"])
-                continue
-            raster.shape(outline, colour, INK["text"])
-            raster.line(np.stack([at[row], outline[[0, 3]].mean(0)]), INK["text"])
-            self._lit(raster, row, index, outline)
         for light, (indices, colours) in zip(place(self.lights), self.shown, strict=True):
             now = int(np.searchsorted(indices, index, side="right")) - 1
             name = colours[now].colour if now >= 0 else "unknown"
             raster.dot(light, 4, INK[_LIGHTS.get(name, "edge")], INK["text"])
+        at = place(view.place_m[:, index, :2])
+        with np.errstate(invalid="ignore"):
+            inside = np.logical_and.reduce((at >= 0) & (at <= (WIDE, SIZE[1])), axis=1)
+        order, is_dot, _ = view.drawn_marks(index)
+        seen = order[inside[order]]
+        corners = place(view.footprints(index).corners())
+        for row in seen.tolist():
+            colour = COLOURS[str(view.categories[row])]
+            outline = corners[row]
+            if is_dot[row]:
+                raster.dot(at[row], _LEAST / 2, colour, INK["text"])
+                continue
+            raster.shape(outline, colour, INK["text"])
+            raster.line(np.stack([at[row], outline[[0, 3]].mean(0)]), INK["text" if _is_light(colour) else "paper"])
+            self._lit(raster, row, index, outline)
         return sorted({str(view.categories[row]) for row in seen.tolist()})
 
     def _lit(self, raster: Raster, row: int, index: int, outline: FloatArray) -> None:
@@ -140,6 +155,11 @@ class _DriveVideo:
         lit = self.view.lit_at(EGO, index) or ()
         if "brake" in lit:
             raster.line(place(own) + np.array([[-4.0, 8.0], [4.0, 8.0]]), INK["red"], 3)
+
+
+def _is_light(colour: tuple[int, int, int]) -> bool:
+    """Whether dark lines on a colour are clearer than light ones."""
+    return float(np.dot(colour, (0.299, 0.587, 0.114))) >= 128
 
 
 class _Outlines:

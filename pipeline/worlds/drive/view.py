@@ -9,12 +9,12 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cached_property
 from itertools import product
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 import shapely
 
-from pipeline.core.arrays import BoolArray, FloatArray, StrArray
+from pipeline.core.arrays import BoolArray, FloatArray, IntArray, StrArray
 from pipeline.core.schema import Finding
 from pipeline.core.templates import load_table
 from pipeline.geometry.angles import rate, turn_rate_dps, turned_about_z, wrapped_deg
@@ -33,8 +33,24 @@ DRAWN: Final = Shown(**_SHOWN["drawn"], complete=None)
 _CORNERS: Final = np.array(list(product((-0.5, 0.5), repeat=3)))
 _ACROSS: Final = (np.arange(32) + 0.5) / 32
 BEFORE_CAMERA_M: Final = 0.1
-DOT_M: Final = 2.0  # of that film: what reaches no farther along either side of the picture is a dot, without a heading
-MAP_M: Final = (60.0, 80.0)  # that film reaches so far ahead and behind, and to each side
+# Of that film: what reaches no farther along either side of the picture is a dot, without a heading.
+DOT_M: Final = 2.0
+# It reaches so far ahead, behind (above the words at its foot) and to each side.
+MAP_M: Final = (60.0, 52.0, 80.0)
+
+
+class DrawnMarks(NamedTuple):
+    """The marks of the film from above at a time.
+
+    Attributes:
+        order: actors whose place is known, in the order in which they are drawn.
+        is_dot: (A,) who is drawn as a dot.
+        corners_m: (A, 4, 2) of the boxes, ahead and left of our point.
+    """
+
+    order: IntArray
+    is_dot: BoolArray
+    corners_m: FloatArray
 
 
 class DriveView:
@@ -126,7 +142,7 @@ class DriveView:
         """Whether what is shown has the middle of an actor at a time in its picture, 1 or 0; None: nobody knows."""
         ahead, left = self.relative_m[actor, index][:2].tolist()
         if self.scene.video is None:
-            return float(abs(ahead) <= MAP_M[0] and abs(left) <= MAP_M[1])
+            return float(-MAP_M[1] <= ahead <= MAP_M[0] and abs(left) <= MAP_M[2])
         shot = self.camera
         if shot is None or shot.place_m is None or shot.ego_from_camera is None:
             return None
@@ -142,6 +158,7 @@ class DriveView:
 
         The side of a square as large as the upright rectangle around the box in the picture, pixels; and the share of
         its width where a nearer box stands before its middle. NaN: no camera is known, it is not ahead, or has no box.
+        In the film from above: no size, and the share of its mark that marks over it cover.
         """
         if index not in self._filmed:
             self._filmed[index] = self._in_film(index)
@@ -149,9 +166,11 @@ class DriveView:
 
     def _in_film(self, index: int) -> tuple[FloatArray, FloatArray]:
         size = np.full(len(self.ids), np.nan)
+        if self.scene.video is None:
+            return size, self._covered(index)
         hidden = size.copy()
         shot = self.camera
-        if self.scene.video is None or shot is None or shot.place_m is None or shot.ego_from_camera is None:
+        if shot is None or shot.place_m is None or shot.ego_from_camera is None:
             return size, hidden
         corners = turned_about_z(_CORNERS * self.size_m[:, None], self.yaw_deg[:, index, None])
         offset = self.place_m[:, index, None] + corners - self.ego_m[index]
@@ -170,6 +189,31 @@ class DriveView:
         covers = (low[None, :, :1] <= at[:, None, :]) & (at[:, None, :] <= high[None, :, :1]) & before[:, :, None]
         hidden[known] = covers.any(1).mean(1)
         return size, hidden
+
+    def drawn_marks(self, index: int) -> DrawnMarks:
+        """How the film from above draws all whose place is known at a time: the largest first, so that none is lost."""
+        about_us = turned_about_z(self.footprints(index).corners() - self.ego_m[index, :2], -self.ego_yaw_deg[index])
+        with np.errstate(invalid="ignore"):
+            is_dot = ~(np.ptp(about_us, axis=1).max(1) >= DOT_M)  # NaN: without a box
+        area = np.where(is_dot, np.pi * DOT_M**2 / 4, self.size_m[:, 0] * self.size_m[:, 1]).round(3)
+        here = np.flatnonzero(np.isfinite(self.relative_m[:, index, 0]))
+        return DrawnMarks(here[np.argsort(-area[here], kind="stable")], is_dot, about_us)
+
+    def _covered(self, index: int) -> FloatArray:
+        """(A,): how much of the mark of each actor later ones cover in the film from above."""
+        share = np.full(len(self.ids), np.nan)
+        order, is_dot, corners = self.drawn_marks(index)
+        if not len(order):
+            return share
+        marks = shapely.buffer(shapely.points(self.relative_m[order, index, :2]), DOT_M / 2)
+        boxes = np.flatnonzero(~is_dot[order])
+        marks[boxes] = shapely.polygons(corners[order[boxes]])
+        below, above = shapely.STRtree(marks).query(marks, predicate="intersects")
+        share[order] = 0.0
+        for row in np.unique(below[above > below]).tolist():
+            over = shapely.union_all(marks[above[(below == row) & (above > below)]])
+            share[order[row]] = shapely.area(shapely.intersection(marks[row], over)) / shapely.area(marks[row])
+        return share
 
     @cached_property
     def camera(self) -> DriveCamera | None:

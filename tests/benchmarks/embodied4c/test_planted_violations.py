@@ -53,6 +53,7 @@ SOME = ("car", "truck", "vehicle")  # which is no full list of all that is calle
 WALKERS = (actor("pedestrian", 8.0, 6.0, name="one"), actor("car", 3.0, 12.0, name="other"))
 TWO = (actor("pedestrian", 14.0, 3.0), actor("car", 20.0, 6.0, name="other"))
 # At -166 and -127 degrees: who turns round has the car to the left, a map from above shows it to the right.
+COUPLE = (actor("pedestrian", 14.0, 3.0), actor("pedestrian", 14.0, 3.0, name="other"))
 BEHIND = (actor("pedestrian", -6.0, 8.0), actor("car", -20.0, 5.0, name="other"))
 RED = mark("the red tower", 60, 60, top=30.0, kind="tower")
 CHURCH = mark("the grey church", -60, 80, kind="church")
@@ -85,6 +86,16 @@ PLANTED: dict[str, tuple[AnyScene, str, str, tuple[Any, ...]]] = {
     "a cone of five pixels by nine": (road(actor("traffic cone", 40.0, 0.0)), "lc_sector", "cone", SMALL),
     "cars all around counted in a film": (road(AHEAD), "ct_near", "car", UNREAD),
     "half a metre of six": (road(actor("car", 7.0, 0.0)), "dt_near", "car", ("read_too_coarsely", 1 / 6, 0.1)),
+    "a sign below a bollard in a drawn film": (
+        drive(actor("sign", 20.0, 0.0), actor("bollard", 20.0, 0.0, name="over")),
+        "dt_near",
+        "sign",
+        HIDDEN,
+    ),
+    "two on one spot of a drawn film, counted": (drive(*COUPLE), "ct_near", "pedestrian", HIDDEN),
+    "two who were on one spot all along": (drive(*COUPLE), "lm_seen", "pedestrian", HIDDEN),
+    "a neighbour below another": (drive(*COUPLE, actor("car", 20.0, 6.0, name="c")), "tp_next", "car", HIDDEN),
+    "a car below the words of a drawn film": (drive(actor("car", -53.0, 20.0)), "dt_near", "car", UNSEEN),
     "beyond a drawn map": (drive(actor("car", 62.0, 0.0)), "dt_near", "car", UNSEEN),
     "the landmark nearest of some": (air(RED, CHURCH), "air_cl", "", UNLOGGED),
     "landmarks of which no view is known": (

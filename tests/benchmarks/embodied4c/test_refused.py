@@ -274,8 +274,8 @@ def test_several_lamps_at_once() -> None:
 
 @pytest.mark.parametrize("count", [20, 21])
 def test_more_than_people_count(count: int) -> None:
-    """Cones half a metre apart from 5 m on: 2 m of our car and 0.2 m of a cone less, all are within 12.8 m."""
-    cones = [actor("traffic cone", 5 + n / 2, 0, name=f"{n:02}") for n in range(count)]
+    """Three rows of cones 1.5 m apart from 4 m on, the last 13 m ahead: no mark in the film covers half of another."""
+    cones = [actor("traffic cone", 4 + n // 3 * 1.5, 2.5 * (n % 3 - 1), name=f"{n:02}") for n in range(count)]
     row = of_kind(drive(*cones), "CT", "ct_near")["2.00", "traffic cone", "15"]
     assert refusal(row) == ((None,) * 4 if count == 20 else ("too_many", 21, 20, "things"))
 

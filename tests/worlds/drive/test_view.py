@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pytest
 
 from pipeline.core.findings import doubt
-from pipeline.drawing.raster import INK
+from pipeline.drawing.raster import INK, lab
 from pipeline.reading.files import SceneFiles
 from pipeline.samples.drive.write import write_drives
 from pipeline.worlds.drive.bev_video import COLOURS, PX_PER_M, WIDE, drawn
@@ -143,12 +143,52 @@ def test_things_stand_where_the_log_has_them(tmp_path: Path) -> None:
     assert (x, y) == pytest.approx((4, 10), abs=2), "2 m wide, 4 m long, heading as we do; its edges are black"
 
 
+@pytest.mark.parametrize(("apart_m", "share"), [(0.0, 1.0), (0.7, 0.564), (0.9, 0.443), (2.1, 0.0)])
+def test_how_much_of_a_dot_another_covers(tmp_path: Path, apart_m: float, share: float) -> None:
+    """Two discs of 1 m: 2 arccos(d / 2) - d / 2 sqrt(4 - d²), of π; the later one lies over the earlier one."""
+    small = {"length_m": 0.6, "width_m": 0.6, "category": "PEDESTRIAN"}
+    rows = [box(n, name, ty_m=5.0 + apart_m * (name == "b"), **small) for n in range(3) for name in "ab"]
+    view = DriveView(read(write_log(tmp_path, rows, [pose(n) for n in range(3)]), Argoverse2()))
+    size, hidden = view.in_film(0)
+    assert np.isnan(size).all()
+    assert hidden[[view.row("a"), view.row("b")]] == pytest.approx([share, 0.0], abs=0.005)
+
+
+def test_small_marks_lie_over_large_ones(tmp_path: Path) -> None:
+    """Of 8 m² a dot of π m² in the middle covers 0.39; our own mark, over which another car stands, lies below all."""
+    person = box(0, "b", category="PEDESTRIAN", length_m=0.6, width_m=0.6)
+    rows = [box(0), person, box(0, "z", tx_m=3.0), box(1), person | {"timestamp_ns": box(1)["timestamp_ns"]}]
+    view = DriveView(read(write_log(tmp_path, rows, [pose(0), pose(1)]), Argoverse2()))
+    assert view.drawn_marks(0).order.tolist() == [view.row(name) for name in "azb"]
+    hidden = view.in_film(0)[1]
+    assert hidden[[view.row(name) for name in "abz"]] == pytest.approx([0.39, 0.0, 0.0], abs=0.005)
+
+
 def test_no_picture_knows_what_comes_later(tmp_path: Path) -> None:
     whole, part = film(tmp_path / "whole", 20), film(tmp_path / "part", 12)
     assert len(part) == 12
     assert all((a == b).all() for a, b in zip(whole, part, strict=False))
     assert not any(len(of_colour(picture, COLOURS["bus"])) for picture in whole[:12])
     assert len(of_colour(whole[12], COLOURS["bus"])) > 50
+
+
+def test_colours_are_far_apart_and_far_from_those_of_the_page() -> None:
+    """In CIE L*a*b*, of which 2.3 can just be told side by side; the usual ones by far more, as dots of six pixels."""
+    every = lab(np.array([*COLOURS.values(), *INK.values()]))
+    apart = np.linalg.norm(every[:, None] - every[None], axis=2)[: len(COLOURS)]
+    apart[np.arange(len(COLOURS)), np.arange(len(COLOURS))] = np.inf
+    assert apart.min() > 30
+    assert apart[:9, :9].min() > 45
+
+
+def test_the_legend_says_what_lines_and_grounds_are(tmp_path: Path) -> None:
+    """Our car always, and of a map what it has."""
+    scene = read(write_log(tmp_path, [box(0), box(1)], [pose(0), pose(1)], [lane(1)]), Argoverse2())
+    bare = scene.with_facts(crossings=(), drivable=())
+    for one, in_map in ((scene, True), (bare, False)):
+        legend = next(iter(drawn(one).frames()))[:290, WIDE + 10 : WIDE + 21]
+        shown = {name for name in ("own", "amber", "road") if (legend == INK[name]).all(2).any()}
+        assert shown == ({"own", "amber", "road"} if in_map else {"own"})
 
 
 def test_every_picture_says_that_it_was_drawn(tmp_path: Path) -> None:

@@ -85,7 +85,8 @@ def kind_most_common(view: DriveExam) -> Iterator[ExamCase]:
             if not counts[ranked[0]]:
                 continue
             one = case(view, "cl_most", moment, (str(radius),), radius=str(radius), scope=view.scope)
-            doubtful = int((np.abs(gap - radius) < view.rules.radius_margin_m).sum())
+            hardly_seen = near & (view.hidden[:, moment] > view.rules.hidden_max)
+            doubtful = int(((np.abs(gap - radius) < view.rules.radius_margin_m) | hardly_seen).sum())
             lead = counts[ranked[0]] - (counts[ranked[1]] if len(ranked) > 1 else 0)
             one.measured(all_sure(view, users, moment))
             one.fact("count", ranked[0], counts[ranked[0]], "things")

@@ -25,6 +25,7 @@ from pipeline.benchmarks.embodied4c.drive.refs import (
     of_kind,
     plural,
     refs,
+    seen_rules,
 )
 from pipeline.benchmarks.embodied4c.drive.view import DriveExam, Lanes
 from pipeline.core.arrays import BoolArray, FloatArray
@@ -182,7 +183,8 @@ def neighbour(view: DriveExam) -> Iterator[ExamCase]:
         second = float(np.where(view.categories != category, gap, np.inf).min())
         one = case(view, "tp_next", moment, (ref.key,), ref, thing=ref.said)
         name_actor(view, one, f"the road user next to {ref.words}", actor, moment, ROAD_USERS)
-        one.measured(all_sure(view, users, moment))
+        for measure in (all_sure(view, users, moment), *seen_rules(view, actor, moment)):
+            one.measured(measure)
         one.require("nothing_beside", float(gap[actor]), "<=", 10.0, "m")
         one.require("own_size_matters", view.near_m[ref.actor, moment] - gap[actor], ">=", 0.5, "m")
         if np.isfinite(second):
@@ -248,6 +250,9 @@ def _counted(
     points = view.points[within, moment]
     if np.isfinite(points).any():
         one.require("hardly_measured", float(np.nanmin(points)), ">=", 1, "points")
+    hidden = view.hidden[within, moment]
+    if np.isfinite(hidden).any():
+        one.require("hidden_in_picture", float(np.nanmax(hidden)), "<=", rules.hidden_max, "share")
     for n, actor in enumerate(np.flatnonzero(within).tolist()):
         mark(view, one, f"counted {n + 1}", view.place_m[actor, view.moments[moment]])
     yield number(one, float(count), "")

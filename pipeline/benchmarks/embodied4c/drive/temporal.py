@@ -108,7 +108,8 @@ def seen_so_far(view: DriveExam) -> Iterator[ExamCase]:
             members = of_kind(view, kind)
             for radius in SEEN_WITHIN_M:
                 gap = nearest[:, moment]
-                count = int((members & (gap <= radius)).sum())
+                counted = members & (gap <= radius)
+                count = int(counted.sum())
                 if not count:
                     continue
                 one = case(view, "lm_seen", moment, (kind, str(radius)), things=plural(kind), radius=str(radius))
@@ -117,6 +118,8 @@ def seen_so_far(view: DriveExam) -> Iterator[ExamCase]:
                 doubtful = members & (np.abs(gap - radius) < view.rules.radius_margin_m)
                 one.require("near_radius", int(doubtful.sum()), "<=", 0, "things")
                 one.require("too_many", count, "<=", view.rules.count_max, "things")
+                hidden = float(view.hidden_so_far[counted, moment].max())
+                one.require("hidden_in_picture", hidden, "<=", view.rules.hidden_max, "share")
                 yield number(one, float(count), "")
 
 

@@ -151,6 +151,17 @@ class DriveExam(DriveView):
         return self.speed_mps[:, self.moments]
 
     @cached_property
+    def hidden(self) -> FloatArray:
+        """Shares that are hidden in the film (`DriveView.in_film`); NaN where it is not known."""
+        return np.stack([self.in_film(index)[1] for index in self.moments.tolist()], axis=1)
+
+    @cached_property
+    def hidden_so_far(self) -> FloatArray:
+        """The least of these shares from the first moment on; 1 of what was not there at any."""
+        least = np.fmin.accumulate(self.hidden, axis=1)
+        return np.where(np.isfinite(least), least, 1.0)
+
+    @cached_property
     def points(self) -> FloatArray:
         """Lidar points; NaN where they are not recorded."""
         return self._declared([actor.points for actor in self.facts.actors])
