@@ -33,7 +33,6 @@ TURNS: Final[Mapping[str, tuple[float, float]]] = {
     "look down": (0.0, -TURN_DEG),
 }
 CLIMBS: Final[Mapping[str, int]] = {"rise": 1, "sink": -1}  # by a slab
-ACTIONS: Final = (*MOVES, *TURNS, *CLIMBS)
 
 _Cell = tuple[int, int]  # metres from the start, rounded
 
