@@ -543,7 +543,7 @@ def run_server(app: Starlette, host: str, port: int) -> None:
     """Serves an application until it is stopped. Raises ConfigError where the port cannot be used."""
     import uvicorn
 
-    from flows.review_app.server import configured
+    from flows.review_app.app import configured
 
     server = uvicorn.Server(configured(app, host, port))
     server.run()

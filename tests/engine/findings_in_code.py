@@ -48,7 +48,7 @@ WORKED_OUT: Final[dict[tuple[str, str], tuple[str, ...]]] = {
     ),
     ("worlds/panorama/observe/place.py", "f'no_{kind}'"): ("no_city", "no_country"),
     ("worlds/panorama/observe/place.py", "f'{kind}_border_near'"): ("city_border_near", "country_border_near"),
-    ("worlds/panorama/readers/objects.py", "reason"): ("unusable_object", "duplicate_id"),
+    ("worlds/panorama/readers/panoramas.py", "reason"): ("unusable_object", "duplicate_id"),
 }
 PASSED_ON: Final = re.compile(r"(\w+\.)(finding|name)$|finding$|name$|self\._specs")
 

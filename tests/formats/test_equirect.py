@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from pipeline.formats.equirect import bare_jpeg
 from pipeline.formats.images import decoded
+from pipeline.worlds.panorama.pictures import bare_jpeg
 from tests.oracles.picture_tags import beside_pixels, tags
 from tests.worlds.panorama.panoramas import jpeg, texture
 

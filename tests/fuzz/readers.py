@@ -20,7 +20,6 @@ from pipeline.core.errors import FormatError, RawDataError
 from pipeline.core.findings import Findings
 from pipeline.formats.carla_log import read_carla_log
 from pipeline.formats.colmap import parse_views
-from pipeline.formats.depth_stream import PIXELS, open_depth
 from pipeline.formats.feather import read_feather
 from pipeline.formats.logs.registry import LOGS
 from pipeline.formats.pickles import read_pickle
@@ -29,6 +28,7 @@ from pipeline.formats.ply import parse_ply
 from pipeline.formats.sens import open_sens
 from pipeline.formats.zips import zip_members
 from pipeline.worlds.flight.tracks.assemble import assemble
+from pipeline.worlds.indoor.readers.scannetpp_film import PIXELS, open_depth
 from pipeline.worlds.panorama.readers.sources import WrongGPano, from_exif, from_gpano
 from tests.formats.logs.made_films import device, gps5, gps9, karma
 from tests.formats.logs.made_logs import dataflash, structured, tlog, ulog

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pipeline.core.arrays import FloatArray
-from pipeline.geometry.chains import PANDA, SAWYER, UPRIGHT_UR5, UR5, RatioChain, fit, fit_zero
+from pipeline.worlds.arm.readers.rlbench_robot import PANDA, SAWYER, UPRIGHT_UR5, UR5, RatioChain, fit, fit_zero
 
 
 def motion(count: int = 30) -> FloatArray:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from flows.review_app import server
+from flows.review_app import app
 from tests.bench.reviewers import check, run
 from tests.page.serving import served
 
@@ -25,7 +25,7 @@ def test_half_a_request_is_cut_after_a_while_and_whole_ones_are_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its beginning, its head without the body, or the second on a line; nothing is said of them."""
-    monkeypatch.setattr(server, "WHOLE_WITHIN_S", 0.2)
+    monkeypatch.setattr(app, "WHOLE_WITHIN_S", 0.2)
     whole = b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
     head = b"POST /sign-in HTTP/1.1\r\nHost: 127.0.0.1\r\nSec-Fetch-Site: same-origin\r\nContent-Length: 9\r\n"
     form = head + b"Content-Type: application/x-www-form-urlencoded\r\n\r\nreviewe"

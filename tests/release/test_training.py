@@ -22,9 +22,21 @@ from pipeline.core.templates import load_table, load_template
 from pipeline.questions.asking import QuestionPrompt
 from pipeline.questions.published import Published
 from pipeline.release.contamination import Scenes, building_of, shared_scenes
-from pipeline.release.rationales import NO_CHAIN, NOT_PROVED, chains, proves, rationale_of
 from pipeline.release.terms import ALL_SAMPLES
-from pipeline.release.training import FORMS, PAST_CAP, TOO_COMMON, Example, evened, example_of, line_of
+from pipeline.release.training import (
+    FORMS,
+    NO_CHAIN,
+    NOT_PROVED,
+    PAST_CAP,
+    TOO_COMMON,
+    Example,
+    chains,
+    evened,
+    example_of,
+    line_of,
+    proves,
+    rationale_of,
+)
 from tests.builds import Cli
 from tests.scoring.made import vsi
 

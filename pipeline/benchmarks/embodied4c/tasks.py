@@ -2,6 +2,9 @@
 
 They are questions of one sub-capability that facts prove, the domain-far bank, and what people or models write. The
 domain-far questions (GEN) are a bank of our own, never about a log: they show whether a model still knows the rest.
+
+What is stated of a log (`ExamRules.conditions`): materials (M/P) and the environment (E/E). No log tells them, and only
+a film shows them: of one that is drawn from a log they are not asked.
 """
 
 from __future__ import annotations
@@ -14,10 +17,19 @@ import numpy as np
 import pyarrow as pa
 import yaml
 
-from pipeline.benchmarks.embodied4c import stated
 from pipeline.benchmarks.embodied4c.arm import items as arm
 from pipeline.benchmarks.embodied4c.arm import motion
-from pipeline.benchmarks.embodied4c.case import WORDINGS, Exam, ExamCase, begins_s, make_even, part
+from pipeline.benchmarks.embodied4c.case import (
+    WORDINGS,
+    Exam,
+    ExamCase,
+    begins_s,
+    choose,
+    make_even,
+    part,
+    pose,
+    stated_of,
+)
 from pipeline.benchmarks.embodied4c.columns import PAPER, VALUE
 from pipeline.benchmarks.embodied4c.drive import semantic, spatial, temporal
 from pipeline.benchmarks.embodied4c.flight import flying, landmarks
@@ -32,6 +44,25 @@ from pipeline.questions.arrays import WRITTEN
 from pipeline.questions.cases import Case, CaseTask
 from pipeline.questions.selection import SAME_FACT
 from pipeline.questions.task import Form, FreeText, Number
+
+
+def surface(view: Exam) -> Iterator[ExamCase]:
+    """M/P: what the ground that we drive on, or fly over, is made of."""
+    yield from _stated(view, "mp_surface", stated_of(view.scene, view.rules).surface)
+
+
+def environment(view: Exam) -> Iterator[ExamCase]:
+    """E/E: whether the ground is wet, and how strong the wind is."""
+    told = stated_of(view.scene, view.rules)
+    yield from _stated(view, "ee_wet", None if told.wet is None else "wet" if told.wet else "dry")
+    yield from _stated(view, "ee_wind", told.wind)
+
+
+def _stated(view: Exam, kind: str, answer: str | None) -> Iterator[ExamCase]:
+    """One question at the last moment: it holds all along."""
+    if answer is not None and len(view.asked_s):
+        yield choose(pose(view, kind, float(view.asked_s[-1]), (), {}), answer)
+
 
 Ask = Callable[[Any], Iterator[ExamCase]]
 LASTING: Final = frozenset({"air_at_height", "air_rs", "air_rp", "air_tp"})  # the same at all times of a log
@@ -301,8 +332,8 @@ _ALL: Final = (
     ExamRow("MD degrees", Number(0, "°"), 36, (), (), (motion.turned,)),
     ExamRow("MD rate", Number(0, "°/s"), 36, (), (), (motion.turning,)),
     ExamRow("CS cm", Number(1, "cm"), 54, (), (), (motion.reach,)),
-    ExamRow("M/P stated", WORDS, 54, (stated.surface,), (stated.surface,), (arm.material,)),
-    ExamRow("E/E stated", WORDS, 54, (stated.environment,), (stated.environment,)),
+    ExamRow("M/P stated", WORDS, 54, (surface,), (surface,), (arm.material,)),
+    ExamRow("E/E stated", WORDS, 54, (environment,), (environment,)),
 )  # fmt: skip
 EXAM_TASKS: Final[dict[str, CaseTask[Exam]]] = {
     **{

@@ -25,13 +25,16 @@ from pipeline.samples.common.camera import (
     product,
 )
 from pipeline.samples.common.shapes import Shape, box_shape, cushion_shape, panel_shape, round_shape
-from pipeline.samples.indoor.furniture import CYLINDER, KINDS, PROFILES, shape_of
 from pipeline.samples.indoor.rooms import (
+    CYLINDER,
     FURNITURE_STEP_M,
+    KINDS,
     PLANS,
+    PROFILES,
     STRUCTURE,
     STRUCTURE_STEP_M,
     RoomPlan,
+    shape_of,
     world_T_plan,
 )
 from pipeline.samples.indoor.rooms import furnish as furnish_anew

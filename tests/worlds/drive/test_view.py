@@ -19,8 +19,8 @@ from pipeline.worlds.drive.quality_checks import beyond, examine
 from pipeline.worlds.drive.readers.argoverse2 import Argoverse2
 from pipeline.worlds.drive.readers.carla import Carla
 from pipeline.worlds.drive.readers.kitti_tracking import KittiTracking
-from pipeline.worlds.drive.top_down_map import top_down_map
 from pipeline.worlds.drive.view import DriveView
+from pipeline.worlds.drive.world import top_down_map
 from pipeline.worlds.registry import examined
 from tests.conftest import REAL_DATA
 from tests.worlds.drive.drives import box, lane, pose, read, write_log

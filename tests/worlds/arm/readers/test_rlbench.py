@@ -15,11 +15,10 @@ from pipeline.benchmarks.embodied4c.vln.logs import trials_of
 from pipeline.core.arrays import FloatArray
 from pipeline.core.errors import ConfigError, RawDataError
 from pipeline.core.findings import Findings
-from pipeline.geometry.chains import CHAINS, PANDA, RatioChain
 from pipeline.reading.files import SceneFiles
 from pipeline.worlds.arm.facts import EpisodeScene
 from pipeline.worlds.arm.readers.rlbench import RLBench
-from pipeline.worlds.arm.readers.rlbench_robot import OFF_MAX_M, arm_of, placed
+from pipeline.worlds.arm.readers.rlbench_robot import CHAINS, OFF_MAX_M, PANDA, RatioChain, arm_of, placed
 from pipeline.worlds.registry import read_scene
 from tests.conftest import REAL_DATA
 from tests.worlds.arm.episodes import demo_bytes, found, observations_of, read, rows, write_demo

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pipeline.worlds.flight.observe.smoothing import despiked, fitted, rate_error, resampled, white_noise, window_s
+from pipeline.worlds.flight.observe.motion import despiked, fitted, rate_error, resampled, white_noise, window_s
 
 
 def starts(n: int, *others: int) -> np.ndarray:

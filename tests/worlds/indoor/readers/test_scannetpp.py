@@ -14,13 +14,13 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from pipeline.core.errors import ConfigError, RawDataError
-from pipeline.formats.depth_stream import HEIGHT, PIXELS, WIDTH, open_depth
 from pipeline.formats.videos import VideoPictures
 from pipeline.geometry.scans import SceneGeometry
 from pipeline.reading.files import SceneFiles
 from pipeline.worlds.indoor.facts import IndoorScene, SceneObject
 from pipeline.worlds.indoor.readers.objects import Group, Instance, label_vertices, members, owners
 from pipeline.worlds.indoor.readers.scannetpp import ScanNetPP
+from pipeline.worlds.indoor.readers.scannetpp_film import HEIGHT, PIXELS, WIDTH, open_depth
 from pipeline.worlds.registry import configured
 from tests.conftest import make_box
 from tests.oracles.public_tools import instances_on_vertices

@@ -17,9 +17,15 @@ import shapely
 from pipeline.core.findings import Findings
 from pipeline.core.schema import Origin
 from pipeline.reading.maps.gazetteer import Gazetteer, maps_in, read_gazetteer, stamped
-from pipeline.reading.maps.world_countries import countries_near, disputed
 from pipeline.worlds.panorama.facts import Panorama, PanoramaConfig, PanoramaPicture, Place, SphereCrop
-from pipeline.worlds.panorama.observe.place import SAMPLES, _distance_of, find_place, level_distances
+from pipeline.worlds.panorama.observe.place import (
+    SAMPLES,
+    _distance_of,
+    countries_near,
+    disputed,
+    find_place,
+    level_distances,
+)
 from tests.conftest import REAL_DATA
 from tests.environment import times
 

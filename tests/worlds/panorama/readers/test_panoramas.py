@@ -16,8 +16,7 @@ from PIL import Image
 from pipeline.core.errors import ConfigError, RawDataError
 from pipeline.reading.doctor import inspect
 from pipeline.worlds.panorama.facts import PanoramaObject, PanoramaPicture, SphereCrop
-from pipeline.worlds.panorama.readers.objects import angles_of
-from pipeline.worlds.panorama.readers.panoramas import Panoramas
+from pipeline.worlds.panorama.readers.panoramas import Panoramas, angles_of
 from tests.conftest import REAL_DATA
 from tests.worlds.panorama.panoramas import SIDECAR, jpeg, read, texture, write
 
