@@ -479,7 +479,7 @@ OfRelease = Annotated[
 def frames_verify(videos: Videos, release: OfRelease = None, json: Json = False) -> None:
     """Decodes a folder of videos, and lists those whose frames differ from the release."""
     configure_output(as_json=json)
-    from flows.cli.frames import verify
+    from flows.cli.videos import verify
 
     end(verify(videos, release))
 
@@ -496,7 +496,7 @@ def frames_write(
 ) -> None:
     """Writes the frames of each budget as lossless videos, 16_frame/DATASET/SCENE.mp4, for any harness."""
     configure_output(as_json=json)
-    from flows.cli.frames import write
+    from flows.cli.videos import write
 
     end(write(videos, release, out, twins=twins))
 

@@ -17,7 +17,7 @@ from pipeline.core.files import write_atomically
 from pipeline.core.tables import ReleaseListing
 
 if TYPE_CHECKING:
-    from pipeline.benchmarks.embodied4c.vln.check import TrialOutcome
+    from pipeline.benchmarks.embodied4c.vln.rules import TrialOutcome
     from pipeline.core.arrays import FloatArray
 
 
@@ -45,9 +45,9 @@ def check(
 ) -> bool:
     """Scores a log; False where it can be scored for none of the tasks."""
     from pipeline.benchmarks.embodied4c.kinds import DOMAINS
-    from pipeline.benchmarks.embodied4c.vln.check import checked
     from pipeline.benchmarks.embodied4c.vln.logs import trials_of  # the formats' libraries take a second to start
     from pipeline.benchmarks.embodied4c.vln.roads import KnownRoads
+    from pipeline.benchmarks.embodied4c.vln.rules import checked
     from pipeline.benchmarks.embodied4c.vln.specification import specifications
 
     if domain not in DOMAINS:

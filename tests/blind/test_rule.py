@@ -11,8 +11,7 @@ import pytest
 from pipeline.blind.ask import REPLIES
 from pipeline.blind.config import BlindConfig
 from pipeline.blind.filtering import filtered
-from pipeline.blind.rule import VERDICTS, Verdict, pending, removed_by_luck, rule, verdict_table
-from pipeline.blind.votes import votes_of
+from pipeline.blind.rule import VERDICTS, Verdict, pending, removed_by_luck, rule, verdict_table, votes_of
 from tests.blind.panel import directions, knowing, meaning, panel, question, questions_table, replies_table, reply
 
 EVEN = {"left": 60, "right": 60, "back": 60}

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Literal
 
-from pipeline.samples.flight.truth import FlightTruth
+from pipeline.samples.flight.write import FlightTruth
 from tests.oracles.sample_flights import (
     SEEN_PIXELS,
     OracleSegment,

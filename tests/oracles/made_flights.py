@@ -7,7 +7,7 @@ from bisect import bisect_right
 from itertools import pairwise
 
 from pipeline.core.schema import Origin
-from pipeline.samples.flight.truth import (
+from pipeline.samples.flight.write import (
     FlightTruth,
     PlantedLandmark,
     PlantedMove,

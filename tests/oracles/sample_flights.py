@@ -11,7 +11,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-from pipeline.samples.flight.truth import FlightTruth, Solid
+from pipeline.samples.flight.write import FlightTruth, Solid
 
 SEEN_PIXELS = 20  # of a picture of 384 x 216
 

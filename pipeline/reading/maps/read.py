@@ -1,18 +1,32 @@
-"""The surroundings of a flight: landmarks and buildings from map files, placed in the flight's frame."""
+"""The surroundings of a flight: landmarks and buildings from map files, placed in the flight's frame.
+
+Landmarks and footprints in GeoJSON (RFC 7946): a FeatureCollection of points, polygons and multipolygons, WGS84.
+Properties: ``name``, ``kind``, ``height_m`` (top above foot) and ``base_m`` (foot above the ground at take-off); what
+is seen of a thing: ``colour``, ``roof_colour``, ``roof_shape``, ``levels`` and ``sign``, the words that can be read on
+it; others are ignored. Holes of a polygon are filled: what stands behind a courtyard is hidden all the same.
+
+A feature without ``kind`` that has tags of OpenStreetMap (``building=yes``, ``shop=bakery``), as properties or under
+``tags``, is read as an extract would be: that is how Overpass Turbo, osmtogeojson and QGIS write one.
+"""
 
 from __future__ import annotations
 
+import json
+import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
+import numpy as np
+import shapely
+
+from pipeline.core.arrays import FloatArray
 from pipeline.core.findings import Findings
 from pipeline.reading.files import SceneFiles
 from pipeline.reading.maps.cityjson import read_cityjson
-from pipeline.reading.maps.feature import Feature, MapBounds
-from pipeline.reading.maps.geojson import read_geojson
-from pipeline.reading.maps.osm import KINDS, read_osm
-from pipeline.reading.maps.streets import StreetLine, read_streets_of_osm, streets_of_geojson
+from pipeline.reading.maps.feature import HEIGHT_MAX_M, Feature, MapBounds, Tally, named, usable_name
+from pipeline.reading.maps.osm import KINDS, height_of, kind_of, osm_tags, read_osm, telling
+from pipeline.reading.maps.streets import StreetLine, is_way, read_streets_of_osm, streets_of_geojson
 
 OSM_SUFFIXES: Final = (".pbf", ".osm", ".osm.gz", ".osm.bz2")
 
@@ -62,3 +76,145 @@ def read_streets(files: SceneFiles, path: Path, box: MapBounds, findings: Findin
         return ()
     found = streets_of_geojson(value, files.relative(path), findings)
     return tuple(street for street in found if box.holds(street.lat_lon).any())
+
+
+WGS84_NAMES: Final = ("crs84", "4326")
+SEEN: Final = ("kind", "noun", "colour", "roof_colour", "roof_shape", "levels", "height_m", "sign", "facing_deg", "on")
+POLYGONS: Final = ("Polygon", "MultiPolygon")
+
+
+def read_geojson(
+    files: SceneFiles,
+    path: Path,
+    value: dict[str, Any],
+    walls: bool,
+    findings: Findings,
+    keys: Sequence[str] = KINDS,
+    told: Sequence[str] = (),
+) -> tuple[Feature, ...]:
+    """The usable features of a parsed file, in its order.
+
+    Args:
+        files: tells the scene for messages.
+        path: the file.
+        value: its JSON.
+        walls: whether every outline is a building; else those with a height, or of the kind "building".
+        findings: gets what is wrong with single features.
+        keys: of OpenStreetMap, that say what a feature without a kind is.
+        told: of OpenStreetMap: keys that say more of it.
+
+    Raises:
+        RawDataError: where the file is no FeatureCollection in WGS84.
+    """
+    if isinstance(value.get("elements"), list):
+        message = "the file is Overpass's own JSON, in which ways have no corners"
+        remedy = "ask Overpass for [out:xml] and save it as .osm, or export GeoJSON"
+        raise files.fault(path, "not_a_feature_collection", message, remedy)
+    entries = value.get("features")
+    if value.get("type") != "FeatureCollection" or not isinstance(entries, list):
+        message = f"the type is {str(value.get('type'))[:80]!r} and not a FeatureCollection with a list of features"
+        raise files.fault(path, "not_a_feature_collection", message, "export it as a GeoJSON FeatureCollection")
+    crs = json.dumps(value.get("crs"))
+    if value.get("crs") is not None and not crs.lower().strip('"}').endswith(WGS84_NAMES):
+        raise files.fault(path, "not_wgs84", f"the file states the crs {crs[:200]}", "export it in WGS84 (EPSG:4326)")
+    tally, features = Tally(), []
+    for place, entry in enumerate(entries):
+        if is_way(entry):
+            continue  # `streets` reads these
+        feature = _feature(entry, place, walls, tally, keys, told)
+        if feature is None:
+            continue
+        worst = np.abs(np.concatenate(feature.outlines)).max(0)
+        if worst[0] > 90.0 or worst[1] > 180.0:
+            message = f"feature {place} has a latitude of {worst[0]:g} or a longitude of {worst[1]:g} degrees"
+            raise files.fault(path, "not_wgs84", message, "export it in WGS84 (EPSG:4326), longitude before latitude")
+        features.append(feature)
+    tally.report(files.relative(path), len(entries), findings)
+    return tuple(features)
+
+
+def _feature(
+    entry: Any, place: int, walls: bool, tally: Tally, keys: Sequence[str], told: Sequence[str]
+) -> Feature | None:
+    entry = entry if isinstance(entry, dict) else {}
+    raw_facts, raw_geometry = entry.get("properties"), entry.get("geometry")
+    facts: dict[str, Any] = raw_facts if isinstance(raw_facts, dict) else {}
+    geometry: dict[str, Any] = raw_geometry if isinstance(raw_geometry, dict) else {}
+    who = repr(facts["name"])[:80] if facts.get("name") else _id(entry, facts) or f"feature {place}"
+    shape, raw = geometry.get("type"), geometry.get("coordinates")
+    if shape == "Point":
+        outlines = [_corners([raw])]
+    elif shape in POLYGONS:
+        polygons = [raw] if shape == "Polygon" else raw
+        outlines = [_outline(p) for p in polygons] if isinstance(polygons, list) and polygons else [None]
+    else:
+        tally.add("unsupported_geometry", who)
+        return None
+    sound = tuple(o for o in outlines if o is not None)
+    if len(sound) < len(outlines):
+        tally.add("unusable_outline", who)
+        return None
+    heights = {key: _metres(facts.get(key), key == "height_m") for key in ("height_m", "base_m")}
+    kind = facts.get("kind")
+    kind = kind if isinstance(kind, str) and kind.isprintable() and kind.strip() else None
+    osm = osm_tags(facts) if kind is None else {}
+    osm = osm if kind_of(osm, keys) else {}
+    if None in heights.values():
+        tally.add("unusable_height", who)
+    elif facts.get("height_m") is None and osm:
+        heights["height_m"] = height_of(osm.get("height"))
+    elif facts.get("height") is not None and facts.get("height_m") is None:
+        tally.add("height_without_unit", who)
+    top, foot = (np.nan if v is None else v for v in heights.values())
+    built = kind == "building" or "building" in osm or not (osm or math.isnan(top))
+    seen = {key: str(facts[key]) for key in (*SEEN, *told) if isinstance(facts.get(key), str | int | float)}
+    tags = {key: value for key, value in (seen | telling(osm, keys, told)).items() if usable_name(value)}
+    return Feature(
+        sound,
+        named(osm.get("name", facts.get("name")), who, tally),
+        kind or kind_of(osm, keys),
+        solid=shape in POLYGONS and (walls or built),
+        height_m=top,
+        foot_m=foot,
+        tags=tags,
+        id=_id(entry, facts),
+    )
+
+
+def _id(entry: dict[str, Any], facts: dict[str, Any]) -> str:
+    """The feature's own id, or the property of this name, where it can stand in a text; else none."""
+    for raw in (entry.get("id"), facts.get("id"), facts.get("@id")):
+        text = str(raw) if isinstance(raw, str | int) and not isinstance(raw, bool) else ""
+        if usable_name(text) and text.isprintable():
+            return text
+    return ""
+
+
+def _metres(raw: object, above_zero: bool) -> float | None:
+    """A height as stated, NaN where there is none, None where it is not usable."""
+    if raw is None:
+        return math.nan
+    if isinstance(raw, bool) or not isinstance(raw, int | float):
+        return None
+    return float(raw) if abs(raw) <= HEIGHT_MAX_M and (raw > 0 or not above_zero) else None
+
+
+def _outline(polygon: object) -> FloatArray | None:
+    """The outer ring (k, 2), latitude and longitude, not closed; None where it encloses nothing."""
+    corners = _corners(polygon[0]) if isinstance(polygon, list) and polygon else None
+    if corners is None or len(corners) < 4 or not np.array_equal(corners[0], corners[-1]):
+        return None
+    shape = shapely.Polygon(corners)
+    return corners[:-1] if shape.is_valid and shape.area > 0 else None
+
+
+def _corners(raw: object) -> FloatArray | None:
+    """Positions [longitude, latitude, …] as (k, 2) latitude and longitude; None where one is not two numbers."""
+    if not isinstance(raw, list):
+        return None
+    sound = all(isinstance(p, list) and len(p) >= 2 and all(_is_number(v) for v in p[:2]) for p in raw)
+    return np.array([[p[1], p[0]] for p in raw], float) if sound and raw else None
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e9  # NaN fails too

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pipeline.benchmarks.embodied4c.vln.check import checked
 from pipeline.benchmarks.embodied4c.vln.logs import Trial, trials_of
+from pipeline.benchmarks.embodied4c.vln.rules import checked
 from pipeline.benchmarks.embodied4c.vln.specification import Specification, specifications
 from pipeline.core.arrays import FloatArray
 from pipeline.core.errors import ConfigError, RawDataError

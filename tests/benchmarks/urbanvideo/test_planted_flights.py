@@ -24,8 +24,7 @@ from pipeline.engine.manifest import Outcome
 from pipeline.questions.balance import TOO_COMMON
 from pipeline.questions.selection import SAME_FACT, select
 from pipeline.samples.flight.pilot import PLANS
-from pipeline.samples.flight.truth import FlightTruth
-from pipeline.samples.flight.write import DATASET
+from pipeline.samples.flight.write import DATASET, FlightTruth
 from pipeline.stages.builder import Builder
 from pipeline.worlds.flight.facts import FlightMotion, FlightScene, Segment
 from pipeline.worlds.flight.observe.flight import COMPASS

@@ -17,7 +17,7 @@ from pipeline.formats.logs.frames import (
     pitch_deg,
     quaternion,
 )
-from pipeline.worlds.flight.tracks.series import heading_of
+from pipeline.worlds.flight.tracks.assemble import heading_of
 
 HALF = np.sqrt(0.5)
 ANGLES = st.floats(-np.pi, np.pi)

@@ -11,8 +11,7 @@ from pyulog import ULog
 
 from pipeline.core.errors import RawDataError
 from pipeline.formats.logs.log import Log
-from pipeline.formats.logs.px4_ulog import PX4Ulog
-from pipeline.formats.logs.px4_ulog_topics import read_topics
+from pipeline.formats.logs.px4_ulog import PX4Ulog, read_topics
 from pipeline.worlds.flight.tracks.assemble import assemble
 from tests.conftest import REAL_DATA
 from tests.formats.logs.made_logs import structured, survives, ulog, ulog_message

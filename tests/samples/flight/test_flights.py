@@ -20,8 +20,7 @@ from pyulog import ULog
 from pipeline.core.schema import Origin
 from pipeline.samples.flight.city import PLACES, Form, blocks, facets, strokes
 from pipeline.samples.flight.pilot import PLANS, Move, PilotPose, fly, lasting
-from pipeline.samples.flight.truth import FlightTruth, Solid, planted_moves
-from pipeline.samples.flight.write import write_flights
+from pipeline.samples.flight.write import FlightTruth, Solid, planted_moves, write_flights
 from tests.oracles.sample_flights import oracle_in_view, oracle_pixel, oracle_pose
 
 IDS = tuple(plan.id for plan in PLANS)

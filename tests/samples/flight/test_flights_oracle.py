@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pipeline.samples.flight.truth import FlightTruth
+from pipeline.samples.flight.write import FlightTruth
 from tests.oracles.sample_flights import (
     landmarks_named,
     oracle_bearing,

@@ -91,7 +91,7 @@ class Trial:
         return replace(self, **cut, events=events)
 
     def known(self, name: str) -> Any:
-        """An attribute. Raises ValueError where the log does not tell it, which `check.missing` finds before."""
+        """An attribute. Raises ValueError where the log does not tell it, which `rules.missing` finds before."""
         value = getattr(self, name)
         if value is None:
             raise ValueError(f"the log does not tell {name}")

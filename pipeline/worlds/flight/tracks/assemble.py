@@ -2,7 +2,7 @@
 
 In this order: the clock is made straight (`clock`), positions that are none are refused (`fixes`), the rest is laid
 out in ENU about the first good fix, parts are told apart, repeats and strays are dropped, and attitude, heading and
-camera are brought to the times of the positions (`series`).
+camera are brought to the times of the positions.
 
 Where a log has local positions and WGS84 ones, the local ones, an estimator's, are the smoother: the path is theirs,
 and WGS84 places its zero. Only where the two part by more than `DISAGREE_M` is the path that of WGS84.
@@ -16,16 +16,18 @@ from typing import Final
 
 import numpy as np
 
-from pipeline.core.arrays import FloatArray
+from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.core.errors import RawDataError
 from pipeline.core.findings import doubt, note
 from pipeline.core.schema import Finding, Origin
-from pipeline.formats.logs.log import Clock, Log
+from pipeline.formats.logs.log import Clock, Log, Series
 from pipeline.geometry.tracks import Track
-from pipeline.worlds.flight.tracks.clock import GAP_S, about, straighten
+from pipeline.worlds.flight.tracks.clock import GAP_S, about, straighten, timed
 from pipeline.worlds.flight.tracks.fixes import (
+    HIGHEST_M,
     Fixes,
     RefusedSamples,
+    bounded,
     distinct,
     leaps,
     place,
@@ -33,14 +35,6 @@ from pipeline.worlds.flight.tracks.fixes import (
     refuse,
     strays,
     zeroed,
-)
-from pipeline.worlds.flight.tracks.series import (
-    Bracket,
-    check_heights,
-    heading_of,
-    height_above_takeoff,
-    speeds,
-    stated_speeds,
 )
 
 QUANTISED_M: Final = 0.5  # coarser coordinates are worth a word
@@ -231,3 +225,200 @@ def _without_strays(fixes: Fixes, step_m: float, found: list[Finding]) -> Fixes:
         found.append(doubt("reset", "log", message, remedy, jump, None, "m"))
     begins = np.concatenate([[False], (np.diff(fixes.part) > 0) | leap | (np.diff(fixes.t_s) > GAP_S)])
     return replace(fixes, part=np.cumsum(begins).astype(np.intp))
+
+
+REACH_S: Final = 1.0  # a value farther than this from a position says nothing about it
+_NEARLY_ONE: Final = 0.9995  # cosine of half the angle above which slerp is a straight line
+_LARGEST: Final = 1e6  # larger angles and quaternions are broken numbers
+_UPRIGHT: Final = 1e-3  # horizontal share of a nose that points at the sky
+
+
+class Bracket:
+    """Where times lie between the samples of a series.
+
+    Args:
+        series: values with their own times on the log's clock, in the order of the file.
+        clock_s: (N,) times on the same clock.
+        run: (N,) how often that clock had jumped back; a series' own jumps are matched with them by number.
+    """
+
+    def __init__(self, series: Series, clock_s: FloatArray, run: IntArray) -> None:
+        index, _ = timed(series.t_s)
+        t, value = series.t_s[index], series.value[index]
+        value = value[:, None] if value.ndim == 1 else value
+        own_run = np.concatenate([[0], np.cumsum(np.diff(t) < 0)])[: len(t)]
+        known = np.isfinite(bounded(value, _LARGEST)).all(1)
+        t, self.value, own_run = t[known], value[known], own_run[known]
+        self.empty = not len(t)
+        if self.empty:
+            self.reached = np.zeros(len(clock_s), dtype=bool)
+            return
+        # One axis for all runs: each later run is shifted past the one before.
+        low = min(t.min(), clock_s.min())
+        span = max(t.max(), clock_s.max()) - low + 10.0 * REACH_S
+        axis, wanted = t - low + own_run * span, clock_s - low + run * span
+        self.right = np.clip(np.searchsorted(axis, wanted), 1, max(len(axis) - 1, 1)) if len(axis) > 1 else run * 0
+        self.left = np.maximum(self.right - 1, 0)
+        width = axis[self.right] - axis[self.left]
+        weight = np.clip((wanted - axis[self.left]) / np.where(width > 0, width, 1.0), 0.0, 1.0)
+        # Between samples that lie far apart the nearer one holds.
+        self.weight = np.where(width > 2 * REACH_S, np.round(weight), weight)
+        nearest = np.minimum(np.abs(wanted - axis[self.left]), np.abs(wanted - axis[self.right]))
+        self.reached = nearest <= REACH_S
+
+    def scalar(self) -> FloatArray:
+        """Values (N,), interpolated; NaN out of reach."""
+        if self.empty:
+            return np.full(len(self.reached), np.nan)
+        a, b = self.value[self.left, 0], self.value[self.right, 0]
+        return np.where(self.reached, a + (b - a) * self.weight, np.nan)
+
+    def angle_deg(self) -> FloatArray:
+        """Values (N,) in [0, 360), interpolated the shorter way round; NaN out of reach."""
+        if self.empty:
+            return np.full(len(self.reached), np.nan)
+        a, b = self.value[self.left, 0], self.value[self.right, 0]
+        turn = (b - a + 180.0) % 360.0 - 180.0
+        angle = (a + turn * self.weight) % 360.0
+        return np.where(self.reached, np.where(angle == 360.0, 0.0, angle), np.nan)
+
+    def quaternion(self) -> FloatArray:
+        """Unit quaternions (N, 4), slerp; NaN out of reach or where a logged one has no length."""
+        if self.empty:
+            return np.full((len(self.reached), 4), np.nan)
+        a, b = _unit(self.value[self.left]), _unit(self.value[self.right])
+        cosine = (a * b).sum(1)
+        b = np.where(cosine[:, None] < 0, -b, b)
+        half = np.arccos(np.clip(np.abs(cosine), 0.0, 1.0))
+        sine = np.sin(half)
+        close = np.abs(cosine) > _NEARLY_ONE
+        safe = np.where(close, 1.0, sine)
+        w = self.weight
+        from_a = np.where(close, 1.0 - w, np.sin((1.0 - w) * half) / safe)
+        from_b = np.where(close, w, np.sin(w * half) / safe)
+        mixed = _unit(from_a[:, None] * a + from_b[:, None] * b)
+        return np.where(self.reached[:, None], mixed, np.nan)
+
+
+def heading_of(quat_wxyz: FloatArray) -> FloatArray:
+    """Compass angle (N,) of the nose in [0, 360) of attitudes (N, 4), body FLU to ENU; NaN where it points up."""
+    w, x, y, z = quat_wxyz.T
+    east, north = 1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y + w * z)
+    heading = np.degrees(np.arctan2(east, north)) % 360.0
+    return np.where(np.hypot(east, north) > _UPRIGHT, np.where(heading == 360.0, 0.0, heading), np.nan)
+
+
+def _unit(q: FloatArray) -> FloatArray:
+    length = np.sqrt((q * q).sum(1, keepdims=True))
+    return np.where(length > 0, q / np.where(length > 0, length, 1.0), np.nan)
+
+
+APART_M: Final = 10.0  # between two heights; the vertical error of a receiver seldom reaches it
+SETTLED_S: Final = 5.0  # at the start, over which the levels that the heights count from are compared
+
+
+def height_above_takeoff(log: Log, fixes: Fixes, local: bool, found: list[Finding]) -> FloatArray:
+    """Height (N,) above take-off: as logged, else above the first fix."""
+    if log.height_m is not None and np.isfinite(log.height_m).any():
+        return bounded(log.height_m[fixes.index], HIGHEST_M)
+    level = fixes.enu_m[:, 2] if local else fixes.lat_lon_alt[:, 2]
+    if log.ellipsoidal and log.lat_lon_alt is not None and not local:
+        level = bounded(log.lat_lon_alt[fixes.index, 2], HIGHEST_M)
+    message = "the log has no height above take-off; heights are above its first position"
+    if np.isfinite(level).any():
+        found.append(note("height_from_first_fix", "log", message, "none needed if the log begins on the ground"))
+    return level - level[0]
+
+
+def check_heights(log: Log, fixes: Fixes, height_m: FloatArray) -> list[Finding]:
+    """A doubt about the stretches in which the height parts from another one by more than `APART_M`.
+
+    Each other height counts from a level of its own: only how it changes from the beginning of the log is compared.
+
+    Args:
+        log: with `Log.heights`.
+        fixes: (N,) the samples of the track.
+        height_m: (N,) above take-off.
+    """
+    clock_s = log.t_s[fixes.index]
+    apart: dict[str, FloatArray] = {}
+    for name, series in log.heights.items():
+        off_m = height_m - bounded(Bracket(series, clock_s, fixes.run).scalar(), HIGHEST_M)
+        known = np.flatnonzero(np.isfinite(off_m))
+        if len(known):
+            settled = known[fixes.t_s[known] <= fixes.t_s[known[0]] + SETTLED_S]
+            apart[name] = np.abs(off_m - np.median(off_m[settled]))
+    wrong = {name: off_m > APART_M for name, off_m in apart.items() if (off_m > APART_M).any()}
+    if not wrong:
+        return []
+    which: BoolArray = np.logical_or.reduce(list(wrong.values()))
+    worst = max(float(np.nanmax(apart[name])) for name in wrong)
+    message = f"the height parts by up to {worst:.1f} m from that of {' and of '.join(wrong)}"
+    remedy = "compare with the height that the controller showed; a barometer drifts with the weather and in wind"
+    finding = doubt("heights_disagree", "log", message, remedy, worst, APART_M, "m")
+    return [about(finding, fixes.t_s, which)]
+
+
+FASTEST_MPS: Final = 1000.0  # larger velocities are broken numbers
+SPEED_ERROR_MPS: Final = 0.5  # a step of the coordinates within the window looks no faster
+SPEED_WINDOW_S: Final = (1.0, 10.0)
+MOVES_MPS: Final = 2.0  # slower, noise hides the ratio of two speeds
+RATIO_OFF: Final = 0.03  # by which the ratio of two speeds may differ from 1; a receiver's is good to 0.1 m/s
+ENOUGH: Final = 5  # samples that move
+
+
+def speeds(log: Log, fixes: Fixes, step_m: float) -> FloatArray:
+    """Speeds (N,) over ground and upwards together, m/s: of the logged velocities, else of the positions.
+
+    Args:
+        log: whose ``velocity_mps`` counts, and whose ``speed_mps`` is compared alone.
+        fixes: (N,) the samples of the track.
+        step_m: quantisation of the coordinates, 0 for none.
+    """
+    derived = derived_speeds(fixes, step_m)
+    if log.velocity_mps is None:
+        return derived
+    logged = np.sqrt((bounded(log.velocity_mps[fixes.index], FASTEST_MPS) ** 2).sum(1))
+    return np.where(np.isfinite(logged), logged, derived)
+
+
+def stated_speeds(log: Log, fixes: Fixes, step_m: float, found: list[Finding]) -> FloatArray | None:
+    """The log's own speeds (N,) over ground, NaN where unknown; None: it states none.
+
+    Args:
+        log: with ``velocity_mps``, or else ``speed_mps``.
+        fixes: (N,) the samples of the track.
+        step_m: quantisation of the coordinates, 0 for none.
+        found: gets a note where they are not those of the positions.
+    """
+    if log.velocity_mps is not None:
+        stated = np.hypot(*bounded(log.velocity_mps[fixes.index, :2], FASTEST_MPS).T)
+    elif log.speed_mps is not None:
+        stated = bounded(log.speed_mps[fixes.index], FASTEST_MPS)
+    else:
+        return None
+    placed = derived_speeds(fixes, step_m, axes=2)
+    moves = np.isfinite(stated) & (placed + np.nan_to_num(stated) > 2 * MOVES_MPS)
+    if moves.sum() >= ENOUGH:
+        ratio = float(np.median(placed[moves]) / np.median(stated[moves]))
+        if abs(ratio - 1.0) > RATIO_OFF and np.isfinite(ratio):
+            message = f"the positions move at {ratio:.3f} times the speed that the log states"
+            remedy = "none needed: distances are those of the positions, and a speed is asked where both agree"
+            found.append(note("speed_differs", "log", message, remedy, ratio, 1.0, "ratio"))
+    return stated
+
+
+def derived_speeds(fixes: Fixes, step_m: float, axes: int = 3) -> FloatArray:
+    """Speeds (N,) over a window within the part, long enough that a step of the coordinates does not look fast.
+
+    Over ground and upwards together, or with two ``axes`` over ground. NaN where the part holds less than a quarter of
+    the window.
+    """
+    t, window = fixes.t_s, float(np.clip(step_m / SPEED_ERROR_MPS, *SPEED_WINDOW_S))
+    starts = np.flatnonzero(np.concatenate([[True], np.diff(fixes.part) > 0]))
+    ends = np.concatenate([starts[1:], [len(t)]]) - 1
+    low = np.maximum(t - window / 2, t[starts][fixes.part])
+    high = np.minimum(t + window / 2, t[ends][fixes.part])
+    move = [np.interp(high, t, axis) - np.interp(low, t, axis) for axis in fixes.enu_m[:, :axes].T]
+    enough = high - low >= window / 4
+    return np.where(enough, np.sqrt(sum(m * m for m in move)) / np.where(enough, high - low, 1.0), np.nan)

@@ -7,6 +7,7 @@ stand, in small letters; no list has to know them.
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -18,14 +19,13 @@ import numpy as np
 import shapely
 
 from pipeline.core.arrays import FloatArray
-from pipeline.core.errors import ConfigError, faults_of
+from pipeline.core.errors import ConfigError, FormatError, faults_of
 from pipeline.core.files import read_file
 from pipeline.core.findings import Findings, doubt, fault, note
 from pipeline.core.identity import digest_of
 from pipeline.core.templates import load_table
 from pipeline.formats.ply import PlyMesh
 from pipeline.formats.scene_folder import FILE, MAX_BYTES, UNTRIED, Axes, LabelledBox, SceneDocument
-from pipeline.formats.trimeshes import MESH_SUFFIXES, read_mesh
 from pipeline.geometry.scans import SceneGeometry
 from pipeline.reading.checks import check_box, check_name
 from pipeline.reading.files import Listing, SceneFiles
@@ -382,3 +382,31 @@ def _room(document: SceneDocument, axes: Axes, mesh: PlyMesh | None, findings: F
     height = float(np.ptp(mesh.vertices[:, 2]) / 2 + mesh.vertices[:, 2].min()) if mesh is not None else None
     center = None if height is None else (float(middle[0]), float(middle[1]), height)
     return Room(area_m2=area_m2, area_method="outline of scene.json", center=center, floor=(ring,))
+
+
+MESH_SUFFIXES: Final = (".glb", ".obj", ".off", ".stl")
+MESH_MAX_BYTES: Final = 2**30
+UNREADABLE: Final = "unreadable_mesh"
+
+
+def read_mesh(raw: bytes, suffix: str) -> PlyMesh:
+    """All triangles of a file, in its own frame: parts of a GLB stand where its nodes put them. Raises FormatError."""
+    import trimesh  # takes a fifth of a second
+
+    if len(raw) > MESH_MAX_BYTES:
+        raise FormatError(UNREADABLE, f"{len(raw)} bytes, over {MESH_MAX_BYTES}")
+    try:
+        scene = trimesh.load_scene(io.BytesIO(raw), file_type=suffix[1:], resolver=None, process=False)
+        mesh = scene.to_mesh()
+        vertices, faces = np.asarray(mesh.vertices, dtype=float), np.asarray(mesh.faces)
+    except MemoryError:
+        raise
+    except Exception as error:  # its parsers raise whatever Python raises
+        raise FormatError(UNREADABLE, f"it cannot be read: {type(error).__name__}: {error}"[:300]) from error
+    if not len(faces):
+        raise FormatError(UNREADABLE, "it has no triangles")
+    if not np.isfinite(vertices).all():
+        raise FormatError(UNREADABLE, "places of its corners are no finite numbers")
+    if faces.min() < 0 or faces.max() >= len(vertices):
+        raise FormatError(UNREADABLE, "a triangle names a corner that is not there")
+    return PlyMesh(vertices, faces.astype(np.int32))

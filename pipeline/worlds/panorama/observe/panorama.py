@@ -2,29 +2,42 @@
 
 Filters: ERGeoBench, table 9, "Manual panorama filtering". Each is measured, and what fails one is left out with the
 measured value and the limit.
+
+Likeness: pHash, of a small grey picture the lowest 8 x 8 cosine coefficients, each against their median (Zauner,
+"Implementation and Benchmarking of Perceptual Image Hash Functions", 2010), whichever way the camera stood.
+Sharpness: the variance of the Laplacian (Pech-Pacheco and others, "Diatom autofocusing in brightfield microscopy",
+2000) of views: the equirectangular picture itself is stretched about the poles and would seem blurred there.
+Nadir: the share of the lower half of the sphere that the vehicle hides. With depth and the camera's height: what
+reaches from straight below outward, stands above the ground and is near. Without: what reaches from straight below
+outward in one colour with an edge all around, as a roof, a patch or a blur has; ground of one colour goes on to the
+horizon.
+
+Names: each is looked for, by RapidOCR (Apache-2.0, its weights are in the package), in a view as large as questions
+show it, and no larger.
 """
 
 from __future__ import annotations
 
-from typing import Final
+import math
+import unicodedata
+from collections.abc import Callable
+from difflib import SequenceMatcher
+from functools import cache, lru_cache
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
+from PIL import Image
 
-from pipeline.core.arrays import FloatArray
+from pipeline.core.arrays import BoolArray, FloatArray
+from pipeline.core.errors import require_extra
 from pipeline.core.findings import Findings, doubt, note
 from pipeline.core.schema import AnyScene, Finding
+from pipeline.geometry.equirect import Sphere
+from pipeline.geometry.views import View, rays_of, turned_deg
 from pipeline.reading.reader import PanoramaGeometry, Twin
-from pipeline.worlds.panorama.facts import MeasuredPicture, Panorama, PanoramaConfig, PanoramaScene
+from pipeline.worlds.panorama.facts import MeasuredPicture, Panorama, PanoramaConfig, PanoramaObject, PanoramaScene
 from pipeline.worlds.panorama.observe.landmarks import landmarks_of
-from pipeline.worlds.panorama.observe.picture import (
-    differing_bits,
-    nadir_by_colour,
-    nadir_by_depth,
-    sharpness_of,
-    thumbnail,
-    with_signs_read,
-)
 from pipeline.worlds.panorama.observe.place import DEPTH, find_place, measure_objects
 
 _ROOF_M: Final = 12.0  # above the camera: nearer all over, it may be a ceiling
@@ -182,3 +195,187 @@ def _indoor(facts: Panorama, depth_m: FloatArray | None, found: Findings) -> Pan
     if facts.indoor is not None:
         return facts
     return facts.model_copy(update={"indoor": False, "source_tags": facts.source_tags | {"indoor": DEPTH}})
+
+
+WIDTH: Final = 64
+HEIGHT: Final = 32
+_KEPT: Final = 8  # coefficients a side
+
+
+def thumbnail(color: npt.NDArray[np.uint8]) -> FloatArray:
+    """The grey means (`HEIGHT`, `WIDTH`) of a picture (h, w, 3)."""
+    small = Image.fromarray(color).convert("L").resize((WIDTH, HEIGHT), Image.Resampling.BOX)
+    return np.asarray(small, dtype=np.float64)
+
+
+def bits_of(thumb: FloatArray) -> BoolArray:
+    """The 64 bits of small pictures (..., `HEIGHT`, `WIDTH`): (..., 64)."""
+    low = _cosines(HEIGHT) @ thumb @ _cosines(WIDTH).T
+    flat = np.round(low.reshape(*low.shape[:-2], _KEPT * _KEPT), 6)  # equal on every processor
+    return np.asarray(flat > np.median(flat, axis=-1, keepdims=True))
+
+
+def differing_bits(one: FloatArray, other: FloatArray) -> int:
+    """In how many of 64 bits the hashes of two small pictures differ, the other one turned so that it is least."""
+    turned = np.stack([np.roll(other, step, axis=1) for step in range(WIDTH)])
+    return int((bits_of(turned) != bits_of(one)).sum(-1).min())
+
+
+@cache
+def _cosines(length: int) -> FloatArray:
+    """The first rows of a cosine transform (DCT-II): (`_KEPT`, length)."""
+    k, n = np.arange(_KEPT)[:, None], np.arange(length)
+    return np.cos(np.pi * k * (2 * n + 1) / (2 * length))
+
+
+SIDE: Final = 512  # pixels of a view of 90 degrees
+YAWS_DEG: Final = (0.0, 90.0, 180.0, 270.0)
+_WIDTH: Final = 2048  # of the sphere, to whose detail a view of so many pixels comes
+
+
+def sharpness_of(color: npt.NDArray[np.uint8]) -> float:
+    """The median over four level views of the variance of their Laplacian, grey levels².
+
+    Args:
+        color: (h, w, 3) of a whole sphere. It is reduced to about 2,048 columns, so that one limit holds for all sizes.
+    """
+    from scipy.ndimage import laplace, map_coordinates  # takes a third of a second to import
+
+    grey = Image.fromarray(color).convert("L")
+    small = np.asarray(grey.reduce(max(1, grey.width // _WIDTH)), dtype=np.float32)
+    row, column = _places(*small.shape)
+    wrapped = np.concatenate([small, small[:, :1]], axis=1)
+    found = []
+    for yaw in YAWS_DEG:
+        at = (column + yaw / 360.0 * small.shape[1]) % small.shape[1]
+        view = map_coordinates(wrapped, [row, at], order=1, mode="nearest")
+        found.append(float(laplace(view)[1:-1, 1:-1].var(dtype=np.float64)))
+    return float(np.median(found))
+
+
+@lru_cache(maxsize=4)
+def _places(height: int, width: int) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
+    """Row and column (`SIDE`, `SIDE`) of a level view at yaw 0 in a picture of the whole sphere."""
+    right, up, ahead = rays_of(View(yaw_deg=0.0, width=SIDE, height=SIDE))
+    column = (np.arctan2(right, ahead) / (2 * np.pi) + 0.5) * width - 0.5
+    row = (0.5 - np.arctan2(up, np.hypot(right, ahead)) / np.pi) * height - 0.5
+    return row.astype(np.float32), column.astype(np.float32)
+
+
+SPHERE_WIDTH: Final = 360  # columns of the small picture: a degree each, as its rows
+SPHERE_HEIGHT: Final = 180
+_ABOVE_GROUND_M: Final = 0.3
+_NEAR_M: Final = 3.5  # over ground: no car reaches farther from its middle
+_ALIKE: Final = 24.0  # grey levels of the channel that differs most
+_MIDDLE_DEG: Final = 5.0  # about straight below, whose colour is that of the vehicle
+_EDGE_DEG: Final = -20.0  # a roof ends below this pitch
+_LEAK: Final = 0.1  # of all directions: where so many reach above it, this is ground
+
+
+def nadir_by_depth(depth_m: FloatArray, camera_height_m: float) -> float:
+    """The share, from distances (h, w) of a whole sphere in metres, NaN where not known."""
+    rows = depth_m.shape[0]
+    pitch = _pitch_rad(rows)[rows // 2 :, None]
+    lower = depth_m[rows // 2 :]
+    with np.errstate(invalid="ignore"):
+        near = (lower * np.cos(pitch) < _NEAR_M) & (camera_height_m + lower * np.sin(pitch) > _ABOVE_GROUND_M)
+    return _share(near)
+
+
+def nadir_by_colour(color: npt.NDArray[np.uint8]) -> float | None:
+    """The share, from a picture (h, w, 3) of a whole sphere; None where what is below has no edge."""
+    small = Image.fromarray(color).resize((SPHERE_WIDTH, SPHERE_HEIGHT), Image.Resampling.BOX)
+    lower = np.asarray(small, dtype=np.float64)[SPHERE_HEIGHT // 2 :]
+    middle = np.median(lower[-int(_MIDDLE_DEG) :].reshape(-1, 3), axis=0)
+    alike = np.abs(lower - middle).max(-1) <= _ALIKE
+    reaching = _from_below(alike)
+    edge = int(-_EDGE_DEG)  # rows from the horizon
+    if reaching[edge].mean() > _LEAK:
+        return None
+    return _share(alike)
+
+
+def _share(hidden: BoolArray) -> float:
+    """Of the lower half of the sphere (h, w), of what is hidden from straight below outward."""
+    rows = len(hidden)
+    weight = np.cos(_pitch_rad(2 * rows)[rows:])
+    return float((_from_below(hidden) * weight[:, None]).sum() / (weight.sum() * hidden.shape[1]))
+
+
+def _from_below(mask: BoolArray) -> BoolArray:
+    """Of each column what goes on from its lowest row without a gap."""
+    return np.asarray(np.logical_and.accumulate(mask[::-1], axis=0)[::-1])
+
+
+def _pitch_rad(rows: int) -> FloatArray:
+    """Of the middle of each row of a whole sphere."""
+    return np.pi * (0.5 - (np.arange(rows) + 0.5) / rows)
+
+
+PIXELS_PER_TANGENT: Final = 320.0  # of a question's view: 640 pixels are 90 degrees
+AROUND_DEG: Final = 5.0  # to each side of a thing
+RUN_MIN: Final = 2  # letters in a row that count: single ones agree by chance
+
+Picture = npt.NDArray[np.uint8]
+Reader = Callable[[Picture], str]
+
+
+def with_signs_read(facts: Panorama, color: Picture, read: Reader | None = None) -> tuple[PanoramaObject, ...]:
+    """The objects, those with a name and a kind with the share of it that can be read.
+
+    Args:
+        facts: of a whole sphere.
+        color: (h, w, 3) its picture.
+        read: gives the text in a picture; None: RapidOCR.
+
+    Raises:
+        MissingExtraError: where RapidOCR is not installed.
+    """
+    read = read or _rapidocr()
+    sphere = Sphere(Image.fromarray(color))
+    shares = {own.id: _read_share(own, sphere, read) for own in facts.objects if own.name and own.kind}
+    return tuple(
+        own.model_copy(update={"read_share": shares[own.id]}) if own.id in shares else own for own in facts.objects
+    )
+
+
+def _read_share(own: PanoramaObject, sphere: Sphere, read: Reader) -> float:
+    height = own.pitch_high_deg - own.pitch_low_deg
+    across, down = (
+        2 * math.tan(math.radians(min(size + 2 * AROUND_DEG, 120.0) / 2)) for size in (own.width_deg, height)
+    )
+    view = View(
+        yaw_deg=turned_deg(own.yaw_deg),
+        pitch_deg=(own.pitch_high_deg + own.pitch_low_deg) / 2,
+        fov_deg=min(own.width_deg + 2 * AROUND_DEG, 120.0),
+        width=math.ceil(across * PIXELS_PER_TANGENT),
+        height=math.ceil(down * PIXELS_PER_TANGENT),
+    )
+    return round(letters_read(own.name or "", read(sphere.render(view))), 3)
+
+
+def letters_read(name: str, text: str) -> float:
+    """The share of a name's letters that a text has in their order, in runs of `RUN_MIN` at least."""
+    wanted, found = _letters(name), _letters(text)
+    if not wanted:
+        return 0.0
+    runs = SequenceMatcher(None, wanted, found, autojunk=False).get_matching_blocks()
+    return sum(run.size for run in runs if run.size >= RUN_MIN) / len(wanted)
+
+
+def _letters(text: str) -> str:
+    return "".join(c for c in unicodedata.normalize("NFKD", text.casefold()) if c.isalnum())
+
+
+@cache
+def _rapidocr() -> Reader:
+    require_extra("ocr", "observe.panorama.ocr")
+    from rapidocr_onnxruntime import RapidOCR
+
+    engine: Any = RapidOCR(intra_op_num_threads=1)
+
+    def read(picture: Picture) -> str:
+        lines, _ = engine(np.ascontiguousarray(picture[..., ::-1]))  # it takes BGR
+        return " ".join(line[1] for line in lines or ())
+
+    return read

@@ -15,11 +15,9 @@ from pipeline.geometry.colours import margins
 from pipeline.geometry.tracks import FlightGeometry
 from pipeline.reading.files import SceneFiles
 from pipeline.samples.flight.city import Block, Form, blocks
-from pipeline.samples.flight.truth import FlightTruth
-from pipeline.samples.flight.write import FPS
+from pipeline.samples.flight.write import FPS, FlightTruth
 from pipeline.worlds.flight.facts import FlightScene, Landmark
-from pipeline.worlds.flight.look.checks import TALL, UNCLEAR, WIDE, Answer, ratio_of
-from pipeline.worlds.flight.look.look import PicturedThings, pictured
+from pipeline.worlds.flight.look.look import TALL, UNCLEAR, WIDE, Answer, PicturedThings, pictured, ratio_of
 from pipeline.worlds.flight.observe.flight import observe_flight
 from pipeline.worlds.flight.observe.motion import MotionConfig
 from pipeline.worlds.registry import READERS

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from pipeline.worlds.flight.facts import Landmark
-from pipeline.worlds.flight.look.checks import EVEN, TALL, UNCLEAR, WIDE, CheckedLook, believed, ratio_of
+from pipeline.worlds.flight.look.look import EVEN, TALL, UNCLEAR, WIDE, CheckedLook, believed, ratio_of
 from pipeline.worlds.flight.look.survey import LandmarkCrop
 
 RED, GREY, BACK = (200, 30, 30), (128, 128, 128), (90, 160, 70)

@@ -26,8 +26,16 @@ from pipeline.samples.flight.write import DATASET, write_flights
 from pipeline.stages.builder import Builder
 from pipeline.stages.registry import STAGES
 from pipeline.worlds.flight.facts import FlightCamera, FlightScene, Landmark
-from pipeline.worlds.flight.look.checks import CHOICES, UNCLEAR, believed
-from pipeline.worlds.flight.look.look import answered, calls, is_whole, look_at_flight, obstacle
+from pipeline.worlds.flight.look.look import (
+    CHOICES,
+    UNCLEAR,
+    answered,
+    believed,
+    calls,
+    is_whole,
+    look_at_flight,
+    obstacle,
+)
 from pipeline.worlds.flight.look.survey import APART_MIN_S, NAMES, SHOWN_MIN, SIZE_MIN, Glimpse, chosen
 from pipeline.worlds.flight.observe.motion import MotionConfig
 from pipeline.worlds.flight.view import FlightView

@@ -9,7 +9,7 @@ import pytest
 
 from pipeline.samples.flight.logs import recording, subtitles, with_estimator, with_receiver
 from pipeline.samples.flight.pilot import PLANS, FlightPlan, fly
-from pipeline.samples.flight.truth import planted_moves
+from pipeline.samples.flight.write import planted_moves
 from pipeline.worlds.flight.observe.motion import MotionConfig, paths
 from pipeline.worlds.flight.observe.movements import segments
 from pipeline.worlds.flight.tracks.read import read_tracks

@@ -20,11 +20,10 @@ from pipeline.benchmarks.vsi.rules import PROFILES, ScanView
 from pipeline.core.errors import ConfigError, FormatError, RawDataError
 from pipeline.formats.nearest import nearest_format
 from pipeline.formats.scene_folder import SceneDocument, scene_text
-from pipeline.formats.trimeshes import read_mesh
 from pipeline.reading.doctor import inspect
 from pipeline.reading.files import SceneFiles
 from pipeline.worlds.indoor.facts import IndoorScene
-from pipeline.worlds.indoor.readers.scene_folders import SceneFolders
+from pipeline.worlds.indoor.readers.scene_folders import SceneFolders, read_mesh
 from tests.environment import times
 from tests.worlds.indoor.made_capture import BOXES, LENS, ROOM, SIZE, color, png, room_mesh, walk
 from tests.worlds.indoor.readers.conftest import fault_of, only_scene, read_only

@@ -7,7 +7,7 @@ import pytest
 
 from pipeline.benchmarks.ergeobench.rules import ErgeoRules
 from pipeline.benchmarks.ergeobench.view import ErgeoView
-from pipeline.worlds.panorama.observe.picture import Picture, letters_read, with_signs_read
+from pipeline.worlds.panorama.observe.panorama import Picture, letters_read, with_signs_read
 from tests.benchmarks.ergeobench.made import scene, seen
 
 
