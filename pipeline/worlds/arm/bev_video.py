@@ -183,7 +183,6 @@ def _point(place: FloatArray) -> Point:
 
 
 UNITS: Final = "episodes"
-BULKY: Final = ("signals",)  # long facts, which only questions are made from
 
 
 def known_in(scene: EpisodeScene) -> dict[str, bool]:

@@ -60,12 +60,8 @@ class Gripper(Model):
     place_m: QuantizedSeries | None = Field(default=None, description="(N, 3)")
     turn_wxyz: QuantizedSeries | None = Field(default=None, description="(N, 4)")
     opening: QuantizedSeries | None = Field(default=None, description="(N, 1) share: 0 closed, 1 open")
-    opening_kind: Literal["share", "state"] | None = Field(
-        default=None, description='"state": open or closed and nothing between'
-    )
     width_m: QuantizedSeries | None = Field(default=None, description="(N, 1) between the fingers")
     width_max_m: Metres | None = None
-    touch_n: QuantizedSeries | None = Field(default=None, description="(N, 2) force on each finger")
 
 
 class Slide(Model):
@@ -106,14 +102,6 @@ class ArmCamera(Model):
     pictures: bool = Field(default=False, description="whether the log holds what it saw")
 
 
-class Signal(Model):
-    """Numbers that the log names and whose meaning is its own: actions, states without units."""
-
-    name: Name
-    parts: tuple[Name, ...] = Field(description="names of the columns, as in the source")
-    values: QuantizedSeries = Field(description="(N, K)")
-
-
 class Episode(Facts):
     """The facts of an episode."""
 
@@ -121,7 +109,6 @@ class Episode(Facts):
     seconds: QuantizedSeries = Field(description="(N, 1) times from 0 on, strictly increasing")
     clock: Clock = Field(description="how the times are known")
     task: Name | None = Field(default=None, description='as the source calls it: "reach_target"')
-    variation: int | None = None
     instructions: tuple[Text, ...] = Field(default=(), description="several: wordings of one task")
     success: bool | None = Field(default=None, description="None: not declared")
     arm: Arm | None = None
@@ -129,7 +116,6 @@ class Episode(Facts):
     items: tuple[SceneItem, ...] = Field(default=(), description="by id; those about which something is known")
     items_complete: bool = Field(default=False, description="whether these are all: else nothing can be counted")
     cameras: tuple[ArmCamera, ...] = ()
-    signals: tuple[Signal, ...] = ()
 
     @property
     def times_s(self) -> FloatArray:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from pipeline.core.schema import Model
-from pipeline.worlds.arm.bev_video import BULKY, UNITS, drawn, known_in, sight, top_down_map
+from pipeline.worlds.arm.bev_video import UNITS, drawn, known_in, sight, top_down_map
 from pipeline.worlds.arm.facts import Episode
 from pipeline.worlds.arm.readers.lerobot import LeRobot
 from pipeline.worlds.arm.readers.rlbench import RLBench
@@ -27,7 +27,6 @@ ARM: Final = World(
     visibility=sight,
     examine=examine,
     quick=(RLBench.name, LeRobot.name),
-    bulky=BULKY,
     top_down_map=top_down_map,
     bev_video=drawn,
 )

@@ -49,7 +49,6 @@ def test_the_gripper_is_open_or_closed_where_it_is_sure(tmp_path: Path) -> None:
     view = ArmView(read(tmp_path, RLBench()))
     assert [view.state_at(row) for row in (9, 11, 12, 20)] == ["open", None, "closed", "open"]
     assert view.width_m[0] == pytest.approx(0.08)
-    assert view.facts.gripper.opening_kind == "share"
 
 
 def test_speeds_and_ways_are_those_of_the_movement(tmp_path: Path) -> None:

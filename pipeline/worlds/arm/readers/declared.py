@@ -163,7 +163,6 @@ def declared_gripper(said: DeclaredFacts, columns: Mapping[str, FloatArray], fin
         place_m=None if place is None else pack(place, PLACE_STEP_M),
         turn_wxyz=None if turn is None else pack(turn, TURN_STEP),
         opening=None if opening is None else pack(opening, SHARE_STEP),
-        opening_kind=None if opening is None else "share",
         width_m=None if width is None else pack(width, PLACE_STEP_M),
         width_max_m=own.width_max_m,
     )

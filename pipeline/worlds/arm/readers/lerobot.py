@@ -33,7 +33,7 @@ from pipeline.reading.folders import SAFE_NAME, FolderReader, digest_files
 from pipeline.reading.footage import Footage, movie_facts, movie_footage
 from pipeline.reading.reader import NO_VIDEO, ExpectedFile
 from pipeline.reading.settings import read_model
-from pipeline.worlds.arm.facts import EPISODE_MAX_S, JOINT_STEP, TIME_STEP_S, ArmCamera, Episode, EpisodeScene, Signal
+from pipeline.worlds.arm.facts import EPISODE_MAX_S, TIME_STEP_S, ArmCamera, Episode, EpisodeScene
 from pipeline.worlds.arm.readers.declared import (
     DeclaredFacts,
     declared_arm,
@@ -41,7 +41,7 @@ from pipeline.worlds.arm.readers.declared import (
     read_things,
     undeclared_arm,
 )
-from pipeline.worlds.arm.readers.series import LARGEST, check_name
+from pipeline.worlds.arm.readers.series import check_name
 
 TASKS: Final = "meta/tasks.parquet"
 VIDEO: Final = "videos/{}/chunk-{:03d}/file-{:03d}.mp4"
@@ -73,15 +73,6 @@ def parts_of(names: Any, width: int) -> list[str]:
         names = names[0]  # as datasets of version 2 may have them
     usable = isinstance(names, list) and len(names) == width and len(set(map(str, names))) == width
     return [str(name)[:_NAME_MAX] for name in names] if usable else [str(number) for number in range(width)]
-
-
-def signals(actions: list[str], columns: dict[str, FloatArray]) -> tuple[Signal, ...]:
-    """The commands to the robot; empty where a value is out of all bounds."""
-    table = np.stack([columns[name] for name in actions], axis=-1) if actions else np.zeros((0, 0))
-    if not table.size or not (np.abs(np.nan_to_num(table, nan=0.0)) <= LARGEST).all():
-        return ()
-    parts = tuple(name.removeprefix("action.") for name in actions)
-    return (Signal(name="action", parts=parts, values=pack(table, JOINT_STEP)),)
 
 
 def instructions(files: SceneFiles, row: dict[str, Any], numbers: FloatArray, findings: Findings) -> tuple[str, ...]:
@@ -251,7 +242,6 @@ class LeRobot(FolderReader):
         told = read_things(files, things, len(times_s), findings) if things.is_file() else ((), False, None)
         items, complete, success = told
         cameras, video = cameras_of(files, features, row, findings)
-        actions = [name for name in columns if name.startswith("action.")]
         facts = Episode(
             seconds=pack(times_s, TIME_STEP_S),
             clock="recorded",
@@ -263,7 +253,6 @@ class LeRobot(FolderReader):
             items=items,
             items_complete=complete,
             cameras=cameras,
-            signals=signals(actions, columns),
         )
         return files.scene_of(EpisodeScene, self, "recorded", facts, findings, video)
 

@@ -30,7 +30,6 @@ from pipeline.reading.folders import FolderReader, digest_files
 from pipeline.reading.footage import Footage
 from pipeline.reading.reader import NO_VIDEO, ExpectedFile
 from pipeline.worlds.arm.facts import (
-    EFFORT_STEP,
     PLACE_STEP_M,
     SHARE_STEP,
     TIME_STEP_S,
@@ -40,7 +39,6 @@ from pipeline.worlds.arm.facts import (
     EpisodeScene,
     Gripper,
     SceneItem,
-    Signal,
 )
 from pipeline.worlds.arm.readers.declared import read_things
 from pipeline.worlds.arm.readers.rlbench_robot import CAMERAS, arm_of, cameras_of, placed
@@ -56,7 +54,6 @@ STEP_OFF_MAX: Final = 0.02  # share by which positions and rates may disagree
 OBSERVATIONS_MAX: Final = 100_000
 _POSE: Final = 7
 _SHORT: Final = 2  # parts of a path without the task: it is the root then
-_VARIATION: Final = re.compile(r"variation(\d{1,6})")
 _TOPS: Final = ("", "*/", "*/*/")
 _COLOUR: Final = re.compile(r"\bthe (\w+) (?:target|ball|sphere)\b", re.IGNORECASE)
 _TARGET: Final = {"reach_target": ("target", "ball")}  # tasks whose low-dimensional state is a place, and of what
@@ -100,7 +97,7 @@ class RLBench(FolderReader):
         findings = Findings()
         rows = _observations(files)
         within = files.path.resolve().parents[1]  # of TASK/variationN/episodes/episodeN
-        task, variation = within.parent.name or None, _VARIATION.fullmatch(within.name)
+        task = within.parent.name or None
         arm, position, velocity = arm_of(rows, findings)
         seconds, clock = _times(len(rows), position, velocity, findings)
         gripper = _gripper(rows, findings)
@@ -110,10 +107,6 @@ class RLBench(FolderReader):
         tip = None if gripper is None or gripper.place_m is None else gripper.place_m.array
         arm, cameras = placed(arm, position, tip, findings), cameras_of(rows, files.path)
         state = stacked(rows, "task_low_dim_state", findings)
-        signals: tuple[Signal, ...] = ()
-        if state is not None:
-            parts = tuple(map(str, range(state.shape[1])))
-            signals = (Signal(name="task_low_dim_state", parts=parts, values=pack(state, PLACE_STEP_M)),)
         video = _video(files, len(rows), 1 / (seconds[1] - seconds[0]) if len(seconds) > 1 else None, findings)
         instructions = _instructions(files, findings)
         items, complete, success = _items(task, state, instructions), False, None
@@ -123,7 +116,6 @@ class RLBench(FolderReader):
             seconds=pack(seconds, TIME_STEP_S),
             clock=clock,
             task=task,
-            variation=int(variation[1]) if variation else None,
             instructions=instructions,
             arm=arm,
             gripper=gripper,
@@ -131,7 +123,6 @@ class RLBench(FolderReader):
             items=items,
             items_complete=complete,
             cameras=cameras,
-            signals=signals,
         )
         return files.scene_of(EpisodeScene, self, "recorded", facts, findings, video)
 
@@ -207,7 +198,6 @@ def _gripper(rows: list[dict[str, Any]], findings: Findings) -> Gripper | None:
         findings.add(note("no_gripper", "gripper", "no gripper is recorded", "record gripper_pose and gripper_open"))
         return None
     fingers = stacked(rows, "gripper_joint_positions", findings)
-    touch = stacked(rows, "gripper_touch_forces", findings)
     if pose is not None and pose.shape[1] != _POSE:
         message = f"gripper_pose has {pose.shape[1]} numbers, not place and quaternion"
         findings.add(doubt("unusable_pose", "gripper", message, "record it again", pose.shape[1], _POSE, "numbers"))
@@ -220,18 +210,12 @@ def _gripper(rows: list[dict[str, Any]], findings: Findings) -> Gripper | None:
             findings.add(doubt("unusable_opening", "gripper", message, "record it again", int(bad.sum()), 0, "times"))
         opening = np.where(bad, np.nan, opening[:, :1])
     both = fingers is not None and fingers.shape[1] == FINGERS
-    strengths = None
-    if touch is not None and touch.shape[1] == 3 * FINGERS:
-        strengths = np.asarray(np.sqrt((touch.reshape(-1, FINGERS, 3) ** 2).sum(2)))
-    halves = opening is not None and bool(np.isin(opening[~np.isnan(opening)], (0.0, 1.0)).all())
     return Gripper(
         point="the point between the finger tips",
         place_m=None if pose is None else pack(pose[:, :3], PLACE_STEP_M),
         turn_wxyz=None if pose is None else pack(turns_wxyz(pose[:, 3:], findings), TURN_STEP),
         opening=None if opening is None else pack(opening, SHARE_STEP),
-        opening_kind=None if opening is None else "state" if halves else "share",
         width_m=pack(fingers.sum(1), PLACE_STEP_M) if fingers is not None and both else None,
-        touch_n=pack(strengths, EFFORT_STEP) if strengths is not None else None,
     )
 
 

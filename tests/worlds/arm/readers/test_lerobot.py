@@ -50,9 +50,6 @@ def test_an_episode_is_its_rows_and_no_others(samples: Path, views: list[ArmView
         assert np.abs(view.opening - state[:, 6] / 100).max() <= 0.6e-4
         assert view.facts.instructions == (plan(number).instruction,)
         assert view.facts.clock == "recorded"
-        (action,) = view.facts.signals
-        assert action.parts == ("shoulder", "elbow", "lift", "x", "y", "z", "gripper", "qx", "qy", "qz", "qw")
-        assert len(view.times_s) == action.values.rows
 
 
 def test_a_dataset_that_lerobot_itself_wrote(tmp_path: Path) -> None:
@@ -74,7 +71,6 @@ def test_a_dataset_that_lerobot_itself_wrote(tmp_path: Path) -> None:
         assert np.abs(view.times_s - t).max() < 1e-5
         assert np.abs(view.angle[:, 0] - np.sin(t)).max() < 1e-6
         assert np.abs(view.gripper_m - np.stack([0.3 + 0.02 * t, 0.1 * np.sin(t), 0 * t + 0.2], axis=1)).max() < 1e-6
-        assert scene.facts.signals[0].parts == ("shoulder.pos", "elbow.pos", "lift.pos")
         (ref,) = (ref for ref in LeRobot().scenes(root).scenes if ref.id == scene.id)
         footage = LeRobot().footage(SceneFiles(root, ref), scene)
         frames = list(footage.frames())
@@ -409,7 +405,7 @@ def test_a_dataset_of_version_2_tells_the_same_episodes(samples: Path, copy: Pat
     as_version_2(copy / "table")
     assert len(LeRobot().scenes(copy).scenes) == 7
     ours, theirs = read(copy, LeRobot(), SECOND).facts, read(samples, LeRobot(), SECOND).facts
-    for field in ("seconds", "arm", "gripper", "items", "signals", "instructions"):
+    for field in ("seconds", "arm", "gripper", "items", "instructions"):
         assert getattr(ours, field) == getattr(theirs, field)
 
 
@@ -459,8 +455,6 @@ def test_real_episodes_of_version_2_have_their_own_video(tmp_path: Path) -> None
         assert scene.video.frames == rows
         assert len(scene.facts.seconds.array) == rows
         assert float(scene.facts.seconds.array[-1, 0]) == pytest.approx((rows - 1) / 30, abs=1e-4)
-        (action,) = scene.facts.signals
-        assert action.parts[:2] == ("kLeftShoulderPitch", "kLeftShoulderRoll")
         assert {found.name for found in scene.findings} == {"undeclared_columns", "no_gripper"}
         pictures = list(LeRobot().footage(files, scene).frames())
         assert len(pictures) == rows
