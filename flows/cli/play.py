@@ -63,7 +63,9 @@ def play(
         raise ConfigError("--questions and --root go together: tasks, and the cities that they are set in")
     if questions is not None and root is not None:
         task = _task(question, [questions])
-        city = _city_of_root(task, root)
+        wanted = task.rest.get("city")
+        said = f"is set in {wanted!r}" if wanted else "does not say its city (column city)"
+        city = _city_in(root, wanted, f"task {task.id} {said}")
     else:
         task = _task(question, sorted((build / "release" / "data").glob("*.parquet")))
         city = _mapped(facts_of_build(task.id, build), f"the city of task {task.id}")
@@ -198,12 +200,6 @@ def _task(question: str, paths: list[Path]) -> ReleasedTask:
             return found
     looked = ", ".join(map(str, paths)) or "no release: build first, or give --questions and --root"
     raise ConfigError(f"no task {question} in {looked}")
-
-
-def _city_of_root(task: ReleasedTask, root: str) -> City:
-    wanted = task.rest.get("city")
-    said = f"is set in {wanted!r}" if wanted else "does not say its city (column city)"
-    return _city_in(root, wanted, f"task {task.id} {said}")
 
 
 def _city_in(root: str, wanted: str | None, said: str) -> City:

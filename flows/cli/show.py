@@ -145,9 +145,27 @@ class _FoundRow:
             row = next(row for row in self.provenance if row["id"] == one.shown.id)
             _print_question(one, row)
         for lost in self.refused:
-            _print_dropped(lost)
+            print_pairs(
+                f"Rejected candidate {lost.id}: {lost.task}, {lost.scene}",
+                [
+                    ("not asked", lost.reason),
+                    ("which means", lost.means),
+                    ("measured", lost.told or "nothing is measured for this reason"),
+                    ("about", ", ".join(lost.about)),
+                    ("as", lost.role),
+                ],
+            )
+            _print_guesses(lost.guessed)
         for scene in self.seen:
-            _print_scene(scene)
+            heads = [*numbers("asked", "rejected"), *sentences("most frequent reasons")]
+            table = Table("task", *heads, title=f"Scene {scene.id}")
+            for task in sorted({*scene.questions, *scene.dropped}):
+                reasons = scene.dropped.get(task, {})
+                told = ", ".join(f"{reason} {n:,}" for reason, n in list(reasons.items())[:3])
+                table.add_row(task, f"{scene.questions.get(task, 0):,}", f"{sum(reasons.values()):,}", told)
+            print_table(table)
+            _print_findings("Findings in its raw data", scene.findings)
+            print_pairs("Sources", scene.made)
         print_wrapped(f"From {self._opened.release}; scan2qa trace has its source and its siblings.")
 
     def page(self) -> bytes:
@@ -250,32 +268,6 @@ def _print_question(one: Detail, row: Mapping[str, Any]) -> None:
     _print_guesses(one.guessed)
     _print_findings("Found about what it names", one.doubts[: one.touched])
     print_pairs("Sources", one.made)
-
-
-def _print_dropped(lost: RejectionDetail) -> None:
-    print_pairs(
-        f"Rejected candidate {lost.id}: {lost.task}, {lost.scene}",
-        [
-            ("not asked", lost.reason),
-            ("which means", lost.means),
-            ("measured", lost.told or "nothing is measured for this reason"),
-            ("about", ", ".join(lost.about)),
-            ("as", lost.role),
-        ],
-    )
-    _print_guesses(lost.guessed)
-
-
-def _print_scene(scene: SceneDetail) -> None:
-    heads = [*numbers("asked", "rejected"), *sentences("most frequent reasons")]
-    table = Table("task", *heads, title=f"Scene {scene.id}")
-    for task in sorted({*scene.questions, *scene.dropped}):
-        reasons = scene.dropped.get(task, {})
-        told = ", ".join(f"{reason} {n:,}" for reason, n in list(reasons.items())[:3])
-        table.add_row(task, f"{scene.questions.get(task, 0):,}", f"{sum(reasons.values()):,}", told)
-    print_table(table)
-    _print_findings("Findings in its raw data", scene.findings)
-    print_pairs("Sources", scene.made)
 
 
 def _print_guesses(rows: Sequence[BlindReplies]) -> None:

@@ -46,9 +46,22 @@ def show_trace(number: int, folders: Sequence[Path]) -> None:
     found, kept = trace(number, folder), read_saved_build(folder)
     _question(found, number, folder)
     print_evidence(found.row["evidence"] or ())
-    _source(found, kept)
-    _findings(found)
-    _siblings(found)
+    source = found.scene.source
+    root = kept.roots.get(source.reader)
+    where = ", ".join(str(folder_of(Path(root)) / file) if root else file for file in source.files)
+    print_wrapped(f"Raw data: {where} (reader {source.reader} {source.reader_version}, digest {source.sha256[:12]})")
+    table = Table("stage", "result", *sentences("made from"), title="Stages")
+    for entry in found.entries:
+        made = ", ".join(sorted(entry.parts))
+        table.add_row(entry.stage, f"key {entry.key[:12]}", made)
+    print_table(table)
+    for one in found.findings:
+        about = "" if one.subject not in found.row["operands"] else " (about what it names)"
+        console.print(f"{one.severity}{about}: {one.message}; {one.remedy}")
+    for name, rows in found.siblings.items():
+        more = f", … {len(rows) - SHOWN} more" if len(rows) > SHOWN else ""
+        listed = ", ".join(f"{row['id']} ({row['task']})" for row in rows[:SHOWN])
+        print_wrapped(f"Other questions about {name}: {listed or 'none'}{more}")
     _paste(found, kept)
 
 
@@ -82,31 +95,6 @@ def print_evidence(rows: Sequence[Mapping[str, Any]]) -> None:
         margin = "" if one["limit"] is None else f"{abs(one['value'] - one['limit']):.4g}{unit}"
         table.add_row(one["name"], one["subject"] or "", f"{one['value']:.4g}{unit}", limit, margin)
     print_table(table)
-
-
-def _source(found: Trace, kept: SavedBuild) -> None:
-    source = found.scene.source
-    root = kept.roots.get(source.reader)
-    where = ", ".join(str(folder_of(Path(root)) / file) if root else file for file in source.files)
-    print_wrapped(f"Raw data: {where} (reader {source.reader} {source.reader_version}, digest {source.sha256[:12]})")
-    table = Table("stage", "result", *sentences("made from"), title="Stages")
-    for entry in found.entries:
-        made = ", ".join(sorted(entry.parts))
-        table.add_row(entry.stage, f"key {entry.key[:12]}", made)
-    print_table(table)
-
-
-def _findings(found: Trace) -> None:
-    for one in found.findings:
-        about = "" if one.subject not in found.row["operands"] else " (about what it names)"
-        console.print(f"{one.severity}{about}: {one.message}; {one.remedy}")
-
-
-def _siblings(found: Trace) -> None:
-    for name, rows in found.siblings.items():
-        more = f", … {len(rows) - SHOWN} more" if len(rows) > SHOWN else ""
-        listed = ", ".join(f"{row['id']} ({row['task']})" for row in rows[:SHOWN])
-        print_wrapped(f"Other questions about {name}: {listed or 'none'}{more}")
 
 
 def _paste(found: Trace, kept: SavedBuild) -> None:

@@ -33,7 +33,8 @@ def track(files: Sequence[Path], out: Path, log_format: str | None, plot: bool) 
     from pipeline.formats.logs.registry import detect
     from pipeline.worlds.flight.tracks.read import read_tracks
 
-    summary = _summary()
+    measures = numbers("samples", "seconds", "extent m", "height m", "parts")
+    summary = Table("flight", "format", *measures, *sentences("findings"), title="Tracks; ! marks a doubt")
     names = _Names(files)
     failed = 0
     labelled: list[Log] = []
@@ -91,7 +92,8 @@ def _write(stem: Path, assembled: Assembled, found: dict[str, Any], plot: bool) 
 def _facts(log: Log, assembled: Assembled) -> dict[str, Any]:
     """The JSON record of a track, apart from its file."""
     t = assembled.track
-    low, high = _range(t.height_m)
+    known = t.height_m[np.isfinite(t.height_m)]
+    low, high = (float(known.min()), float(known.max())) if len(known) else (None, None)
     return {
         "clock": log.clock,
         "dialect": log.dialect,
@@ -105,16 +107,6 @@ def _facts(log: Log, assembled: Assembled) -> dict[str, Any]:
         "samples": len(t),
         "samples_in_log": len(log.t_s),
     }
-
-
-def _range(values: FloatArray) -> tuple[float | None, float | None]:
-    known = values[np.isfinite(values)]
-    return (float(known.min()), float(known.max())) if len(known) else (None, None)
-
-
-def _summary() -> Table:
-    measures = numbers("samples", "seconds", "extent m", "height m", "parts")
-    return Table("flight", "format", *measures, *sentences("findings"), title="Tracks; ! marks a doubt")
 
 
 def _agreement(logs: Sequence[Log]) -> Table:

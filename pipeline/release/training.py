@@ -350,10 +350,6 @@ def _named(chain: Chain, value: float) -> str:
     return chain.names[int(np.searchsorted(chain.edges, turned, side="right")) - 1]
 
 
-def _thing(one: Measured) -> str:
-    return one.subject.rpartition(PAIR)[2]
-
-
 def _ratio(chain: Chain, measured: Sequence[Measured], answer: str) -> bool:
     """Of two durations the longer one, and whether it is more than twice the other."""
     if len(measured) != 2:
@@ -368,7 +364,7 @@ def _unique(best: Callable[..., Measured]) -> Callable[[Chain, Sequence[Measured
 
     def holds(chain: Chain, measured: Sequence[Measured], answer: str) -> bool:
         found = best(measured, key=lambda one: one.value)
-        return _thing(found) == answer and sum(one.value == found.value for one in measured) == 1
+        return found.subject.rpartition(PAIR)[2] == answer and sum(one.value == found.value for one in measured) == 1
 
     return holds
 

@@ -31,7 +31,11 @@ def show_forecast(config: BuildConfig, found: BuildForecast, workers: int) -> No
         console.print("The cost of the author is unknown before stage generate has run: build once without it.")
     elif found.models:
         print_table(forecast_table(found.models, caps_of(config)))
-        _say_limit(config, found.models)
+        costs = [row.likely_usd if row.likely_usd is not None else row.most_usd for row in found.models]
+        total = sum(cost for cost in costs if cost is not None)
+        if config.limit_cost is not None and total > config.limit_cost:
+            limit = f"The limit of {config.limit_cost:g} USD may be reached:"
+            console.print(Text(limit, "yellow"), "no request is sent that could pass it.")
     show_efforts("Time and disk (dry run)", found.efforts, workers)
 
 
@@ -53,14 +57,6 @@ def show_bounds(title: str, found: Bounds, config: BuildConfig) -> None:
 
 def _words(reason: str) -> str:
     return reason.replace("_", " ")
-
-
-def _say_limit(config: BuildConfig, rows: Sequence[Forecast]) -> None:
-    costs = [row.likely_usd if row.likely_usd is not None else row.most_usd for row in rows]
-    total = sum(cost for cost in costs if cost is not None)
-    if config.limit_cost is not None and total > config.limit_cost:
-        limit = f"The limit of {config.limit_cost:g} USD may be reached:"
-        console.print(Text(limit, "yellow"), "no request is sent that could pass it.")
 
 
 def show_efforts(title: str, found: Sequence[Effort], workers: int) -> None:

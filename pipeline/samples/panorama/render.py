@@ -119,7 +119,8 @@ class PanoramaRenderer:
         far = hit["t_hit"].numpy()
         seen = np.isfinite(far)
         face = np.where(seen, hit["primitive_ids"].numpy(), 0).astype(np.intp)
-        color = _sky(toward)
+        share = np.clip(toward[:, 2] * 1.4, 0, 1) ** 0.7
+        color = np.asarray(_SKY[0] + (_SKY[1] - _SKY[0]) * share[:, None], dtype=np.float32)
         point = camera.astype(np.float32) + toward[seen] * far[seen, None]
         color[seen] = self._lit(point, toward[seen], face[seen], far[seen])
         owners = np.where(seen, self._mesh.owners[face], 0)
@@ -223,11 +224,6 @@ def _rays(start: Floats, toward: Floats) -> npt.NDArray[np.float32]:
     rays = np.empty((len(toward), 6), dtype=np.float32)
     rays[:, :3], rays[:, 3:] = start, toward
     return rays
-
-
-def _sky(toward: Floats) -> Floats:
-    share = np.clip(toward[:, 2] * 1.4, 0, 1) ** 0.7
-    return np.asarray(_SKY[0] + (_SKY[1] - _SKY[0]) * share[:, None], dtype=np.float32)
 
 
 def _along(point: Floats, normal: Floats) -> Floats:

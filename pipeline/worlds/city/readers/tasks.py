@@ -72,7 +72,8 @@ def read_tasks(files: SceneFiles, city: City, stated_origin: bool, findings: Fin
     ground = _Ground(city)
     found: dict[str, list[RawTask]] = {}
     for place, entry in enumerate(entries):
-        who = _who(entry, place)
+        raw = entry.get("id", entry.get("question_id")) if isinstance(entry, Mapping) else None
+        who = str(raw)[:80] if isinstance(raw, str | int) and usable_name(str(raw)) else f"entry {place}"
         try:
             task = _task(entry, who, ground)
         except _UnusableError as wrong:
@@ -168,11 +169,6 @@ def _radians(entries: Sequence[Any], file: str, findings: Findings) -> bool:
     remedy = "give degrees; all of its tasks were left out"
     findings.add(doubt("angles_in_radians", file, message, remedy, float(max(map(abs, yaws))), 6.284, "as stated"))
     return True
-
-
-def _who(entry: Any, place: int) -> str:
-    raw = entry.get("id", entry.get("question_id")) if isinstance(entry, Mapping) else None
-    return str(raw)[:80] if isinstance(raw, str | int) and usable_name(str(raw)) else f"entry {place}"
 
 
 def _text(raw: object) -> str | None:

@@ -158,7 +158,8 @@ def write_capture(capture: Capture, folder: Path) -> SceneDocument:
     fused = _fused(capture, numbers, pose)
     if fused is not None:
         if capture.up is None:
-            world_T_file, fused = _levelled(world_T_file, fused)
+            more = _upright(find_up(fused.vertices, fused.faces, np.array([0.0, 0.0, 1.0])))
+            world_T_file, fused = more @ world_T_file, fused._replace(vertices=fused.vertices @ more[:3, :3].T)
         pose = world_T_file @ raw
         floor = find_floor(fused.vertices, fused.faces, float(np.median(pose[:, 2, 3])))
         if floor is None:
@@ -280,11 +281,6 @@ def _fused(capture: Capture, usable: list[int], pose: FloatArray) -> FusedMesh |
                 yield DepthView(depth, None if shot.color is None else color_file(shot.color), lens, pose[place])
 
     return fuse(views())
-
-
-def _levelled(world_T_file: FloatArray, fused: FusedMesh) -> tuple[FloatArray, FusedMesh]:
-    more = _upright(find_up(fused.vertices, fused.faces, np.array([0.0, 0.0, 1.0])))
-    return more @ world_T_file, fused._replace(vertices=fused.vertices @ more[:3, :3].T)
 
 
 def _up_of_cameras(pose: FloatArray) -> FloatArray:
