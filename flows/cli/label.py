@@ -44,8 +44,7 @@ def label(
     if (model or key_env) and not (propose and model):
         raise ConfigError("a model that proposes boxes needs its server (--propose URL) and its name (--model NAME)")
     require_extra("scans", "label")
-    from flows.label_app.app import LabelPages
-    from flows.label_app.detector import Detect, detect, model_detector
+    from flows.label_app.app import Detect, LabelPages, detect, model_detector
     from flows.label_app.scene import LabelledScene
     from flows.review_app.app import LOOPBACK
 
@@ -69,7 +68,7 @@ def label(
 
 def _of_build(folder: Path, scene_id: str, fixes: Path | None) -> LabelledScene:
     """A scene of a build as it was read. Raises ConfigError, RawDataError, StoreError."""
-    from flows.label_app.fixed import FixedScene
+    from flows.label_app.scene import FixedScene
     from pipeline.worlds.indoor.facts import IndoorScene
 
     kept = read_saved_build(folder)

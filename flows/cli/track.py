@@ -21,7 +21,6 @@ from pipeline.core.files import sha256_of_file, write_atomically
 from pipeline.core.parquet import table_bytes
 
 if TYPE_CHECKING:
-    from pipeline.core.arrays import FloatArray
     from pipeline.formats.logs.log import Log
     from pipeline.worlds.flight.tracks.assemble import Assembled
 

@@ -17,8 +17,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 from starlette.testclient import TestClient
 
-from flows.label_app.app import LabelPages
-from flows.label_app.detector import detect, model_detector
+from flows.label_app.app import LabelPages, detect, model_detector
 from flows.label_app.scene import LabelledScene
 from pipeline.core.errors import ConfigError, RawDataError, StoreError
 from pipeline.core.files import read_file
@@ -200,7 +199,7 @@ def test_a_detector_proposes_what_has_no_box_and_one_that_answers_nonsense_is_na
 def test_a_model_behind_the_openai_protocol_proposes_in_thousandths(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("flows.label_app.detector.ATTEMPTS", 1)
+    monkeypatch.setattr("flows.label_app.app.ATTEMPTS", 1)
     monkeypatch.setenv("A_KEY", "sk-secret-1")
     scene = LabelledScene(folder)
     rectangle = {"label": "sofa", "box": [8.0, 6.0, 72.0, 57.0]}

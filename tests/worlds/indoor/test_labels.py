@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flows.label_app.fixed import FixLabels
+from flows.label_app.scene import FixLabels
 from pipeline.core.errors import ConfigError, RawDataError
 from pipeline.formats.scene_folder import Axes, SceneDocument, entries_of, with_members
 from pipeline.geometry.scans import Frames
