@@ -182,9 +182,6 @@ def _point(place: FloatArray) -> Point:
     return x, y
 
 
-UNITS: Final = "episodes"
-
-
 def known_in(scene: EpisodeScene) -> dict[str, bool]:
     """What `sight` counts, and whether an episode has it."""
     return {"places": any(item.place_m for item in scene.facts.items), "task": bool(scene.facts.instructions)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from pipeline.core.schema import Model
-from pipeline.worlds.arm.bev_video import UNITS, drawn, known_in, sight, top_down_map
+from pipeline.worlds.arm.bev_video import drawn, known_in, sight, top_down_map
 from pipeline.worlds.arm.facts import Episode
 from pipeline.worlds.arm.readers.lerobot import LeRobot
 from pipeline.worlds.arm.readers.rlbench import RLBench
@@ -19,7 +19,7 @@ class ArmConfig(Model):
 
 ARM: Final = World(
     name="arm",
-    units=UNITS,
+    units="episodes",
     facts=Episode,
     readers=(RLBench(), LeRobot()),
     config=ArmConfig,

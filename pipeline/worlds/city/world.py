@@ -24,10 +24,6 @@ def top_down_map(scene: CityScene) -> TopDownMap:
     return TopDownMap(ground=(city.bounds,) if city.bounds else (), things=things)
 
 
-UNITS: Final = "cities"
-BULKY: Final = ("things", "streets")  # long facts, which only questions are made from
-
-
 def sight(cities: int, known: Mapping[str, int]) -> list[str]:
     """How far it is known what poses show, in lines of Markdown."""
     return [
@@ -57,13 +53,13 @@ class CityConfig(Limits):
 
 CITY: Final = World(
     name="city",
-    units=UNITS,
+    units="cities",
     facts=City,
     readers=(Cities(),),
     config=CityConfig,
     visibility=sight,
     quick=(Cities.name,),
-    bulky=BULKY,
+    bulky=("things", "streets"),
     top_down_map=top_down_map,
     pictures=photographs,
 )

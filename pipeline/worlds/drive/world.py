@@ -51,10 +51,6 @@ def _flat(line: tuple[tuple[float, float, float], ...]) -> tuple[Point, ...]:
     return tuple((round(x, _DIGITS), round(y, _DIGITS)) for x, y, _ in line)
 
 
-UNITS: Final = "drives"
-BULKY: Final = ("actors", "lanes", "drivable")  # long facts, which only questions are made from
-
-
 def known_in(scene: DriveScene) -> dict[str, bool]:
     """What `sight` counts, and whether a drive has it."""
     return {"lanes": bool(scene.facts.lanes), "ego": scene.facts.ego is not None}
@@ -75,7 +71,7 @@ class DriveConfig(Model):
 
 DRIVE: Final = World(
     name="drive",
-    units=UNITS,
+    units="drives",
     facts=Drive,
     readers=(Argoverse2(), Carla(), KittiTracking(), NuScenes()),
     config=DriveConfig,
@@ -83,7 +79,7 @@ DRIVE: Final = World(
     visibility=sight,
     examine=examine,
     quick=(Argoverse2.name, Carla.name, KittiTracking.name),
-    bulky=BULKY,
+    bulky=("actors", "lanes", "drivable"),
     top_down_map=top_down_map,
     bev_video=drawn,
 )

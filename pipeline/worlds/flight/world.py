@@ -14,9 +14,6 @@ from pipeline.worlds.flight.readers.episodes import OpenFlyReader
 from pipeline.worlds.flight.readers.flights import Flights
 from pipeline.worlds.world import Looker, Looking, World
 
-UNITS: Final = "flights"
-BULKY: Final = ("motion",)  # long facts, which only questions are made from
-
 
 def sight(flights: int, known: Mapping[str, int]) -> list[str]:
     """How far it is known what the videos show, in lines of Markdown."""
@@ -35,7 +32,7 @@ def _looking() -> Looking[Flight]:
 
 FLIGHT: Final = World(
     name="flight",
-    units=UNITS,
+    units="flights",
     facts=Flight,
     readers=(
         Flights(),
@@ -48,7 +45,7 @@ FLIGHT: Final = World(
     fix=fix_flight,
     drafts=drafts,
     quick=(Flights.name, OpenFlyReader.name),
-    bulky=BULKY,
+    bulky=("motion",),
     top_down_map=top_down_map,
     spatial=spatial,
     bev_video=drawn,

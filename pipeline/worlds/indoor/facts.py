@@ -193,19 +193,6 @@ class Scan(Facts):
 IndoorScene = Scene[Scan]
 
 
-UNITS: Final = "scans"
-# Long facts, which only questions are made from.
-BULKY: Final = (
-    "objects",
-    "routes",
-    "room.floor",
-    "room.seen_floor",
-    "observation.camera_path",
-    "observation.cameras",
-    "observation.sweep",
-)
-
-
 def known_in(scene: IndoorScene) -> dict[str, bool]:
     """What `sight` counts, and whether a scan has it."""
     return {"examined": scene.facts.observation is not None}

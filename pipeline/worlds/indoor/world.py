@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from pipeline.worlds.indoor.facts import BULKY, UNITS, Scan, examined_frames, known_in, sight
+from pipeline.worlds.indoor.facts import Scan, examined_frames, known_in, sight
 from pipeline.worlds.indoor.fixes import FIXES, drafts, fix_scan
 from pipeline.worlds.indoor.observe.visibility import ObserveConfig, observe
 from pipeline.worlds.indoor.quality_checks import examine
@@ -34,7 +34,7 @@ def _looking() -> Looking[Scan]:
 
 INDOOR: Final = World(
     name="indoor",
-    units=UNITS,
+    units="scans",
     facts=Scan,
     readers=(
         VsiMeta(),
@@ -53,7 +53,15 @@ INDOOR: Final = World(
     fixes=FIXES,
     fix=fix_scan,
     quick=(VsiMeta.name, RevsiMeta.name),
-    bulky=BULKY,
+    bulky=(
+        "objects",
+        "routes",
+        "room.floor",
+        "room.seen_floor",
+        "observation.camera_path",
+        "observation.cameras",
+        "observation.sweep",
+    ),
     drafts=drafts,
     top_down_map=top_down_map,
     spatial=spatial,

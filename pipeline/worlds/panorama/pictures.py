@@ -71,10 +71,6 @@ def top_down_map(scene: PanoramaScene) -> TopDownMap:
     return TopDownMap(things=things, path=((0.0, 0.0, 0.0),) if things else ())
 
 
-UNITS: Final = "panoramas"
-BULKY: Final = ("objects",)  # long facts, which only questions are made from
-
-
 def known_in(scene: PanoramaScene) -> dict[str, bool]:
     """What `sight` counts, and whether a panorama has it."""
     return {name: getattr(scene.facts, name) is not None for name in ("position", "heading_deg", "depth")}

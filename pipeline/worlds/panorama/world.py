@@ -9,7 +9,7 @@ from pipeline.core.fixes import Fix, expected
 from pipeline.geometry.views import Whole
 from pipeline.worlds.panorama.facts import Panorama, PanoramaConfig, PanoramaScene
 from pipeline.worlds.panorama.observe.panorama import observe_panorama
-from pipeline.worlds.panorama.pictures import BULKY, UNITS, known_in, rendered, sight, top_down_map
+from pipeline.worlds.panorama.pictures import known_in, rendered, sight, top_down_map
 from pipeline.worlds.panorama.readers.panoramas import Panoramas
 from pipeline.worlds.world import Looker, Looking, SceneCheck, World
 
@@ -65,7 +65,7 @@ def _looking() -> Looking[Panorama]:
 
 PANORAMA: Final = World(
     name="panorama",
-    units=UNITS,
+    units="panoramas",
     facts=Panorama,
     readers=(Panoramas(),),
     config=PanoramaConfig,
@@ -76,7 +76,7 @@ PANORAMA: Final = World(
     fix=fix_panorama,
     drafts=drafts,
     quick=(Panoramas.name,),
-    bulky=BULKY,
+    bulky=("objects",),
     top_down_map=top_down_map,
     pictures=rendered,
     scene_check=CHECK,
