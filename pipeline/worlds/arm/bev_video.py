@@ -34,6 +34,7 @@ _SPOKEN: Final[dict[str, Colour]] = {
     "red": (222, 50, 40), "green": (50, 160, 70), "blue": (50, 90, 210), "yellow": (240, 205, 40),
     "orange": (245, 140, 30), "purple": (140, 60, 170), "white": (250, 250, 250), "black": (30, 30, 30),
     "grey": (130, 130, 130), "brown": (130, 85, 45), "pink": (250, 150, 190), "cyan": (60, 200, 210),
+    "azure": (0, 127, 255), "violet": (127, 0, 255), "rose": (255, 0, 127),  # where CSS has others, or none
 }  # fmt: skip
 _CORNERS: Final = np.array([[1, 1], [-1, 1], [-1, -1], [1, -1]])
 _FLAT, _TALL = [1, 0], [0, 2]  # axes of the two maps: across and up, of places whose y is turned round
@@ -51,7 +52,9 @@ class _ArmVideo:
     def __init__(self, scene: EpisodeScene) -> None:
         self.view = view = ArmView(scene)
         self.middle, self.scale = view.extent[0], 1 / view.pixel_m
-        self.colours = colours_of(view.ids.tolist())
+        stated = {item.id: item.attributes.get("colour", "") for item in view.facts.items}
+        free = {} if any(stated.values()) else colours_of(stated)  # else one might look like what a question calls red
+        self.colours = {name: _spoken(word) if word else free.get(name, INK["thing"]) for name, word in stated.items()}
         self.base = self._base()
 
     def _base(self) -> Raster:
@@ -85,9 +88,8 @@ class _ArmVideo:
             place = view.item_m[row, index]
             if not np.isfinite(place).all():
                 continue
-            colour = _SPOKEN.get(item.attributes.get("colour", ""), self.colours[item.id])
             for axes, at in ((_FLAT, ABOVE), (_TALL, BESIDE)):
-                self._thing(raster, place, view.size_m[row], axes, at, colour)
+                self._thing(raster, place, view.size_m[row], axes, at, self.colours[item.id])
         for row, item in enumerate(view.facts.items):
             place = view.item_m[row, index]
             if np.isfinite(place).all():
@@ -134,6 +136,18 @@ class _ArmVideo:
         if np.isfinite(angle):
             hand = np.array([-np.sin(angle), -np.cos(angle)]) * (_RADIUS - 3)
             raster.line(np.stack([middle, middle + hand]), INK["red"], 2)
+
+
+def _spoken(word: str) -> Colour:
+    """A colour by its name: a basic one, or else as CSS has it ("maroon", "light blue"); the neutral one of neither."""
+    from PIL import ImageColor  # with Pillow, which readers of films do without
+
+    plain = "".join(word.lower().split())
+    try:
+        red, green, blue = _SPOKEN.get(plain) or ImageColor.getrgb(plain)[:3]
+    except ValueError:
+        return INK["thing"]
+    return red, green, blue
 
 
 def _inside(point: FloatArray, at: Vec3) -> bool:

@@ -100,6 +100,21 @@ def test_no_picture_knows_what_comes_later(views: list[ArmView]) -> None:
     assert not any(same[first:])
 
 
+def test_things_have_the_colours_that_they_are_said_to_have(views: list[ArmView]) -> None:
+    """Of CSS where they are not basic; what has none looks like none, which questions could mean, where others have."""
+    red, maroon, plain = (222, 50, 40), (128, 0, 0), INK["thing"]
+    first = next(view for view in views if len(view.facts.items) >= 3)
+    for words, shown in (
+        (("red", "Maroon", ""), {red, maroon, plain}),
+        (("red", "no colour at all", ""), {red, plain}),
+        (("", "", ""), set()),
+    ):
+        looks = ({"colour": word} if word else {} for word in words)
+        items = tuple(i.model_copy(update={"attributes": of}) for i, of in zip(first.facts.items, looks, strict=False))
+        picture = next(iter(drawn(first.scene.with_facts(items=items)).frames()))
+        assert {colour for colour in (red, maroon, plain) if (picture == colour).all(2).sum() > 20} == shown
+
+
 def test_an_episode_without_places_and_angles_is_not_drawn(views: list[ArmView]) -> None:
     turning = views[0].facts.model_copy(update={"gripper": None, "items": ()})
     assert drawn(views[0].scene.model_copy(update={"facts": turning})) is not None, "there are dials"
