@@ -14,7 +14,7 @@ import pytest
 from pipeline.blind.ask import ask
 from pipeline.llm.base import Image, Reply, Usage, user, video_part
 from pipeline.llm.failures import ModelError
-from pipeline.llm.gemini import _legacy_part, _legacy_schema
+from pipeline.llm.gemini import _legacy_part, _legacy_reply, _legacy_schema
 from pipeline.llm.replies import structured
 from tests.llm.asking import KEY, complete, hosted, lettered_questions
 from tests.llm.fake_server import FAULTS, running
@@ -36,6 +36,22 @@ def test_a_video_is_for_the_other_adapter(tmp_path: Path) -> None:
     (tmp_path / "film.mp4").write_bytes(b"film")
     with pytest.raises(ModelError, match="by provider gemini"):
         _legacy_part(video_part(tmp_path / "film.mp4"))
+
+
+COUNTS = {"prompt_token_count": 20, "candidates_token_count": 1}
+
+
+def test_a_reply_has_text_or_a_reason_to_end() -> None:
+    spoken = {"candidates": [{"content": {"parts": [{"text": "B"}, {"text": "."}]}}], "usage_metadata": COUNTS}
+    assert _legacy_reply(spoken, "") == Reply("B.", Usage(20, 1), finish="")
+    assert _legacy_reply({"candidates": [{}]}, "MAX_TOKENS") == Reply("", None, finish="MAX_TOKENS")
+    for reason in ("", "FINISH_REASON_UNSPECIFIED"):
+        with pytest.raises(TypeError, match="neither text nor a reason"):
+            _legacy_reply({"candidates": [{}]}, reason)
+    with pytest.raises(TypeError, match="no candidates"):
+        _legacy_reply({"usage_metadata": COUNTS}, "STOP")
+    with pytest.raises(ModelError, match="the prompt is blocked: SAFETY"):
+        _legacy_reply({"prompt_feedback": {"block_reason": "SAFETY"}}, "")
 
 
 @with_sdk
