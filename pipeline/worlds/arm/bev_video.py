@@ -84,12 +84,13 @@ class _ArmVideo:
     def at(self, index: int, _: float) -> npt.NDArray[np.uint8]:
         """The picture of one time."""
         view, raster = self.view, Raster(self.base.image)
-        for row, item in enumerate(view.facts.items):
-            place = view.item_m[row, index]
-            if not np.isfinite(place).all():
-                continue
-            for axes, at in ((_FLAT, ABOVE), (_TALL, BESIDE)):
-                self._thing(raster, place, view.size_m[row], axes, at, self.colours[item.id])
+        places, up = view.item_m[:, index], np.nan_to_num(view.size_m[:, 2]) / 2
+        # Whatever is higher, or nearer to the robot's right side, hides what lies below or behind it.
+        for axes, at, nearness in ((_FLAT, ABOVE, places[:, 2] + up), (_TALL, BESIDE, -places[:, 1])):
+            for row in np.argsort(nearness.round(4), kind="stable").tolist():
+                if np.isfinite(places[row]).all():
+                    colour = self.colours[view.facts.items[row].id]
+                    self._thing(raster, places[row], view.size_m[row], axes, at, colour)
         for row, item in enumerate(view.facts.items):
             place = view.item_m[row, index]
             if np.isfinite(place).all():

@@ -115,6 +115,43 @@ def test_things_have_the_colours_that_they_are_said_to_have(views: list[ArmView]
         assert {colour for colour in (red, maroon, plain) if (picture == colour).all(2).sum() > 20} == shown
 
 
+@pytest.mark.parametrize("turned_round", [False, True])
+def test_what_is_higher_or_nearer_hides_the_rest(views: list[ArmView], turned_round: bool) -> None:
+    """A red cube of 6 cm lies on a green one of 10, before which one of 20 stands, seen from the robot's right side.
+
+    Whichever comes first in the log, from above both the red and the green are seen, and from the side no green.
+    """
+    first = next(view for view in views if len(view.facts.items) >= 3)
+    ahead, left, up = first.extent[0]
+    looks = (
+        ("red", 0.06, (ahead, left, up + 0.08)),
+        ("green", 0.1, (ahead, left, up)),
+        ("blue", 0.2, (ahead, left - 0.2, up)),
+    )
+    made = [
+        item.model_copy(
+            update={
+                "attributes": {"colour": colour},
+                "size_m": (side,) * 3,
+                "place_m": pack(np.tile(place, (len(first.times_s), 1)), PLACE_STEP_M),
+            }
+        )
+        for item, (colour, side, place) in zip(first.facts.items, looks, strict=False)
+    ]
+    items = tuple(made[::-1] if turned_round else made)
+    picture = next(iter(drawn(first.scene.with_facts(items=items)).frames()))
+
+    def seen(colour: tuple[int, int, int], at: tuple[float, float, float]) -> int:
+        x, y, side = (int(v) for v in at)
+        return int((picture[y : y + side, x : x + side] == colour).all(2).sum())
+
+    red, green, blue = (222, 50, 40), (50, 160, 70), (50, 90, 210)
+    assert seen(red, ABOVE) > 0
+    assert seen(green, ABOVE) > 0
+    assert seen(blue, BESIDE) > 0
+    assert seen(green, BESIDE) == 0
+
+
 def test_an_episode_without_places_and_angles_is_not_drawn(views: list[ArmView]) -> None:
     turning = views[0].facts.model_copy(update={"gripper": None, "items": ()})
     assert drawn(views[0].scene.model_copy(update={"facts": turning})) is not None, "there are dials"
