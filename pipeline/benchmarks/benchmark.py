@@ -82,19 +82,9 @@ def modules_of(*parts: Any) -> tuple[str, ...]:
     return tuple(getattr(part, "module", None) or part.__module__ for part in parts if part is not None)
 
 
-def no_pictures(asked: pa.Table, scenes: Callable[[], Iterable[Any]]) -> dict[str, bytes]:
-    """The pictures of a benchmark that has none of its own."""
-    return {}
-
-
 def no_blind_pictures(rows: Sequence[Mapping[str, Any]], scene: Any) -> Iterable[tuple[int, Sequence[bytes]]]:
     """The pictures of a benchmark whose reviewers see its own, or a map of layers (`Benchmark.map_before`)."""
     return ()
-
-
-def no_checks(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The checks of a benchmark whose questions are made from scenes alone."""
-    return []
 
 
 class SceneRecords(NamedTuple):
@@ -283,7 +273,7 @@ class Benchmark(Generic[V, R]):
     card: Card
     video: VideoSpec = field(default_factory=VideoSpec)
     sampled: bool = False
-    pictures: Callable[[pa.Table, Callable[[], Iterable[Any]]], dict[str, bytes]] = no_pictures
+    pictures: Callable[[pa.Table, Callable[[], Iterable[Any]]], dict[str, bytes]] = lambda asked, scenes: {}
     scene_pictures: ScenePictures | None = None
     views: SceneViews | None = None
     drawings: Drawings | None = None
@@ -295,7 +285,7 @@ class Benchmark(Generic[V, R]):
     blind_pictures: Callable[[Sequence[Mapping[str, Any]], Any], Iterable[tuple[int, Sequence[bytes]]]] = (
         no_blind_pictures
     )
-    checks: Callable[[Iterable[Mapping[str, Any]]], list[dict[str, Any]]] = no_checks
+    checks: Callable[[Iterable[Mapping[str, Any]]], list[dict[str, Any]]] = lambda rows: []
     flags: tuple[str, ...] = ()
     scene_records: Callable[[Iterable[Any], R, pa.Table], SceneRecords] | None = None
     map_before: Mapping[str, Collection[str]] = field(default_factory=dict)

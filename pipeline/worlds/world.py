@@ -29,36 +29,6 @@ def refuse_faults(scene: Scene[Any], folder: Path) -> Scene[Any]:
     return scene
 
 
-def nothing_to_observe(scene: Scene[Any], geometry: Any, config: Any) -> Scene[Any]:
-    """A scene of a world whose facts are all in its files."""
-    return scene
-
-
-def nothing_to_lack(scene: Scene[Any]) -> dict[str, bool]:
-    """Of a world whose scenes all have the same."""
-    return {}
-
-
-def nothing_unusual(scene: Scene[Any]) -> tuple[Finding, ...]:
-    """Of a world of which it is not known what is usual."""
-    return ()
-
-
-def as_it_was(scene: Scene[Any], fixes: Sequence[Any]) -> Scene[Any]:
-    """A scene of a world in which nothing can be corrected."""
-    return scene
-
-
-def nothing_to_correct(scene: Scene[Any], operands: Sequence[str]) -> list[dict[str, Any]]:
-    """Drafts of corrections of a scene of such a world."""
-    return []
-
-
-def no_map(scene: Scene[Any]) -> TopDownMap:
-    """Of a world that has no ground to look down on."""
-    return TopDownMap()
-
-
 class CategoryShown(NamedTuple):
     """All that is shown to people of one category of a scene.
 
@@ -173,16 +143,16 @@ class World(Generic[F]):
     readers: tuple[Reader, ...]
     config: type[Model]
     visibility: Callable[[int, Mapping[str, int]], list[str]]
-    known: Callable[[Scene[F]], Mapping[str, bool]] = nothing_to_lack
-    observe: Callable[[Scene[F], Any, Any], Scene[F]] = nothing_to_observe
+    known: Callable[[Scene[F]], Mapping[str, bool]] = lambda scene: {}
+    observe: Callable[[Scene[F], Any, Any], Scene[F]] = lambda scene, geometry, config: scene
     read_written: Callable[[Path], tuple[dict[str, dict[str, Any]], list[RawDataError]]] | None = None
-    examine: Callable[[Scene[F]], tuple[Finding, ...]] = nothing_unusual
+    examine: Callable[[Scene[F]], tuple[Finding, ...]] = lambda scene: ()
     fixes: tuple[type[Fix], ...] = ()
-    fix: Callable[[Scene[F], Sequence[Any]], Scene[F]] = as_it_was
-    drafts: Callable[[Scene[F], Sequence[str]], list[dict[str, Any]]] = nothing_to_correct
+    fix: Callable[[Scene[F], Sequence[Any]], Scene[F]] = lambda scene, fixes: scene
+    drafts: Callable[[Scene[F], Sequence[str]], list[dict[str, Any]]] = lambda scene, operands: []
     quick: tuple[str, ...] = ()
     bulky: tuple[str, ...] = ()
-    top_down_map: Callable[[Scene[F]], TopDownMap] = no_map
+    top_down_map: Callable[[Scene[F]], TopDownMap] = lambda scene: TopDownMap()
     spatial: Callable[[Scene[F], Any], Spatial] | None = None
     pictures: Callable[[SceneFiles, Scene[F], Sequence[Any]], Iterable[bytes]] | None = None
     looker: Looker[F] | None = None
