@@ -28,9 +28,8 @@ from pipeline.engine.rerun import last_scenes
 from pipeline.engine.stage import STORE
 from pipeline.engine.store import Result, Store
 from pipeline.release.comparison import LoadedRelease, read_release
-from pipeline.release.contents import Released
 from pipeline.release.history import RELEASES, candidate, history
-from pipeline.release.writer import changed_file
+from pipeline.release.released import Released, changed_file
 from pipeline.review.reviewed import Reviewed
 from pipeline.worlds.registry import WORLDS, read_scene
 

@@ -46,8 +46,8 @@ from pipeline.core.errors import ConfigError
 from pipeline.engine.config import BuildConfig
 from pipeline.engine.manifest import Outcome
 from pipeline.release.comparison import markdown
-from pipeline.release.contents import Released
 from pipeline.release.history import RELEASE, RELEASES, latest
+from pipeline.release.released import Released
 
 PORTS: Final = 3  # that are tried: another program may take one just before
 APP: Final = "prefect.server.api.server:create_app"

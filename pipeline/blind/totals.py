@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -10,7 +11,9 @@ import pyarrow.compute as pc
 from pipeline.blind.config import FINAL
 from pipeline.core.schema import Model
 from pipeline.llm.base import ModelSpec, Usage
-from pipeline.llm.budget import Money
+
+if TYPE_CHECKING:
+    from pipeline.llm.budget import Money
 
 
 class ModelTotals(Model):

@@ -10,14 +10,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import yaml
 
 from pipeline.engine.inputs import FIX
 from pipeline.engine.manifest import RESULTS, Entry, Lineage, read_lineage, read_manifest
 from pipeline.engine.plan import WHOLE
-from pipeline.release.comparison import LoadedRelease, QuestionChange, ReleasedQuestion
+
+if TYPE_CHECKING:
+    from pipeline.release.comparison import LoadedRelease, QuestionChange, ReleasedQuestion
 
 MODULES_SHOWN: Final = 3
 UNKNOWN: Final = "not known: no manifest of the older release is kept"

@@ -11,10 +11,10 @@ import json
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass, field
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from sys import intern
-from typing import Any, Final, Literal, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, cast
 
 import numpy as np
 import pyarrow as pa
@@ -27,8 +27,10 @@ from pipeline.core.parquet import TableFile, read_table, table_bytes
 from pipeline.core.schema import Quarantine
 from pipeline.engine.code import code_parts
 from pipeline.engine.store import Result, depth_of, hash_bits
-from pipeline.release.contents import Released
 from pipeline.release.history import RELEASES, beside, candidate, newest_release
+
+if TYPE_CHECKING:
+    from pipeline.release.released import Released
 
 Why = Literal["new", "input", "config", "code", "missing", "asked", "reused"]
 MANIFEST: Final = pa.schema(
@@ -219,18 +221,19 @@ class Manifest(Mapping[tuple[str, str], Entry]):
         """The results that the rows of some units and stages, or of all, name: stage -> unit -> result."""
         found: dict[str, dict[str, Result]] = {}
         for bits in self.packs if units is None else sorted(set(map(self.pack_of, units))):
-            for stage, own in self.results_in(bits, stages).items():
-                some = own if units is None else {unit: own[unit] for unit in own.keys() & units}
-                found.setdefault(stage, {}).update(some)
+            for stage, own in self.results_in(bits, stages, units).items():
+                found.setdefault(stage, {}).update(own)
         return found
 
-    def results_in(self, bits: str, stages: Collection[str] | None = None) -> dict[str, dict[str, Result]]:
-        """The results that the rows of a pack name, of some stages or of all."""
+    def results_in(
+        self, bits: str, stages: Collection[str] | None = None, units: Collection[str] | None = None
+    ) -> dict[str, dict[str, Result]]:
+        """The results that the rows of a pack name, of some stages and units or of all."""
         found: dict[str, dict[str, Result]] = {}
-        homes: dict[str, Path] = {}
         if bits in self._open:
             for entry in self._open[bits].values():
-                if entry.output and (stages is None or entry.stage in stages):
+                of_these = (stages is None or entry.stage in stages) and (units is None or entry.unit in units)
+                if entry.output and of_these:
                     found.setdefault(entry.stage, {})[entry.unit] = entry.output
             return found
         table = self.table(bits, _RESULT)
@@ -238,10 +241,11 @@ class Manifest(Mapping[tuple[str, str], Entry]):
         if stages is not None:
             wanted = pc.and_(wanted, pc.is_in(table["stage"], pa.array(sorted(stages), pa.string())))
         table = table.filter(wanted)
+        home_of = cache(self._folder.joinpath)
         for stage, unit, output, path in zip(*(table[name].to_pylist() for name in _RESULT), strict=True):
-            home, _, name = path.partition("/")
-            root = homes.setdefault(home, self._folder / home)
-            found.setdefault(intern(stage), {})[unit] = Result(output, root, name)
+            if units is None or unit in units:
+                home, _, name = path.partition("/")
+                found.setdefault(intern(stage), {})[unit] = Result(output, home_of(home), name)
         return found
 
     def has_keys_of(self, other: Manifest) -> bool:
@@ -281,7 +285,7 @@ class Manifest(Mapping[tuple[str, str], Entry]):
         return sum(len(self.pack(bits)) for bits in self.packs)
 
     def __bool__(self) -> bool:
-        return any(self.pack(bits) for bits in self.packs)
+        return any(self.table(bits, ["stage"]).num_rows for bits in self.packs)
 
 
 @dataclass(frozen=True)
@@ -405,12 +409,11 @@ def _row(entry: Entry, folder: Path) -> dict[str, Any]:
 
 def _entries(table: pa.Table, folder: Path) -> _Pack:
     found: _Pack = {}
-    homes: dict[str, Path] = {}
+    home_of = cache(folder.joinpath)
     for row in table.to_pylist():
         stage, unit, config, code, why = (intern(row[name]) for name in ("stage", "unit", "config", "code", "why"))
         home, _, name = (row["path"] or "").partition("/")
-        root = homes.setdefault(home, folder / home)
-        output = Result(row["output"], root, name) if row["output"] else None
+        output = Result(row["output"], home_of(home), name) if row["output"] else None
         parts = {intern(name): part for name, part in row["parts"] or ()}
         found[stage, unit] = Entry(
             stage, unit, row["key"], row["inputs"], config, code, cast(Why, why), output, row["seconds"], parts

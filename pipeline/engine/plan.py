@@ -236,16 +236,19 @@ class Planner:
                 return False
         return True
 
-    def reusable_rows(self, signatures: Mapping[str, str]) -> list[Entry]:
-        """The rows of the stages that look at all scenes, where these and all that they are made from are the same.
+    def reusable_whole(self, signatures: Mapping[str, str]) -> ReusedPack | None:
+        """The pack of the stages that look at all scenes, where these and all that they are made from are the same.
 
-        To be asked only where all packs are reused; none where a result is not whole.
+        To be asked only where all packs are reused; None where a result is missing or not whole.
         """
-        rows = list(self.previous.rows({WHOLE}))
-        is_same = self.previous.planned == signatures and all(
-            row.output and _is_whole(self._stages[row.stage], row.output, self._folder) for row in rows
-        )
-        return [replace(row, why="reused") for row in rows] if is_same else []
+        before = self.previous
+        bits = before.pack_of(WHOLE)
+        table = before.table(bits)
+        is_same = before.planned == signatures and not table["output"].null_count
+        made = {name: own[WHOLE] for name, own in before.results({WHOLE}).items()} if is_same else {}
+        if made and all(_is_whole(self._stages[name], result, self._folder) for name, result in made.items()):
+            return ReusedPack.of(before, bits, table)
+        return None
 
     def sources(self, group: Iterable[Stage]) -> set[str]:
         """The stages whose results some stages take."""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pipeline.engine.inputs import HumanInput, RawScene
     from pipeline.llm.base import ModelSpec, Reply, Request
     from pipeline.reading.reader import Reader
-    from pipeline.release.contents import Released
+    from pipeline.release.released import Released
 
 
 def nothing_beside(folder: Path) -> dict[str, str]:

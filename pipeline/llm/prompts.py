@@ -7,9 +7,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-import jinja2
-from jinja2.sandbox import ImmutableSandboxedEnvironment
-
 from pipeline.core.errors import TemplateError
 from pipeline.core.templates import TEMPLATES_DIR
 
@@ -21,6 +18,9 @@ class Prompt:
     """One prompt; ``version`` changes with its words."""
 
     def __init__(self, name: str, source: str) -> None:
+        import jinja2  # takes a moment to import, and without models no prompt is used
+        from jinja2.sandbox import ImmutableSandboxedEnvironment
+
         self.name = name
         self.version = f"{name}@{hashlib.sha256(source.encode()).hexdigest()[:_VERSION_CHARS]}"
         # Not HTML: a model is to read "<" and "&" as they are.
@@ -37,6 +37,8 @@ class Prompt:
 
     def render(self, **fields: Any) -> str:
         """The text to send. Raises TemplateError for a missing field and for what the sandbox forbids."""
+        import jinja2
+
         try:
             return self._template.render(**fields)
         except jinja2.TemplateError as error:

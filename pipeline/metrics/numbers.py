@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from decimal import Context, Decimal
+from functools import cache
 from typing import Final, NamedTuple
 
 from pipeline.core.templates import load_table
@@ -43,33 +44,41 @@ def _named() -> list[tuple[Unit, str]]:
     return [*areas, *plain]
 
 
-_UNITS: Final = _named()
-# The longest first: "minutes" begins with "m", "square feet" with "s".
-_FOLLOWS: Final = [
-    (unit, re.compile(rf"[\s\u2009-]{{0,3}}(?:{names})\.?(?![A-Za-zÀ-ɏ^]|[23](?![0-9]))", re.IGNORECASE))
-    for unit, names in _UNITS
-]
-_ASKED: Final = [
-    (
-        unit,
-        re.compile(
-            rf"\b(?:in|units?(?:\sis)?:?)\s+(?:the\s+unit\s+of\s+)?(?:{names})(?![\w²^])|(?<!\w)\((?:{names})\)",
-            re.IGNORECASE,
-        ),
-    )
-    for unit, names in _UNITS
-]
+# Compiled when they are asked for: it takes 0.1 s, and most processes read no reply.
+@cache
+def _follows() -> list[tuple[Unit, re.Pattern[str]]]:
+    """What is behind a number, by unit."""
+    # The longest first: "minutes" begins with "m", "square feet" with "s".
+    return [
+        (unit, re.compile(rf"[\s\u2009-]{{0,3}}(?:{names})\.?(?![A-Za-zÀ-ɏ^]|[23](?![0-9]))", re.IGNORECASE))
+        for unit, names in _named()
+    ]
+
+
+@cache
+def _asked() -> list[tuple[Unit, re.Pattern[str]]]:
+    """The words of a question that asks for a unit, by unit."""
+    return [
+        (
+            unit,
+            re.compile(
+                rf"\b(?:in|units?(?:\sis)?:?)\s+(?:the\s+unit\s+of\s+)?(?:{names})(?![\w²^])|(?<!\w)\((?:{names})\)",
+                re.IGNORECASE,
+            ),
+        )
+        for unit, names in _named()
+    ]
 
 
 def asked_unit(question: str) -> Unit | None:
     """The unit that a question wants its number in ("… in square meters?"); None where it names none."""
-    found = [(match.start(), -match.end(), unit) for unit, pattern in _ASKED for match in pattern.finditer(question)]
+    found = [(match.start(), -match.end(), unit) for unit, pattern in _asked() for match in pattern.finditer(question)]
     return min(found, key=lambda place: place[:2])[2] if found else None
 
 
 def unit_at(text: str, start: int) -> tuple[Unit, int] | None:
     """The unit that follows at a place of a text, and where it ends."""
-    found = [(match.end(), unit) for unit, pattern in _FOLLOWS if (match := pattern.match(text, start))]
+    found = [(match.end(), unit) for unit, pattern in _follows() if (match := pattern.match(text, start))]
     if not found:
         return None
     end, unit = max(found, key=lambda place: place[0])

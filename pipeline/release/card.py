@@ -26,7 +26,8 @@ from pipeline.llm.base import UNPAID
 from pipeline.release.contents import EVERY, SceneTotals
 from pipeline.release.media import MediaTable
 from pipeline.release.metadata import DTYPES, CroissantPart, configurations, header
-from pipeline.release.tables import HELD, columns_of
+from pipeline.release.released import HELD
+from pipeline.release.tables import columns_of
 from pipeline.release.terms import ALL_SAMPLES, TERMS_FILE, are_samples, passed_on, plain, terms_of, units_of
 from pipeline.review.reviewed import Reviewed
 from pipeline.review.verdicts import RAW_REJECTED, REASONS, STATES

@@ -10,7 +10,6 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from pydantic import BaseModel
 
 from pipeline.benchmarks.benchmark import Benchmark, SceneRecords
 from pipeline.blind.text_only import TextOnly
@@ -42,9 +41,9 @@ from pipeline.core.tables import (
 from pipeline.release.media import (
     Media,
 )
+from pipeline.release.released import HELD
 from pipeline.release.tables import (
     FIXES,
-    HELD,
     UNCHECKED_PROVENANCE,
     accepted,
     asked_in_budget,
@@ -67,29 +66,6 @@ TRIED: Final = 100  # questions for the picture of the card, until one fits
 # A release's picture as PNG, from its title, a line about it, some of its questions, the number of each answer by task,
 # and what draws one of the questions with its words.
 Overview = Callable[[str, str, pa.Table, Mapping[str, Counter[str]], Callable[[int], bytes | None]], bytes]
-
-
-class Released(BaseModel):
-    """Summary of a release: what was written, and the counts that the final table shows."""
-
-    files: dict[str, str]  # path within the release -> SHA-256
-    questions: dict[str, int]  # task -> number
-    rejections: dict[str, dict[str, int]]  # task -> reason -> number
-    answers: dict[str, dict[str, int]]  # task -> answer -> number, multiple choice only
-    letters: dict[str, dict[str, int]]
-    flags: dict[str, int]
-    findings: list[list[str]]  # scene, name, severity, message, remedy; without the last in older releases
-    splits: dict[str, list[int]] = {}  # of a benchmark that has any -> questions, groups, groups of other splits too
-    blind: list[TextOnly]
-    models: list[ModelTotals]
-    silent: dict[str, dict[str, int]] = {}  # scene of which nothing is asked -> reason -> number
-    # Frame budget -> task -> reason why questions have no answer in it ("": they have one) -> number.
-    budgets: dict[str, dict[str, dict[str, int]]] = {}
-
-    @property
-    def held(self) -> dict[str, int]:
-        """Number of questions that are held back, by their configuration."""
-        return {name: sum(row.get(reason, 0) for row in self.rejections.values()) for reason, name in HELD.items()}
 
 
 @dataclass(frozen=True)
@@ -209,7 +185,7 @@ class SceneTotals:
 class SortedOut(NamedTuple):
     """The selected questions of a shard: all but unchecked ones, those that stay by id, and numbers of rejections.
 
-    ``held`` has those that are held back, by configuration (`tables.HELD`) and id; they are counted among the
+    ``held`` has those that are held back, by configuration (`released.HELD`) and id; they are counted among the
     rejections, by task and reason. ``silent`` has the scenes of which no question stays, with the number of their
     rejections by reason.
     """

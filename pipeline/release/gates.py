@@ -19,8 +19,7 @@ from pipeline.blind.config import EMBEDDED
 from pipeline.blind.totals import unanswered
 from pipeline.core.parquet import read_files, released_files
 from pipeline.core.schema import Limits, Share
-from pipeline.release.contents import Released
-from pipeline.release.writer import changed_file
+from pipeline.release.released import Released, changed_file
 
 CONTRADICTED: Final = "published_answer_differs"  # finding about a scene
 _DECIDED: Final = frozenset({"accepted", "corrected", "mended", "rejected"})  # of `review.verdicts.STATES`

@@ -27,7 +27,7 @@ from pipeline.core.files import TEMPORARY, translate_os_errors, write_atomically
 from pipeline.core.identity import digest_of
 from pipeline.core.tables import CHECKSUMS, sums_of
 from pipeline.release.gates import GateResult
-from pipeline.release.writer import changed_file, checksums
+from pipeline.release.released import changed_file, checksums
 
 RELEASE: Final = "release"  # of a build's folder: a link
 RELEASES: Final = "releases"

@@ -9,7 +9,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipeline.benchmarks.benchmark import Benchmark
-from pipeline.blind.config import AWAITS_REPLIES
 from pipeline.core.fixes import SCENE
 from pipeline.core.identity import digest_of
 from pipeline.core.schema import SCHEMA_VERSION, AnyScene
@@ -29,6 +28,7 @@ from pipeline.core.tables import (
 from pipeline.core.templates import load_table
 from pipeline.questions.choices import LETTERS
 from pipeline.questions.twins import TWIN_FRAMES
+from pipeline.release.released import HELD
 from pipeline.review.mends import read_mend
 from pipeline.review.reviewed import QuestionStatus, Reviewed
 
@@ -59,9 +59,6 @@ REVIEW: Final = pa.schema(
 )
 _REMOVED: Final = pa.schema([REJECTIONS.field(name) for name in ("id", "reason", "measured", "limit", "unit")])
 _KEPT: Final = ("accepted", "corrected", "mended")
-PENDING: Final = "pending"  # configuration of the questions that await replies of the panel
-# Configurations of questions that are held back, by the reason in the rejections.
-HELD: Final[Mapping[str, str]] = {AWAITS_REPLIES: PENDING, UNCHECKED: UNCHECKED}
 UNCHECKED_PROVENANCE: Final = "unchecked_provenance"  # configuration with what `provenance` says, of `UNCHECKED`
 PUBLIC: Final = ("data", "accepted", *HELD.values())  # folders with the benchmark's own columns
 COLUMN_DOCS: Final[Mapping[str, str]] = load_table("card/columns")

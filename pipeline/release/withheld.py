@@ -28,9 +28,10 @@ from pipeline.core.templates import load_table
 from pipeline.questions.asking import AskedOf
 from pipeline.questions.published import published_rows
 from pipeline.release.metadata import CROISSANT_FILE, CroissantPart, croissant
+from pipeline.release.released import checksums
 from pipeline.release.tables import COMMITMENTS, SCHEMA_METADATA, columns_of
 from pipeline.release.terms import TERMS_FILE
-from pipeline.release.writer import ZSTD_LEVEL, checksums
+from pipeline.release.writer import ZSTD_LEVEL
 
 NO_CONTACT: Final = "not stated yet (`export.contact`)."
 SALT: Final = "salt"  # column of the answers

@@ -36,7 +36,6 @@ from pipeline.release.card import OVERVIEW_FILE, dataset_card
 from pipeline.release.contents import (
     ROW_BYTES,
     SHARD_ROWS,
-    Released,
     ReleaseInputs,
     SceneTotals,
     added,
@@ -59,6 +58,7 @@ from pipeline.release.media import (
     place_media,
 )
 from pipeline.release.metadata import CROISSANT_FILE, CroissantPart, croissant
+from pipeline.release.released import checksums
 from pipeline.release.tables import (
     SCHEMA_METADATA,
     columns_of,
@@ -419,29 +419,5 @@ def _line(counts: Mapping[str, Any], scenes: int) -> str:
     return f"{asked:,} questions about {about}; {dropped:,} candidates rejected, each with its reason"
 
 
-def release_is_whole(folder: Path, summary: bytes) -> bool:
-    """Whether every file of the release is there with the bytes that the summary names."""
-    return changed_file(folder, Released.model_validate_json(summary).files) is None
-
-
-def changed_file(folder: Path, files: dict[str, str]) -> str | None:
-    """The first file of a release that is missing or has another SHA-256 than it is to have; None: all is whole."""
-    for name, sha256 in files.items():
-        try:
-            if sha256_of_file(folder / name) != sha256:
-                return name
-        except OSError:
-            return name
-    try:
-        return None if (folder / CHECKSUMS).read_bytes() == checksums(files) else CHECKSUMS
-    except OSError:
-        return CHECKSUMS
-
-
 def _sha256(raw: bytes) -> str:
     return hashlib.sha256(raw).hexdigest()
-
-
-def checksums(sums: dict[str, str]) -> bytes:
-    """The checksums as text that ``sha256sum --check`` reads."""
-    return "".join(f"{s}  {name}\n" for name, s in sorted(sums.items())).encode()

@@ -12,7 +12,7 @@ from pipeline.blind.rule import ANSWERED, BALANCE
 from pipeline.blind.text_only import TextOnly
 from pipeline.core.schema import Quarantine
 from pipeline.release.comparison import CAPS
-from pipeline.release.contents import Released
+from pipeline.release.released import Released
 
 RULE: Final = "rule"  # what a candidate was rejected by; the others are `CHOICE` and `GUESSED`
 CHOICE: Final = "choice"

@@ -16,7 +16,7 @@ from markupsafe import Markup
 from pipeline.core.schema import Quarantine
 from pipeline.release.card import figure
 from pipeline.release.comparison import Report, page_environment
-from pipeline.release.contents import Released
+from pipeline.release.released import Released
 from pipeline.rendering import figures
 from pipeline.rendering.examples import DRAWN, ShownQuestion
 from pipeline.rendering.near_misses import NearMiss

@@ -127,9 +127,9 @@ class Builder:
         with self._leased() as lease:
             if _state_of(self.out / MANIFEST_FILE) != self._seen:
                 return False
-            for name, stage in self._stages.items():
-                if stage.summary and (entry := plan.entries.get((name, WHOLE))) and entry.output:
-                    plan.released = stage.summary(Store(self.out / STORE).get(entry.output))
+            for name, own in plan.entries.results({WHOLE}).items():
+                if summary := self._stages[name].summary:
+                    plan.released = summary(Store(self.out / STORE).get(own[WHOLE]))
             left_out = sorted(plan.quarantine, key=lambda row: (row.unit, row.stage))
             is_new = left_out != read_quarantine(self.out)
             whys = (self._previous.table(bits, ["why"])["why"].unique().to_pylist() for bits in self._previous.packs)
@@ -163,8 +163,8 @@ class Builder:
         rows, reused = plan.entries, planner.reusable_packs(signatures)
         for pack in reused:
             rows.reuse(pack, [stage.name for stage in self._wanted() if stage.unit == "scene"])
-        if len(reused) == len(signatures) - 1 and (same := planner.reusable_rows(signatures)):
-            rows.add(same)
+        if len(reused) == len(signatures) - 1 and (of_all := planner.reusable_whole(signatures)):
+            rows.reuse(of_all, [stage.name for stage in self._wanted() if stage.unit == "build"])
             rows.planned = signatures
             return plan
         packs = rows.reused_packs

@@ -23,14 +23,11 @@ from pipeline.core.video_spec import VIDEOS
 from pipeline.engine.code import code_digest
 from pipeline.engine.stage import STORE, Results, Stage, StageContext
 from pipeline.engine.store import Result, Store
-from pipeline.release.contents import Blind, Released, ReleaseInputs, load_of
 from pipeline.release.gates import Candidate, GateResult, judge
 from pipeline.release.history import RELEASES, PublishedRelease, latest, name_of, publish
 from pipeline.release.media import Media, dataset_of, drawings_of, media_of, pictures_of, videos_of, videos_table
+from pipeline.release.released import Released, changed_file
 from pipeline.release.terms import are_samples
-from pipeline.release.writer import release_is_whole, write_release
-from pipeline.rendering.overview import overview
-from pipeline.review.reviewed import Reviewed
 from pipeline.stages.figures import are_pictures_wanted
 from pipeline.stages.views import are_views_wanted
 from pipeline.worlds.registry import WORLDS, read_scene, scene_type
@@ -52,6 +49,10 @@ def run(context: StageContext) -> bytes:
     from pipeline.blind.rule import rule
     from pipeline.blind.totals import totals_of
     from pipeline.llm.budget import NO_CAP
+    from pipeline.release.contents import Blind, ReleaseInputs, load_of
+    from pipeline.release.writer import write_release
+    from pipeline.rendering.overview import overview
+    from pipeline.review.reviewed import Reviewed
 
     replies, filtered, pruned = (context.table(stage) for stage in ("blind", "filter", "prune"))
 
@@ -193,8 +194,9 @@ def _without_bulk(raw: bytes) -> AnyScene:
 
 def is_whole(result: bytes, folder: Path) -> bool:
     """Whether this is what was built last, and every file is there with the bytes that the summary names."""
-    name = name_of(Released.model_validate_json(result).files)
-    return name == latest(folder) and release_is_whole(folder / RELEASES / name, result)
+    files = Released.model_validate_json(result).files
+    name = name_of(files)
+    return name == latest(folder) and changed_file(folder / RELEASES / name, files) is None
 
 
 def settings(config: BuildConfig) -> dict[str, Any]:

@@ -13,7 +13,6 @@ from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.parquet import read_table
 from pipeline.core.tables import asked_in
 from pipeline.core.video_spec import VideoSpec
-from pipeline.drawing.sheet import png_of
 from pipeline.engine.stage import Stage, StageContext
 from pipeline.release.media import FOLDER
 from pipeline.rendering.media_files import drop_others, is_there, write_media
@@ -49,6 +48,8 @@ def run(context: StageContext) -> bytes:
 
     Drawings of questions that are no longer asked go. Raises RawDataError where the video is damaged.
     """
+    from pipeline.drawing.sheet import png_of  # Pillow takes a moment to start
+
     benchmark = BENCHMARKS[context.settings["benchmark"]]
     scene = read_scene(context.needed("describe"))
     asked = asked_in(read_table(context.needed("select"))).to_pylist()

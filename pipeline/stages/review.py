@@ -11,7 +11,6 @@ from pipeline.core.identity import digest_of
 from pipeline.core.parquet import read_table
 from pipeline.core.tables import asked_in
 from pipeline.engine.stage import Stage, StageContext
-from pipeline.review.reviewed import Reviewed, read_verdicts, review
 
 FOLDER: Final = "review"  # of a build
 VERDICTS_FILE: Final = "verdicts.parquet"
@@ -20,6 +19,8 @@ SALT_FILE: Final = "salt"
 
 def run(context: StageContext) -> bytes:
     """Where each question with a verdict stands, and how far reviewers agree (`Reviewed` as JSON)."""
+    from pipeline.review.reviewed import Reviewed, read_verdicts, review  # takes a moment to import
+
     folder = context.folder / FOLDER
     raw = _verdicts(folder)
     if raw is None:

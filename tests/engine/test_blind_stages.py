@@ -13,7 +13,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-import pipeline.stages.review
 import pipeline.stages.select
 from flows.cli.output.forecast_tables import spending_table
 from flows.orchestration.forecast import forecast_of
@@ -29,7 +28,8 @@ from pipeline.llm.cache import ReplyCache
 from pipeline.llm.failures import ModelError
 from pipeline.llm.providers import record
 from pipeline.release.history import accept, candidate
-from pipeline.review.reviewed import Reviewed
+from pipeline.review import reviewed
+from pipeline.review.reviewed import QuestionStatus, Reviewed
 from pipeline.samples.indoor.metadata import PLANS, sample_scene
 from pipeline.scoring.score import best_priors
 from pipeline.stages.builder import Builder
@@ -240,14 +240,14 @@ def test_what_no_second_model_confirmed_is_released_apart_and_people_may_accept_
         own = {"flags": ["model_assisted", UNCHECKED]}
         return pa.Table.from_pylist([row | (own if row["id"] in flagged else {}) for row in rows], schema=SELECTED)
 
-    def judged() -> Reviewed:
-        states = ((chosen, "accepted"), (disputed, "disputed"))
-        return Reviewed(
-            stands=[{"id": i, "state": s, "answer": None, "reviewers": 2, "reasons": ()} for i, s in states]
+    class Judged(Reviewed):
+        stands: tuple[QuestionStatus, ...] = tuple(
+            QuestionStatus(id=i, state=s, answer=None, reviewers=2, reasons=())
+            for i, s in ((chosen, "accepted"), (disputed, "disputed"))
         )
 
     monkeypatch.setattr(pipeline.stages.select, "select", flagging)
-    monkeypatch.setattr(pipeline.stages.review, "Reviewed", judged)
+    monkeypatch.setattr(reviewed, "Reviewed", Judged)
     released = made.build().released
     rest = {row["id"] for row in made.questions} - flagged
     assert flagged

@@ -23,9 +23,9 @@ from pipeline.engine.manifest import Entry, Manifest, Outcome, Why
 from pipeline.engine.plan import WHOLE
 from pipeline.engine.stage import STORE
 from pipeline.engine.store import Store
-from pipeline.release.contents import Released
 from pipeline.release.gates import GateResult
 from pipeline.release.history import PublishedRelease
+from pipeline.release.released import Released
 from tests.builds import REPOSITORY, Cli, config_of
 from tests.engine.test_kill import SCENES
 from tests.worlds.indoor.readers.broken_metadata import write_scenes

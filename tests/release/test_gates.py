@@ -13,9 +13,8 @@ from pipeline.blind.totals import ModelTotals
 from pipeline.core.files import write_atomically
 from pipeline.core.identity import digest_of
 from pipeline.core.tables import CHECKSUMS
-from pipeline.release.contents import Released
 from pipeline.release.gates import GATES, Candidate, GateResult, GatesConfig, judge
-from pipeline.release.writer import checksums
+from pipeline.release.released import Released, checksums
 
 EMPTY: dict[str, Any] = {"questions": {}, "rejections": {}, "answers": {}, "letters": {}, "flags": {}}
 

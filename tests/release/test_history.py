@@ -26,7 +26,7 @@ from pipeline.release.history import (
     no_gates,
     publish,
 )
-from pipeline.release.writer import checksums
+from pipeline.release.released import checksums
 from tests.builds import build, release_of
 from tests.worlds.indoor.readers.broken_metadata import write_sound
 

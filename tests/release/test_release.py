@@ -26,7 +26,7 @@ from pipeline.engine.config import BuildConfig
 from pipeline.questions.choices import LETTERS
 from pipeline.questions.task import Number
 from pipeline.reading.files import SceneFiles
-from pipeline.release.contents import Released
+from pipeline.release.released import Released
 from pipeline.samples.indoor.metadata import PLANS, sample_scene
 from pipeline.stages.builder import Builder
 from pipeline.worlds.registry import READERS

@@ -21,16 +21,16 @@ from pipeline.core.tables import SELECTED, asked_in, rejected_in, selected_bytes
 from pipeline.release import comparison, contents, writer
 from pipeline.release.card import OVERVIEW_FILE
 from pipeline.release.comparison import compared, differing_scenes, read_release, with_reasons
-from pipeline.release.contents import EVERY, Released, SceneTotals, load_of
+from pipeline.release.contents import EVERY, SceneTotals, load_of
 from pipeline.release.history import history
 from pipeline.release.metadata import CROISSANT_FILE
+from pipeline.release.released import Released
 from pipeline.release.training import questions_of
 from pipeline.release.withheld import restored, withhold
 from pipeline.release.writer import write_release
 from pipeline.rendering.near_misses import nearest_refused, some_of_each
 from pipeline.samples.indoor.metadata import PLANS, sample_scene
 from pipeline.scoring.score import split_of
-from pipeline.stages import export
 from pipeline.stages.builder import Builder
 from tests.builds import config_of, perturbed, release_of
 from tests.worlds.indoor.readers.broken_metadata import write_scenes
@@ -49,7 +49,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     config = config_of(folder / "meta", **TASKS, select={"per_scene_and_task": 12, "per_task": {}})
     with pytest.MonkeyPatch.context() as patch:
         Builder(config, folder / "one").build()
-        patch.setattr(export, "write_release", partial(write_release, most=MOST))
+        patch.setattr(writer, "write_release", partial(write_release, most=MOST))
         Builder(config, folder / "many").build()
     return folder / "one", folder / "many"
 
@@ -184,7 +184,7 @@ def test_a_build_killed_between_two_shards_goes_on_and_only_changed_shards_are_w
             raise KeyboardInterrupt
         return plain(folder, inputs, number, of)
 
-    monkeypatch.setattr(export, "write_release", partial(write_release, most=MOST))
+    monkeypatch.setattr(writer, "write_release", partial(write_release, most=MOST))
     monkeypatch.setattr(writer, "_write_shard", add)
     kill, config = True, config_of(out.parent / "meta", **TASKS, select={"per_scene_and_task": 11, "per_task": {}})
     with pytest.raises(KeyboardInterrupt):

@@ -20,7 +20,7 @@ from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.errors import ConfigError, StoreError
 from pipeline.core.spatial import MappedThing, TopDownMap
 from pipeline.core.tables import REJECTIONS
-from pipeline.release.contents import Released
+from pipeline.release.released import Released
 from pipeline.rendering.examples import KEPT, drawn
 from pipeline.rendering.figures import funnel
 from pipeline.rendering.glossary import glossary

@@ -17,8 +17,7 @@ from pipeline.core.schema import Quarantine
 from pipeline.core.tables import UNCHECKED
 from pipeline.engine.manifest import Outcome
 from pipeline.engine.plan import WHOLE
-from pipeline.release.contents import Released
-from pipeline.release.tables import PENDING
+from pipeline.release.released import PENDING, Released
 
 TASK_ROWS: Final = 10  # of the list of tasks; the tables have all
 NAMED: Final = 2  # scenes left out that are told with their remedy; of more, how many for each reason

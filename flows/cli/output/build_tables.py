@@ -22,7 +22,7 @@ from pipeline.engine.change_causes import Explained
 from pipeline.engine.manifest import Outcome
 from pipeline.engine.plan import WHOLE
 from pipeline.reading.doctor import Inspection, Read
-from pipeline.release.contents import Released
+from pipeline.release.released import Released
 from pipeline.rendering.glossary import glossary
 from pipeline.worlds.registry import WORLDS
 
