@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from copy import copy
 from functools import cached_property
-from itertools import chain
 from pathlib import Path
 from typing import Final
 
@@ -141,8 +140,8 @@ class Builder:
         lease.check()
         write_outcome(self.out, outcome, list(self._stages), made_of)
         manifests = [outcome.entries, *([released_manifest(self.out)] if candidate(self.out) else [])]
-        kept = [own.values() for manifest in manifests for own in manifest.results().values()]
-        Store(self.out / STORE).prune(chain.from_iterable(kept))
+        found = (manifest.results_in(bits) for manifest in manifests for bits in manifest.packs)
+        Store(self.out / STORE).prune(result for pack in found for own in pack.values() for result in own.values())
         keep_beside(self.out, MANIFEST_FILE)
         remove_temporary(self.out, [*(f for s in self._stages.values() for f in s.folders), SAMPLES])
 
