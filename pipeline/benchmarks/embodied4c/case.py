@@ -57,6 +57,7 @@ class KindWording(NamedTuple):
         facts: what of the log as a whole its answer needs (of `ALL`), beside the place of our car at its time.
         usual: answers that nearly every log has -> how many times less often they are asked.
         open: whether its answers name things of their log, so that none is known from other logs.
+        beside: whether its options are what is there, others in each question: each is right as often as by lot.
     """
 
     task: str
@@ -67,6 +68,7 @@ class KindWording(NamedTuple):
     facts: tuple[str, ...] = ()
     usual: Mapping[str, int] = MappingProxyType({})
     open: bool = False
+    beside: bool = False
 
 
 WORDINGS: Final = {
@@ -428,6 +430,7 @@ class _Taken:
         beside: trait -> how often each answer.
         places: of traits, at which there are several.
         under: answer and place -> how often each trait that stands there.
+        by_lot: how often each answer would be right, were each option of a question as often right as the others.
         ahead: of things that are compared, how much oftener each was the answer than the other one.
         told: facts of a kind that shares none with others: `select` leaves one question of each, which may be uneven.
     """
@@ -439,6 +442,7 @@ class _Taken:
         self.beside: defaultdict[str, Counter[str]] = defaultdict(Counter)
         self.under: defaultdict[tuple[str, int], Counter[str]] = defaultdict(Counter)
         self.ahead = Counter[str]()
+        self.by_lot: defaultdict[str, float] = defaultdict(float)
         self.told = set[str]()
 
     def take(self, case: ExamCase) -> bool:
@@ -452,7 +456,12 @@ class _Taken:
 
     def against(self, case: ExamCase) -> tuple[int, Relation, int]:
         """The check of a case: how often its usual answer would be given, where that is too often, else its lead."""
-        odds = WORDINGS[self.kind].usual.get(case.guessed, 1)
+        wording = WORDINGS[self.kind]
+        if wording.beside:
+            share = digest(self.purpose, self.kind, "share", case.guessed)[0] / 256
+            right = self.by_lot[case.guessed] + 1 / (1 + len(case.wrong))
+            return self.beside[_ALL][case.guessed] + 1, "<=", math.floor(right + share)
+        odds = wording.usual.get(case.guessed, 1)
         if odds > 1:
             others = max((n for other, n in self.beside[_ALL].items() if other != case.guessed), default=0)
             share = digest(self.purpose, self.kind, "share")[0] / 256  # so that half a question is in every second log
@@ -478,6 +487,9 @@ class _Taken:
 
     def count(self, case: ExamCase, more: int) -> None:
         """Counts a case as taken, or no longer."""
+        options = (case.guessed, *case.wrong)
+        for option in options:
+            self.by_lot[option] += more / len(options)
         if case.compared:
             self.ahead.update({case.compared[0]: more})
             self.ahead.subtract({case.compared[1]: more})

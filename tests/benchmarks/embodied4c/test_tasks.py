@@ -136,6 +136,19 @@ def test_a_usual_answer_says_how_often_it_may_be_given() -> None:
     assert told == {("answer_too_frequent", 3, 2, "candidates")}
 
 
+def test_what_is_beside_others_is_right_as_often_as_by_lot() -> None:
+    """A van is offered in ten questions and right in all of them: by lot it would be in half of those that stay."""
+    cases = [word(answer, n, kind="cl_side") for answer in ("bus", "car", "van") for n in range(10)]
+    for case in cases:
+        case.wrong = ["bus" if case.answer == "car" else "car"]
+    left = of_kind(cases)
+    assert left["van"] <= 1
+    assert abs(left["bus"] - left["car"]) <= 3
+    assert left["bus"] + left["car"] >= 10
+    told = [r for case in cases if case.answer == "van" and (r := case.refusal)]
+    assert {(r.reason, r.measured, r.limit) for r in told} <= {("answer_too_frequent", left["van"] + 1, left["van"])}
+
+
 def test_what_never_varies_is_not_asked() -> None:
     assert not of_kind([word("off the roadway", n) for n in range(20)])
     cases = [word("off the roadway", n, "pedestrian") for n in range(20)]
