@@ -40,7 +40,8 @@ def every_question(scene: AnyScene, *, gated: bool = False, **rules: Any) -> lis
 
 def asked_of(scene: AnyScene, *, gated: bool = True, **rules: Any) -> list[dict[str, Any]]:
     """Every candidate of a log, refused ones too."""
-    view = (exam if gated else open_exam)(scene, ExamRules(**({"far_per_log": 0, "even_answers": False} | rules)))
+    own = {"far_per_log": 0, "even_answers": False} | ({} if gated else {"hidden_max": 1.0}) | rules
+    view = (exam if gated else open_exam)(scene, ExamRules(**own))
     return pa.concat_tables([task.candidates(view) for task in EXAM_TASKS.values()]).to_pylist()
 
 

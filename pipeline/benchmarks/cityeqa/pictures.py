@@ -67,7 +67,7 @@ def task_pictures(asked: pa.Table, scenes: Callable[[], Iterable[Any]]) -> dict[
 def blind_pictures(rows: Sequence[Mapping[str, Any]], scene: CityScene) -> Iterator[tuple[int, tuple[bytes, ...]]]:
     """Of each task what its agent can see from p_obs and from the start, as JPEG, and the map around the start.
 
-    Of a raw task (`raw.raw_checks`) the view from p_obs alone, with its target outlined where its poses are judged.
+    Of a raw task (`raw_review`) the view from p_obs alone, with its target outlined where its poses are judged.
     """
     renderer, index = CityRenderer(scene.facts), {thing.id: i for i, thing in enumerate(scene.facts.things)}
     known: dict[tuple[float, ...], bytes] = {}  # a raw task is seen from one place, whatever its start
