@@ -28,7 +28,7 @@ Ratio = Annotated[float, Field(ge=1, le=100)]
 class Model(BaseModel):
     """Base of all schema models: immutable, and unknown keys are an error."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)  # most commands use few of them
 
 
 class Limits(Model):
