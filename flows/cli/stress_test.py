@@ -143,7 +143,7 @@ def _show(before: Mapping[str, Guessed], mixed: Mapping[str, float], column: str
     table = Table("question type", *heads, title=f"Score of guessing without the video, {folds}")
     for task, found in before.items():
         cells = [_score(found.earned.get(name)) for name in names]
-        cells[-1] += "" if found.error is None else f" ± {found.error:.3f}"
+        cells[-1] += _error(found.errors.get(names[-1]))
         cells.append(best_guess(found.earned))
         table.add_row(task, str(found.n), _score(found.chance), *cells, *([_score(mixed[task])] if mixed else []))
     table.add_section()
@@ -168,7 +168,7 @@ def _show_pruned(before: Mapping[str, Guessed], after: Mapping[str, Guessed], ro
             table.add_row(task, str(was.n), f"{was.n} (100%)", "0")
             continue
         cells = [_score(now.earned.get(name)) for name in names]
-        cells[-1] += "" if now.error is None else f" ± {now.error:.3f}"
+        cells[-1] += _error(now.errors.get(names[-1]))
         cells.append(best_guess(now.earned))
         gone = was.n - now.n
         share = f"{gone} ({gone / was.n:.0%})" if gone else ""
@@ -189,3 +189,7 @@ def _names(found: Mapping[str, Guessed]) -> list[str]:
 
 def _score(value: float | None) -> str:
     return "" if value is None else f"{value:.3f}"
+
+
+def _error(value: float | None) -> str:
+    return "" if value is None else f" ± {value:.3f}"

@@ -123,11 +123,13 @@ SHOWN: Final = tuple(
 
 def guessed(groups: Sequence[str], scores: Mapping[str, FloatArray]) -> Guessed:
     """The figures of one task: means of scores (n,) of chance and each attacker; NaN is no guess."""
+    told = {name: found for name, found in scores.items() if name != CHANCE and not np.isnan(found).any()}
+    errors = {name: standard_error(found, groups) for name, found in told.items()}
     return Guessed(
         n=len(groups),
         chance=float(scores[CHANCE].mean()),
-        earned={name: float(found.mean()) for name, found in scores.items() if name != CHANCE and not _lacks(found)},
-        error=standard_error(scores[FOREST], groups),
+        earned={name: float(found.mean()) for name, found in told.items()},
+        errors={name: error for name, error in errors.items() if error is not None},
     )
 
 
@@ -137,10 +139,6 @@ def summarise(items: Sequence[BlindItem], scores: Mapping[str, FloatArray]) -> d
         task: guessed([items[i].group for i in index], {name: found[index] for name, found in scores.items()})
         for task, index in tasks_of(items).items()
     }
-
-
-def _lacks(scores: FloatArray) -> bool:
-    return bool(np.isnan(scores).any())
 
 
 def standard_error(scores: FloatArray, groups: Sequence[str]) -> float | None:

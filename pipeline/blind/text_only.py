@@ -22,7 +22,7 @@ class Guessed(Model):
     frequency: FiniteFloat | None = Field(
         default=None, description="of the commonest answer, or the best constant, of these very questions"
     )
-    error: FiniteFloat | None = Field(description="standard error of the forest's; None: one scene")
+    errors: dict[str, FiniteFloat] = Field(description="attacker -> standard error of its score; none of one scene")
 
 
 class Voter(Model):

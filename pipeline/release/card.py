@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache
 from importlib.metadata import version
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import jinja2
 import pyarrow as pa
@@ -34,7 +34,7 @@ from pipeline.review.verdicts import RAW_REJECTED, REASONS, STATES
 
 OVERVIEW_FILE: Final = "overview.png"
 TOOL: Final = "scan2qa"  # the distribution
-GUESSED_ABOVE: Final = 0.08  # chance and the best constant: what is guessed better is a known weakness
+GUESSED_ABOVE: Final = 8.0  # points above chance and the best constant: what is guessed better is a known weakness
 FEW: Final = 50  # questions: of 50 right or wrong the standard error is up to 0.07
 VALUES_TOLD: Final = 4  # of one remark
 SCENES_TOLD: Final = 20  # whose findings stand in the card in full
@@ -257,18 +257,19 @@ def known_weaknesses(rows: Sequence[Row], questions: Mapping[str, int]) -> tuple
 
     Of a task that is guessed in any split: by how much in each, and what the attacker knows that guesses it best.
     """
-    guessed = []
+    guessed, few = [], [f"{task} {n}" for task, n in sorted(questions.items()) if n < FEW]
     for row in rows:
         told, weak = [], False
         for split, label in (("released", "all"), ("debiased", "`debiased`")):
             if (found := row[split]) and found["earned"]:
-                name, earned = max(found["earned"].items(), key=lambda item: (item[1], item[0]))
-                level = max(found["chance"], found.get("frequency") or 0.0)
-                weak |= earned - level > GUESSED_ABOVE
-                told.append(f"{label} {earned:.3f} against {level:.3f} by {_known_by(name)}")
+                best = _best(found)
+                weak |= best.points > GUESSED_ABOVE
+                told.append(f"{label} {found['n']} {best.told} ({best.attacker}: {_known_by(best.attacker)})")
         if weak:
             guessed.append(f"{row['task']}: {'; '.join(told)}")
-    return guessed, [f"{task} {n}" for task, n in sorted(questions.items()) if n < FEW]
+        if (left := row["debiased"]) and left["n"] < min(FEW, row["released"]["n"]):
+            few.append(f"{row['task']} in `debiased` {left['n']}")
+    return guessed, few
 
 
 def text_only_context(
@@ -297,9 +298,11 @@ def text_only_context(
         if failed or unread:
             troubles.append((name, failed, unread))
     best = []
-    for row in rows if given_away else ():
-        earned = [row[split] and row[split]["earned"] for split in ("asked", "released", "debiased")]
-        best.append((row["task"], *map(_best, (*earned, given_away.get(row["task"])))))
+    for row in rows:
+        cells = [str(_best(row[split])) if row[split] else "" for split in ("asked", "released", "debiased")]
+        if given_away:
+            cells.append(_published(given_away.get(row["task"], {})))
+        best.append((row["task"], *cells))
     return {
         "settings": settings,
         "rows": rows,
@@ -314,6 +317,7 @@ def text_only_context(
         "earned": [cells for row in rows for cells in _earned(row, attackers)],
         "knowledge": [f"{name}: {_known_by(name)}" for name in attackers],
         "best_attackers": best,
+        "given_away": given_away,
         "votes": [_votes(row, names) for row in rows if names],
     }
 
@@ -336,17 +340,38 @@ def _earned(row: Row, attackers: Sequence[str]) -> Iterable[list[object]]:
             _share(found.get("frequency")),
         ]
         cells += [_share(found["earned"].get(name)) for name in attackers]
-        if found["error"] is not None:
-            cells[-1] += f" ± {found['error']:.3f}"
+        if attackers and attackers[-1] in found["errors"]:
+            cells[-1] += f" ± {found['errors'][attackers[-1]]:.3f}"
         yield cells
 
 
-def _best(earned: Mapping[str, float] | None) -> str:
-    """The best attacker and what it earns."""
-    if not earned:
-        return ""
-    name = max(earned, key=lambda name: (earned[name], name))
-    return f"{earned[name]:.3f} {name}"
+class _Best(NamedTuple):
+    """The best attacker of a task, and how many points it is above chance and the best constant."""
+
+    attacker: str
+    earned: float
+    points: float
+    error: float | None
+
+    @property
+    def told(self) -> str:
+        """The points with their error."""
+        return f"{self.points:.1f}" if self.error is None else f"{self.points:.1f} ± {100 * self.error:.1f}"
+
+    def __str__(self) -> str:
+        return f"{self.told} ({self.earned:.3f} {self.attacker})"
+
+
+def _best(found: Row) -> _Best:
+    """Of `blind.text_only.Guessed`, with some attacker."""
+    name, earned = max(found["earned"].items(), key=lambda item: (item[1], item[0]))
+    level = max(found["chance"], found.get("frequency") or 0.0)
+    return _Best(name, earned, 100 * (earned - level), found["errors"].get(name))
+
+
+def _published(earned: Mapping[str, float]) -> str:
+    name = max(earned, key=lambda name: (earned[name], name), default=None)
+    return "" if name is None else f"{earned[name]:.3f} {name}"
 
 
 def _votes(row: Row, names: Sequence[str]) -> list[object]:

@@ -217,8 +217,8 @@ def test_folds_that_mix_scenes_make_relative_distance_look_easy(released: list[B
 @pytest.mark.real_data
 def test_the_forest_is_no_worse_than_the_best_prior_beyond_two_standard_errors(summaries: dict[str, Guessed]) -> None:
     for s in summaries.values():
-        assert s.earned["forest"] > max(s.chance, *s.earned.values()) - 2 * s.error, s
-    assert {t for t, s in summaries.items() if s.earned["forest"] > s.chance + 2 * (s.error or 0)} >= {
+        assert s.earned["forest"] > max(s.chance, *s.earned.values()) - 2 * s.errors["forest"], s
+    assert {t for t, s in summaries.items() if s.earned["forest"] > s.chance + 2 * s.errors.get("forest", 0)} >= {
         "object_counting",
         "object_abs_distance",
         "object_size_estimation",

@@ -29,7 +29,7 @@ def release_of(
     for split, part in (("test", rows), ("debiased", rows[:1])):
         pq.write_table(pa.Table.from_pylist(part, schema), folder / "data" / f"{split}-00000-of-00001.parquet")
     guessed = [
-        {"n": 1, "chance": 0.2, "earned": {"median": value - 0.1, "by name": value}, "error": None}
+        {"n": 1, "chance": 0.2, "earned": {"median": value - 0.1, "by name": value}, "errors": {}}
         for value in earned.values()
     ]
     table = [

@@ -234,12 +234,10 @@ def test_what_is_guessed_and_what_is_scarce_are_known_limits() -> None:
     """Above chance and the best constant, and why: also where the split debiased is not guessed."""
 
     def row(task: str, released: float, debiased: float | None, frequency: float = 0.2) -> dict[str, object]:
-        found = {"chance": 0.25, "frequency": frequency, "earned": {"by letter": released, "forest": 0.3}}
-        return {
-            "task": task,
-            "released": found,
-            "debiased": debiased and {"chance": 0.25, "earned": {"forest": debiased}},
-        }
+        errors = {"by letter": 0.0412, "forest": 0.02}
+        found = {"n": 300, "chance": 0.25, "frequency": frequency, "earned": {"by letter": released, "forest": 0.3}}
+        left = debiased and {"n": 49, "chance": 0.25, "earned": {"forest": debiased}, "errors": {}}
+        return {"task": task, "released": found | {"errors": errors}, "debiased": left}
 
     rows = [
         row("a", 0.9, 0.26),
@@ -251,11 +249,11 @@ def test_what_is_guessed_and_what_is_scarce_are_known_limits() -> None:
     guessed, few = known_weaknesses(rows, {"a": 50, "b": 49})
     letter, forest = ATTACKERS["by letter"], ATTACKERS["forest"]
     assert guessed == [
-        f"a: all 0.900 against 0.250 by {letter}; `debiased` 0.260 against 0.250 by {forest}",
-        f"c: all 0.320 against 0.250 by {letter}; `debiased` 0.340 against 0.250 by {forest}",
-        f"d: all 0.900 against 0.250 by {letter}",
+        f"a: all 300 65.0 ± 4.1 (by letter: {letter}); `debiased` 49 1.0 (forest: {forest})",
+        f"c: all 300 7.0 ± 4.1 (by letter: {letter}); `debiased` 49 9.0 (forest: {forest})",
+        f"d: all 300 65.0 ± 4.1 (by letter: {letter})",
     ]
-    assert few == ["b 49"]
+    assert few == ["b 49", "a in `debiased` 49", "b in `debiased` 49", "c in `debiased` 49"]
 
 
 def test_every_attacker_is_explained() -> None:
@@ -371,7 +369,8 @@ SETTINGS: dict[str, Any] = {"blind": {"models": [], "remove": "all_correct"}, "p
 
 
 def guessed(**earned: float) -> dict[str, Any]:
-    return {"n": 10, "chance": 0.25, "error": None, "earned": {k.replace("_", " "): v for k, v in earned.items()}}
+    scores = {name.replace("_", " "): score for name, score in earned.items()}
+    return {"n": 10, "chance": 0.25, "frequency": 0.3, "earned": scores, "errors": {"by name": 0.05}}
 
 
 def row(task: str) -> dict[str, Any]:
@@ -389,11 +388,14 @@ def lines_of(*arguments: Any) -> list[str]:
 
 
 def test_each_split_has_its_best_attacker_beside_the_published_one() -> None:
+    """In points above chance (0.25) or the most frequent answer (0.3)."""
     given_away = {"turns": {"forest": 0.6, "by text": 0.61}}
     lines = lines_of([row("turns"), row("news")], SETTINGS, [], given_away)
-    assert "| turns | 0.500 by name | 0.450 forest |  | 0.610 by text |" in lines
-    assert "| news | 0.500 by name | 0.450 forest |  |  |" in lines
-    assert not any("published benchmark" in line for line in lines_of([row("turns")], SETTINGS, [], {}))
+    assert "| turns | 20.0 ± 5.0 (0.500 by name) | 15.0 (0.450 forest) |  | 0.610 by text |" in lines
+    assert "| news | 20.0 ± 5.0 (0.500 by name) | 15.0 (0.450 forest) |  |  |" in lines
+    alone = lines_of([row("turns")], SETTINGS, [], {})
+    assert "| turns | 20.0 ± 5.0 (0.500 by name) | 15.0 (0.450 forest) |  |" in alone
+    assert not any("published" in line for line in alone)
 
 
 def test_every_task_has_a_published_figure() -> None:
