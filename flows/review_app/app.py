@@ -36,7 +36,8 @@ from pipeline.review.mends import LONGEST_OPTION, LONGEST_WORDING, Mend
 from pipeline.review.review_bundle import CHECKS
 from pipeline.review.sheets import name_problem
 from pipeline.review.verdicts import COMMON, REASONS, REVIEWERS, ROLES, STATES, Role
-from pipeline.worlds.indoor.readers.written_routes import TURNS, route_steps
+from pipeline.worlds.indoor.facts import TURNS
+from pipeline.worlds.indoor.readers.written_routes import route_steps
 
 HERE: Final = Path(__file__).resolve().parent
 MAX_BODY: Final = 64 * 1024

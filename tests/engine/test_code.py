@@ -14,6 +14,7 @@ from types import FrameType
 import grimp
 import pytest
 
+from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.engine import lease
 from pipeline.engine.code import (
     DISTRIBUTIONS,
@@ -26,7 +27,7 @@ from pipeline.engine.code import (
     parse,
     sources_of,
 )
-from pipeline.engine.config import BuildConfig
+from pipeline.engine.config import BuildConfig, build_config
 from pipeline.engine.stage import Stage, StageContext
 from pipeline.samples.indoor.metadata import PLANS, sample_scene
 from pipeline.stages.builder import Builder
@@ -200,6 +201,19 @@ def uses(config: BuildConfig, folder: Path = FOLDER) -> dict[tuple[str, str | No
             own = (stage.module, *([type(reader).__module__] if reader and stage.reads_raw else []))
             digests[name, reader.name if reader else None] = code_digest((*own, *stage.uses(config, reader)), folder)
     return digests
+
+
+@pytest.mark.parametrize("benchmark", BENCHMARKS)
+def test_no_stage_after_the_scenes_are_read_runs_again_for_a_reader(benchmark: str) -> None:
+    config = build_config({"benchmark": benchmark})
+    written = {"vsi": {"export": {"pipeline.worlds.indoor.readers.vsi_meta"}}}  # a release has its form of metadata
+    found = {}
+    for name, stage in STAGES.items():
+        for reader in READERS.values() if stage.needs_roots else [None]:
+            own = [] if reader and stage.reads_raw else [stage.module, *stage.uses(config, reader)]
+            if readers := {module for module in closure(own) if ".readers." in module}:
+                found[name] = readers
+    assert found == written.get(benchmark, {})
 
 
 @pytest.fixture(scope="module")

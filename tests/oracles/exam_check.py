@@ -7,9 +7,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from pipeline.benchmarks.embodied4c.benchmark import exam
 from pipeline.benchmarks.embodied4c.rules import ExamRules
-from pipeline.benchmarks.embodied4c.tasks import EXAM_TASKS
+from pipeline.benchmarks.embodied4c.tasks import EXAM_TASKS, exam
 from pipeline.core.schema import AnyScene
 from pipeline.questions.gate import TOO_FINE, Shown
 

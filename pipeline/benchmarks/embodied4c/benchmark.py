@@ -2,32 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Final
 
 from pipeline.benchmarks.benchmark import Benchmark
-from pipeline.benchmarks.embodied4c.arm.view import ArmExam
 from pipeline.benchmarks.embodied4c.author import ExamAuthor
 from pipeline.benchmarks.embodied4c.case import Exam
 from pipeline.benchmarks.embodied4c.columns import ASKING, CARD, COLUMNS
 from pipeline.benchmarks.embodied4c.drawings import DRAWINGS
-from pipeline.benchmarks.embodied4c.drive.view import DriveExam
-from pipeline.benchmarks.embodied4c.flight.view import FlightExam
 from pipeline.benchmarks.embodied4c.rules import PROFILES, ExamRules
 from pipeline.benchmarks.embodied4c.score import HARNESS, SCORE
-from pipeline.benchmarks.embodied4c.tasks import EXAM_TASKS
-from pipeline.core.schema import AnyScene
+from pipeline.benchmarks.embodied4c.tasks import EXAM_TASKS, exam
 from pipeline.core.video_spec import VideoSpec
 from pipeline.worlds.arm.world import ARM
 from pipeline.worlds.drive.world import DRIVE
 from pipeline.worlds.flight.world import FLIGHT
-
-
-def exam(scene: AnyScene, rules: ExamRules) -> Exam:
-    """The view of a scene, by its world."""
-    views: dict[str, Callable[[AnyScene, ExamRules], Exam]] = {"drive": DriveExam, "flight": FlightExam, "arm": ArmExam}
-    return views[scene.facts.world](scene, rules)
-
 
 EMBODIED4C: Final = Benchmark[Exam, ExamRules](
     name="embodied4c",

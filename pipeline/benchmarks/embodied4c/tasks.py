@@ -1,4 +1,4 @@
-"""The tasks of Embodied4C, with their shares: one for each sub-capability and form of answer, over all embodiments.
+"""How Embodied4C sees a scene, and its tasks with their shares: one per sub-capability and form of answer.
 
 They are questions of one sub-capability that facts prove, the domain-far bank, and what people or models write. The
 domain-far questions (GEN) are a bank of our own, never about a log: they show whether a model still knows the rest.
@@ -19,6 +19,7 @@ import yaml
 
 from pipeline.benchmarks.embodied4c.arm import items as arm
 from pipeline.benchmarks.embodied4c.arm import motion
+from pipeline.benchmarks.embodied4c.arm.view import ArmExam
 from pipeline.benchmarks.embodied4c.case import (
     WORDINGS,
     Exam,
@@ -32,18 +33,26 @@ from pipeline.benchmarks.embodied4c.case import (
 )
 from pipeline.benchmarks.embodied4c.columns import PAPER, VALUE
 from pipeline.benchmarks.embodied4c.drive import semantic, spatial, temporal
+from pipeline.benchmarks.embodied4c.drive.view import DriveExam
 from pipeline.benchmarks.embodied4c.flight import flying, landmarks
+from pipeline.benchmarks.embodied4c.flight.view import FlightExam
 from pipeline.benchmarks.embodied4c.kinds import ACCEPTED, AERIAL, DOMAINS, DRIVING, GEN, MANIPULATION, SUB, flag
-from pipeline.benchmarks.embodied4c.rules import WrittenExam
+from pipeline.benchmarks.embodied4c.rules import ExamRules, WrittenExam
 from pipeline.core.arrays import StrArray
 from pipeline.core.errors import TemplateError
 from pipeline.core.identity import digest, rng_for
-from pipeline.core.schema import Rejection
+from pipeline.core.schema import AnyScene, Rejection
 from pipeline.core.templates import TEMPLATES_DIR
 from pipeline.questions.arrays import WRITTEN
 from pipeline.questions.cases import Case, CaseTask
 from pipeline.questions.selection import SAME_FACT
 from pipeline.questions.task import Form, FreeText, Number
+
+
+def exam(scene: AnyScene, rules: ExamRules) -> Exam:
+    """The view of a scene, by its world."""
+    views: dict[str, Callable[[AnyScene, ExamRules], Exam]] = {"drive": DriveExam, "flight": FlightExam, "arm": ArmExam}
+    return views[scene.facts.world](scene, rules)
 
 
 def surface(view: Exam) -> Iterator[ExamCase]:

@@ -1,50 +1,14 @@
-"""The world of cities, and what is shown of it: photographs, a map from above, a card's words."""
+"""The world of cities."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-import numpy as np
-from PIL import Image
-
 from pipeline.core.schema import Limits
-from pipeline.core.spatial import MappedThing, TopDownMap
-from pipeline.formats.images import decode_color, jpeg_bytes
-from pipeline.reading.files import SceneFiles
-from pipeline.worlds.city.facts import City, CityPhoto, CityScene
+from pipeline.worlds.city.facts import City
+from pipeline.worlds.city.pictures import photographs, sight, top_down_map
 from pipeline.worlds.city.readers.city import Cities
 from pipeline.worlds.world import World
-
-
-def top_down_map(scene: CityScene) -> TopDownMap:
-    """The city as a map: east to the right, north up."""
-    city = scene.facts
-    things = tuple(MappedThing(label=t.name or t.noun, outline=t.outline or (t.center,)) for t in city.things)
-    return TopDownMap(ground=(city.bounds,) if city.bounds else (), things=things)
-
-
-def sight(cities: int, known: Mapping[str, int]) -> list[str]:
-    """How far it is known what poses show, in lines of Markdown."""
-    return [
-        f"- What can be seen from where in the {cities} cities comes from their maps, not from pictures:",
-        "  what a map lacks hides nothing here. A building of unknown height hides all behind it.",
-    ]
-
-
-LONG_SIDE: Final = 1024  # pixels of what is shown
-
-
-def photographs(files: SceneFiles, scene: CityScene, wanted: Sequence[CityPhoto]) -> Iterator[bytes]:
-    """JPEG of each of some photographs, in order. Raises RawDataError for one that cannot be decoded."""
-    for photo in wanted:
-        path = files.root / photo.path
-        color = decode_color(files.raw(path))
-        if color is None:
-            raise files.fault(path, "unreadable_picture", "it cannot be decoded", "fetch the picture again")
-        image = Image.fromarray(color)
-        image.thumbnail((LONG_SIDE, LONG_SIDE))
-        yield jpeg_bytes(np.asarray(image))
 
 
 class CityConfig(Limits):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -175,3 +175,12 @@ def _corners(mark: Landmark) -> Any:
     base = mark.base_m or 0.0
     top = base if mark.top_m is None else mark.top_m
     return np.concatenate([ring + np.array([0.0, 0.0, height]) for height in (base, top)])
+
+
+def sight(flights: int, known: Mapping[str, int]) -> list[str]:
+    """How far it is known what the videos show, in lines of Markdown."""
+    return [
+        f"- Facts about the {flights} flights come from logs and maps, not from pictures. Questions name landmarks",
+        "  only where these show them to be in view. Questions that a model wrote carry `model_assisted`, and",
+        "  `look_from_pictures` where it looked at landmarks in pictures of the video.",
+    ]

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Final
 
-from pipeline.worlds.flight.bev_video import drawn, spatial, top_down_map
+from pipeline.worlds.flight.bev_video import drawn, sight, spatial, top_down_map
 from pipeline.worlds.flight.facts import Flight
 from pipeline.worlds.flight.fixes import FIXES, drafts, fix_flight
 from pipeline.worlds.flight.observe.flight import observe_flight
@@ -13,15 +12,6 @@ from pipeline.worlds.flight.observe.motion import MotionConfig
 from pipeline.worlds.flight.readers.episodes import OpenFlyReader
 from pipeline.worlds.flight.readers.flights import Flights
 from pipeline.worlds.world import Looker, Looking, World
-
-
-def sight(flights: int, known: Mapping[str, int]) -> list[str]:
-    """How far it is known what the videos show, in lines of Markdown."""
-    return [
-        f"- Facts about the {flights} flights come from logs and maps, not from pictures. Questions name landmarks",
-        "  only where these show them to be in view. Questions that a model wrote carry `model_assisted`, and",
-        "  `look_from_pictures` where it looked at landmarks in pictures of the video.",
-    ]
 
 
 def _looking() -> Looking[Flight]:

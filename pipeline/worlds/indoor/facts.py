@@ -167,6 +167,9 @@ class Room(Model):
     seen_floor: SeenFloor | None = Field(default=None, description="None: only the outline shows where")
 
 
+TURNS: Final = ("Turn Left", "Turn Right", "Turn Back")
+
+
 class Route(Model):
     """A route written by a person: objects passed in order, the destination last, and the turns before them."""
 

@@ -28,8 +28,8 @@ from pipeline.core.schema import Limits, Model
 from pipeline.formats.images import decoded, jpeg_bytes
 from pipeline.geometry.equirect import Picture, Sphere
 from pipeline.geometry.views import View, turned_deg
+from pipeline.worlds.panorama.facts import MOST_PIXELS
 from pipeline.worlds.panorama.pictures import QUALITY
-from pipeline.worlds.panorama.readers.picture import MOST_PIXELS
 
 _SLACK_DEG: Final = 1e-6  # sums of angles are not exact
 _TOLD: Final = ("structured_observation", "evidence_evaluation", "hypothesis_update", "next_action")  # section B.4

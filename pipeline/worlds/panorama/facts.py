@@ -11,7 +11,7 @@ camera's foot (x east, y north).
 from __future__ import annotations
 
 import datetime
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import Field, FiniteFloat
 
@@ -25,6 +25,9 @@ Metres = Annotated[FiniteFloat, Field(ge=0)]
 Pixels = Annotated[int, Field(gt=0)]
 Slot = Literal["Architecture", "Signage", "Vegetation", "Terrain", "Infrastructure"]
 """The slots of foundational perception (ERGeoBench, section 4.3)."""
+
+
+MOST_PIXELS: Final = 89_000_000  # of a picture: 13,341 x 6,670; more is what Pillow takes for a bomb
 
 
 class SphereCrop(Model):

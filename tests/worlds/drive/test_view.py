@@ -13,14 +13,13 @@ from pipeline.core.findings import doubt
 from pipeline.drawing.raster import INK, lab
 from pipeline.reading.files import SceneFiles
 from pipeline.samples.drive.write import write_drives
-from pipeline.worlds.drive.bev_video import COLOURS, PX_PER_M, WIDE, drawn
+from pipeline.worlds.drive.bev_video import COLOURS, PX_PER_M, WIDE, drawn, top_down_map
 from pipeline.worlds.drive.facts import DriveScene, Lamps, VehicleBox
 from pipeline.worlds.drive.quality_checks import beyond, examine
 from pipeline.worlds.drive.readers.argoverse2 import Argoverse2
 from pipeline.worlds.drive.readers.carla import Carla
 from pipeline.worlds.drive.readers.kitti_tracking import KittiTracking
 from pipeline.worlds.drive.view import DriveView
-from pipeline.worlds.drive.world import top_down_map
 from pipeline.worlds.registry import examined
 from tests.conftest import REAL_DATA
 from tests.worlds.drive.drives import box, lane, pose, read, write_log

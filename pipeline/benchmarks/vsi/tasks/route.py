@@ -27,8 +27,7 @@ from pipeline.geometry.floors import (
 from pipeline.questions.arrays import MOST, WRITTEN, Answers, ArrayTask, CandidateSampler, untried
 from pipeline.questions.cases import WRONG_MIN
 from pipeline.questions.rules import Check, Fact, check, lists
-from pipeline.worlds.indoor.facts import Route
-from pipeline.worlds.indoor.readers.written_routes import TURNS
+from pipeline.worlds.indoor.facts import TURNS, Route
 from pipeline.worlds.indoor.view import IndoorView
 
 STRAIGHT_BELOW_DEG: Final = 30.0

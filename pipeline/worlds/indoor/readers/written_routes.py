@@ -17,7 +17,6 @@ from pipeline.core.errors import ConfigError, RawDataError
 from pipeline.core.files import read_file
 from pipeline.worlds.indoor.facts import Route
 
-TURNS: Final = ("Turn Left", "Turn Right", "Turn Back")
 TURNS_MAX: Final = 4  # blanks of a question, as the released routes have
 KEYS: Final = frozenset({"scene", "start", "facing", "steps", "destination"})
 _FORWARD: Final = re.compile(r"go forward until (?:the )?(.+?)\.?", re.IGNORECASE)

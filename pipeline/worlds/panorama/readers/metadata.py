@@ -20,8 +20,8 @@ from pipeline.core.findings import Findings, doubt, note
 from pipeline.core.schema import Origin
 from pipeline.formats.picture_tags import BrokenTagsError, header_of, tags_of
 from pipeline.reading.files import SceneFiles
+from pipeline.worlds.panorama.facts import MOST_PIXELS
 from pipeline.worlds.panorama.readers.own_files import SIDECAR, OwnFiles, Sidecar, refuse_large
-from pipeline.worlds.panorama.readers.picture import MOST_PIXELS
 from pipeline.worlds.panorama.readers.sources import (
     SourceMetadata,
     first,

@@ -36,6 +36,7 @@ from pipeline.reading.maps.read import OSM_SUFFIXES
 from pipeline.reading.maps.surroundings import surroundings_of
 from pipeline.reading.reader import ExpectedFile, PanoramaGeometry, Twin
 from pipeline.worlds.panorama.facts import (
+    MOST_PIXELS,
     Panorama,
     PanoramaObject,
     PanoramaPicture,
@@ -60,7 +61,7 @@ from pipeline.worlds.panorama.readers.own_files import (
     read_sidecar,
     refuse_large,
 )
-from pipeline.worlds.panorama.readers.picture import MOST_DEPTH_PIXELS, MOST_PIXELS, find_depth, open_picture
+from pipeline.worlds.panorama.readers.picture import MOST_DEPTH_PIXELS, find_depth, open_picture
 from pipeline.worlds.panorama.readers.sources import accuracy_of, compare, first
 
 TOLD: Final = (

@@ -10,11 +10,10 @@ from pipeline.core.findings import Findings, doubt, note
 from pipeline.core.schema import Finding
 from pipeline.formats.picture_tags import BrokenTagsError, Exif, Header, header_of, tags_of
 from pipeline.reading.files import SceneFiles
-from pipeline.worlds.panorama.facts import DepthSource, PanoramaPicture, SphereCrop
+from pipeline.worlds.panorama.facts import MOST_PIXELS, DepthSource, PanoramaPicture, SphereCrop
 from pipeline.worlds.panorama.readers.own_files import SIDECAR, OwnFiles, Sidecar
 from pipeline.worlds.panorama.readers.sources import SourceMetadata, WrongGPano, from_exif, from_gpano
 
-MOST_PIXELS: Final = 89_000_000  # 13,341 x 6,670; more is what Pillow takes for a bomb
 MOST_BYTES: Final = 256 * 2**20
 LEAST_PX: Final = 16  # high
 MOST_SCANS: Final = 64  # of a progressive JPEG; each goes over the whole picture, and usual ones have ten

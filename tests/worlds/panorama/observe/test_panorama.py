@@ -19,6 +19,7 @@ from pipeline.engine.config import build_config
 from pipeline.engine.inputs import list_inputs
 from pipeline.reading.files import SceneFiles
 from pipeline.worlds.panorama.facts import PanoramaConfig, PanoramaScene
+from pipeline.worlds.panorama.fixes import IndoorFix, drafts, fix_panorama
 from pipeline.worlds.panorama.observe.panorama import (
     bits_of,
     differing_bits,
@@ -29,7 +30,6 @@ from pipeline.worlds.panorama.observe.panorama import (
     thumbnail,
 )
 from pipeline.worlds.panorama.readers.panoramas import Panoramas
-from pipeline.worlds.panorama.world import IndoorFix, drafts, fix_panorama
 from tests.benchmarks.ergeobench.made import FOUNTAIN, scene
 from tests.conftest import REAL_DATA
 from tests.worlds.panorama.panoramas import SIDECAR, jpeg, texture, write
