@@ -18,7 +18,7 @@ from pipeline.drawing.raster import INK, Colour, Raster, colours_of
 from pipeline.geometry.angles import matrices, rotated
 from pipeline.reading.footage import Footage, log_footage
 from pipeline.worlds.arm.facts import EpisodeScene, SceneItem
-from pipeline.worlds.arm.view import MAP_PX, ArmView
+from pipeline.worlds.arm.view import EDGE_PX, MAP_PX, MAPS, ArmView
 
 FPS: Final = 20
 SCALE_PX: Final = 200.0  # of the scale's bar at most; of the longest that fits half a pixel is little
@@ -37,7 +37,7 @@ _SPOKEN: Final[dict[str, Colour]] = {
     "azure": (0, 127, 255), "violet": (127, 0, 255), "rose": (255, 0, 127),  # where CSS has others, or none
 }  # fmt: skip
 _CORNERS: Final = np.array([[1, 1], [-1, 1], [-1, -1], [1, -1]])
-_FLAT, _TALL = [1, 0], [0, 2]  # axes of the two maps: across and up, of places whose y is turned round
+_FLAT, _TALL = map(list, MAPS)  # places' y is turned round
 
 
 def drawn(scene: EpisodeScene) -> Footage | None:
@@ -84,13 +84,11 @@ class _ArmVideo:
     def at(self, index: int, _: float) -> npt.NDArray[np.uint8]:
         """The picture of one time."""
         view, raster = self.view, Raster(self.base.image)
-        places, up = view.item_m[:, index], np.nan_to_num(view.size_m[:, 2]) / 2
-        # Whatever is higher, or nearer to the robot's right side, hides what lies below or behind it.
-        for axes, at, nearness in ((_FLAT, ABOVE, places[:, 2] + up), (_TALL, BESIDE, -places[:, 1])):
-            for row in np.argsort(nearness.round(4), kind="stable").tolist():
-                if np.isfinite(places[row]).all():
-                    colour = self.colours[view.facts.items[row].id]
-                    self._thing(raster, places[row], view.size_m[row], axes, at, colour)
+        for axes, at, order in zip((_FLAT, _TALL), (ABOVE, BESIDE), view.drawing_order(index), strict=True):
+            for row in order.tolist():
+                place = view.item_m[row, index]
+                if np.isfinite(place).all():
+                    self._thing(raster, place, view.size_m[row], axes, at, self.colours[view.facts.items[row].id])
         for row, item in enumerate(view.facts.items):
             place = view.item_m[row, index]
             if np.isfinite(place).all():
@@ -118,7 +116,7 @@ class _ArmVideo:
         if np.isfinite(half).all():
             raster.shape(middle + _CORNERS * half, colour, INK["text"])
         else:
-            raster.dot(middle, 4, colour, INK["text"])
+            raster.dot(middle, EDGE_PX, colour, INK["text"])
 
     def _gripper(self, raster: Raster, at: FloatArray, opening: float) -> None:
         """Two fingers, as far apart as the gripper is open; one cross where that is not known."""
@@ -152,7 +150,7 @@ def _spoken(word: str) -> Colour:
 
 
 def _inside(point: FloatArray, at: Vec3) -> bool:
-    return bool((np.abs(point - np.array(at[:2]) - at[2] / 2) <= at[2] / 2 - 4).all())
+    return bool((np.abs(point - np.array(at[:2]) - at[2] / 2) <= at[2] / 2 - EDGE_PX).all())
 
 
 PATH_POINTS: Final = 400  # of a long episode, evenly spaced: more would not be seen

@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import Final, Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from pipeline.core.arrays import BoolArray, FloatArray, StrArray
 from pipeline.core.findings import doubt
@@ -36,6 +37,11 @@ GRIPPER_M: Final = 0.05  # ours, half a hand: where less of it is around its poi
 MAP_PX: Final = 250.0  # side of each map of that film
 LEAST_M: Final = 0.4  # shown to each side of the middle
 MARGIN: Final = 1.3  # around all that is somewhere at the beginning
+EDGE_PX: Final = 4.0  # of a map, within which nothing is drawn; and half a dot, for what has no size
+MAPS: Final = ((1, 0), (0, 2))  # axes across and up of the maps of that film: from above, and from the robot's right
+_CELLS: Final = np.stack(np.meshgrid(*[np.linspace(-0.9, 0.9, 10)] * 2), axis=-1).reshape(
+    -1, 2
+)  # of a mark, their middles
 
 
 class ArmView:
@@ -64,6 +70,7 @@ class ArmView:
     def __init__(self, scene: EpisodeScene) -> None:
         self.scene = scene
         self.facts: Episode = scene.facts
+        self._covered: dict[int, FloatArray] = {}
         self.times_s = times_s = self.facts.times_s
         serious = [f for f in scene.findings if f.severity == "doubt"]
         self.doubts: dict[str, Finding] = {f.subject: f for f in reversed(serious) if f.stretches is None}
@@ -142,20 +149,60 @@ class ArmView:
         return next((one for one in self.facts.cameras if one.pictures), None)
 
     def pictured(self, place_m: FloatArray, around_m: float = 0.0) -> FloatArray:
-        """Whether the camera of the film has places (n, 3) in its picture: (n,), 1 or 0; NaN where it is not known.
+        """Whether the film has places (n, 3) in its picture: (n,), 1 or 0; NaN where it is not known.
 
-        ``around_m``: with so much around them.
+        ``around_m``: with so much around them; of a film that is drawn, they are on both maps.
         """
+        if self.scene.video is None:
+            return np.asarray(self.in_maps(place_m).all(0), dtype=np.float64)
         camera = self.camera
         lens = camera and (camera.place_m, camera.world_from_camera, camera.focal_px, camera.centre_px, camera.width)
-        if self.scene.video is None or camera is None or lens is None or None in lens or camera.moves is not False:
-            return np.where(self.scene.video is None, np.ones(len(place_m)), np.nan)
+        if camera is None or lens is None or None in lens or camera.moves is not False:
+            return np.full(len(place_m), np.nan)
         local = (place_m - np.array(camera.place_m)) @ np.array(camera.world_from_camera)
         with np.errstate(divide="ignore", invalid="ignore"):
             xy = local[:, :2] / local[:, 2:] * np.array(camera.focal_px) + np.array(camera.centre_px)
             edge = around_m / local[:, 2:] * np.array(camera.focal_px)
         inside = ((xy >= edge) & (xy <= (camera.width, camera.height) - edge)).all(1) & (local[:, 2] > 0)
         return np.asarray(inside, dtype=np.float64)
+
+    def in_maps(self, place_m: FloatArray) -> BoolArray:
+        """Whether each map of the drawn film has places (n, 3): (2, n). None has what is not known."""
+        off = np.abs(place_m - self.extent[0])[:, MAPS]
+        return np.asarray((off <= (MAP_PX / 2 - EDGE_PX) * self.pixel_m).all(2).T)
+
+    def drawing_order(self, index: int) -> list[npt.NDArray[np.intp]]:
+        """Rows (I,) in the order in which each map of the drawn film draws them over one another.
+
+        From above the highest are last, from the side what is nearest to the robot's right.
+        """
+        place, up = self.item_m[:, index], np.nan_to_num(self.size_m[:, 2]) / 2
+        return [np.argsort(near.round(4), kind="stable") for near in (place[:, 2] + up, -place[:, 1])]
+
+    def covered(self, index: int) -> FloatArray:
+        """(I,): how much of a thing's mark others cover on the map of the drawn film where that is less.
+
+        NaN: what is on no map, and all where a camera took the film.
+        """
+        if index not in self._covered:
+            self._covered[index] = self._find_covered(index)
+        return self._covered[index]
+
+    def _find_covered(self, index: int) -> FloatArray:
+        place = self.item_m[:, index]
+        share = np.full((len(MAPS), len(place)), np.nan)
+        if self.scene.video is not None:
+            return share[0]
+        for n, (axes, order) in enumerate(zip(MAPS, self.drawing_order(index), strict=True)):
+            rows = order[self.in_maps(place)[n, order]]
+            half = self.size_m[np.ix_(rows, axes)] / 2
+            half[~np.isfinite(half).all(1)] = EDGE_PX * self.pixel_m
+            middle = place[np.ix_(rows, axes)]
+            cells = middle[:, None] + _CELLS * half[:, None]
+            over = (np.abs(cells[:, :, None] - middle) <= half).all(3)  # (rows, cells, rows)
+            later = np.triu(np.ones((len(rows), len(rows)), dtype=bool), 1)
+            share[n, rows] = (over & later[:, None]).any(2).mean(1)
+        return np.asarray(np.fmin(*share))
 
     @property
     def targets(self) -> list[int]:

@@ -6,10 +6,12 @@ from typing import Any
 
 import pytest
 
+from pipeline.core.quantized_series import pack
 from pipeline.core.schema import AnyScene, Video
 from pipeline.questions.gate import MOST
+from pipeline.worlds.arm.facts import SHARE_STEP, Gripper
 from pipeline.worlds.drive import facts as drives
-from tests.benchmarks.embodied4c.planted import actor, drive, item, turning
+from tests.benchmarks.embodied4c.planted import actor, drive, episode, every, item, turning
 from tests.benchmarks.embodied4c.test_shown import BALL, filmed
 from tests.benchmarks.urbanvideo.flights import flight, mark, motion
 from tests.oracles.exam_check import asked_of
@@ -63,6 +65,7 @@ BALLS = (OUTSIDE, thing("ball", 1.9))
 # Nearer than the cube until a second has passed, and until a third of one.
 FLEES, FLED = (thing("ball", 1.1, colour="red", moves_m=(0, y, 0)) for y in (1.5, 4.0))
 TURNS = turning(0.0, 30.0, -90.0, 120.0)
+OPEN = Gripper(point="its tip", opening=pack(every(2.0, 1.0), SHARE_STEP))
 UNLOGGED, UNSEEN, UNREAD = ("others_not_logged", 0, 1), ("not_in_picture", 0, 1), ("not_shown", 0, 1)
 DOUBLE = ("double_in_picture", 1, 0)
 
@@ -132,6 +135,24 @@ PLANTED: dict[str, tuple[AnyScene, str, str, tuple[Any, ...]]] = {
     "its colour": (filmed(FLEES, CUBE, complete=True), "arm_at_near", "", UNSEEN),
     "it was nearest before": (filmed(FLED, CUBE, complete=True), "arm_sm_nearest", "", UNSEEN),
     "it was moved": (filmed(thing("ball", 1.1, moves_m=(0, 0.2, 0)), CUBE, complete=True), "arm_lm_moved", "", UNSEEN),
+    "a ball in a crate of a drawn film": (
+        episode(item("ball", BALL, (0.5, 0.2, 0.3)), item("crate", (0.2, 0.2, 0.2), (0.5, 0.2, 0.3))),
+        "arm_dt",
+        "ball",
+        HIDDEN,
+    ),
+    "what has left the maps of a drawn film": (
+        episode(item("ball", BALL, (0.5, 0.2, 0.3), moves_m=(0.0, 20.0, 0.0))),
+        "arm_dt",
+        "ball",
+        UNSEEN,
+    ),
+    "a gripper that a drawn film cannot place": (
+        episode(item("ball", BALL, (0.5, 0.2, 0.3))).with_facts(gripper=OPEN),
+        "arm_st",
+        "",
+        UNSEEN,
+    ),
     "a joint's rate in a film": (filmed(thing("ball", 0.3), arm=TURNS), "arm_md_rate", "", UNREAD),
 }
 

@@ -9,7 +9,17 @@ from typing import Final
 
 import numpy as np
 
-from pipeline.benchmarks.embodied4c.arm.view import CM, GAP_MIN_CM, NEAR_MIN_CM, ArmExam, beside, case, named, order
+from pipeline.benchmarks.embodied4c.arm.view import (
+    CM,
+    GAP_MIN_CM,
+    NEAR_MIN_CM,
+    ArmExam,
+    beside,
+    case,
+    name_thing,
+    named,
+    order,
+)
 from pipeline.benchmarks.embodied4c.case import (
     ANSWERS,
     ExamCase,
@@ -38,7 +48,7 @@ def kind_nearest(view: ArmExam) -> Iterator[ExamCase]:
     every = sorted({str(view.categories[row]) for row, _ in nearest.values()})
     for index, (row, _) in nearest.items():
         one = case(view, "arm_cl", index)
-        one.name(view.called(row, index))
+        name_thing(view, one, row, index)
         away = view.away_cm(index)
         others = away[view.categories != view.categories[row]]
         if len(others):
@@ -57,7 +67,7 @@ def colour(view: ArmExam) -> Iterator[ExamCase]:
             if colours[row]:
                 one = case(view, "arm_at", index, (item.id,), thing=f"the {item.category}")
                 doubles = count[item.category] - 1
-                one.name(view.thing(row, index, f"the {item.category}", doubles))
+                name_thing(view, one, row, index, doubles=doubles, words=f"the {item.category}")
                 if not doubles:
                     one.require("tells_another_answer", float(colours[row] in said), "<=", 0, "names")
                 yield words(one, colours[row], sorted({*colours} if doubles else unsaid))
@@ -66,7 +76,7 @@ def colour(view: ArmExam) -> Iterator[ExamCase]:
     for index, (row, gap_cm) in nearest.items():
         if colours[row]:
             one = case(view, "arm_at_near", index)
-            one.name(view.called(row, index))
+            name_thing(view, one, row, index)
             one.require("another_as_near", gap_cm, ">=", GAP_MIN_CM, "cm")
             yield words(one, colours[row], every)
 
@@ -164,7 +174,7 @@ def count(view: ArmExam) -> Iterator[ExamCase]:
 def _counting(view: ArmExam, one: ExamCase, index: int, counted: BoolArray) -> ExamCase:
     """The case, with what it counts named: each of them is in the picture."""
     for row in np.flatnonzero(counted).tolist():
-        one.name(view.called(row, index))
+        name_thing(view, one, row, index)
     return one
 
 

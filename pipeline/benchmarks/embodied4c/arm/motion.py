@@ -16,6 +16,7 @@ from pipeline.benchmarks.embodied4c.arm.view import (
     ArmExam,
     beside,
     case,
+    name_thing,
     order,
     windows,
 )
@@ -97,7 +98,7 @@ def nearest_lately(view: ArmExam) -> Iterator[ExamCase]:
             continue
         row, gap_cm = nearest[before]
         one = case(view, "arm_sm_nearest", (before, index), (seconds,), seconds=seconds, point=view.point)
-        one.name(view.called(row, before))
+        name_thing(view, one, row, before)
         one.require("another_as_near", gap_cm, ">=", GAP_MIN_CM, "cm")
         one.require("no_name", float(row in view.names), ">=", 1, "names")
         name = view.names.get(row, "")
@@ -131,7 +132,7 @@ def moved(view: ArmExam) -> Iterator[ExamCase]:
         row = int(cm.argmax())
         one = case(view, "arm_lm_moved", (0, index))
         for then in (0, index):
-            one.name(view.called(row, then))
+            name_thing(view, one, row, then)
         one.fact("moved", str(view.ids[row]), float(cm[row]), "cm")
         one.require("nothing_moved", float(cm[row]), ">=", WAY_MIN_CM, "cm")
         one.require("several_moved", float(np.delete(cm, row).max()), "<=", WAY_MIN_CM / 10, "cm")

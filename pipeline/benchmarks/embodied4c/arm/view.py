@@ -110,16 +110,6 @@ class ArmExam(ArmView):
         seen = float(self.pictured(self.gripper_m[first : last + 1], GRIPPER_M).min())
         return seen if np.isfinite(seen) else None
 
-    def thing(self, row: int, index: int, words: str, doubles: int = 0) -> NamedThing:
-        """A thing as a question names it at a time, and how many others of the log have the same words."""
-        item = self.facts.items[row]
-        mark = next((word for word in (item.attributes.get("colour"), item.role) if word and word in words), "")
-        return NamedThing(words, item.category, self.seen(self.item_m[row, index]), doubles=doubles, mark=mark)
-
-    def called(self, row: int, index: int) -> NamedThing:
-        """The same of what an answer is about, or counts: by its name, or else by what it is."""
-        return self.thing(row, index, self.names.get(row, f"the {self.categories[row]}"))
-
     def away_m(self, row: int, index: int) -> float:
         """From the gripper's point to the middle of a thing."""
         return float(np.linalg.norm(self.item_m[row, index] - self.gripper_m[index]))
@@ -150,8 +140,22 @@ def case(
         seen = view.gripper_seen(first, index)
         one.name(NamedThing("the gripper", GRIPPER, seen, mark="the robot's own"))
     for row in rows:
-        one.name(view.thing(row, index, view.names.get(row, "")))
+        name_thing(view, one, row, index, view.names.get(row, ""))
     return one
+
+
+def name_thing(view: ArmExam, one: ExamCase, row: int, index: int, words: str | None = None, doubles: int = 0) -> None:
+    """Names a thing that a question is about at a time, by its own name or what it is if it gives no words.
+
+    A drawn film covers at most part of it. ``doubles``: how many others of the log have the same words.
+    """
+    item = view.facts.items[row]
+    told = view.names.get(row, f"the {item.category}") if words is None else words
+    mark = next((word for word in (item.attributes.get("colour"), item.role) if word and word in told), "")
+    one.name(NamedThing(told, item.category, view.seen(view.item_m[row, index]), doubles=doubles, mark=mark))
+    covered = float(view.covered(index)[row])
+    if np.isfinite(covered):
+        one.require("hidden_in_picture", covered, "<=", view.rules.hidden_max, "share")
 
 
 def beside(view: ArmExam, one: ExamCase, rows: Iterable[int]) -> None:
