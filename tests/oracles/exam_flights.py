@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 from pipeline.worlds.flight.facts import FlightScene
 
@@ -22,7 +23,16 @@ class Poses:
         self.segments = moved.segments
         marks = made.facts.landmarks
         self.views = {marks[view.landmark].label: sorted(view.intervals) for view in moved.views or ()}
+        if made.video is None:
+            self.views = {name: [(t, t) for t in self.on_map(name)] for name in self.places}
         self.asked = {name for name, spans in self.views.items() if spans}
+
+    def on_map(self, name: str) -> Iterator[float]:
+        """When the middle of a mark is on the drawn map of 480 x 360 m about the drone, above its last 22 m."""
+        (x, y) = self.places[name].center
+        for t_s, (east, north, _) in zip(self.t, self.place, strict=True):
+            if -236 <= x - east <= 236 and -154 <= y - north <= 176:
+                yield t_s
 
     def at(self, t_s: float) -> int:
         return min(range(len(self.t)), key=lambda n: abs(self.t[n] - t_s))

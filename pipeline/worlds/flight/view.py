@@ -20,7 +20,7 @@ from pipeline.questions.rules import first_broken
 from pipeline.questions.selection import times_held
 from pipeline.reading.maps.appearance import NOUN_OF
 from pipeline.worlds.flight.facts import Action, Flight, FlightMotion, FlightScene, Segment
-from pipeline.worlds.flight.places import BESIDE, LEAST_M, Places, by_name, nameable, place_of
+from pipeline.worlds.flight.places import BESIDE, LEAST_M, NamedLandmark, Places, by_name, nameable, place_of
 from pipeline.worlds.flight.steps import ALL, CLIMBS, GENERAL, RESTS, TILTS, Actions, CaptionStep
 
 # What an answer may rest on. "seconds": that durations are those of the flight.
@@ -65,6 +65,10 @@ CARRIED: Final = frozenset(("gpx", "kml", "gpmf"))  # formats of logs that anyth
 # Up or down by so much within so many seconds, and so steeply: no road and no stairs are.
 STEEP_M, STEEP_S, STEEP_MIN = 5.0, 4.0, 0.7
 GROUND_M: Final = 0.5  # above take-off: lower, a drone that does not move stands on the ground
+# The map of the film that is drawn where there is no video: from the drone to its edges, west and east, south (above
+# the words at its foot) and north; and how far within or beyond these the middle of a mark is surely, or maybe, seen.
+MAP_M: Final = ((-240.0, 240.0), (-158.0, 180.0))
+MAP_EDGE_M: Final = 4.0
 GLIMPSE_S: Final = 1.0  # in view for less after a clip begins, a thing is hardly noticed
 _EPS_S: Final = 1e-6  # times are sums of steps
 _NO_MOTION: Final = FlightMotion(
@@ -352,17 +356,29 @@ class FlightView(Generic[R]):
 
     @property
     def seen_known(self) -> bool:
-        """Whether it is known when landmarks are in view."""
-        return self.motion.views is not None
+        """Whether it is known when landmarks are in view: of a film that is drawn always."""
+        return self.scene.video is None or self.motion.views is not None
 
     @cached_property
     def _intervals(self) -> dict[int, FloatArray]:
         """In-view intervals (k, 2) within the video by landmark, in order of time."""
+        if self.scene.video is None:
+            return {place.index: self._on_map(place, -MAP_EDGE_M) for place in self.places}
         found = {}
         for view in self.motion.views or ():
             spans = np.clip(np.array(sorted(view.intervals), dtype=np.float64).reshape(-1, 2), 0.0, self.end_s)
             found[view.landmark] = without(spans[spans[:, 1] > spans[:, 0]], self.doubted)
         return found
+
+    def _on_map(self, place: NamedLandmark, margin_m: float) -> FloatArray:
+        """Intervals (k, 2) in which the drawn film has a place's middle on its map, or no farther beyond its edge."""
+        off = np.asarray(place.center) - self.enu_m[:, :2]
+        low, high = np.array(MAP_M).T
+        known = np.flatnonzero(((off >= low - margin_m) & (off <= high + margin_m)).all(1))
+        if not len(known):
+            return np.empty((0, 2))
+        parts = np.split(known, 1 + np.flatnonzero(np.diff(self.t_s[known]) > 1.5 / self.motion.rate_hz))
+        return np.array([[self.t_s[part[0]], self.t_s[part[-1]]] for part in parts])
 
     def first_seen_s(self, place: int, since_s: float = 0.0) -> float | None:
         """When a place is first in view, and what its label says that it stands beside; None: never.
@@ -416,7 +432,11 @@ class FlightView(Generic[R]):
     @cached_property
     def _possible(self) -> dict[int, FloatArray]:
         """Intervals (k, 2) in which landmarks may be in view."""
-        spans = {v.landmark: np.array(v.possible, dtype=np.float64).reshape(-1, 2) for v in self.motion.views or ()}
+        if self.scene.video is None:
+            spans = {place.index: self._on_map(place, place.radius_m + MAP_EDGE_M) for place in self.places}
+        else:
+            views = self.motion.views or ()
+            spans = {v.landmark: np.array(v.possible, dtype=np.float64).reshape(-1, 2) for v in views}
         return {landmark: np.concatenate([possible, self.doubted]) for landmark, possible in spans.items()}
 
     @cached_property

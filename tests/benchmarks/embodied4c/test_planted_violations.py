@@ -172,7 +172,7 @@ def test_a_question_that_what_is_shown_does_not_bear_is_refused_for_that(name: s
 
 
 def test_a_list_names_nothing_that_a_drawn_film_cannot_write() -> None:
-    marks = [mark(label, 60.0, y) for label, y in (("北京路", 60), ("red house", 400))]
+    marks = [mark(label, 60.0, y) for label, y in (("北京路", 60), ("red house", 330))]
     moved = motion([("fly forward", 26, 200)], views={0: [(0.0, 26.0)], 1: [(9.0, 26.0)]})
     named = {filmed: asked_of(flight(moved, marks, filmed=filmed)) for filmed in (True, False)}
     listed = {

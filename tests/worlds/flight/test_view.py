@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from pipeline.benchmarks.urbanvideo.rules import UrbanRules
 from pipeline.core.schema import Finding, Scene, Source
 from pipeline.drawing.raster import INK
 from pipeline.worlds.flight.bev_video import FOOT, FPS, GAUGE_X, PX_PER_M, WIDE, drawn, spatial
 from pipeline.worlds.flight.facts import Flight, FlightMotion, FlightScene, Landmark
-from pipeline.worlds.flight.view import doubted_stretches, overlaps_any, within_any, without
+from pipeline.worlds.flight.view import FlightView, doubted_stretches, overlaps_any, within_any, without
 from tests.benchmarks.urbanvideo.flights import finding, flight, mark, motion, rows
 
 MOVES = [
@@ -69,6 +70,25 @@ def test_a_flight_without_a_video_gives_no_question() -> None:
     found = rows(flight(motion(MOVES), [mark("Mill", 0, 80)], goal="Mill", filmed=False))
     assert {row["reason"] for row in found} == {"missing_video"}
     assert {row["role"] for row in found} == {"scene"}  # one row for a task
+
+
+def test_a_landmark_is_seen_from_when_the_drawn_map_has_it() -> None:
+    """A house 300 m to the north is drawn whole where the drone is at 124 m; one is below the words at the map's foot.
+
+    Whatever the log's camera saw then.
+    """
+    marks = [mark("red house", 60, 300, radius=3.0), mark("blue house", 60, -156), mark("far house", 400, 100)]
+    scene = flight(motion([("fly forward", 26, 200)], views={1: [(0.0, 26.0)]}), marks, filmed=False)
+    view = FlightView(scene, UrbanRules())
+    first = {place.label: view.first_seen_s(row) for row, place in enumerate(view.places)}
+    assert (first["blue house"], first["far house"]) == (None, None)
+    at = int(np.flatnonzero(view.enu_m[:, 1] >= 124.0)[0])
+    assert first["red house"] == view.t_s[at] > 10.0
+    pictures = list(drawn(scene.with_facts(landmarks=tuple(marks[:1]))).frames())
+    house = [int((pictures[round(s * FPS)][:, :WIDE] == INK["thing"]).all(2).sum()) for s in (1.0, view.t_s[at] + 0.2)]
+    assert house[0] == 0 < house[1]
+    maybe = {place.label: view.maybe_seen_by(row, 1.0) for row, place in enumerate(view.places)}
+    assert maybe == {"red house": False, "blue house": True, "far house": False}
 
 
 def test_stretches_in_the_time_of_the_video() -> None:

@@ -17,6 +17,7 @@ from pipeline.core.identity import digest
 from pipeline.core.schema import Rejection
 from pipeline.core.templates import load_template
 from pipeline.questions.gate import NamedThing
+from pipeline.questions.rules import rule
 from pipeline.questions.selection import times_held
 from pipeline.worlds.arm.facts import EpisodeScene
 from pipeline.worlds.arm.view import GRIPPER, GRIPPER_M, ArmView
@@ -155,7 +156,7 @@ def name_thing(view: ArmExam, one: ExamCase, row: int, index: int, words: str | 
     one.name(NamedThing(told, item.category, view.seen(view.item_m[row, index]), doubles=doubles, mark=mark))
     covered = float(view.covered(index)[row])
     if np.isfinite(covered):
-        one.require("hidden_in_picture", covered, "<=", view.rules.hidden_max, "share")
+        one.measured(rule("hidden_in_picture", covered, "<=", view.rules.hidden_max, "share", told))
 
 
 def beside(view: ArmExam, one: ExamCase, rows: Iterable[int]) -> None:
