@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 
+from pipeline.benchmarks.embodied4c.rules import ExamRules
+from pipeline.benchmarks.embodied4c.tasks import exam
 from pipeline.core.findings import note
 from pipeline.core.schema import Video
+from pipeline.drawing.raster import Raster
 from pipeline.questions.selection import SAME_FACT
 from pipeline.worlds.arm import facts as arms
+from pipeline.worlds.arm.bev_video import _ArmVideo
 from pipeline.worlds.drive import facts as drives
+from pipeline.worlds.drive.bev_video import _DriveVideo
+from pipeline.worlds.flight.bev_video import _FlightVideo
+from tests.benchmarks.embodied4c import logs
 from tests.benchmarks.embodied4c.planted import actor, drive, episode, item, pack, turning
 from tests.benchmarks.urbanvideo.flights import finding, flight, mark, motion
 from tests.oracles.exam_check import asked_of
@@ -183,3 +191,47 @@ def test_of_positions_in_steps_no_way_is_asked_and_no_number_finer_than_two_of_t
     assert {reason for reason, *_ in refused(drawn, "air_lm")} == {"not_shown", "clip_too_short"}
     rows = [row for row in asked_of(drawn) if row["operands"][0] == "air_mt" and row["reason"] is None]
     assert {row["answer"] for row in rows} == {"40"}
+
+
+def without_actor(scene: Any, who: str | None, t_s: float) -> Iterator[Any]:
+    """The picture of a drive at a time, without one of its actors."""
+    film = _DriveVideo(scene.with_facts(actors=tuple(one for one in scene.facts.actors if one.id != who)))
+    yield film.at(film.view.index(t_s), t_s)
+
+
+def without_item(scene: Any, who: str | None, t_s: float) -> Iterator[Any]:
+    """The picture of an episode at a time, without the things of a name; its maps are as wide as before."""
+    film, names = _ArmVideo(scene), exam(scene, ExamRules()).names
+    called = [names.get(row, f"the {one.category}") for row, one in enumerate(scene.facts.items)]
+    film.view.item_m[[name == who for name in called]] = np.nan
+    yield film.at(film.view.index(t_s), t_s)
+
+
+def without_landmark(scene: Any, who: str | None, t_s: float) -> Iterator[Any]:
+    """The pictures of a flight at each second until a time, the latest first, without a landmark."""
+    film = _FlightVideo([one for one in scene.facts.landmarks if one.label != who], scene.facts.motion)
+    for second in range(int(t_s), 0, -1):
+        yield film.at(int(np.searchsorted(film.t_s, second + 1e-6, side="right")) - 1, second)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("made", "without", "told", "least"), [
+    (lambda: map(logs.drive, range(700, 702)), without_actor, "hidden_in_picture", 100),
+    (lambda: logs.episodes(range(700, 702)), without_item, "hidden_in_picture", 100),
+    (lambda: map(logs.flight, (310, 700, 701)), without_landmark, "not_seen_yet", 50),
+])  # fmt: skip
+def test_what_questions_name_is_drawn(
+    made: Any, without: Any, told: str, least: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without it the picture is another one, by 15 pixels on the map at least, names apart; of a flight once before."""
+    monkeypatch.setattr(Raster, "label", lambda *_: None)
+    checked = 0
+    for scene in made():
+        asked = [(row, float(row["operands"][1])) for row in asked_of(scene) if row["reason"] is None]
+        facts = {(fact["subject"], t_s) for row, t_s in asked for fact in row["evidence"] or () if fact["name"] == told}
+        named = sorted((who, t_s) for who, t_s in facts if who != "rule")
+        for who, t_s in named:
+            pairs = zip(without(scene, who, t_s), without(scene, None, t_s), strict=True)
+            assert any((a != b)[:, :520].any(2).sum() >= 15 for a, b in pairs), (scene.id, who, t_s)
+        checked += len(named)
+    assert checked >= least
