@@ -8,11 +8,15 @@ from __future__ import annotations
 import errno
 import json
 import sys
+from collections import UserDict
 from pathlib import Path
 from types import TracebackType
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 import typer
+from typer.core import TyperGroup
+from typer.main import get_command_from_info, get_command_name, get_group_from_info
+from typer.models import CommandInfo, TyperInfo
 
 from flows.cli import app_released as cli_released
 from flows.cli.options import (
@@ -44,9 +48,34 @@ from pipeline.core.errors import ConfigError, RawDataError, Scan2qaError, extra_
 
 STOPPED_AT_ONCE: Final = frozenset({"build", "stage"})  # of which whatever is finished is kept
 
+MARKUP: Final = "rich"
+commands = typer.Typer()
+
+
+class _Commands(UserDict[str, Any]):
+    """Name -> command or group, made when it is asked for: to make all of them at each start takes 0.14 s."""
+
+    def __getitem__(self, name: str) -> Any:
+        info: CommandInfo | TyperInfo = self.data[name]
+        if isinstance(info, CommandInfo):
+            return get_command_from_info(info, pretty_exceptions_short=True, rich_markup_mode=MARKUP)
+        return get_group_from_info(info, pretty_exceptions_short=True, suggest_commands=True, rich_markup_mode=MARKUP)
+
+
+class _Group(TyperGroup):
+    def __init__(self, **told: Any) -> None:
+        super().__init__(**told)
+        infos: tuple[Any, ...] = (*commands.registered_commands, *commands.registered_groups)
+        self.commands = _Commands({info.name or get_command_name(info.callback.__name__): info for info in infos})
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return list(self.commands)
+
+
 app = typer.Typer(
+    cls=_Group,
     no_args_is_help=True,
-    rich_markup_mode="rich",
+    rich_markup_mode=MARKUP,
     pretty_exceptions_enable=False,
     epilog="Exit codes: 0 done, 1 the output could not be written, 2 wrong call or configuration, or unreadable input, "
     "3 done, but some scenes were left out (listed, and in quarantine.parquet) or the release waits for a decision "
@@ -80,7 +109,7 @@ def scan2qa(
         default_signals()
 
 
-@app.command()
+@commands.command()
 def build(
     name: BuildName,
     root: Roots = [],
@@ -117,7 +146,7 @@ def build(
     end(build(asked, dry_run=dry_run or explain, explain=explain))
 
 
-@app.command()
+@commands.command()
 def stage(
     name: BuildName,
     stage: Annotated[
@@ -157,7 +186,7 @@ def stage(
 
 
 fix_app = typer.Typer(no_args_is_help=True, help="Corrections of metadata by people (docs/maintain/fixes.md).")
-app.add_typer(fix_app, name="fix")
+commands.add_typer(fix_app, name="fix")
 
 
 @fix_app.command("check")
@@ -172,7 +201,7 @@ def fix_check(
     end(check(roots_of(root), folder))
 
 
-@app.command()
+@commands.command()
 def schedule(
     name: BuildName,
     cron: Annotated[str, typer.Option("--cron", help="Minute, hour, day, month, weekday.")] = "0 3 * * *",
@@ -195,7 +224,7 @@ def schedule(
     schedule(BuildRequest(path, root, said, out, False, workers, True, runner, runner_address), cron, zone)
 
 
-@app.command()
+@commands.command()
 def builds(folder: Annotated[Path, typer.Argument(help="Folder of the builds.")] = OUTPUTS) -> None:
     """Lists the builds in a folder, with start time and contents."""
     from flows.cli.builds import show_builds
@@ -203,7 +232,7 @@ def builds(folder: Annotated[Path, typer.Argument(help="Folder of the builds.")]
     show_builds(folder)
 
 
-@app.command()
+@commands.command()
 def doctor(
     root: Annotated[list[str], typer.Option("--root", metavar="READER=DIR", help="Raw data to look at.")],
     workers: Workers = CORES,
@@ -215,7 +244,7 @@ def doctor(
     end(doctor(root, workers))
 
 
-@app.command()
+@commands.command()
 def readers() -> None:
     """Lists the readers of raw data: for `--root`."""
     from flows.cli.output.build_tables import show_readers
@@ -223,7 +252,7 @@ def readers() -> None:
     show_readers()
 
 
-@app.command()
+@commands.command()
 def convert(
     name: Annotated[str, typer.Argument(metavar="FORMAT", help="Format of the source: scan2qa converters lists them.")],
     source: Annotated[Path, typer.Argument(help="A capture, or a folder of captures.")],
@@ -235,7 +264,7 @@ def convert(
     end(run(name, source, out))
 
 
-@app.command()
+@commands.command()
 def converters() -> None:
     """Lists the formats that `convert` reads, and the real files that each was tried on."""
     from flows.cli.convert import converters as show
@@ -243,7 +272,7 @@ def converters() -> None:
     show()
 
 
-@app.command()
+@commands.command()
 def label(
     scene: Annotated[Path, typer.Argument(help="A folder with a scene.json; or of a build, with --scene.")],
     host: Annotated[
@@ -270,7 +299,7 @@ def label(
     serve(scene, host, port, propose, model, key_env, of_build, fixes)
 
 
-@app.command()
+@commands.command()
 def samples(folder: Annotated[Path, typer.Argument(help="Folder to write to.")]) -> None:
     """Writes small procedural raw data of every world, with their ground truth."""
     from flows.orchestration.roots import samples
@@ -278,7 +307,7 @@ def samples(folder: Annotated[Path, typer.Argument(help="Folder to write to.")])
     samples(folder)
 
 
-@app.command()
+@commands.command()
 def review(
     name: BuildName,
     out: Out = None,
@@ -313,7 +342,7 @@ def review(
     serve(out or OUTPUTS / load_config(path).build, host, port, pack_only, without_video, checks)
 
 
-@app.command()
+@commands.command()
 def import_review(
     file: Annotated[Path | None, typer.Argument(help="Verdicts as CSV or Parquet.", show_default=False)] = None,
     from_page: Annotated[bool, typer.Option("--from-page", help="Import the verdicts of the review page.")] = False,
@@ -331,7 +360,7 @@ def import_review(
     end(take(folder_of(build, out), file))
 
 
-@app.command()
+@commands.command()
 def track(
     files: Annotated[list[Path], typer.Argument(help="Flight logs of any format.")],
     out: Annotated[Path, typer.Option("--out", help="Folder for the tracks.")],
@@ -347,7 +376,7 @@ def track(
     end(track(files, out, log_format, plot))
 
 
-@app.command()
+@commands.command()
 def places(
     maps: Annotated[list[Path], typer.Argument(help="Extracts of OpenStreetMap (.osm, .osm.gz, .pbf), or GeoJSON.")],
     out: Annotated[Path, typer.Option("--out", help="Folder for places.csv, places.geojson and places.png.")],
@@ -386,7 +415,7 @@ def places(
     end(places(maps, out, cities, top, radius_km, spacing_m, per_city, exclude, most))
 
 
-@app.command()
+@commands.command()
 def video_offset(
     video: Annotated[Path, typer.Argument(help="The video of a flight.")],
     log: Annotated[Path, typer.Argument(help="Its flight log, with a heading.")],
@@ -401,7 +430,7 @@ vln_app = typer.Typer(
     no_args_is_help=True,
     help="Vision-language navigation: instructions and their scores (docs/evaluate/instructions.md).",
 )
-app.add_typer(vln_app, name="vln")
+commands.add_typer(vln_app, name="vln")
 
 
 @vln_app.command("list")
@@ -475,7 +504,7 @@ def check(
     end(check(log, domain, task, target, seed, from_s, until_s, name, out, declared))
 
 
-@app.command()
+@commands.command()
 def schemas(folder: Annotated[Path, typer.Argument(help="Folder to write to.")] = Path("meta_schemas")) -> None:
     """Writes the JSON Schemas of the shared models."""
     from pipeline.core.files import write_atomically
@@ -506,8 +535,8 @@ def json_schemas() -> dict[str, str]:
     }
 
 
-app.registered_commands += cli_released.app.registered_commands
-app.registered_groups += cli_released.app.registered_groups
+commands.registered_commands += cli_released.app.registered_commands
+commands.registered_groups += cli_released.app.registered_groups
 
 
 def _capped(limit_cost: float | None) -> list[str]:

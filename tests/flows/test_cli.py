@@ -41,7 +41,9 @@ from tests.engine.test_store import lock_elsewhere
 from tests.worlds.indoor.readers.broken_metadata import BROKEN, VICTIM, write_scenes, write_sound
 
 HEAVY = frozenset({"numpy", "pandas", "pyarrow", "scipy", "sklearn", "open3d", "trimesh", "prefect"})
-COMMANDS = sorted(c.name or c.callback.__name__.replace("_", "-") for c in cli.app.registered_commands if c.callback)
+COMMANDS = sorted(
+    c.name or c.callback.__name__.replace("_", "-") for c in cli.commands.registered_commands if c.callback
+)
 AUDIT, COVERAGE = ("audit", "vsi"), ("coverage", "vsi")
 
 
