@@ -84,7 +84,7 @@ SECONDS ?= 600
 torture: export SCAN2QA_TORTURE = 1
 torture: $(DEV) ## kills, stops, full disks, damage, races, hostile inputs and fuzzing (needs atheris) at length: docs/design/reliability.md [SECONDS=600]
 	$(BIN)/pytest -n 1 tests/engine/test_kill.py tests/engine/test_store.py tests/engine/test_damage.py tests/engine/test_lease.py \
-		tests/engine/test_at_once.py tests/blind/test_filtering.py tests/test_packaging.py
+		tests/blind/test_filtering.py tests/test_packaging.py
 	$(BIN)/pytest $(SHARED) -m long
 	$(BIN)/python -m tests.torture
 	$(BIN)/python -m tests.bench stops 20

@@ -1,10 +1,13 @@
-"""Texts for users, messages in code too, read like a native technical writer's: no riddles, no endless sentences."""
+"""Texts for users, messages too, read like a native technical writer's; no link of the documentation leads nowhere."""
 
 from __future__ import annotations
 
 import ast
+import os
 import re
+import shutil
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, Final
 
 import pytest
@@ -159,3 +162,49 @@ def test_pages_are_short() -> None:
 
 if __name__ == "__main__":
     print("\n".join(complaints()))
+
+
+# ---- the documentation hangs together: every page can be reached from the README, and no link leads nowhere
+
+
+TARGET: Final = re.compile(r"\]\(([^)\s]+)\)|<img [^>]*src=\"([^\"]+)\"")
+HEADING: Final = re.compile(r"^#+ (.+)$", re.MULTILINE)
+
+
+def _links(page: Path) -> list[tuple[Path, str]]:
+    """What a page links to below the project, and the heading there."""
+    text = FENCED.sub("", page.read_text("utf-8"))
+    found = [one or other for one, other in TARGET.findall(text)]
+    local = [link.partition("#") for link in found if "://" not in link and not link.startswith("mailto:")]
+    return [(Path(os.path.normpath(page.parent / file)) if file else page, heading) for file, _, heading in local]
+
+
+def _anchors(page: Path) -> set[str]:
+    """Headings as links name them."""
+    told = (re.sub(r"[^\w\- ]", "", heading.lower()) for heading in HEADING.findall(page.read_text("utf-8")))
+    return {words.strip().replace(" ", "-") for words in told}
+
+
+def test_every_page_can_be_reached_and_every_link_leads_somewhere(reference_pages: Path, tmp_path: Path) -> None:
+    """In a copy of the pages, with those that `make docs` writes."""
+    shutil.copytree(REPOSITORY / "docs", tmp_path / "docs", ignore=shutil.ignore_patterns("reference"))
+    shutil.copytree(reference_pages, tmp_path / "docs" / "reference")
+    for name in ("tests", "meta_schemas", "pipeline", "templates"):
+        (tmp_path / name).symlink_to(REPOSITORY / name)
+    shutil.copy(REPOSITORY / "README.md", tmp_path)
+    reached: set[Path] = set()
+    lost: list[str] = []
+    waiting = [tmp_path / "README.md"]
+    while waiting:
+        page = waiting.pop()
+        if page in reached:
+            continue
+        reached.add(page)
+        for file, heading in _links(page):
+            if not file.exists() or (heading and heading not in _anchors(file)):
+                lost.append(f"{page.name}: {file.name}#{heading}")
+            elif file.suffix == ".md":
+                waiting.append(file)
+    assert not lost
+    pages = {path for path in (tmp_path / "docs").rglob("*.md") if "examples" not in path.parts}
+    assert not pages - reached, "link them from the README"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 from annotated_types import Ge, Gt, Le, Lt
 from pydantic import BaseModel
 
+from flows.cli.app import json_schemas
 from flows.orchestration.folders import BUILDS
 from pipeline.benchmarks.benchmark import Benchmark
 from pipeline.benchmarks.embodied4c.rules import WrittenExam
@@ -20,8 +22,10 @@ from pipeline.benchmarks.vsi.rules import PROFILES, Rules
 from pipeline.benchmarks.vsi.tasks.registry import TASKS
 from pipeline.core.errors import ConfigError
 from pipeline.core.identity import digest_of
-from pipeline.engine.config import build_config, config_model, load_config
+from pipeline.core.schema import MODELS, Scene
+from pipeline.engine.config import BuildConfig, build_config, config_model, load_config
 from pipeline.engine.inputs import check_roots, list_inputs
+from pipeline.formats.scene_folder import SceneDocument
 from tests.worlds.indoor.readers.broken_metadata import write_sound
 
 VSI = BUILDS / "vsi.yaml"
@@ -237,3 +241,34 @@ def test_tasks_and_readers_of_another_benchmark_are_refused(tmp_path: Path) -> N
     config = build_config({"benchmark": "urbanvideo", "roots": {"vsi_meta": tmp_path}})
     with pytest.raises(ConfigError, match="reader vsi_meta reads no flights, which urbanvideo is about"):
         check_roots(config)
+
+
+# ---- the JSON Schemas in ``meta_schemas/`` are those of the models
+
+
+FOLDER = Path(__file__).resolve().parents[2] / "meta_schemas"
+
+
+def test_the_files_are_what_the_models_say() -> None:
+    written = {path.name: path.read_text(encoding="utf-8") for path in FOLDER.glob("*.schema.json")}
+    assert written == json_schemas(), "run `make schemas` and commit what it changes"
+
+
+def test_every_model_that_crosses_a_border_has_one() -> None:
+    builds = [f"build-{name}" for name in BENCHMARKS]
+    assert {f"{name}.schema.json" for name in (*MODELS, "scene", "scene-folder", *builds)} == set(json_schemas())
+
+
+def test_they_refuse_unknown_keys_everywhere() -> None:
+    for name, text in json_schemas().items():
+        schema = json.loads(text)
+        for part in (schema, *schema.get("$defs", {}).values()):
+            if part.get("type") == "object":
+                assert part["additionalProperties"] is False, (name, part["title"])
+
+
+def test_every_key_of_the_models_is_in_them() -> None:
+    builds = {f"build-{name}": BuildConfig for name in BENCHMARKS}
+    schemas = json_schemas()
+    for name, model in {**MODELS, "scene": Scene, "scene-folder": SceneDocument, **builds}.items():
+        assert set(json.loads(schemas[f"{name}.schema.json"])["properties"]) == set(model.model_fields)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import time
 from pathlib import Path
 
 import pyarrow as pa
@@ -12,7 +13,8 @@ from hypothesis import strategies as st
 from rich.console import Console
 from rich.table import Table
 
-from flows.cli.output.console import PlainConsole, count_of, show_error
+from flows.cli.output.console import PlainConsole, configure_output, count_of, show_error
+from flows.cli.output.progress import progress_shown
 from flows.cli.output.tables import print_table, table_writer
 from pipeline.core.errors import ConfigError
 from pipeline.core.parquet import read_table
@@ -106,3 +108,38 @@ def test_text_from_outside_is_printed_as_it_is(monkeypatch: pytest.MonkeyPatch) 
     assert text.count("o[/b][red]:smile:\N{REPLACEMENT CHARACTER}[2J\N{REPLACEMENT CHARACTER}") == 4
     assert not {"\x07", "\x9b"} & set(text)
     assert "\x1b[2J" not in text
+
+
+# ---- how far a command is, where there is no terminal
+
+
+def test_a_line_for_each_stage_that_ends_and_one_now_and_then(capsys: pytest.CaptureFixture[str]) -> None:
+    said = ""
+    until = time.monotonic() + 10
+    with progress_shown(every_s=0.02) as report:
+        report("video", 0, 0)
+        report("unify", 0, 2)
+        report("blind", 0, 1)
+        report("blind MODEL", 3, 40)
+        report("unify", 1, 2)
+        while "s  unify: 1 of 2, blind MODEL: 3 of 40\n" not in said and time.monotonic() < until:
+            time.sleep(0.01)
+            said += capsys.readouterr().out
+        report("unify", 2, 2)
+        report("unify", 2, 2)
+    lines = [line.split("s  ", 1)[1] for line in (said + capsys.readouterr().out).splitlines()]
+    assert "unify: 1 of 2, blind MODEL: 3 of 40" in lines
+    assert lines.count("unify: 2 of 2") == 1
+    assert not [line for line in lines if "video" in line or "0 of 0" in line], "nothing to do is nothing to say"
+
+
+def test_quiet_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    configure_output(quiet=True)
+    try:
+        with progress_shown(every_s=0.01) as report:
+            report("unify", 0, 1)
+            time.sleep(0.03)
+            report("unify", 1, 1)
+    finally:
+        configure_output()
+    assert capsys.readouterr() == ("", "")

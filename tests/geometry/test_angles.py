@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.geometry.angles import leftward_deg, margin_below_deg, margin_deg
+from pipeline.geometry.angles import leftward_deg, margin_below_deg, margin_deg, rate, turn_rate_dps
 
 HALVES = (0.0, 135.0, 225.0)
 QUADRANTS = (0.0, 90.0, 180.0, 270.0)
@@ -144,3 +144,31 @@ def test_turning_and_moving_the_world_changes_no_bearing(
         (origin + _towards(bearing, turn, distance_m)) * [-1, 1],
     )
     assert abs((found + mirrored + 180.0) % 360.0 - 180.0) < 1e-6
+
+
+# ---- how fast sampled values change
+
+
+TIMES_S = np.arange(31) / 10
+
+
+def test_even_and_growing_speeds_are_exact() -> None:
+    moved = np.stack([4 * TIMES_S, TIMES_S**2], axis=-1)
+    found = rate(TIMES_S, moved, 1.0)
+    assert np.allclose(found[:, 0], 4)
+    assert np.allclose(found[5:-5, 1], 2 * TIMES_S[5:-5])  # a central difference of a parabola is its slope
+    assert found[0, 1] == pytest.approx(0.5)  # from 0 s to 0.5 s: there is nothing before
+
+
+def test_what_is_not_known_makes_no_speed() -> None:
+    moved = 4 * TIMES_S[:, None]
+    moved[10] = np.nan
+    assert np.flatnonzero(np.isnan(rate(TIMES_S, moved, 1.0)[:, 0])).tolist() == [5, 15]
+    assert np.isnan(rate(TIMES_S[:1], moved[:1], 1.0)).all()
+    assert rate(TIMES_S[:0], moved[:0], 1.0).shape == (0, 1)
+
+
+def test_turns_go_the_short_way_round() -> None:
+    yaw_deg = (175 + 30 * TIMES_S + 180) % 360 - 180
+    assert np.allclose(turn_rate_dps(TIMES_S, yaw_deg, 0.4), 30)
+    assert np.allclose(turn_rate_dps(TIMES_S, np.stack([yaw_deg, -yaw_deg]), 0.4), [[30], [-30]])

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 import shapely
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.spatial import ConvexHull
 
+from pipeline.geometry.areas import NEAR_M, hull
 from pipeline.geometry.footprints import Rectangles, distance_to_m, gap_m
+from pipeline.geometry.grids import covered
 
 Numbers = tuple[float, float, float, float, float]
 ONE = st.tuples(
@@ -52,3 +56,76 @@ def test_gaps_are_those_of_shapely(first: Numbers, second: Numbers) -> None:
     polygons = [shapely.MultiPoint(one.corners()[0]).convex_hull for one in (a, b)]
     assert abs(gap_m(a, b)[0] - shapely.distance(*polygons)) < 1e-9
     assert gap_m(a, b) == gap_m(b, a)
+
+
+# ---- the hull of a few points: the corners that Qhull finds, and none of what stands out by nothing
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_corners_are_those_of_qhull_counter_clockwise(seed: int) -> None:
+    points = np.random.default_rng(seed).uniform(-5, 5, (8, 2))
+    expected = [tuple(corner) for corner in points[ConvexHull(points).vertices].tolist()]
+    found = hull(points)
+    start = expected.index(found[0])
+    assert found == expected[start:] + expected[:start]
+
+
+def test_a_square_with_points_on_its_sides_within_it_and_twice() -> None:
+    square = [(0.0, 0.0), (2.0, 0.0), (2.0, 2.0), (0.0, 2.0)]
+    more = [(1.0, 0.0), (1.0, 1.0), (2.0, 2.0 + 1e-12), (1.0, -1e-9)]
+    found = hull(np.array([*more, *square]))
+    assert np.allclose(found, square)
+    assert len(found) == 4
+
+
+@pytest.mark.parametrize("points", [[(1.0, 1.0)] * 3, [(0.0, 0.0), (1.0, 1.0), (3.0, 3.0)]])
+def test_what_has_no_area_has_fewer_than_three_corners(points: list[tuple[float, float]]) -> None:
+    assert len(hull(np.array(points))) < 3
+
+
+@pytest.mark.parametrize(("out", "corners"), [(0.5, 3), (1.5, 4)])
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_corner_stands_out_by_metres_whatever_the_length_of_its_line(out: float, corners: int, turned: bool) -> None:
+    """A line of 4 m from (3, 100) to (7, 100), or from (100, 7) to (100, 3), and what stands out of its middle."""
+    points = np.array([(3.0, 100.0), (7.0, 100.0), (5.0, 103.0), (5.0, 100.0 - out * NEAR_M)])
+    assert len(hull(points[:, ::-1] if turned else points)) == corners
+
+
+# ---- cells in polygons: by hand, and as shapely says, point by point
+
+
+CORNER = np.array([-3.0, 2.0])
+SHAPE = (14, 17)
+
+
+def by_shapely(polygons: list[shapely.Polygon]) -> np.ndarray:
+    rows, columns = SHAPE
+    x, y = np.meshgrid(CORNER[0] + np.arange(columns) + 0.5, CORNER[1] + np.arange(rows) + 0.5)
+    return np.any([shapely.contains_xy(polygon, x, y) for polygon in polygons], axis=0)
+
+
+def test_a_square_with_a_hole() -> None:
+    ring = shapely.Polygon([(0, 3), (4, 3), (4, 7), (0, 7)], [[(1, 4), (3, 4), (3, 6), (1, 6)]])
+    found = covered([ring], CORNER, 1.0, SHAPE)
+    assert found.sum() == 16 - 4
+    assert found[1, 3:7].all()
+    assert found[2, 3:7].tolist() == [True, False, False, True]
+
+
+def test_what_reaches_beyond_the_grid_is_cut_off() -> None:
+    assert covered([shapely.box(-50, -50, 50, 50)], CORNER, 1.0, SHAPE).all()
+    assert not covered([shapely.box(30, 3, 50, 9), shapely.box(-9, 3, -4, 9)], CORNER, 1.0, SHAPE).any()
+    assert not covered([], CORNER, 1.0, SHAPE).any()
+
+
+numbers = st.integers(-60, 180).map(lambda tenths: tenths / 10 + 0.013)  # never the middle of a cell
+triangles = st.lists(st.tuples(numbers, numbers), min_size=3, max_size=6).map(shapely.MultiPoint)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(triangles, min_size=1, max_size=4))
+def test_as_shapely_says(clouds: list[shapely.MultiPoint]) -> None:
+    polygons = [hull for cloud in clouds if (hull := cloud.convex_hull).geom_type == "Polygon"]
+    polygons += [polygon.buffer(0.7) for polygon in polygons[:1]]
+    if polygons:
+        assert np.array_equal(covered(polygons, CORNER, 1.0, SHAPE), by_shapely(polygons))

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.core.errors import MissingExtraError
+from pipeline.core.errors import MissingExtraError, RawDataError
 from pipeline.llm.base import Image, Message, ModelSpec, Reply, Request, Text, Usage, user, video_part
 from pipeline.llm.budget import FREE, PriceTable, load_prices, price_of
 from pipeline.llm.cache import ReplyCache, request_digest, request_key
@@ -22,9 +22,11 @@ from pipeline.llm.failures import ModelError
 from pipeline.llm.openai_compatible import read_completion
 from pipeline.llm.providers import INSTALL, open_provider, record
 from pipeline.llm.replies import structured
+from pipeline.llm.visual_inputs import picture_inputs, visual_inputs
 from tests.llm import bodies
 from tests.llm.asking import KEY, complete, hosted
 from tests.llm.fake_server import Running, running
+from tests.worlds.flight.readers.tiny_flights import FPS, write_video
 
 LETTER = {
     "type": "object",
@@ -379,3 +381,20 @@ def test_prices_are_the_configured_ones_then_the_tables_then_unknown() -> None:
 def test_a_model_that_makes_no_sense_is_refused(fields: dict[str, Any], fault: str) -> None:
     with pytest.raises(ValueError, match=fault):
         ModelSpec.model_validate(fields)
+
+
+# ---- what a model is shown, from files
+
+
+def test_a_picture_that_is_gone_is_told_by_its_file(tmp_path: Path) -> None:
+    with pytest.raises(RawDataError, match=r"view-1\.jpg: picture_unreadable"):
+        picture_inputs([tmp_path / "view-1.jpg"])
+
+
+@pytest.mark.parametrize(("fps", "seconds"), [(None, [4.0, 8.0]), (0.5, [2.0, 4.0, 6.0, 8.0]), (0.01, [8.0])])
+def test_pictures_are_so_many_in_all_or_in_each_second(fps: float | None, seconds: list[float], tmp_path: Path) -> None:
+    write_video(tmp_path / "video.mp4", 8.0)
+    shown = visual_inputs(tmp_path / "video.mp4", ("text", "image"), 2, fps, last=True)
+    assert shown is not None
+    told = [float(part.text.split()[1].rstrip(":")) for part in shown.parts if isinstance(part, Text)]
+    assert told == pytest.approx([second - 1 / FPS for second in seconds], abs=0.051)

@@ -12,9 +12,10 @@ from typing import Final
 import pytest
 
 from pipeline.core.budget import GIB, WorkerLimits
-from pipeline.core.errors import ConfigError, unexpected
+from pipeline.core.errors import ConfigError, RawDataError, unexpected
 from pipeline.core.files import read_file
-from pipeline.reading.files import Listing, SceneRef
+from pipeline.core.findings import Findings, note
+from pipeline.reading.files import Listing, SceneFiles, SceneRef
 from pipeline.reading.folders import FolderReader
 from pipeline.reading.listing import list_within
 
@@ -113,3 +114,36 @@ def test_limits_are_told_in_words_without_numbers(error: Exception, finding: str
     told = unexpected(error, scene, "scannet/scene0000_00")
     assert (told.finding, told.message) == (finding, f"the work on it reached {setting}")
     assert setting in told.remedy
+
+
+# ---- the files of one scene: what was made of them is made once
+
+
+REF = SceneRef("set/one", ("one",), "stamp")
+
+
+def test_what_was_made_once_is_given_again_with_its_findings(tmp_path: Path) -> None:
+    files, made = SceneFiles(tmp_path, REF), []
+
+    def make(found: Findings) -> list[int]:
+        found.add(note("odd", "mesh", "it is odd", "none"))
+        made.append(len(made))
+        return made
+
+    before = note("first", "mesh", "said before", "none")
+    for _ in range(2):
+        findings = Findings()
+        findings.add(before)
+        assert files.once("mesh", make, findings) is made
+        assert [f.name for f in findings.items] == ["first", "odd"]
+    assert made == [0]
+    assert files.once("other", lambda found: 3, Findings()) == 3
+    assert SceneFiles(tmp_path, REF).once("mesh", make, Findings()) == [0, 1], "other files share nothing"
+
+
+def test_what_failed_is_tried_again(tmp_path: Path) -> None:
+    files = SceneFiles(tmp_path, REF)
+    for _ in range(2):
+        with pytest.raises(RawDataError, match="there is no such file"):
+            files.once("mesh", lambda found: files.raw(tmp_path / "absent"), Findings())
+    assert files.once("mesh", lambda found: b"there", Findings()) == b"there"

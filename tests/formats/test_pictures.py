@@ -1,0 +1,159 @@
+"""Pictures: their heads against what Pillow wrote, JPEGs without anything besides, and those of a video by number."""
+
+from __future__ import annotations
+
+import io
+import struct
+from pathlib import Path
+from typing import Any
+
+import av
+import numpy as np
+import pytest
+from PIL import Image
+
+from pipeline.formats.images import decoded
+from pipeline.formats.picture_tags import header_of
+from pipeline.formats.videos import VideoPictures, read_video
+from pipeline.worlds.panorama.pictures import bare_jpeg
+from tests.oracles.picture_tags import beside_pixels, tags
+from tests.worlds.panorama.panoramas import jpeg, texture
+
+
+def encoded(mode: str, kind: str, size: tuple[int, int] = (40, 20), **options: Any) -> bytes:
+    out = io.BytesIO()
+    if mode == "I;16":
+        Image.fromarray(np.full(size[::-1], 700, dtype=np.uint16)).save(out, kind)
+    else:
+        Image.new(mode, size).save(out, kind, **options)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("mode", "kind", "options", "bits", "channels", "progressive"),
+    [
+        ("RGB", "JPEG", {}, 8, 3, False),
+        ("RGB", "JPEG", {"progressive": True}, 8, 3, True),
+        ("L", "JPEG", {}, 8, 1, False),
+        ("CMYK", "JPEG", {}, 8, 4, False),
+        ("RGB", "PNG", {}, 8, 3, False),
+        ("RGBA", "PNG", {}, 8, 4, False),
+        ("I;16", "PNG", {}, 16, 1, False),
+    ],
+)
+def test_what_was_written_is_told(
+    mode: str, kind: str, options: dict[str, Any], bits: int, channels: int, progressive: bool
+) -> None:
+    header = header_of(encoded(mode, kind, **options))
+    assert (header.kind, header.width, header.height) == (kind, 40, 20)
+    assert (header.bits, header.channels, header.progressive, header.whole) == (bits, channels, progressive, True)
+    assert header.scans == (10 if progressive else 1)
+
+
+@pytest.mark.parametrize("kind", ["JPEG", "PNG"])
+def test_a_picture_that_breaks_off(kind: str) -> None:
+    raw = encoded("RGB", kind, (400, 200))
+    header = header_of(raw[: len(raw) - 200])
+    assert not header.whole
+    assert header_of(raw[:20]) is None
+
+
+@pytest.mark.parametrize("raw", [b"", b"GIF89a", b"\xff\xd8", b"\xff\xd8\xff\xe1\x00", b"\xff\xd8" + b"\xff" * 9000])
+def test_what_is_no_picture(raw: bytes) -> None:
+    assert header_of(raw) is None
+
+
+def test_segments_without_end_are_not_followed() -> None:
+    """A segment that says it has no length would be met again for ever."""
+    assert header_of(b"\xff\xd8" + b"\xff\xe1\x00\x00" * 10_000) is None
+
+
+def test_the_size_is_told_before_anybody_decodes() -> None:
+    ihdr = struct.pack(">IIBBBBB", 60_000, 30_000, 8, 2, 0, 0, 0)
+    header = header_of(b"\x89PNG\r\n\x1a\n" + struct.pack(">I", 13) + b"IHDR" + ihdr + b"\0\0\0\0")
+    assert (header.width, header.height) == (60_000, 30_000)
+
+
+# ---- JPEGs without anything but the picture
+
+
+XMP = b'<x:xmpmeta xmlns:x="adobe:ns:meta/"><GPano:PoseHeadingDegrees>12</GPano:PoseHeadingDegrees></x:xmpmeta>'
+
+
+def exif() -> bytes:
+    """EXIF with a position."""
+    tags = Image.Exif()
+    tags[0x010F] = "Maker"
+    gps = tags.get_ifd(0x8825)
+    gps[1], gps[2], gps[3], gps[4] = "N", (43.0, 44.0, 22.5), "E", (7.0, 25.0, 38.0)
+    return tags.tobytes()
+
+
+def talkative(**options: Any) -> bytes:
+    """A JPEG that tells where it was taken, in every way, and another picture behind its end."""
+    raw = jpeg(exif=exif(), xmp=XMP, comment="Monaco", icc_profile=b"a profile", **options)
+    return raw + jpeg(texture(16, 8), exif=exif())
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"progressive": True}, {"restart_marker_blocks": 3}, {"subsampling": 0, "quality": 100}], ids=str
+)
+def test_only_the_picture_stays(options: dict[str, Any]) -> None:
+    raw = talkative(**options)
+    assert "GPS GPSLatitude" in tags(raw)
+    assert {"segment FE", "segment E1", "segment E2"} <= set(beside_pixels(raw))
+    bare = bare_jpeg(raw)
+    assert bare is not None
+    assert beside_pixels(bare) == []
+    pixels = [np.asarray(Image.open(io.BytesIO(one))) for one in (raw, bare)]
+    assert (pixels[0] == pixels[1]).all()
+
+
+def test_what_is_not_understood_is_not_passed_on() -> None:
+    raw = jpeg()
+    png = io.BytesIO()
+    Image.new("RGB", (4, 2)).save(png, "PNG")
+    for broken in (b"", raw[:40], raw[: len(raw) // 2], raw[:-2], png.getvalue(), raw[:2] + b"\0" + raw[2:]):
+        assert bare_jpeg(broken) is None
+
+
+def test_decoding_within_limits() -> None:
+    image = decoded(jpeg(), 256 * 128)
+    assert (image.mode, image.size) == ("RGB", (256, 128))
+    assert decoded(jpeg(), 256 * 128 - 1) is None
+    assert decoded(jpeg()[:100], 10**6) is None
+    grey = io.BytesIO()
+    Image.new("L", (4, 2), 7).save(grey, "PNG")
+    turned = decoded(grey.getvalue(), 8)
+    assert turned.getpixel((0, 0)) == (7, 7, 7)
+
+
+# ---- pictures of a video by number: the same in any order, over key frames and between them
+
+
+@pytest.fixture(scope="module")
+def film(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """60 pictures, each of another grey, a key frame every 20."""
+    path = tmp_path_factory.mktemp("film") / "a.mp4"
+    with av.open(str(path), "w") as container:
+        stream = container.add_stream("libx264", rate=10, options={"x264-params": "keyint=20:min-keyint=20:scenecut=0"})
+        stream.width, stream.height, stream.pix_fmt = 64, 48, "yuv420p"
+        for n in range(60):
+            picture = np.full((48, 64, 3), 4 * n, dtype=np.uint8)
+            container.mux(stream.encode(av.VideoFrame.from_ndarray(picture, format="rgb24")))
+        container.mux(stream.encode())
+    return path
+
+
+@pytest.mark.parametrize(
+    "order", [range(60), range(59, -1, -1), [0, 59, 20, 19, 21, 40, 39, 5, 5, 28, 37, 41], [3, 23, 43, 58]]
+)
+def test_a_picture_is_the_same_in_any_order(film: Path, order: list[int]) -> None:
+    expected = list(read_video(film))
+    pictures = VideoPictures(film)
+    for number in order:
+        picture = pictures(number)
+        np.testing.assert_array_equal(picture, expected[number])
+        assert abs(int(picture[24, 32, 0]) - 4 * number) <= 3
+    assert pictures(60) is None
+    pictures.close()
