@@ -40,7 +40,6 @@ MARKS = [
     mark("the lone oak", 100, 190, radius=2.0, top=9.0),
 ]
 VIEWS = {n: [(1.0, 57.0)] for n in range(len(MARKS))}
-END_S = 58.0
 SCENE = flight(motion(MOVES, views=VIEWS), MARKS, goal="the tower <b>")
 
 

@@ -127,6 +127,7 @@ def test_a_cut_kml_gives_its_whole_points(tmp_path: Path) -> None:
         ("a.gpx", "", "empty"),
         ("a.gpx", "<xml/>", "unknown_format"),
         ("a.kml", LINE, "no_times"),
+        ("a.kml", kml(ROWS).replace("<kml", EXTERNAL + "<kml"), "document_type"),
         ("a.kml", kml(ROWS[:0]), "no_track"),
         ("a.kml", kml(ROWS).replace("<when>", "<when>x"), "no_fix"),
         ("a.kml", kml(ROWS).replace("7.25000000 46.5", "0 0"), "no_fix"),
