@@ -76,7 +76,7 @@ def _described(name: str, found: Any) -> Iterator[str]:
     if fields := list(_fields(found, sections.pop("Attributes", {}))):
         yield "\n".join(("Attributes:\n", *fields)) + "\n"
     yield from _lists(sections)
-    for method, member in vars(found).items():
+    for method, member in list(vars(found).items()):  # pydantic adds to it, as a model is first used
         inner = getattr(member, "__func__", getattr(member, "fget", member))
         if not method.startswith("_") and inspect.isfunction(inner) and inner.__doc__:
             text, sections = _docstring(inner)
