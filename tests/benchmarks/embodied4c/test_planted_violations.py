@@ -69,6 +69,7 @@ OPEN = Gripper(point="its tip", opening=pack(every(2.0, 1.0), SHARE_STEP))
 UNLOGGED, UNSEEN, UNREAD = ("others_not_logged", 0, 1), ("not_in_picture", 0, 1), ("not_shown", 0, 1)
 DOUBLE = ("double_in_picture", 1, 0)
 
+SHORT = drives.VehicleBox(size_m=(1.6, 0.6, 1.7))
 CONE_PX = 500 * (0.4 / 39.8 * (1.85 / 39.8 - 1.15 / 40.2)) ** 0.5  # its nearest side is at 39.8 m, its farthest at 40.2
 HIDDEN, SMALL = ("hidden_in_picture", 1, 0.5), ("too_small_in_picture", CONE_PX, 12)
 # What is planted: a log, the kind of question that would ask of it, what it is about, the reason, its value and limit.
@@ -94,6 +95,12 @@ PLANTED: dict[str, tuple[AnyScene, str, str, tuple[Any, ...]]] = {
         "dt_near",
         "sign",
         HIDDEN,
+    ),
+    "lamps of what is a dot in a drawn film": (
+        drive(actor("cyclist", 20.0, 0.0, box=SHORT, lamps=(drives.Lamps(index=0, lit=("brake",)),))),
+        "st_lamps",
+        "cyclist",
+        UNREAD,
     ),
     "two on one spot of a drawn film, counted": (drive(*COUPLE), "ct_near", "pedestrian", HIDDEN),
     "two who were on one spot all along": (drive(*COUPLE), "lm_seen", "pedestrian", HIDDEN),

@@ -174,6 +174,7 @@ def lamps(view: DriveExam) -> Iterator[ExamCase]:
         one = case(view, "st_lamps", moment, (ref.key,), ref, thing=ref.said)
         one.traits = (*one.traits, part_of_log(moment, len(view.moments)))
         shown = [said for lamp, said in told.items() if lamp in lit]
+        needs_outline(view, one, ref)
         one.require("several_lamps", len(shown), "<=", 1, "lamps")
         yield words(one, shown[0] if shown else "none of them", [*told.values(), "none of them"])
 
