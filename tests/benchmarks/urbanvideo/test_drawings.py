@@ -20,8 +20,8 @@ from pipeline.drawing.sheet import png_of
 from pipeline.worlds.flight.facts import FlightScene
 from pipeline.worlds.flight.view import FlightView
 from tests.benchmarks.urbanvideo.flights import flight, judged, mark, motion, rules
+from tests.benchmarks.urbanvideo.test_places import large, shown
 from tests.drawing.reading import SVG, measured, parts, points
-from tests.worlds.flight.test_legend import large, shown
 
 MOVES = [
     ("ascend", 6, 20),
