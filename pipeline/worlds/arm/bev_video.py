@@ -18,7 +18,7 @@ from pipeline.drawing.raster import INK, Colour, Raster, colours_of
 from pipeline.geometry.angles import matrices, rotated
 from pipeline.reading.footage import Footage, log_footage
 from pipeline.worlds.arm.facts import EpisodeScene, SceneItem
-from pipeline.worlds.arm.view import EDGE_PX, MAP_PX, MAPS, ArmView
+from pipeline.worlds.arm.view import DIALS_MAX, EDGE_PX, MAP_PX, MAPS, ArmView
 
 FPS: Final = 20
 SCALE_PX: Final = 200.0  # of the scale's bar at most; of the longest that fits half a pixel is little
@@ -29,7 +29,6 @@ BESIDE: Final = (266.0, 26.0, MAP_PX)
 DIALS: Final = (530.0, 20.0)
 _RADIUS: Final = 14.0
 _STEP: Final = 46.0  # pixels between dials
-_DIALS: Final = 7  # that have room
 _SPOKEN: Final[dict[str, Colour]] = {
     "red": (222, 50, 40), "green": (50, 160, 70), "blue": (50, 90, 210), "yellow": (240, 205, 40),
     "orange": (245, 140, 30), "purple": (140, 60, 170), "white": (250, 250, 250), "black": (30, 30, 30),
@@ -65,7 +64,7 @@ class _ArmVideo:
         if np.isfinite(self.view.base_m).all():
             for axes, at in ((_FLAT, ABOVE), (_TALL, BESIDE)):
                 raster.dot(self._place(self.view.base_m, axes, at), 5, INK["edge"], INK["text"])
-        for n, name in enumerate(self.view.joints.tolist()[:_DIALS]):
+        for n, name in enumerate(self.view.joints.tolist()[:DIALS_MAX]):
             raster.text((DIALS[0] + 36, DIALS[1] + n * _STEP - 6), name)
         most = SCALE_PX / self.scale
         power = 10.0 ** np.floor(np.log10(most))
@@ -100,7 +99,7 @@ class _ArmVideo:
                 tip = self._place(gripper, axes, at)
                 if _inside(tip, at):
                     self._gripper(raster, tip, view.opening[index])
-        for n, joint in enumerate(view.facts.arm.joints[:_DIALS] if view.facts.arm else ()):
+        for n, joint in enumerate(view.facts.arm.joints[:DIALS_MAX] if view.facts.arm else ()):
             if joint.unit == "rad":
                 self._dial(raster, n, float(view.angle[index, n]))
         return raster.pixels()

@@ -36,6 +36,7 @@ DRAWN: Final = Shown(**_SHOWN["drawn"], complete=None)
 GRIPPER_M: Final = 0.05  # ours, half a hand: where less of it is around its point, finger tips are all that is seen
 MAP_PX: Final = 250.0  # side of each map of that film
 LEAST_M: Final = 0.4  # shown to each side of the middle
+DIALS_MAX: Final = 7  # joints whose dials have room in that film
 MARGIN: Final = 1.3  # around all that is somewhere at the beginning
 EDGE_PX: Final = 4.0  # of a map, within which nothing is drawn; and half a dot, for what has no size
 MAPS: Final = ((1, 0), (0, 2))  # axes across and up of the maps of that film: from above, and from the robot's right

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from pipeline.core.quantized_series import pack
 from pipeline.core.schema import AnyScene, Video
 from pipeline.questions.gate import MOST
-from pipeline.worlds.arm.facts import SHARE_STEP, Gripper
+from pipeline.worlds.arm.facts import JOINT_STEP, SHARE_STEP, Arm, Gripper, Joint
 from pipeline.worlds.drive import facts as drives
-from tests.benchmarks.embodied4c.planted import actor, drive, episode, every, item, turning
+from tests.benchmarks.embodied4c.planted import actor, drive, episode, every, item, times, turning
 from tests.benchmarks.embodied4c.test_shown import BALL, filmed
 from tests.benchmarks.urbanvideo.flights import flight, mark, motion
 from tests.oracles.exam_check import asked_of
@@ -66,6 +67,10 @@ BALLS = (OUTSIDE, thing("ball", 1.9))
 FLEES, FLED = (thing("ball", 1.1, colour="red", moves_m=(0, y, 0)) for y in (1.5, 4.0))
 TURNS = turning(0.0, 30.0, -90.0, 120.0)
 OPEN = Gripper(point="its tip", opening=pack(every(2.0, 1.0), SHARE_STEP))
+EIGHT = Arm(
+    joints=tuple(Joint(name=name, unit="rad") for name in "abcdefgh"),
+    position=pack(np.tile(np.radians(30.0 * times(2.0))[:, None], 8), JOINT_STEP),
+)
 UNLOGGED, UNSEEN, UNREAD = ("others_not_logged", 0, 1), ("not_in_picture", 0, 1), ("not_shown", 0, 1)
 DOUBLE = ("double_in_picture", 1, 0)
 
@@ -160,6 +165,7 @@ PLANTED: dict[str, tuple[AnyScene, str, str, tuple[Any, ...]]] = {
         "",
         UNSEEN,
     ),
+    "an eighth joint, whose dial has no room": (episode(arm=EIGHT), "arm_md", "h", UNSEEN),
     "a joint's rate in a film": (filmed(thing("ball", 0.3), arm=TURNS), "arm_md_rate", "", UNREAD),
 }
 

@@ -24,6 +24,7 @@ from pipeline.benchmarks.embodied4c.case import ExamCase, begins_s, number, word
 from pipeline.core.arrays import FloatArray
 from pipeline.geometry.angles import rate
 from pipeline.worlds.arm.facts import Joint
+from pipeline.worlds.arm.view import DIALS_MAX
 
 WAY_MIN_CM: Final = 3.0  # of what moved for sure; a tenth of it is no movement
 
@@ -157,6 +158,12 @@ def _fields(column: int, joint: Joint) -> dict[str, str]:
     return {"joint": said, "place": str(column + 1)}
 
 
+def _dialled(view: ArmExam, one: ExamCase, column: int) -> None:
+    """That a drawn film has room for the dial of a joint."""
+    if view.scene.video is None:
+        one.require("not_in_picture", float(column < DIALS_MAX), ">=", 1, "times")
+
+
 def _sense(change: float) -> str:
     """The sense of a turn, as the dial of the joint shows it."""
     return "negative sense (clockwise on its dial)" if change < 0 else "positive sense (counter-clockwise on its dial)"
@@ -169,6 +176,7 @@ def turned(view: ArmExam) -> Iterator[ExamCase]:
             change = float(np.degrees(view.angle[index, column] - view.angle[before, column]))
             fields = _fields(column, joint) | {"way": _sense(change), "seconds": seconds}
             one = case(view, "arm_md", index, (joint.name, seconds), **fields)
+            _dialled(view, one, column)
             one.require("in_doubt", float(joint.name in view.doubts), "<=", 0, "doubts")
             one.base = abs(change) / float(seconds)
             one.require("angle_too_small", abs(change), ">=", 2 * view.rules.turn_min_deg, "deg")
@@ -183,6 +191,7 @@ def turning(view: ArmExam) -> Iterator[ExamCase]:
             now, over = (float(np.degrees(rates[index, column])) for rates in (view.angle_rate, longer))
             fields = _fields(column, joint) | {"way": _sense(now)}
             one = case(view, "arm_md_rate", index, (joint.name,), **fields)
+            _dialled(view, one, column)
             one.require("in_doubt", float(joint.name in view.doubts), "<=", 0, "doubts")
             one.require("too_slow", abs(now), ">=", RATE_MIN_DPS, "deg/s")
             one.require("speed_jumps", abs(over / now - 1) if now else np.nan, "<=", RATE_OFF_MAX, "share")
