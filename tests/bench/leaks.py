@@ -94,6 +94,7 @@ class Known:
 
     def __init__(self, items: Sequence[BlindItem], rows: Sequence[Mapping[str, Any]]) -> None:
         self.items, self.texts = items, [item.text.casefold() for item in items]
+        self.offers = [" | ".join(item.options).casefold() for item in items]
         self.until = np.array([row.get("until_s") or 0.0 for row in rows])
         self.words = CountVectorizer(binary=True, min_df=2, token_pattern=_WORD).fit_transform(self.texts).tocsc()
         numbers = [[*map(float, _NUMBER.findall(text)), -1.0, -1.0, -1.0][:3] for text in self.texts]
@@ -133,7 +134,7 @@ class Known:
         return found[:, np.ptp(found, axis=0) > 0]
 
     def of_options(self, index: IntArray, *, others: bool) -> FloatArray:
-        """(o, f) of all options of some questions: how long, like the text, and how often named by each other kind."""
+        """(o, f) of options of some questions: how long, like the text, how often in text or options of each kind."""
         found = []
         for i in index.tolist():
             stems = [option.casefold().removeprefix("the ") for option in self.items[i].options]
@@ -142,6 +143,7 @@ class Known:
             for place, stem in enumerate(stems):
                 said = [j for j in rest if stem in self.texts[j]]
                 near = [j for j in said if abs(self.until[j] - self.until[i]) <= NEAR_S]
+                offered = [j for j in rest if stem in self.offers[j]]
                 words = set(stem.split())
                 plain = [place, len(stem), self.texts[i].find(stem), sum(word in self.texts[i] for word in words)]
                 alike = sum(len(words & set(other.split())) for other in stems)
@@ -149,7 +151,7 @@ class Known:
                     [
                         *plain,
                         alike,
-                        *(n for js in (said, near) for n in np.bincount(self.kind[js], minlength=self.kinds)),
+                        *(n for js in (said, near, offered) for n in np.bincount(self.kind[js], minlength=self.kinds)),
                     ]
                 )
             table = np.array(rows, np.float32)

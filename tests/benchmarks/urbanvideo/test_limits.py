@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from pipeline.benchmarks.urbanvideo.rules import UrbanRules
+from pipeline.benchmarks.urbanvideo.tasks.landmarks import on_the_way
 from pipeline.benchmarks.urbanvideo.tasks.registry import URBAN_TASKS
 from pipeline.core.tables import asked_in
 from pipeline.questions.selection import SAME_FACT, select
@@ -349,6 +351,23 @@ def test_ends(start: float, end: float, second: float, reason: str | None) -> No
         assert set(pairs) == {("the mill", y), (x, "the inn"), (x, y)}
         assert x != y
         assert x != "the barn" or second >= 1.5 * max(start, 5)  # what is nearly as near is not offered
+
+
+@pytest.mark.parametrize(("aside", "passed"), [(203, True), (205, False)])
+def test_ends_offer_what_is_not_on_the_way_to_the_goal(aside: float, passed: bool) -> None:
+    # At 1 s, 10 m on, the way to the goal by the gate is 1.0992 or 1.1009 times as long; the pond lies 20 m beyond it.
+    on_way = [mark("the goal", 0, 900), mark("the gate", aside, 450), mark("the arch", 0, 250)]
+    off_way = [mark("the lake", 400, 300), mark("the pond", 0, 920)]
+    ends = [mark("the mill", -10, 0, 0), mark("the inn", 10, 600, 0)]
+    scene = flight(motion([("fly forward", 60, 600)]), [*on_way, *off_way, *ends], goal="the goal")
+    told = {"the arch", "the inn", "the mill"} | ({"the gate"} if passed else set())
+    assert on_the_way(FlightView(scene, UrbanRules())) == told
+    if passed:
+        offered = " ".join(row(scene, "Start/End Position", "1:00")["wrong"])
+        assert sum(name in offered for name in ("the goal", "the lake", "the pond")) == 2
+        assert not any(name in offered for name in ("the gate", "the arch"))
+    without = flight(motion([("fly forward", 60, 600)]), [*on_way, *off_way, *ends])
+    assert on_the_way(FlightView(without, UrbanRules())) == frozenset()
 
 
 @pytest.mark.parametrize(("shown", "reason"), [(12.2, "end_not_tracked"), (11.8, "start_is_end")])

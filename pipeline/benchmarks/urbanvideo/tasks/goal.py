@@ -26,6 +26,7 @@ from pipeline.benchmarks.urbanvideo.cases import (
     unnameable,
 )
 from pipeline.benchmarks.urbanvideo.rules import UrbanView
+from pipeline.benchmarks.urbanvideo.tasks.landmarks import on_the_way
 from pipeline.core.arrays import FloatArray, StrArray
 from pipeline.core.identity import digest
 from pipeline.geometry.bearings import picture_xy, relative_bearing_deg
@@ -327,10 +328,11 @@ class StartEndPosition(UrbanTask):
 
     def cases(self, view: UrbanView) -> Iterator[FlightCase]:
         """At the end of every movement."""
+        on_way = on_the_way(view)
         for cut in cuts(view):
-            yield self._case(view, cut)
+            yield self._case(view, cut, on_way)
 
-    def _case(self, view: UrbanView, cut: int) -> FlightCase:
+    def _case(self, view: UrbanView, cut: int, on_way: frozenset[str]) -> FlightCase:
         case, rules = FlightCase(clock(cut), until_s=cut), view.rules
         last = int(np.abs(view.t_s - cut).argmin())
         case.require("start_not_tracked", view.t_s[0], "<=", 2 * rules.cut_off_max_s, "s")
@@ -350,7 +352,7 @@ class StartEndPosition(UrbanTask):
             offered.append({view.places[i].label for i in view.pool if away[i] >= far and view.seen_by(i, cut)})
         # Options with one landmark for both would tell that the ends differ.
         case.require("start_is_end", len(set(nearest)), ">=", 2, "landmarks")
-        others = next(iter(_drawn(view, offered, nearest, cut)), None)
+        others = _drawn(view, offered, nearest, cut, on_way)
         if others is None:
             case.refuse("too_few_landmarks", min(map(len, offered)), 2, "landmarks")
             return case
@@ -411,11 +413,18 @@ def gap_between(one: str, other: str) -> str:
     return f"gap between {' and '.join(sorted((one, other)))}"
 
 
-def _drawn(view: UrbanView, offered: list[set[str]], nearest: list[str], cut: int) -> Iterator[tuple[str, str]]:
-    """Another landmark for the start and one for the end, neither of them at an end, in an order that is drawn."""
+def _drawn(
+    view: UrbanView, offered: list[set[str]], nearest: list[str], cut: int, on_way: frozenset[str]
+) -> tuple[str, str] | None:
+    """Another landmark for the start and one for the end, neither of them at an end, drawn by lot.
+
+    Of those on the way to the goal as few as possible: what is nearest to the ends often is the answer of High-level
+    Planning, so others of its options are offered beside it.
+    """
     starts, ends = (sorted(labels - {*nearest}) for labels in offered)
     found = [(a, b) for a, b in product(starts, ends) if a != b]
-    yield from sorted(found, key=lambda pair: digest(view.scene.id, "ends", clock(cut), *pair))
+    lots = {pair: (len(on_way & {*pair}), digest(view.scene.id, "ends", clock(cut), *pair)) for pair in found}
+    return min(found, key=lots.__getitem__, default=None)
 
 
 def _times(ratio: float, distance_m: float, there_m: float) -> float:

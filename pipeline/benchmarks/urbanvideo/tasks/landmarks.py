@@ -155,6 +155,28 @@ def _bearings_deg(view: UrbanView, goal: int, at: list[int]) -> FloatArray:
     return relative_bearing_deg(view.enu_m[at], view.heading_deg[at], view.places[goal].center)
 
 
+def _ways(view: UrbanView, goal: int, at: list[int]) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """The straight way (M,) from samples of the track to the goal, and that (P, M) to each place.
+
+    And how many times (P, M) as far as the straight way to the goal the way by each place is.
+    """
+    center, here = view.places.center, view.enu_m[at, :2]
+    straight = np.hypot(*(center[goal] - here).T)
+    leg = np.hypot(*np.moveaxis(center[:, None] - here, -1, 0))
+    rest = np.hypot(*(center - center[goal]).T)
+    return straight, leg, (leg + rest[:, None]) / np.maximum(straight, 1e-9)
+
+
+def on_the_way(view: UrbanView) -> frozenset[str]:
+    """The landmarks by which the way to the goal is hardly longer from some point of the path; no goal: none."""
+    if view.goal is None:
+        return frozenset()
+    straight, leg, detour = _ways(view, view.goal, [index for _, index in view.moments])
+    far = straight >= 2 * view.rules.plan_min_m
+    passed = (far & (leg <= straight) & (detour <= view.rules.detour_max)).any(axis=1)
+    return frozenset(view.places[i].label for i in np.flatnonzero(passed).tolist() if i != view.goal)
+
+
 class HighLevelPlanning(UrbanTask):
     """Operands: the goal and a second. Truth: the first landmark on the straight way from here to the goal.
 
@@ -184,15 +206,13 @@ class HighLevelPlanning(UrbanTask):
         others = [view.pool[row] for row in rows]
         center = view.places.center
         here = view.enu_m[index, :2]
-        ahead = center[goal] - here
-        straight = float(np.hypot(*ahead))
-        leg = np.hypot(*(center[others] - here).T)
+        straights, legs, detours = _ways(view, goal, [index])
+        straight, leg, detour = float(straights[0]), legs[others, 0], detours[others, 0]
         gap = view.distance_m[rows, index]
-        off_deg = np.abs(turn_between_deg(compass_deg(center[others] - here), compass_deg(ahead[None])))
+        off_deg = np.abs(turn_between_deg(compass_deg(center[others] - here), compass_deg(center[[goal]] - here)))
         wide_deg = np.degrees(np.arcsin(np.minimum(view.places.radius_m[others] / np.maximum(leg, 1e-9), 1.0)))
         off_deg = np.maximum(off_deg - wide_deg, 0.0)  # 0: the straight line crosses it
         rest = np.hypot(*(center[others] - center[goal]).T)
-        detour = (leg + rest) / max(straight, 1e-9)
         by_the_way = (detour <= rules.detour_max) & (leg <= straight) & (gap > 0)  # above it, one is there
         on_way = np.flatnonzero(by_the_way & (off_deg <= rules.way_max_deg))
         case.fact("distance", case.operands[0], straight, "m")
@@ -204,9 +224,8 @@ class HighLevelPlanning(UrbanTask):
                 case.refuse("nothing_on_the_way", detour.min(initial=np.inf), rules.detour_max, "ratio")
             return case
         unsure = [i for i in range(len(view.places)) if i != goal and i not in others]
-        there = np.hypot(*(center[unsure] - here).T) if unsure else np.empty(0)
-        past = there + np.hypot(*(center[unsure] - center[goal]).T) if unsure else np.empty(0)
-        hidden = float(np.where(past / max(straight, 1e-9) <= rules.detour_max, there, np.inf).min(initial=np.inf))
+        there = np.where(detours[unsure, 0] <= rules.detour_max, legs[unsure, 0], np.inf)
+        hidden = float(there.min(initial=np.inf))
         case.require(
             "another_may_be_first", hidden / max(leg[on_way].min(), 1e-9), ">=", rules.second_ratio_min, "ratio"
         )
