@@ -7,7 +7,7 @@ The stress test tells how well a forest answers from question and options alone:
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Final
@@ -19,8 +19,8 @@ from pipeline.blind import priors
 from pipeline.blind.features import Rows, rows_of
 from pipeline.blind.forest import FittedForest, Run, run_here
 from pipeline.blind.items import UNSEEN, BlindItem, folds_of
-from pipeline.blind.priors import PRIORS
-from pipeline.blind.shortcut_attackers import SHORTCUT_ATTACKERS, by_traits, elsewhere
+from pipeline.blind.priors import PRIORS, by_median
+from pipeline.blind.shortcut_attackers import SHORTCUT_ATTACKERS, by_traits, elsewhere, mentions
 from pipeline.blind.text_only import Guessed
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.core.errors import ConfigError
@@ -44,21 +44,24 @@ class ForestScores:
 
 @dataclass(frozen=True)
 class Prepared:
-    """The questions of one task, made ready to be fitted again and again."""
+    """The questions of one task, made ready to be fitted again and again; ``told``: `told_by_others`."""
 
     task: str
     items: tuple[BlindItem, ...]
     rows: Rows
     truth: FloatArray
+    told: tuple[Told, ...] | None
 
     @classmethod
-    def made_of(cls, task: str, items: Sequence[BlindItem]) -> Prepared:
+    def made_of(cls, task: str, items: Sequence[BlindItem], told: Sequence[Told] | None = None) -> Prepared:
         """Questions of one task, in the order of their ids."""
-        return cls(task, tuple(items), rows_of(items), np.array([float(item.number or 0) for item in items]))
+        truth = np.array([float(item.number or 0) for item in items])
+        return cls(task, tuple(items), rows_of(items), truth, None if told is None else tuple(told))
 
     def of(self, index: IntArray) -> Prepared:
         """Some of the questions, by their indices (m,) in ascending order."""
-        return Prepared(self.task, tuple(self.items[i] for i in index), self.rows.of(index), self.truth[index])
+        told = None if self.told is None else tuple(self.told[i] for i in index)
+        return Prepared(self.task, tuple(self.items[i] for i in index), self.rows.of(index), self.truth[index], told)
 
     def dealt(self, dealing: str) -> IntArray:
         """A fold (n,) for each question, groups kept together."""
@@ -114,7 +117,7 @@ def tasks_of(items: Sequence[BlindItem]) -> dict[str, IntArray]:
 
 CHANCE: Final = "chance"
 FOREST: Final = "forest"
-OTHERS: Final = "by other questions"  # of the same group; pruning leaves it to the split with one of each group
+OTHERS: Final = "by other questions"  # of the same group
 ATTACKERS: Final = (*PRIORS, OTHERS, FOREST)
 SHOWN: Final = tuple(
     name for name in ATTACKERS if name not in SHORTCUT_ATTACKERS
@@ -211,16 +214,13 @@ def attack(
     release is no secret. An attacker that is in ``informed`` alone keeps its scores.
     """
     index = tasks_of(items)
-    tested = [Prepared.made_of(task, [items[i] for i in members]) for task, members in index.items()]
+    tested = prepared(items)
     used = dealings if len(items) < FEW else dealings[:1]
-    told = [by_others(one.items) for one in tested]
     scores = {name: np.zeros(len(items)) for name in (CHANCE, *ATTACKERS)}
     for dealing in used:
         folds = [one.dealt(dealing) for one in tested]
-        for one, members, fold, found, others in zip(
-            tested, index.values(), folds, scores_of(tested, folds, run), told, strict=True
-        ):
-            for name, earned in (earned_by_all(one.items, fold, found) | {OTHERS: others(fold)}).items():
+        for one, members, fold, found in zip(tested, index.values(), folds, scores_of(tested, folds, run), strict=True):
+            for name, earned in earned_by_all(one.items, fold, found, one.told).items():
                 scores[name][members] += earned / len(used)
     for name, known in (informed or {}).items():
         scores.setdefault(name, np.full(len(items), np.nan))
@@ -237,22 +237,42 @@ def attack_in(items: Sequence[BlindItem], fold: IntArray, forest: ForestScores) 
     for index in tasks_of(items).values():
         mine = ForestScores(forest.bias[index], forest.chance[index], forest.earned[index])
         own = [items[i] for i in index]
-        for name, earned in (earned_by_all(own, fold[index], mine) | {OTHERS: by_others(own)(fold[index])}).items():
+        for name, earned in earned_by_all(own, fold[index], mine, told_by_others(own)).items():
             scores[name][index] = earned
     return scores
 
 
-def by_others(items: Sequence[BlindItem]) -> Callable[[IntArray], FloatArray]:
-    """Score (n,) in folds (n,) of who reads all other questions of the group; NaN for numbers, or without others."""
-    if not items[0].options or not any(item.company[1:] for item in items):
-        return lambda fold: np.full(len(items), np.nan)
-    traits = [elsewhere(item) for item in items]
-    return lambda fold: by_traits(items, fold, traits)
+Told = Sequence[Hashable]  # a trait of each option; of a number one, how much is said of what it is about
 
 
-def earned_by_all(items: Sequence[BlindItem], fold: IntArray, forest: ForestScores) -> dict[str, FloatArray]:
-    """Score (n,) of chance and each attacker on the questions of one task."""
-    found = {CHANCE: forest.chance}
+def prepared(items: Sequence[BlindItem]) -> list[Prepared]:
+    """The questions of each task, with what others tell."""
+    own = {task: [items[i] for i in members] for task, members in tasks_of(items).items()}
+    return [Prepared.made_of(task, mine, told_by_others(mine)) for task, mine in own.items()]
+
+
+def told_by_others(items: Sequence[BlindItem]) -> Sequence[Told] | None:
+    """What the other questions of its group tell of each question (n,) of one task; None without others."""
+    if not any(item.company[1:] for item in items):
+        return None
+    return [elsewhere(item) for item in items] if items[0].options else mentions(items)[:, None].tolist()
+
+
+def by_others(items: Sequence[BlindItem], fold: IntArray, told: Sequence[Told] | None) -> FloatArray:
+    """Score (n,) of who reads all other questions of the group; NaN without others."""
+    if told is None:
+        return np.full(len(items), np.nan)
+    if items[0].options:
+        return by_traits(items, fold, told)
+    key = {item.id: tuple(said) for item, said in zip(items, told, strict=True)}
+    return by_median(items, fold, lambda item: key[item.id])
+
+
+def earned_by_all(
+    items: Sequence[BlindItem], fold: IntArray, forest: ForestScores, told: Sequence[Told] | None
+) -> dict[str, FloatArray]:
+    """Score (n,) of chance and each attacker on the questions of one task; ``told``: `told_by_others`."""
+    found = {CHANCE: forest.chance, OTHERS: by_others(items, fold, told)}
     for name, prior in PRIORS.items():
         earned = prior(items, fold)
         found[name] = np.full(len(items), np.nan) if earned is None else earned

@@ -43,7 +43,7 @@ def by_words(items: Sequence[BlindItem], fold: IntArray) -> FloatArray | None:
     """Options by the words of the question; numbers by the median beside the same words."""
     if items[0].options:
         return _by_codes(items, fold, _beside)
-    return _by_median(items, fold, lambda item: _sort(item)[0], _LEAST)
+    return by_median(items, fold, lambda item: _sort(item)[0], _LEAST)
 
 
 def by_rivals(items: Sequence[BlindItem], fold: IntArray) -> FloatArray | None:
@@ -218,7 +218,7 @@ def most_frequent(items: Sequence[BlindItem], fold: IntArray) -> FloatArray:
 
 def task_median(items: Sequence[BlindItem], fold: IntArray) -> FloatArray | None:
     """Numbers: the median. Options have none."""
-    return None if items[0].options else _by_median(items, fold)
+    return None if items[0].options else by_median(items, fold)
 
 
 def by_name(items: Sequence[BlindItem], fold: IntArray) -> FloatArray:
@@ -229,7 +229,7 @@ def by_name(items: Sequence[BlindItem], fold: IntArray) -> FloatArray:
     """
     if items[0].options:
         return _best_options(items, fold, _odds)
-    return _by_median(items, fold, _names)
+    return by_median(items, fold, _names)
 
 
 def by_usual_size(items: Sequence[BlindItem], fold: IntArray) -> FloatArray | None:
@@ -251,7 +251,7 @@ def by_usual_nearness(items: Sequence[BlindItem], fold: IntArray) -> FloatArray 
     if np.mean([max(levels, default=0) > 0 for levels in found]) <= 0.1:
         return None
     if not items[0].options:
-        return _by_median(items, fold, _nearness)
+        return by_median(items, fold, _nearness)
     return shortcut_attackers.by_trait(items, fold, lambda item: shortcut_attackers.ranks(_nearness(item)))
 
 
@@ -290,7 +290,7 @@ def _usual(item: BlindItem, table: str) -> float:
     return float(USUAL[table].get(names[0].casefold(), math.nan)) if len(names) == 1 else math.nan
 
 
-def _by_median(
+def by_median(
     items: Sequence[BlindItem], fold: IntArray, key: Callable[[BlindItem], Hashable] = lambda item: (), least: int = 1
 ) -> FloatArray:
     """Scores of the median beside the same key; keys with fewer answers than ``least`` get the median of all."""

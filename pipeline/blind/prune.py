@@ -34,6 +34,7 @@ from pipeline.blind.attack import (
     Prepared,
     attack,
     earned_by_all,
+    prepared,
     score_column,
     scores_in,
     scores_of,
@@ -213,7 +214,7 @@ def prune(
 
 def _begin(items: Sequence[BlindItem], run: Run, tuned: Mapping[str, FloatArray]) -> list[_Pruning]:
     index = tasks_of(items)
-    tested = [Prepared.made_of(task, [items[i] for i in members]) for task, members in index.items()]
+    tested = prepared(items)
     draws = DRAWS if len(items) < FEW else 1
     informed = _drawn(tested, [f"prune informed {draw}" for draw in range(draws)], run)
     return [
@@ -273,7 +274,7 @@ def _drawn(tested: Sequence[Prepared], dealings: Sequence[str], run: Run) -> lis
         folds = [one.dealt(dealing) for one in tested]
         scores: list[ForestScores] = scores_of(tested, folds, run)
         for mine, one, fold, found in zip(drawn, tested, folds, scores, strict=True):
-            mine.append((earned_by_all(one.items, fold, found), found.bias))
+            mine.append((earned_by_all(one.items, fold, found, one.told), found.bias))
     return drawn
 
 

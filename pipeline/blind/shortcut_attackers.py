@@ -24,6 +24,7 @@ Trait = Callable[[BlindItem], Sequence[Hashable]]  # of every option of an item
 When = Callable[[BlindItem], float | None]  # a time that an item tells, seconds since the start of its scene
 _KEPT: Final = 1 << 17  # traits of so many items are remembered: pruning asks for them in every round
 _BINS: Final = 5  # of a scene's time
+_FIFTHS: Final = (0.2, 0.4, 0.6, 0.8)
 _ORDER_MIN: Final = 3  # of fewer things an order is no more than an option
 _LIKE: Final = 0.5  # words that an option and a listed step have in common: more, and they are the same
 _CLOCK: Final = re.compile(r"\b(\d{1,3}):([0-5]\d)\b")
@@ -89,6 +90,25 @@ def elsewhere(item: BlindItem) -> Sequence[Hashable]:
         sum(bool(b) and len(b & option) > _LIKE * min(len(b), len(option)) for _, b in pairs) for option in options
     ]
     return tuple(zip(ranks(often), ranks(after), ranks(_agreements(item, others)), strict=True))
+
+
+def mentions(items: Sequence[BlindItem]) -> IntArray:
+    """Fifth (n,) of the questions of a task by how many others of the group say a word that less than half of it says.
+
+    The more things of a kind a scene has, the more of its questions are about one.
+    """
+    said_by = Counter(chain.from_iterable(_said_words(item.text) for item in items))
+    own = [{word for word in _said_words(item.text) if said_by[word] < len(items) / 2} for item in items]
+    count = [
+        sum(not mine.isdisjoint(_said_words(texts[0])) for id, texts in item.company if id != item.id)
+        for item, mine in zip(items, own, strict=True)
+    ]
+    return np.searchsorted(np.quantile(count, _FIFTHS), count)
+
+
+@lru_cache(_KEPT)
+def _said_words(text: str) -> frozenset[str]:
+    return frozenset(stem for stem in _stems(text) - _FILLERS if not stem.isdigit())
 
 
 def _agreements(item: BlindItem, others: Sequence[str]) -> Sequence[int]:

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from pipeline.blind.ask import REPLIES
 from pipeline.blind.config import BlindConfig
-from pipeline.blind.items import BlindItem, make_item
+from pipeline.blind.items import BlindItem, make_item, with_company
 from pipeline.core.tables import QUESTIONS
 from pipeline.core.templates import load_template
 
@@ -43,6 +43,20 @@ def nearest_items(n: int, shortcut: bool, per_scene: int = 2, seed: int = 0) -> 
         right = "lamp" if shortcut else options[int(rng.integers(4))]
         items.append(nearest_item(id, primary, options, right, f"scene{id // per_scene}"))
     return items
+
+
+def counted(scenes: int, like: Callable[[int], bool] = lambda scene: True) -> list[BlindItem]:
+    """A scene has one to five boxes, books or cubes; as many questions are about these where it is ``like`` that."""
+    items: list[BlindItem] = []
+    for n in range(scenes):
+        kind, truth = ("box", "book", "cube")[n % 3], 1 + n // 3 % 5
+        others = truth if like(n) else 1 + (n // 3 + n // 15) % 5
+        texts = [f"Count the objects of the kind {kind}.", *(f"How heavy is the {kind} {m}?" for m in range(others))]
+        items += [
+            make_item(10 * n + m, "heavy" if m else "count", f"s{n}", text, None, str(1 if m else truth))
+            for m, text in enumerate(texts)
+        ]
+    return with_company(items)
 
 
 def size_items(n: int, spread: float, per_scene: int = 2, seed: int = 0) -> list[BlindItem]:

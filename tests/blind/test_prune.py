@@ -16,7 +16,7 @@ import pytest
 import pipeline.blind.forest
 import pipeline.blind.items
 import pipeline.blind.prune
-from pipeline.blind.attack import ForestScores, Prepared, attack, standard_error, summarise
+from pipeline.blind.attack import OTHERS, ForestScores, Prepared, attack, standard_error, summarise
 from pipeline.blind.config import BATCH, PruneConfig
 from pipeline.blind.filtering import filtered
 from pipeline.blind.forest import Run, run_here
@@ -24,7 +24,7 @@ from pipeline.blind.items import BlindItem, make_item, shards_of
 from pipeline.blind.priors import by_frequency
 from pipeline.blind.prune import FLOOR, Rounds, debiased, prune
 from pipeline.core.arrays import IntArray
-from tests.blind.panel import directions, nearest_items, number_item, questions_table, size_items
+from tests.blind.panel import counted, directions, nearest_items, number_item, questions_table, size_items
 
 OPTIONS = ("lamp", "sofa", "tv", "door")
 
@@ -164,6 +164,17 @@ def test_what_pruning_took_is_not_forgotten() -> None:
     better = attack(left, run_here, informed=informed)
     for name in ("by name", "forest"):
         assert better[name].mean() == max(own[name].mean(), informed[name].mean())
+
+
+def test_what_other_questions_of_the_scene_tell_goes_too() -> None:
+    """In half of the scenes as many questions are about a thing as there are of it."""
+    items = [item for item in counted(120, lambda scene: scene % 2 == 0) if item.task == "count"]
+    left = left_of(items)[1]
+    for some, bias in ((items, True), (left, False)):
+        scores, constant = attack(some, run_here)[OTHERS], by_frequency(None, [str(item.number) for item in some])
+        error = standard_error(scores, [item.group for item in some]) or 0.0
+        assert (scores.mean() > constant + 2 * error) == bias
+    assert len(left) >= len(items) / 2
 
 
 @pytest.mark.slow

@@ -20,11 +20,12 @@ from pipeline.blind.attack import (
 )
 from pipeline.blind.forest import WORTH_THREADS, on_all_cores, run_here
 from pipeline.blind.items import BlindItem, folds_of, make_item, with_company
+from pipeline.blind.shortcut_attackers import mentions
 from pipeline.blind.text_only import Guessed
 from pipeline.core.errors import ConfigError
 from pipeline.metrics.mra import mean_relative_accuracy
 from pipeline.questions.published import Published
-from tests.blind.panel import nearest_item, nearest_items, number_item, size_items
+from tests.blind.panel import counted, nearest_item, nearest_items, number_item, size_items
 
 
 def scored(items: Sequence[BlindItem]) -> tuple[np.ndarray, ForestScores]:
@@ -234,6 +235,20 @@ def test_threads_give_the_same_bytes() -> None:
     with on_all_cores(WORTH_THREADS) as run:
         apart = stress_test(items, fold, run)
     assert apart.bias.tobytes() == stress_test(items, fold).bias.tobytes()
+
+
+def test_mentions_are_counted_by_the_words_that_tell_questions_apart() -> None:
+    """ "Box" is in a third of the texts; "count" and "kind" are in all, and a question does not mention itself."""
+    asked = [item for item in counted(15) if item.task == "count"]
+    assert mentions(asked).tolist() == [n // 3 for n in range(15)]
+    alone = with_company(asked)
+    assert set(mentions(alone).tolist()) == {0}
+
+
+def test_how_often_others_mention_a_thing_tells_how_many_there_are() -> None:
+    items = [item for item in counted(60) if item.task == "count"]
+    assert attack(items, run_here, ("a",))[OTHERS].mean() > 0.9
+    assert np.isnan(attack(with_company(items), run_here, ("a",))[OTHERS]).all()
 
 
 def test_another_question_of_the_scene_tells_what_comes_next() -> None:
