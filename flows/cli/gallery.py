@@ -45,7 +45,14 @@ EACH: Final = 12  # rejected candidates of each task and reason that are shown
 
 
 def make_gallery(folder: Path, out: Path | None, given: Sequence[str] = (), settings: Sequence[str] = ()) -> None:
-    """Writes the gallery of a build's newest release, and prints where it is."""
+    """Writes the gallery of a build's newest release, and prints where it is.
+
+    Args:
+        folder: of the build, or of a release.
+        out: the gallery's folder; None: beside the build.
+        given: replies, ``MODEL=FILE`` or ``MODEL@SPLIT=FILE``.
+        settings: by which these are scored.
+    """
     place = out or folder / FOLDER
     n, size = write_gallery(folder, place, given, settings)
     console.print(

@@ -29,6 +29,16 @@ def label(
 ) -> None:
     """Serves the page until it is stopped.
 
+    Args:
+        folder: of a scene; or of a build, where one of its scenes is named.
+        host: where to listen.
+        port: where to listen.
+        propose: address of a detector or of a model's server.
+        model: its name.
+        key_env: the environment variable with its key.
+        scene_id: the build's scene, whose boxes are corrected by fixes.
+        fixes: folder of these; None: the build's, or ``fixes``.
+
     Raises ConfigError, RawDataError, StoreError.
     """
     if (model or key_env) and not (propose and model):

@@ -61,7 +61,19 @@ def show_leaderboard(
     settings: Sequence[str],
     answers: Path | None = None,
 ) -> bool:
-    """Shows a leaderboard, and writes it; False where something of the replies could not be used."""
+    """Shows a leaderboard, and writes it; False where something of the replies could not be used.
+
+    Args:
+        name: of the benchmark.
+        release: that was asked.
+        split: of it; None: the full one.
+        given: ``MODEL=FILE`` or ``MODEL@SPLIT=FILE``.
+        people: a result file of each person.
+        out: files, whose endings name their forms.
+        difficulty: a row per question, with each model's mark.
+        settings: of the score.
+        answers: those that the release withholds.
+    """
     score = scorable(name)
     unknown = [str(path) for path in out if path.suffix not in _WRITE]
     if unknown:

@@ -41,6 +41,13 @@ LIKE_FROM: Final = 4  # characters: with fewer, too much is like it
 def show(wanted: str, folders: Sequence[Path], page: bool | None, out: Path | None, rerun: Path | None = None) -> None:
     """Shows a question or a rejected candidate by its id, or a scene by its name, from the first build that has it.
 
+    Args:
+        wanted: an id, or "dataset/name".
+        folders: of builds, or of releases.
+        page: write a page and open it; None: where there is a display.
+        out: the page's file.
+        rerun: a recording for Rerun is written there too.
+
     Raises ConfigError where none of them has it, or what is there cannot be read.
     """
     wanted = wanted.lstrip("0") or "0" if wanted.isdecimal() else wanted

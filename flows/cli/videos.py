@@ -56,6 +56,14 @@ def make_videos(
 ) -> bool:
     """Makes the videos of a release that are not there yet, as a build makes them, and checks all of them.
 
+    Args:
+        name: of the benchmark.
+        release: which names the videos; its build need not be there.
+        roots: ``reader=folder`` of the raw data.
+        settings: ``key=value`` of the build, where it had any that change what a reader reads.
+        out: folder of the videos; None: where `ask` and the harnesses look for them.
+        workers: processes.
+
     Returns False where one is missing or shows something else.
     """
     scorable(name)
