@@ -153,6 +153,12 @@ PLANTED: dict[str, tuple[AnyScene, str, str, tuple[Any, ...]]] = {
         "ball",
         HIDDEN,
     ),
+    "a thing of whose name a drawn film shows empty boxes": (
+        episode(item("杯子", BALL, (0.5, 0.2, 0.3))),
+        "arm_dt",
+        "杯子",
+        ("name_not_drawn", 2, 0),
+    ),
     "what has left the maps of a drawn film": (
         episode(item("ball", BALL, (0.5, 0.2, 0.3), moves_m=(0.0, 20.0, 0.0))),
         "arm_dt",
