@@ -214,7 +214,7 @@ def attack(
     release is no secret. An attacker that is in ``informed`` alone keeps its scores.
     """
     index = tasks_of(items)
-    tested = prepared(items)
+    tested = prepared(items, index)
     used = dealings if len(items) < FEW else dealings[:1]
     scores = {name: np.zeros(len(items)) for name in (CHANCE, *ATTACKERS)}
     for dealing in used:
@@ -245,9 +245,9 @@ def attack_in(items: Sequence[BlindItem], fold: IntArray, forest: ForestScores) 
 Told = Sequence[Hashable]  # a trait of each option; of a number one, how much is said of what it is about
 
 
-def prepared(items: Sequence[BlindItem]) -> list[Prepared]:
-    """The questions of each task, with what others tell."""
-    own = {task: [items[i] for i in members] for task, members in tasks_of(items).items()}
+def prepared(items: Sequence[BlindItem], index: Mapping[str, IntArray]) -> list[Prepared]:
+    """The questions of each task (`tasks_of`), with what others tell."""
+    own = {task: [items[i] for i in members] for task, members in index.items()}
     return [Prepared.made_of(task, mine, told_by_others(mine)) for task, mine in own.items()]
 
 

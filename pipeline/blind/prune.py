@@ -214,7 +214,7 @@ def prune(
 
 def _begin(items: Sequence[BlindItem], run: Run, tuned: Mapping[str, FloatArray]) -> list[_Pruning]:
     index = tasks_of(items)
-    tested = prepared(items)
+    tested = prepared(items, index)
     draws = DRAWS if len(items) < FEW else 1
     informed = _drawn(tested, [f"prune informed {draw}" for draw in range(draws)], run)
     return [

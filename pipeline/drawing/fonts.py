@@ -38,6 +38,11 @@ def has_letter(letter: str) -> bool:
     return letter.isspace() or bytes(own) != bytes(missing) or own.size != missing.size
 
 
+def unwritten(text: str) -> int:
+    """How many letters of a text a drawing cannot write: it shows empty boxes."""
+    return sum(not has_letter(letter) for letter in text)
+
+
 def fits(text: str, size: int, most: float, bold: bool = False) -> bool:
     """Whether a text is no wider than ``most``; measured as a whole only where its letters do not tell.
 

@@ -40,9 +40,8 @@ DIALS_MAX: Final = 7  # joints whose dials have room in that film
 MARGIN: Final = 1.3  # around all that is somewhere at the beginning
 EDGE_PX: Final = 4.0  # of a map, within which nothing is drawn; and half a dot, for what has no size
 MAPS: Final = ((1, 0), (0, 2))  # axes across and up of the maps of that film: from above, and from the robot's right
-_CELLS: Final = np.stack(np.meshgrid(*[np.linspace(-0.9, 0.9, 10)] * 2), axis=-1).reshape(
-    -1, 2
-)  # of a mark, their middles
+# Middles (100, 2) of the cells of a mark, from its own middle, in halves of its sides.
+_CELLS: Final = np.stack(np.meshgrid(*[np.linspace(-0.9, 0.9, 10)] * 2), axis=-1).reshape(-1, 2)
 
 
 class ArmView:
@@ -194,8 +193,9 @@ class ArmView:
         share = np.full((len(MAPS), len(place)), np.nan)
         if self.scene.video is not None:
             return share[0]
-        for n, (axes, order) in enumerate(zip(MAPS, self.drawing_order(index), strict=True)):
-            rows = order[self.in_maps(place)[n, order]]
+        drawn = zip(MAPS, self.in_maps(place), self.drawing_order(index), strict=True)
+        for n, (axes, inside, order) in enumerate(drawn):
+            rows = order[inside[order]]
             half = self.size_m[np.ix_(rows, axes)] / 2
             half[~np.isfinite(half).all(1)] = EDGE_PX * self.pixel_m
             middle = place[np.ix_(rows, axes)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from base64 import b64decode, b64encode
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final, Literal, get_args
 
 import numpy as np
 from pydantic import Field, FiniteFloat
@@ -167,7 +167,8 @@ class Room(Model):
     seen_floor: SeenFloor | None = Field(default=None, description="None: only the outline shows where")
 
 
-TURNS: Final = ("Turn Left", "Turn Right", "Turn Back")
+RouteTurn = Literal["Turn Left", "Turn Right", "Turn Back"]
+TURNS: Final[tuple[RouteTurn, ...]] = get_args(RouteTurn)
 
 
 class Route(Model):
@@ -176,7 +177,7 @@ class Route(Model):
     start: Name
     facing: Name
     passed: tuple[Name, ...] = Field(min_length=1)
-    turns: tuple[Literal["Turn Left", "Turn Right", "Turn Back"], ...] = Field(min_length=1)
+    turns: tuple[RouteTurn, ...] = Field(min_length=1)
 
 
 class Scan(Facts):

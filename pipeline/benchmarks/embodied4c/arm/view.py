@@ -16,7 +16,7 @@ from pipeline.core.arrays import FloatArray
 from pipeline.core.identity import digest
 from pipeline.core.schema import Rejection
 from pipeline.core.templates import load_template
-from pipeline.drawing.fonts import has_letter
+from pipeline.drawing.fonts import unwritten
 from pipeline.questions.gate import NamedThing
 from pipeline.questions.rules import rule
 from pipeline.questions.selection import times_held
@@ -155,7 +155,7 @@ def name_thing(view: ArmExam, one: ExamCase, row: int, index: int, words: str | 
     told = view.names.get(row, f"the {item.category}") if words is None else words
     mark = next((word for word in (item.attributes.get("colour"), item.role) if word and word in told), "")
     one.name(NamedThing(told, item.category, view.seen(view.item_m[row, index]), doubles=doubles, mark=mark))
-    if letters := 0 if view.scene.video else sum(not has_letter(letter) for letter in item.category):
+    if view.scene.video is None and (letters := unwritten(item.category)):
         one.refuse("name_not_drawn", letters, 0, "letters")
     covered = float(view.covered(index)[row])
     if np.isfinite(covered):

@@ -14,7 +14,7 @@ from pipeline.benchmarks.embodied4c.kinds import AERIAL
 from pipeline.benchmarks.embodied4c.rules import ExamRules
 from pipeline.core.arrays import FloatArray
 from pipeline.core.schema import Rejection
-from pipeline.drawing.fonts import has_letter
+from pipeline.drawing import fonts
 from pipeline.geometry.angles import rate, turn_rate_dps
 from pipeline.questions.gate import Shown
 from pipeline.questions.selection import times_held
@@ -159,7 +159,7 @@ def case(
 
 def unwritten(view: FlightExam, place: int) -> int:
     """How many letters of a place's name a drawn film cannot write: it shows empty boxes."""
-    return 0 if view.scene.video else sum(not has_letter(letter) for letter in view.flight.places[place].label)
+    return 0 if view.scene.video else fonts.unwritten(view.flight.places[place].label)
 
 
 def named(view: FlightExam) -> Iterator[tuple[int, int, int, float]]:
