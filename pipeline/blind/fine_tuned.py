@@ -21,7 +21,6 @@ from pipeline.blind.attack import tasks_of
 from pipeline.blind.forest import guesses_of
 from pipeline.blind.items import LETTERS, BlindItem
 from pipeline.blind.priors import chance
-from pipeline.blind.shortcut_attackers import tied_accuracy
 from pipeline.blind.text_only import FINE_TUNED
 from pipeline.core.arrays import FloatArray, IntArray
 from pipeline.core.identity import digest
@@ -92,7 +91,8 @@ def _asked(items: Sequence[BlindItem], train: IntArray, test: IntArray) -> dict[
 def _scored(item: BlindItem, choice: PromptAnswers, likely: FloatArray) -> tuple[float, float]:
     """Bias and earned of one question, from how likely (k,) its answers are."""
     if item.right is not None:
-        return float(likely[item.right]), tied_accuracy(likely.tolist(), item.right)
+        top = likely == likely.max()
+        return float(likely[item.right]), float(top[item.right] / top.sum())
     values = np.array([float(answer) for answer in choice.answers])
     expected = np.round(mean_relative_accuracies(values[:, None], values[None]) @ likely, _DECIMALS)
     earned = float(mean_relative_accuracies(values[expected.argmax()], float(item.number or 0)))

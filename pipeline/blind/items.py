@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
-from pipeline.core.arrays import IntArray
+from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.core.errors import ConfigError
 from pipeline.core.identity import digest, shard_of, shards_for
 from pipeline.core.tables import GUESSED
@@ -149,6 +149,50 @@ def codes_of(values: Sequence[Hashable]) -> tuple[list[Hashable], IntArray]:
     codes: dict[Hashable, int] = {}
     places = np.array([codes.setdefault(value, len(codes)) for value in values], dtype=np.intp)
     return list(codes), places
+
+
+@dataclass(frozen=True)
+class OptionRows:
+    """The options of n questions of one task, one after the other.
+
+    Attributes:
+        question: (r,) the question of each option.
+        begin: (n,) the row of each question's first option.
+        right: (r,) whether it is the right one.
+    """
+
+    question: IntArray
+    begin: IntArray
+    right: BoolArray
+
+    @classmethod
+    def of(cls, items: Sequence[BlindItem]) -> OptionRows:
+        """Those of some questions, all of which have options."""
+        count = np.array([len(item.options) for item in items], dtype=np.intp)
+        begin = np.concatenate([[0], np.cumsum(count)[:-1]])
+        right = np.zeros(int(count.sum()), dtype=np.bool_)
+        right[begin + np.array([item.right or 0 for item in items], dtype=np.intp)] = True
+        return cls(np.repeat(np.arange(len(items)), count), begin, right)
+
+    def score(self, worth: FloatArray) -> FloatArray:
+        """Score (n,) of who takes the option of the highest worth (r,): 1 if it is right; equals share the point."""
+        top = worth == np.maximum.reduceat(worth, self.begin)[self.question]
+        return (top & self.right)[self.right] / np.bincount(self.question, top)
+
+
+def sums_elsewhere(code: IntArray, own: IntArray, weight: FloatArray | BoolArray | None = None) -> IntArray:
+    """How many rows (m,) of the other folds have the same code, or the sum of their weights.
+
+    Args:
+        code: (m,) from 0 on.
+        own: (m,) the fold of each row.
+        weight: (m,) ones and zeros.
+    """
+    folds = int(own.max()) + 1
+    cell = code * folds + own
+    found = np.bincount(cell, weight).astype(np.intp)
+    all_ = np.bincount(code, weight).astype(np.intp)
+    return all_[code] - found[cell]
 
 
 def _words(text: str) -> tuple[str, ...]:

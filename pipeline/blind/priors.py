@@ -25,8 +25,7 @@ from typing import Final
 import numpy as np
 
 from pipeline.blind import shortcut_attackers
-from pipeline.blind.items import BlindItem, codes_of
-from pipeline.blind.shortcut_attackers import tied_accuracy
+from pipeline.blind.items import BlindItem, OptionRows, codes_of, sums_elsewhere
 from pipeline.core.arrays import FloatArray, IntArray
 from pipeline.metrics.mra import mean_relative_accuracies
 from pipeline.questions.usual import USUAL, nearness
@@ -134,30 +133,15 @@ def _by_codes(
 
     What each of the others says is the logarithm of how much oftener than usual it was right; they add up.
     """
-    count = np.array([len(item.options) for item in items])
-    begin = np.concatenate([[0], np.cumsum(count)[:-1]])
-    found = [of(item) for item in items]
-    row = np.concatenate([rows + first for (rows, _), first in zip(found, begin.tolist(), strict=True)])
+    rows, found = OptionRows.of(items), [of(item) for item in items]
+    row = np.concatenate([own + first for (own, _), first in zip(found, rows.begin.tolist(), strict=True)])
     _, code = np.unique(np.concatenate([codes for _, codes in found]), return_inverse=True)
-    right = np.zeros(int(count.sum()))
-    right[begin + np.array([item.right or 0 for item in items])] = 1.0
-    first = np.concatenate([[True], row[1:] != row[:-1]])
-    own, chance = np.repeat(fold, count), float(right.mean())
-    folds, size = int(fold.max()) + 1, int(code.max()) + 1
-    cell = code * folds + own[row]
-    offered = np.bincount(cell, minlength=size * folds).reshape(size, folds)
-    earned = np.bincount(cell, right[row], size * folds).reshape(size, folds)
-    scores = np.zeros(len(items))
-    for test in range(folds):
-        n, won = (table.sum(1) - table[:, test] for table in (offered, earned))
-        usual = ((won + _SMOOTHING * chance) / (n + _SMOOTHING))[code[first]]
-        told = (won[code] + _SMOOTHING * usual[row]) / (n[code] + _SMOOTHING)
-        worth = np.where(first, np.log(usual[row]), np.log(told / usual[row]))
-        total = np.round(np.bincount(row, worth, len(right)), _DECIMALS)
-        for index in np.flatnonzero(fold == test).tolist():
-            mine = total[begin[index] : begin[index] + count[index]]
-            scores[index] = tied_accuracy(mine.tolist(), items[index].right)
-    return scores
+    first, own = np.concatenate([[True], row[1:] != row[:-1]]), fold[rows.question[row]]
+    n, won = sums_elsewhere(code, own), sums_elsewhere(code, own, rows.right[row])
+    usual = ((won + _SMOOTHING * float(rows.right.mean())) / (n + _SMOOTHING))[first]
+    told = (won + _SMOOTHING * usual[row]) / (n + _SMOOTHING)
+    worth = np.where(first, np.log(usual[row]), np.log(told / usual[row]))
+    return rows.score(np.round(np.bincount(row, worth, len(rows.right)), _DECIMALS))
 
 
 WORDS: Final[dict[str, Callable[[Sequence[BlindItem], IntArray], FloatArray | None]]] = {
@@ -207,7 +191,7 @@ def by_frequency(letters: Sequence[str] | None, answers: Sequence[str]) -> float
 def most_frequent(items: Sequence[BlindItem], fold: IntArray) -> FloatArray:
     """Numbers: the most frequent one, the smallest of equals. Options: the one that was right most often."""
     if items[0].options:
-        return _best_options(items, fold, _times_right)
+        return _by_times_right(items, fold)
     values, guesses = _values(items), np.full(len(items), np.nan)
     for test in range(int(fold.max()) + 1):
         found, count = np.unique(values[fold != test], return_counts=True)
@@ -228,7 +212,7 @@ def by_name(items: Sequence[BlindItem], fold: IntArray) -> FloatArray:
     folds never have are guessed like any.
     """
     if items[0].options:
-        return _best_options(items, fold, _odds)
+        return _by_odds(items, fold)
     return by_median(items, fold, _names)
 
 
@@ -313,49 +297,35 @@ def _medians(values: FloatArray, group: IntArray, groups: int) -> FloatArray:
     return np.where(count, middle, np.nan)
 
 
-class _Seen:
-    """How often options were right in the training folds, alone and where a rival was offered too."""
-
-    def __init__(self, items: Sequence[BlindItem]) -> None:
-        self.right: Counter[str] = Counter()
-        self.beat: Counter[Hashable] = Counter()
-        for item in items:
-            best = item.options[item.right or 0]
-            self.right[best] += 1
-            for rival in item.options:
-                self.beat[best, rival] += 1
-                self.beat[_names(item), best, rival] += 1
-
-
 def _names(item: BlindItem) -> tuple[str, ...]:
     return tuple(sorted(item.names.values()))
 
 
-def _times_right(seen: _Seen, item: BlindItem, option: str) -> float:
-    return float(seen.right[option])
+def _by_times_right(items: Sequence[BlindItem], fold: IntArray) -> FloatArray:
+    """Score (n,) of the option that was right most often in the other folds."""
+    rows, (_, option) = OptionRows.of(items), codes_of([option for item in items for option in item.options])
+    return rows.score(sums_elsewhere(option, fold[rows.question], rows.right))
 
 
-def _odds(seen: _Seen, item: BlindItem, option: str) -> float:
-    """Sum over the rivals of the log odds that the option is right and the rival is not, beside these names and any."""
-    names, total = _names(item), 0.0
-    for rival in item.options:
-        won, lost = seen.beat[option, rival], seen.beat[rival, option]
-        total += WEIGHT_OF_ANY * math.log((won + 1) / (lost + 1))
-        won, lost = seen.beat[names, option, rival], seen.beat[names, rival, option]
-        total += math.log((won + 1) / (lost + 1))
-    return round(total, 9)  # so that options of which the same is known are equal
+def _by_odds(items: Sequence[BlindItem], fold: IntArray) -> FloatArray:
+    """Score (n,) of the option that won most often against its rivals in the other folds.
 
-
-def _best_options(
-    items: Sequence[BlindItem], fold: IntArray, worth: Callable[[_Seen, BlindItem, str], float]
-) -> FloatArray:
-    scores = np.zeros(len(items))
-    for test in range(int(fold.max()) + 1):
-        seen = _Seen([items[index] for index in np.flatnonzero(fold != test).tolist()])
-        for index in np.flatnonzero(fold == test).tolist():
-            item = items[index]
-            scores[index] = tied_accuracy([worth(seen, item, option) for option in item.options], item.right)
-    return scores
+    That is by the sum of the log odds that it is right and the rival is not, beside these names and any.
+    """
+    rows, (known, option) = OptionRows.of(items), codes_of([option for item in items for option in item.options])
+    _, names = codes_of([_names(item) for item in items])
+    count = np.bincount(rows.question)[rows.question]
+    one = np.repeat(np.arange(len(option)), count)  # every option against every one of its question
+    start, begin = np.cumsum(count) - count, rows.begin[rows.question]
+    other = begin[one] + np.arange(len(one)) - start[one]
+    turned = start[other] + one - begin[one]  # the same pair the other way round
+    own, worth = fold[rows.question][one], np.zeros(len(one))
+    _, pair = np.unique(option[one] * len(known) + option[other], return_inverse=True)
+    beside = names[rows.question][one] * (int(pair.max()) + 1) + pair
+    for code, weight in ((pair, WEIGHT_OF_ANY), (np.unique(beside, return_inverse=True)[1], 1.0)):
+        won = sums_elsewhere(code, own, rows.right[one])
+        worth += weight * np.log((won + 1) / (won[turned] + 1))
+    return rows.score(np.round(np.bincount(one, worth), _DECIMALS))  # rounded: what is as well known is equal
 
 
 def _values(items: Sequence[BlindItem]) -> FloatArray:

@@ -16,7 +16,7 @@ from typing import Final
 
 import numpy as np
 
-from pipeline.blind.items import BlindItem
+from pipeline.blind.items import BlindItem, OptionRows, codes_of, sums_elsewhere
 from pipeline.core.arrays import FloatArray, IntArray
 from pipeline.core.templates import LIST_SEPARATOR
 
@@ -81,15 +81,22 @@ def elsewhere(item: BlindItem) -> Sequence[Hashable]:
     same things have a rank by how well they agree with the orders that are options elsewhere.
     """
     others = [told for id, texts in item.company if id != item.id for told in texts]
-    said, asked = [_stems(told) for told in others], _stems(item.text)
-    options = [_stems(option) - _FILLERS for option in item.options]
-    steps = [[_stems(step) - _FILLERS for step in _ORDERED.split(told)] for told in others]
-    pairs = [(a, b) for own in steps for a, b in pairwise(own) if a and len(a & asked) > _LIKE * len(a)]
-    often = [sum(option <= told for told in said) for option in options]
+    asked, options = _stems(item.text), [_stems(option) - _FILLERS for option in item.options]
+    said = Counter(map(_stems, others))
+    often = [sum(times for told, times in said.items() if option <= told) for option in options]
+    next_ = Counter(b for told in others for a, b in _steps_in_turn(told) if len(a & asked) > _LIKE * len(a))
     after = [
-        sum(bool(b) and len(b & option) > _LIKE * min(len(b), len(option)) for _, b in pairs) for option in options
+        sum(times for b, times in next_.items() if len(b & option) > _LIKE * min(len(b), len(option)))
+        for option in options
     ]
     return tuple(zip(ranks(often), ranks(after), ranks(_agreements(item, others)), strict=True))
+
+
+@lru_cache(_KEPT)
+def _steps_in_turn(text: str) -> tuple[tuple[frozenset[str], frozenset[str]], ...]:
+    """The words of each movement or name that a text tells in order, and of the one that follows it."""
+    own = [_stems(step) - _FILLERS for step in _ORDERED.split(text)]
+    return tuple((a, b) for a, b in pairwise(own) if a and b)
 
 
 def mentions(items: Sequence[BlindItem]) -> IntArray:
@@ -155,24 +162,11 @@ def by_trait(items: Sequence[BlindItem], fold: IntArray, trait: Trait) -> FloatA
 
 def by_traits(items: Sequence[BlindItem], fold: IntArray, traits: Sequence[Sequence[Hashable]]) -> FloatArray:
     """Score (n,) of the option whose trait was right most often in the other folds; equals share the point."""
-    scores = np.zeros(len(items))
-    for test in range(int(fold.max()) + 1):
-        right, offered = Counter[Hashable](), Counter[Hashable]()
-        for index in np.flatnonzero(fold != test).tolist():
-            offered.update(traits[index])
-            right[traits[index][items[index].right or 0]] += 1
-        chance = sum(right.values()) / max(sum(offered.values()), 1)
-        for index in np.flatnonzero(fold == test).tolist():
-            worth = [round((right[t] + chance) / (offered[t] + 1), 9) for t in traits[index]]
-            scores[index] = tied_accuracy(worth, items[index].right)
-    return scores
-
-
-def tied_accuracy(worth: Sequence[float], right: int | None) -> float:
-    """1 where the right option has the highest worth, shared with its equals, else 0."""
-    best = max(worth)
-    equal = [place for place, value in enumerate(worth) if value == best]
-    return (right in equal) / len(equal)
+    rows, (_, code) = OptionRows.of(items), codes_of(list(chain.from_iterable(traits)))
+    own, same = fold[rows.question], np.zeros_like(code)
+    chance = sums_elsewhere(same, own, rows.right) / np.maximum(sums_elsewhere(same, own), 1)
+    right, offered = sums_elsewhere(code, own, rows.right), sums_elsewhere(code, own)
+    return rows.score(np.round((right + chance) / (offered + 1), 9))
 
 
 @lru_cache(_KEPT)

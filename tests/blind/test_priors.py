@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from pipeline.blind import priors
-from pipeline.blind.items import BlindItem, folds_of, make_item
+from pipeline.blind.items import BlindItem, OptionRows, folds_of, make_item
 from pipeline.blind.priors import PRIORS, by_frequency, chance
 from pipeline.core.arrays import FloatArray
 from tests.blind.panel import nearest_item, number_item
@@ -137,7 +137,8 @@ def test_nothing_is_known_where_all_is_in_one_fold() -> None:
 
 
 def test_equal_worths_share_the_point() -> None:
-    assert [priors.tied_accuracy([2, 1, 2], right) for right in range(3)] == [0.5, 0, 0.5]
+    items = [nearest_item(id, "bed", list("abcd"), "abcd"[id]) for id in range(4)]
+    assert OptionRows.of(items).score(np.array([2.0, 1, 2, 0] * 4)).tolist() == [0.5, 0, 0.5, 0]
 
 
 KINDS = ("pedestrian", "car", "cyclist", "bus")
