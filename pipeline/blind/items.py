@@ -174,7 +174,7 @@ class OptionRows:
         right[begin + np.array([item.right or 0 for item in items], dtype=np.intp)] = True
         return cls(np.repeat(np.arange(len(items)), count), begin, right)
 
-    def score(self, worth: FloatArray) -> FloatArray:
+    def score(self, worth: FloatArray | IntArray) -> FloatArray:
         """Score (n,) of who takes the option of the highest worth (r,): 1 if it is right; equals share the point."""
         top = worth == np.maximum.reduceat(worth, self.begin)[self.question]
         return (top & self.right)[self.right] / np.bincount(self.question, top)
