@@ -29,8 +29,9 @@ COLOURS: Final = colours_of([*_COMMON, *sorted(CATEGORIES - set(_COMMON))])
 SCALE_M: Final = 10.0
 _REACH_M: Final = float(np.hypot(WIDE, SIZE[1])) / 2 / PX_PER_M  # from our car to the corners of the map
 _LIGHTS: Final = {"red": "red", "yellow": "amber", "green": "green"}
-_LINE: Final = 15  # pixels between lines of the legend
-_LEGEND: Final = 14  # kinds that have room there, above what else is drawn
+_LINE: Final = 15.0  # pixels between lines of the legend, where all have room
+_TALL: Final = SIZE[1] - 20.0  # pixels of all lines of the legend: room for all kinds at once
+_FOOT: Final = (WIDE - 156.0, SIZE[1] - 22.0)  # of the words on the right at the foot of the map
 _LAMP: Final = 2.5  # pixels
 _LEAST: Final = DOT_M * PX_PER_M  # pixels; what is smaller is a dot of this size
 _Place = Callable[[FloatArray], FloatArray]  # metres (..., 2) -> pixels
@@ -78,10 +79,11 @@ class _DriveVideo:
         else:
             raster.text((WIDE / 2 - 60, SIZE[1] / 2), "our place is not known")
         raster.box(WIDE, 0, *SIZE, INK["paper"])
-        self._legend(raster, categories[:_LEGEND], lit)
-        raster.scale_bar(WIDE + 10, 299, SCALE_M * PX_PER_M, f"{SCALE_M:g} m")
-        raster.text((WIDE + 10, 312), "heading up")
+        self._legend(raster, categories, lit)
         raster.mark()
+        raster.box(*_FOOT, WIDE - 3, SIZE[1] - 3, INK["paper"])
+        raster.text((_FOOT[0] + 6, _FOOT[1] + 2), "heading up")
+        raster.scale_bar(WIDE - 74, _FOOT[1] + 9, SCALE_M * PX_PER_M, f"{SCALE_M:g} m")
         return raster.pixels()
 
     def _legend(self, raster: Raster, categories: list[str], lit: bool) -> None:
@@ -89,8 +91,11 @@ class _DriveVideo:
         left, right = WIDE + 10.0, WIDE + 20.0
         others = [("ego vehicle", True), ("traffic light", lit)]
         others += [("pedestrian crossing", bool(self.crossings.lines)), ("roadway", bool(self.roads.lines))]
-        for n, name in enumerate([*categories, *(name for name, is_drawn in others if is_drawn)]):
-            top, bottom = 12.0 + n * _LINE, 22.0 + n * _LINE
+        names = [*categories, *(name for name, is_drawn in others if is_drawn)]
+        line = min(_LINE, _TALL / len(names))
+        for n, name in enumerate(names):
+            top = 12.0 + n * line
+            bottom = top + line - 5 * line / _LINE
             outline = np.array([[left, top], [right, top], [right, bottom], [left, bottom]])
             if name == "ego vehicle":
                 raster.dot((left + 5, bottom - 3), 3, INK["own"], INK["text"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -137,7 +138,7 @@ def test_things_stand_where_the_log_has_them(tmp_path: Path) -> None:
     own = np.array([WIDE / 2, first.shape[0] / 2])
     ahead, left = (own - middle)[::-1] / PX_PER_M
     assert (ahead, left) == pytest.approx((10, 5), abs=0.35), "a pixel is a third of a metre"
-    assert (first[300, WIDE : WIDE + 45] == INK["text"]).all(1).sum() == 10 * PX_PER_M, "the bar of 10 m"
+    assert (first[348, WIDE - 80 : WIDE - 40] == INK["text"]).all(1).sum() == 10 * PX_PER_M, "the bar of 10 m"
     x, y = np.ptp(of_colour(first, COLOURS["car"]), axis=0)
     assert (x, y) == pytest.approx((4, 10), abs=2), "2 m wide, 4 m long, heading as we do; its edges are black"
 
@@ -188,6 +189,21 @@ def test_the_legend_says_what_lines_and_grounds_are(tmp_path: Path) -> None:
         legend = next(iter(drawn(one).frames()))[:290, WIDE + 10 : WIDE + 21]
         shown = {name for name in ("own", "amber", "road") if (legend == INK[name]).all(2).any()}
         assert shown == ({"own", "amber", "road"} if in_map else {"own"})
+
+
+def test_the_legend_names_every_kind_in_the_picture(tmp_path: Path) -> None:
+    """All kinds at once, beside what the map has: each has its colour there, under the one before it."""
+    kinds = sorted(COLOURS)
+    rows = [box(s, f"t{n}", ty_m=3.0 * n - 36) for s in (0, 1) for n in range(len(kinds))]
+    scene = read(write_log(tmp_path, rows, [pose(0), pose(1)], [lane(1)]), Argoverse2())
+    actors = tuple(
+        actor.model_copy(update={"category": kind}) for actor, kind in zip(scene.facts.actors, kinds, strict=True)
+    )
+    column = next(iter(drawn(scene.with_facts(actors=actors)).frames()))[:, WIDE + 13 : WIDE + 17]
+    rows_of = [np.flatnonzero((column == COLOURS[kind]).all(2).all(1)) for kind in kinds]
+    assert min(map(len, rows_of)) >= 6, "pixels"
+    assert all(a.max() + 2 < b.min() for a, b in pairwise(rows_of))
+    assert (column == INK["road"]).all(2).any()
 
 
 def test_every_picture_says_that_it_was_drawn(tmp_path: Path) -> None:
