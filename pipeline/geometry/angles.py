@@ -71,31 +71,39 @@ def turned_about_z(vector: FloatArray, angle_deg: FloatArray) -> FloatArray:
     return np.concatenate([flat, rest], axis=-1)
 
 
-def rate(times_s: FloatArray, values: FloatArray, window_s: float) -> FloatArray:
+def rate(times_s: FloatArray, values: FloatArray, window_s: float, *, until: bool = False) -> FloatArray:
     """Change per second (..., T, k) of values (..., T, k) at times (T,), strictly increasing.
 
     From the sample nearest to half a window before each time to that nearest to half a window after it; at the ends
     of the log from what there is. NaN where one of the two is not known, or where they are one.
+
+    Args:
+        times_s: (T,).
+        values: of which the change is measured.
+        window_s: over which it is measured.
+        until: the window ends at each time: the change is that which a film shows that ends there.
     """
     if not len(times_s):
         return np.empty_like(values)
-    before, after = _around(times_s, window_s)
+    before, after = _window(times_s, window_s, until)
     lasted = times_s[after] - times_s[before]
     change = values[..., after, :] - values[..., before, :]
     return np.asarray(change / np.where(lasted > 0, lasted, np.nan)[:, None])
 
 
-def turn_rate_dps(times_s: FloatArray, yaw_deg: FloatArray, window_s: float) -> FloatArray:
-    """Degrees per second (..., T) of angles (..., T), counter-clockwise positive. NaN as in `rate`."""
+def turn_rate_dps(times_s: FloatArray, yaw_deg: FloatArray, window_s: float, *, until: bool = False) -> FloatArray:
+    """Degrees per second (..., T) of angles (..., T), counter-clockwise positive. Times and NaN as in `rate`."""
     if not len(times_s):
         return np.empty_like(yaw_deg)
-    before, after = _around(times_s, window_s)
+    before, after = _window(times_s, window_s, until)
     lasted = times_s[after] - times_s[before]
     change = wrapped_deg(yaw_deg[..., after] - yaw_deg[..., before])
     return np.asarray(change / np.where(lasted > 0, lasted, np.nan))
 
 
-def _around(times_s: FloatArray, window_s: float) -> tuple[IntArray, IntArray]:
+def _window(times_s: FloatArray, window_s: float, until: bool) -> tuple[IntArray, IntArray]:
+    if until:
+        return _nearest(times_s, times_s - window_s), np.arange(len(times_s))
     half = window_s / 2
     return _nearest(times_s, times_s - half), _nearest(times_s, times_s + half)
 

@@ -271,9 +271,14 @@ def part_of_log(index: int, count: int) -> str:
     return f"{PART}{index * LOG_PARTS // count}"
 
 
-def steady_speed(one: ExamCase, speed: float, short: float, most: float) -> None:
-    """That a speed measured over half the time is nearly the same: else it changes too abruptly to have one."""
-    one.require("speed_jumps", abs(short / speed - 1) if speed > 0 else np.nan, "<=", most, "share")
+def steady_speed(one: ExamCase, speed: float, shown: float, most: float) -> None:
+    """That a speed of what the video shows up to its end is nearly the same: else it changes too abruptly to read."""
+    one.require("speed_jumps", abs(shown / speed - 1) if speed > 0 else np.nan, "<=", most, "share")
+
+
+def common(rate: float, shown: float) -> float:
+    """How fast something changes both around a time and in what the video shows before it; below 0: it does not."""
+    return min(abs(rate), shown if rate > 0 else -shown)
 
 
 def words(one: ExamCase, answer: str, others: Iterable[str], accepted: Iterable[str] = ()) -> ExamCase:

@@ -157,7 +157,10 @@ class ExamRules(FlightRules):
         default=10.0, le=1000, gt=0, description="of a speed: those of boxes are good to 0.25 km/h"
     )
     speed_off_max: float = Field(
-        default=0.06, le=1, gt=0, description="share by which half the window gives another speed"
+        default=0.06,
+        le=1,
+        gt=0,
+        description="share by which the speed in the last half second of the video may be another",
     )
     speeds_apart_max: float = Field(
         default=0.05, le=1, gt=0, description="share by which positions and stated speeds may differ; half the score's"

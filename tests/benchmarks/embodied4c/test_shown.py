@@ -193,6 +193,37 @@ def test_of_positions_in_steps_no_way_is_asked_and_no_number_finer_than_two_of_t
     assert {row["answer"] for row in rows} == {"40"}
 
 
+def told_at(scene: Any, second: str) -> dict[str, tuple[Any, ...]]:
+    """Kind -> what becomes of its question at a second of a log: reason, measured, limit."""
+    rows = [row for row in asked_of(scene) if row["operands"][1:2] == [second]]
+    return {row["operands"][0]: (row["reason"], row["measured"], row["limit"]) for row in rows}
+
+
+def test_what_begins_as_the_video_ends_is_not_asked_for() -> None:
+    """All goes on as it was until a time, and then otherwise, of which no video that ends at this time shows anything.
+
+    The mean of half a second before and after would be: we gain 3 m/s2, the drone rises at 2 m/s.
+    """
+    speeds = 5.0 + np.maximum(0.0, np.arange(61) * 0.1 - 3.0) * 6.0
+    told = told_at(drive(lasts_s=6.0, speeds=speeds), "3.00")
+    assert told["md_state"] == ("between_states", 0, 0.7)
+    assert told["md_acceleration"] == ("speed_jumps", 1, 0.1)
+    rises = motion([("fly forward", 8.0, 24.0), ("fly forward+ascend", 4.0, (12.0, 16.0))])
+    told = told_at(flight(rises, filmed=False), "8.00")
+    assert told["air_st_height"] == told["air_md"] == ("between_states", 0, 0.5)
+
+
+def test_a_gripper_that_sets_off_as_the_video_ends_has_no_speed() -> None:
+    """At 1.5 s, to one side at 40 cm/s: 20 cm/s in the tenths of a second before and after that."""
+    scene = episode(item("ball", BALL, (0.3, 0.3, 0.5), lasts_s=3.0), lasts_s=3.0)
+    place = np.tile([0.3, 0.0, 0.5], (31, 1))
+    place[:, 1] = np.maximum(0.0, np.arange(31) * 0.1 - 1.5) * 0.4
+    gripper = scene.facts.gripper.model_copy(update={"place_m": pack(place, arms.PLACE_STEP_M)})
+    moves = scene.with_facts(gripper=gripper)
+    assert told_at(moves, "1.50")["arm_mt"] == ("speed_jumps", 1, 0.1)
+    assert told_at(moves, "2.00")["arm_mt"][0] is None
+
+
 def without_actor(scene: Any, who: str | None, t_s: float) -> Iterator[Any]:
     """The picture of a drive at a time, without one of its actors."""
     film = _DriveVideo(scene.with_facts(actors=tuple(one for one in scene.facts.actors if one.id != who)))

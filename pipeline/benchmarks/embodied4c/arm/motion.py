@@ -20,7 +20,7 @@ from pipeline.benchmarks.embodied4c.arm.view import (
     order,
     windows,
 )
-from pipeline.benchmarks.embodied4c.case import ExamCase, begins_s, number, words
+from pipeline.benchmarks.embodied4c.case import ExamCase, begins_s, number, steady_speed, words
 from pipeline.core.arrays import FloatArray
 from pipeline.geometry.angles import rate
 from pipeline.worlds.arm.facts import Joint
@@ -73,10 +73,12 @@ def between(view: ArmExam) -> Iterator[ExamCase]:
 
 def speed(view: ArmExam) -> Iterator[ExamCase]:
     """M/T: how fast the gripper moves."""
+    shown = np.linalg.norm(_shown(view, view.gripper_m), axis=1)
     for index in view.moments:
         one = case(view, "arm_mt", index)
         cm = float(view.gripper_speed_mps[index]) * CM
         one.require("too_slow", cm, ">=", 2.0, "cm/s")
+        steady_speed(one, cm, float(shown[index]) * CM, RATE_OFF_MAX)
         yield number(one, cm, "cm/s")
 
 
@@ -141,8 +143,8 @@ def moved(view: ArmExam) -> Iterator[ExamCase]:
 
 
 RATE_MIN_DPS: Final = 10.0  # of a joint that turns
-RATE_OFF_MAX: Final = 0.1  # share by which the rate over a longer time may differ
-RATE_WINDOW_S: Final = 0.4
+RATE_OFF_MAX: Final = 0.1  # share by which the rate just before the end of the video may differ
+SHOWN_S: Final = 0.2  # over which that is measured
 DECLARED: Final = "declared"  # how the foot of an arm is known; one that was fitted may be centimetres off
 
 
@@ -185,16 +187,16 @@ def turned(view: ArmExam) -> Iterator[ExamCase]:
 
 def turning(view: ArmExam) -> Iterator[ExamCase]:
     """MD: how fast a joint turns now."""
-    longer = _longer(view)
+    shown = _shown(view, view.angle)
     for index in view.moments:
         for column, joint in _turning(view):
-            now, over = (float(np.degrees(rates[index, column])) for rates in (view.angle_rate, longer))
+            now, lately = (float(np.degrees(rates[index, column])) for rates in (view.angle_rate, shown))
             fields = _fields(column, joint) | {"way": _sense(now)}
             one = case(view, "arm_md_rate", index, (joint.name,), **fields)
             _dialled(view, one, column)
             one.require("in_doubt", float(joint.name in view.doubts), "<=", 0, "doubts")
             one.require("too_slow", abs(now), ">=", RATE_MIN_DPS, "deg/s")
-            one.require("speed_jumps", abs(over / now - 1) if now else np.nan, "<=", RATE_OFF_MAX, "share")
+            one.require("speed_jumps", abs(lately / now - 1) if now else np.nan, "<=", RATE_OFF_MAX, "share")
             yield number(one, abs(now), "°/s")
 
 
@@ -216,6 +218,6 @@ def reach(view: ArmExam) -> Iterator[ExamCase]:
             yield number(one, abs(left), "cm")
 
 
-def _longer(view: ArmExam) -> FloatArray:
-    """(T, J) rates over a longer time, from positions."""
-    return rate(view.times_s, view.angle, RATE_WINDOW_S)
+def _shown(view: ArmExam, table: FloatArray) -> FloatArray:
+    """(T, k) rates of a table over the time up to each: what a film that ends there shows."""
+    return rate(view.times_s, table, SHOWN_S, until=True)

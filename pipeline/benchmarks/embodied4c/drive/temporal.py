@@ -11,10 +11,11 @@ from typing import Final
 
 import numpy as np
 
-from pipeline.benchmarks.embodied4c.case import ExamCase, number, part_of_log, steady_speed, words
+from pipeline.benchmarks.embodied4c.case import ExamCase, common, number, part_of_log, steady_speed, words
 from pipeline.benchmarks.embodied4c.drive.refs import LONG, case, kinds_of, mark, mark_all, named, of_kind, plural
 from pipeline.benchmarks.embodied4c.drive.view import KMH, DriveExam
 from pipeline.core.arrays import BoolArray
+from pipeline.questions.gate import READ_SHARE
 from pipeline.worlds.drive.facts import VEHICLES
 
 HALF_TURN_DEG: Final = 180.0  # no car turns by more within seconds: what blind models choose from ends there
@@ -137,24 +138,26 @@ def state(view: DriveExam) -> Iterator[ExamCase]:
     ways = ("straight ahead", "while turning left", "while turning right")
     every = ["standing still", *(f"{move} {way}" for move in moves for way in ways)]
     for moment, index in enumerate(view.moments.tolist()) if view.ego_moves else ():
-        speed, gain, turn = (
-            float(v[index]) for v in (view.ego_speed_mps, view.ego_acceleration_mps2, view.ego_turn_dps)
-        )
+        speed = float(view.ego_speed_mps[index])
+        gain, gain_shown = float(view.ego_acceleration_mps2[index]), float(view.ego_gain_shown_mps2[index])
+        turn, turn_shown = float(view.ego_turn_dps[index]), float(view.ego_turn_shown_dps[index])
         one = case(view, "md_state", moment)
         one.traits = (part_of_log(index, len(view.times_s)),)
-        one.require("speed_unknown", float(np.isfinite([speed, gain, turn]).all()), ">=", 1, "speeds")
+        known = np.isfinite([speed, gain, gain_shown, turn, turn_shown])
+        one.require("speed_unknown", float(known.all()), ">=", 1, "speeds")
         one.fact("speed", "ego vehicle", speed, "m/s")
         one.fact("acceleration", "ego vehicle", gain, "m/s2")
         one.fact("turn", "ego vehicle", turn, "deg/s")
-        if speed <= rules.still_mps and abs(gain) <= rules.steady_mps2:
+        steady = max(abs(gain), abs(gain_shown)) <= rules.steady_mps2
+        still_straight = max(abs(turn), abs(turn_shown)) <= rules.straight_dps
+        if speed <= rules.still_mps and steady:
             yield words(one, "standing still", every, ("stationary", "standing", "stopped", "not moving", "parked"))
             continue
         one.require("between_standing_and_moving", speed, ">=", rules.moving_mps, "m/s")
-        steady, still_straight = abs(gain) <= rules.steady_mps2, abs(turn) <= rules.straight_dps
         if not steady:
-            one.require("between_states", abs(gain), ">=", rules.accelerating_mps2, "m/s2")
+            one.require("between_states", common(gain, gain_shown), ">=", rules.accelerating_mps2, "m/s2")
         if not still_straight:
-            one.require("between_states", abs(turn), ">=", rules.turning_dps, "deg/s")
+            one.require("between_states", common(turn, turn_shown), ">=", rules.turning_dps, "deg/s")
         move = moves[2] if steady else moves[0 if gain > 0 else 1]
         way = ways[0] if still_straight else ways[1 if turn > 0 else 2]
         accepted = (
@@ -169,6 +172,7 @@ def acceleration(view: DriveExam) -> Iterator[ExamCase]:
         gain = abs(float(view.ego_acceleration_mps2[index]))
         one = case(view, "md_acceleration", moment)
         one.require("changes_too_little", gain, ">=", 1.0, "m/s2")
+        steady_speed(one, gain, abs(float(view.ego_gain_shown_mps2[index])), READ_SHARE)
         yield number(one, gain, "m/s²")
 
 
@@ -180,6 +184,7 @@ def sideways(view: DriveExam) -> Iterator[ExamCase]:
         one.require("angle_too_small", turn, ">=", view.rules.turning_dps, "deg/s")
         one.require("too_slow", speed * KMH, ">=", view.rules.speed_min_kmh, "km/h")
         steady_speed(one, speed, float(view.ego_short_mps[index]), view.rules.speed_off_max)
+        steady_speed(one, turn, abs(float(view.ego_turn_shown_dps[index])), READ_SHARE)
         yield number(one, speed * float(np.radians(turn)), "m/s²")
 
 

@@ -16,7 +16,7 @@ from pipeline.benchmarks.embodied4c.rules import ExamRules
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.core.quantized_series import QuantizedSeries
 from pipeline.core.schema import Rejection
-from pipeline.geometry.angles import rate, turned_about_z
+from pipeline.geometry.angles import rate, turn_rate_dps, turned_about_z
 from pipeline.geometry.footprints import Rectangles, gap_m
 from pipeline.questions.selection import times_held
 from pipeline.worlds.drive.facts import DriveScene, Lane
@@ -187,15 +187,25 @@ class DriveExam(DriveView):
 
     @cached_property
     def ego_short_mps(self) -> FloatArray:
-        """(T,) our speed over ground from places over half the time."""
-        velocity = rate(self.times_s, self.ego_m[:, :2], SPEED_WINDOW_S / 2)
+        """(T,) our speed over ground from places over half the time, up to each: what a film that ends there shows."""
+        velocity = rate(self.times_s, self.ego_m[:, :2], SPEED_WINDOW_S / 2, until=True)
         return np.asarray(np.hypot(velocity[:, 0], velocity[:, 1]))
 
     @cached_property
     def short_mps(self) -> FloatArray:
         """(A, M) the same of the others."""
-        velocity = rate(self.times_s, self.place_m[..., :2], SPEED_WINDOW_S / 2)[:, self.moments]
+        velocity = rate(self.times_s, self.place_m[..., :2], SPEED_WINDOW_S / 2, until=True)[:, self.moments]
         return np.asarray(np.hypot(velocity[..., 0], velocity[..., 1]))
+
+    @cached_property
+    def ego_gain_shown_mps2(self) -> FloatArray:
+        """(T,) change of our speed over the time up to each."""
+        return rate(self.times_s, self.ego_short_mps[:, None], SPEED_WINDOW_S, until=True)[:, 0]
+
+    @cached_property
+    def ego_turn_shown_dps(self) -> FloatArray:
+        """(T,) as `ego_turn_dps`, over the time up to each."""
+        return turn_rate_dps(self.times_s, self.ego_yaw_deg, SPEED_WINDOW_S, until=True)
 
     @cached_property
     def driven_m(self) -> FloatArray:

@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from pipeline.benchmarks.embodied4c.case import ExamCase, choose, number, sector, steady_speed, words
+from pipeline.benchmarks.embodied4c.case import ExamCase, choose, common, number, sector, steady_speed, words
 from pipeline.benchmarks.embodied4c.flight.view import KMH, FlightExam, case, steady
 from pipeline.core.identity import digest
 from pipeline.worlds.flight.steps import SEVEN, phrase
@@ -20,13 +20,13 @@ _WAYS: Final = ("without turning", "while turning left", "while turning right")
 def vertical_state(view: FlightExam) -> Iterator[ExamCase]:
     """ST: whether the drone climbs, descends or keeps its height."""
     for second, index in view.moments:
-        up = float(view.velocity_mps[index, 2])
+        up, up_shown = float(view.velocity_mps[index, 2]), float(view.climb_shown_mps[index])
         one = case(view, "air_st_height", second)
         one.fact("climb", "drone", up, "m/s")
-        if abs(up) <= view.rules.level_mps:
+        if max(abs(up), abs(up_shown)) <= view.rules.level_mps:
             answer = "keeping its height"
         else:
-            one.require("between_states", abs(up), ">=", view.rules.climbing_mps, "m/s")
+            one.require("between_states", common(up, up_shown), ">=", view.rules.climbing_mps, "m/s")
             answer = "climbing" if up > 0 else "descending"
         yield choose(one, answer)
 
@@ -167,22 +167,25 @@ def state(view: FlightExam) -> Iterator[ExamCase]:
     rules = view.rules
     every = ["hovering", *(f"{move} {way}" for move in ("flying level", "climbing", "descending") for way in _WAYS)]
     for second, index in view.moments:
-        up, turn = float(view.velocity_mps[index, 2]), float(view.turn_dps[index])
+        up, up_shown = float(view.velocity_mps[index, 2]), float(view.climb_shown_mps[index])
+        turn, turn_shown = float(view.turn_dps[index]), float(view.turn_shown_dps[index])
         speed_now = float(view.speed_mps[index])
         one = case(view, "air_md", second)
-        one.require("speed_unknown", float(np.isfinite([up, speed_now, turn]).all()), ">=", 1, "speeds")
+        known = np.isfinite([up, up_shown, speed_now, turn, turn_shown])
+        one.require("speed_unknown", float(known.all()), ">=", 1, "speeds")
         one.fact("climb", "drone", up, "m/s")
         one.fact("speed", "drone", speed_now, "m/s")
         one.fact("turn", "drone", turn, "deg/s")
-        level, straight = abs(up) <= rules.level_mps, abs(turn) <= rules.straight_dps
+        level = max(abs(up), abs(up_shown)) <= rules.level_mps
+        straight = max(abs(turn), abs(turn_shown)) <= rules.straight_dps
         if level and straight and speed_now <= rules.still_mps:
             yield words(one, "hovering", every, ("hover", "hovering in place", "stationary"))
             continue
         one.require("between_standing_and_moving", speed_now, ">=", rules.moving_mps, "m/s")
         if not level:
-            one.require("between_states", abs(up), ">=", rules.climbing_mps, "m/s")
+            one.require("between_states", common(up, up_shown), ">=", rules.climbing_mps, "m/s")
         if not straight:
-            one.require("between_states", abs(turn), ">=", rules.turning_dps, "deg/s")
+            one.require("between_states", common(turn, turn_shown), ">=", rules.turning_dps, "deg/s")
         move = "flying level" if level else "climbing" if up > 0 else "descending"
         way = _WAYS[0 if straight else 2 if turn > 0 else 1]
         yield words(one, f"{move} {way}", every, (f"{move}, {way}",))

@@ -91,18 +91,23 @@ class FlightExam:
 
     @cached_property
     def short_mps(self) -> FloatArray:
-        """(N,) speed over ground, over half the time."""
-        velocity = self._velocity(WINDOW_S / 2)
+        """(N,) speed over ground, over half the time, up to each: what a film that ends there shows."""
+        velocity = self._velocity(WINDOW_S / 2, until=True)
         return np.asarray(np.hypot(velocity[:, 0], velocity[:, 1]))
 
-    def _velocity(self, window_s: float) -> FloatArray:
+    @cached_property
+    def climb_shown_mps(self) -> FloatArray:
+        """(N,) upwards, over the time up to each."""
+        return self._velocity(WINDOW_S, until=True)[:, 2]
+
+    def _velocity(self, window_s: float, *, until: bool = False) -> FloatArray:
         flight = self.flight
-        found = rate(flight.t_s, flight.enu_m, window_s)
+        found = rate(flight.t_s, flight.enu_m, window_s, until=until)
         step = 1.0 / flight.motion.rate_hz
         gaps = np.flatnonzero(np.diff(flight.t_s) > 1.5 * step)
         for gap in gaps.tolist():
             left, right = flight.t_s[gap], flight.t_s[gap + 1]
-            found[(flight.t_s >= left - WINDOW_S / 2) & (flight.t_s <= right + WINDOW_S / 2)] = np.nan
+            found[(flight.t_s >= left - WINDOW_S / 2) & (flight.t_s <= right + WINDOW_S)] = np.nan
         return found
 
     @cached_property
@@ -114,6 +119,11 @@ class FlightExam:
     def turn_dps(self) -> FloatArray:
         """(N,) of the nose, clockwise."""
         return turn_rate_dps(self.flight.t_s, self.flight.heading_deg, WINDOW_S)
+
+    @cached_property
+    def turn_shown_dps(self) -> FloatArray:
+        """(N,) the same over the time up to each."""
+        return turn_rate_dps(self.flight.t_s, self.flight.heading_deg, WINDOW_S, until=True)
 
     def whole_since(self, second: float, from_s: float = 0.0) -> float:
         """Seconds from one time to another of which the track tells nothing."""
