@@ -130,6 +130,13 @@ def test_what_is_drawn_as_a_dot_has_no_heading(length_m: float, reason: str | No
     assert {row[0] for row in found} == {reason}
 
 
+@pytest.mark.parametrize(("x_m", "told"), [(9.25, ("read_too_coarsely", 0.107, 0.1)), (9.85, (None, None, None))])
+def test_the_distance_to_a_dot_is_asked_where_its_size_hardly_matters(x_m: float, told: tuple[Any, ...]) -> None:
+    """A dot reaches 1 m about a pedestrian of 25 cm: 75 cm are a tenth of 7.5 m; our front is 2 m ahead."""
+    found = refused(drive(actor("pedestrian", x_m, 0.0)), "dt_near")
+    assert {(reason, measured and round(measured, 3), limit) for reason, measured, limit in found} == {told}
+
+
 def test_the_way_since_the_video_began_is_one_fact_in_each_of_its_guises() -> None:
     """First fast, then slow: of 20 s before, at 20 to 35 s, it is 140 to 68 m away; many questions, two facts."""
     moves = motion([("fly forward", 15.6, 124.8), ("fly forward", 20.0, 66.0)])

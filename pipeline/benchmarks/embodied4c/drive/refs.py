@@ -15,7 +15,7 @@ import numpy as np
 from pipeline.benchmarks.embodied4c.case import ExamCase, pose
 from pipeline.benchmarks.embodied4c.drive.view import DriveExam
 from pipeline.core.arrays import BoolArray, FloatArray
-from pipeline.questions.gate import NamedThing
+from pipeline.questions.gate import READ_SHARE, TOO_COARSE, NamedThing
 from pipeline.questions.rules import Measure, rule
 from pipeline.worlds.drive.facts import CATEGORIES, VEHICLES
 from pipeline.worlds.drive.view import DOT_M
@@ -192,6 +192,16 @@ def needs_outline(view: DriveExam, one: ExamCase, *about: ObjectReference) -> No
     for ref in about:
         if not view.size_m[ref.actor, :2].max() > DOT_M * math.sqrt(2):  # as long a line, turned by 45 degrees
             one.reads("outline of what is small")
+
+
+def needs_gap(view: DriveExam, one: ExamCase, moment: int, gap_m: float, *about: ObjectReference) -> None:
+    """That a distance to surfaces is read nearly as well where things are dots, which are wider than they are."""
+    if view.scene.video is not None:
+        return
+    is_dot = view.drawn_marks(int(view.moments[moment])).is_dot
+    off_m = sum((DOT_M - float(view.size_m[ref.actor, :2].min())) / 2 for ref in about if is_dot[ref.actor])
+    if off_m > 0:
+        one.require(TOO_COARSE, off_m / gap_m if gap_m > 0 else np.inf, "<=", READ_SHARE, "share of the distance")
 
 
 def mark(view: DriveExam, one: ExamCase, name: str, place: FloatArray) -> None:

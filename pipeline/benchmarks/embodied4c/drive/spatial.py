@@ -21,6 +21,7 @@ from pipeline.benchmarks.embodied4c.drive.refs import (
     mark_all,
     name_actor,
     named,
+    needs_gap,
     needs_outline,
     of_kind,
     plural,
@@ -82,6 +83,7 @@ def distance(view: DriveExam) -> Iterator[ExamCase]:
     for moment, ref in named(view):
         one = case(view, "dt_near", moment, (ref.key,), ref, thing=ref.said)
         one.require("too_near", ref.gap_m, ">=", view.rules.distance_min_m, "m")
+        needs_gap(view, one, moment, ref.gap_m, ref)
         mark_all(view, one, ref)
         yield number(one, ref.gap_m, "m")
 
@@ -94,6 +96,7 @@ def distance_between(view: DriveExam) -> Iterator[ExamCase]:
         one = case(view, "dt_between", moment, (first.key, second.key), first, second, **fields)
         gap = float(apart[moment][first.actor][second.actor])
         one.require("too_near", gap, ">=", view.rules.distance_min_m, "m")
+        needs_gap(view, one, moment, gap, first, second)
         mark_all(view, one, first, second)
         yield number(one, gap, "m")
 

@@ -12,7 +12,17 @@ from typing import Final
 import numpy as np
 
 from pipeline.benchmarks.embodied4c.case import ExamCase, common, number, part_of_log, steady_speed, words
-from pipeline.benchmarks.embodied4c.drive.refs import LONG, case, kinds_of, mark, mark_all, named, of_kind, plural
+from pipeline.benchmarks.embodied4c.drive.refs import (
+    LONG,
+    case,
+    kinds_of,
+    mark,
+    mark_all,
+    named,
+    needs_gap,
+    of_kind,
+    plural,
+)
 from pipeline.benchmarks.embodied4c.drive.view import KMH, DriveExam
 from pipeline.core.arrays import BoolArray
 from pipeline.questions.gate import READ_SHARE
@@ -211,6 +221,7 @@ def time_to(view: DriveExam) -> Iterator[ExamCase]:
         one = case(view, "cs_time_to", moment, (ref.key,), ref, thing=ref.said)
         one.require("too_slow", speed * KMH, ">=", view.rules.speed_min_kmh, "km/h")
         one.require("too_near", ref.gap_m, ">=", view.rules.distance_min_m, "m")
+        needs_gap(view, one, moment, ref.gap_m, ref)
         value = ref.gap_m / max(speed, 0.01)
         one.require("too_long", value, "<=", TIME_GAP_MAX_S, "s")
         one.fact("distance", ref.words, ref.gap_m, "m")
