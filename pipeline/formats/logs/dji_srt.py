@@ -398,6 +398,6 @@ def _findings(
         found.append(doubt("heading_of_gimbal", "log", message, "none needed if the gimbal was in follow mode"))
     if t_s[0] > 0:
         message = f"the first subtitle stands at {t_s[0]:.3f} s of the video"
-        remedy = f"set video_offset_s: {-t_s[0]:.3f} in flight.yaml"
+        remedy = "none needed: what the log does not cover is not asked about"
         found.append(note("starts_late", "log", message, remedy, float(t_s[0]), 0.0, "s"))
     return found

@@ -320,8 +320,8 @@ def _read_track(files: SceneFiles, settings: FlightSettings, findings: Findings)
             remedy = "write each flight to a log of its own, in a folder of its own"
             raise files.fault(path, "several_flights", message, remedy)
         assembled = _with_origin(path, settings.local_origin, *flights[0], findings)
-        offset_s = settings.video_offset_s
-        if path == film:
+        offset_s, stated = settings.video_offset_s, "video_offset_s" in settings.model_fields_set
+        if path == film or (flights[0][0].clock == "video" and not stated):
             offset_s = -float(flights[0][0].t_s[timed(flights[0][0].t_s)[0][0]])
             if settings.video_offset_s:
                 message = "the log is in the video, whose times it has; video_offset_s was not used"
@@ -385,7 +385,11 @@ def _video(files: SceneFiles, settings: FlightSettings, log: _FlightLog, finding
         _check_clock(path, log, findings)
     most, unseen, unlogged = LENGTH_TOLERANCE_S, log_s - offset_s - seconds, max(offset_s + seconds - log_s, -offset_s)
     message = f"the log lasts {log_s:.1f} s, the video {seconds:.1f} s from {offset_s:g} s of the log on: "
-    if unseen > most:
+    if unseen > most and -offset_s > most and "video_offset_s" not in settings.model_fields_set:
+        text = f"{message}if it was cut at its start, its times are no longer those of the log"
+        remedy = f"set video_offset_s in {FLIGHT_FILE}: {offset_s:g} if it was not cut, 0 if it begins with the log"
+        findings.add(doubt("starts_late", "video", text, remedy, -offset_s, most, "s"))
+    elif unseen > most:
         remedy = "none needed: what the video does not show is not asked about"
         text = f"{message}its end is not seen"
         findings.add(note("video_shorter_than_log", "video", text, remedy, unseen, most, "s"))

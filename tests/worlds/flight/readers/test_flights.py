@@ -147,6 +147,24 @@ def test_lengths_that_differ_are_said(tmp_path: Path, video_s: float, offset_s: 
         assert "20.0 s" in one.message
 
 
+@pytest.mark.parametrize(
+    ("settings", "video_s", "offset_s", "severities"),
+    [
+        (None, 85, -60.0, ["note"]),  # subtitles have the times of their video
+        (None, 70, -60.0, ["note", "doubt"]),  # of which 10 s lie after its end: it may have been cut
+        ({"video_offset_s": -60}, 70, -60.0, ["note"]),
+        ({"video_offset_s": 0}, 20, 0.0, ["note"]),
+    ],
+)
+def test_subtitles_that_begin_after_their_video(
+    tmp_path: Path, settings: Any, video_s: float, offset_s: float, severities: list[str]
+) -> None:
+    write_flight(tmp_path, settings, log=srt().replace("00:00:", "00:01:"), video_s=video_s)
+    scene, flight, _ = read(tmp_path)
+    assert flight.video_offset_s == offset_s
+    assert [f.severity for f in scene.findings if f.name == "starts_late"] == severities
+
+
 @pytest.mark.parametrize(("offset_s", "video_s"), [(20.0, 5), (1e6, 5), (-5.0, 5), (25.0, None)])
 def test_an_offset_beyond_the_log_is_a_fault(tmp_path: Path, offset_s: float, video_s: float | None) -> None:
     write_flight(tmp_path, {"video_offset_s": offset_s}, video_s=video_s)
