@@ -35,7 +35,7 @@ from pipeline.formats.logs.frames import flu_to_enu, quaternion
 from pipeline.formats.logs.log import Clock, Log, Series, decoded, file_bytes
 from pipeline.geometry.geodesy import offsets_m
 
-_END: Final = r"(?=[\s\]),;<|°mf])"
+_END: Final = r"(?=[\s\]);<|°mf]|,(?!\d))"  # a comma before a digit is a decimal one: half of a number is none
 _NUM: Final = r"([-+]?\d+(?:\.\d+)?)" + _END
 _PRY: Final = (
     r"\.pry\s*\(\s*([-+]?\d+(?:\.\d+)?)[^\d,)]*,\s*([-+]?\d+(?:\.\d+)?)[^\d,)]*,\s*([-+]?\d+(?:\.\d+)?)[^\d,)]*\)"
@@ -55,7 +55,7 @@ FIELDS: Final = {
         r"gps\s*\(\s*([-+]?\d+(?:\.\d+)?)\s*,\s*([-+]?\d+(?:\.\d+)?)\s*"
         r"(?:,\s*(?:(\d{1,2})|([-+]?\d+(?:\.\d+)?)\s*m?)\s*)?\)"
     ),
-    "home": re.compile(r"home\s*\(\s*" + _NUM + r"\s*,\s*" + _NUM),
+    "home": re.compile(r"home\s*\(\s*([-+]?\d+(?:\.\d+)?)\s*,\s*" + _NUM),
     "barometer": re.compile(r"barometer\s*[:=(]?\s*" + _NUM + r"\s*(ft)?"),
     "height": re.compile(r"[\s,]h\s*[\s:=]\s*" + _NUM + r"\s*(ft)?"),
     "distance": re.compile(r"[\s,](?:d|home distance)\s*[\s:=]\s*" + _NUM + r"\s*(ft)?"),

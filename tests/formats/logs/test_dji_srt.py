@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -93,6 +94,16 @@ def test_every_dialect_tells_the_same_flight(dialect: str, tmp_path: Path) -> No
     assert track.enu_m[:, 2] == pytest.approx([i / 2 for i in STEPS], abs=0.11)
     assert track.height_m == pytest.approx([i / 2 for i in STEPS], abs=0.06)
     assert track.lat_lon_deg[0] == pytest.approx([LAT0, LON0])
+
+
+def test_decimal_commas_make_no_whole_degrees(tmp_path: Path) -> None:
+    """Of 47,123 the part before the comma is no position, nor 12 of 12,5 a height."""
+    text = srt([bracketed(i) for i in STEPS])
+    with pytest.raises(RawDataError) as caught:
+        read(tmp_path / "a.srt", re.sub(r"(: -?\d+)\.(\d)", r"\1,\2", text))
+    assert caught.value.finding == "no_positions"
+    low = read(tmp_path / "b.srt", re.sub(r"(_alt: -?\d+)\.(\d)", r"\1,\2", text)).track
+    assert np.isnan(low.height_m).all()
 
 
 def test_satellites_are_never_an_altitude(tmp_path: Path) -> None:
