@@ -101,6 +101,14 @@ def _pose(log: Log, fixes: Fixes, found: list[Finding]) -> tuple[FloatArray, Flo
     """Attitude (N, 4), heading (N,) and pitch of the camera (N,) at the times of the fixes; NaN where unknown."""
     clock_s, n = log.t_s[fixes.index], len(fixes.index)
     quat = Bracket(log.attitude, clock_s, fixes.run).quaternion() if log.attitude else np.full((n, 4), np.nan)
+    tilt_deg = np.degrees(np.arccos(np.clip(1.0 - 2.0 * (quat[:, 1] ** 2 + quat[:, 2] ** 2), -1.0, 1.0)))
+    known = np.isfinite(tilt_deg)
+    leans_deg = float(np.median(tilt_deg[known])) if known.any() else 0.0
+    if leans_deg > LEANS_DEG:
+        message = f"half of the time or more the drone is tilted by {leans_deg:.0f} degrees: its attitude was left out"
+        remedy = "are its quaternions written in another order, or about other axes?"
+        found.append(doubt("turns_lean", "log", message, remedy, leans_deg, LEANS_DEG, "deg"))
+        quat = np.full((n, 4), np.nan)
     heading = Bracket(log.heading, clock_s, fixes.run).angle_deg() if log.heading else heading_of(quat)
     gimbal = Bracket(log.gimbal_pitch, clock_s, fixes.run).scalar() if log.gimbal_pitch else np.full(n, np.nan)
     for what, values, then, remedy in (
@@ -230,6 +238,7 @@ def _without_strays(fixes: Fixes, step_m: float, found: list[Finding]) -> Fixes:
 REACH_S: Final = 1.0  # a value farther than this from a position says nothing about it
 _NEARLY_ONE: Final = 0.9995  # cosine of half the angle above which slerp is a straight line
 _LARGEST: Final = 1e6  # larger angles and quaternions are broken numbers
+LEANS_DEG: Final = 60.0  # from upright in the median: no drone that carries a camera flies so
 _UPRIGHT: Final = 1e-3  # horizontal share of a nose that points at the sky
 
 

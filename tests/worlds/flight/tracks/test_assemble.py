@@ -307,6 +307,15 @@ def test_a_nose_that_points_up_has_no_heading() -> None:
     assert np.isnan(assemble(PATH, fly([0.0, 1.0], attitude=up)).track.heading_deg).all()
 
 
+@pytest.mark.parametrize(("lies", "left_out"), [(1, False), (2, True)])
+def test_attitudes_on_the_back_are_left_out(lies: int, left_out: bool) -> None:
+    """In one of three samples, or in two: [w, x, y, z] as [z, w, x, y] of a drone that is upright."""
+    attitude = Series(np.arange(3.0), np.array([[0.0, 1.0, 0.0, 0.0]] * lies + [[1.0, 0.0, 0.0, 0.0]] * (3 - lies)))
+    a = assemble(PATH, fly([0.0, 1.0, 2.0], attitude=attitude))
+    assert np.isnan(a.track.heading_deg).all() == left_out
+    assert (findings(a).get("turns_lean") == ("doubt", pytest.approx(180.0))) == left_out
+
+
 def test_after_a_clock_jump_attitudes_belong_to_their_own_run() -> None:
     t = np.array([0.0, 1, 2, 3, 0, 1, 2, 3])
     heading = Series(t, np.array([10.0] * 4 + [200.0] * 4))
