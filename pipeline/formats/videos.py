@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -28,12 +29,30 @@ class VideoError(Exception):
 
 @dataclass(frozen=True)
 class VideoFacts:
-    """The header of a video; ``frames`` is counted without decoding where it does not say."""
+    """The header of a video; ``frames`` is counted without decoding where it does not say.
+
+    Width and height are those of pictures as stored.
+    """
 
     fps: float | None
     frames: int
     width: int
     height: int
+
+    def as_shown(self, path: Path) -> VideoFacts:
+        """The same as players show it: turned as the container asks, ``fps`` the mean of its pictures' own times."""
+        try:
+            turns = quarter_turns(next(decoded_frames(path)))
+            with open_video(path) as container:
+                packets = container.demux(container.streams.video[0])
+                times_s = np.array(sorted(float(p.pts * p.time_base) for p in packets if p.pts is not None))
+        except _faults(VideoError, StopIteration):  # who reads it is told
+            return self
+        facts = replace(self, width=self.height, height=self.width) if turns % 2 else self
+        steps = max(self.frames - 1, 1)
+        lasts_s = float(np.ptp(times_s)) if len(times_s) == self.frames else 0.0
+        even = not lasts_s or (self.fps and abs(lasts_s * self.fps - steps) <= 1.0)
+        return facts if even else replace(facts, fps=steps / lasts_s)
 
 
 def open_video(path: Path, **options: str) -> InputContainer:
@@ -139,6 +158,39 @@ def read_video(path: Path) -> Iterator[npt.NDArray[np.uint8]]:
     """All pictures (h, w, 3) RGB in order, as stored. Raises VideoError where the file breaks off."""
     for frame in decoded_frames(path):
         yield np.asarray(frame.to_ndarray(format="rgb24"), dtype=np.uint8)
+
+
+def quarter_turns(frame: av.VideoFrame) -> int:
+    """How many clockwise quarter turns of a frame as stored the container asks of players."""
+    return round(-frame.rotation / 90) % 4
+
+
+def paced_video(path: Path, fps: float, count: int) -> Iterator[npt.NDArray[np.uint8]]:
+    """The picture (h, w, 3) RGB on screen at each tick, by the pictures' own times, upright; all where these are even.
+
+    Args:
+        path: of the video.
+        fps: ticks per second from its first picture.
+        count: of its pictures, which is about that of the ticks where ``fps`` is its mean rate.
+
+    Raises VideoError where the file breaks off.
+    """
+    start, tick = 0.0, 0
+    shown: av.VideoFrame | None = None
+    for number, frame in enumerate(decoded_frames(path)):
+        if shown is None:
+            start = frame.time or 0.0
+        elif (due := min(number if frame.pts is None else round((frame.time - start) * fps), count - 1)) > tick:
+            yield from repeat(_upright(shown), due - tick)
+            tick = due
+        shown = frame
+    if shown is not None:
+        yield _upright(shown)
+
+
+def _upright(frame: av.VideoFrame) -> npt.NDArray[np.uint8]:
+    picture = np.asarray(frame.to_ndarray(format="rgb24"), dtype=np.uint8)
+    return np.rot90(picture, -quarter_turns(frame))
 
 
 def decoded_frames(path: Path) -> Iterator[av.VideoFrame]:

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pipeline.core.arrays import FloatArray, IntArray
-from pipeline.formats.videos import VideoError, VideoFacts, read_video, video_facts
+from pipeline.formats.videos import VideoError, VideoFacts, paced_video, read_video, video_facts
 from pipeline.reading.files import SceneFiles
 
 _INSTANT_S: Final = 1e-9
@@ -99,12 +99,15 @@ def movie_facts(files: SceneFiles, path: Path) -> VideoFacts:
         raise files.fault(path, "unreadable_video", str(error), remedy) from error
 
 
-def movie_footage(files: SceneFiles, path: Path, fps: float) -> Footage:
-    """All pictures of a video. Iterating raises RawDataError where it breaks off."""
+def movie_footage(files: SceneFiles, path: Path, fps: float, shown: int | None = None) -> Footage:
+    """All pictures of a video. Iterating raises RawDataError where it breaks off.
+
+    ``shown``: how many it has, where they are handed on as players show them: at their own times, and upright.
+    """
 
     def frames() -> Iterator[npt.NDArray[np.uint8]]:
         try:
-            yield from read_video(path)
+            yield from read_video(path) if shown is None else paced_video(path, fps, shown)
         except VideoError as error:
             raise files.fault(path, "unreadable_video", str(error), "fetch the video again") from error
 

@@ -168,7 +168,7 @@ class Flights(Reader):
         path = _one(files, _settings(files, Findings()), "video")
         if path is None or scene.video is None or scene.video.fps is None:
             return None
-        return movie_footage(files, path, scene.video.fps)
+        return movie_footage(files, path, scene.video.fps, scene.video.frames)
 
 
 def _mapped(settings: FlightSettings) -> bool:
@@ -364,7 +364,7 @@ def _video(files: SceneFiles, settings: FlightSettings, log: _FlightLog, finding
     if path is None:
         findings.add(note("missing_video", "video", NO_VIDEO, f"put it there as {VIDEO_FILES}"))
     else:
-        facts = movie_facts(files, path)
+        facts = movie_facts(files, path).as_shown(path)
         with open_file(path) as file:
             files.add(files.relative(path), hashlib.file_digest(file, "sha256").digest())
         video = Video(

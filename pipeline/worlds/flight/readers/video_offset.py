@@ -30,7 +30,7 @@ from scipy.signal import correlate
 
 from pipeline.core.arrays import BoolArray, FloatArray
 from pipeline.core.errors import RawDataError
-from pipeline.formats.videos import VideoError, open_video
+from pipeline.formats.videos import VideoError, open_video, quarter_turns
 from pipeline.geometry.tracks import Track
 
 RATE_HZ: Final = 10.0  # of both curves
@@ -129,8 +129,10 @@ def _grey_pictures(video: Path) -> Iterator[tuple[float, FloatArray]]:
                 start = frame.time if start is None else start
                 if frame.time - start >= due - 1e-6:
                     due = max(due + 1.0 / RATE_HZ, frame.time - start)
-                    grey = frame.reformat(SIZE[0], SIZE[1], "gray").to_ndarray()
-                    yield frame.time - start, np.asarray(grey, dtype=np.float64)
+                    turns = quarter_turns(frame)
+                    width, height = (SIZE[1], SIZE[0]) if turns % 2 else SIZE
+                    grey = frame.reformat(width, height, "gray").to_ndarray()
+                    yield frame.time - start, np.rot90(np.asarray(grey, dtype=np.float64), -turns)
     except (av.error.FFmpegError, OSError, ValueError, IndexError, AttributeError, VideoError) as error:
         message = f"the video cannot be read: {error}"
         raise RawDataError(video, "unreadable_video", message, "fetch the video again") from error

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import io
 import json
+import struct
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import av
+import numpy as np
+import numpy.typing as npt
 import pytest
 
 from pipeline.core.errors import ConfigError
+from pipeline.core.schema import Video
 from pipeline.reading.doctor import inspect
 from pipeline.reading.files import SceneFiles
 from pipeline.reading.reader import folder_of
+from pipeline.samples.common.encode import VideoWriter
 from tests.formats.logs.made_films import film, karma
 from tests.reading.maps.test_cityjson import city
 from tests.worlds.flight.readers.tiny_flights import (
@@ -388,6 +396,62 @@ def test_every_video_with_subtitles_is_a_flight(tmp_path: Path, below: str) -> N
         track = READER.geometry(files, scene).track
         assert track.enu_m[-1, 0] == pytest.approx(speed * SECONDS, rel=0.01)
         assert not any("DJI_000" in file for file in scene.source.files if Path(file).stem != Path(ref.files[1]).stem)
+
+
+def pictures(folder: Path, video: bytes) -> tuple[Video, list[npt.NDArray[np.uint8]]]:
+    """What is known of a video beside a log, and its pictures as they are handed on."""
+    (folder / "video.mp4").write_bytes(video)
+    files = SceneFiles(folder.parent, only_ref(folder.parent))
+    scene = READER.read(files)
+    footage = READER.footage(files, scene)
+    assert scene.video is not None
+    assert footage is not None
+    return scene.video, list(footage.frames())
+
+
+def test_pictures_of_an_uneven_video_come_at_their_own_times(tmp_path: Path) -> None:
+    """Ten a second for 4 s, then two a second for 4 s: the 40th of 48 is not at 6.7 s."""
+    file = io.BytesIO()
+    with av.open(file, "w", format="mp4") as container:
+        stream = container.add_stream("libx264", rate=10)
+        stream.width, stream.height, stream.pix_fmt = 64, 48, "yuv420p"
+        stream.codec_context.time_base = Fraction(1, 1000)
+        for time_s in (*np.arange(40) / 10, *np.arange(8, 16) / 2):
+            grey = np.full((48, 64, 3), 20 + 25 * time_s, dtype=np.uint8)
+            frame = av.VideoFrame.from_ndarray(grey, format="rgb24").reformat(format="yuv420p")
+            frame.pts, frame.time_base = round(time_s * 1000), Fraction(1, 1000)
+            container.mux(stream.encode(frame))
+        container.mux(stream.encode(None))
+    video, shown = pictures(write_flight(tmp_path), file.getvalue())
+    assert video.fps == pytest.approx(47 / 7.5)
+    times_s = [(picture.mean() - 20) / 25 for picture in shown]
+    ticks_s = (np.arange(48) + 0.5) / video.fps  # half a tick before it is due a picture may come
+    expected = [t if t < 4 else t // 0.5 * 0.5 for t in ticks_s.tolist()]
+    assert len(shown) == video.frames == 48
+    assert times_s == pytest.approx(expected, abs=0.3)
+
+
+@pytest.mark.parametrize(
+    ("matrix", "size", "corner"),
+    [((1, 0, 0, 1), (64, 48), (0, 0)), ((0, 1, -1, 0), (48, 64), (0, -1)), ((-1, 0, 0, -1), (64, 48), (-1, -1))],
+)
+def test_a_video_that_players_turn_is_handed_on_upright(
+    tmp_path: Path, matrix: tuple[int, ...], size: tuple[int, int], corner: tuple[int, int]
+) -> None:
+    """A phone's header of a picture that is shown turned clockwise by a quarter puts its upper left at the right."""
+    writer = VideoWriter("mp4", 2, 64, 48)
+    for _ in range(4):
+        picture = np.zeros((48, 64, 3), dtype=np.uint8)
+        picture[:16, :16] = 255
+        writer.add(picture)
+    film = bytearray(writer.finish())
+    at = film.index(b"tkhd") + 44  # of version 0
+    a, b, c, d = (n << 16 for n in matrix)
+    film[at : at + 36] = struct.pack(">9i", a, b, 0, c, d, 0, 0, 0, 1 << 30)
+    video, (shown, *_) = pictures(write_flight(tmp_path), bytes(film))
+    assert (video.width, video.height) == size == shown.shape[1::-1]
+    assert shown[corner].min() > 200
+    assert shown.mean() < 60
 
 
 def gopro(first_s: float = 100.1) -> bytes:
