@@ -242,11 +242,12 @@ def _settings(files: SceneFiles, findings: Findings) -> FlightSettings:
 
 
 class _FlightLog(NamedTuple):
-    """A flight's log: its format, its track, and the time of the track at which the video starts."""
+    """A flight's log: its format, its track, when on the track the video starts, and whether its times tell that."""
 
     format: str
     assembled: Assembled
     video_offset_s: float
+    has_video_times: bool = False
 
 
 def _film_with_log(root: Path, folder: Path, settings: FlightSettings) -> Path | None:
@@ -321,7 +322,8 @@ def _read_track(files: SceneFiles, settings: FlightSettings, findings: Findings)
             raise files.fault(path, "several_flights", message, remedy)
         assembled = _with_origin(path, settings.local_origin, *flights[0], findings)
         offset_s, stated = settings.video_offset_s, "video_offset_s" in settings.model_fields_set
-        if path == film or (flights[0][0].clock == "video" and not stated):
+        own_times = path == film or flights[0][0].clock == "video"
+        if path == film or (own_times and not stated):
             offset_s = -float(flights[0][0].t_s[timed(flights[0][0].t_s)[0][0]])
             if settings.video_offset_s:
                 message = "the log is in the video, whose times it has; video_offset_s was not used"
@@ -338,7 +340,7 @@ def _read_track(files: SceneFiles, settings: FlightSettings, findings: Findings)
     except ConfigError as error:
         remedy = f"take the name of a known format, or leave log_format out of {FLIGHT_FILE}"
         raise files.fault(files.path / FLIGHT_FILE, "bad_setting", f"log_format: {error}", remedy) from error
-    return _FlightLog(log_format, assembled, offset_s)
+    return _FlightLog(log_format, assembled, offset_s, own_times)
 
 
 def _with_origin(path: Path, zero: Origin | None, log: Log, assembled: Assembled, findings: Findings) -> Assembled:
@@ -381,11 +383,15 @@ def _video(files: SceneFiles, settings: FlightSettings, log: _FlightLog, finding
         raise files.fault(files.path / FLIGHT_FILE, "offset_beyond_log", message, remedy)
     if not seconds or path is None:
         return video
-    if path != _one(files, settings, "log"):
-        _check_clock(path, log, findings)
+    fits = path != _one(files, settings, "log") and _check_clock(path, log, findings)
     most, unseen, unlogged = LENGTH_TOLERANCE_S, log_s - offset_s - seconds, max(offset_s + seconds - log_s, -offset_s)
     message = f"the log lasts {log_s:.1f} s, the video {seconds:.1f} s from {offset_s:g} s of the log on: "
-    if unseen > most and -offset_s > most and "video_offset_s" not in settings.model_fields_set:
+    stated = "video_offset_s" in settings.model_fields_set
+    if max(unseen, unlogged) > most and not (fits or stated or log.has_video_times):
+        text = f"{message}nobody says that they begin together"
+        remedy = f"set video_offset_s in {FLIGHT_FILE}, 0 if they do; `scan2qa video-offset` finds it by turns"
+        findings.add(doubt("offset_unknown", "video", text, remedy, max(unseen, unlogged), most, "s"))
+    if unseen > most and -offset_s > most and not stated:
         text = f"{message}if it was cut at its start, its times are no longer those of the log"
         remedy = f"set video_offset_s in {FLIGHT_FILE}: {offset_s:g} if it was not cut, 0 if it begins with the log"
         findings.add(doubt("starts_late", "video", text, remedy, -offset_s, most, "s"))
@@ -400,14 +406,17 @@ def _video(files: SceneFiles, settings: FlightSettings, log: _FlightLog, finding
     return video
 
 
-def _check_clock(path: Path, log: _FlightLog, findings: Findings) -> None:
-    """Doubts a video that turns at other times than its log, in its first minutes; a flight of few turns tells none."""
+def _check_clock(path: Path, log: _FlightLog, findings: Findings) -> bool:
+    """Whether a video turns at the times of its log, in its first minutes; a doubt where it does at other times.
+
+    A flight of few turns tells neither.
+    """
     from pipeline.worlds.flight.readers.video_offset import find_offset  # decodes, and takes a second to start
 
     try:
         found = find_offset(path, log.assembled.track, CLOCK_CHECKED_S)
     except RawDataError:  # no turn to compare, or too little video
-        return
+        return False
     off_s = abs(found.offset_s - log.video_offset_s)
     if found.clear and off_s > CLOCK_OFF_MAX_S:
         message = (
@@ -416,6 +425,7 @@ def _check_clock(path: Path, log: _FlightLog, findings: Findings) -> None:
         )
         remedy = f"set video_offset_s in {FLIGHT_FILE} to what `scan2qa video-offset` says"
         findings.add(doubt("video_turns_at_other_times", "video", message, remedy, off_s, CLOCK_OFF_MAX_S, "s"))
+    return found.clear
 
 
 def _camera(settings: FlightSettings, video: Video | None, findings: Findings) -> FlightCamera | None:

@@ -173,6 +173,24 @@ def test_subtitles_that_begin_after_their_video(
     assert [f.severity for f in scene.findings if f.name == "starts_late"] == severities
 
 
+@pytest.mark.parametrize(
+    ("settings", "video_s", "doubted"),
+    [(None, 20, False), (None, 12, True), (None, 30, True), ({"video_offset_s": 0}, 12, False)],
+)
+def test_where_a_video_begins_is_asked_for_where_its_length_does_not_say(
+    tmp_path: Path, settings: Any, video_s: float, doubted: bool
+) -> None:
+    """A recording of 20 s of a simulator's clock, flown straight ahead, so that no turn tells either."""
+    folder = write_flight(tmp_path, settings, video_s=video_s)
+    (folder / "log.srt").unlink()
+    rows = [f"{500 * k}\t{k}\t0\t{-5 - k / 4}\t1\t0\t0\t0" for k in range(41)]
+    header = "TimeStamp\tPOS_X\tPOS_Y\tPOS_Z\tQ_W\tQ_X\tQ_Y\tQ_Z"
+    (folder / "log.txt").write_text("\n".join([header, *rows, ""]))
+    scene, _, _ = read(tmp_path)
+    said = [f.measured for f in scene.findings if (f.name, f.severity) == ("offset_unknown", "doubt")]
+    assert said == ([pytest.approx(abs(20 - video_s), abs=0.1)] if doubted else [])
+
+
 @pytest.mark.parametrize(("offset_s", "video_s"), [(20.0, 5), (1e6, 5), (-5.0, 5), (25.0, None)])
 def test_an_offset_beyond_the_log_is_a_fault(tmp_path: Path, offset_s: float, video_s: float | None) -> None:
     write_flight(tmp_path, {"video_offset_s": offset_s}, video_s=video_s)
