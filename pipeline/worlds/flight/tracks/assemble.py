@@ -107,7 +107,7 @@ def _pose(log: Log, fixes: Fixes, found: list[Finding]) -> tuple[FloatArray, Flo
     if leans_deg > LEANS_DEG:
         message = f"half of the time or more the drone is tilted by {leans_deg:.0f} degrees: its attitude was left out"
         remedy = "are its quaternions written in another order, or about other axes?"
-        found.append(doubt("turns_lean", "log", message, remedy, leans_deg, LEANS_DEG, "deg"))
+        found.append(doubt("attitude_leans", "log", message, remedy, leans_deg, LEANS_DEG, "deg"))
         quat = np.full((n, 4), np.nan)
     heading = Bracket(log.heading, clock_s, fixes.run).angle_deg() if log.heading else heading_of(quat)
     gimbal = Bracket(log.gimbal_pitch, clock_s, fixes.run).scalar() if log.gimbal_pitch else np.full(n, np.nan)

@@ -313,7 +313,7 @@ def test_attitudes_on_the_back_are_left_out(lies: int, left_out: bool) -> None:
     attitude = Series(np.arange(3.0), np.array([[0.0, 1.0, 0.0, 0.0]] * lies + [[1.0, 0.0, 0.0, 0.0]] * (3 - lies)))
     a = assemble(PATH, fly([0.0, 1.0, 2.0], attitude=attitude))
     assert np.isnan(a.track.heading_deg).all() == left_out
-    assert (findings(a).get("turns_lean") == ("doubt", pytest.approx(180.0))) == left_out
+    assert (findings(a).get("attitude_leans") == ("doubt", pytest.approx(180.0))) == left_out
 
 
 def test_after_a_clock_jump_attitudes_belong_to_their_own_run() -> None:
