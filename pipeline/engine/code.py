@@ -185,9 +185,10 @@ def parse(raw: bytes, package: str) -> Module:
     """A module from its source; ``package`` is where its relative imports start."""
     tree = ast.parse(raw)
     imports = {name for node in _statements(tree) for name in _imported(node, package)}
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
     loaded, groups = (
-        tuple(sorted({name for node in ast.walk(tree) for name in _named(node, calls)}))
-        for calls in (("load_table", "load_source"), ("load_plugins",))
+        tuple(sorted({name for call in calls for name in _named(call, functions)}))
+        for functions in (("load_table", "load_source"), ("load_plugins",))
     )
     return Module(digest_of(ast.dump(tree).encode()), tuple(sorted(imports)), loaded, groups)
 
@@ -224,7 +225,7 @@ def _imported(node: ast.AST, package: str) -> Iterator[str]:
         yield from (base, *(f"{base}.{alias.name}" for alias in node.names))
 
 
-def _named(node: ast.AST, calls: Collection[str]) -> Iterator[str]:
-    """The names in a call such as ``load_table("…")``."""
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in calls:
-        yield from (arg.value for arg in node.args if isinstance(arg, ast.Constant) and isinstance(arg.value, str))
+def _named(call: ast.Call, functions: Collection[str]) -> Iterator[str]:
+    """The names in a call of a function such as ``load_table("…")``."""
+    if isinstance(call.func, ast.Name) and call.func.id in functions:
+        yield from (arg.value for arg in call.args if isinstance(arg, ast.Constant) and isinstance(arg.value, str))

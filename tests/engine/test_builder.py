@@ -45,6 +45,10 @@ ORDER = list(STAGES)
 BUILD_STAGES = ("balance", "review", EXPORT)
 WANTED = (*RUN_STAGES, *BUILD_STAGES)  # the stages of a build that asks no model and prunes nothing
 ALL_REUSED = {stage: {"reused"} for stage in WANTED}
+# For builds in rounds: a task that is balanced, one that changes with the room's size, and one that does neither.
+THREE_TASKS: dict[str, Any] = {
+    "generate": {"tasks": ["object_abs_distance", "object_rel_direction_hard", "room_size_estimation"]}
+}
 AGAIN = """
 import sys
 from pathlib import Path
@@ -153,12 +157,12 @@ def test_three_changed_scenes_are_computed_and_no_others(
         monkeypatch.setattr("pipeline.engine.manifest.OPEN_PACKS", 1)
     scenes = perturbed(SCENES, 12)
     meta = written(tmp_path / "meta", scenes)
-    build(meta, out)
+    build(meta, out, **THREE_TASKS)
     changed = sorted(scenes)[1:12:5]
     for name in changed:
         scenes[name]["room_size"] += 1.5  # tallies change, the balance of the other tasks does not
     written(meta, scenes)
-    builder, planned = Builder(config_of(meta), out), list[str]()
+    builder, planned = Builder(config_of(meta, **THREE_TASKS), out), list[str]()
     with monkeypatch.context() as watched:
         plan = Planner.plan_group
         watched.setattr(Planner, "plan_group", lambda *a: planned.extend(a[2] or ()) or plan(*a))
@@ -185,13 +189,17 @@ def test_three_changed_scenes_are_computed_and_no_others(
     packs = {hash_bits(f"samples/{name}")[:3] for name in scenes} if most < 12 else set()
     assert {path.name.partition(".")[0] for path in (out / "store" / "select" / "packs").glob("*.zip")} == packs
     if most < 12:
-        place, planned = out / "manifest.parquet", build(meta, out).counts()
+        place, planned = out / "manifest.parquet", build(meta, out, **THREE_TASKS).counts()
         raw = bytearray(place.read_bytes())
         raw[pq.read_metadata(place).row_group(1).column(2).dictionary_page_offset + 100] ^= 1
         place.write_bytes(raw)
-        assert Builder(config_of(meta), out).dry_run().counts() == planned, "rows that are lost are planned again"
+        assert Builder(config_of(meta, **THREE_TASKS), out).dry_run().counts() == planned, (
+            "rows that are lost are planned again"
+        )
         monkeypatch.undo()
-        assert results_of(tmp_path / "other", build(meta, tmp_path / "other")) == results_of(out, outcome)
+        assert results_of(tmp_path / "other", build(meta, tmp_path / "other", **THREE_TASKS)) == results_of(
+            out, outcome
+        )
 
 
 @pytest.mark.slow
@@ -209,13 +217,13 @@ def test_a_build_that_is_stopped_amid_its_rounds_loses_no_scene_that_is_done(
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        Builder(config_of(meta), out, progress=stop).build()
+        Builder(config_of(meta, **THREE_TASKS), out, progress=stop).build()
     assert not (out / "manifest.parquet").exists()
     assert [*(out / "store" / "generate" / "packs").glob("*.zip")]
-    outcome = build(meta, out)
+    outcome = build(meta, out, **THREE_TASKS)
     assert outcome.counts()["generate"] == {"reused": done} | ({"new": 8 - done} if done < 8 else {})
     monkeypatch.undo()
-    assert results_of(tmp_path / "other", build(meta, tmp_path / "other")) == results_of(out, outcome)
+    assert results_of(tmp_path / "other", build(meta, tmp_path / "other", **THREE_TASKS)) == results_of(out, outcome)
 
 
 @pytest.mark.slow
