@@ -229,8 +229,9 @@ def _batches(
 ) -> Iterator[_Batch]:
     """How each question is put to each model, for some questions at a time, by id."""
     rows = questions.select(GUESSED).sort_by("id")
-    numbers = np.array([math.nan if i.number is None else float(i.number) for i in map(item_of, question_rows(rows))])
-    by_luck = number_chances(rows["task"], numbers, config.number_threshold)
+    numbers = [None if row["options"] else item_of(row).number for row in question_rows(rows)]
+    values = np.array([math.nan if number is None else float(number) for number in numbers])
+    by_luck = number_chances(rows["task"], values, config.number_threshold)
     hosted = [model for model in models if model.provider != "embedded"]
     sampled = set() if len(hosted) == len(models) else sample_of(rows.select(["id", "task"]).to_pylist(), config.sample)
     if not hosted:
@@ -238,7 +239,7 @@ def _batches(
         rows, by_luck = rows.filter(mine), by_luck[mine.to_numpy()]
     for first in range(0, len(rows), BATCH_QUESTIONS):
         batch = [
-            (row["id"], item_of(row), item_of(row, among_choices=True), luck)
+            (row["id"], plain := item_of(row), plain if plain.options else item_of(row, among_choices=True), luck)
             for row, luck in zip(question_rows(rows.slice(first, BATCH_QUESTIONS)), by_luck[first:], strict=False)
         ]
         yield {
