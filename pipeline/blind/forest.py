@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from pipeline.blind.features import Rows, encode
+from pipeline.blind.items import OptionRows
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.metrics.mra import mean_relative_accuracies
 
@@ -79,12 +80,9 @@ def _score_options(fit: FittedForest, features: FloatArray, train: BoolArray) ->
     asked = features[~train].astype(np.float32)
     worth = np.round(sum(tree.predict(asked)[:, 0] for tree in trees) / TREES, _DECIMALS) + _TINY
     _, question = np.unique(fit.rows.question[~train], return_inverse=True)
-    best = np.zeros(int(question.max()) + 1)
-    np.maximum.at(best, question, worth)
-    top = worth == best[question]
-    correct = np.flatnonzero(right[~train])  # one row per question, in their order
-    bias = worth[correct] / np.bincount(question, worth)
-    return np.round(bias, _DECIMALS), top[correct] / np.bincount(question, top)
+    rows = OptionRows(question, right[~train])
+    bias = worth[rows.right] / np.bincount(question, worth)  # one right row per question, in their order
+    return np.round(bias, _DECIMALS), rows.score(worth)
 
 
 def _score_numbers(fit: FittedForest, features: FloatArray, train: BoolArray) -> tuple[FloatArray, FloatArray]:

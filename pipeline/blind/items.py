@@ -156,23 +156,25 @@ class OptionRows:
     """The options of n questions of one task, one after the other.
 
     Attributes:
-        question: (r,) the question of each option.
-        begin: (n,) the row of each question's first option.
+        question: (r,) the question of each option, from 0 on.
         right: (r,) whether it is the right one.
     """
 
     question: IntArray
-    begin: IntArray
     right: BoolArray
 
     @classmethod
     def of(cls, items: Sequence[BlindItem]) -> OptionRows:
         """Those of some questions, all of which have options."""
         count = np.array([len(item.options) for item in items], dtype=np.intp)
-        begin = np.concatenate([[0], np.cumsum(count)[:-1]])
         right = np.zeros(int(count.sum()), dtype=np.bool_)
-        right[begin + np.array([item.right or 0 for item in items], dtype=np.intp)] = True
-        return cls(np.repeat(np.arange(len(items)), count), begin, right)
+        right[np.cumsum(count) - count + np.array([item.right or 0 for item in items], dtype=np.intp)] = True
+        return cls(np.repeat(np.arange(len(items)), count), right)
+
+    @cached_property
+    def begin(self) -> IntArray:
+        """(n,) the row of each question's first option."""
+        return np.flatnonzero(np.diff(self.question, prepend=-1))
 
     def score(self, worth: FloatArray | IntArray) -> FloatArray:
         """Score (n,) of who takes the option of the highest worth (r,): 1 if it is right; equals share the point."""
