@@ -163,26 +163,34 @@ class Store:
 
     def pack(self, stage: str, units: int) -> None:
         """Moves the results of a stage that has, or is to have, so many units into packs, in the midst of a build."""
-        folder = self.root / stage
-        held = {name for pack in chain(*_packs_in(folder).values()) for name in _members(pack)}
-        self._pack(folder, held.union(name for name in self._loose(stage) if _parts(name)[0]), units)
+        self._pack(self.root / stage, None, units)
 
     def _loose(self, stage: str) -> Iterator[str]:
         """The names, below the stage's folder, of the files in its folders."""
         for folder in sorted(path for path in (self.root / stage).glob("*") if path.is_dir()):
             yield from (f"{folder.name}/{file}" for file in os.listdir(folder))  # noqa: PTH208 # there are millions
 
-    def _pack(self, folder: Path, kept: Set[str], units: int = 0) -> None:
+    def _pack(self, folder: Path, kept: Set[str] | None, units: int = 0) -> None:
         """Moves results of a stage into packs where it has many, and replaces the packs of which much has changed.
 
         It will have so many units at least. A new pack is there before anything that it replaces is removed.
+        Where all is kept (None), packs that get nothing new are not read: a round costs no more in a larger build.
         """
         old = _packs_in(folder)
-        names = self._loose(folder.name)
-        loose = {name for name in names if name in kept and (folder / name).stat().st_size <= PACKED_BYTES}
+        depths = {len(bits) for bits in old}
+        loose = {
+            name
+            for name in self._loose(folder.name)
+            if (_parts(name)[0] if kept is None else name in kept) and (folder / name).stat().st_size <= PACKED_BYTES
+        }
+        depth = _new_depth(units, depths)
+        if kept is None and depths == {depth}:
+            old = {bits: old[bits] for bits in {hash_bits(_unit_of(name))[:depth] for name in loose} & old.keys()}
         held = {pack: set(_members(pack)) for pack in chain(*old.values())}
-        wanted = sorted(loose | (kept & set().union(*held.values())))
-        depth = _new_depth(max(units, len(wanted)), {len(bits) for bits in old})
+        there = set().union(*held.values())
+        wanted = sorted(loose | (there if kept is None else kept & there))
+        if kept is not None:
+            depth = _new_depth(len(wanted), depths)
         if depth is None:
             return
         members: dict[str, list[str]] = {}

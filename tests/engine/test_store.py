@@ -19,13 +19,15 @@ import pyarrow as pa
 import pytest
 
 import pipeline.core.files
+import pipeline.engine.run
 import pipeline.engine.store
 from pipeline.core.errors import StoreError
 from pipeline.core.files import TEMPORARY, write_atomically
 from pipeline.core.identity import DIGEST_CHARS, digest_of
 from pipeline.core.parquet import read_table, table_bytes
 from pipeline.engine.manifest import Outcome
-from pipeline.engine.store import PACKED_BYTES, PACKS, Result, Store, _members
+from pipeline.engine.run import rounds_of
+from pipeline.engine.store import PACKED_BYTES, PACKS, Result, Store, _members, hash_bits
 from pipeline.release.history import HISTORY_FILE
 from pipeline.stages.builder import Builder
 from tests.builds import RUN_STAGES, build, config_of, release_of, whys
@@ -222,6 +224,31 @@ def test_packs_split_and_merge_as_a_build_grows_and_shrinks(tmp_path: Path, then
     assert all(size <= 3 * 4 for size in sizes)
     store.prune(made)
     assert [len(_members(path)) for path in files_below(tmp_path)] == sizes
+
+
+@pytest.mark.usefixtures("small_packs")
+def test_a_round_reads_and_writes_none_of_the_packs_of_other_rounds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a round costs does not grow with the rounds before it."""
+    store, made = Store(tmp_path), dict[Result, bytes]()
+    monkeypatch.setattr(pipeline.engine.run, "ROUND_UNITS", 10)
+    rounds = rounds_of([f"made/room.{number}" for number in range(80)])
+    read = list[Path]()
+    monkeypatch.setattr(pipeline.engine.store, "_members", lambda pack: [read.append(pack), _members(pack)][1])
+    for units in rounds:
+        before = files_below(tmp_path)
+        made |= {store.put("generate", unit, KEY, unit.encode(), ".json"): unit.encode() for unit in units}
+        store.pack("generate", 80)
+        assert {*before} <= {*files_below(tmp_path)}
+    assert len(rounds) == 8
+    assert read == []
+    late = {store.put("generate", unit, "1" * DIGEST_CHARS, b"new", ".json"): b"new" for unit in rounds[3]}
+    store.pack("generate", 80)
+    bits = {hash_bits(unit)[:5] for unit in rounds[3]}
+    assert {pack.name[:5] for pack in read} == bits
+    assert not [path for path in files_below(tmp_path) if path.parent.name != PACKS]
+    assert are_whole(store, made | late)
 
 
 @pytest.mark.usefixtures("small_packs")
