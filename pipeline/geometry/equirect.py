@@ -294,7 +294,7 @@ def _part(
     """The lookups of some pixels, and the pictures that are looked into; wanted None: the sphere's own alone is."""
     none = np.empty(0, dtype=np.intp)
     level = np.zeros(1, dtype=np.intp) if wanted is None else (wanted + _CLEAR).astype(np.intp)
-    if wanted is None or (wanted.max() <= level.min() + _CLEAR and level.min() == level.max()):
+    if wanted is None or wanted.max() <= level.min() + _CLEAR:
         every = _lookup(levels, level[:1], turn, fall)
         return SpherePart(pixels, every, none, every, np.empty(0, dtype=np.uint64)), {int(level[0])}
     share = np.rint((wanted - level - _CLEAR) * ((1 << SHARE_BITS) / (1 - 2 * _CLEAR)))

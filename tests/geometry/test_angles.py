@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.geometry.angles import leftward_deg, margin_below_deg, margin_deg, rate, turn_rate_dps
+from pipeline.geometry.angles import leftward_deg, margin_below_deg, margin_deg, matrices, rate, rotated, turn_rate_dps
 
 HALVES = (0.0, 135.0, 225.0)
 QUADRANTS = (0.0, 90.0, 180.0, 270.0)
@@ -33,6 +33,13 @@ def test_bearing_is_counter_clockwise_from_the_facing_direction(bearing: float, 
 def test_left_is_ninety_degrees(target: tuple[float, float], bearing: float) -> None:
     found = leftward_deg(np.zeros(2), np.array([1.0, 0.0]), np.array(target, dtype=float))
     assert found == bearing
+
+
+def test_a_third_of_a_circle_about_the_diagonal_takes_each_axis_to_the_next() -> None:
+    third = matrices(np.array([[2.0, 2, 2, 2], [1, 0, 0, 0]]))  # of any length
+    assert third[0].tolist() == [[0, 0, 1], [1, 0, 0], [0, 1, 0]]
+    assert third[1].tolist() == np.eye(3).tolist()
+    assert rotated(third, np.array([1.0, 2, 3])).tolist() == [[3, 1, 2], [1, 2, 3]]
 
 
 def test_height_does_not_count() -> None:

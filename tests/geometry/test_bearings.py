@@ -86,7 +86,7 @@ def test_poses_against_targets_broadcast():
 
 
 def test_distance_is_over_ground_where_a_height_is_missing():
-    assert distance_m(np.array([0.0, 0, 0]), np.array([2.0, 3, 6])) == pytest.approx(7)
+    assert distance_m(np.array([1.0, 2, 3]), np.array([3.0, 5, 9])) == pytest.approx(7)
     assert distance_m(np.array([0.0, 0, 50]), np.array([3.0, 4])) == pytest.approx(5)
 
 

@@ -15,7 +15,14 @@ from scipy.spatial.transform import Rotation
 
 from pipeline.core.arrays import FloatArray
 from pipeline.geometry import boxes as module
-from pipeline.geometry.boxes import Boxes, closest_distance_m, closest_points, point_distance_m, stack
+from pipeline.geometry.boxes import (
+    Boxes,
+    closest_distance_m,
+    closest_points,
+    horizontal_side_m,
+    point_distance_m,
+    stack,
+)
 
 TOLERANCE_M = 1e-6
 PROXIMAL_WEIGHT = 1e-4
@@ -166,6 +173,13 @@ CONSTRUCTED = {
     "far from the origin": (box((5000, -7000, 3), (1, 1, 1)), box((5003, -7000, 3), (1, 1, 1)), 2.0),
     "tiny and huge": (box((0, 0, 0), (50, 50, 50)), box((25.003, 1, 1), (0.002, 0.002, 0.002)), 0.002),
 }
+
+
+def test_the_longer_side_of_a_slender_thing_that_stands() -> None:
+    """A lamp on its side: its first axis is the upright one."""
+    on_its_side = [[0.0, 0, 1], [1, 0, 0], [0, 1, 0]]
+    lamps = stack(np.zeros((2, 3)), [[0.2, 0.3, 1.8], [1.8, 0.2, 0.3]], [np.eye(3), on_its_side])
+    assert horizontal_side_m(lamps).tolist() == [0.3, 0.3]
 
 
 @pytest.mark.parametrize("turn", [None, (20.0, 50.0, -70.0), (0.0, 0.0, 33.0)], ids=["straight", "turned", "yawed"])

@@ -56,6 +56,13 @@ def test_the_notch_of_an_ell_is_open():
     assert not clear((30, 10, 3), (-5, 10, 3), (ELL, 0, 10))
 
 
+def test_straight_down_onto_a_ridge_of_corners():
+    """Two corners of the diamond lie exactly east and west of the line."""
+    diamond = np.array([[1.0, 0], [0, 1], [-1, 0], [0, -1]])
+    assert not clear((0, 0, 9), (0, 0, 1), (diamond, 0, 5))
+    assert clear((2, 0, 9), (2, 0, 1), (diamond, 0, 5))
+
+
 def test_a_raised_building_is_open_below():
     assert clear((-10, 5, 2), (30, 5, 2), (SQUARE, 5, 20))
     assert not clear((-10, 5, 2), (30, 5, 12), (SQUARE, 5, 20))
@@ -134,6 +141,7 @@ def test_a_thing_is_hidden_by_others_and_not_by_itself():
     assert own_buildings(city, np.array([60.0, 60]), SQUARE + np.array([31, 1])).tolist() == [False, True, False]
     park = np.array([[-100.0, -100], [100, -100], [100, 100], [-100, 100]])
     assert own_buildings(city, np.array([-50.0, -50]), park).tolist() == [False, False, False]
+    assert own_buildings(city, np.array([60.0, 60]), SQUARE[:2]).tolist() == [False, False, False], "without extent"
     assert own_buildings(NO_BUILDINGS, np.zeros(2), park).shape == (0,)
 
 

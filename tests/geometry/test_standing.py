@@ -9,7 +9,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.geometry.boxes import Boxes, stack
-from pipeline.geometry.floors import CELL_M, PLACES, REACH_M, clearance_m, free_floor, standing_places
+from pipeline.geometry.floors import (
+    CELL_M,
+    PLACES,
+    REACH_M,
+    FloorGrid,
+    FreeFloor,
+    body_clearance,
+    clearance_m,
+    free_floor,
+    seen_floor,
+    standing_places,
+)
 from tests.conftest import yaw_axes
 
 RADIUS_M = 0.2
@@ -45,6 +56,61 @@ def test_clearance_of_the_floor_reaches_to_all_four_walls() -> None:
     found = free_floor(ROOM).at(beside_walls)
     assert found == pytest.approx([0.3] * 4 + [0.0] * 2, abs=1.5 * CELL_M)
     assert (found[4:] == 0).all()
+
+
+def test_clearance_from_a_slanting_wall() -> None:
+    """Walls at x = 1, y = 1 and x + y = 6."""
+    slanting = free_floor([[(1.0, 1.0), (5.0, 1.0), (1.0, 5.0)]])
+    places = np.array([[2.0, 2.0], [2.8, 2.8], [1.5, 4.0], [4.0, 1.5], [3.2, 3.2], [4.0, 4.0], [0.8, 4.0]])
+    gap = np.sqrt(2.0) * np.array([2.0, 0.4, 0.5, 0.5]) / 2
+    assert slanting.at(places) == pytest.approx([1.0, *gap[1:], 0.0, 0.0, 0.0], abs=1.5 * CELL_M)
+    assert (slanting.at(places)[4:] == 0).all()
+
+
+def test_beyond_the_grid_there_is_no_floor() -> None:
+    """Three rows along y of two columns along x."""
+    grid = FreeFloor(np.array([[1.0, 2], [3, 4], [5, 6]]), np.array([10.0, 20.0]))
+    inside = np.array([[10.0, 20], [10.05, 20], [10, 20.1], [10.06, 20.09]])
+    outside = np.array([[9.95, 20], [10.1, 20], [99, 20], [10, 19.95], [10, 20.15], [10, 99]])
+    assert grid.at(inside).tolist() == [1, 2, 5, 6]
+    assert not grid.at(outside).any()
+
+
+@pytest.mark.parametrize("floor_known", [False, True])
+def test_what_a_scan_shows_of_the_floor(floor_known: bool) -> None:
+    """Columns 4 and 5 are thinly scanned and count as floor, 9 to 11 are a gap; three cells of margin are around.
+
+    Above column 1 stands something at breast height, above 2 hangs a lamp, on 3 lies a rug.
+    """
+    seen = [0, 1, 2, 3, 6, 7, 8, 12, 13, 14]
+    floor = [[0.05 * x, 0.05 * y, 2.0] for x in seen for y in range(6)]
+    things = [[0.05, 0.1, 3.0], [0.1, 0.1, 3.6], [0.15, 0.1, 2.05]]
+    grid = seen_floor(np.array([*floor, *things]), 2.0, floor_known)
+    assert grid.origin == pytest.approx([-0.15, -0.15])
+    expected = np.full((6 + 6, 15 + 6), floor_known)
+    expected[3:9, 3:12] = expected[3:9, 15:18] = True
+    expected[3 + 2, 3 + 1] = False
+    assert grid.walkable.tolist() == expected.tolist()
+
+
+def test_the_heights_of_a_body_end_where_they_say() -> None:
+    """At 0.1 m it is floor, and at 1.5 m out of the way."""
+    heights = [0.0, -0.1, -0.2, 0.1, 0.2, 1.4, 1.5]
+    points = np.array([[0.5 * n, 0.0, z] for n, z in enumerate(heights)])
+    assert seen_floor(points, 0.0, True).walkable[3, 3::10].tolist() == [True] * 4 + [False] * 2 + [True]
+    steps = 0.05 * np.array([[x, y, 0] for x in range(3) for y in range(3)])
+    wide = (points + steps[:, None]).reshape(-1, 3)
+    assert seen_floor(wide, 0.0, False).walkable[4, 4::10].tolist() == [True, True, False, True] + [False] * 3
+
+
+def test_under_a_box_counts_as_floor_and_ten_centimetres_about_it() -> None:
+    """A thing 20 cm wide amid a floor that nobody saw: 19 cm from its middle, and the next cells at 20 cm are out."""
+    dark = FloorGrid(np.zeros((21, 31), dtype=bool), np.array([0.0, 1.0]))
+    free = body_clearance(dark, boxes((1.0, 1.5, 0.2, 0.2, 0)))
+    across = np.array([[1.0 + 0.05 * n, 1.5] for n in range(-5, 6)])
+    assert free.at(across) == pytest.approx([0, 0, 0.05, 0.1, 0.15, 0.2, 0.15, 0.1, 0.05, 0, 0])
+    assert free.at(across[:, ::-1] + [-0.5, 0.5]) == pytest.approx(free.at(across))
+    assert (free.clearance_m > 0).sum() == 7 * 7
 
 
 def test_a_place_is_free_on_the_floor_and_clear_of_furniture() -> None:

@@ -145,9 +145,11 @@ def test_long_replies_take_no_long_time(unit: str) -> None:
         ("一二三", "123"),
         ("二点五米", "2.5米"),
         ("十", "10"),
+        ("two thousand", "2000"),
+        ("three thousand two hundred and five", "3205"),
     ],
 )
-def test_chinese_numerals_become_digits(text, digits):
+def test_written_numbers_become_digits(text, digits):
     assert with_digits(text) == digits
 
 
