@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from pipeline.benchmarks.vsi.tasks.registry import TASKS
 from pipeline.core.tables import CANDIDATES, asked_in, rejected_in
-from pipeline.questions.balance import ONE_IN, TOO_COMMON, Balance, ClassTally, balance_of, drawn, lot_of
+from pipeline.questions.balance import ONE_IN, TOO_COMMON, Balance, ClassTally, _roundest, balance_of, drawn, lot_of
 from pipeline.questions.selection import choose, select
 
 COMPARED = (
@@ -44,8 +44,10 @@ def test_answers_that_hardly_repeat_have_no_limits() -> None:
         ((48, 22), (41, 22)),  # no more than a tenth of 70
         ((24, 22), (24, 22)),
         ((24, 15), (24, 15)),  # 39 are too few
+        ((24, 16), (21, 16)),  # 40 are enough: 0.54 of them are 21.6
         ((24, 24), (24, 24)),
         ((20, 19, 10), (18, 18, 10)),  # 4 of 49
+        ((27, 27, 6), (24, 24, 6)),  # 6 of 60 go, and 6 are just enough others
         ((30, 30, 3), (30, 30, 3)),  # without 6 of 63 either would still be right in nearly half
         ((24, 20, 12, 12), (19, 19, 12, 12)),  # 0.29 of 68 are 19.7
     ],
@@ -122,6 +124,13 @@ def test_a_scene_depends_on_what_changes_its_questions_alone() -> None:
         Balance(limits={"task": {"a": 41 / 64}}).of(tally).limits
         == Balance(limits={"task": {"a": 0.75}}).of(tally).limits
     )
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "found"), [(0.3, 0.5, 0.5), (0.3, 0.4, 0.375), (0.0, 1.0, 0.0), (0.5, 0.9, 0.5)]
+)
+def test_the_roundest_number_between_two_may_be_either(low: float, high: float, found: float) -> None:
+    assert _roundest(low, high) == found
 
 
 def scene(name: str, answers: str) -> pa.Table:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from itertools import combinations, permutations
 from math import comb, perm
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,10 @@ from pipeline.core.identity import question_ids
 from pipeline.core.parquet import table_bytes
 from pipeline.core.tables import CANDIDATES
 from pipeline.questions.arrays import CandidateSampler, sets, untried
+from pipeline.questions.rules import check
+from pipeline.questions.rules import verdicts as verdicts_of
 from pipeline.questions.selection import select
+from pipeline.questions.usual import nearness
 from pipeline.worlds.indoor.facts import IndoorScene
 from pipeline.worlds.indoor.view import IndoorView
 from tests.conftest import BOTH, DIRECTIONS, METADATA_TASKS, OFFICIAL_EXACT, cube, make_scene, random_objects, yaw_axes
@@ -325,6 +329,35 @@ def test_one_thing_more_displaces_few() -> None:
         assert len(kept - set(after.drawn(first, 10).tolist())) <= 1
     turned = CandidateSampler(SCOPE, names(40)[::-1], np.arange(40), np.arange(40), 1, most=400)
     assert {(39 - a, 39 - b) for a, b in turned.tuples().tolist()} == {(a, b) for a, b in before.tuples().tolist()}
+
+
+def test_as_many_sets_as_may_be_formed_are_all_formed() -> None:
+    assert len(sets(SCOPE, names(4), np.arange(4), 2, most=6)) == 6
+    assert len(sets(SCOPE, names(4), np.arange(4), 2, most=5)) < 6
+
+
+def test_what_names_nothing_has_no_frames_without_it() -> None:
+    without, frames = TASKS["room_size_estimation"].twin_frames(SimpleNamespace(), ())
+    assert (without, frames.tolist()) == ("", [])
+
+
+def test_the_first_broken_check_of_a_batch_refuses() -> None:
+    checks = [check("too_small", [1, 3, 1], ">=", 2, "m"), check("too_far", [1, 9, 9], "<=", 5, "m")]
+    found = verdicts_of(checks, 3)
+    assert found.broken.tolist() == [0, 1, 0]
+    assert [found.rejection(n).reason for n in range(3)] == ["too_small", "too_far", "too_small"]
+    holding = verdicts_of(checks[:1], 3)
+    assert holding.broken.tolist() == [0, -1, 0]
+    assert holding.rejection(1) is None
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "near"),
+    [("bed", "pillow", 3), ("the red Bed", "nightstand", 3), ("bed", "toilet", 0), ("comet", "bed", 0), ("", "bed", 0)],
+)
+def test_what_usually_stands_beside_what(one: str, other: str, near: int) -> None:
+    """Twice for a group of neighbours, once for a kind of room; of a name that nobody knows its last word counts."""
+    assert nearness(one, other) == nearness(other, one) == near
 
 
 def test_sets_of_many_hold_each_thing() -> None:

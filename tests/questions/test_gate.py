@@ -141,3 +141,9 @@ def test_no_number_is_asked_finer_than_it_is_read_nor_one_that_is_lost_in_the_st
     fine = first_broken(read_rules(shown, "distance", finest * 0.9, None))
     assert fine is not None
     assert (fine.name, fine.value, fine.limit) == ("finer_than_shown", finest * 0.9, finest)
+
+
+@pytest.mark.parametrize(("value", "holds"), [(20.0, True), (-20.0, True), (19.0, False), (0.0, False)])
+def test_half_of_what_can_be_read_is_a_tenth_of_the_number(value: float, holds: bool) -> None:
+    *_, coarse = read_rules(Shown("film", {"distance": 4.0}), "distance", None, value)
+    assert coarse.holds == holds

@@ -49,6 +49,14 @@ def test_a_map_is_drawn_first_of_what_the_question_names() -> None:
     assert turns[1].said[2].endswith("Q?")
 
 
+def test_only_methods_of_several_runs_draw_at_random() -> None:
+    """VSI-Bench, appendix: at 0.7 where runs are to differ."""
+    assert {name: method.temperature for name, method in METHODS.items() if method.temperature} == {
+        "self_consistency": 0.7,
+        "tree_of_thoughts": 0.7,
+    }
+
+
 def test_runs_of_one_request_have_replies_of_their_own() -> None:
     digests = {request_digest(Request((user("Q?"),), run=run)) for run in range(3)}
     assert len(digests) == 3

@@ -14,9 +14,23 @@ from pipeline.core.errors import ConfigError
 from pipeline.core.schema import Rejection
 from pipeline.llm.base import Reply, Request
 from pipeline.llm.failures import ModelError
+from pipeline.llm.prompts import load_prompt
 from pipeline.questions.audited import SHOWN, leakage, named, summaries
-from pipeline.questions.cases import CaseTask
-from pipeline.questions.model_authoring import RefusedItemError, record, take
+from pipeline.questions.cases import Case, CaseTask
+from pipeline.questions.gate import Shown
+from pipeline.questions.model_authoring import (
+    CONFIRMED,
+    LETTERS,
+    ModelAuthor,
+    RefusedItemError,
+    SceneAuthoring,
+    Second,
+    Target,
+    guessed,
+    needed,
+    record,
+    take,
+)
 from pipeline.questions.open_items import ACCEPTED, PROOF_CHARS, OpenItem, form, item_of
 from pipeline.questions.published import Columns, Published, read_own, read_published
 
@@ -97,6 +111,143 @@ def test_an_answer_has_at_most_four_other_forms(forms: int, passes: bool) -> Non
     (rule,) = (rule for rule in form(item) if rule.name == "too_many_forms")
     assert (rule.value, rule.limit, rule.holds) == (forms, ACCEPTED, passes)
     assert ACCEPTED == 4
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "others", "name", "holds"),
+    [
+        ("Who sells bread?", "bakers", 3, "question_too_short", False),
+        ("Who sells bread here?", "bakers", 3, "question_too_short", True),
+        ("What is sold here?", "bread", 2, "wrong_options_missing", False),
+        ("What is sold here?", "bread", 3, "wrong_options_missing", True),
+        ("What is sold here?", "bread", 7, "wrong_options_too_many", True),
+        ("What is sold here?", "bread", 8, "wrong_options_too_many", False),
+        ("What is sold here?", "new bread and jam in jars", 3, "answer_stands_out", True),  # half as long again as 4
+        ("What is sold here?", "new bread and jam in small jars", 3, "answer_stands_out", False),
+    ],
+)
+def test_rules_of_open_questions_end_where_they_say(
+    question: str, answer: str, others: int, name: str, holds: bool
+) -> None:
+    item = OpenItem(question, answer, (), tuple(f"old {c} of cloth" for c in "abcdefgh"[:others]), "")
+    (rule,) = (rule for rule in form(item) if rule.name == name)
+    assert rule.holds == holds
+
+
+GUESSED = OpenItem("What is sold here?", "bread", (), ("meat", "fish", "cloth"), "")
+
+
+@pytest.mark.parametrize(("knows", "calls"), [(0, 1), (1, 2), (2, 2)])
+def test_who_guesses_right_in_two_orders_knows_the_answer(knows: int, calls: int) -> None:
+    """The second order is the first, begun in its middle; after a wrong guess there is no other."""
+    asked: list[list[str]] = []
+
+    def ask(request: Request) -> Reply:
+        options = [line for line in str(request.messages[0]).replace("\\n", "\n").split("\n") if line[1:3] == ". "]
+        asked.append([option[3:] for option in options])
+        assert request.prompt == load_prompt("author_second").version, "the first of its two prompts"
+        n = asked[-1].index("bread")
+        return Reply(LETTERS[n if len(asked) <= knows else (n + 1) % 4])
+
+    found = guessed(GUESSED, "p", Second(ask, None))
+    assert (found.value, found.holds) == (knows, knows < 2)
+    assert len(asked) == calls
+    assert all(order == asked[0][2:] + asked[0][:2] for order in asked[1:])
+
+
+def test_what_is_not_there_to_be_shown_is_none_of_one() -> None:
+    with pytest.raises(RefusedItemError) as refused:
+        needed(None, "no_video", "videos")
+    assert refused.value.rejection == Rejection(reason="no_video", measured=0, limit=1, unit="videos")
+
+
+class Writer(ModelAuthor[Any, Any, Any]):
+    """Whatever a model writes becomes a candidate."""
+
+    authoring, step, missing = SceneAuthoring, "extract", "nothing_written"
+
+    def prompt_arguments(self, scene: Any, target: Target) -> Any:
+        return record(), None, {"narration": "", "movements": []}
+
+    def targets(self, candidates: pa.Table, tasks: Any) -> list[Target]:
+        return [Target(task) for task in tasks]
+
+    def validate(self, scene: Any, target: Target, found: Any) -> Any:
+        return (Case(item) for item in found)
+
+
+@pytest.mark.parametrize(
+    ("each", "written", "refused"),
+    [
+        (True, "a", [("2", "nothing_written", 1, 3), ("3", "nothing_written", 1, 3)]),
+        (True, "abc", []),
+        (True, "abcde", [("4", "more_than_asked_for", 5, 3), ("5", "more_than_asked_for", 5, 3)]),
+        (False, "", [("1", "nothing_written", 0, 1)]),
+        (False, "a", []),
+    ],
+)
+def test_each_question_that_is_not_written_or_too_many_is_refused(
+    each: bool, written: str, refused: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    writer = Writer()
+    writer.each_missing = each
+    monkeypatch.setattr("pipeline.questions.model_authoring.value_of", lambda *_: {"questions": [*written]})
+    scene = SceneAuthoring(SimpleNamespace(), [lambda request: Reply("")], [None], 3)
+    cases = [*writer._written(scene, Target("t"))]
+    assert [case.operands[0] for case in cases if case.refusal is None] == [*written[:3]]
+    found = [(case.operands[0], case.refusal) for case in cases if case.refusal is not None]
+    assert [(name, r.reason, r.measured, r.limit) for name, r in found] == refused
+
+
+def test_calls_that_a_scene_takes_at_most() -> None:
+    """Two tasks of three questions: two calls write, twelve guess, and of each second model that sees six times 3."""
+    writer = Writer()
+    none = pa.table({})
+    assert writer.calls(none, ["a", "b"], [True, True, False], 3) == (2, 18, 6)
+    writer.guessing, writer.unseen = True, 2
+    assert writer.calls(none, ["a", "b"], [True, True, False], 3) == (14, 18, 12)
+    writer.rewrites = True
+    assert writer.calls(none, ["a"], [True, False], 3) == (14, 12)
+    writer.sighted = 2
+    assert writer.calls(none, ["a"], [True, False], 3) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("reason", "confirmed", "flags"),
+    [
+        (None, False, ["model_assisted", "unchecked"]),
+        (None, True, ["model_assisted"]),
+        ("x", False, ["model_assisted"]),
+    ],
+)
+def test_questions_that_no_second_model_confirmed_are_unchecked(
+    reason: str | None, confirmed: bool, flags: list[str]
+) -> None:
+    row = {"id": 1, "scene": "d/s", "task": "t", "operands": ["a"], "reason": reason}
+    row |= {"evidence": [{"name": name, "subject": "rule", "value": 1.0} for name in ("a", CONFIRMED)[: 1 + confirmed]]}
+    writer = Writer()
+    writer.rows = lambda view, task, cases: [row.copy() for _ in cases]  # type: ignore[method-assign]
+    writer._written = lambda scene, target: iter([Case("a")])  # type: ignore[method-assign]
+    (found,) = writer.write(SimpleNamespace(), pa.table({}), [], ["t"], [None], 1).to_pylist()
+    assert found["flags"] == flags
+
+
+@pytest.mark.parametrize(
+    ("of_task", "of_case", "flags"), [(None, [], None), (["a"], ["b"], ["a", "b"]), (None, ["b"], ["b"])]
+)
+def test_a_question_has_the_flags_of_its_scene_and_its_own(of_task: Any, of_case: list[str], flags: Any) -> None:
+    class Flagged(CaseTask[Any]):
+        name, slots = "flagged", ("thing",)
+        ids = staticmethod(lambda view, keys: [7] * len(keys))
+
+        def flags(self, view: Any) -> Any:
+            return of_task
+
+    case = Case("a", wording="Q?")
+    case.answer = "b"
+    case.flags += of_case
+    (row,) = Flagged().rows(SimpleNamespace(scene=SimpleNamespace(id="d/s"), shown=Shown("film", {})), [case])
+    assert row["flags"] == flags
 
 
 @pytest.mark.parametrize(("text", "odd"), [("cr\u00eape", 0), ("a\u200bb", 1), ("x\ue000", 1), ("кот", 3), ("5 m²", 0)])

@@ -336,6 +336,18 @@ def test_by_hand_everything_is_asked_about_before_anything_twice() -> None:
     assert max(pairs.values()) == 1  # 013 would ask about 0 and 1 together again
 
 
+def test_of_nothing_nothing_is_chosen() -> None:
+    found = spread(triples(np.empty((0, 3), dtype=np.intp)), [])
+    assert found.chosen.tolist() == found.shared.tolist() == []
+
+
+def test_what_shares_things_with_others_is_spread_in_ours_and_not_in_a_release() -> None:
+    rows = [row(n, "left", operands=["door", "sofa", "tv", "lamp", "bed"][n:][:3]) for n in (0, 1)]
+    rows.append(row(2, "left", operands=["tv", "sofa", "door"]))
+    ours, released = (asked_in(select(table(rows), TASKS, CAP, as_released=n))["id"].to_pylist() for n in (False, True))
+    assert (ours, released) == ([0, 1], [0, 1, 2]), "the last names the three things of the first"
+
+
 def test_by_hand_one_set_of_three_is_asked_about_once() -> None:
     orders = np.array([(0, 1, 2), (1, 0, 2), (2, 1, 0), (0, 1, 3)])
     offered = replace(triples(orders), task=np.array([0, 1, 2, 2]), guess=np.array([0, 1, 2, 2]), start=np.zeros(3))
