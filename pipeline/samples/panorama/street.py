@@ -351,7 +351,7 @@ def crossing(scene: StreetScene, along: float) -> None:
     for across in (-6.5, 6.5):
         at = scene.street.at(along + 2.2, across)
         shown = "red" if across < 0 else "green"
-        k = scene.thing("traffic light", at, "Infrastructure", shows=shown)
+        k = scene.thing("traffic light", at, "Infrastructure", signal=shown)
         scene.solids.lathe(at, ((0.07, 0.0), (0.07, 2.4)), _METAL, (k,), sides=8)
         end = along + 2.2
         scene.block((end - 0.25, end + 0.25), (across - 0.25, across + 0.25), (2.3, 3.5), "black", k)

@@ -61,6 +61,9 @@ def test_there_are_enough_places() -> None:
     assert len({(spot.town.name, spot.name) for spot in streets}) == len(streets)
     assert len({spot.town.country for spot in every}) == len(TOWNS) == 6
     assert [spot.town.country for spot in every if not spot.name] == ["Spain", "Australia"]
+    keys = {key for spot in every for thing in built(spot).things for key, _ in thing.attributes}
+    nouns = {"colour", "cover", "form", "language", "number", "roof", "signal", "storeys"}
+    assert keys == nouns, "asked as: What is the KEY of the LABEL in this picture?"
     for spot in streets:
         kinds = Counter(thing.kind for thing in built(spot).things if thing.kind)
         shops = [kind for kind, _, _ in KINDS if kinds[kind]]
