@@ -35,13 +35,163 @@ WRONG_SHARE: Final = 0.5  # of what can be judged, from which on the whole log i
 JUDGED_MIN: Final = 3  # things, for one alone may be an exception
 CAR_M: Final = (3.0, 7.0)  # length of the usual car, American pickups among them
 OFF_GROUND_M: Final = 3.0  # between our point and what stands around us, in the middle; at hand at most 2.1
+STANDS_M: Final = 0.3  # root mean square of a standing thing's places: boxes of annotators waver less
+STANDS_TIMES: Final = 4  # so much farther must it wander in another frame to have a vote; also samples of a track
+SHIFT_MIN_M: Final = 1.0  # of all boxes: a point of our own car that is not the stated one is nearer
+SETTLED_M: Final = 0.05  # what wanders less counts no more in the fit of a shift
+FITS: Final = 30  # rounds of it
+MOVING_MPS: Final = 2.0  # slower, the wavering of places hides a velocity
+STEERED_DEG: Final = 20.0  # of turning, from which on steering can be judged
+BESIDE_M: Final = 0.5  # beyond its own side
 _PAIRS: Final = 1 << 21  # at a time: bounds memory to about 100 MB
 
 
 def examine(scene: DriveScene) -> tuple[Finding, ...]:
     """The doubts about tracks of a scene; about part of a track where the rest of it can stand."""
     view = DriveView(scene)
-    return (*_jumps(view), *_overlaps(view), *_doubles(view), *_sideways(view), *_sizes(view), *_heights(view))
+    return (
+        *_jumps(view),
+        *_overlaps(view),
+        *_doubles(view),
+        *_sideways(view),
+        *_sizes(view),
+        *_heights(view),
+        *_drifts(view),
+        *_velocities(view),
+        *_steering(view),
+        *_off_middle(scene),
+    )
+
+
+def _drifts(view: DriveView) -> Iterator[Finding]:
+    """Things that would stand still if they stood elsewhere about us: boxes that are mirrored or shifted.
+
+    What stands must stay where it is while our car turns. Each track votes: it stands as it is written, it stands only
+    with left and right swapped, or it stands only when all are shifted alike; on straight roads none has a vote.
+    """
+    if view.facts.frame != "world" or not view.ego_moves:
+        return
+    times = _every(view.times_s, MOVES_EVERY_S)
+    local, yaw = view.relative_m[:, times, :2], np.radians(view.ego_yaw_deg[times])
+    axes = np.stack([np.stack([np.cos(yaw), -np.sin(yaw)], -1), np.stack([np.sin(yaw), np.cos(yaw)], -1)], -2)
+    tracks = []
+    for row in range(len(local)):
+        known = np.flatnonzero(np.isfinite(local[row]).all(1) & np.isfinite(axes).all((1, 2)))
+        if len(known) >= STANDS_TIMES:
+            tracks.append((local[row, known], axes[known], view.ego_m[times][known, :2]))
+    if len(tracks) < JUDGED_MIN:
+        return
+    written = np.array([_wanders(*track) for track in tracks])
+    flipped = np.array([_wanders(at * (1, -1), *rest) for at, *rest in tracks])
+    shift = _shift(tracks)
+    moved = np.array([_wanders(at + shift, *rest) for at, *rest in tracks])
+    far = float(np.hypot(*shift))
+    for name, other, measured, limit, unit in (
+        ("with left and right swapped", flipped, None, 0, "tracks"),
+        (f"{shift[0]:.1f} m farther ahead and {shift[1]:.1f} m to the left", moved, far, SHIFT_MIN_M, "m"),
+    ):
+        only_other = int(((other <= STANDS_M) & (written > STANDS_TIMES * other)).sum())
+        only_written = int(((written <= STANDS_M) & (other > STANDS_TIMES * written)).sum())
+        if only_other < JUDGED_MIN or only_other < 2 * only_written or (measured or SHIFT_MIN_M) < SHIFT_MIN_M:
+            continue
+        message = f"{only_other} tracks stand still only {name}, {only_written} only as they are written"
+        remedy = "are boxes given about the point and with the axes that the format says, y to the left?"
+        value = round(measured, 3) if measured is not None else only_other
+        for subject in sorted(view.ids.tolist()):
+            yield doubt("static_things_drift", subject, message, remedy, value, limit or 2 * only_written, unit)
+        return
+
+
+def _wanders(local_m: FloatArray, axes: FloatArray, ego_m: FloatArray) -> float:
+    """How far a track about us (T, 2) strays from its middle over ground: root of the mean square, metres."""
+    place = (axes @ local_m[..., None])[..., 0] + ego_m
+    return float(np.sqrt(((place - place.mean(0)) ** 2).sum(1).mean()))
+
+
+def _shift(tracks: list[tuple[FloatArray, FloatArray, FloatArray]]) -> FloatArray:
+    """By what (2,), along our axes, all boxes must be shifted so that most stand still: least absolute distances."""
+    normal, wanted = [], []
+    for local, axes, ego in tracks:
+        place = (axes @ local[..., None])[..., 0] + ego
+        turn, off = axes - axes.mean(0), place - place.mean(0)
+        normal.append(np.einsum("tij,tik->jk", turn, turn) / len(local))
+        wanted.append(-np.einsum("tij,ti->j", turn, off) / len(local))
+    matrix, target = np.array(normal), np.array(wanted)
+    if np.linalg.eigvalsh(matrix.sum(0))[0] < 1e-6:
+        return np.zeros(2)
+    shift = np.zeros(2)
+    for _ in range(FITS):
+        left = np.array([_wanders(local + shift, axes, ego) for local, axes, ego in tracks])
+        weight = 1.0 / np.maximum(left, SETTLED_M)
+        shift = np.linalg.solve((matrix * weight[:, None, None]).sum(0), (target * weight[:, None]).sum(0))
+    return np.asarray(shift)
+
+
+def _velocities(view: DriveView) -> Iterator[Finding]:
+    """Tracks whose stated velocity is not that of their places, axis by axis; where most are, all of the log."""
+    steps, said = [], []
+    for actor in (*view.facts.actors, *((view.facts.ego,) if view.facts.ego else ())):
+        track = actor.track
+        if track.velocity_mps is None or len(track) < JUDGED_MIN:
+            continue
+        place, velocity = track.place_m.array[:, :2], track.velocity_mps.array[:, :2]
+        lasted = np.diff(view.times_s[track.first : track.stop])[:, None]
+        steps.append(np.diff(place, axis=0) / lasted)
+        said.append((velocity[1:] + velocity[:-1]) / 2)
+    if not steps:
+        return
+    gone, told = np.concatenate(steps), np.concatenate(said)
+    known = np.isfinite(gone).all(1) & np.isfinite(told).all(1) & (np.hypot(*told.T) > MOVING_MPS)
+    known &= np.hypot(*gone.T) < SPEED_MAX_MPS
+    if known.sum() < STANDS_TIMES * JUDGED_MIN:
+        return
+    gone, told = gone[known], told[known]
+    for axis, name in enumerate("xy"):
+        if np.sqrt((told[:, axis] ** 2).mean()) < MOVING_MPS / 2:
+            continue
+        ratio = float((gone[:, axis] * told[:, axis]).sum() / (told[:, axis] ** 2).sum())
+        if not WRONG_SHARE <= ratio <= 1 / WRONG_SHARE:
+            message = f"along {name} the places change by {ratio:.2f} times the stated velocities"
+            remedy = "are places and velocities of one frame, unit and sense of axes?"
+            for subject in (*sorted(view.ids.tolist()), EGO):
+                yield doubt("velocity_against_track", subject, message, remedy, round(ratio, 3), WRONG_SHARE, "ratio")
+            return
+
+
+def _steering(view: DriveView) -> Iterator[Finding]:
+    """A car that turns to the other side than its wheel: the log is mirrored."""
+    alike = weight = 0.0
+    for actor in (*view.facts.actors, *((view.facts.ego,) if view.facts.ego else ())):
+        if actor.controls is None or len(actor.track) < JUDGED_MIN:
+            continue
+        track, lasted = actor.track, np.diff(view.times_s[actor.track.first : actor.track.stop])
+        turn = np.diff(track.yaw_deg.array[:, 0])
+        turn = (turn + 180) % 360 - 180
+        step = np.hypot(*np.diff(track.place_m.array[:, :2], axis=0).T)
+        wheel = (actor.controls.steering.array[1:, 0] + actor.controls.steering.array[:-1, 0]) / 2
+        ahead = actor.controls.gear.array[1:, 0] >= 0
+        known = np.isfinite(turn) & np.isfinite(step) & np.isfinite(wheel) & ahead & (step > MOVING_MPS * lasted)
+        alike += float((np.sign(wheel) * turn)[known].sum())
+        weight += float(np.abs(turn * np.sign(wheel))[known].sum())
+    if weight >= STEERED_DEG and alike < -WRONG_SHARE * weight:
+        message = f"of {weight:.0f} degrees of turning under steering, {(weight - alike) / 2:.0f} are against the wheel"
+        remedy = "are y and turns to the left, and steering in the sense of the format?"
+        share = round((weight - alike) / 2 / weight, 3)
+        for subject in (*sorted(view.ids.tolist()), EGO):
+            yield doubt("turns_against_steering", subject, message, remedy, share, (1 + WRONG_SHARE) / 2, "share")
+
+
+def _off_middle(scene: DriveScene) -> Iterator[Finding]:
+    """Boxes that do not hold the point that their track follows, seen from above: they are another thing's."""
+    facts = scene.facts
+    boxes = [(actor.id, actor.box) for actor in facts.actors] + ([(EGO, facts.ego.box)] if facts.ego else [])
+    for name, box in boxes:
+        if box is None:
+            continue
+        off = max(abs(box.middle_m[k]) - box.size_m[k] / 2 for k in (0, 1))
+        if off > BESIDE_M:
+            message = f"the box of {name} lies {off:.2f} m beside the point that its track follows"
+            yield doubt("box_beside_its_point", name, message, "record it again", round(off, 3), BESIDE_M, "m")
 
 
 def _sideways(view: DriveView) -> Iterator[Finding]:

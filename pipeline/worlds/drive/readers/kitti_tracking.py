@@ -40,6 +40,10 @@ PASSED: Final = "DontCare"  # stretches of the picture in which nobody labelled
 REACH_MAX_M: Final = 1000.0  # labels without a place in space have -1000
 POINT: Final = "the left grey camera"
 LEVEL_MAX: Final = 3.0  # of occlusion and truncation
+NEAR_M: Final = 3.0  # ahead, from which on a box is whole in the picture
+MARKS_MIN: Final = 10  # labels, of which the middle one counts
+MARKS_OVERLAP: Final = 0.7  # intersection over union in the middle; of the real sequences at hand 0.97
+_CORNERS: Final = np.array([[a, b, c] for a in (-0.5, 0.5) for b in (-0.5, 0.5) for c in (0.0, 1.0)])
 _SHOWN: Final = 5
 _LABELS, _CALIBRATION, _POSES, _PICTURES = "label_02", "calib", "oxts", "image_02"
 EXPECTED_FILES: Final = (
@@ -91,6 +95,7 @@ class KittiTracking(FolderReader):
         calibration = Calibration({}, None)
         if calibration_path.is_file():
             calibration = read_calibration(files, calibration_path, findings)
+            labels.check_marks(calibration, findings)
         oxts_path = files.path / _POSES / f"{files.name}.txt"
         poses = read_oxts(files, oxts_path, calibration, findings) if oxts_path.is_file() else None
         count = max(int(labels.frame.max(initial=0)) + 1, 0 if poses is None else len(poses.place_m))
@@ -162,6 +167,43 @@ class _Labels:
         self.names: StrArray = np.array([row[1] for row in rows], dtype=object)
         self.words: StrArray = np.array([row[2] for row in rows], dtype=object)
         self.numbers: FloatArray = np.array([row[3] for row in rows], dtype=np.float64)
+
+    def check_marks(self, calibration: Calibration, findings: Findings) -> None:
+        """Doubts all tracks where boxes in space do not lie where the same boxes are marked in the picture.
+
+        Of those that are whole in the picture, the rectangles around both must overlap, in the middle.
+        """
+        projection = calibration.projections.get("P2")
+        near = (
+            (self.numbers[:, 0] == 0) & (self.numbers[:, 12] > NEAR_M) & (self.numbers[:, 10:13] < REACH_MAX_M).all(1)
+        )
+        numbers = self.numbers[near]
+        if projection is None or len(numbers) < MARKS_MIN:
+            return
+        size, turn = numbers[:, None, 7:10], numbers[:, 13, None]
+        along, across = _CORNERS[:, 0] * size[..., 2], _CORNERS[:, 1] * size[..., 1]
+        corners = numbers[:, None, 10:13] + np.stack(
+            [
+                np.cos(turn) * along + np.sin(turn) * across,
+                -_CORNERS[:, 2] * size[..., 0],
+                np.cos(turn) * across - np.sin(turn) * along,
+            ],
+            axis=-1,
+        )
+        seen = corners @ projection[:, :3].T + projection[:, 3]
+        pixels = seen[..., :2] / np.maximum(seen[..., 2:], 0.1)
+        low, high = pixels.min(1), pixels.max(1)
+        marked_low, marked_high = numbers[:, 3:5], numbers[:, 5:7]
+        both = np.maximum(np.minimum(high, marked_high) - np.maximum(low, marked_low), 0).prod(1)
+        share = both / np.maximum((high - low).prod(1) + (marked_high - marked_low).prod(1) - both, 1e-9)
+        middle = float(np.median(share))
+        if middle < MARKS_OVERLAP:
+            message = f"boxes in space and in the picture overlap by {middle:.0%}, in the middle of {len(numbers)}"
+            remedy = "are places and turns of boxes those of the rectified camera, x to the right?"
+            for name in sorted(set(self.names.tolist())):
+                findings.add(
+                    doubt("boxes_off_the_picture", name, message, remedy, round(middle, 3), MARKS_OVERLAP, "share")
+                )
 
     def actors(self, poses: CameraPoses | None, findings: Findings) -> tuple[Actor, ...]:
         """All with a track, by id."""

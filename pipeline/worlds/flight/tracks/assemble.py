@@ -23,6 +23,13 @@ from pipeline.core.schema import Finding, Origin
 from pipeline.formats.logs.log import Clock, Log, Series
 from pipeline.geometry.tracks import Track
 from pipeline.worlds.flight.tracks.clock import GAP_S, about, straighten, timed
+from pipeline.worlds.flight.tracks.consistency import (
+    below_zero,
+    heading_mirrored,
+    height_scale,
+    leans_elsewhere,
+    velocity_axes,
+)
 from pipeline.worlds.flight.tracks.fixes import (
     HIGHEST_M,
     Fixes,
@@ -80,7 +87,11 @@ def assemble(path: Path, log: Log) -> Assembled:
     fixes, origin = zeroed(fixes, local)
     quat, heading, gimbal = _pose(log, fixes, found)
     height = height_above_takeoff(log, fixes, local, found)
-    found += check_heights(log, fixes, height)
+    clock_s = log.t_s[fixes.index]
+    heights = {k: bounded(Bracket(v, clock_s, fixes.run).scalar(), HIGHEST_M) for k, v in log.heights.items()}
+    found += check_heights(fixes, height, heights)
+    found += (*height_scale(log, fixes, height, heights), *velocity_axes(log, fixes), *below_zero(log, fixes))
+    found += (*heading_mirrored(fixes, heading, step_m), *leans_elsewhere(fixes, quat))
     track = Track(
         t_s=fixes.t_s,
         enu_m=fixes.enu_m,
@@ -339,20 +350,19 @@ def height_above_takeoff(log: Log, fixes: Fixes, local: bool, found: list[Findin
     return level - level[0]
 
 
-def check_heights(log: Log, fixes: Fixes, height_m: FloatArray) -> list[Finding]:
+def check_heights(fixes: Fixes, height_m: FloatArray, heights: dict[str, FloatArray]) -> list[Finding]:
     """A doubt about the stretches in which the height parts from another one by more than `APART_M`.
 
     Each other height counts from a level of its own: only how it changes from the beginning of the log is compared.
 
     Args:
-        log: with `Log.heights`.
         fixes: (N,) the samples of the track.
         height_m: (N,) above take-off.
+        heights: of the log's `Log.heights`, (N,) at the same samples.
     """
-    clock_s = log.t_s[fixes.index]
     apart: dict[str, FloatArray] = {}
-    for name, series in log.heights.items():
-        off_m = height_m - bounded(Bracket(series, clock_s, fixes.run).scalar(), HIGHEST_M)
+    for name, other_m in heights.items():
+        off_m = height_m - other_m
         known = np.flatnonzero(np.isfinite(off_m))
         if len(known):
             settled = known[fixes.t_s[known] <= fixes.t_s[known[0]] + SETTLED_S]

@@ -1,0 +1,99 @@
+"""What a log states twice: each doubt for the corruption that it names, none for the flight as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pipeline.core.arrays import FloatArray
+from pipeline.formats.logs.frames import flu_to_enu, quaternion
+from pipeline.formats.logs.log import Log, Series
+from pipeline.worlds.flight.tracks.assemble import assemble
+
+NED: FloatArray = np.arange(120, dtype=np.float64) * 0.5  # s
+YAW = np.radians(np.where(NED < 20, 30.0, np.where(NED < 40, 30 + 18 * (NED - 20), 30.0)))  # a full turn in the middle
+
+
+def flight(off_deg: float = 0.0) -> Log:
+    """A drone that flies a leg, a circle and a leg at 6 m/s, its nose ``off_deg`` left of its course, and climbs 30 m.
+
+    It leans 0.01 rad for each m/s and 1/g for each m/s².
+    """
+    speed = 6.0 * np.column_stack([np.sin(YAW), np.cos(YAW)])
+    change = np.gradient(speed, 0.5, axis=0)
+    lean = 0.01 * speed + change / 9.81
+    nose = YAW - np.radians(off_deg)
+    ahead = lean[:, 0] * np.sin(nose) + lean[:, 1] * np.cos(nose)
+    right = lean[:, 0] * np.cos(nose) - lean[:, 1] * np.sin(nose)
+    up = np.minimum(NED, 30.0)
+    way = np.column_stack([np.cumsum(speed, axis=0) * 0.5, up])
+    velocity = np.column_stack([speed, (NED < 30).astype(float)])
+    frd = quaternion(np.arctan(right), -np.arctan(ahead), nose)
+    return Log("", "made", "boot", NED, enu_m=way, height_m=up, velocity_mps=velocity, attitude=Series(NED, frd))
+
+
+def written(log: Log, to: Callable[[FloatArray], FloatArray] = flu_to_enu) -> Log:
+    assert log.attitude is not None
+    return replace(log, attitude=Series(NED, to(log.attitude.value)))
+
+
+def doubts(log: Log) -> set[str]:
+    return {f.name for f in assemble(Path("flight.log"), log).findings if f.severity == "doubt"}
+
+
+@pytest.mark.parametrize("off_deg", [0.0, 90.0, 180.0, -40.0])
+def test_a_flight_as_it_is_written_is_in_no_doubt_whichever_way_the_nose_points(off_deg: float) -> None:
+    assert doubts(written(flight(off_deg))) == set()
+
+
+@pytest.mark.parametrize("off_deg", [0.0, 90.0])
+def test_conjugate_quaternions_turn_the_nose_and_the_lean_the_wrong_way(off_deg: float) -> None:
+    found = doubts(written(flight(off_deg), lambda frd: flu_to_enu(frd * (1, -1, -1, -1))))
+    assert {"heading_mirrored", "leans_elsewhere"} & found
+
+
+@pytest.mark.parametrize(("order", "sign"), [([1, 0, 2], (1, 1, 1)), ([0, 1, 2], (-1, 1, 1)), ([0, 1, 2], (1, -1, 1))])
+def test_positions_with_swapped_or_turned_axes(order: list[int], sign: tuple[int, int, int]) -> None:
+    log = written(flight())
+    assert log.enu_m is not None
+    other = replace(log, enu_m=log.enu_m[:, order] * sign)
+    assert "velocity_against_path" in doubts(other)
+    assert {"heading_mirrored", "leans_elsewhere"} & doubts(replace(other, velocity_mps=None))
+
+
+def test_z_up_in_a_frame_that_counts_from_the_start() -> None:
+    log = replace(written(flight()), height_m=None)
+    assert log.enu_m is not None
+    down = replace(log, enu_m=log.enu_m * (1, 1, -1))
+    assert {"velocity_against_path", "below_its_zero"} <= doubts(down)
+    assert doubts(replace(down, velocity_mps=None)) == {"below_its_zero"}
+    from_above = log.enu_m * (1, 1, -1) + np.array([0, 0, 40])  # a descent above the zero
+    assert doubts(replace(log, velocity_mps=None, enu_m=from_above)) == set()
+
+
+@pytest.mark.parametrize(
+    ("times", "told"), [(1.4, False), (1.6, True), (0.7, False), (0.6, True), (-1.0, True), (3.281, True)]
+)
+def test_a_height_in_feet_or_turned_over(times: float, told: bool) -> None:
+    log = replace(written(flight()), velocity_mps=None)
+    assert log.height_m is not None
+    assert ("height_scale" in doubts(replace(log, height_m=log.height_m * times))) == told
+
+
+def test_a_drift_of_less_than_5_m_shows_no_scale() -> None:
+    log = written(flight())
+    assert log.height_m is not None
+    assert log.enu_m is not None
+    low = log.enu_m * (1, 1, 0.1)
+    assert "height_scale" not in doubts(replace(log, height_m=log.height_m * 0.4, enu_m=low, velocity_mps=None))
+
+
+@pytest.mark.parametrize(("sense", "told"), [(1, False), (-1, True)])
+def test_a_heading_counted_the_other_way_round(sense: int, told: bool) -> None:
+    compass = Series(NED, sense * np.degrees(YAW) % 360)
+    log = replace(flight(), velocity_mps=None, attitude=None, heading=compass)
+    assert doubts(log) == ({"heading_mirrored"} if told else set())
