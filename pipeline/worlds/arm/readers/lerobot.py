@@ -121,7 +121,7 @@ def cameras_of(
             findings.add(note("missing_video", "video", message, "fetch the dataset's videos"))
         start, end = row.get(f"videos/{key}/from_timestamp"), row.get(f"videos/{key}/to_timestamp")
         if video is None and path is not None and there and isinstance(start, float) and isinstance(end, float):
-            facts = movie_facts(files, path)
+            facts = movie_facts(files, path).as_shown(path)
             frames = round((end - start) * facts.fps) if facts.fps and end > start >= 0 else 0
             if frames:
                 files.add(f"{files.relative(path)}#{start:g}-{end:g}", b"%d" % path.stat().st_size)
@@ -263,7 +263,8 @@ class LeRobot(FolderReader):
         row = _episode_row(files, _index(files), files.json(files.path / INFO))
         key = Path(scene.video.path).parts[-2 if EPISODES_2 in row else -3]
         first = round(float(row[f"videos/{key}/from_timestamp"]) * scene.video.fps)
-        whole, count = movie_footage(files, files.root / scene.video.path, scene.video.fps), scene.video.frames
+        path, count = files.root / scene.video.path, scene.video.frames
+        whole = movie_footage(files, path, scene.video.fps, movie_facts(files, path).frames)
 
         def frames() -> Iterator[npt.NDArray[np.uint8]]:
             return islice(whole.frames(), first, first + count)

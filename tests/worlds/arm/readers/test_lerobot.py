@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import struct
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import av
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute
 import pyarrow.parquet as pq
@@ -473,3 +475,28 @@ def test_a_real_dataset_of_version_3_tells_where_its_episodes_lie_in_their_video
     assert row[f"{key}/from_timestamp"] * 30 == pytest.approx(448)  # film time of a row: this and its own
     assert (row[f"{key}/to_timestamp"] - row[f"{key}/from_timestamp"]) * 30 == pytest.approx(449)
     assert instructions(files, row, np.zeros(1), Findings()) == ("Pick the tiger and place near elephant",)
+
+
+@pytest.mark.real_data
+def test_a_film_that_players_turn_is_handed_on_upright(tmp_path: Path) -> None:
+    copy = tmp_path / "root"
+    shutil.copytree(REAL_DATA / "captures" / "lerobot_v21_g1", copy / "g1")
+    listing = [ref for ref in LeRobot().scenes(copy).scenes if (copy / ref.files[1]).is_file()]
+
+    def first() -> tuple[tuple[int | None, int | None], npt.NDArray[np.uint8]]:
+        files = SceneFiles(copy, listing[0])
+        scene = LeRobot().read(files)
+        footage = LeRobot().footage(files, scene)
+        assert scene.video is not None
+        assert footage is not None
+        return (scene.video.width, scene.video.height), next(iter(footage.frames()))
+
+    (width, height), stored = first()
+    for path in copy.glob("*/videos/*/*/*.mp4"):
+        film = bytearray(path.read_bytes())
+        at = film.index(b"tkhd") + 44  # of version 0; a quarter turn clockwise
+        film[at : at + 36] = struct.pack(">9i", 0, 1 << 16, 0, -(1 << 16), 0, 0, 0, 0, 1 << 30)
+        path.write_bytes(film)
+    size, shown = first()
+    assert size == (height, width)
+    assert np.array_equal(shown, np.rot90(stored, -1))
