@@ -16,11 +16,13 @@ from pipeline.geometry.scans import Frames, SceneGeometry
 from pipeline.reading.footage import delivered_frames
 from pipeline.stages.builder import Builder
 from pipeline.worlds.indoor.facts import IndoorScene, Room, Scan, SceneObject
-from pipeline.worlds.indoor.observe.closer import _SPREAD, Windows, count_pixels_in, windows
+from pipeline.worlds.indoor.observe.closer import _SPREAD, Windows, _thinned, count_pixels_in, window_rays, windows
 from pipeline.worlds.indoor.observe.rays import (
     LabelledMesh,
     PixelCounts,
+    Plan,
     Sides,
+    _cells_met,
     camera_rays,
     count_pixels,
     face_objects,
@@ -29,8 +31,10 @@ from pipeline.worlds.indoor.observe.visibility import (
     REACH_M,
     ObserveConfig,
     _corners_inside,
+    _plan,
     best_frames,
     cameras_at,
+    delivered_numbers,
     examined_frames,
     observe,
     unscanned_below,
@@ -115,6 +119,42 @@ def test_ends_of_what_is_shown_are_edges_of_pixels() -> None:
     assert counts.ends[:, 0, 0] == pytest.approx([-42 * 0.024, 42 * 0.024], abs=1e-5)
 
 
+def test_ends_and_floor_are_those_of_their_frame_and_object() -> None:
+    """Two cubes, each 25 cm to either side of its middle: the same in each of more frames than are cast at a time."""
+    room = geometry([(2, -0.8, 0, 0.5), (2, 0.8, 0, 0.5)], frames([0.0] * 18))
+    sides = Sides(np.array([[2, -0.8, 0], [2, 0.8, 0]]), np.array([[0.0, 1, 0]] * 2), np.array([0.5, 0.5]))
+    plan = Plan(np.ones((16, 16), dtype=bool), np.array([-4.0, -4.0]), 0.5)
+    counts = count_pixels(LabelledMesh(room, 2), sides, np.arange(18), 160, 120, plan)
+    assert counts.ends == pytest.approx(np.broadcast_to([[[-0.25]], [[0.25]]], (2, 18, 2)), abs=0.025)
+    assert counts.plan[0].any()
+    assert (counts.plan == counts.plan[0]).all()
+
+
+def test_cells_of_floor_in_which_rays_end() -> None:
+    """Two rows along y of three columns along x, half a metre each; the camera is above the first cell."""
+    plan = Plan(np.ones((2, 3), dtype=bool), np.array([1.0, 2.0]), 0.5)
+    along = [(0, 0, -1, 1.0), (1, 0, 0, 0.5), (1, 0, 0, 2.0), (-1, 0, 0, 0.5), (0, 1, 0, 1.0), (0, -1, 0, 0.5)]
+    rays = np.array([[[1.25, 2.25, 1.0, *ray[:3]] for ray in along], [[1.25, 2.25, 1.0, 0, 1, 0]] * 6], np.float32)
+    depth_m = np.array([[ray[3] for ray in along], [np.inf] * 5 + [0.5]], np.float32)
+    assert _cells_met(plan, rays, depth_m).tolist() == [
+        [True, True, False, False, False, False],
+        [False, False, False, True, False, False],
+    ]
+
+
+def test_cells_of_a_plan_are_floor_where_their_middles_are() -> None:
+    """From 10 cm before the walls on, middles are at 0.025, 0.275, … m: eight of them within 1.9 m, four in 0.9 m."""
+    plan = _plan(Room(floor=(((0.0, 0.0), (1.9, 0.0), (1.9, 0.9), (0.0, 0.9)),)))
+    assert plan is not None
+    assert plan.origin == pytest.approx([-0.1, -0.1])
+    assert plan.floor[:4, :8].all()
+    assert plan.floor.sum() == 4 * 8
+
+
+def test_without_a_video_there_are_as_many_pictures_as_poses_name() -> None:
+    assert delivered_numbers(None, geometry([], frames([0.0], number=np.array([4])))).tolist() == [0, 1, 2, 3, 4]
+
+
 def test_corners_in_the_picture() -> None:
     """Boxes that are points: at the edges of the picture, half a pixel beyond its outer pixels' centres, and 5 cm."""
     camera = frames([0], size=(100, 80), intrinsics=np.array([[64.0, 32.0, 49.5, 39.5]]))
@@ -178,7 +218,9 @@ def test_first_time_is_that_of_the_first_frame_over_the_threshold() -> None:
     assert 0 < largest.largest_pixels < 20
 
 
-@pytest.mark.parametrize(("measured", "visible"), [(1.0, False), (1.6, False), (1.70, True), (1.75, True), (5.0, True)])
+@pytest.mark.parametrize(
+    ("measured", "visible"), [(1.0, False), (1.64, False), (1.70, True), (1.75, True), (5.0, True)]
+)
 def test_a_hit_behind_the_measured_depth_is_hidden(measured: float, visible: bool) -> None:
     # The face is at 1.75 m; what is measured up to 0.1 m before it is noise, further before it something hides it.
     camera = frames([0], depth_m=lambda _: np.full((60, 80), measured))
@@ -318,6 +360,18 @@ def test_windows_hold_every_pixel_of_their_object(depth_m: float | None) -> None
     where = windows(mesh, frame, item, (160, 120))
     assert count_pixels_in(mesh, where, 1).reshape(whole.shape).tolist() == whole.tolist()
     assert where.size.prod(1).sum() < 0.3 * whole.size * 160 * 120  # and hardly any others
+
+
+def test_a_window_is_a_pixel_wider_than_its_object_and_thinned_rays_go_through_its_pixels() -> None:
+    """The near face is 42.86 pixels to each side: 68.79 to 90.21 of 160 columns, 48.79 to 70.21 of 120 rows."""
+    room = geometry([(2, 0, 0, 0.5)], frames([0.0, 0.0]))
+    where = windows(LabelledMesh(room, 1), np.array([0, 1]), np.array([0, 0]), (160, 120))
+    assert where.low.tolist() == [[67, 47]] * 2
+    assert where.size.tolist() == [[93 - 67, 73 - 47]] * 2
+    assert _thinned(where, 2 * 26 * 26).size.tolist() == where.size.tolist()
+    _, pixel, of = window_rays(room.frames, where.take(slice(1))._replace(size=np.array([[2, 2]]), step=3))
+    assert pixel.tolist() == [[269.5, 189.5], [281.5, 189.5], [269.5, 201.5], [281.5, 201.5]]  # 4 x (67.5, 47.5) - 0.5
+    assert of.tolist() == [0] * 4
 
 
 def test_a_camera_within_an_objects_box_looks_at_the_whole_picture() -> None:
