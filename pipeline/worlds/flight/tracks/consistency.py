@@ -135,7 +135,7 @@ def below_zero(log: Log, fixes: Fixes) -> Iterator[Finding]:
     middle_m, below = float(np.median(up_m)), float((up_m < 0).mean())
     if middle_m <= -CLIMBED_M and below >= ALIKE:
         message = f"{below:.0%} of the positions lie below the zero of their frame, half of them by {-middle_m:.1f} m"
-        remedy = "does z count downwards, as the format says? if the drone flew below its start, give log.csv in degrees"
+        remedy = "does z count downwards, as the format says? if the drone flew below its start, give log.csv"
         yield doubt("below_its_zero", "log", message, remedy, round(-middle_m, 3), CLIMBED_M, "m")
 
 
