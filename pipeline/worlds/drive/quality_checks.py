@@ -7,7 +7,7 @@ sides in another order, lengths in another unit, boxes in another frame.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -74,17 +74,15 @@ def _drifts(view: DriveView) -> Iterator[Finding]:
     times = _every(view.times_s, MOVES_EVERY_S)
     local, yaw = view.relative_m[:, times, :2], np.radians(view.ego_yaw_deg[times])
     axes = np.stack([np.stack([np.cos(yaw), -np.sin(yaw)], -1), np.stack([np.sin(yaw), np.cos(yaw)], -1)], -2)
-    tracks = []
-    for row in range(len(local)):
-        known = np.flatnonzero(np.isfinite(local[row]).all(1) & np.isfinite(axes).all((1, 2)))
-        if len(known) >= STANDS_TIMES:
-            tracks.append((local[row, known], axes[known], view.ego_m[times][known, :2]))
-    if len(tracks) < JUDGED_MIN:
+    known = np.isfinite(local).all(2) & np.isfinite(axes).all((1, 2))
+    judged = known.sum(1) >= STANDS_TIMES
+    if judged.sum() < JUDGED_MIN:
         return
-    written = np.array([_wanders(*track) for track in tracks])
-    flipped = np.array([_wanders(at * (1, -1), *rest) for at, *rest in tracks])
-    shift = _shift(tracks)
-    moved = np.array([_wanders(at + shift, *rest) for at, *rest in tracks])
+    local, known, ego_m = local[judged], known[judged], view.ego_m[times, :2]
+    as_written = _Strays.of(local, known, axes, ego_m)
+    shift = _shift(as_written)
+    written, moved = as_written.after(np.zeros(2)), as_written.after(shift)
+    flipped = _Strays.of(local * (1, -1), known, axes, ego_m).after(np.zeros(2))
     far = float(np.hypot(*shift))
     for name, other, measured, limit, unit in (
         ("with left and right swapped", flipped, None, 0, "tracks"),
@@ -102,29 +100,43 @@ def _drifts(view: DriveView) -> Iterator[Finding]:
         return
 
 
-def _wanders(local_m: FloatArray, axes: FloatArray, ego_m: FloatArray) -> float:
-    """How far a track about us (T, 2) strays from its middle over ground: root of the mean square, metres."""
-    place = (axes @ local_m[..., None])[..., 0] + ego_m
-    return float(np.sqrt(((place - place.mean(0)) ** 2).sum(1).mean()))
+class _Strays(NamedTuple):
+    """How far tracks stray from their middles over ground, squared: a quadratic of a shift of all boxes about us.
+
+    Attributes:
+        constant, linear, square: (N,), (N, 2), (N, 2, 2), of a shift along our axes, metres.
+    """
+
+    constant: FloatArray
+    linear: FloatArray
+    square: FloatArray
+
+    @classmethod
+    def of(cls, local_m: FloatArray, known: BoolArray, axes: FloatArray, ego_m: FloatArray) -> _Strays:
+        """Of places about us (N, T, 2) at the moments (N, T) that count, with our axes (T, 2, 2) and places (T, 2)."""
+        weight = known / known.sum(1, keepdims=True)
+        axes, ego_m = np.nan_to_num(axes), np.nan_to_num(ego_m)
+        place = np.einsum("tij,ntj->nti", axes, np.where(known[..., None], local_m, 0.0)) + ego_m
+        off = place - np.einsum("nt,nti->ni", weight, place)[:, None]
+        turn = axes - np.einsum("nt,tij->nij", weight, axes)[:, None]
+        linear, square = (np.einsum("nt,ntij,ntik->njk", weight, turn, by) for by in (off[..., None], turn))
+        return cls(np.einsum("nt,nti,nti->n", weight, off, off), linear[..., 0], square)
+
+    def after(self, shift: FloatArray) -> FloatArray:
+        """Roots of the mean squares (N,), metres, where all boxes are shifted (2,)."""
+        squared = self.constant + 2 * self.linear @ shift + self.square @ shift @ shift
+        return np.asarray(np.sqrt(np.maximum(squared, 0.0)))
 
 
-def _shift(tracks: list[tuple[FloatArray, FloatArray, FloatArray]]) -> FloatArray:
+def _shift(strays: _Strays) -> FloatArray:
     """By what (2,), along our axes, all boxes must be shifted so that most stand still: least absolute distances."""
-    normal, wanted = [], []
-    for local, axes, ego in tracks:
-        place = (axes @ local[..., None])[..., 0] + ego
-        turn, off = axes - axes.mean(0), place - place.mean(0)
-        normal.append(np.einsum("tij,tik->jk", turn, turn) / len(local))
-        wanted.append(-np.einsum("tij,ti->j", turn, off) / len(local))
-    matrix, target = np.array(normal), np.array(wanted)
-    if np.linalg.eigvalsh(matrix.sum(0))[0] < 1e-6:
-        return np.zeros(2)
     shift = np.zeros(2)
+    if np.linalg.eigvalsh(strays.square.sum(0))[0] < 1e-6:
+        return shift
     for _ in range(FITS):
-        left = np.array([_wanders(local + shift, axes, ego) for local, axes, ego in tracks])
-        weight = 1.0 / np.maximum(left, SETTLED_M)
-        shift = np.linalg.solve((matrix * weight[:, None, None]).sum(0), (target * weight[:, None]).sum(0))
-    return np.asarray(shift)
+        weight = 1.0 / np.maximum(strays.after(shift), SETTLED_M)
+        shift = np.linalg.solve((strays.square * weight[:, None, None]).sum(0), -weight @ strays.linear)
+    return shift
 
 
 def _velocities(view: DriveView) -> Iterator[Finding]:
