@@ -20,6 +20,7 @@ from pipeline.engine.store import Result, Store, hash_bits
 from pipeline.llm.base import ModelSpec
 from pipeline.llm.budget import Money
 
+CHECKED: Final = "checked"  # progress of rounds whose scenes all have their results, as of a build that was stopped
 ROUND_UNITS: Final = 4096  # scenes whose plan and jobs are in memory at a time
 Results = Mapping[str, Mapping[str, Result]]  # stage -> unit -> result
 Execute = Callable[[str, list[list[Job]]], Iterable[JobResult]]  # runs batches of jobs, in any order and process
@@ -63,11 +64,15 @@ def rounds_of(units: Collection[str]) -> list[list[str]]:
 
 @dataclass
 class _Rounds:
-    """The rounds of a group of stages: how many units are not planned yet, how many have ended, what is said of it."""
+    """The rounds of a group of stages: how many units are not planned yet, how many have ended, what is said of it.
+
+    ``units``: all of them where there are several rounds, else 0.
+    """
 
     group: Sequence[Stage]
     unplanned: int
     money: Money
+    units: int = 0
     ended: int = 0
     label: str = ""
 
@@ -112,7 +117,7 @@ class Runner:
             packs = plan.reused_packs
             units = [unit for unit in units if plan.pack_of(unit) not in packs]
         many = rounds_of(units)
-        rounds = _Rounds(group, len(units), money)
+        rounds = _Rounds(group, len(units), money, len(units) if len(many) > 1 else 0)
         for own in many:
             rounds.unplanned -= len(own)
             self._run_round(rounds, own, made.results({*own, WHOLE}))
@@ -134,9 +139,13 @@ class Runner:
             step.entry for plan in plans.values() for unit, step in plan.items() if unit not in due and step.entry
         ]
         names = [name for name, own in todo.items() if own]
-        rounds.label = rounds.label or (names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}" if names else "")
         total = rounds.ended + len(jobs) + rounds.unplanned
-        self.progress(rounds.label, rounds.ended, total)
+        if not rounds.label:
+            rounds.label = names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}" if names else ""
+            checked = rounds.units and rounds.units - rounds.unplanned
+            self.progress(CHECKED, checked, checked if rounds.label else rounds.units)
+        if rounds.label:
+            self.progress(rounds.label, rounds.ended, total)
         for done in self._start(group, jobs, rounds.money):
             rounds.ended += 1
             self.progress(rounds.label, rounds.ended, total)
