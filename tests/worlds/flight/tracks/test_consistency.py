@@ -14,8 +14,10 @@ from pipeline.formats.logs.frames import flu_to_enu, quaternion
 from pipeline.formats.logs.log import Log, Series
 from pipeline.worlds.flight.tracks.assemble import assemble
 
-NED: FloatArray = np.arange(120, dtype=np.float64) * 0.5  # s
-YAW = np.radians(np.where(NED < 20, 30.0, np.where(NED < 40, 30 + 18 * (NED - 20), 30.0)))  # a full turn in the middle
+TIMES_S: FloatArray = np.arange(120, dtype=np.float64) * 0.5  # s
+YAW = np.radians(
+    np.where(TIMES_S < 20, 30.0, np.where(TIMES_S < 40, 30 + 18 * (TIMES_S - 20), 30.0))
+)  # a full turn in the middle
 
 
 def flight(off_deg: float = 0.0) -> Log:
@@ -29,16 +31,18 @@ def flight(off_deg: float = 0.0) -> Log:
     nose = YAW - np.radians(off_deg)
     ahead = lean[:, 0] * np.sin(nose) + lean[:, 1] * np.cos(nose)
     right = lean[:, 0] * np.cos(nose) - lean[:, 1] * np.sin(nose)
-    up = np.minimum(NED, 30.0)
+    up = np.minimum(TIMES_S, 30.0)
     way = np.column_stack([np.cumsum(speed, axis=0) * 0.5, up])
-    velocity = np.column_stack([speed, (NED < 30).astype(float)])
+    velocity = np.column_stack([speed, (TIMES_S < 30).astype(float)])
     frd = quaternion(np.arctan(right), -np.arctan(ahead), nose)
-    return Log("", "made", "boot", NED, enu_m=way, height_m=up, velocity_mps=velocity, attitude=Series(NED, frd))
+    return Log(
+        "", "made", "boot", TIMES_S, enu_m=way, height_m=up, velocity_mps=velocity, attitude=Series(TIMES_S, frd)
+    )
 
 
 def written(log: Log, to: Callable[[FloatArray], FloatArray] = flu_to_enu) -> Log:
     assert log.attitude is not None
-    return replace(log, attitude=Series(NED, to(log.attitude.value)))
+    return replace(log, attitude=Series(TIMES_S, to(log.attitude.value)))
 
 
 def doubts(log: Log) -> set[str]:
@@ -94,6 +98,6 @@ def test_a_drift_of_less_than_5_m_shows_no_scale() -> None:
 
 @pytest.mark.parametrize(("sense", "told"), [(1, False), (-1, True)])
 def test_a_heading_counted_the_other_way_round(sense: int, told: bool) -> None:
-    compass = Series(NED, sense * np.degrees(YAW) % 360)
+    compass = Series(TIMES_S, sense * np.degrees(YAW) % 360)
     log = replace(flight(), velocity_mps=None, attitude=None, heading=compass)
     assert doubts(log) == ({"heading_mirrored"} if told else set())
