@@ -114,7 +114,7 @@ def run(context: StageContext) -> bytes:
 
     def part(number: int, of: int) -> ReleaseInputs:
         context.fence()
-        context.progress("shards", number, of)
+        context.progress("shards", number + 1, of)
         own = replace(context, results=sharded(of)[number])
         results = {stage: [(unit, one.digest) for unit, one in found] for stage, found in own.results.items()}
         return replace(
