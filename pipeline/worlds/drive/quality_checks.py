@@ -15,7 +15,7 @@ from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.core.findings import doubt
 from pipeline.core.schema import Finding
 from pipeline.geometry.footprints import Rectangles
-from pipeline.worlds.drive.facts import CARS, RIDERS, VEHICLES, Drive, DriveScene
+from pipeline.worlds.drive.facts import CARS, RIDERS, VEHICLES, Actor, Drive, DriveScene, Ego
 from pipeline.worlds.drive.view import EGO, DriveView
 
 JUMP_M: Final = 2.0  # ours: beyond what the speed about it explains; boxes of annotators waver by a tenth of it
@@ -139,10 +139,16 @@ def _shift(strays: _Strays) -> FloatArray:
     return shift
 
 
+def _with_ego(facts: Drive) -> dict[str, Actor | Ego]:
+    """All actors by name, and our own car where the log has it."""
+    named: dict[str, Actor | Ego] = {actor.id: actor for actor in facts.actors}
+    return named | ({EGO: facts.ego} if facts.ego else {})
+
+
 def _velocities(view: DriveView) -> Iterator[Finding]:
     """Tracks whose stated velocity is not that of their places, axis by axis; where most are, all of the log."""
     steps, said = [], []
-    for actor in (*view.facts.actors, *((view.facts.ego,) if view.facts.ego else ())):
+    for actor in _with_ego(view.facts).values():
         track = actor.track
         if track.velocity_mps is None or len(track) < JUDGED_MIN:
             continue
@@ -173,7 +179,7 @@ def _velocities(view: DriveView) -> Iterator[Finding]:
 def _steering(view: DriveView) -> Iterator[Finding]:
     """A car that turns to the other side than its wheel: the log is mirrored."""
     alike = weight = 0.0
-    for actor in (*view.facts.actors, *((view.facts.ego,) if view.facts.ego else ())):
+    for actor in _with_ego(view.facts).values():
         if actor.controls is None or len(actor.track) < JUDGED_MIN:
             continue
         track, lasted = actor.track, np.diff(view.times_s[actor.track.first : actor.track.stop])
@@ -195,10 +201,8 @@ def _steering(view: DriveView) -> Iterator[Finding]:
 
 def _off_middle(scene: DriveScene) -> Iterator[Finding]:
     """Boxes that do not hold the point that their track follows, seen from above: they are another thing's."""
-    facts = scene.facts
-    boxes = [(actor.id, actor.box) for actor in facts.actors] + ([(EGO, facts.ego.box)] if facts.ego else [])
-    for name, box in boxes:
-        if box is None:
+    for name, actor in _with_ego(scene.facts).items():
+        if (box := actor.box) is None:
             continue
         off = max(abs(box.middle_m[k]) - box.size_m[k] / 2 for k in (0, 1))
         if off > BESIDE_M:

@@ -90,7 +90,11 @@ def assemble(path: Path, log: Log) -> Assembled:
     clock_s = log.t_s[fixes.index]
     heights = {k: bounded(Bracket(v, clock_s, fixes.run).scalar(), HIGHEST_M) for k, v in log.heights.items()}
     found += check_heights(fixes, height, heights)
-    found += (*height_scale(log, fixes, height, heights), *velocity_axes(log, fixes), *below_zero(log, fixes))
+    found += (*height_scale(log, fixes, height, heights), *below_zero(log, fixes))
+    if log.velocity_mps is not None:
+        stated = bounded(log.velocity_mps[fixes.index], FASTEST_MPS)
+        move, lasted_s = moves_about(fixes, step_m)
+        found += velocity_axes(stated, move / lasted_s[:, None])
     found += (*heading_mirrored(fixes, heading, step_m), *leans_elsewhere(fixes, quat))
     track = Track(
         t_s=fixes.t_s,
@@ -428,16 +432,20 @@ def stated_speeds(log: Log, fixes: Fixes, step_m: float, found: list[Finding]) -
 
 
 def derived_speeds(fixes: Fixes, step_m: float, axes: int = 3) -> FloatArray:
-    """Speeds (N,) over a window within the part, long enough that a step of the coordinates does not look fast.
+    """Speeds (N,) of the moves of `moves_about`, over ground and upwards together, or with two ``axes`` over ground."""
+    move, lasted_s = moves_about(fixes, step_m)
+    return np.asarray(np.sqrt((move[:, :axes] ** 2).sum(1)) / lasted_s)
 
-    Over ground and upwards together, or with two ``axes`` over ground. NaN where the part holds less than a quarter of
-    the window.
+
+def moves_about(fixes: Fixes, step_m: float) -> tuple[FloatArray, FloatArray]:
+    """Moves (N, 3) over a window within the part, long enough that a step of the coordinates does not look fast.
+
+    And how long these lasted (N,), NaN where the part holds less than a quarter of the window.
     """
     t, window = fixes.t_s, float(np.clip(step_m / SPEED_ERROR_MPS, *SPEED_WINDOW_S))
     starts = np.flatnonzero(np.concatenate([[True], np.diff(fixes.part) > 0]))
     ends = np.concatenate([starts[1:], [len(t)]]) - 1
     low = np.maximum(t - window / 2, t[starts][fixes.part])
     high = np.minimum(t + window / 2, t[ends][fixes.part])
-    move = [np.interp(high, t, axis) - np.interp(low, t, axis) for axis in fixes.enu_m[:, :axes].T]
-    enough = high - low >= window / 4
-    return np.where(enough, np.sqrt(sum(m * m for m in move)) / np.where(enough, high - low, 1.0), np.nan)
+    move = np.stack([np.interp(high, t, axis) - np.interp(low, t, axis) for axis in fixes.enu_m.T], axis=-1)
+    return move, np.where(high - low >= window / 4, high - low, np.nan)

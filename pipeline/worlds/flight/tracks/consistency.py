@@ -26,7 +26,7 @@ MOVES_MPS: Final = 1.0  # slower, the noise of positions hides which way it goes
 SHOWS_MPS: Final = 0.3  # of a velocity along one axis, root mean square: from here on its sense shows
 LEG_M: Final = 2.0  # of the path, whose course is held against the heading
 TURNED_DEG: Final = 270.0  # by the nose over all legs, from which on a mirrored one shows
-WINDOW_S: Final = 1.0  # over which positions give a velocity
+WINDOW_S: Final = 1.0  # over which positions and leans are averaged
 LEANS_MIN: Final = 0.01  # radians, of leans about their mean: less is noise
 EXPLAINED: Final = 0.5  # share of the leans that another sense of axes must explain, and more than as they are
 AXES: Final = ("east", "north", "up")
@@ -63,12 +63,8 @@ def height_scale(log: Log, fixes: Fixes, height_m: FloatArray, others: dict[str,
             return
 
 
-def velocity_axes(log: Log, fixes: Fixes) -> Iterator[Finding]:
-    """A doubt where the stated velocity goes another way than the positions, axis by axis, or in another unit."""
-    if log.velocity_mps is None:
-        return
-    stated = bounded(log.velocity_mps[fixes.index], HIGHEST_M)
-    placed = _velocities(fixes)
+def velocity_axes(stated: FloatArray, placed: FloatArray) -> Iterator[Finding]:
+    """A doubt where stated velocities (N, 3) go another way than those of the positions (N, 3), axis by axis."""
     known = np.isfinite(stated).all(1) & np.isfinite(placed).all(1)
     stated, placed = stated[known], placed[known]
     if len(stated) < ENOUGH:
@@ -164,7 +160,6 @@ def leans_elsewhere(fixes: Fixes, quat_wxyz: FloatArray) -> Iterator[Finding]:
         return
     moved, leans = np.concatenate(way), np.concatenate(lean)
     speed, change = moved[:, :2] / 2, moved[:, 2:]
-    own = leans[:, :2]
     for known in (leans, _steadied(leans)):  # a brake of a moment outweighs a log; without it, gusts may
         own = known[:, :2]
         as_written = _explained(own, speed, change)
@@ -213,16 +208,3 @@ def _means(t_s: FloatArray, values: FloatArray, ticks_s: FloatArray) -> FloatArr
     edges = (ticks_s - WINDOW_S / 2, ticks_s + WINDOW_S / 2)
     low, high = (np.stack([np.interp(edge, t_s, column) for column in areas.T], axis=-1) for edge in edges)
     return (high - low) / WINDOW_S
-
-
-def _velocities(fixes: Fixes) -> FloatArray:
-    """Velocities (N, 3) of the positions over `WINDOW_S`; NaN where their part holds less than half of it."""
-    out = np.full(fixes.enu_m.shape, np.nan)
-    for part in np.unique(fixes.part):
-        rows = np.flatnonzero(fixes.part == part)
-        t = fixes.t_s[rows]
-        low, high = np.maximum(t - WINDOW_S / 2, t[0]), np.minimum(t + WINDOW_S / 2, t[-1])
-        enough = high - low >= WINDOW_S / 2
-        move = np.stack([np.interp(high, t, axis) - np.interp(low, t, axis) for axis in fixes.enu_m[rows].T], axis=-1)
-        out[rows[enough]] = move[enough] / (high - low)[enough, None]
-    return out
