@@ -452,17 +452,23 @@ def test_a_map_by_hand() -> None:
     found = row(scene, "Cognitive Map", "0:28", "the barn", "the inn", "the lake", "the mill")
     right = ["E*****.", ".....*.", ".....*.", "..4..*1", "3....*.", ".....*.", "..2..S."]
     assert found["answer"] == " / ".join(right)
-    mirrored = " / ".join(line[::-1] for line in right)
-    assert mirrored in found["wrong"]
+    plain = ["E*****.", ".....*.", ".....*.", "..#..*#", "#....*.", ".....*.", "..#..S."]
     assert right[::-1] not in [wrong.split(" / ") for wrong in found["wrong"]]  # on it the first way would go down
-    assert "E*****. / .....*. / .....*. / ..4..*2 / 3....*. / .....*. / ..1..S." in found["wrong"]
+    # Two pairs of landmarks are exchanged, and left and right: of the seven wrong maps four are offered.
+    assert len(found["wrong"]) == 4
+    for wrong in found["wrong"]:
+        rows = wrong.split(" / ")
+        rows = rows if rows[0].startswith("E") else [line[::-1] for line in rows]
+        assert [re.sub(r"\d", "#", line) for line in rows] == plain
+        swapped = dict(zip("4132", re.findall(r"\d", "".join(rows)), strict=True))
+        assert all(swapped[swapped[digit]] == digit for digit in "1234")
 
 
 def test_a_map_that_is_its_own_mirror_image() -> None:
-    # Straight up the middle: mirrored it is the map with the landmarks in each other's place, the only other one.
+    # Straight up the middle: mirrored it is the map with the landmarks in each other's place, and with both the same.
     places = [mark("the inn", 30, 0), mark("the mill", -30, 0)]
     scene = flight(motion([("fly forward", 12, 60)]), places)
-    assert refusal(row(scene, "Cognitive Map", "0:12", "the inn", "the mill")) == ("too_few_options", 1, 2)
+    assert refusal(row(scene, "Cognitive Map", "0:12", "the inn", "the mill")) == ("too_few_options", 2, 3)
 
 
 COLUMNS = ("t_s", "enu_m", "height_m", "heading_deg", "course_deg", "pitch_deg", "part")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations, pairwise
 from typing import Any
@@ -134,6 +136,29 @@ def drawing(*spots: tuple[int, int]) -> Drawing:
 )
 def test_a_map_that_is_moved_is_the_same(spots: tuple[tuple[int, int], ...], shift: float) -> None:
     assert drawing(*spots).shift(drawing((0, 0), (4, 4), (2, 2), (3, 2))) == shift
+
+
+def wrong_ways(found: Mapping[str, Any]) -> set[tuple[bool, frozenset[str]]]:
+    """Of each wrong map whether it is mirrored, and which landmarks stand in another's place."""
+    right, labels = signs(found["answer"]), found["operands"][1:]
+    ways = set()
+    for option in found["wrong"]:
+        flip = re.sub(r"\d", "#", option) != re.sub(r"\d", "#", found["answer"])
+        told = signs(" / ".join(line[::-1] for line in option.split(" / ")) if flip else option)
+        assert {*told.values()} == {*right.values()}
+        ways.add((flip, frozenset(label for n, label in enumerate(labels, 1) if told[str(n)] != right[str(n)])))
+    return ways
+
+
+@pytest.mark.slow
+def test_all_maps_of_a_flight_are_wrong_in_the_same_ways() -> None:
+    """Of maps that were each wrong in ways of their own the right ones agreed: 41% could be told from two or more."""
+    maps = defaultdict(list)
+    for found in asked(MAPS, 25):
+        maps[found["scene"]].append(wrong_ways(found))
+    assert all(ways == others[0] for others in maps.values() for ways in others)
+    assert sum(len(others) > 1 for others in maps.values()) >= 15
+    assert {len(others[0]) for others in maps.values()} == {3, 4}
 
 
 @pytest.mark.slow

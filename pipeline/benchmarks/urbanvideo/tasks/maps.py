@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import partial
+from collections.abc import Iterator, Sequence
 from itertools import combinations
 from typing import Final, NamedTuple
 
 import numpy as np
 
-from pipeline.benchmarks.urbanvideo.cases import FlightCase, Stretches, UrbanTask, clock, cuts
+from pipeline.benchmarks.urbanvideo.cases import OPTIONS, FlightCase, Stretches, UrbanTask, clock, cuts
 from pipeline.benchmarks.urbanvideo.rules import UrbanView
-from pipeline.benchmarks.urbanvideo.tasks.captions import Misreading, misreadings
 from pipeline.core.arrays import FloatArray, IntArray
 from pipeline.core.identity import digest
 from pipeline.core.templates import Operands
 
 EMPTY, PATH, START, END = ".", "*", "S", "E"
 ROW_SEPARATOR: Final = " / "
+Swap = tuple[str, str]  # landmarks
 _FIRST_WAY: Final = 0.1  # of the map's side: what the drone flies first is its direction over that
 
 
@@ -40,24 +39,33 @@ class CognitiveMap(UrbanTask):
         """At the end of every movement, with some of the landmarks seen by then, drawn by lot.
 
         Those nearest to the path would tell what is asked of the goal: in three of five questions, what is related to
-        it or on the way to it is nearer to the path than all other options.
+        it or on the way to it is nearer to the path than all other options. A map keeps the landmarks of earlier ones,
+        and the wrong maps of a flight are all wrong in the same ways: else the right ones are those that agree.
         """
         told = Stretches()
         lots = [digest(view.scene.id, self.name, view.places[place].label) for place in view.pool]
+        kept: list[int] = []
+        drawn: list[tuple[FlightCase, Drawing]] = []
         for cut in cuts(view):
             seen = _told_apart(view, [row for row, place in enumerate(view.pool) if view.seen_by(place, cut)])
             if seen and (view.t_s <= cut).any():
-                drawn = sorted(seen, key=lambda row: lots[row])[: view.rules.map_landmarks]
-                case = self._case(view, sorted(view.pool[row] for row in drawn), cut)
-                if case.refusal is None:  # a map is new where most of its latter half is
-                    case.follows_from(told.fact("map", cut / 2, cut))
-                yield case
+                rows = sorted(seen, key=lambda row: (row not in kept, lots[row]))[: view.rules.map_landmarks]
+                case, drawing = self._case(view, sorted(view.pool[row] for row in rows), cut)
+                kept = kept if case.refusal else rows
+                drawn.append((case, drawing))
+        swaps = self._swaps(view, [(case, drawing) for case, drawing in drawn if case.refusal is None])
+        for case, drawing in drawn:
+            self._offer(view, case, drawing, swaps)
+            if case.refusal is None:  # a map is new where most of its latter half is
+                until_s = case.until_s or 0.0
+                case.follows_from(told.fact("map", until_s / 2, until_s))
+            yield case
 
     def fields(self, operands: tuple[str, ...], options: tuple[str, ...] | None) -> Operands:
         """The landmarks as a legend of digits."""
         return {"legend": "; ".join(f"{digit} = {label}" for digit, label in enumerate(operands[1:], start=1))}
 
-    def _case(self, view: UrbanView, chosen: list[int], cut: int) -> FlightCase:
+    def _case(self, view: UrbanView, chosen: list[int], cut: int) -> tuple[FlightCase, Drawing]:
         rules, flown = view.rules, view.t_s <= cut
         labels = [view.places[i].label for i in chosen]
         case = FlightCase(clock(cut), *labels, until_s=cut)
@@ -75,13 +83,30 @@ class CognitiveMap(UrbanTask):
         for name, (row, column) in zip([*labels, START, END], drawing.spots.tolist(), strict=True):
             case.fact("row", name, row, "cell")
             case.fact("column", name, column, "cell")
-        k, least = rules.map_cells, rules.map_shift_min
-        wrong = misreadings(
-            drawing, _ways(len(labels), k), lambda other: other.free >= 0, lambda a, b: a.shift(b) < least
-        )
-        shift = min((other.shift(drawing) for other in wrong), default=np.nan)
-        case.fact("least_shift", "wrong maps", shift, "cells")
-        return case.ask(drawing.text(k), (other.text(k) for other in wrong))
+        return case, drawing
+
+    def _swaps(self, view: UrbanView, drawn: Sequence[tuple[FlightCase, Drawing]]) -> tuple[Swap, ...]:
+        """The landmarks to exchange, of a lot that most maps of a flight allow; two pairs where as many allow both."""
+        shared = set.intersection(*({*case.operands[1:]} for case, _ in drawn)) if drawn else set()
+        pairs = sorted(combinations(sorted(shared), 2), key=lambda pair: digest(view.scene.id, self.name, *pair))
+        both = [(one, other) for one, other in combinations(pairs, 2) if not {*one} & {*other}]
+
+        def allowed(swaps: tuple[Swap, ...]) -> int:
+            wrong = ((drawing, _misread(view.rules.map_cells, case, drawing, swaps)) for case, drawing in drawn)
+            return sum(min(map(right.shift, others)) >= view.rules.map_shift_min for right, others in wrong)
+
+        return max([*both, *((pair,) for pair in pairs)], key=allowed, default=())
+
+    def _offer(self, view: UrbanView, case: FlightCase, drawing: Drawing, swaps: tuple[Swap, ...]) -> None:
+        """The right map, and those of the wrong ones that a lot says for all maps of the flight."""
+        k, least = view.rules.map_cells, view.rules.map_shift_min
+        wrong = _misread(k, case, drawing, swaps)
+        shifts = [other.shift(drawing) for other in wrong]
+        case.fact("least_shift", "wrong maps", min(shifts), "cells")
+        if min(shifts) < least:
+            case.refuse("too_few_options", sum(shift >= least for shift in shifts), len(wrong), "wrong options")
+        lot = sorted(range(len(wrong)), key=lambda n: digest(view.scene.id, self.name, f"wrong {n}"))
+        case.ask(drawing.text(k), (wrong[n].text(k) for n in sorted(lot[: OPTIONS - 1])))
 
 
 def _told_apart(view: UrbanView, rows: list[int]) -> list[int]:
@@ -146,15 +171,19 @@ def _cells(points: FloatArray, k: int) -> tuple[IntArray, float]:
     return np.stack([k - 1 - up, column], axis=1), side
 
 
-def _ways(n_marks: int, k: int) -> Iterator[Misreading[Drawing]]:
-    """The whole map mirrored, and two landmarks in each other's place.
+def _misread(k: int, case: FlightCase, drawing: Drawing, swaps: tuple[Swap, ...]) -> list[Drawing]:
+    """The map of (k, k) cells mirrored, and with landmarks in each other's place: each alone, and all together.
 
-    On all of them the drone first flies upwards: else the words alone would tell the wrong ones. And on all of them the
-    path goes by the landmarks as near as it did: those on a map are near the path, as anybody may guess.
+    Each of them has all the others for its misreadings, so that nothing about the options tells which is right. On all
+    of them the drone first flies upwards: else the words alone would tell the wrong ones. And on all of them the path
+    goes by the landmarks as near as it did: those on a map are near the path, as anybody may guess.
     """
-    yield Misreading(partial(_mirrored, k))
-    for pair in combinations(range(n_marks), 2):
-        yield Misreading(partial(_exchanged, pair), frozenset(pair))
+    labels, found = case.operands[1:], [drawing]
+    for one, other in swaps:
+        if one in labels and other in labels:
+            pair = [labels.index(one), labels.index(other)]
+            found += [_exchanged(pair, drawing) for drawing in found]
+    return [*found[1:], *(_mirrored(k, drawing) for drawing in found)]
 
 
 def _mirrored(k: int, drawing: Drawing) -> Drawing:
@@ -167,7 +196,7 @@ def _flipped(cells: IntArray, k: int) -> IntArray:
     return np.stack([row, k - 1 - column], axis=1)
 
 
-def _exchanged(pair: tuple[int, int], drawing: Drawing) -> Drawing:
+def _exchanged(pair: list[int], drawing: Drawing) -> Drawing:
     marks = drawing.marks.copy()
-    marks[list(pair)] = drawing.marks[list(pair[::-1])]
+    marks[pair] = drawing.marks[pair[::-1]]
     return Drawing(drawing.path, marks)
