@@ -3,18 +3,23 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from pipeline.benchmarks.cityeqa.score import JUDGE
+from pipeline.benchmarks.vsi.score import SCORE, VsiScoreSettings
 from pipeline.core.identity import rng_for
 from pipeline.llm.base import Reply, Request
 from pipeline.llm.failures import ModelError
 from pipeline.questions.published import Published
 from pipeline.questions.scoring_protocol import MAX_CHARS, Answer, Figure, group_by, is_too_long
-from pipeline.scoring.figures import SAMPLES, rows_of
+from pipeline.scoring.figures import SAMPLES, composed, rows_of, sampled
+from pipeline.scoring.leaderboard import leaderboard
+from pipeline.scoring.score import scored, scored_people
 from tests.environment import pace
+from tests.scoring.made import file_of, said, vsi
 
 NAN = float("nan")
 
@@ -82,6 +87,17 @@ def test_intervals_hold_the_truth_as_often_as_they_say() -> None:
     assert 52 <= held <= 60
 
 
+def test_what_follows_from_two_others_is_of_what_both_come_to() -> None:
+    """Twice the first less the second, in every part: 2 x 0.5 - 0.25 and 2 x 1 - 0.5; and the first less the second."""
+    figures = [Figure("a", "", (0, 1)), Figure("b", "", (2, 3)), Figure("gap", parts=("a", "b"), difference=True)]
+    marks = [np.array(own) for own in ([0.0, 1, 1, 1], [0.5, 0, 1, NAN])]
+    parts = [sampled(figures, own, ["s"] * 4) for own in marks]
+    found = {row.figure.name: row for row in composed(figures, "both", parts, lambda own: 2 * own[0] - own[1])}
+    assert {name: (row.n, row.value, row.low) for name, row in found.items()} == {
+        "a": (2, 0.75, None), "b": (2, 1.0, None), "gap": (4, -0.25, None),
+    }  # fmt: skip
+
+
 def test_many_questions_take_a_moment() -> None:
     n = 100_000
     marks, scenes = np.random.default_rng(0).random(n), [str(i % 1000) for i in range(n)]
@@ -89,6 +105,55 @@ def test_many_questions_take_a_moment() -> None:
     start = time.process_time()
     rows_of([*figures, Figure("all", parts=tuple(f.name for f in figures))], "score", marks, scenes)
     assert time.process_time() - start < 3 * pace()
+
+
+# ---- models side by side
+
+
+def test_five_models_side_by_side(tmp_path: Path) -> None:
+    """Of four routes and four distances in two rooms each is right in the first so many."""
+    tasks = ["route_planning"] * 4 + ["object_rel_distance"] * 4
+    rows = [vsi(n, task, "B", f"room{n % 2}") for n, task in enumerate(tasks, 1)]
+    asked, few = file_of(tmp_path / "q.jsonl", rows), file_of(tmp_path / "few.jsonl", rows[:2])
+    right = {"best": (4, 2), "third": (3, 1), "second": (2, 3), "last but one": (1, 0), "last": (0, 0)}
+    models, debiased = {}, {}
+    for name, (routes, distances) in right.items():
+        replies = {n: "B" if (n - 1) % 4 < (routes, distances)[n > 4] else "A" for n in range(1, 9)}
+        given = [said(tmp_path / "r.jsonl", replies)]
+        models[name] = scored(SCORE, asked, given, VsiScoreSettings())
+        debiased[name] = scored(SCORE, few, given, VsiScoreSettings(), elsewhere={str(n) for n in range(3, 9)})
+    persons = [said(tmp_path / "a.jsonl", {1: "B", 2: "A"}), said(tmp_path / "b.jsonl", {1: "A"})]
+    people = scored_people(SCORE, asked, persons, VsiScoreSettings())
+    assert {row.metric for row in people.rows} == {"score"}, "no other was measured"
+    board = leaderboard(SCORE, models, {"debiased": debiased, "tiny": {"best": debiased["best"]}}, people)
+    told = [(one.rank, one.name, one.answered, one.figures["mean of 2 of 8"].value) for one in board.standings]
+    assert told[:5] == [
+        (1, "best", 8, 0.75), (2, "second", 8, 0.625), (3, "third", 8, 0.5), (4, "last but one", 8, 0.125),
+        (5, "last", 8, 0.0),
+    ]  # fmt: skip
+    assert told[5][:3] == (None, "people", 2)
+    assert board.standings[5].figures["route_planning"].value == 0.25, "half of the first, none of the second"
+    assert [one.behind and one.behind.value for one in board.standings] == [None, 0.125, 0.25, 0.625, 0.75, None]
+    assert [one.others["debiased"].value for one in board.standings[:5]] == [1, 1, 1, 0.5, 0]
+    names, related = board.correlations
+    assert list(names) == ["object_rel_distance", "route_planning", "debiased"], "not of the split that one alone has"
+    earned = [[2, 3, 1, 0, 0], [4, 2, 3, 1, 0], [2, 2, 2, 1, 0]]
+    np.testing.assert_allclose(related, np.corrcoef(earned))
+    assert board.difficulty["failed_by_all"].to_pylist() == [False] * 7 + [True]
+    assert board.difficulty["mean_mark"].to_pylist() == [0.8, 0.6, 0.4, 0.2, 0.6, 0.4, 0.2, 0]
+    hard = replace(SCORE, metrics={"score": replace(SCORE.metrics["score"], highest=4)})
+    four = leaderboard(hard, {name: models[name] for name in ("best", "second", "third", "last")}, {})
+    assert four.difficulty["failed_by_all"].to_pylist() == [True] * 8, "1 is below half of 4"
+    assert four.correlations[0] == (), "too few models"
+
+
+def test_of_a_sample_what_was_asked_alone_counts(tmp_path: Path) -> None:
+    rows = [vsi(n, "route_planning", "B") for n in range(1, 6)]
+    given = said(tmp_path / "p.jsonl", {1: "B", 4: "A"})
+    found = scored(SCORE, file_of(tmp_path / "q.jsonl", rows), [given], VsiScoreSettings(), only_asked=True)
+    table = found.table()
+    assert (table["id"].to_pylist(), table["score"].to_pylist()) == ([1, 4], [1, 0])
+    assert table["hallucination"].null_count == 2, "not measured is nothing, not NaN"
 
 
 # ---- figures by question type, replies that are too long, and what a judge makes of the others

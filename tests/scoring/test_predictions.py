@@ -29,7 +29,12 @@ def pairs(*paths: Path) -> list[tuple[str | None, Any]]:
 @pytest.mark.parametrize("suffix", ["csv", "tsv", "xlsx", "jsonl", "json", "parquet"])
 def test_plain_tables(suffix: str, tmp_path: Path) -> None:
     """Nothing becomes a number or a missing value on its way."""
-    path, rows = tmp_path / f"p.{suffix}", [{"id": BIG_ID, "answer": REPLY}, {"id": 7, "answer": "2.50"}]
+    path = tmp_path / f"p.{suffix}"
+    rows: list[dict[str, Any]] = [
+        {"id": BIG_ID, "answer": REPLY},
+        {"id": 7, "answer": "2.50"},
+        {"id": 8, "answer": "NA"},
+    ]
     frame = pd.DataFrame(rows)
     {
         "csv": lambda: frame.to_csv(path, index=False),
@@ -40,7 +45,7 @@ def test_plain_tables(suffix: str, tmp_path: Path) -> None:
         "parquet": lambda: pq.write_table(pa.Table.from_pylist(rows), path),
     }[suffix]()
     assert read_predictions([path]).form == PLAIN
-    assert pairs(path) == [(str(BIG_ID), REPLY), ("7", "2.50")]
+    assert pairs(path) == [(str(BIG_ID), REPLY), ("7", "2.50"), ("8", "NA")]
 
 
 @pytest.mark.parametrize("name", ["question_id", "Question_id"])

@@ -115,7 +115,7 @@ class Walkway:
         """
         climbs = self._climbs(goal[2])
         start = np.array([*self.pose[:2], goal[2]])
-        if climbs is None or not self._space.free(start[None])[0]:
+        if climbs is None or self._open_m(np.array(self.pose[:3]), start) is not None:
             return None
         yaw0 = self.pose[5]
         bearings = yaw0 + TURN_DEG * np.arange(round(360 / TURN_DEG))
@@ -123,7 +123,7 @@ class Walkway:
         target = np.array(goal[:2])
         best: dict[_Cell, tuple[int, _Cell | None, int]] = {(0, 0): (0, None, 0)}
         places = {(0, 0): start[:2]}
-        waiting = [(float(np.linalg.norm(target - start[:2])) / MOVE_M, 0, (0, 0))]
+        waiting = [(0.0, 0, (0, 0))]
         while waiting:
             _, done, here = heapq.heappop(waiting)
             at = places[here]

@@ -13,10 +13,8 @@ import pytest
 from pipeline.benchmarks.cityeqa.agent import ASKING, SOCRATIC, VQA, CityPictures, CitySearch, NavigableCity
 from pipeline.questions.published import Published
 from pipeline.worlds.city.facts import Pose
-from pipeline.worlds.city.frontier import FREE, SOLID, UNKNOWN, FrontierMap
 from pipeline.worlds.city.paths import FreeSpace
 from pipeline.worlds.city.render import CityRenderer
-from pipeline.worlds.city.walk import Walkway
 from tests.worlds.city.cities import city, house
 
 START: Pose = (15.0, 50.0, 5.0, 0.0, 0.0, 0.0)
@@ -35,23 +33,6 @@ def question(**changes: Any) -> Published:
 
 def search(space: FreeSpace, **changes: Any) -> CitySearch:
     return CitySearch(question(**changes), NavigableCity(space, None))  # type: ignore[arg-type]
-
-
-def test_a_way_leads_around_a_wall_by_moves_that_are_allowed(space: FreeSpace) -> None:
-    walk = Walkway(space, START)
-    way = walk.way_to(ACROSS, 10.0)
-    assert way is not None
-    assert [walk.act(action) for action in way] == [None] * len(way)
-    assert np.hypot(walk.pose[0] - ACROSS[0], walk.pose[1] - ACROSS[1]) <= 10.0
-    assert abs((walk.pose[5] - ACROSS[5] + 180) % 360 - 180) <= 15.0
-    assert min(pose[1] for pose in walk.steps) < 10.0, "it goes by the south"
-    # 15 to 85 and twice down to below 10: over 70 + 2 * 40 m of way less 10 m at the end, at 10 m a move.
-    assert 10 <= sum(not action.startswith("turn") for action in way) <= 15
-
-
-@pytest.mark.parametrize("goal", [(50.0, 50.0, 5.0, 0.0, 0.0, 0.0), (85.0, 50.0, 333.0, 0.0, 0.0, 0.0)])
-def test_there_is_no_way_into_a_wall_or_to_no_height(space: FreeSpace, goal: Pose) -> None:
-    assert Walkway(space, START).way_to(goal, 1.0) is None
 
 
 def test_the_oracle_ends_where_the_answer_is_seen(space: FreeSpace) -> None:
@@ -103,29 +84,6 @@ def test_random_exploration_is_the_same_with_a_model_and_without(space: FreeSpac
         assert [found.result()["answer"] for found in (agent, asked)] == ["no idea", "blue"]
         actions += [step["action"] for step in agent.result()["log"]]
     assert set(actions) == {"MoveForward", "TurnLeft", "TurnRight", "KeepStill"}
-
-
-def test_a_frontier_map_knows_what_depth_has_shown() -> None:
-    """Looking north from (0.5, 0.5): in the left half a wall 10 m ahead, in the right half nothing."""
-    pose: Pose = (0.5, 0.5, 5.0, 0.0, 0.0, 0.0)
-    known, depth = FrontierMap(pose), np.full((48, 64), np.inf)
-    depth[:, :32] = 10.0
-    depth[:24] = depth[25:] = 1.0  # above and below: the middle row counts
-    known.add(pose, depth)
-    at = {name: known.cells[200 + y, 200 + x] for name, (x, y) in
-          {"before the wall": (-3, 9), "wall": (-3, 10), "behind it": (-3, 11), "open": (3, 20), "behind": (0, -1),
-           "too far": (0, 31), "here": (0, 0), "beside the view": (9, 3)}.items()}  # fmt: skip
-    assert at == {"before the wall": FREE, "wall": SOLID, "behind it": UNKNOWN, "open": FREE, "behind": UNKNOWN,
-                  "too far": UNKNOWN, "here": FREE, "beside the view": UNKNOWN}  # fmt: skip
-    ends = {tuple(end) for end in (known.frontiers() - 200).tolist()}
-    assert (0, 0) in ends, "behind the agent nothing is known"
-    assert (9, -3) not in ends, "a wall is no frontier"
-    path, _ = known.way(pose, np.random.default_rng(0)) or pytest.fail("there are frontiers")
-    assert (np.abs(np.diff(path[:, :2], axis=0)) <= 1).all()
-    row, column = np.floor(path[-1, 1::-1]).astype(int).tolist()
-    assert (row, column) in ends
-    known.cells[known.cells == UNKNOWN] = SOLID
-    assert known.way(pose, np.random.default_rng(0)) is None
 
 
 def test_who_explores_by_frontiers_goes_on_unasked_until_it_stops(space: FreeSpace) -> None:

@@ -244,21 +244,6 @@ def test_both_ways_of_an_avenue_may_be_one_street() -> None:
         assert about(relation, bank("bank", 40.0, 20.0), streets=tuple(avenue)) == ([], ["bank"])
 
 
-@pytest.mark.parametrize(
-    ("x", "y", "sure", "maybe"),
-    [
-        (15.0, 65.0, True, True),  # 10 m from either street, between them
-        (30.0, 65.0, False, True),  # 27 m from where they meet
-        (45.0, 65.0, False, False),
-        (0.0, 35.0, False, False),  # on the flat side of the meeting
-    ],
-)
-def test_corners_by_hand(x: float, y: float, sure: bool, maybe: bool) -> None:
-    house = square("house", x, y)
-    found = asked(house, streets=(ELM, MILL)).fit(Phrase("building", corner=True), np.arange(1))
-    assert ([bool(v[0]) for v in found]) == [sure, maybe]
-
-
 def test_a_roundabout_has_no_corner_of_two_streets_between_its_own_arms() -> None:
     """A ring of 20 m about (0, 100) and the avenue that leaves it to the south; the house looks on the ring alone."""
     ring = tuple((10.0 * math.sin(a), 100.0 - 10.0 * math.cos(a)) for a in np.linspace(0, 2 * math.pi, 13).tolist())

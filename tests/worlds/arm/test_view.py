@@ -156,6 +156,17 @@ def test_what_is_higher_or_nearer_hides_the_rest(views: list[ArmView], turned_ro
     assert seen(green, BESIDE) == 0
 
 
+@pytest.mark.parametrize(("angle_deg", "across_px", "up_px"), [(0, 0, 5.5), (90, -5.5, 0), (-90, 5.5, 0)])
+def test_a_dial_turns_counter_clockwise(angle_deg: float, across_px: float, up_px: float, views: list[ArmView]) -> None:
+    """The middle of its red hand of 11 pixels, which points up at 0."""
+    facts = views[0].facts
+    angle = pack(np.full((len(facts.times_s), 1), np.radians(angle_deg)), 1e-6)
+    arm = facts.arm.model_copy(update={"joints": facts.arm.joints[:1], "position": angle, "velocity": None})
+    picture = next(iter(drawn(views[0].scene.with_facts(arm=arm, items=())).frames()))
+    rows, columns = np.nonzero((picture[:100, 530:] == INK["red"]).all(2))
+    assert (columns.mean() - 12, 20 - rows.mean()) == pytest.approx((across_px, up_px), abs=1)
+
+
 def test_an_episode_without_places_and_angles_is_not_drawn(views: list[ArmView]) -> None:
     turning = views[0].facts.model_copy(update={"gripper": None, "items": ()})
     assert drawn(views[0].scene.model_copy(update={"facts": turning})) is not None, "there are dials"

@@ -24,6 +24,7 @@ from pipeline.formats import parquet_rows
 from pipeline.reading.doctor import inspect
 from pipeline.reading.files import SceneFiles, SceneRef
 from pipeline.samples.arm.plans import plan
+from pipeline.worlds.arm.readers.declared import DeclaredFacts, declared_gripper
 from pipeline.worlds.arm.readers.lerobot import DATA_PATHS, LeRobot, _episode_row, instructions
 from pipeline.worlds.arm.view import ArmView
 from tests.conftest import REAL_DATA
@@ -84,10 +85,29 @@ def test_a_dataset_that_lerobot_itself_wrote(tmp_path: Path) -> None:
 
 def test_degrees_become_radians(copy: Path) -> None:
     path = copy / "table" / "arm.yaml"
-    path.write_text(path.read_text().replace("unit: rad, low: -2.8, high: 2.8", "unit: deg, low: -90, high: 90"))
+    path.write_text(path.read_text().replace("unit: rad, low: -2.8, high: 2.8", "unit: deg, low: -90, high: 45"))
     view = ArmView(read(copy, LeRobot(), SECOND))
-    assert view.low[0] == pytest.approx(-np.pi / 2)
+    assert (view.low[0], view.high[0]) == pytest.approx((-np.pi / 2, np.pi / 4))
     assert np.abs(view.angle[:, 0] - np.radians(plan(1).joints[:, 0])).max() < 1e-6, "now taken for degrees"
+
+
+def test_a_gripper_turns_as_its_four_columns_say() -> None:
+    """A quarter turn about z, w last as declared and first as kept; then half a quaternion, which is none."""
+    told = DeclaredFacts.model_validate({"gripper": {"turn_xyzw": ["x", "y", "z", "w"], "width_m": "x"}})
+    columns = {"x": np.zeros(2), "y": np.zeros(2), "z": np.array([0.5**0.5, 0]), "w": np.array([0.5**0.5, 0.5])}
+    findings = Findings()
+    gripper = declared_gripper(told, columns, findings)
+    np.testing.assert_allclose(gripper.turn_wxyz.array, [[0.5**0.5, 0, 0, 0.5**0.5], [np.nan] * 4], atol=1e-6)
+    assert [(found.name, found.measured) for found in findings.items] == [("unusable_turn", 1)]
+
+
+@pytest.mark.parametrize(("turn", "off"), [((0, 0, 0, 1.009), None), ((1, 1, 0, 0), 2**0.5 - 1)])
+def test_a_thing_is_turned_by_quaternions_of_length_1(turn: tuple[float, ...], off: float | None, copy: Path) -> None:
+    changed(copy / "table", lambda things: things[1].update(turn_wxyz=[turn], id="it"))
+    scene = read(copy, LeRobot(), SECOND)
+    (item,) = (item for item in scene.facts.items if item.id == "it")
+    assert (item.turn_wxyz is None) == (off is not None)
+    assert [f.measured for f in scene.findings if f.name == "unusable_turn"] == ([pytest.approx(off)] if off else [])
 
 
 def test_without_declarations_columns_have_no_units_and_there_is_no_gripper(copy: Path) -> None:

@@ -144,6 +144,13 @@ def test_an_episode_without_a_gripper_has_joints_alone(tmp_path: Path) -> None:
     assert found(scene)["no_gripper"].severity == "note"
 
 
+@pytest.mark.parametrize(("key", "field"), [("gripper_pose", "place_m"), ("gripper_open", "opening")])
+def test_half_a_gripper_is_one(key: str, field: str, tmp_path: Path) -> None:
+    write_demo(tmp_path, changed(**{key: None}))
+    gripper = read(tmp_path, RLBench()).facts.gripper
+    assert [name for name in ("place_m", "opening") if getattr(gripper, name) is None] == [field]
+
+
 def test_without_joints_the_step_is_assumed_and_in_doubt(tmp_path: Path) -> None:
     write_demo(tmp_path, changed(joint_positions=None))
     scene = read(tmp_path, RLBench())

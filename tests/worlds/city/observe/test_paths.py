@@ -1,4 +1,4 @@
-"""Free space, paths and steps: by hand, and with shapely's distances and a plain search over cells as oracles."""
+"""Free space, paths, steps and streets: by hand, and by shapely's distances and a plain search as oracles."""
 
 from __future__ import annotations
 
@@ -14,8 +14,12 @@ from hypothesis import strategies as st
 from pipeline.core.arrays import BoolArray
 from pipeline.reading.maps.city_thing import CityThing
 from pipeline.worlds.city import paths as module
+from pipeline.worlds.city import walk as walk_module
+from pipeline.worlds.city.facts import Pose, Street
+from pipeline.worlds.city.frontier import FREE, SOLID, UNKNOWN, FrontierMap
 from pipeline.worlds.city.occluders import Occluders
 from pipeline.worlds.city.paths import FreeSpace, Paths, Slab
+from pipeline.worlds.city.street_frontage import StreetFrontage, lines_of, street_frontage
 from pipeline.worlds.city.walk import Walkway
 from tests.worlds.city.cities import city, house, point
 
@@ -72,6 +76,10 @@ def test_ends_that_are_not_free_and_ways_that_are_too_long() -> None:
     assert Paths(slab).lengths(np.array([-3.0, 0.5]), np.array([[1.5, 0.5]])).tolist() == [np.inf]
     assert Paths(slab).path(np.array([0.5, 0.5]), np.array([40.5, 0.5])) is None
     assert Paths(slab).lengths(np.array([0.5, 0.5]), np.empty((0, 2))).shape == (0,)
+    ends = np.array([[1.5, 0.5], [0.5, 1.5]])
+    for start, end in zip(ends, ends[::-1], strict=True):
+        past = Paths(slab_of("..", "..")).lengths(start, end[None])
+        assert past == pytest.approx(np.sqrt(2)), "past the first cell of all, straight"
 
 
 def test_from_one_side_of_a_house_to_the_other() -> None:
@@ -145,6 +153,84 @@ def test_the_camera_tilts_so_far(walk: Walkway) -> None:
     assert [walk.act("look up") for _ in range(3)] == [None, None, "the camera tilts by 60 degrees at most"]
     assert walk.pose[4] == 60.0
     assert walk.act("look down") is None
+
+
+WEST: Pose = (15.0, 50.0, 5.0, 0.0, 0.0, 0.0)
+EAST: Pose = (85.0, 50.0, 5.0, 0.0, 0.0, 270.0)
+
+
+@pytest.fixture(scope="module")
+def wall() -> FreeSpace:
+    return FreeSpace(city(house("wall", 48, 10, 4, 85)))  # between west and east, open in the south
+
+
+@pytest.mark.parametrize(
+    ("goal", "actions"),
+    [
+        ((15.0, 20.0, 5.0, 0.0, 0.0, 0.0), ["back"] * 3),
+        ((15.0, 80.0, 9.0, 0.0, 0.0, 180.0), ["rise", *["forward"] * 3, *["turn left"] * 6]),
+        ((30.0, 75.98, 5.0, 0.0, 0.0, 30.0), ["turn right", *["forward"] * 3]),  # 30 m to the north-north-east
+        ((40.98, 65.0, 5.0, 0.0, 0.0, 330.0), ["turn left", *["right"] * 3]),  # 60 degrees right: aside, of a left turn
+        ((5.0, 50.0, 5.0, 0.0, 0.0, 0.0), ["left"]),
+        (WEST, []),
+    ],
+)
+def test_a_way_has_as_few_moves_and_turns_as_there_can_be(goal: Pose, actions: list[str], wall: FreeSpace) -> None:
+    walk = Walkway(wall, WEST)
+    assert walk.way_to(goal, 0.1) == actions
+    assert [walk.act(action) for action in actions] == [None] * len(actions)
+    assert walk.pose == pytest.approx(goal, abs=0.01)
+
+
+def test_a_way_leads_around_a_wall_by_moves_that_are_allowed(wall: FreeSpace) -> None:
+    walk = Walkway(wall, WEST)
+    way = walk.way_to(EAST, 10.0)
+    assert way is not None
+    assert [walk.act(action) for action in way] == [None] * len(way)
+    assert np.hypot(walk.pose[0] - EAST[0], walk.pose[1] - EAST[1]) <= 10.0
+    assert abs((walk.pose[5] - EAST[5] + 180) % 360 - 180) <= 15.0
+    assert min(pose[1] for pose in walk.steps) < 10.0, "it goes by the south"
+    # 15 to 85 and twice down to below 10: over 70 + 2 * 40 m of way less 10 m at the end, at 10 m a move.
+    assert 10 <= sum(not action.startswith("turn") for action in way) <= 15
+
+
+@pytest.mark.parametrize("goal", [(50.0, 50.0, 5.0, 0.0, 0.0, 0.0), (85.0, 50.0, 333.0, 0.0, 0.0, 0.0)])
+def test_there_is_no_way_into_a_wall_or_to_no_height(
+    wall: FreeSpace, goal: Pose, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(walk_module, "_PLACES_MAX", 300)
+    assert Walkway(wall, WEST).way_to(goal, 1.0) is None
+
+
+def test_there_is_no_way_up_through_what_hangs_above() -> None:
+    """At 5 m and at 9 m it is free, and a sign is between them."""
+    sign = house("sign", 10, 45, 10, 10, 1.0, base_m=6.5)
+    space = FreeSpace(city(sign.model_copy(update={"kind": "sculpture", "noun": "sculpture", "top_m": None})))
+    assert space.free(np.array([WEST[:3], (*WEST[:2], 9.0), (*WEST[:2], 7.0)])).tolist() == [True, True, False]
+    assert Walkway(space, WEST).way_to((15.0, 80.0, 9.0, 0.0, 0.0, 0.0), 0.1) is None
+
+
+def test_a_frontier_map_knows_what_depth_has_shown() -> None:
+    """Looking north from (0.5, 0.5): in the left half a wall 10 m ahead, in the right half nothing."""
+    pose: Pose = (0.5, 0.5, 5.0, 0.0, 0.0, 0.0)
+    known, depth = FrontierMap(pose), np.full((48, 64), np.inf)
+    depth[:, :32] = 10.0
+    depth[:24] = depth[25:] = 1.0  # above and below: the middle row counts
+    known.add(pose, depth)
+    at = {name: known.cells[200 + y, 200 + x] for name, (x, y) in
+          {"before the wall": (-3, 9), "wall": (-3, 10), "behind it": (-3, 11), "open": (3, 20), "behind": (0, -1),
+           "too far": (0, 31), "here": (0, 0), "beside the view": (9, 3)}.items()}  # fmt: skip
+    assert at == {"before the wall": FREE, "wall": SOLID, "behind it": UNKNOWN, "open": FREE, "behind": UNKNOWN,
+                  "too far": UNKNOWN, "here": FREE, "beside the view": UNKNOWN}  # fmt: skip
+    ends = {tuple(end) for end in (known.frontiers() - 200).tolist()}
+    assert (0, 0) in ends, "behind the agent nothing is known"
+    assert (9, -3) not in ends, "a wall is no frontier"
+    path, _ = known.way(pose, np.random.default_rng(0)) or pytest.fail("there are frontiers")
+    assert (np.abs(np.diff(path[:, :2], axis=0)) <= 1).all()
+    row, column = np.floor(path[-1, 1::-1]).astype(int).tolist()
+    assert (row, column) in ends
+    known.cells[known.cells == UNKNOWN] = SOLID
+    assert known.way(pose, np.random.default_rng(0)) is None
 
 
 @pytest.mark.parametrize(
@@ -227,3 +313,58 @@ def test_points_and_grid_are_as_shapely_says(things: list[CityThing], z: float, 
             sure &= np.abs(away - body) > 2e-3  # corners of the grid are rounded by chords
     assert np.array_equal(slab.free.ravel()[sure], expected[sure])
     assert np.array_equal(space.free(points)[sure], expected[sure])
+
+
+# ---- which street things lie on, where they look, and corners
+
+ELM = Street(id="elm", name="Elm Street", line=((-50.0, 50.0), (0.0, 50.0), (150.0, 50.0)))  # eastward
+ASH = Street(id="ash", name="Ash Street", line=((-50.0, 88.0), (150.0, 88.0)))
+MILL = Street(id="mill", name="Mill Avenue", line=((0.0, 50.0), (0.0, 200.0)))
+
+
+def frontage(*things: CityThing, streets: tuple[Street, ...] = (ELM,)) -> StreetFrontage:
+    here = city(*things, streets=streets)
+    return street_frontage(here, np.array([shapely.Polygon(t.outline) for t in things]), lines_of(here))
+
+
+def test_things_lie_on_a_side_of_their_street_and_look_at_it() -> None:
+    """South walls at 60, 52 and 51.9, a north wall at 40; 30 and 30.1 m off; 45 and 45.1 m off."""
+    found = frontage(
+        *(house(f"{y}", 60, y, 10, 10) for y in (60, 52, 51.9, 30, 80, 80.1, 95, 95.1)),
+        house("told", 80, 60, 10, 10, facing_deg=90.0),
+        house("beyond", 160, 50.5, 10, 10),  # the end of the street
+    )
+    assert found.side.tolist() == [1, 1, 0, -1, 1, 0, 0, 0, 1, 0]
+    assert found.line.tolist() == [0, 0, -1, 0, 0, -1, -1, -1, 0, 0]
+    assert found.maybe.tolist() == [True] * 7 + [False] + [True] * 2
+    assert found.distance_m[:8] == pytest.approx([10, 2, 1.9, 10, 30, 30.1, 45, np.inf])
+    assert found.front_deg[[0, 1, 3, 4, 8]] == pytest.approx([180, 180, 0, 180, 90])
+    assert np.isnan(found.front_deg[[2, 5, 6, 7]]).all()
+
+
+@pytest.mark.parametrize(("north_m", "sure"), [(18.0, True), (17.9, False)])
+def test_every_other_street_is_half_as_far_again(north_m: float, sure: bool) -> None:
+    """12 m to the one in the south; the other may be one that only some would call a street."""
+    for other in (ASH, ASH.model_copy(update={"sure": False})):
+        found = frontage(house("h", 60, 62, 10, 26 - north_m), streets=(ELM, other))
+        assert (found.side.tolist(), np.isnan(found.front_deg).tolist()) == ([int(sure)], [not sure])
+    off = house("h", 60, 62, 10, 8, error_m=0.1)
+    assert frontage(off, streets=(ELM, ASH)).side.tolist() == [0], "unless it stands elsewhere"
+
+
+@pytest.mark.parametrize(
+    ("at", "sure", "maybe"),
+    [
+        ((10.0, 60.0), True, True),  # 14 m from where they meet, between them
+        ((2.1, 64.0), True, True),  # 8.5 degrees from the one in the north
+        ((1.9, 64.0), False, True),  # 7.7 degrees
+        ((-20.0, 60.0), True, True),  # on the other side of it, nearest by its corner at -10
+        ((14.2, 64.2), False, True),  # 20.1 m away
+        ((23.0, 73.0), False, False),  # 32.5 m
+        ((-5.0, 35.0), False, False),  # on the flat side
+        ((-5.0, 45.0), False, True),  # upon it
+    ],
+)
+def test_corners_are_between_two_streets(at: tuple[float, float], sure: bool, maybe: bool) -> None:
+    found = frontage(house("h", *at, 10, 10), streets=(ELM, MILL))
+    assert (found.corner.tolist(), found.corner_maybe.tolist()) == ([sure], [maybe])

@@ -9,7 +9,7 @@ import shapely
 from pipeline.core.arrays import FloatArray
 from pipeline.geometry.bearings import picture_xy
 from pipeline.worlds.city.facts import City
-from pipeline.worlds.city.occluders import box_ring
+from pipeline.worlds.city.occluders import Occluders, box_ring, prism_mesh
 from pipeline.worlds.city.render import CityRenderer, captioned
 from pipeline.worlds.city.visibility import HEIGHT, WIDTH, Sight
 from tests.worlds.city.cities import city, house, point
@@ -128,6 +128,26 @@ def test_of_nothing_nothing_is_seen() -> None:
     views = Sight(city()).seen(pose(45, 10, 5, 0))
     assert views.pixels.shape == (1, 0)
     assert Sight(city(point("s", "shop", 50, 50))).shown(pose(45, 10, 5, 0), np.array([0])).possible.tolist() == [0]
+
+
+def test_prisms_are_closed_and_the_ground_is_whole() -> None:
+    """By the volume that their triangles enclose, seen from outside: of a house, an L, and a tree's trunk and crown."""
+    corner = house("l", 60, 60, 10, 10, 3.0).model_copy(
+        update={"outline": ((60.0, 60.0), (70.0, 60.0), (70.0, 65.0), (65.0, 65.0), (65.0, 70.0), (60.0, 70.0))}
+    )
+    low, high = point("low", "tree", 20, 20, height_m=3.0), point("high", "tree", 80, 20, height_m=7.0)
+    solids = Occluders(city(house("h", 40, 40, 10, 8, 6.0), corner, low, high))
+    assert [(p.base_m, p.top_m) for p in solids.prisms[2:]] == [(0, 1.5), (1.5, 3), (0, 2), (2, 7)], "half, or 2 m"
+    mesh = prism_mesh(solids, 50.0)
+    a, b, c = np.moveaxis(mesh.vertices[mesh.faces], 1, 0)
+    volume = np.bincount(mesh.prism, (a * np.cross(b, c)).sum(1) / 6)
+    assert volume[:2] == pytest.approx([480, 225])
+    assert volume[2:-1] == pytest.approx(
+        [(p.top_m - p.base_m) * shapely.Polygon(p.ring).area for p in solids.prisms[2:]]
+    )
+    ground = mesh.prism == len(solids.prisms)
+    np.testing.assert_allclose(np.cross(b - a, c - a)[ground] / 2, [[0, 0, 5000]] * 2)
+    np.testing.assert_allclose((a + b + c)[ground].sum(0), 0, atol=1e-9, err_msg="one to each side of the middle")
 
 
 HERE = city(

@@ -259,6 +259,16 @@ def test_what_lies_far_off(tmp_path: Path) -> None:
     assert "null island" in found(scene)["far_from_the_map"]
 
 
+def test_a_city_is_cut_out_of_a_larger_map(tmp_path: Path) -> None:
+    """Its bounds are 111 m to the south, 222 m to the north, 72 m to the west and 143 m to the east of the origin."""
+    inside = [(0, -105), (0, 215), (-65, 0), (135, 0)]
+    outside = [(0, -120), (0, 230), (-80, 0), (150, 0)]
+    trees = [spot("tree", x, y, id=f"{x} {y}") for x, y in inside + outside]
+    scene = read(write(tmp_path, *trees))
+    assert sorted(things(scene)) == sorted(f"{x} {y}" for x, y in inside)
+    assert "off_the_map" not in found(scene), "nobody is told of what was meant to be cut off"
+
+
 def test_a_city_that_is_too_large_for_a_grid_of_metres(tmp_path: Path) -> None:
     houses = [block(x, 10, 5, 5) for x in (0, 12_000, *range(6000, 6200, 10))]
     assert len(things(read(write(tmp_path / "cut", *houses)))) == 1  # its bounds are stated
