@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from itertools import pairwise
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +13,13 @@ import pytest
 
 from pipeline.core.findings import doubt
 from pipeline.core.quantized_series import pack
+from pipeline.core.schema import Video
 from pipeline.drawing.raster import INK, lab
 from pipeline.reading.files import SceneFiles
 from pipeline.samples.drive.write import write_drives
+from pipeline.worlds.drive import quality_checks
 from pipeline.worlds.drive.bev_video import COLOURS, PX_PER_M, WIDE, drawn, top_down_map
-from pipeline.worlds.drive.facts import SPEED_STEP_MPS, Controls, DriveScene, Ego, Lamps, VehicleBox
+from pipeline.worlds.drive.facts import SPEED_STEP_MPS, Controls, DriveCamera, DriveScene, Ego, Lamps, VehicleBox
 from pipeline.worlds.drive.quality_checks import beyond, examine
 from pipeline.worlds.drive.readers.argoverse2 import Argoverse2
 from pipeline.worlds.drive.readers.carla import Carla
@@ -106,6 +108,37 @@ def test_lamps_hold_until_they_change_and_boxes_lie_about_their_points(scene: Dr
     assert view.relative_m[0, 0].round(9).tolist() == [11.0, 0.5, 1.5]
 
 
+@pytest.mark.parametrize(
+    ("ahead_m", "left_m", "filmed", "mapped"),
+    [(10, 9.9, 1, 1), (10, 10.1, 0, 1), (10, -9.9, 1, 1), (-10, 0, 0, 1), (-51.9, 79, 0, 1), (-52.1, 0, 0, 0),
+     (59.9, 59.8, 1, 1), (60.1, 60, 1, 0), (80, 80.1, 0, 0)],
+)  # fmt: skip
+def test_who_is_in_the_picture(ahead_m: float, left_m: float, filmed: int, mapped: int, scene: DriveScene) -> None:
+    """Of a camera at our point that looks ahead and sees a right angle; and of the film from above."""
+    axes = ((0.0, 0.0, 1.0), (-1.0, 0.0, 0.0), (0.0, -1.0, 0.0))
+    camera = DriveCamera(
+        name="front", width=100, height=100, focal_px=(50, 50), centre_px=(50, 50), ego_from_camera=axes,
+        place_m=(0.0, 0.0, 0.0),
+    )  # fmt: skip
+    unknown = camera.model_copy(update={"place_m": None})
+    film = Video(path="front.mp4", fps=10, frames=21, width=100, height=100)
+    for video, own, expected in ((None, camera, mapped), (film, camera, filmed), (film, unknown, None)):
+        view = DriveView(scene.model_copy(update={"video": video}).with_facts(cameras=(own,)))
+        view.place_m[0, 0] = (100 - left_m, 200 + ahead_m, 5)  # we are at 100, 200 and look north
+        assert view.pictured(0, 0) == expected
+
+
+def test_brake_lights_are_drawn_at_the_rear(scene: DriveScene) -> None:
+    """Of the car ahead, whose rear is 8 m before our point: a red line of 2 m, from the fifth sweep on."""
+    first = scene.facts.actors[0].model_copy(update={"lamps": (Lamps(index=0, lit=()), Lamps(index=4, lit=("brake",)))})
+    pictures = list(islice(drawn(scene.with_facts(actors=(first, *scene.facts.actors[1:]))).frames(), 6))
+    red = [of_colour(picture[:330], INK["red"]) for picture in pictures]
+    assert [len(pixels) > 0 for pixels in red] == [False] * 4 + [True] * 2
+    across, down = red[4].mean(0) - np.array([WIDE, pictures[4].shape[0]]) / 2
+    assert (across / PX_PER_M, -down / PX_PER_M) == pytest.approx((0, 8), abs=0.35)
+    assert np.ptp(red[4], axis=0) == pytest.approx([2 * PX_PER_M, 2], abs=2)
+
+
 def test_the_map_of_reviewers_has_the_road_our_way_and_the_others(scene: DriveScene) -> None:
     drawn = top_down_map(scene)
     assert drawn.path[0] == (0.0, 100.0, 200.0)
@@ -141,6 +174,8 @@ def test_things_stand_where_the_log_has_them(tmp_path: Path) -> None:
     ahead, left = (own - middle)[::-1] / PX_PER_M
     assert (ahead, left) == pytest.approx((10, 5), abs=0.35), "a pixel is a third of a metre"
     assert (first[348, WIDE - 80 : WIDE - 40] == INK["text"]).all(1).sum() == 10 * PX_PER_M, "the bar of 10 m"
+    edges_m = (WIDE / 2 - of_colour(first, INK["edge"])[:, 0]) / PX_PER_M
+    assert {round(left) for left in edges_m.tolist()} == {-2, 2}, "of our lane"
     x, y = np.ptp(of_colour(first, COLOURS["car"]), axis=0)
     assert (x, y) == pytest.approx((4, 10), abs=2), "2 m wide, 4 m long, heading as we do; its edges are black"
 
@@ -283,14 +318,14 @@ def test_our_own_pose_may_jump_too(tmp_path: Path) -> None:
     assert np.flatnonzero(np.isnan(DriveView(examined(scene)).ego_m[:, 0])).tolist() == [9, 10]
 
 
-def test_vehicles_in_one_another_are_doubted_while_they_are(tmp_path: Path) -> None:
-    through = [box(s, track="b", tx_m=25.0 - s) for s in LOGGED]  # comes towards us, through the car ahead
+def test_vehicles_in_one_another_are_doubted_while_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(quality_checks, "_PAIRS", 4 * 3**2)  # four times at once
+    through = [box(s, track="b", tx_m=25.9 - s) for s in LOGGED]  # comes towards us, through the car ahead
     made = scene_of(tmp_path, [box(s) for s in LOGGED], through, [box(s, track="c", tz_m=9.0) for s in LOGGED])
     assert set(made["found"]) == {("boxes_overlap", "a"), ("boxes_overlap", "b")}
     overlap = made["found"]["boxes_overlap", "a"]
-    ((start_s, end_s),) = overlap.stretches
-    assert start_s <= 1.3
-    assert end_s >= 1.7  # the middles are within half a length, 2 m, of one another
+    assert overlap.measured == 2, "the middles are 1.9 m apart at 1.4 s and 0.1 at 1.6, but 2.1 at 1.8"
+    assert overlap.stretches == ((1.2, 1.8),)
     assert "b" in overlap.message
     pair = [box(s, track="p", category="PEDESTRIAN") for s in LOGGED]
     assert scene_of(tmp_path / "2", [box(s) for s in LOGGED], pair)["found"] == {}  # one within a car
@@ -321,6 +356,11 @@ def test_a_track_of_our_own_car_is_no_other_car(tmp_path: Path) -> None:
     assert ("second_ego", "a") in made["found"]
     view = DriveView(examined(made["scene"]))
     assert not view.present[view.row("a")].any()
+    box_of_ours = [box(s, track="us", category="EGO_VEHICLE", tx_m=1.0, length_m=5.0) for s in LOGGED]
+    for ahead_m, left_m, told in ((3.4, 0.9, True), (3.6, 0.0, False), (0.0, 1.1, False)):
+        other = [box(s, tx_m=ahead_m, ty_m=left_m) for s in LOGGED]
+        found = scene_of(tmp_path / f"{ahead_m} {left_m}", other, box_of_ours)["found"]
+        assert (("second_ego", "a") in found) == told
 
 
 def test_samples_and_real_logs_are_beyond_doubt(samples: Path) -> None:
@@ -437,11 +477,15 @@ def test_real_boxes_in_space_lie_where_they_are_marked_in_the_picture(tmp_path: 
 
 @pytest.mark.parametrize(("mark", "told"), [("664.2 191.7 853.8 328.8", False), ("346.2 191.7 535.8 328.8", True)])
 def test_a_box_is_marked_where_its_corners_are_seen(tmp_path: Path, mark: str, told: bool) -> None:
-    """A car of 4 x 1.8 x 1.5 m, 10 m ahead and 2 m to the right, heading away; or its mirror image in the picture."""
+    """A car of 4 x 1.8 x 1.5 m, 10 m ahead and 2 m to the right, heading away; or its mirror image in the picture.
+
+    And two that are marked and nowhere in space, which tell nothing of the others.
+    """
+    line = f"{{}} {{}} Car 0 0 0 {mark} 1.5 1.8 4.0 {{}} 1.7 10.0 {-np.pi / 2}\n"
     for part, text in (
-        ("label_02", "".join(f"{n} 1 Car 0 0 0 {mark} 1.5 1.8 4.0 2.0 1.7 10.0 {-np.pi / 2}\n" for n in range(10))),
+        ("label_02", "".join(line.format(n, *of) for n in range(10) for of in ((1, 2.0), (2, -1200.0), (3, 1200.0)))),
         ("calib", "P2: 700 0 600 0 0 700 180 0 0 0 1 0\n"),
     ):
         (tmp_path / part).mkdir()
         (tmp_path / part / "0000.txt").write_text(text)
-    assert doubts(read(tmp_path, KittiTracking())) == ({"boxes_off_the_picture"} if told else set())
+    assert doubts(read(tmp_path, KittiTracking())) == {"unusable_box", *(["boxes_off_the_picture"] if told else [])}

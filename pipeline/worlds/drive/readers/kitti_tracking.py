@@ -174,10 +174,8 @@ class _Labels:
         Of those that are whole in the picture, the rectangles around both must overlap, in the middle.
         """
         projection = calibration.projections.get("P2")
-        near = (
-            (self.numbers[:, 0] == 0) & (self.numbers[:, 12] > NEAR_M) & (self.numbers[:, 10:13] < REACH_MAX_M).all(1)
-        )
-        numbers = self.numbers[near]
+        in_reach = (np.abs(self.numbers[:, 10:13]) < REACH_MAX_M).all(1)
+        numbers = self.numbers[in_reach & (self.numbers[:, 0] == 0) & (self.numbers[:, 12] > NEAR_M)]
         if projection is None or len(numbers) < MARKS_MIN:
             return
         size, turn = numbers[:, None, 7:10], numbers[:, 13, None]

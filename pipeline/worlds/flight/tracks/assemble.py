@@ -281,7 +281,7 @@ class Bracket:
         low = min(t.min(), clock_s.min())
         span = max(t.max(), clock_s.max()) - low + 10.0 * REACH_S
         axis, wanted = t - low + own_run * span, clock_s - low + run * span
-        self.right = np.clip(np.searchsorted(axis, wanted), 1, max(len(axis) - 1, 1)) if len(axis) > 1 else run * 0
+        self.right = np.clip(np.searchsorted(axis, wanted), 1, len(axis) - 1) if len(axis) > 1 else run * 0
         self.left = np.maximum(self.right - 1, 0)
         width = axis[self.right] - axis[self.left]
         weight = np.clip((wanted - axis[self.left]) / np.where(width > 0, width, 1.0), 0.0, 1.0)

@@ -236,7 +236,12 @@ def test_collisions_lamps_and_boxes_by_hand(tmp_path: Path) -> None:
     hits = [[], [(0, 1, 2, (1, 0))], [(0, 2, 1, (0, 1))], [], [(0, 1, 2, (1, 0))], [(0, 2, 999, (0, 0))]]
     boxes = [[(2, (10, 20, 70), (200, 90, 70))]] + [[]] * 5
     lit = [[(2, bits)] for bits in (0, 0, 8, 8 | 32, 8 | 32, 0)]
-    facts = read_bytes(tmp_path, recording(times_s, COLLISION=hits, BOX=boxes, LAMPS=lit)).facts
+    driven = [[], *([(1, 0.25, 0.5, 0.0, hand, 2)] for hand in (0, 1)), [], [], []]
+    facts = read_bytes(tmp_path, recording(times_s, COLLISION=hits, BOX=boxes, LAMPS=lit, VEHICLE=driven)).facts
+    said = {name: getattr(facts.ego.controls, name).array[:3, 0] for name in ("steering", "throttle", "handbrake")}
+    np.testing.assert_array_equal(said["steering"], [np.nan, -0.25, -0.25], "to the left is positive")
+    np.testing.assert_array_equal(said["throttle"], [np.nan, 0.5, 0.5])
+    np.testing.assert_array_equal(said["handbrake"], [np.nan, 0, 1])
     assert [(c.index, c.first, c.second) for c in facts.collisions or ()] == [
         (1, "ego", "2"),
         (4, "ego", "2"),
@@ -261,6 +266,11 @@ def test_a_camera_that_looks_down_to_the_right() -> None:
     assert np.allclose(axes[:, 2], [0, -np.cos(np.pi / 6), -0.5])  # forward
     assert np.allclose(axes[:, 0], [-1, 0, 0])  # right of who looks to the right is behind
     assert np.linalg.det(axes) == pytest.approx(1)
+    rolled = camera_of(Added(0, 5, 5, (0.0, 0.0, 0.0), (20.0, -30.0, 50.0), "sensor.camera.rgb", said))
+    axes = np.array(rolled.ego_from_camera)
+    assert np.allclose(axes.T @ axes, np.eye(3))
+    assert np.linalg.det(axes) == pytest.approx(1)
+    assert axes[2, 0] == pytest.approx(-np.sin(np.radians(20)) * np.cos(np.radians(30))), "its right side is lower"
     assert camera_of(Added(0, 5, 5, (0, 0, 0), (0, 0, 0), "sensor.camera.rgb", {**said, "fov": "180"})) is None
 
 

@@ -15,7 +15,7 @@ from pipeline.core.errors import ConfigError, RawDataError
 from pipeline.reading.doctor import inspect
 from pipeline.reading.files import SceneFiles
 from pipeline.samples.drive.plan import PLANS
-from pipeline.worlds.drive.readers.kitti_poses import _turns
+from pipeline.worlds.drive.readers.kitti_poses import _imu_from_camera, _turns
 from pipeline.worlds.drive.readers.kitti_tracking import KittiTracking
 from pipeline.worlds.drive.view import DriveView
 from tests.conftest import REAL_DATA
@@ -148,12 +148,16 @@ def test_without_calibration_oxts_say_nothing_and_less_oxts_say_less(samples: Pa
     assert not any(inspect(KittiTracking(), root).missing[want] for want in KittiTracking.expected_files[:3])
     oxts = root / "oxts" / "overtaking.txt"
     lines = oxts.read_text().splitlines()
-    oxts.write_text("\n".join([*lines[:100], "x y z", lines[101].replace(" ", " nan ", 1), *lines[102:200]]))
+    lat, lon, *rest = lines[101].split()
+    broken = ["x y z", " ".join(["nan", lon, *rest]), " ".join([lat, "181", *rest])]
+    oxts.write_text("\n".join([*lines[:100], *broken, *lines[103:200]]))
     scene = read(root, KittiTracking())
-    assert (found(scene)["unusable_pose"].measured, found(scene)["no_ego_pose"].measured) == (2, len(lines) - 200)
+    assert (found(scene)["unusable_pose"].measured, found(scene)["no_ego_pose"].measured) == (3, len(lines) - 200)
     view = DriveView(scene)
-    assert np.flatnonzero(np.isnan(view.ego_m[:200, 0])).tolist() == [100, 101]
+    assert np.flatnonzero(np.isnan(view.ego_m[:200, 0])).tolist() == [100, 101, 102]
     assert not view.present[:, 200:].any()
+    oxts.write_text(lines[0])
+    assert found(read(root, KittiTracking()))["no_ego_pose"].measured == len(lines) - 1
     (root / "calib" / "overtaking.txt").write_text("P0: 1 2 3\nR_rect x\n\n")
     scene = read(root, KittiTracking())
     assert [f.name for f in scene.findings] == ["bad_calibration", "bad_calibration", "no_calibration"]
@@ -178,6 +182,17 @@ def test_a_camera_is_known_where_it_has_pictures(samples: Path, tmp_path: Path) 
     assert (camera.width, camera.height) == (1242, 375)
     assert camera.focal_px == pytest.approx((721.5377, 721.5377))
     assert camera.place_m == (0.0, 0.06, 0.0)  # to the left of the grey one
+
+
+def test_what_the_camera_sees_is_led_back_to_the_imu() -> None:
+    """From the IMU to the lidar, to the camera, and rectified; a matrix that is no rotation leads nowhere."""
+    rng = np.random.default_rng(1)
+    rectify, camera, lidar = Rotation.random(3, rng).as_matrix()
+    a, b, point = rng.normal(size=(3, 3))
+    told = {"rectify": rectify, "camera_from_lidar": np.c_[camera, a], "lidar_from_imu": np.c_[lidar, b]}
+    back = _imu_from_camera(told)
+    np.testing.assert_allclose(back @ [*(rectify @ (camera @ (lidar @ point + b) + a)), 1], point)
+    assert _imu_from_camera(told | {"rectify": 1.01 * rectify}) is None
 
 
 def test_an_imu_turns_by_roll_then_pitch_then_yaw() -> None:

@@ -318,6 +318,9 @@ def test_distances_are_those_of_the_pixels_seen_in_an_interval(yaw_deg: float) -
     wanted = whole[66:114][:, columns] * level
     got = level_distances(seen, whole, picture, SphereCrop(full_width=360, full_height=180, left=0, top=0))
     assert got == pytest.approx(wanted)
+    half = whole[:90, :180]
+    got = level_distances(seen, half, picture, SphereCrop(full_width=360, full_height=180, left=0, top=0))
+    assert got == pytest.approx(half[np.arange(66, 114) // 2][:, columns // 2] * level), "a depth of half the size"
     part = SimpleNamespace(picture=SimpleNamespace(width=30, height=40))
     crop = SphereCrop(full_width=360, full_height=180, left=170, top=80)
     got = level_distances(seen, whole[80:120, 170:200], part, crop)
@@ -325,3 +328,7 @@ def test_distances_are_those_of_the_pixels_seen_in_an_interval(yaw_deg: float) -
     assert np.isnan(got[:14]).all()
     assert np.isnan(got[:, outside]).all()
     assert got[14:, ~outside] == pytest.approx(wanted[14:, ~outside])
+    got = level_distances(seen, half[40:60, 85:100], part, crop)
+    assert got[14:, ~outside] == pytest.approx(
+        (half[np.arange(80, 114) // 2][:, columns // 2] * level[14:])[:, ~outside]
+    )
