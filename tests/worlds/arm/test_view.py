@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from itertools import islice, product
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from pipeline.core.quantized_series import pack
+from pipeline.core.schema import Video
 from pipeline.drawing.raster import INK, SIZE
 from pipeline.worlds.arm.bev_video import ABOVE, BESIDE, drawn
-from pipeline.worlds.arm.facts import PLACE_STEP_M
+from pipeline.worlds.arm.facts import PLACE_STEP_M, ArmCamera
 from pipeline.worlds.arm.readers.rlbench import RLBench
-from pipeline.worlds.arm.view import BEYOND_MAX, ArmView, examine
+from pipeline.worlds.arm.view import BEYOND_MAX, EDGE_PX, MAP_PX, ArmView, examine
 from pipeline.worlds.registry import examined
 from tests.worlds.arm.episodes import found, read, rows, write_demo
 
@@ -165,6 +167,39 @@ def test_a_dial_turns_counter_clockwise(angle_deg: float, across_px: float, up_p
     picture = next(iter(drawn(views[0].scene.with_facts(arm=arm, items=())).frames()))
     rows, columns = np.nonzero((picture[:100, 530:] == INK["red"]).all(2))
     assert (columns.mean() - 12, 20 - rows.mean()) == pytest.approx((across_px, up_px), abs=1)
+
+
+def test_what_is_near_a_map_s_edge_is_drawn_where_the_view_says_so(views: list[ArmView]) -> None:
+    """A red thing half a pixel within the margin of a map, and half a pixel beyond it, to its four sides."""
+    view = next(view for view in views if view.facts.items)
+    item = view.facts.items[0].model_copy(update={"attributes": {"colour": "red"}, "size_m": None})
+    alone = view.scene.with_facts(items=(item,), gripper=None, arm=None)
+    middle, pixel_m, shown = ArmView(alone).extent[0], ArmView(alone).pixel_m, []
+    left, top, side = (int(v) for v in ABOVE)
+    for axis, sense, pixels in product((0, 1), (-1, 1), (-0.5, 0.5)):
+        place = middle + np.eye(3)[axis] * sense * (MAP_PX / 2 - EDGE_PX + pixels) * pixel_m
+        places = np.tile(place, (len(view.times_s), 1))
+        places[0] = middle  # by which the map is laid
+        scene = alone.with_facts(items=(item.model_copy(update={"place_m": pack(places, PLACE_STEP_M)}),))
+        picture = next(islice(drawn(scene).frames(), 5, None))[top : top + side, left : left + side]
+        shown.append((bool(ArmView(scene).in_maps(place[None])[0, 0]), bool((picture == (222, 50, 40)).all(2).any())))
+    assert shown == [(True, True), (False, False)] * 4
+
+
+def test_a_camera_has_in_its_picture_what_is_wholly_before_it(views: list[ArmView]) -> None:
+    """It looks along x from the zero and sees a right angle; of a gripper its 5 cm about the point count too."""
+    axes = ((0.0, 0.0, 1.0), (-1.0, 0.0, 0.0), (0.0, -1.0, 0.0))
+    camera = ArmCamera(
+        name="front", width=100, height=100, focal_px=(50, 50), centre_px=(50, 50), place_m=(0.0, 0.0, 0.0),
+        world_from_camera=axes, moves=False, pictures=True,
+    )  # fmt: skip
+    film = Video(path="front", fps=20, frames=9, width=100, height=100)
+    scene = views[0].scene.model_copy(update={"video": film})
+    places = np.array([[1, 0.94, 0], [1, 0.96, 0], [1, 0, 0.94], [1, 0, -0.96], [-1, 0, 0], [np.nan] * 3])
+    for own, expected in ((camera, [1, 0, 1, 0, 0, 0]), (camera.model_copy(update={"moves": True}), [np.nan] * 6)):
+        view = ArmView(scene.with_facts(cameras=(own,)))
+        np.testing.assert_array_equal(view.pictured(places, 0.05), expected)
+    assert ArmView(scene.with_facts(cameras=(camera,))).pictured(places[1:2]).tolist() == [1], "the point alone"
 
 
 def test_an_episode_without_places_and_angles_is_not_drawn(views: list[ArmView]) -> None:
