@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import numpy.typing as npt
 
+from pipeline.core.arrays import FloatArray
 from pipeline.core.errors import RawDataError
 from pipeline.core.files import size_of_file
 
@@ -43,11 +44,9 @@ class VideoFacts:
         """The same as players show it: turned as the container asks, ``fps`` the mean of its pictures' own times."""
         try:
             turns = quarter_turns(next(decoded_frames(path)))
-            with open_video(path) as container:
-                packets = container.demux(container.streams.video[0])
-                times_s = np.array(sorted(float(p.pts * p.time_base) for p in packets if p.pts is not None))
         except _faults(VideoError, StopIteration):  # who reads it is told
             return self
+        times_s = picture_times_s(path)
         facts = replace(self, width=self.height, height=self.width) if turns % 2 else self
         steps = max(self.frames - 1, 1)
         lasts_s = float(np.ptp(times_s)) if len(times_s) == self.frames else 0.0
@@ -93,6 +92,16 @@ def video_facts(path: Path) -> VideoFacts:
     if not frames or not width or not height:
         raise VideoError(f"the video has {frames} frames of {width}x{height} pixels")
     return VideoFacts(float(rate) if rate else None, frames, width, height)
+
+
+def picture_times_s(path: Path) -> FloatArray:
+    """The pictures' own times in order, seconds, without decoding any; none where the file is broken."""
+    try:
+        with open_video(path) as container:
+            packets = container.demux(container.streams.video[0])
+            return np.array(sorted(float(p.pts * p.time_base) for p in packets if p.pts is not None and p.time_base))
+    except _faults(VideoError):
+        return np.zeros(0)
 
 
 class VideoPictures:

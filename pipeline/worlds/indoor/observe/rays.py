@@ -1,7 +1,8 @@
 """Rays from a scan's cameras into its labelled mesh, and pixels of every object in every examined frame by them.
 
 The triangle that a ray hits tells the object. Where the frame has a depth image the hit must not lie behind what was
-measured there: something that the mesh lacks then hides it.
+measured there: something that the mesh lacks then hides it. Where the mesh has colours its view from a camera must be
+more like the picture of that camera than like pictures of other places.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from PIL import Image
 
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.geometry.scans import Frames, SceneGeometry
@@ -48,13 +50,21 @@ class LabelledMesh:
         )
         owner = face_objects(geometry.faces, geometry.vertex_object)
         self._labels = np.append(owner, np.int32(-1))  # one more, for rays that hit nothing
+        colors = geometry.colors
+        self._gray = None if colors is None else np.append(colors[geometry.faces].mean((1, 2)), np.nan)
         self.extent = _extents(geometry, owner, objects)
 
     def cast(self, rays: Rays) -> Hits:
         """First hits of rays (..., 6) of `camera_rays` or `window_rays`."""
         hit = self._scene.cast_rays(self._tensor(rays), nthreads=1)
-        face = np.minimum(hit["primitive_ids"].numpy().astype(np.int64), len(self._labels) - 1)
-        return Hits(self._labels[face], hit["t_hit"].numpy())
+        return Hits(self._labels[self._faces(hit)], hit["t_hit"].numpy())
+
+    def gray(self, rays: Rays) -> FloatArray | None:
+        """Brightness (...,) of what rays (..., 6) hit, 0 to 255, NaN for nothing; None: the mesh has no colours."""
+        return None if self._gray is None else self._gray[self._faces(self._scene.cast_rays(self._tensor(rays)))]
+
+    def _faces(self, hit: Any) -> IntArray:
+        return np.minimum(hit["primitive_ids"].numpy().astype(np.int64), len(self._labels) - 1)
 
 
 def face_objects(faces: npt.NDArray[np.int32], vertex_object: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
@@ -123,6 +133,60 @@ def _sample(depth: FloatArray, pixel: FloatArray, size: tuple[int, int]) -> Floa
     x = np.clip(((pixel[:, 0] + 0.5) * columns / size[0]).astype(np.intp), 0, columns - 1)
     y = np.clip(((pixel[:, 1] + 0.5) * rows / size[1]).astype(np.intp), 0, rows - 1)
     return depth[y, x]
+
+
+FIT_FRAMES: Final = 16  # whose pictures are compared, evenly spaced
+FIT_SIZE: Final = (48, 36)  # to which they are reduced
+FIT_SPREAD_MIN: Final = 4.0  # of 255, the standard deviation: a wall of one colour looks like every other
+FIT_HITS_MIN: Final = 0.1  # of the rays; a camera that meets less of the mesh does not stand in it
+FIT_LIKE_MAX: Final = 0.5  # correlation of two views of the mesh: beyond it they are of one place
+FIT_SAME_MIN: Final = 0.99  # of one pose, and so must the pictures be
+FIT_PAIRS_MIN: Final = 30
+
+
+def picture_fit(mesh: LabelledMesh) -> float | None:
+    """Share of the pictures of other places that are less like the mesh, seen from a camera, than its own picture is.
+
+    Pictures of one pose are to be like one another instead. Likeness is the correlation of their brightness, which
+    exposure and white balance leave as it is. None where colours or pictures are missing, or too few pairs of views can
+    be told apart.
+    """
+    frames = mesh.frames
+    chosen = np.unique(np.linspace(0, len(frames.number) - 1, FIT_FRAMES).round().astype(np.intp))
+    views = mesh.gray(camera_rays(frames, chosen, *FIT_SIZE)[0])
+    if views is None:
+        return None
+    pictures = [_reduced(frames.color(i)) for i in chosen.tolist()]
+    kept = [(view, gray) for view, gray in zip(views, pictures, strict=True) if gray is not None]
+    wins = pairs = 0
+    for n, (view, own) in enumerate(kept):
+        met = np.isfinite(view)
+        if met.mean() >= FIT_HITS_MIN and min(view[met].std(), own[met].std()) < FIT_SPREAD_MIN:
+            continue
+        for other_view, other in kept[:n] + kept[n + 1 :]:
+            alike = _likeness(view, other_view)
+            if alike <= FIT_LIKE_MAX:
+                pairs, wins = pairs + 1, wins + (_likeness(view, own) > _likeness(view, other))
+            elif alike > FIT_SAME_MIN:
+                pairs, wins = pairs + 1, wins + (_likeness(own, other) > FIT_LIKE_MAX)
+    return wins / pairs if pairs >= FIT_PAIRS_MIN else None
+
+
+def _reduced(picture: npt.NDArray[np.uint8] | None) -> FloatArray | None:
+    """The brightness of a picture (h, w, 3) by the rays that look at it."""
+    if picture is None:
+        return None
+    return np.asarray(Image.fromarray(picture).resize(FIT_SIZE, Image.Resampling.BOX), dtype=float).mean(2).ravel()
+
+
+def _likeness(view: FloatArray, picture: FloatArray) -> float:
+    """Correlation where both are known; -1 where that is hardly anywhere, 0 where one of them has no structure."""
+    both = np.isfinite(view) & np.isfinite(picture)
+    if both.mean() < FIT_HITS_MIN:
+        return -1.0
+    a, b = view[both] - view[both].mean(), picture[both] - picture[both].mean()
+    size = float(np.sqrt((a**2).sum() * (b**2).sum()))
+    return float((a * b).sum()) / size if size > 0 else 0.0
 
 
 _CHUNK_FRAMES: Final = 16  # at a time: 16 x 160 x 120 rays take about 30 MB

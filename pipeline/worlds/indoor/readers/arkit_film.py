@@ -17,11 +17,13 @@ from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.core.findings import Findings, note
 from pipeline.core.schema import Video
 from pipeline.formats.images import color_file, depth_file, size_of
+from pipeline.formats.videos import picture_times_s
 from pipeline.formats.zips import ZipMember, bytes_of, zip_members
 from pipeline.reading.files import SceneFiles
 from pipeline.reading.footage import movie_facts
 from pipeline.worlds.indoor.readers.frames import (
     CLOCK_TOLERANCE_S,
+    OFF_CENTRE_MAX,
     RawFrameTable,
     check_clock,
     frame_rate,
@@ -88,7 +90,10 @@ def open_film(files: SceneFiles, findings: Findings) -> ArkitRecording | None:
     table, clock_s = _table(files, folder, trajectory, there[0], streams[there[0]], findings), stamp - stamp[0]
     fps, frames = video.fps or FPS, video.frames or len(pictures)
     if movie is not None:
-        number = np.round(table.time_s * fps).astype(np.intp)
+        shown_s = picture_times_s(movie)  # uneven where the camera dropped some
+        shown_s = shown_s - shown_s[0] if len(shown_s) == frames else np.arange(frames) / fps
+        number = np.interp(table.time_s, shown_s, np.arange(frames)) + np.maximum(table.time_s - shown_s[-1], 0) * fps
+        number = number.round().astype(np.intp)
         _compare_length(video.path, frames / fps, float(table.time_s[-1]), findings)
     else:
         check_clock(video.path, clock_s, np.arange(len(stamp)), fps, findings)
@@ -138,6 +143,7 @@ def _table(
     pose, posed = poses_at(stamp, stamps, poses)
     cameras, seen = _intrinsics(files, folder / f"{stream}_intrinsics", stamp)
     fits = seen & (cameras[:, 0] == size[0]) & (cameras[:, 1] == size[1]) & (cameras[:, 2:] > 0).all(axis=1)
+    fits &= (np.abs(cameras[:, 4:] / size - 0.5) <= OFF_CENTRE_MAX).all(axis=1)
     depths = dict(_stamped(files, folder / "lowres_depth", ".png"))
     depth_paths = [depths.get(t) for t in stamp.tolist()]
     return RawFrameTable(

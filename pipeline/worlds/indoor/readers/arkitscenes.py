@@ -30,7 +30,14 @@ from pipeline.worlds.indoor.readers.arkit_film import FOLDS, ArkitRecording, dat
 from pipeline.worlds.indoor.readers.categories import Curation, load_curation
 from pipeline.worlds.indoor.readers.frames import Turn, check_frames, no_frames, picture_footage, upright_turn
 from pipeline.worlds.indoor.readers.meshes import load_mesh, measure_room
-from pipeline.worlds.indoor.readers.objects import Instance, assemble, check_against_mesh, curated, label_vertices
+from pipeline.worlds.indoor.readers.objects import (
+    Instance,
+    assemble,
+    check_against_mesh,
+    check_turns,
+    curated,
+    label_vertices,
+)
 
 ANNOTATION: Final = "{}_3dod_annotation.json"
 MESH: Final = "{}_3dod_mesh.ply"
@@ -118,6 +125,7 @@ class ARKitScenes:
         mesh, instances = _scan_of(files, findings)
         for item in instances:
             check_against_mesh(item, mesh.vertices, findings)
+        check_turns(instances, mesh.vertices, findings)
         objects, counts = assemble(instances, findings)
         video = _checked_video(files, mesh, findings)
         facts = Scan(objects=objects, counts=counts, room=measure_room(mesh.vertices, findings))

@@ -187,6 +187,9 @@ Turn = Literal[0, 90, 180, 270]
 TURNS: Final[tuple[Turn, ...]] = (0, 90, 180, 270)
 
 
+STUCK_RUNS: Final = 3  # to one place exactly nobody returns so often, and three times as often as to any other
+
+
 class Usable(NamedTuple):
     """Which of N poses can be used, and how many cannot, by reason."""
 
@@ -195,7 +198,10 @@ class Usable(NamedTuple):
 
 
 def check_poses(world_T_camera: FloatArray) -> Usable:
-    """Tells rigid poses (N, 4, 4) from the rest: not finite, not rigid, or far outside any building."""
+    """Tells rigid poses (N, 4, 4) from the rest: not finite, not rigid, far outside any building, or a stand-in.
+
+    A stand-in is the one pose, mostly the identity, that a tracker or an exporter writes wherever it has none.
+    """
     finite: BoolArray = np.asarray(np.isfinite(world_T_camera).all(axis=(1, 2)))
     safe = np.where(finite[:, None, None], world_T_camera, np.eye(4))
     turn = safe[:, :3, :3]
@@ -205,12 +211,27 @@ def check_poses(world_T_camera: FloatArray) -> Usable:
         last_row = np.abs(safe[:, 3] - [0, 0, 0, 1]).max(axis=1)
     rigid = (off <= RIGID_TOLERANCE) & ~mirrored & (last_row <= RIGID_TOLERANCE)
     near = np.abs(safe[:, :3, 3]).max(axis=1) <= POSITION_MAX_M
+    sound = finite & rigid & near
+    stuck = np.zeros(len(sound), dtype=bool)
+    stuck[sound] = _stands_in(safe[sound])
     counts = {
         "pose_not_finite": int((~finite).sum()),
         "pose_not_rigid": int((finite & ~rigid).sum()),
         "pose_far_away": int((finite & rigid & ~near).sum()),
+        "pose_stuck": int(stuck.sum()),
     }
-    return Usable(finite & rigid & near, {reason: n for reason, n in counts.items() if n})
+    return Usable(sound & ~stuck, {reason: n for reason, n in counts.items() if n})
+
+
+def _stands_in(pose: FloatArray) -> BoolArray:
+    """Which of the poses (N, 4, 4) are the one that stands in for missing ones."""
+    if len(pose) < 2:
+        return np.zeros(len(pose), dtype=bool)
+    of = np.unique(pose.reshape(-1, 16), axis=0, return_inverse=True)[1].ravel()
+    runs = np.bincount(of[np.append(True, of[1:] != of[:-1])])
+    most = int(runs.argmax())
+    returns = runs[most] >= STUCK_RUNS * np.delete(runs, most).max(initial=1)
+    return (of == most) & returns
 
 
 def from_axis_angle(axis_angle: FloatArray, translation: FloatArray) -> FloatArray:

@@ -20,7 +20,7 @@ from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.core.findings import Findings, doubt, fault, note
 from pipeline.core.schema import OrientedBox
 from pipeline.reading.checks import check_repeats
-from pipeline.worlds.indoor.facts import SceneObject
+from pipeline.worlds.indoor.facts import UPRIGHT, SceneObject
 from pipeline.worlds.indoor.readers.categories import Curation, normal
 
 GROWN_M: Final = 0.05  # how far outside an annotated box its vertices may lie
@@ -30,6 +30,9 @@ SAME_BOX_M: Final = 1e-3  # two boxes that agree to this are the same one
 SLACK_M: Final = 1e-3  # a vertex this far outside a box counts as in it: meshes are rounded to float32
 FLOOR_SLAB_M: Final = 0.03  # above the bottom of a box; vertices there are the floor's, not the object's
 FLAT_BOX_M: Final = 0.15  # a box lower than this has no such slab: it would be a good part of the object
+TURNED_MORE: Final = 1.1  # as many vertices in a transposed box as in the box; and of how many boxes
+TURNED_OF: Final = 3
+TURNED_TIMES: Final = 2  # as often as less
 NAMED_LABELS: Final = 20  # labels that one message names
 
 
@@ -143,6 +146,20 @@ def check_against_mesh(
         message += "of one of its sides"
         remedy = "look at the box in the mesh and correct it, or fetch mesh and annotation of one release"
         findings.add(doubt("box_misses_mesh", item.category, message, remedy, share, spanned_min, "share"))
+
+
+def check_turns(instances: Sequence[Instance], vertices: FloatArray, findings: Findings) -> None:
+    """A box holds more of the mesh than its transpose does, unless its axes were written as columns for rows."""
+    fewer = more = 0
+    for item in instances:
+        turned = item.box.model_copy(update={"axes": tuple(zip(*item.box.axes, strict=True))})
+        own, other = (int(in_box(vertices, box, GROWN_M).sum()) for box in (item.box, turned))
+        fewer += own * TURNED_MORE < other
+        more += other * TURNED_MORE < own
+    if fewer >= TURNED_OF and fewer > TURNED_TIMES * more:
+        message = f"{fewer} boxes would hold more of the mesh if their axes were transposed, {more} less"
+        remedy = "are the axes of the boxes rows, one axis each, or which way do they turn?"
+        findings.add(doubt("box_misses_mesh", UPRIGHT, message, remedy, fewer, TURNED_TIMES * more, "boxes"))
 
 
 def label_vertices(

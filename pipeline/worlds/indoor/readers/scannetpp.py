@@ -34,6 +34,7 @@ from pipeline.worlds.indoor.readers.objects import (
     assemble,
     check_against_own,
     check_shared,
+    check_turns,
     curated,
     label_vertices,
     members,
@@ -109,6 +110,7 @@ class ScanNetPP:
         mesh, instances = _scan_of(files, findings)
         for item in instances:
             check_against_own(item, mesh.vertices, findings)
+        check_turns(instances, mesh.vertices, findings)
         objects, counts = assemble(instances, findings)
         film = _film_of(files, findings)
         if film is not None:

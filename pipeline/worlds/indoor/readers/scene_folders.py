@@ -42,11 +42,10 @@ from pipeline.worlds.indoor.readers.frames import (
 )
 from pipeline.worlds.indoor.readers.meshes import check_extent, measure_room, ply_mesh, walkable_floor
 from pipeline.worlds.indoor.readers.objects import (
-    GROWN_M,
     Instance,
     assemble,
     check_against_mesh,
-    in_box,
+    check_turns,
     label_vertices,
 )
 from pipeline.worlds.indoor.readers.scene_document import axes_of, document_of, file_within, film_of
@@ -57,9 +56,6 @@ SPANNED_MIN: Final = 0.1
 LEANS_DEG: Final = 15.0
 LEANING_MAX: Final = 0.5  # share
 LEANING_OF: Final = 4  # boxes
-TURNED_MORE: Final = 1.1  # as many vertices in a transposed box as in the box; and of how many boxes
-TURNED_OF: Final = 3
-TURNED_TIMES: Final = 2  # as often as less
 AREA_TOLERANCE: Final = 0.05  # between a stated area and that of the outline
 CURATED: Final = ("scannet", "scannetpp", "arkitscenes")  # whose lists say which words mean the same
 SIZED: Final = frozenset(load_table("indoor/sizes")["typical"])  # whose usual sizes are known
@@ -182,7 +178,7 @@ class SceneFolders(Reader):
         if mesh is not None:
             for item in instances:
                 check_against_mesh(item, mesh.vertices, findings, SPANNED_MIN)
-            _check_turns(instances, mesh.vertices, findings)
+            check_turns(instances, mesh.vertices, findings)
         video = None
         if film is not None:
             frames = film.table.frames()
@@ -264,20 +260,6 @@ def _check_lean(instances: list[Instance], findings: Findings) -> None:
             "correct up, the boxes' axes (a row is an axis), or the order of the quaternions that they were made of"
         )
         findings.add(doubt("boxes_lean", UPRIGHT, message, remedy, round(float(leans.mean()), 3), LEANING_MAX, "share"))
-
-
-def _check_turns(instances: list[Instance], vertices: FloatArray, findings: Findings) -> None:
-    """A box holds more of the mesh than its transpose does, unless its axes were written as columns for rows."""
-    fewer = more = 0
-    for item in instances:
-        turned = item.box.model_copy(update={"axes": tuple(zip(*item.box.axes, strict=True))})
-        own, other = (int(in_box(vertices, box, GROWN_M).sum()) for box in (item.box, turned))
-        fewer += own * TURNED_MORE < other
-        more += other * TURNED_MORE < own
-    if fewer >= TURNED_OF and fewer > TURNED_TIMES * more:
-        message = f"{fewer} boxes would hold more of the mesh if their axes were transposed, {more} less"
-        remedy = "are the axes of the boxes rows, one axis each, or which way do they turn?"
-        findings.add(doubt("box_misses_mesh", UPRIGHT, message, remedy, fewer, TURNED_TIMES * more, "boxes"))
 
 
 def rows_of(item: LabelledBox, up: str) -> FloatArray:

@@ -15,7 +15,7 @@ from pipeline.geometry.boxes import stack
 from pipeline.geometry.scans import Frames, SceneGeometry
 from pipeline.reading.footage import delivered_frames
 from pipeline.stages.builder import Builder
-from pipeline.worlds.indoor.facts import IndoorScene, Room, Scan, SceneObject
+from pipeline.worlds.indoor.facts import SIGHT, IndoorScene, Room, Scan, SceneObject
 from pipeline.worlds.indoor.observe.closer import _SPREAD, Windows, _thinned, count_pixels_in, window_rays, windows
 from pipeline.worlds.indoor.observe.rays import (
     LabelledMesh,
@@ -26,6 +26,7 @@ from pipeline.worlds.indoor.observe.rays import (
     camera_rays,
     count_pixels,
     face_objects,
+    picture_fit,
 )
 from pipeline.worlds.indoor.observe.visibility import (
     REACH_M,
@@ -557,3 +558,61 @@ def test_a_scan_with_a_hole_below_the_camera_is_left_out(samples: Samples, tmp_p
     assert "observe.indoor.unscanned_max" in left_out.remedy
     assert {e.unit for e in outcome.manifest if e.stage == "select" and e.output} == {"scannet/scene9001_00"}
     assert Builder(build_config(sections), tmp_path / "out").build().quarantine == []
+
+
+def filmed_room(yaws: list[float], shown: list[int]) -> SceneGeometry:
+    """The room, each of its corners of another grey, and pictures of it: frame i has what frame ``shown[i]`` sees."""
+    empty = geometry([], frames(yaws))
+    grays = np.array([10, 200, 90, 150, 250, 60, 120, 30], dtype=np.uint8)
+    room = replace(empty, colors=np.repeat(grays[:, None], 3, axis=1))
+    seen = LabelledMesh(room, 0).gray(camera_rays(room.frames, np.arange(len(yaws)), 48, 36)[0])
+    assert seen is not None
+    pictures = np.repeat(seen.reshape(-1, 36, 48, 1), 3, axis=3).astype(np.uint8)
+    return replace(room, frames=replace(room.frames, color=lambda i: pictures[shown[i]]))
+
+
+ROUND = [22.5 * i for i in range(16)]
+
+
+def test_pictures_fit_the_mesh_that_they_show() -> None:
+    room = filmed_room(ROUND, list(range(16)))
+    assert picture_fit(LabelledMesh(room, 0)) == 1.0
+    assert not observe(scene(0), room, ObserveConfig()).findings
+    assert picture_fit(LabelledMesh(replace(room, colors=None), 0)) is None
+    assert picture_fit(LabelledMesh(replace(room, frames=replace(room.frames, color=lambda _: None)), 0)) is None
+
+
+def test_pictures_of_another_time_are_in_doubt() -> None:
+    """A quarter of the turn late; a few frames alone leave most pairs as they are."""
+    late = filmed_room(ROUND, [(i + 4) % 16 for i in range(16)])
+    fit = picture_fit(LabelledMesh(late, 0))
+    assert fit is not None
+    assert fit < 0.6  # chance
+    (found,) = observe(scene(0), late, ObserveConfig()).findings
+    assert (found.name, found.subject, found.severity) == ("pictures_unlike_mesh", SIGHT, "doubt")
+    assert (found.measured, found.limit) == (pytest.approx(fit, abs=1e-4), 0.85)
+    swapped = filmed_room(ROUND, [8, *range(1, 16)])  # one of 16: at most one pair in eight is of it
+    assert 0.85 <= (picture_fit(LabelledMesh(swapped, 0)) or 0) < 1.0
+
+
+def test_one_pose_shows_one_picture() -> None:
+    """A pose that stands in for all others shows what none of the pictures does; a camera at rest shows one thing."""
+    turning = filmed_room(ROUND, list(range(16)))
+    poses = np.tile(turning.frames.world_T_camera[0], (16, 1, 1))
+    stuck = replace(turning, frames=replace(turning.frames, world_T_camera=poses))
+    assert (picture_fit(LabelledMesh(stuck, 0)) or 0) < 0.6
+    resting = replace(stuck, frames=replace(stuck.frames, color=lambda _: turning.frames.color(0)))
+    assert picture_fit(LabelledMesh(resting, 0)) == 1.0
+
+
+def test_a_camera_outside_the_mesh_shows_nothing_of_it() -> None:
+    room = filmed_room(ROUND, list(range(16)))
+    away = room.frames.world_T_camera.copy()
+    away[:, 2, 3] = 60.0  # above the room, which is no longer in any level picture
+    assert picture_fit(LabelledMesh(replace(room, frames=replace(room.frames, world_T_camera=away)), 0)) == 0.0
+
+
+def test_walls_of_one_colour_tell_nothing() -> None:
+    room = filmed_room(ROUND, list(range(16)))
+    assert room.colors is not None
+    assert picture_fit(LabelledMesh(replace(room, colors=np.full_like(room.colors, 128)), 0)) is None

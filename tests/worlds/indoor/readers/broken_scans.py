@@ -237,6 +237,18 @@ def box(number: int, key: str, value: Any) -> Spoil:
     return edit_json("*anno*.json", change)
 
 
+def transposed(folder: Path) -> None:
+    """The axes of all annotated boxes are written as columns."""
+
+    def change(whole: Any) -> None:
+        for entry in whole.get("segGroups") or [entry["segments"] for entry in whole["data"]]:
+            target = entry["obb" if "obb" in entry else "obbAligned"]
+            target.pop("min", None), target.pop("max", None)
+            target["normalizedAxes"] = np.reshape(target["normalizedAxes"], (3, 3)).T.ravel().tolist()
+
+    edit_json("*anno*.json", change)(folder)
+
+
 def each_frame(change: Callable[[int, dict[str, Any]], None]) -> Callable[[Any], None]:
     def apply(value: Any) -> None:
         for number, entry in enumerate(value.values()):
@@ -249,6 +261,12 @@ def opengl(number: int, entry: dict[str, Any]) -> None:
     entry["aligned_pose"] = (np.array(entry["aligned_pose"]) @ np.diag([1.0, -1.0, -1.0, 1.0])).tolist()
 
 
+def stand_in(number: int, entry: dict[str, Any]) -> None:
+    """Every other pose is the identity."""
+    if number % 2 == 0:
+        entry["aligned_pose"] = np.eye(4).tolist()
+
+
 def sideways(number: int, entry: dict[str, Any]) -> None:
     quarter = np.array([[0.0, -1.0, 0.0, 0.0], [1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]])
     entry["aligned_pose"] = (np.array(entry["aligned_pose"]) @ quarter).tolist()
@@ -257,6 +275,7 @@ def sideways(number: int, entry: dict[str, Any]) -> None:
 FRAME_CHANGES: dict[str, Callable[[int, dict[str, Any]], None]] = {
     "opengl": opengl,
     "sideways": sideways,
+    "stand_in": stand_in,
     "slower": lambda number, entry: entry.update(timestamp=100.0 + number),
     "unposed": lambda number, entry: entry.pop("aligned_pose"),
 }
@@ -339,6 +358,7 @@ WAYS: dict[str, Callable[..., Spoil]] = {
     "set": lambda pattern, keys, value: edit_at(pattern, keys, lambda part, key: part.__setitem__(key, value)),
     "short_line": short_line,
     "sky": sky,
+    "transposed": lambda: transposed,
 }
 
 FAULTS: dict[str, Fault] = kinds_of(__file__, "faults", Fault, WAYS)

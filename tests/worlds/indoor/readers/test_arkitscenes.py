@@ -270,6 +270,18 @@ def test_pictures_after_the_end_of_the_recording_are_left_out(tmp_path: Path) ->
     assert frames.skipped["beyond_video"] == 24 - len(frames.time_s)
 
 
+def test_a_recording_that_lost_pictures_shows_each_pose_at_its_own_time(tmp_path: Path) -> None:
+    """Of 24 pictures at 10 a second the camera dropped nos. 4 to 11: the picture on screen at 1.2 s is the fifth."""
+    folder = write_arkitscenes(tmp_path, frames=24)
+    put(folder / f"{ARKIT}.mov", movie(24, dropped=range(4, 12)))
+    scene = read_only("arkitscenes", tmp_path)
+    number = geometry_of(tmp_path, scene).frames.number.tolist()
+    assert number[:4] == [0, 1, 2, 3]
+    assert number[4:12] == sorted(number[4:12])
+    assert {*number[4:12]} == {3, 4}  # the last before the gap or the first after it
+    assert number[12:] == list(range(4, 16))
+
+
 def test_vga_pictures_are_the_video_and_lowres_ones_the_frames(copied: Copied) -> None:
     root = copied("arkitscenes")
     folder = root / "3dod" / "Validation" / ARKIT / f"{ARKIT}_frames"
@@ -362,6 +374,20 @@ def test_poses_that_cannot_be_used_are_counted_once() -> None:
     usable = check_poses(found)
     assert usable.good.tolist() == [False] * 6 + [True]
     assert usable.skipped == {"pose_not_finite": 2, "pose_not_rigid": 3, "pose_far_away": 1}
+
+
+@pytest.mark.parametrize(("at", "stuck"), [((1, 3, 5), 3), ((1, 2, 3, 5, 7), 5), ((1, 3), 0), ((1, 2, 3), 0)])
+def test_a_pose_that_stands_in_for_missing_ones_is_left_out(at: tuple[int, ...], stuck: int) -> None:
+    """It comes again and again; a camera that rests, or comes back once, may have one pose several times."""
+    found = some_poses(9)
+    found[list(at)] = np.eye(4)
+    usable = check_poses(found)
+    assert usable.skipped == ({"pose_stuck": stuck} if stuck else {})
+    assert usable.good.tolist() == [i not in at or not stuck for i in range(9)]
+
+
+def test_a_camera_that_goes_round_three_times_has_no_stand_in() -> None:
+    assert check_poses(np.tile(some_poses(5), (3, 1, 1))).good.all()
 
 
 def test_a_camera_that_looks_at_the_floor_has_no_up() -> None:

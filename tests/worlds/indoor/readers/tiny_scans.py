@@ -10,7 +10,9 @@ import json
 import struct
 import zipfile
 import zlib
+from collections.abc import Collection
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -161,13 +163,18 @@ def sens(count: int, camera: np.ndarray, version: int = 4, times: bool = True) -
     return b"".join(out)
 
 
-def movie(count: int, size: tuple[int, int] = COLOR_SIZE, fps: int = FPS) -> bytes:
+def movie(
+    count: int, size: tuple[int, int] = COLOR_SIZE, fps: int = FPS, dropped: Collection[int] = frozenset()
+) -> bytes:
+    """A film of so many pictures, less those that the camera dropped: time goes on without them."""
     out = io.BytesIO()
     with av.open(out, "w", format="mp4") as container:
         stream = container.add_stream("libx264", rate=fps, options={"g": "5"})
         stream.width, stream.height, stream.pix_fmt = *size, "yuv420p"
-        for i in range(count):
-            container.mux(stream.encode(av.VideoFrame.from_ndarray(picture(i, size), format="rgb24")))
+        for i in sorted({*range(count)} - {*dropped}):
+            frame = av.VideoFrame.from_ndarray(picture(i, size), format="rgb24")
+            frame.pts, frame.time_base = i, Fraction(1, fps)
+            container.mux(stream.encode(frame))
         container.mux(stream.encode(None))
     return out.getvalue()
 
