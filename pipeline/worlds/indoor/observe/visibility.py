@@ -71,6 +71,35 @@ def _fit(fit: float | None) -> tuple[Finding, ...]:
     return (doubt("pictures_unlike_mesh", SIGHT, message, remedy, round(fit, 4), PICTURE_FIT_MIN, "share"),)
 
 
+# Of seven sound sample films 0.70 to 0.98, of the first quarter of each 0.10 to 0.47.
+OUTLINE_SEEN_MIN: Final = 0.5
+
+
+def outline_seen(floor: BoolArray, seen: BoolArray) -> float:
+    """Share of the cells along the edge of a floor plan (rows, columns) that are ``seen`` (of those of floor).
+
+    How large a room is can be told from its walls: floor below the camera or behind a table need not be shown.
+    """
+    wide = np.pad(floor, 1)
+    inner = wide[:-2, 1:-1] & wide[2:, 1:-1] & wide[1:-1, :-2] & wide[1:-1, 2:]
+    return float(seen[~inner[floor]].mean())
+
+
+def _outline(plan: Plan | None, counts: PixelCounts) -> tuple[Finding, ...]:
+    if (
+        plan is None
+        or not plan.floor.any()
+        or (share := outline_seen(plan.floor, np.any(counts.plan, axis=0))) >= OUTLINE_SEEN_MIN
+    ):
+        return ()
+    message = (
+        f"the video shows {share:.0%} of the outline of the scanned floor (limit {OUTLINE_SEEN_MIN:.0%}): the area "
+    )
+    message += "cannot be told from it"
+    remedy = "none is needed where the scan holds rooms that were not filmed; else compare poses and mesh"
+    return (doubt("outline_not_filmed", "room", message, remedy, round(share, 4), OUTLINE_SEEN_MIN, "share"),)
+
+
 def verdicts(observation: Observation, limits: VisibilityLimits) -> tuple[Finding, ...]:
     """The findings about an observation, a fault where it makes the scene unusable."""
     return (*_depth(observation.depth_agreement, limits), *_mesh(observation.unscanned_share, limits))
@@ -133,7 +162,8 @@ def observe(scene: IndoorScene, geometry: SceneGeometry, config: ObserveConfig) 
     regular, budgets = examined_frames(frames, delivered, config)
     chosen = np.unique(np.concatenate([regular, *(own.frame for own in budgets.values())]).astype(np.intp))
     mesh = LabelledMesh(geometry, len(items))
-    counts = count_pixels(mesh, longest_sides(items), chosen, config.width, config.height, _plan(scene.facts.room))
+    plan = _plan(scene.facts.room)
+    counts = count_pixels(mesh, longest_sides(items), chosen, config.width, config.height, plan)
     first = first_frames(mesh, counts, config.min_pixels, (config.width, config.height))
     passes = counts.pixels >= config.min_pixels
     unshown = np.flatnonzero(~counts.pixels.any(0))
@@ -183,7 +213,7 @@ def observe(scene: IndoorScene, geometry: SceneGeometry, config: ObserveConfig) 
         cameras=cameras_at(frames, np.concatenate([best, first.frame])),
     )
     observed = scene.with_facts(objects=tuple(objects), observation=observation)
-    found = (*verdicts(observation, config), *_fit(picture_fit(mesh)))
+    found = (*verdicts(observation, config), *_fit(picture_fit(mesh)), *_outline(plan, counts))
     return observed.model_copy(update={"findings": (*scene.findings, *found)})
 
 

@@ -38,6 +38,7 @@ from pipeline.worlds.indoor.observe.visibility import (
     delivered_numbers,
     examined_frames,
     observe,
+    outline_seen,
     unscanned_below,
     verdicts,
 )
@@ -616,3 +617,29 @@ def test_walls_of_one_colour_tell_nothing() -> None:
     room = filmed_room(ROUND, list(range(16)))
     assert room.colors is not None
     assert picture_fit(LabelledMesh(replace(room, colors=np.full_like(room.colors, 128)), 0)) is None
+
+
+def test_the_outline_of_a_floor_is_its_edge() -> None:
+    """Of 4 x 5 cells 14 lie along the edge; a cell that is no floor has an edge around it."""
+    floor, seen = np.ones((4, 5), dtype=bool), np.zeros((4, 5), dtype=bool)
+    seen[1:3, 1:4] = True
+    assert outline_seen(floor, seen[floor]) == 0.0  # the middle alone
+    seen[0] = True
+    assert outline_seen(floor, seen[floor]) == 5 / 14
+    floor[1, 2] = False  # now (2, 2), (1, 1) and (1, 3) are of the edge too; (0, 2) was
+    assert outline_seen(floor, seen[floor]) == 8 / 17
+    assert outline_seen(floor, np.ones(19, dtype=bool)) == 1.0
+
+
+@pytest.mark.parametrize(("yaws", "told"), [([0.0, 180.0], True), ([0.0], False)])
+def test_an_area_is_in_doubt_where_the_video_shows_little_of_the_walls(yaws: list[float], told: bool) -> None:
+    """A picture that is 94 degrees wide shows one wall of a square room and a little of both beside it."""
+    made, square = scene(0), ((-4.0, -4.0), (4.0, -4.0), (4.0, 4.0), (-4.0, 4.0))
+    room = made.with_facts(room=Room(area_m2=64.0, floor=(square,)))
+    film = frames([yaw for yaw in yaws for _ in range(4)])
+    found = {f.name: f for f in observe(room, geometry([], film), ObserveConfig()).findings}
+    assert ("outline_not_filmed" not in found) == told
+    if not told:
+        doubt = found["outline_not_filmed"]
+        assert (doubt.subject, doubt.severity, doubt.limit) == ("room", "doubt", 0.5)
+        assert 0.25 < (doubt.measured or 0) < 0.31
