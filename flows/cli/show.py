@@ -166,7 +166,7 @@ class _FoundRow:
             print_table(table)
             _print_findings("Findings in its raw data", scene.findings)
             print_pairs("Sources", scene.made)
-        print_wrapped(f"From {self._opened.release}; scan2qa trace has its source and its siblings.")
+        print_wrapped(f"From {self._opened.release}; scan2qa trace shows its source and other questions from it.")
 
     def page(self) -> bytes:
         """One self-contained page."""

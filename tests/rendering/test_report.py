@@ -126,7 +126,7 @@ def test_a_browser_draws_others_on_a_phone_in_the_dark_and_axe_finds_nothing(pag
         shown.on("console", lambda message: wrong.append(message.text))
         shown.goto((tmp_path / "report.html").as_uri())
         first = shown.locator("#draws code").all_text_contents()
-        shown.get_by_role("button", name="Draw others").click()
+        shown.get_by_role("button", name="Show others").click()
         expect(shown.locator("#where")).to_contain_text("11 to ")
         assert not set(first) & set(shown.locator("#draws code").all_text_contents())
         shown.get_by_role("combobox").select_option("room_size_estimation")
