@@ -108,7 +108,7 @@ def _last_two(build: Path, since: str | None) -> tuple[Path, Path]:
 def _show(report: Report) -> None:
     """Prints the changes by kind and cause, then the first changes."""
     names = f"{report.before.name} -> {report.after.name}"
-    console.print(f"{names}: {report.before.size} -> {count_of(report.after.size, 'question')}")
+    console.print(f"{names}: {report.before.size:,} -> {count_of(report.after.size, 'question')}")
     if not report.changes:
         console.print("No question differs.")
         return

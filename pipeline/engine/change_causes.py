@@ -55,7 +55,7 @@ class Difference:
     def words(self) -> str:
         """The cause in words, for a report."""
         if self.fix:
-            return f"fix {self.fix}{' (taken back)' if self.text.endswith('is gone') else ''}"
+            return f"fix {self.fix}{' (taken back)' if self.text.endswith('removed') else ''}"
         if self.text.startswith("input: "):
             return self.text.removeprefix("input: ")
         if self.text.startswith("config: ") and ".templates." in self.text:
@@ -205,8 +205,11 @@ def differences(before: Entry, after: Entry, then: Lineage, now: Lineage) -> tup
         told = [f"config: {change}" for change in _settings(before, after, then, now)]
         found += told or ["config: settings changed"]
     if before.code != after.code:
-        told = [f"code: {change}" for change in _code(then.code.get(before.code), now.code.get(after.code))]
-        found += told or ["code: changed, which modules is not known"]
+        one, other = then.code.get(before.code), now.code.get(after.code)
+        if one is None or other is None:
+            found.append("code: changed, which modules is not known")
+        else:
+            found += [f"code: {change}" for change in _code(one, other, explained=before.config != after.config)]
     return tuple(found)
 
 
@@ -226,7 +229,7 @@ def _inputs(before: Entry, after: Entry) -> Iterator[str]:
     for name in sorted({*one, *other}):
         if one.get(name) != other.get(name):
             told = True
-            what = "changed" if name in one and name in other else "is new" if name in other else "is gone"
+            what = "changed" if name in one and name in other else "added" if name in other else "removed"
             yield f"input: {name} {what}"
     if not told:
         yield "input: changed"
@@ -238,18 +241,14 @@ def _settings(before: Entry, after: Entry, then: Lineage, now: Lineage) -> Itera
         yield from changes(one, other, f"{after.stage}.")
 
 
-def _code(one: Mapping[str, str] | None, other: Mapping[str, str] | None) -> Iterator[str]:
-    if one is None or other is None:
-        return
-    for name in sorted({*one, *other}):
-        if one.get(name) == other.get(name):
-            continue
-        if name not in other:
-            yield f"{name} is not used any more"
-        elif name not in one:
-            yield f"{name} is new"
-        else:
-            yield f"{name} changed" if name.endswith(".py") else f"{name} {one[name]} -> {other[name]}"
+def _code(one: Mapping[str, str], other: Mapping[str, str], *, explained: bool) -> Iterator[str]:
+    """The modules that changed. Only if none did, and no setting explains it, those that one side alone uses."""
+    changed = [name for name in sorted(one.keys() & other.keys()) if one[name] != other[name]]
+    for name in changed:
+        yield f"{name} changed" if name.endswith(".py") else f"{name} {one[name]} -> {other[name]}"
+    if not changed and not explained:
+        for name in sorted(one.keys() ^ other.keys()):
+            yield f"{name} is {'no longer used' if name in one else 'new'}"
 
 
 def changes(before: Mapping[str, Any], after: Mapping[str, Any], at: str = "") -> Iterator[str]:

@@ -380,13 +380,13 @@ class Report:
 
     @property
     def causes(self) -> list[Cause]:
-        """All causes, those of most changes first."""
+        """All causes, those of most changes first; of as many, in the order of the stages and their inputs."""
         of: dict[str, list[QuestionChange]] = {}
         for change in self.changes:
             for name in change.causes:
                 of.setdefault(name, []).append(change)
         found = [Cause(n, len(cs), len({c.asked.scene for c in cs}), self._told(n)) for n, cs in of.items()]
-        return sorted(found, key=lambda cause: (-cause.changes, cause.name))
+        return sorted(found, key=lambda cause: -cause.changes)
 
     @property
     def line(self) -> str:
@@ -395,7 +395,7 @@ class Report:
             return "no question differs"
         counts = [f"{n} {_counted(kind, n)}" for kind, n in self.totals.items() if n]
         names = [cause.name for cause in self.causes]
-        more = f" and {len(names) - 3} more causes" if len(names) > 3 else ""
+        more = f" and {len(names) - 3} more" if len(names) > 3 else ""
         return f"{', '.join(counts)} ({', '.join(names[:3])}{more})"
 
     def _told(self, cause: str) -> str:

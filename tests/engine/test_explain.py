@@ -19,18 +19,29 @@ from tests.worlds.indoor.readers.broken_metadata import write_scenes
 
 BEFORE = Entry("generate", "a/b", "k1", "i1", "c1", "d1", "new", parts={"results of observe": "1", "fix x-1": "1"})
 THEN = Lineage({"c1": {"rules": {"margin": 10}, "tasks": ["a"]}}, {"d1": {"pipeline/a.py": "1", "numpy": "2.1"}})
-NOW = Lineage({"c2": {"rules": {"margin": 15}, "tasks": ["a"]}}, {"d2": {"pipeline/a.py": "2", "numpy": "2.2"}})
+NOW = Lineage(
+    {"c2": {"rules": {"margin": 15}, "tasks": ["a"]}},
+    {
+        "d2": {"pipeline/a.py": "2", "numpy": "2.2", "pipeline/b.py": "1"},
+        "d4": {"pipeline/a.py": "1", "pipeline/b.py": "1"},
+    },
+)
 
 
 @pytest.mark.parametrize(
     ("changed", "reasons"),
     [
         ({"parts": {"results of observe": "2", "fix x-1": "1"}}, ("input: results of observe changed",)),
-        ({"parts": {"results of observe": "1"}}, ("input: fix x-1 is gone",)),
-        ({"parts": BEFORE.parts | {"fix x-2": "1"}}, ("input: fix x-2 is new",)),
+        ({"parts": {"results of observe": "1"}}, ("input: fix x-1 removed",)),
+        ({"parts": BEFORE.parts | {"fix x-2": "1"}}, ("input: fix x-2 added",)),
         ({"key": ""}, (UNKNOWN_INPUTS,)),
         ({"config": "c2", "inputs": "i1"}, ("config: generate.rules.margin 10 -> 15",)),
         ({"code": "d2", "inputs": "i1"}, ("code: numpy 2.1 -> 2.2", "code: pipeline/a.py changed")),
+        ({"code": "d4", "inputs": "i1"}, ("code: numpy is no longer used", "code: pipeline/b.py is new")),
+        (
+            {"code": "d4", "config": "c2", "inputs": "i1"},
+            ("config: generate.rules.margin 10 -> 15",),
+        ),
         ({"code": "d3", "inputs": "i1"}, ("code: changed, which modules is not known",)),
         ({"inputs": "i1", "why": "missing"}, ("missing: its result, or what it wrote beside it, is not whole",)),
     ],
