@@ -194,8 +194,11 @@ def ask(
     if models:
         with ReplyCache(cache) as kept:
             asked = _batches(questions, models, config, pictures or {})
+            size = len(questions)
+            if config.sample is not None and all(model.provider == "embedded" for model in models):
+                size = min(size, config.sample)
             replies_of = partial(_replies, threshold=config.number_threshold)
-            rest = _ask_all(asked, len(questions), replies_of, models, kept, keys or {}, progress, opener, money)
+            rest = _ask_all(asked, size, replies_of, models, kept, keys or {}, progress, opener, money)
             found, run = asyncio.run(rest)
             tables += found
     replies = pa.concat_tables(tables).combine_chunks()

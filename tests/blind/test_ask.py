@@ -288,6 +288,19 @@ def test_models_are_asked_side_by_side_and_told_in_order(tmp_path: Path) -> None
     assert sorted(seen) == [("one", 1, 1), ("two", 1, 1)]
 
 
+def test_progress_of_a_sample_ends_at_its_own_total(tmp_path: Path) -> None:
+    steps: list[tuple[str, int, int]] = []
+    ask(
+        table(MIXED),
+        [spec(provider="embedded", base_url=None)],
+        tmp_path / "replies.sqlite",
+        config=AskConfig(sample=2),
+        opener=lambda spec, key: Scripted(says("B")),
+        progress=lambda *step: steps.append(step),
+    )
+    assert steps[-1] == ("m", len(steps), len(steps))
+
+
 def test_costs_are_summed_from_the_price_table(tmp_path: Path) -> None:
     prices = PriceTable.model_validate({"as_of": "2025-12", "models": {"m": {"input": 1_000_000, "output": 2_000_000}}})
     model = Scripted(says("B"))
