@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shutil
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Final
 
@@ -13,6 +12,7 @@ from rich.table import Table
 from flows.cli.output.build_tables import show_broken, show_findings
 from flows.cli.output.console import console, count_of, start_spinner, stop_spinner
 from flows.cli.output.tables import print_table, sentences
+from pipeline.core.arguments import offered
 from pipeline.core.errors import ConfigError, RawDataError, require_extra, unexpected
 from pipeline.core.files import TEMPORARY, translate_os_errors
 from pipeline.formats.nearest import nearest_format
@@ -39,9 +39,7 @@ def converters() -> None:
 def convert(name: str, source: Path, out: Path) -> bool:
     """Converts every scene of a format below a folder; returns whether all could be. Raises ConfigError."""
     if name not in CONVERTERS:
-        near = get_close_matches(name.lower(), CONVERTERS, 1)
-        hint = f"did you mean {near[0]}? There" if near else "there"
-        raise ConfigError(f"unknown format {name!r}; {hint} are {', '.join(CONVERTERS)}")
+        raise ConfigError(f"unknown format {name!r}; {offered(name, CONVERTERS)}")
     require_extra("scans", f"convert {name}")
     if not source.exists():
         raise ConfigError(f"{source}: no such file or folder")

@@ -128,9 +128,9 @@ def _resolve_settings(request: BuildRequest) -> tuple[BuildConfig, Path, SavedBu
             saved, file = unfinished, UNFINISHED_FILE
         elif unfinished.at and unfinished.unsaid() != saved.unsaid():
             stop_spinner()
-            said = f"The run started at {unfinished.at} UTC did not finish or built no scene"
+            said = f"The run started at {unfinished.at} UTC has not finished or built no scene"
             arguments = unfinished.unsaid() or "none"
-            console.print(f"{said}, and its arguments were not saved: {arguments}", soft_wrap=True)
+            console.print(f"{said}, and its arguments are not saved: {arguments}", soft_wrap=True)
     settings = saved.with_settings(request.settings)
     _refuse_another(folder, saved, config, "benchmark")  # whose settings would not fit
     try:

@@ -6,6 +6,7 @@ It imports next to nothing: a misspelt call is refused by it before the models o
 from __future__ import annotations
 
 from collections.abc import Iterable
+from difflib import get_close_matches
 from typing import Final
 
 from pipeline.core.errors import ConfigError
@@ -43,4 +44,12 @@ def unknown_key(where: str, known: Iterable[str]) -> str:
     """The message about a key that there is not, or that has another name now."""
     if where in RENAMED:
         return f"configuration key {where} is now called {RENAMED[where]}"
-    return f"unknown configuration key {where}; known here: {', '.join(sorted(known))}"
+    return f"unknown configuration key {where}; {offered(where.rpartition('.')[2], sorted(known), 'known here:')}"
+
+
+def offered(name: str, known: Iterable[str], lead: str = "there are") -> str:
+    """The end of a message about an unknown name: the one that was probably meant, and all that there are."""
+    names = list(known)
+    near = get_close_matches(name.lower(), names, 1)
+    meant = f"did you mean {near[0]}? {lead[0].upper()}{lead[1:]}" if near else lead
+    return f"{meant} {', '.join(names)}"

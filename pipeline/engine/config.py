@@ -19,7 +19,7 @@ from pydantic import BaseModel, Field, ValidationError, create_model, field_vali
 from pipeline.benchmarks.benchmark import Benchmark
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.blind.config import BlindConfig, PruneConfig
-from pipeline.core.arguments import split_setting, unknown_key
+from pipeline.core.arguments import offered, split_setting, unknown_key
 from pipeline.core.budget import WorkerLimits
 from pipeline.core.errors import ConfigError
 from pipeline.core.fixes import FixEntry
@@ -83,7 +83,7 @@ class GenerateConfig(Model):
         known = tuple(cls.benchmark.by_name())
         unknown = [t for t in tasks if t not in known]
         if unknown:
-            raise ValueError(f"unknown task {', '.join(unknown)}; there are {', '.join(known)}")
+            raise ValueError(f"unknown task {', '.join(unknown)}; {offered(unknown[0], known)}")
         if len(set(tasks)) < len(tasks):
             raise ValueError("a task is named twice")
         if not tasks:
@@ -404,12 +404,19 @@ def load_config(path: Path, settings: Sequence[str] = ()) -> BuildConfig:
     try:
         raw = strict_yaml(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
-        raise ConfigError(f"{path}: cannot be read as YAML: {' '.join(str(error).split())}") from error
+        said = " ".join(str(error).replace('in "<unicode string>", ', "").split())
+        raise ConfigError(f"{path}: cannot be read as YAML: {said}") from error
     if not isinstance(raw, dict):
         raise ConfigError(f"{path}: a build configuration is a mapping, not {type(raw).__name__}")
     for setting in settings:
         _apply(raw, setting)
-    return build_config(raw)
+    try:
+        return build_config(raw)
+    except ConfigError as error:
+        if not settings:
+            raise ConfigError(f"{path}: {error}") from error
+        load_config(path)  # where the fault is in the file, the message names it
+        raise
 
 
 def settings_of(model: type[M], settings: Sequence[str]) -> M:

@@ -626,7 +626,7 @@ def test_a_scene_that_fails_in_a_stage_alone_is_out_of_the_next_release(
 @pytest.mark.parametrize(
     ("stage", "scenes", "said"),
     [
-        ("blend", [], r"unknown stage 'blend'; there are unify, .*export"),
+        ("blend", [], r"unknown stage 'blend'; did you mean blind\? There are unify, .*export"),
         ("generate", ["attic"], r"no scene matches 'attic'; scenes are named like samples/kitchen"),
         ("generate", ["office", "att*"], r"no scene matches 'att\*'"),
     ],

@@ -82,14 +82,17 @@ def test_settings_are_yaml_and_the_last_one_holds() -> None:
         ("select.cap=3", ["unknown configuration key select.cap", "known here: per_scene_and_task"]),
         (
             "generate.rule=3",
-            ["unknown configuration key generate.rule", "known here: profile, rules, tasks"],
+            ["unknown configuration key generate.rule", "did you mean rules? Known here: profile, rules, tasks"],
         ),
         ("generate.rules.margin=3", ["unknown rule margin", "margin_min_deg"]),
         ("generate.rules.margin_min_deg=wide", ["generate", "rule margin_min_deg", "number"]),
         ("generate.rules.margin_min_deg=.nan", ["generate", "rule margin_min_deg", "finite"]),
         ("generate.rules.distance=manhattan", ["generate", "rule distance", "'exact' or 'grid_5cm'"]),
         ("generate.profile=lax", ["unknown profile 'lax'", "strict, official"]),
-        ("generate.tasks=[counting]", ["generate.tasks", "unknown task counting", "object_counting, "]),
+        (
+            "generate.tasks=[counting]",
+            ["generate.tasks", "unknown task counting; did you mean object_counting? There are object_counting, "],
+        ),
         ("generate.tasks=[object_counting, object_counting]", ["generate.tasks", "named twice"]),
         ("generate.tasks=[]", ["generate.tasks", "no task is named"]),
         ("generate.tasks=object_counting", ["generate.tasks"]),
@@ -272,3 +275,20 @@ def test_every_key_of_the_models_is_in_them() -> None:
     schemas = json_schemas()
     for name, model in {**MODELS, "scene": Scene, "scene-folder": SceneDocument, **builds}.items():
         assert set(json.loads(schemas[f"{name}.schema.json"])["properties"]) == set(model.model_fields)
+
+
+def test_a_fault_of_a_file_is_told_with_the_file_and_that_of_a_setting_without(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text("benchmark: vsi\ngenerate: {tasks: [object_countin]}\n")
+    for settings in ([], ["select.per_scene_and_task=3"]):
+        with pytest.raises(
+            ConfigError, match=r"mine\.yaml: configuration generate\.tasks: .*did you mean object_counting"
+        ):
+            load_config(path, settings)
+    path.write_text("benchmark: vsi\n")
+    with pytest.raises(ConfigError, match=r"^configuration select\.per_scene_and_task"):
+        load_config(path, ["select.per_scene_and_task=0"])
+    path.write_text("generate: [a\n")
+    with pytest.raises(ConfigError, match=r"line 2, column 1") as error:
+        load_config(path)
+    assert "unicode" not in str(error.value)

@@ -351,7 +351,7 @@ def test_the_help_says_the_exit_codes(scan2qa: Cli) -> None:
         ),
         (["build", "vsi", "ROOT", "--out", "FILE/below"], 1, ["cannot write (Not a directory)", "--out"]),
         (["stage", "vsi", "unify"], 2, ["no --root was given"]),
-        (["stage", "vsi", "blend", "ROOT"], 2, ["unknown stage 'blend'; there are unify, "]),
+        (["stage", "vsi", "blend", "ROOT"], 2, ["unknown stage 'blend'; did you mean blind? There are unify, "]),
         (["build", "vsi", "--dry-run", "--root", "vsi_meta=/no/such"], 2, ["/no/such: no such folder"]),
         ([*AUDIT, "--meta", "/no", "--questions", "/no", "--out", "x"], 2, ["/no: no such folder"]),
         (

@@ -103,7 +103,7 @@ def test_a_run_that_builds_no_scene_saves_nothing(scan2qa: Cli, root: str, out: 
         assert (out / UNFINISHED_FILE).exists()
     run = scan2qa("build", "vsi", "--out", out)
     assert run.code == 0
-    assert f"its arguments were not saved: --root {bad}" in run.out
+    assert f"its arguments are not saved: --root {bad}" in run.out
     assert f"As last time: --root {root}" in run.out
     assert not (out / UNFINISHED_FILE).exists()
 
@@ -182,7 +182,7 @@ def test_a_run_that_is_killed_keeps_its_arguments_apart(scan2qa: Cli, root: str,
     assert (out / SAVED_FILE).read_bytes() == kept
     assert scan2qa("builds", tmp_path).out.count("last run not finished") == 1
     run = scan2qa("build", "vsi", "--out", out)
-    told = re.search(r"The run started at .+ UTC did not finish .+ its arguments were not saved: (.+)", run.out)
+    told = re.search(r"The run started at .+ UTC has not finished .+ its arguments are not saved: (.+)", run.out)
     assert told
     assert told[1].startswith(" ".join(other))
     assert f"As last time: --root {root}" in run.out

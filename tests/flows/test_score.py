@@ -133,7 +133,10 @@ def test_a_release_of_another_version(scan2qa: Cli, tmp_path: Path) -> None:
         (["--questions", "q.json", "--out", "s.xlsx"], "scores are written as .json or .csv"),
         (["--questions", "q.json", "--rows", "s.json"], "tables are written as .parquet or .csv"),
         (["--questions", "q.json", "--set", "parse=fast"], "configuration parse: Input should be 'released'"),
-        (["--questions", "q.json", "--set", "pars=fast"], "unknown configuration key pars; known here: parse"),
+        (
+            ["--questions", "q.json", "--set", "pars=fast"],
+            "unknown configuration key pars; did you mean parse? Known here: parse",
+        ),
     ],
 )
 def test_wrong_calls(
