@@ -379,6 +379,9 @@ class Trials:
                 chosen = [test for test in self.tests if test.path in near]
             if not chosen:
                 return "NOT REACHED"
+            # What one test enters another may have from a cache: those of the same files follow.
+            files = {test.path for test in chosen}
+            chosen = sorted([test for test in self.tests if test.path in files], key=lambda test: test not in chosen)
 
             def work() -> int:
                 swap(source, mutant.within(source), self.folder / mutant.file)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from shapely import Polygon
 
 from pipeline.benchmarks.ergeobench.rules import ErgeoRules
 from pipeline.benchmarks.ergeobench.tasks.registry import ERGEO_TASKS
@@ -15,9 +16,10 @@ from pipeline.benchmarks.ergeobench.view import ErgeoView
 from pipeline.core.schema import Origin
 from pipeline.geometry.geodesy import to_lat_lon_alt
 from pipeline.reading.maps import surroundings
+from pipeline.reading.maps.city_thing import CityThing
 from pipeline.reading.maps.gazetteer import stamped
 from pipeline.worlds.panorama.facts import PanoramaConfig, PanoramaLandmark, PanoramaScene
-from pipeline.worlds.panorama.observe.landmarks import landmarks_of
+from pipeline.worlds.panorama.observe.landmarks import RAYS, _targets, landmarks_of
 from tests.benchmarks.ergeobench.made import scene
 
 HERE = Origin(lat_deg=50.0, lon_deg=8.0, alt_m=None)
@@ -83,6 +85,16 @@ def _reasons(found: PanoramaScene, task: str, **rules: Any) -> dict[str, str | N
 
 def _named(found: PanoramaScene) -> dict[str, PanoramaLandmark]:
     return {own.name: own for own in found.facts.landmarks}
+
+
+@pytest.mark.parametrize(("eye", "axis", "wall"), [((60, 5), 0, -50), ((-130, 5), 0, -70), ((-60, -90), 1, 0)])
+def test_of_a_house_its_near_walls_are_seen(eye: tuple[int, int], axis: int, wall: int) -> None:
+    """A house of 20 x 10 m at -70, 0: across all of the wall that looks here, wherever the map has its zero."""
+    ring = ((-70.0, 0.0), (-50.0, 0.0), (-50.0, 10.0), (-70.0, 10.0))
+    house = CityThing(id="h", kind="building", noun="building", center=(-60.0, 5.0), radius_m=11.2, outline=ring)
+    targets = _targets(house, Polygon(ring), np.array(eye, dtype=float))
+    assert targets[:, axis] == pytest.approx(np.full(RAYS, wall))
+    assert np.ptp(targets[:, 1 - axis]) == pytest.approx((10, 20)[axis], rel=2 / RAYS)
 
 
 def test_by_hand(tmp_path: Path) -> None:

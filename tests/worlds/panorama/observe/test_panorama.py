@@ -98,6 +98,8 @@ def test_the_more_blur_the_less_sharp() -> None:
     noise = Image.fromarray(texture())
     sharp, soft, blurred = (sharpness_of(np.asarray(noise.filter(ImageFilter.GaussianBlur(r)))) for r in (0, 1, 3))
     assert sharp > 5 * soft > 25 * blurred > 0
+    for same in (np.roll(texture(), texture().shape[1] // 4, axis=1), texture()[:, ::-1]):
+        assert sharpness_of(same) == pytest.approx(sharpness_of(texture()), rel=1e-4), "a quarter turn, a mirror"
 
 
 @pytest.mark.slow
@@ -160,7 +162,9 @@ def test_one_place_taken_twice_stays_once(tmp_path: Path) -> None:
     finding = twice["p2"]
     assert (finding.severity, finding.limit, finding.unit) == ("fault", 6.0, "bits")
     assert "panoramas/p1" in finding.message
-    assert "near_duplicate" not in found(observed(tmp_path, "p2", SMOOTH.model_copy(update={"duplicate_bits": -1})))
+    for bits, is_told in ((finding.measured, True), (finding.measured - 1, False), (-1, False)):
+        told = found(observed(tmp_path, "p2", SMOOTH.model_copy(update={"duplicate_bits": int(bits)})))
+        assert ("near_duplicate" in told) == is_told
 
 
 @pytest.mark.parametrize(
