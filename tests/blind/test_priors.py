@@ -54,6 +54,10 @@ def test_medians_by_name_and_of_all_where_the_name_is_new() -> None:
     assert priors.by_name(items, fold).tolist() == [1, 1, 0.9, 0, 1, 0]
     items[3] = number_item(3, 40, ["tv"], task="object_size_estimation")
     assert priors.by_name(items, fold)[5] == 1.0, "no lamp in fold 0: the median of 200, 210, 190 and 40 is 195"
+    told = [*[("bed", 10)] * 3, *[("lamp", 40)] * 2, *[("tv", 100)] * 5, ("bed", 10), ("lamp", 40)]
+    items = [number_item(id, t, [name]) for id, (name, t) in enumerate(told)]
+    found = priors.by_median(items, np.array([0] * 10 + [1] * 2), priors._names, 3)
+    assert found[10:].tolist() == [1, 0], "three beds have a median of their own; for two lamps that of all, 70"
 
 
 def test_the_usual_size_of_a_thing_is_known_whatever_the_release_holds() -> None:

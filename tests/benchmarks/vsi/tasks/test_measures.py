@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from itertools import combinations, permutations
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from scipy.spatial.distance import cdist
 
 from pipeline.benchmarks.vsi.rules import PROFILES, Rules
+from pipeline.benchmarks.vsi.tasks.measures import ObjectCounting
 from pipeline.benchmarks.vsi.tasks.registry import TASKS
 from pipeline.geometry.grids import grid_cloud
 from pipeline.questions.arrays import ANNOTATED
@@ -472,3 +474,26 @@ def test_the_area_in_frames_needs_the_floor_plan_in_them(share: float | None, sh
     room = make_scene([cube("bed", 0, 0)], area=20.0)
     (row,) = rows_of(watched(room, {}, sampled={}, plan_seen=share), ROOM)
     assert in_sixteen(row) == (("20.0",) if shown else ("plan_not_shown", share, 0.9, "share"))
+
+
+@pytest.mark.parametrize(
+    ("counts", "share"),
+    [
+        ({"chair": 1}, 0.4),
+        ({"door": 2}, 0.05),
+        ({"Chair": 3}, 1),
+        ({"stool": 2}, 1),
+        ({"chair": 2, "door": 2}, 0.3),
+        ({"chair": 2, "door": 3}, 1),
+        ({"chair": 2, "stool": 2}, 1),
+    ],
+)
+def test_counts_of_revsi_that_few_are_asked_of(counts: dict[str, int], share: float) -> None:
+    """A chair, a door and other names that are hard to count are seldom asked where there are few of them."""
+    numbers = np.array(list(counts.values()))
+    view = SimpleNamespace(
+        rules=PROFILES["revsi"], categories=np.array(list(counts), dtype=object), count=numbers, boxed=numbers
+    )
+    task = ObjectCounting(roles=("first", "second")[: len(counts)])
+    found = task.answer(view, np.arange(len(counts))[None])  # type: ignore[arg-type]
+    assert (found.truth.tolist(), found.share.tolist()) == ([str(sum(counts.values()))], [share])
