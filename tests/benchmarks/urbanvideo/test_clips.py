@@ -65,6 +65,8 @@ def test_a_clip_is_a_share_of_the_video_within_limits() -> None:
         found = judged(scene, "Progress Evaluation", clip_share=share, clip_min_s=least, clip_max_s=40)
         assert {r["until_s"] - r["from_s"] for r in found if r["reason"] is None} == {length}
         assert [r["reason"] == "clip_too_short" for r in found] == [r["until_s"] < length for r in found]
+        steps = [(e["value"], r["answer"]) for r in found for e in r["evidence"] or () if e["unit"] == "of the route"]
+        assert set(steps[:1]) < set(steps) <= set(enumerate(ROUTE, start=1))
 
 
 @pytest.mark.parametrize(("from_s", "places"), [(44, 2), (39.5, 2), (38, 1), (30, 1)])

@@ -160,14 +160,13 @@ class Association(UrbanTask):
             key=lambda case: digest(view.scene.id, self.name, "none", *case.draw),
         )
         least = view.rules.unrelated_min_m / view.rules.second_ratio_min
-        # One of each element: one question is asked of each.
-        near = {case.nearest: case for case in reversed(drawn) if case.answer != none and case.nearest_m <= least}
+        near = [case for case in drawn if case.answer != none and case.nearest_m <= least]
+        elements = len({case.nearest for case in near})  # one question is asked of each
         absent = [case for case in drawn if case.answer == none]
         for place, case in enumerate(absent, start=1):
-            case.require("answer_too_frequent", place, "<=", min(len(near) // WRONG_SHOWN, 1), "candidates")
-        for case in drawn if any(case.refusal is None for case in absent) else ():
-            if case.nearest in near and case.answer != none and case.nearest_m <= least:
-                case.wrong.append(none)
+            case.require("answer_too_frequent", place, "<=", min(elements // WRONG_SHOWN, 1), "candidates")
+        for case in near if any(case.refusal is None for case in absent) else ():
+            case.wrong.append(none)
         yield from found
 
     def _none(self, view: UrbanView) -> str:

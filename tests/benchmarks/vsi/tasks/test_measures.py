@@ -495,5 +495,5 @@ def test_counts_of_revsi_that_few_are_asked_of(counts: dict[str, int], share: fl
         rules=PROFILES["revsi"], categories=np.array(list(counts), dtype=object), count=numbers, boxed=numbers
     )
     task = ObjectCounting(roles=("first", "second")[: len(counts)])
-    found = task.answer(view, np.arange(len(counts))[None])  # type: ignore[arg-type]
+    found = task.answer(view, np.arange(len(counts))[None])
     assert (found.truth.tolist(), found.share.tolist()) == ([str(sum(counts.values()))], [share])
