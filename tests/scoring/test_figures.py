@@ -151,6 +151,9 @@ def test_of_a_sample_what_was_asked_alone_counts(tmp_path: Path) -> None:
     rows = [vsi(n, "route_planning", "B") for n in range(1, 6)]
     given = said(tmp_path / "p.jsonl", {1: "B", 4: "A"})
     found = scored(SCORE, file_of(tmp_path / "q.jsonl", rows), [given], VsiScoreSettings(), only_asked=True)
+    tasks_alone = replace(SCORE, metrics={"score": replace(SCORE.metrics["score"], sections=("task",))})
+    rows_told = scored(tasks_alone, tmp_path / "q.jsonl", [given], VsiScoreSettings()).rows
+    assert [row.figure.name for row in rows_told] == ["route_planning"], "no mean of all"
     table = found.table()
     assert (table["id"].to_pylist(), table["score"].to_pylist()) == ([1, 4], [1, 0])
     assert table["hallucination"].null_count == 2, "not measured is nothing, not NaN"
