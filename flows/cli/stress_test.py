@@ -21,7 +21,7 @@ from pipeline.questions.published import Published, read_published
 
 if TYPE_CHECKING:
     from pipeline.blind.items import BlindItem
-    from pipeline.blind.text_only import Guessed
+    from pipeline.blind.totals import Guessed
 
 GROUP: Final = "scene_name"
 

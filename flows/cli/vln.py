@@ -44,7 +44,7 @@ def check(
     declared: DeclaredTrial,
 ) -> bool:
     """Scores a log; False where it can be scored for none of the tasks."""
-    from pipeline.benchmarks.embodied4c.kinds import DOMAINS
+    from pipeline.benchmarks.embodied4c.rules import DOMAINS
     from pipeline.benchmarks.embodied4c.vln.logs import trials_of  # the formats' libraries take a second to start
     from pipeline.benchmarks.embodied4c.vln.roads import KnownRoads
     from pipeline.benchmarks.embodied4c.vln.rules import checked
@@ -91,7 +91,7 @@ def check(
 
 def list_tasks(seed: int, domain: str | None, out: Path | None) -> None:
     """Shows the tasks as a seed draws them; for an agent with the system prompt of their embodiment."""
-    from pipeline.benchmarks.embodied4c.kinds import DOMAINS
+    from pipeline.benchmarks.embodied4c.rules import DOMAINS
     from pipeline.benchmarks.embodied4c.vln.agent import system_prompt
     from pipeline.benchmarks.embodied4c.vln.specification import specifications
 

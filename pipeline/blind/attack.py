@@ -21,7 +21,7 @@ from pipeline.blind.forest import FittedForest, Run, run_here
 from pipeline.blind.items import UNSEEN, BlindItem, folds_of
 from pipeline.blind.priors import PRIORS, by_median
 from pipeline.blind.shortcut_attackers import SHORTCUT_ATTACKERS, by_traits, elsewhere, mentions
-from pipeline.blind.text_only import Guessed
+from pipeline.blind.totals import Guessed
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.core.errors import ConfigError
 from pipeline.core.identity import digest

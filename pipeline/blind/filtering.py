@@ -21,7 +21,7 @@ from pipeline.blind.forest import on_all_cores
 from pipeline.blind.items import UNSEEN, BlindItem, folds_of, items_of, shards_of
 from pipeline.blind.priors import by_frequency
 from pipeline.blind.rule import ANSWERED, BALANCE, VERDICTS, Verdict, verdict_table
-from pipeline.blind.text_only import Guessed, TextOnly, Voter
+from pipeline.blind.totals import Guessed, TextOnly, Voter
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.core.errors import BiasError
 from pipeline.questions.choices import is_number

@@ -21,7 +21,7 @@ from pipeline.blind.attack import tasks_of
 from pipeline.blind.forest import guesses_of
 from pipeline.blind.items import LETTERS, BlindItem
 from pipeline.blind.priors import chance
-from pipeline.blind.text_only import FINE_TUNED
+from pipeline.blind.totals import FINE_TUNED
 from pipeline.core.arrays import FloatArray, IntArray
 from pipeline.core.identity import digest
 from pipeline.llm.lora import EPOCHS, PASSES, LocalModel, PromptAnswers

@@ -16,8 +16,7 @@ import pyarrow as pa
 import yaml
 
 from pipeline.benchmarks.benchmark import Benchmark
-from pipeline.blind.text_only import FINE_TUNED
-from pipeline.blind.totals import ModelTotals, unanswered
+from pipeline.blind.totals import FINE_TUNED, ModelTotals, unanswered
 from pipeline.core.identity import digest_of
 from pipeline.core.schema import SCHEMA_VERSION
 from pipeline.core.tables import TINY_PER_TASK, budget_folder
@@ -253,7 +252,7 @@ def remarks(flags: Mapping[str, int]) -> str:
 
 
 def known_weaknesses(rows: Sequence[Row], questions: Mapping[str, int]) -> tuple[list[str], list[str]]:
-    """Tasks that are guessed though nobody should, and tasks of few questions; ``rows``: `blind.text_only.TextOnly`.
+    """Tasks that are guessed though nobody should, and tasks of few questions; ``rows``: `blind.totals.TextOnly`.
 
     Of a task that is guessed in any split: by how much in each, and what the attacker knows that guesses it best.
     """
@@ -281,7 +280,7 @@ def text_only_context(
     """The values that section ``text_only`` is filled with.
 
     Args:
-        rows: `blind.text_only.TextOnly`.
+        rows: `blind.totals.TextOnly`.
         settings: the part of the configuration that the release depends on.
         models: `blind.totals.ModelTotals`.
         given_away: what attackers earn on the published benchmark (`benchmarks.benchmark.Card`).
@@ -363,7 +362,7 @@ class _Best(NamedTuple):
 
 
 def _best(found: Row) -> _Best:
-    """Of `blind.text_only.Guessed`, with some attacker."""
+    """Of `blind.totals.Guessed`, with some attacker."""
     name, earned = max(found["earned"].items(), key=lambda item: (item[1], item[0]))
     level = max(found["chance"], found.get("frequency") or 0.0)
     return _Best(name, earned, 100 * (earned - level), found["errors"].get(name))

@@ -12,8 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipeline.benchmarks.benchmark import Benchmark, SceneRecords
-from pipeline.blind.text_only import TextOnly
-from pipeline.blind.totals import ModelTotals
+from pipeline.blind.totals import ModelTotals, TextOnly
 from pipeline.core.arrays import IntArray
 from pipeline.core.errors import StoreError
 from pipeline.core.identity import SHARD_BYTES, by_lot, digest, digest_of

@@ -9,8 +9,7 @@ from typing import Final
 from pydantic import BaseModel
 
 from pipeline.blind.config import AWAITS_REPLIES
-from pipeline.blind.text_only import TextOnly
-from pipeline.blind.totals import ModelTotals
+from pipeline.blind.totals import ModelTotals, TextOnly
 from pipeline.core.files import sha256_of_file
 from pipeline.core.tables import CHECKSUMS, UNCHECKED
 

@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from pipeline.blind.rule import ANSWERED, BALANCE
-from pipeline.blind.text_only import TextOnly
+from pipeline.blind.totals import TextOnly
 from pipeline.core.schema import Quarantine
 from pipeline.release.comparison import CAPS
 from pipeline.release.released import Released

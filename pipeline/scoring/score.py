@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pydantic import TypeAdapter, ValidationError
 
-from pipeline.blind.text_only import TextOnly
+from pipeline.blind.totals import TextOnly
 from pipeline.core.arrays import FloatArray
 from pipeline.core.errors import ConfigError, shortened
 from pipeline.core.parquet import files_of, read_files

@@ -33,7 +33,7 @@ from pipeline.stages.views import are_views_wanted
 from pipeline.worlds.registry import WORLDS, read_scene, scene_type
 
 if TYPE_CHECKING:
-    from pipeline.blind.text_only import TextOnly
+    from pipeline.blind.totals import TextOnly
     from pipeline.engine.config import BuildConfig
     from pipeline.reading.reader import Reader
 

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 import yaml
 from rich.table import Table
 
-from pipeline.benchmarks.embodied4c.kinds import GEN
+from pipeline.benchmarks.embodied4c.rules import GEN
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.benchmarks.urbanvideo.benchmark import URBAN_TASKS
 from pipeline.core.errors import RawDataError

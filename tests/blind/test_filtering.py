@@ -19,7 +19,7 @@ from pipeline.blind.filtering import FILTERED, filtered, text_only
 from pipeline.blind.items import BlindItem, folds_of
 from pipeline.blind.priors import PRIORS
 from pipeline.blind.rule import rule
-from pipeline.blind.text_only import TextOnly
+from pipeline.blind.totals import TextOnly
 from pipeline.core.errors import BiasError
 from tests.blind.panel import (
     NAMES,

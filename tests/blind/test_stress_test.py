@@ -21,7 +21,7 @@ from pipeline.blind.attack import (
 from pipeline.blind.forest import WORTH_THREADS, on_all_cores, run_here
 from pipeline.blind.items import BlindItem, folds_of, make_item, with_company
 from pipeline.blind.shortcut_attackers import mentions
-from pipeline.blind.text_only import Guessed
+from pipeline.blind.totals import Guessed
 from pipeline.core.errors import ConfigError
 from pipeline.metrics.mra import mean_relative_accuracy
 from pipeline.questions.published import Published

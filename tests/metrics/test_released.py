@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pipeline.metrics import released
+from pipeline.benchmarks.vsi import score as released
 from pipeline.metrics.mra import mean_relative_accuracy
 from tests.oracles.reply_parsers import lmms
 

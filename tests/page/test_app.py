@@ -12,7 +12,7 @@ import pytest
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
-from pipeline.benchmarks.cityeqa.raw_review import raw_checks
+from pipeline.benchmarks.cityeqa.raw import raw_checks
 from pipeline.core.errors import ConfigError
 from pipeline.review import database as database_module
 from pipeline.review.database import Database

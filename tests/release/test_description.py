@@ -25,7 +25,7 @@ from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.benchmarks.vsi.benchmark import VSI
 from pipeline.blind import attack
 from pipeline.blind.ask import REPLIES
-from pipeline.blind.text_only import FINE_TUNED
+from pipeline.blind.totals import FINE_TUNED
 from pipeline.core.files import write_atomically
 from pipeline.core.identity import shard_of
 from pipeline.core.parquet import table_bytes

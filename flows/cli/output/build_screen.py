@@ -11,8 +11,7 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from flows.cli.output.console import console, count_of, print_wrapped
-from pipeline.blind.text_only import TextOnly
-from pipeline.blind.totals import unanswered
+from pipeline.blind.totals import TextOnly, unanswered
 from pipeline.core.schema import Quarantine
 from pipeline.core.tables import UNCHECKED
 from pipeline.engine.manifest import Outcome

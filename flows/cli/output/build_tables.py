@@ -12,7 +12,7 @@ from rich.text import Text
 from flows.cli.output.console import console, count_of, output_options
 from flows.cli.output.tables import numbers, print_table, sentences
 from pipeline.benchmarks.prospects import Cost
-from pipeline.blind.text_only import TextOnly
+from pipeline.blind.totals import TextOnly
 from pipeline.core.budget import GIB, WorkerLimits
 from pipeline.core.errors import RawDataError
 from pipeline.core.mirrors import mirror_of, named

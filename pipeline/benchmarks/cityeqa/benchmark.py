@@ -10,7 +10,7 @@ from pipeline.benchmarks.cityeqa.agent import ASKING
 from pipeline.benchmarks.cityeqa.audit import AUDIT
 from pipeline.benchmarks.cityeqa.columns import CARD, COLUMNS
 from pipeline.benchmarks.cityeqa.pictures import blind_pictures, task_pictures
-from pipeline.benchmarks.cityeqa.raw_review import raw_checks
+from pipeline.benchmarks.cityeqa.raw import raw_checks
 from pipeline.benchmarks.cityeqa.rules import PROFILES, CityRules
 from pipeline.benchmarks.cityeqa.score import HARNESS, SCORE
 from pipeline.benchmarks.cityeqa.tasks.registry import CITY_TASKS

@@ -22,7 +22,7 @@ from pipeline.benchmarks.embodied4c.case import Exam
 from pipeline.benchmarks.embodied4c.drive.refs import refs
 from pipeline.benchmarks.embodied4c.drive.view import KMH, DriveExam
 from pipeline.benchmarks.embodied4c.flight.view import FlightExam
-from pipeline.benchmarks.embodied4c.kinds import ACCEPTED, AERIAL, DRIVING, MANIPULATION, flag
+from pipeline.benchmarks.embodied4c.rules import ACCEPTED, AERIAL, DRIVING, MANIPULATION, flag
 from pipeline.benchmarks.embodied4c.tasks import EXAM_TASKS, ONLY_SEEN
 from pipeline.core.templates import load_table
 from pipeline.geometry.colours import WORDS

@@ -19,7 +19,7 @@ from typing import Any, Final, NamedTuple, Protocol, TypeVar
 import numpy as np
 
 from pipeline.benchmarks.embodied4c.columns import VALUE
-from pipeline.benchmarks.embodied4c.kinds import (
+from pipeline.benchmarks.embodied4c.rules import (
     ACCEPTED,
     CONDITIONS,
     DOMAIN,
@@ -29,9 +29,10 @@ from pipeline.benchmarks.embodied4c.kinds import (
     SENSORS,
     SETUP,
     SETUPS,
+    ExamRules,
+    LogConditions,
     flag,
 )
-from pipeline.benchmarks.embodied4c.rules import ExamRules, LogConditions
 from pipeline.core.errors import ConfigError
 from pipeline.core.identity import digest, rng_for
 from pipeline.core.schema import AnyScene, Finding, Rejection

@@ -9,7 +9,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from pipeline.benchmarks.benchmark import Card
-from pipeline.benchmarks.embodied4c.kinds import (
+from pipeline.benchmarks.embodied4c.rules import (
     ACCEPTED,
     CAPABILITY,
     CONDITIONS,

@@ -19,7 +19,7 @@ from pipeline.benchmarks.embodied4c.arm.view import ArmExam
 from pipeline.benchmarks.embodied4c.case import Exam
 from pipeline.benchmarks.embodied4c.drive.view import DriveExam
 from pipeline.benchmarks.embodied4c.flight.view import FlightExam
-from pipeline.benchmarks.embodied4c.kinds import AERIAL, DRIVING, MANIPULATION
+from pipeline.benchmarks.embodied4c.rules import AERIAL, DRIVING, MANIPULATION
 from pipeline.benchmarks.embodied4c.tasks import EXAM_TASKS, ExamTask
 from pipeline.core.arrays import FloatArray
 from pipeline.drawing.canvas import Canvas

@@ -1,4 +1,9 @@
-"""Limits of Embodied4C's questions, and the form of questions that people wrote. The paper gives none: all are ours.
+"""What Embodied4C asks about (section 6.1 of the paper), limits of its questions, and the form of written questions.
+
+The paper gives no limits: all are ours. The caption of its figure 5 files the relative sub-capabilities under temporal;
+its text and its counts do not.
+
+Flags of a candidate carry what a question has beside its answer: embodiment, accepted forms, sensors, conditions.
 
 Questions that people wrote are JSON lines: checked for form, asked at their log, scored like the rest. One object a
 line: ``log`` (a scene's id, or its name), ``sub_capability``, ``question``, ``answer``, and where wanted ``accepted``
@@ -10,18 +15,47 @@ The conditions of logs, which no log tells, stand in a YAML file: a log (a scene
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any, Final
 
 import yaml
 from pydantic import BeforeValidator, Field, FiniteFloat, ValidationError, model_validator
 
-from pipeline.benchmarks.embodied4c.kinds import GEN, SETUPS, SUBS
 from pipeline.core.schema import Degrees, Metres, Model, Ratio, Seconds, Share
 from pipeline.core.templates import load_table
 from pipeline.questions.choices import is_number
 from pipeline.reading.settings import strict_yaml
 from pipeline.worlds.flight.view import FlightRules
+
+DRIVING, AERIAL, MANIPULATION = DOMAINS = ("driving", "aerial", "manipulation")
+SCORES_OF: Final = {DRIVING: "DS", AERIAL: "AS", MANIPULATION: "MS"}  # what table 2 calls S_b
+GEN, VLN = "GEN", "VLN"
+SUBS: Final[dict[str, tuple[str, ...]]] = {
+    "SEM": ("CL", "AT", "ST"),
+    "SPA": ("LC", "DT", "OR", "TP", "CT", "R/S", "R/P", "R/D"),
+    "TEM": ("M/T", "S/M", "L/M"),
+    "PHY": ("MD", "CS", "M/P", "E/E"),
+}
+CAPABILITY: Final[dict[str, str]] = {sub: name for name, subs in SUBS.items() for sub in subs} | {GEN: GEN, VLN: VLN}
+
+DOMAIN, ACCEPTED, SENSORS, MODALITY, SUB = ("domain", "accepted", "sensors", "modality", "sub-capability")
+SETUP, WEATHER, ILLUMINATION = CONDITIONS = ("sensor_setup", "weather", "illumination")
+SETUPS: Final[dict[str, dict[str, list[dict[str, Any]]]]] = load_table("embodied4c/sensor_setups")  # by embodiment
+RGB, DRAWN = SHOWN = ("RGB", "drawn")  # modalities that have a video
+_SEPARATOR: Final = ": "
+
+
+def flag(key: str, value: str) -> str:
+    """One flag."""
+    return f"{key}{_SEPARATOR}{value}"
+
+
+def of_flags(flags: Iterable[str] | None, key: str) -> list[str]:
+    """The values of a key, in order."""
+    parts = [name.partition(_SEPARATOR) for name in flags or ()]
+    return [value for name, _, value in parts if name == key]
+
 
 ASKED: Final = frozenset({GEN, *(sub for subs in SUBS.values() for sub in subs)})
 Text = Annotated[str, Field(min_length=1, max_length=1000)]

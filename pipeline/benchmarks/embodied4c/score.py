@@ -21,7 +21,7 @@ import numpy as np
 from pydantic import Field
 
 from pipeline.benchmarks.embodied4c.columns import COLUMNS
-from pipeline.benchmarks.embodied4c.kinds import CAPABILITY, CONDITIONS, DOMAINS, GEN, SCORES_OF, SUBS, VLN
+from pipeline.benchmarks.embodied4c.rules import CAPABILITY, CONDITIONS, DOMAINS, GEN, SCORES_OF, SUBS, VLN
 from pipeline.benchmarks.embodied4c.vln.specification import specifications
 from pipeline.core.arrays import FloatArray
 from pipeline.core.schema import Model

@@ -36,8 +36,18 @@ from pipeline.benchmarks.embodied4c.drive import semantic, spatial, temporal
 from pipeline.benchmarks.embodied4c.drive.view import DriveExam
 from pipeline.benchmarks.embodied4c.flight import flying, landmarks
 from pipeline.benchmarks.embodied4c.flight.view import FlightExam
-from pipeline.benchmarks.embodied4c.kinds import ACCEPTED, AERIAL, DOMAINS, DRIVING, GEN, MANIPULATION, SUB, flag
-from pipeline.benchmarks.embodied4c.rules import ExamRules, WrittenExam
+from pipeline.benchmarks.embodied4c.rules import (
+    ACCEPTED,
+    AERIAL,
+    DOMAINS,
+    DRIVING,
+    GEN,
+    MANIPULATION,
+    SUB,
+    ExamRules,
+    WrittenExam,
+    flag,
+)
 from pipeline.core.arrays import StrArray
 from pipeline.core.errors import TemplateError
 from pipeline.core.identity import digest, rng_for

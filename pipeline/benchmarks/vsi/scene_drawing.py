@@ -19,7 +19,7 @@ from pipeline.core.video_spec import VideoSpec
 from pipeline.drawing.canvas import Canvas
 from pipeline.drawing.ground import Ground, draw_sketch, points_to_show
 from pipeline.drawing.sheet import WIDTH, SheetPart
-from pipeline.worlds.indoor.projection import Cameras
+from pipeline.worlds.indoor.category_pictures import Cameras
 from pipeline.worlds.indoor.top_down_map import top_down_map
 
 KINDS: Final = "abcdef"  # classes of what a question names, in order

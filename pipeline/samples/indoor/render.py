@@ -15,7 +15,7 @@ import open3d as o3d
 
 from pipeline.core.arrays import FloatArray
 from pipeline.samples.common.camera import TURN_BY_SKY, Lens, film, product
-from pipeline.samples.common.meshes import ColorArray, SampleMesh, SurfaceLook
+from pipeline.samples.common.shapes import ColorArray, SampleMesh, SurfaceLook
 from pipeline.samples.indoor.rooms import Furnished, RoomPlan, furnish, world_T_plan
 from pipeline.samples.indoor.surfaces import surfaces
 

@@ -21,8 +21,18 @@ from pipeline.core.identity import rng_for
 from pipeline.core.templates import load_table
 from pipeline.geometry.boxes import Boxes, stack
 from pipeline.samples.common.camera import CameraView, moved, rigid
-from pipeline.samples.common.meshes import MeshPart, SampleMesh, SurfaceLook, join
-from pipeline.samples.common.shapes import Profile, Shape, box_shape, cushion_shape, panel_shape, round_shape
+from pipeline.samples.common.shapes import (
+    MeshPart,
+    Profile,
+    SampleMesh,
+    Shape,
+    SurfaceLook,
+    box_shape,
+    cushion_shape,
+    join,
+    panel_shape,
+    round_shape,
+)
 from pipeline.samples.indoor.surfaces import (
     GLOWING,
     beside_things,

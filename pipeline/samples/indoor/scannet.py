@@ -22,7 +22,7 @@ from pipeline.core.files import write_atomically
 from pipeline.core.templates import load_table
 from pipeline.samples.common.camera import Lens, inverse, product
 from pipeline.samples.common.encode import jpeg_bytes, json_bytes, lines_bytes, png_bytes, zip_bytes
-from pipeline.samples.common.meshes import SampleMesh
+from pipeline.samples.common.shapes import SampleMesh
 from pipeline.samples.indoor.render import SampleScan, scan
 from pipeline.samples.indoor.rooms import STRUCTURE, RoomPlan
 from pipeline.samples.indoor.truth import SceneTruth, truth_of

@@ -23,7 +23,7 @@ from pipeline.core.arrays import FloatArray
 from pipeline.core.files import write_atomically
 from pipeline.samples.common.camera import Lens, inverse, product, rigid
 from pipeline.samples.common.encode import VideoWriter, json_bytes, lines_bytes
-from pipeline.samples.common.meshes import SampleMesh
+from pipeline.samples.common.shapes import SampleMesh
 from pipeline.samples.indoor.render import scan
 from pipeline.samples.indoor.rooms import STRUCTURE, Furnished, RoomPlan
 from pipeline.samples.indoor.truth import SceneTruth, truth_of

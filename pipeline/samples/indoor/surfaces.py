@@ -20,7 +20,7 @@ from pipeline.core.arrays import FloatArray
 from pipeline.core.identity import rng_for
 from pipeline.core.templates import load_table
 from pipeline.geometry.boxes import Boxes
-from pipeline.samples.common.meshes import ColorArray
+from pipeline.samples.common.shapes import ColorArray
 
 Shades = npt.NDArray[np.float64]
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pipeline.benchmarks.embodied4c.kinds import CAPABILITY, DOMAINS, GEN, SUBS, VLN
+from pipeline.benchmarks.embodied4c.rules import CAPABILITY, DOMAINS, GEN, SUBS, VLN
 from pipeline.benchmarks.embodied4c.score import (
     JUDGE,
     SCORE,

@@ -13,8 +13,7 @@ import pyarrow as pa
 import pytest
 
 from pipeline.benchmarks.embodied4c.case import WORDINGS, ExamCase, is_larger, make_even
-from pipeline.benchmarks.embodied4c.kinds import DRIVING
-from pipeline.benchmarks.embodied4c.rules import ExamRules
+from pipeline.benchmarks.embodied4c.rules import DRIVING, ExamRules
 from pipeline.benchmarks.embodied4c.tasks import EXAM_TASKS, ExamTask
 from pipeline.core.findings import doubt
 from pipeline.core.tables import CANDIDATES, asked_in

@@ -14,8 +14,7 @@ from pydantic import ValidationError
 from pipeline.benchmarks.embodied4c.benchmark import EMBODIED4C, exam
 from pipeline.benchmarks.embodied4c.case import log_flags
 from pipeline.benchmarks.embodied4c.columns import COLUMNS, PAPER, _counts, _remarks
-from pipeline.benchmarks.embodied4c.kinds import DOMAINS, SETUPS
-from pipeline.benchmarks.embodied4c.rules import ExamRules
+from pipeline.benchmarks.embodied4c.rules import DOMAINS, SETUPS, ExamRules
 from pipeline.benchmarks.embodied4c.score import SCORE, ExamScoreSettings
 from pipeline.benchmarks.embodied4c.tasks import EXAM_TASKS, _of_domain, bank
 from pipeline.core.errors import ConfigError

@@ -15,9 +15,9 @@ from pipeline.samples.common.camera import Lens
 from pipeline.samples.indoor import arkitscenes, scannet, scannetpp
 from pipeline.samples.indoor.render import scan
 from pipeline.samples.indoor.rooms import PLANS
+from pipeline.worlds.indoor.category_pictures import Cameras
 from pipeline.worlds.indoor.facts import SceneObject
 from pipeline.worlds.indoor.observe.visibility import ObserveConfig, observe
-from pipeline.worlds.indoor.projection import Cameras
 from pipeline.worlds.registry import READERS
 from tests.conftest import Samples
 

@@ -10,8 +10,7 @@ from typing import Final
 import numpy as np
 
 from pipeline.benchmarks.embodied4c.case import ExamCase, ToldFacts, about_log, log_flags, part, pose
-from pipeline.benchmarks.embodied4c.kinds import MANIPULATION, SETUPS
-from pipeline.benchmarks.embodied4c.rules import ExamRules
+from pipeline.benchmarks.embodied4c.rules import MANIPULATION, SETUPS, ExamRules
 from pipeline.core.arrays import FloatArray
 from pipeline.core.identity import digest
 from pipeline.core.schema import Rejection

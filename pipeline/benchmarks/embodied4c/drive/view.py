@@ -11,8 +11,7 @@ import numpy as np
 import shapely
 
 from pipeline.benchmarks.embodied4c.case import ToldFacts, about_log, log_flags
-from pipeline.benchmarks.embodied4c.kinds import DRIVING
-from pipeline.benchmarks.embodied4c.rules import ExamRules
+from pipeline.benchmarks.embodied4c.rules import DRIVING, ExamRules
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.core.quantized_series import QuantizedSeries
 from pipeline.core.schema import Rejection

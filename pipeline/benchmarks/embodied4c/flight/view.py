@@ -10,8 +10,7 @@ from typing import Final
 import numpy as np
 
 from pipeline.benchmarks.embodied4c.case import WORDINGS, ExamCase, ToldFacts, about_log, log_flags, pose
-from pipeline.benchmarks.embodied4c.kinds import AERIAL
-from pipeline.benchmarks.embodied4c.rules import ExamRules
+from pipeline.benchmarks.embodied4c.rules import AERIAL, ExamRules
 from pipeline.core.arrays import FloatArray
 from pipeline.core.schema import Rejection
 from pipeline.drawing import fonts

@@ -15,7 +15,7 @@ from typing import Annotated, Any, Final, Protocol
 
 from pydantic import Field, FiniteFloat, ValidationError
 
-from pipeline.benchmarks.embodied4c.kinds import AERIAL, DRIVING, MANIPULATION
+from pipeline.benchmarks.embodied4c.rules import AERIAL, DRIVING, MANIPULATION
 from pipeline.benchmarks.embodied4c.vln.specification import Specification
 from pipeline.core.schema import Model
 from pipeline.core.templates import load_table

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from pipeline.benchmarks.embodied4c.kinds import AERIAL, DRIVING, MANIPULATION
+from pipeline.benchmarks.embodied4c.rules import AERIAL, DRIVING, MANIPULATION
 from pipeline.benchmarks.embodied4c.vln.roads import (
     KnownRoads,
     Roads,

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from pipeline.benchmarks.embodied4c.kinds import DRIVING
+from pipeline.benchmarks.embodied4c.rules import DRIVING
 from pipeline.benchmarks.embodied4c.vln.logs import SAFETY, Trial
 from pipeline.benchmarks.embodied4c.vln.specification import Specification
 from pipeline.core.arrays import BoolArray, FloatArray

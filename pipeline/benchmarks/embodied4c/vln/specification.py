@@ -10,7 +10,7 @@ import numpy as np
 import yaml
 from pydantic import Field, FiniteFloat, ValidationError
 
-from pipeline.benchmarks.embodied4c.kinds import DOMAINS
+from pipeline.benchmarks.embodied4c.rules import DOMAINS
 from pipeline.core.errors import TemplateError
 from pipeline.core.identity import rng_for
 from pipeline.core.schema import Model
