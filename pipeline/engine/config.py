@@ -392,11 +392,7 @@ def build_config(raw: dict[str, Any]) -> BuildConfig:
     if raw.get("benchmark") not in BENCHMARKS:
         named = f"unknown benchmark {raw['benchmark']!r}" if "benchmark" in raw else "no benchmark is named"
         raise ConfigError(f"configuration benchmark: {named}; there are {known}")
-    model = config_model(raw["benchmark"])
-    try:
-        return model.model_validate(raw)
-    except ValidationError as error:
-        raise ConfigError("; ".join(_describe(e, model) for e in error.errors())) from error
+    return _validated(config_model(raw["benchmark"]), raw)
 
 
 def load_config(path: Path, settings: Sequence[str] = ()) -> BuildConfig:
@@ -424,6 +420,10 @@ def settings_of(model: type[M], settings: Sequence[str]) -> M:
     raw: dict[str, Any] = {}
     for setting in settings:
         _apply(raw, setting)
+    return _validated(model, raw)
+
+
+def _validated(model: type[M], raw: dict[str, Any]) -> M:
     try:
         return model.model_validate(raw)
     except ValidationError as error:

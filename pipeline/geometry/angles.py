@@ -85,27 +85,24 @@ def rate(times_s: FloatArray, values: FloatArray, window_s: float, *, until: boo
     """
     if not len(times_s):
         return np.empty_like(values)
-    before, after = _window(times_s, window_s, until)
-    lasted = times_s[after] - times_s[before]
-    change = values[..., after, :] - values[..., before, :]
-    return np.asarray(change / np.where(lasted > 0, lasted, np.nan)[:, None])
+    before, after, lasted = _window(times_s, window_s, until)
+    return np.asarray((values[..., after, :] - values[..., before, :]) / lasted[:, None])
 
 
 def turn_rate_dps(times_s: FloatArray, yaw_deg: FloatArray, window_s: float, *, until: bool = False) -> FloatArray:
     """Degrees per second (..., T) of angles (..., T), counter-clockwise positive. Times and NaN as in `rate`."""
     if not len(times_s):
         return np.empty_like(yaw_deg)
-    before, after = _window(times_s, window_s, until)
+    before, after, lasted = _window(times_s, window_s, until)
+    return np.asarray(wrapped_deg(yaw_deg[..., after] - yaw_deg[..., before]) / lasted)
+
+
+def _window(times_s: FloatArray, window_s: float, until: bool) -> tuple[IntArray, IntArray, FloatArray]:
+    """Indices (T,) of where the window of each time begins and ends, and how long it is; NaN where it is empty."""
+    before = _nearest(times_s, times_s - (window_s if until else window_s / 2))
+    after = np.arange(len(times_s)) if until else _nearest(times_s, times_s + window_s / 2)
     lasted = times_s[after] - times_s[before]
-    change = wrapped_deg(yaw_deg[..., after] - yaw_deg[..., before])
-    return np.asarray(change / np.where(lasted > 0, lasted, np.nan))
-
-
-def _window(times_s: FloatArray, window_s: float, until: bool) -> tuple[IntArray, IntArray]:
-    if until:
-        return _nearest(times_s, times_s - window_s), np.arange(len(times_s))
-    half = window_s / 2
-    return _nearest(times_s, times_s - half), _nearest(times_s, times_s + half)
+    return before, after, np.where(lasted > 0, lasted, np.nan)
 
 
 def _nearest(times_s: FloatArray, wanted_s: FloatArray) -> IntArray:

@@ -6,11 +6,10 @@ import json
 from typing import TYPE_CHECKING, Final
 
 from pipeline.benchmarks.benchmark import modules_of
-from pipeline.core.video_spec import VIDEOS, VideoSpec, video_file
+from pipeline.core.video_spec import VIDEOS, VideoSpec
 from pipeline.engine.stage import Stage, StageContext
-from pipeline.rendering.sampled import video_identity
-from pipeline.rendering.video import encode, write_video
-from pipeline.stages.video import is_whole, settings
+from pipeline.rendering.video import encode
+from pipeline.stages.video import is_whole, settings, written
 from pipeline.worlds.registry import WORLDS, read_scene
 
 if TYPE_CHECKING:
@@ -26,11 +25,8 @@ def run(context: StageContext) -> bytes:
     if film is None:
         return json.dumps({"video": None}).encode()
     fps = round(film.fps)
-    encoded = encode(film.frames(), fps, 0, VideoSpec(**context.settings["form"]))
-    name = f"{VIDEOS}/{video_file(scene.id)}"
-    written = write_video(context.folder, name, encoded)
-    seen = video_identity(context.folder / name, encoded.frames)
-    return json.dumps({"video": name, "fps": fps} | written | seen).encode()
+    video = encode(film.frames(), fps, 0, VideoSpec(**context.settings["form"]))
+    return written(context.folder, scene.id, video, fps)
 
 
 def uses(config: BuildConfig, reader: Reader | None) -> tuple[str, ...]:

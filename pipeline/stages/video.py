@@ -11,7 +11,7 @@ from pipeline.core.video_spec import VIDEOS, VideoSpec, video_file
 from pipeline.engine.stage import Stage, StageContext
 from pipeline.rendering.media_files import is_there
 from pipeline.rendering.sampled import video_identity
-from pipeline.rendering.video import at_pace, encode, write_video
+from pipeline.rendering.video import Encoded, at_pace, encode, write_video
 from pipeline.worlds.registry import read_scene
 
 if TYPE_CHECKING:
@@ -27,11 +27,14 @@ def run(context: StageContext) -> bytes:
         return json.dumps({"video": None}).encode()
     fps, form = raw.reader.video_fps, VideoSpec(**context.settings["form"])
     turn = scene.video.turn_deg if scene.video else 0
-    encoded = encode(at_pace(footage.frames(), footage.fps, fps), fps, turn, form)
-    name = f"{VIDEOS}/{video_file(scene.id)}"
-    written = write_video(context.folder, name, encoded)
-    seen = video_identity(context.folder / name, encoded.frames)
-    return json.dumps({"video": name, "fps": fps} | written | seen).encode()
+    return written(context.folder, scene.id, encode(at_pace(footage.frames(), footage.fps, fps), fps, turn, form), fps)
+
+
+def written(folder: Path, scene: str, video: Encoded, fps: int) -> bytes:
+    """Writes the video of a scene below the folder of a build; what was written, as JSON."""
+    name = f"{VIDEOS}/{video_file(scene)}"
+    told = write_video(folder, name, video)
+    return json.dumps({"video": name, "fps": fps} | told | video_identity(folder / name, video.frames)).encode()
 
 
 def is_whole(result: bytes, folder: Path) -> bool:

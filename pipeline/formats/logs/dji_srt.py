@@ -79,14 +79,20 @@ def field(text: str, starts: IntArray, name: str) -> FloatArray:
     """
     pattern = FIELDS[name]
     out = np.full((len(starts), pattern.groups), np.nan)
-    found = list(pattern.finditer(text))
-    if not found:
-        return out
-    cue = np.searchsorted(starts, [match.start() for match in found], side="right") - 1
-    cue, first = np.unique(cue, return_index=True)
-    values = np.array([found[i].groups("nan") for i in first.tolist()])
-    out[cue[cue >= 0]] = np.where(values == "ft", "1", values).astype(np.float64)[cue >= 0]
+    cues, found = _firsts(pattern, text, starts)
+    if found:
+        values = np.array([match.groups("nan") for match in found])
+        out[cues] = np.where(values == "ft", "1", values).astype(np.float64)
     return out
+
+
+def _firsts(pattern: re.Pattern[str], text: str, starts: IntArray) -> tuple[IntArray, list[re.Match[str]]]:
+    """The cues (n,) with a match, and the first match in each."""
+    found = list(pattern.finditer(text))
+    cues, first = np.unique(
+        np.searchsorted(starts, [match.start() for match in found], side="right") - 1, return_index=True
+    )
+    return cues[cues >= 0], [found[i] for i in first[cues >= 0].tolist()]
 
 
 def metres(values: FloatArray) -> FloatArray:
@@ -212,13 +218,8 @@ def clock_findings(found: Cues, begins: BoolArray) -> list[Finding]:
 def _wall_clock(text: str, starts: IntArray) -> FloatArray:
     """Seconds since 1970 of the first wall clock in each cue (N,); NaN where it has none."""
     out = np.full(len(starts), np.nan)
-    found = list(WALL.finditer(text))
-    if not found:
-        return out
-    cue = np.searchsorted(starts, [match.start() for match in found], side="right") - 1
-    cue, first = np.unique(cue, return_index=True)
-    seconds = np.array([_seconds(found[i]) for i in first.tolist()])
-    out[cue[cue >= 0]] = seconds[cue >= 0]
+    cues, found = _firsts(WALL, text, starts)
+    out[cues] = [_seconds(match) for match in found]
     return out
 
 
