@@ -76,6 +76,14 @@ def test_categories_types_and_hops_are_there(rows: list[Row]) -> None:
     assert {row["hops"] for row in rows} == {1, 2, 3}
 
 
+def test_the_target_s_pose_is_its_place_and_where_it_faces(rows: list[Row]) -> None:
+    things = {thing.id: thing for thing in sample("arden").facts.things}
+    targets = [things[row["group"].partition("/")[2]] for row in rows]
+    posed = [(*row["target_pose"][:2], row["target_pose"][5]) for row in rows]
+    assert posed == [(*thing.center, thing.facing_deg or 0.0) for thing in targets]
+    assert {yaw != 0 for _, _, yaw in posed} == {True, False}
+
+
 def test_texts_read_back(rows: list[Row]) -> None:
     for row in rows:
         told = parse(row["question"])
