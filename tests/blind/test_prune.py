@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from pipeline.blind.filtering import filtered
 from pipeline.blind.forest import Run, run_here
 from pipeline.blind.items import BlindItem, make_item, shards_of
 from pipeline.blind.priors import by_frequency
-from pipeline.blind.prune import FLOOR, Rounds, debiased, prune
+from pipeline.blind.prune import FLOOR, Rounds, _set_quota, debiased, prune
 from pipeline.core.arrays import IntArray
 from tests.blind.panel import counted, directions, nearest_items, number_item, questions_table, size_items
 
@@ -259,3 +260,26 @@ def test_shards_are_pruned_and_filtered_each_by_itself(monkeypatch: pytest.Monke
     assert {path.name for path in tmp_path.iterdir()} == {"a.jsonl", "a-1.jsonl"}
     Rounds(tmp_path / "a.jsonl", "key").end()
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("left", "errors", "points", "clear", "tau", "quota"),
+    [
+        (100, 1.0, 300, 100, 0.1, 0),  # as far above chance as luck goes
+        (100, 1.1, 3, 100, 0.1, 2),  # half of the 4 that earn 3 / 4 more than chance
+        (100, 1.1, 300, 100, 0.1, 10),  # a tenth at once
+        (100, 1.1, 300, 5, 0.1, 5),  # no more than are guessable
+        (100, 1.1, 300, 0, 0.0, 0),  # at the level of chance nothing is
+        (15, 1.1, 300, 15, 0.1, 5),  # ten stay
+        (10, 2.6, 1.1, 10, 0.1, 10),  # or none, where that is clear
+        (10, 2.6, 0.9, 10, 0.1, 0),
+        (10, 2.5, 1.1, 10, 0.1, 0),
+    ],
+)
+def test_how_many_go_at_once(left: int, errors: float, points: float, clear: int, tau: float, quota: int) -> None:
+    """Of so many questions, some guessable by a tenth and the others by half as much, or at the level of chance."""
+    bias = np.where(np.arange(left) < clear, 0.1, tau / 2)
+    task = SimpleNamespace(left=np.arange(left))
+    found = SimpleNamespace(bias=bias, errors=errors, points=points, room=0.75)
+    _set_quota(task, found, PruneConfig(batch=8, tau=tau))
+    assert task.quota == quota
