@@ -17,7 +17,7 @@ from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.core.findings import Findings, note
 from pipeline.core.schema import Video
 from pipeline.formats.images import color_file, depth_file, size_of
-from pipeline.formats.videos import picture_times_s
+from pipeline.formats.videos import VideoPictures, picture_times_s
 from pipeline.formats.zips import ZipMember, bytes_of, zip_members
 from pipeline.reading.files import SceneFiles
 from pipeline.reading.footage import movie_facts
@@ -95,6 +95,8 @@ def open_film(files: SceneFiles, findings: Findings) -> ArkitRecording | None:
         number = np.interp(table.time_s, shown_s, np.arange(frames)) + np.maximum(table.time_s - shown_s[-1], 0) * fps
         number = number.round().astype(np.intp)
         _compare_length(video.path, frames / fps, float(table.time_s[-1]), findings)
+        decode = VideoPictures(movie)  # what viewers see; the stream beside it may be of another film
+        table = replace(table, load_color=lambda i: decode(int(number[i])))
     else:
         check_clock(video.path, clock_s, np.arange(len(stamp)), fps, findings)
         number = (

@@ -273,13 +273,18 @@ def test_pictures_after_the_end_of_the_recording_are_left_out(tmp_path: Path) ->
 def test_a_recording_that_lost_pictures_shows_each_pose_at_its_own_time(tmp_path: Path) -> None:
     """Of 24 pictures at 10 a second the camera dropped nos. 4 to 11: the picture on screen at 1.2 s is the fifth."""
     folder = write_arkitscenes(tmp_path, frames=24)
-    put(folder / f"{ARKIT}.mov", movie(24, dropped=range(4, 12)))
+    put(folder / f"{ARKIT}.mov", movie(24, (64, 48), dropped=range(4, 12)))
     scene = read_only("arkitscenes", tmp_path)
-    number = geometry_of(tmp_path, scene).frames.number.tolist()
+    frames = geometry_of(tmp_path, scene).frames
+    number = frames.number.tolist()
     assert number[:4] == [0, 1, 2, 3]
     assert number[4:12] == sorted(number[4:12])
     assert {*number[4:12]} == {3, 4}  # the last before the gap or the first after it
     assert number[12:] == list(range(4, 16))
+    color = frames.color(20)  # of the recording, not of the stream beside it
+    assert color is not None
+    assert color.shape == (48, 64, 3)
+    assert color.mean() == pytest.approx(picture(20).mean(), abs=2)
 
 
 def test_vga_pictures_are_the_video_and_lowres_ones_the_frames(copied: Copied) -> None:
