@@ -95,7 +95,7 @@ def _outline(plan: Plan | None, counts: PixelCounts) -> tuple[Finding, ...]:
     message = (
         f"the video shows {share:.0%} of the outline of the scanned floor (limit {OUTLINE_SEEN_MIN:.0%}): the area "
     )
-    message += "cannot be told from it"
+    message += "cannot be measured from it"
     remedy = "none is needed where the scan holds rooms that were not filmed; else compare poses and mesh"
     return (doubt("outline_not_filmed", "room", message, remedy, round(share, 4), OUTLINE_SEEN_MIN, "share"),)
 
