@@ -73,7 +73,7 @@ class Builder:
         self._stages = stages
         self._listed: InputListing | None = None
         self._signed: dict[str, str] = {}
-        self._plan: Manifest | None = None
+        self._plan: tuple[Manifest, Lineage] | None = None
         self._seen: tuple[int, int] | None = None
 
     @cached_property
@@ -109,7 +109,8 @@ class Builder:
         with self._leased() as lease:
             outcome = self._outcome()
             runner = self._runner(outcome, self.inputs(), lease)
-            runner.plan = self._plan if _state_of(self.out / MANIFEST_FILE) == self._seen else None
+            if self._plan is not None and _state_of(self.out / MANIFEST_FILE) == self._seen:
+                runner.plan, runner.planner.made_of = self._plan
             outcome.entries.planned = self._signatures(runner.planner)  # of what is there before it runs
             for group in groups_of(self._wanted(), self.config):
                 runner.run(group)
@@ -147,8 +148,9 @@ class Builder:
 
     def dry_run(self) -> Outcome:
         """The plan of `build`, with the reasons and without running it; units behind one that runs count as "input"."""
-        plan = self._dry_run(self._planner(self.inputs()))
-        self._plan = plan.entries
+        planner = self._planner(self.inputs())
+        plan = self._dry_run(planner)
+        self._plan = plan.entries, planner.made_of
         return plan
 
     def _signatures(self, planner: Planner) -> dict[str, str]:

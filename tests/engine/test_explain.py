@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.engine.change_causes import UNKNOWN_INPUTS, ReleaseLineage, changes, explained, with_causes
-from pipeline.engine.manifest import Entry, Lineage
+from pipeline.engine.manifest import Entry, Lineage, read_lineage, read_manifest
 from pipeline.engine.plan import WHOLE
 from pipeline.engine.store import Result
 from pipeline.release.comparison import LoadedRelease, QuestionChange, ReleasedQuestion
@@ -99,3 +99,18 @@ def test_a_build_and_a_stage_say_what_would_run_and_run_nothing(tmp_path: Path) 
     (same,) = Builder(config_of(meta), out).explain("generate", ["kitchen"])
     assert same.reasons == ()
     assert (out / "manifest.parquet").read_bytes() == manifest
+
+
+@pytest.mark.slow
+def test_a_build_that_goes_on_after_a_stop_keeps_what_all_its_results_were_made_from(tmp_path: Path) -> None:
+    meta, out = tmp_path / "meta", tmp_path / "out"
+    meta.mkdir()
+    write_scenes(meta / "rooms.json", {plan.name: sample_scene(plan) for plan in PLANS[:2]})
+    build(meta, out)
+    (out / "manifest.parquet").unlink()  # a stop comes before it is written
+    builder = Builder(config_of(meta), out)
+    builder.dry_run()
+    builder.build()
+    entries, made_of = read_manifest(out).values(), read_lineage(out)
+    assert {entry.code for entry in entries} == set(made_of.code)
+    assert {entry.config for entry in entries} == set(made_of.config)
