@@ -231,7 +231,8 @@ class CityView:
     def asked_of(self, i: int) -> str:
         """What of a shop is asked, by lot, and not told by texts about it: "name", "noun", "sign" or, "", nothing.
 
-        Otherwise its other questions would have the answers. What it is for is asked by its signboard all the same.
+        Otherwise its other questions would have the answers. What it is for is asked by its signboard all the same: so
+        what tells its sort does not tell its signboard (`_phrases`).
         """
         thing = self.things[i]
         if thing.kind != SHOP:
@@ -245,17 +246,18 @@ class CityView:
     def _phrases(self, i: int, hide: Collection[str]) -> tuple[Phrase, ...]:
         thing = self.things[i]
         noun = thing.kind if "noun" in hide else thing.noun
+        looks = SHOP if thing.kind == SHOP else noun  # of what it looks like from the street
         found = []
         name = self.read(i)
         signs = self.query.signs.get(thing.id, set())
         if name is not None and "name" not in hide and thing.kind != SIGNBOARD:
             found.append(Phrase(noun, name=name))
         if len(signs) == 1 and "sign" not in hide:
-            found.append(Phrase(noun, sign=next(iter(signs))))
+            found.append(Phrase(looks, sign=next(iter(signs))))
         if thing.colour in COLOURS and "colour" not in hide:
-            found.append(Phrase(noun, colour=thing.colour))
+            found.append(Phrase(looks, colour=thing.colour))
         if thing.kind in CORNERED and self.query.fronts.corner[i]:
-            found.append(Phrase(noun, corner=True))
+            found.append(Phrase(looks, corner=True))
         found.append(Phrase(noun))
         return tuple(p for p in found if p.is_sayable)
 

@@ -278,6 +278,8 @@ def test_no_text_about_a_shop_tells_what_is_asked_of_it() -> None:
         for phrase in one.phrases:
             told = {"name": phrase.name, "noun": phrase.noun == thing.noun != "shop", "sign": phrase.sign}
             assert one.kind == "use" or not told.get(view.asked_of(one.target))
+            # What a shop with a signboard, or at a corner, is for is asked of every one.
+            assert not (told["noun"] and (phrase.sign or phrase.corner))
     assert all(parts <= {view.asked_of(target)} for target, parts in asked.items())
     assert {part for parts in asked.values() for part in parts} == {"name", "noun", "sign"}
 
