@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from pipeline.core.arrays import FloatArray
+from pipeline.core.errors import ConfigError
 from pipeline.questions.scoring_protocol import Figure, Metric, Score
 from pipeline.scoring.figures import ScoreRow, rows_of
 from pipeline.scoring.score import Scored, ids_of
@@ -88,9 +89,11 @@ def leaderboard(
         models: name -> what it earned; all on the same questions.
         elsewhere: split -> name -> what it earned there.
         people: what people earned on the questions that they answered.
+
+    Raises ConfigError where no metric is measured for every model.
     """
     first = next(iter(models.values()))
-    chosen = ranking_metric(score, first)
+    chosen = ranking_metric(score, *models.values())
     by_name = {name: _rows(own, chosen) for name, own in models.items()}
     everywhere = [f for f in by_name[next(iter(models))] if all(own[f].value is not None for own in by_name.values())]
     total = by_name[next(iter(models))][everywhere[-1]].figure
@@ -118,10 +121,16 @@ def leaderboard(
     )
 
 
-def ranking_metric(score: Score[Any], scored: Scored) -> str:
-    """The metric that ranks: the first if it has marks of its own; else one that guessing is told of; else any."""
-    values = scored.marks.values
-    measured = [name for name in score.metrics if name in values and not np.isnan(values[name]).all()]
+def ranking_metric(score: Score[Any], *models: Scored) -> str:
+    """The metric that ranks: the first if every model has marks of it; else one that guessing is told of; else any.
+
+    Raises ConfigError where no metric has marks of every model.
+    """
+    every = [own.marks.values for own in models]
+    measured = [n for n in score.metrics if all(n in own and not np.isnan(own[n]).all() for own in every)]
+    if not measured:
+        known = ", ".join(score.metrics)
+        raise ConfigError(f"none of {known} is measured for every model; score each of them alone to see what it lacks")
     if measured[0] == next(iter(score.metrics)):
         return measured[0]
     return next((name for name in measured if score.metrics[name].is_guessed), measured[0])

@@ -10,14 +10,15 @@ import pytest
 
 from pipeline.benchmarks.cityeqa.score import JUDGE
 from pipeline.benchmarks.vsi.score import SCORE, VsiScoreSettings
+from pipeline.core.errors import ConfigError
 from pipeline.core.identity import rng_for
 from pipeline.llm.base import Reply, Request
 from pipeline.llm.failures import ModelError
 from pipeline.questions.published import Published
-from pipeline.questions.scoring_protocol import MAX_CHARS, Answer, Figure, group_by, is_too_long
+from pipeline.questions.scoring_protocol import MAX_CHARS, Answer, Figure, Metric, group_by, is_too_long
 from pipeline.scoring.figures import SAMPLES, composed, rows_of, sampled
 from pipeline.scoring.leaderboard import leaderboard
-from pipeline.scoring.score import scored, scored_people
+from pipeline.scoring.score import Scored, scored, scored_people
 from tests.environment import pace
 from tests.scoring.made import file_of, said, vsi
 
@@ -145,6 +146,20 @@ def test_five_models_side_by_side(tmp_path: Path) -> None:
     four = leaderboard(hard, {name: models[name] for name in ("best", "second", "third", "last")}, {})
     assert four.difficulty["failed_by_all"].to_pylist() == [True] * 8, "1 is below half of 4"
     assert four.correlations[0] == (), "too few models"
+
+
+def test_models_are_ranked_by_what_is_measured_for_all_of_them(tmp_path: Path) -> None:
+    """A judge that gave one model no mark at all does not stop the others' ranking."""
+    asked = file_of(tmp_path / "q.jsonl", [vsi(n, "route_planning", "B") for n in (1, 2)])
+    one = scored(SCORE, asked, [said(tmp_path / "r.jsonl", {1: "B", 2: "B"})], VsiScoreSettings())
+
+    def judged(mark: float, score: float) -> Scored:
+        return replace(one, marks=replace(one.marks, values={"judged": np.full(2, mark), "score": np.full(2, score)}))
+
+    both = replace(SCORE, metrics={"judged": Metric("judged", 2), "score": SCORE.metrics["score"]})
+    assert leaderboard(both, {"a": judged(1, 1), "b": judged(NAN, 0)}, {}).metric is SCORE.metrics["score"]
+    with pytest.raises(ConfigError, match="none of judged, score is measured for every model"):
+        leaderboard(both, {"a": judged(NAN, 1), "b": judged(1, NAN)}, {})
 
 
 def test_of_a_sample_what_was_asked_alone_counts(tmp_path: Path) -> None:

@@ -94,8 +94,13 @@ def test_a_front_with_room_for_a_shop_that_nobody_mapped() -> None:
 
 
 def test_a_shop_of_unknown_place_may_stand_between() -> None:
-    for facts, broken in (({"doubt": "an office?"}, True), ({"facing_deg": None}, True), ({"y": 20.0}, False)):
-        between = shop("m", 47.0, **facts)
+    """The next is 7 m away: what is mapped at 10 m may be nearer where its own place is sure to 3 m only."""
+    office = {"doubt": "an office?"}
+    for x, facts, broken in (
+        (47.0, office, True), (47.0, {"facing_deg": None}, True), (47.0, {"y": 20.0}, False), (40.0, office, False),
+        (40.0, {**office, "error_m": 2.9}, False), (40.0, {**office, "error_m": 3.1}, True),
+    ):  # fmt: skip
+        between = shop("m", x, **facts)
         at = [shop("a", 50.0, "ALPHA"), shop("b", 43.0, "BETA"), shop("c", 75.0, "GAMMA")]
         found = refusals(city(WALL, *at, between), "Spatial Reasoning", "others_of_unknown_place")
         assert ((BESIDE, 1.0, 0.0) in found) is broken

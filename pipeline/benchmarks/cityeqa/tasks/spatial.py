@@ -175,7 +175,7 @@ def _next_beside(view: CityView, i: int, side: str) -> tuple[int, tuple[Measure,
     # What may be one of the kind too, and of which it is not known where it stands or what it is.
     possible = about[view.query.fit(Phrase(thing.kind), about)[1]]
     possible = possible[~np.isin(possible, others)]
-    unplaced = possible[view.distance_m(i, possible) <= nearest_m + error_m]
+    unplaced = possible[view.distance_m(i, possible) <= nearest_m + error_m + view.errors_m[possible]]
     free_m = nearest_m + error_m - FRONT_M
     known_whole = thing.kind in view.city.complete
     checks = [
