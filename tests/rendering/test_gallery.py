@@ -22,6 +22,8 @@ from pipeline.core.errors import ConfigError
 from pipeline.core.files import write_atomically
 from pipeline.core.tables import CHECKSUMS
 from pipeline.core.video_spec import video_file
+from pipeline.drawing.canvas import Canvas
+from pipeline.drawing.sheet import Sheet, SheetPart
 from pipeline.rendering.details import dropped, guessed
 from pipeline.rendering.examples import in_turn, margin
 from pipeline.rendering.gallery import DETAILS, GalleryHeader, GalleryRejection, gallery, one_page
@@ -160,8 +162,7 @@ def handed(raw: bytes) -> Any:
 def test_a_browser_filters_opens_and_goes_on_by_keys_and_axe_finds_nothing(built: Path, tmp_path: Path) -> None:
     asked = provenance(built)
     raw = write_video(built)  # as stage `video` would have, of the scene that is opened last
-    video = built / "videos" / video_file(asked[3]["scene"])
-    write_atomically(video, raw)
+    write_atomically(built / "videos" / video_file(asked[3]["scene"]), raw)
     order = in_turn({row["id"]: row["task"] for row in asked})
     right = {row["id"] for row in asked if order.index(row["id"]) % 3}
     replies = write_replies(tmp_path / "one.jsonl", built, right)
@@ -206,8 +207,19 @@ def test_a_browser_filters_opens_and_goes_on_by_keys_and_axe_finds_nothing(built
         expect(detail.locator("code").first).to_have_text(str(asked[3]["id"]))
         page.wait_for_function("document.querySelector('#shown video').readyState >= 1")
         assert wrong == []
+        show_the_map_alone(page, tmp_path / "sheet.svg")
         open_on_a_phone(browser, address, len(asked))
         browser.close()
+
+
+def show_the_map_alone(page: Page, path: Path) -> None:
+    """What a card shows of a drawing: nothing of its other parts, whatever room the card has beside the map."""
+    parts = [SheetPart(Canvas(560, 100), {}), SheetPart(Canvas(560, 40), {})]
+    path.write_text(Sheet("two", parts, ["A note."]).svg(), encoding="utf-8")
+    are_shown = "() => [...document.querySelectorAll('svg > g')].map(e => getComputedStyle(e).display != 'none')"
+    for address, shown in ((path.as_uri(), [True, True, True]), (f"{path.as_uri()}#map", [True, False, False])):
+        page.goto(address)
+        assert page.evaluate(are_shown) == shown
 
 
 def open_on_a_phone(browser: Browser, address: str, n: int) -> None:
