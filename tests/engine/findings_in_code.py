@@ -44,6 +44,7 @@ WORKED_OUT: Final[dict[tuple[str, str], tuple[str, ...]]] = {
         "pose_not_finite",
         "pose_not_rigid",
         "pose_far_away",
+        "pose_stuck",
         "beyond_video",
     ),
     ("worlds/panorama/observe/place.py", "f'no_{kind}'"): ("no_city", "no_country"),
