@@ -12,7 +12,7 @@ from rich.table import Table
 from flows.cli.output.build_tables import show_broken, show_findings
 from flows.cli.output.console import console, count_of, start_spinner, stop_spinner
 from flows.cli.output.tables import print_table, sentences
-from pipeline.core.arguments import offered
+from pipeline.core.arguments import nearest_of
 from pipeline.core.errors import ConfigError, RawDataError, require_extra, unexpected
 from pipeline.core.files import TEMPORARY, translate_os_errors
 from pipeline.formats.nearest import nearest_format
@@ -39,7 +39,7 @@ def converters() -> None:
 def convert(name: str, source: Path, out: Path) -> bool:
     """Converts every scene of a format below a folder; returns whether all could be. Raises ConfigError."""
     if name not in CONVERTERS:
-        raise ConfigError(f"unknown format {name!r}; {offered(name, CONVERTERS)}")
+        raise ConfigError(f"unknown format {name!r}; {nearest_of(name, CONVERTERS)}")
     require_extra("scans", f"convert {name}")
     if not source.exists():
         raise ConfigError(f"{source}: no such file or folder")

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import Final
 
-from pipeline.core.arguments import offered
+from pipeline.core.arguments import nearest_of
 from pipeline.core.errors import ConfigError
 from pipeline.core.plugins import folders
 
@@ -26,7 +26,9 @@ def configuration(name: str) -> Path:
     paths = [Path(name)] if named else [folder / f"{name}.yaml" for folder in (BUILDS, *folders("builds"))]
     path = next((path for path in paths if path.exists()), None)
     if path is None:
-        raise ConfigError(f"unknown build {name!r}; {offered(name, configurations())}, or give the path of a YAML file")
+        raise ConfigError(
+            f"unknown build {name!r}; {nearest_of(name, configurations())}, or give the path of a YAML file"
+        )
     return path
 
 

@@ -44,10 +44,10 @@ def unknown_key(where: str, known: Iterable[str]) -> str:
     """The message about a key that there is not, or that has another name now."""
     if where in RENAMED:
         return f"configuration key {where} is now called {RENAMED[where]}"
-    return f"unknown configuration key {where}; {offered(where.rpartition('.')[2], sorted(known), 'known here:')}"
+    return f"unknown configuration key {where}; {nearest_of(where.rpartition('.')[2], sorted(known), 'known here:')}"
 
 
-def offered(name: str, known: Iterable[str], lead: str = "there are") -> str:
+def nearest_of(name: str, known: Iterable[str], lead: str = "there are") -> str:
     """The end of a message about an unknown name: the one that was probably meant, and all that there are."""
     names = list(known)
     near = get_close_matches(name.lower(), names, 1)

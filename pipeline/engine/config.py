@@ -19,7 +19,7 @@ from pydantic import BaseModel, Field, ValidationError, create_model, field_vali
 from pipeline.benchmarks.benchmark import Benchmark
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.blind.config import BlindConfig, PruneConfig
-from pipeline.core.arguments import offered, split_setting, unknown_key
+from pipeline.core.arguments import nearest_of, split_setting, unknown_key
 from pipeline.core.budget import WorkerLimits
 from pipeline.core.errors import ConfigError
 from pipeline.core.fixes import FixEntry
@@ -83,7 +83,7 @@ class GenerateConfig(Model):
         known = tuple(cls.benchmark.by_name())
         unknown = [t for t in tasks if t not in known]
         if unknown:
-            raise ValueError(f"unknown task {', '.join(unknown)}; {offered(unknown[0], known)}")
+            raise ValueError(f"unknown task {', '.join(unknown)}; {nearest_of(unknown[0], known)}")
         if len(set(tasks)) < len(tasks):
             raise ValueError("a task is named twice")
         if not tasks:

@@ -244,17 +244,16 @@ def with_reasons(
     moved = [change for change in changes if change.before is None or change.after is None]
     old_rows, new_rows = _refused(before.folder, moved), _refused(after.folder, moved)
     gone, new = _reasons(new_rows, old_rows, moved), _reasons(old_rows, new_rows, moved)
-    told = []
-    for change in changes:
+
+    def told(change: QuestionChange) -> QuestionChange:
         name, text = (gone if change.after is None else new).get(change.id, ("", ""))
         if change.after is None and name in CAPS:
-            change = replace(change, kind="displaced by a cap", reason=text)  # noqa: PLW2901
-        elif change.after is None:
-            change = replace(change, reason=text or "no candidate any more")  # noqa: PLW2901
-        elif change.before is None:
-            change = replace(change, reason=f"before: {text or 'no candidate'}")  # noqa: PLW2901
-        told.append(change)
-    return told
+            return replace(change, kind="displaced by a cap", reason=text)
+        if change.after is None:
+            return replace(change, reason=text or "no candidate any more")
+        return replace(change, reason=f"before: {text or 'no candidate'}") if change.before is None else change
+
+    return [told(change) for change in changes]
 
 
 def _gone_and_new(before: LoadedRelease, after: LoadedRelease) -> Iterator[QuestionChange]:

@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final
 
-from pipeline.core.arguments import RENAMED, offered
+from pipeline.core.arguments import RENAMED, nearest_of
 from pipeline.core.errors import ConfigError, StoreError
 from pipeline.core.files import remove_temporary
 from pipeline.engine.change_causes import Explained, explained
@@ -226,7 +226,7 @@ class Builder:
         if name not in self._stages:
             if name in RENAMED:
                 raise ConfigError(f"stage {name} is now called {RENAMED[name]}")
-            raise ConfigError(f"unknown stage {name!r}; {offered(name, self._stages)}")
+            raise ConfigError(f"unknown stage {name!r}; {nearest_of(name, self._stages)}")
         return self._stages[name]
 
     def _stage(self, name: str, scenes: Sequence[str]) -> Stage:

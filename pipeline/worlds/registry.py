@@ -15,7 +15,7 @@ from typing import Annotated, Any, Final
 
 from pydantic import Field, TypeAdapter, ValidationError
 
-from pipeline.core.arguments import offered
+from pipeline.core.arguments import nearest_of
 from pipeline.core.errors import ConfigError, StoreError
 from pipeline.core.fixes import SHARED, Fix
 from pipeline.core.plugins import Imported, lacking, load_plugins
@@ -129,7 +129,7 @@ def unknown_reader(name: str, readers: Iterable[str]) -> ConfigError:
 
     near = get_close_matches(name.lower(), CONVERTERS, 1)
     way = f"scan2qa convert {near[0]} IN OUT writes scene folders for --root scene=OUT; " if near else ""
-    return ConfigError(f"unknown reader {name!r}; {way}{offered(name, readers)}")
+    return ConfigError(f"unknown reader {name!r}; {way}{nearest_of(name, readers)}")
 
 
 def configured(name: str, options: Mapping[str, str]) -> Reader:

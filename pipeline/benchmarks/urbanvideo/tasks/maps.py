@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import combinations
 from typing import Final, NamedTuple
 
@@ -10,6 +11,7 @@ import numpy as np
 
 from pipeline.benchmarks.urbanvideo.cases import OPTIONS, FlightCase, Stretches, UrbanTask, clock, cuts
 from pipeline.benchmarks.urbanvideo.rules import UrbanView
+from pipeline.benchmarks.urbanvideo.tasks.captions import Misreading, misreadings
 from pipeline.core.arrays import FloatArray, IntArray
 from pipeline.core.identity import digest
 from pipeline.core.templates import Operands
@@ -45,20 +47,19 @@ class CognitiveMap(UrbanTask):
         told = Stretches()
         lots = [digest(view.scene.id, self.name, view.places[place].label) for place in view.pool]
         kept: list[int] = []
-        drawn: list[tuple[FlightCase, Drawing]] = []
+        drawn: list[tuple[int, FlightCase, Drawing]] = []
         for cut in cuts(view):
             seen = _told_apart(view, [row for row, place in enumerate(view.pool) if view.seen_by(place, cut)])
             if seen and (view.t_s <= cut).any():
                 rows = sorted(seen, key=lambda row: (row not in kept, lots[row]))[: view.rules.map_landmarks]
                 case, drawing = self._case(view, sorted(view.pool[row] for row in rows), cut)
                 kept = kept if case.refusal else rows
-                drawn.append((case, drawing))
-        swaps = self._swaps(view, [(case, drawing) for case, drawing in drawn if case.refusal is None])
-        for case, drawing in drawn:
+                drawn.append((cut, case, drawing))
+        swaps = self._swaps(view, [(case, drawing) for _, case, drawing in drawn if case.refusal is None])
+        for cut, case, drawing in drawn:
             self._offer(view, case, drawing, swaps)
             if case.refusal is None:  # a map is new where most of its latter half is
-                until_s = case.until_s or 0.0
-                case.follows_from(told.fact("map", until_s / 2, until_s))
+                case.follows_from(told.fact("map", cut / 2, cut))
             yield case
 
     def fields(self, operands: tuple[str, ...], options: tuple[str, ...] | None) -> Operands:
@@ -174,16 +175,13 @@ def _cells(points: FloatArray, k: int) -> tuple[IntArray, float]:
 def _misread(k: int, case: FlightCase, drawing: Drawing, swaps: tuple[Swap, ...]) -> list[Drawing]:
     """The map of (k, k) cells mirrored, and with landmarks in each other's place: each alone, and all together.
 
-    Each of them has all the others for its misreadings, so that nothing about the options tells which is right. On all
-    of them the drone first flies upwards: else the words alone would tell the wrong ones. And on all of them the path
-    goes by the landmarks as near as it did: those on a map are near the path, as anybody may guess.
+    On all of them the drone first flies upwards: else the words alone would tell the wrong ones. And on all of them the
+    path goes by the landmarks as near as it did: those on a map are near the path, as anybody may guess.
     """
-    labels, found = case.operands[1:], [drawing]
-    for one, other in swaps:
-        if one in labels and other in labels:
-            pair = [labels.index(one), labels.index(other)]
-            found += [_exchanged(pair, drawing) for drawing in found]
-    return [*found[1:], *(_mirrored(k, drawing) for drawing in found)]
+    labels = case.operands[1:]
+    pairs = [[labels.index(name) for name in swap] for swap in swaps if {*swap} <= {*labels}]
+    ways = [*(partial(_exchanged, pair) for pair in pairs), partial(_mirrored, k)]
+    return misreadings(drawing, map(Misreading, ways), lambda other: True, lambda one, other: False)
 
 
 def _mirrored(k: int, drawing: Drawing) -> Drawing:

@@ -56,15 +56,17 @@ class LabelledMesh:
 
     def cast(self, rays: Rays) -> Hits:
         """First hits of rays (..., 6) of `camera_rays` or `window_rays`."""
-        hit = self._scene.cast_rays(self._tensor(rays), nthreads=1)
-        return Hits(self._labels[self._faces(hit)], hit["t_hit"].numpy())
+        face, depth_m = self._first(rays)
+        return Hits(self._labels[face], depth_m)
 
     def gray(self, rays: Rays) -> FloatArray | None:
         """Brightness (...,) of what rays (..., 6) hit, 0 to 255, NaN for nothing; None: the mesh has no colours."""
-        return None if self._gray is None else self._gray[self._faces(self._scene.cast_rays(self._tensor(rays)))]
+        return None if self._gray is None else self._gray[self._first(rays)[0]]
 
-    def _faces(self, hit: Any) -> IntArray:
-        return np.minimum(hit["primitive_ids"].numpy().astype(np.int64), len(self._labels) - 1)
+    def _first(self, rays: Rays) -> tuple[IntArray, npt.NDArray[np.float32]]:
+        """The triangles (...,) that rays meet first, one more than there are for none, and how far (...,) they are."""
+        hit = self._scene.cast_rays(self._tensor(rays), nthreads=1)
+        return np.minimum(hit["primitive_ids"].numpy().astype(np.int64), len(self._labels) - 1), hit["t_hit"].numpy()
 
 
 def face_objects(faces: npt.NDArray[np.int32], vertex_object: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
@@ -163,10 +165,11 @@ def picture_fit(mesh: LabelledMesh) -> float | None:
         met = np.isfinite(view)
         if met.mean() >= FIT_HITS_MIN and min(view[met].std(), own[met].std()) < FIT_SPREAD_MIN:
             continue
+        fits = _likeness(view, own)
         for other_view, other in kept[:n] + kept[n + 1 :]:
             alike = _likeness(view, other_view)
             if alike <= FIT_LIKE_MAX:
-                pairs, wins = pairs + 1, wins + (_likeness(view, own) > _likeness(view, other))
+                pairs, wins = pairs + 1, wins + (fits > _likeness(view, other))
             elif alike > FIT_SAME_MIN:
                 pairs, wins = pairs + 1, wins + (_likeness(own, other) > FIT_LIKE_MAX)
     return wins / pairs if pairs >= FIT_PAIRS_MIN else None

@@ -65,8 +65,8 @@ def _fit(fit: float | None) -> tuple[Finding, ...]:
         return ()
     message = (
         "the mesh, as a camera sees it, is more like the camera's picture than like that of another place in only "
+        f"{fit:.0%} of pairs (limit {PICTURE_FIT_MIN:.0%}): what the video shows is not known for sure"
     )
-    message += f"{fit:.0%} of pairs (limit {PICTURE_FIT_MIN:.0%}): what the video shows is not known for sure"
     remedy = "are poses camera-to-world, of this scan, at the pictures' times, and intrinsics of the pictures' size?"
     return (doubt("pictures_unlike_mesh", SIGHT, message, remedy, round(fit, 4), PICTURE_FIT_MIN, "share"),)
 
@@ -86,16 +86,15 @@ def outline_seen(floor: BoolArray, seen: BoolArray) -> float:
 
 
 def _outline(plan: Plan | None, counts: PixelCounts) -> tuple[Finding, ...]:
-    if (
-        plan is None
-        or not plan.floor.any()
-        or (share := outline_seen(plan.floor, np.any(counts.plan, axis=0))) >= OUTLINE_SEEN_MIN
-    ):
+    if plan is None or not plan.floor.any():
+        return ()
+    share = outline_seen(plan.floor, np.any(counts.plan, axis=0))
+    if share >= OUTLINE_SEEN_MIN:
         return ()
     message = (
         f"the video shows {share:.0%} of the outline of the scanned floor (limit {OUTLINE_SEEN_MIN:.0%}): the area "
+        "cannot be measured from it"
     )
-    message += "cannot be measured from it"
     remedy = "none is needed where the scan holds rooms that were not filmed; else compare poses and mesh"
     return (doubt("outline_not_filmed", "room", message, remedy, round(share, 4), OUTLINE_SEEN_MIN, "share"),)
 
