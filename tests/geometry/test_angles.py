@@ -42,6 +42,11 @@ def test_a_third_of_a_circle_about_the_diagonal_takes_each_axis_to_the_next() ->
     assert rotated(third, np.array([1.0, 2, 3])).tolist() == [[3, 1, 2], [1, 2, 3]]
 
 
+def test_a_turn_about_no_axis_of_symmetry() -> None:
+    found = matrices(np.array([1.0, 2, 3, 4]))  # its square is 30: all entries are fifteenths
+    assert (15 * found).tolist() == pytest.approx(np.array([[-10, 2, 11], [10, -5, 10], [5, 14, 2]]))
+
+
 def test_height_does_not_count() -> None:
     origin, facing, target = np.array([0.0, 0.0, 9.0]), np.array([1.0, 0.0, -4.0]), np.array([0.0, 1.0, 77.0])
     assert leftward_deg(origin, facing, target) == 90.0

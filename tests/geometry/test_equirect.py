@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from pipeline.geometry.equirect import Sphere, _average_rows, levels_of, whole_sphere
+from pipeline.geometry.equirect import Sphere, _average_rows, _part, levels_of, whole_sphere
 from pipeline.geometry.views import View, is_in, pixels_of, turned_deg
 from tests.oracles.sphere_dots import box_in, directions_of, found_in, painted
 
@@ -46,6 +46,8 @@ def test_hand_computed_pixels() -> None:
     assert is_in(view, np.array([46.0, 44.0, 134.0, 136.0, -90.0]), np.zeros(5)).tolist() == [
         True, False, True, False, False,
     ]  # fmt: skip
+    inside = is_in(view, np.full(4, 90.0), np.array([26.0, 27.0, -26.0, -27.0]))  # atan(1/2) is 26.57 degrees
+    assert inside.tolist() == [True, False, True, False]
 
 
 @settings(max_examples=30, deadline=None)
@@ -112,8 +114,20 @@ def test_wider_than_sixteen_bits() -> None:
 
 
 def test_levels() -> None:
-    assert [level[:2] for level in levels_of(250, 125)] == [(250, 125), (125, 63)]
-    assert levels_of(10, 5)[0].start == 0
+    assert levels_of(250, 125) == ((250, 125, 126 * 64), (125, 63, 0))  # a column and a row more are packed
+    assert levels_of(10, 5) == ((10, 5, 0),)
+
+
+def test_between_two_pictures_each_has_its_share() -> None:
+    """A quarter of an octave about each is its own; in the half between, the coarser one's share grows evenly."""
+    wanted = np.array([0.0, 0.25, 0.25 + 0.5 / 64, 0.5, 0.75 - 0.5 / 64, 0.75, 1.0, 1.25])
+    places = np.full(len(wanted), 0.5)
+    part, used = _part(levels_of(512, 256), slice(0, len(wanted)), places, places, wanted)
+    assert part.every.width.tolist() == [512] * 5 + [256] * 3
+    assert part.mixed.tolist() == [2, 3, 4]
+    assert part.share.tolist() == [1, 32, 63]
+    assert part.coarser.width.tolist() == [256] * 3
+    assert used == {0, 1}
 
 
 def test_a_part_of_the_sphere_is_put_in_its_place() -> None:

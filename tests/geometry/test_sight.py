@@ -38,6 +38,8 @@ def clear(eye, target, *prisms) -> bool:
         ((-10, 10.01, 5), (30, 10.01, 5), True),  # beside it
         ((5, 5, 50), (5, 5, 10), False),  # straight down onto the roof, and below it
         ((5, 5, 50), (5, 5, 20.5), True),
+        ((0, 5, 50), (0, 5, 10), False),  # straight down along its western wall
+        ((10, 5, 50), (10, 5, 10), True),  # along its eastern one, which is that of a neighbour
         ((5, 5, 50), (40, 5, 30), True),
         ((5, 5, 10), (40, 5, 10), False),  # the eye is inside
         ((-10, 5, 5), (-1, 5, 5), True),  # ends before it
