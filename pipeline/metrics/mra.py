@@ -52,8 +52,7 @@ def mean_relative_accuracies(predictions: npt.ArrayLike, truths: npt.ArrayLike) 
     size = np.abs(right)
     with np.errstate(over="ignore", invalid="ignore"):
         steps = _TWENTIETHS * (np.abs(guess - right) / np.where(size > 0, size, np.nan))
-        score = (_STEPS + 1 - np.maximum(np.ceil(steps - _DRIFT), 1)) / _STEPS
-    score = np.where(steps <= _STEPS + _DRIFT, score, 0.0)
+        score = np.fmax((_STEPS + 1 - np.maximum(np.ceil(steps - _DRIFT), 1)) / _STEPS, 0.0)
     return np.where(right == 0, (guess == 0).astype(np.float64), score)
 
 

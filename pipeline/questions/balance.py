@@ -18,6 +18,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import heapify, heappop, heapreplace
+from itertools import count
 from typing import Final
 
 import numpy as np
@@ -107,7 +108,7 @@ def lot_of(scene: str, task: str, name: str, place: int) -> float:
 
 def _roundest(low: float, high: float) -> float:
     """The number between two of [0, 1] that takes the fewest binary digits."""
-    return next(found for n in range(54) if (found := math.ceil(low * 2**n) / 2**n) <= high)
+    return next(found for n in count() if (found := math.ceil(low * 2**n) / 2**n) <= high)
 
 
 def balance_of(scenes: Iterable[Mapping[str, ClassTally]]) -> Balance:

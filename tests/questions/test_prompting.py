@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 
+import pyarrow as pa
 import pytest
+import yaml
 
+from pipeline.benchmarks.vsi.card import COLUMNS
 from pipeline.llm.base import Request, user
 from pipeline.llm.cache import request_digest
-from pipeline.questions.asking import METHODS, Turn
+from pipeline.questions.asking import METHODS, Asking, QuestionPrompt, Turn
+from pipeline.questions.harness import Harness, Marking
+from tests.scoring.made import OPTIONS, vsi
 
 
 def held(method: str, replies: Sequence[str]) -> tuple[str, list[Turn]]:
@@ -60,3 +66,18 @@ def test_only_methods_of_several_runs_draw_at_random() -> None:
 def test_runs_of_one_request_have_replies_of_their_own() -> None:
     digests = {request_digest(Request((user("Q?"),), run=run)) for run in range(3)}
     assert len(digests) == 3
+
+
+@pytest.mark.parametrize("temperature", [0.0, 0.7])
+def test_what_a_harness_is_given_of_a_question(temperature: float) -> None:
+    """Those that it words itself come with their parts; above a temperature of 0 it samples."""
+    marks = {"object_counting": Marking("mra"), "route_planning": Marking("letter", marked_as="vsibench")}
+    asking = Asking("here", temperature, 16, lambda question, of: QuestionPrompt(f"Look. {question.question}"))
+    rows = pa.Table.from_pylist([vsi(1), vsi(2, "route_planning", "A"), vsi(3, "route_planning") | {"options": None}])
+    harness = Harness(lambda question, split: marks[question.question_type])
+    files = harness.files("made", asking, "test", rows, COLUMNS, ())
+    told = [json.loads(line) for line in files["eval/scan2qa_made_test.jsonl"].splitlines()]
+    assert [(row["question"], row["candidates"]) for row in told] == [(None, []), ("What?", OPTIONS), ("What?", [])]
+    assert [row["prompt"] for row in told[:2]] == ["Look. How many chair(s) are in this room?", "Look. What?"]
+    task = files["eval/lmms_eval/scan2qa_made_test.yaml"].decode().replace("!function", "")
+    assert yaml.safe_load(task)["generation_kwargs"]["do_sample"] is (temperature > 0)

@@ -6,7 +6,6 @@ A panorama is decoded once for all of them. Also its map, and what a dataset car
 from __future__ import annotations
 
 import io
-import struct
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
@@ -110,9 +109,7 @@ def bare_jpeg(raw: bytes) -> bytes | None:
             continue
         if marker == _EOI:
             return b"".join([*kept, raw[at : at + 2]])
-        if at + 4 > len(raw):
-            return None
-        end = at + 2 + struct.unpack_from(">H", raw, at + 2)[0]
+        end = at + 2 + int.from_bytes(raw[at + 2 : at + 4], "big")
         if marker == _SOS:
             end = _end_of_scan(raw, end)
         if end > len(raw):

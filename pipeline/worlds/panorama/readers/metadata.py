@@ -18,9 +18,8 @@ from pipeline.core.errors import RawDataError
 from pipeline.core.files import open_file
 from pipeline.core.findings import Findings, doubt, note
 from pipeline.core.schema import Origin
-from pipeline.formats.picture_tags import BrokenTagsError, header_of, tags_of
+from pipeline.formats.picture_tags import BrokenTagsError, tags_of
 from pipeline.reading.files import SceneFiles
-from pipeline.worlds.panorama.facts import MOST_PIXELS
 from pipeline.worlds.panorama.readers.own_files import SIDECAR, OwnFiles, Sidecar, refuse_large
 from pipeline.worlds.panorama.readers.sources import (
     SourceMetadata,
@@ -105,11 +104,9 @@ def whereabouts(files: SceneFiles, own: OwnFiles, sidecar: Sidecar) -> Origin | 
                 head = file.read(_HEAD_BYTES)
         except OSError:
             return None
-        header = header_of(head)
-        if header is not None and header.width * header.height <= MOST_PIXELS:
-            with suppress(BrokenTagsError):
-                exif, _ = tags_of(head)
-                told += [from_exif(exif, found)] if exif is not None else []
+        with suppress(BrokenTagsError):
+            exif, _ = tags_of(head)
+            told += [from_exif(exif, found)] if exif is not None else []
     position: Origin | None = first(told, "position", {})
     return position
 

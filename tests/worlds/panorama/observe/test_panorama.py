@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from pathlib import Path
 from typing import Any
 
@@ -279,6 +280,21 @@ def test_depth_tells_distance_share_and_place(tmp_path: Path) -> None:
     assert found(scene)["depth_belies_objects"].measured == 1.0
     assert scene.facts.indoor is False
     assert scene.facts.measured.nadir_share == 0.0
+
+
+def test_landmarks_are_those_of_the_map_beside(tmp_path: Path) -> None:
+    """A church, two ten-thousandths of a degree of latitude to the north: 22.2 m."""
+    west, east, south, north = 7.4272, 7.4274, 43.7398, 43.7399
+    ring = [[west, south], [east, south], [east, north], [west, north], [west, south]]
+    church = {
+        "type": "Feature",
+        "properties": {"building": "church", "name": "St Mary"},
+        "geometry": {"type": "Polygon", "coordinates": [ring]},
+    }
+    (tmp_path / "maps").mkdir()
+    (tmp_path / "maps" / "map.geojson").write_text(json.dumps({"type": "FeatureCollection", "features": [church]}))
+    (landmark,) = observed(write(tmp_path)).facts.landmarks
+    assert (landmark.name, landmark.distance_m) == ("St Mary", pytest.approx(22.2, abs=0.1))
 
 
 def test_a_part_of_a_sphere_is_not_held_against_what_is_about_the_whole(tmp_path: Path) -> None:

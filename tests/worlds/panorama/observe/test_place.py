@@ -17,10 +17,11 @@ import shapely
 from pipeline.core.findings import Findings
 from pipeline.core.schema import Origin
 from pipeline.reading.maps.gazetteer import Gazetteer, maps_in, read_gazetteer, stamped
-from pipeline.worlds.panorama.facts import Panorama, PanoramaConfig, PanoramaPicture, Place, SphereCrop
+from pipeline.worlds.panorama.facts import Panorama, PanoramaConfig, PanoramaObject, PanoramaPicture, Place, SphereCrop
 from pipeline.worlds.panorama.observe.place import (
     SAMPLES,
     _distance_of,
+    _measured,
     countries_near,
     disputed,
     find_place,
@@ -305,6 +306,30 @@ def test_a_map_without_places_is_noted(tmp_path: Path) -> None:
 
 def test_a_distance_by_depth_is_told_in_centimetres() -> None:
     assert _distance_of(np.full(50, 3.14159)) == 3.14
+
+
+@pytest.mark.parametrize(
+    ("near", "at_limit", "at", "behind", "distance_m"),
+    [
+        (3, 10, 60, 27, 4.0),  # 70 of 100 alike, and 3 nearer
+        (4, 10, 60, 26, None),
+        (3, 10, 59, 28, None),
+        (0, 0, 9, 0, 4.0),
+        (0, 0, 8, 0, None),
+    ],
+)
+def test_a_distance_by_depth_at_its_limits(
+    near: int, at_limit: int, at: int, behind: int, distance_m: float | None
+) -> None:
+    """Of a thing 4 m away, all within a metre is alike, that at a metre too."""
+    assert _distance_of(np.repeat([2.9, 3.0, 4.0, 9.0], [near, at_limit, at, behind])) == distance_m
+
+
+def test_of_a_thing_is_seen_what_nothing_nearer_hides() -> None:
+    seen = PanoramaObject(
+        id="a", label="bench", yaw_deg=0, width_deg=9, pitch_low_deg=-9, pitch_high_deg=0, distance_m=4
+    )
+    assert _measured(seen, np.repeat([2.9, 3.0, 9.0], 10)).visible_share == 0.5
 
 
 @pytest.mark.parametrize("yaw_deg", [10.0, 180.0])
