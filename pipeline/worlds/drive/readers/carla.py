@@ -93,8 +93,9 @@ def _is_recording(path: Path) -> bool:
 
 def _frames_in_order(log: CarlaLog, findings: Findings) -> IntArray:
     """For each frame the index of its time; -1 for one that is no later than one before it."""
-    latest = np.maximum.accumulate(np.nan_to_num(log.elapsed_s, nan=-np.inf))
-    later = np.isfinite(log.elapsed_s) & np.concatenate([[True], log.elapsed_s[1:] - latest[:-1] >= TIME_STEP_S])
+    known = np.isfinite(log.elapsed_s)
+    latest = np.maximum.accumulate(np.where(known, log.elapsed_s, -np.inf))
+    later = known & np.append(True, log.elapsed_s[1:] >= latest[:-1] + TIME_STEP_S)
     if not later.all():
         back = int((~later).sum())
         message = f"{back} of {len(later)} frames are no later than one before them; they were left out"

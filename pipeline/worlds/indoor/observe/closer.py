@@ -129,7 +129,7 @@ class Windows(NamedTuple):
     def thinned(self, step: int) -> Windows:
         """Every ``step``-th column and row, beginning elsewhere in every frame so that others are met in the next."""
         start = np.floor((self.frame[:, None] * _SPREAD) % 1.0 * step).astype(np.intp)
-        size = np.maximum(-((start - self.size) // step), 0)
+        size = -((start - self.size) // step)  # rounded up; at least 0, for every start lies below the step
         size[(size == 0).any(1)] = 0
         return self._replace(low=self.low + start, size=size, step=step)
 

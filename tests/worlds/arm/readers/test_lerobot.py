@@ -254,6 +254,28 @@ def test_broken_rows_cost_their_episode(copy: Path, change: Callable[[dict[str, 
     assert told.value.finding == finding
 
 
+@pytest.mark.parametrize(
+    ("column", "number", "is_one"),
+    [
+        ("episode_index", 999_999, True),
+        ("episode_index", 1_000_000, False),
+        ("episode_index", -1, False),
+        ("data/chunk_index", 1_000_000, False),
+        ("data/file_index", True, False),
+    ],
+)
+def test_numbers_of_episodes_have_six_digits(tmp_path: Path, column: str, number: int, is_one: bool) -> None:
+    def renumber(rows: dict[str, Any]) -> None:
+        for name in rows:
+            rows[name] = [number if name == column else rows[name][0]]
+
+    shutil.unpack_archive(Path(__file__).with_name("lerobot_0_4_4.zip"), tmp_path / "tiny")
+    rewritten(tmp_path / "tiny" / EPISODES, renumber)
+    listing = LeRobot().scenes(tmp_path)
+    assert [ref.id for ref in listing.scenes] == ["lerobot/tiny.episode999999"] * is_one
+    assert [broken.finding for broken in listing.broken] == ["wrong_columns"] * (not is_one)
+
+
 def test_a_table_that_no_memory_holds_is_not_read(copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parquet_rows, "ROWS_MAX", 9)
     rows = pq.read_metadata(copy / "table" / DATA).num_rows

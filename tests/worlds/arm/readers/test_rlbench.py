@@ -17,6 +17,7 @@ from pipeline.core.errors import ConfigError, RawDataError
 from pipeline.core.findings import Findings
 from pipeline.reading.files import SceneFiles
 from pipeline.worlds.arm.facts import EpisodeScene
+from pipeline.worlds.arm.readers import rlbench
 from pipeline.worlds.arm.readers.rlbench import RLBench
 from pipeline.worlds.arm.readers.rlbench_robot import CHAINS, OFF_MAX_M, PANDA, RatioChain, arm_of, placed
 from pipeline.worlds.registry import read_scene
@@ -219,6 +220,17 @@ def test_broken_files_cost_their_episode_alone(name: str, tmp_path: Path) -> Non
         read(tmp_path, RLBench())
     assert told.value.finding == finding
     assert not (Path.cwd() / "PWNED").exists()
+
+
+def test_an_episode_has_two_observations_and_no_more_than_memory_holds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_demo(tmp_path, rows(2))
+    monkeypatch.setattr(rlbench, "OBSERVATIONS_MAX", 2)
+    assert len(read(tmp_path, RLBench()).facts.times_s) == 2
+    monkeypatch.setattr(rlbench, "OBSERVATIONS_MAX", 1)
+    with pytest.raises(RawDataError, match="no_movement"):
+        read(tmp_path, RLBench())
 
 
 def test_a_missing_file_is_told_with_the_episode(tmp_path: Path) -> None:

@@ -14,10 +14,12 @@ from PIL import Image
 from scipy.spatial.transform import Rotation
 
 from pipeline.core.errors import FormatError, RawDataError
+from pipeline.core.findings import Findings
 from pipeline.formats.feather import read_feather
 from pipeline.reading.files import SceneFiles
 from pipeline.worlds.drive.facts import ARGOVERSE2, CATEGORIES, KITTI, DriveScene
 from pipeline.worlds.drive.readers.argoverse2 import Argoverse2
+from pipeline.worlds.drive.readers.tracking import steady_box
 from pipeline.worlds.registry import read_scene
 from tests.conftest import REAL_DATA
 from tests.worlds.drive.drives import START_NS, box, found, lane, pose, read, write_feather, write_log
@@ -116,6 +118,14 @@ def test_what_is_wrong_with_boxes_is_a_doubt_about_them(
     scene = read(write_log(tmp_path, boxes, [pose(0), pose(1)]), Argoverse2())
     assert [(f.name, f.subject, f.severity) for f in scene.findings] == [(finding, subject, "doubt")]
     assert [actor.id for actor in scene.facts.actors] == ["a"]
+
+
+@pytest.mark.parametrize(("longest_m", "told"), [(0.1, []), (0.101, ["size_varies"])])
+def test_a_size_may_vary_by_five_centimetres(longest_m: float, told: list[str]) -> None:
+    findings = Findings()
+    found = steady_box(np.array([[0.05, 1.0, 2.0], [longest_m, 1.0, 2.0], [np.nan, 9.0, 9.0]]), "a", findings)
+    assert found and found.size_m == pytest.approx(((0.05 + longest_m) / 2, 1.0, 2.0))
+    assert [finding.name for finding in findings.items] == told
 
 
 def test_our_own_car_among_the_tracks_tells_its_size(tmp_path: Path) -> None:

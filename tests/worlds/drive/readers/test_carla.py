@@ -5,19 +5,21 @@ from __future__ import annotations
 import json
 import struct
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from pipeline.core.arrays import FloatArray
 from pipeline.core.errors import ConfigError, FormatError, RawDataError
+from pipeline.core.findings import Findings
 from pipeline.formats import carla_log
 from pipeline.formats.carla_log import TABLES, Added, read_carla_log
 from pipeline.reading.doctor import inspect
 from pipeline.samples.drive.carla import packet, recording_bytes
 from pipeline.samples.drive.plan import PLANS
 from pipeline.worlds.drive.facts import ActorTrack, DriveScene
-from pipeline.worlds.drive.readers.carla import Carla
+from pipeline.worlds.drive.readers.carla import Carla, _frames_in_order
 from pipeline.worlds.drive.readers.carla_recording import camera_of, lamps_of
 from pipeline.worlds.drive.view import DriveView
 from pipeline.worlds.registry import configured, read_scene
@@ -300,3 +302,11 @@ def _at(track: ActorTrack, frames: list[int]) -> tuple[FloatArray, FloatArray]:
     place, yaw = np.full((847, 3), np.nan), np.full(847, np.nan)
     place[track.first : track.stop], yaw[track.first : track.stop] = track.place_m.array, track.yaw_deg.array[:, 0]
     return place[frames], yaw[frames]
+
+
+def test_frames_that_are_no_later_than_one_before_are_left_out() -> None:
+    """By a step of time at least; a time that is none holds back no other."""
+    findings = Findings()
+    log = SimpleNamespace(elapsed_s=np.array([np.nan, 0.0, 1e-5, 1.5e-5, np.inf, 0.2, 0.1, np.nan, 0.3]))
+    assert _frames_in_order(log, findings).tolist() == [-1, 0, 1, -1, -1, 2, -1, -1, 3]
+    assert [finding.measured for finding in findings.items] == [5]
