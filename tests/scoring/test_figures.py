@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 from pipeline.benchmarks.cityeqa.score import JUDGE
+from pipeline.benchmarks.ergeobench.score import GLS, GeoScoreSettings
+from pipeline.benchmarks.ergeobench.score import SCORE as ERGEOBENCH
 from pipeline.benchmarks.vsi.score import SCORE, VsiScoreSettings
 from pipeline.core.errors import ConfigError
 from pipeline.core.identity import rng_for
@@ -19,6 +21,7 @@ from pipeline.questions.scoring_protocol import MAX_CHARS, Answer, Figure, Metri
 from pipeline.scoring.figures import SAMPLES, composed, rows_of, sampled
 from pipeline.scoring.leaderboard import leaderboard
 from pipeline.scoring.score import Scored, scored, scored_people
+from tests.benchmarks.ergeobench.test_score import geo
 from tests.environment import pace
 from tests.scoring.made import file_of, said, vsi
 
@@ -203,3 +206,13 @@ def test_a_judge_is_asked_about_replies_that_somebody_reads() -> None:
     np.testing.assert_array_equal(marks, [4, 1, np.nan, 2, 1])
     assert words == {"0": '{"score": 4}', "3": '{"score": 2}'}
     assert failed == ["2 (refused)"]
+
+
+@pytest.mark.parametrize(("reply", "is_valid"), [("no idea", False), ('{"lat": 43.7, "lon": 7.4}', True)])
+def test_what_follows_from_figures_of_nothing_has_none(reply: str, is_valid: bool, tmp_path: Path) -> None:
+    """Figures of valid replies alone, of which others follow, where no reply is one."""
+    files = file_of(tmp_path / "q.json", [geo(0)]), said(tmp_path / "p.jsonl", {0: reply})
+    rows = scored(ERGEOBENCH, files[0], [files[1]], GeoScoreSettings(required=("coordinates",))).rows
+    assert GLS in {row.metric for row in rows}
+    assert {row.metric for row in rows if row.value is None} == set()
+    assert (f"{GLS}_valid" in {row.metric for row in rows}) is is_valid

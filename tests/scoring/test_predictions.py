@@ -3,6 +3,7 @@ from __future__ import annotations
 import gzip
 import json
 from contextlib import suppress
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from pipeline.core.errors import ConfigError
+from pipeline.core.parquet import table_bytes
+from pipeline.core.schema import SCHEMA_VERSION
+from pipeline.core.tables import CHECKSUMS, WITHOUT_VIDEO
 from pipeline.questions.published import Published
 from pipeline.scoring import predictions
 from pipeline.scoring.predictions import CELL_MOST, LMMS_EVAL, PLAIN, TRAJECTORIES, VLMEVALKIT, read_predictions
-from pipeline.scoring.score import answered
+from pipeline.scoring.score import answered, split_of
 from tests.scoring.made import file_of, said
 
 REPLY = 'NA, "so" to say\n007'
@@ -261,3 +265,34 @@ def test_trajectories_that_are_none(steps: Any, tmp_path: Path) -> None:
     found = answered([question(1)], read_predictions([file_of(tmp_path / "p.jsonl", rows)]), Path("q"))
     assert found.found == {"bad_steps": ["1"]}
     assert (found.answers[0].reply, found.answers[0].steps) == ("B", None)
+
+
+def released(folder: Path, *files: str, version: int = SCHEMA_VERSION) -> Path:
+    """A release of such tables."""
+    raw = table_bytes(pa.table({"id": [1]}), metadata={"scan2qa_schema_version": str(version)})
+    for file in files:
+        (folder / file).parent.mkdir(parents=True, exist_ok=True)
+        (folder / file).write_bytes(raw)
+    (folder / CHECKSUMS).write_text("".join(f"{sha256(raw).hexdigest()}  {file}\n" for file in files))
+    return folder
+
+
+def test_splits_of_a_release(tmp_path: Path) -> None:
+    """The full one is asked for unless another is named; the blind table is about answers of the whole video."""
+    one = "-00000-of-00001.parquet"
+    shards = [f"data/test-0000{n}-of-00002.parquet" for n in (0, 1)]
+    others = [f"{name}{one}" for name in ("data/debiased", "16_frame/test", "twins/test", "rejected/test")]
+    release = released(tmp_path / "r", WITHOUT_VIDEO, *others, *shards)
+    full, blind = release / "data" / "test-*-of-00002.parquet", release / WITHOUT_VIDEO
+    assert split_of(release) == ("test", full, blind, None)
+    assert split_of(release, "debiased") == ("debiased", release / others[0], blind, full)
+    assert split_of(release, "16_frame") == ("16_frame", release / others[1], None, None)
+    assert split_of(release, "twins") == ("twins", release / others[2], None, None)
+    with pytest.raises(ConfigError, match="no split 'rejected'; there are 16_frame, debiased, test, twins"):
+        split_of(release, "rejected")
+    only = released(tmp_path / "only", others[1])
+    assert split_of(only).name == "16_frame", "there is no other"
+    with pytest.raises(ConfigError, match="no split ''; there are 16_frame, debiased"):
+        split_of(released(tmp_path / "parts", *others[:2]))
+    with pytest.raises(ConfigError, match=f"schema version {SCHEMA_VERSION - 1}"):
+        split_of(released(tmp_path / "old", *shards, version=SCHEMA_VERSION - 1))

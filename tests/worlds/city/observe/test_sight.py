@@ -10,7 +10,7 @@ from pipeline.core.arrays import FloatArray
 from pipeline.geometry.bearings import picture_xy
 from pipeline.worlds.city.facts import City
 from pipeline.worlds.city.occluders import Occluders, box_ring, prism_mesh
-from pipeline.worlds.city.render import CityRenderer, captioned
+from pipeline.worlds.city.render import CityRenderer, _is_window, captioned
 from pipeline.worlds.city.visibility import HEIGHT, WIDTH, Sight
 from tests.worlds.city.cities import city, house, point
 
@@ -207,6 +207,26 @@ def test_a_wall_has_a_row_of_windows_in_each_storey_but_the_lowest(height_m: flo
     dark = [(column > 0) & (column < 0.8 * column.max()) for column in wall.T[200:440]]
     rows = max(int((np.diff(column.astype(int)) == 1).sum()) for column in dark)
     assert rows == (levels or 3) - 1
+
+
+def test_windows_stand_every_four_metres_in_each_storey_but_the_lowest() -> None:
+    """Two metres wide, and half of a storey of 3 m high: from 0.3 of it on. The wall looks south and stands at 10 m."""
+    x, z = np.meshgrid([0.9, 1.1, 2.9, 3.1, 5.1], [11.5, 13.8, 14.0, 15.3, 15.5, 17.0])
+    points = np.stack([x, 0 * x, z], axis=-1).reshape(-1, 3)
+    normals, feet, storeys = np.tile([0.0, -1.0, 0.0], (30, 1)), np.full(30, 10.0), np.full(30, 3.0)
+    found = _is_window(points, normals, feet, storeys).reshape(6, 5)
+    assert found.all(0).tolist() == [False] * 5
+    assert found.any(0).tolist() == [False, True, True, False, True]
+    assert found[:, 1].tolist() == [False, False, True, True, False, True]
+
+
+@pytest.mark.parametrize(("thing", "away_m", "has_some"), [(0, 100.0, True), (0, 150.0, False), (1, 100.0, False)])
+def test_walls_of_houses_near_by_have_windows_and_nothing_else_has(thing: int, away_m: float, has_some: bool) -> None:
+    renderer = CityRenderer(HERE)
+    of = np.append(renderer._solids.thing, -1)[renderer._mesh.prism]
+    face = np.flatnonzero((of == thing) & (renderer._normal[:, 1] < -0.9))[[0, 0]]
+    window, wall = renderer._solid(np.array([[2.0, 40, 5], [0, 40, 5]]), face, np.full(2, away_m))
+    assert (window < wall).tolist() == [has_some] * 3
 
 
 def test_a_smaller_picture_shows_the_same() -> None:

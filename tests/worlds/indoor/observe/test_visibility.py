@@ -193,8 +193,10 @@ def test_cameras_are_told_in_shares_of_the_picture() -> None:
 def test_as_many_pixels_as_are_needed_are_enough() -> None:
     room = geometry([(2, 0, 0, 0.5)], frames([0]))
     n = int(counted(room, 1, [0]).pixels[0, 0])
-    seen = (observe(scene(1), room, ObserveConfig(min_pixels=least)).facts.objects[0] for least in (n, n + 1))
-    assert [one.visibility.frames_seen for one in seen] == [1, 0]
+    configs = [ObserveConfig(min_pixels=least, budgets=(1,)) for least in (n, n + 1)]
+    seen = [observe(scene(1), room, config).facts.objects[0].visibility for config in configs]
+    assert [one.frames_seen for one in seen] == [1, 0]
+    assert [one.budgets[1].first_seen_s for one in seen] == [0.0, None]
 
 
 def test_windows_spread_by_powers_of_the_plastic_number() -> None:
