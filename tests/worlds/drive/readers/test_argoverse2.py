@@ -124,7 +124,8 @@ def test_what_is_wrong_with_boxes_is_a_doubt_about_them(
 def test_a_size_may_vary_by_five_centimetres(longest_m: float, told: list[str]) -> None:
     findings = Findings()
     found = steady_box(np.array([[0.05, 1.0, 2.0], [longest_m, 1.0, 2.0], [np.nan, 9.0, 9.0]]), "a", findings)
-    assert found and found.size_m == pytest.approx(((0.05 + longest_m) / 2, 1.0, 2.0))
+    assert found
+    assert found.size_m == pytest.approx(((0.05 + longest_m) / 2, 1.0, 2.0))
     assert [finding.name for finding in findings.items] == told
 
 
