@@ -23,6 +23,7 @@ from pipeline.worlds.indoor.observe.rays import (
     Plan,
     Sides,
     _cells_met,
+    _sample,
     camera_rays,
     count_pixels,
     face_objects,
@@ -235,6 +236,23 @@ def test_a_hit_behind_the_measured_depth_is_hidden(measured: float, visible: boo
         assert counts.depth_agreement == 0.0
 
 
+def test_depth_of_a_smaller_image_is_that_of_the_same_place() -> None:
+    depth = np.arange(12.0).reshape(3, 4)  # of half the size: its pixels begin at -0.5, 1.5, 3.5 and 5.5
+    pixel = np.array([[-0.5, -0.5], [1.4, 0.0], [1.6, 0.0], [1.6, 1.6], [7.5, 5.5]])
+    assert _sample(depth, pixel, (8, 6)).tolist() == [0, 0, 1, 5, 11]
+
+
+def test_the_extent_seen_is_that_between_the_ends_of_its_frames_within_the_box() -> None:
+    """Boxes 2 m, 2 m, 2 m and 0 m long: seen from -0.2 m to its end and beyond; in parts; never; without a side."""
+    low = np.array([[0.5, -1.0, np.inf, 0.0], [-0.2, 0.0, np.inf, 0.0]])
+    high = np.array([[1.5, -0.5, -np.inf, 0.0], [0.3, 0.5, -np.inf, 0.0]])
+    sides = Sides(np.zeros((4, 3)), np.zeros((4, 3)), np.array([2.0, 2.0, 2.0, 0.0]))
+    none = np.zeros((2, 4), dtype=np.int64)
+    counts = PixelCounts(np.arange(2), none, np.stack([low, high]), sides, none[:, :0] > 0, None)
+    assert counts.extent_seen(slice(None)) == pytest.approx([0.6, 0.75, 0.0, 0.0])
+    assert counts.extent_seen(np.array([1])) == pytest.approx([0.25, 0.25, 0.0, 0.0])
+
+
 def test_depth_that_was_not_measured_hides_nothing() -> None:
     camera = frames([0], depth_m=lambda _: np.full((60, 80), np.nan))
     counts = counted(geometry([(2, 0, 0, 0.5)], camera), 1, [0])
@@ -253,6 +271,9 @@ def test_depth_that_disagrees_costs_what_needs_sight_and_far_off_the_scene(
     found = verdicts(seen.model_copy(update={"depth_agreement": agreement}), ObserveConfig())
     assert [f.severity for f in found] == expected
     assert all((f.name, f.subject, f.measured) == ("depth_disagrees", "sight", agreement) for f in found)
+    for share, names in ((None, []), (0.1, []), (0.101, ["incomplete_mesh"])):
+        whole = seen.model_copy(update={"depth_agreement": None, "unscanned_share": share})
+        assert [f.name for f in verdicts(whole, ObserveConfig(unscanned_max=0.1))] == names
 
 
 @pytest.mark.slow
