@@ -102,6 +102,22 @@ def test_courses_of_a_distance(
 
 
 @pytest.mark.parametrize(
+    ("when", "until", "refused"),
+    [
+        (SO_FAR, "0:10", (None, None, None)),
+        (SO_FAR, "0:32", ("track_interrupted", 1, 0)),
+        ("during the latest movement", "0:32", (None, None, None)),
+    ],
+)
+def test_a_break_of_the_track_costs_what_it_lies_within(
+    when: str, until: str, refused: tuple[str | None, float | None, float | None]
+) -> None:
+    moved = motion([("fly forward", 10, 80), ("gap", 2, 0), ("fly left", 10, 40), ("fly forward", 10, 80)])
+    moved = moved.model_copy(update={"part": tuple(int(t > 11) for t in moved.t_s)})
+    assert refusal(row(flight(moved, [mark("the tower", 0, 300)]), "Proximity", "the tower", when, until)) == refused
+
+
+@pytest.mark.parametrize(
     ("start", "flown", "reason", "answer"),
     [
         # Past the tower and away, from 6.5 m, where one is not there yet, and from 4.9 m.
