@@ -106,6 +106,18 @@ def test_what_a_stop_has_is_asked_where_its_own_entry_tells() -> None:
     assert ("has c bench", 1.0, 0.0) in refusals(facts, "Existence Judgement", "map_contradicts_itself")
 
 
+@pytest.mark.parametrize(("other", "broken"), [("bakery", "other_sorts"), ("pharmacy", None)])
+def test_the_sort_of_a_shop_is_asked_where_there_is_another(
+    other: str, broken: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(CityView, "asked_of", lambda view, i: "noun")  # elsewhere a lot decides
+    shops = [
+        point(str(n), "shop", 20.0 + 40 * n, 20.0, noun=noun, sign=f"Shop {n}")
+        for n, noun in enumerate(("bakery", other))
+    ]
+    assert asked(city(*shops), ObjectRecognition, "sort") == [("bakery", broken), (other, broken)]
+
+
 def test_what_a_square_is_covered_with_is_asked_where_others_are_not() -> None:
     for other, broken in (("asphalt", True), ("gravel", False)):
         lots = [
