@@ -418,12 +418,15 @@ def test_first_times_are_those_of_all_frames(fps: float) -> None:
     assert 0 < seen.facts.observation.frames_refined < 120
 
 
-def test_a_glimpse_between_two_examined_frames_is_the_first_appearance() -> None:
-    """At 0.233 s the camera looks at the cube for one frame; the examined frames show it from 1.5 s on."""
+@pytest.mark.parametrize("number", [1, 7, 14])
+def test_a_glimpse_between_two_examined_frames_is_the_first_appearance(number: int) -> None:
+    """Between 0 and 0.5 s the camera looks at the cube for one frame; the examined frames show it from 1.5 s on."""
     yaws = np.r_[np.full(45, 180.0), np.full(15, 0.0)]
-    yaws[7] = 0.0
-    seen = observe(scene(1, 60), geometry([(2, 0, 0, 0.5)], sweep(yaws)), ObserveConfig(budgets=())).facts
-    assert seen.objects[0].visibility.first_seen_s == 0.233
+    yaws[number] = 0.0
+    room = geometry([(2, 0, 0, 0.5)], sweep(yaws))
+    for least in (20, int(counted(room, 1, [number]).pixels[0, 0])):  # or as few as it shows
+        seen = observe(scene(1, 60), room, ObserveConfig(min_pixels=least, budgets=())).facts
+        assert seen.objects[0].visibility.first_seen_s == round(number / 30, 3)
 
 
 def test_two_appearances_that_samples_put_a_second_apart() -> None:
