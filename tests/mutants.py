@@ -86,10 +86,12 @@ class Mutant(NamedTuple):
 def mutants_of(file: str, source: str) -> Iterator[Mutant]:
     """Every mutant of a module, in order of the text. Annotations, texts and calls of `Field` have none.
 
-    Nor has what changes nothing: half a turn that is added or taken, ``(x + 180) % 360``, and ``zip(strict=True)``.
+    Nor has what changes nothing: half a turn that is added or taken, ``(x + 180) % 360``, ``zip(strict=True)``, and the
+    number in ``reshape(-1)``, which may be any below 0.
     """
     tree = ast.parse(source)
     half_turns = {node.left for node in ast.walk(tree) if _turns_by_half(node)}
+    sizes = {size for node in ast.walk(tree) for size in _sizes_to_find(node)}
     lines = [0, *(match.end() for match in re.finditer("\n", source))]
     raw = source.encode().splitlines(keepends=True)
     around = ("", "")
@@ -124,7 +126,7 @@ def mutants_of(file: str, source: str) -> Iterator[Mutant]:
                 yield whole(node, f"({ast.unparse(operand)})")
             case ast.Constant(bool(value)):
                 yield whole(node, str(not value))
-            case ast.Constant(int(value)):
+            case ast.Constant(int(value)) if node not in sizes:
                 yield whole(node, repr(value + 1))
             case ast.Constant(float(value)):
                 yield whole(node, repr(value * 1.5 or 1.0))
@@ -161,6 +163,13 @@ def _turns_by_half(node: ast.AST) -> TypeGuard[ast.BinOp]:
         ):
             return 2 * half == whole
     return False
+
+
+def _sizes_to_find(node: ast.AST) -> Iterator[ast.AST]:
+    """The 1 of each -1 among the sizes of a `reshape`."""
+    match node:
+        case ast.Call(ast.Attribute(attr="reshape"), sizes):
+            yield from (size.operand for size in sizes if isinstance(size, ast.UnaryOp))
 
 
 def drawn(number: int, seed: int, only: str) -> list[Mutant]:
