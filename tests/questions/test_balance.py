@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from typing import Any
 
 import pyarrow as pa
@@ -107,6 +108,15 @@ def test_sizes_and_counts_are_tallied_by_name() -> None:
     assert tally == ClassTally("made/one", counted, by_name=True)
 
 
+def test_of_answers_that_hardly_repeat_as_many_are_tallied_as_show_it() -> None:
+    """All sizes and counts, of which each name has its own; of others one more class than are balanced."""
+    rows = scene("one", [str(n) for n in range(1, 31)]).to_pylist()
+    counts = [row | {"task": "object_counting"} for row in rows]
+    for own, n in ((counts, 30), (rows, 17)):
+        (tally,) = choose(pa.Table.from_pylist(own, schema=CANDIDATES), TASKS, 99).tallies("made/one").values()
+        assert len(tally.classes) == n
+
+
 def test_a_scene_depends_on_what_changes_its_questions_alone() -> None:
     """By hand: the roundest limit that takes the same places, no limit that takes none."""
     tally = {"task": ClassTally("one", {"a": 4, "b": 1})}
@@ -133,8 +143,8 @@ def test_the_roundest_number_between_two_may_be_either(low: float, high: float, 
     assert _roundest(low, high) == found
 
 
-def scene(name: str, answers: str) -> pa.Table:
-    """Answers of a scene that are asked, one a digit."""
+def scene(name: str, answers: Iterable[str]) -> pa.Table:
+    """Answers of a scene that are asked."""
     rows: list[dict[str, Any]] = [
         {"id": int.from_bytes(f"{name}{n}".encode(), "big"), "scene": f"made/{name}", "task": COMPARED}
         | {"operands": ["bathtub"], "answer": answer, "evidence": []}

@@ -25,6 +25,8 @@ from pipeline.questions.choices import (
     order_options,
     stepped,
 )
+from pipeline.questions.published import Published
+from pipeline.questions.scoring_protocol import MAX_CHARS, Answer, find_option
 from pipeline.questions.task import Number
 from pipeline.worlds.indoor.facts import IndoorScene
 from pipeline.worlds.indoor.view import IndoorView
@@ -290,3 +292,27 @@ def test_what_is_offered_beside_a_stepped_number_has_its_steps(units: int, step:
     assert stepped(units * step, step) in offered
     assert all(float(text) % step == 0 for text in offered)
     assert len({len(text.partition(".")[2]) for text in offered}) == 1
+
+
+def test_an_option_is_found_by_its_words_which_may_hold_a_point() -> None:
+    asked = Published(1, "d", "s", "t", "Which church?", ("A. St. Mary", "B. Mt. Mary"), "A")
+    assert find_option(Answer(asked, "St. Mary")).value == "A"
+    long = "B" + " " * (MAX_CHARS - 1)
+    assert [find_option(Answer(asked, reply)).value for reply in (long, f"{long} ")] == ["B", None]
+
+
+@pytest.mark.parametrize(
+    ("options", "choices", "truth", "shown"),
+    [
+        (["A. left", "B. right"], None, "A", (["A. left", "B. right"], "A")),
+        (None, ["A. a cat", "B. a dog"], "a dog", (["A. a cat", "B. a dog"], "B")),
+        (None, ["A. 2", "B. 3"], "3", (None, "3")),  # a number is said
+        (None, None, "a dog", (None, "a dog")),
+    ],
+)
+def test_words_are_chosen_among_the_choices_where_there_are_some(
+    options: list[str] | None, choices: list[str] | None, truth: str, shown: tuple[list[str] | None, str]
+) -> None:
+    row = {"options": options, "choices": choices, "ground_truth": truth, "choice": "B" if choices else None}
+    found = offered(row)
+    assert (found["options"], found["ground_truth"]) == shown

@@ -38,7 +38,7 @@ def test_self_consistency_is_the_most_frequent_of_five_runs() -> None:
 
 
 def test_a_tree_of_thoughts_votes_for_a_plan_and_for_an_answer() -> None:
-    replies = ["1. x 2. y 3. z", "2", "2, not 1: plan 2", "no idea", "a", "4", "b", "5", "c", "6", "3", "1", "answer 3"]
+    replies = ["1. x 2. y 3. z", "1 or 2", "1, or 3", "no idea", "a", "4", "b", "5", "c", "6", "3", "1", "answer 3"]
     answer, turns = held("tree_of_thoughts", replies)
     assert answer == "6"
     assert "Follow plan 2," in turns[4].said[0]
@@ -71,7 +71,7 @@ def test_runs_of_one_request_have_replies_of_their_own() -> None:
 @pytest.mark.parametrize("temperature", [0.0, 0.7])
 def test_what_a_harness_is_given_of_a_question(temperature: float) -> None:
     """Those that it words itself come with their parts; above a temperature of 0 it samples."""
-    marks = {"object_counting": Marking("mra"), "route_planning": Marking("letter", marked_as="vsibench")}
+    marks = {"object_counting": Marking("mra", family="how many"), "route_planning": Marking("letter", marked_as="vsibench")}
     asking = Asking("here", temperature, 16, lambda question, of: QuestionPrompt(f"Look. {question.question}"))
     rows = pa.Table.from_pylist([vsi(1), vsi(2, "route_planning", "A"), vsi(3, "route_planning") | {"options": None}])
     harness = Harness(lambda question, split: marks[question.question_type])
@@ -81,3 +81,5 @@ def test_what_a_harness_is_given_of_a_question(temperature: float) -> None:
     assert [row["prompt"] for row in told[:2]] == ["Look. How many chair(s) are in this room?", "Look. What?"]
     task = files["eval/lmms_eval/scan2qa_made_test.yaml"].decode().replace("!function", "")
     assert yaml.safe_load(task)["generation_kwargs"]["do_sample"] is (temperature > 0)
+    metrics = [metric["metric"] for metric in yaml.safe_load(task)["metric_list"]]
+    assert metrics == ["score", "how many", "route_planning"], "of each family, or type"

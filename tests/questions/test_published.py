@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -33,6 +34,7 @@ from pipeline.questions.model_authoring import (
 )
 from pipeline.questions.open_items import ACCEPTED, PROOF_CHARS, OpenItem, form, item_of
 from pipeline.questions.published import Columns, Published, read_own, read_published
+from pipeline.questions.rules import make_rejection
 
 ROW = {"id": 7, "scene_name": "s", "question_type": "t", "question": "Q?", "ground_truth": "A"}
 COLUMNS = Columns(
@@ -118,10 +120,14 @@ def test_an_answer_has_at_most_four_other_forms(forms: int, passes: bool) -> Non
     [
         ("Who sells bread?", "bakers", 3, "question_too_short", False),
         ("Who sells bread here?", "bakers", 3, "question_too_short", True),
+        ("What is sold here?", "?!", 3, "answer_empty", False),
         ("What is sold here?", "bread", 2, "wrong_options_missing", False),
         ("What is sold here?", "bread", 3, "wrong_options_missing", True),
         ("What is sold here?", "bread", 7, "wrong_options_too_many", True),
         ("What is sold here?", "bread", 8, "wrong_options_too_many", False),
+        ("What is sold here?", "cloth", 3, "options_include_right", False),  # a part of them, as are they of the next
+        ("What is sold here?", "old cloth in jars", 3, "options_include_right", False),
+        ("What is sold here?", "new cloth in jars", 3, "options_include_right", True),
         ("What is sold here?", "new bread and jam in jars", 3, "answer_stands_out", True),  # half as long again as 4
         ("What is sold here?", "new bread and jam in small jars", 3, "answer_stands_out", False),
     ],
@@ -199,11 +205,43 @@ def test_each_question_that_is_not_written_or_too_many_is_refused(
     assert [(name, r.reason, r.measured, r.limit) for name, r in found] == refused
 
 
+@pytest.mark.parametrize("rewrites", [False, True])
+def test_what_is_refused_is_written_again_once_but_for_want_of_an_answer(
+    rewrites: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[list[str]] = []
+
+    asks = [lambda request: Reply(""), lambda request: Reply("")]
+
+    def again(*_: Any, refused: list[str], **fields: Any) -> Any:
+        assert _[1] is asks[0], "of two models the one that writes"
+        told.append(refused)
+        return {"questions": ["d", "e", "f"]}
+
+    def validated(scene: Any, target: Target, found: Any) -> Any:
+        reasons = {"b": "too_long", "c": f"{writer.step}_rate_limited", "d": "too_long"}
+        for name in found:
+            case = Case(name, wording=f"{name}?")
+            case.refusal = make_rejection(reasons[name]) if name in reasons else None
+            yield case
+
+    writer = Writer()
+    writer.rewrites = rewrites
+    monkeypatch.setattr(writer, "validate", validated)
+    monkeypatch.setattr("pipeline.questions.model_authoring.take", again)
+    scene = SceneAuthoring(SimpleNamespace(), asks, [None, None], 3)
+    cases = [case.operands[0] for case in writer._validated(scene, Target("t"), "abc")]
+    assert "".join(cases) == ("abcd" if rewrites else "abc"), "as many as were refused"
+    assert told == [['"b?": too long']] * rewrites
+    assert [writer.is_whole([reason]) for reason in ("too_long", f"{writer.step}_rate_limited")] == [True, False]
+
+
 def test_calls_that_a_scene_takes_at_most() -> None:
     """Two tasks of three questions: two calls write, twelve guess, and of each second model that sees six times 3."""
     writer = Writer()
     none = pa.table({})
     assert writer.calls(none, ["a", "b"], [True, True, False], 3) == (2, 18, 6)
+    assert writer.calls(none, ["a", "b"], [False, False], 3) == (2, 6), "it needs not see"
     writer.guessing, writer.unseen = True, 2
     assert writer.calls(none, ["a", "b"], [True, True, False], 3) == (14, 18, 12)
     writer.rewrites = True
@@ -255,6 +293,12 @@ def test_letters_of_other_scripts_and_unseen_marks_are_counted(text: str, odd: i
     item = OpenItem("What is sold here?", text, (), ("meat", "fish", "cloth"), "")
     (rule,) = (rule for rule in form(item) if rule.name == "other_script")
     assert (rule.value, rule.holds) == (odd, odd == 0)
+
+
+def test_a_measure_of_nothing_has_no_sign_and_one_that_is_infinite_is_none() -> None:
+    assert [str(make_rejection("far", m, 1, "m").measured) for m in (-1e-9, -0.0, 0.1, math.inf, math.nan, None)] == [
+        "0.0", "0.0", "0.1", "None", "None", "None",
+    ]  # fmt: skip
 
 
 def test_an_audit_tells_how_near_numbers_are() -> None:

@@ -346,6 +346,11 @@ def test_what_shares_things_with_others_is_spread_in_ours_and_not_in_a_release()
     rows.append(row(2, "left", operands=["tv", "sofa", "door"]))
     ours, released = (asked_in(select(table(rows), TASKS, CAP, as_released=n))["id"].to_pylist() for n in (False, True))
     assert (ours, released) == ([0, 1], [0, 1, 2]), "the last names the three things of the first"
+    selected = select(table(rows), TASKS, CAP)
+    assert rejected_in(selected).select(["id", "reason", "measured"]).to_pylist() == [
+        {"id": 2, "reason": SHARES, "measured": 3}
+    ]
+    assert {option[3:] for option in asked_in(selected)["options"][0].as_py()} == {"left", "right", "back"}
 
 
 def test_by_hand_one_set_of_three_is_asked_about_once() -> None:
@@ -369,6 +374,7 @@ def test_by_hand_answers_are_even_by_start_and_weight_before_things_are() -> Non
     assert found([0.0, 0.1, 0.2], [1, 1, 1], 3) == [0, 1, 2]  # the last names 0 and 1 again, which the first two do not
     assert found([0.3, 0.1, 0.2], [1, 1, 1], 1) == [1]
     assert found([0.3, 0.1, 0.2], [1, 2, 1], 4) == [1, 2, 0, 1]  # at 0.05, 0.2, 0.3, 0.55
+    assert found([0.1, 0.9, 0.95], [3, 1, 1], 4) == [0, 0, 0, 1]  # at 0.033, 0.367, 0.7, 0.9
 
 
 @pytest.mark.slow
@@ -441,6 +447,7 @@ def test_a_longer_video_has_more_questions(end_s: float | None, times: float) ->
     assert len(asked_in(select(table(offered), TASKS, CAP))) == CAP * times
     few = {"often": 100, "seldom": 10}
     assert caps_of(few, CAP, few, times=times) == {"often": CAP * times, "seldom": max(1, round(0.6 * times))}
+    assert caps_of(few, 12, few) == {"often": 12, "seldom": 2}, "1.2, rounded up"
 
 
 def test_one_question_is_asked_of_each_fact_and_those_of_small_tasks_go_first() -> None:
