@@ -71,7 +71,8 @@ def test_runs_of_one_request_have_replies_of_their_own() -> None:
 @pytest.mark.parametrize("temperature", [0.0, 0.7])
 def test_what_a_harness_is_given_of_a_question(temperature: float) -> None:
     """Those that it words itself come with their parts; above a temperature of 0 it samples."""
-    marks = {"object_counting": Marking("mra", family="how many"), "route_planning": Marking("letter", marked_as="vsibench")}
+    own = Marking("letter", marked_as="vsibench")
+    marks = {"object_counting": Marking("mra", family="how many"), "route_planning": own}
     asking = Asking("here", temperature, 16, lambda question, of: QuestionPrompt(f"Look. {question.question}"))
     rows = pa.Table.from_pylist([vsi(1), vsi(2, "route_planning", "A"), vsi(3, "route_planning") | {"options": None}])
     harness = Harness(lambda question, split: marks[question.question_type])
