@@ -110,10 +110,9 @@ docs: $(DEV) ## build the documentation as a site in outputs/docs/VERSION, besid
 pictures: $(DEV) browser ## make the pictures of docs/pictures again, from sample builds: ten minutes [ARGS="NAME … --work DIR"]
 	$(BIN)/python -m tests.pictures $(ARGS)
 
-COMPILE = uv pip compile --universal --python-version 3.11 --generate-hashes --quiet --custom-compile-command "make lock" $(ARGS)
+COMPILE = $(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --quiet --custom-compile-command "make lock" $(ARGS)
 BUILDS := $(addprefix --extra ,scans flights places models review dask s3 setup)
-lock: ## resolve requirements.lock and requirements-dev.lock again (needs uv) [ARGS=--upgrade]
-	@command -v uv >/dev/null || { echo "make lock needs uv: pip install uv" >&2; exit 1; }
+lock: $(READY) ## resolve requirements.lock and requirements-dev.lock again [ARGS=--upgrade]
 	$(COMPILE) $(BUILDS) pyproject.toml -o requirements.lock
 	$(COMPILE) $(BUILDS) --extra dev --constraint requirements.lock \
 		$$(sed -n 's/^\([a-zA-Z0-9._-]*\)==.*/--no-emit-package \1/p' requirements.lock) pyproject.toml -o requirements-dev.lock
