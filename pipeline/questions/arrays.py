@@ -90,7 +90,7 @@ class Answers:
     def verdicts(self) -> Verdicts:
         """The first broken check of each candidate; an answer that is written as 0 breaks one more."""
         n = len(self.truth)
-        written = np.logical_or.reduce([self.truth == zero for zero in WRITTEN_ZEROS]) if n else np.empty(0, dtype=bool)
+        written = np.isin(self.truth, WRITTEN_ZEROS)
         zero = Check("answer_is_zero", ">", ~written, np.zeros(n), np.zeros(n), None)
         return verdicts((*self.checks, zero), n)
 

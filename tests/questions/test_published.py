@@ -121,6 +121,7 @@ def test_an_answer_has_at_most_four_other_forms(forms: int, passes: bool) -> Non
         ("Who sells bread?", "bakers", 3, "question_too_short", False),
         ("Who sells bread here?", "bakers", 3, "question_too_short", True),
         ("What is sold here?", "?!", 3, "answer_empty", False),
+        ("What is sold *here?", "bread", 3, "markup_in_text", False),
         ("What is sold here?", "bread", 2, "wrong_options_missing", False),
         ("What is sold here?", "bread", 3, "wrong_options_missing", True),
         ("What is sold here?", "bread", 7, "wrong_options_too_many", True),
