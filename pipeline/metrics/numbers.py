@@ -34,8 +34,8 @@ _SQUARE: Final = r"(?:square|sq\.?|平方)\s*-?(?:{names})|(?:{names})\s*(?:\^\s
 def _named() -> list[tuple[Unit, str]]:
     """Every unit with the words for it; areas first, since "square metres" ends like "metres"."""
     areas = [(Unit("area", Decimal(f) ** 2), _SQUARE.format(names=names)) for f, names in _TABLE["length"].values()]
-    areas.append((Unit("area", Decimal(1)), r"sqm|qm|㎡|平米|м2|кв\.? ?м"))
-    areas.append((Unit("area", Decimal("0.3048") ** 2), r"sqft|sf"))
+    areas.append((Unit("area", Decimal(1)), r"qm|㎡|平米|м2|кв\.? ?м"))
+    areas.append((Unit("area", Decimal("0.3048") ** 2), r"sf"))
     plain = [
         (Unit(dimension, Decimal(factor)), names)
         for dimension, table in _TABLE.items()

@@ -8,6 +8,7 @@ import shutil
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Final
 
 import numpy as np
@@ -17,6 +18,7 @@ from flows.orchestration.forecast import describe_forecast, forecast_of
 from pipeline.benchmarks.urbanvideo.rules import PROFILES
 from pipeline.benchmarks.urbanvideo.tasks.registry import URBAN_TASKS
 from pipeline.core.errors import ConfigError
+from pipeline.core.schema import Rejection
 from pipeline.engine.config import BuildConfig, build_config
 from pipeline.engine.manifest import Outcome
 from pipeline.formats.videos import VideoPictures
@@ -33,7 +35,7 @@ from pipeline.samples.flight.pilot import FlightPlan, Move
 from pipeline.samples.flight.write import DATASET, FPS, FlightTruth, write_flights
 from pipeline.stages.builder import Builder
 from pipeline.stages.registry import STAGES
-from pipeline.worlds.flight.facts import FlightCamera, FlightScene, Landmark
+from pipeline.worlds.flight.facts import FlightCamera, FlightScene, Landmark, Pictured
 from pipeline.worlds.flight.look.look import (
     CHOICES,
     TALL,
@@ -41,6 +43,7 @@ from pipeline.worlds.flight.look.look import (
     WIDE,
     Answer,
     PicturedThings,
+    _told,
     answered,
     believed,
     calls,
@@ -363,3 +366,12 @@ def test_crops_are_the_largest_at_the_limits_of_size_outline_and_time() -> None:
     assert chosen([hidden, small, least], seconds) == [least]
     assert chosen([hidden, least, near, apart, smaller], seconds) == [near, apart]
     assert chosen([near, apart, smaller], [0.0, 0.0, 0.0, 1.0, 2.99, 6.0]) == [near, smaller]
+
+
+def test_of_words_that_were_not_believed_the_nearest_to_its_limit_is_told() -> None:
+    refused = [Rejection(reason="not_that_colour", measured=m, limit=0.5, unit="share") for m in (0.2, 0.4, None)]
+    pictured = Pictured(seconds=(1.0,), words={}, evidence=(), refused=tuple(refused))
+    looked, unbelieved = _told([SimpleNamespace(pictured=pictured), SimpleNamespace(pictured=None)], 2)
+    assert (looked.name, looked.measured) == ("looked_at", 1)
+    assert (unbelieved.name, unbelieved.measured, unbelieved.limit) == ("not_that_colour", 0.4, 0.5)
+    assert unbelieved.message == "3 words of the model about 1 things were not believed"

@@ -56,6 +56,13 @@ def video(seconds: float) -> Video:
     return Video(path="video.mp4", fps=25, frames=round(25 * seconds))
 
 
+def test_a_nose_that_the_compass_has_wrong_is_turned() -> None:
+    westward = replace(log(), heading_deg=(log().heading_deg + 200) % 360)
+    before, after = (motion(scene(heading_offset_deg=by), westward).heading_deg for by in (0, 170))
+    turned = (np.array(after, dtype=float) - np.array(before, dtype=float)) % 360
+    assert turned == pytest.approx(np.full(len(turned), 170), abs=0.01)
+
+
 def test_lists_are_of_one_length_and_values_are_known_or_none():
     found = motion(scene())
     n = len(found.t_s)

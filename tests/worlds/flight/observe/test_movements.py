@@ -357,13 +357,23 @@ def test_three_moments_are_enough():
     assert (segment.actions, segment.distance_m) == (("fly forward",), pytest.approx(10))
 
 
-def test_of_changes_that_mean_one_the_sharper_says_when_it_was():
+@pytest.mark.parametrize(("begin_s", "is_one"), [(10.4, True), (10.9, True), (11.1, False)])
+def test_of_changes_that_mean_one_the_sharper_says_when_it_was(begin_s, is_one):
+    """Changes within half a second, or half of the 2 s that blurred one."""
+
     def run(window_s, start_s, end_s):
         return Run(Channel("climb", np.empty(0), np.empty(0), CONFIG.climb, window_s), 1, start_s, end_s, 0.0, 0.0)
 
-    first, second = snapped([run(1.0, 0.0, 10.0), run(2.0, 10.4, 20.0)], 0.5)
+    first, second = snapped([run(1.0, 0.0, 10.0), run(2.0, begin_s, 20.0)], 0.5)
     assert (first.start_s, second.end_s) == (0.0, 20.0)
-    assert first.end_s == second.start_s == pytest.approx((10.0 / 1 + 10.4 / 4) / (1 + 1 / 4))
+    both = pytest.approx((10.0 / 1 + begin_s / 4) / (1 + 1 / 4))
+    assert (first.end_s, second.start_s) == ((both, both) if is_one else (10.0, begin_s))
+
+
+def test_a_turn_while_the_camera_tilts_is_told_before_it_and_each_by_how_much():
+    (found,) = (s for s in simple([Phase(6), Phase(6, yaw=20, tilt=5), Phase(6)]) if s.actions != ("hover",))
+    assert found.actions == ("turn right", "gimbal up")
+    assert (found.turn_deg, found.gimbal_deg) == (pytest.approx(120, abs=1), pytest.approx(30, abs=0.5))
 
 
 # ---- every planted movement of the sample flights is found in their logs

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -103,6 +104,12 @@ def test_a_fix_the_log_itself_doubts_is_refused() -> None:
     a = assemble(PATH, fly(np.arange(20) * 0.2, alt=alt, usable=np.arange(20) >= 4))
     assert findings(a)["refused_fixes"] == ("note", 0.2)  # nothing of the track lies before its first fix
     assert np.abs(a.track.enu_m[:, 2]).max() < 0.01
+
+
+@pytest.mark.parametrize(("lost", "share"), [(range(33, 39), 6 / 40), ((0, *range(33, 38), 39), 5 / 38)])
+def test_the_share_of_fixes_refused_in_flight_is_that_between_usable_ones(lost: Sequence[int], share: float) -> None:
+    a = assemble(PATH, fly(np.arange(40) * 0.5, usable=~np.isin(np.arange(40), lost)))
+    assert findings(a)["refused_fixes"] == ("doubt", pytest.approx(share))
 
 
 def test_fixes_refused_in_flight_cast_doubt_on_their_stretch_alone() -> None:
