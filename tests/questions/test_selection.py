@@ -350,7 +350,19 @@ def test_what_shares_things_with_others_is_spread_in_ours_and_not_in_a_release()
     assert rejected_in(selected).select(["id", "reason", "measured"]).to_pylist() == [
         {"id": 2, "reason": SHARES, "measured": 3}
     ]
-    assert {option[3:] for option in asked_in(selected)["options"][0].as_py()} == {"left", "right", "back"}
+    one = rejected_in(select(table(rows[:2]), TASKS, 1)).select(["reason", "measured"]).to_pylist()
+    assert one == [{"reason": OVER_CAP, "measured": 2}], "two things may be shared"
+
+
+@pytest.mark.parametrize("as_released", [False, True])
+def test_orders_are_offered_beside_their_reverse_in_ours_and_not_in_a_release(as_released: bool) -> None:
+    things = ["door", "sofa", "tv", "lamp"]
+    order = row(7, ", ".join(things), task="obj_appearance_order", operands=things)
+    (question,) = asked_in(select(table([order]), TASKS, CAP, as_released=as_released)).to_pylist()
+    options = {tuple(option[3:].split(", ")) for option in question["options"]}
+    assert tuple(things) in options
+    assert len(options) == 4
+    assert (options == {option[::-1] for option in options}) is not as_released
 
 
 def test_by_hand_one_set_of_three_is_asked_about_once() -> None:
