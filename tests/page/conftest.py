@@ -9,7 +9,7 @@ from typing import Final
 import pytest
 from playwright.sync_api import Browser, sync_playwright
 
-CHROMIUM: Final = shutil.which("chromium") or "/usr/bin/chromium"
+CHROMIUM: Final = shutil.which("chromium-headless-shell") or shutil.which("chromium") or "/usr/bin/chromium"
 ARGUMENTS: Final = [
     "--no-sandbox",
     "--disable-gpu",
