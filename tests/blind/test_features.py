@@ -10,6 +10,7 @@ from sklearn.tree import ExtraTreeRegressor
 from pipeline.blind import forest
 from pipeline.blind.features import encode, rows_of
 from pipeline.blind.items import BlindItem, folds_of, make_item
+from pipeline.blind.shortcut_attackers import ranks
 from tests.blind.panel import nearest_item, nearest_items, number_item, size_items
 
 KINDS = {"options": nearest_items(60, shortcut=False), "numbers": size_items(60, spread=0.5)}
@@ -119,3 +120,7 @@ def test_trees_are_those_of_the_library(tried: int, most_rows: int, monkeypatch:
         assert known.tree_.__getstate__()["nodes"].tobytes() == tree.__getstate__()["nodes"].tobytes()
         assert known.tree_.value.tobytes() == tree.value.tobytes()
     assert sum(tree.node_count for tree in trees) > 10 * len(trees)
+
+
+def test_a_rank_is_the_number_of_greater_values() -> None:
+    assert ranks([0.5, 0.1, 0.5, 0.3, 0.1 + 1e-12]) == (0, 3, 0, 2, 3)

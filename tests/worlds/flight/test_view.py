@@ -10,6 +10,7 @@ from pipeline.core.schema import Finding, Scene, Source
 from pipeline.drawing.raster import INK
 from pipeline.worlds.flight.bev_video import FOOT, FPS, GAUGE_X, PX_PER_M, WIDE, drawn, spatial
 from pipeline.worlds.flight.facts import Flight, FlightMotion, FlightScene, Landmark
+from pipeline.worlds.flight.places import Places
 from pipeline.worlds.flight.view import FlightView, doubted_stretches, overlaps_any, within_any, without
 from tests.benchmarks.urbanvideo.flights import finding, flight, mark, motion, rows
 
@@ -181,3 +182,18 @@ def test_outlines_of_landmarks_are_closed_at_foot_and_top() -> None:
     ring = [[-10, 30, 0], [10, 30, 0], [10, 50, 0], [-10, 50, 0], [-10, 30, 0]]
     assert [line.tolist() for line in found.lines] == [ring, ring]
     assert found.path[0].tolist() == [0, 0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("distance_m", "unspoken_m", "found"),
+    [
+        ([6.0, 2.0, 5.0], [], (1, 2.0, 2.5)),
+        ([6.0, 2.0, 5.0], [3.0], (1, 2.0, 1.5)),  # no words tell it, and it is seen
+        ([0.25, 3.0], [], (0, 0.25, 3.0)),  # there: a metre
+        ([4.0], [], (0, 4.0, np.inf)),
+    ],
+)
+def test_how_much_nearer_the_nearest_is(
+    distance_m: list[float], unspoken_m: list[float], found: tuple[int, float, float]
+) -> None:
+    assert Places(()).nearest(np.array(distance_m), unspoken_m) == found

@@ -12,7 +12,15 @@ from pipeline.core.arrays import FloatArray
 from pipeline.core.errors import RawDataError
 from pipeline.geometry.tracks import Track
 from pipeline.samples.common.encode import VideoWriter
-from pipeline.worlds.flight.readers.video_offset import Offset, _best, _vertex, find_offset, picture_shifts
+from pipeline.worlds.flight.readers.video_offset import (
+    RATE_HZ,
+    Offset,
+    _best,
+    _grey_pictures,
+    _vertex,
+    find_offset,
+    picture_shifts,
+)
 from tests.worlds.flight.readers.tiny_flights import read, srt, write_flight
 
 FOV_DEG, WIDTH, HEIGHT, FPS = 84.0, 192, 108, 12
@@ -179,3 +187,11 @@ def test_five_seconds_that_fit_are_found_whatever_the_mean_of_the_curve(count: i
 def test_the_vertex_of_a_parabola(at: float) -> None:
     assert _vertex(*(-((x - at) ** 2) for x in (-1, 0, 1))) == pytest.approx(at)
     assert _vertex(1.0, 1.0, 1.0) == 0.0
+
+
+@pytest.mark.parametrize("times", [1, 3])
+def test_of_a_video_every_picture_at_a_tick_is_compared(times: int, tmp_path: Path) -> None:
+    fps = times * round(RATE_HZ)
+    video = film(tmp_path / "v.mp4", 2.0, np.zeros(2 * fps), fps)
+    ticks = [t_s for t_s, _ in _grey_pictures(video)]
+    assert ticks == pytest.approx(np.arange(2 * RATE_HZ) / RATE_HZ, abs=1e-3)
