@@ -96,6 +96,7 @@ def test_an_option_like_the_others_is_told_from_the_odd_one_out() -> None:
     item = make_item(0, "obj_appearance_order", "s", text, orders, "A")
     assert rows_of([item]).plain[:, 3] == pytest.approx([4 / 9, 2 / 9, 1 / 9, 3 / 9])
     assert rows_of([item]).plain[:, 4].tolist() == [1, 0, 0, 0], "the order in which the question lists them"
+    assert rows_of([item]).plain[:, 5].tolist() == [0, 2, 2, 0], "places by which things are moved from there"
 
 
 def test_numbers_among_the_options_are_ranked() -> None:

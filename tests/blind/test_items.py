@@ -3,9 +3,11 @@ from __future__ import annotations
 from collections import Counter
 from decimal import Decimal
 
+import pyarrow as pa
 import pytest
 
-from pipeline.blind.items import FOLDS, folds_of, make_item
+from pipeline.blind import items
+from pipeline.blind.items import FOLDS, folds_of, make_item, shards_of
 from pipeline.core.errors import ConfigError
 from pipeline.core.templates import load_template
 from pipeline.questions.published import Published
@@ -101,3 +103,13 @@ def test_folds_are_not_the_order_of_the_names() -> None:
 
 def test_fewer_groups_than_folds() -> None:
     assert sorted(folds_of(["a", "b", "c"]).tolist()) == [0, 1, 2]
+
+
+def test_many_questions_are_dealt_by_their_scenes(monkeypatch: pytest.MonkeyPatch) -> None:
+    questions = pa.table({"scene": [f"s{n // 2}" for n in range(40)], "id": range(40)})
+    monkeypatch.setattr(items, "SHARD", 40)
+    assert shards_of(questions) == [questions]
+    monkeypatch.setattr(items, "SHARD", 20)
+    one, other = shards_of(questions)
+    assert not set(one["scene"].to_pylist()) & set(other["scene"].to_pylist())
+    assert sorted(one["id"].to_pylist() + other["id"].to_pylist()) == list(range(40))
