@@ -237,6 +237,13 @@ def test_common_answers_are_drawn_by_identity() -> None:
     assert 15 <= kept[None] <= 33  # 24 expected, 4 the standard deviation  # type: ignore[index]
 
 
+@pytest.mark.parametrize(("name", "refused"), [("desk", (None, None, None)), ("shoes", ("name_is_not_asked", 1, 0))])
+def test_shoes_are_not_counted(name: str, refused: tuple[str | None, float | None, float | None]) -> None:
+    two = [thing(number, name, (number, 0, 0), (0.3, 0.3, 0.3)) for number in (1, 2)]
+    (row,) = answers("object_counting_single", *two)
+    assert (row["reason"], row["measured"], row["limit"]) == refused
+
+
 def test_main_room_and_whole_space_are_different_questions() -> None:
     outlined = {"scene_area_2d_polygon": SQUARE}
     for kind, truths in (("all_room", (None, "40.0")), ("main_room", ("40.0", None)), ("some_room", (None, None))):

@@ -444,20 +444,22 @@ def test_strict_heeds_a_doubt_about_the_room() -> None:
 
 @PROFILE
 @pytest.mark.parametrize(
-    ("furniture", "flags"),
+    ("furniture", "kinds", "n"),
     [
-        ((), None),
-        (("table", "chair"), None),
-        (("bed", "nightstand"), None),
-        (("bed", "sofa"), ["open_plan"]),
-        (("stove", "refrigerator", "toilet"), ["open_plan"]),
+        ((), "none", 0),
+        (("table", "chair"), "none", 0),
+        (("bed", "nightstand"), "bedroom", 1),
+        (("bed", "sofa"), "bedroom, living room", 2),
+        (("stove", "refrigerator", "toilet"), "bathroom, kitchen", 2),
     ],
 )
 def test_furniture_of_two_kinds_of_room_is_flagged(
-    furniture: tuple[str, ...], flags: list[str] | None, rules: Rules
+    furniture: tuple[str, ...], kinds: str, n: int, rules: Rules
 ) -> None:
     (row,) = rows_of(make_scene([cube(name, i, 0) for i, name in enumerate(furniture)]), ROOM, rules)
-    assert row["flags"] == [*(flags or ()), ANNOTATED]
+    assert row["flags"] == [*(["open_plan"] if n > 1 else ()), ANNOTATED]
+    (fact,) = (fact for fact in row["evidence"] if fact["name"] == "room_kinds")
+    assert (fact["subject"], fact["value"]) == (kinds, n)
     assert row["answer"] == "20.0"
 
 

@@ -17,9 +17,10 @@ from pipeline.core.findings import Findings
 from pipeline.reading.files import SceneFiles
 from pipeline.reading.maps.checks import apart
 from pipeline.reading.maps.city_thing import CityThing
+from pipeline.reading.maps.feature import MapBounds
 from pipeline.worlds.city.facts import CityScene
 from pipeline.worlds.city.occluders import Occluders
-from pipeline.worlds.city.readers.city import Cities
+from pipeline.worlds.city.readers.city import Cities, CitySettings, _box
 from tests.conftest import REAL_DATA
 from tests.worlds.city.cities import SETTINGS, block, feature, house, lon_lat, point, read, spot, write
 
@@ -454,3 +455,9 @@ def test_things_share_the_sets_of_their_fields_and_change_on_their_own() -> None
     assert "colour" not in other.model_fields_set
     assert type(red).model_validate_json(red.model_dump_json()) == red
     assert house("h", 0, 0, 5, 5).model_fields_set != one.model_fields_set
+
+
+def test_the_part_of_a_map_is_that_within_its_bounds() -> None:
+    """West, south, east and north; read is what lies within half of their distances of the middle."""
+    part = _box(CitySettings(bounds=(10.0, 20.0, 12.0, 21.0)))
+    assert part == MapBounds(20.5, 11.0, 0.5, 1.0)
