@@ -19,8 +19,8 @@ from pipeline.llm.failures import ModelError
 from pipeline.questions.published import Published
 from pipeline.questions.scoring_protocol import MAX_CHARS, Answer, Figure, Metric, group_by, is_too_long
 from pipeline.scoring.figures import SAMPLES, composed, rows_of, sampled
-from pipeline.scoring.leaderboard import leaderboard
-from pipeline.scoring.score import Scored, scored, scored_people
+from pipeline.scoring.leaderboard import MODELS_LEAST, _item_rest, leaderboard
+from pipeline.scoring.score import Scored, _mean_of, scored, scored_people
 from tests.benchmarks.ergeobench.test_score import geo
 from tests.environment import pace
 from tests.scoring.made import file_of, said, vsi
@@ -44,6 +44,7 @@ def test_figures_by_hand() -> None:
     assert (few.prior, many.prior, both.prior, none.prior) == (0.5, 0.25, 0.375, None)
     assert (both.above, none.above) == (0.25, None)
     assert none.low is None
+    assert {found.shape for _, found in sampled(figures, marks, list("aabbccd"), samples=5).values()} == {(6,)}
     (unknown,) = rows_of(figures[1:2], "score", marks, list("aabbccd"), np.full(7, NAN))
     assert (unknown.prior, unknown.above) == (None, None)
 
@@ -216,3 +217,32 @@ def test_what_follows_from_figures_of_nothing_has_none(reply: str, is_valid: boo
     assert GLS in {row.metric for row in rows}
     assert {row.metric for row in rows if row.value is None} == set()
     assert (f"{GLS}_valid" in {row.metric for row in rows}) is is_valid
+
+
+def test_a_question_tells_models_apart_as_all_others_do() -> None:
+    marks = np.random.default_rng(1).random((MODELS_LEAST, 4))
+    rest = marks.sum(axis=1)[:, None] - marks
+    expected = [np.corrcoef(marks[:, n], rest[:, n])[0, 1] for n in range(4)]
+    assert _item_rest(marks) == pytest.approx(expected)
+    assert np.isnan(_item_rest(marks[1:])).all(), "of too few models"
+    marks[:, 2] = 0.5
+    assert np.isnan(_item_rest(marks)).tolist() == [False, False, True, False], "all earn the same"
+
+
+def test_the_mark_of_people_is_the_mean_of_those_who_answered() -> None:
+    one, other = ([answer(1, "4"), answer(2, None), answer(3, "4")], [answer(1, "4"), answer(2, None), answer(3, None)])
+    marks = [{"score": np.array([1.0, 0.0, 0.5])}, {"score": np.array([0.0, 0.0, 0.0])}]
+    assert _mean_of(marks, [one, other])["score"] == pytest.approx([0.5, NAN, 0.5], nan_ok=True)
+    assert _mean_of(marks[:1], [one])["score"] == pytest.approx([1.0, NAN, 0.5], nan_ok=True)
+
+
+@pytest.mark.parametrize(
+    ("more", "elsewhere", "left_out"), [({}, (), False), ({9: "4"}, (), True), ({9: "4"}, ("9", "1"), False)]
+)
+def test_rows_that_cannot_be_used_are_told_but_for_those_of_other_splits(
+    more: dict[int, str], elsewhere: tuple[str, ...], left_out: bool, tmp_path: Path
+) -> None:
+    files = file_of(tmp_path / "q.json", [vsi(1), vsi(2)]), said(tmp_path / "p.jsonl", {1: "4", 2: "4"} | more)
+    found = scored(SCORE, files[0], [files[1]], VsiScoreSettings(), elsewhere=elsewhere)
+    assert found.left_out is left_out
+    assert [row.reply for row in found.answers] == ["4", "4"]

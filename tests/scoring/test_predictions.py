@@ -267,6 +267,14 @@ def test_trajectories_that_are_none(steps: Any, tmp_path: Path) -> None:
     assert (found.answers[0].reply, found.answers[0].steps) == ("B", None)
 
 
+def test_a_trajectory_may_be_one_pose(tmp_path: Path) -> None:
+    rows = [{"id": 1, "steps": [[1, 2, 3, 0, 0, 90]], "answer": "B"}]
+    found = answered([question(1)], read_predictions([file_of(tmp_path / "p.jsonl", rows)]), Path("q"))
+    assert found.found == {}
+    assert found.answers[0].steps is not None
+    assert found.answers[0].steps.tolist() == [[1, 2, 3, 0, 0, 90]]
+
+
 def released(folder: Path, *files: str, version: int = SCHEMA_VERSION) -> Path:
     """A release of such tables."""
     raw = table_bytes(pa.table({"id": [1]}), metadata={"scan2qa_schema_version": str(version)})

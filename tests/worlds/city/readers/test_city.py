@@ -459,5 +459,4 @@ def test_things_share_the_sets_of_their_fields_and_change_on_their_own() -> None
 
 def test_the_part_of_a_map_is_that_within_its_bounds() -> None:
     """West, south, east and north; read is what lies within half of their distances of the middle."""
-    part = _box(CitySettings(bounds=(10.0, 20.0, 12.0, 21.0)))
-    assert part == MapBounds(20.5, 11.0, 0.5, 1.0)
+    assert _box(CitySettings(bounds=(10.0, 20.0, 12.0, 21.0))) == MapBounds(20.5, 11.0, 0.5, 1.0)
