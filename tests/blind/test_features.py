@@ -10,7 +10,7 @@ from sklearn.tree import ExtraTreeRegressor
 from pipeline.blind import forest
 from pipeline.blind.features import encode, rows_of
 from pipeline.blind.items import BlindItem, folds_of, make_item
-from pipeline.blind.shortcut_attackers import ranks
+from pipeline.blind.shortcut_attackers import _said, elsewhere, ranks
 from tests.blind.panel import nearest_item, nearest_items, number_item, size_items
 
 KINDS = {"options": nearest_items(60, shortcut=False), "numbers": size_items(60, spread=0.5)}
@@ -125,3 +125,16 @@ def test_trees_are_those_of_the_library(tried: int, most_rows: int, monkeypatch:
 
 def test_a_rank_is_the_number_of_greater_values() -> None:
     assert ranks([0.5, 0.1, 0.5, 0.3, 0.1 + 1e-12]) == (0, 3, 0, 2, 3)
+
+
+def test_what_follows_a_step_that_no_option_repeats_is_told_from_other_options() -> None:
+    """Half of the words will do: "turn right" repeats "turn left", and so "land" follows no missing step."""
+    options = ["turn right", "land here now"]
+    item = make_item(0, "t", "s", "What comes next in this list: go up; turn left; land?", options, "A")
+    assert [follows for _, follows in _said(item)] == [True, False]
+
+
+def test_what_other_questions_say_right_after_what_is_asked_about_is_known() -> None:
+    item = make_item(0, "t", "s", "What comes after going up?", ["turn left", "land"], "A")
+    item = replace(item, company=((9, ("go up, then turn left, then land",)),))
+    assert [after for _, after, _ in elsewhere(item)] == [0, 1]
