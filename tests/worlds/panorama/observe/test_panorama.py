@@ -130,6 +130,14 @@ def test_ground_of_one_colour_is_no_roof() -> None:
     assert nadir_by_colour(color) is None
 
 
+@pytest.mark.parametrize(("columns", "is_roof"), [(66, True), (78, False)])
+def test_what_reaches_up_in_a_tenth_of_all_directions_is_ground(columns: int, is_roof: bool) -> None:
+    color = texture(720, 360).copy()
+    color[280:] = 40
+    color[200:, :columns] = 40  # to 10 degrees below the horizon
+    assert (nadir_by_colour(color) is not None) is is_roof
+
+
 def test_a_roof_by_depth() -> None:
     """The camera is 2.5 m above the ground, and 1 m above a roof that ends 45 degrees down."""
     pitch = np.pi * (0.5 - (np.arange(180) + 0.5) / 180)
