@@ -7,22 +7,25 @@ published questions and fixes.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
+from pipeline.core.budget import WorkerLimits
 from pipeline.core.errors import ConfigError, RawDataError, require_extra
 from pipeline.core.fixes import DropScene, FixEntry
 from pipeline.core.identity import digest_of
 from pipeline.core.mirrors import Mirror, mirror_of
 from pipeline.engine.config import BuildConfig
 from pipeline.questions.published import Published, read_published
-from pipeline.reading.files import SceneFiles, SceneRef
+from pipeline.reading.files import Listing, SceneFiles, SceneRef
 from pipeline.reading.listing import list_within
 from pipeline.reading.reader import Reader, folder_of
 from pipeline.worlds.registry import READERS, WORLDS, takes_videos
+
+ListRoot = Callable[[Reader, Path, WorkerLimits], Listing]
 
 
 @dataclass(frozen=True)
@@ -59,8 +62,8 @@ def check_roots(config: BuildConfig) -> None:
         require_extra(READERS[name].extra, f"reader {name}")
 
 
-def list_inputs(config: BuildConfig) -> InputListing:
-    """All scenes of all roots. Raises ConfigError for a scene that is in two of them."""
+def list_inputs(config: BuildConfig, listing_of: ListRoot = list_within) -> InputListing:
+    """All scenes of all roots, each of them listed so. Raises ConfigError for a scene that is in two of them."""
     check_roots(config)
     inputs: dict[str, RawInput] = {}
     written, faults = _written(config)
@@ -69,7 +72,7 @@ def list_inputs(config: BuildConfig) -> InputListing:
     broken = [(_unit_of(error), error) for error in faults]
     for name, root in sorted(config.roots.items()):
         reader = config.reader(name)
-        listing = list_within(reader, root, config.limits)
+        listing = listing_of(reader, root, config.limits)
         drops = [e for own in fixes.values() for e in own if isinstance(e.fix, DropScene)]
         dropped = {e.scene for e in drops if e.fix.reader in (None, name)}
         broken += [(_unit_of(error), error) for error in listing.broken]

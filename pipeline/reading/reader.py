@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
@@ -118,6 +118,10 @@ class Reader(Protocol):
 
     def scenes(self, root: Path) -> Listing:
         """All scenes below ``root``. Raises ConfigError if the folder is missing or holds nothing of this format."""
+
+    def listed_from(self, root: Path) -> Sequence[Path] | None:
+        """The files that alone decide what `scenes` gives, where it has to read them whole; None: it looks at more."""
+        return None
 
     def read(self, files: SceneFiles) -> AnyScene:
         """One scene, from its files. Make values that `geometry` or `footage` need too with `SceneFiles.once`.

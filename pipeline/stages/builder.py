@@ -33,6 +33,7 @@ from pipeline.engine.plan import WHOLE, Planner, expected_of
 from pipeline.engine.rerun import check_fit, matching, units_again, with_the_rest
 from pipeline.engine.run import Execute, LocalExecutor, Runner, at_once, groups_of, rounds_of, run_here
 from pipeline.engine.stage import STORE, Progress, Stage, no_progress
+from pipeline.engine.stat_cache import StatCache
 from pipeline.engine.store import Store
 from pipeline.llm.providers import check_installed
 from pipeline.release.history import candidate, keep_beside
@@ -81,6 +82,10 @@ class Builder:
         """The last manifest."""
         self._seen = _state_of(self.out / MANIFEST_FILE)
         return read_manifest(self.out)
+
+    @cached_property
+    def _stat_cache(self) -> StatCache:
+        return StatCache(self.out)
 
     def with_executor(self, execute: Execute, progress: Progress, here: LocalExecutor) -> Builder:
         """The same builder, with what it knows of the inputs and of the last build, and another executor."""
@@ -135,6 +140,8 @@ class Builder:
             whys = (self._previous.table(bits, ["why"])["why"].unique().to_pylist() for bits in self._previous.packs)
             if is_new or any(own != ["reused"] for own in whys):
                 self._finish(plan, lease)
+            else:
+                self._stat_cache.write(is_sound=True)
             return True
 
     def _finish(self, outcome: Outcome, lease: Lease, made_of: Lineage | None = None) -> None:
@@ -142,7 +149,8 @@ class Builder:
         write_outcome(self.out, outcome, list(self._stages), made_of)
         manifests = [outcome.entries, *([released_manifest(self.out)] if candidate(self.out) else [])]
         found = (manifest.results_in(bits) for manifest in manifests for bits in manifest.packs)
-        Store(self.out / STORE).prune(result for pack in found for own in pack.values() for result in own.values())
+        kept = (result for pack in found for own in pack.values() for result in own.values())
+        self._stat_cache.write(is_sound=Store(self.out / STORE).prune(kept))
         keep_beside(self.out, MANIFEST_FILE)
         remove_temporary(self.out, [*(f for s in self._stages.values() for f in s.folders), SAMPLES])
 
@@ -161,7 +169,7 @@ class Builder:
 
     def _dry_run(self, planner: Planner) -> Outcome:
         plan, signatures, groups = self._outcome(), self._signatures(planner), groups_of(self._wanted(), self.config)
-        rows, reused = plan.entries, planner.reusable_packs(signatures)
+        rows, reused = plan.entries, planner.reusable_packs(signatures, is_sound=self._stat_cache.is_store_as_noted())
         for pack in reused:
             rows.reuse(pack, [stage.name for stage in self._wanted() if stage.unit == "scene"])
         if len(reused) == len(signatures) - 1 and (of_all := planner.reusable_whole(signatures)):
@@ -243,7 +251,7 @@ class Builder:
 
     def _list(self) -> InputListing:
         if self._listed is None:
-            self._listed = list_inputs(self.config)
+            self._listed = list_inputs(self.config, self._stat_cache.listing)
         return self._listed
 
     def _outcome(self) -> Outcome:

@@ -24,7 +24,7 @@ from pipeline.reading.checks import BOX_KEYS, check_box
 from pipeline.reading.files import Listing, SceneFiles
 from pipeline.reading.folders import Layout, list_scenes
 from pipeline.reading.footage import Footage, movie_footage
-from pipeline.reading.reader import NO_DEPTH, NO_SCENE, NO_SIGHT, NO_VIDEO, ExpectedFile
+from pipeline.reading.reader import NO_DEPTH, NO_SCENE, NO_SIGHT, NO_VIDEO, ExpectedFile, Reader
 from pipeline.worlds.indoor.facts import IndoorScene, Scan
 from pipeline.worlds.indoor.readers.arkit_film import FOLDS, ArkitRecording, dataset_folders, movie_path, open_film
 from pipeline.worlds.indoor.readers.categories import Curation, load_curation
@@ -91,7 +91,7 @@ LAYOUT: Final = Layout(
 
 
 @dataclass(frozen=True)
-class ARKitScenes:
+class ARKitScenes(Reader):
     """ARKitScenes, the part for 3D object detection.
 
     Args:

@@ -26,7 +26,7 @@ from pipeline.reading.checks import DEGENERATE_M
 from pipeline.reading.files import Listing, SceneFiles
 from pipeline.reading.folders import Layout, list_scenes, split_names
 from pipeline.reading.footage import Footage
-from pipeline.reading.reader import NO_DEPTH, NO_SCENE, NO_SIGHT, NO_VIDEO, ExpectedFile
+from pipeline.reading.reader import NO_DEPTH, NO_SCENE, NO_SIGHT, NO_VIDEO, ExpectedFile, Reader
 from pipeline.worlds.indoor.facts import IndoorScene, Scan
 from pipeline.worlds.indoor.readers.box_fit import BOX_FITS, BOX_METHODS, BoxFit
 from pipeline.worlds.indoor.readers.categories import Curation, load_curation
@@ -98,7 +98,7 @@ class _Scan:
 
 
 @dataclass(frozen=True)
-class ScanNet:
+class ScanNet(Reader):
     """ScanNet v2.
 
     Args:

@@ -22,7 +22,7 @@ from pipeline.reading.checks import BOX_KEYS, check_box
 from pipeline.reading.files import Listing, SceneFiles
 from pipeline.reading.folders import Layout, list_scenes, split_names
 from pipeline.reading.footage import Footage, movie_footage
-from pipeline.reading.reader import NO_DEPTH, NO_SCENE, NO_SIGHT, NO_VIDEO, ExpectedFile
+from pipeline.reading.reader import NO_DEPTH, NO_SCENE, NO_SIGHT, NO_VIDEO, ExpectedFile, Reader
 from pipeline.worlds.indoor.facts import IndoorScene, Scan
 from pipeline.worlds.indoor.readers.categories import Curation, benchmark_map, load_curation, map_bytes
 from pipeline.worlds.indoor.readers.frames import check_frames, check_upright, no_frames
@@ -78,7 +78,7 @@ LAYOUT: Final = Layout(
 
 
 @dataclass(frozen=True)
-class ScanNetPP:
+class ScanNetPP(Reader):
     """ScanNet++.
 
     Args:

@@ -85,6 +85,11 @@ class VsiMeta(Reader):
             raise ConfigError(f"{self.videos}: no video of any of the {len(unique)} scenes is here, such as {wanted}")
         return Listing(tuple(sorted(unique, key=lambda ref: ref.id)), tuple(broken))
 
+    def listed_from(self, root: Path) -> list[Path]:
+        """See `Reader.listed_from`."""
+        videos = [] if self.videos is None else sorted(Path(self.videos).rglob("*.mp4"))
+        return [*self._metadata_files(root), *videos]
+
     def read(self, files: SceneFiles) -> IndoorScene:
         """See `Reader.read`. All faults of the scene are gathered into one error."""
         path, ref = files.path, files.ref

@@ -1,0 +1,85 @@
+"""What of a build need not be read again while its files are as they were: listings of roots, and the store.
+
+As in git's index, a file is as it was while its size, its inode and its times of modification and of change are those
+noted. Nobody sets the last of these: a file that another one is copied over, with its time, is read again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final
+
+from pydantic import TypeAdapter, ValidationError
+
+from pipeline.core.budget import WorkerLimits
+from pipeline.core.files import write_atomically
+from pipeline.core.identity import digest_of
+from pipeline.core.mirrors import mirror_of
+from pipeline.engine.code import code_digest
+from pipeline.engine.stage import STORE
+from pipeline.reading.files import Listing, SceneRef
+from pipeline.reading.folders import SAFE_NAME
+from pipeline.reading.listing import list_within
+from pipeline.reading.reader import Reader
+
+STAT_CACHE_FILE: Final = "stat-cache.json"
+SETTLED_NS: Final = 2 * 10**9  # what changed less than this ago may change again within the same tick of the clock
+_State = tuple[str, int, int, int, int]
+_Refs = list[tuple[str, tuple[str, ...], str, tuple[int, int] | None]]
+
+
+class StatCache:
+    """The stat cache of a build's folder; empty where there is none, or a damaged one."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._store, self._known, self._listed = "", dict[str, Any](), dict[str, _Refs]()
+        with suppress(OSError, ValueError, TypeError, KeyError):
+            found = json.loads((folder / STAT_CACHE_FILE).read_bytes())
+            self._store, self._known = str(found["store"]), dict(found["listings"])
+
+    def listing(self, reader: Reader, root: Path, limits: WorkerLimits) -> Listing:
+        """The scenes of a root (`list_within`): as noted, while the files that tell all of them are as they were."""
+        files = None if mirror_of(root) else reader.listed_from(root)
+        states = [] if files is None else [_state_of(path, root) for path in files]
+        if not states or max(map(max, (state[3:] for state in states))) > time.time_ns() - SETTLED_NS:
+            return list_within(reader, root, limits)
+        code = code_digest((type(reader).__module__,))
+        key = digest_of([repr(reader), code, str(root.resolve()), states])
+        with suppress(ValidationError):
+            refs = _REFS.validate_python(self._known.get(key))
+            if all(SAFE_NAME.fullmatch(part) for ref in refs for part in ref[0].partition("/")[::2]):
+                self._listed[key] = refs
+                return Listing(tuple(SceneRef(*ref) for ref in refs), ())
+        listing = list_within(reader, root, limits)
+        if not listing.broken and not any(ref.beside for ref in listing.scenes):
+            self._listed[key] = [(ref.id, ref.files, ref.stamp, ref.span) for ref in listing.scenes]
+        return listing
+
+    def is_store_as_noted(self) -> bool:
+        """Whether each file of the store is as it was when all of its results were sound."""
+        return bool(self._store) and self._store == self._state_of_store()
+
+    def write(self, *, is_sound: bool) -> None:
+        """Notes the listings of this build, and the store's files where all of its results are sound."""
+        store = self._state_of_store() if is_sound else ""
+        if store != self._store or self._listed.keys() != self._known.keys():
+            raw = json.dumps({"store": store, "listings": self._listed}).encode()
+            write_atomically(self._folder / STAT_CACHE_FILE, raw, sync=False)
+
+    def _state_of_store(self) -> str:
+        root = self._folder / STORE
+        files = (Path(place, file) for place, _, files in os.walk(root) for file in files)
+        return digest_of(sorted(_state_of(path, root) for path in files))
+
+
+_REFS: Final = TypeAdapter(_Refs)
+
+
+def _state_of(path: Path, root: Path) -> _State:
+    found = path.stat()
+    return os.path.relpath(path, root), found.st_size, found.st_ino, found.st_mtime_ns, found.st_ctime_ns
