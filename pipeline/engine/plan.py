@@ -213,24 +213,26 @@ class Planner:
             packs.setdefault(pack_of(unit), []).append([unit, raw.parts, raw.human_input.parts])
         return {bits: digest_of([scenes, own]) for bits, own in packs.items()} | {WHOLE: digest_of(specs["build"])}
 
-    def reusable_packs(self, signatures: Mapping[str, str], *, is_sound: bool) -> list[ReusedPack]:
+    def reusable_packs(self, signatures: Mapping[str, str], are_known: Callable[[], bool]) -> list[ReusedPack]:
         """The packs of the last manifest whose plan was made from the same, and all of whose results are there.
 
-        ``is_sound``: those in the store are known to be.
+        Args:
+            signatures: as `signatures` gives them.
+            are_known: whether all results of scenes are known to be whole.
         """
         before, found = self.previous, list[ReusedPack]()
-        store = Store(self._folder / STORE)
+        store, are_whole = Store(self._folder / STORE), bool(before) and are_known()
         for bits in before.packs:
             if bits in signatures and before.planned.get(bits) == signatures[bits]:
                 table = before.table(bits)
-                if table.num_rows and not table["output"].null_count and self._are_sound(store, bits, before, is_sound):
+                is_full = table.num_rows and not table["output"].null_count
+                if is_full and (are_whole or self._are_sound(store, bits, before)):
                     found.append(ReusedPack.of(before, bits, table))
         return found
 
-    def _are_sound(self, store: Store, bits: str, manifest: Manifest, is_sound: bool) -> bool:
+    def _are_sound(self, store: Store, bits: str, manifest: Manifest) -> bool:
         """Whether all results of the scenes in a pack are there, whole and undamaged."""
-        looked_at = [name for name, stage in self._stages.items() if stage.is_whole is not whole] if is_sound else None
-        for name, of_units in manifest.results_in(bits, looked_at).items() if looked_at != [] else ():
+        for name, of_units in manifest.results_in(bits).items():
             stage, results = self._stages[name], list(of_units.values())
             if stage.unit == "scene" and not (
                 store.are_sound(results, bits)

@@ -1,4 +1,4 @@
-"""What of a build need not be read again while its files are as they were: listings of roots, and the store.
+"""What of a build need not be read again while its files are as they were: listings of roots, and its results.
 
 As in git's index, a file is as it was while its size, its inode and its times of modification and of change are those
 noted. Nobody sets the last of these: a file that another one is copied over, with its time, is read again.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import time
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
@@ -20,7 +21,6 @@ from pipeline.core.files import write_atomically
 from pipeline.core.identity import digest_of
 from pipeline.core.mirrors import mirror_of
 from pipeline.engine.code import code_digest
-from pipeline.engine.stage import STORE
 from pipeline.reading.files import Listing, SceneRef
 from pipeline.reading.folders import SAFE_NAME
 from pipeline.reading.listing import list_within
@@ -33,14 +33,19 @@ _Refs = list[tuple[str, tuple[str, ...], str, tuple[int, int] | None]]
 
 
 class StatCache:
-    """The stat cache of a build's folder; empty where there is none, or a damaged one."""
+    """The stat cache of a build; empty where there is none, or a damaged one.
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._store, self._known, self._listed = "", dict[str, Any](), dict[str, _Refs]()
+    Args:
+        folder: of the build.
+        inner: the folders below it that hold the results of scenes, and what belongs to these.
+    """
+
+    def __init__(self, folder: Path, inner: Iterable[str]) -> None:
+        self._folder, self._inner = folder, sorted(set(inner))
+        self._results, self._known, self._listed = "", dict[str, Any](), dict[str, _Refs]()
         with suppress(OSError, ValueError, TypeError, KeyError):
             found = json.loads((folder / STAT_CACHE_FILE).read_bytes())
-            self._store, self._known = str(found["store"]), dict(found["listings"])
+            self._results, self._known = str(found["results"]), dict(found["listings"])
 
     def listing(self, reader: Reader, root: Path, limits: WorkerLimits) -> Listing:
         """The scenes of a root (`list_within`): as noted, while the files that tell all of them are as they were."""
@@ -60,26 +65,26 @@ class StatCache:
             self._listed[key] = [(ref.id, ref.files, ref.stamp, ref.span) for ref in listing.scenes]
         return listing
 
-    def is_store_as_noted(self) -> bool:
-        """Whether each file of the store is as it was when all of its results were sound."""
-        return bool(self._store) and self._store == self._state_of_store()
+    def are_results_as_noted(self) -> bool:
+        """Whether each file of the results is as it was when all of them were whole."""
+        return bool(self._results) and self._results == self._state_of_results()
 
-    def write(self, *, is_sound: bool) -> None:
-        """Notes the listings of this build, and the store's files where all of its results are sound."""
-        store = self._state_of_store() if is_sound else ""
-        if store != self._store or self._listed.keys() != self._known.keys():
-            raw = json.dumps({"store": store, "listings": self._listed}).encode()
+    def write(self) -> None:
+        """Notes the listings of this build, and its results: all of them are whole."""
+        results = self._state_of_results()
+        if results != self._results or self._listed.keys() != self._known.keys():
+            raw = json.dumps({"results": results, "listings": self._listed}).encode()
             write_atomically(self._folder / STAT_CACHE_FILE, raw, sync=False)
 
-    def _state_of_store(self) -> str:
-        root = self._folder / STORE
-        files = (Path(place, file) for place, _, files in os.walk(root) for file in files)
-        return digest_of(sorted(_state_of(path, root) for path in files))
+    def _state_of_results(self) -> str:
+        walks = (os.walk(self._folder / name) for name in self._inner)
+        files = (Path(place, file) for walk in walks for place, _, files in walk for file in files)
+        return digest_of(sorted(_state_of(path, self._folder) for path in files))
 
 
 _REFS: Final = TypeAdapter(_Refs)
 
 
 def _state_of(path: Path, root: Path) -> _State:
-    found = path.stat()
+    found = path.lstat()
     return os.path.relpath(path, root), found.st_size, found.st_ino, found.st_mtime_ns, found.st_ctime_ns

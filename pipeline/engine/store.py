@@ -143,10 +143,10 @@ class Store:
         found = (_members(pack).get(name) for pack in packs_of(name, _packs_in(self.root / stage)))
         return next((size for _, size in filter(None, found)), 0)
 
-    def prune(self, keep: Iterable[Result]) -> bool:
+    def prune(self, keep: Iterable[Result]) -> None:
         """Removes every result that is not in ``keep``, and what killed processes left; no file of anybody else's.
 
-        Packs keep what they hold until they are written anew. Returns whether all that is kept is there.
+        Packs keep what they hold until they are written anew.
         """
         kept: dict[str, set[str]] = {}
         for result in keep:
@@ -160,15 +160,10 @@ class Store:
                     Path(place, file).unlink(missing_ok=True)
         for folder in sorted(path for path in self.root.glob("*") if path.is_dir()):
             self._pack(folder, kept.get(folder.name, set()))
-        return all(self._has_all(stage, names) for stage, names in kept.items())
 
     def pack(self, stage: str, units: int) -> None:
         """Moves the results of a stage that has, or is to have, so many units into packs, in the midst of a build."""
         self._pack(self.root / stage, None, units)
-
-    def _has_all(self, stage: str, names: Set[str]) -> bool:
-        there = set(self._loose(stage))
-        return names <= there.union(*map(_members, chain(*_packs_in(self.root / stage).values())))
 
     def _loose(self, stage: str) -> Iterator[str]:
         """The names, below the stage's folder, of the files in its folders."""
@@ -272,7 +267,7 @@ def _members_of_whole(pack: Path) -> dict[str, tuple[int, int]]:
 def _is_sound_pack(pack: Path) -> bool:
     """Whether a pack is there, with the content that its name tells."""
     with suppress(FileNotFoundError):  # it was replaced since packs were listed
-        return _is_as_named(pack, pack.stat().st_mtime_ns)
+        return _is_as_named(pack, pack.stat().st_ctime_ns)
     return False
 
 

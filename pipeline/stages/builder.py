@@ -85,7 +85,8 @@ class Builder:
 
     @cached_property
     def _stat_cache(self) -> StatCache:
-        return StatCache(self.out)
+        of_scenes = (stage for stage in self._stages.values() if stage.unit == "scene")
+        return StatCache(self.out, [STORE, *(folder for stage in of_scenes for folder in stage.folders)])
 
     def with_executor(self, execute: Execute, progress: Progress, here: LocalExecutor) -> Builder:
         """The same builder, with what it knows of the inputs and of the last build, and another executor."""
@@ -140,8 +141,7 @@ class Builder:
             whys = (self._previous.table(bits, ["why"])["why"].unique().to_pylist() for bits in self._previous.packs)
             if is_new or any(own != ["reused"] for own in whys):
                 self._finish(plan, lease)
-            else:
-                self._stat_cache.write(is_sound=True)
+            self._stat_cache.write()
             return True
 
     def _finish(self, outcome: Outcome, lease: Lease, made_of: Lineage | None = None) -> None:
@@ -149,8 +149,7 @@ class Builder:
         write_outcome(self.out, outcome, list(self._stages), made_of)
         manifests = [outcome.entries, *([released_manifest(self.out)] if candidate(self.out) else [])]
         found = (manifest.results_in(bits) for manifest in manifests for bits in manifest.packs)
-        kept = (result for pack in found for own in pack.values() for result in own.values())
-        self._stat_cache.write(is_sound=Store(self.out / STORE).prune(kept))
+        Store(self.out / STORE).prune(result for pack in found for own in pack.values() for result in own.values())
         keep_beside(self.out, MANIFEST_FILE)
         remove_temporary(self.out, [*(f for s in self._stages.values() for f in s.folders), SAMPLES])
 
@@ -169,7 +168,7 @@ class Builder:
 
     def _dry_run(self, planner: Planner) -> Outcome:
         plan, signatures, groups = self._outcome(), self._signatures(planner), groups_of(self._wanted(), self.config)
-        rows, reused = plan.entries, planner.reusable_packs(signatures, is_sound=self._stat_cache.is_store_as_noted())
+        rows, reused = plan.entries, planner.reusable_packs(signatures, self._stat_cache.are_results_as_noted)
         for pack in reused:
             rows.reuse(pack, [stage.name for stage in self._wanted() if stage.unit == "scene"])
         if len(reused) == len(signatures) - 1 and (of_all := planner.reusable_whole(signatures)):
