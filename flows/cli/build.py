@@ -30,7 +30,6 @@ from flows.remote.cluster import check_answers
 from pipeline.core.errors import ConfigError, Scan2qaError
 from pipeline.core.fixes import DROPPED
 from pipeline.engine.config import BuildConfig
-from pipeline.engine.inputs import list_inputs
 from pipeline.engine.manifest import Outcome
 from pipeline.engine.plan import WHOLE
 from pipeline.engine.run import at_once
@@ -64,8 +63,9 @@ def build(request: BuildRequest, *, dry_run: bool, explain: bool = False) -> boo
         from flows.cli.output.forecast_tables import show_forecast
         from flows.orchestration.forecast import build_forecast
 
-        outcome = Builder(config, folder).dry_run()
-        found = build_forecast(config, folder, outcome, list_inputs(config).inputs, request.workers)
+        builder = Builder(config, folder)
+        outcome = builder.dry_run()
+        found = build_forecast(config, folder, outcome, builder.inputs(), request.workers)
         stop_spinner()
         print_json(summary(config, folder, outcome) | {"dry_run": True} | plan_summary(found))
         build_tables.show_elsewhere(config.roots)

@@ -77,7 +77,7 @@ class StatCache:
             write_atomically(self._folder / STAT_CACHE_FILE, raw, sync=False)
 
     def _state_of_results(self) -> str:
-        walks = (os.walk(self._folder / name) for name in self._inner)
+        walks = (os.walk(self._folder / name, followlinks=True) for name in self._inner)
         files = (Path(place, file) for walk in walks for place, _, files in walk for file in files)
         return digest_of(sorted(_state_of(path, self._folder) for path in files))
 
@@ -86,5 +86,9 @@ _REFS: Final = TypeAdapter(_Refs)
 
 
 def _state_of(path: Path, root: Path) -> _State:
-    found = path.lstat()
-    return os.path.relpath(path, root), found.st_size, found.st_ino, found.st_mtime_ns, found.st_ctime_ns
+    name = os.path.relpath(path, root)
+    try:
+        found = path.stat()
+    except OSError:  # whoever reads it says why it cannot be
+        return name, 0, 0, 0, 0
+    return name, found.st_size, found.st_ino, found.st_mtime_ns, found.st_ctime_ns

@@ -70,6 +70,17 @@ def test_a_file_of_the_same_size_and_time_is_read_again(made: Made) -> None:
     assert not built(made)
 
 
+def test_a_file_behind_a_link_is_looked_at(made: Made, tmp_path: Path) -> None:
+    file = made[0] / FILE
+    file.rename(tmp_path / "elsewhere.json")
+    file.symlink_to(tmp_path / "elsewhere.json")
+    assert built(made)  # the same scenes
+    with_its_times(file, file.read_bytes().replace(b"0.5", b"0.6"))
+    assert not built(made)
+    (tmp_path / "elsewhere.json").unlink()
+    assert [error.finding for _, error in Builder(config_of(made[0]), made[1])._list().broken] == ["unreadable_file"]
+
+
 def test_a_new_file_is_listed(made: Made) -> None:
     write_scenes(made[0] / "more.json", {"attic": SCENES["kitchen"]})
     assert not built(made)
