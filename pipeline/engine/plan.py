@@ -213,15 +213,15 @@ class Planner:
             packs.setdefault(pack_of(unit), []).append([unit, raw.parts, raw.human_input.parts])
         return {bits: digest_of([scenes, own]) for bits, own in packs.items()} | {WHOLE: digest_of(specs["build"])}
 
-    def reusable_packs(self, signatures: Mapping[str, str], are_known: Callable[[], bool]) -> list[ReusedPack]:
+    def reusable_packs(self, signatures: Mapping[str, str], are_whole: bool) -> list[ReusedPack]:
         """The packs of the last manifest whose plan was made from the same, and all of whose results are there.
 
         Args:
             signatures: as `signatures` gives them.
-            are_known: whether all results of scenes are known to be whole.
+            are_whole: whether all results are known to be.
         """
         before, found = self.previous, list[ReusedPack]()
-        store, are_whole = Store(self._folder / STORE), bool(before) and are_known()
+        store = Store(self._folder / STORE)
         for bits in before.packs:
             if bits in signatures and before.planned.get(bits) == signatures[bits]:
                 table = before.table(bits)
@@ -242,7 +242,7 @@ class Planner:
                 return False
         return True
 
-    def reusable_whole(self, signatures: Mapping[str, str]) -> ReusedPack | None:
+    def reusable_whole(self, signatures: Mapping[str, str], are_whole: bool) -> ReusedPack | None:
         """The pack of the stages that look at all scenes, where these and all that they are made from are the same.
 
         To be asked only where all packs are reused; None where a result is missing or not whole.
@@ -252,7 +252,7 @@ class Planner:
         table = before.table(bits)
         is_same = before.planned == signatures and not table["output"].null_count
         made = {name: own[WHOLE] for name, own in before.results({WHOLE}).items()} if is_same else {}
-        if made and all(_is_whole(self._stages[name], result, self._folder) for name, result in made.items()):
+        if made and (are_whole or all(_is_whole(self._stages[n], result, self._folder) for n, result in made.items())):
             return ReusedPack.of(before, bits, table)
         return None
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
@@ -25,6 +26,7 @@ from pipeline.reading.files import Listing, SceneRef
 from pipeline.reading.folders import SAFE_NAME
 from pipeline.reading.listing import list_within
 from pipeline.reading.reader import Reader
+from pipeline.release.history import RELEASE
 
 STAT_CACHE_FILE: Final = "stat-cache.json"
 SETTLED_NS: Final = 2 * 10**9  # what changed less than this ago may change again within the same tick of the clock
@@ -37,7 +39,7 @@ class StatCache:
 
     Args:
         folder: of the build.
-        inner: the folders below it that hold the results of scenes, and what belongs to these.
+        inner: the folders below it that hold results, and what belongs to these.
     """
 
     def __init__(self, folder: Path, inner: Iterable[str]) -> None:
@@ -50,7 +52,7 @@ class StatCache:
     def listing(self, reader: Reader, root: Path, limits: WorkerLimits) -> Listing:
         """The scenes of a root (`list_within`): as noted, while the files that tell all of them are as they were."""
         files = None if mirror_of(root) else reader.listed_from(root)
-        states = [] if files is None else [_state_of(path, root) for path in files]
+        states = [] if files is None else [_state_of(os.path.relpath(path, root), path) for path in files]
         if not states or max(map(max, (state[3:] for state in states))) > time.time_ns() - SETTLED_NS:
             return list_within(reader, root, limits)
         code = code_digest((type(reader).__module__,))
@@ -65,30 +67,38 @@ class StatCache:
             self._listed[key] = [(ref.id, ref.files, ref.stamp, ref.span) for ref in listing.scenes]
         return listing
 
+    @cached_property
     def are_results_as_noted(self) -> bool:
-        """Whether each file of the results is as it was when all of them were whole."""
+        """Whether each file of the results is as it was when all of them were whole; looked at once."""
         return bool(self._results) and self._results == self._state_of_results()
 
     def write(self) -> None:
         """Notes the listings of this build, and its results: all of them are whole."""
-        results = self._state_of_results()
-        if results != self._results or self._listed.keys() != self._known.keys():
-            raw = json.dumps({"results": results, "listings": self._listed}).encode()
-            write_atomically(self._folder / STAT_CACHE_FILE, raw, sync=False)
+        if not self.are_results_as_noted or self._listed.keys() != self._known.keys():
+            told = {"results": self._state_of_results(), "listings": self._listed}
+            write_atomically(self._folder / STAT_CACHE_FILE, json.dumps(told).encode(), sync=False)
 
     def _state_of_results(self) -> str:
-        walks = (os.walk(self._folder / name, followlinks=True) for name in self._inner)
-        files = (Path(place, file) for walk in walks for place, _, files in walk for file in files)
-        return digest_of(sorted(_state_of(path, self._folder) for path in files))
+        link = self._folder / RELEASE
+        newest = str(link.readlink()) if link.is_symlink() else ""
+        return digest_of([newest, [[name, sorted(_states_below(self._folder / name))] for name in self._inner]])
 
 
 _REFS: Final = TypeAdapter(_Refs)
 
 
-def _state_of(path: Path, root: Path) -> _State:
-    name = os.path.relpath(path, root)
+def _states_below(folder: Path | str) -> Iterator[_State]:
+    with suppress(FileNotFoundError), os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.is_dir():
+                yield from _states_below(entry.path)
+            else:
+                yield _state_of(entry.path, entry)
+
+
+def _state_of(path: str, file: Path | os.DirEntry[str]) -> _State:
     try:
-        found = path.stat()
+        found = file.stat()
     except OSError:  # whoever reads it says why it cannot be
-        return name, 0, 0, 0, 0
-    return name, found.st_size, found.st_ino, found.st_mtime_ns, found.st_ctime_ns
+        return path, 0, 0, 0, 0
+    return path, found.st_size, found.st_ino, found.st_mtime_ns, found.st_ctime_ns

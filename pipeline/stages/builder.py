@@ -85,8 +85,7 @@ class Builder:
 
     @cached_property
     def _stat_cache(self) -> StatCache:
-        of_scenes = (stage for stage in self._stages.values() if stage.unit == "scene")
-        return StatCache(self.out, [STORE, *(folder for stage in of_scenes for folder in stage.folders)])
+        return StatCache(self.out, [STORE, *(folder for stage in self._stages.values() for folder in stage.folders)])
 
     def with_executor(self, execute: Execute, progress: Progress, here: LocalExecutor) -> Builder:
         """The same builder, with what it knows of the inputs and of the last build, and another executor."""
@@ -168,10 +167,11 @@ class Builder:
 
     def _dry_run(self, planner: Planner) -> Outcome:
         plan, signatures, groups = self._outcome(), self._signatures(planner), groups_of(self._wanted(), self.config)
-        rows, reused = plan.entries, planner.reusable_packs(signatures, self._stat_cache.are_results_as_noted)
+        are_whole = bool(self._previous) and self._stat_cache.are_results_as_noted
+        rows, reused = plan.entries, planner.reusable_packs(signatures, are_whole)
         for pack in reused:
             rows.reuse(pack, [stage.name for stage in self._wanted() if stage.unit == "scene"])
-        if len(reused) == len(signatures) - 1 and (of_all := planner.reusable_whole(signatures)):
+        if len(reused) == len(signatures) - 1 and (of_all := planner.reusable_whole(signatures, are_whole)):
             rows.reuse(of_all, [stage.name for stage in self._wanted() if stage.unit == "build"])
             rows.planned = signatures
             return plan

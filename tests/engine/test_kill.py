@@ -27,6 +27,7 @@ import pipeline.release.history
 from flows.orchestration.saved_build import SAVED_FILE, UNFINISHED_FILE
 from pipeline.engine.job import Job, JobResult, run_job
 from pipeline.engine.run import run_here
+from pipeline.engine.stat_cache import STAT_CACHE_FILE
 from pipeline.samples.indoor.metadata import PLANS, sample_scene
 from pipeline.stages.builder import Builder
 from tests.builds import (
@@ -177,7 +178,8 @@ def assert_same_build(out: Path, expected: Path) -> None:
     """The same release, the same results and manifest but for reasons and times, and nothing left over."""
     assert release_of(out) == release_of(expected)
     files, wanted = ({p.relative_to(f) for f2 in [f] for p in f2.rglob("*") if p.is_file()} for f in (out, expected))
-    files -= {Path(SAVED_FILE), Path(UNFINISHED_FILE)}  # the command keeps them, and writes the gallery
+    # The command keeps these, and writes the gallery.
+    files -= {Path(SAVED_FILE), Path(UNFINISHED_FILE), Path(STAT_CACHE_FILE)}
     files = {file for file in files if file.parts[0] != "gallery"}
     assert files == wanted, "no temporary file is left, and no result is missing"
     for column in ("stage", "unit", "key", "inputs", "output", "config", "code", "path"):

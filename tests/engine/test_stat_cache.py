@@ -13,6 +13,7 @@ import pipeline.engine.store
 from pipeline.core.errors import ConfigError
 from pipeline.engine.stage import STORE
 from pipeline.engine.stat_cache import STAT_CACHE_FILE
+from pipeline.release.history import RELEASE
 from pipeline.stages.builder import Builder
 from tests.builds import config_of, release_of
 from tests.engine.test_builder import SCENES
@@ -96,6 +97,19 @@ def test_a_damaged_pack_of_the_same_size_and_time_is_made_again(made: Made) -> N
     assert not built(made)
     assert release_of(made[1]) == before
     assert built(made)
+
+
+def test_a_damaged_release_is_made_again(made: Made) -> None:
+    """Of the same size and time; or without the link that users follow."""
+    before = release_of(made[1])
+    for file in (path for path in (made[1] / RELEASE).rglob("*.parquet")):
+        with_its_times(file, file.read_bytes()[::-1])
+    assert not built(made)
+    assert release_of(made[1]) == before
+    assert built(made)
+    (made[1] / RELEASE).unlink()
+    assert not built(made)
+    assert release_of(made[1]) == before
 
 
 def test_a_file_that_was_just_written_is_read_again(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
