@@ -117,6 +117,18 @@ def test_by_hand(tmp_path: Path) -> None:
     assert found.facts.map_coverage == pytest.approx((len(NUMBERS) + 2) / (len(NUMBERS) + 2 + 2.7055), abs=1e-3)
 
 
+@pytest.mark.parametrize(("way", "street_deg"), [(1, 30.0), (-1, 210.0)])
+def test_sides_are_those_of_who_walks_the_street_as_the_map_draws_it(
+    way: int, street_deg: float, tmp_path: Path
+) -> None:
+    """One church lies to its west, another to its east, whether it is drawn to the north-north-east or back."""
+    street = _street((-100 * way, -173.2 * way), (100 * way, 173.2 * way), name="Skew Lane")
+    churches = [_box(x, y, 8, 8, building="church", name=name) for x, y, name in ((-64, 6, "West"), (56, -14, "East"))]
+    found = _seen(tmp_path, [street, *churches])
+    assert found.facts.street_deg == pytest.approx(street_deg, abs=0.1)
+    assert {name: landmark.side for name, landmark in _named(found).items()} == {"West": way, "East": -way}
+
+
 def test_questions_hold_from_any_heading(tmp_path: Path) -> None:
     """Where the camera looked changes the yaw, and neither bearing nor side."""
     for heading in (0.0, 90.0, 233.0):
