@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from pipeline.reading.reader import PanoramaGeometry
 from pipeline.stages.builder import Builder
 from pipeline.stages.registry import STAGES
 from pipeline.worlds.panorama.facts import DeclaredView, PanoramaScene
-from pipeline.worlds.panorama.look import calls, is_whole, look_at_panorama, views_of
+from pipeline.worlds.panorama.look import _overlaps, calls, is_whole, look_at_panorama, views_of
 from tests.benchmarks.ergeobench.made import scene
 from tests.builds import UNASKED, results_of
 from tests.llm.asking import KEY
@@ -222,3 +223,12 @@ def test_a_direction_of_a_pixel_leads_back_to_it() -> None:
         column, row = np.array([0.0, 319.5, 639.0, 600.25]), np.array([0.0, 10.0, 479.0, 239.5])
         back = pixels_of(view, *directions_of(view, column, row))
         assert np.allclose(back, (column, row))
+
+
+def test_boxes_overlap_by_what_they_share_of_all_that_they_cover() -> None:
+    """Squares of 2 x 2 that share 1 of 7; that are apart, in one direction or in both; and of another label."""
+    first = [SimpleNamespace(label="door", box=(0, 0, 2, 2))]
+    boxes = [(1, 1, 3, 3), (0, 0, 2, 2), (0, 5, 2, 7), (5, 5, 7, 7)]
+    second = [SimpleNamespace(label="door", box=box) for box in boxes]
+    second.append(SimpleNamespace(label="window", box=(0, 0, 2, 2)))
+    assert _overlaps(first, second) == pytest.approx(np.array([[1 / 7, 1, 0, 0, 0]]))

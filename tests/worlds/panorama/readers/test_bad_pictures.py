@@ -113,7 +113,9 @@ def test_a_crop_that_people_state(tmp_path: Path) -> None:
     facts = read(write(tmp_path, sidecar=SIDECAR + crop, picture=jpeg(texture(256, 64)))).facts
     assert facts.picture.crop is not None
     with pytest.raises(RawDataError, match="crop_contradicts"):
-        read(write(tmp_path / "b", sidecar=SIDECAR + crop.replace("32", "99"), picture=jpeg(texture(256, 64))))
+        read(write(tmp_path / "b", sidecar=SIDECAR + crop.replace("32", "65"), picture=jpeg(texture(256, 64))))
+    lowest = SIDECAR + crop.replace("32", "64")
+    assert read(write(tmp_path / "c", sidecar=lowest, picture=jpeg(texture(256, 64)))).facts.picture.crop is not None
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from PIL import Image
 
 from pipeline.core.errors import RawDataError
 from pipeline.worlds.panorama.facts import PanoramaScene, SphereCrop
+from pipeline.worlds.panorama.readers.metadata import _tilt
 from tests.worlds.panorama.panoramas import read, texture, write
 from tests.worlds.panorama.tagged import NICE, picture, with_thumbnail
 
@@ -302,3 +303,8 @@ def test_a_tilt_that_cannot_be_is_not_used(tmp_path: Path) -> None:
     value = PANORAMAX | {"properties": PANORAMAX["properties"] | {"pers:pitch": 120}}
     scene = read(write(tmp_path, sidecar=None, panoramax__json=json.dumps(value).encode()))
     assert found(scene) == {"pose_out_of_range": "heading"}
+
+
+@pytest.mark.parametrize("rotation", [["x", 0.0, 0.0], [0.1, None, 0.0], [0.1, 0.2], "level", None])
+def test_a_rotation_that_is_none_tells_no_tilt(rotation: Any) -> None:
+    assert _tilt(rotation) == (None, None)
