@@ -29,6 +29,7 @@ DEAREST: Final = (
     *("test_browser", "test_builder", "test_tasks", "test_cli", "test_blind_stages", "test_kill"),
     *("test_stop", "test_release", "test_frames_oracle", "test_oracles", "test_planted_flights", "test_faults"),
     *("test_look", "test_converters", "test_planted_truth", "test_harness", "test_reference", "test_packaging"),
+    *("test_label", "test_shown", "test_gallery", "test_scene_folders", "test_selection", "test_visibility"),
     *("test_prune", "test_view", "test_lease", "test_flights", "test_cluster", "test_far"),
     *(
         "test_documented_commands",
@@ -38,7 +39,8 @@ DEAREST: Final = (
         "test_embedded",
         "test_annotations",
     ),
-    *("test_small_flights", "test_revsi", "test_areas", "test_vsi_meta", "test_author"),
+    *("test_small_flights", "test_revsi", "test_areas", "test_vsi_meta", "test_projection", "test_candidates"),
+    *("test_kept", "test_movements", "test_choices", "test_author"),
 )
 
 _spent_s: dict[str, float] = {}  # test -> seconds so far
