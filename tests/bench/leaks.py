@@ -85,8 +85,8 @@ def questions(flights: Iterable[int]) -> list[dict[str, Any]]:
 
 
 def items_of(rows: Iterable[Mapping[str, Any]]) -> list[BlindItem]:
-    """As someone without the video sees them."""
-    return with_company(item_of(dict.fromkeys(GUESSED) | dict(row)) for row in rows)
+    """As someone without the video sees them who has all questions of a scene, whatever groups it has."""
+    return with_company(item_of(dict.fromkeys(GUESSED) | dict(row) | {"group": None}) for row in rows)
 
 
 class Known:
@@ -164,17 +164,19 @@ def _trees(features: FloatArray, target: FloatArray) -> ExtraTreesRegressor:
 
 
 def by_number(features: FloatArray, truth: FloatArray, fold: IntArray, ways: Sequence[Earned]) -> list[Scores]:
-    """By each way to count, score (n,) of numbers that trees guess, learnt in other folds, and of the best constant."""
+    """By each way to count, score (n,) of numbers that trees guess, learnt in other folds, and of the best constant.
+
+    That is chosen on the very questions, as on the card: of even answers the most frequent one elsewhere is rare here.
+    """
     tried = np.unique(np.quantile(truth, RANKS))
     worths = [earned(tried, truth[:, None]) for earned in ways]
-    found = [{name: np.zeros(len(truth)) for name in (CONSTANT, TREES)} for _ in ways]
+    found = [{CONSTANT: worth[:, worth.mean(0).argmax()], TREES: np.zeros(len(truth))} for worth in worths]
     for test in np.unique(fold):
         train, there = fold != test, np.flatnonzero(fold == test)
         trees = _trees(features[train], np.log(np.maximum(truth[train], 1e-3)))
         leaves = OneHotEncoder().fit(trees.apply(features[train]))
         known, asked = (leaves.transform(trees.apply(features[some])) for some in (train, there))
         for worth, scores in zip(worths, found, strict=True):
-            scores[CONSTANT][there] = worth[there, worth[train].mean(0).argmax()]
             expected = asked @ (known.T @ worth[train] / known.sum(axis=0).reshape(-1, 1))
             scores[TREES][there] = worth[there, np.asarray(expected).argmax(1)]
     return found

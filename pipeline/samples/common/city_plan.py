@@ -50,7 +50,7 @@ class CityPlan(NamedTuple):
     columns: int
     rows: int
     origin: Origin
-    names: int = 0  # which of the names of `SHOPS` its shops have
+    names: int | None = 0  # which of the names of `SHOPS` its shops have; None: a lot deals all names to the sorts
     busy: bool = False  # whether some houses stand in rows, and cars before some shops
 
     @property
@@ -122,7 +122,10 @@ def planted(plan: CityPlan) -> tuple[Planted, ...]:
     parks, lots, squares = (
         (order[:1], order[1:3], order[3:4]) if len(cells) < 20 else (order[:2], order[2:5], order[5:7])
     )
-    shops = [SHOPS[k] for k in rng.permutation(len(SHOPS)).tolist()]
+    sorts, names = zip(*SHOPS, strict=True)
+    dealt = rng_for("sample city names", plan.id).permutation(np.ravel(names)).tolist()
+    called = dealt[: len(sorts)] if plan.names is None else [of_sort[plan.names] for of_sort in names]
+    shops = [(sorts[k], called[k]) for k in rng.permutation(len(sorts)).tolist()]
     found: list[Planted] = []
     for cell in cells:
         if cell in parks:
@@ -136,8 +139,7 @@ def planted(plan: CityPlan) -> tuple[Planted, ...]:
                 found.append(_roofed(house, plan.id))
                 side = _street_side(house, cell)
                 if side and shops and rng.random() < 0.7:
-                    noun, names = shops.pop()
-                    shop = _shop(house, side, noun, names[plan.names], rng)
+                    shop = _shop(house, side, *shops.pop(), rng)
                     found += [*shop, *(_parked(shop[0], side, rng) if plan.busy else ())]
     found += _streets(plan, rng)
     sorted_in = [_told(thing, plan.id) for thing in found]

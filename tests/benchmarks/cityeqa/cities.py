@@ -58,10 +58,12 @@ def tasks_of(scene: CityScene, rules: CityRules, *categories: str) -> tuple[list
 
 
 def small(seed: int, busy: bool = True) -> CityScene:
-    """A procedural city of four to nine blocks, another for each seed; see `Plan.busy`."""
-    plan = CityPlan(
-        f"small{seed}", 2 + seed % 2, 2 + seed // 2 % 2, Origin(lat_deg=50.0, lon_deg=8.0, alt_m=100.0), busy=busy
-    )
+    """A procedural city of four to nine blocks, another for each seed; see `CityPlan.busy`.
+
+    Its shops are called by lot, so that who has read of one city's bakery knows no other's.
+    """
+    origin = Origin(lat_deg=50.0, lon_deg=8.0, alt_m=100.0)
+    plan = CityPlan(f"small{seed}", 2 + seed % 2, 2 + seed // 2 % 2, origin, None, busy)
     with TemporaryDirectory() as folder:
         root = Path(folder)
         write_cities(root, (plan,))

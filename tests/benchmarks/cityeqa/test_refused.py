@@ -11,6 +11,7 @@ import pytest
 from pipeline.benchmarks.cityeqa.extra_starts import Start
 from pipeline.benchmarks.cityeqa.oracle import Observer, Oracle, Solved
 from pipeline.benchmarks.cityeqa.rules import CityRules
+from pipeline.benchmarks.cityeqa.tasks.spatial import SpatialReasoning
 from pipeline.benchmarks.cityeqa.view import CityView
 from pipeline.core.arrays import FloatArray
 from pipeline.core.schema import Source
@@ -20,6 +21,7 @@ from tests.benchmarks.cityeqa.cities import tasks_of
 from tests.worlds.city.cities import city, house, point
 
 RULES = CityRules(raw_tasks_per_category=1)
+COLOURS = ("red", "green", "blue")
 WALL = house("wall", 20.0, 60.0, 60.0, 10.0)  # its front, at y = 60, faces south
 
 
@@ -70,6 +72,18 @@ def test_of_two_boards_beside_one_the_nearer_must_be_so_clearly() -> None:
         facts = city(WALL, board("a", 60.0, "ALPHA"), board("b", 50.0, "BETA"), board("c", 60.0 - farther, "GAMMA"))
         found = refusals(facts, "Spatial Reasoning", "two_beside")
         assert (("signboard beside a left b", 1.2, 1.4) in found) is broken
+
+
+def test_of_two_boards_beside_each_other_one_is_asked_about() -> None:
+    """The text about the one would say the colour of the other; of a chain of three, one of each pair."""
+    boards = [board(name, x, name, colour=colour) for name, x, colour in zip("abc", (30, 40, 50), COLOURS, strict=True)]
+    facts = city(WALL, *boards, complete=("signboard",))
+    beside = [raw for raw in SpatialReasoning().raws(CityView(scene(facts), RULES)) if raw.kind == "colour beside"]
+    ways = {(raw.target, *raw.about) for raw in beside if raw.broken is None}
+    assert len({frozenset(way) for way in ways}) == len(ways) == 2
+    told = [raw for raw in beside if raw.broken and raw.broken.name == "same_fact"]
+    assert {(raw.target, *raw.about) for raw in told} == {way[::-1] for way in ways}
+    assert {(raw.broken.value, raw.broken.limit) for raw in told if raw.broken} == {(2, 1)}
 
 
 def test_a_shop_under_two_boards_has_no_one_board() -> None:

@@ -217,6 +217,8 @@ def test_the_colour_of_the_vehicle_next_to_another(x: float, broken: str | None)
              if raw.kind == "colour next to"}  # fmt: skip
     assert {i: raw.answer for i, raw in found.items()} == ({} if broken else {"a": "red", "b": "white"})
     if not broken:
+        # "The vehicle next to the red car" would tell the colour of what stands next to the white one.
+        assert sorted(raw.broken.name if raw.broken else "" for raw in found.values()) == ["", "same_fact"]
         between = lot(parked("a", 31.25, colour="white"), parked("b", x), parked("c", 31.25, y=30.0))  # 3.1 m behind
         assert asked(between, SpatialReasoning, "colour next to")[0][1] == "two_beside"
         unpainted = lot(parked("a", 31.25), parked("b", x, colour=None))

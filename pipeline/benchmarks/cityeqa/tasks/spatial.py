@@ -5,7 +5,7 @@ Questions about streets and heights: the same side, across, in front or behind, 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from itertools import combinations
@@ -35,8 +35,9 @@ from pipeline.benchmarks.cityeqa.tasks.counting import complete
 from pipeline.benchmarks.cityeqa.view import CityView
 from pipeline.benchmarks.cityeqa.wording import ACROSS, BEHIND, DIRECTIONS, FRONT, KINDS, SIGNBOARD, Phrase
 from pipeline.core.arrays import FloatArray, IntArray
-from pipeline.core.identity import rng_for
+from pipeline.core.identity import digest, rng_for
 from pipeline.questions.rules import Measure, rule
+from pipeline.questions.selection import SAME_FACT
 from pipeline.reading.maps.city_thing import BUILDING, SHOP, VEHICLES
 from pipeline.reading.maps.map_quality import FRONT_M
 from pipeline.worlds.city.occluders import UNBOUNDED_M
@@ -71,8 +72,8 @@ class SpatialReasoning(EqaTask):
     def raws(self, view: CityView) -> Iterator[RawQuestion]:
         """All of these, for things that have one name in their surroundings."""
         for kind in (SIGNBOARD, SHOP):
-            yield from self._beside(view, kind)
-        yield from next_to(view)
+            yield from one_way(view, self._beside(view, kind))
+        yield from one_way(view, next_to(view))
         named: dict[int, bool] = {}
         for i in (i for i in view.targets(*NAMED) if _has_a_name(view, i)):
             about = view.around(i, view.rules.bearing_gap_m[1]).tolist()
@@ -86,7 +87,7 @@ class SpatialReasoning(EqaTask):
             yield from _nearer(view, i, near, lone)
             yield from street_questions(view, i, near, lone)
             yield from tallest(view, i)
-        yield from across(view)
+        yield from one_way(view, across(view))
 
     def _beside(self, view: CityView, kind: str) -> Iterator[RawQuestion]:
         own = [i for i in view.of_kind(kind).tolist() if view.things[i].facing_deg is not None]
@@ -96,6 +97,26 @@ class SpatialReasoning(EqaTask):
         names = names_of_split(view, [i for i, _, _ in beside], [j for _, _, (j, _) in beside])
         for i, side, (j, checks) in beside:
             yield from _side(view, i, side, j, checks, colours, names[i])
+
+
+def one_way(view: CityView, raws: Iterable[RawQuestion]) -> Iterator[RawQuestion]:
+    """Questions of a thing and another beside it; of two that are asked of each other, by lot those of one alone.
+
+    The text about the one would tell of it what is asked about the other: its colour or its name.
+    """
+    every = list(raws)
+    ways = {(raw.target, *raw.about) for raw in every if raw.broken is None}
+    for raw in every:
+        way = (raw.target, *raw.about)
+        other = min(way, key=lambda i: digest("one way", view.scene.id, view.things[i].id)) != raw.target
+        told = other and way in ways and way[::-1] in ways
+        both = (rule(SAME_FACT, 2, "<=", 1, "things asked about"),) if told else ()
+        yield replace(raw, checks=(*raw.checks, *both))
+
+
+def unlike(view: CityView, i: int, colours: Iterable[str]) -> tuple[str, ...]:
+    """Colours other than that of a thing, by which it is called: what is called so too does not stand beside it."""
+    return tuple(colour for colour in colours if colour != view.things[i].colour)
 
 
 def _side(
@@ -132,7 +153,7 @@ def _side(
             kind="colour beside",
             part="ask_side_colour",
             answer=other.colour or "",
-            others=colours,
+            others=unlike(view, i, colours),
             answer_type=CLOSED,
             pixels_min=view.rules.pixels_min,
             checks=(*checks, colour_known(other)),
@@ -222,7 +243,7 @@ def next_to(view: CityView) -> Iterator[RawQuestion]:
             kind="colour next to",
             part="ask_colour_next",
             answer=view.things[j].colour or "",
-            others=colours,
+            others=unlike(view, i, colours),
             about=(j,),
             pixels_min=view.rules.pixels_min // 2,
             checks=(
