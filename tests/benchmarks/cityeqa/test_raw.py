@@ -17,7 +17,7 @@ from pipeline.benchmarks.cityeqa.query import Hop, Query, RouteLimits, RouteQuer
 from pipeline.benchmarks.cityeqa.raw import CLOSED, RawQuestion, evened, in_turns, split_of
 from pipeline.benchmarks.cityeqa.released import TABLE_4
 from pipeline.benchmarks.cityeqa.rules import CityRules
-from pipeline.benchmarks.cityeqa.tasks.base import known_of, names_of_split, other_names
+from pipeline.benchmarks.cityeqa.tasks.base import known_of, names_of_split, other_names, others_of
 from pipeline.benchmarks.cityeqa.tasks.counting import Counting
 from pipeline.benchmarks.cityeqa.tasks.recognition import ObjectRecognition
 from pipeline.benchmarks.cityeqa.tasks.registry import CITY_TASKS
@@ -305,6 +305,19 @@ def test_the_building_is_no_other_that_was_named_before(first: Phrase, last: Phr
     text = worded(RouteQuery(50.0, 1.0, (Hop(NORTH, first), Hop(EAST, last))), asked)
     assert (text is not None) == reads
     assert text is None or re.search(f"the walls of {last.definite}", text)
+
+
+@pytest.mark.parametrize("number", [2, 3, 4, 5, 9, 16])
+def test_answers_are_offered_in_blocks_of_which_all_are_offered_equally_often(number: int) -> None:
+    """Were each drawn for itself, the right one would be offered less by other questions, which ask for others."""
+    view: Any = SimpleNamespace(scene=SimpleNamespace(id="city/x"))
+    known = [f"name {n:02}" for n in range(number)]
+    offered = {own: others_of(view, own.upper(), known, 3, "name") for own in known}
+    for own, block in offered.items():
+        assert own in block
+        assert 2 <= len(block) <= 4
+        assert all(offered[other] == block for other in block)
+    assert set(others_of(view, None, known, 3, "name")) <= set(known)
 
 
 def test_names_offered_are_those_of_the_same_split() -> None:

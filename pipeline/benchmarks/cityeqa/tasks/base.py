@@ -31,7 +31,7 @@ from pipeline.benchmarks.cityeqa.search import Search, SolvedTask
 from pipeline.benchmarks.cityeqa.view import CityView
 from pipeline.benchmarks.cityeqa.wording import COLOURS, Phrase
 from pipeline.core.arrays import FloatArray
-from pipeline.core.identity import rng_for
+from pipeline.core.identity import digest
 from pipeline.core.schema import Rejection
 from pipeline.metrics.number_words import normalised
 from pipeline.questions.arrays import WRITTEN
@@ -56,12 +56,15 @@ def known_of(answers: Iterable[str | None]) -> tuple[str, ...]:
     return tuple(found.values())
 
 
-def others_of(view: CityView, i: int, known: Sequence[str], most: int, what: str) -> tuple[str, ...]:
-    """At most so many of some different answers, drawn for a thing; the truth may be among them."""
-    if len(known) <= most:
-        return tuple(known)
-    drawn = rng_for(view.scene.id, view.things[i].id, what, "others").choice(len(known), most, replace=False)
-    return tuple(known[k] for k in sorted(drawn.tolist()))
+def others_of(view: CityView, own: str | None, known: Sequence[str], most: int, what: str) -> tuple[str, ...]:
+    """At most so many others of some different answers, and the own one: those of the block that a lot deals it into.
+
+    All of a block are offered together, so that other questions do not tell which one is right by offering it less.
+    """
+    blocks = max(1, math.ceil(len(known) / (most + 1)))
+    ranked = sorted(known, key=lambda answer: digest(view.scene.id, what, "others", answer))
+    place = next((n for n, answer in enumerate(ranked) if normalised(answer) == normalised(own or "")), 0)
+    return tuple(sorted(ranked[place % blocks :: blocks]))
 
 
 def names_of_split(
@@ -215,7 +218,7 @@ def _others(view: CityView, i: int, kind: str, answer: str) -> tuple[str, ...]:
         return COLOURS
     said = [task.answer for task in view.city.tasks if answer_type(task.question, task.answer) == kind]
     names, nouns = (view.read(j) for j in range(len(view.things))), (thing.noun for thing in view.things)
-    return others_of(view, i, known_of([*said, *(names if kind == OPEN else nouns)]), OTHERS, "written")
+    return others_of(view, answer, known_of([*said, *(names if kind == OPEN else nouns)]), OTHERS, "written")
 
 
 AT_ONCE: Final = 4  # raw tasks: their trees of shortest ways are kept at a time

@@ -85,7 +85,7 @@ class ObjectRecognition(EqaTask):
                     part="ask_noun",
                     fields={"general": SHOP},
                     answer=thing.noun,
-                    others=others_of(view, i, nouns, NOUNS, "noun"),
+                    others=others_of(view, thing.noun, nouns, NOUNS, "noun"),
                     pixels_min=view.rules.read_pixels_min,
                     checks=(
                         rule("is_no_shop", float(thing.noun in none), "<=", 0, "sorts"),
@@ -104,7 +104,7 @@ class ObjectRecognition(EqaTask):
                 kind="sign",
                 part="ask_sign",
                 answer=text or "",
-                others=others_of(view, i, written[i], 3, "sign"),
+                others=others_of(view, text, written[i], NAMES, "sign"),
                 answer_type=OPEN,
                 checks=(name_known(text), other_names(written[i], text)),
             )
@@ -211,7 +211,8 @@ class AttributeRecognition(EqaTask):
 
 def _names(view: CityView, kind: str) -> Iterator[RawQuestion]:
     """The name of every shop that is called by its sort, and of other things that show theirs."""
-    shops = view.of_kind(kind).tolist()
+    # The names of other shops are in texts about them, so that nobody would guess them.
+    shops = [i for i in view.of_kind(kind).tolist() if kind != SHOP or view.asked_of(i)]
     by_noun: dict[str, list[int]] = {}
     for i in shops:
         by_noun.setdefault(view.things[i].noun, []).append(i)
@@ -228,7 +229,7 @@ def _names(view: CityView, kind: str) -> Iterator[RawQuestion]:
             phrases=view.phrases(i, hide=("name",)),
             part="ask_name",
             answer=name or "",
-            others=others_of(view, i, alike if len(alike) > NAMES else near[i], NAMES, "name"),
+            others=others_of(view, name, alike if len(alike) > NAMES else near[i], NAMES, "name"),
             answer_type=OPEN,
             checks=(
                 name_known(name),

@@ -139,7 +139,7 @@ def _side(
         part="ask_side_name",
         fields={"thing": other.kind, "side": side},
         answer=text or "",
-        others=others_of(view, j, names, 3, "beside"),
+        others=others_of(view, text, names, 3, "beside"),
         answer_type=OPEN,
         about=(j,),
         checks=(*checks, name_known(text), other_names(names, text)),
@@ -382,7 +382,7 @@ def across(view: CityView) -> Iterator[RawQuestion]:
             part="ask_across_name",
             fields={"thing": SHOP},
             answer=text or "",
-            others=others_of(view, j, names, NAMES, "across"),
+            others=others_of(view, text, names, NAMES, "across"),
             answer_type=OPEN,
             shown=(j,),  # it faces the other way
             about=(j,),
