@@ -236,8 +236,10 @@ def builds(folder: Annotated[Path, typer.Argument(help="Folder of the builds.")]
 def doctor(
     root: Annotated[list[str], typer.Option("--root", metavar="READER=DIR", help="Raw data to look at.")],
     workers: Workers = CORES,
+    verbose: Annotated[bool, typer.Option("--verbose", help="List every part, finding, task and stage.")] = False,
 ) -> None:
-    """Checks data folders before a long run: what is there, and what each missing file costs."""
+    """Checks data folders before a long run: what is missing or wrong, and what each missing file costs."""
+    configure_output(verbose=verbose)
     start_spinner("Looking at what is there")
     from flows.cli.doctor import doctor
 

@@ -127,13 +127,13 @@ def trace(
         int, typer.Argument(metavar="QUESTION_ID", help="Id of a question, as in the release.", min=0, max=2**63 - 1)
     ],
     build: Annotated[
-        Path | None, typer.Option(metavar="BUILD", help="A build, or its folder.", show_default="all in outputs")
+        str | None, typer.Argument(metavar="BUILD", help="A build, or its folder.", show_default="all in outputs")
     ] = None,
 ) -> None:
     """Shows the source of a question, other questions from the same source, and how to correct it."""
     from flows.cli.trace import show_trace
 
-    show_trace(question, all_builds() if build is None else [folder_of(str(build))])
+    show_trace(question, all_builds() if build is None else [folder_of(build)])
 
 
 @app.command()

@@ -9,8 +9,8 @@ from typing import Final
 import psutil
 
 from flows.cli.output import build_tables
-from flows.cli.output.console import console, start_spinner, stop_spinner
-from flows.cli.output.forecast_tables import show_bounds, show_efforts
+from flows.cli.output.console import console, output_options, start_spinner, stop_spinner
+from flows.cli.output.forecast_tables import show_bounds, show_efforts, show_prospects
 from flows.orchestration.folders import OUTPUTS, configuration
 from flows.orchestration.forecast import COUNTED, READING, bounds_of, efforts, seconds_for
 from flows.orchestration.roots import roots_of
@@ -49,6 +49,8 @@ def doctor(roots: Sequence[str], workers: int) -> bool:
             if any(world.name == own.name for own in benchmark.worlds):
                 _show_prospects(benchmark.name, name, folder, workers)
     build_tables.show_limits(WorkerLimits(), workers, psutil.virtual_memory().total)
+    if not output_options.verbose:
+        console.print("--verbose lists every part, finding, task and stage.")
     return sound
 
 
@@ -85,9 +87,12 @@ def _show_prospects(name: str, reader: str, root: Path, workers: int) -> None:
     inputs, title = list_inputs(config).inputs, config.of_benchmark().title
     found = bounds_of(config, inputs)
     stop_spinner()
-    show_bounds(f"{title}: questions at most", found, config)
-    build_tables.show_costs(found.costs)
     due = {stage.name: {reader: len(inputs)} for stage in STAGES.values() if stage.is_wanted(config)}
     datasets = {reader: {raw.ref.dataset for raw in inputs.values()}}
     took = efforts(config, OUTPUTS / config.build, due, datasets, found.questions, workers)
+    if not output_options.verbose:
+        show_prospects(title, found, took, len(inputs), workers)
+        return
+    show_bounds(f"{title}: questions at most", found, config)
+    build_tables.show_costs(found.costs)
     show_efforts(f"{title}: time and disk", took, workers)

@@ -20,6 +20,7 @@ from pipeline.core.fixes import SCENE
 from pipeline.core.parquet import read_files, read_table, released_files
 from pipeline.core.schema import AnyScene, Applied, Finding
 from pipeline.core.tables import QUESTIONS
+from pipeline.core.templates import in_unit
 from pipeline.engine.manifest import Entry, read_manifest, released_manifest
 from pipeline.engine.plan import WHOLE
 from pipeline.engine.stage import STORE
@@ -27,7 +28,9 @@ from pipeline.engine.store import Store
 from pipeline.reading.fix_files import SHIPPED, read_fixes
 from pipeline.reading.reader import folder_of
 from pipeline.release.comparison import reason_of
+from pipeline.stages.author import AUTHOR
 from pipeline.stages.fix import FIX
+from pipeline.stages.generate import GENERATE
 from pipeline.stages.registry import STAGES
 from pipeline.stages.select import SELECT
 from pipeline.stages.unify import UNIFY
@@ -42,7 +45,7 @@ def show_trace(number: int, folders: Sequence[Path]) -> None:
     folder = next((folder for folder in folders if find(number, folder)), None)
     if folder is None:
         looked = ", ".join(str(folder) for folder in folders) or "no build"
-        raise ConfigError(f"no question {number} in {looked}; give its build with --build")
+        raise ConfigError(f"no question {number} in {looked}; give its build as second argument")
     found, kept = trace(number, folder), read_saved_build(folder)
     _question(found, number, folder)
     print_evidence(found.row["evidence"] or ())
@@ -90,10 +93,11 @@ def print_evidence(rows: Sequence[Mapping[str, Any]]) -> None:
     heads = numbers("value", "limit", "margin")
     table = Table("what was measured", "of", *heads, title="Evidence, and by how much the rules hold")
     for one in rows:
-        unit = f" {one['unit']}" if one["unit"] else ""
-        limit = "" if one["limit"] is None else f"{one['relation']} {one['limit']:.4g}{unit}"
-        margin = "" if one["limit"] is None else f"{abs(one['value'] - one['limit']):.4g}{unit}"
-        table.add_row(one["name"], one["subject"] or "", f"{one['value']:.4g}{unit}", limit, margin)
+        value, limit, margin = in_unit(f"{one['value']:.4g}", one["unit"]), "", ""
+        if one["limit"] is not None:
+            limit = f"{one['relation']} " + in_unit(f"{one['limit']:.4g}", one["unit"])
+            margin = in_unit(f"{abs(one['value'] - one['limit']):.4g}", one["unit"])
+        table.add_row(one["name"], one["subject"] or "", value, limit, margin)
     print_table(table)
 
 
@@ -204,6 +208,10 @@ def trace(number: int, folder: Path) -> Trace:
     if not rows:
         raise ConfigError(f"{folder}: the release is older than the last results of {scene_id}; build again")
     row, named = rows[0], set(rows[0]["operands"])
+    if row["evidence"] is None:  # what `select` rejects has it in the results before
+        made = AUTHOR.name if (AUTHOR.name, scene_id) in manifest else GENERATE.name
+        candidates = read_table(result(made))
+        row |= {"evidence": candidates.filter(pc.equal(candidates["id"], number))["evidence"].to_pylist()[0]}
     scene = read_scene(result(FIX.name))
     released = _released(folder, "provenance", number)
     refused = reason_of(row) if row["reason"] is not None else None

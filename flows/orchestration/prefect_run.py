@@ -22,10 +22,12 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from difflib import get_close_matches
 from pathlib import Path
 from subprocess import Popen, TimeoutExpired
 from typing import IO, Any, Final
 from uuid import UUID
+from zoneinfo import available_timezones
 
 import httpx
 import prefect
@@ -245,6 +247,9 @@ def schedule(request: BuildRequest, cron: str, zone: str) -> None:
     except ValueError as error:
         message = f"--cron {cron!r} in {zone}: {error}; write minute, hour, day, month and weekday: '0 3 * * *'"
         raise ConfigError(message) from error
+    if zone not in available_timezones():
+        near = get_close_matches(zone, available_timezones(), 1) or ["Europe/Berlin"]
+        raise ConfigError(f"--zone {zone!r} is no time zone of the IANA database, such as {near[0]}")
     spare_loopback(os.environ)
     if (told := trouble()) is not None:
         raise ConfigError(f"Prefect cannot be used: {told}; start its server first")

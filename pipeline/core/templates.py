@@ -253,3 +253,13 @@ class Noun(str):
 
 # What each word that depends on a name may be, as a regular expression.
 DEPENDENT: Final = {"a": "an?", "be": "(?:is|are)", "s": r"(?:\(s\)|(?<!\(s\)))"}
+
+
+def in_unit(number: str, unit: str | None) -> str:
+    """A number with its unit, of which a noun stands in the singular after 1: "1 turn", "2 turns", "1 m"."""
+    if not unit:
+        return number
+    is_noun = number == "1" and unit.endswith("s") and len(unit) > len("deg") and unit.replace(" ", "").isalpha()
+    if not is_noun:
+        return f"{number} {unit}"
+    return f"1 {unit.removesuffix('es')}" if unit.endswith("xes") else f"1 {unit.removesuffix('s')}"

@@ -20,7 +20,7 @@ from pipeline.core.errors import ConfigError
 from pipeline.core.identity import digest_of
 from pipeline.core.parquet import read_files, released_files, table_bytes
 from pipeline.core.tables import CHECKSUMS, DEBIASED, PART_SPLITS
-from pipeline.core.templates import TEMPLATES_DIR, load_table
+from pipeline.core.templates import TEMPLATES_DIR, in_unit, load_table
 from pipeline.questions.balance import TOO_COMMON
 from pipeline.questions.published import Columns, Published, published_rows
 from pipeline.questions.selection import OVER_CAP, SAME_FACT, SHARES
@@ -320,9 +320,9 @@ def reason_of(row: Mapping[str, Any]) -> str:
     about = f" ({', '.join(row['operands'])})" if row["role"] is not None and row["operands"] else ""
     if row["measured"] is None:
         return f"{row['reason']}{about}"
-    unit = f" {row['unit']}" if row["unit"] else ""
-    limit = "" if row["limit"] is None else f", limit {row['limit']:.4g}{unit}"
-    return f"{row['reason']}{about}: {row['measured']:.4g}{unit}{limit}"
+    measured = in_unit(f"{row['measured']:.4g}", row["unit"])
+    limit = "" if row["limit"] is None else ", limit " + in_unit(f"{row['limit']:.4g}", row["unit"])
+    return f"{row['reason']}{about}: {measured}{limit}"
 
 
 SHOWN: Final = 200  # questions in the Markdown; page and table have all

@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple
 
 from pipeline.core.schema import AnyScene, Finding
 from pipeline.core.spatial import TopDownMap
+from pipeline.core.templates import in_unit
 from pipeline.rendering.examples import ShownQuestion
 from pipeline.rendering.near_misses import told_apart
 from pipeline.review.maps import map_after
@@ -79,8 +80,8 @@ class RejectionDetail(NamedTuple):
         """The measured value and the limit; empty where nothing is measured for the reason."""
         if not self.measured:
             return ""
-        unit = f" {self.unit}" if self.unit else ""
-        return f"{self.measured}{unit}" + (f", limit {self.limit}{unit}" if self.limit else "")
+        limit = f", limit {in_unit(self.limit, self.unit)}" if self.limit else ""
+        return in_unit(self.measured, self.unit) + limit
 
 
 class SceneDetail(NamedTuple):

@@ -10,6 +10,7 @@ from typing import Any, Final, NamedTuple
 from pipeline.benchmarks.benchmark import PictureMark
 from pipeline.core.identity import digest
 from pipeline.core.spatial import TopDownMap
+from pipeline.core.templates import in_unit
 from pipeline.release.comparison import ReleasedQuestion
 from pipeline.rendering.near_misses import Key, NearMiss, plain
 from pipeline.review.maps import map_after
@@ -195,7 +196,7 @@ _BOUND: Final = {">=": "at least", "<=": "at most", ">": "more than", "<": "less
 
 
 def _with(value: float, unit: str | None) -> str:
-    return f"{plain(value)} {unit}" if unit else plain(value)
+    return in_unit(plain(value), unit)
 
 
 def _words(name: str) -> str:

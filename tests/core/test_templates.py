@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from pipeline.benchmarks.vsi.tasks.registry import TASKS
 from pipeline.core.errors import TemplateError
-from pipeline.core.templates import TEMPLATES_DIR, Noun, Operands, Template, load_template
+from pipeline.core.templates import TEMPLATES_DIR, Noun, Operands, Template, in_unit, load_template
 from pipeline.questions.published import Published
 from tests.conftest import METADATA_TASKS
 
@@ -293,3 +293,18 @@ def test_mended_wording_reads_back(task: str, name: str) -> None:
 def test_a_mended_wording_has_the_fields_of_the_published_one() -> None:
     with pytest.raises(ValidationError, match="mended has the fields"):
         Template(id="a.b", version=1, text="Is the {one} red?", mended="Is the {other} red?")
+
+
+def test_after_one_a_unit_stands_in_the_singular() -> None:
+    told = [("1", "turns"), ("2", "turns"), ("1", "raw tasks"), ("1", "boxes"), ("1", "m"), ("1", "mps"), ("1", None)]
+    told += [("1", "share of each bus, at least")]
+    assert [in_unit(*one) for one in told] == [
+        "1 turn",
+        "2 turns",
+        "1 raw task",
+        "1 box",
+        "1 m",
+        "1 mps",
+        "1",
+        "1 share of each bus, at least",
+    ]

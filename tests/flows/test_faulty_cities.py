@@ -74,7 +74,7 @@ def all_spoilt(root: Path) -> dict[str, str]:
 
 def test_doctor_says_all_of_it(scan2qa: Cli, tmp_path: Path) -> None:
     told = all_spoilt(tmp_path)
-    run = scan2qa("doctor", "--root", f"city={tmp_path}")
+    run = scan2qa("doctor", "--root", f"city={tmp_path}", "--verbose")
     assert (run.code, run.err) == (3, "")
     said = flat(run.out)
     for name, folder in told.items():

@@ -202,3 +202,14 @@ def test_each_missing_thing_has_its_cost(tmp_path: Path) -> None:
         Cost("no_landmark", ("made/filmed", "made/blind"), ("Goal Detection",), 2 * goal_cap, False),
         Cost("missing_video", ("made/blind",), tasks, 2, True),
     )
+
+
+def test_doctor_fits_a_screen_and_verbose_lists_all(scan2qa: Cli, meta: Path) -> None:
+    short = scan2qa("doctor", "--root", f"vsi_meta={meta}")
+    whole = scan2qa("doctor", "--root", f"vsi_meta={meta}", "--verbose")
+    assert short.code == whole.code == 0
+    assert len(short.out.splitlines()) <= 30 < len(whole.out.splitlines())
+    assert "VSI-Bench: at most " in short.out
+    assert "questions lost: obj_appearance_order" in short.out
+    assert "--verbose lists every part" in short.out
+    assert "time and disk" in whole.out

@@ -170,4 +170,10 @@ def test_a_schedule_is_refused_for_what_is_wrong_before_it_is_served(
     write_scenes(tmp_path / "meta" / "meta.json", {"bedroom": SCENES["bedroom"]})
     wrong = scan2qa(*asked, "--cron", "at night")
     assert (wrong.code, "--cron 'at night' in UTC" in wrong.err) == (2, True)
+    wrong = scan2qa(*asked, "--zone", "Europe/Berln")
+    assert (wrong.code, "--zone 'Europe/Berln' is no time zone" in wrong.err, "Europe/Berlin" in wrong.err) == (
+        2,
+        True,
+        True,
+    )
     assert not (tmp_path / "out" / SAVED_FILE).exists()

@@ -84,7 +84,7 @@ def test_what_is_not_asked_can_be_traced_too(made: Path) -> None:
 @pytest.mark.slow
 def test_on_the_terminal(made: Path, scan2qa: Cli) -> None:
     number = str(released(made, "object_counting", "chair")["id"])
-    run = scan2qa("trace", number, "--build", str(made))
+    run = scan2qa("trace", number, str(made))
     assert run.code == 0
     for part in (
         "samples-0007",
@@ -101,10 +101,10 @@ def test_on_the_terminal(made: Path, scan2qa: Cli) -> None:
     assert said.endswith(f"Then build again with --set fixes.folder={own}, which is saved.")
     with save_if_successful(made, config_of(made, fixes={"folder": made.parent / "fixes"}), [], {}):
         pass
-    run = scan2qa("trace", number, "--build", str(made))
+    run = scan2qa("trace", number, str(made))
     assert f"put one of these into {made.parent / 'fixes' / 'samples.yaml'}" in " ".join(run.out.split())
     assert "fixes.folder" not in run.out
-    wrong = scan2qa("trace", "12", "--build", str(made))
+    wrong = scan2qa("trace", "12", str(made))
     assert (wrong.code, "no question 12" in wrong.err) == (2, True)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
@@ -95,8 +96,10 @@ def show_findings(rows: Sequence[Sequence[str]], title: str) -> None:
         return
     table = Table("finding", *numbers("times"), *sentences("what was found", "remedy"), title=title)
     for (severity, name, remedy), told in sorted(found.items())[:SHOWN]:
-        shown = told if output_options.verbose else told[:NAMED]
-        more = [f"… and {len(told) - len(shown)} more; --verbose names them"] if len(told) > len(shown) else []
+        different = list(dict.fromkeys(told))
+        shown = different if output_options.verbose else different[:NAMED]
+        hidden = len(different) - len(shown)
+        more = [f"… and {hidden} more; --verbose names them"] if hidden else []
         table.add_row(f"{name} ({severity})", str(len(told)), "\n".join([*shown, *more]), remedy)
     print_table(table)
     if len(found) > SHOWN:
@@ -208,28 +211,33 @@ def show_elsewhere(roots: Mapping[str, Path]) -> None:
 
 
 def show_inspection(reader: str, root: str, inspection: Inspection) -> None:
-    """Prints the contents of a root, and its missing files."""
+    """Prints the contents of a root: scenes that are left out, the parts that are missing, those that are complete."""
     console.print(f"{reader} {root}: {count_of(len(inspection.scenes), 'scene')}")
+    show_broken(inspection.broken)
+    missing = {want: scenes for want, scenes in inspection.missing.items() if scenes}
+    if missing:
+        table = Table("part", "missing in", *sentences("what that costs", "for example"), box=None)
+        for want, scenes in sorted(missing.items(), key=lambda row: not row[0].needed):
+            count = f"{len(scenes)} of {len(inspection.scenes)}"
+            examples = ", ".join(scenes[: WHICH if output_options.verbose else 1])
+            table.add_row(want.part, count, want.without, examples, style="red" if want.needed else "yellow")
+        print_table(table)
+    complete = [want.part for want in inspection.missing if want not in missing]
+    if complete:
+        console.print(Text(f"Complete: {', '.join(complete)}", "green"))
     tried_on = load_table("tried_on").get(reader)  # None: a package from outside brought it
     if tried_on:
         console.print(f"Reader {reader} was tried on: {tried_on}.", soft_wrap=True)
-    if inspection.missing:
-        table = Table("part", "missing in", *sentences("what that costs", "for example"), box=None)
-        for want, scenes in inspection.missing.items():
-            count = f"{len(scenes)} of {len(inspection.scenes)}" if scenes else "none"
-            style = "red" if scenes and want.needed else "yellow" if scenes else "green"
-            table.add_row(want.part, count, want.without if scenes else "", ", ".join(scenes[:3]), style=style)
-        print_table(table)
-    show_broken(inspection.broken)
 
 
 def show_limits(limits: WorkerLimits, workers: int, memory_bytes: int) -> None:
     """Prints what a scene may cost before it is left out, and whether this machine has it."""
-    console.print(
-        f"A scene is left out if one of its stages needs more than {limits.memory_gib:g} GiB of memory, "
-        f"{limits.processor_s:,} s of processor time or {limits.open_files:,} open files, or listing one of its files "
-        f"more than {limits.listing_s:,} s; change these with --set limits.KEY=VALUE."
-    )
+    if output_options.verbose:
+        console.print(
+            f"A scene is left out if one of its stages needs more than {limits.memory_gib:g} GiB of memory, "
+            f"{limits.processor_s:,} s of processor time or {limits.open_files:,} open files, or listing one of its "
+            f"files more than {limits.listing_s:,} s; change these with --set limits.KEY=VALUE."
+        )
     if workers * limits.memory_gib * GIB > memory_bytes:
         console.print(
             f"{workers} workers may need up to {workers * limits.memory_gib:g} GiB; this machine has "
@@ -238,11 +246,23 @@ def show_limits(limits: WorkerLimits, workers: int, memory_bytes: int) -> None:
 
 
 def show_read(read: Read, listed: int) -> None:
-    """Prints the findings of reading scenes."""
+    """Prints the findings of reading scenes; without ``--verbose`` one example of each doubt, and the notes' names."""
     show_broken(read.broken)
-    show_findings(
-        [(scene, f.name, f.severity, f.message, f.remedy) for scene, f in read.findings], "Findings in the raw data"
-    )
+    rows, notes = read.findings, Counter(f.name for _, f in read.findings if f.severity == "note")
+    if not output_options.verbose:
+        doubts = {f.name: (scene, f) for scene, f in reversed(rows) if f.severity != "note"}
+        times = Counter(f.name for _, f in rows if f.severity != "note")
+        table = Table("doubt", *numbers("times"), *sentences("for example", "remedy"))
+        for name, (scene, f) in sorted(doubts.items()):
+            table.add_row(name, str(times[name]), f"{scene}: {f.message}", f.remedy)
+        if doubts:
+            print_table(table, "Doubts about the raw data")
+        if notes:
+            console.print("Notes: " + ", ".join(f"{name} ({n:,})" for name, n in sorted(notes.items())))
+    else:
+        show_findings(
+            [(scene, f.name, f.severity, f.message, f.remedy) for scene, f in rows], "Findings in the raw data"
+        )
     if read.scenes < listed:
         console.print(f"{read.scenes:,} of {listed:,} scenes were read; a build reads all of them.")
     elif not read.broken and not read.findings:

@@ -9,7 +9,7 @@ from typing import Final
 from rich.table import Table
 from rich.text import Text
 
-from flows.cli.output.console import console, count_of
+from flows.cli.output.console import console, count_of, print_wrapped
 from flows.cli.output.tables import numbers, print_table, sentences
 from flows.orchestration.forecast import Bounds, BuildForecast, Effort, table_as_of
 from pipeline.blind.forecast import Forecast
@@ -22,6 +22,7 @@ from pipeline.llm.cache import spent_in
 MINUTE_S: Final = 60
 HOUR_S: Final = 3600
 DAY_S: Final = 86_400
+LOSSES: Final = 4  # causes of lost questions that are named on a screen
 
 
 def show_forecast(config: BuildConfig, found: BuildForecast, workers: int) -> None:
@@ -55,6 +56,25 @@ def show_bounds(title: str, found: Bounds, config: BuildConfig) -> None:
         )
 
 
+def show_prospects(title: str, found: Bounds, took: Sequence[Effort], scenes: int, workers: int) -> None:
+    """Questions at most, time and disk on one line, and one line for each of the largest losses."""
+    seconds, size, more = _totals(took)
+    effort = f"{'at least ' if more else ''}{lasting(seconds)} and {_size(size)} in {_processes(workers)}"
+    console.print()
+    console.print(Text(f"{title}: at most {count_of(found.questions, 'question')}; {effort}", "bold"))
+    costs = sorted(found.costs, key=lambda cost: (bool(cost.tasks), -(cost.questions or 0)))
+    for cost in costs[:LOSSES]:
+        lost = (
+            "questions lost are not known" if cost.questions is None else f"at most {cost.questions:,} questions lost"
+        )
+        lost = f"{cost.questions:,} questions lost" if cost.measured else lost
+        tasks = ", ".join(cost.tasks) if len(cost.tasks) <= LOSSES else f"{len(cost.tasks)} tasks"
+        told = f"{lost}: {tasks}" if cost.tasks else "left out"
+        print_wrapped(f"{_words(cost.reason)} ({len(cost.scenes):,} of {count_of(scenes, 'scene')}): {told}", indent=2)
+    if len(costs) > LOSSES:
+        console.print(f"  … and {count_of(len(costs) - LOSSES, 'other cause')}")
+
+
 def _words(reason: str) -> str:
     return reason.replace("_", " ")
 
@@ -71,13 +91,21 @@ def show_efforts(title: str, found: Sequence[Effort], workers: int) -> None:
         else:
             source = "this machine" if one.here else f"table of {table_as_of()}"
             table.add_row(one.stage, scenes, lasting(one.seconds), _size(one.bytes), source)
-    more = " and more" if any(one.seconds is None for one in found) else ""
-    seconds, size = sum(one.seconds or 0 for one in found), sum(one.bytes or 0 for one in found)
+    seconds, size, more = _totals(found)
     table.add_section()
     table.add_row("all", "", lasting(seconds) + more, _size(size), "")
     print_table(table, title)
-    processes = "one process" if workers == 1 else f"{workers} processes"
-    console.print(f"Estimated for {processes} and the largest possible number of questions.")
+    console.print(f"Estimated for {_processes(workers)} and the largest possible number of questions.")
+
+
+def _totals(found: Sequence[Effort]) -> tuple[float, float, str]:
+    """Seconds and bytes of all stages, and whether there are stages of which neither is known."""
+    more = " and more" if any(one.seconds is None for one in found) else ""
+    return sum(one.seconds or 0 for one in found), sum(one.bytes or 0 for one in found), more
+
+
+def _processes(workers: int) -> str:
+    return "one process" if workers == 1 else f"{workers} processes"
 
 
 def lasting(seconds: float) -> str:
