@@ -70,7 +70,7 @@ class ArmView:
     def __init__(self, scene: EpisodeScene) -> None:
         self.scene = scene
         self.facts: Episode = scene.facts
-        self._covered: dict[int, FloatArray] = {}
+        self._hidden: dict[int, FloatArray] = {}
         self.times_s = times_s = self.facts.times_s
         serious = [f for f in scene.findings if f.severity == "doubt"]
         self.doubts: dict[str, Finding] = {f.subject: f for f in reversed(serious) if f.stretches is None}
@@ -184,15 +184,19 @@ class ArmView:
 
         NaN: what is on no map, and all where a camera took the film.
         """
-        if index not in self._covered:
-            self._covered[index] = self._find_covered(index)
-        return self._covered[index]
+        return np.asarray(np.fmin(*self.hidden(index)))
 
-    def _find_covered(self, index: int) -> FloatArray:
+    def hidden(self, index: int) -> FloatArray:
+        """(2, I): how much of a thing's mark others cover on each map of the drawn film; NaN as in `covered`."""
+        if index not in self._hidden:
+            self._hidden[index] = self._find_hidden(index)
+        return self._hidden[index]
+
+    def _find_hidden(self, index: int) -> FloatArray:
         place = self.item_m[:, index]
         share = np.full((len(MAPS), len(place)), np.nan)
         if self.scene.video is not None:
-            return share[0]
+            return share
         drawn = zip(MAPS, self.in_maps(place), self.drawing_order(index), strict=True)
         for n, (axes, inside, order) in enumerate(drawn):
             rows = order[inside[order]]
@@ -203,7 +207,7 @@ class ArmView:
             over = (np.abs(cells[:, :, None] - middle) <= half).all(3)  # (rows, cells, rows)
             later = np.triu(np.ones((len(rows), len(rows)), dtype=bool), 1)
             share[n, rows] = (over & later[:, None]).any(2).mean(1)
-        return np.asarray(np.fmin(*share))
+        return share
 
     @property
     def targets(self) -> list[int]:

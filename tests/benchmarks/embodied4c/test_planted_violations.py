@@ -171,6 +171,22 @@ PLANTED: dict[str, tuple[AnyScene, str, str, tuple[Any, ...]]] = {
         "",
         UNSEEN,
     ),
+    "a ball that a crate hides from the side": (
+        episode(item("ball", BALL, (0.5, 0.2, 0.3)), item("crate", (0.2, 0.2, 0.2), (0.5, -0.1, 0.3))),
+        "arm_dt",
+        "ball",
+        ("hidden_on_a_map", 1, 0.5),
+    ),
+    "a cube that a crate hides from the side, beside another cube": (
+        episode(
+            item("cube", BALL, (0.5, 0.2, 0.3), colour="red"),
+            item("cube", (0.2, 0.2, 0.2), (0.2, 0.2, 0.3), colour="blue"),
+            item("crate", (0.2, 0.2, 0.2), (0.5, -0.1, 0.3)),
+        ),
+        "arm_rs",
+        "taller",
+        ("hidden_on_a_map", 1, 0.5),
+    ),
     "an eighth joint, whose dial has no room": (episode(arm=EIGHT), "arm_md", "h", UNSEEN),
     "a joint's rate in a film": (filmed(thing("ball", 0.3), arm=TURNS), "arm_md_rate", "", UNREAD),
 }

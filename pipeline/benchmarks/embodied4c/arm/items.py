@@ -16,6 +16,7 @@ from pipeline.benchmarks.embodied4c.arm.view import (
     ArmExam,
     beside,
     case,
+    in_space,
     name_thing,
     named,
     order,
@@ -128,6 +129,7 @@ def distance(view: ArmExam) -> Iterator[ExamCase]:
     """DT: from the gripper's point to the middle of a thing, in space."""
     for index, row, name, away in named(view):
         one = case(view, "arm_dt", index, (name,), row, thing=name, point=view.point)
+        in_space(view, one, index, row)
         one.require("too_near", away, ">=", NEAR_MIN_CM, "cm")
         yield number(one, away, "cm")
 
@@ -194,6 +196,7 @@ def larger(view: ArmExam) -> Iterator[ExamCase]:
                 continue
             names = view.names[first], view.names[then]
             one = case(view, "arm_rs", index, (*names, more), first, then, thing=names[0], other=names[1], more=more)
+            in_space(view, one, index, first, then)
             is_first = is_larger(one, "size", names, (a, b), view.rules.size_ratio_min, "cm", CM)
             if view.scene.video is None:
                 one.require("sizes_alike", abs(a - b) / view.pixel_m, ">=", SIZES_APART_PX, "pixels")

@@ -161,6 +161,15 @@ def name_thing(view: ArmExam, one: ExamCase, row: int, index: int, words: str | 
         one.measured(rule("hidden_in_picture", covered, "<=", view.rules.hidden_max, "share", told))
 
 
+def in_space(view: ArmExam, one: ExamCase, index: int, *rows: int) -> None:
+    """That a drawn film shows things on both of its maps: neither alone tells where, and how high, they are."""
+    worst = view.hidden(index).max(0)
+    for row in rows:
+        if np.isfinite(worst[row]):
+            hidden = float(worst[row])
+            one.measured(rule("hidden_on_a_map", hidden, "<=", view.rules.hidden_max, "share", view.names[row]))
+
+
 def beside(view: ArmExam, one: ExamCase, rows: Iterable[int]) -> None:
     """That a question names nothing on which something lies beside other things.
 
