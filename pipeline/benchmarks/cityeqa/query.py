@@ -330,16 +330,21 @@ class Query:
 
     @cached_property
     def signs(self) -> dict[str, set[str]]:
-        """Colours of the signboards that hang over shops, by the shops' ids: of the same building, and so near."""
-        boards: dict[str, list[CityThing]] = {}
+        """Colours of the signboards that hang over shops, by the shops' ids."""
+        return {shop: {str(board.colour) for board in own.values()} for shop, own in self.boards.items()}
+
+    @cached_property
+    def boards(self) -> dict[str, dict[str, CityThing]]:
+        """Signboards of a colour that hang over shops, by the ids of both: of the same building, and so near."""
+        on: dict[str, list[CityThing]] = {}
         for t in self.city.things:
             if t.kind == SIGNBOARD and t.on is not None and t.colour in COLOURS:
-                boards.setdefault(t.on, []).append(t)
-        found: dict[str, set[str]] = {}
+                on.setdefault(t.on, []).append(t)
+        found: dict[str, dict[str, CityThing]] = {}
         for shop in (t for t in self.city.things if t.kind == SHOP and t.on is not None):
-            for board in boards.get(str(shop.on), ()):
+            for board in on.get(str(shop.on), ()):
                 if math.dist(board.center, shop.center) <= OVER_M:
-                    found.setdefault(shop.id, set()).add(str(board.colour))
+                    found.setdefault(shop.id, {})[board.id] = board
         return found
 
 

@@ -40,6 +40,12 @@ class CityRules(Limits):
     )
     pixels_min: int = Field(default=400, ge=1, description="of 640 x 480, of each thing that an answer rests on")
     read_pixels_min: int = Field(default=1500, ge=1, description="of a sign that is read")
+    board_contrast_min: float = Field(
+        default=40,
+        ge=0,
+        le=255,
+        description="of a signboard whose colour is told or asked, from its wall, in any channel",
+    )
     letter_pixels_min: float = Field(
         default=5.0, gt=0, le=100, description="width of each letter of a sign that is read"
     )

@@ -243,6 +243,29 @@ class CityView:
         parts = [part for part, is_able in able.items() if is_able]
         return min(parts, key=lambda part: digest("asked", self.scene.id, thing.id, part))
 
+    @cached_property
+    def on_the_wall(self) -> FloatArray:
+        """(T,): by how much a signboard stands out from its wall, as the largest difference of a channel, 0 to 255.
+
+        Infinite: no signboard, or a board or wall whose colour is not known. Of colours without values those of the
+        same word are the same.
+        """
+        apart = np.full(len(self.things), np.inf)
+        for i in self.of_kind(SIGNBOARD).tolist():
+            board, on = self.things[i], self.index.get(self.things[i].on or "")
+            if on is None or board.colour is None:
+                continue
+            wall = self.things[on]
+            if board.rgb is not None and wall.rgb is not None:
+                apart[i] = np.abs(np.subtract(board.rgb, wall.rgb)).max()
+            elif board.colour == wall.colour:
+                apart[i] = 0.0
+        return apart
+
+    def stands_out(self, i: int) -> Measure:
+        """Whether a signboard is told from the wall that it hangs on, so that its colour is seen."""
+        return rule("colour_of_the_wall", float(self.on_the_wall[i]), ">=", self.rules.board_contrast_min, "levels")
+
     def _phrases(self, i: int, hide: Collection[str]) -> tuple[Phrase, ...]:
         thing = self.things[i]
         noun = thing.kind if "noun" in hide else thing.noun
@@ -252,9 +275,10 @@ class CityView:
         signs = self.query.signs.get(thing.id, set())
         if name is not None and "name" not in hide and thing.kind != SIGNBOARD:
             found.append(Phrase(noun, name=name))
-        if len(signs) == 1 and "sign" not in hide:
+        boards = [self.index[board] for board in self.query.boards.get(thing.id, ())]
+        if len(signs) == 1 and "sign" not in hide and all(self.stands_out(j).holds for j in boards):
             found.append(Phrase(looks, sign=next(iter(signs))))
-        if thing.colour in COLOURS and "colour" not in hide:
+        if thing.colour in COLOURS and "colour" not in hide and self.stands_out(i).holds:
             found.append(Phrase(looks, colour=thing.colour))
         if thing.kind in CORNERED and self.query.fronts.corner[i]:
             found.append(Phrase(looks, corner=True))

@@ -96,6 +96,20 @@ def test_a_shop_under_two_boards_has_no_one_board() -> None:
         assert found == ({("colour of a board s", 2.0, 1.0)} if broken else set())
 
 
+def test_a_board_of_the_wall_s_colour_is_not_told_from_it() -> None:
+    """By their values: 40 levels of a channel are enough, 39 are not; without values, by their words."""
+    seen = []
+    for wall, own in (((200, 30, 30), (160, 30, 30)), ((200, 30, 30), (161, 30, 30)), (None, (161, 30, 30))):
+        facts = city(
+            WALL.model_copy(update={"colour": "red", "rgb": wall}), shop("s", 50.0, called="Crumb"),
+            board("a", 50.0, "CRUMB", colour="red", rgb=own), board("c", 75.0, "ELSE", colour="green"),
+        )  # fmt: skip
+        view = CityView(scene(facts), RULES)
+        told = {str(phrase) for i in (view.index["s"], view.index["a"]) for phrase in view.phrases(i)}
+        seen.append((view.stands_out(view.index["a"]).value, any("red" in words for words in told)))
+    assert seen == [(40.0, True), (39.0, False), (0.0, False)]
+
+
 def test_the_tallest_building_may_be_too_far_for_a_direction() -> None:
     """From the shop at 35, 10 to the tower's corner at 75, 60, and to a hut that is low."""
     rules = CityRules(raw_tasks_per_category=1, bearing_gap_m=(5.0, 25.0))

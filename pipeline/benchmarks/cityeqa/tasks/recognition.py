@@ -242,17 +242,13 @@ def _names(view: CityView, kind: str) -> Iterator[RawQuestion]:
 
 def _boards(view: CityView) -> Iterator[RawQuestion]:
     """The colour of the signboard over every shop that has one."""
-    boards = view.of_kind(SIGNBOARD).tolist()
-    colours = colours_of(view, boards)
-    of_wall: dict[str | None, list[int]] = {}
-    for j in boards:
-        of_wall.setdefault(view.things[j].on, []).append(j)
+    colours = colours_of(view, view.of_kind(SIGNBOARD).tolist())
     for i in view.targets(SHOP):
         thing = view.things[i]
-        own = view.query.signs.get(thing.id, set())
         if view.asked_of(i) != "sign":
             continue
-        over = [j for j in of_wall[thing.on] if view.things[j].colour in own]
+        own = view.query.signs[thing.id]
+        over = [view.index[board] for board in view.query.boards[thing.id]]
         board = min(over, key=lambda j: math.dist(view.things[j].center, thing.center))
         yield question_about(
             view,
@@ -265,6 +261,7 @@ def _boards(view: CityView) -> Iterator[RawQuestion]:
             shown=(board,),
             checks=(
                 rule("two_boards", len(own), "<=", 1, "colours"),
+                view.stands_out(board),
                 rule("other_colours", len(colours) - 1, ">=", 1, "colours"),
             ),
         )

@@ -156,7 +156,7 @@ def _side(
             others=unlike(view, i, colours),
             answer_type=CLOSED,
             pixels_min=view.rules.pixels_min,
-            checks=(*checks, colour_known(other)),
+            checks=(*checks, colour_known(other), view.stands_out(j)),
         )
 
 
