@@ -40,6 +40,10 @@ class CityRules(Limits):
     )
     pixels_min: int = Field(default=400, ge=1, description="of 640 x 480, of each thing that an answer rests on")
     read_pixels_min: int = Field(default=1500, ge=1, description="of a sign that is read")
+    drawn_only: bool = Field(
+        default=True,
+        description="answers are seen in pictures drawn from the map; false: in photographs or a simulator",
+    )
     board_contrast_min: float = Field(
         default=40,
         ge=0,

@@ -30,6 +30,7 @@ from pipeline.worlds.city.visibility import Sight
 
 CORNERED: Final = frozenset({BUILDING, SHOP})  # of which one says that they are at a corner
 UNTOLD: Final = {"name": ("name",), "noun": ("noun", "name"), "sign": ("sign",)}  # what tells what is asked of a shop
+_DRAWN: Final = frozenset(name for name, trait in load_table("city/traits")["looks"].items() if trait.get("drawn"))
 LETTERS_MIN: Final = 3  # of a name: with fewer it may be a number or an abbreviation
 
 
@@ -265,6 +266,11 @@ class CityView:
     def stands_out(self, i: int) -> Measure:
         """Whether a signboard is told from the wall that it hangs on, so that its colour is seen."""
         return rule("colour_of_the_wall", float(self.on_the_wall[i]), ">=", self.rules.board_contrast_min, "levels")
+
+    def pictured(self, trait: str) -> Measure:
+        """Whether pictures show a trait: those that are drawn from a map show few."""
+        shows = trait in _DRAWN or not self.rules.drawn_only
+        return rule("trait_not_drawn", float(shows), ">=", 1, "kinds of pictures")
 
     def _phrases(self, i: int, hide: Collection[str]) -> tuple[Phrase, ...]:
         thing = self.things[i]

@@ -98,12 +98,15 @@ def test_what_a_stop_has_is_asked_where_its_own_entry_tells() -> None:
         point("c", "bus stop", 80.0, 20.0, traits={"bench": "no"}),
     ]
     facts = city(*stops, point("seat", "bench", 80.0, 27.9), point("far", "bench", 60.0, 68.1))
-    raws = [raw for raw in Existence().raws(CityView(scene(facts), CityRules())) if raw.kind == "has"]
+    raws = [raw for raw in Existence().raws(CityView(scene(facts), CityRules(drawn_only=False))) if raw.kind == "has"]
     assert {raw.operands[0]: (raw.answer, raw.broken and raw.broken.name) for raw in raws} == {
         "a": ("yes", None), "b": ("no", None), "c": ("no", "map_contradicts_itself"),
     }  # fmt: skip
     assert raws[0].question(Phrase("bus stop")) == "Does the bus stop have a bench? (yes or no)"
-    assert ("has c bench", 1.0, 0.0) in refusals(facts, "Existence Judgement", "map_contradicts_itself")
+    filmed = CityRules(raw_tasks_per_category=1, drawn_only=False)
+    assert ("has c bench", 1.0, 0.0) in refusals(facts, "Existence Judgement", "map_contradicts_itself", filmed)
+    refused = {(f"has {name} bench", 0.0, 1.0) for name in "abc"}
+    assert refusals(facts, "Existence Judgement", "trait_not_drawn") == refused, "drawn pictures show boxes alone"
 
 
 @pytest.mark.parametrize(("other", "broken"), [("bakery", "other_sorts"), ("pharmacy", None)])

@@ -374,6 +374,7 @@ def _has(view: CityView, i: int, trait: str) -> RawQuestion:
         answer_type=YES_OR_NO,
         even=trait,
         checks=(
+            view.pictured(trait),
             rule("map_contradicts_itself", 0.0 if has else len(about), "<=", 0, f"of {trait} within {AT_M:g} m"),
             Measure("told", float(has), YES_NO[0], subject=trait),
         ),

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Final
 
@@ -394,7 +395,8 @@ def _looks(view: CityView, trait: str) -> Iterator[RawQuestion]:
         thing = view.things[i]
         others = tuple(sorted(words[thing.kind]))
         if trait == ROOF_MATERIAL:
-            yield _roof(view, i, trait, look_part(trait), thing.traits[trait], others)
+            raw = _roof(view, i, trait, look_part(trait), thing.traits[trait], others)
+            yield replace(raw, checks=(view.pictured(trait), *raw.checks))
             continue
         yield question_about(
             view,
@@ -403,7 +405,7 @@ def _looks(view: CityView, trait: str) -> Iterator[RawQuestion]:
             part=look_part(trait),
             answer=thing.traits[trait],
             others=others,
-            checks=(rule("other_looks", len(others) - 1, ">=", 1, "words"),),
+            checks=(view.pictured(trait), rule("other_looks", len(others) - 1, ">=", 1, "words")),
         )
 
 
