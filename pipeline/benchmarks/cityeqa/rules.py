@@ -48,7 +48,7 @@ class CityRules(Limits):
         default=40,
         ge=0,
         le=255,
-        description="of a signboard whose colour is told or asked, from its wall, in any channel",
+        description="from its wall, in any channel, of a signboard whose colour a text names or asks for",
     )
     letter_pixels_min: float = Field(
         default=5.0, gt=0, le=100, description="width of each letter of a sign that is read"
