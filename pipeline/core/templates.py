@@ -255,11 +255,17 @@ class Noun(str):
 DEPENDENT: Final = {"a": "an?", "be": "(?:is|are)", "s": r"(?:\(s\)|(?<!\(s\)))"}
 
 
+def without_plural(noun: str) -> str:
+    """An English noun without its plural."""
+    if len(noun) > 4 and noun.endswith("ies"):
+        return f"{noun[:-3]}y"
+    if noun.endswith(("ches", "shes", "xes", "sses")):
+        return noun[:-2]
+    return noun[:-1] if len(noun) > 3 and noun.endswith("s") and not noun.endswith(("ss", "us", "is")) else noun
+
+
 def in_unit(number: str, unit: str | None) -> str:
     """A number with its unit, of which a noun stands in the singular after 1: "1 turn", "2 turns", "1 m"."""
     if not unit:
         return number
-    is_noun = number == "1" and unit.endswith("s") and len(unit) > len("deg") and unit.replace(" ", "").isalpha()
-    if not is_noun:
-        return f"{number} {unit}"
-    return f"1 {unit.removesuffix('es')}" if unit.endswith("xes") else f"1 {unit.removesuffix('s')}"
+    return f"{number} {without_plural(unit) if number == '1' else unit}"

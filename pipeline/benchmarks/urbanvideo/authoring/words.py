@@ -10,7 +10,7 @@ import unicodedata
 from collections.abc import Collection, Iterable
 from typing import Final
 
-from pipeline.core.templates import load_table
+from pipeline.core.templates import load_table, without_plural
 
 _TABLE: Final = load_table("urbanvideo/words")
 
@@ -159,13 +159,8 @@ def tokens(text: str) -> tuple[str, ...]:
 
 def singular(word: str) -> str:
     """An English noun without its plural, and one word for those that name the same."""
-    if len(word) > 4 and word.endswith("ies"):
-        word = f"{word[:-3]}y"
-    elif word.endswith(("ches", "shes", "xes", "sses")):
-        word = word[:-2]
-    elif len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is")):
-        word = word[:-1]
-    return SAME_NOUN.get(word, word)
+    one = without_plural(word)
+    return SAME_NOUN.get(one, one)
 
 
 def movements(text: str) -> list[str]:
