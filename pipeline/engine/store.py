@@ -260,7 +260,7 @@ def _members_of_whole(pack: Path) -> dict[str, tuple[int, int]]:
         return {
             member.filename: (member.header_offset + _HEADER_BYTES + len(member.filename.encode()), member.file_size)
             for member in archive.infolist()
-            if member.file_size <= PACKED_BYTES
+            if member.file_size <= PACKED_BYTES and member.header_offset >= 0  # less: damaged
         }
 
 

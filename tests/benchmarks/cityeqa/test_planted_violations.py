@@ -79,7 +79,8 @@ PLANTED: dict[str, tuple[City, str, str, tuple[Any, ...]]] = {
         city(WALL, shop("s", 50.0, None), *STREET[1:]), USE, "s", ("shows_what_it_is", 0, 1),
     ),
     "a shop that faces nowhere": (
-        city(WALL, shop("s", 50.0, "Crumb", facing_deg=None), *STREET[1:]), SORT, "s", ("extent_unknown", 1, 0),
+        city(WALL, shop("s", 50.0, "Crumb", facing_deg=None), shop("v", 35.0, "Till", noun="bank")), SORT, "s",
+        ("extent_unknown", 1, 0),
     ),
     "the board of a shop with two": (
         city(WALL, shop("s", 50.0, "CRUMB"), board("a", 49.0, "CRUMB", colour="red"),

@@ -40,7 +40,7 @@ from pipeline.benchmarks.cityeqa.tasks.counting import (
     inside,
     unsure_within,
 )
-from pipeline.benchmarks.cityeqa.view import CityView
+from pipeline.benchmarks.cityeqa.view import UNTOLD, CityView
 from pipeline.benchmarks.cityeqa.wording import NO_SHOPS, SERVICES, SIGNBOARD
 from pipeline.core.identity import rng_for
 from pipeline.core.templates import load_table
@@ -213,7 +213,7 @@ class AttributeRecognition(EqaTask):
 def _names(view: CityView, kind: str) -> Iterator[RawQuestion]:
     """The name of every shop that is called by its sort, and of other things that show theirs."""
     # The names of other shops are in texts about them, so that nobody would guess them.
-    shops = [i for i in view.of_kind(kind).tolist() if kind != SHOP or view.asked_of(i)]
+    shops = [i for i in view.of_kind(kind).tolist() if kind != SHOP or "name" in UNTOLD.get(view.asked_of(i), ())]
     by_noun: dict[str, list[int]] = {}
     for i in shops:
         by_noun.setdefault(view.things[i].noun, []).append(i)
