@@ -120,6 +120,8 @@ class Builder:
             for group in groups_of(self._wanted(), self.config):
                 runner.run(group)
             self._finish(outcome, lease, runner.planner.made_of)
+            if not units_due(outcome):
+                self._stat_cache.write()
             return outcome
 
     def confirm(self, plan: Outcome) -> bool:

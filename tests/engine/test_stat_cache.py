@@ -65,6 +65,15 @@ def test_nothing_changed_is_known_by_the_times_of_files(made: Made, monkeypatch:
     assert release_of(made[1]) == before
 
 
+def test_a_build_that_is_not_confirmed_notes_that_nothing_changed(made: Made) -> None:
+    """As that of a scheduled flow; one that makes a result notes nothing."""
+    file = made[1] / STAT_CACHE_FILE
+    for more, is_noted in (({}, True), ({"select": {"per_scene_and_task": 2}}, False)):
+        file.unlink(missing_ok=True)
+        Builder(config_of(made[0], **more), made[1]).build()
+        assert file.exists() is is_noted
+
+
 def test_a_file_of_the_same_size_and_time_is_read_again(made: Made) -> None:
     file = made[0] / FILE
     with_its_times(file, file.read_bytes().replace(b"0.5", b"0.6"))
