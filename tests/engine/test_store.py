@@ -27,6 +27,7 @@ from pipeline.core.identity import DIGEST_CHARS, digest_of
 from pipeline.core.parquet import read_table, table_bytes
 from pipeline.engine.manifest import Outcome
 from pipeline.engine.run import rounds_of
+from pipeline.engine.stat_cache import STAT_CACHE_FILE
 from pipeline.engine.store import PACKED_BYTES, PACKS, Result, Store, _members, hash_bits
 from pipeline.release.history import HISTORY_FILE
 from pipeline.stages.builder import Builder
@@ -428,7 +429,7 @@ def test_files_left_over_are_removed_by_a_build_and_those_of_others_are_not(meta
     (out / "releases" / f"{TEMPORARY}release" / "README.md").write_bytes(b"half a rel")
     (out / "store" / "generate" / "samples" / f"gone.{KEY}.{KEY}.parquet").write_bytes(b"old")
     assert whys(build(meta, out)) == {stage: {"reused"} for stage in (*RUN_STAGES, "balance", "review", "export")}
-    assert files_below(out) == before
+    assert files_below(out) == sorted([*before, out / STAT_CACHE_FILE])
 
 
 @pytest.mark.slow
