@@ -264,7 +264,7 @@ class Reviewer:
 def test_reviewers_by_keys_and_on_phones_lose_no_verdict_and_agree_as_libraries_say(
     chromium: Browser, folder: Path
 ) -> None:
-    n_people = times(6, 20)  # three of each kind, and one of each leaves
+    n_people = times(8, 20)
     pack, told, people = pack_of(rooms(2 * n_people), VIDEO), {}, []
     with served(folder, pack) as site:
         for n in range(n_people):
