@@ -218,7 +218,7 @@ class Planner:
 
         Args:
             signatures: as `signatures` gives them.
-            are_whole: whether all results are known to be.
+            are_whole: whether all results are known to be whole.
         """
         before, found = self.previous, list[ReusedPack]()
         store = Store(self._folder / STORE)

@@ -30,7 +30,7 @@ from pipeline.release.history import RELEASE
 
 STAT_CACHE_FILE: Final = "stat-cache.json"
 SETTLED_NS: Final = 2 * 10**9  # what changed less than this ago may change again within the same tick of the clock
-_State = tuple[str, int, int, int, int]
+_State = tuple[int, ...]
 _Refs = list[tuple[str, tuple[str, ...], str, tuple[int, int] | None]]
 
 
@@ -52,8 +52,8 @@ class StatCache:
     def listing(self, reader: Reader, root: Path, limits: WorkerLimits) -> Listing:
         """The scenes of a root (`list_within`): as noted, while the files that tell all of them are as they were."""
         files = None if mirror_of(root) else reader.listed_from(root)
-        states = [] if files is None else [_state_of(os.path.relpath(path, root), path) for path in files]
-        if not states or max(map(max, (state[3:] for state in states))) > time.time_ns() - SETTLED_NS:
+        states = [] if files is None else [(os.path.relpath(path, root), state_of(path)) for path in files]
+        if not states or max(max(state[2:], default=0) for _, state in states) > time.time_ns() - SETTLED_NS:
             return list_within(reader, root, limits)
         code = code_digest((type(reader).__module__,))
         key = digest_of([repr(reader), code, str(root.resolve()), states])
@@ -87,18 +87,19 @@ class StatCache:
 _REFS: Final = TypeAdapter(_Refs)
 
 
-def _states_below(folder: Path | str) -> Iterator[_State]:
+def _states_below(folder: Path | str) -> Iterator[tuple[str, _State]]:
     with suppress(FileNotFoundError), os.scandir(folder) as entries:
         for entry in entries:
             if entry.is_dir():
                 yield from _states_below(entry.path)
             else:
-                yield _state_of(entry.path, entry)
+                yield entry.path, state_of(entry)
 
 
-def _state_of(path: str, file: Path | os.DirEntry[str]) -> _State:
+def state_of(file: Path | os.DirEntry[str]) -> _State:
+    """What changes when a file is written or replaced; empty where it cannot be looked at: who reads it says why."""
     try:
         found = file.stat()
-    except OSError:  # whoever reads it says why it cannot be
-        return path, 0, 0, 0, 0
-    return path, found.st_size, found.st_ino, found.st_mtime_ns, found.st_ctime_ns
+    except OSError:
+        return ()
+    return found.st_size, found.st_ino, found.st_mtime_ns, found.st_ctime_ns

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from copy import copy
 from functools import cached_property
 from pathlib import Path
@@ -33,7 +33,7 @@ from pipeline.engine.plan import WHOLE, Planner, expected_of
 from pipeline.engine.rerun import check_fit, matching, units_again, with_the_rest
 from pipeline.engine.run import Execute, LocalExecutor, Runner, at_once, groups_of, rounds_of, run_here
 from pipeline.engine.stage import STORE, Progress, Stage, no_progress
-from pipeline.engine.stat_cache import StatCache
+from pipeline.engine.stat_cache import StatCache, state_of
 from pipeline.engine.store import Store
 from pipeline.llm.providers import check_installed
 from pipeline.release.history import candidate, keep_beside
@@ -75,12 +75,12 @@ class Builder:
         self._listed: InputListing | None = None
         self._signed: dict[str, str] = {}
         self._plan: tuple[Manifest, Lineage] | None = None
-        self._seen: tuple[int, int] | None = None
+        self._seen: tuple[int, ...] = ()
 
     @cached_property
     def _previous(self) -> Manifest:
         """The last manifest."""
-        self._seen = _state_of(self.out / MANIFEST_FILE)
+        self._seen = state_of(self.out / MANIFEST_FILE)
         return read_manifest(self.out)
 
     @cached_property
@@ -114,7 +114,7 @@ class Builder:
         with self._leased() as lease:
             outcome = self._outcome()
             runner = self._runner(outcome, self.inputs(), lease)
-            if self._plan is not None and _state_of(self.out / MANIFEST_FILE) == self._seen:
+            if self._plan is not None and state_of(self.out / MANIFEST_FILE) == self._seen:
                 runner.plan, runner.planner.made_of = self._plan
             outcome.entries.planned = self._signatures(runner.planner)  # of what is there before it runs
             for group in groups_of(self._wanted(), self.config):
@@ -132,7 +132,7 @@ class Builder:
         if not self._previous or units_due(plan) or not plan.entries.has_keys_of(self._previous):
             return False
         with self._leased() as lease:
-            if _state_of(self.out / MANIFEST_FILE) != self._seen:
+            if state_of(self.out / MANIFEST_FILE) != self._seen:
                 return False
             for name, own in plan.entries.results({WHOLE}).items():
                 if summary := self._stages[name].summary:
@@ -302,11 +302,3 @@ class Builder:
 def units_due(plan: Outcome) -> set[str]:
     """The scenes that a plan runs something for, and `WHOLE` where a stage of the whole build is to run."""
     return {entry.unit for entry in plan.ran}
-
-
-def _state_of(file: Path) -> tuple[int, int] | None:
-    """Changes when a file is replaced."""
-    with suppress(OSError):
-        found = file.stat()
-        return found.st_ino, found.st_mtime_ns
-    return None
