@@ -1,4 +1,4 @@
-"""Pictures of the city, one ray per pixel (Open3D's RaycastingScene): lit blocks with windows, streets, sky."""
+"""Pictures of the city, one ray per pixel: lit blocks with windows, streets, sky."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import open3d as o3d
 
 from pipeline.core.arrays import FloatArray
+from pipeline.geometry.raycasting import RayScene
 from pipeline.samples.common.camera import Lens
 from pipeline.samples.flight.city import COLUMNS, PITCH_M, ROWS, STREET_M, Block, Color, Facet, facets
 from pipeline.worlds.flight.facts import FlightCamera
@@ -64,9 +64,8 @@ class FlightRenderer:
 
     def __init__(self, blocks: tuple[Block, ...], lens: Lens) -> None:
         self._lens = lens
-        self._scene = o3d.t.geometry.RaycastingScene()
         mesh = _mesh(blocks)
-        self._scene.add_triangles(o3d.core.Tensor.from_numpy(mesh.vertices), o3d.core.Tensor.from_numpy(mesh.faces))
+        self._scene = RayScene(mesh.vertices, mesh.faces)
         self._mesh, self._rows = mesh, len(mesh.colors)
         self._palette = _palette(mesh.colors)
         self._x = ((np.arange(lens.width) - lens.cx) / lens.fx).astype(np.float32)
@@ -82,9 +81,7 @@ class FlightRenderer:
             (right[axis] * self._x + (down[axis] * self._y + ahead[axis])[:, None]).ravel() for axis in range(3)
         )
         rays[:, 3:] = np.stack(toward, axis=1)
-        hits = self._scene.cast_rays(o3d.core.Tensor.from_numpy(rays))
-        depth, face = hits["t_hit"].numpy(), hits["primitive_ids"].numpy()
-        seen = np.where(np.isfinite(depth), face, len(self._mesh.row)).astype(np.intp)  # no facet: the sky
+        seen, depth = self._scene.first(rays)  # no facet: the sky
         row = np.append(self._mesh.row, self._rows + 1)[seen].astype(np.int32)
         shape = (self._lens.height, self._lens.width)
         entries = self._entries(eye, toward, depth, row, np.append(self._mesh.glazed, np.int8(-1))[seen])

@@ -1,6 +1,6 @@
 """Sample scans: a furnished plan and the camera's poses in it, and its images of colour, depth and instances.
 
-One ray per pixel goes into the mesh (Open3D's RaycastingScene).
+One ray per pixel goes into the mesh.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import open3d as o3d
 
-from pipeline.core.arrays import FloatArray
+from pipeline.core.arrays import FloatArray, IntArray
+from pipeline.geometry.raycasting import Rays, RayScene
 from pipeline.samples.common.camera import TURN_BY_SKY, Lens, film, product
 from pipeline.samples.common.shapes import ColorArray, SampleMesh, SurfaceLook
 from pipeline.samples.indoor.rooms import Furnished, RoomPlan, furnish, world_T_plan
@@ -38,22 +38,21 @@ class RoomRenderer:
     """Renders one mesh (world frame) with any lens from any pose; ``picture`` (H, W, 3) holds its surfaces."""
 
     def __init__(self, mesh: SampleMesh, picture: ColorArray) -> None:
-        self._scene = o3d.t.geometry.RaycastingScene()
-        self._scene.add_triangles(
-            o3d.core.Tensor.from_numpy(mesh.vertices.astype(np.float32)),
-            o3d.core.Tensor.from_numpy(mesh.faces.astype(np.uint32)),
-        )
-        self._owner = mesh.face_owner()
+        self._scene = RayScene(mesh.vertices, mesh.faces)
+        self._weights = _corner_weights(mesh.vertices[mesh.faces])
+        self._owner = np.append(mesh.face_owner(), np.int32(-1))  # one more, for rays that meet nothing
         self._width, self._texels = picture.shape[1], np.ascontiguousarray(picture.reshape(-1, 3))
         self._looks = _looks(mesh.look)
 
     def shoot(self, world_T_camera: FloatArray, lens: Lens) -> RoomFrame:
         """One frame from the pose (4, 4)."""
-        depth, owner, face, uv = self._cast(world_T_camera, lens)
-        looks = self._looks.take(face, axis=0)
-        b, c = uv[:, 0], uv[:, 1]
+        face, depth, rays = self._cast(world_T_camera, lens)
+        owner = self._owner[face]
+        looks, weights = self._looks.take(face, axis=0), self._weights.take(face, axis=0)
+        far = np.where(owner < 0, np.float32(0), depth)
+        x, y, z = (rays[:, k] + far * rays[:, 3 + k] for k in range(3))
+        b, c = ((x * w[0] + y * w[1] + z * w[2] + w[3]).clip(0, 1) for w in (weights.T[:4], weights.T[4:]))
         column, row, light = (looks[:, k] + b * looks[:, k + 1] + c * looks[:, k + 2] for k in (0, 3, 6))
-        light[owner < 0] = 0.0
         texels = self._texels.take(row.astype(np.int32) * self._width + column.astype(np.int32), axis=0)
         color = np.empty_like(texels)
         np.multiply(texels, light[:, None], out=color, dtype=np.float32, casting="unsafe")
@@ -62,23 +61,18 @@ class RoomRenderer:
 
     def depth_m(self, world_T_camera: FloatArray, lens: Lens) -> npt.NDArray[np.float32]:
         """Depth (h, w) alone, inf where nothing is."""
-        return self._cast(world_T_camera, lens)[0].reshape(lens.height, lens.width)
+        return self._cast(world_T_camera, lens)[1].reshape(lens.height, lens.width)
 
-    def _cast(
-        self, pose: FloatArray, lens: Lens
-    ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.int32], npt.NDArray[np.intp], npt.NDArray[np.float32]]:
-        """Depth, owner, face and barycentric coordinates of each pixel, row by row."""
+    def _cast(self, pose: FloatArray, lens: Lens) -> tuple[IntArray, npt.NDArray[np.float32], Rays]:
+        """Face and depth of each pixel, row by row, and its ray."""
         x, y = _pixel_directions(lens)
         turn = pose[:3, :3].astype(np.float32)
         rays = np.empty((lens.height, lens.width, 6), dtype=np.float32)
         rays[..., :3] = pose[:3, 3]
         for axis in range(3):
             rays[..., 3 + axis] = turn[axis, 0] * x + (turn[axis, 1] * y + turn[axis, 2])[:, None]
-        hits = self._scene.cast_rays(o3d.core.Tensor.from_numpy(rays.reshape(-1, 6)))
-        depth = hits["t_hit"].numpy()
-        hit = np.isfinite(depth)
-        face = np.where(hit, hits["primitive_ids"].numpy(), 0).astype(np.intp)
-        return depth, np.where(hit, self._owner[face], -1).astype(np.int32), face, hits["primitive_uvs"].numpy()
+        flat = rays.reshape(-1, 6)
+        return (*self._scene.first(flat), flat)
 
 
 def _pixel_directions(lens: Lens) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
@@ -88,10 +82,26 @@ def _pixel_directions(lens: Lens) -> tuple[npt.NDArray[np.float32], npt.NDArray[
 
 
 def _looks(look: SurfaceLook) -> npt.NDArray[np.float32]:
-    """Column, row and light of the faces (F, 9): at the first corner, and what the second and third add to it."""
+    """Column, row and light of the faces (F + 1, 9): at the first corner, and what the second and third add to it."""
     values = np.concatenate([look.texels, look.light[..., None]], axis=2)
     first, second, third = (values[:, k] for k in range(3))
-    return np.stack([first, second - first, third - first], axis=2).reshape(-1, 9).astype(np.float32)
+    looks = np.stack([first, second - first, third - first], axis=2).reshape(-1, 9)
+    return np.append(looks, np.zeros((1, 9)), axis=0).astype(np.float32)
+
+
+def _corner_weights(corners: FloatArray) -> npt.NDArray[np.float32]:
+    """Planes (F + 1, 8) of faces (F, 3, 3): at a point (x, y, z, 1), the weight of the second corner and of the third.
+
+    What meets no face has the weights 0.
+    """
+    first, second, third = (corners[:, k] for k in range(3))
+    normal = np.cross(second - first, third - first)
+    size = (normal**2).sum(1, keepdims=True)
+    weights = np.zeros((len(corners) + 1, 2, 4))
+    for k, across in enumerate((np.cross(third - first, normal), np.cross(normal, second - first))):
+        weights[:-1, k, :3] = np.divide(across, size, out=np.zeros_like(across), where=size > 0)
+        weights[:-1, k, 3] = -(weights[:-1, k, :3] * first).sum(1)
+    return weights.reshape(-1, 8).astype(np.float32)
 
 
 @dataclass(frozen=True)

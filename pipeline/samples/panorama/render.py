@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pipeline.core.arrays import BoolArray, IntArray
+from pipeline.geometry.raycasting import RayScene
 from pipeline.samples.common.city_plan import PITCH_M, STREET_M
 from pipeline.samples.panorama.scene import (
     FACADE,
@@ -55,8 +56,6 @@ class PanoramaRenderer:
     """Renders one scene."""
 
     def __init__(self, scene: StreetScene, town: Town) -> None:
-        import open3d as o3d  # takes a second and 100 MiB
-
         g = _GROUND_M
         corners = np.array([(-g, -g, 0.0), (g, -g, 0.0), (g, g, 0.0), (-g, g, 0.0)])
         scene.solids.add(corners, np.array([(0, 1, 2), (0, 2, 3)]), (0, 0, 0), (), GROUND)
@@ -72,11 +71,7 @@ class PanoramaRenderer:
         bearing = math.radians(205.0 if town.plan.origin.lat_deg > 0 else 25.0)  # afternoon, from the equator's side
         sun = np.array([math.sin(bearing), math.cos(bearing), 1.25])
         self._sun = (sun / np.linalg.norm(sun)).astype(np.float32)
-        self._tensor: Any = o3d.core.Tensor.from_numpy
-        self._rays: Any = o3d.t.geometry.RaycastingScene()
-        self._rays.add_triangles(
-            self._tensor(self._mesh.vertices.astype(np.float32)), self._tensor(self._mesh.faces.astype(np.uint32))
-        )
+        self._rays = RayScene(self._mesh.vertices, self._mesh.faces)
 
     def shoot(self, camera: Floats, heading_deg: float, width: int = WIDTH, height: int = HEIGHT) -> RenderedPanorama:
         """All around a place (3,); the middle column looks along a compass heading."""
@@ -95,8 +90,6 @@ class PanoramaRenderer:
 
     def alone(self, camera: Floats, heading_deg: float, width: int, height: int, thing: int) -> int:
         """How many pixels of a panorama would show a thing if nothing stood before it."""
-        import open3d as o3d
-
         own = [k for k, group in enumerate(self.groups) if thing in group]
         faces = self._mesh.faces[np.isin(self._mesh.owners, own)]
         away = self._mesh.vertices[np.unique(faces)] - camera
@@ -109,21 +102,18 @@ class PanoramaRenderer:
         columns = np.arange(left, left + math.ceil((np.ptp(yaw) + 2 * _PAD_DEG) / 360.0 * width) + 1)[:width]
         rows = np.arange(math.floor((0.5 - high / 180.0) * height), math.ceil((0.5 - low / 180.0) * height))
         toward = _toward(heading_deg, columns, rows, width, height)
-        scene: Any = o3d.t.geometry.RaycastingScene()
-        vertices = self._mesh.vertices[faces.ravel()].astype(np.float32)
-        scene.add_triangles(self._tensor(vertices), self._tensor(np.arange(faces.size, dtype=np.uint32).reshape(-1, 3)))
-        return int(np.isfinite(scene.cast_rays(self._tensor(_rays(camera, toward)))["t_hit"].numpy()).sum())
+        scene = RayScene(self._mesh.vertices, faces)
+        return int((scene.faces(_rays(camera, toward)) < len(faces)).sum())
 
     def _cast(self, camera: Floats, toward: Floats) -> RenderedPanorama:
-        hit = self._rays.cast_rays(self._tensor(_rays(camera, toward)))
-        far = hit["t_hit"].numpy()
+        face, far = self._rays.first(_rays(camera, toward))
         seen = np.isfinite(far)
-        face = np.where(seen, hit["primitive_ids"].numpy(), 0).astype(np.intp)
         share = np.clip(toward[:, 2] * 1.4, 0, 1) ** 0.7
         color = np.asarray(_SKY[0] + (_SKY[1] - _SKY[0]) * share[:, None], dtype=np.float32)
         point = camera.astype(np.float32) + toward[seen] * far[seen, None]
         color[seen] = self._lit(point, toward[seen], face[seen], far[seen])
-        owners = np.where(seen, self._mesh.owners[face], 0)
+        owners = np.zeros(len(face), dtype=np.int64)
+        owners[seen] = self._mesh.owners[face[seen]]
         return RenderedPanorama(color.clip(0, 255).astype(np.uint8), np.where(seen, far, np.nan), owners)
 
     def _sharpen(self, shot: RenderedPanorama, camera: Floats, toward: Floats, pixel: tuple[float, float]) -> None:
@@ -161,8 +151,8 @@ class PanoramaRenderer:
         shine = normal @ self._sun
         lit = shine > 0
         probe = point + normal * 0.02
-        back = self._rays.cast_rays(self._tensor(_rays(probe[lit], np.broadcast_to(self._sun, (int(lit.sum()), 3)))))
-        lit[lit] = ~np.isfinite(back["t_hit"].numpy())
+        back = self._rays.faces(_rays(probe[lit], np.broadcast_to(self._sun, (int(lit.sum()), 3))))
+        lit[lit] = back == len(self._mesh.faces)
         light = np.where(lit, _SHADE + (1 - _SHADE) * np.clip(shine, 0, 1) ** 0.7, _SHADE)
         light *= 0.92 + 0.08 * normal[:, 2]
         haze = np.exp(-far / _HAZE_M)[:, None]

@@ -6,7 +6,7 @@ building of unknown height is drawn up to `GUESSED_M` as a chequer: it hides wha
 
 from __future__ import annotations
 
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,7 @@ import shapely
 
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.drawing.fonts import font
+from pipeline.geometry.raycasting import RayScene
 from pipeline.reading.maps.city_thing import BUILDING, SHOP, SURFACES, USUAL_RGB, CityThing
 from pipeline.worlds.city.facts import City
 from pipeline.worlds.city.occluders import SPACE, Occluders, prism_mesh
@@ -65,7 +66,7 @@ class RenderedView(NamedTuple):
     """
 
     color: Picture
-    depth_m: FloatArray
+    depth_m: npt.NDArray[np.float32]
     thing: IntArray
     signs: tuple[Sign, ...]
 
@@ -74,16 +75,10 @@ class CityRenderer:
     """Draws a city."""
 
     def __init__(self, city: City) -> None:
-        import open3d as o3d  # takes a second and 100 MiB
-
         solids = Occluders(city, GUESSED_M, has_roofs=True)
         mesh = prism_mesh(solids, GROUND_M)
         self._city, self._solids, self._mesh = city, solids, mesh
-        self._tensor: Any = o3d.core.Tensor.from_numpy
-        self._scene: Any = o3d.t.geometry.RaycastingScene()
-        self._scene.add_triangles(
-            self._tensor(mesh.vertices.astype(np.float32)), self._tensor(mesh.faces.astype(np.uint32))
-        )
+        self._scene = RayScene(mesh.vertices, mesh.faces)
         a, b, c = (mesh.vertices[mesh.faces[:, k]] for k in range(3))
         normal = np.cross(b - a, c - a)
         self._normal = (normal / np.maximum(np.linalg.norm(normal, axis=1), 1e-9)[:, None]).astype(np.float32)
@@ -100,9 +95,7 @@ class CityRenderer:
     def shoot(self, pose: FloatArray, width: int = WIDTH, height: int = HEIGHT) -> RenderedView:
         """The view from a pose (6,), 90 degrees wide whatever the size."""
         rays = pixel_rays(pose, width, height)
-        hit = self._scene.cast_rays(self._tensor(rays))
-        depth = hit["t_hit"].numpy()
-        face = np.minimum(hit["primitive_ids"].numpy().astype(np.int64), len(self._mesh.faces) - 1)
+        face, depth = self._scene.first(rays)
         seen = np.isfinite(depth)
         color = np.empty((len(rays), 3), dtype=np.float32)
         color[~seen] = _sky(rays[~seen, 3:])
@@ -110,7 +103,8 @@ class CityRenderer:
         point = ray[:, :3] + ray[:, 3:] * depth[seen, None]
         away = depth[seen] * np.linalg.norm(ray[:, 3:], axis=1)
         color[seen] = self._solid(point, of, away)
-        prism = np.where(seen, self._mesh.prism[face], len(self._solids.prisms))
+        prism = np.full(len(rays), len(self._solids.prisms))
+        prism[seen] = self._mesh.prism[of]
         thing = np.append(self._solids.thing, -1)[prism].reshape(height, width)
         picture = color.clip(0, 255).astype(np.uint8).reshape(height, width, 3)
         return RenderedView(picture, depth.reshape(height, width), thing, self._signs(thing))

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
+from pipeline.geometry.raycasting import Rays, RayScene
 from pipeline.worlds.city.facts import City
 from pipeline.worlds.city.occluders import Occluders, PrismMesh, prism_mesh
 
@@ -25,8 +26,6 @@ MOST_RAYS: Final = 1 << 12  # for one thing in one picture: all pixels of what i
 _RAYS: Final = 1 << 19  # at a time: about 60 MB
 _NEAR_M: Final = 0.05  # what lies nearer to the picture's plane than this counts as behind it
 GROUND_M: Final = 5000.0
-
-Rays = npt.NDArray[np.float32]
 
 
 class CityViews(NamedTuple):
@@ -60,11 +59,7 @@ class Sight:
     """
 
     def __init__(self, city: City, solids: Occluders | None = None) -> None:
-        import open3d as o3d  # takes a second and 100 MiB
-
         self.city, self.solids = city, solids or Occluders(city)
-        self._tensor: Any = o3d.core.Tensor.from_numpy
-        self._make: Any = o3d.t.geometry.RaycastingScene
         mesh = prism_mesh(self.solids, GROUND_M)
         self._all = self._scene(mesh, np.ones(len(mesh.prism), dtype=bool))
         sure = np.append(self.solids.sure, True)[mesh.prism]
@@ -143,31 +138,24 @@ class Sight:
 
     # Rays
 
-    def _scene(self, mesh: PrismMesh, chosen: BoolArray) -> tuple[Any, IntArray, IntArray]:
+    def _scene(self, mesh: PrismMesh, chosen: BoolArray) -> tuple[RayScene, IntArray, IntArray]:
         """A scene of the chosen faces, and per face (with one more, for rays that hit nothing) what is seen."""
-        scene = self._make(nthreads=1)  # builds run several processes
-        faces = np.ascontiguousarray(mesh.faces[chosen], dtype=np.uint32)
-        scene.add_triangles(self._tensor(mesh.vertices.astype(np.float32)), self._tensor(faces))
         of = mesh.prism[chosen]
         thing = np.append(self.solids.thing, -1)[of]
         surely = np.where(np.append(self.solids.sure, True)[of], thing, -1)
-        return scene, np.append(surely, -1), np.append(thing, -1)
+        return RayScene(mesh.vertices, mesh.faces[chosen]), np.append(surely, -1), np.append(thing, -1)
 
     def _cast(self, rays: Rays) -> tuple[IntArray, IntArray, IntArray]:
         """Things (...) that rays (..., 6) surely meet first, that they may meet, and what then is behind; -1: none."""
         scene, surely, maybe = self._all
-        face = self._hit(scene, rays, len(maybe))
+        face = scene.faces(rays)
         behind = np.full(face.shape, -1, dtype=np.intp)
         if self._sure is not self._all:
             # Where something hides the view that may not be there, what lies behind it may be seen as well.
             hidden = (surely[face] < 0) & (maybe[face] >= 0)
             without, _, things = self._sure
-            behind[hidden] = things[self._hit(without, np.ascontiguousarray(rays[hidden]), len(things))]
+            behind[hidden] = things[without.faces(np.ascontiguousarray(rays[hidden]))]
         return surely[face], maybe[face], behind
-
-    def _hit(self, scene: Any, rays: Rays, faces: int) -> IntArray:
-        hit = scene.cast_rays(self._tensor(rays), nthreads=1)["primitive_ids"].numpy()
-        return np.minimum(hit.astype(np.int64), faces - 1)
 
     @staticmethod
     def _counts(things: IntArray, count: int) -> IntArray:

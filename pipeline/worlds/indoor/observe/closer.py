@@ -13,8 +13,9 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
+from pipeline.geometry.raycasting import Rays
 from pipeline.geometry.scans import Frames
-from pipeline.worlds.indoor.observe.rays import LabelledMesh, PixelCounts, Rays, is_hidden, rays_along
+from pipeline.worlds.indoor.observe.rays import LabelledMesh, PixelCounts, is_hidden, rays_along
 
 DELIVERED: Final = (640, 480)  # pixels of the standardised video (VSI-Bench, appendix B.1)
 _RAYS: Final = 1 << 18  # an eighth of a second

@@ -15,12 +15,11 @@ import numpy.typing as npt
 from PIL import Image
 
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
+from pipeline.geometry.raycasting import Rays, RayScene
 from pipeline.geometry.scans import Frames, SceneGeometry
 
 DEPTH_TOLERANCE: Final = 0.05  # of the distance: consumer depth cameras are off by 1-3% at room scale
 DEPTH_TOLERANCE_MIN_M: Final = 0.1
-
-Rays = npt.NDArray[np.float32]
 
 
 class Hits(NamedTuple):
@@ -39,15 +38,8 @@ class LabelledMesh:
     """
 
     def __init__(self, geometry: SceneGeometry, objects: int) -> None:
-        import open3d as o3d  # takes a second and 100 MiB, which builds from metadata need not spend
-
         self.frames = geometry.frames
-        self._tensor: Any = o3d.core.Tensor.from_numpy
-        self._scene: Any = o3d.t.geometry.RaycastingScene(nthreads=1)  # builds run several processes
-        self._scene.add_triangles(
-            self._tensor(np.ascontiguousarray(geometry.vertices, dtype=np.float32)),
-            self._tensor(np.ascontiguousarray(geometry.faces, dtype=np.uint32)),
-        )
+        self._scene = RayScene(geometry.vertices, geometry.faces)
         owner = face_objects(geometry.faces, geometry.vertex_object)
         self._labels = np.append(owner, np.int32(-1))  # one more, for rays that hit nothing
         colors = geometry.colors
@@ -56,17 +48,12 @@ class LabelledMesh:
 
     def cast(self, rays: Rays) -> Hits:
         """First hits of rays (..., 6) of `camera_rays` or `window_rays`."""
-        face, depth_m = self._first(rays)
+        face, depth_m = self._scene.first(rays)
         return Hits(self._labels[face], depth_m)
 
     def gray(self, rays: Rays) -> FloatArray | None:
         """Brightness (...,) of what rays (..., 6) hit, 0 to 255, NaN for nothing; None: the mesh has no colours."""
-        return None if self._gray is None else self._gray[self._first(rays)[0]]
-
-    def _first(self, rays: Rays) -> tuple[IntArray, npt.NDArray[np.float32]]:
-        """The triangles (...,) that rays meet first, one more than there are for none, and how far (...,) they are."""
-        hit = self._scene.cast_rays(self._tensor(rays), nthreads=1)
-        return np.minimum(hit["primitive_ids"].numpy().astype(np.int64), len(self._labels) - 1), hit["t_hit"].numpy()
+        return None if self._gray is None else self._gray[self._scene.faces(rays)]
 
 
 def face_objects(faces: npt.NDArray[np.int32], vertex_object: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
