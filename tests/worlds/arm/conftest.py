@@ -13,12 +13,12 @@ from tests.worlds.arm.episodes import read
 
 
 @pytest.fixture(scope="session")
-def samples(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def sample_episodes(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("arm")
     write_samples(folder, range(7))
     return folder
 
 
 @pytest.fixture(scope="session")
-def views(samples: Path) -> list[ArmView]:
-    return [ArmView(read(samples, LeRobot(), f"table.episode{number:06d}")) for number in range(7)]
+def views(sample_episodes: Path) -> list[ArmView]:
+    return [ArmView(read(sample_episodes, LeRobot(), f"table.episode{number:06d}")) for number in range(7)]

@@ -121,10 +121,10 @@ def test_things_do_not_touch(views: list[ArmView]) -> None:
                 assert (apart.max(1) > 0).all()
 
 
-def test_samples_are_the_same_bytes_every_time(samples: Path, tmp_path: Path) -> None:
+def test_samples_are_the_same_bytes_every_time(sample_episodes: Path, tmp_path: Path) -> None:
     write_samples(tmp_path, range(7))
-    for path in sorted(samples.rglob("*.*")):
-        assert path.read_bytes() == (tmp_path / path.relative_to(samples)).read_bytes(), path
+    for path in sorted(sample_episodes.rglob("*.*")):
+        assert path.read_bytes() == (tmp_path / path.relative_to(sample_episodes)).read_bytes(), path
 
 
 def test_scenes_survive_json_and_can_be_drawn(views: list[ArmView]) -> None:

@@ -83,6 +83,7 @@ def test_things_lie_to_scale_from_above_and_from_the_side(views: list[ArmView]) 
         assert np.hypot(x - across, -y - up) < 0.02, "2 cm are 3 pixels"
 
 
+@pytest.mark.slow
 def test_no_picture_knows_what_comes_later(views: list[ArmView]) -> None:
     """The same pictures of an episode of which the second half was changed."""
     view = views[1]

@@ -10,7 +10,7 @@ from pipeline.samples.drive.write import write_drives
 
 
 @pytest.fixture(scope="session")
-def samples(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def sample_drives(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("drives")
     write_drives(root)
     return root

@@ -19,8 +19,8 @@ from pipeline.worlds.drive.view import DriveView
 from tests.worlds.drive.drives import read
 
 
-def truth_of(samples: Path, name: str) -> dict[str, Any]:
-    truth: dict[str, Any] = json.loads((samples / "argoverse2" / "truth" / f"{name}.json").read_text())
+def truth_of(sample_drives: Path, name: str) -> dict[str, Any]:
+    truth: dict[str, Any] = json.loads((sample_drives / "argoverse2" / "truth" / f"{name}.json").read_text())
     return truth
 
 
@@ -29,8 +29,8 @@ def planted(mover: dict[str, Any]) -> np.ndarray:
 
 
 @pytest.mark.parametrize("name", PLANS)
-def test_an_argoverse_log_holds_what_was_planted(samples: Path, name: str) -> None:
-    scene, truth = read(samples / "argoverse2", Argoverse2(), name), truth_of(samples, name)
+def test_an_argoverse_log_holds_what_was_planted(sample_drives: Path, name: str) -> None:
+    scene, truth = read(sample_drives / "argoverse2", Argoverse2(), name), truth_of(sample_drives, name)
     view = DriveView(scene)
     assert scene.findings == ()
     assert view.times_s.tolist() == truth["times_s"]
@@ -50,9 +50,9 @@ def test_an_argoverse_log_holds_what_was_planted(samples: Path, name: str) -> No
     assert np.abs(view.ego_speed_mps - speed)[even].max() < 1e-3
 
 
-def test_the_events_happen_when_they_are_said_to(samples: Path) -> None:
-    truth = {name: truth_of(samples, name) for name in PLANS}
-    view = DriveView(read(samples / "argoverse2", Argoverse2(), "overtaking"))
+def test_the_events_happen_when_they_are_said_to(sample_drives: Path) -> None:
+    truth = {name: truth_of(sample_drives, name) for name in PLANS}
+    view = DriveView(read(sample_drives / "argoverse2", Argoverse2(), "overtaking"))
     ahead_m = view.relative_m[view.row("overtaker"), :, 0] - 1.4
     beside = np.flatnonzero((ahead_m[:-1] <= 0) & (ahead_m[1:] > 0))
     (passes,) = [event for event in truth["overtaking"]["events"] if event["what"] == "passes us"]
@@ -91,9 +91,9 @@ def test_nobody_drives_through_anybody_but_the_van_through_its_cone(name: str) -
     assert touching == ({("cone-0", "van")} if name == "braking" else set())
 
 
-def test_writing_again_gives_the_same_bytes(samples: Path, tmp_path: Path) -> None:
+def test_writing_again_gives_the_same_bytes(sample_drives: Path, tmp_path: Path) -> None:
     write_drives(tmp_path)
-    assert _digests(tmp_path) == _digests(samples)
+    assert _digests(tmp_path) == _digests(sample_drives)
 
 
 def _digests(root: Path) -> dict[str, str]:

@@ -363,9 +363,9 @@ def test_a_track_of_our_own_car_is_no_other_car(tmp_path: Path) -> None:
         assert (("second_ego", "a") in found) == told
 
 
-def test_samples_and_real_logs_are_beyond_doubt(samples: Path) -> None:
+def test_samples_and_real_logs_are_beyond_doubt(sample_drives: Path) -> None:
     readers = (("av2", Argoverse2()), ("carla", Carla()), ("kitti", KittiTracking()))
-    roots = [(samples / reader.name, reader) for _, reader in readers]
+    roots = [(sample_drives / reader.name, reader) for _, reader in readers]
     if (REAL_DATA / "driving").is_dir():
         roots += [(REAL_DATA / "driving" / name, reader) for name, reader in readers]
     for root, reader in roots:

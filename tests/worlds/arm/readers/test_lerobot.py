@@ -38,12 +38,12 @@ SECOND = "table.episode000001"
 
 
 @pytest.fixture
-def copy(samples: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(samples, tmp_path / "copy"))
+def copy(sample_episodes: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(sample_episodes, tmp_path / "copy"))
 
 
-def test_an_episode_is_its_rows_and_no_others(samples: Path, views: list[ArmView]) -> None:
-    table = pq.read_table(samples / "table" / DATA).to_pandas()
+def test_an_episode_is_its_rows_and_no_others(sample_episodes: Path, views: list[ArmView]) -> None:
+    table = pq.read_table(sample_episodes / "table" / DATA).to_pandas()
     for number, view in enumerate(views):
         rows = table[table.episode_index == number]
         state = np.stack(rows["observation.state"].to_list())
@@ -445,10 +445,10 @@ def as_version_2(folder: Path) -> None:
     path.write_text(json.dumps(told | {"data_path": DATA_PATHS[2]}))
 
 
-def test_a_dataset_of_version_2_tells_the_same_episodes(samples: Path, copy: Path) -> None:
+def test_a_dataset_of_version_2_tells_the_same_episodes(sample_episodes: Path, copy: Path) -> None:
     as_version_2(copy / "table")
     assert len(LeRobot().scenes(copy).scenes) == 7
-    ours, theirs = read(copy, LeRobot(), SECOND).facts, read(samples, LeRobot(), SECOND).facts
+    ours, theirs = read(copy, LeRobot(), SECOND).facts, read(sample_episodes, LeRobot(), SECOND).facts
     for field in ("seconds", "arm", "gripper", "items", "instructions"):
         assert getattr(ours, field) == getattr(theirs, field)
 

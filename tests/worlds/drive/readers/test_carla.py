@@ -101,9 +101,9 @@ def test_what_else_a_real_recording_says(real: DriveScene) -> None:
 
 
 @pytest.mark.parametrize("name", ["junction", "braking"])
-def test_a_sample_recording_holds_what_was_planted(samples: Path, name: str) -> None:
-    scene = read(samples / "carla", Carla(), name)
-    truth = json.loads((samples / "carla" / "truth" / f"{name}.json").read_text())
+def test_a_sample_recording_holds_what_was_planted(sample_drives: Path, name: str) -> None:
+    scene = read(sample_drives / "carla", Carla(), name)
+    truth = json.loads((sample_drives / "carla" / "truth" / f"{name}.json").read_text())
     view, plan = DriveView(scene), PLANS[name]
     assert scene.findings == ()
     ids = {str(100 + number): mover for number, mover in enumerate((plan.ego, *plan.others))}

@@ -67,9 +67,9 @@ def test_every_label_of_a_real_sequence_is_where_its_line_says(name: str, tracks
         assert actor.source_category == word
 
 
-def test_a_sample_sequence_holds_what_was_planted(samples: Path) -> None:
-    scene = read(samples / "kitti_tracking", KittiTracking())
-    truth = json.loads((samples / "kitti_tracking" / "truth" / "overtaking.json").read_text())
+def test_a_sample_sequence_holds_what_was_planted(sample_drives: Path) -> None:
+    scene = read(sample_drives / "kitti_tracking", KittiTracking())
+    truth = json.loads((sample_drives / "kitti_tracking" / "truth" / "overtaking.json").read_text())
     view, ids = DriveView(scene), [mover.id for mover in PLANS["overtaking"].others]
     assert scene.findings == ()
     ego = truth["ego"]
@@ -142,9 +142,9 @@ def test_tables_too_large_for_memory_are_refused(tmp_path: Path) -> None:
         read(write(tmp_path, *(label(0, track) for track in range(100)), label(199_998, 100)), KittiTracking())
 
 
-def test_without_calibration_oxts_say_nothing_and_less_oxts_say_less(samples: Path, tmp_path: Path) -> None:
+def test_without_calibration_oxts_say_nothing_and_less_oxts_say_less(sample_drives: Path, tmp_path: Path) -> None:
     root = tmp_path / "k"
-    shutil.copytree(samples / "kitti_tracking", root)
+    shutil.copytree(sample_drives / "kitti_tracking", root)
     assert not any(inspect(KittiTracking(), root).missing[want] for want in KittiTracking.expected_files[:3])
     oxts = root / "oxts" / "overtaking.txt"
     lines = oxts.read_text().splitlines()
@@ -166,15 +166,15 @@ def test_without_calibration_oxts_say_nothing_and_less_oxts_say_less(samples: Pa
     assert [f.name for f in read(root, KittiTracking()).findings] == ["no_calibration"]
 
 
-def test_a_camera_is_known_where_it_has_pictures(samples: Path, tmp_path: Path) -> None:
+def test_a_camera_is_known_where_it_has_pictures(sample_drives: Path, tmp_path: Path) -> None:
     root = tmp_path / "k"
-    shutil.copytree(samples / "kitti_tracking", root)
+    shutil.copytree(sample_drives / "kitti_tracking", root)
     (root / "image_02" / "overtaking").mkdir(parents=True)
     Image.new("L", (1242, 375)).save(root / "image_02" / "overtaking" / "000000.png")
     scene = read(root, KittiTracking())
     assert (scene.video.path, scene.video.frames) == ("image_02/overtaking", len(scene.facts.times_s))
     (ref,) = KittiTracking().scenes(root).scenes
-    (before,) = KittiTracking().scenes(samples / "kitti_tracking").scenes
+    (before,) = KittiTracking().scenes(sample_drives / "kitti_tracking").scenes
     assert ref.stamp != before.stamp
     footage = KittiTracking().footage(SceneFiles(root, ref), scene)
     assert next(iter(footage.frames())).shape == (375, 1242, 3)
