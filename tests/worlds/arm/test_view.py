@@ -8,14 +8,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pipeline.core.quantized_series import pack
+from pipeline.core.quantized_series import QuantizedSeries, pack
 from pipeline.core.schema import Video
 from pipeline.drawing.raster import INK, SIZE
-from pipeline.worlds.arm.bev_video import ABOVE, BESIDE, drawn
-from pipeline.worlds.arm.facts import PLACE_STEP_M, ArmCamera
+from pipeline.worlds.arm.bev_video import ABOVE, BESIDE, drawn, top_down_map
+from pipeline.worlds.arm.facts import JOINT_STEP, PLACE_STEP_M, SHARE_STEP, Arm, ArmCamera, Gripper, Joint, SceneItem
 from pipeline.worlds.arm.readers.rlbench import RLBench
 from pipeline.worlds.arm.view import BEYOND_MAX, EDGE_PX, MAP_PX, ArmView, examine
 from pipeline.worlds.registry import examined
+from tests.drawing.bounds import bounds
 from tests.worlds.arm.episodes import found, read, rows, write_demo
 
 
@@ -208,3 +209,96 @@ def test_an_episode_without_places_and_angles_is_not_drawn(views: list[ArmView])
     assert drawn(views[0].scene.model_copy(update={"facts": turning})) is not None, "there are dials"
     nothing = turning.model_copy(update={"arm": None})
     assert drawn(views[0].scene.model_copy(update={"facts": nothing})) is None
+
+
+def still(*row: float, step: float = PLACE_STEP_M) -> QuantizedSeries:
+    """Of something that stays as it is at two times."""
+    return pack(np.tile(np.array(row), (2, 1)), step)
+
+
+def test_a_picture_by_hand(tmp_path: Path) -> None:
+    """250 pixels show 2 * 0.4 * 1.3 m, so that 0.208 m are 50: the foot in the middle, a can behind, a gripper ahead.
+
+    The can is 2 cm across for each 5 pixels. The first joint is turned to the left by a quarter, the second has no
+    angle, and the third's is not known.
+    """
+    write_demo(tmp_path, rows(2))
+    joints = (Joint(name="one", unit="rad"), Joint(name="two", unit="m"), Joint(name="three", unit="rad"))
+    scene = read(tmp_path, RLBench()).with_facts(
+        arm=Arm(joints=joints, position=still(np.pi / 2, 0.1, np.nan, step=JOINT_STEP), base_m=(0, 0, 0)),
+        gripper=Gripper(point="tips", place_m=still(0.208, 0, 0), opening=still(0.5, step=SHARE_STEP)),
+        items=(
+            SceneItem(
+                id="a", category="can", attributes={"colour": "red"},
+                size_m=(0.0416, 0.0832, 0.0416), place_m=still(-0.208, 0, 0),
+            ),
+        ),
+    )  # fmt: skip
+    picture = next(iter(drawn(scene).frames()))
+    above, beside = (8, 26, 258, 276), (266, 26, 516, 276)
+    assert [bounds(picture, INK["ground"], (left, 0, left + 257, 290)) for left in (1, 262)] == [above, beside]
+    assert bounds(picture, INK["edge"], above) == (133 - 4, 151 - 4, 133 + 4, 151 + 4), "the foot, within its rim"
+    assert bounds(picture, INK["edge"], beside) == (391 - 4, 151 - 4, 391 + 4, 151 + 4)
+    assert bounds(picture, (222, 50, 40), above) == (133 - 9, 201 - 4, 133 + 9, 201 + 4), "20 by 10, within its rim"
+    assert bounds(picture, (222, 50, 40), beside) == (341 - 4, 151 - 4, 341 + 4, 151 + 4)
+    # Half open: 2 + 7 / 2 pixels to each side and half a line; fingers reach from 9 above the tips to 3 below them.
+    assert bounds(picture, INK["own"], above) == (126, 101 - 10, 139, 101 + 3)
+    assert bounds(picture, INK["own"], beside) == (434, 151 - 10, 447, 151 + 3)
+    assert bounds(picture, INK["text"], (129, 93, 137, 104)) == (131, 99, 135, 103), "the tips"
+    dials = [bounds(picture, INK["text"], (520, top, 560, top + 44)) for top in (0, 46, 92)]
+    assert dials == [(542 - 14, 20 - 14, 542 + 14, 20 + 14), None, (542 - 14, 112 - 14, 542 + 14, 112 + 14)]
+    assert bounds(picture, INK["red"], (520, 0, 639, 300)) == (542 - 11, 19, 542, 20), "the only hand, to the left"
+    assert bounds(picture, INK["text"], (541, 7, 543, 15)) == (542, 7, 542, 10), "its zero"
+    names = [bounds(picture, INK["text"], (562, top, 639, top + 44)) for top in (0, 46, 92)]
+    assert [(name[0], name[3]) for name in names if name] == [(567, 26), (566, 26 + 46), (566, 26 + 92)]
+    assert bounds(picture, INK["text"], (262, 280, 389, 299)) == (266, 295, 385, 297), "of 200 pixels at most: 50 cm"
+
+
+@pytest.mark.parametrize(("opening", "across"), [(0.0, 2), (1.0, 9), (np.nan, 0)])
+def test_fingers_are_drawn_as_far_apart_as_they_are(opening: float, across: int, views: list[ArmView]) -> None:
+    gripper = Gripper(point="tips", place_m=still(0.208, 0, 0), opening=still(opening, step=SHARE_STEP))
+    seconds = pack(np.array([[0.0], [1.0]]), 1e-5)
+    scene = views[0].scene.with_facts(gripper=gripper, seconds=seconds, items=(), arm=None, cameras=())
+    left, _, right, _ = bounds(next(iter(drawn(scene).frames())), INK["own"], (8, 26, 258, 276)) or (0, 0, 0, 0)
+    assert (left, right) == (133 - across - 1, 133 + across + 1)
+
+
+def test_a_thing_whose_place_is_not_known_is_nowhere(views: list[ArmView]) -> None:
+    view = next(view for view in views if view.facts.items)
+    item = view.facts.items[0].model_copy(update={"place_m": None})
+    lost = ArmView(view.scene.with_facts(items=(item,)))
+    assert lost.item_m.shape == (1, len(view.times_s), 3)
+    assert np.isnan(lost.item_m).all()
+    assert lost.extent[1] > 0
+
+
+def test_what_there_is_on_a_map_of_an_episode(views: list[ArmView]) -> None:
+    """A thing turned to the left by a quarter, one of no known size, one of no place; and where the hand went."""
+    quarter = (0.5**0.5, 0.0, 0.0, 0.5**0.5)
+    items = (
+        SceneItem(id="a", category="box", size_m=(0.4, 0.2, 0.1), place_m=still(1, 2, 0), turn_wxyz=still(*quarter)),
+        SceneItem(id="b", category="can", place_m=pack(np.array([[np.nan] * 3, [3.0, 4, 5]]), PLACE_STEP_M)),
+        SceneItem(id="c", category="cup"),
+        SceneItem(id="d", category="mug", place_m=pack(np.full((2, 3), np.nan), PLACE_STEP_M)),
+    )
+    places = np.array([[np.nan, 0.2, 0], [0.3, 0.4, 0]])
+    scene = views[0].scene.with_facts(
+        items=items,
+        seconds=pack(np.array([[0.0], [1.5]]), 1e-5),
+        arm=Arm(joints=(Joint(name="one"),), position=still(0), base_m=(7, 8, 9)),
+        gripper=Gripper(point="tips", place_m=pack(places, PLACE_STEP_M)),
+    )
+    found = top_down_map(scene)
+    assert [thing.label for thing in found.things] == ["box", "can", ""]
+    np.testing.assert_allclose(found.things[0].outline, [(0.9, 2.2), (0.9, 1.8), (1.1, 1.8), (1.1, 2.2)], atol=1e-4)
+    assert [thing.outline for thing in found.things[1:]] == [((3, 4),), ((7, 8),)]
+    assert found.path == ((1.5, 0.3, 0.4),)
+
+
+def test_a_long_path_is_thinned_to_400_points_and_its_last(views: list[ArmView]) -> None:
+    for count, points in ((400, 400), (401, 201), (1001, 335)):
+        places = np.stack([np.arange(count) / 100, np.zeros(count), np.zeros(count)], axis=1)
+        seconds = pack(np.arange(count)[:, None] / 10, 1e-5)
+        gripper = Gripper(point="tips", place_m=pack(places, PLACE_STEP_M))
+        path = top_down_map(views[0].scene.with_facts(items=(), arm=None, seconds=seconds, gripper=gripper)).path
+        assert (len(path), path[-1][0]) == (points, pytest.approx((count - 1) / 10))

@@ -24,8 +24,8 @@ from pipeline.formats import parquet_rows
 from pipeline.reading.doctor import inspect
 from pipeline.reading.files import SceneFiles, SceneRef
 from pipeline.samples.arm.plans import plan
-from pipeline.worlds.arm.readers.declared import DeclaredFacts, declared_gripper
-from pipeline.worlds.arm.readers.lerobot import DATA_PATHS, LeRobot, _episode_row, instructions
+from pipeline.worlds.arm.readers.declared import DeclaredFacts, declared_arm, declared_gripper, undeclared_arm
+from pipeline.worlds.arm.readers.lerobot import DATA_PATHS, LeRobot, _episode_row, instructions, parts_of
 from pipeline.worlds.arm.view import ArmView
 from tests.conftest import REAL_DATA
 from tests.environment import times
@@ -108,6 +108,110 @@ def test_a_thing_is_turned_by_quaternions_of_length_1(turn: tuple[float, ...], o
     (item,) = (item for item in scene.facts.items if item.id == "it")
     assert (item.turn_wxyz is None) == (off is not None)
     assert [f.measured for f in scene.findings if f.name == "unusable_turn"] == ([pytest.approx(off)] if off else [])
+
+
+def test_declared_joints_are_in_radians_or_metres() -> None:
+    """180 degrees, then 90, beside a slide of 10 and 20 cm; a row that no joint can be at is unknown, and told."""
+    told = DeclaredFacts.model_validate(
+        {
+            "model": "made",
+            "base_m": [1, 2, 3],
+            "joints": [
+                {"column": "observation.state.a", "unit": "deg", "low": -90, "high": 360, "rate_max": 18},
+                {"column": "b", "name": "lift", "kind": "prismatic", "unit": "m", "low": 0, "rate_max": 0.5},
+            ],
+        }
+    )
+    findings = Findings()
+    columns = {"observation.state.a": np.array([180.0, 90, 0]), "b": np.array([0.1, 0.2, 1001])}
+    arm = declared_arm(told, columns, findings)
+    np.testing.assert_allclose(arm.position.array, [[np.pi, 0.1], [np.pi / 2, 0.2], [np.nan] * 2], atol=1e-6)
+    turn, lift = arm.joints
+    assert (turn.name, turn.kind, turn.unit) == ("a", "revolute", "rad")
+    assert (turn.low, turn.high, turn.rate_max) == pytest.approx((-np.pi / 2, 2 * np.pi, np.pi / 10))
+    assert (lift.name, lift.kind, lift.unit, lift.low, lift.high, lift.rate_max) == (
+        "lift", "prismatic", "m", 0, None, 0.5,
+    )  # fmt: skip
+    assert (arm.model, arm.base_m, arm.base_from, arm.reach_m) == ("made", (1, 2, 3), "declared", None)
+    assert [(found.name, found.measured) for found in findings.items] == [("unusable_values", 1)]
+    assert declared_arm(DeclaredFacts(), columns, findings) is None
+    gone = told.model_copy(update={"base_m": None, "joints": told.joints[1:]})
+    assert declared_arm(gone, columns, findings).base_from is None
+    assert declared_arm(gone, {"b": np.full(3, 1001.0)}, findings) is None
+
+
+def test_an_opening_may_be_a_twentieth_beyond_its_ends() -> None:
+    """Closed at 60 and open at 10: 62.5 and 7.5 are the ends, more is none; the width is as the column says."""
+    told = DeclaredFacts.model_validate(
+        {"gripper": {"opening": {"column": "o", "closed": 60, "open": 10}, "width_m": "w", "width_max_m": 0.08}}
+    )
+    columns = {"o": np.array([62.6, 62.5, 60, 35, 10, 7.5, 7.4]), "w": np.arange(7) / 100}
+    assert told.columns() == {"o", "w"}
+    findings = Findings()
+    gripper = declared_gripper(told, columns, findings)
+    np.testing.assert_allclose(gripper.opening.array[:, 0], [np.nan, 0, 0, 0.5, 1, 1, np.nan])
+    np.testing.assert_allclose(gripper.width_m.array[:, 0], columns["w"])
+    assert (gripper.point, gripper.place_m, gripper.width_max_m) == ("the point between the finger tips", None, 0.08)
+    assert [found.measured for found in findings.items] == [2]
+
+
+def test_columns_of_the_state_that_nobody_declared_are_joints_of_no_unit() -> None:
+    findings = Findings()
+    columns = {
+        "observation.state.a": np.array([0.5, np.nan]), "observation.state.raw": np.array([0.0, 1001]),
+        "observation.state.b": np.array([1000.0, -2]), "action.a": np.ones(2),
+    }  # fmt: skip
+    arm = undeclared_arm(columns, findings)
+    assert [(joint.name, joint.unit, joint.kind) for joint in arm.joints] == [("a", None, None), ("b", None, None)]
+    np.testing.assert_allclose(arm.position.array, [[0.5, 1000], [np.nan, np.nan]])
+    assert {found.name: found.message for found in findings.items}["undeclared_columns"].startswith("2 columns")
+    assert undeclared_arm({"action.a": np.ones(2)}, findings) is None
+
+
+@pytest.mark.parametrize(
+    ("names", "width", "parts"),
+    [
+        (["x", "y"], 2, ["x", "y"]),
+        ([["x", "y"]], 2, ["x", "y"]),
+        ({"motors": ["x", "y"]}, 2, ["x", "y"]),
+        ({"motors": ["x"], "other": ["y"]}, 2, ["0", "1"]),
+        ([["x"], ["y"]], 2, ["['x']", "['y']"]),
+        (["x"], 1, ["x"]),
+        (["x", "x"], 2, ["0", "1"]),
+        (["x", "y"], 3, ["0", "1", "2"]),
+        (["x" * 101, "y"], 2, ["x" * 100, "y"]),
+        (None, 1, ["0"]),
+    ],
+)
+def test_parts_of_a_feature_have_names_or_numbers(names: Any, width: int, parts: list[str]) -> None:
+    assert parts_of(names, width) == parts
+
+
+@pytest.mark.parametrize(
+    ("change", "finding"),
+    [
+        ({"place_m": [[1000.0, 0, 0]]}, None),
+        ({"place_m": [[-1000.1, 0, 0]]}, "implausible_value"),
+        ({"slide": {"unit": "m", "low": 0, "high": 0.1, "position": [0.05]}}, None),
+        ({"slide": {"unit": "m", "low": 0.1, "high": 0.1, "position": [0.05]}}, "bad_things"),
+        ({"slide": {"unit": "m", "low": 0.1, "high": 0, "position": [0.05]}}, "bad_things"),
+        ({"place_m": [[0, 0, 0]] * 2}, "wrong_length"),
+    ],
+)
+def test_a_declared_thing_is_one_that_can_be(change: dict[str, Any], finding: str | None, copy: Path) -> None:
+    changed(copy / "table", lambda things: things[1].update(change | {"id": "it"}))
+    if finding is not None:
+        with pytest.raises(RawDataError) as told:
+            read(copy, LeRobot(), SECOND)
+        assert told.value.finding == finding
+        return
+    scene = read(copy, LeRobot(), SECOND)
+    (item,) = (item for item in scene.facts.items if item.id == "it")
+    if "slide" in change:
+        assert (item.slide.unit, item.slide.low, item.slide.high) == ("m", 0, 0.1)
+        assert item.slide.position.array.tolist() == [[0.05]] * len(scene.facts.times_s)
+    else:
+        assert item.place_m.array.tolist() == [[1000, 0, 0]] * len(scene.facts.times_s)
 
 
 def test_without_declarations_columns_have_no_units_and_there_is_no_gripper(copy: Path) -> None:

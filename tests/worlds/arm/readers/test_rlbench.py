@@ -20,6 +20,7 @@ from pipeline.worlds.arm.facts import EpisodeScene
 from pipeline.worlds.arm.readers import rlbench
 from pipeline.worlds.arm.readers.rlbench import RLBench
 from pipeline.worlds.arm.readers.rlbench_robot import CHAINS, OFF_MAX_M, PANDA, RatioChain, arm_of, placed
+from pipeline.worlds.arm.readers.series import step_of
 from pipeline.worlds.registry import read_scene
 from tests.conftest import REAL_DATA
 from tests.worlds.arm.episodes import demo_bytes, found, observations_of, read, rows, write_demo
@@ -164,6 +165,85 @@ def test_the_step_follows_from_positions_and_rates(tmp_path: Path) -> None:
     write_demo(tmp_path, rows(step_s=0.02))
     scene = read(tmp_path, RLBench())
     assert (scene.facts.clock, scene.facts.times_s[1]) == ("from rates", 0.02)
+
+
+@pytest.mark.parametrize(("moved", "step_s"), [(0.05, 0.1), (0.0499, None), (0.0, None)])
+def test_a_step_follows_from_joints_that_move_by_a_twentieth(moved: float, step_s: float | None) -> None:
+    """In one step of 0.1 s; the first rate is of the step before it, and a row that is not known counts for nothing."""
+    position = np.array([[1.0], [1.0 + moved], [np.nan], [7.0]]) - 1.0
+    velocity = np.array([[99.0], [10 * moved], [3.0], [3.0]])
+    found = step_of(position, velocity)
+    assert found == (None if step_s is None else pytest.approx((step_s, 0), abs=1e-9))
+
+
+@pytest.mark.parametrize(("share", "clock"), [(0.0195, "from rates"), (0.0205, "frames per second")])
+def test_positions_and_rates_may_disagree_by_a_fiftieth(share: float, clock: str, tmp_path: Path) -> None:
+    """A second joint is at every second time off by so much of what both move, though its rate is 0."""
+    made = rows(step_s=0.02)
+    across = 0.02 * share / (1 - share**2) ** 0.5
+    for n, row in enumerate(made):
+        row |= {"joint_positions": np.array([0.02 * n, across * (n % 2)]), "joint_velocities": np.array([1.0, 0.0])}
+    write_demo(tmp_path, made)
+    scene = read(tmp_path, RLBench())
+    assert scene.facts.clock == clock
+    told = [finding.measured for finding in scene.findings if finding.name == "times_assumed"]
+    assert told == ([] if clock == "from rates" else [pytest.approx(share, abs=1e-6)])
+
+
+@pytest.mark.parametrize(("moved_m", "moves"), [(0.00009, False), (0.00011, True)])
+def test_a_camera_has_the_axes_of_opencv_and_moves_from_a_tenth_of_a_millimetre(
+    moved_m: float, moves: bool, tmp_path: Path
+) -> None:
+    """The simulator's looks along z with x to the left: turned about z by a half."""
+    made = rows(2)
+    for n, row in enumerate(made):
+        pose = np.eye(4)
+        pose[:3, 3] = (1, 2 + n * moved_m, 3)
+        lens = np.array([[-50.0, 0, 32], [0, -60, 24], [0, 0, 1]])
+        row["misc"] = {
+            "front_camera_extrinsics": pose, "front_camera_intrinsics": lens,
+            "wrist_camera_extrinsics": pose * 1.001, "overhead_camera_extrinsics": pose,
+            "overhead_camera_intrinsics": lens * [[0], [1], [1]], "left_shoulder_camera_extrinsics": pose * np.nan,
+        }  # fmt: skip
+    write_demo(tmp_path, made)
+    front, overhead = read(tmp_path, RLBench()).facts.cameras
+    assert (front.name, front.focal_px, front.centre_px, front.place_m) == ("front", (50, 60), (32, 24), (1, 2, 3))
+    assert front.world_from_camera == ((-1, 0, 0), (0, -1, 0), (0, 0, 1))
+    assert (front.moves, front.pictures, front.width) == (moves, False, None)
+    assert (overhead.name, overhead.focal_px, overhead.centre_px) == ("overhead", None, None)
+
+
+@pytest.mark.parametrize(
+    ("task", "told", "looks"),
+    [
+        ("reach_target", ["reach the Red target", "touch the red ball with the hand"], {"colour": "red"}),
+        ("reach_target", ["reach the red target", "reach the blue sphere"], {}),
+        ("reach_target", ["go there"], {}),
+        ("push_button", ["push the red target"], None),
+    ],
+)
+def test_a_target_is_where_the_state_of_its_task_says(
+    task: str, told: list[str], looks: dict[str, str] | None, tmp_path: Path
+) -> None:
+    folder = write_demo(tmp_path, rows(3), task)
+    (folder / "variation_descriptions.pkl").write_bytes(pickle.dumps(told))
+    found = read(tmp_path, RLBench()).facts.items
+    assert [(item.id, item.category, item.role, item.attributes) for item in found] == (
+        [] if looks is None else [("target", "ball", "target", looks)]
+    )
+    assert [item.place_m.array.tolist() for item in found] == [[[0.3, 0.1, 0.8]] * 3] * (looks is not None)
+
+
+def test_tables_of_another_form_are_none(tmp_path: Path) -> None:
+    """A pose of 6 numbers, rates of one joint of two, three fingers; an opening that is a row counts by its first."""
+    odd = {"gripper_pose": np.zeros(6), "joint_velocities": np.zeros(1), "gripper_joint_positions": np.full(3, 0.02)}
+    write_demo(tmp_path, changed(**odd, gripper_open=np.array([0.25, 7.0])))
+    scene = read(tmp_path, RLBench())
+    assert (scene.facts.arm.velocity, scene.facts.arm.effort is None) == (None, False)
+    gripper = scene.facts.gripper
+    assert (gripper.place_m, gripper.turn_wxyz, gripper.width_m) == (None, None, None)
+    assert gripper.opening.array.tolist() == [[0.25]] * 40
+    assert found(scene)["unusable_pose"].measured == 6
 
 
 def test_values_that_cannot_be_are_unknown_then(tmp_path: Path) -> None:
