@@ -48,8 +48,22 @@ def fits(text: str, size: int, most: float, bold: bool = False) -> bool:
 
     Shaping a text takes a third of a millisecond, and moves its letters by less than a tenth of their widths.
     """
-    letters = sum(width_of(letter, size) for letter in text) * (_BOLD if bold else 1.0)
+    letters = sum(map(_letter_widths(size).__getitem__, text)) * (_BOLD if bold else 1.0)
     return letters * _SHAPED <= most or width_of(text, size, bold) <= most
+
+
+class _LetterWidths(dict[str, float]):
+    """Widths of single letters in units of the drawing, each measured when it is first needed."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+
+    def __missing__(self, letter: str) -> float:
+        self[letter] = width_of(letter, self._size)
+        return self[letter]
+
+
+_letter_widths: Final = cache(_LetterWidths)
 
 
 def lines_of(text: str, size: int, most: float) -> list[str]:

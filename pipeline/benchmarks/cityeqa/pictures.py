@@ -9,6 +9,8 @@ buildings around the start, without a name, a mark or a way.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from itertools import accumulate
 from typing import Any, Final
 
 import numpy as np
@@ -207,22 +209,34 @@ def _caption(picture: Image.Image, lines: Sequence[str], legend: Mapping[str, st
     last = 2 + len(lines) * _TEXT
     for n, line in enumerate(lines):
         draw.text((6, 2 + n * _TEXT), line, fill=_INK["start"][0], font=letters)
-    dots, left = {}, 14.0
-    for ink, words in legend.items():
-        dots[ink] = left
-        draw.text((left + 9, last), words, fill=_INK["start"][0], font=letters)
-        left += 9 + width_of(words, _SIZE) + 24
-    below = paper.height - _TEXT - 6  # in a line of its own where the legend is long
-    draw.text((SIDE - 6, below), "bar: 50 m, north up", fill=_INK["start"][0], font=letters, anchor="ra")
+    paper.paste(_legend(tuple(legend.values()), paper.height - last), (0, last))
     step = _greys()[1] - _greys()[0]
     shades = ((np.asarray(paper, dtype=np.float64) - _greys()[0]) / step).round().astype(np.uint8) + len(_INK)
     picture.paste(Image.fromarray(shades, mode="P"), (0, SIDE))
     marks = ImageDraw.Draw(picture)
     marks.fontmode = "1"
-    for ink, at in dots.items():
-        marks.circle((at, SIDE + last + _SIZE * 0.7), 5, fill=_NUMBER[ink])
+    for ink, left in zip(legend, _dots(tuple(legend.values())), strict=False):
+        marks.circle((left, SIDE + last + _SIZE * 0.7), 5, fill=_NUMBER[ink])
 
 
+@cache
+def _legend(words: tuple[str, ...], height: int) -> Image.Image:
+    """What the colours mean, and the length of the bar, in a line of its own where there is height for it."""
+    paper = Image.new("L", (SIDE, height), _INK["paper"][0])
+    draw, letters = ImageDraw.Draw(paper), font(_SIZE)
+    for text, left in zip(words, _dots(words), strict=False):
+        draw.text((left + 9, 0), text, fill=_INK["start"][0], font=letters)
+    bar = (SIDE - 6, height - _TEXT - 6)
+    draw.text(bar, "bar: 50 m, north up", fill=_INK["start"][0], font=letters, anchor="ra")
+    return paper
+
+
+def _dots(words: tuple[str, ...]) -> list[float]:
+    """Where the dots of a legend stand, and one more after them, pixels from the left."""
+    return list(accumulate((9 + width_of(text, _SIZE) + 24 for text in words), initial=14.0))
+
+
+@cache
 def _greys() -> IntArray:
     """(`_GREYS`,) from ink to paper."""
     return np.linspace(_INK["start"][0], _INK["paper"][0], _GREYS).round().astype(np.intp)
