@@ -8,8 +8,8 @@ from random import Random
 from typing import Any, Final, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from pipeline.core.arrays import FloatArray
 from pipeline.core.errors import ConfigError
 from pipeline.core.identity import rng_for
 from pipeline.core.templates import load_table
@@ -76,7 +76,7 @@ class CityObservation(NamedTuple):
     """
 
     color: Picture
-    depth_m: FloatArray
+    depth_m: npt.NDArray[np.float32]
     pose: Pose
 
 

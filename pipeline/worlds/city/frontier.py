@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 
 from pipeline.core.arrays import FloatArray, IntArray
 from pipeline.worlds.city.facts import Pose
@@ -32,7 +33,7 @@ class FrontierMap:
         self.cells = np.full((count, count), UNKNOWN, dtype=np.int8)
         self._slab = Slab(start[2], self.cells == FREE, np.floor(np.array(start[:2])) - SIDE_M / 2)
 
-    def add(self, pose: Pose, depth_m: FloatArray) -> None:
+    def add(self, pose: Pose, depth_m: npt.NDArray[np.float32]) -> None:
         """Enters what a level view shows at the agent's height.
 
         Args:

@@ -154,10 +154,9 @@ def _roofed(prism: Prism, thing: CityThing) -> Iterator[Prism]:
     yield prism._replace(top_m=eaves)
     frame = np.array(shapely.minimum_rotated_rectangle(shapely.Polygon(prism.ring)).exterior.coords)
     middle, sides = frame[:4].mean(0), np.diff(frame[:3], axis=0)
-    axes = sides / np.linalg.norm(sides, axis=1)[:, None]
-    across = axes[
-        np.argsort(np.linalg.norm(sides, axis=1), kind="stable")
-    ]  # the shorter side first: the ridge runs along the other
+    length = np.linalg.norm(sides, axis=1)
+    # The shorter side first: the ridge runs along the other.
+    across = (sides / length[:, None])[np.argsort(length, kind="stable")]
     places = (prism.ring - middle) @ across.T
     rgb = thing.roof_rgb or thing.rgb or USUAL_RGB[BUILDING]
     for layer in range(_LAYERS):
