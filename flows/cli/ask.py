@@ -120,11 +120,11 @@ def ask(
     print_listing(ReleaseListing(f"{count_of(len(rows), 'question')} to {whom}: {out}", ("", "n"), listed))
     failed = [row for row in rows if row.get("failure")]
     for row in failed[:FAILURES]:
-        console.print(f"Question {row['id']}: {row['failure']}: {row['message']}", soft_wrap=True)
+        console.print(f"Question {row['id']}: {row['failure']}: {row['message']}")
     if failed:
         console.print("Run the same command again: it asks only what has no reply yet.")
     options = (f" --split {asked.split}" if asked.split else "") + " --only-asked" * (len(rows) < len(every))
-    console.print(f"Next: scan2qa score {name} {out} --release {asked.release}{options}", soft_wrap=True)
+    console.print(f"Next: scan2qa score {name} {out} --release {asked.release}{options}")
     print_json(told | {"failed": _failures(rows), "replies": str(out)})
     return not failed
 

@@ -45,7 +45,7 @@ def audit(
         print_listing(listing)
     _show_left_out(found.left_out, questions)
     if out:
-        console.print(f"All rows: {out}", soft_wrap=True)
+        console.print(f"All rows: {out}")
     return not found.left_out
 
 
@@ -105,11 +105,11 @@ def _show_left_out(rows: Sequence[LeftOut], path: Path) -> None:
     """Each row that was left out, and what to do about it."""
     if not rows:
         return
-    console.print(f"\nLeft out of {path}: {len(rows)}", style="yellow", soft_wrap=True)
+    console.print(f"\nLeft out of {path}: {len(rows)}", style="yellow")
     for row in rows:
         name = f" (question {row.id})" if row.id else ""
         line = f"- row {row.row}{name}: {row.finding}: {row.message}. Remedy: {row.remedy}"
-        console.print(" ".join(line.split()), soft_wrap=True)
+        console.print(" ".join(line.split()))
 
 
 def _show_coverage(counts: Mapping[str, Coverage], misses: Sequence[Miss], title: str) -> None:
@@ -131,5 +131,5 @@ def _show_coverage(counts: Mapping[str, Coverage], misses: Sequence[Miss], title
         limits = "" if reason.measured is None else f" (measured {reason.measured:.4g}, limit {reason.limit:.4g})"
         question = miss.question
         line = f"{miss.kind} {question.id} {question.question_type} {question.scene_name}: {reason.reason}{limits}"
-        console.print(line, soft_wrap=True)
+        console.print(line)
     print_table(table)

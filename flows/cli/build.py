@@ -91,8 +91,7 @@ def build(request: BuildRequest, *, dry_run: bool, explain: bool = False) -> boo
         questions, scenes = sum(outcome.released.questions.values()), outcome.num_scenes
         console.print(
             f"Nothing changed: {count_of(questions, 'question')} of {count_of(scenes, 'scene')} in {folder / RELEASE} "
-            f"({newest})",
-            soft_wrap=True,
+            f"({newest})"
         )
         show_left_out(outcome.quarantine)
         return _is_complete(outcome)
@@ -100,7 +99,7 @@ def build(request: BuildRequest, *, dry_run: bool, explain: bool = False) -> boo
     if waiting:
         show_waiting(folder, name)
         return False
-    console.print(line, soft_wrap=True)
+    console.print(line)
     if report and report.changes and output_options.verbose:
         from flows.cli.diff import show_changes
 
@@ -133,7 +132,7 @@ def stage(request: BuildRequest, stage: str, scenes: Sequence[str], *, dry_run: 
         return False
     if stage != next(reversed(STAGES)):
         command = f"scan2qa build {request.name}" + (f" --out {request.out}" if request.out else "")
-        console.print(f"Later stages were not run; {command} brings them up to date.", soft_wrap=True)
+        console.print(f"Later stages were not run; {command} brings them up to date.")
     return _is_complete(outcome)
 
 
@@ -189,7 +188,7 @@ def _show_end(config: BuildConfig, folder: Path, outcome: Outcome, seconds: floa
     if outcome.released and general:
         show_general(outcome.released, general)
     if spent := spending_line(config, folder):
-        console.print(spent, soft_wrap=True)
+        console.print(spent)
 
 
 def _show_next(
@@ -213,11 +212,11 @@ def _show_next(
         with suppress(Scan2qaError):  # something else lies there
             write_gallery(folder, folder / FOLDER)
             is_there = True
-    console.print(f"Look: {look}" if is_there else f"Look: scan2qa gallery {name}", soft_wrap=True)
+    console.print(f"Look: {look}" if is_there else f"Look: scan2qa gallery {name}")
     own_data = f"scan2qa build {request.name} --root READER=DIR  (your own data: scan2qa readers)"
     command = "diff" if has_changed else "report"
     what = own_data if config.samples and not has_changed else f"scan2qa {command} {name}"
-    console.print(f"Next: {what}", soft_wrap=True)
+    console.print(f"Next: {what}")
 
 
 def _run(request: BuildRequest, resolved: ResolvedBuild, action: str, options: dict[str, Any]) -> Outcome:
@@ -261,7 +260,7 @@ def _print_forecast(config: BuildConfig, folder: Path, plan: Outcome, builder: B
     processes = "one process" if workers == 1 else f"{workers} processes"
     what = f"{count_of(scenes, 'scene')} in {processes}" if scenes else "stages of the whole build"
     more = f", and {', '.join(unknown)}: not known" if unknown else ""
-    console.print(f"This takes about {lasting(known)} ({what}{more})", soft_wrap=True)
+    console.print(f"This takes about {lasting(known)} ({what}{more})")
 
 
 def _run_with_prefect(
@@ -284,7 +283,7 @@ def _run_with_prefect(
         _go_without_prefect(request, str(error))
         return None
     if not_reported:
-        console.print(f"Prefect was not told how this ended: {not_reported}", soft_wrap=True)
+        console.print(f"Prefect was not told how this ended: {not_reported}")
     return outcome
 
 
@@ -302,9 +301,7 @@ def _go_without_prefect(request: BuildRequest, why: str) -> None:
     if request.prefect:
         raise ConfigError(f"Prefect cannot be used: {why}; build without it: --no-prefect")
     stop_spinner()
-    console.print(
-        f"Building without Prefect: {why}. Its states are not kept; results are.", soft_wrap=True, markup=False
-    )
+    console.print(f"Building without Prefect: {why}. Its states are not kept; results are.")
 
 
 def summary(config: BuildConfig, folder: Path, outcome: Outcome) -> dict[str, Any]:

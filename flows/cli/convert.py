@@ -63,9 +63,9 @@ def convert(name: str, source: Path, out: Path) -> bool:
     show_broken(broken)
     show_findings(rows, "Findings in what was written")
     for scene in bare:
-        console.print(f"Nothing is labelled in it yet. Next: scan2qa label {scene}", soft_wrap=True)
+        console.print(f"Nothing is labelled in it yet. Next: scan2qa label {scene}")
     if len(bare) + len(broken) < len(places):
-        console.print(f"Next: scan2qa doctor --root scene={out}", soft_wrap=True)
+        console.print(f"Next: scan2qa doctor --root scene={out}")
     return not broken
 
 

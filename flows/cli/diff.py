@@ -48,7 +48,7 @@ def diff(folders: Sequence[Path], since: str | None, out: Path | None, *, waitin
     for name, raw in (("diff.html", page(report)), ("diff.md", markdown(report)), ("diff.parquet", table(report))):
         write_atomically(out / name, raw)
     _show(report)
-    console.print(f"All of it, to read: {out / 'diff.html'} (also diff.md and diff.parquet)", soft_wrap=True)
+    console.print(f"All of it, to read: {out / 'diff.html'} (also diff.md and diff.parquet)")
 
 
 def since_last(build: Path, newest_before: str | None) -> tuple[str, Report | None]:

@@ -69,7 +69,7 @@ def _show_known(name: str, root: Path) -> None:
                 f"No published answers beside the data ({files}): what people corrected in these is not known. "
                 "Put the file there, or give it with --set known=FILE."
             )
-        console.print(told, soft_wrap=True)
+        console.print(told)
 
 
 def _read_quickly(reader: Reader, root: Path, inspection: Inspection) -> Read:

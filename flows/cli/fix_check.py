@@ -45,7 +45,7 @@ def check(roots: Mapping[str, Path], folder: Path | None) -> bool:
     ]
     for entry, verdict in wrong:
         line = f"{entry.file}:{entry.line}: fix {entry.fix.id}: {verdict}"
-        console.print(line, soft_wrap=True)
+        console.print(line)
     counted = Counter("does not fit" if v not in (FITS, NO_SCENE, NO_DATA) else v for _, v in rows)
     told = ", ".join(f"{n} {name}" for name, n in counted.items())
     console.print(f"{len(rows)} {'fix' if len(rows) == 1 else 'fixes'}: {told or 'none'}")

@@ -55,9 +55,7 @@ def make_gallery(folder: Path, out: Path | None, given: Sequence[str] = (), sett
     """
     place = out or folder / FOLDER
     n, size = write_gallery(folder, place, given, settings)
-    console.print(
-        f"Gallery: {place / INDEX} ({count_of(n, 'file')}, {size / 1e6:.1f} MB; opens in any browser)", soft_wrap=True
-    )
+    console.print(f"Gallery: {place / INDEX} ({count_of(n, 'file')}, {size / 1e6:.1f} MB; opens in any browser)")
 
 
 def write_gallery(

@@ -59,10 +59,10 @@ def label(
             made = scene.propose(ask)
             stop_spinner()
         left_out = "".join(f"; left out: {count} ({reason})" for reason, count in sorted(made.left_out.items()))
-        console.print(f"{len(made.boxes)} boxes are proposed{left_out}", soft_wrap=True)
+        console.print(f"{len(made.boxes)} boxes are proposed{left_out}")
     shown = f"[{host}]" if ":" in host else host
-    console.print(f"{scene.name}: http://{shown}:{port} (Ctrl-C ends it)", soft_wrap=True)
-    console.print(f"Every change goes to {scene.labels.path} at once.", soft_wrap=True)
+    console.print(f"{scene.name}: http://{shown}:{port} (Ctrl-C ends it)")
+    console.print(f"Every change goes to {scene.labels.path} at once.")
     run_server(LabelPages(scene, token).app(only_loopback=host in LOOPBACK), host, port)
 
 

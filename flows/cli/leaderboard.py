@@ -95,10 +95,10 @@ def show_leaderboard(
     title = f"{name} {source.name}"
     for path in out:
         write_atomically(path, _WRITE[path.suffix](board, tables, title, release))
-        console.print(f"Leaderboard: {path}", soft_wrap=True)
+        console.print(f"Leaderboard: {path}")
     if write_difficulty:
         write_difficulty(board.difficulty)
-        console.print(f"Every question: {difficulty}", soft_wrap=True)
+        console.print(f"Every question: {difficulty}")
     print_json({"metric": board.metric.title, "questions": board.questions, "standings": _plain(board)})
     return not any(own.left_out for own in models.values())
 

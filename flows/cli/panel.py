@@ -71,7 +71,7 @@ def panel(build: str, out: Path | None, urls: Sequence[str], key_env: str | None
             served += _served(name, f"http://127.0.0.1:{port}/v1")
         except ConfigError as error:
             if not isinstance(error.__cause__, ConnectionRefusedError):
-                console.print(f"{name}: {error}", soft_wrap=True, markup=False)
+                console.print(f"{name}: {error}")
     chosen = choose(served)
     shown = Table("server", "address", "model", "in the panel", box=None)
     for model in served:
@@ -79,7 +79,7 @@ def panel(build: str, out: Path | None, urls: Sequence[str], key_env: str | None
     if served:
         print_table(shown)
     if len(chosen) < PANEL:
-        console.print(_advice(len(chosen), table), soft_wrap=True, markup=False)
+        console.print(_advice(len(chosen), table))
     if not chosen:
         tried = ", ".join(f"{name} {port}" for name, port in ports.items())
         raise ConfigError(f"no model is served on this machine (tried {tried}); start a server, or name one with --url")
@@ -88,8 +88,8 @@ def panel(build: str, out: Path | None, urls: Sequence[str], key_env: str | None
     write_atomically(path, yaml.safe_dump(raw, sort_keys=False, allow_unicode=True).encode())
     for model in chosen:
         if not _is_own(model.base_url):
-            console.print(f"{model.name}: its price is not known; add price to {path}", soft_wrap=True, markup=False)
-    console.print(f"Configuration: {path}\nNext: scan2qa build {path} --dry-run", soft_wrap=True, markup=False)
+            console.print(f"{model.name}: its price is not known; add price to {path}")
+    console.print(f"Configuration: {path}\nNext: scan2qa build {path} --dry-run")
 
 
 def choose(served: Sequence[ServedModel]) -> list[ServedModel]:
@@ -166,7 +166,7 @@ def _served(server: str, base_url: str, key_env: str | None = None) -> list[Serv
     good = [name for name in names if isinstance(name, str) and name.isprintable() and 0 < len(name) <= MAX_NAME]
     if len(good) < len(names):
         told = count_of(len(names) - len(good), "model")
-        console.print(f"{server}: {told} left out, without a name that can be printed", soft_wrap=True, markup=False)
+        console.print(f"{server}: {told} left out, without a name that can be printed")
     return [ServedModel(server, base_url, name, key_env) for name in good]
 
 

@@ -68,7 +68,7 @@ def places(
     write_atomically(out / "places.png", places_png(spots, known, radius_km * 1000.0))
     stop_spinner()
     print_table(_summary(spots))
-    console.print(f"{len(spots)} places: {out / 'places.csv'}, places.geojson, places.png", soft_wrap=True)
+    console.print(f"{len(spots)} places: {out / 'places.csv'}, places.geojson, places.png")
     return sound
 
 
@@ -133,7 +133,7 @@ def check_places(table: Path, root: Path, out: Path) -> bool:
         listing.add_row(name, *map(str, (whole, usable, whole - usable - none, none)))
     stop_spinner()
     print_table(listing)
-    console.print(f"{out / 'places.csv'}: columns {', '.join(ADDED)}", soft_wrap=True)
+    console.print(f"{out / 'places.csv'}: columns {', '.join(ADDED)}")
     return all(row["usable"] == "yes" for row in rows)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Iterator
+from io import BytesIO
 from itertools import count
 from pathlib import Path
 from typing import Any, Final
@@ -70,7 +71,7 @@ def play(
         task = _task(question, sorted((build / "release" / "data").glob("*.parquet")))
         city = _mapped(facts_of_build(task.id, build), f"the city of task {task.id}")
     walk = Walkway(FreeSpace(city), task.initial)
-    console.print(f"\n{task.question}", style="bold", soft_wrap=True)
+    console.print(f"\n{task.question}", style="bold")
 
     def answer(command: str, rest: str) -> bool | None:
         if command != "a" or not rest:
@@ -107,11 +108,11 @@ def roam(root: str, scene: str | None, record: Path, picture: Path | None) -> No
         if len(told) != 4 or not all(told):
             console.print("A task has four parts: t TARGET | CATEGORY | QUESTION | ANSWER")
         elif told[0] not in places:
-            console.print(f"{told[0]!r} is not on the map; s lists what is in view, by its ids.", soft_wrap=True)
+            console.print(f"{told[0]!r} is not on the map; s lists what is in view, by its ids.")
         elif not sight.shown(np.array([walk.pose]), np.array([places[told[0]]])).pixels[0]:
             console.print(f"{told[0]} is not in view from here: go to where its question can be answered.")
         elif told[1] not in CITYEQA.by_name():
-            console.print(f"{told[1]!r} is no category; one of {', '.join(CITYEQA.by_name())}", soft_wrap=True)
+            console.print(f"{told[1]!r} is no category; one of {', '.join(CITYEQA.by_name())}")
         else:
             _record(record, walk, *told)
         return False
@@ -122,7 +123,7 @@ def roam(root: str, scene: str | None, record: Path, picture: Path | None) -> No
 def _steps(city: City, walk: Walkway, picture: Path | None, told: str, own: Callable[[str, str], bool | None]) -> None:
     """Does what is typed until it ends; ``own`` commands give whether they end it, None for no command of theirs."""
     renderer = CityRenderer(city)
-    console.print(told, soft_wrap=True)
+    console.print(told)
     _show(renderer.shoot(np.array(walk.pose)), walk, picture)
     for words in _typed():
         command, _, rest = words.partition(" ")
@@ -133,7 +134,7 @@ def _steps(city: City, walk: Walkway, picture: Path | None, told: str, own: Call
         if ended:
             return
         if ended is None and (command not in KEYS or rest):
-            console.print(f"{words!r} is no command. {told}", soft_wrap=True)
+            console.print(f"{words!r} is no command. {told}")
         elif ended is None:
             hindered = walk.act(KEYS[command])
             if hindered:
@@ -162,7 +163,7 @@ def _list(city: City, sight: Sight, walk: Walkway) -> None:
         if pixels[i]:
             thing = city.things[i]
             table.add_row(thing.id, thing.noun, thing.name or "", f"{pixels[i]:,}")
-    console.print(table if table.row_count else "Nothing that has an id is in view.")
+    console.print(table if table.row_count else "Nothing that has an id is in view.", soft_wrap=False)
 
 
 def _record(path: Path, walk: Walkway, target: str, category: str, question: str, answer: str) -> None:
@@ -177,7 +178,7 @@ def _record(path: Path, walk: Walkway, target: str, category: str, question: str
     own = {"id": f"roamed-{number}", "question": question, "answer": answer, "category": category}
     tasks.append(own | {"observation_pose": list(walk.pose), "target": target})
     write_atomically(path, json.dumps(held, ensure_ascii=False, indent=1).encode())
-    console.print(f"Task {own['id']} is in {path}, seen from {[round(v, 1) for v in walk.pose]}.", soft_wrap=True)
+    console.print(f"Task {own['id']} is in {path}, seen from {[round(v, 1) for v in walk.pose]}.")
 
 
 def _typed() -> Iterator[str]:
@@ -231,12 +232,8 @@ def _show(shot: RenderedView, walk: Walkway, picture: Path | None) -> None:
     )
     if shot.signs:
         read = ", ".join(f'"{sign.words}" {_side(sign.column, shot.color.shape[1])}' for sign in shot.signs)
-        console.print(f"To be read: {read}", soft_wrap=True)
+        console.print(f"To be read: {read}")
     if picture is not None:
-        from io import BytesIO
-
-        from PIL import Image
-
         raw = BytesIO()
         Image.fromarray(captioned(shot)).save(raw, "PNG")
         write_atomically(picture, raw.getvalue())
@@ -278,8 +275,8 @@ def _end(task: ReleasedTask, walk: Walkway, answer: str, path: Path) -> None:
             facts.append((name, f"{task.rest[key]:.0f}{' m' if key == 'path_m' else ''}"))
     for name, value in facts:
         table.add_row(name, str(value))
-    console.print(table)
-    console.print(f"Written to {path}; scan2qa score reads it.", soft_wrap=True)
+    console.print(table, soft_wrap=False)
+    console.print(f"Written to {path}; scan2qa score reads it.")
 
 
 def half_blocks(picture: npt.NDArray[np.uint8], columns: int) -> Segments:

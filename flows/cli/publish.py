@@ -48,9 +48,9 @@ def publish(release: Path, repo: str) -> bool:
     commands = [f"hf upload {repo} {shlex.quote(str(release))} . --repo-type dataset"]
     commands += [f"hf repo tag create {repo} v{version} --repo-type dataset"] if version else []
     if not failed:
-        console.print("With your own token (`hf auth login`, of the package huggingface_hub):", soft_wrap=True)
+        console.print("With your own token (`hf auth login`, of the package huggingface_hub):")
         for command in commands:
-            console.print(f"    {command}", soft_wrap=True, markup=False)
+            console.print(f"    {command}")
     told = [check._asdict() | {"holds": not check.remedy} for check in checks]
     print_json({"release": str(release), "checks": told, "commands": [] if failed else commands})
     return not failed
@@ -117,6 +117,6 @@ def withhold_answers(name: str, release: Path, split: str | None, to: Path, answ
     scorable(name)
     source = split_of(release, split)
     n = withhold(BENCHMARKS[name], source.questions, release, to, answers)
-    console.print(f"{count_of(n, 'question')} without answers: {to}", soft_wrap=True)
-    console.print(f"Answers, not to be published: {answers}", soft_wrap=True)
+    console.print(f"{count_of(n, 'question')} without answers: {to}")
+    console.print(f"Answers, not to be published: {answers}")
     print_json({"release": str(to), "answers": str(answers), "questions": n, "split": source.name})

@@ -119,7 +119,7 @@ def _geometry(opened: ReleaseReader, scene: AnyScene) -> Any:
         found = raw_files(opened.folder, (scene.source.reader,)).get(scene.id)
         if found is not None:
             return found[0].geometry(found[1], scene)
-        console.print(f"Without the raw data: {scene.id} is no longer there", soft_wrap=True)
+        console.print(f"Without the raw data: {scene.id} is no longer there")
     except (RawDataError, OSError) as error:
-        console.print(f"Without the raw data: {error}", soft_wrap=True)
+        console.print(f"Without the raw data: {error}")
     return None

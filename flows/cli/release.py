@@ -33,14 +33,14 @@ def release(folder: Path, name: str, gates: Sequence[str]) -> bool:
     keep = int(configured.get("keep", BuildConfig.model_fields["keep"].default))
     with remote_build(configured.get("store"), folder), leased(folder) as lease:
         released = accept(folder, gates, keep, lease.check)
-    console.print(f"Released {released}: {folder / RELEASE}", soft_wrap=True)
+    console.print(f"Released {released}: {folder / RELEASE}")
     return True
 
 
 def show_waiting(folder: Path, name: str, also: str = "") -> None:
     """Prints on one line which gates the candidate that waits failed, and how to release it all the same."""
     if waiting := candidate(folder):
-        console.print(Text(also + waiting_line(folder, waiting, name), "red"), soft_wrap=True)
+        console.print(Text(also + waiting_line(folder, waiting, name), "red"))
 
 
 def waiting_line(folder: Path, waiting: PublishedRelease, name: str) -> str:

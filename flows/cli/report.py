@@ -34,7 +34,7 @@ def report(folder: Path, out: Path | None) -> None:
     path = out or folder / REPORT_FILE
     raw = report_page(folder)
     write_atomically(path, raw)
-    console.print(f"Report: {path} ({len(raw) / 1e6:.1f} MB, one file; opens in any browser)", soft_wrap=True)
+    console.print(f"Report: {path} ({len(raw) / 1e6:.1f} MB, one file; opens in any browser)")
 
 
 def report_page(folder: Path) -> bytes:

@@ -193,7 +193,7 @@ def import_review(folder: Path, file: Path | None) -> bool:
     for number, answers in enumerate(_answers_of_people(pack, verdicts, raw), start=1):
         write_atomically(place / f"people_{number}.csv", answers)
     _show(review(rows, verdicts, salt, raw), len(verdicts), sum(item.task not in CHECKS for item in pack.items))
-    console.print(f"{place / VERDICTS_FILE}: the next build takes it into the release.", soft_wrap=True)
+    console.print(f"{place / VERDICTS_FILE}: the next build takes it into the release.")
     return not left_out
 
 
@@ -248,12 +248,11 @@ def _write_fixes(
         told = "".join(f"{fix_entry(entry)}\n" for of, entry in entries.values() if of == dataset)
         write_atomically(place / f"{dataset}.yaml", told.encode())
     if disputed:
-        console.print(f"Reviewers differ, and no fix is written: {', '.join(sorted(disputed))}.", soft_wrap=True)
+        console.print(f"Reviewers differ, and no fix is written: {', '.join(sorted(disputed))}.")
     if entries:
         console.print(
             f"{count_of(len(entries), 'check')} decided: {place}. Build with --set fixes.folder={place}, or put them "
-            "among your own fixes.",
-            soft_wrap=True,
+            "among your own fixes."
         )
 
 
@@ -440,9 +439,7 @@ def _scene_checks(folder: Path, scenes: Mapping[str, AnyScene]) -> Iterator[tupl
                     gone.append(unit)
             progress("pictures", number, len(wanted))
     if gone:
-        console.print(
-            f"No screen for {len(gone)} whose raw data are gone or damaged: {', '.join(gone)}", soft_wrap=True
-        )
+        console.print(f"No screen for {len(gone)} whose raw data are gone or damaged: {', '.join(gone)}")
 
 
 def _picture_of(video: VideoPictures, unit: str, number: int) -> Any:

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from flows.cli.models import model_session
 from flows.cli.output.build_tables import NAMED
-from flows.cli.output.console import console, count_of, print_json
+from flows.cli.output.console import console, count_of, print_json, print_wrapped
 from flows.cli.output.tables import FORMS, print_listing, table_writer
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.errors import ConfigError
@@ -80,10 +80,10 @@ def score(
         as_json = json.dumps(told, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
         is_json = out.suffix == ".json"
         write_atomically(out, as_json.encode() if is_json else FORMS[".csv"](pa.Table.from_pylist(found.figures())))
-        console.print(f"Score: {out}", soft_wrap=True)
+        console.print(f"Score: {out}")
     if write_rows:
         write_rows(found.table())
-        console.print(f"Every question: {rows}", soft_wrap=True)
+        console.print(f"Every question: {rows}")
     print_json(told)
     return not found.left_out
 
@@ -150,7 +150,7 @@ def show_score(found: Scored, score: Score[Any], has_blind: bool) -> None:
             show_published(found, name, metrics[name], figures)
     show_unusual(found, score)
     for note in found.marks.notes:
-        console.print(note)
+        print_wrapped(note)
     if not has_blind and any(metric.is_guessed for metric in measured.values()):
         console.print("No blind table (without_video.json of a release), so no figure above guessing.")
 

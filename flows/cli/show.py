@@ -60,11 +60,11 @@ def show(wanted: str, folders: Sequence[Path], page: bool | None, out: Path | No
         record(opened, found.scene, found.questions, rerun)
     found.print()
     if rerun is not None:
-        console.print(f"Recording: {rerun} (rerun {rerun} opens it)", soft_wrap=True)
+        console.print(f"Recording: {rerun} (rerun {rerun} opens it)")
     if page or out or (page is None and _has_display()):
         path = out or folder / SHOWN / f"{wanted.replace('/', '_')}.html"
         write_atomically(path, found.page())
-        console.print(f"Page: {path}", soft_wrap=True)
+        console.print(f"Page: {path}")
         if _has_display():
             webbrowser.open(path.resolve().as_uri())
 

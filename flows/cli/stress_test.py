@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from rich.table import Table
 
-from flows.cli.output.console import console, errors
+from flows.cli.output.console import console, errors, print_wrapped
 from flows.cli.output.progress import progress_shown
 from flows.cli.output.tables import numbers, print_table, table_writer
 from pipeline.benchmarks.registry import BENCHMARKS
@@ -149,9 +149,9 @@ def _show(before: Mapping[str, Guessed], mixed: Mapping[str, float], column: str
     table.add_section()
     table.add_row("all", str(sum(found.n for found in before.values())))
     print_table(table)
-    console.print(
+    print_wrapped(
         "Accuracy for options, equal guesses sharing the point; mean relative accuracy for numbers; ± standard error.\n"
-        "By name: the median for the same names in other folds; of options the one most often right beside them.",
+        "By name: the median for the same names in other folds; of options the one most often right beside them."
     )
 
 

@@ -111,7 +111,7 @@ def _paste(found: Trace, kept: SavedBuild) -> None:
     print_wrapped(f"To correct the source, put one of these into {file} ({hint}):")
     console.print()
     today = datetime.now(UTC).date().isoformat()
-    console.print(found.drafts(taken, today), soft_wrap=True)
+    console.print(found.drafts(taken, today))
     if not fixes.get("folder"):
         console.print()
         print_wrapped(f"Then build again with --set fixes.folder={folder}, which is saved.")

@@ -59,7 +59,7 @@ def track(files: Sequence[Path], out: Path, log_format: str | None, plot: bool) 
         print_table(summary)
         if labelled:
             print_table(_agreement(labelled))
-        console.print(f"Tracks and findings: {out}", soft_wrap=True)
+        console.print(f"Tracks and findings: {out}")
     if failed:
         errors.print(f"{failed} of {len(files)} files could not be read")
     return not failed

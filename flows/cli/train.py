@@ -245,9 +245,9 @@ def _show(summary: dict[str, Any], shared: Sequence[Shared], to: Path) -> None:
         title = f"{count_of(len(shared), 'scene')} left out: a benchmark has them too"
         print_listing(ReleaseListing(title, heads, rows, words=heads[1:]))
         if len(shared) > NAMED:
-            console.print(f"… {len(shared) - NAMED} more: {to / SUMMARY}", soft_wrap=True)
+            console.print(f"… {len(shared) - NAMED} more: {to / SUMMARY}")
     listed = [(why, f"{n:,}") for why, n in summary["left_out"].items()]
     listed += [(f"rationale: {kind}", f"{n:,}") for kind, n in summary["rationales"].items()]
     print_listing(ReleaseListing(f"{count_of(summary['examples'], 'example')}: {to}", ("", "n"), listed))
-    console.print(f"Canary: {summary['canary']}", soft_wrap=True)
+    console.print(f"Canary: {summary['canary']}")
     print_json(summary)

@@ -30,7 +30,7 @@ def trial(folder: Path, questions: int, answers: Path | None) -> None:
     if answers is not None:
         told = place / "people.csv"
         write_atomically(told, _show(answers, place / "key.csv", _released(folder)))
-        console.print(f"Beside a model's score: scan2qa score … --people {told}", soft_wrap=True)
+        console.print(f"Beside a model's score: scan2qa score … --people {told}")
         return
     has_tiny = bool(released_files(folder / "release" / "data", TINY))
     released = _released(folder, TINY) if has_tiny else []  # so that people answer what models are tried on
@@ -46,9 +46,7 @@ def trial(folder: Path, questions: int, answers: Path | None) -> None:
     console.print(
         f"{count_of(len(chosen), 'question')}: {place / 'sheet.html'}, or {place / 'answers.csv'} to fill by hand."
     )
-    console.print(
-        f"Then: scan2qa trial {folder} --answers FILE. The truths are in {place / 'key.csv'}.", soft_wrap=True
-    )
+    console.print(f"Then: scan2qa trial {folder} --answers FILE. The truths are in {place / 'key.csv'}.")
 
 
 def _shown(folder: Path, question: Published) -> TrialMedia | None:

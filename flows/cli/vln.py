@@ -84,7 +84,7 @@ def check(
         rows = (outcome.row() | window for outcome in scored)
         text = "".join(json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n" for row in rows)
         write_atomically(out, text.encode())
-        console.print(f"For scan2qa score embodied4c: {out}", soft_wrap=True)
+        console.print(f"For scan2qa score embodied4c: {out}")
     print_json({"log": log.name, "seed": seed, "tasks": [outcome.row() for outcome in outcomes]})
     return bool(scored)
 
@@ -113,7 +113,7 @@ def list_tasks(seed: int, domain: str | None, out: Path | None) -> None:
     if out:
         lines = (row | {"system": system_prompt(str(row["domain"]))} for row in told)
         write_atomically(out, "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines).encode())
-        console.print(f"For an agent: {out}", soft_wrap=True)
+        console.print(f"For an agent: {out}")
     print_json({"seed": seed, "tasks": told})
 
 

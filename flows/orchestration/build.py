@@ -130,7 +130,7 @@ def _resolve_settings(request: BuildRequest) -> tuple[BuildConfig, Path, SavedBu
             stop_spinner()
             said = f"The run started at {unfinished.at} UTC has not finished or built no scene"
             arguments = unfinished.unsaid() or "none"
-            console.print(f"{said}, and its arguments are not saved: {arguments}", soft_wrap=True)
+            console.print(f"{said}, and its arguments are not saved: {arguments}")
     settings = saved.with_settings(request.settings)
     _refuse_another(folder, saved, config, "benchmark")  # whose settings would not fit
     try:
@@ -149,11 +149,11 @@ def _refuse_another(folder: Path, saved: SavedBuild, config: BuildConfig, key: s
 
 def _print_saved(request: BuildRequest, saved: SavedBuild, config: BuildConfig, roots: Mapping[str, Path]) -> None:
     if unsaid := saved.unsaid(request.roots, request.settings):
-        console.print(f"As last time: {unsaid}", soft_wrap=True)
+        console.print(f"As last time: {unsaid}")
     if saved.configured:
         now = {"roots": written(roots), **config.resolved()}
         for change in changes({"roots": saved.roots, **saved.configured}, now):
-            console.print(f"Changed since last time: {change}", soft_wrap=True)
+            console.print(f"Changed since last time: {change}")
 
 
 def _refuse_samples(folder: Path) -> None:

@@ -255,7 +255,7 @@ def schedule(request: BuildRequest, cron: str, zone: str) -> None:
         raise ConfigError(f"Prefect cannot be used: {told}; start its server first")
     name = resolved.config.build
     told = f"Serving build/{name} at {cron} ({zone}), until Ctrl-C."
-    console.print(f"{told} Now: prefect deployment run build/{name}", soft_wrap=True)
+    console.print(f"{told} Now: prefect deployment run build/{name}")
     build_flow.serve(
         name=name,
         schedule=at,

@@ -60,7 +60,7 @@ def samples(folder: Path) -> None:
         roots = " ".join(f"--root {name}={folder / name}" for name in own.readers)
         for benchmark in BENCHMARKS.values():
             if world in {of.name for of in benchmark.worlds}:
-                console.print(f"Try: scan2qa build {benchmark.name} {roots}", soft_wrap=True)
+                console.print(f"Try: scan2qa build {benchmark.name} {roots}")
 
 
 def sample_roots(worlds: Sequence[World[Any]], folder: Path, write: bool) -> dict[str, Path]:
@@ -77,7 +77,7 @@ def sample_roots(worlds: Sequence[World[Any]], folder: Path, write: bool) -> dic
                 f"no --root was given and the sample {names} are not written yet: build once, or give a root"
             )
         stop_spinner()
-        console.print(f"Writing sample {names} first (no --root given): about half a minute", soft_wrap=True)
+        console.print(f"Writing sample {names} first (no --root given): about half a minute")
         with errors.status("Writing samples"):
             for own in made:
                 own.write(folder)

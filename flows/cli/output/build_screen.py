@@ -32,7 +32,7 @@ WHY: Final[Mapping[str, str]] = {
 
 def show_screen(outcome: Outcome, took: str) -> None:
     """Prints what ran, the questions by task, and what was lost and why."""
-    console.print(f"{_ran(outcome)}, {took}", soft_wrap=True)
+    console.print(f"{_ran(outcome)}, {took}")
     released = outcome.released
     if released:
         console.print(Text(count_of(sum(released.questions.values()), "question"), "bold"))
@@ -40,7 +40,7 @@ def show_screen(outcome: Outcome, took: str) -> None:
     _print_lost(outcome.quarantine, released)
     if released and released.blind:
         for line in without_video(released.blind):
-            console.print(line, soft_wrap=True)
+            console.print(line)
 
 
 def listed(head: str, parts: Sequence[str], width: int) -> str:
@@ -77,7 +77,7 @@ def _print_tasks(questions: Mapping[str, int]) -> None:
         shown = rows * columns - 1
         cells[shown:] = [f"… and {len(cells) - shown} more"]
     for row in range(rows):
-        console.print("  " + "   ".join(cells[row::rows]).rstrip(), soft_wrap=True)
+        console.print("  " + "   ".join(cells[row::rows]).rstrip())
 
 
 def _print_lost(quarantine: Sequence[Quarantine], released: Released | None) -> None:
@@ -107,7 +107,7 @@ def _print_lost(quarantine: Sequence[Quarantine], released: Released | None) -> 
         (f"{count_of(findings.total(), 'finding')} in the raw data: ", _counted(findings)),
     ):
         if parts:
-            console.print(listed(head, parts, console.width), soft_wrap=True)
+            console.print(listed(head, parts, console.width))
     costs = Counter[str]()
     for reasons in released.silent.values():
         costs.update(reasons)
@@ -137,7 +137,7 @@ def show_left_out(quarantine: Sequence[Quarantine]) -> None:
     else:
         reasons = _counted(Counter(row.finding for row in quarantine))
         head = f"Left out {len(quarantine):,} (see quarantine.parquet): "
-        console.print(Text(listed(head, reasons, console.width), "red"), soft_wrap=True)
+        console.print(Text(listed(head, reasons, console.width), "red"))
 
 
 def _counted(counts: Counter[str]) -> list[str]:

@@ -46,7 +46,7 @@ def show_entries(outcome: Outcome) -> None:
     for entry in outcome.manifest:
         took = "" if entry.why == "reused" else f", {entry.seconds:.2f} s"
         left_out = "" if entry.output else ", left out"
-        console.print(f"{entry.stage} {entry.unit} ({entry.why}{took}{left_out})", soft_wrap=True)
+        console.print(f"{entry.stage} {entry.unit} ({entry.why}{took}{left_out})")
 
 
 def _stages(counts: Mapping[str, Mapping[str, int]], title: str) -> Table:
@@ -112,7 +112,7 @@ def _show_silent(released: Released, words: Mapping[str, str]) -> None:
         total = sum(reasons.values())
         console.print(Text(scene, "yellow"), f": nothing is asked; all {total} candidates were rejected", sep="")
         for reason, n in sorted(reasons.items(), key=lambda row: (-row[1], row[0]))[:REASONS]:
-            console.print(f"  {n:>5}  {reason}: {words.get(reason, reason.replace('_', ' '))}", soft_wrap=True)
+            console.print(f"  {n:>5}  {reason}: {words.get(reason, reason.replace('_', ' '))}")
     if len(released.silent) > SHOWN:
         console.print(f"No question either of {len(released.silent) - SHOWN} more scenes")
 
@@ -207,7 +207,7 @@ def show_elsewhere(roots: Mapping[str, Path]) -> None:
     """Prints a summary of the roots in an object store; nothing for folders."""
     for mirror in map(mirror_of, roots.values()):
         if mirror is not None:
-            console.print(mirror.summary(), soft_wrap=True)
+            console.print(mirror.summary())
 
 
 def show_inspection(reader: str, root: str, inspection: Inspection) -> None:
@@ -227,7 +227,7 @@ def show_inspection(reader: str, root: str, inspection: Inspection) -> None:
         console.print(Text(f"Complete: {', '.join(complete)}", "green"))
     tried_on = load_table("tried_on").get(reader)  # None: a package from outside brought it
     if tried_on:
-        console.print(f"Reader {reader} was tried on: {tried_on}.", soft_wrap=True)
+        console.print(f"Reader {reader} was tried on: {tried_on}.")
 
 
 def show_limits(limits: WorkerLimits, workers: int, memory_bytes: int) -> None:

@@ -37,9 +37,9 @@ class PlainConsole(Console):
         return super().render_str(without_controls(text), **options)
 
 
-console: Console = PlainConsole()
+console: Console = PlainConsole(soft_wrap=True)  # so that no path is broken, and can be copied
 if not console.is_terminal and "COLUMNS" not in os.environ:
-    console = PlainConsole(width=PLAIN_WIDTH)
+    console.width = PLAIN_WIDTH
 errors: Console = PlainConsole(stderr=True)
 
 

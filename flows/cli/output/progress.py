@@ -71,7 +71,7 @@ def _lines(first: str, every_s: float) -> Iterator[Report]:
     lock = threading.Lock()
 
     def say(text: str) -> None:
-        console.print(f"{time.monotonic() - start:6.0f} s  {text}", soft_wrap=True)
+        console.print(f"{time.monotonic() - start:6.0f} s  {text}")
 
     def report(stage: str, done: int, total: int) -> None:
         if not total:

@@ -49,16 +49,16 @@ def print_table(table: Table, title: str = "", to: Console = console) -> None:
     widths = [_width(column) for column in table.columns]
     grid = _GRID if table.box else _PLAIN
     if _fits(widths, grid, to):
-        to.print(_spread(table, widths, grid, to))
+        to.print(_spread(table, widths, grid, to), soft_wrap=False)
     elif _fits(widths, _PLAIN, to):
-        to.print(_spread(_bare(table), widths, _PLAIN, to))
+        to.print(_spread(_bare(table), widths, _PLAIN, to), soft_wrap=False)
     elif any(map(_wraps, table.columns)) or 2 * widths[0] > to.width:
         _print_list(table, to)
     else:
         for number, part in enumerate(_parts(table, widths, to)):
             if number:
                 to.print()
-            to.print(part)
+            to.print(part, soft_wrap=False)
 
 
 def print_pairs(title: str, rows: Iterable[tuple[str, str | None]]) -> None:
@@ -85,7 +85,7 @@ def print_listing(listing: ReleaseListing, to: Console = console) -> None:
         table.add_row(*listing.totals)
     print_table(table, to=to)
     if listing.note:
-        to.print(listing.note)
+        print_wrapped(listing.note, to)
 
 
 def table_writer(path: Path) -> Callable[[pa.Table], None]:
