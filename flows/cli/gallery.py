@@ -6,6 +6,7 @@ import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from math import isnan
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
@@ -14,9 +15,10 @@ from flows.cli.leaderboard import replies_of
 from flows.cli.output.console import console, count_of
 from flows.cli.release_reader import ReleaseReader, open_build, sketch_of
 from flows.cli.score import scorable, show_unusual
-from flows.cli.show import by_id, details_of, near_misses
+from flows.cli.show import details_of, near_misses
 from pipeline.core.errors import ConfigError
 from pipeline.core.files import TEMPORARY, translate_os_errors
+from pipeline.core.groups import grouped
 from pipeline.core.spatial import TopDownMap
 from pipeline.core.tables import PART_SPLITS, budget_of
 from pipeline.core.video_spec import VIDEOS, video_file
@@ -148,7 +150,8 @@ def files(opened: ReleaseReader, place: Path, replies: Replies | None = None) ->
         shown_in = [budget for budget, ids in budgets.items() if row["id"] in ids]
         video = _video(films, place, row)
         shown.append(GalleryQuestion(detail, pictures, near_miss, video, shown_in, own))
-    words, blind = glossary(opened.benchmark.name), by_id(opened.of("blind", {row["id"] for row in refused}))
+    words = glossary(opened.benchmark.name)
+    blind = grouped(opened.of("blind", {row["id"] for row in refused}), itemgetter("id"))
     lost = []
     for row in refused:
         drawn = _map(sketches, row["scene"], row["operands"])

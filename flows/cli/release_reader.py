@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,6 +20,7 @@ from flows.orchestration.saved_build import read_saved_build
 from pipeline.benchmarks.benchmark import Benchmark, PictureMark
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.errors import ConfigError, StoreError
+from pipeline.core.groups import grouped
 from pipeline.core.parquet import read_files, released_files
 from pipeline.core.schema import AnyScene
 from pipeline.core.spatial import TopDownMap
@@ -112,9 +114,7 @@ class ReleaseReader:
         found: dict[tuple[int, str], Sequence[PictureMark]] = {}
         if views is None or views.marks is None:
             return found
-        by_scene: dict[str, list[Mapping[str, Any]]] = {}
-        for row in rows:
-            by_scene.setdefault(row["scene"], []).append(row)
+        by_scene = grouped(rows, itemgetter("scene"))
         rules = next(iter(self.benchmark.profiles.values()))  # places do not depend on limits
         for scene in self.scenes(by_scene):
             view = self.benchmark.view(scene, rules)

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import partial
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -24,10 +25,12 @@ from flows.cli.output.tables import numbers, print_table, sentences
 from flows.cli.trace import fix_entry
 from flows.orchestration.folders import OUTPUTS
 from flows.orchestration.saved_build import raw_files
+from flows.orchestration.watchdog import LOOPBACK
 from pipeline.benchmarks.benchmark import Benchmark, no_blind_pictures
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.errors import ConfigError, RawDataError, StoreError
 from pipeline.core.files import write_atomically
+from pipeline.core.groups import grouped
 from pipeline.core.identity import digest_of
 from pipeline.core.parquet import read_table, table_bytes
 from pipeline.core.schema import AnyScene
@@ -57,7 +60,7 @@ from pipeline.review.review_bundle import (
 )
 from pipeline.review.reviewed import Reviewed, review, states_of, verdicts_table
 from pipeline.review.sheets import LeftOutRow, read_rows, sheet, taken, verdict_sheet
-from pipeline.review.verdicts import STATES, ReviewVerdict, by_item, consensus_of, verdicts_of
+from pipeline.review.verdicts import STATES, ReviewVerdict, consensus_of, verdicts_of
 from pipeline.stages.review import FOLDER, SALT_FILE, VERDICTS_FILE
 from pipeline.stages.verify import VERIFY, doubts_in
 from pipeline.worlds.registry import WORLDS, read_scene, takes_videos
@@ -89,7 +92,7 @@ def serve(
 
     Raises ConfigError where questions show nothing, unless that was asked for.
     """
-    from flows.review_app.app import LOOPBACK, Pages
+    from flows.review_app.app import Pages
     from flows.review_app.site import Site
 
     benchmark = benchmark_of(folder)
@@ -229,7 +232,7 @@ def _write_fixes(
         Store(folder / STORE),
     )
     entries, disputed = _fixed(place), list[str]()
-    for number, own in by_item(verdicts).items():
+    for number, own in grouped(verdicts, lambda verdict: verdict.item).items():
         if (item := checks.get(number)) is None:
             continue
         read = read_scene(store.get(outputs["unify"][item.scene]))
@@ -328,8 +331,6 @@ def salt_of(folder: Path, make: bool = False) -> bytes:
 
 def token_for(host: str) -> str | None:
     """The token that reviewers must know; none is needed on the own machine. Raises ConfigError."""
-    from flows.review_app.app import LOOPBACK
-
     token = os.environ.get(TOKEN)
     if host in LOOPBACK:
         return token or None
@@ -476,12 +477,9 @@ def _place_pictures(
             put(row["id"], views[file].path.read_bytes(), Path(file).suffix)
         if row["id"] in named:
             put(row["id"], named[row["id"]], ".png")
-    by_scene: dict[str, list[Mapping[str, Any]]] = {}
-    for row in questions:
-        by_scene.setdefault(row["scene"], []).append(row)
     done = 0
     with progress_shown() as progress:
-        for unit, rows in sorted(by_scene.items()):
+        for unit, rows in sorted(grouped(questions, itemgetter("scene")).items()):
             for number, drawn in benchmark.blind_pictures(rows, scenes[unit]):
                 for raw in drawn:
                     put(number, raw, ".jpg" if raw.startswith(_JPEG) else ".png")

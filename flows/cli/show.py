@@ -7,6 +7,7 @@ import sys
 import webbrowser
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,6 +20,7 @@ from flows.cli.release_reader import ReleaseReader, open_build, sketch_of
 from flows.cli.trace import print_evidence
 from pipeline.core.errors import ConfigError, shortened
 from pipeline.core.files import write_atomically
+from pipeline.core.groups import grouped
 from pipeline.core.schema import AnyScene, Finding
 from pipeline.core.spatial import TopDownMap
 from pipeline.engine.manifest import MANIFEST_FILE
@@ -73,9 +75,9 @@ def details_of(opened: ReleaseReader, rows: Sequence[Mapping[str, Any]], maps: b
     """All that is known of some questions, rows of the provenance; ``maps``: with those of their scenes."""
     scenes = {scene.id: scene for scene in opened.scenes(row["scene"] for row in rows)}
     ids = {row["id"] for row in rows}
-    replies = by_id(opened.of("blind", ids))
+    replies = grouped(opened.of("blind", ids), itemgetter("id"))
     stands = {row["id"]: row for row in opened.of("review", ids)}
-    budgets = by_id(opened.of("budgets", ids))
+    budgets = grouped(opened.of("budgets", ids), itemgetter("id"))
     drawn = {s: sketch_of(scene) for s, scene in scenes.items()} if maps else {}
     nearest = nearest_refused(opened.release, opened.benchmark.card.chosen)
     near = near_misses(opened, rows, nearest.of_scenes, drawn) if maps else {}
@@ -108,14 +110,6 @@ def near_misses(
         sketch = sketches.get(key[0]) if opened.benchmark.drawings else None
         if (drawn := near_miss_figure(refused[key], sketch)) is not None:
             found[key] = drawn
-    return found
-
-
-def by_id(rows: Sequence[Mapping[str, Any]]) -> dict[int, list[Mapping[str, Any]]]:
-    """Rows by the question that they are about."""
-    found: dict[int, list[Mapping[str, Any]]] = {}
-    for row in rows:
-        found.setdefault(row["id"], []).append(row)
     return found
 
 

@@ -17,6 +17,7 @@ from flows.orchestration.saved_build import read_saved_build
 from pipeline.benchmarks.prospects import Cost, Terms, bounds, prospects
 from pipeline.blind.forecast import Forecast, bound, forecasts, mean_forecast
 from pipeline.core.errors import ConfigError
+from pipeline.core.groups import grouped
 from pipeline.core.mirrors import is_here
 from pipeline.core.parquet import read_table
 from pipeline.core.tables import all_asked, asked_in, pictures_in
@@ -128,10 +129,8 @@ def time_forecast(
 
 def _due(plan: Outcome) -> dict[str, list[str]]:
     """Stage -> units that it runs for."""
-    due: dict[str, list[str]] = defaultdict(list)
-    for entry in plan.ran:
-        due[entry.stage].append(entry.unit)
-    return due
+    ran = grouped(plan.ran, lambda entry: entry.stage)
+    return {stage: [entry.unit for entry in entries] for stage, entries in ran.items()}
 
 
 def _efforts_of(
@@ -151,12 +150,9 @@ def _efforts_of(
 
 def bounds_of(config: BuildConfig, inputs: Mapping[str, RawInput]) -> Bounds:
     """Questions at most of scenes: counted where they are quickly read, else as many as the caps allow."""
-    of_readers: dict[str, list[RawInput]] = defaultdict(list)
-    for raw in inputs.values():
-        of_readers[raw.reader.name].append(raw)
     by_task, costs, unread = Counter[str](), list[Cost](), 0
     benchmark, known_to = config.of_benchmark(), config.benchmark if config.known_file else None
-    for name, raws in of_readers.items():
+    for name, raws in grouped(inputs.values(), lambda raw: raw.reader.name).items():
         world, cap = world_of(name), config.select.per_scene_and_task
         rules = config.generate.resolved_rules()
         terms = Terms(getattr(config.observe, world.name), rules, config.generate.tasks, cap, config.own_caps())

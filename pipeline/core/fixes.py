@@ -17,6 +17,7 @@ from typing import Annotated, Any, ClassVar, Final, Literal, NamedTuple, get_arg
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from pipeline.core.findings import printable
+from pipeline.core.groups import grouped
 from pipeline.core.identity import digest_of
 from pipeline.core.schema import AnyScene, Applied, Finding, Model, Name
 
@@ -145,11 +146,8 @@ class FixEntry(NamedTuple):
 
 def collisions(entries: Iterable[FixEntry]) -> list[tuple[FixEntry, FixEntry]]:
     """Pairs of fixes of one scene that change the same value, or of which one takes away what the other changes."""
-    by_scene: dict[str, list[FixEntry]] = {}
-    for entry in entries:
-        by_scene.setdefault(entry.scene, []).append(entry)
     found = []
-    for members in by_scene.values():
+    for members in grouped(entries, lambda entry: entry.scene).values():
         for one, other in combinations(members, 2):
             n = min(len(one.fix.path), len(other.fix.path))
             readers = {one.fix.reader, other.fix.reader}

@@ -6,7 +6,6 @@ published questions and fixes.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -16,6 +15,7 @@ from typing import Any, Final
 from pipeline.core.budget import WorkerLimits
 from pipeline.core.errors import ConfigError, RawDataError, require_extra
 from pipeline.core.fixes import DropScene, FixEntry
+from pipeline.core.groups import grouped
 from pipeline.core.identity import digest_of
 from pipeline.core.mirrors import Mirror, mirror_of
 from pipeline.engine.config import BuildConfig
@@ -68,7 +68,7 @@ def list_inputs(config: BuildConfig, listing_of: ListRoot = list_within) -> Inpu
     inputs: dict[str, RawInput] = {}
     written, faults = _written(config)
     known = _known(config)
-    fixes = _fixes(config)
+    fixes = grouped(config.all_fixes(), lambda entry: entry.scene)
     broken = [(_unit_of(error), error) for error in faults]
     for name, root in sorted(config.roots.items()):
         reader = config.reader(name)
@@ -123,18 +123,8 @@ def _known(config: BuildConfig) -> dict[str, list[Published]]:
     benchmark = config.of_benchmark()
     if benchmark.audit is None or benchmark.audit.metadata is None:
         raise ConfigError(f"configuration known: published questions of {benchmark.name} cannot be answered again")
-    questions: dict[str, list[Published]] = defaultdict(list)
-    for question in read_published(config.known_file, benchmark.all_columns):
-        questions[question.scene_name].append(question)
-    return questions
-
-
-def _fixes(config: BuildConfig) -> dict[str, list[FixEntry]]:
-    """The corrections of a build by the id of their scene."""
-    found: dict[str, list[FixEntry]] = defaultdict(list)
-    for entry in config.all_fixes():
-        found[entry.scene].append(entry)
-    return found
+    published = read_published(config.known_file, benchmark.all_columns)
+    return grouped(published, lambda question: question.scene_name)
 
 
 def _without_scene(

@@ -10,6 +10,7 @@ from typing import Final
 
 from pipeline.core.budget import WorkerLimits, limited
 from pipeline.core.errors import RawDataError, unexpected
+from pipeline.core.groups import grouped
 from pipeline.core.identity import shard_of
 from pipeline.core.mirrors import named
 from pipeline.core.schema import Quarantine
@@ -141,14 +142,9 @@ def quarantine_of(error: RawDataError, unit: str, stage: str) -> Quarantine:
 
 def batches_of(jobs: Iterable[Job]) -> list[list[Job]]:
     """Jobs by dataset and hash bucket of about `BATCH_UNITS` units."""
-    datasets: dict[str, list[Job]] = {}
-    for job in jobs:
-        datasets.setdefault(job.unit.partition("/")[0], []).append(job)
     batches = []
-    for members in datasets.values():
-        buckets: dict[int, list[Job]] = {}
+    for members in grouped(jobs, lambda job: job.unit.partition("/")[0]).values():
         n_buckets = -(-len(members) // BATCH_UNITS)
-        for job in members:
-            buckets.setdefault(shard_of(job.unit, n_buckets), []).append(job)  # as packs: a batch reads few of them
+        buckets = grouped(members, lambda job, of=n_buckets: shard_of(job.unit, of))  # as packs: a batch reads few
         batches += [buckets[number] for number in sorted(buckets)]
     return batches

@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
+from pipeline.core.groups import grouped
 from pipeline.engine.config import BuildConfig
 from pipeline.engine.inputs import RawInput
 from pipeline.engine.job import Job, JobResult, batches_of, run_job
@@ -55,10 +56,8 @@ def groups_of(stages: Iterable[Stage], config: BuildConfig) -> list[list[Stage]]
 
 def rounds_of(units: Collection[str]) -> list[list[str]]:
     """The units of each round, in order: as few rounds of whole packs as hold at most `ROUND_UNITS` on average."""
-    rounds: dict[str, list[str]] = {}
     depth = max(0, -(-len(units) // ROUND_UNITS) - 1).bit_length()
-    for unit in sorted(units):
-        rounds.setdefault(hash_bits(unit)[:depth], []).append(unit)
+    rounds = grouped(sorted(units), lambda unit: hash_bits(unit)[:depth])
     return [rounds[bits] for bits in sorted(rounds)]
 
 

@@ -26,6 +26,7 @@ from zipfile import BadZipFile, ZipFile, ZipInfo
 
 from pipeline.core.errors import StoreError
 from pipeline.core.files import TEMPORARY, write_atomically
+from pipeline.core.groups import grouped
 from pipeline.core.identity import DIGEST_CHARS, digest_of, shard_of
 
 PACK_RESULTS: Final = 256  # in a new pack at most, on average over a stage; at least half of it
@@ -193,9 +194,7 @@ class Store:
             depth = _new_depth(len(wanted), depths)
         if depth is None:
             return
-        members: dict[str, list[str]] = {}
-        for name in wanted:
-            members.setdefault(hash_bits(_unit_of(name))[:depth], []).append(name)
+        members = grouped(wanted, lambda name: hash_bits(_unit_of(name))[:depth])
         replaced = {pack for bits in old.keys() - members for pack in old[bits]}
         moved: set[str] = set()
         for bits, mine in sorted(members.items()):

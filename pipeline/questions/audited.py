@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, Final, Protocol
 
 import pyarrow as pa
 
 from pipeline.core.errors import ConfigError
+from pipeline.core.groups import grouped
 from pipeline.core.schema import Rejection
 from pipeline.core.tables import ReleaseListing
 from pipeline.questions.published import Published
@@ -127,13 +129,10 @@ def _counts(counts: Counter[str]) -> list[str]:
 
 def _reasons(rows: Sequence[Mapping[str, Any]]) -> ReleaseListing:
     """The cases of each reason; those of questions that cannot be answered again are only counted."""
-    reasons: dict[tuple[str, str, str], list[str]] = defaultdict(list)
-    for row in rows:
-        if row["reason"]:
-            reasons[row["status"], row["reason"], row["question_type"]].append(_case(row))
+    reasons = grouped((row for row in rows if row["reason"]), itemgetter("status", "reason", "question_type"))
     cells = [
-        (reason, status, kind, str(len(cases)), "" if status == "unsupported" else named(cases))
-        for (status, reason, kind), cases in sorted(reasons.items())
+        (reason, status, kind, str(len(own)), "" if status == "unsupported" else named(list(map(_case, own))))
+        for (status, reason, kind), own in sorted(reasons.items())
     ]
     heads = ("reason", "status", "question type", "n", "cases")
     return ReleaseListing("Why", heads, cells, words=("status", "question type", "n"), sentences=("cases",))

@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
+from pipeline.core.groups import grouped
 from pipeline.core.identity import rng_for
 from pipeline.core.tables import QUESTIONS, REJECTIONS, SELECTED, UNCHECKED, unchecked_in
 from pipeline.core.templates import load_template
@@ -369,9 +370,7 @@ def _refused(candidates: pa.Table, beyond: Mapping[tuple[str, str], tuple[Column
 def _questions(kept: pa.Table, tasks: Mapping[str, Task[Any]], *, as_released: bool) -> pa.Table:
     """Options, letters and text for the kept candidates of one scene, given in order of task and id."""
     rows = []
-    by_task: dict[tuple[str, bool], list[dict[str, Any]]] = {}
-    for row in kept.to_pylist():
-        by_task.setdefault((row["task"], UNCHECKED in (row["flags"] or ())), []).append(row)
+    by_task = grouped(kept.to_pylist(), lambda row: (row["task"], UNCHECKED in (row["flags"] or ())))
     for (name, _), group in by_task.items():
         task = tasks[name]
         offered = [_offer(row, task, as_released=as_released) for row in group]

@@ -17,6 +17,7 @@ import yaml
 
 from pipeline.benchmarks.benchmark import Benchmark
 from pipeline.blind.totals import FINE_TUNED, ModelTotals, unanswered
+from pipeline.core.groups import by_frequency
 from pipeline.core.identity import digest_of
 from pipeline.core.schema import SCHEMA_VERSION
 from pipeline.core.tables import TINY_PER_TASK, budget_folder
@@ -234,7 +235,7 @@ def _refused_in(tasks: Mapping[str, Mapping[str, int]]) -> str:
     reasons = Counter[str]()
     for own in tasks.values():
         reasons.update({reason: n for reason, n in own.items() if reason})
-    return ", ".join(f"{n} {reason}" for reason, n in sorted(reasons.items(), key=lambda item: (-item[1], item[0])))
+    return ", ".join(f"{n} {reason}" for reason, n in by_frequency(reasons))
 
 
 def remarks(flags: Mapping[str, int]) -> str:

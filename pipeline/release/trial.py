@@ -6,13 +6,14 @@ wrong, a number scores its mean relative accuracy, as in the benchmark.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import PurePosixPath
 from typing import Final, NamedTuple
 
 from pipeline.core.csv_tables import csv_bytes, csv_rows
 from pipeline.core.errors import ConfigError
+from pipeline.core.groups import grouped
 from pipeline.core.identity import digest
 from pipeline.core.video_spec import video_file
 from pipeline.metrics.mra import mean_relative_accuracy
@@ -52,10 +53,9 @@ def choose(questions: Sequence[Published], count: int) -> list[Published]:
     In the order of their scenes, so that a person watches each video once. Fewer if there are no more. Questions whose
     answers are neither options nor numbers are left out: nobody could mark them here.
     """
-    waiting: dict[str, list[Published]] = defaultdict(list)
-    for question in sorted(questions, key=lambda q: digest("trial", str(q.id))):
-        if question.options or is_number(question.ground_truth):
-            waiting[question.question_type].append(question)
+    able = (question for question in questions if question.options or is_number(question.ground_truth))
+    by_lot = sorted(able, key=lambda q: digest("trial", str(q.id)))
+    waiting = grouped(by_lot, lambda question: question.question_type)
     used: Counter[tuple[str, str]] = Counter()
     busy: Counter[str] = Counter()
     chosen: list[Published] = []

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
+from pipeline.core.groups import by_frequency, grouped
 from pipeline.core.schema import AnyScene, Finding
 from pipeline.core.spatial import TopDownMap
 from pipeline.core.templates import in_unit
@@ -169,10 +171,7 @@ def seen(
     return SceneDetail(
         scene_id,
         dict(sorted(Counter(row["task"] for row in rows).items())),
-        {
-            task: dict(sorted(own.items(), key=lambda item: (-item[1], item[0])))
-            for task, own in sorted(reasons.items())
-        },
+        {task: dict(by_frequency(own)) for task, own in sorted(reasons.items())},
         tuple(sorted(scene.findings if scene else (), key=lambda f: (f.severity, f.name, f.subject))),
         _source(rows[0]) if rows else (),
         map_after(sketch, (), None) if sketch else None,
@@ -212,9 +211,7 @@ def _in_frames(own: Mapping[str, Any]) -> str:
 
 def guessed(replies: Sequence[Mapping[str, Any]]) -> tuple[BlindReplies, ...]:
     """The answers of models without the video, by model and form."""
-    by: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
-    for row in replies:
-        by.setdefault((row["model"], row["form"]), []).append(row)
+    by = grouped(replies, itemgetter("model", "form"))
     return tuple(
         BlindReplies(
             model,
@@ -231,7 +228,7 @@ def guessed(replies: Sequence[Mapping[str, Any]]) -> tuple[BlindReplies, ...]:
 def doubts_of(details: Collection[Detail]) -> list[str]:
     """All that one may filter by, the most frequent first."""
     count = Counter(name for one in details for name in one.doubtful)
-    return [name for name, _ in sorted(count.items(), key=lambda item: (-item[1], item[0]))]
+    return [name for name, _ in by_frequency(count)]
 
 
 def _source(row: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
 from pipeline.benchmarks.benchmark import PictureMark
+from pipeline.core.groups import grouped
 from pipeline.core.identity import digest
 from pipeline.core.spatial import TopDownMap
 from pipeline.core.templates import in_unit
@@ -156,11 +158,8 @@ def _example(
 
 def _facts(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, str, str]]:
     """The measured values; the many numbers of one name, such as those of a pose, in one row."""
-    named: dict[str, list[Mapping[str, Any]]] = {}
-    for row in rows:
-        named.setdefault(row["name"], []).append(row)
     facts = []
-    for name, own in named.items():
+    for name, own in grouped(rows, itemgetter("name")).items():
         if len(own) < MANY:
             facts += [(_words(name), row["subject"], _with(row["value"], row["unit"])) for row in own]
         else:

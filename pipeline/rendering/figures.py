@@ -10,6 +10,7 @@ import numpy as np
 
 from pipeline.blind.rule import ANSWERED, BALANCE
 from pipeline.blind.totals import TextOnly
+from pipeline.core.groups import grouped
 from pipeline.core.schema import Quarantine
 from pipeline.release.comparison import CAPS
 from pipeline.release.released import Released
@@ -195,19 +196,15 @@ def guesses(row: TextOnly) -> list[Guess]:
 
 def findings_of(released: Released) -> list[FindingFigure]:
     """The findings in the raw data by name, the most frequent first."""
-    found: dict[tuple[str, str], list[tuple[str, str]]] = {}
-    for scene, name, severity, message, *_ in released.findings:
-        found.setdefault((name, severity), []).append((scene, message))
+    found = grouped(released.findings, lambda row: (row[1], row[2]))  # scene, name, severity, message, …
     rows = [
-        FindingFigure(name, severity, len(told), len({scene for scene, _ in told}), ": ".join(min(told)))
-        for (name, severity), told in found.items()
+        FindingFigure(name, severity, len(own), len({scene for scene, *_ in own}), min(f"{r[0]}: {r[3]}" for r in own))
+        for (name, severity), own in found.items()
     ]
     return sorted(rows, key=lambda row: (-row.n, row.name, row.severity))
 
 
 def quarantined(rows: Collection[Quarantine]) -> dict[str, list[Quarantine]]:
     """The number left out by finding, the most frequent first."""
-    found: dict[str, list[Quarantine]] = {}
-    for row in sorted(rows, key=lambda row: (row.unit, row.stage)):
-        found.setdefault(row.finding, []).append(row)
+    found = grouped(sorted(rows, key=lambda row: (row.unit, row.stage)), lambda row: row.finding)
     return dict(sorted(found.items(), key=lambda item: (-len(item[1]), item[0])))

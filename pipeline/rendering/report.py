@@ -13,6 +13,7 @@ from typing import Any, Final
 import jinja2
 from markupsafe import Markup
 
+from pipeline.core.groups import by_frequency
 from pipeline.core.schema import Quarantine
 from pipeline.release.card import figure
 from pipeline.release.comparison import Report, page_environment
@@ -117,7 +118,7 @@ def _context(told: ReportInputs) -> dict[str, Any]:
         "quarantine": figures.quarantined(told.quarantine),
         "shown_quarantine": SHOWN_QUARANTINE,
         "findings": figures.findings_of(released),
-        "flags": sorted(released.flags.items(), key=lambda item: (-item[1], item[0])),
+        "flags": by_frequency(released.flags),
     }
 
 

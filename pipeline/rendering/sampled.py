@@ -11,12 +11,14 @@ import hashlib
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
 from pipeline.core.files import write_atomically
+from pipeline.core.groups import grouped
 from pipeline.core.tables import TWIN, budget_folder
 from pipeline.core.video_spec import video_file
 from pipeline.formats.videos import VideoError, decoded_frames
@@ -111,9 +113,12 @@ def check_videos(folder: Path, rows: Rows) -> Iterator[FrameCheck]:
     The delivered video of each scene, and the videos of single budgets (`write_sampled`); a scene of which none is
     there is a finding.
     """
-    for scene, own in _by(rows, "scene").items():
+    for scene, own in grouped(rows, itemgetter("scene")).items():
         whole = folder / video_file(str(scene))
-        parts = {budget: folder / budget_folder(budget) / video_file(str(scene)) for budget in _by(own, "budget")}
+        parts = {
+            budget: folder / budget_folder(budget) / video_file(str(scene))
+            for budget in grouped(own, itemgetter("budget"))
+        }
         there = {budget: path for budget, path in parts.items() if path.is_file()}
         if whole.is_file() or not there:
             yield _check_whole(folder, own)
@@ -143,7 +148,7 @@ def write_sampled(folder: Path, out: Path, rows: Rows, twins: Rows = ()) -> Iter
 
     A video that has other frames than the release says is a finding, and nothing is written of it.
     """
-    for scene, own in _by(rows, "scene").items():
+    for scene, own in grouped(rows, itemgetter("scene")).items():
         checked = _check_whole(folder, own)
         if not checked.is_same:
             yield checked
@@ -151,7 +156,7 @@ def write_sampled(folder: Path, out: Path, rows: Rows, twins: Rows = ()) -> Iter
         of_scene = [twin for twin in twins if twin["scene"] == scene]
         wanted = {row["index"] for row in own} | {index for twin in of_scene for index in twin["frames"]}
         kept = _kept(folder / video_file(str(scene)), wanted)
-        for budget, chosen in _by(own, "budget").items():
+        for budget, chosen in grouped(own, itemgetter("budget")).items():
             path = out / budget_folder(budget) / video_file(str(scene))
             write_atomically(path, _encoded([kept[row["index"]] for row in chosen]))
             yield _check(out, path, budget, {row["k"]: row["sha256"] for row in chosen}, len(chosen))
@@ -190,10 +195,3 @@ def _encoded(frames: Sequence[av.VideoFrame]) -> bytes:
                 container.mux(stream.encode(bare))
             container.mux(stream.encode(None))
         return path.read_bytes()
-
-
-def _by(rows: Rows, column: str) -> dict[Any, list[Mapping[str, Any]]]:
-    found: dict[Any, list[Mapping[str, Any]]] = {}
-    for row in rows:
-        found.setdefault(row[column], []).append(row)
-    return found

@@ -15,10 +15,11 @@ from typing import Any, Final, Literal
 import pyarrow as pa
 from pydantic import BaseModel
 
+from pipeline.core.groups import grouped
 from pipeline.questions.choices import offered
 from pipeline.review.mends import mended_row, read_mend
 from pipeline.review.review_bundle import CHECKS, content_of
-from pipeline.review.verdicts import RAW_REJECTED, REFUSED, ReviewVerdict, by_item, consensus_of
+from pipeline.review.verdicts import RAW_REJECTED, REFUSED, ReviewVerdict, consensus_of
 
 Metric = Literal["nominal", "interval"]
 
@@ -206,7 +207,7 @@ def review(
         salt: as in `pack.content_of`.
         checks: as in `Benchmark`.
     """
-    on = by_item(verdicts)
+    on = grouped(verdicts, lambda verdict: verdict.item)
     rows = {row["id"]: offered(row) for row in (*questions, *checks) if row["id"] in on}
     stands, current = dict[int, QuestionStatus](), {}
     for item in sorted(rows):

@@ -200,11 +200,3 @@ def _consensus(own: Sequence[ReviewVerdict], was_judged: bool) -> Consensus:
 def _as(label: str, reviewers: int, reasons: tuple[str, ...]) -> Consensus:
     decision, _, answer = label.partition(" ")
     return Consensus(_OF_DECISION[decision], answer or None, reviewers, reasons)
-
-
-def by_item(verdicts: Iterable[ReviewVerdict]) -> dict[int, list[ReviewVerdict]]:
-    """The verdicts on each question."""
-    found: dict[int, list[ReviewVerdict]] = {}
-    for verdict in verdicts:
-        found.setdefault(verdict.item, []).append(verdict)
-    return found

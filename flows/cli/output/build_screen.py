@@ -12,6 +12,7 @@ from rich.text import Text
 
 from flows.cli.output.console import console, count_of, print_wrapped
 from pipeline.blind.totals import TextOnly, unanswered
+from pipeline.core.groups import by_frequency
 from pipeline.core.schema import Quarantine
 from pipeline.core.tables import UNCHECKED
 from pipeline.engine.manifest import Outcome
@@ -141,7 +142,7 @@ def show_left_out(quarantine: Sequence[Quarantine]) -> None:
 
 
 def _counted(counts: Counter[str]) -> list[str]:
-    return [f"{name} {n:,}" for name, n in sorted(counts.items(), key=lambda row: (-row[1], row[0]))]
+    return [f"{name} {n:,}" for name, n in by_frequency(counts)]
 
 
 def without_video(rows: Sequence[TextOnly]) -> list[str]:

@@ -16,6 +16,7 @@ from pipeline.benchmarks.prospects import Cost
 from pipeline.blind.totals import TextOnly
 from pipeline.core.budget import GIB, WorkerLimits
 from pipeline.core.errors import RawDataError
+from pipeline.core.groups import by_frequency
 from pipeline.core.mirrors import mirror_of, named
 from pipeline.core.schema import Quarantine
 from pipeline.core.templates import load_table
@@ -111,7 +112,7 @@ def _show_silent(released: Released, words: Mapping[str, str]) -> None:
     for scene, reasons in list(released.silent.items())[:SHOWN]:
         total = sum(reasons.values())
         console.print(Text(scene, "yellow"), f": nothing is asked; all {total} candidates were rejected", sep="")
-        for reason, n in sorted(reasons.items(), key=lambda row: (-row[1], row[0]))[:REASONS]:
+        for reason, n in by_frequency(reasons)[:REASONS]:
             console.print(f"  {n:>5}  {reason}: {words.get(reason, reason.replace('_', ' '))}")
     if len(released.silent) > SHOWN:
         console.print(f"No question either of {len(released.silent) - SHOWN} more scenes")

@@ -10,6 +10,7 @@ import numpy as np
 import shapely
 
 from pipeline.core.findings import Findings, doubt, note
+from pipeline.core.groups import grouped
 from pipeline.reading.maps.city_thing import BUILDING, SIZES, CityThing, Ring
 from pipeline.reading.maps.feature import mentioned
 
@@ -41,12 +42,9 @@ class Faults:
 
 def unique(things: Sequence[CityThing], file: str, findings: Findings) -> list[CityThing]:
     """Things by id: what is given twice stays once, and an id with two contents stands for nothing."""
-    found: dict[str, list[CityThing]] = {}
-    for thing in things:
-        found.setdefault(thing.id, []).append(thing)
     faults = Faults(findings, file)
     kept = []
-    for key, same in found.items():
+    for key, same in grouped(things, lambda thing: thing.id).items():
         if all(other == same[0] for other in same[1:]):
             kept.append(same[0])
         else:
