@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from flows.cli.output.console import console, start_spinner, stop_spinner
 from flows.cli.review import run_server, token_for
 from flows.orchestration.saved_build import raw_files, read_saved_build
+from flows.orchestration.watchdog import LOOPBACK
 from pipeline.core.errors import ConfigError, require_extra
 from pipeline.geometry.scans import SceneGeometry
 
@@ -46,7 +47,6 @@ def label(
     require_extra("scans", "label")
     from flows.label_app.app import Detect, LabelPages, detect, model_detector
     from flows.label_app.scene import LabelledScene
-    from flows.review_app.app import LOOPBACK
 
     token = token_for(host)
     start_spinner("Reading the scene")

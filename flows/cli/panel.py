@@ -21,7 +21,7 @@ from rich.text import Text
 from flows.cli.output.console import console, count_of
 from flows.cli.output.tables import print_table
 from flows.orchestration.folders import configuration
-from flows.orchestration.watchdog import LOOPBACK
+from flows.orchestration.watchdog import opener_for
 from pipeline.core.errors import ConfigError
 from pipeline.core.files import write_atomically
 from pipeline.core.templates import load_table
@@ -180,12 +180,11 @@ def _key(key_env: str) -> str:
 def _answer(url: str, key: str | None) -> bytes | Exception:
     """What a server answers within `WAIT_S`, however slowly it sends; or why it does not."""
     found: list[bytes | Exception] = []
-    proxies = [urllib.request.ProxyHandler({})] if urlsplit(url).hostname in LOOPBACK else []
     request = urllib.request.Request(url, headers={"Authorization": f"Bearer {key}"} if key else {})  # noqa: S310
 
     def fetch() -> None:
         try:
-            with urllib.request.build_opener(*proxies, _NoRedirects).open(request, timeout=WAIT_S) as answer:
+            with opener_for(url, _NoRedirects).open(request, timeout=WAIT_S) as answer:
                 found.append(answer.read(MAX_ANSWER + 1))
         except HTTPError as error:
             error.close()

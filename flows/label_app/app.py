@@ -31,7 +31,17 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from flows.label_app.scene import LabelledScene
-from flows.review_app.app import A_YEAR_S, LOOPBACK, WRONG_TOKEN_S, AuthMiddleware, read_form, reviewer_of, signed
+from flows.orchestration.watchdog import opener_for
+from flows.review_app.app import (
+    A_YEAR_S,
+    NOT_STORED,
+    WRONG_TOKEN_S,
+    AuthMiddleware,
+    read_form,
+    reviewer_of,
+    signed,
+    told,
+)
 from flows.review_app.app import HERE as REVIEW
 from pipeline.core.errors import ConfigError, RawDataError, StoreError
 from pipeline.formats.images import size_of
@@ -101,11 +111,11 @@ class LabelPages:
             middleware=[Middleware(AuthMiddleware, only_loopback=only_loopback)],
             exception_handlers={
                 HTTPException: _http_error,
-                ChangedError: _told(409),
-                UnusableError: _told(422),
-                RawDataError: _told(409),
-                StoreError: _told(503, "Not stored, try again: "),
-                ClientDisconnect: _told(400),
+                ChangedError: told(409),
+                UnusableError: told(422),
+                RawDataError: told(409),
+                StoreError: told(503, NOT_STORED),
+                ClientDisconnect: told(400),
             },
         )
 
@@ -182,16 +192,13 @@ class LabelPages:
         try:
             return kind.model_validate_json(bytes(raw))
         except ValidationError as error:
-            first = error.errors(include_url=False, include_input=False)[0]
-            where = ".".join(map(str, first["loc"]))
-            raise HTTPException(422, f"{where}: {first['msg']}") from error
+            raise HTTPException(422, _fault(error)) from error
 
 
-def _told(status: int, before: str = "") -> Callable[[Request, Exception], Any]:
-    async def told(request: Request, error: Exception) -> Response:
-        return PlainTextResponse(f"{before}{error}", status)
-
-    return told
+def _fault(error: ValidationError) -> str:
+    """The first fault that a model found, with its place."""
+    first = error.errors(include_url=False, include_input=False)[0]
+    return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
 
 
 async def _http_error(request: Request, error: Exception) -> Response:
@@ -226,9 +233,8 @@ def detect(url: str, jpeg: bytes, names: list[str]) -> Detections:
         raise ConfigError(f"--propose {url}: give an address that begins with http:// or https://")
     body = json.dumps({"image": base64.b64encode(jpeg).decode(), "names": names}).encode()
     request = urllib.request.Request(url, body, {"Content-Type": "application/json"}, method="POST")  # noqa: S310
-    handlers = [urllib.request.ProxyHandler({})] if parts.hostname in LOOPBACK else []
     try:
-        with urllib.request.build_opener(*handlers).open(request, timeout=WAIT_S) as answer:
+        with opener_for(url).open(request, timeout=WAIT_S) as answer:
             raw = answer.read(MAX_ANSWER + 1)
     except (OSError, http.client.HTTPException, ValueError) as error:
         raise ConfigError(f"--propose {url}: no answer ({error}); start the detector, or leave it out") from error
@@ -237,9 +243,7 @@ def detect(url: str, jpeg: bytes, names: list[str]) -> Detections:
     try:
         return Detections.model_validate_json(raw)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        where = ".".join(map(str, first["loc"]))
-        raise ConfigError(f"--propose {url}: its answer is no list of detections: {where}: {first['msg']}") from error
+        raise ConfigError(f"--propose {url}: its answer is no list of detections: {_fault(error)}") from error
 
 
 @contextmanager
@@ -265,8 +269,7 @@ def model_detector(url: str, model: str, key_env: str | None) -> Iterator[Detect
             attempts=ATTEMPTS,
         )
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        raise ConfigError(f"--propose: {'.'.join(map(str, first['loc']))}: {first['msg']}") from error
+        raise ConfigError(f"--propose: {_fault(error)}") from error
     if key_env is not None and not os.environ.get(key_env):
         raise ConfigError(f"model {model} needs an API key: export {key_env}=…")
     keys = {key_env: os.environ[key_env]} if key_env else {}

@@ -41,9 +41,10 @@ from prefect.settings import PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS, g
 from flows.cli.diff import report_of
 from flows.cli.output.console import console
 from flows.orchestration.build import BuildRequest, check, resolve_build
-from flows.orchestration.prefect_server import LOOPBACK, LostPrefectError, is_kept, spare_loopback, trouble
+from flows.orchestration.prefect_server import LostPrefectError, is_kept, spare_loopback, trouble
 from flows.orchestration.processes import Watchdog, children_end_with_us, stop, stoppable
 from flows.orchestration.roots import written
+from flows.orchestration.watchdog import LOOPBACK
 from pipeline.core.errors import ConfigError
 from pipeline.engine.config import BuildConfig
 from pipeline.engine.manifest import Outcome

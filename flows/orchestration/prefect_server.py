@@ -12,14 +12,13 @@ import socket
 import tempfile
 import tomllib
 import urllib.error
-import urllib.request
 from collections.abc import MutableMapping
 from http import HTTPStatus
 from pathlib import Path
 from typing import Final
-from urllib.parse import urlsplit
 
-LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
+from flows.orchestration.watchdog import LOOPBACK, opener_for
+
 ANSWERS_WITHIN_S: Final = 5.0
 DATABASE_BYTES: Final = 64 * 2**20  # a temporary server's database, with room
 
@@ -62,11 +61,8 @@ def spare_loopback(environment: MutableMapping[str, str]) -> None:
 
 
 def _trouble_of(url: str) -> str | None:
-    handlers = [urllib.request.ProxyHandler({})] if urlsplit(url).hostname in LOOPBACK else []
     try:
-        # The address is that of the Prefect server that the user has configured.
-        opener = urllib.request.build_opener(*handlers)
-        opener.open(f"{url.rstrip('/')}/health", timeout=ANSWERS_WITHIN_S).close()
+        opener_for(url).open(f"{url.rstrip('/')}/health", timeout=ANSWERS_WITHIN_S).close()
     except urllib.error.HTTPError as error:
         if error.code < HTTPStatus.INTERNAL_SERVER_ERROR:  # it answers: Prefect says what is wrong
             return None

@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 
 TRIES: Final = 5
 WAIT_S: Final = 2.0
-LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
+LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
 KILLED: Final = {"type": "CRASHED", "name": "Crashed", "message": "the process of the build was killed"}
 
 
@@ -47,14 +47,19 @@ def _tell(url: str, headers: Mapping[str, str], state: Mapping[str, str]) -> Non
     body = json.dumps({"state": state, "force": True}).encode()
     # The address is that of the Prefect server that the user has configured.
     request = urllib.request.Request(url, body, {"Content-Type": "application/json", **headers}, method="POST")  # noqa: S310
-    handlers = [urllib.request.ProxyHandler({})] if urlsplit(url).hostname in LOOPBACK else []
     for _ in range(TRIES):
         try:
-            urllib.request.build_opener(*handlers).open(request, timeout=WAIT_S).close()
+            opener_for(url).open(request, timeout=WAIT_S).close()
         except OSError:
             time.sleep(WAIT_S)
         else:
             return
+
+
+def opener_for(url: str, *handlers: Any) -> urllib.request.OpenerDirector:
+    """Opens addresses through the proxies of the environment, but for those of this machine."""
+    proxies = [urllib.request.ProxyHandler({})] if urlsplit(url).hostname in LOOPBACK else []
+    return urllib.request.build_opener(*proxies, *handlers)
 
 
 if __name__ == "__main__":

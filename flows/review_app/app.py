@@ -28,6 +28,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from flows.orchestration.watchdog import LOOPBACK
 from flows.review_app.routes import LEGS, ScenePage, WrittenRoutes
 from flows.review_app.site import RefusedError, Site
 from pipeline.core.errors import StoreError
@@ -44,6 +45,7 @@ MAX_BODY: Final = 64 * 1024
 WRONG_TOKEN_S: Final = 1.0  # how long a wrong token waits for its answer
 A_YEAR_S: Final = 365 * 24 * 3600
 ACTIONS: Final = ("answer", "accept", "flag", "undo")
+NOT_STORED: Final = "Not stored, try again: "
 _SEE_OTHER: Final = 303
 
 
@@ -98,8 +100,12 @@ class Pages:
                 Mount("/static", StaticFiles(directory=HERE / "static")),
             ],
             middleware=[Middleware(AuthMiddleware, only_loopback=only_loopback)],
-            exception_handlers={HTTPException: self._http_error, RefusedError: _refused, StoreError: _not_stored}
-            | {ClientDisconnect: _gone},
+            exception_handlers={
+                HTTPException: self._http_error,
+                RefusedError: told(409),
+                StoreError: told(503, NOT_STORED),
+                ClientDisconnect: told(400),  # to nobody: the line was cut in the middle of a request
+            },
         )
 
     def _route_pages(self) -> list[Route]:
@@ -144,10 +150,7 @@ class Pages:
     def route_video(self, request: Request) -> Response:
         """The video of a scene for which routes may be written."""
         self._signed_in(request)
-        path = self._desk.video(request.path_params["scene"])
-        if path is None:
-            raise HTTPException(404)
-        return FileResponse(path, media_type="video/mp4", headers={"cache-control": "private, no-cache"})
+        return _file(self._desk.video(request.path_params["scene"]))
 
     def _route_page(self, request: Request, page: ScenePage, form: dict[str, str], problem: str | None) -> HTMLResponse:
         return self._page("route.html", reviewer=self._signed_in(request), page=page, form=form, problem=problem)
@@ -240,26 +243,17 @@ class Pages:
     def video(self, request: Request) -> Response:
         """The video of an item; parts of it where the browser asks for parts."""
         self._signed_in(request)
-        path = self._site.video(self._known(request))
-        if path is None:
-            raise HTTPException(404)
-        return FileResponse(path, media_type="video/mp4", headers={"cache-control": "private, no-cache"})
+        return _file(self._site.video(self._known(request)))
 
     def picture(self, request: Request) -> Response:
         """A picture that the question of an item shows."""
         self._signed_in(request)
-        path = self._site.picture(self._known(request), request.path_params["number"])
-        if path is None:
-            raise HTTPException(404)
-        return FileResponse(path, headers={"cache-control": "private, no-cache"})
+        return _file(self._site.picture(self._known(request), request.path_params["number"]))
 
     def drawing(self, request: Request) -> Response:
         """The drawing of what proves the answer to an item, once this reviewer has answered."""
         reviewer = self._signed_in(request)
-        path = self._site.drawing(self._known(request), reviewer)
-        if path is None:
-            raise HTTPException(404)
-        return FileResponse(path, headers={"cache-control": "private, no-cache"})
+        return _file(self._site.drawing(self._known(request), reviewer))
 
     def _item_page(self, template: str, item: int, reviewer: str, role: Role) -> HTMLResponse:
         view = self._site.view(item, reviewer, role)
@@ -323,17 +317,20 @@ def _role(given: str | None) -> Role:
     return next((role for role in ROLES if role == given), "review")
 
 
-async def _refused(request: Request, error: Exception) -> Response:
-    return PlainTextResponse(str(error), 409)
+def _file(path: Path | None) -> FileResponse:
+    """A file that is this reviewer's to see; its type follows from its name. Raises HTTPException where it is gone."""
+    if path is None:
+        raise HTTPException(404)
+    return FileResponse(path, headers={"cache-control": "private, no-cache"})
 
 
-async def _gone(request: Request, error: Exception) -> Response:
-    """To nobody: the line was cut in the middle of a request."""
-    return Response(status_code=400)
+def told(status: int, before: str = "") -> Callable[[Request, Exception], Any]:
+    """A handler that answers with a status and the words of the error."""
 
+    async def handle(request: Request, error: Exception) -> Response:
+        return PlainTextResponse(f"{before}{error}", status)
 
-async def _not_stored(request: Request, error: Exception) -> Response:
-    return PlainTextResponse(f"Not stored, try again: {error}", 503)
+    return handle
 
 
 def clock(seconds: float) -> str:
@@ -352,7 +349,6 @@ def short(value: float) -> str:
     return f"{value:.4f}".rstrip("0").rstrip(".")
 
 
-LOOPBACK: Final = frozenset({"127.0.0.1", "localhost", "::1"})
 COOKIE: Final = "reviewer"
 # Everything comes from this server; no script, style or frame of anybody else, none written into a page.
 _POLICY: Final = (

@@ -18,7 +18,8 @@ import numpy as np
 import uvicorn
 from starlette.applications import Starlette
 
-from flows.review_app.app import LOOPBACK, Pages, configured
+from flows.orchestration.watchdog import LOOPBACK
+from flows.review_app.app import Pages, configured
 from flows.review_app.site import Site
 from pipeline.review.database import Database
 from pipeline.review.review_bundle import ReviewBundle
