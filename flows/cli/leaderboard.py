@@ -131,14 +131,10 @@ def replies_of(
     return dict(found)
 
 
-def _number(value: float | None, metric: Metric) -> str:
-    return "" if value is None else f"{value:.{metric.digits}f}"
-
-
 def _interval(row: ScoreRow | None, metric: Metric) -> str:
     if row is None or row.low is None:
         return ""
-    return f"{_number(row.low, metric)} to {_number(row.high, metric)}"
+    return f"{metric.written(row.low)} to {metric.written(row.high)}"
 
 
 def _tables(board: Leaderboard) -> list[_Table]:
@@ -147,13 +143,13 @@ def _tables(board: Leaderboard) -> list[_Table]:
     rows = []
     for one in board.standings:
         whole, behind = one.figures[total], one.behind
-        more = [_number(one.others[split].value, metric) if split in one.others else "" for split in board.splits]
-        first = [one.name, str(one.answered), _number(whole.value, metric), _interval(whole, metric)]
-        apart = ["" if behind is None else _number(behind.value, metric), _interval(behind, metric)]
+        more = [metric.written(one.others[split].value) if split in one.others else "" for split in board.splits]
+        first = [one.name, str(one.answered), metric.written(whole.value), _interval(whole, metric)]
+        apart = ["" if behind is None else metric.written(behind.value), _interval(behind, metric)]
         rows.append(_Row([*first, *apart, *more], one.rank is None, frozenset({2} if one.rank == 1 else ())))
     guessing = board.guessing
     if total in guessing:
-        best = _number(guessing[total], metric)
+        best = metric.written(guessing[total])
         rows.append(_Row(["best guess without the scene", "", best, "", "", "", *[""] * len(board.splits)], aside=True))
     told = "Behind the first: question by question, over the same scenes; where the interval holds 0, either may lead."
     if any(one.rank is None for one in board.standings):
@@ -177,10 +173,10 @@ def _by_figure(board: Leaderboard) -> _Table:
         ranked = [v for v, one in zip(values, board.standings, strict=True) if v is not None and one.rank is not None]
         best = {n + 2 for n, v in enumerate(values) if ranked and v == max(ranked) and board.standings[n].rank}
         guess = board.guessing.get(figure.name)
-        cells = [_number(value, board.metric) for value in values]
+        cells = [board.metric.written(value) for value in values]
         count = str(board.standings[0].figures[figure.name].n)
         name = f"{INSET if figure.inset else ''}{figure.name}"
-        rows.append(_Row([name, count, *cells, _number(guess, board.metric)], best=frozenset(best)))
+        rows.append(_Row([name, count, *cells, board.metric.written(guess)], best=frozenset(best)))
     heads = ["", "n", *(one.name for one in board.standings), "best guess"]
     return _Table("By task", heads, rows, "The best of each line is in bold.")
 

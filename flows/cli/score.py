@@ -18,6 +18,7 @@ from flows.cli.output.tables import FORMS, print_listing, table_writer
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.errors import ConfigError
 from pipeline.core.files import write_atomically
+from pipeline.core.groups import first_named
 from pipeline.core.tables import ReleaseListing
 from pipeline.engine.config import settings_of
 from pipeline.llm.base import ModelSpec, Reply, Request
@@ -160,7 +161,7 @@ def show_published(found: Scored, name: str, metric: Metric, printed: Mapping[st
     own = {row.figure.name: row for row in found.rows if row.metric == name and row.value is not None}
     models = list(dict.fromkeys(model for figure, values in printed.items() if figure in own for model in values))
     lines = [
-        (figure, _number(own[figure].value, metric), *(_number(values.get(model), metric) for model in models))
+        (figure, metric.written(own[figure].value), *(metric.written(values.get(model)) for model in models))
         for figure, values in printed.items()
         if figure in own
     ]
@@ -186,7 +187,7 @@ def _metrics(rows: Sequence[ScoreRow], metrics: Mapping[str, Metric], title: str
     cells = []
     for row in rows:
         metric = metrics[row.metric]
-        cells.append([metric.title, *_cells(row, metric, prior), _number(row.deviation, metric)])
+        cells.append([metric.title, *_cells(row, metric, prior), metric.written(row.deviation)])
     return ReleaseListing(title, heads, cells)
 
 
@@ -195,8 +196,8 @@ def _table(rows: Sequence[ScoreRow], metrics: Mapping[str, Metric], section: str
     cells: dict[str, dict[str, str]] = {}
     for row in rows:
         metric = metrics[row.metric]
-        spread = f" ± {_number(row.deviation, metric)}" if row.deviation is not None else ""
-        cells.setdefault(row.figure.name, {})[row.metric] = f"{_number(row.value, metric)}{spread}"
+        spread = f" ± {metric.written(row.deviation)}" if row.deviation is not None else ""
+        cells.setdefault(row.figure.name, {})[row.metric] = f"{metric.written(row.value)}{spread}"
         cells[row.figure.name].setdefault("n", str(row.n))
     heads = (section, "n", *(metric.title for metric in metrics.values()))
     return ReleaseListing(
@@ -216,36 +217,28 @@ def _long_table(rows: Sequence[ScoreRow], metrics: Mapping[str, Metric], section
 
 def _with_interval(row: ScoreRow, metric: Metric) -> str:
     """The value; of a difference its interval too, which says whether it is one."""
-    interval = f" ({_number(row.low, metric)} to {_number(row.high, metric)})" if row.low is not None else ""
-    return f"{_number(row.value, metric)}{interval if row.figure.difference else ''}"
+    interval = f" ({metric.written(row.low)} to {metric.written(row.high)})" if row.low is not None else ""
+    return f"{metric.written(row.value)}{interval if row.figure.difference else ''}"
 
 
 def _cells(row: ScoreRow, metric: Metric, prior: bool) -> list[str]:
-    low, high = _number(row.low, metric), _number(row.high, metric)
-    guessed = [_number(row.prior, metric), "" if row.above is None else f"{row.above:+.{metric.digits}f}"]
-    return [str(row.n), _number(row.value, metric), f"{low} - {high}" if low else "", *(guessed if prior else [])]
+    low, high = metric.written(row.low), metric.written(row.high)
+    guessed = [metric.written(row.prior), "" if row.above is None else f"{row.above:+.{metric.digits}f}"]
+    return [str(row.n), metric.written(row.value), f"{low} - {high}" if low else "", *(guessed if prior else [])]
 
 
 def _has_prior(rows: Sequence[ScoreRow]) -> bool:
     return any(row.prior is not None for row in rows)
 
 
-def _number(value: float | None, metric: Metric) -> str:
-    return "" if value is None else f"{value:.{metric.digits}f}"
-
-
 def show_unusual(found: Scored, score: Score[Any], of: str = "") -> None:
     """Prints rows that could not be used, and replies without an answer; ``of``: whose they are."""
     meaning = {**COUNTED, **LEFT_OUT, **score.unusual}
-    rows = [(name, str(len(ids)), _named(ids), meaning[name]) for name, ids in found.found.items()]
+    rows = [(name, str(len(ids)), first_named(ids, NAMED), meaning[name]) for name, ids in found.found.items()]
     unread = Counter(why for why in found.unread() if why)
     for why, n in sorted(unread.items()):
         ids = [str(a.question.id) for a, own in zip(found.answers, found.unread(), strict=True) if own == why]
-        rows.append((why, str(n), _named(ids), "no answer is found in the reply"))
+        rows.append((why, str(n), first_named(ids, NAMED), "no answer is found in the reply"))
     if rows:
         heads = ("unusual", "n", "questions", "which means")
         print_listing(ReleaseListing(f"Unusual{of}", heads, rows, sentences=("questions", "which means")))
-
-
-def _named(ids: Sequence[str]) -> str:
-    return ", ".join(ids[:NAMED]) + (f", … {len(ids) - NAMED} more" if len(ids) > NAMED else "")

@@ -17,6 +17,7 @@ from flows.cli.output.tables import numbers, print_pairs, print_table, sentences
 from flows.orchestration.saved_build import SavedBuild, read_saved_build
 from pipeline.core.errors import ConfigError
 from pipeline.core.fixes import SCENE
+from pipeline.core.groups import first_named
 from pipeline.core.parquet import read_files, read_table, released_files
 from pipeline.core.schema import AnyScene, Applied, Finding
 from pipeline.core.tables import QUESTIONS
@@ -62,9 +63,8 @@ def show_trace(number: int, folders: Sequence[Path]) -> None:
         about = "" if one.subject not in found.row["operands"] else " (about what it names)"
         console.print(f"{one.severity}{about}: {one.message}; {one.remedy}")
     for name, rows in found.siblings.items():
-        more = f", … {len(rows) - SHOWN} more" if len(rows) > SHOWN else ""
-        listed = ", ".join(f"{row['id']} ({row['task']})" for row in rows[:SHOWN])
-        print_wrapped(f"Other questions about {name}: {listed or 'none'}{more}")
+        listed = first_named([f"{row['id']} ({row['task']})" for row in rows], SHOWN)
+        print_wrapped(f"Other questions about {name}: {listed or 'none'}")
     _paste(found, kept)
 
 

@@ -19,6 +19,7 @@ from flows.orchestration.processes import Pool, stoppable
 from flows.orchestration.roots import roots_of
 from pipeline.core.errors import ConfigError
 from pipeline.core.files import sha256_of_file, write_atomically
+from pipeline.core.groups import first_named
 from pipeline.core.parquet import read_files
 from pipeline.core.tables import (
     SAMPLED,
@@ -129,9 +130,7 @@ def _place(made: Path, folder: Path, scene: str, fps: int, due: Rows) -> dict[st
 
 def verify_videos(videos: Path, release: Path | None) -> bool:
     """Says which videos of a folder are not those of a release; False where any is missing or shows something else."""
-    if not videos.is_dir():
-        raise ConfigError(f"{videos}: is no folder; give the one with the videos, such as outputs/BUILD/videos")
-    return _show(videos, released_rows(release or videos.absolute().parent / "release", VIDEOS_TABLE), {})
+    return _show(videos, _rows_beside(videos, release, VIDEOS_TABLE), {})
 
 
 def _show(videos: Path, rows: Rows, why: Mapping[str, str]) -> bool:
@@ -175,14 +174,14 @@ NAMED = 5  # frames of a video
 
 def verify(videos: Path, release: Path | None) -> bool:
     """Says which videos of a folder have other frames than a release; False where any has."""
-    rows = _frames_of(videos, release)
+    rows = _rows_beside(videos, release, SAMPLED)
     return _show_frames(check_videos(videos, rows), rows, f"Frames of {videos}")
 
 
 def write(videos: Path, release: Path | None, out: Path | None, *, twins: bool) -> bool:
     """Writes the frames of each budget, and of twins, as videos; False where a video has other frames."""
-    rows, folder = _frames_of(videos, release), out or videos
-    asked = _frames_of(videos, release, TWIN) if twins else []
+    rows, folder = _rows_beside(videos, release, SAMPLED), out or videos
+    asked = _rows_beside(videos, release, TWIN) if twins else []
     own = [
         {"id": row["id"], "scene": f"{row['dataset']}/{row.get('scene_name') or row['scene_id']}"}
         | {"frames": row["frames"]}
@@ -191,7 +190,8 @@ def write(videos: Path, release: Path | None, out: Path | None, *, twins: bool) 
     return _show_frames(write_sampled(videos, folder, rows, own), rows, f"Frames in {folder}")
 
 
-def _frames_of(videos: Path, release: Path | None, table: str = SAMPLED) -> list[dict[str, Any]]:
+def _rows_beside(videos: Path, release: Path | None, table: str) -> list[dict[str, Any]]:
+    """The rows of a table of a release, which lies beside its videos where no other is named. Raises ConfigError."""
     if not videos.is_dir():
         raise ConfigError(f"{videos}: is no folder; give the one with the videos, such as outputs/BUILD/videos")
     return released_rows(release or videos.absolute().parent / "release", table)
@@ -219,14 +219,11 @@ def _show_frames(found: Iterable[FrameCheck], rows: list[dict[str, Any]], title:
             progress("videos", len({c.video.rpartition("_frame/")[2] for c in checked}), scenes)
     wrong = [one for one in checked if not one.is_same]
     if wrong:
-        cells = [(one.video, str(one.same), one.problem or f"differ: {_named(one.differ)}") for one in wrong]
+        cells = [
+            (one.video, str(one.same), one.problem or f"differ: {first_named(one.differ, NAMED)}") for one in wrong
+        ]
         print_listing(ReleaseListing(title, ("video", "same", "finding"), cells, sentences=("finding",)))
     same = sum(one.same for one in checked)
     console.print(f"{len(checked) - len(wrong)} of {len(checked)} videos have the frames of the release ({same:,})")
     print_json({"videos": [one._asdict() for one in checked], "same": not wrong})
     return not wrong
-
-
-def _named(numbers: tuple[int, ...]) -> str:
-    more = len(numbers) - NAMED
-    return ", ".join(map(str, numbers[:NAMED])) + (f", … {more} more" if more > 0 else "")

@@ -145,6 +145,7 @@ def batches_of(jobs: Iterable[Job]) -> list[list[Job]]:
     batches = []
     for members in grouped(jobs, lambda job: job.unit.partition("/")[0]).values():
         n_buckets = -(-len(members) // BATCH_UNITS)
-        buckets = grouped(members, lambda job, of=n_buckets: shard_of(job.unit, of))  # as packs: a batch reads few
+        # As packs: a batch reads few of them.
+        buckets = grouped(members, lambda job: shard_of(job.unit, n_buckets))  # noqa: B023 - called at once
         batches += [buckets[number] for number in sorted(buckets)]
     return batches

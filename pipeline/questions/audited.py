@@ -12,7 +12,7 @@ from typing import Any, Final, Protocol
 import pyarrow as pa
 
 from pipeline.core.errors import ConfigError
-from pipeline.core.groups import grouped
+from pipeline.core.groups import first_named, grouped
 from pipeline.core.schema import Rejection
 from pipeline.core.tables import ReleaseListing
 from pipeline.questions.published import Published
@@ -140,7 +140,7 @@ def _reasons(rows: Sequence[Mapping[str, Any]]) -> ReleaseListing:
 
 def named(cases: Sequence[str]) -> str:
     """The first cases by name, and how many more there are."""
-    return ", ".join(cases[:SHOWN]) + (f", … {len(cases) - SHOWN} more" if len(cases) > SHOWN else "")
+    return first_named(cases, SHOWN)
 
 
 def _case(row: Mapping[str, Any]) -> str:

@@ -64,6 +64,10 @@ class Metric:
     sections: tuple[str, ...] = ()
     highest: float = 1.0
 
+    def written(self, value: float | None) -> str:
+        """A value with as many digits as the metric has; empty where there is none."""
+        return "" if value is None else f"{value:.{self.digits}f}"
+
 
 @dataclass(frozen=True)
 class Composite:

@@ -21,6 +21,7 @@ import pyarrow.parquet as pq
 
 from pipeline.core.errors import ConfigError
 from pipeline.core.files import read_file
+from pipeline.core.groups import first_named
 
 CELL_MOST: Final = 32_767  # characters of a cell of .xlsx; the rest is cut off
 TABLE_BYTES_MAX: Final = 128 * 2**20  # of a table, which takes some fifteen times as much memory
@@ -46,10 +47,9 @@ def files_of(path: Path) -> list[Path]:
     others = sorted(str(f) for f in path.rglob("*") if _suffix(f) in _READERS)
     if not others:
         raise ConfigError(f"{path}: this folder holds no results; give the folder or the files of a harness's run")
-    more = f", … {len(others) - _NAMED} more" if len(others) > _NAMED else ""
     raise ConfigError(
         f"{path}: this folder holds neither samples of lmms-eval ({SAMPLES}) nor trajectories; give the files "
-        f"that hold the replies, of {', '.join(others[:_NAMED])}{more}"
+        f"that hold the replies, of {first_named(others, _NAMED)}"
     )
 
 

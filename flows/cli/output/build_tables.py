@@ -16,7 +16,7 @@ from pipeline.benchmarks.prospects import Cost
 from pipeline.blind.totals import TextOnly
 from pipeline.core.budget import GIB, WorkerLimits
 from pipeline.core.errors import RawDataError
-from pipeline.core.groups import by_frequency
+from pipeline.core.groups import by_frequency, first_named
 from pipeline.core.mirrors import mirror_of, named
 from pipeline.core.schema import Quarantine
 from pipeline.core.templates import load_table
@@ -315,8 +315,7 @@ def show_explanation(explained: Sequence[Explained]) -> None:
                 told = "does not run: " + ("; ".join(reasons) or "nothing changed")
             else:
                 told = "\n".join(reasons) or "asked for: nothing that it is made from changed"
-            more = f", … {len(units) - WHICH} more" if len(units) > WHICH else ""
-            which = "" if why == "reused" else ", ".join(units[:WHICH]) + more
+            which = "" if why == "reused" else first_named(units, WHICH)
             table.add_row(
                 stage,
                 "" if units == [WHOLE] else str(len(units)),
