@@ -25,7 +25,7 @@ from pipeline.core.errors import ConfigError, require_extra
 from pipeline.core.files import read_file
 from pipeline.core.schema import Origin
 from pipeline.core.templates import load_table
-from pipeline.geometry.geodesy import to_enu, to_lat_lon_alt
+from pipeline.geometry.geodesy import to_lat_lon_alt, to_plane
 from pipeline.reading.maps.areas import COUNTRIES
 from pipeline.reading.maps.streets import Road
 
@@ -313,7 +313,7 @@ def _points(roads: Sequence[Road], origin: Origin, radius_m: float) -> tuple[Flo
     """Places (n, 2) along roads within a radius, ENU metres, and the road of each."""
     found, owner = [np.empty((0, 2))], [np.empty(0, dtype=np.intp)]
     for number, road in enumerate(roads):
-        line = to_enu(np.column_stack([road.lat_lon, np.zeros(len(road.lat_lon))]), origin)[:, :2]
+        line = to_plane(road.lat_lon, origin)
         if np.hypot(*line.T).min() > radius_m + np.hypot(*np.diff(line, axis=0).T).max():
             continue
         points = _along(line)

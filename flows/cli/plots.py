@@ -16,7 +16,7 @@ from matplotlib.patches import Circle
 
 from pipeline.core.arrays import BoolArray, FloatArray
 from pipeline.core.schema import Origin
-from pipeline.geometry.geodesy import to_enu
+from pipeline.geometry.geodesy import to_plane
 from pipeline.places import PlaceCity, Spot, class_score
 from pipeline.reading.maps.gazetteer import Gazetteer
 from pipeline.worlds.flight.tracks.assemble import Assembled
@@ -128,14 +128,14 @@ def _city(
     origin = Origin(lat_deg=city.lat_deg, lon_deg=city.lon_deg, alt_m=None)
     lines, widths = [], []
     for road in known.roads:
-        flat = _flat(road.lat_lon, origin)
+        flat = to_plane(road.lat_lon, origin)
         if np.hypot(*flat.T).min() <= 1.1 * radius_m:
             lines.append(flat)
             widths.append(0.3 + 1.7 * (class_score(road.classes) or 0.0))
     axis.add_collection(LineCollection(lines, colors="#c8c8c8", linewidths=widths))
     axis.add_patch(Circle((0, 0), radius_m, fill=False, edgecolor="#b0b0b0", linestyle=":"))
     axis.plot(0, 0, "+", color=_GREY, markersize=9)
-    at = _flat(np.array([(spot.lat_deg, spot.lon_deg) for spot in spots]), origin)
+    at = to_plane(np.array([(spot.lat_deg, spot.lon_deg) for spot in spots]), origin)
     shown = axis.scatter(
         *at.T, c=[spot.score for spot in spots], vmin=span[0], vmax=span[1], cmap=_COLOURS, s=22, zorder=3,
         edgecolors="white", linewidths=0.5,
@@ -146,10 +146,6 @@ def _city(
     axis.set(xlim=(-half, half), ylim=(-half, half), aspect="equal", xlabel="east (m)", ylabel="north (m)")
     axis.set_title(f"{city.name}, {city.country_code}: {len(spots)} places", fontsize=10, parse_math=False)
     return shown
-
-
-def _flat(lat_lon: np.ndarray, origin: Origin) -> np.ndarray:
-    return to_enu(np.column_stack([lat_lon, np.zeros(len(lat_lon))]), origin)[:, :2]
 
 
 def _png(figure: Figure) -> bytes:

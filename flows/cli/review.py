@@ -69,7 +69,6 @@ if TYPE_CHECKING:
     from starlette.applications import Starlette
 
     from flows.review_app.routes import WrittenRoutes
-    from pipeline.formats.videos import VideoPictures
 
 DATABASE: Final = "review.sqlite"
 BACKUP: Final = "review.backup.sqlite"
@@ -419,7 +418,7 @@ def _category_checks(
             if show is None or film["video"] is None:
                 continue
             video = VideoPictures(folder / film["video"])
-            shown = show(scenes[unit], sorted(names), film["fps"], partial(_picture_of, video, unit))
+            shown = show(scenes[unit], sorted(names), film["fps"], partial(video.at, 0.0, scene=unit))
             yield from ((check_row(unit, one), (*one.crops, *one.marked, *one.unmarked)) for one in shown)
             video.close()
 
@@ -441,10 +440,6 @@ def _scene_checks(folder: Path, scenes: Mapping[str, AnyScene]) -> Iterator[tupl
             progress("pictures", number, len(wanted))
     if gone:
         console.print(f"No screen for {len(gone)} whose raw data are gone or damaged: {', '.join(gone)}")
-
-
-def _picture_of(video: VideoPictures, unit: str, number: int) -> Any:
-    return video.at(0.0, number, unit)
 
 
 def _place_pictures(

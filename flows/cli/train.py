@@ -12,6 +12,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
@@ -87,7 +88,7 @@ def train(name: str, what: TrainingExport, to: Path) -> None:
     ids = pc.cast(read_files(asked_in, [key])[key], "int64").combine_chunks()
     proofs = read_files(provenance, ["id", "scene", "task", "answer"])
     proofs = proofs.filter(pc.is_in(proofs["id"], ids))
-    taken = pc.is_in(proofs["scene"], pc.unique(_strings([one.scene for one in shared])))
+    taken = pc.is_in(proofs["scene"], pa.array(sorted({one.scene for one in shared}), pa.string()))
     dropped = dict.fromkeys(proofs.filter(taken)["id"].to_pylist(), SHARED)
     kept, others = evened(proofs.filter(pc.invert(taken)), what.per_task)
     why = Counter([*dropped.values(), *others.values()])
@@ -95,7 +96,8 @@ def train(name: str, what: TrainingExport, to: Path) -> None:
         counts = ", ".join(f"{n} {name}" for name, n in sorted(why.items()))
         first = next((f": {one.scene} is {one.check} as {one.of} of {one.release}" for one in shared), "")
         raise ConfigError(f"{what.release}: no question is left to train on ({counts}){first}; build from other scenes")
-    canary = _canary(what.release)
+    # Tells this export in whatever was trained on it; another release has another one.
+    canary = load_table("train/words")["canary"].format(guid=uuid.UUID(sha256_of_file(what.release / CHECKSUMS)[:32]))
     folder = what.videos or videos_beside(what.release)
     media = _Media(what.release, folder, to, is_linked=what.has_media)
     of = AskedOf(source.name, False, "", what.release, lambda question, make: None)
@@ -131,18 +133,6 @@ def train(name: str, what: TrainingExport, to: Path) -> None:
     }
     write_atomically(to / SUMMARY, (json.dumps(summary, indent=1, ensure_ascii=False) + "\n").encode())
     _show(summary, shared, to)
-
-
-def _strings(values: list[str]) -> Any:
-    import pyarrow as pa
-
-    return pa.array(values, pa.string())
-
-
-def _canary(release: Path) -> str:
-    """The string that tells this export in whatever was trained on it; another release has another one."""
-    guid = uuid.UUID(sha256_of_file(release / CHECKSUMS)[:32])
-    return str(load_table("train/words")["canary"].format(guid=guid))
 
 
 class _Media:

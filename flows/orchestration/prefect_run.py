@@ -199,7 +199,9 @@ def cancellable() -> Iterator[None]:
         ended = threading.Event()
         with get_client(sync_client=True) as client:
             url = str(client.api_url).rstrip("/")
-            watch.tell(f"{url}/flow_runs/{flow_run.id}/set_state", _headers(client))
+            known = client._client.headers  # which the server requires; there is no public way
+            headers = {name: known[name] for name in ("authorization", "x-prefect-api-version") if name in known}
+            watch.tell(f"{url}/flow_runs/{flow_run.id}/set_state", headers)
             asking = threading.Thread(target=_ask, args=(client, UUID(flow_run.id), watch, ended), daemon=True)
             asking.start()
             try:
@@ -219,12 +221,6 @@ def _ask(client: SyncPrefectClient, run: UUID, watch: Watchdog, ended: threading
             continue
         if state is not None and (state.is_cancelling() or state.is_cancelled()):
             stop(signal.SIGTERM, "Cancel in Prefect", watch)
-
-
-def _headers(client: SyncPrefectClient) -> dict[str, str]:
-    """The headers that the server requires of a client."""
-    known = client._client.headers  # there is no public way
-    return {name: known[name] for name in ("authorization", "x-prefect-api-version") if name in known}
 
 
 def schedule(request: BuildRequest, cron: str, zone: str) -> None:

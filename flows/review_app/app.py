@@ -392,7 +392,7 @@ class AuthMiddleware:
             await self._app(scope, receive, send)
             return
         headers = Headers(scope=scope)
-        if self._only_loopback and _host_name(headers.get("host", "")) not in LOOPBACK:
+        if self._only_loopback and _split(f"//{headers.get('host', '')}").hostname not in LOOPBACK:
             await PlainTextResponse("Open the page as http://127.0.0.1 or localhost.", 400)(scope, receive, send)
         elif scope["method"] not in {"GET", "HEAD"} and not _from_here(headers):
             refused = "Refused: this was not sent from the page itself. Reload the page and try again."
@@ -418,11 +418,6 @@ def _from_here(headers: Headers) -> bool:
     if origin is not None:
         return _split(origin).netloc == headers.get("host")
     return headers.get("sec-fetch-site") == "same-origin"
-
-
-def _host_name(host: str) -> str:
-    """The name in a Host header, without its port."""
-    return _split(f"//{host}").hostname or ""
 
 
 def _split(url: str) -> SplitResult:

@@ -24,6 +24,11 @@ def to_enu(lat_lon_alt: FloatArray, origin: Origin) -> FloatArray:
     return np.column_stack(enu).astype(np.float64)
 
 
+def to_plane(lat_lon_deg: FloatArray, origin: Origin) -> FloatArray:
+    """East and north (N, 2), metres, of WGS84 degrees (N, 2) at altitude 0, about an origin; see `to_enu`."""
+    return to_enu(np.column_stack([lat_lon_deg, np.zeros(len(lat_lon_deg))]), origin)[:, :2]
+
+
 def to_lat_lon_alt(enu_m: FloatArray, origin: Origin) -> FloatArray:
     """WGS84 degrees and metres (N, 3) of ENU metres (N, 3); the inverse of `to_enu`."""
     east, north, up = np.asarray(enu_m, dtype=np.float64).T

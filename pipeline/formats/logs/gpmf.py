@@ -165,7 +165,12 @@ def _samples(streams: Sequence[tuple[int, KlvStream]], packed: bool, found_in: l
         if key in found and len(found[key].values) >= sum(counts):
             continue
         told = [
-            [_or_nan(s.number("GPSF")), _or_nan(s.number("GPSP")) / 100.0, _utc_s(s.text("GPSU")), _stamp_s(s)]
+            (
+                _or_nan(s.number("GPSF")),
+                _or_nan(s.number("GPSP")) / 100.0,
+                _utc_s(s.text("GPSU")),
+                _or_nan(s.number("STMP")) / 1e6,
+            )
             for _, s in rows
         ]
         fix, dop, utc_s, stamp_s = np.repeat(np.array(told, dtype=np.float64), counts, axis=0).T
@@ -182,10 +187,6 @@ def _written(stream: KlvStream) -> tuple[bytes, ...]:
 
 def _or_nan(number: float | None) -> float:
     return float("nan") if number is None else number
-
-
-def _stamp_s(stream: KlvStream) -> float:
-    return _or_nan(stream.number("STMP")) / 1e6
 
 
 def _utc_s(text: str) -> float:

@@ -21,7 +21,7 @@ from pipeline.core.files import read_file, size_of_file
 from pipeline.core.findings import Findings, doubt, note
 from pipeline.core.schema import Finding, Origin
 from pipeline.geometry.bearings import inside_outline
-from pipeline.geometry.geodesy import offsets_m, to_enu
+from pipeline.geometry.geodesy import offsets_m, to_plane
 from pipeline.reading.maps.areas import CITY, COUNTRY, Area, Kind, area_of
 from pipeline.reading.maps.feature import METRES_PER_DEGREE
 from pipeline.reading.maps.osm import sorted_extract
@@ -74,7 +74,7 @@ class Gazetteer:
         origin = Origin(lat_deg=lat_deg, lon_deg=lon_deg, alt_m=None)
         for i in np.unique(self._lines.query(boxes)[1]).tolist():
             road = self.roads[i]
-            enu = to_enu(np.column_stack([road.lat_lon, np.zeros(len(road.lat_lon))]), origin)[:, :2]
+            enu = to_plane(road.lat_lon, origin)
             away = 0.0 if road.is_area and inside_outline(_HERE, enu[:-1])[0] else distance_to_line(enu)
             if away <= radius_m:
                 found.append(NearbyRoads(road, away))

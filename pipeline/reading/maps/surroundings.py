@@ -14,7 +14,7 @@ from pipeline.core.arrays import FloatArray
 from pipeline.core.errors import RawDataError
 from pipeline.core.findings import Findings, note
 from pipeline.core.schema import Finding, Origin
-from pipeline.geometry.geodesy import to_enu
+from pipeline.geometry.geodesy import to_plane
 from pipeline.reading.files import SceneFiles, SceneRef
 from pipeline.reading.maps.checks import apart, plausible, unique
 from pipeline.reading.maps.city_thing import SHOP, CityThing, KindCoverage
@@ -87,7 +87,7 @@ def _read(maps: tuple[Stamped, ...], lat_tile: int, lon_tile: int) -> tuple[MapS
     things = once(with_errors(things, things), SHOP, "maps", ignored)
     coverage = coverage_of(things, places_of(PlacedFeature(numbered, origin, 0.0)), SHOP)
     points = [point for thing in things for point in thing.outline or (thing.center,)]
-    streets = tuple((line.name, _enu(line.lat_lon, origin), line.sure) for line in lines)
+    streets = tuple((line.name, to_plane(line.lat_lon, origin), line.sure) for line in lines)
     kept = tuple(sorted(things, key=lambda thing: thing.id))
     hull = shapely.MultiPoint(points).convex_hull
     return MapSurroundings(origin, kept, streets, coverage, hull), tuple(findings.items)
@@ -96,7 +96,3 @@ def _read(maps: tuple[Stamped, ...], lat_tile: int, lon_tile: int) -> tuple[MapS
 def _things(features: Sequence[Feature], origin: Origin) -> list[CityThing]:
     placed = PlacedFeature(features, origin, 0.0)
     return with_parts(things_of(placed, "maps", Findings()), placed)
-
-
-def _enu(lat_lon: FloatArray, origin: Origin) -> FloatArray:
-    return to_enu(np.column_stack([lat_lon, np.zeros(len(lat_lon))]), origin)[:, :2]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any, Final
+from uuid import UUID
 
 import numpy as np
 import numpy.typing as npt
@@ -96,7 +97,7 @@ def _annotation(name: str, room: Furnished) -> dict[str, Any]:
         box = _box(room.boxes.center[i], 2 * room.boxes.half[i], room.boxes.axes[i])
         data.append(
             {
-                "uid": _uid(name, i),
+                "uid": str(UUID(bytes=digest("sample uid", name, str(i))[:16])),
                 "label": label,
                 "modelId": None,
                 "children": [],
@@ -110,8 +111,3 @@ def _annotation(name: str, room: Furnished) -> dict[str, Any]:
 def _box(center: FloatArray, lengths: FloatArray, axes: FloatArray) -> dict[str, list[float]]:
     named = {"centroid": center, "axesLengths": lengths, "normalizedAxes": axes.ravel()}
     return {key: (value.round(9) + 0.0).tolist() for key, value in named.items()}
-
-
-def _uid(name: str, index: int) -> str:
-    raw = digest("sample uid", name, str(index)).hex()
-    return "-".join((raw[:8], raw[8:12], raw[12:16], raw[16:20], raw[20:32]))
