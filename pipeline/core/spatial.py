@@ -6,6 +6,7 @@ Worlds convert their facts to these forms; viewers and drawings read them.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from pydantic import FiniteFloat
@@ -79,11 +80,13 @@ class MappedThing(Model):
         label: as questions call it; empty where they do not.
         outline: its corners in order, metres; one point for a thing without an extent.
         seen_s: seconds of the video at which it first appears, surely; None: not known or never.
+        id: as operands name it where that is not the label.
     """
 
     label: str
     outline: tuple[Point, ...]
     seen_s: FiniteFloat | None = None
+    id: str = ""
 
 
 class TopDownMap(Model):
@@ -98,3 +101,12 @@ class TopDownMap(Model):
     ground: tuple[tuple[Point, ...], ...] = ()
     things: tuple[MappedThing, ...] = ()
     path: tuple[tuple[FiniteFloat, FiniteFloat, FiniteFloat], ...] = ()
+
+    @cached_property
+    def bounds_m(self) -> FloatArray:
+        """Least x and y and greatest x and y (T, 4) of the outline of each thing."""
+        if not self.things:
+            return np.empty((0, 4))
+        points = np.array([point for thing in self.things for point in thing.outline])
+        first = np.cumsum([0, *(len(thing.outline) for thing in self.things[:-1])])
+        return np.hstack([np.minimum.reduceat(points, first), np.maximum.reduceat(points, first)])

@@ -8,8 +8,12 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Sequence
 from html import escape
+from itertools import compress
 from typing import Final, NamedTuple
 
+import numpy as np
+
+from pipeline.core.arrays import BoolArray, FloatArray
 from pipeline.core.spatial import MappedThing, Point, TopDownMap
 from pipeline.core.templates import load_table
 
@@ -20,6 +24,7 @@ _DOT: Final = 5.0
 _LETTER: Final = 8.5  # width of a letter of a label, about; its line's height
 _LINE: Final = 16.0
 _AROUND: Final = 0.25  # of the path's extent
+_NEIGHBOURS: Final = 20  # of what is marked where there is no path, which tell where it is
 Part = tuple[float, float | None]  # of a video: from second to second; None: to its end
 _SCALES_M: Final = (0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
 
@@ -35,6 +40,12 @@ class _Frame(NamedTuple):
     def at(self, point: Point) -> tuple[float, float]:
         return _MARGIN + (point[0] - self.left_m) * self.per_m, _MARGIN + (self.top_m - point[1]) * self.per_m
 
+    def shows(self, bounds_m: FloatArray) -> BoolArray:
+        """Which of some things (T,) lie in the drawing at least in part, by their `TopDownMap.bounds_m` (T, 4)."""
+        left, right = (_MARGIN + (bounds_m[:, k] - self.left_m) * self.per_m for k in (0, 2))
+        bottom, top = (_MARGIN + (self.top_m - bounds_m[:, k]) * self.per_m for k in (1, 3))
+        return np.asarray((right >= -_DOT) & (left <= WIDTH + _DOT) & (bottom >= -_DOT) & (top <= self.height + _DOT))
+
 
 def map_before(sketch: TopDownMap, layers: Collection[str]) -> str | None:
     """The layers that may be seen before the answer; None where these show nothing. The question takes no part."""
@@ -47,8 +58,9 @@ def map_before(sketch: TopDownMap, layers: Collection[str]) -> str | None:
 
 
 def map_after(sketch: TopDownMap, operands: Collection[str], until_s: float | None, from_s: float = 0.0) -> str | None:
-    """Everything, what the question speaks of marked; the path before and beyond its part of the video dashed."""
-    return _drawn(sketch, spoken_of(sketch, operands), (from_s, until_s), scale=True)
+    """What the question speaks of marked, in its surroundings; the path beyond its part of the video dashed."""
+    ids = frozenset(operands) & {thing.id for thing in sketch.things if thing.id}
+    return _drawn(sketch, ids or spoken_of(sketch, operands), (from_s, until_s), scale=True)
 
 
 def spoken_of(sketch: TopDownMap, operands: Collection[str]) -> frozenset[str]:
@@ -62,27 +74,42 @@ def _drawn(sketch: TopDownMap, marked: frozenset[str], part: Part, scale: bool) 
     if not points:
         return None
     frame = _frame(points)
-    things = sorted(sketch.things, key=lambda thing: thing.label in marked)  # what is marked lies on top
+    shown = compress(sketch.things, frame.shows(sketch.bounds_m))
+    things = sorted(shown, key=lambda thing: _is_marked(thing, marked))  # what is marked lies on top
     parts = [
         *([f'<path class="ground" d="{_d(sketch.ground, frame)}"/>'] if sketch.ground else []),
-        *(_thing(thing, thing.label in marked, frame) for thing in things),
+        *(_thing(thing, _is_marked(thing, marked), frame) for thing in things),
         *_path(sketch.path, part, frame),
         *_labels(things, marked, frame),
         *([_scale(frame)] if scale else []),
     ]
-    name = "Map from above" + (f", with {', '.join(sorted(marked))} marked" if marked else "")
+    labels = sorted({thing.label for thing in things if _is_marked(thing, marked)})
+    name = "Map from above" + (f", with {', '.join(labels)} marked" if labels else "")
     size = f"0 0 {WIDTH:g} {frame.height:.0f}"
     return f'<svg class="map" viewBox="{size}" role="img" aria-label="{escape(name)}">{"".join(parts)}</svg>'
 
 
+def _is_marked(thing: MappedThing, marked: frozenset[str]) -> bool:
+    """Whether it is among the ids or labels that a question speaks of."""
+    return thing.id in marked or thing.label in marked
+
+
 def _centre_of_interest(sketch: TopDownMap, marked: frozenset[str]) -> list[Point]:
     """The points that a map must show: of a city not all, but the flight, what is marked, and something around them."""
-    shown = [point for outline in sketch.ground for point in outline]
-    shown += [point for thing in sketch.things if thing.label in marked for point in thing.outline]
+    spoken = [_is_marked(thing, marked) for thing in sketch.things]
+    shown = [point for thing in compress(sketch.things, spoken) for point in thing.outline]
     path = [(x, y) for _, x, y in sketch.path]
-    if path and not sketch.ground:
+    if sketch.ground:
+        shown += [point for outline in sketch.ground for point in outline]
+    elif path:
         around = _AROUND * max(max(v) - min(v) for v in zip(*path, strict=True))
         shown += [(x + dx, y + dy) for x, y in path for dx in (-around, around) for dy in (-around, around)]
+    elif shown:
+        corners = sketch.bounds_m.reshape(-1, 2, 2)
+        middle = corners.mean(1)[np.array(spoken)].mean(0)
+        away_m = np.sort(np.hypot(*(corners.mean(1) - middle).T))[: _NEIGHBOURS + 1][-1]
+        around = np.array([middle - away_m, middle + away_m]).clip(corners[:, 0].min(0), corners[:, 1].max(0))
+        shown += [(x, y) for x, y in around.tolist()]
     return shown + path
 
 
@@ -120,7 +147,7 @@ def _labels(things: Sequence[MappedThing], marked: frozenset[str], frame: _Frame
     """Names above or below what is marked; where nothing is, of everything as far as there is room."""
     taken: list[tuple[float, float, float]] = []  # left, right, baseline
     for thing in things:
-        if not thing.label or (marked and thing.label not in marked):
+        if not thing.label or (marked and not _is_marked(thing, marked)):
             continue
         corners = [frame.at(point) for point in thing.outline]
         half = len(thing.label) * _LETTER / 2

@@ -50,6 +50,34 @@ def test_the_camera_of_a_picture_stands_on_its_map() -> None:
     assert float(dots[0]["cy"]) < float(dots[1]["cy"])  # the lamp lies in the north
 
 
+def test_what_lies_beyond_a_map_is_not_drawn_and_its_name_not_moved_into_it() -> None:
+    # The path is 40 m long. A quarter of that is shown around it, and a margin of 28 + 5 of 584 pixels: 3.4 m.
+    path = ((0.0, 0.0, 0.0), (1.0, 40.0, 0.0))
+    inside = {
+        "mast": (20.0, 5.0),
+        "west": (-13.0, 0.0),
+        "east": (53.0, 0.0),
+        "north": (20.0, 13.0),
+        "south": (20.0, -13.0),
+    }
+    beyond = {"pier": (-14.0, 0.0), "mill": (54.0, 0.0), "barn": (20.0, 14.0), "well": (20.0, -14.0)}
+    wide = MappedThing(label="wall", outline=((-500.0, 3.0), (500.0, 3.0), (500.0, 4.0), (-500.0, 4.0)))
+    dots = [MappedThing(label=label, outline=(place,)) for label, place in (inside | beyond).items()]
+    drawn = map_after(TopDownMap(things=(*dots, wide), path=path), (), None)
+    titles = [node.text for node in ET.fromstring(drawn or "").iter() if node.tag == "title"]  # noqa: S314
+    assert titles[:-2] == [*inside, "wall"]
+
+
+def test_of_a_city_the_thing_of_an_id_is_marked_among_its_twenty_neighbours() -> None:
+    """Others of its name are not, however near; what is farther off than two more in the margin is not drawn."""
+    shops = [MappedThing(label="bakery", outline=((10.0 * i, 0.0),), id=f"node/{i}") for i in range(100)]
+    drawn = map_after(TopDownMap(things=tuple(shops)), ("sort", "node/50"), None)
+    dots = [node for node in ET.fromstring(drawn or "").iter() if node.get("r")]  # noqa: S314
+    assert [node.get("class") for node in dots] == ["thing"] * 22 + ["thing marked"]
+    assert dots[-1].get("cx") == "320.0"
+    assert 'aria-label="Map from above, with bakery marked"' in (drawn or "")
+
+
 def test_after_the_answer_what_it_speaks_of_is_marked_and_all_text_is_escaped() -> None:
     drawn = map_after(ROOM, ("lamp", PAYLOAD), 1.0)
     assert drawn is not None

@@ -16,9 +16,10 @@ from pipeline.worlds.city.facts import CityPhoto, CityScene
 
 def top_down_map(scene: CityScene) -> TopDownMap:
     """The city as a map: east to the right, north up."""
-    city = scene.facts
-    things = tuple(MappedThing(label=t.name or t.noun, outline=t.outline or (t.center,)) for t in city.things)
-    return TopDownMap(ground=(city.bounds,) if city.bounds else (), things=things)
+    things = tuple(
+        MappedThing(label=t.name or t.noun, outline=t.outline or (t.center,), id=t.id) for t in scene.facts.things
+    )
+    return TopDownMap(things=things)
 
 
 def sight(cities: int, known: Mapping[str, int]) -> list[str]:
