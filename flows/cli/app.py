@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Annotated, Any, Final
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command_from_info, get_command_name, get_group_from_info
 from typer.models import CommandInfo, TyperInfo
 
@@ -43,7 +43,7 @@ from flows.cli.options import (
 from flows.cli.output.console import configure_output, console, show_error, start_spinner, stop_spinner
 from flows.cli.spelling import refuse_misspelt
 from flows.orchestration.folders import CORES, OUTPUTS, configuration
-from flows.orchestration.signals import default_signals
+from flows.orchestration.signals import default_signals, end_if_interrupted
 from pipeline.core.errors import ConfigError, RawDataError, Scan2qaError, extra_of, missing, shortened
 
 STOPPED_AT_ONCE: Final = frozenset({"build", "stage"})  # of which whatever is finished is kept
@@ -52,12 +52,22 @@ MARKUP: Final = "rich"
 commands = typer.Typer()
 
 
+class _Command(TyperCommand):
+    """A command that shows that it is at work until it prints something, or says more exactly what it does."""
+
+    def invoke(self, ctx: Any) -> Any:
+        if not ctx.params.get("quiet"):
+            start_spinner("Working")
+        return super().invoke(ctx)
+
+
 class _Commands(UserDict[str, Any]):
     """Name -> command or group, made when it is asked for: to make all of them at each start takes 0.14 s."""
 
     def __getitem__(self, name: str) -> Any:
         info: CommandInfo | TyperInfo = self.data[name]
         if isinstance(info, CommandInfo):
+            info.cls = _Command
             return get_command_from_info(info, pretty_exceptions_short=True, rich_markup_mode=MARKUP)
         return get_group_from_info(info, pretty_exceptions_short=True, suggest_commands=True, rich_markup_mode=MARKUP)
 
@@ -563,7 +573,15 @@ NAME_CHARS: Final = 80  # of it, in a message
 
 
 def main() -> None:
-    """Entry point: an error made on purpose is one line on stderr."""
+    """Entry point: an error made on purpose is one line on stderr, and so is Ctrl-C, whatever it interrupted."""
+    try:
+        _run()
+    except BaseException:
+        end_if_interrupted()  # an interrupted import of Open3D is an ImportError
+        raise
+
+
+def _run() -> None:
     sys.excepthook = _show_traceback
     configure_output()
     try:

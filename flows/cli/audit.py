@@ -14,6 +14,7 @@ from flows.cli.output.console import console
 from flows.cli.output.tables import numbers, print_listing, print_table, table_writer
 from pipeline.benchmarks.benchmark import Audit, FromMetadata
 from pipeline.benchmarks.registry import BENCHMARKS
+from pipeline.core.arguments import nearest_of
 from pipeline.core.errors import ConfigError, RawDataError
 from pipeline.core.schema import AnyScene
 from pipeline.questions.audited import Basis, Coverage, LeftOut, Miss
@@ -71,7 +72,7 @@ def _metadata(name: str, how: FromMetadata, meta: Path | None, profile: str | No
     """The scenes that published questions are held against, and the rules of the profile."""
     profiles = BENCHMARKS[name].profiles
     if (profile or PROFILE) not in profiles:
-        raise ConfigError(f"unknown profile {profile!r}; there are {', '.join(profiles)}")
+        raise ConfigError(f"unknown profile {profile!r}; {nearest_of(profile or PROFILE, profiles)}")
     if meta is None:
         raise ConfigError(f"questions of {name} are answered again from metadata: give their folder with --meta")
     return _read_scenes(how.readers, meta), profiles[profile or PROFILE]

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from flows.cli.output.build_screen import show_general, show_left_out, show_screen
-from flows.cli.output.console import console, count_of, output_options, print_json, stop_spinner
+from flows.cli.output.console import console, count_of, output_options, print_json, start_spinner, stop_spinner
 from flows.cli.output.progress import progress_shown
 from flows.cli.release import show_waiting, waiting_line
 from flows.orchestration.build import (
@@ -161,12 +161,15 @@ def _is_complete(outcome: Outcome) -> bool:
 
 def _changes(folder: Path, newest_before: str | None) -> tuple[str, Report | None]:
     """The changes since a release, on one line and compared; a release that cannot be compared costs no build."""
+    start_spinner("Comparing with the last release")
     from flows.cli.diff import since_last  # takes a moment to import
 
     try:
         line, report = since_last(folder, newest_before)
     except ConfigError as error:
         return f"The changes are unknown: {error}", None
+    finally:
+        stop_spinner()
     return f"{line[0].upper()}{line[1:]}", report
 
 
@@ -210,8 +213,10 @@ def _show_next(
     is_there = look.exists() and not is_new
     if is_new and 0 < n <= GALLERY_QUESTIONS:
         with suppress(Scan2qaError):  # something else lies there
+            start_spinner("Writing the gallery")
             write_gallery(folder, folder / FOLDER)
             is_there = True
+        stop_spinner()
     console.print(f"Look: {look}" if is_there else f"Look: scan2qa gallery {name}")
     own_data = f"scan2qa build {request.name} --root READER=DIR  (your own data: scan2qa readers)"
     command = "diff" if has_changed else "report"
@@ -318,6 +323,7 @@ def summary(config: BuildConfig, folder: Path, outcome: Outcome) -> dict[str, An
         "candidate": waiting and {"name": waiting.name, "failed": [found._asdict() for found in waiting.failed]},
         "questions": {} if released is None else released.questions,
         "dropped": {} if released is None else released.rejections,
+        "reviewed": {} if released is None else released.reviewed,
         "left_out": [row.model_dump() for row in outcome.quarantine],
     }
 

@@ -48,9 +48,11 @@ def publish(release: Path, repo: str) -> bool:
     commands = [f"hf upload {repo} {shlex.quote(str(release))} . --repo-type dataset"]
     commands += [f"hf repo tag create {repo} v{version} --repo-type dataset"] if version else []
     if not failed:
-        console.print("With your own token (`hf auth login`, of the package huggingface_hub):")
+        console.print("Ready. With your own token (`hf auth login`, of the package huggingface_hub):")
         for command in commands:
             console.print(f"    {command}")
+    else:
+        console.print(f"Not ready to publish: {len(failed)} of {count_of(len(checks), 'check')} failed.")
     told = [check._asdict() | {"holds": not check.remedy} for check in checks]
     print_json({"release": str(release), "checks": told, "commands": [] if failed else commands})
     return not failed

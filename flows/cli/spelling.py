@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import yaml
 
-from pipeline.core.arguments import split_root, split_setting, unknown_key
+from pipeline.core.arguments import nearest_of, split_root, split_setting, unknown_key
 from pipeline.core.errors import ConfigError
 from pipeline.core.plugins import entries
 
@@ -65,7 +65,7 @@ def _named(schema: Mapping[str, Any], keys: Sequence[str]) -> Mapping[str, Any] 
             if _stands_in_code(f"^    {re.escape(key)}: "):
                 return None
             if part is rules:
-                raise ConfigError(f"configuration {keys[0]}: unknown rule {key}; there are {', '.join(sorted(known))}")
+                raise ConfigError(f"configuration {keys[0]}: unknown rule {key}; {nearest_of(key, sorted(known))}")
             raise ConfigError(unknown_key(".".join(keys[:n]), known))
         part = known[key]
     return part

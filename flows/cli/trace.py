@@ -29,6 +29,7 @@ from pipeline.engine.store import Store
 from pipeline.reading.fix_files import SHIPPED, read_fixes
 from pipeline.reading.reader import folder_of
 from pipeline.release.comparison import reason_of
+from pipeline.rendering.glossary import glossary
 from pipeline.stages.author import AUTHOR
 from pipeline.stages.fix import FIX
 from pipeline.stages.generate import GENERATE
@@ -45,8 +46,10 @@ def show_trace(number: int, folders: Sequence[Path]) -> None:
     """Finds a question in one of some builds, and shows what it came from and what else came from the same."""
     folder = next((folder for folder in folders if find(number, folder)), None)
     if folder is None:
-        looked = ", ".join(str(folder) for folder in folders) or "no build"
-        raise ConfigError(f"no question {number} in {looked}; give its build as second argument")
+        looked = ", ".join(str(folder) for folder in folders) or "outputs/"
+        raise ConfigError(
+            f"No question or rejected candidate with id {number} in {looked}. Pass the build folder as second argument."
+        )
     found, kept = trace(number, folder), read_saved_build(folder)
     _question(found, number, folder)
     print_evidence(found.row["evidence"] or ())
@@ -75,6 +78,7 @@ def _question(found: Trace, number: int, folder: Path) -> None:
         ("options", "   ".join(row["options"] or row["choices"] or ()) or None),
         ("truth", None if row["answer"] is None else f"{row['answer']} ({row['choice'] or row['ground_truth']})"),
         ("not asked", found.refused),
+        ("which means", found.means),
         ("about", ", ".join(row["operands"])),
         ("template", f"{row['template']} version {row['template_version']}" if row["template"] else None),
         ("remarks", ", ".join(row["flags"] or ()) or None),
@@ -126,7 +130,8 @@ class Trace:
 
     Attributes:
         row: of `tables.SELECTED`: a question or a rejected candidate.
-        refused: why it is not asked, in words; None: it is.
+        refused: reason, measured value and limit of its rejection; None: it is asked.
+        means: what that reason means.
         released: its row in the release's provenance; None where it is in none.
         scene: as the stages behind `fix` see it.
         read: as its reader gave it.
@@ -138,6 +143,7 @@ class Trace:
 
     row: Mapping[str, Any]
     refused: str | None
+    means: str | None
     released: Mapping[str, Any] | None
     scene: AnyScene
     read: AnyScene
@@ -214,13 +220,14 @@ def trace(number: int, folder: Path) -> Trace:
         row |= {"evidence": candidates.filter(pc.equal(candidates["id"], number))["evidence"].to_pylist()[0]}
     scene = read_scene(result(FIX.name))
     released = _released(folder, "provenance", number)
-    refused = reason_of(row) if row["reason"] is not None else None
-    if refused is None and released is None:
+    removed = row if row["reason"] is not None else None
+    if removed is None and released is None:
         removed = _released(folder, "rejected", number)  # though it was selected
-        refused = None if removed is None else reason_of(removed)
+    words = glossary(read_saved_build(folder).configured["benchmark"])
     return Trace(
         row=row,
-        refused=refused,
+        refused=None if removed is None else reason_of(removed),
+        means=None if removed is None else words.get(removed["reason"]),
         released=released,
         scene=scene,
         read=read_scene(result(UNIFY.name)),

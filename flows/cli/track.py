@@ -16,7 +16,7 @@ from rich.text import Text
 from flows.cli.output.console import console, errors, show_error
 from flows.cli.output.progress import progress_shown
 from flows.cli.output.tables import numbers, print_table, sentences
-from pipeline.core.errors import RawDataError, require_extra
+from pipeline.core.errors import ConfigError, RawDataError, require_extra
 from pipeline.core.files import sha256_of_file, write_atomically
 from pipeline.core.parquet import table_bytes
 
@@ -26,7 +26,12 @@ if TYPE_CHECKING:
 
 
 def track(files: Sequence[Path], out: Path, log_format: str | None, plot: bool) -> bool:
-    """Turns flight logs into unified tracks: per flight a Parquet file and what was found in the log, as JSON."""
+    """Turns flight logs into unified tracks: per flight a Parquet file and what was found in the log, as JSON.
+
+    Raises ConfigError where a file is missing, before any is read.
+    """
+    if missing := next((path for path in files if not path.exists()), None):
+        raise ConfigError(f"{missing}: no such file; give flight logs, films with telemetry or a folder of photographs")
     if plot:
         require_extra("flights", "track --plot")
     from pipeline.formats.logs.registry import detect

@@ -32,6 +32,7 @@ from flows.orchestration.watchdog import LOOPBACK
 from flows.review_app.routes import LEGS, ScenePage, WrittenRoutes
 from flows.review_app.site import RefusedError, Site
 from pipeline.core.errors import StoreError
+from pipeline.core.templates import in_unit
 from pipeline.release.card import figure
 from pipeline.review.mends import LONGEST_OPTION, LONGEST_WORDING, Mend
 from pipeline.review.review_bundle import CHECKS
@@ -81,7 +82,8 @@ class Pages:
         self._templates.globals |= {"checks": CHECKS}
         self._templates.globals |= {"offered": [*COMMON, *flags], "longest": (LONGEST_WORDING, LONGEST_OPTION)}
         self._templates.globals |= {"routes": routes, "turns": TURNS, "legs": LEGS, "steps_of": route_steps}
-        self._templates.filters |= {"clock": clock, "figure": figure, "short": short, "drawn": drawn}
+        self._templates.filters |= {"clock": clock, "drawn": drawn, "figure": figure}
+        self._templates.filters |= {"short": short, "in_unit": in_unit}
 
     def app(self, only_loopback: bool) -> Starlette:
         """The application; ``only_loopback``: as in `AuthMiddleware`."""

@@ -256,9 +256,13 @@ def sums_of(release: Path) -> dict[str, str]:
     try:
         lines = (release / CHECKSUMS).read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError):
+        if not release.is_dir():
+            raise ConfigError(
+                f"{release}: no such folder; give that of a release, such as outputs/BUILD/release"
+            ) from None
         inner = release / "release"
         hint = f"is it {inner}?" if (inner / CHECKSUMS).is_file() else f"give its folder, or {_AGAIN}"
-        raise ConfigError(f"{release}: has no {CHECKSUMS}, so it is no whole release; {hint}") from None
+        raise ConfigError(f"{release}: not a complete release: {CHECKSUMS} is missing; {hint}") from None
     found = {file: digest for digest, _, file in (line.partition("  ") for line in lines)}
     for number, (file, digest) in enumerate(found.items(), start=1):
         if not _DIGEST.fullmatch(digest) or not file or not is_below(file):

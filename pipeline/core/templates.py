@@ -265,7 +265,11 @@ def without_plural(noun: str) -> str:
 
 
 def in_unit(number: str, unit: str | None) -> str:
-    """A number with its unit, of which a noun stands in the singular after 1: "1 turn", "2 turns", "1 m"."""
+    """A number with its unit, a noun in the singular after 1: "1 turn", "2 turns", "1 m"; a share as "62.5%"."""
     if not unit:
         return number
+    if unit == "share":
+        return f"{float(number.replace(',', '')) * 100:.4g}%"
+    if unit == "place":
+        return f"{unit} {number}"
     return f"{number} {without_plural(unit) if number == '1' else unit}"

@@ -102,7 +102,7 @@ class GenerateConfig(Model):
         limits = self.benchmark.rules.model_fields
         unknown = sorted(set(self.rules) - set(limits))
         if unknown:
-            raise ValueError(f"unknown rule {', '.join(unknown)}; there are {', '.join(sorted(limits))}")
+            raise ValueError(f"unknown rule {', '.join(unknown)}; {nearest_of(unknown[0], sorted(limits))}")
         try:
             self.resolved_rules()
         except ValidationError as error:
@@ -113,7 +113,7 @@ class GenerateConfig(Model):
         """The profile's rules with the configured differences."""
         profiles = self.benchmark.profiles
         if self.profile not in profiles:
-            raise ValueError(f"unknown profile {self.profile!r}; there are {', '.join(profiles)}")
+            raise ValueError(f"unknown profile {self.profile!r}; {nearest_of(self.profile, profiles)}")
         return self.benchmark.rules.model_validate(profiles[self.profile].model_dump() | self.rules)
 
 

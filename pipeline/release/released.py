@@ -31,6 +31,7 @@ class Released(BaseModel):
     splits: dict[str, list[int]] = {}  # of a benchmark that has any -> questions, groups, groups of other splits too
     blind: list[TextOnly]
     models: list[ModelTotals]
+    reviewed: dict[str, int] = {}  # questions by their status in human review; empty before the first verdict
     silent: dict[str, dict[str, int]] = {}  # scene of which nothing is asked -> reason -> number
     # Frame budget -> task -> reason why questions have no answer in it ("": they have one) -> number.
     budgets: dict[str, dict[str, dict[str, int]]] = {}

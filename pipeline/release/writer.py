@@ -65,6 +65,7 @@ from pipeline.release.tables import (
 )
 from pipeline.release.terms import TERMS_FILE, licences
 from pipeline.review.reviewed import Reviewed
+from pipeline.review.verdicts import STATES
 
 ZSTD_LEVEL: Final = 9
 _TINY: Final = ("data", TINY)
@@ -384,12 +385,13 @@ class _Release:
 
     def _summary(self) -> dict[str, Any]:
         """All of `Released` but the files."""
-        blind = self.whole.blind
+        blind, judged = self.whole.blind, bool(self.whole.reviewed.stands)
         guessed = [] if blind.filtered is None else blind.summary(pa.concat_tables(self._offered))
         return self._counts | {
             "findings": self._scenes.findings,
             "blind": [row.model_dump() for row in guessed],
             "models": [row.model_dump() for row in blind.models],
+            "reviewed": {state: self._states[state] for state in STATES if judged and self._states[state]},
         }
 
     def _texts(

@@ -127,9 +127,10 @@ def unknown_reader(name: str, readers: Iterable[str]) -> ConfigError:
 
     from pipeline.worlds.indoor.converters.registry import CONVERTERS
 
-    near = get_close_matches(name.lower(), CONVERTERS, 1)
+    known = list(readers)
+    near = [] if get_close_matches(name.lower(), known, 1) else get_close_matches(name.lower(), CONVERTERS, 1)
     way = f"scan2qa convert {near[0]} IN OUT writes scene folders for --root scene=OUT; " if near else ""
-    return ConfigError(f"unknown reader {name!r}; {way}{nearest_of(name, readers)}")
+    return ConfigError(f"unknown reader {name!r}; {way}{nearest_of(name, known)}")
 
 
 def configured(name: str, options: Mapping[str, str]) -> Reader:

@@ -298,6 +298,7 @@ def test_a_mended_wording_has_the_fields_of_the_published_one() -> None:
 def test_after_one_a_unit_stands_in_the_singular() -> None:
     told = [("1", "turns"), ("2", "turns"), ("1", "raw tasks"), ("1", "boxes"), ("1", "m"), ("1", "mps"), ("1", None)]
     told += [("1", "countries"), ("1", "right guesses"), ("1", "share of each bus, at least")]
+    told += [("0.6105", "share"), ("1", "share"), ("7", "place")]
     assert [in_unit(*one) for one in told] == [
         "1 turn",
         "2 turns",
@@ -309,4 +310,7 @@ def test_after_one_a_unit_stands_in_the_singular() -> None:
         "1 country",
         "1 right guess",
         "1 share of each bus, at least",
+        "61.05%",
+        "100%",
+        "place 7",
     ]

@@ -105,7 +105,7 @@ def spoil(name: str, release: Path) -> None:
             "half-copied",
             "data/test-00000-of-00001.parquet: cannot be read (No such file or directory); copy the release",
         ),
-        ("unfinished", "has no checksums.sha256, so it is no whole release"),
+        ("unfinished", "not a complete release: checksums.sha256 is missing"),
         ("blind", "without_video.json: is not as it was released"),
     ],
 )

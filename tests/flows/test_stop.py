@@ -158,3 +158,18 @@ def test_ctrl_c_and_a_closed_terminal_end_a_command(typed: bytes | None, code: i
         assert one.wait(timeout=20) == code
     if typed is not None:
         os.close(terminal)
+
+
+@pytest.mark.parametrize("inside", ["raise KeyboardInterrupt", "raise ImportError('initialization failed')", "pass"])
+def test_ctrl_c_ends_any_other_command_with_one_line_whatever_it_interrupts(inside: str) -> None:
+    code = NOTICING + (
+        "from flows.orchestration.signals import default_signals, end_at_signals, end_if_interrupted\n"
+        "end_at_signals(); default_signals()\n"
+        "try:\n"
+        "    try: signal.raise_signal(signal.SIGINT)\n"
+        f"    except KeyboardInterrupt: {inside}\n"
+        "except BaseException: pass\n"
+        "end_if_interrupted()\n"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (run.returncode, run.stdout, run.stderr) == (130, "", "scan2qa: stopped\n")

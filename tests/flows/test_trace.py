@@ -105,7 +105,7 @@ def test_on_the_terminal(made: Path, scan2qa: Cli) -> None:
     assert f"put one of these into {made.parent / 'fixes' / 'samples.yaml'}" in " ".join(run.out.split())
     assert "fixes.folder" not in run.out
     wrong = scan2qa("trace", "12", str(made))
-    assert (wrong.code, "no question 12" in wrong.err) == (2, True)
+    assert (wrong.code, "No question or rejected candidate with id 12 in" in wrong.err) == (2, True)
 
 
 @pytest.mark.slow

@@ -42,6 +42,9 @@ def show_screen(outcome: Outcome, took: str) -> None:
     if released and released.blind:
         for line in without_video(released.blind):
             console.print(line)
+    if released and released.reviewed:
+        stands = [f"{n:,} {state}" for state, n in released.reviewed.items()]
+        console.print(f"Human review: {', '.join(stands)}")
 
 
 def listed(head: str, parts: Sequence[str], width: int) -> str:

@@ -331,5 +331,5 @@ def show_readers() -> None:
     table = Table("reader", *sentences("reads"), "of world", box=None)
     for world in WORLDS.values():
         for reader in world.readers:
-            table.add_row(reader.name, (type(reader).__doc__ or "").partition("\n")[0], world.name)
+            table.add_row(reader.name, (type(reader).__doc__ or "").partition("\n")[0].replace("``", ""), world.name)
     print_table(table)

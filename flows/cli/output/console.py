@@ -37,7 +37,16 @@ class PlainConsole(Console):
         return super().render_str(without_controls(text), **options)
 
 
-console: Console = PlainConsole(soft_wrap=True)  # so that no path is broken, and can be copied
+class OutputConsole(PlainConsole):
+    """Prints the output, for which the spinner makes way."""
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        """As rich's console does."""
+        stop_spinner()
+        super().print(*objects, **options)
+
+
+console: Console = OutputConsole(soft_wrap=True)  # so that no path is broken, and can be copied
 if not console.is_terminal and "COLUMNS" not in os.environ:
     console.width = PLAIN_WIDTH
 errors: Console = PlainConsole(stderr=True)
