@@ -5,7 +5,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.geometry.angles import leftward_deg, margin_below_deg, margin_deg, matrices, rate, rotated, turn_rate_dps
+from pipeline.geometry.angles import (
+    leftward_deg,
+    margin_below_deg,
+    margin_deg,
+    matrices,
+    rate,
+    rotated,
+    turn_rate_dps,
+    turned_about_z,
+)
 
 HALVES = (0.0, 135.0, 225.0)
 QUADRANTS = (0.0, 90.0, 180.0, 270.0)
@@ -184,3 +193,9 @@ def test_turns_go_the_short_way_round() -> None:
     yaw_deg = (175 + 30 * TIMES_S + 180) % 360 - 180
     assert np.allclose(turn_rate_dps(TIMES_S, yaw_deg, 0.4), 30)
     assert np.allclose(turn_rate_dps(TIMES_S, np.stack([yaw_deg, -yaw_deg]), 0.4), [[30], [-30]])
+
+
+def test_vectors_turn_over_ground_and_keep_their_height() -> None:
+    turned = turned_about_z(np.array([[2.0, 0.0, 7.0], [0.0, 2.0, -7.0]]), np.array([90.0, -90.0]))
+    np.testing.assert_allclose(turned, [[0, 2, 7], [2, 0, -7]], atol=1e-12)
+    np.testing.assert_allclose(turned_about_z(np.array([2.0, 0.0]), np.array(180.0)), [-2, 0], atol=1e-12)

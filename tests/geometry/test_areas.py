@@ -286,7 +286,6 @@ def test_leaving_out_inner_points_changes_nothing(cloud: Cloud) -> None:
     assert [ring.tobytes() for ring in thinned.outlines] == [ring.tobytes() for ring in full.outlines]
 
 
-@pytest.mark.slow
 def test_a_dense_cloud_loses_most_of_its_points_and_keeps_its_order() -> None:
     points = np.random.default_rng(3).uniform(0, 8, (30_000, 2))
     left = without_inner_points(points, 0.5)

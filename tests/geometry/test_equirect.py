@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from pipeline.geometry.equirect import Sphere, _average_rows, _part, levels_of, whole_sphere
+from pipeline.geometry.equirect import Sphere, _average_rows, _part, levels_of, lookups, whole_sphere
 from pipeline.geometry.views import View, is_in, pixels_of, turned_deg
+from pipeline.geometry.views import directions_of as directions_at
 from tests.oracles.sphere_dots import box_in, directions_of, found_in, painted
 
 WORST_DEG = 0.003
@@ -156,3 +157,24 @@ def test_rows_near_a_pole_are_averaged_over_as_many_columns_as_a_pixel_is_high()
 def test_another_mode_is_refused() -> None:
     with pytest.raises(ValueError, match="mode RGB"):
         Sphere(Image.new("L", (64, 32)))
+
+
+def test_a_place_in_a_view_is_the_way_to_it() -> None:
+    """Of a view 90 degrees wide, 101 pixels by 51: its middle, the middle of its right half, and over the seam."""
+    level = View(yaw_deg=20, pitch_deg=0, fov_deg=90, width=101, height=51)
+    across = math.degrees(math.atan(25 / level.focal_px))
+    np.testing.assert_allclose(directions_at(level, [50, 75, 50], [25, 25, 0]), [
+        (20, 20 + across, 20), (0, 0, across),
+    ], atol=1e-9)  # fmt: skip
+    up = View(yaw_deg=170, pitch_deg=40, fov_deg=90, width=101, height=51)
+    np.testing.assert_allclose(directions_at(up, [50, 50], [25, 0]), [(170, 170), (40, 40 + across)], atol=1e-9)
+    yaw, pitch = np.array([170.0, -165, 150]), np.array([40.0, 20, 55])
+    np.testing.assert_allclose(directions_at(up, *pixels_of(up, yaw, pitch)), [yaw, pitch], atol=1e-9)
+
+
+@pytest.mark.parametrize(("off_deg", "caps"), [(-0.1, False), (0.1, True)])
+@pytest.mark.parametrize("side", [-1, 1])
+def test_poles_are_averaged_from_two_pixels_before_60_degrees(off_deg: float, caps: bool, side: int) -> None:
+    """A picture of 256 by 128 pixels has rows of 180 / 128 degrees; a view of one pixel looks there."""
+    pitch_deg = side * (60 - 2 * 180 / 128 + off_deg)
+    assert lookups(pitch_deg, 1.0, 1, 1, (256, 128)).caps == caps

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.geometry.sight import is_clear, own_buildings, take, walls
-from pipeline.geometry.tracks import NO_BUILDINGS, Buildings
+from pipeline.geometry.tracks import NO_BUILDINGS, NO_TRACK, Buildings
 
 SQUARE = np.array([[0.0, 0], [10, 0], [10, 10], [0, 10]])
 ELL = np.array([[0.0, 0], [20, 0], [20, 5], [5, 5], [5, 20], [0, 20]])
@@ -151,3 +151,15 @@ def test_a_building_of_three_corners_may_be_the_thing_itself():
     triangle = buildings((np.array([[0.0, 0], [4, 0], [0, 4]]), 0, 5))
     assert own_buildings(triangle, np.array([1.0, 1.0]), None).tolist() == [True]
     assert own_buildings(triangle, np.array([3.0, 3.0]), None).tolist() == [False]
+
+
+@pytest.mark.parametrize(("reach_m", "own"), [(4.99, False), (5.0, True), (10.0, True)])
+def test_what_covers_half_of_a_thing_is_the_thing_itself(reach_m: float, own: bool):
+    covering = buildings((np.array([[0.0, 0], [reach_m, 0], [reach_m, 10], [0, 10]]), 0, 20))
+    assert own_buildings(covering, np.array([60.0, 60]), SQUARE).tolist() == [own]
+
+
+def test_where_no_track_is_there_are_no_rows_of_any_table():
+    assert len(NO_TRACK) == 0
+    shapes = [table.shape for table in (NO_TRACK.enu_m, NO_TRACK.lat_lon_deg, NO_TRACK.quat_wxyz, NO_TRACK.part)]
+    assert shapes == [(0, 3), (0, 2), (0, 4), (0,)]

@@ -17,6 +17,7 @@ from pipeline.geometry.floors import (
     FreeFloor,
     body_clearance,
     clearance_m,
+    footprints,
     free_floor,
     seen_floor,
     standing_places,
@@ -175,3 +176,15 @@ def test_clearance_is_the_distance_to_the_nearest_outline(seed: int) -> None:
     inside = shapely.contains_xy(floor, *points.T)
     expected = np.where(inside, shapely.distance(floor.boundary, shapely.points(points)), 0.0)
     np.testing.assert_allclose(clearance_m(points, (ring, PILLAR)), expected, atol=1e-9)
+
+
+def test_rays_enter_and_leave_floor_plans_by_hand() -> None:
+    """From the middle of the first of three, along x: 1.2 m ahead and behind, then into the third, past the second."""
+    plans = footprints(boxes((0, 0, 2, 2, 0), (5, 5, 1, 1, 0), (5, 0, 2, 1, 90)), RADIUS_M)
+    from_m, along = np.zeros((2, 2)), np.array([[1.0, 0.0], [0.0, 1.0]])
+    enter, leave = plans.crossings_m(from_m, along)
+    np.testing.assert_allclose(enter, [[-1.2, np.inf, 5 - 0.7], [-1.2, np.inf, np.inf]])
+    np.testing.assert_allclose(leave, [[1.2, -np.inf, 5 + 0.7], [1.2, -np.inf, -np.inf]])
+    for index in range(3):
+        one = plans.crossings_m(from_m, along, np.full(2, index))
+        np.testing.assert_array_equal(one, (enter[:, index], leave[:, index]))

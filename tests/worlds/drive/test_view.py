@@ -16,10 +16,21 @@ from pipeline.core.quantized_series import pack
 from pipeline.core.schema import Video
 from pipeline.drawing.raster import INK, lab
 from pipeline.reading.files import SceneFiles
+from pipeline.reading.reader import Reader
 from pipeline.samples.drive.write import write_drives
 from pipeline.worlds.drive import quality_checks
 from pipeline.worlds.drive.bev_video import COLOURS, PX_PER_M, WIDE, drawn, top_down_map
-from pipeline.worlds.drive.facts import SPEED_STEP_MPS, Controls, DriveCamera, DriveScene, Ego, Lamps, VehicleBox
+from pipeline.worlds.drive.facts import (
+    SPEED_STEP_MPS,
+    Colour,
+    Controls,
+    DriveCamera,
+    DriveScene,
+    Ego,
+    Lamps,
+    TrafficLight,
+    VehicleBox,
+)
 from pipeline.worlds.drive.quality_checks import beyond, examine
 from pipeline.worlds.drive.readers.argoverse2 import Argoverse2
 from pipeline.worlds.drive.readers.carla import Carla
@@ -27,6 +38,7 @@ from pipeline.worlds.drive.readers.kitti_tracking import KittiTracking
 from pipeline.worlds.drive.view import DriveView
 from pipeline.worlds.registry import examined
 from tests.conftest import REAL_DATA
+from tests.drawing.bounds import bounds
 from tests.worlds.drive.drives import box, lane, pose, read, write_log
 
 SWEEPS = range(21)
@@ -249,6 +261,86 @@ def test_every_picture_says_that_it_was_drawn(tmp_path: Path) -> None:
     assert (pictures[0][338:357, :190] == INK["red"]).all(2).sum() > 300, "letters"
 
 
+def test_a_picture_by_hand(tmp_path: Path) -> None:
+    """Three pixels a metre about our rear axle at (240, 180), heading up: all that may be drawn, and what says so.
+
+    Our car reaches from 1.5 m behind it to 3.5 m ahead; 8 m before it begins a car of 4 m that blinks and brakes; a
+    person is 10 m ahead and 20 m to the right, a green light as far to the right; the crossing is 8 m by 3 m.
+    """
+    first = (box(s, "a") for s in (0, 1))
+    person = (box(s, "b", category="PEDESTRIAN", ty_m=-20.0, length_m=0.6, width_m=0.6) for s in (0, 1))
+    own = (box(s, track="us", category="EGO_VEHICLE", tx_m=1.0, length_m=5.0) for s in (0, 1))
+    log = write_log(tmp_path, [*first, *person, *own], [pose(0), pose(1)], [lane(1)])
+    scene = read(log, Argoverse2())
+    lit = (Lamps(index=0, lit=("brake", "left blinker", "right blinker")),)
+    a, b = scene.facts.actors
+    scene = scene.with_facts(
+        actors=(a.model_copy(update={"lamps": lit}), b),
+        ego=scene.facts.ego.model_copy(update={"lamps": lit}),
+        lights=(TrafficLight(id="l", place_m=(120, 200, 8), colours=(Colour(index=0, colour="green"),)),),
+    )
+    picture = next(iter(drawn(scene).frames()))
+    on_map, beside = (0, 0, WIDE - 1, 330), (WIDE, 0, 639, 330)
+    assert bounds(picture, INK["own"], on_map) == (238, 180 - 16, 242, 183), "within its rim, and the line ahead"
+    assert bounds(picture, INK["red"], (200, 175, 280, 200)) == (240 - 4, 187, 240 + 4, 189), "our brakes, 8 behind"
+    assert bounds(picture, COLOURS["car"], on_map) == (238, 150 - 5, 242, 154), "12 by 6, within its rim"
+    assert bounds(picture, INK["red"], (200, 100, 280, 170)) == (237, 155, 243, 157), "its brakes, at its rear"
+    assert bounds(picture, INK["amber"], on_map) == (240 - 12, 180 - 39, 240 + 12, 158), "the crossing, the blinkers"
+    assert bounds(picture, INK["amber"], (200, 151, 280, 170)) == (234, 153, 245, 158), "2.5 about the rear corners"
+    assert bounds(picture, COLOURS["pedestrian"], on_map) == (298, 148, 302, 152), "a dot of 2 m, within its rim"
+    assert bounds(picture, INK["green"], on_map) == (300 - 3, 180 - 3, 300 + 3, 180 + 3)
+    assert bounds(picture, INK["edge"], on_map) == (240 - 6, 180 - 60, 240 + 6, 180), "of a lane of 4 by 20 m"
+    lines = [INK["grid"] == tuple(picture[5, x]) for x in range(WIDE)]
+    assert [x for x, is_line in enumerate(lines) if is_line] == [0, 60, 120, 180, 240, 300, 360, 420], "each 20 m"
+    kinds = (COLOURS["car"], COLOURS["pedestrian"], INK["own"], INK["edge"], INK["amber"], INK["road"])
+    assert [bounds(picture, ink, beside) for ink in kinds] == [
+        (490, 12, 500, 22), (490, 27, 500, 37), (493, 42, 497, 51), (492, 59, 498, 65), (490, 72, 500, 82),
+        (490, 87, 500, 97),
+    ]  # fmt: skip
+    assert bounds(picture, INK["text"], (503, 0, 639, 25)) == (509, 16, 525, 22), "car"
+    assert bounds(picture, INK["paper"], (320, 330, WIDE - 1, 359)) == (324, 338, 477, 357)
+    assert bounds(picture, INK["text"], (325, 335, 400, 359)) == (331, 343, 393, 355), "heading up"
+    assert bounds(picture, INK["text"], (401, 335, 439, 359)) == (406, 347, 435, 349), "10 m"
+    lost = doubt("jump", "ego", "", "").model_copy(update={"stretches": ((0.0, 0.05),)})
+    nowhere = next(iter(drawn(scene.model_copy(update={"findings": (lost,)})).frames()))
+    assert bounds(nowhere, INK["text"], on_map) == (181, 183, 305, 195), "our place is not known"
+    assert bounds(nowhere, INK["grid"], on_map) is None
+
+
+@pytest.mark.parametrize(
+    ("filmed", "on_edge", "beyond_it"),
+    [
+        (False, (60, 80, 0), (60.001, 80, 0)),
+        (False, (60, 80, 0), (60, 80.001, 0)),
+        (False, (-52, -80, 0), (-52.001, -80, 0)),
+        (False, (-52, -80, 0), (-52, -80.001, 0)),
+        (True, (16, 16, 16), (16, 16.001, 16)),
+        (True, (16, 16, 16), (16, 16, 16.001)),
+        (True, (16, -16, -16), (16, -16.001, -16)),
+        (True, (16, -16, -16), (16, -16, -16.001)),
+        (True, (0.001, 0, 0), (0, 0, 0)),
+    ],
+)
+def test_what_lies_on_the_edge_of_the_picture_is_in_it(
+    filmed: bool, on_edge: tuple[float, ...], beyond_it: tuple[float, ...], scene: DriveScene
+) -> None:
+    """Ahead, left and up of us; of the map, and of a camera that looks ahead and sees half a right angle to each side.
+
+    What is at the camera is not before it.
+    """
+    axes = ((0.0, 0.0, 1.0), (-1.0, 0.0, 0.0), (0.0, -1.0, 0.0))
+    camera = DriveCamera(
+        name="front", width=100, height=80, focal_px=(50, 40), centre_px=(50, 40), ego_from_camera=axes,
+        place_m=(0.0, 0.0, 0.0),
+    )  # fmt: skip
+    film = Video(path="front.mp4", fps=10, frames=21, width=100, height=80) if filmed else None
+    view = DriveView(scene.model_copy(update={"video": film}).with_facts(cameras=(camera,)))
+    for place, expected in ((on_edge, 1), (beyond_it, 0)):
+        view.relative_m = np.broadcast_to(np.array(place, dtype=np.float64), (3, 21, 3))
+        view.place_m[0, 0, 2] = view.ego_m[0, 2] + place[2]
+        assert view.pictured(0, 0) == expected
+
+
 @pytest.mark.slow
 def test_lights_and_brakes_can_be_seen(tmp_path: Path) -> None:
     """Of the sample recording of CARLA: lamps and lights are in it."""
@@ -363,14 +455,24 @@ def test_a_track_of_our_own_car_is_no_other_car(tmp_path: Path) -> None:
         assert (("second_ego", "a") in found) == told
 
 
-def test_samples_and_real_logs_are_beyond_doubt(sample_drives: Path) -> None:
-    readers = (("av2", Argoverse2()), ("carla", Carla()), ("kitti", KittiTracking()))
-    roots = [(sample_drives / reader.name, reader) for _, reader in readers]
-    if (REAL_DATA / "driving").is_dir():
-        roots += [(REAL_DATA / "driving" / name, reader) for name, reader in readers]
-    for root, reader in roots:
-        for ref in reader.scenes(root).scenes:
-            assert examine(read(root, reader, ref.id.partition("/")[2])) == (), ref.id
+READERS = (("av2", Argoverse2()), ("carla", Carla()), ("kitti", KittiTracking()))
+
+
+@pytest.mark.parametrize(("name", "reader"), READERS)
+def test_samples_are_beyond_doubt(name: str, reader: Reader, sample_drives: Path) -> None:
+    beyond_doubt(sample_drives / reader.name, reader)
+
+
+@pytest.mark.slow
+@pytest.mark.real_data
+@pytest.mark.parametrize(("name", "reader"), READERS)
+def test_real_logs_are_beyond_doubt(name: str, reader: Reader) -> None:
+    beyond_doubt(REAL_DATA / "driving" / name, reader)
+
+
+def beyond_doubt(root: Path, reader: Reader) -> None:
+    for ref in reader.scenes(root).scenes:
+        assert examine(read(root, reader, ref.id.partition("/")[2])) == (), ref.id
 
 
 # ---- what a log states twice: mirrored and shifted boxes, velocities and steering against places
@@ -475,16 +577,24 @@ def test_real_boxes_in_space_lie_where_they_are_marked_in_the_picture(tmp_path: 
     assert ("boxes_off_the_picture" in doubts(scene)) == (change != "none")
 
 
-@pytest.mark.parametrize(("mark", "told"), [("664.2 191.7 853.8 328.8", False), ("346.2 191.7 535.8 328.8", True)])
-def test_a_box_is_marked_where_its_corners_are_seen(tmp_path: Path, mark: str, told: bool) -> None:
+@pytest.mark.parametrize(
+    ("column", "mark", "told"),
+    [
+        (0, "664.2 191.7 853.8 328.8", False),
+        (0, "346.2 191.7 535.8 328.8", True),
+        (700, "722.5 191.7 941.2 328.8", False),
+    ],
+)
+def test_a_box_is_marked_where_its_corners_are_seen(tmp_path: Path, column: int, mark: str, told: bool) -> None:
     """A car of 4 x 1.8 x 1.5 m, 10 m ahead and 2 m to the right, heading away; or its mirror image in the picture.
 
-    And two that are marked and nowhere in space, which tell nothing of the others.
+    Or, by the fourth column of its projection, of a camera 1 m to the left. And two cars that are marked and nowhere in
+    space, which tell nothing of the others.
     """
     line = f"{{}} {{}} Car 0 0 0 {mark} 1.5 1.8 4.0 {{}} 1.7 10.0 {-np.pi / 2}\n"
     for part, text in (
         ("label_02", "".join(line.format(n, *of) for n in range(10) for of in ((1, 2.0), (2, -1200.0), (3, 1200.0)))),
-        ("calib", "P2: 700 0 600 0 0 700 180 0 0 0 1 0\n"),
+        ("calib", f"P2: 700 0 600 {column} 0 700 180 0 0 0 1 0\n"),
     ):
         (tmp_path / part).mkdir()
         (tmp_path / part / "0000.txt").write_text(text)

@@ -19,6 +19,7 @@ from pipeline.formats.feather import read_feather
 from pipeline.reading.files import SceneFiles
 from pipeline.worlds.drive.facts import ARGOVERSE2, CATEGORIES, KITTI, DriveScene
 from pipeline.worlds.drive.readers.argoverse2 import Argoverse2
+from pipeline.worlds.drive.readers.argoverse2_parts import _Point, _same_way
 from pipeline.worlds.drive.readers.tracking import steady_box
 from pipeline.worlds.registry import read_scene
 from tests.conftest import REAL_DATA
@@ -95,6 +96,21 @@ def test_lanes_run_between_their_boundaries_and_crossings_do_not_cross_themselve
     (crossing,) = facts.crossings
     assert [p[:2] for p in crossing.outline] == [(96, 210), (104, 210), (104, 213), (96, 213)]
     assert len(facts.drivable[0]) == 3  # closed in the file, not here
+
+
+@pytest.mark.parametrize(
+    ("other", "turned"),
+    [
+        ([(3, 3), (5, 1)], False),  # 18 + 2 between the ends as they are, 26 + 10 the other way
+        ([(5, 1), (3, 3)], True),
+        ([(0, 3), (4, 3)], False),
+        ([(4, 0), (0, 0)], True),
+        ([(2, -1), (2, 1)], False),  # as far either way
+    ],
+)
+def test_edges_of_a_crossing_run_the_way_in_which_their_ends_are_nearer(other: list[Any], turned: bool) -> None:
+    first, second = (tuple(_Point(x=x, y=y, z=0) for x, y in edge) for edge in ([(0, 0), (4, 0)], other))
+    assert _same_way(first, second) == (second[::-1] if turned else second)
 
 
 @pytest.mark.parametrize(

@@ -309,4 +309,4 @@ def test_frames_that_are_no_later_than_one_before_are_left_out() -> None:
     findings = Findings()
     log = SimpleNamespace(elapsed_s=np.array([np.nan, 0.0, 1e-5, 1.5e-5, np.inf, 0.2, 0.1, np.nan, 0.3]))
     assert _frames_in_order(log, findings).tolist() == [-1, 0, 1, -1, -1, 2, -1, -1, 3]
-    assert [finding.measured for finding in findings.items] == [5]
+    assert [(finding.measured, finding.limit) for finding in findings.items] == [(5, 0)]

@@ -14,6 +14,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from pipeline.core.errors import RawDataError
+from pipeline.core.findings import Findings
 from pipeline.formats.pickles import read_pickle
 from pipeline.geometry.angles import turned_about_z
 from pipeline.reading.files import SceneFiles
@@ -22,7 +23,8 @@ from pipeline.samples.drive.write import PLANS
 from pipeline.worlds.drive.facts import CATEGORIES, NUSCENES, DriveScene
 from pipeline.worlds.drive.quality_checks import examine
 from pipeline.worlds.drive.readers.argoverse2 import Argoverse2
-from pipeline.worlds.drive.readers.nuscenes import NuScenes
+from pipeline.worlds.drive.readers.nuscenes import NuScenes, _camera
+from pipeline.worlds.drive.readers.nuscenes_tables import MountedCamera, SensorMount
 from tests.conftest import REAL_DATA
 from tests.environment import times
 from tests.worlds.drive.drives import found, read
@@ -274,6 +276,35 @@ def test_the_film_is_that_of_the_camera_ahead_and_lies_below_the_root(tmp_path: 
     (root / scene.video.path / "s_0.jpg").unlink()
     (root / scene.video.path / "s_0.jpg").symlink_to("s_0.jpg")
     assert NuScenes().scenes(root).scenes[0].stamp != ref.stamp
+
+
+@pytest.mark.parametrize(
+    ("whole", "change"),
+    [
+        (True, {}),
+        (True, {"width": 1, "height": 20_000}),
+        (False, {"width": 0}),
+        (False, {"height": 0}),
+        (False, {"width": 10**9}),
+        (False, {"height": 10**9}),
+        (False, {"intrinsics": ((50.0, 0, 32), (0, 50, np.nan), (0, 0, 1))}),
+        (False, {"intrinsics": ((50.0, 0, 32), (0, 50, 24))}),
+        (False, {"place_m": (0, np.inf, 0)}),
+        (False, {"quat_wxyz": (1.1, 0, 0, 0)}),
+    ],
+)
+def test_a_camera_is_known_where_its_calibration_is_whole(whole: bool, change: dict[str, Any]) -> None:
+    given: dict[str, Any] = {
+        "intrinsics": ((50.0, 0, 32), (0, 60, 24), (0, 0, 1)), "place_m": (1, 2, 3), "quat_wxyz": (1, 0, 0, 0),
+        "width": 64, "height": 48,
+    } | change  # fmt: skip
+    mount = SensorMount("CAM_FRONT", "camera", given["place_m"], given["quat_wxyz"], given["intrinsics"])
+    findings = Findings()
+    camera = _camera(MountedCamera(mount, given["width"], given["height"]), findings)
+    assert [finding.name for finding in findings.items] == ([] if whole else ["bad_calibration"])
+    assert (camera is not None) == whole
+    if camera is not None:
+        assert (camera.focal_px, camera.centre_px, camera.place_m) == ((50, 60), (32, 24), (1, 2, 3))
 
 
 def test_who_rides_is_told_by_the_attribute_and_sections_of_buses_are_not_counted(
