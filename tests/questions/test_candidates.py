@@ -21,13 +21,26 @@ from pipeline.core.identity import question_ids
 from pipeline.core.parquet import table_bytes
 from pipeline.core.tables import CANDIDATES
 from pipeline.questions.arrays import CandidateSampler, sets, untried
+from pipeline.questions.cases import Case, CaseTask
 from pipeline.questions.rules import check
 from pipeline.questions.rules import verdicts as verdicts_of
 from pipeline.questions.selection import select
 from pipeline.questions.usual import nearness
 from pipeline.worlds.indoor.facts import IndoorScene
 from pipeline.worlds.indoor.view import IndoorView
-from tests.conftest import BOTH, DIRECTIONS, METADATA_TASKS, OFFICIAL_EXACT, cube, make_scene, random_objects, yaw_axes
+from tests.conftest import (
+    BOTH,
+    DIRECTIONS,
+    METADATA_TASKS,
+    OFFICIAL_EXACT,
+    cube,
+    in_frames,
+    make_scene,
+    random_objects,
+    rows_of,
+    watched,
+    yaw_axes,
+)
 from tests.tables import candidates
 
 STRICT = PROFILES["strict"]
@@ -367,3 +380,40 @@ def test_sets_of_many_hold_each_thing() -> None:
     assert len(np.unique(found, axis=0)) == len(found)
     assert (np.diff(found, axis=1) > 0).all()
     assert len(np.unique(found)) == 60
+
+
+def test_each_candidate_has_a_row_for_each_number_of_frames() -> None:
+    """The lamp is in none of 16 frames and in some of 32."""
+    scene = watched(
+        make_scene([cube("lamp", 0, 0), cube("sofa", 2, 0), cube("tv", 4, 1)]), {}, sampled={("lamp", 0): None}
+    )
+    objects, observation = [], scene.facts.observation
+    for item in scene.facts.objects:
+        budgets = {**item.visibility.budgets, 32: in_frames(50)}
+        objects.append(item.model_copy(update={"visibility": item.visibility.model_copy(update={"budgets": budgets})}))
+    more = {**observation.budgets, 32: observation.budgets[16].model_copy(update={"frames": 32})}
+    observation = observation.model_copy(update={"budgets": more})
+    rows = rows_of(scene.with_facts(objects=tuple(objects), observation=observation), "object_abs_distance")
+    assert {tuple(row["operands"]): [(own["budget"], own["answer"]) for own in row["budgets"]] for row in rows} == {
+        ("lamp", "sofa"): [(16, None), (32, "1.8")],
+        ("lamp", "tv"): [(16, None), (32, "3.9")],
+        ("sofa", "tv"): [(16, "2.0"), (32, "2.0")],
+    }
+    assert [row["visible_in"] for row in rows] == [[32], [32], [16, 32]]
+
+
+class Repeating(CaseTask[Any]):
+    """Says the same of two times."""
+
+    name = "repeating"
+    fields = staticmethod(lambda operands, options: {"what": operands[0]})
+
+
+def test_of_cases_that_ask_the_same_one_is_drawn() -> None:
+    cases = [Case("tree", answer, draw=(str(n),)) for n, answer in enumerate("aabaa")]
+    cases[4].refuse("too_short", 1, 2, "s")
+    Repeating().ask_once(SimpleNamespace(scene=SimpleNamespace(id="d/s")), cases)
+    found = [case.refusal and (case.refusal.reason, case.refusal.measured, case.refusal.limit) for case in cases]
+    assert found[2] is None
+    assert found[4] == ("too_short", 1, 2)
+    assert sorted(map(str, (found[0], found[1], found[3]))) == ["('asked_at_another_time', 3.0, 1.0)"] * 2 + ["None"]

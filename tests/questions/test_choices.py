@@ -233,6 +233,7 @@ def test_at_most_four_labels_are_offered_and_the_truth_among_them(
     assert offered.count(truth) == 1
     assert set(offered) <= set(names)
     assert draw_options(question, truth, names) == offered
+    assert len({*offered}) == len(offered)
 
 
 def test_letters_in_front() -> None:

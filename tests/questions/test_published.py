@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -16,7 +17,7 @@ from pipeline.core.schema import Rejection
 from pipeline.llm.base import Reply, Request
 from pipeline.llm.failures import ModelError
 from pipeline.llm.prompts import load_prompt
-from pipeline.questions.audited import SHOWN, leakage, named, summaries
+from pipeline.questions.audited import _ROUNDING, SHOWN, _case, _nearness, leakage, named, summaries
 from pipeline.questions.cases import Case, CaseTask
 from pipeline.questions.gate import Shown
 from pipeline.questions.model_authoring import (
@@ -27,14 +28,17 @@ from pipeline.questions.model_authoring import (
     SceneAuthoring,
     Second,
     Target,
+    answered,
+    facts_gave_none,
     guessed,
     needed,
     record,
     take,
 )
-from pipeline.questions.open_items import ACCEPTED, PROOF_CHARS, OpenItem, form, item_of
+from pipeline.questions.open_items import ACCEPTED, PROOF_CHARS, OpenItem, form, item_of, leaks
 from pipeline.questions.published import Columns, Published, read_own, read_published
 from pipeline.questions.rules import make_rejection
+from pipeline.questions.scoring_protocol import MAX_CHARS, Answer, Judge
 
 ROW = {"id": 7, "scene_name": "s", "question_type": "t", "question": "Q?", "ground_truth": "A"}
 COLUMNS = Columns(
@@ -325,3 +329,107 @@ def test_a_scene_without_a_case_says_so_in_one_row() -> None:
     (row,) = Nothing().candidates(SimpleNamespace(scene=SimpleNamespace(id="d/s", name="s"))).to_pylist()
     assert (row["id"], row["role"], row["operands"]) == (7, "scene", ["s"])
     assert (row["reason"], row["measured"], row["limit"], row["unit"]) == ("nothing_to_ask_about", 0, 1, "candidates")
+
+
+def test_cases_of_an_audit_tell_what_differs_or_by_how_much_it_fails() -> None:
+    row = {"id": 7, "status": "differs", "published": "A", "recomputed": "B", "measured": 0.1234, "unit": "m"}
+    assert _case(row) == "7 (A / B)"
+    assert _case(row | {"status": "refused"}) == "7 (0.123 m)"
+    assert _case(row | {"status": "refused", "unit": None}) == "7 (0.123)"
+    assert _case(row | {"status": "refused", "measured": None}) == "7"
+
+
+def test_a_number_at_its_tolerance_is_within_it() -> None:
+    rows = [
+        {"question_type": "size", "status": "differs", "published": "1.0", "recomputed": text}
+        for text in ("1.2", "1.21")
+    ]
+    assert _nearness(rows, {"size": (0.2, "m")}) == "size: 1 of 2 answered again are within 0.2 m (50.00%)"
+    rows[0] |= {"published": "0", "recomputed": str(_ROUNDING)}
+    assert _nearness(rows[:1], {"size": (0.0, "m")}).startswith("size: 1 of 1")
+
+
+def test_facts_gave_none_of_the_tasks_whose_candidates_were_all_refused() -> None:
+    rows = pa.table({"task": ["a", "a", "b"], "reason": [None, "too_near", "too_near"]})
+    assert facts_gave_none(rows, ["a", "b", "c"]) == ["b", "c"]
+
+
+def test_a_second_model_that_is_shown_nothing_is_asked_even_so() -> None:
+    """Whoever is shown nothing guesses; who sees is asked without it too, unless told otherwise."""
+    asked: list[Any] = []
+
+    def ask(request: Request) -> Reply:
+        asked.append(request)
+        return Reply("no letter at all")
+
+    for blind in (True, False):
+        (only,) = answered(GUESSED, "p", Second(ask, None), blind=blind)
+        assert (only.name, only.value) == ("second_model_without_video", 0)
+    assert len(asked) == 2
+
+
+def test_where_nothing_is_written_again_one_more_case_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: Any, **fields: Any) -> Any:
+        raise RefusedItemError(make_rejection("extract_timed_out"))
+
+    def validated(scene: Any, target: Target, found: Any) -> Any:
+        for name in found:
+            case = Case(name, wording=f"{name}?")
+            case.refusal = make_rejection("too_long")
+            yield case
+
+    writer = Writer()
+    writer.rewrites = True
+    monkeypatch.setattr(writer, "validate", validated)
+    monkeypatch.setattr("pipeline.questions.model_authoring.take", refuse)
+    scene = SceneAuthoring(SimpleNamespace(), [lambda request: Reply("")], [None], 3)
+    *_, last = writer._validated(scene, Target("t"), "ab")
+    assert (last.operands, last.refusal.reason) == (("3",), "extract_timed_out")
+
+
+def test_a_judge_hears_neither_silence_nor_what_nobody_reads(monkeypatch: pytest.MonkeyPatch) -> None:
+    judge = Judge("cityeqa_judge", "mark", "integer", 1, 5)
+    question = Published(1, None, "s", "t", "Q?", None, "A")
+    replies = (None, "", "x" * (MAX_CHARS + 1), "x" * MAX_CHARS)
+    heard: list[int] = []
+
+    def hear(requests: Sequence[Request]) -> list[Reply]:
+        heard.append(len(requests))
+        return [Reply('{"mark": 4}') for _ in requests]
+
+    monkeypatch.setattr(Judge, "request", lambda judge, answer: answer)
+    marks, _, failed = judge.judged([Answer(question, reply) for reply in replies], hear)
+    assert (marks.tolist(), heard, failed) == ([1, 4, 1, 4], [2], [])
+
+
+@pytest.mark.parametrize(
+    ("wrong", "name", "measured"),
+    [
+        (("blue", "green", "Blue.", "red"), "options_repeat", 2),
+        (("lamp", "very tall lamp", "door"), "options_include_right", 2),
+        (("lamp tall", "chair", "door"), "options_include_right", 1),
+    ],
+)
+def test_wrong_options_differ_from_each_other_and_from_what_is_right(
+    wrong: tuple[str, ...], name: str, measured: int
+) -> None:
+    item = OpenItem("What is it here?", "red" if "red" in wrong else "tall lamp", (), wrong, "")
+    (rule,) = (rule for rule in form(item) if rule.name == name)
+    assert (rule.value, rule.limit, rule.holds) == (measured, 0, False)
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "accepted", "leaked"),
+    [
+        ("Is it a road that one sees?", "wet road", (), 0),  # half of the wrong ones are roads, too
+        ("Is it wet there?", "wet road", (), 1),
+        ("Is it wet there?", "damp road", ("wet",), 1),
+        ("Is it wet there?", "damp road", ("wet lane",), 0),
+    ],
+)
+def test_a_question_does_not_tell_its_answer(
+    question: str, answer: str, accepted: tuple[str, ...], leaked: int
+) -> None:
+    item = OpenItem(question, answer, accepted, ("dry road", "icy road", "sand", "grass"), "")
+    (rule,) = leaks(item)
+    assert (rule.value, rule.holds) == (leaked, leaked == 0)

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from pipeline.benchmarks.vsi.card import COLUMNS
 from pipeline.benchmarks.vsi.score import HALLUCINATED, SCORE
+from pipeline.core.identity import question_ids
 from pipeline.core.tables import TWINS
-from pipeline.questions.twins import says_it_cannot_be_told
+from pipeline.questions.twins import WORDS, says_it_cannot_be_told, twins_of
 from pipeline.release.tables import twin_tables
 from pipeline.scoring.score import scored
 
@@ -77,3 +81,29 @@ def test_the_rate_of_hallucination_counts_what_is_answered_as_if_seen(tmp_path: 
 def test_a_question_that_is_not_released_has_no_twin() -> None:
     table = pa.Table.from_pylist([twin(1, "object_counting", None, "cannot be told")], schema=TWINS)
     assert twin_tables(pa.table({"id": pa.array([5], pa.int64())}), table, COLUMNS.table) == {}
+
+
+def row_of_twin(free: int, options: list[str] | None) -> dict[str, Any]:
+    """The twin of a question about a bed of a video of which so many frames, the odd ones, are free of it."""
+    task = SimpleNamespace(twin_frames=lambda view, operands: ("bed", 1 + 2 * np.arange(free)))
+    row = {"scene": "made/room", "task": "t", "operands": ["bed"], "id": 7, "text": "How wide? ", "options": options}
+    (found,) = twins_of([row], {"t": task}, None).to_pylist()
+    return found
+
+
+def test_a_twin_is_asked_of_sixteen_frames_from_the_first_free_one_to_the_last() -> None:
+    found = row_of_twin(31, None)
+    assert found["frames"] == list(range(1, 62, 4))
+    assert (found["id"], found["of"], found["hidden"]) == (
+        question_ids("made/room", "t", "twin", [("bed",)])[0],
+        7,
+        "bed",
+    )
+    assert (found["ground_truth"], found["text"]) == (WORDS["answer"], f"How wide? {WORDS['say']}")
+    found = row_of_twin(16, ["A. wide", "B. narrow"])
+    assert found["frames"] == list(range(1, 32, 2))
+    assert (found["ground_truth"], found["options"][2:]) == ("C", [f"C. {WORDS['answer']}"])
+    assert found["text"] == f"How wide? {WORDS['choose']}"
+    refused = row_of_twin(15, None)
+    assert (refused["reason"], refused["measured"], refused["limit"]) == ("evidence_fills_the_video", 15, 16)
+    assert refused["frames"] is None
