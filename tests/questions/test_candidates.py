@@ -410,7 +410,9 @@ class Repeating(CaseTask[Any]):
 
 
 def test_of_cases_that_ask_the_same_one_is_drawn() -> None:
-    cases = [Case("tree", answer, draw=(str(n),)) for n, answer in enumerate("aabaa")]
+    cases = [Case("tree", draw=(str(n),)) for n in range(5)]
+    for case, answer in zip(cases, "aabaa", strict=True):
+        case.answer = answer
     cases[4].refuse("too_short", 1, 2, "s")
     Repeating().ask_once(SimpleNamespace(scene=SimpleNamespace(id="d/s")), cases)
     found = [case.refusal and (case.refusal.reason, case.refusal.measured, case.refusal.limit) for case in cases]

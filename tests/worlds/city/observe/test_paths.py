@@ -129,6 +129,21 @@ def test_moves_follow_the_nose(walk: Walkway) -> None:
     assert walk.length_m == 50.0
 
 
+def test_a_path_is_followed_to_its_end_or_as_far_as_a_move_goes(walk: Walkway) -> None:
+    """10 m north in steps of 2 m, and two more; at the end it turns, and a wall is told."""
+    path = np.array([[45.0, y, 5.0] for y in range(12, 25, 2)])
+    assert walk.follow(path, 90.0) is None
+    assert walk.pose == (45.0, 20.0, 5.0, 0.0, 0.0, 0.0), "it looks where it goes"
+    assert walk.follow(path[5:], 90.0) is None
+    assert walk.pose == (45.0, 24.0, 5.0, 0.0, 0.0, 90.0)
+    into = np.array([[45.0, 33.0, 5.0], [45.0, 39.0, 5.0], [45.0, 41.0, 5.0]])
+    assert walk.follow(into[:1], 0.0) is None
+    blocked = walk.follow(into[1:] + np.array([0, 0.8, 0]), 45.0)
+    assert blocked is not None
+    assert blocked.tolist() == [45.0, 39.8, 5.0]
+    assert walk.pose[:2] == (45.0, 33.0)
+
+
 def test_walls_and_the_end_of_the_map_stop_a_move(walk: Walkway) -> None:
     assert walk.act("forward") is None
     assert walk.act("forward") is None
@@ -231,6 +246,17 @@ def test_a_frontier_map_knows_what_depth_has_shown() -> None:
     assert (row, column) in ends
     known.cells[known.cells == UNKNOWN] = SOLID
     assert known.way(pose, np.random.default_rng(0)) is None
+
+
+def test_nothing_is_entered_beyond_a_frontier_map() -> None:
+    """It reaches 200 m about its start; the last cells are within it."""
+    known = FrontierMap((0.5, 0.5, 5.0, 0.0, 0.0, 0.0))
+    for x, y in ((0, 201), (201, 0), (0, -201), (-201, 0), (201, 201), (-201, -201)):
+        known.block(np.array([x, y]))
+    assert (known.cells == UNKNOWN).all()
+    for x, y in ((-199.5, 199.5), (199.5, -199.5)):
+        known.block(np.array([x, y]))
+    assert np.argwhere(known.cells == SOLID).tolist() == [[0, 399], [399, 0]]
 
 
 @pytest.mark.parametrize(

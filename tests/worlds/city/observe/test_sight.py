@@ -9,7 +9,7 @@ import shapely
 from pipeline.core.arrays import FloatArray
 from pipeline.geometry.bearings import picture_xy
 from pipeline.worlds.city.facts import City
-from pipeline.worlds.city.occluders import Occluders, box_ring, prism_mesh
+from pipeline.worlds.city.occluders import Occluders, Prism, _convex, _roofed, _triangles, box_ring, prism_mesh
 from pipeline.worlds.city.render import CityRenderer, _is_window, captioned
 from pipeline.worlds.city.visibility import HEIGHT, WIDTH, Sight
 from tests.worlds.city.cities import city, house, point
@@ -218,6 +218,39 @@ def test_windows_stand_every_four_metres_in_each_storey_but_the_lowest() -> None
     assert found.all(0).tolist() == [False] * 5
     assert found.any(0).tolist() == [False, True, True, False, True]
     assert found[:, 1].tolist() == [False, False, True, True, False, True]
+
+
+def test_windows_end_at_a_quarter_of_their_field() -> None:
+    """1 m and 3 m along the wall, and at the foot of the first storey: on the edge is beside it."""
+    points = np.array([[1.0, 0, 14.75], [1.001, 0, 14.75], [2.999, 0, 14.75], [3.0, 0, 14.75], [2, 0, 12.999]])
+    found = _is_window(points, np.tile([0.0, -1.0, 0.0], (5, 1)), np.full(5, 10.0), np.full(5, 3.0))
+    assert found.tolist() == [False, True, True, False, False]
+
+
+def test_rings_that_turn_to_the_left_alone_and_once_are_convex() -> None:
+    square = np.array([[0.0, 0], [4, 0], [4, 4], [0, 4], [0, 2]])
+    notched = np.array([[0.0, 0], [4, 0], [2, 2], [4, 4], [0, 4]])
+    star = np.array([[np.cos(a), np.sin(a)] for a in np.radians(144 * np.arange(5))])
+    assert _convex(np.stack([square, notched, star, square[::-1]])).tolist() == [True, False, False, False]
+    a, b, c = (notched[_triangles(notched, shapely.Polygon(notched))[:, k]] for k in range(3))
+    doubled = (b[:, 0] - a[:, 0]) * (c[:, 1] - a[:, 1]) - (b[:, 1] - a[:, 1]) * (c[:, 0] - a[:, 0])
+    assert (doubled > 0).all(), "counter-clockwise"
+    assert doubled.sum() / 2 == 12
+
+
+def test_a_pitched_roof_narrows_in_layers_from_the_eaves_to_the_ridge() -> None:
+    """Of a house of 8 by 20 m, 9 m high: a third is roof, in 8 layers, as long as the house and ever less wide."""
+    home = house("h", 40, 40, 8, 20, 9.0, roof_shape="pitched")
+    ring = np.array(home.outline)
+    plain = Prism(0, ring, 0.0, 9.0, True)
+    walls, *layers = _roofed(plain, home)
+    assert (walls.base_m, walls.top_m) == (0.0, 6.0)
+    assert [layer.base_m for layer in layers] == pytest.approx([6 + 3 * n / 8 for n in range(8)])
+    assert [layer.top_m for layer in layers] == pytest.approx([6 + 3 * n / 8 for n in range(1, 9)])
+    sides = np.array([np.ptp(layer.ring, axis=0) for layer in layers])
+    np.testing.assert_allclose(sides[:, 1], 20)
+    np.testing.assert_allclose(sides[:, 0], [8 * (1 - (n + 0.5) / 8) for n in range(8)])
+    assert [one.top_m for one in _roofed(plain, home.model_copy(update={"roof_shape": None}))] == [9.0]
 
 
 @pytest.mark.parametrize(("thing", "away_m", "has_some"), [(0, 100.0, True), (0, 150.0, False), (1, 100.0, False)])

@@ -268,6 +268,17 @@ def test_a_city_is_cut_out_of_a_larger_map(tmp_path: Path) -> None:
     scene = read(write(tmp_path, *trees))
     assert sorted(things(scene)) == sorted(f"{x} {y}" for x, y in inside)
     assert "off_the_map" not in found(scene), "nobody is told of what was meant to be cut off"
+    assert scene.facts.bounds[0] == pytest.approx((-72, -111), abs=1)
+    assert scene.facts.bounds[2] == pytest.approx((143, 222), abs=1)
+
+
+def test_no_bound_is_less_than_nothing(tmp_path: Path) -> None:
+    """A corner at the origin, but for a billionth of a degree: 0, and not -0, which is another text."""
+    settings = (
+        "origin: {lat_deg: 50.0, lon_deg: 8.0, alt_m: 100}\nbounds: [7.9999999999, 49.9999999999, 8.001, 50.001]\n"
+    )
+    scene = read(write(tmp_path, spot("tree", 20, 20), settings=settings))
+    assert "-0.0" not in str(scene.facts.bounds)
 
 
 def test_a_city_that_is_too_large_for_a_grid_of_metres(tmp_path: Path) -> None:

@@ -155,6 +155,8 @@ def test_poses() -> None:
         ([0, 0, 0], False),
         ([1.5708, 3.1416], True),
         ([-1.5708, 0], True),
+        ([6.2832], True),  # all around, rounded
+        ([1.5708, 6.29], False),
         ([1, 2, 3], False),  # degrees, as far as anybody knows
         ([], False),
         ([1.5708, 90], False),
