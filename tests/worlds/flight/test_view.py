@@ -8,11 +8,12 @@ import pytest
 from pipeline.benchmarks.urbanvideo.rules import UrbanRules
 from pipeline.core.schema import Finding, Scene, Source
 from pipeline.drawing.raster import INK
-from pipeline.worlds.flight.bev_video import FOOT, FPS, GAUGE_X, PX_PER_M, WIDE, drawn, spatial
-from pipeline.worlds.flight.facts import Flight, FlightMotion, FlightScene, Landmark
+from pipeline.worlds.flight.bev_video import FOOT, FPS, GAUGE_X, PX_PER_M, WIDE, drawn, spatial, top_down_map
+from pipeline.worlds.flight.facts import Flight, FlightMotion, FlightScene, Landmark, Sighting
 from pipeline.worlds.flight.places import Places
 from pipeline.worlds.flight.view import FlightView, doubted_stretches, overlaps_any, within_any, without
 from tests.benchmarks.urbanvideo.flights import finding, flight, mark, motion, rows
+from tests.drawing.bounds import bounds
 
 MOVES = [
     ("ascend", 6, 12),
@@ -153,6 +154,57 @@ def test_landmarks_and_height_are_drawn_to_scale() -> None:
         assert abs(y - (picture.shape[0] / 2 - 40 * PX_PER_M)) < 1.5
         gauge = np.argwhere((picture[:, int(GAUGE_X) + 7 :] == INK["own"]).all(2))
         assert abs(gauge[:, 0].mean() - (FOOT - 10 * second * 240 / 150)) < 1
+
+
+def test_a_picture_by_hand() -> None:
+    """A pixel a metre about (240, 180), north up: a tower of 20 by 20 m, a well of no size 60 m east, a pond of 20 m.
+
+    At first, and after 2 s, 10 m to the east and 20 m higher, of which the gauge shows 150 m on 240 pixels.
+    """
+    scene = drawn_flight()
+    well = Landmark(name="well", center=(60.0, 0.0), radius_m=0.0)
+    pond = Landmark(name="pond", center=(0.0, -60.0), radius_m=10.0)
+    pictures = list(drawn(scene.with_facts(landmarks=(*scene.facts.landmarks, well, pond))).frames())
+    for second, east, up in ((0, 0, 0), (2, 10, 32)):
+        picture = pictures[second * FPS]
+        assert bounds(picture, INK["own"], (0, 0, WIDE - 1, 330)) == (240 - 4, 180 - 4, 240 + 18, 180 + 4), "heading"
+        left = 240 - east
+        assert bounds(picture, INK["thing"], (150, 100, 330, 170)) == (left - 9, 140 - 9, left + 9, 140 + 9)
+        assert bounds(picture, INK["thing"], (270, 160, 330, 200)) == (left + 60 - 3, 180 - 3, left + 60 + 3, 180 + 3)
+        assert bounds(picture, INK["thing"], (150, 215, 330, 260)) == (left - 9, 240 - 9, left + 9, 240 + 9)
+        assert bounds(picture, INK["own"], (WIDE, 0, 639, 330)) == (508, 260 - up - 5, 518, 260 - up + 5)
+        assert bounds(picture, INK["text"], (498, 15, 507, 270)) == (500, 20, 506, 260)
+        strokes = [y for y in range(15, 270) if tuple(picture[y, 504]) == INK["text"]]
+        assert strokes == list(range(20, 261, 16)), "each 10 m"
+        assert [x for x in range(60) if tuple(picture[3, x]) == INK["grid"]] == [east, east + 20, east + 40]
+        assert [y for y in range(60) if tuple(picture[y, 3 + east]) == INK["grid"]] == [0, 20, 40], "each 20 m"
+        assert bounds(picture, INK["text"], (WIDE, 0, 639, 14)) == (501, 5, 619, 14), "height above take-off"
+        assert bounds(picture, INK["text"], (490, 316, 639, 340)) == (501, 325, 548, 337), "north up"
+        assert bounds(picture, INK["text"], (490, 300, 552, 315)) == (500, 309, 549, 311), "50 m"
+
+
+def test_what_there_is_on_a_map_of_a_flight() -> None:
+    """From the start of the video on; a landmark by its label or its name, seen from when the log says."""
+    scene = drawn_flight()
+    motion = scene.facts.motion
+    views = (
+        Sighting(landmark=0, intervals=((2.0, 3.0), (1.0, 1.5)), possible=()),
+        Sighting(landmark=1, intervals=(), possible=()),
+    )
+    moved = motion.model_copy(update={"t_s": tuple(t - 1 for t in motion.t_s), "views": views})
+    well = Landmark(name="well", center=(60.123, 0.0), radius_m=0.0)
+    found = top_down_map(scene.with_facts(landmarks=(*scene.facts.landmarks, well), motion=moved))
+    assert [(thing.label, thing.seen_s) for thing in found.things] == [("the red tower", 1.0), ("well", None)]
+    assert found.things[1].outline == ((60.12, 0.0),)
+    assert found.path[0] == (0.0, 5.0, 0.0)
+    assert found.path[-1] == (3.0, 20.0, 0.0)
+    bare = top_down_map(scene.with_facts(motion=None))
+    assert (bare.path, bare.things[0].seen_s) == ((), None)
+    many = FlightMotion(**{name: value * 100 for name, value in vars(motion).items() if isinstance(value, tuple)},
+                        rate_hz=5.0, views=None)  # fmt: skip
+    assert len(many.t_s) == 2100
+    path = top_down_map(scene.with_facts(motion=many)).path
+    assert (len(path), path[-1]) == (351, (4.0, 20.0, 0.0)), "every sixth, and the last"
 
 
 def test_no_picture_knows_what_comes_later_and_gaps_are_said() -> None:

@@ -43,7 +43,7 @@ def observe_flight(scene: FlightScene, geometry: FlightGeometry, config: MotionC
     if end_s is not None:
         found = [p for p in (path.within(0.0, end_s) for path in found) if len(p)]
     step_s = max(1, round(config.rate_hz))
-    path = np.concatenate([np.empty((0, 3)), *(p.enu_m[::step_s] for p in found)])
+    path = np.concatenate([track.enu_m[:0], *(p.enu_m[::step_s] for p in found)])
     shot = _filmed(found, flight, geometry, config)
     noticed = None
     if shot is not None:

@@ -109,7 +109,11 @@ def test_a_log_shorter_than_its_video_is_said():
 
 @pytest.mark.parametrize("offset", [-100.0, 100.0])
 def test_a_video_beside_its_log_shows_nothing(offset):
-    out = observe_flight(scene(video_offset_s=offset, video=video(20)), FlightGeometry(log()), CONFIG)
+    beside_its_start = TOWER.model_copy(update={"center": (0, 5)})
+    given = scene(video_offset_s=offset, video=video(20), landmarks=[beside_its_start])
+    out = observe_flight(given, FlightGeometry(log()), CONFIG)
+    (landmark,) = out.facts.landmarks
+    assert (landmark.label, landmark.unnameable_reason.reason) == (None, "not_near_the_flight")
     assert out.facts.motion.t_s == ()
     assert out.facts.motion.segments == ()
     assert [f.name for f in out.findings] == ["video_beyond_log"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,14 @@ from pipeline.reading.maps.feature import Feature, MapBounds, PlacedFeature, box
 from pipeline.worlds.flight.facts import FlightScene, Landmark
 from pipeline.worlds.flight.observe.flight import observe_flight
 from pipeline.worlds.flight.observe.motion import MotionConfig
-from pipeline.worlds.flight.readers.surroundings import buildings, landmarks, others, rises_m
+from pipeline.worlds.flight.readers.surroundings import (
+    GROUND_DIFFERENCE_M,
+    buildings,
+    check_heights,
+    landmarks,
+    others,
+    rises_m,
+)
 from pipeline.worlds.flight.view import FlightRules, FlightView
 from tests.conftest import REAL_DATA
 from tests.reading.maps.test_cityjson import city, rd_to_wgs84
@@ -380,3 +388,23 @@ def test_a_point_on_a_map_is_whatever_stands_about_it() -> None:
     point, house = Landmark(center=(0, 0), radius_m=0), Landmark(center=(2, 0), radius_m=8)
     assert others([point], [house]) == ()
     assert others([point], [house.model_copy(update={"center": (2.1, 0)})]) != ()
+
+
+@pytest.mark.parametrize(("foot_m", "told"), [(19.0, False), (21.0, True), (-21.0, True)])
+def test_only_feet_that_a_map_states_are_held_against_the_take_off(foot_m: float, told: bool) -> None:
+    """Two of five buildings state theirs; the others, which were put there, and a park would hide that they differ."""
+    placed = SimpleNamespace(
+        features=[SimpleNamespace(solid=n < 5) for n in range(8)],
+        assumed=np.arange(8) > 1,
+        foot_m=np.array([foot_m + 3, foot_m + 3, *[3.0] * 6]),
+        top_m=np.array([40.0, 40, 40, np.nan, 40, np.nan, np.nan, 40]),
+    )
+    findings = Findings()
+    check_heights(placed, 3.0, findings)
+    found = {one.name: (one.measured, one.limit) for one in findings.items}
+    assert found.pop("heights_unknown") == (1, 0)
+    assert found.pop("ground_assumed_flat") == (3, 0)
+    assert found == ({"ground_differs": (abs(foot_m), GROUND_DIFFERENCE_M)} if told else {})
+    findings = Findings()
+    check_heights(placed, None, findings)
+    assert "ground_differs" not in {one.name for one in findings.items}
