@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ import pytest
 from pipeline.blind import fine_tuned as attacker
 from pipeline.blind.config import PruneConfig
 from pipeline.blind.filtering import filtered, text_only
-from pipeline.blind.fine_tuned import FineTunedScores, fine_tuned
+from pipeline.blind.fine_tuned import FineTunedScores, _Clock, fine_tuned
 from pipeline.blind.items import BlindItem, folds_of
 from pipeline.blind.prune import debiased
 from pipeline.core.errors import ConfigError, MissingExtraError, is_installed
@@ -168,3 +169,16 @@ def test_a_language_model_finds_a_planted_leak_and_no_other(tmp_path: Path) -> N
     (tmp_path / "m" / "config.json").write_text('{"model_type": "llama", "auto_map": {"AutoModelForCausalLM": "x.Y"}')
     with pytest.raises(ConfigError, match="no causal language model that can be read"):
         run(fair, tmp_path / "m")
+
+
+def test_the_time_on_a_processor_is_told_by_the_batches_after_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After nine batches of 10 passes, a second apart: 8 s for 80, and 1,201 take two minutes and a bit."""
+    seconds = iter(range(99))
+    monkeypatch.setattr("pipeline.blind.fine_tuned.time", SimpleNamespace(monotonic=lambda: next(seconds)))
+    told: list[tuple[str, int, int]] = []
+    for on_processor in (True, False):
+        clock = _Clock(lambda *args: told.append(args), 1201, on_processor)
+        for _ in range(11):
+            clock.tick(10)
+    label = "fine-tuning on the processor (no GPU found), about 3 min"
+    assert told == [(label, 100, 1201), (label, 110, 1201), ("fine-tuning", 100, 1201), ("fine-tuning", 110, 1201)]

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from pipeline.blind import items
-from pipeline.blind.items import FOLDS, folds_of, make_item, shards_of
+from pipeline.blind.items import FOLDS, folds_of, item_of, make_item, shards_of
 from pipeline.core.errors import ConfigError
 from pipeline.core.templates import load_template
 from pipeline.questions.published import Published
@@ -113,3 +113,17 @@ def test_many_questions_are_dealt_by_their_scenes(monkeypatch: pytest.MonkeyPatc
     one, other = shards_of(questions)
     assert not set(one["scene"].to_pylist()) & set(other["scene"].to_pylist())
     assert sorted(one["id"].to_pylist() + other["id"].to_pylist()) == list(range(40))
+
+
+@pytest.mark.parametrize(
+    ("from_s", "until_s", "seconds"), [(4.0, 12.0, 8.0), (None, 12.0, 12.0), (None, None, None), (4.0, None, None)]
+)
+def test_a_clip_is_as_long_as_it_is(from_s: float | None, until_s: float | None, seconds: float | None) -> None:
+    row = {
+        "id": 1, "task": "t", "scene": "s", "group": None, "text": "How long?", "options": None, "ground_truth": "3",
+        "choices": ["2", "3"], "choice": "B", "from_s": from_s, "until_s": until_s,
+    }  # fmt: skip
+    assert item_of(row).seconds == seconds
+    assert (item_of(row).group, item_of(row | {"group": "g"}).group) == ("s", "s#g")
+    assert (item_of(row).options, item_of(row, among_choices=True).options) == ((), ("2", "3"))
+    assert item_of(row, among_choices=True).right == 1

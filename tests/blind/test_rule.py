@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,17 @@ import pytest
 from pipeline.blind.ask import REPLIES
 from pipeline.blind.config import BlindConfig
 from pipeline.blind.filtering import filtered
-from pipeline.blind.rule import VERDICTS, Verdict, pending, removed_by_luck, rule, verdict_table, votes_of
+from pipeline.blind.rule import (
+    VERDICTS,
+    ModelPredictions,
+    Verdict,
+    balanced,
+    pending,
+    removed_by_luck,
+    rule,
+    verdict_table,
+    votes_of,
+)
 from tests.blind.panel import directions, knowing, meaning, panel, question, questions_table, replies_table, reply
 
 EVEN = {"left": 60, "right": 60, "back": 60}
@@ -268,3 +279,32 @@ def test_the_table_is_by_id_and_holds_measured_value_and_limit() -> None:
 def test_a_threshold_out_of_range_is_refused(threshold: float) -> None:
     with pytest.raises(ValueError, match="number_threshold"):
         BlindConfig(number_threshold=threshold)
+
+
+def test_shares_of_answers_are_rounded_and_half_of_what_is_removed_may_be_dropped() -> None:
+    """Four of ten lefts are answered: of 28 others two may go, so that 26 of 28 stay, as do 9.3 of the lefts."""
+    sizes = {0: 10, 1: 10, 2: 18}
+    truth = [answer for answer, size in sizes.items() for _ in range(size)]
+    n = len(truth)
+    votes = SimpleNamespace(
+        task="t", ids=pa.array(range(n)), truth=truth, closed=np.ones(n, dtype=bool), dataset=["d"] * n, offered=[0] * n
+    )
+    dropped, kept = balanced(votes, np.arange(n) < 4)
+    assert sorted(truth[i] for i in dropped) == [1, 2]
+    assert all(found == (1.0, pytest.approx(26 / 28, abs=5e-4)) for found in dropped.values())
+    assert len(kept) == 3
+    assert kept <= {0, 1, 2, 3}
+    apart = SimpleNamespace(**vars(votes) | {"dataset": ["d"] * 10 + ["e"] * 28})
+    assert balanced(apart, np.arange(n) < 4) == ({}, set()), "each data set is one of its own"
+    assert balanced(votes, np.zeros(n, dtype=bool)) == ({}, set())
+
+
+@pytest.mark.parametrize(
+    ("answers", "constant"), [([0] * 10 + [2] * 10, True), ([0] * 10 + [1] * 10, False), ([2] * 20, False)]
+)
+def test_who_says_one_thing_whenever_it_says_something_is_a_constant(answers: list[int], constant: bool) -> None:
+    """Of two answers; the third number stands for none."""
+    nothing = np.zeros(20, dtype=bool)
+    truth, rights = np.zeros(20, dtype=int), np.zeros((3, 2), dtype=bool)
+    made = ModelPredictions((), np.array(answers), truth, rights, nothing, nothing, "", 0, 0)
+    assert made.is_constant == constant
