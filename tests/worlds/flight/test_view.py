@@ -10,7 +10,7 @@ from pipeline.core.schema import Finding, Scene, Source
 from pipeline.drawing.raster import INK
 from pipeline.worlds.flight.bev_video import FOOT, FPS, GAUGE_X, PX_PER_M, WIDE, drawn, spatial, top_down_map
 from pipeline.worlds.flight.facts import Flight, FlightMotion, FlightScene, Landmark, Sighting
-from pipeline.worlds.flight.places import Places
+from pipeline.worlds.flight.places import _EXACT, _SURE, LEAST_M, Places, _refined
 from pipeline.worlds.flight.view import FlightView, doubted_stretches, overlaps_any, within_any, without
 from tests.benchmarks.urbanvideo.flights import finding, flight, mark, motion, rows
 from tests.drawing.bounds import bounds
@@ -249,3 +249,18 @@ def test_how_much_nearer_the_nearest_is(
     distance_m: list[float], unspoken_m: list[float], found: tuple[int, float, float]
 ) -> None:
     assert Places(()).nearest(np.array(distance_m), unspoken_m) == found
+
+
+@pytest.mark.parametrize(("farther_m", "more"), [(0.99, 1), (1.01, 0)])
+def test_distances_are_exact_as_far_as_the_nearest_may_be(farther_m: float, more: int) -> None:
+    """Those of the first few are; then of who may be nearer than so many times the nearest, which is a metre off."""
+    bounds_m = np.array([*np.linspace(0.1, 0.9, _EXACT), _SURE * LEAST_M * farther_m, 1e6])
+    asked: list[int] = []
+
+    def exact_m(index: int) -> float:
+        asked.append(index)
+        return 7.0 if index else LEAST_M / 2
+
+    found = _refined(bounds_m, exact_m)
+    assert asked == list(range(_EXACT + more))
+    assert found.tolist() == [LEAST_M / 2, *[7.0] * (_EXACT - 1 + more), *bounds_m[_EXACT + more :].tolist()]
