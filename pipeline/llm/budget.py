@@ -13,7 +13,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Final
 
 import yaml
@@ -39,15 +38,15 @@ class PriceTable(BaseModel):
 
 
 @cache
-def load_prices(path: Path = PRICES) -> PriceTable:
+def load_prices() -> PriceTable:
     """The price table. Raises ConfigError where it cannot be read."""
     try:
-        return PriceTable.model_validate(yaml.load(path.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader))
+        return PriceTable.model_validate(yaml.load(PRICES.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader))
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise ConfigError(f"{path}: cannot be read as a price table: {' '.join(str(error).split())}") from error
+        raise ConfigError(f"{PRICES}: cannot be read as a price table: {' '.join(str(error).split())}") from error
     except ValidationError as error:
         faults = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
-        raise ConfigError(f"{path}: {faults}") from error
+        raise ConfigError(f"{PRICES}: {faults}") from error
 
 
 def price_of(spec: ModelSpec, table: PriceTable) -> Price | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from functools import cache
-from pathlib import Path
 from typing import Any, Final
 
 from pipeline.core.errors import TemplateError
@@ -46,9 +45,9 @@ class Prompt:
 
 
 @cache
-def load_prompt(name: str, root: Path = PROMPTS_DIR) -> Prompt:
+def load_prompt(name: str) -> Prompt:
     """Prompt by file name without suffix, for example ``load_prompt("blind_letter")``."""
-    path = root / f"{name}.jinja"
+    path = PROMPTS_DIR / f"{name}.jinja"
     try:
         return Prompt(name, path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:

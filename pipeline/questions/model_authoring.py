@@ -209,7 +209,7 @@ def guessed(item: WrittenItem, purpose: str, model: Second) -> Measure:
 
 
 def proven(
-    item: WrittenItem, purpose: str, writer: Second, second: Second | None, source_tags: int = 0, unit: str = "facts"
+    item: WrittenItem, purpose: str, writer: Second, second: Second | None, source_tags: int = 0
 ) -> Iterator[Measure]:
     """Measures of an open question by models: its writer must not know its answer unseen, and a second one must agree.
 
@@ -219,13 +219,12 @@ def proven(
         writer: the model that wrote it; what it is shown does not matter.
         second: the other, with what the question is about; None: there is none.
         source_tags: how many facts say its answer; without any, and without a second model, nothing proves it.
-        unit: of these facts.
 
     Raises:
         RefusedError: `<step>_<kind of failure>`.
     """
     yield guessed(item, purpose, writer)
-    yield rule("nothing_proves_it", source_tags + (second is not None), ">=", 1, f"{unit} and models")
+    yield rule("nothing_proves_it", source_tags + (second is not None), ">=", 1, "facts and models")
     if second is not None:
         yield from answered(item, purpose, second)
 

@@ -49,11 +49,11 @@ ORIGIN = Origin(lat_deg=50.0, lon_deg=8.0, alt_m=None)
 HEAD = ",".join(CITY_COLUMNS)
 
 
-def road(name: str, *points: tuple[float, float], kind: str = "primary", way: str = "", oneway: bool = False) -> Road:
+def road(name: str, *points: tuple[float, float], kind: str = "primary", way: str = "") -> Road:
     """A road through points, east and north of the centre in metres."""
     enu = np.column_stack([np.array(points, dtype=np.float64), np.zeros(len(points))])
     lat_lon = to_lat_lon_alt(enu, ORIGIN)[:, :2]
-    return Road(name, (), tuple(kind.split(";")), way or f"way/{name}", "map", lat_lon, (0,) * len(points), oneway)
+    return Road(name, (), tuple(kind.split(";")), way or f"way/{name}", "map", lat_lon, (0,) * len(points))
 
 
 def test_the_haversine_of_a_degree() -> None:
@@ -135,8 +135,8 @@ def test_the_best_places_keep_their_distance() -> None:
 def test_both_directions_of_a_road_are_one() -> None:
     """Two one-way roads of one name, 20 m apart, and a street of another name between them."""
     both = [
-        road("Avenue", (-100, 0), (100, 0), way="way/1", oneway=True),
-        road("Avenue", (-100, 20), (100, 20), way="way/2", oneway=True),
+        road("Avenue", (-100, 0), (100, 0), way="way/1"),
+        road("Avenue", (-100, 20), (100, 20), way="way/2"),
     ]
     found = choose(CENTRE, both, 5000.0, 0.0, 99)
     at = to_enu(np.array([(spot.lat_deg, spot.lon_deg, 0.0) for spot in found]), ORIGIN)[:, :2]

@@ -71,7 +71,7 @@ def print_pairs(title: str, rows: Iterable[tuple[str, str | None]]) -> None:
         print_table(table)
 
 
-def print_listing(listing: ReleaseListing, to: Console = console) -> None:
+def print_listing(listing: ReleaseListing) -> None:
     """Prints a table of plain texts, in which nothing is markup."""
     table = Table(title=listing.title)
     for number, head in enumerate(listing.heads):
@@ -83,9 +83,9 @@ def print_listing(listing: ReleaseListing, to: Console = console) -> None:
     if listing.totals:
         table.add_section()
         table.add_row(*listing.totals)
-    print_table(table, to=to)
+    print_table(table)
     if listing.note:
-        print_wrapped(listing.note, to)
+        print_wrapped(listing.note)
 
 
 def table_writer(path: Path) -> Callable[[pa.Table], None]:

@@ -36,7 +36,6 @@ class Road:
         by: the file.
         lat_lon: (k, 2) its middle line, degrees.
         nodes: what its file calls the nodes of that line, 0 where it does not.
-        oneway: whether the other direction is another way, or none.
         is_area: whether the line is the border of a square that one may stand on.
     """
 
@@ -47,7 +46,6 @@ class Road:
     by: str
     lat_lon: FloatArray
     nodes: tuple[int, ...]
-    oneway: bool
     is_area: bool = False
 
 
@@ -66,11 +64,10 @@ def road_of(
     classes, name = classes_of(tags), " ".join(tags.get("name", "").split())
     if not classes or not fit_name(name) or len(lat_lon) < 2:
         return None
-    oneway = tags.get("oneway") in {"yes", "1", "-1", "true"} or tags.get("junction") == "roundabout"
     closed = len(lat_lon) > 3 and bool((lat_lon[0] == lat_lon[-1]).all())
     is_area = closed and (tags.get("area") == "yes" or tags.get("type") == "multipolygon")
     nodes = nodes or (0,) * len(lat_lon)
-    return Road(name, other_names(tags, name), classes, identity, by, lat_lon, nodes, oneway, is_area)
+    return Road(name, other_names(tags, name), classes, identity, by, lat_lon, nodes, is_area)
 
 
 # Values of ``highway`` that all call a street, and those that some may: drives, ramps, tracks. Paths are neither.

@@ -29,9 +29,9 @@ _WORDS: Final = {
 }
 
 
-def times_of(plan: DrivePlan, rate_hz: float = RATE_HZ) -> FloatArray:
+def times_of(plan: DrivePlan) -> FloatArray:
     """Times (T,) of a drive's sweeps, seconds."""
-    return np.arange(round(plan.lasts_s * rate_hz) + 1) / rate_hz
+    return np.arange(round(plan.lasts_s * RATE_HZ) + 1) / RATE_HZ
 
 
 def axle_of(plan: DrivePlan, times_s: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -80,9 +80,9 @@ def _rectangle(low: FloatArray, high: FloatArray) -> FloatArray:
     return np.array([[low[0], low[1]], [high[0], low[1]], [high[0], high[1]], [low[0], high[1]]])
 
 
-def _ellipse(low: FloatArray, high: FloatArray, share: float = 1.0, count: int = _ROUND) -> FloatArray:
-    """Corners (count, 2) of an ellipse within a box, counter-clockwise; it touches the box where share is 1."""
-    turn = 2 * np.pi * np.arange(count) / count
+def _ellipse(low: FloatArray, high: FloatArray, share: float) -> FloatArray:
+    """Corners (k, 2) of an ellipse within a box, counter-clockwise; it touches the box where share is 1."""
+    turn = 2 * np.pi * np.arange(_ROUND) / _ROUND
     return (low + high)[:2] / 2 + share * (high - low)[:2] / 2 * np.stack([np.cos(turn), np.sin(turn)], axis=1)
 
 
