@@ -16,7 +16,7 @@ from typing import Any, Final, Literal, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from pipeline.core.arrays import BoolArray, FloatArray, StrArray
+from pipeline.core.arrays import BoolArray, FloatArray, IntArray, StrArray
 from pipeline.core.errors import RawDataError
 from pipeline.core.files import read_file
 from pipeline.core.findings import doubt, note
@@ -107,6 +107,14 @@ Records = npt.NDArray[Any]  # structured, (N,)
 NOT_AERIAL: Final = {10: "rover", 11: "boat", 12: "submarine"}
 GOOD_FIX: Final = 3  # 3D, in the numbering of MAVLink's GPS_FIX_TYPE, of PX4 and of ArduPilot
 _NUMBERS: Final = "iufb"
+
+
+def only_grounded(kinds: FloatArray | IntArray) -> str | None:
+    """Why a vehicle of some kinds (MAV_TYPE) cannot have flown; None: none is told, or one of them flies."""
+    told = np.unique(kinds)
+    if not len(told) or not np.isin(told, list(NOT_AERIAL)).all():
+        return None
+    return f"it is a {' and a '.join(NOT_AERIAL[int(kind)] for kind in told)}"
 
 
 class Damage(NamedTuple):

@@ -17,7 +17,6 @@ from pipeline.core.templates import load_table
 from pipeline.formats.logs.frames import enu_from_ned, flu_to_enu, heading_deg_of, lat_lon_deg, pitch_deg
 from pipeline.formats.logs.log import (
     GOOD_FIX,
-    NOT_AERIAL,
     Damage,
     Log,
     Records,
@@ -27,6 +26,7 @@ from pipeline.formats.logs.log import (
     damage_findings,
     file_bytes,
     no_position,
+    only_grounded,
     table,
 )
 
@@ -83,11 +83,8 @@ class PX4Ulog:
 
 def _grounded(topics: Topics) -> str | None:
     """Why the vehicle cannot have flown: its kind, all the time; None: it may have flown."""
-    told = column(topics[STATUS], "system_type") if STATUS in topics else None
-    kinds = np.unique(told if told is not None else [])
-    if not len(kinds) or not np.isin(kinds, list(NOT_AERIAL)).all():
-        return None
-    return f"it is a {' and a '.join(NOT_AERIAL[int(kind)] for kind in kinds)}"
+    kinds = column(topics[STATUS], "system_type") if STATUS in topics else None
+    return None if kinds is None else only_grounded(kinds)
 
 
 def _time(records: Records) -> FloatArray | None:

@@ -23,7 +23,6 @@ from pipeline.core.schema import Finding
 from pipeline.formats.logs.frames import Gimbal, against_horizon, enu_from_ned, flu_to_enu, pitch_deg, quaternion
 from pipeline.formats.logs.log import (
     GOOD_FIX,
-    NOT_AERIAL,
     Damage,
     Log,
     Records,
@@ -33,6 +32,7 @@ from pipeline.formats.logs.log import (
     file_bytes,
     last_known,
     no_position,
+    only_grounded,
     pressure_height_m,
 )
 
@@ -313,9 +313,8 @@ def _grounded(tables: Tables) -> str | None:
     if beats is None:
         return None
     autopilot = beats.take(beats.fields["autopilot"] != NO_AUTOPILOT)
-    kinds = np.unique(autopilot.fields["type"])
-    if len(kinds) and np.isin(kinds, list(NOT_AERIAL)).all():
-        return f"it is a {' and a '.join(NOT_AERIAL[int(kind)] for kind in kinds)}"
+    if (why := only_grounded(autopilot.fields["type"])) is not None:
+        return why
     if len(autopilot.t_s) >= ENOUGH_BEATS and not (autopilot.fields["base_mode"] & ARMED).any():
         return f"its motors were armed in none of {len(autopilot.t_s)} heartbeats"
     return None

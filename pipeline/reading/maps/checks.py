@@ -13,6 +13,7 @@ from pipeline.core.findings import Findings, doubt, note
 from pipeline.core.groups import grouped
 from pipeline.reading.maps.city_thing import BUILDING, SIZES, CityThing, Ring
 from pipeline.reading.maps.feature import mentioned
+from pipeline.reading.maps.map_quality import shapes_of
 
 STOREY_M: Final = (1.5, 8.0)  # a height per storey beyond this is no height in metres
 HEIGHT_TIMES: Final = 8.0  # over what is usual for its kind: no car is 12 m high
@@ -70,8 +71,7 @@ def on_the_map(objects: Sequence[CityThing], bounds: Ring, file: str, findings: 
 
 def within(things: Sequence[CityThing], bounds: Ring, file: str, findings: Findings) -> list[CityThing]:
     """The things of which some part lies on the map: of what lies beyond its border it has some and lacks others."""
-    shapes = [shapely.Point(t.center) if t.outline is None else shapely.Polygon(t.outline) for t in things]
-    there = shapely.intersects(shapely.Polygon(bounds), np.array(shapes, dtype=object))
+    there = shapely.intersects(shapely.Polygon(bounds), shapes_of(things))
     beyond = [thing.id for thing, inside in zip(things, there.tolist(), strict=True) if not inside]
     if beyond:
         message = f"{file}: {len(beyond)} of {len(things)} things lie beyond the map's border: {mentioned(beyond)}"
